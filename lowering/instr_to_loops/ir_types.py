@@ -1,0 +1,184 @@
+"""Cached xDSL types and attributes of the loops level.
+
+Kernel builders ask for the same few dozen types and attributes thousands of times; building
+one costs more than the operation that carries it, so every constructor here is memoised.
+"""
+
+from collections.abc import Sequence
+from functools import cache
+from math import copysign, prod
+
+from xdsl.dialects.arith import FastMathFlagsAttr
+from xdsl.dialects.builtin import (
+    AffineMapAttr,
+    ArrayAttr,
+    BoolAttr,
+    DenseArrayBase,
+    DenseIntOrFPElementsAttr,
+    FixedBitwidthType,
+    FloatAttr,
+    IndexType,
+    IntegerAttr,
+    IntegerType,
+    MemRefType,
+    NoneAttr,
+    StridedLayoutAttr,
+    VectorType,
+    f32,
+    i32,
+    i64,
+)
+from xdsl.ir import Attribute, SSAValue
+from xdsl.ir.affine import AffineExpr, AffineMap
+
+INDEX = IndexType()
+DYNAMIC = -9223372036854775808
+"""The marker for "an operand carries it" in static offset lists, as upstream defines it."""
+
+
+@cache
+def vector_type(shape: tuple[int, ...], element: Attribute = f32) -> VectorType:
+    """The vector type of that shape."""
+    return VectorType(element, shape)
+
+
+@cache
+def memref_type(
+    shape: tuple[int, ...],
+    element: Attribute = f32,
+    strides: tuple[int, ...] | None = None,
+    offset: int | None = 0,
+) -> MemRefType:
+    """The memref type of that shape; with `strides`, a strided one (offset None: dynamic)."""
+    if strides is None:
+        return MemRefType(element, shape)
+    layout = StridedLayoutAttr(strides, offset)
+    return MemRefType(element, shape, layout=layout)
+
+
+@cache
+def row_major_strides(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """The element strides of a dense row-major buffer."""
+    return tuple(prod(shape[axis + 1 :]) for axis in range(len(shape)))
+
+
+@cache
+def memref_layout(memref: MemRefType) -> tuple[tuple[int, ...], int | None]:
+    """The element strides and the static offset (None: dynamic) of a memref type."""
+    layout = memref.layout
+    if not isinstance(layout, StridedLayoutAttr):
+        return row_major_strides(memref.get_shape()), 0
+    strides = tuple(_static(stride) for stride in layout.strides)
+    offset = None if isinstance(layout.offset, NoneAttr) else layout.offset.data
+    return strides, offset
+
+
+def _static(stride: Attribute) -> int:
+    value = getattr(stride, "data", None)
+    if not isinstance(value, int):
+        raise ValueError("kernels need static strides")
+    return value
+
+
+def memref_of(value: SSAValue) -> MemRefType:
+    """The memref type of a value."""
+    assert isinstance(value.type, MemRefType)
+    return value.type
+
+
+def vector_of(value: SSAValue) -> VectorType:
+    """The vector type of a value."""
+    assert isinstance(value.type, VectorType)
+    return value.type
+
+
+def shape_of(value: SSAValue) -> tuple[int, ...]:
+    """The shape of a vector or memref value, () of a scalar."""
+    if isinstance(value.type, VectorType | MemRefType):
+        return value.type.get_shape()
+    return ()
+
+
+@cache
+def bit_width(element: Attribute) -> int:
+    """The size of a fixed-width scalar type in bits."""
+    assert isinstance(element, FixedBitwidthType)
+    return element.bitwidth
+
+
+def element_of(value: SSAValue) -> Attribute:
+    """The element type of a vector or memref value, its own type of a scalar."""
+    if isinstance(value.type, VectorType | MemRefType):
+        return value.type.element_type
+    return value.type
+
+
+@cache
+def with_element(like: Attribute, element: Attribute) -> Attribute:
+    """`like` (a scalar or vector type) with another element type."""
+    if isinstance(like, VectorType):
+        return vector_type(like.get_shape(), element)
+    return element
+
+
+def constant_attribute(value: float, type_: Attribute) -> Attribute:
+    """The attribute of a scalar constant or of a splat vector."""
+    return _constant_attribute(value, copysign(1.0, value), type_)
+
+
+@cache
+def _constant_attribute(value: float, _sign: float, type_: Attribute) -> Attribute:
+    # The sign is part of the cache key because 0.0 == -0.0.
+    if isinstance(type_, VectorType):
+        return DenseIntOrFPElementsAttr.from_list(type_, [value])
+    if isinstance(type_, IntegerType | IndexType):
+        return IntegerAttr(int(value), type_)
+    return FloatAttr(value, type_)  # pyright: ignore[reportArgumentType]
+
+
+@cache
+def dense_attribute(values: tuple[float, ...], type_: VectorType) -> Attribute:
+    """The attribute of a 1-D vector constant."""
+    return DenseIntOrFPElementsAttr.from_list(type_, values)
+
+
+@cache
+def permutation_map(rank: int, dimensions: tuple[int | None, ...]) -> AffineMapAttr:
+    """The transfer map that sends vector dimension k to memref dimension dimensions[k].
+
+    None broadcasts along that vector dimension.
+    """
+    results = tuple(
+        AffineExpr.constant(0) if axis is None else AffineExpr.dimension(axis)
+        for axis in dimensions
+    )
+    return AffineMapAttr(AffineMap(rank, 0, results))
+
+
+@cache
+def in_bounds(rank: int) -> ArrayAttr[BoolAttr]:
+    """The in_bounds attribute of a transfer that never leaves its memref."""
+    return ArrayAttr([BoolAttr.from_bool(True)] * rank)
+
+
+@cache
+def int64_array(values: tuple[int, ...]) -> DenseArrayBase:
+    """A dense i64 array attribute."""
+    return DenseArrayBase.from_list(i64, values)
+
+
+@cache
+def segments(*sizes: int) -> DenseArrayBase:
+    """The operandSegmentSizes of an operation."""
+    return DenseArrayBase.from_list(i32, sizes)
+
+
+@cache
+def fast_math(flags: tuple[str, ...] = ()) -> FastMathFlagsAttr:
+    """The fast-math attribute with those flags, e.g. ("nnan",)."""
+    return FastMathFlagsAttr(flags if flags else "none")  # pyright: ignore[reportArgumentType]
+
+
+def static_or_dynamic(values: Sequence[int | SSAValue]) -> DenseArrayBase:
+    """The static part of a mixed list: ints as they are, values as the dynamic marker."""
+    return int64_array(tuple(v if isinstance(v, int) else DYNAMIC for v in values))
