@@ -1,0 +1,35 @@
+"""The networks that the benchmarks measure and the tests run.
+
+Each is built from a seed and the `onnx` package alone, so that a fresh machine needs no
+download: the nine model-zoo graphs of the `onnx` package, and three families written here
+for what those lack (depthwise convolution, attention, recurrence).
+
+Weights are drawn per tensor from a generator seeded by the tensor's name, so that a network
+is the same bytes on every machine, whatever else was built before it.
+"""
+
+from collections.abc import Callable
+from functools import partial
+
+from onnx import ModelProto
+
+from benchmarks.networks import bert, light, lstm, mobilenet_v2
+from benchmarks.networks.inputs import make_inputs
+
+__all__ = ["NETWORKS", "TINY_NETWORKS", "make_inputs"]
+
+NETWORKS: dict[str, Callable[[], ModelProto]] = {
+    **{name: partial(light.build, name) for name in light.FILES},
+    "mobilenet_v2": mobilenet_v2.build,
+    "bert_base": partial(bert.build, bert.BERT_BASE),
+    "minilm": partial(bert.build, bert.MINILM),
+    "lstm": lstm.build,
+}
+"""The full-size networks by name; building one takes up to a few seconds."""
+
+TINY_NETWORKS: dict[str, Callable[[], ModelProto]] = {
+    "mobilenet_v2": partial(mobilenet_v2.build, mobilenet_v2.TINY),
+    "bert": partial(bert.build, bert.TINY),
+    "lstm": partial(lstm.build, lstm.TINY),
+}
+"""The same graphs small enough for a test; the model-zoo graphs cannot shrink."""

@@ -1,0 +1,46 @@
+"""Writes networks as ONNX files.
+
+python -m benchmarks.networks resnet50 -o resnet50.onnx
+python -m benchmarks.networks --all models/
+"""
+
+import argparse
+import sys
+from pathlib import Path
+
+import onnx
+
+from benchmarks.networks import NETWORKS
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.networks",
+        description="Write networks as ONNX files.",
+    )
+    parser.add_argument("name", nargs="?", choices=NETWORKS, metavar="NAME")
+    parser.add_argument("-o", "--output", type=Path, help="default: NAME.onnx")
+    parser.add_argument("--all", type=Path, metavar="DIR", help="write every network")
+    parser.add_argument("--list", action="store_true", help="print the names")
+    arguments = parser.parse_args()
+    if arguments.list:
+        print(*NETWORKS, sep="\n")
+    elif arguments.all:
+        arguments.all.mkdir(parents=True, exist_ok=True)
+        for name in NETWORKS:
+            write(name, arguments.all / f"{name}.onnx")
+    elif arguments.name:
+        write(arguments.name, arguments.output or Path(f"{arguments.name}.onnx"))
+    else:
+        parser.error(f"a NAME, --all or --list is needed; names: {', '.join(NETWORKS)}")
+    return 0
+
+
+def write(name: str, path: Path) -> None:
+    """Build the network `name` and save it at `path`."""
+    print(f"{name} -> {path}", file=sys.stderr)
+    onnx.save(NETWORKS[name](), path)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

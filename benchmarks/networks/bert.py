@@ -1,0 +1,147 @@
+"""BERT encoders: one sequence of token ids to the last hidden state.
+
+Devlin et al. 2019, "BERT: Pre-training of deep bidirectional transformers". The nodes are
+those that exporters write at opset 17: LayerNormalization is one node, GELU is five around
+`Erf`, a linear layer is MatMul then Add. No padding mask: the sequence is full.
+"""
+
+from dataclasses import dataclass
+from math import sqrt
+
+from onnx import ModelProto, TensorProto
+
+from benchmarks.networks.builder import GraphBuilder
+from benchmarks.networks.weights import (
+    Shape,
+    Weights,
+    lecun,
+    near_one,
+    near_zero,
+    normal,
+)
+
+
+@dataclass(frozen=True)
+class Encoder:
+    """The size of an encoder."""
+
+    name: str
+    hidden: int
+    layers: int
+    heads: int
+    feed_forward: int
+    sequence: int = 128
+    vocabulary: int = 30522
+
+
+BERT_BASE = Encoder("bert_base", 768, 12, 12, 3072)
+MINILM = Encoder("minilm", 384, 6, 12, 1536)
+TINY = Encoder("bert_tiny", 32, 2, 4, 64, sequence=12, vocabulary=50)
+
+
+def build(size: Encoder = BERT_BASE) -> ModelProto:
+    """Returns a network from ids `[1, sequence]` to states `[1, sequence, hidden]`."""
+    graph = GraphBuilder(size.name)
+    ids = graph.input("ids", TensorProto.INT64, (1, size.sequence))
+    _shared_constants(graph, size)
+    value = _embed(graph, size, ids)
+    for layer in range(size.layers):
+        value = _layer(graph, size, f"layer{layer}", value)
+    hidden = graph.node("Identity", "hidden", value)
+    graph.output(hidden, (1, size.sequence, size.hidden))
+    return graph.model()
+
+
+def _shared_constants(graph: GraphBuilder, size: Encoder) -> None:
+    head = size.hidden // size.heads
+    graph.stored("split_heads", [1, size.sequence, size.heads, head])
+    graph.stored("merge_heads", [1, size.sequence, size.hidden])
+
+
+def _embed(graph: GraphBuilder, size: Encoder, ids: str) -> str:
+    """Returns the sum of word, position and segment embeddings, normalised."""
+    words = graph.weight("words", _embedding, size.vocabulary, size.hidden)
+    positions = graph.weight("positions", _embedding, 1, size.sequence, size.hidden)
+    segment = graph.weight("segment", _embedding, size.hidden)
+    value = graph.node("Gather", "embedding.words", words, ids, axis=0)
+    value = graph.node("Add", "embedding.segment", value, segment)
+    value = graph.node("Add", "embedding.position", value, positions)
+    return _layer_norm(graph, size, "embedding.norm", value)
+
+
+def _embedding(name: str, shape: Shape) -> Weights:
+    return normal(name, shape, 0.02)
+
+
+def _layer(graph: GraphBuilder, size: Encoder, name: str, value: str) -> str:
+    """Returns one encoder layer, normalised after each residual sum."""
+    attended = _attention(graph, size, f"{name}.attention", value)
+    value = graph.node("Add", f"{name}.attention.sum", attended, value)
+    value = _layer_norm(graph, size, f"{name}.attention.norm", value)
+    widths = size.hidden, size.feed_forward
+    inner = _gelu(
+        graph, f"{name}.gelu", _linear(graph, f"{name}.inner", value, *widths)
+    )
+    outer = _linear(graph, f"{name}.outer", inner, *reversed(widths))
+    value = graph.node("Add", f"{name}.sum", outer, value)
+    return _layer_norm(graph, size, f"{name}.norm", value)
+
+
+def _attention(graph: GraphBuilder, size: Encoder, name: str, value: str) -> str:
+    """Returns softmax(query x keys / sqrt(head)) x values, heads merged and projected."""
+    query = _heads(graph, size, f"{name}.query", value, [0, 2, 1, 3])
+    keys = _heads(graph, size, f"{name}.key", value, [0, 2, 3, 1])
+    values = _heads(graph, size, f"{name}.value", value, [0, 2, 1, 3])
+    scores = graph.node("MatMul", f"{name}.scores", query, keys)
+    root = graph.scalar(f"{name}.root", sqrt(size.hidden / size.heads))
+    scores = graph.node("Div", f"{name}.scaled", scores, root)
+    shares = graph.node("Softmax", f"{name}.shares", scores, axis=-1)
+    context = graph.node("MatMul", f"{name}.context", shares, values)
+    context = graph.node("Transpose", f"{name}.swap", context, perm=[0, 2, 1, 3])
+    merged = graph.node("Reshape", f"{name}.merged", context, "merge_heads")
+    return _linear(graph, f"{name}.output", merged, size.hidden, size.hidden)
+
+
+def _heads(
+    graph: GraphBuilder, size: Encoder, name: str, value: str, permutation: list[int]
+) -> str:
+    """Returns a projection `[1, sequence, heads, head]`, transposed."""
+    value = _linear(graph, name, value, size.hidden, size.hidden)
+    value = graph.node("Reshape", f"{name}.split", value, "split_heads")
+    return graph.node("Transpose", f"{name}.transposed", value, perm=permutation)
+
+
+def _linear(
+    graph: GraphBuilder, name: str, value: str, inputs: int, outputs: int
+) -> str:
+    weight = graph.weight(f"{name}.weight", lecun, inputs, outputs)
+    bias = graph.weight(f"{name}.bias", near_zero, outputs)
+    return graph.node(
+        "Add",
+        f"{name}.biased",
+        bias,
+        graph.node("MatMul", f"{name}.product", value, weight),
+    )
+
+
+def _gelu(graph: GraphBuilder, name: str, value: str) -> str:
+    """Returns x / 2 * (1 + erf(x / sqrt(2))), in the exporters' order."""
+    scaled = graph.node(
+        "Div", f"{name}.scaled", value, graph.scalar(f"{name}.root", sqrt(2))
+    )
+    error = graph.node("Erf", f"{name}.erf", scaled)
+    shifted = graph.node(
+        "Add", f"{name}.shifted", error, graph.scalar(f"{name}.one", 1.0)
+    )
+    product = graph.node("Mul", f"{name}.product", value, shifted)
+    return graph.node(
+        "Mul", f"{name}.halved", product, graph.scalar(f"{name}.half", 0.5)
+    )
+
+
+def _layer_norm(graph: GraphBuilder, size: Encoder, name: str, value: str) -> str:
+    scale = graph.weight(f"{name}.scale", near_one, size.hidden)
+    bias = graph.weight(f"{name}.bias", near_zero, size.hidden)
+    return graph.node(
+        "LayerNormalization", name, value, scale, bias, axis=-1, epsilon=1e-12
+    )

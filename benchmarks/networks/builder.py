@@ -1,0 +1,95 @@
+"""A graph under construction: the part of `onnx.helper` that names things."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from onnx import (
+    ModelProto,
+    NodeProto,
+    TensorProto,
+    ValueInfoProto,
+    helper,
+    numpy_helper,
+)
+
+from benchmarks.networks.inputs import Array
+from benchmarks.networks.weights import Fill, Shape
+
+OPSET = 17
+IR_VERSION = 8
+
+
+class GraphBuilder:
+    """Collects the nodes and weights of one network; values are their names."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.nodes: list[NodeProto] = []
+        self.weights: list[TensorProto] = []
+        self.inputs: list[ValueInfoProto] = []
+        self.outputs: list[ValueInfoProto] = []
+
+    def input(self, name: str, element_type: int, shape: Shape) -> str:
+        """Declare an input of the network; returns its value."""
+        self.inputs.append(helper.make_tensor_value_info(name, element_type, shape))
+        return name
+
+    def output(self, value: str, shape: Shape) -> None:
+        """Declare `value`, of 32-bit floats, an output of the network."""
+        info = helper.make_tensor_value_info(value, TensorProto.FLOAT, shape)
+        self.outputs.append(info)
+
+    def weight(self, name: str, fill: Fill, *shape: int) -> str:
+        """Returns a weight that `fill` draws for this network and `name`."""
+        return self.stored(name, fill(f"{self.name}/{name}", shape))
+
+    def stored(self, name: str, values: Array | Sequence[int]) -> str:
+        """Returns an initializer of the given values (a list: 64-bit integers)."""
+        array = values if isinstance(values, np.ndarray) else np.array(values, np.int64)
+        self.weights.append(numpy_helper.from_array(array, name))
+        return name
+
+    def scalar(self, name: str, value: float) -> str:
+        """Returns a scalar held by a `Constant` node, where exporters put it."""
+        tensor = numpy_helper.from_array(np.array(value, np.float32))
+        return self.node("Constant", name, value=tensor)
+
+    def node(
+        self, op_type: str, name: str, *operands: str, **attributes: object
+    ) -> str:
+        """Append a node of one result; returns the result, named as the node."""
+        self.nodes.append(
+            helper.make_node(
+                op_type, operands, [name], name=f"{name}/{op_type}", **attributes
+            )
+        )
+        return name
+
+    def results(
+        self,
+        op_type: str,
+        name: str,
+        operands: Sequence[str],
+        count: int,
+        **attributes: object,
+    ) -> list[str]:
+        """Append a node of `count` results; returns them."""
+        names = [f"{name}.{index}" for index in range(count)]
+        self.nodes.append(
+            helper.make_node(
+                op_type, operands, names, name=f"{name}/{op_type}", **attributes
+            )
+        )
+        return names
+
+    def model(self) -> ModelProto:
+        """Returns the network."""
+        graph = helper.make_graph(
+            self.nodes, self.name, self.inputs, self.outputs, self.weights
+        )
+        return helper.make_model(
+            graph,
+            opset_imports=[helper.make_opsetid("", OPSET)],
+            ir_version=IR_VERSION,
+            producer_name="glow",
+        )
