@@ -1,0 +1,100 @@
+"""Everything that our package registers with xDSL, in one lazy table.
+
+Nothing here imports a dialect or a pass before it is used: `glow-opt --help` and plain
+`xdsl-opt` (which finds `GLOW_UNIVERSE` through the `xdsl.universe` entry point) start
+as fast as without us.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+
+from xdsl.context import Context
+from xdsl.ir import Dialect
+from xdsl.passes import ModulePass
+from xdsl.universe import Universe
+
+DialectFactory = Callable[[], Dialect]
+PassFactory = Callable[[], type[ModulePass]]
+
+PASS_PACKAGES = (
+    "glow.passes.graph",
+    "glow.passes.instr",
+    "glow.lowering",
+    "glow.lowering.loops_to_llvm",
+)
+"""Packages with a dictionary `PASSES` from pass name to factory."""
+
+PASS_GROUPS: dict[str, tuple[str, ...]] = {
+    "lower": ("lower-nodes",),
+}
+"""Names that stand for a list of passes; options go to the first of them."""
+
+
+def get_glow() -> Dialect:
+    from glow.dialects.glow import Glow
+
+    return Glow
+
+
+def get_instr() -> Dialect:
+    from glow.dialects.instr import Instr
+
+    return Instr
+
+
+def get_quant() -> Dialect:
+    from glow.dialects.quant import Quant
+
+    return Quant
+
+
+def get_cpu() -> Dialect:
+    from glow.dialects.cpu import Cpu
+
+    return Cpu
+
+
+def get_arith() -> Dialect:
+    from glow.dialects.arith import Arith
+
+    return Arith
+
+
+GLOW_DIALECTS: dict[str, DialectFactory] = {
+    "glow": get_glow,
+    "instr": get_instr,
+    "quant": get_quant,
+    "cpu": get_cpu,
+}
+
+REPLACED_DIALECTS: dict[str, DialectFactory] = {"arith": get_arith}
+"""Corrected versions of xDSL's dialects: for our contexts only, since the entry point
+refuses a second dialect of one name."""
+
+
+def get_glow_passes() -> dict[str, PassFactory]:
+    """The factories of all our passes by name."""
+    passes: dict[str, PassFactory] = {}
+    for package in PASS_PACKAGES:
+        for name, factory in getattr(import_module(package), "PASSES", {}).items():
+            passes.setdefault(name, factory)
+    return passes
+
+
+GLOW_UNIVERSE = Universe(all_dialects=GLOW_DIALECTS, all_passes=get_glow_passes())
+
+
+def register_dialects(context: Context) -> None:
+    """Register xDSL's and our dialects in `context`, with our corrections."""
+    dialects = Universe.get_multiverse().all_dialects | REPLACED_DIALECTS
+    for name, factory in dialects.items():
+        context.register_dialect(name, factory)
+
+
+def new_context() -> Context:
+    """A context that knows every dialect that our tools read."""
+    context = Context()
+    register_dialects(context)
+    return context

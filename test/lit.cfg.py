@@ -1,0 +1,34 @@
+"""Configuration of the lit suites: `lit test` runs every `.mlir` file under `test/`."""
+
+# ruff: noqa: F821
+# pyright: reportUndefinedVariable=false
+# lit defines `config` and executes this file.
+
+import os
+import sys
+from pathlib import Path
+
+import lit.formats
+
+root = Path(config.test_source_root or __file__).resolve()
+root = root if root.is_dir() else root.parent
+
+config.name = "glow"
+config.test_format = lit.formats.ShTest(execute_external=False)
+config.suffixes = [".mlir"]
+config.excludes = ["python", "inputs", "Output"]
+config.test_source_root = str(root)
+config.test_exec_root = str(root.parent / "build" / "lit")
+config.maxIndividualTestTime = 60
+
+# The scripts of the environment that runs lit come first, whatever is on the PATH.
+scripts = Path(sys.executable).parent
+config.environment["PATH"] = os.pathsep.join([str(scripts), os.environ.get("PATH", "")])
+# A cache of its own: a test neither sees nor leaves compiled objects elsewhere.
+config.environment["GLOW_CACHE_DIR"] = str(root.parent / "build" / "lit" / "cache")
+
+generic = "--mlir-print-op-generic"
+config.substitutions += [
+    ("GLOW_ROUNDTRIP", "glow-opt %s | glow-opt | filecheck %s"),
+    ("GLOW_GENERIC_ROUNDTRIP", f"glow-opt {generic} %s | glow-opt | filecheck %s"),
+]

@@ -1,0 +1,376 @@
+"""`glow-opt`: runs passes on `.mlir` and `.onnx` programs, with mlir-opt's habits.
+
+A subclass of xDSL's `xDSLOptMain` through its hooks, so that all arguments of `xdsl-opt`
+remain. What differs: every pass is a flag (`pass_flags`), verification happens at the
+borders unless `--verify-each`, everything about the run goes to stderr, errors are one
+line, and output files appear whole or not at all.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from collections.abc import Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import IO, NoReturn
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import PassPipeline
+from xdsl.universe import Universe
+from xdsl.utils.arg_spec import parse_spec
+from xdsl.utils.exceptions import DiagnosticException, ParseError
+from xdsl.utils.target import Target
+from xdsl.xdsl_opt_main import xDSLOptMain
+
+from glow.dialects.errors import GlowError
+from glow.diagnostics import Diagnosis, diagnose, did_you_mean, one_line, run_reporting
+from glow.tools.atomic_output import atomic_path
+from glow.tools.expected_diagnostics import Expectation, compare, parse_expectations
+from glow.tools.help_format import DESCRIPTION, USAGE, GroupedHelpFormatter
+from glow.tools.instrumentation import Instrumentation, Selection
+from glow.tools.listings import list_dialects, list_passes
+from glow.tools.pass_flags import fold_pipeline, parse_passes
+from glow.universe import PASS_GROUPS, register_dialects
+
+TOOL = "glow-opt"
+
+def get_llvm_target() -> type[Target]:
+    from glow.tools.targets import LLVMTarget
+
+    return LLVMTarget
+
+
+def get_assembly_target() -> type[Target]:
+    from glow.tools.targets import AssemblyTarget
+
+    return AssemblyTarget
+
+
+class GlowOptMain(xDSLOptMain):
+    """The driver: registration, arguments, pipeline, input and output."""
+
+    version_format = "glow-opt (xdsl {xdsl_version})"
+    chunk_line: int = 0
+    """Number of lines before the chunk of the input that is being read."""
+
+    # Registration
+
+    def register_all_dialects(self) -> None:
+        register_dialects(self.ctx)
+
+    def register_all_frontends(self) -> None:
+        super().register_all_frontends()
+        self.available_frontends["mlir"] = self.read_mlir
+        self.available_frontends["onnx"] = self.read_onnx
+
+    def register_all_targets(self) -> None:
+        super().register_all_targets()
+        self.available_targets["llvm"] = get_llvm_target
+        self.available_targets["asm"] = get_assembly_target
+
+    def register_all_arguments(self, arg_parser: argparse.ArgumentParser) -> None:
+        super().register_all_arguments(arg_parser)
+        add_glow_arguments(arg_parser)
+        arg_parser.prog = TOOL
+        arg_parser.usage = USAGE
+        arg_parser.description = DESCRIPTION
+        arg_parser.formatter_class = GroupedHelpFormatter
+        arg_parser.allow_abbrev = False
+        options = re.findall(r"--[\w-]+", arg_parser.format_help())
+        names = [f"--{name}" for name in (*self.available_passes, *PASS_GROUPS)]
+
+        def fail(message: str) -> NoReturn:
+            raise argument_error(message, [*options, *names])
+
+        arg_parser.error = fail
+
+    def setup_pipeline(self) -> None:
+        args = self.args
+        self.instrumentation = Instrumentation(
+            print_before=Selection.parse(args.print_ir_before_all, args.print_ir_before),
+            print_after=Selection.parse(
+                args.print_ir_after_all or args.print_between_passes,
+                args.print_ir_after,
+            ),
+            verify_each=args.verify_each,
+            verify_borders=not args.disable_verify,
+            print_module=self.print_mlir,
+        )
+        passes = parse_passes(args.passes, self.available_passes, PASS_GROUPS)
+        self.pipeline = PassPipeline(passes, self.instrumentation)
+
+    # Input
+
+    def get_input_stream(self) -> tuple[IO[bytes], str]:
+        if self.args.input_file == "-":
+            self.args.input_file = None
+        return super().get_input_stream()
+
+    @property
+    def input_path(self) -> Path | None:
+        """The input file; None for stdin."""
+        return Path(self.args.input_file) if self.args.input_file else None
+
+    def read_mlir(self, chunk: IO[bytes]) -> ModuleOp:
+        """The module in one chunk of MLIR text, with the weights beside the file."""
+        from glow.frontends.mlir import parse_text
+        from glow.frontends.sidecar import attach_sidecar
+
+        module = parse_text(
+            self.ctx,
+            chunk.read(),
+            self.get_input_name(),
+            implicit_module=not self.args.no_implicit_module,
+            line_offset=self.chunk_line,
+        )
+        if self.input_path:
+            attach_sidecar(module, self.input_path)
+        return module
+
+    def read_onnx(self, chunk: IO[bytes]) -> ModuleOp:
+        """The module of an ONNX model; external data is found beside the file."""
+        from glow.frontends.onnx import import_model
+
+        return import_model(self.input_path or chunk.read())
+
+    def prepare_input(self) -> tuple[list[tuple[IO[bytes], int]], str]:
+        _, _, extension = (self.args.input_file or "").rpartition(".")
+        known = self.available_frontends
+        if self.args.input_file not in (None, "-") and not self.args.frontend:
+            if extension not in known:
+                raise GlowError(
+                    f"{self.args.input_file}: unknown kind of file; glow-opt reads "
+                    f"{', '.join(f'.{name}' for name in known)}",
+                    hint="name the kind with -f",
+                )
+        return super().prepare_input()
+
+    def parse_chunk(
+        self, chunk: IO[bytes], file_extension: str, start_offset: int = 0
+    ) -> ModuleOp | None:
+        self.chunk_line = start_offset
+        return super().parse_chunk(chunk, file_extension, start_offset)
+
+    # Work
+
+    def run(self) -> None:
+        if self.show_information():
+            return
+        with ExitStack() as stack:
+            self.open_files = stack
+            if self.args.verify_diagnostics:
+                self.run_verifying_diagnostics()
+            else:
+                super().run()
+
+    def show_information(self) -> bool:
+        """Print what the listing options ask for; whether that was all."""
+        if self.args.dump_pass_pipeline:
+            passes = ",".join(map(str, self.pipeline.passes))
+            print(f"Pass Manager with {len(self.pipeline.passes)} passes:\n"
+                  f"builtin.module({passes})", file=sys.stderr)
+        if self.args.list_passes:
+            list_passes(self.available_passes, PASS_GROUPS)
+        if self.args.show_dialects:
+            list_dialects(self.ctx)
+        return self.args.list_passes or self.args.show_dialects
+
+    def apply_passes(self, prog: ModuleOp) -> None:
+        instrumentation = self.instrumentation
+        instrumentation.seconds.clear()
+        try:
+            super().apply_passes(prog)
+        except (DiagnosticException, GlowError) as error:
+            if instrumentation.running is None:
+                raise
+            raise pass_failure(instrumentation.running.name, error) from error
+        if self.args.mlir_timing or self.args.time_passes:
+            print(instrumentation.timing_table(), file=sys.stderr)
+
+    # Output
+
+    def prepare_output(self) -> IO[str]:
+        if self.args.output_file in (None, "-"):
+            return sys.stdout
+        path = Path(self.args.output_file)
+        temporary = self.open_files.enter_context(atomic_path(path))
+        return temporary.open("w")
+
+    def output_resulting_program(self, prog: ModuleOp) -> str:
+        if parse_spec(self.args.target).name != "mlir":
+            return super().output_resulting_program(prog)
+        if self.args.output_file not in (None, "-"):
+            from glow.frontends.sidecar import write_sidecar
+
+            write_sidecar(prog, Path(self.args.output_file))
+        return self.print_mlir(prog)
+
+    def print_mlir(self, module: ModuleOp) -> str:
+        """The module as text, printed as the printing options say."""
+        from io import StringIO
+
+        from glow.tools.mlir_target import ElidingMLIRTarget
+
+        args = self.args
+        text = StringIO()
+        ElidingMLIRTarget(
+            print_generic_format=args.print_op_generic,
+            print_properties_as_attributes=args.print_no_properties,
+            print_debuginfo=args.print_debuginfo,
+            syntax_highlight=args.syntax_highlight,
+            elide_if_larger=args.elide_if_larger,
+        ).emit(self.ctx, module, text)
+        return text.getvalue()
+
+    # --verify-diagnostics
+
+    def run_verifying_diagnostics(self) -> None:
+        """Compare errors with comments, or print them if there are no comments."""
+        chunks, extension = self.prepare_input()
+        texts = [(chunk.read(), offset) for chunk, offset in chunks]
+        for chunk, _ in chunks:
+            chunk.close()
+        expected = [
+            parse_expectations(text.decode("utf-8", "replace"), offset)
+            for text, offset in texts
+        ]
+        strict = any(expected)
+        complaints: list[str] = []
+        output = self.prepare_output()
+        for index, (text, offset) in enumerate(texts):
+            if index > 0:
+                output.write("// -----\n")
+            actual = self.run_chunk(text, extension, offset, output)
+            complaints += self.judge(strict, expected[index], actual)
+        output.flush()
+        if complaints:
+            print("\n".join(complaints), file=sys.stderr)
+            raise GlowError(f"{len(complaints)} diagnostics differ from the comments")
+
+    def judge(
+        self,
+        strict: bool,
+        expected: Sequence[Expectation],
+        actual: Sequence[Diagnosis],
+    ) -> list[str]:
+        """Complaints about one chunk; without comments in the file, just print."""
+        if strict:
+            return list(compare(self.get_input_name(), expected, actual))
+        for diagnosis in actual:
+            print(diagnosis.text(TOOL))
+        return []
+
+    def run_chunk(
+        self, text: bytes, extension: str, offset: int, output: IO[str]
+    ) -> list[Diagnosis]:
+        """Run the pipeline on one chunk; the error that it ended with, if any."""
+        import dataclasses
+        from io import BytesIO
+
+        try:
+            module = self.parse_chunk(BytesIO(text), extension, offset)
+            if module is not None:
+                self.apply_passes(module)
+                output.write(self.output_resulting_program(module))
+        except ParseError as error:
+            error.span = dataclasses.replace(error.span, line_offset=offset)
+            return [diagnose(error)]
+        except (DiagnosticException, GlowError) as error:
+            return [diagnose(error)]
+        return []
+
+
+def pass_failure(name: str, error: DiagnosticException | GlowError) -> GlowError:
+    """The failure of pass `name`, as one line that names it."""
+    if isinstance(error, GlowError):
+        return GlowError(
+            f"{name}: {error.message}",
+            node=error.node,
+            location=error.location,
+            hint=error.hint,
+        )
+    return GlowError(f"{name}: {one_line(str(error))}")
+
+
+def argument_error(message: str, known: Sequence[str]) -> GlowError:
+    """argparse's complaint as one line, with the nearest option for an unknown one."""
+    prefix = "unrecognized arguments: "
+    if not message.startswith(prefix):
+        return GlowError(message)
+    option = message.removeprefix(prefix).split()[0]
+    name = option.partition("=")[0]
+    if not name.startswith("-"):
+        return GlowError(f"one input at a time, but there is also '{option}'")
+    return GlowError(f"unknown option or pass '{name}'{did_you_mean(name, known)}")
+
+
+def add_glow_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the options of mlir-opt that xdsl-opt lacks."""
+
+    def flag(*names: str, dest: str, help: str) -> None:
+        parser.add_argument(*names, dest=dest, action="store_true", help=help)
+
+    def names(option: str, dest: str, help: str) -> None:
+        parser.add_argument(option, dest=dest, default="", metavar="PASS,...", help=help)
+
+    flag("--list-passes", dest="list_passes", help="list all passes and exit")
+    flag("--show-dialects", dest="show_dialects", help="list all dialects and exit")
+    flag(
+        "--dump-pass-pipeline",
+        dest="dump_pass_pipeline",
+        help="print the pipeline that runs to stderr",
+    )
+    flag(
+        "--mlir-print-op-generic",
+        dest="print_op_generic",
+        help="print operations in generic form",
+    )
+    flag(
+        "--mlir-print-debuginfo",
+        dest="print_debuginfo",
+        help="print locations, with them the names of the network's nodes",
+    )
+    parser.add_argument(
+        "--mlir-elide-elementsattrs-if-larger",
+        dest="elide_if_larger",
+        type=int,
+        metavar="N",
+        help="leave out constants of more than N elements",
+    )
+    names("--mlir-print-ir-before", "print_ir_before", "print before these passes")
+    names("--mlir-print-ir-after", "print_ir_after", "print after these passes")
+    flag(
+        "--mlir-print-ir-before-all",
+        dest="print_ir_before_all",
+        help="print before each pass",
+    )
+    flag(
+        "--mlir-print-ir-after-all",
+        dest="print_ir_after_all",
+        help="print after each pass",
+    )
+    flag("--mlir-timing", dest="mlir_timing", help="print a table of times")
+    flag("--verify-each", dest="verify_each", help="verify after each pass too")
+    flag("--debug", dest="debug", help="print the traceback of an error")
+
+
+def run_glow_opt(arguments: Sequence[str]) -> None:
+    """Run the tool on a command line (without the program's name)."""
+    names = {*Universe.get_multiverse().all_passes, *PASS_GROUPS}
+    GlowOptMain(args=fold_pipeline(arguments, names)).run()
+
+
+def main() -> None:
+    """The entry point of the console script."""
+    arguments = sys.argv[1:]
+    sys.exit(
+        run_reporting(
+            TOOL, lambda: run_glow_opt(arguments), debug="--debug" in arguments
+        )
+    )
+
+
+if __name__ == "__main__":
+    main()

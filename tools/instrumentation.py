@@ -1,0 +1,95 @@
+"""What `glow-opt` does between two passes: verify, print, take the time.
+
+All of it goes to stderr, as mlir-opt does it, so that it never mixes with the output.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
+
+from glow.diagnostics import verify_module
+
+TIMING_WIDTH = 57
+
+
+@dataclass(frozen=True)
+class Selection:
+    """The passes that an option means: all of them, or those named."""
+
+    every: bool
+    names: frozenset[str]
+
+    def __contains__(self, compiler_pass: ModulePass) -> bool:
+        return self.every or compiler_pass.name in self.names
+
+    @staticmethod
+    def parse(every: bool, names: str) -> Selection:
+        """`names` is separated by commas."""
+        return Selection(every, frozenset(filter(None, names.split(","))))
+
+
+@dataclass
+class Instrumentation:
+    """The callback of xDSL's `PassPipeline`: called around each pass."""
+
+    print_before: Selection
+    print_after: Selection
+    verify_each: bool
+    verify_borders: bool
+    print_module: Callable[[ModuleOp], str]
+    seconds: list[tuple[str, float]] = field(default_factory=list[tuple[str, float]])
+    running: ModulePass | None = None
+    started: float = 0.0
+
+    def __call__(
+        self, previous: ModulePass | None, module: ModuleOp, following: ModulePass | None
+    ) -> None:
+        self.running = None
+        if previous is not None:
+            self.after(previous, module)
+        self.verify(previous, module, following)
+        if following is not None:
+            self.before(following, module)
+
+    def after(self, finished: ModulePass, module: ModuleOp) -> None:
+        """Record the time of a pass and print the module if wanted."""
+        self.seconds.append((finished.name, time.perf_counter() - self.started))
+        if finished in self.print_after:
+            self.dump(f"IR Dump After {finished.name}", module)
+
+    def before(self, starting: ModulePass, module: ModuleOp) -> None:
+        """Print the module if wanted and start the clock of a pass."""
+        if starting in self.print_before:
+            self.dump(f"IR Dump Before {starting.name}", module)
+        self.running = starting
+        self.started = time.perf_counter()
+
+    def verify(
+        self, previous: ModulePass | None, module: ModuleOp, following: ModulePass | None
+    ) -> None:
+        """Verify at the input and the end, and in between when asked to."""
+        at_border = previous is None or following is None
+        if self.verify_borders and (at_border or self.verify_each):
+            verify_module(module, f"after pass {previous.name}" if previous else "")
+
+    def dump(self, title: str, module: ModuleOp) -> None:
+        """Print the module to stderr under mlir-opt's heading."""
+        print(f"// -----// {title} //----- //", file=sys.stderr)
+        print(self.print_module(module), file=sys.stderr)
+
+    def timing_table(self) -> str:
+        """Seconds and share of each pass in the order they ran, and the total."""
+        total = sum(seconds for _, seconds in self.seconds)
+        rows = [*self.seconds, ("total", total)]
+        lines = [f"{'pass':<40}{'seconds':>10}{'share':>7}", "-" * TIMING_WIDTH]
+        lines += [
+            f"{name:<40}{seconds:>10.4f}{seconds / (total or 1):>7.1%}"
+            for name, seconds in rows
+        ]
+        return "\n".join(lines)

@@ -1,0 +1,67 @@
+"""Prints a module as MLIR text, with large constants elided on request."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import IO
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import (
+    DenseIntOrFPElementsAttr,
+    DenseResourceAttr,
+    ModuleOp,
+    ShapedType,
+)
+from xdsl.ir import Attribute
+from xdsl.printer import Printer
+from xdsl.syntax_printer import SyntaxPrinter
+from xdsl.targets.mlir import MLIRTarget
+
+ELIDED = "dense_resource<__elided__> : "
+"""How mlir-opt spells an elided constant."""
+
+
+def element_count(attribute: Attribute) -> int:
+    """The number of elements of a dense attribute, 0 for any other."""
+    if isinstance(attribute, DenseIntOrFPElementsAttr | DenseResourceAttr):
+        shaped = attribute.type
+        return shaped.element_count() if isinstance(shaped, ShapedType) else 0
+    return 0
+
+
+class ElidingPrinter(Printer):
+    """A printer that leaves out dense constants of more than `limit` elements."""
+
+    limit: int | None = None
+
+    def print_attribute(self, attribute: Attribute) -> None:
+        if self.limit is None or element_count(attribute) <= self.limit:
+            return super().print_attribute(attribute)
+        assert isinstance(attribute, DenseIntOrFPElementsAttr | DenseResourceAttr)
+        self.print_string(ELIDED)
+        return super().print_attribute(attribute.type)
+
+
+class ElidingSyntaxPrinter(ElidingPrinter, SyntaxPrinter):
+    """The same with colours."""
+
+
+@dataclass(frozen=True)
+class ElidingMLIRTarget(MLIRTarget):
+    """xDSL's `mlir` target with a limit on the size of printed constants."""
+
+    elide_if_larger: int | None = None
+
+    def emit(self, ctx: Context, module: ModuleOp, output: IO[str]) -> None:
+        printer_class = ElidingSyntaxPrinter if self.syntax_highlight else ElidingPrinter
+        printer = printer_class(
+            stream=output,
+            print_generic_format=self.print_generic_format,
+            print_properties_as_attributes=self.print_properties_as_attributes,
+            print_debuginfo=self.print_debuginfo,
+        )
+        printer.limit = self.elide_if_larger
+        printer.print_op(module)
+        if self.elide_if_larger is None:
+            printer.print_metadata(ctx.loaded_dialects)
+        output.write("\n")

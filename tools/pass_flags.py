@@ -1,0 +1,156 @@
+"""Every pass is a flag: folds `--pass='k=v'`, `-p` and `--pass-pipeline` into one `-p`.
+
+The fold is textual and happens before argparse sees the command line: argparse knows
+neither an order among different options nor flags whose value needs `=`, and making an
+argparse option for each of two hundred passes would cost start-up time.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterator, Sequence
+
+from xdsl.passes import ModulePass
+from xdsl.utils.arg_spec import ArgSpec, parse_pipeline
+
+from glow.dialects.errors import GlowError
+from glow.diagnostics import did_you_mean
+
+ANCHORS = ("builtin.module", "func.func", "any")
+"""Anchors of nested pipelines. All our passes run on the module, so they are dropped."""
+
+_OPTION = re.compile(r'([^\s=]+)(?:=("(?:[^"\\]|\\.)*"|\'[^\']*\'|[^\s"]*))?')
+_PLAIN_VALUE = re.compile(r"[A-Za-z0-9_-]+|[-+]?[0-9]+(\.[0-9]*([eE][-+]?[0-9]+)?)?")
+_PIPELINE_PIECE = re.compile(r'"(?:[^"\\]|\\.)*"|\{[^{}]*\}|\[[^\]]*\]|[()]|[^"{}()\[]+|[{}"\[]')
+
+
+def fold_pipeline(arguments: Sequence[str], passes: Collection[str]) -> list[str]:
+    """`arguments` with all that names a pass gathered, in order, in one `--passes=`."""
+    rest: list[str] = []
+    pipeline: list[str] = []
+    remaining = iter(arguments)
+    for argument in remaining:
+        if argument == "--":
+            rest += [argument, *remaining]
+        elif (piece := _pipeline_piece(argument, remaining, passes)) is not None:
+            pipeline.append(piece)
+        else:
+            rest.append(argument)
+    folded = ",".join(piece for piece in pipeline if piece)
+    return [f"--passes={folded}", *rest] if folded else rest
+
+
+def _pipeline_piece(
+    argument: str, remaining: Iterator[str], passes: Collection[str]
+) -> str | None:
+    """The pipeline text that one argument stands for; None if it names no pass."""
+    flag, equals, value = argument.partition("=")
+    if not flag.startswith("-"):
+        return None
+    if (name := flag.lstrip("-")) in passes:
+        options = normalize_options(value)
+        return f"{name}{{{options}}}" if options else name
+    if flag in ("-p", "--passes", "--pass-pipeline"):
+        text = value if equals else next(remaining, None)
+        if text is None:
+            raise GlowError(f"{flag} needs a pipeline, such as {flag}='a,b{{x=1}}'")
+        return unwrap_pipeline(text)
+    return None
+
+
+def normalize_options(text: str) -> str:
+    """The options `k=v k2=a,b` with values quoted where xDSL's parser needs it."""
+    return " ".join(_normalize_option(match) for match in _OPTION.finditer(text))
+
+
+def _normalize_option(match: re.Match[str]) -> str:
+    name, value = match[1], match[2]
+    if value is None:
+        return name
+    if value.startswith('"'):
+        return f"{name}={value}"
+    return f"{name}={','.join(map(_quoted, value.strip(chr(39)).split(',')))}"
+
+
+def _quoted(value: str) -> str:
+    return value if _PLAIN_VALUE.fullmatch(value) else f'"{value}"'
+
+
+def unwrap_pipeline(text: str) -> str:
+    """The pass list inside `builtin.module(a,func.func(b{x=1}))`: `a,b{x=1}`."""
+    pieces = [
+        "{" + normalize_options(piece[1:-1]) + "}" if piece.startswith("{") else piece
+        for piece in _PIPELINE_PIECE.findall(text.strip())
+        if len(piece) > 1 or piece not in "{}"
+    ]
+    return "".join(_without_anchors(pieces, text)).strip()
+
+
+def _without_anchors(pieces: Sequence[str], text: str) -> Iterator[str]:
+    depth = 0
+    for piece, following in zip(pieces, [*pieces[1:], ""], strict=True):
+        if piece == "(":
+            depth += 1
+        elif piece == ")":
+            depth -= 1
+        elif following == "(":
+            yield _without_anchor(piece)
+        else:
+            yield piece
+        if depth < 0:
+            break
+    if depth != 0:
+        raise GlowError(f"unbalanced parentheses in the pass pipeline '{text}'")
+
+
+def _without_anchor(piece: str) -> str:
+    """`piece` without the anchor at its end."""
+    before, comma, anchor = piece.rpartition(",")
+    if anchor.strip() not in ANCHORS:
+        raise GlowError(
+            f"pass pipelines nest in {', '.join(ANCHORS)}, not in '{anchor.strip()}'"
+        )
+    return before + comma
+
+
+def parse_passes(
+    pipeline: str,
+    passes: dict[str, Callable[[], type[ModulePass]]],
+    groups: dict[str, tuple[str, ...]],
+) -> tuple[ModulePass, ...]:
+    """The passes that the text `a,b{x=1}` names, with groups expanded."""
+    return tuple(
+        make_pass(spec, passes)
+        for group in parse_pipeline(pipeline)
+        for spec in _members(group, groups)
+    )
+
+
+def _members(spec: ArgSpec, groups: dict[str, tuple[str, ...]]) -> list[ArgSpec]:
+    """The passes of a group, its options on the first; or `spec` itself."""
+    if spec.name not in groups:
+        return [spec]
+    first, *others = groups[spec.name]
+    return [ArgSpec(first, spec.parameters), *(ArgSpec(name, {}) for name in others)]
+
+
+def make_pass(
+    spec: ArgSpec, passes: dict[str, Callable[[], type[ModulePass]]]
+) -> ModulePass:
+    """The pass of one specification; unknown names and options are one line."""
+    if spec.name not in passes:
+        raise GlowError(f"unknown pass '{spec.name}'{did_you_mean(spec.name, passes)}")
+    pass_class = passes[spec.name]()
+    spec = ArgSpec(pass_class.name, spec.parameters).normalize_parameter_names()
+    known = [name for name in pass_class.__dataclass_fields__ if name != "name"]
+    for option in spec.parameters:
+        if option not in known:
+            expected = ", ".join(known) or "no options"
+            raise GlowError(
+                f"unknown option '{option}' of pass '{spec.name}'"
+                f"{did_you_mean(option, known)} (it takes {expected})"
+            )
+    try:
+        return pass_class.from_spec(spec)
+    except ValueError as error:
+        raise GlowError(f"pass '{spec.name}': {error}") from error
