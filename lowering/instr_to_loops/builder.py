@@ -11,12 +11,13 @@ vectors (`vector<14x2x16xf32>`); broadcasts and blocked stores are the `dimensio
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
-from glow.lowering.instr_to_loops import ir_types as types
-from glow.lowering.instr_to_loops.index_builder import Condition, Index, Predicate
-from glow.lowering.instr_to_loops.memory_builder import MemoryBuilder
 from xdsl.dialects import func, scf
 from xdsl.dialects.builtin import FunctionType
 from xdsl.ir import Attribute, Block, Region, SSAValue
+
+from glow.lowering.instr_to_loops import ir_types as types
+from glow.lowering.instr_to_loops.index_builder import Condition, Index, Predicate
+from glow.lowering.instr_to_loops.memory_builder import MemoryBuilder
 
 __all__ = ["Body", "CarryBody", "Condition", "Index", "LoopBuilder", "Predicate"]
 

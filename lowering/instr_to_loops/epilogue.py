@@ -1,16 +1,20 @@
 """What a kernel builder asks of the element-wise work fused into its stores."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Literal, Protocol
 
-from glow.lowering.instr_to_loops.builder import LoopBuilder
+from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import SSAValue
+
+from glow.lowering.instr_to_loops import ir_types as types
+from glow.lowering.instr_to_loops.builder import LoopBuilder
 
 ExtraInput = Literal["full", "channel", "scalar"]
 """How an extra input of an epilogue is laid out.
 
 `full`: like the kernel's output, read at the same positions; `channel`: one value per output
-channel, [OCB, lanes] beside a blocked output and [OC] beside a plain one; `scalar`: one element.
+channel, [OCB, lanes] beside a blocked output and [OC] beside a plain one; `scalar`: one element,
+a memref of shape [1].
 """
 
 
@@ -31,3 +35,42 @@ class Epilogue(Protocol):
     ) -> SSAValue:
         """The value to store; all operands and the result have the accumulator's type."""
         ...
+
+
+def extra_types(
+    epilogue: Epilogue | None, full: MemRefType, channel: MemRefType
+) -> list[MemRefType]:
+    """The buffer types of an epilogue's extra inputs."""
+    scalar = types.memref_type((1,), full.element_type)
+    by_layout = {"full": full, "channel": channel, "scalar": scalar}
+    return [by_layout[layout] for layout in epilogue.extra_inputs] if epilogue else []
+
+
+Reader = Callable[[SSAValue], SSAValue]
+"""Reads an extra buffer at a tile, with the accumulator's type."""
+
+
+def apply_epilogue(
+    b: LoopBuilder,
+    epilogue: Epilogue | None,
+    accumulator: SSAValue,
+    extras: Sequence[SSAValue],
+    *,
+    full: Reader,
+    channel: Reader,
+) -> SSAValue:
+    """The value to store for an accumulator, its extra inputs read by their layouts."""
+    if epilogue is None:
+        return accumulator
+    shape = types.shape_of(accumulator)
+
+    def scalar(buffer: SSAValue) -> SSAValue:
+        value = b.load(buffer, 0)
+        return b.broadcast(value, shape) if shape else value
+
+    readers = {"full": full, "channel": channel, "scalar": scalar}
+    values = [
+        readers[layout](buffer)
+        for layout, buffer in zip(epilogue.extra_inputs, extras, strict=True)
+    ]
+    return epilogue.apply(b, accumulator, values)

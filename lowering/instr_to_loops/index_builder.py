@@ -4,15 +4,14 @@ Index arithmetic works on Python ints and on SSA values alike and folds what is 
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
-from glow.lowering.instr_to_loops import ir_types as types
-from xdsl.dialects import arith
 from xdsl.dialects.builtin import IntegerAttr, i1, i64
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
-if TYPE_CHECKING:
-    from glow.lowering.target import Target
+from glow.dialects import arith
+from glow.lowering.instr_to_loops import ir_types as types
+from glow.lowering.target import Target
 
 Index: TypeAlias = int | SSAValue
 """A position: a Python int or an SSA value of type index."""
@@ -43,7 +42,7 @@ _INDEX = types.INDEX
 class IndexBuilder:
     """Appends operations to the current block; `target` says what the machine can do."""
 
-    def __init__(self, target: "Target") -> None:
+    def __init__(self, target: Target) -> None:
         self.target = target
         self._block = Block()
         self._entry = Block()
@@ -209,12 +208,16 @@ class IndexBuilder:
 
     def unflatten(self, position: Index, extents: Sequence[int]) -> list[Index]:
         """The row-major coordinates of a flat position in a space of those extents."""
-        coordinates: list[Index] = []
-        for extent in reversed(extents[1:]):
-            quotient = self.floordiv(position, extent)
-            coordinates.append(self.sub(position, self.mul(quotient, extent)))
+        walked = [axis for axis, extent in enumerate(extents) if extent != 1]
+        coordinates: list[Index] = [0] * len(extents)
+        for axis in reversed(walked[1:]):
+            quotient = self.floordiv(position, extents[axis])
+            multiple = self.mul(quotient, extents[axis])
+            coordinates[axis] = self.sub(position, multiple)
             position = quotient
-        return [position, *reversed(coordinates)]
+        if walked:
+            coordinates[walked[0]] = position
+        return coordinates
 
     def clamp(self, position: Index, low: int, high: int) -> Index:
         """The position, moved into [low, high]."""

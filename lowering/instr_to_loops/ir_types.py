@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from functools import cache
 from math import copysign, prod
 
-from xdsl.dialects.arith import FastMathFlagsAttr
 from xdsl.dialects.builtin import (
     AffineMapAttr,
     ArrayAttr,
@@ -30,6 +29,8 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
+
+from glow.dialects.arith import FastMathFlagsAttr
 
 INDEX = IndexType()
 DYNAMIC = -9223372036854775808

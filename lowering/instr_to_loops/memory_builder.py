@@ -2,12 +2,13 @@
 
 from collections.abc import Sequence
 
-from glow.lowering.instr_to_loops import ir_types as types
-from glow.lowering.instr_to_loops.index_builder import Index
-from glow.lowering.instr_to_loops.value_builder import ValueBuilder
 from xdsl.dialects import memref, vector
 from xdsl.dialects.builtin import BoolAttr, IntegerAttr, MemRefType, i64
 from xdsl.ir import SSAValue
+
+from glow.lowering.instr_to_loops import ir_types as types
+from glow.lowering.instr_to_loops.index_builder import Index
+from glow.lowering.instr_to_loops.value_builder import ValueBuilder
 
 _TEMPORAL = {"nontemporal": BoolAttr.from_bool(False)}
 _STACK_ALIGNMENT = IntegerAttr(64, i64)

@@ -2,12 +2,14 @@
 
 from collections.abc import Sequence
 
-from glow.lowering.instr_to_loops import ir_types as types
-from glow.lowering.instr_to_loops.index_builder import IndexBuilder
-from xdsl.dialects import arith, vector
+from xdsl.dialects import vector
 from xdsl.dialects.builtin import IntegerAttr, VectorType, i1, i64
 from xdsl.dialects.vector import CombiningKindAttr, CombiningKindFlag
 from xdsl.ir import Attribute, Operation, SSAValue
+
+from glow.dialects import arith
+from glow.lowering.instr_to_loops import ir_types as types
+from glow.lowering.instr_to_loops.index_builder import IndexBuilder
 
 _NO_OVERFLOW = {"overflowFlags": arith.IntegerOverflowAttr("none")}
 

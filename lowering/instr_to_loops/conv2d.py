@@ -1,0 +1,394 @@
+"""Direct convolution on channel blocks.
+
+Activations are [N, C / lanes, H, W, lanes]; lanes past the last channel hold anything and are
+never read as meaning anything. A register tile is a run of pixels times a few blocks of output
+channels; each step broadcasts one input channel of every pixel against the weights of that
+channel. Weights are packed so that a tile reads them front to back:
+[groups][channel tile][input block][kernel row][kernel column][input lane][blocks][lanes], one
+such array per `ChannelPart`. The same kernel reads plain [N, C, H, W] input as blocks of one
+channel (`plain_input`), which is how a network's first layer avoids a reordering.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from math import prod
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from xdsl.dialects.builtin import AnyFloat, MemRefType, f32
+from xdsl.ir import SSAValue
+
+from glow.lowering.instr_to_loops import ir_types as types
+from glow.lowering.instr_to_loops.builder import Index, LoopBuilder
+from glow.lowering.instr_to_loops.epilogue import (
+    Epilogue,
+    apply_epilogue,
+    extra_types,
+)
+from glow.lowering.instr_to_loops.kernel import Kernel
+from glow.lowering.instr_to_loops.slices import SliceSpace
+from glow.lowering.instr_to_loops.tiles import (
+    ChannelPart,
+    TileModel,
+    channel_parts,
+    choose_blocks,
+)
+from glow.lowering.instr_to_loops.window import (
+    PlaneTraversal,
+    Tile,
+    Window,
+    plane_runs,
+)
+from glow.lowering.target import Target
+
+
+@dataclass(frozen=True)
+class Conv2dSpec:
+    """A blocked convolution. With groups, channels per group are multiples of `lanes`."""
+
+    batch: int
+    in_channels: int
+    out_channels: int
+    window: Window
+    groups: int = 1
+    lanes: int = 16
+    plain_input: bool = False
+    has_bias: bool = False
+    epilogue: Epilogue | None = None
+    element: AnyFloat = f32
+
+    @property
+    def input_lanes(self) -> int:
+        """The channels per input block."""
+        return 1 if self.plain_input else self.lanes
+
+    @property
+    def group_inputs(self) -> int:
+        """The input channels of a group."""
+        return self.in_channels // self.groups
+
+    @property
+    def input_blocks(self) -> int:
+        """The input blocks of a group."""
+        return -(-self.group_inputs // self.input_lanes)
+
+    @property
+    def output_blocks(self) -> int:
+        """The output blocks of a group."""
+        return -(-(self.out_channels // self.groups) // self.lanes)
+
+    @property
+    def steps(self) -> int:
+        """The multiply-adds per output value."""
+        return self.group_inputs * prod(self.window.kernel)
+
+    @property
+    def input_type(self) -> MemRefType:
+        """The memref type of the input."""
+        if self.plain_input:
+            shape = (self.batch, self.in_channels, *self.window.input)
+            return types.memref_type(shape, self.element)
+        blocks = self.groups * self.input_blocks
+        shape = (self.batch, blocks, *self.window.input, self.lanes)
+        return types.memref_type(shape, self.element)
+
+    @property
+    def output_type(self) -> MemRefType:
+        """The memref type of the output."""
+        blocks = self.groups * self.output_blocks
+        shape = (self.batch, blocks, *self.window.output, self.lanes)
+        return types.memref_type(shape, self.element)
+
+    @property
+    def packed_weights(self) -> int:
+        """The number of packed weights."""
+        steps = self.input_blocks * self.input_lanes * prod(self.window.kernel)
+        return self.groups * self.output_blocks * self.lanes * steps
+
+    def supported(self) -> bool:
+        """Whether the blocked layout can express the grouping."""
+        if self.groups == 1:
+            return True
+        whole_inputs = self.group_inputs % self.input_lanes == 0
+        return whole_inputs and self.out_channels // self.groups % self.lanes == 0
+
+
+@dataclass(frozen=True)
+class ConvTiling:
+    """The register tiles of one convolution and the plane that they cover."""
+
+    model: TileModel
+    parts: tuple[ChannelPart, ...]
+    window: Window
+
+
+@cache
+def choose_conv_tile(spec: Conv2dSpec, target: Target) -> ConvTiling:
+    """The register tiles of a convolution; packing and building agree on it."""
+    model, window = TileModel(spec.steps, target), spec.window
+    if window.is_pointwise:
+        runs = [(1, prod(window.output))]
+    else:
+        runs = plane_runs(window)
+    blocks = choose_blocks(model, spec.output_blocks, runs)
+    if window.is_pointwise:
+        window = window.reshaped(lambda run: model.run_cycles(run, blocks))
+    return ConvTiling(model, channel_parts(spec.output_blocks, blocks), window)
+
+
+def pack_conv_weights(
+    weights: NDArray[np.float32], spec: Conv2dSpec, target: Target
+) -> NDArray[np.float32]:
+    """The weights [OC, IC / groups, KH, KW] in the order that the kernel reads them, 1-D."""
+    kernel, groups, lanes = spec.window.kernel, spec.groups, spec.lanes
+    outputs = spec.output_blocks * lanes
+    inputs = spec.input_blocks * spec.input_lanes
+    padded = np.zeros((groups, outputs, inputs, *kernel), weights.dtype)
+    padded[:, : spec.out_channels // groups, : spec.group_inputs] = weights.reshape(
+        groups, -1, *weights.shape[1:]
+    )
+    packed: list[NDArray[np.float32]] = []
+    for part in choose_conv_tile(spec, target).parts:
+        first, count = part.first * lanes, part.tiles * part.blocks * lanes
+        split = padded[:, first : first + count].reshape(
+            groups, part.tiles, part.blocks, lanes, -1, spec.input_lanes, *kernel
+        )
+        packed.append(split.transpose(0, 1, 4, 6, 7, 5, 2, 3).reshape(-1))
+    return np.concatenate(packed)
+
+
+def pack_channels(values: NDArray[np.float32], lanes: int) -> NDArray[np.float32]:
+    """One value per channel as [channels / lanes, lanes], the last block zero-padded."""
+    padded = np.zeros((-(-len(values) // lanes), lanes), values.dtype)
+    padded.reshape(-1)[: len(values)] = values
+    return padded
+
+
+def build_conv2d(name: str, spec: Conv2dSpec, target: Target) -> Kernel:
+    """The kernel of a blocked convolution: output, input, weights, [bias], extras."""
+    return _Convolution(spec, target).kernel(name)
+
+
+Carried: TypeAlias = Sequence[SSAValue]
+
+
+@dataclass(frozen=True)
+class _Buffers:
+    output: SSAValue
+    input: SSAValue
+    weights: SSAValue
+    bias: SSAValue | None
+    extras: Sequence[SSAValue]
+
+
+class _Convolution:
+    """Builds one kernel; positions are (group, image, channel tile) and a tile of pixels."""
+
+    def __init__(self, spec: Conv2dSpec, target: Target) -> None:
+        if not spec.supported():
+            raise ValueError("blocked convolution: groups must be whole blocks")
+        self.spec = spec
+        self.builder = LoopBuilder(target)
+        self.tiling = choose_conv_tile(spec, target)
+        self.window = self.tiling.window
+        # Big weights stay in a near cache if all lines pass by them before the next channels;
+        # small ones stay there anyway, and then the input line is what should.
+        channels_outermost = spec.packed_weights * 4 > target.l2_bytes // 2
+        channel_tiles = sum(part.tiles for part in self.tiling.parts)
+        lines = PlaneTraversal(self.window, lambda run: run).lines
+        if channels_outermost:
+            self.slices = SliceSpace((spec.groups, channel_tiles, spec.batch), lines, 3)
+        else:
+            self.slices = SliceSpace((spec.groups, spec.batch, channel_tiles), lines, 2)
+        self.channels_outermost = channels_outermost
+
+    def kernel(self, name: str) -> Kernel:
+        spec = self.spec
+        channels = types.memref_type(
+            (spec.groups * spec.output_blocks, spec.lanes), spec.element
+        )
+        weights = types.memref_type((spec.packed_weights,), spec.element)
+        arguments = [spec.output_type, spec.input_type, weights]
+        if spec.has_bias:
+            arguments.append(channels)
+        arguments += extra_types(spec.epilogue, spec.output_type, channels)
+        function = self.builder.function(name, arguments, self._body)
+        return Kernel(function, self.slices.size)
+
+    def _body(self, arguments: Sequence[SSAValue], low: Index, high: Index) -> None:
+        output, source, weights, *rest = arguments
+        bias = rest.pop(0) if self.spec.has_bias else None
+        extras = [self._on_plane(extra) for extra in rest]
+        buffers = _Buffers(
+            self._on_plane(output), self._input(source), weights, bias, extras
+        )
+        self.views = [self._weights(weights, part) for part in self.tiling.parts]
+        self.buffers = buffers
+        self.slices.visit(self.builder, low, high, self._line)
+
+    def _on_plane(self, buffer: SSAValue) -> SSAValue:
+        """A blocked output or full extra with the plane that the tiles cover."""
+        shape = types.shape_of(buffer)
+        if len(shape) != 5:
+            return buffer
+        return self.builder.reinterpret(
+            buffer, (*shape[:2], *self.window.output, shape[4])
+        )
+
+    def _input(self, buffer: SSAValue) -> SSAValue:
+        channels = types.shape_of(buffer)[:2]
+        return self.builder.reinterpret(
+            buffer, (*channels, *self.window.input, self.spec.input_lanes)
+        )
+
+    def _weights(self, buffer: SSAValue, part: ChannelPart) -> SSAValue:
+        spec = self.spec
+        taps = (spec.input_blocks, *spec.window.kernel, spec.input_lanes)
+        steps = prod(taps) * spec.lanes
+        shape = (spec.groups, part.tiles, *taps, part.blocks, spec.lanes)
+        return self.builder.reinterpret(
+            buffer, shape, offset=spec.groups * part.first * steps
+        )
+
+    def _line(self, outer: Sequence[Index], line: Index) -> None:
+        b = self.builder
+        if self.channels_outermost:
+            group, channel_tile, image = outer
+        else:
+            group, image, channel_tile = outer
+        first = self.tiling.parts[0]
+
+        def part(number: int) -> None:
+            chosen = self.tiling.parts[number]
+            within = b.sub(channel_tile, 0 if number == 0 else first.tiles)
+            self._part_line(number, chosen, (group, image, within), line)
+
+        if len(self.tiling.parts) == 1:
+            part(0)
+        else:
+            is_full = b.compare("slt", channel_tile, first.tiles)
+            b.if_(is_full, lambda: part(0), lambda: part(1))
+
+    def _part_line(
+        self,
+        number: int,
+        part: ChannelPart,
+        position: tuple[Index, Index, Index],
+        line: Index,
+    ) -> None:
+        plane = PlaneTraversal(
+            self.window, lambda run: self.tiling.model.pixels(run, part.blocks)
+        )
+        weights = self.views[number]
+        plane.visit(
+            self.builder, line, lambda tile: self._tile(part, weights, position, tile)
+        )
+
+    def _tile(
+        self,
+        part: ChannelPart,
+        weights: SSAValue,
+        position: tuple[Index, Index, Index],
+        tile: Tile,
+    ) -> None:
+        b, spec = self.builder, self.spec
+        group, image, channel_tile = position
+        shape = (tile.pixels, part.blocks, spec.lanes)
+        block = b.add(b.mul(channel_tile, part.blocks), part.first)
+        block = b.add(block, b.mul(group, spec.output_blocks))
+
+        def channel(buffer: SSAValue) -> SSAValue:
+            row = b.transfer_read(buffer, (block, 0), shape[1:], (0, 1))
+            return b.broadcast(row, shape)
+
+        where = (image, block, tile.row, tile.column, 0)
+        axes = (2 if tile.vertical else 3, 1, 4)
+        if self.buffers.bias is None:
+            accumulator = b.constant(0.0, types.vector_type(shape, spec.element))
+        else:
+            accumulator = channel(self.buffers.bias)
+        result = apply_epilogue(
+            b,
+            spec.epilogue,
+            self._accumulate(weights, position, tile, accumulator),
+            self.buffers.extras,
+            full=lambda buffer: b.transfer_read(buffer, where, shape, axes),
+            channel=channel,
+        )
+        b.transfer_write(result, self.buffers.output, where, axes)
+
+    def _accumulate(
+        self,
+        weights: SSAValue,
+        position: tuple[Index, Index, Index],
+        tile: Tile,
+        accumulator: SSAValue,
+    ) -> SSAValue:
+        """The accumulator after all input channels and taps of a tile."""
+        b, spec = self.builder, self.spec
+        group, image, channel_tile = position
+        full, rest = divmod(spec.group_inputs, spec.input_lanes)
+
+        def block(index: Index, lanes: int, values: Carried) -> Carried:
+            input_block = b.add(b.mul(group, spec.input_blocks), index)
+
+            def tap(row: Index, column: Index, values: Carried) -> Carried:
+                pixels = self._pixels(image, input_block, row, column, tile)
+                at = (group, channel_tile, index, row, column)
+                return self._steps(pixels, weights, at, lanes, values)
+
+            return b.carry(
+                *tile.row_taps,
+                1,
+                values,
+                lambda row, values: b.carry(
+                    *tile.column_taps,
+                    1,
+                    values,
+                    lambda column, values: tap(row, column, values),
+                ),
+            )
+
+        values: Carried = [accumulator]
+        values = b.carry(0, full, 1, values, lambda i, v: block(i, spec.input_lanes, v))
+        if rest:
+            values = block(full, rest, values)
+        return values[0]
+
+    def _pixels(
+        self, image: Index, block: Index, row: Index, column: Index, tile: Tile
+    ) -> SSAValue:
+        """The input pixels [pixels, input lanes] that a tile reads at one tap."""
+        b, window = self.builder, self.window
+        y = b.add(window.origin(b, 0, tile.row), b.mul(row, window.dilations[0]))
+        x = b.add(window.origin(b, 1, tile.column), b.mul(column, window.dilations[1]))
+        lanes = self.spec.input_lanes
+        if tile.vertical:
+            sizes, drop = (1, 1, tile.pixels, 1, lanes), (0, 1, 3)
+        else:
+            sizes, drop = (1, 1, 1, tile.pixels, lanes), (0, 1, 2)
+        strides = (1, 1, *window.strides, 1)
+        return b.subview(
+            self.buffers.input, (image, block, y, x, 0), sizes, strides, drop
+        )
+
+    def _steps(
+        self,
+        pixels: SSAValue,
+        weights: SSAValue,
+        at: tuple[Index, ...],
+        lanes: int,
+        values: Carried,
+    ) -> Carried:
+        """One multiply-add of the whole tile per input lane."""
+        b = self.builder
+        shape = types.shape_of(values[0])
+
+        def step(lane: Index, values: Carried) -> Carried:
+            weight = b.transfer_read(weights, (*at, lane, 0, 0), shape[1:], (6, 7))
+            x = b.transfer_read(pixels, (0, lane), shape, (0, None, None))
+            return [b.fma(x, b.broadcast(weight, shape), values[0])]
+
+        return b.carry(0, lanes, 1, values, step)

@@ -1,0 +1,224 @@
+"""Fused element-wise work over buffers that broadcast as in NumPy.
+
+Dimensions that every operand walks alike are merged first, so that most kernels are one or two
+loops. The innermost one handles vectors of four registers, which LLVM splits into independent
+chains, then single registers, then one short vector: no masks, no scalar loop. Nothing is
+computed twice, so an output may be one of the inputs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+
+from xdsl.dialects.builtin import MemRefType, i1, i8
+from xdsl.ir import Attribute, SSAValue
+
+from glow.dialects import arith
+from glow.lowering.instr_to_loops import ir_types as types
+from glow.lowering.instr_to_loops.builder import Index, LoopBuilder
+from glow.lowering.instr_to_loops.kernel import Kernel
+from glow.lowering.instr_to_loops.scalar_region import ScalarRegion
+from glow.lowering.target import Target
+
+REGISTERS_PER_VECTOR = 4
+WANTED_SLICES = 64
+"""Enough slices for any thread count; fewer and longer ones cost less."""
+
+
+@dataclass(frozen=True)
+class ElementwiseSpec:
+    """out... = region(in...): every output has `shape`, inputs broadcast to it.
+
+    Element types are those of the region; i1 is stored as one byte.
+    """
+
+    shape: tuple[int, ...]
+    input_shapes: tuple[tuple[int, ...], ...]
+    region: ScalarRegion
+
+
+@dataclass(frozen=True)
+class Space:
+    """An iteration space with merged dimensions, and which of them each operand walks.
+
+    `extents` has at least one dimension; `walks[k]` lists the dimensions of operand k, whose
+    buffer is dense over them.
+    """
+
+    extents: tuple[int, ...]
+    walks: tuple[tuple[int, ...], ...]
+
+    def buffer_shape(self, operand: int) -> tuple[int, ...]:
+        """The shape of an operand's buffer over the merged dimensions; (1,) of a scalar."""
+        return tuple(self.extents[axis] for axis in self.walks[operand]) or (1,)
+
+
+def merge_dimensions(
+    shape: Sequence[int], operand_shapes: Sequence[Sequence[int]]
+) -> Space:
+    """The space of a shape with neighbours merged where all operands repeat or walk alike."""
+    padded = [(1,) * (len(shape) - len(s)) + tuple(s) for s in operand_shapes]
+    extents: list[int] = []
+    patterns: list[tuple[bool, ...]] = []
+    for axis, extent in enumerate(shape):
+        if extent == 1:
+            continue
+        pattern = tuple(operand[axis] != 1 for operand in padded)
+        if patterns and patterns[-1] == pattern:
+            extents[-1] *= extent
+        else:
+            extents.append(extent)
+            patterns.append(pattern)
+    if not extents:
+        return Space((1,), tuple((0,) for _ in padded))
+    walks = tuple(
+        tuple(axis for axis, pattern in enumerate(patterns) if pattern[k])
+        for k in range(len(padded))
+    )
+    return Space(tuple(extents), walks)
+
+
+def storage_type(element: Attribute) -> Attribute:
+    """The element type in memory: a byte for i1."""
+    return i8 if element == i1 else element
+
+
+def stored(builder: LoopBuilder, value: SSAValue) -> SSAValue:
+    """A value as memory holds it."""
+    if types.element_of(value) != i1:
+        return value
+    return builder.cast(arith.ExtUIOp, value, i8)
+
+
+def loaded(builder: LoopBuilder, value: SSAValue, element: Attribute) -> SSAValue:
+    """A value read from memory as the region takes it."""
+    if element != i1:
+        return value
+    return builder.cmpi("ne", value, builder.like(0, value))
+
+
+class RowChunks:
+    """How the innermost dimension is cut into slices: units of `chunk` elements."""
+
+    def __init__(self, extent: int, outer: int, wide: int) -> None:
+        self.extent = extent
+        self.full = extent - extent % wide
+        self.chunk = extent
+        if outer < WANTED_SLICES and self.full > wide:
+            wanted = -(-extent // -(-WANTED_SLICES // outer))
+            self.chunk = -(-wanted // wide) * wide
+        self.units = max(1, -(-extent // self.chunk))
+
+    def walk(
+        self, builder: LoopBuilder, unit: Index, wide: int, lanes: int, body: _RowBody
+    ) -> None:
+        """Runs body(position, length) over the unit; tails belong to the last one."""
+        start = builder.mul(unit, self.chunk)
+        end = builder.minimum(builder.add(start, self.chunk), self.full)
+        if self.full:
+            builder.loop(start, end, wide, lambda position: body(position, wide))
+        last = builder.compare("eq", unit, self.units - 1)
+        builder.if_(last, lambda: self._tails(builder, lanes, body))
+
+    def _tails(self, builder: LoopBuilder, lanes: int, body: _RowBody) -> None:
+        whole = self.extent - self.extent % lanes
+        builder.loop(self.full, whole, lanes, lambda position: body(position, lanes))
+        if whole < self.extent:
+            body(whole, self.extent - whole)
+
+
+class _RowBody:
+    """Reads, computes and stores one vector; reads of repeated inputs happen once a row."""
+
+    def __init__(
+        self,
+        builder: LoopBuilder,
+        spec: ElementwiseSpec,
+        space: Space,
+        buffers: Sequence[SSAValue],
+        coordinates: Sequence[Index],
+    ) -> None:
+        self.builder = builder
+        self.region = spec.region
+        self.space = space
+        self.buffers = buffers
+        self.coordinates = coordinates
+        self.outputs = len(buffers) - len(spec.input_shapes)
+        self.innermost = len(space.extents) - 1
+        self.repeated = {
+            k: builder.load(buffers[k], *self._indices(k, 0))
+            for k in range(self.outputs, len(buffers))
+            if self.innermost not in space.walks[k]
+        }
+
+    def _indices(self, operand: int, position: Index) -> list[Index]:
+        walk = self.space.walks[operand]
+        where = [*self.coordinates, position]
+        return [where[axis] for axis in walk] or [0]
+
+    def __call__(self, position: Index, length: int) -> None:
+        builder = self.builder
+        values = [
+            loaded(builder, self._read(k, position, length), element)
+            for k, element in enumerate(self.region.input_types, self.outputs)
+        ]
+        results = self.region.instantiate_at(builder, values, (length,))
+        for k, result in enumerate(results):
+            builder.vector_store(
+                stored(builder, result), self.buffers[k], *self._indices(k, position)
+            )
+
+    def _read(self, operand: int, position: Index, length: int) -> SSAValue:
+        if operand in self.repeated:
+            return self.builder.broadcast(self.repeated[operand], (length,))
+        indices = self._indices(operand, position)
+        return self.builder.vector_load(length, self.buffers[operand], *indices)
+
+
+def build_elementwise(
+    spec: ElementwiseSpec, target: Target, name: str = "elementwise"
+) -> Kernel:
+    """The kernel f(outs..., ins..., lo, hi); buffers have the merged shapes."""
+    region = spec.region
+    outputs = [spec.shape] * len(region.result_types)
+    if prod(spec.shape) == 0:
+        return _empty(spec, target, name)
+    space = merge_dimensions(spec.shape, [*outputs, *spec.input_shapes])
+    elements = [*region.result_types, *region.input_types]
+    lanes = target.lanes(max(32, *map(types.bit_width, elements)))
+    wide = REGISTERS_PER_VECTOR * lanes
+    *outer, innermost = space.extents
+    chunks = RowChunks(innermost, prod(outer), wide)
+    extents = [*outer, chunks.units]
+    builder = LoopBuilder(target)
+
+    def body(buffers: Sequence[SSAValue], low: Index, high: Index) -> None:
+        def row(coordinates: list[Index]) -> None:
+            *where, unit = coordinates
+            vector = _RowBody(builder, spec, space, buffers, where)
+            chunks.walk(builder, unit, wide, lanes, vector)
+
+        builder.space(low, high, extents, row)
+
+    function = builder.function(name, _buffer_types(space, elements), body)
+    return Kernel(function, prod(extents))
+
+
+def _buffer_types(space: Space, elements: Sequence[Attribute]) -> list[MemRefType]:
+    return [
+        types.memref_type(space.buffer_shape(k), storage_type(element))
+        for k, element in enumerate(elements)
+    ]
+
+
+def _empty(spec: ElementwiseSpec, target: Target, name: str) -> Kernel:
+    shapes = [spec.shape] * len(spec.region.result_types) + list(spec.input_shapes)
+    elements = [*spec.region.result_types, *spec.region.input_types]
+    buffers = [
+        types.memref_type((prod(shape),), storage_type(element))
+        for shape, element in zip(shapes, elements, strict=True)
+    ]
+    builder = LoopBuilder(target)
+    return Kernel(builder.function(name, buffers, lambda *_: None), 0)

@@ -1,0 +1,241 @@
+"""Products with a constant right matrix, which is packed when the model is compiled.
+
+`pack_matmul_weights` lays B out in the order in which the kernel reads it: groups of columns
+as wide as the register tile, [K][blocks][lanes] each, so that B is one linear stream whatever
+its size. A is read in place: its elements are only broadcast.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from xdsl.ir import SSAValue
+
+from glow.lowering.instr_to_loops import ir_types as types
+from glow.lowering.instr_to_loops.builder import Index, LoopBuilder
+from glow.lowering.instr_to_loops.epilogue import Epilogue
+from glow.lowering.instr_to_loops.kernel import Kernel
+from glow.lowering.instr_to_loops.matmul_tile import (
+    ColumnGroup,
+    Columns,
+    ColumnSplit,
+    Finish,
+    Matrix,
+    Strides,
+    Tile,
+    TileStore,
+    accumulate,
+    choose_tile,
+    columns_of,
+    flat,
+    matrices_of,
+)
+from glow.lowering.target import Target
+
+WANTED_SLICES = 16
+
+_RowBody = Callable[[Index], None]
+
+
+@dataclass(frozen=True)
+class MatmulSpec:
+    """C[rows, columns] = epilogue(A[rows, depth] B[depth, columns] + bias), f32.
+
+    Arguments of the kernel: C, A, packed B, bias if `has_bias`, the epilogue's inputs. A and C
+    may have longer rows in memory (`a_row_stride`, `c_row_stride`; 0: dense). A "full" input of
+    the epilogue is strided like C and must not be C.
+    """
+
+    rows: int
+    columns: int
+    depth: int
+    has_bias: bool = False
+    epilogue: Epilogue | None = None
+    a_row_stride: int = 0
+    c_row_stride: int = 0
+
+    @property
+    def a_strides(self) -> Strides:
+        """The layout of A."""
+        return Strides((), self.a_row_stride or self.depth, 1)
+
+    @property
+    def c_strides(self) -> Strides:
+        """The layout of C and of the epilogue's "full" inputs."""
+        return Strides((), self.c_row_stride or self.columns, 1)
+
+    def tile(self, target: Target) -> Tile:
+        """The register tile, which decides how the weights are packed."""
+        return choose_tile(self.rows, self.columns, self.depth, target)
+
+    def split(self, target: Target) -> ColumnSplit:
+        """How the columns are cut into tiles."""
+        return ColumnSplit(self.columns, target.lanes(32), self.tile(target).blocks)
+
+    def packed_elements(self, target: Target) -> int:
+        """The size of the packed B in elements."""
+        lanes = target.lanes(32)
+        return self.depth * -(-self.columns // lanes) * lanes
+
+
+def pack_matmul_weights(
+    weights: np.ndarray, spec: MatmulSpec, target: Target, *, transposed: bool = False
+) -> np.ndarray:
+    """B ([depth, columns], or [columns, depth] if transposed) as the kernel reads it, flat."""
+    matrix = weights.T if transposed else weights
+    if matrix.shape != (spec.depth, spec.columns):
+        raise ValueError(
+            f"weights are {matrix.shape}, not {(spec.depth, spec.columns)}"
+        )
+    split = spec.split(target)
+    missing = -spec.columns % split.lanes
+    padded = np.pad(matrix.astype(np.float32), ((0, 0), (0, missing)))
+    blocks = padded.reshape(spec.depth, -1, split.lanes).transpose(1, 0, 2)
+    whole = split.groups * split.blocks
+    grouped = blocks[:whole].reshape(
+        split.groups, split.blocks, spec.depth, split.lanes
+    )
+    parts = [
+        grouped.transpose(0, 2, 1, 3).ravel(),
+        blocks[whole:].transpose(1, 0, 2).ravel(),
+    ]
+    return np.concatenate(parts)
+
+
+class PackedWeights:
+    """Reads the rows of the packed matrix."""
+
+    def __init__(
+        self, builder: LoopBuilder, buffer: SSAValue, depth: int, split: ColumnSplit
+    ) -> None:
+        self.builder = builder
+        self.split = split
+        whole = (split.groups, depth, split.blocks, split.lanes)
+        rest = split.rest
+        self.whole = builder.reinterpret(buffer, whole) if split.groups else buffer
+        if rest is not None:
+            offset = split.groups * depth * split.blocks * split.lanes
+            shape = (depth, rest.blocks, split.lanes)
+            self.rest = builder.reinterpret(buffer, shape, offset=offset)
+
+    def read(self, unit: Index, group: ColumnGroup, k: Index) -> SSAValue:
+        """The row k of a group of columns, [blocks, lanes]."""
+        shape = (group.blocks, self.split.lanes)
+        if group == self.split.rest:
+            return self.builder.transfer_read(self.rest, (k, 0, 0), shape, (1, 2))
+        return self.builder.transfer_read(self.whole, (unit, k, 0, 0), shape, (2, 3))
+
+
+@dataclass(frozen=True)
+class RowBlocks:
+    """Tiles of rows, cut into blocks when the columns alone give too few slices."""
+
+    rows: int
+    tile_rows: int
+    blocks: int
+
+    @staticmethod
+    def split(rows: int, tile_rows: int, other_slices: int) -> RowBlocks:
+        """As many blocks as bring the slices to `WANTED_SLICES`."""
+        tiles = -(-rows // tile_rows)
+        wanted = min(tiles, -(-WANTED_SLICES // other_slices))
+        per_block = -(-tiles // wanted)
+        return RowBlocks(rows, tile_rows, -(-tiles // per_block))
+
+    def visit(self, builder: LoopBuilder, block: Index, body: _RowBody) -> None:
+        """Runs the body at the first row of each tile of a block."""
+        tiles = -(-self.rows // self.tile_rows)
+        per_block = -(-tiles // self.blocks)
+        start = builder.mul(block, per_block)
+        end = builder.minimum(builder.add(start, per_block), tiles)
+        last = self.rows - self.tile_rows
+
+        def at(tile: Index) -> None:
+            row = builder.mul(tile, self.tile_rows)
+            exact = self.rows % self.tile_rows == 0
+            body(row if exact else builder.minimum(row, last))
+
+        builder.loop(start, end, 1, at)
+
+
+class PartialStore:
+    """Stores the accumulator of a group; through the stack if its last register is partial."""
+
+    def __init__(self, builder: LoopBuilder, store: TileStore, rows: int) -> None:
+        self.builder = builder
+        self.store = store
+        self.rows = rows
+
+    def __call__(self, value: SSAValue, row: Index, group: ColumnGroup) -> None:
+        lanes = self.store.output.lanes
+        pieces = columns_of(group, lanes)
+        if len(pieces) == 1 and len(pieces[0].shape) == 2:
+            self.store.store(value, row, pieces[0])
+            return
+        scratch = self.builder.alloca(
+            types.memref_type((self.rows, group.blocks, lanes))
+        )
+        self.builder.transfer_write(value, scratch, (0, 0, 0), (0, 1, 2))
+        for piece in pieces:
+            self.store.store(self._read(scratch, group, piece), row, piece)
+
+    def _read(self, scratch: SSAValue, group: ColumnGroup, piece: Columns) -> SSAValue:
+        shape = (self.rows, *piece.shape)
+        if len(piece.shape) == 2:
+            return self.builder.transfer_read(scratch, (0, 0, 0), shape, (0, 1, 2))
+        indices = (0, group.blocks - 1, 0)
+        return self.builder.transfer_read(scratch, indices, shape, (0, 2))
+
+
+def build_matmul(spec: MatmulSpec, target: Target, name: str = "matmul") -> Kernel:
+    """The kernel f(C, A, packed B, [bias], extras..., lo, hi)."""
+    extents = (spec.rows, spec.columns)
+    tile, split = spec.tile(target), spec.split(target)
+    row_blocks = RowBlocks.split(spec.rows, tile.rows, split.units)
+    finish = Finish(spec.has_bias, spec.epilogue)
+    output = flat(spec.c_strides.span((), *extents))
+    builder = LoopBuilder(target)
+
+    def body(buffers: Sequence[SSAValue], low: Index, high: Index) -> None:
+        c_buffer, a_buffer, b_buffer, *extra_buffers = buffers
+        a = Matrix(
+            builder, a_buffer, spec.a_strides, (spec.rows, spec.depth), split.lanes
+        )
+        b = PackedWeights(builder, b_buffer, spec.depth, split)
+        c = Matrix(
+            builder, c_buffer, spec.c_strides, extents, split.lanes, blocked=True
+        )
+        extras = matrices_of(builder, finish, extra_buffers, spec.c_strides, extents)
+        store = PartialStore(builder, TileStore(builder, finish, c, extras), tile.rows)
+
+        def multiply(unit: Index, group: ColumnGroup, row: Index) -> None:
+            shape = (tile.rows, group.blocks, split.lanes)
+            unroll = Tile(tile.rows, group.blocks).unroll
+
+            def factors(k: Index) -> tuple[SSAValue, SSAValue]:
+                return a.read(row, k, shape, (0, None, None)), b.read(unit, group, k)
+
+            store(accumulate(builder, spec.depth, unroll, shape, factors), row, group)
+
+        def unit(coordinates: list[Index]) -> None:
+            column, block = coordinates
+
+            def group(columns: ColumnGroup) -> None:
+                row_blocks.visit(
+                    builder, block, lambda row: multiply(column, columns, row)
+                )
+
+            split.visit(builder, column, group)
+
+        builder.space(low, high, [split.units, row_blocks.blocks], unit)
+
+    buffers = [
+        output,
+        flat(spec.a_strides.span((), spec.rows, spec.depth)),
+        flat(spec.packed_elements(target)),
+        *finish.buffers(output, *extents),
+    ]
+    function = builder.function(name, buffers, body)
+    return Kernel(function, split.units * row_blocks.blocks)

@@ -1,0 +1,379 @@
+"""Register tiles of matrix products: choice of size, the loop over the depth, the store.
+
+A tile is `rows` rows times `blocks` registers of columns, `vector<8x3x16xf32>`: each step of
+the depth broadcasts one element of A per row and multiplies it with one row of B. Tiles start
+at multiples of their height except the last one, which is moved up to end with the matrix
+(some rows are computed twice, with equal results). Columns end in a group of fewer registers
+whose last one may be partly filled.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache
+
+from xdsl.dialects.builtin import MemRefType, f32
+from xdsl.ir import SSAValue
+
+from glow.lowering.instr_to_loops import ir_types as types
+from glow.lowering.instr_to_loops.builder import Index, LoopBuilder
+from glow.lowering.instr_to_loops.epilogue import Epilogue, ExtraInput
+from glow.lowering.target import Target
+
+MAX_BLOCKS = 4
+MAX_BLOCKS_OF_VECTOR = 8
+CHAINS = 8
+"""Independent accumulators that hide the latency of an FMA: 4 cycles, 2 a cycle."""
+_TILE_OVERHEAD = 12
+"""Cycles that a tile costs beside its FMAs, per register row: set-up and store."""
+
+
+@dataclass(frozen=True)
+class Tile:
+    """`rows` x `blocks` registers; the depth loop is unrolled `unroll` times."""
+
+    rows: int
+    blocks: int
+
+    @property
+    def unroll(self) -> int:
+        """Steps of the depth with their own accumulators."""
+        return max(1, -(-CHAINS // (self.rows * self.blocks)))
+
+
+@cache
+def choose_tile(rows: int, columns: int, depth: int, target: Target) -> Tile:
+    """The tile with the least estimated time for a [rows, depth] x [depth, columns] product."""
+    total = -(-columns // target.lanes(32))
+    most = MAX_BLOCKS_OF_VECTOR if rows == 1 else MAX_BLOCKS
+    tiles = [
+        Tile(_rows_of_tile(rows, blocks, target), blocks)
+        for blocks in range(1, min(most, total) + 1)
+    ]
+    return min(tiles, key=lambda tile: _cycles(tile, rows, total, depth))
+
+
+def _rows_of_tile(rows: int, blocks: int, target: Target) -> int:
+    """The tallest even split of the rows that leaves registers for B and one broadcast."""
+    free = target.num_vector_registers - 1 - (blocks if blocks > 1 else 0)
+    most = max(1, free // blocks)
+    return -(-rows // -(-rows // most))
+
+
+def _cycles(tile: Tile, rows: int, total: int, depth: int) -> float:
+    groups, rest = divmod(total, tile.blocks)
+    row_tiles = -(-rows // tile.rows)
+    cycles = groups * _tile_cycles(tile, depth)
+    if rest:
+        cycles += _tile_cycles(Tile(tile.rows, rest), depth)
+    return row_tiles * cycles
+
+
+def _tile_cycles(tile: Tile, depth: int) -> float:
+    registers = tile.rows * tile.blocks
+    arithmetic = max(registers, tile.rows + tile.blocks, CHAINS / tile.unroll)
+    return arithmetic * depth / 2 + _TILE_OVERHEAD + 2 * registers
+
+
+@dataclass(frozen=True)
+class ColumnGroup:
+    """Columns of one tile: from `block` on, `blocks` registers, the last with `last` lanes."""
+
+    block: Index
+    blocks: int
+    last: int
+
+
+@dataclass(frozen=True)
+class ColumnSplit:
+    """All columns of a matrix: `groups` whole tiles, then at most one smaller group."""
+
+    columns: int
+    lanes: int
+    blocks: int
+
+    @property
+    def groups(self) -> int:
+        """How many whole tiles there are."""
+        return self.columns // (self.blocks * self.lanes)
+
+    @property
+    def units(self) -> int:
+        """Whole tiles and the rest."""
+        return -(-self.columns // (self.blocks * self.lanes))
+
+    @property
+    def rest(self) -> ColumnGroup | None:
+        """The columns after the whole tiles."""
+        start = self.groups * self.blocks
+        left = self.columns - start * self.lanes
+        if not left:
+            return None
+        blocks = -(-left // self.lanes)
+        return ColumnGroup(start, blocks, left - (blocks - 1) * self.lanes)
+
+    def visit(
+        self, builder: LoopBuilder, unit: Index, body: Callable[[ColumnGroup], None]
+    ) -> None:
+        """Runs the body for unit number `unit`."""
+        whole = ColumnGroup(builder.mul(unit, self.blocks), self.blocks, self.lanes)
+        rest = self.rest
+        if rest is None:
+            body(whole)
+            return
+        in_whole = builder.compare("slt", unit, self.groups)
+        builder.if_(in_whole, lambda: body(whole), lambda: body(rest))
+
+
+@dataclass(frozen=True)
+class Columns:
+    """A rectangle's columns: whole registers from `block` on, or `lanes` columns there."""
+
+    block: Index
+    shape: tuple[int, ...]
+
+
+def columns_of(group: ColumnGroup, lanes: int) -> list[Columns]:
+    """The group as rectangles: its whole registers, and the partly filled one."""
+    whole = group.blocks if group.last == lanes else group.blocks - 1
+    result = [Columns(group.block, (whole, lanes))] if whole else []
+    if group.last != lanes:
+        assert isinstance(group.block, int)
+        result.append(Columns(group.block + whole, (group.last,)))
+    return result
+
+
+@dataclass(frozen=True)
+class Strides:
+    """Element strides of a (batch of) matrices; a batch stride of 0 repeats the matrix."""
+
+    batch: tuple[int, ...]
+    row: int
+    column: int
+
+    def span(self, batch: Sequence[int], rows: int, columns: int) -> int:
+        """The elements from the first to one past the last."""
+        ends = zip(
+            (*batch, rows, columns), (*self.batch, self.row, self.column), strict=True
+        )
+        return 1 + sum((extent - 1) * stride for extent, stride in ends)
+
+
+class Matrix:
+    """A (batch of) matrices in a flat buffer, at the current batch coordinates.
+
+    `blocked`: columns are contiguous and are also accessed as whole registers.
+    """
+
+    def __init__(
+        self,
+        builder: LoopBuilder,
+        buffer: SSAValue,
+        strides: Strides,
+        extents: tuple[int, ...],
+        lanes: int,
+        *,
+        blocked: bool = False,
+    ) -> None:
+        *batch, rows, columns = extents
+        self.builder = builder
+        self.lanes = lanes
+        self.walked = [k for k, stride in enumerate(strides.batch) if stride]
+        outer = tuple(batch[k] for k in self.walked)
+        steps = tuple(strides.batch[k] for k in self.walked)
+        self.plain = builder.reinterpret(
+            buffer, (*outer, rows, columns), (*steps, strides.row, strides.column)
+        )
+        self.blocked = None
+        if blocked and columns >= lanes:
+            self.blocked = builder.reinterpret(
+                buffer,
+                (*outer, rows, columns // lanes, lanes),
+                (*steps, strides.row, lanes, 1),
+            )
+        self.position: list[Index] = []
+
+    def move_to(self, coordinates: Sequence[Index]) -> None:
+        """Selects the matrix at those batch coordinates."""
+        self.position = [coordinates[k] for k in self.walked]
+
+    def read(
+        self,
+        row: Index,
+        column: Index,
+        shape: tuple[int, ...],
+        axes: tuple[int | None, ...],
+    ) -> SSAValue:
+        """A vector from (row, column) on; its axes walk rows (0), columns (1) or nothing."""
+        outer = len(self.position)
+        dimensions = tuple(None if axis is None else axis + outer for axis in axes)
+        indices = (*self.position, row, column)
+        return self.builder.transfer_read(self.plain, indices, shape, dimensions)
+
+    def read_columns(self, row: Index, rows: int, columns: Columns) -> SSAValue:
+        """The rectangle [rows, *columns.shape]; rows == 0: one row without that dimension."""
+        memory, indices, axes = self._rectangle(row, columns)
+        shape = columns.shape if rows == 0 else (rows, *columns.shape)
+        dimensions = axes[1:] if rows == 0 else axes
+        return self.builder.transfer_read(memory, indices, shape, dimensions)
+
+    def write_columns(self, value: SSAValue, row: Index, columns: Columns) -> None:
+        """Stores the rectangle."""
+        memory, indices, axes = self._rectangle(row, columns)
+        self.builder.transfer_write(value, memory, indices, axes)
+
+    def _rectangle(
+        self, row: Index, columns: Columns
+    ) -> tuple[SSAValue, tuple[Index, ...], tuple[int, ...]]:
+        outer = len(self.position)
+        if len(columns.shape) == 1:
+            column = self.builder.mul(columns.block, self.lanes)
+            return self.plain, (*self.position, row, column), (outer, outer + 1)
+        assert self.blocked is not None
+        indices = (*self.position, row, columns.block, 0)
+        return self.blocked, indices, (outer, outer + 1, outer + 2)
+
+
+def accumulate(
+    builder: LoopBuilder,
+    depth: int,
+    unroll: int,
+    shape: tuple[int, ...],
+    factors: Callable[[Index], tuple[SSAValue, SSAValue]],
+) -> SSAValue:
+    """The sum over k < depth of the products of `factors(k)`, vectors of that shape."""
+    unroll = min(unroll, depth)
+    zero = builder.constant(0.0, types.vector_type(shape))
+
+    def step(k: Index, accumulator: SSAValue) -> SSAValue:
+        a, b = factors(k)
+        return builder.fma(a, builder.broadcast(b, shape), accumulator)
+
+    def body(k: Index, carried: Sequence[SSAValue]) -> Sequence[SSAValue]:
+        return [step(builder.add(k, u), value) for u, value in enumerate(carried)]
+
+    whole = depth - depth % unroll
+    sums = list(builder.carry(0, whole, unroll, [zero] * unroll, body))
+    for k in range(whole, depth):
+        sums[0] = step(k, sums[0])
+    while len(sums) > 1:
+        odd = sums[len(sums) // 2 * 2 :]
+        pairs = zip(sums[0::2], sums[1::2], strict=False)
+        sums = [builder.addf(a, b) for a, b in pairs] + odd
+    return sums[0]
+
+
+@dataclass(frozen=True)
+class Finish:
+    """What happens to a product before it is stored: bias and epilogue.
+
+    `channel` says whether the bias and the epilogue's "channel" inputs have one value per
+    column (matmul) or per row (a convolution with the weights as the left matrix).
+    """
+
+    has_bias: bool = False
+    epilogue: Epilogue | None = None
+    channel: str = "column"
+
+    @property
+    def extra_inputs(self) -> tuple[ExtraInput, ...]:
+        """How each input after the matrices is laid out."""
+        extras = () if self.epilogue is None else self.epilogue.extra_inputs
+        return (*(("channel",) if self.has_bias else ()), *extras)
+
+    def buffers(self, full: MemRefType, rows: int, columns: int) -> list[MemRefType]:
+        """The types of the inputs after the matrices."""
+        channels = columns if self.channel == "column" else rows
+        kinds = {
+            "full": full,
+            "channel": types.memref_type((channels,)),
+            "scalar": types.memref_type((1,)),
+        }
+        return [kinds[kind] for kind in self.extra_inputs]
+
+
+class TileStore:
+    """Finishes and stores rectangles of the product."""
+
+    def __init__(
+        self,
+        builder: LoopBuilder,
+        finish: Finish,
+        output: Matrix,
+        extras: Sequence[SSAValue | Matrix],
+    ) -> None:
+        self.builder = builder
+        self.finish = finish
+        self.output = output
+        self.extras = extras
+
+    def move_to(self, coordinates: Sequence[Index]) -> None:
+        """Selects the matrices at those batch coordinates."""
+        for matrix in (self.output, *self.extras):
+            if isinstance(matrix, Matrix):
+                matrix.move_to(coordinates)
+
+    def store(self, value: SSAValue, row: Index, columns: Columns) -> None:
+        """Stores the rectangle after bias and epilogue."""
+        shape = types.shape_of(value)
+        extras = [
+            self._extra(kind, extra, row, columns, shape)
+            for kind, extra in zip(self.finish.extra_inputs, self.extras, strict=True)
+        ]
+        self.output.write_columns(self.apply(value, extras), row, columns)
+
+    def apply(self, value: SSAValue, extras: list[SSAValue]) -> SSAValue:
+        """The value after bias and epilogue; scalars or vectors."""
+        if self.finish.has_bias:
+            value = self.builder.addf(value, extras.pop(0))
+        if self.finish.epilogue is not None:
+            value = self.finish.epilogue.apply(self.builder, value, extras)
+        return value
+
+    def _extra(
+        self,
+        kind: ExtraInput,
+        extra: SSAValue | Matrix,
+        row: Index,
+        columns: Columns,
+        shape: tuple[int, ...],
+    ) -> SSAValue:
+        builder = self.builder
+        if isinstance(extra, Matrix):
+            return extra.read_columns(row, shape[0], columns)
+        if kind == "scalar":
+            return builder.broadcast(builder.load(extra, 0), shape)
+        if self.finish.channel == "row":
+            axes = (0, *[None] * (len(shape) - 1))
+            return builder.transfer_read(extra, (row,), shape, axes)
+        lanes = self.output.lanes
+        column = builder.mul(columns.block, lanes)
+        if len(columns.shape) == 1:
+            return builder.transfer_read(extra, (column,), shape, (None, 0))
+        (length,) = types.shape_of(extra)
+        blocked = builder.reinterpret(extra, (length // lanes, lanes))
+        value = builder.transfer_read(blocked, (columns.block, 0), shape[1:], (0, 1))
+        return builder.broadcast(value, shape)
+
+
+def matrices_of(
+    builder: LoopBuilder,
+    finish: Finish,
+    buffers: Sequence[SSAValue],
+    strides: Strides,
+    extents: tuple[int, ...],
+) -> list[SSAValue | Matrix]:
+    """The buffers of the finish, the "full" ones as matrices like the output."""
+    lanes = builder.target.lanes(32)
+    return [
+        Matrix(builder, buffer, strides, extents, lanes, blocked=True)
+        if kind == "full"
+        else buffer
+        for kind, buffer in zip(finish.extra_inputs, buffers, strict=True)
+    ]
+
+
+def flat(elements: int) -> MemRefType:
+    """A flat f32 buffer."""
+    return types.memref_type((elements,), f32)

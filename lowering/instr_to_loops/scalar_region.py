@@ -1,0 +1,267 @@
+"""Element-wise work as data: a block of scalar arith and math operations.
+
+The same region is the body of a fused element-wise kernel and the epilogue of a convolution or
+a matmul: `instantiate` re-creates it on scalars, on `vector<64xf32>` or on a register tile
+`vector<14x2x16xf32>`; only the types change. Math functions become polynomials here, powers
+with constant exponents become products, and maxima with constants single instructions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from xdsl.dialects import math
+from xdsl.dialects.builtin import (
+    BFloat16Type,
+    DenseIntOrFPElementsAttr,
+    Float16Type,
+    FloatAttr,
+    IntegerAttr,
+    f32,
+)
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+
+from glow.dialects import arith
+from glow.lowering.instr_to_loops import ir_types as types
+from glow.lowering.instr_to_loops import math_functions
+from glow.lowering.instr_to_loops.builder import LoopBuilder
+from glow.lowering.instr_to_loops.epilogue import ExtraInput
+from glow.lowering.instr_to_loops.value_builder import ValueBuilder
+from glow.lowering.target import PRESETS
+
+BodyFunction = Callable[..., SSAValue | Sequence[SSAValue]]
+"""Takes a `RegionBuilder` and the scalar inputs; returns the scalar results."""
+
+
+class RegionBuilder(ValueBuilder):
+    """Writes a scalar block with the same methods that kernels are written with."""
+
+    def __init__(self, input_types: Sequence[Attribute]) -> None:
+        super().__init__(PRESETS["scalar"])
+        self._block = self.block = Block(arg_types=input_types)
+
+    def constant(self, value: float, type_: Attribute = types.INDEX) -> SSAValue:
+        """A constant in place, so that the block is whole by itself."""
+        attribute = types.constant_attribute(value, type_)
+        return self.value(arith.ConstantOp, (), type_, {"value": attribute})
+
+    def fma(self, a: SSAValue, b: SSAValue, accumulator: SSAValue) -> SSAValue:
+        """A * b + accumulator, fused where the kernel's target can."""
+        properties = {"fastmath": types.fast_math()}
+        return self.value(math.FmaOp, (a, b, accumulator), a.type, properties)
+
+
+class ScalarRegion:
+    """A scalar function: a block whose last operation's operands are its results.
+
+    Two regions are equal when their canonical texts (`key`) are, so that kernels with equal
+    regions are shared. The block must not change once it is wrapped.
+    """
+
+    def __init__(self, block: Block) -> None:
+        last = block.last_op
+        if last is None:
+            raise ValueError(
+                "a scalar region ends in an operation that yields its results"
+            )
+        self.block = block
+        self.results = tuple(last.operands)
+
+    @staticmethod
+    def trace(function: BodyFunction, input_types: Sequence[Attribute]) -> ScalarRegion:
+        """The region of what `function(builder, *inputs)` does on scalars."""
+        builder = RegionBuilder(input_types)
+        results = function(builder, *builder.block.args)
+        results = (results,) if isinstance(results, SSAValue) else tuple(results)
+        builder.create(_YieldOp, results)
+        return ScalarRegion(builder.block)
+
+    @property
+    def input_types(self) -> tuple[Attribute, ...]:
+        """The scalar types of the inputs."""
+        return tuple(self.block.arg_types)
+
+    @property
+    def result_types(self) -> tuple[Attribute, ...]:
+        """The scalar types of the results."""
+        return tuple(result.type for result in self.results)
+
+    @cached_property
+    def key(self) -> str:
+        """The region as canonical text, independent of names and locations."""
+        numbers: dict[SSAValue, int] = {}
+        for argument in self.block.args:
+            numbers[argument] = len(numbers)
+        lines = [", ".join(map(str, self.input_types))]
+        for operation in self.block.ops:
+            operands = ", ".join(str(numbers[value]) for value in operation.operands)
+            properties = ", ".join(
+                f"{name} = {_attribute_text(attribute)}"
+                for name, attribute in sorted(operation.properties.items())
+            )
+            name = "yield" if operation is self.block.last_op else operation.name
+            result_types = ", ".join(map(str, operation.result_types))
+            lines.append(f"{name}({operands}) {{{properties}}} : {result_types}")
+            for result in operation.results:
+                numbers[result] = len(numbers)
+        return "\n".join(lines)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, ScalarRegion) and self.key == other.key
+
+    def __hash__(self) -> int:
+        return hash(self.key)
+
+    def __repr__(self) -> str:
+        return f"ScalarRegion({self.key!r})"
+
+    def instantiate(
+        self, builder: LoopBuilder, values: Sequence[SSAValue]
+    ) -> list[SSAValue]:
+        """The results on scalars or on vectors of any one shape."""
+        shape = types.shape_of(values[0]) if values else ()
+        return self.instantiate_at(builder, values, shape)
+
+    def instantiate_at(
+        self, builder: LoopBuilder, values: Sequence[SSAValue], shape: tuple[int, ...]
+    ) -> list[SSAValue]:
+        """The results on vectors of that shape, for regions that may have no input."""
+        known: dict[SSAValue, SSAValue] = dict(
+            zip(self.block.args, values, strict=True)
+        )
+        for operation in self.block.ops:
+            if operation is not self.block.last_op:
+                _instantiate(builder, operation, known, shape)
+        return [known[result] for result in self.results]
+
+
+@dataclass(frozen=True)
+class RegionEpilogue:
+    """A region as the epilogue of a kernel: its first input is the accumulator."""
+
+    region: ScalarRegion
+    extra_inputs: tuple[ExtraInput, ...] = ()
+
+    def apply(
+        self, builder: LoopBuilder, accumulator: SSAValue, extras: Sequence[SSAValue]
+    ) -> SSAValue:
+        """The value to store."""
+        (result,) = self.region.instantiate(builder, [accumulator, *extras])
+        return result
+
+
+class _YieldOp(Operation):
+    """Ends a traced block; wrapped blocks may end in any operation with operands."""
+
+    name = "scalar.yield"
+
+
+def _attribute_text(attribute: Attribute) -> str:
+    if isinstance(attribute, FloatAttr):
+        return f"{attribute.value.data!r} : {attribute.type}"
+    return str(attribute)
+
+
+def _widened(scalar: Attribute, shape: tuple[int, ...]) -> Attribute:
+    return types.vector_type(shape, scalar) if shape else scalar
+
+
+def constant_value(value: SSAValue) -> int | float | None:
+    """The number that a constant (or splat) is, None of anything else."""
+    owner = value.owner
+    if not isinstance(owner, arith.ConstantOp):
+        return None
+    attribute = owner.value
+    if isinstance(attribute, IntegerAttr | FloatAttr):
+        return attribute.value.data
+    if isinstance(attribute, DenseIntOrFPElementsAttr) and attribute.is_splat():
+        number = attribute.get_values()[0]
+        return number if isinstance(number, int | float) else None
+    return None
+
+
+def _instantiate(
+    builder: LoopBuilder,
+    operation: Operation,
+    known: dict[SSAValue, SSAValue],
+    shape: tuple[int, ...],
+) -> None:
+    """Adds to `known` what the operation's results are on vectors of that shape."""
+    if isinstance(operation, arith.ConstantOp):
+        number = constant_value(operation.result)
+        assert number is not None
+        type_ = _widened(operation.result.type, shape)
+        known[operation.result] = builder.constant(number, type_)
+        return
+    operands = [known[value] for value in operation.operands]
+    special = _SPECIAL.get(type(operation))
+    if special is not None:
+        result = special(builder, operation, operands)
+        if result is not None:
+            known[operation.results[0]] = result
+            return
+    created = builder.create(
+        arith.REPLACED.get(operation.name, type(operation)),
+        operands,
+        [_widened(result.type, shape) for result in operation.results],
+        operation.properties,
+    )
+    known.update(zip(operation.results, created.results, strict=True))
+
+
+Special = Callable[[LoopBuilder, Operation, Sequence[SSAValue]], SSAValue | None]
+"""Makes an operation's result another way; None: keep the operation."""
+
+
+def _expand(
+    builder: LoopBuilder, operation: Operation, operands: Sequence[SSAValue]
+) -> SSAValue | None:
+    expansion = math_functions.EXPANSIONS[type(operation)]
+    element = types.element_of(operands[0])
+    if element == f32:
+        return expansion(builder, operands[0])
+    if isinstance(element, BFloat16Type | Float16Type):
+        wide = builder.cast(arith.ExtFOp, operands[0], f32)
+        return builder.cast(arith.TruncFOp, expansion(builder, wide), element)
+    return None
+
+
+def _power(
+    builder: LoopBuilder, operation: Operation, operands: Sequence[SSAValue]
+) -> SSAValue | None:
+    exponent = constant_value(operation.operands[1])
+    if exponent is None:
+        return None
+    return math_functions.power_by_constant(builder, operands[0], exponent)
+
+
+def _fma(
+    builder: LoopBuilder, operation: Operation, operands: Sequence[SSAValue]
+) -> SSAValue:
+    return builder.fma(*operands)
+
+
+def _bounded_by(
+    bound: Callable[[LoopBuilder, SSAValue, float], SSAValue],
+) -> Special:
+    def special(
+        builder: LoopBuilder, operation: Operation, operands: Sequence[SSAValue]
+    ) -> SSAValue | None:
+        for k in (0, 1):
+            limit = constant_value(operation.operands[k])
+            if limit is not None and limit == limit:
+                return bound(builder, operands[1 - k], limit)
+        return None
+
+    return special
+
+
+_SPECIAL: Mapping[type[Operation], Special] = {
+    **dict.fromkeys(math_functions.EXPANSIONS, _expand),
+    math.PowFOp: _power,
+    math.FmaOp: _fma,
+    arith.MaximumfOp: _bounded_by(math_functions.at_least),
+    arith.MinimumfOp: _bounded_by(math_functions.at_most),
+}
