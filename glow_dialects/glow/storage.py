@@ -1,0 +1,185 @@
+"""Nodes that bring tensors into a function: weights, small constants and splats."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Self, cast
+
+from glow.dialects.attributes import Attributes
+from glow.dialects.node import NodeOp, Types, fail_unless
+from xdsl.dialects.builtin import (
+    DenseIntOrFPElementsAttr,
+    FloatAttr,
+    IntegerAttr,
+    SymbolRefAttr,
+    TensorType,
+)
+from xdsl.ir import Attribute, SSAValue
+from xdsl.irdl import (
+    irdl_op_definition,
+    prop_def,
+    result_def,
+    traits_def,
+)
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+from xdsl.traits import Pure
+
+MAX_INLINE_ELEMENTS = 1024
+"""Larger constants live in the weight table: printing them costs 0.5 us an element."""
+
+
+@irdl_op_definition
+class ConstantOp(NodeOp):
+    """A tensor known at compile time.
+
+    Either a name in the module's weight table or a small inline value:
+
+        %w = glow.constant @conv1_w : tensor<64x3x7x7xf32>
+        %b = glow.constant dense<[1.0, 2.0]> : tensor<2xf32>
+    """
+
+    name = "glow.constant"
+    value = prop_def(SymbolRefAttr | DenseIntOrFPElementsAttr)
+    result = result_def(TensorType)
+    traits = traits_def(Pure())
+
+    @classmethod
+    def from_name(cls, name: str, result_type: TensorType[Attribute]) -> Self:
+        """A reference to the weight table's entry `name`."""
+        return cls.build_node([], [result_type], value=SymbolRefAttr(name))
+
+    @property
+    def weight_name(self) -> str | None:
+        """The weight table's entry, or None for an inline value."""
+        value = self.value
+        return value.string_value() if isinstance(value, SymbolRefAttr) else None
+
+    @classmethod
+    def check(cls, operands: Types, attributes: Attributes, results: Types) -> None:
+        """An inline value has the result's type and is small."""
+        value = attributes.get("value")
+        if isinstance(value, DenseIntOrFPElementsAttr):
+            fail_unless(
+                value.type == results[0],
+                f"the constant's value has type {value.type}, its result {results[0]}",
+            )
+
+    def print(self, printer: Printer) -> None:
+        """Print `@name : type` or `dense<...> : type`."""
+        printer.print_string(" ")
+        printer.print_attribute(self.value)
+        printer.print_op_attributes(self.attributes)
+        if self.weight_name is not None:
+            printer.print_string(" : ")
+            printer.print_attribute(self.result.type)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        """Parse `@name : type` or `dense<...> : type`."""
+        symbol = parser.parse_optional_symbol_name()
+        if symbol is None:
+            value = parser.parse_attribute()
+            if not isinstance(value, DenseIntOrFPElementsAttr):
+                parser.raise_error("glow.constant needs @name or dense<...>")
+            attributes = parser.parse_optional_attr_dict()
+            result_type = cast(TensorType[Attribute], value.type)
+            op = cls.build_node([], [result_type], value=value)
+        else:
+            attributes = parser.parse_optional_attr_dict()
+            parser.parse_punctuation(":")
+            parsed = parser.parse_type()
+            if not isinstance(parsed, TensorType):
+                parser.raise_error("glow.constant has a tensor type")
+            op = cls.build_node(
+                [],
+                [cast(TensorType[Attribute], parsed)],
+                value=SymbolRefAttr(symbol),
+            )
+        op.attributes.update(attributes)
+        return op
+
+
+@irdl_op_definition
+class SplatOp(NodeOp):
+    """A tensor whose elements are all one number, never materialised.
+
+    %0 = glow.splat 0.0 : tensor<1x64x56x56xf32>
+    """
+
+    name = "glow.splat"
+    value = prop_def(FloatAttr | IntegerAttr)
+    result = result_def(TensorType)
+    traits = traits_def(Pure())
+
+    @classmethod
+    def from_number(cls, number: float, result_type: TensorType[Attribute]) -> Self:
+        """A splat of `number`, stored in the result's element type."""
+        return cls.build_node(
+            [], [result_type], value=scalar_attr(number, result_type.element_type)
+        )
+
+    @property
+    def number(self) -> float | int:
+        """The value of every element."""
+        return self.value.value.data
+
+    @classmethod
+    def check(cls, operands: Types, attributes: Attributes, results: Types) -> None:
+        """The number has the result's element type."""
+        value = attributes.get("value")
+        assert isinstance(value, FloatAttr | IntegerAttr)
+        fail_unless(
+            value.type == results[0].element_type,
+            f"the splat's number has type {value.type}, its elements "
+            f"{results[0].element_type}",
+        )
+
+    def print(self, printer: Printer) -> None:
+        """Print `number : type`."""
+        printer.print_string(" ")
+        if isinstance(self.value, FloatAttr):
+            printer.print_float(self.value.value.data, self.value.type)
+        else:
+            printer.print_string(str(self.value.value.data))
+        printer.print_op_attributes(self.attributes)
+        printer.print_string(" : ")
+        printer.print_attribute(self.result.type)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        """Parse `number : type`; the hex form spells NaN and infinities."""
+        start = parser.pos
+        number = parser.parse_number()
+        text = parser.lexer.input.content[start : parser.pos].strip()
+        attributes = parser.parse_optional_attr_dict()
+        parser.parse_punctuation(":")
+        result_type = parser.parse_type()
+        if not isinstance(result_type, TensorType):
+            parser.raise_error("glow.splat has a tensor type")
+        result_type = cast(TensorType[Attribute], result_type)
+        element_type = result_type.element_type
+        if text.lower().startswith("0x") and hasattr(element_type, "unpack"):
+            raw = bytes.fromhex(text[2:])[::-1]
+            number = element_type.unpack(raw, 1)[0]  # pyright: ignore
+        op = cls.from_number(number, result_type)
+        op.attributes.update(attributes)
+        return op
+
+
+def scalar_attr(number: float, element_type: Attribute) -> Attribute:
+    """The attribute of `number` in a float or integer element type."""
+    from xdsl.dialects.builtin import AnyFloat, IntegerType
+
+    if isinstance(element_type, IntegerType):
+        return IntegerAttr(int(number), element_type)
+    return FloatAttr(float(number), cast(AnyFloat, element_type))
+
+
+OPS: Sequence[type[NodeOp]] = (ConstantOp, SplatOp)
+
+
+def splat_number(value: SSAValue) -> float | int | None:
+    """The number of a splat value, or None for any other value."""
+    owner = value.owner
+    return owner.number if isinstance(owner, SplatOp) else None

@@ -1,0 +1,458 @@
+"""The base of all operations of the `glow`, `cpu` and `instr` dialects.
+
+An operation is defined once, by its IRDL operands and properties plus one shape rule
+(`infer`). Text, verification, building with inferred types and the instruction of the
+same name all follow from that definition, so adding an operator is one class.
+
+The text lists operands, then the properties that differ from their default, and spells
+each result type once; operand types are known where the operand was defined:
+
+    %1 = glow.conv2d %x, %w, %b pads [1, 1, 1, 1] : tensor<1x64x56x56xf32>
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Self, cast
+
+from xdsl.dialects.builtin import (
+    DenseArrayBase,
+    FloatAttr,
+    IntegerAttr,
+    MemRefType,
+    NameLoc,
+    ShapedType,
+    StringAttr,
+    TensorType,
+    UnitAttr,
+    UnknownLoc,
+    f32,
+    i32,
+)
+from xdsl.ir import Attribute, Operation, Region, SSAValue
+from xdsl.irdl import (
+    AttrSizedOperandSegments,
+    IRDLOperation,
+    OpDef,
+    OptOperandDef,
+    OptPropertyDef,
+    PropertyDef,
+    VarOperandDef,
+    opt_operand_def,
+    traits_def,
+)
+from xdsl.parser import Parser, UnresolvedOperand
+from xdsl.printer import Printer
+from xdsl.traits import OpTrait, Pure
+from xdsl.utils.exceptions import VerifyException
+
+from glow.dialects.attributes import (
+    Attributes,
+    AttributeValue,
+    float_attr,
+    floats_attr,
+    int_attr,
+    ints_attr,
+    to_attribute,
+)
+
+Types = Sequence[TensorType[Attribute]]
+
+SEGMENTS = AttrSizedOperandSegments.attribute_name
+
+
+class DataParallel(OpTrait):
+    """Each result element depends on the operand elements of the same position only.
+
+    Such operations fuse, stack and may overwrite an operand of their own type.
+    """
+
+
+@lru_cache(None)
+def operand_segments_attr(*sizes: int) -> DenseArrayBase:
+    """The `operandSegmentSizes` property of the given sizes."""
+    return DenseArrayBase.from_list(i32, sizes)
+
+
+def fail_unless(condition: bool, rule: str) -> None:
+    """Raise a VerifyException that names the broken rule."""
+    if not condition:
+        raise VerifyException(rule)
+
+
+def shape_of(value: SSAValue | Attribute) -> tuple[int, ...]:
+    """The static shape of a tensor or memref value or type."""
+    shaped = value.type if isinstance(value, SSAValue) else value
+    assert isinstance(shaped, ShapedType)
+    return shaped.get_shape()
+
+
+def tensor_type(shape: Sequence[int], element_type: Attribute) -> TensorType[Attribute]:
+    """The ranked tensor type of a shape; cached, since types are costly to build."""
+    return _tensor_type(tuple(shape), element_type)
+
+
+@lru_cache(None)
+def _tensor_type(
+    shape: tuple[int, ...], element_type: Attribute
+) -> TensorType[Attribute]:
+    return TensorType(element_type, shape)
+
+
+@lru_cache(None)
+def memref_of(tensor: TensorType[Attribute]) -> MemRefType[Attribute]:
+    """The row-major memref type that holds a tensor."""
+    return MemRefType(tensor.element_type, tensor.get_shape())
+
+
+@lru_cache(None)
+def tensor_of(memref: MemRefType[Attribute]) -> TensorType[Attribute]:
+    """The tensor type that a memref holds."""
+    return TensorType(memref.element_type, memref.get_shape())
+
+
+def node_name(op: Operation) -> str | None:
+    """The network's own name of an operation, kept in its location."""
+    location = op.location
+    return location.desc.data if isinstance(location, NameLoc) else None
+
+
+def named_location(name: str) -> NameLoc:
+    """The location that carries a network node's name."""
+    return NameLoc(StringAttr(name), UnknownLoc())
+
+
+class GlowOp(IRDLOperation):
+    """Text shared by nodes and instructions; see the module's docstring."""
+
+    @classmethod
+    def property_names(cls) -> list[str]:
+        """The names of the printed properties, in declaration order."""
+        return [
+            name for name in cls.get_irdl_definition().properties if name != SEGMENTS
+        ]
+
+    def attributes_view(self) -> Attributes:
+        """Typed access to the properties, with defaults."""
+        return Attributes(self.get_irdl_definition(), self.properties)
+
+    def print_properties(self, printer: Printer) -> None:
+        """Print each property that differs from its default as `name value`."""
+        declared = self.get_irdl_definition().properties
+        for name in self.property_names():
+            value = self.properties.get(name)
+            if value is None or value == declared[name].default_value:
+                continue
+            printer.print_string(f" {name}")
+            print_property(printer, value, _kind(declared[name]))
+
+    @classmethod
+    def parse_properties(cls, parser: Parser) -> dict[str, Attribute]:
+        """Parse `name value` pairs in any order."""
+        declared = cls.get_irdl_definition().properties
+        names = set(cls.property_names())
+        values: dict[str, Attribute] = {}
+        while (name := parser.parse_optional_keyword_in(names)) is not None:
+            values[name] = parse_property(parser, _kind(declared[name]))
+        return values
+
+    @classmethod
+    def parse_all_properties(cls, parser: Parser) -> dict[str, Attribute]:
+        """Parse the properties and add the defaults; an error names what is missing."""
+        values = cls.parse_properties(parser)
+        for name, declared in cls.get_irdl_definition().properties.items():
+            if name in values or name == SEGMENTS:
+                continue
+            if declared.default_value is not None:
+                values[name] = declared.default_value
+            elif not isinstance(declared, OptPropertyDef):
+                parser.raise_error(f"{cls.name} needs the attribute '{name}'")
+        return values
+
+
+def _kind(declared: PropertyDef) -> set[type[Attribute]]:
+    """The attribute classes that a property may have; empty when any may come."""
+    return declared.constr.get_bases() or set()
+
+
+def print_property(
+    printer: Printer, value: Attribute, kind: set[type[Attribute]]
+) -> None:
+    """Print a property's value in the short form of its kind."""
+    if kind == {UnitAttr}:
+        return
+    printer.print_string(" ")
+    if isinstance(value, DenseArrayBase):
+        _print_array(printer, value)
+    elif isinstance(value, IntegerAttr) and kind == {IntegerAttr}:
+        printer.print_string(str(value.value.data))
+    elif isinstance(value, FloatAttr) and kind == {FloatAttr}:
+        _print_float(printer, value.value.data)
+    else:
+        printer.print_attribute(value)
+
+
+def _print_float(printer: Printer, value: float) -> None:
+    if math.isfinite(value):
+        printer.print_float(value, f32)
+    else:
+        printer.print_string(repr(value))
+
+
+def _print_array(printer: Printer, value: DenseArrayBase) -> None:
+    def print_element(element: float) -> None:
+        if isinstance(element, float):
+            _print_float(printer, element)
+        else:
+            printer.print_string(str(element))
+
+    with printer.in_square_brackets():
+        printer.print_list(value.get_values(), print_element)
+
+
+def parse_property(parser: Parser, kind: set[type[Attribute]]) -> Attribute:
+    """Parse the short form of a property of the given attribute class."""
+    if kind == {UnitAttr}:
+        return UnitAttr()
+    if kind == {IntegerAttr}:
+        return int_attr(parser.parse_integer())
+    if kind == {FloatAttr}:
+        return float_attr(_parse_float(parser))
+    if kind == {DenseArrayBase}:
+        return _parse_array(parser)
+    return parser.parse_attribute()
+
+
+def _parse_float(parser: Parser) -> float:
+    return float(_parse_number(parser))
+
+
+def _parse_number(parser: Parser) -> int | float:
+    """Parse an integer, a float, `inf`, `-inf` or `nan`."""
+    number = parser.parse_optional_number()
+    if number is not None:
+        return number
+    sign = -1.0 if parser.parse_optional_punctuation("-") is not None else 1.0
+    for name in ("inf", "nan"):
+        if parser.parse_optional_keyword(name) is not None:
+            return sign * float(name)
+    parser.raise_error("number expected")
+
+
+def _parse_array(parser: Parser) -> DenseArrayBase:
+    values = parser.parse_comma_separated_list(
+        parser.Delimiter.SQUARE, lambda: _parse_number(parser)
+    )
+    if any(isinstance(value, float) for value in values):
+        return floats_attr(*(float(value) for value in values))
+    return ints_attr(*(int(value) for value in values))
+
+
+def parse_defined_operand(parser: Parser) -> SSAValue:
+    """Parse an operand whose type is known because it was defined before."""
+    return resolve_defined(parser, parser.parse_unresolved_operand())
+
+
+def resolve_defined(parser: Parser, unresolved: UnresolvedOperand) -> SSAValue:
+    """The value of an operand; an error at the use when it is not defined yet."""
+    defined = parser.ssa_values.get(unresolved.operand_name)
+    if defined is None or unresolved.index >= len(defined):
+        parser.raise_error(
+            f"value {unresolved.span.text} is used before it is defined",
+            unresolved.span.start,
+            unresolved.span.end,
+        )
+    return defined[unresolved.index]
+
+
+class NodeOp(GlowOp):
+    """An operation on tensors: a value-semantics node of the graph."""
+
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+
+    predicate = opt_operand_def(TensorType)
+    """A hint that results where it is false are not needed; a backend may ignore it
+    (Glow's predicates: one boolean for each batch element)."""
+
+    traits = traits_def(Pure())
+
+    @classmethod
+    def infer(cls, operands: Types, attributes: Attributes) -> Types | None:
+        """The result types that follow from operands and attributes.
+
+        None where the types are the caller's choice (`reshape`, `constant`, ...), which
+        `check` then verifies. Raises VerifyException naming the rule that is broken.
+        """
+        return None
+
+    @classmethod
+    def check(cls, operands: Types, attributes: Attributes, results: Types) -> None:
+        """Verify the result types; by default they are those of `infer`."""
+        inferred = cls.infer(operands, attributes)
+        if inferred is None:
+            return
+        for number, (expected, actual) in enumerate(
+            zip(inferred, results, strict=True)
+        ):
+            fail_unless(
+                expected == actual,
+                f"result {number} has type {actual}, but operands and attributes give "
+                f"{expected}",
+            )
+
+    @classmethod
+    def build_node(
+        cls,
+        operands: Sequence[SSAValue | Operation],
+        result_types: Types | None = None,
+        *,
+        regions: Sequence[Region] = (),
+        predicate: SSAValue | None = None,
+        **attributes: AttributeValue,
+    ) -> Self:
+        """A new node; result types are inferred unless given.
+
+        `operands` are the node's operands in order, trailing optional ones left out.
+        Raises VerifyException when a shape rule is broken.
+        """
+        values = [SSAValue.get(operand) for operand in operands]
+        properties = {
+            name: attribute
+            for name, value in attributes.items()
+            if (attribute := to_attribute(value)) is not None
+        }
+        definition = cls.get_irdl_definition()
+        if result_types is None:
+            types = [cast(TensorType[Attribute], value.type) for value in values]
+            result_types = cls.infer(types, Attributes(definition, properties))
+            assert result_types is not None, f"{cls.name} needs explicit result types"
+        if predicate is not None:
+            values.append(predicate)
+        properties[SEGMENTS] = cls._operand_segments(len(values), predicate is not None)
+        for name, declared in definition.properties.items():
+            if name not in properties and declared.default_value is not None:
+                properties[name] = declared.default_value
+        return cls.create(
+            operands=values,
+            result_types=result_types,
+            properties=properties,
+            regions=regions,
+        )
+
+    @classmethod
+    def _operand_segments(cls, count: int, has_predicate: bool) -> DenseArrayBase:
+        """The segment sizes of `count` operands given in order."""
+        remaining = count - has_predicate
+        sizes: list[int] = []
+        for name, declared in cls.get_irdl_definition().operands:
+            if name == "predicate":
+                sizes.append(int(has_predicate))
+            elif isinstance(declared, VarOperandDef) and not isinstance(
+                declared, OptOperandDef
+            ):
+                sizes.append(remaining)
+                remaining = 0
+            else:
+                sizes.append(min(remaining, 1))
+                remaining -= sizes[-1]
+        fail_unless(
+            remaining == 0, f"{cls.name} has {count - has_predicate} operands, too many"
+        )
+        return operand_segments_attr(*sizes)
+
+    @property
+    def inputs(self) -> Sequence[SSAValue]:
+        """The operands without the predicate."""
+        return self.operands[:-1] if self.predicate is not None else self.operands
+
+    def verify_(self) -> None:
+        """Check the shape rule."""
+        types = [value.type for value in self.inputs]
+        for number, operand_type in enumerate(types):
+            fail_unless(
+                isinstance(operand_type, TensorType)
+                and -1 not in shape_of(operand_type),
+                f"operand {number} must be a tensor of static shape, not {operand_type}",
+            )
+        self.check(
+            cast(Types, types), self.attributes_view(), cast(Types, self.result_types)
+        )
+
+    def print(self, printer: Printer) -> None:
+        """Print the short form."""
+        if self.inputs:
+            printer.print_string(" ")
+            printer.print_list(self.inputs, printer.print_ssa_value)
+        if self.predicate is not None:
+            printer.print_string(" pred ")
+            printer.print_ssa_value(self.predicate)
+        self.print_properties(printer)
+        has_regions = bool(self.get_irdl_definition().regions)
+        printer.print_op_attributes(self.attributes, print_keyword=has_regions)
+        for region in self.regions:
+            printer.print_string(" ")
+            printer.print_region(region, print_entry_block_args=True)
+        if self.results:
+            printer.print_string(" : ")
+            printer.print_list(self.result_types, printer.print_attribute)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        """Parse the short form."""
+        start = parser.pos
+        operands = parse_operands(parser)
+        has_predicate = parser.parse_optional_keyword("pred") is not None
+        if has_predicate:
+            operands.append(parse_defined_operand(parser))
+        properties = cls.parse_all_properties(parser)
+        try:
+            segments = cls._operand_segments(len(operands), has_predicate)
+        except VerifyException as error:
+            parser.raise_error(str(error), start, parser.pos)
+        properties[SEGMENTS] = segments
+        attributes = parse_attributes(parser, cls.get_irdl_definition())
+        regions = parse_regions(parser, cls.get_irdl_definition())
+        result_types: list[Attribute] = []
+        if cls.get_irdl_definition().results:
+            parser.parse_punctuation(":")
+            result_types = parser.parse_comma_separated_list(
+                parser.Delimiter.NONE, parser.parse_type
+            )
+        return cls.create(
+            operands=operands,
+            result_types=result_types,
+            properties=properties,
+            attributes=attributes,
+            regions=regions,
+        )
+
+
+def parse_operands(parser: Parser) -> list[SSAValue]:
+    """Parse a possibly empty comma-separated list of defined operands."""
+    operands: list[SSAValue] = []
+    while (unresolved := parser.parse_optional_unresolved_operand()) is not None:
+        operands.append(resolve_defined(parser, unresolved))
+        if parser.parse_optional_punctuation(",") is None:
+            break
+    return operands
+
+
+def parse_attributes(parser: Parser, definition: OpDef) -> dict[str, Attribute]:
+    """Parse the extra attributes; a keyword sets them apart where a region follows."""
+    if not definition.regions:
+        return parser.parse_optional_attr_dict()
+    attributes = parser.parse_optional_attr_dict_with_keyword()
+    return {} if attributes is None else dict(attributes.data)
+
+
+def parse_regions(parser: Parser, definition: OpDef) -> list[Region]:
+    """Parse as many regions as are present, at most those of the definition."""
+    regions: list[Region] = []
+    for _ in definition.regions:
+        region = parser.parse_optional_region()
+        if region is None:
+            break
+        regions.append(region)
+    return regions

@@ -1,0 +1,123 @@
+"""The table of weights that a module carries, and the dtypes of element types."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, MutableMapping
+
+import ml_dtypes
+import numpy as np
+import numpy.typing as npt
+from glow.dialects.errors import GlowError
+from xdsl.dialects.builtin import (
+    BFloat16Type,
+    Float16Type,
+    Float32Type,
+    Float64Type,
+    IndexType,
+    IntegerType,
+    Signedness,
+)
+from xdsl.ir import Attribute, Data
+from xdsl.irdl import irdl_attr_definition
+from xdsl.parser import AttrParser
+from xdsl.printer import Printer
+
+Array = npt.NDArray[np.generic]
+
+_FLOATS: dict[type[Attribute], np.dtype[np.generic]] = {
+    Float16Type: np.dtype(np.float16),
+    BFloat16Type: np.dtype(ml_dtypes.bfloat16),
+    Float32Type: np.dtype(np.float32),
+    Float64Type: np.dtype(np.float64),
+}
+
+
+def dtype_of(element_type: Attribute) -> np.dtype[np.generic]:
+    """The NumPy dtype of an element type; `i1` is `bool`, `i8` to `i64` are signed."""
+    if type(element_type) in _FLOATS:
+        return _FLOATS[type(element_type)]
+    if isinstance(element_type, IndexType):
+        return np.dtype(np.int64)
+    if isinstance(element_type, IntegerType):
+        width = element_type.width.data
+        if width == 1:
+            return np.dtype(np.bool_)
+        unsigned = element_type.signedness.data is Signedness.UNSIGNED
+        if width in (8, 16, 32, 64):
+            return np.dtype(f"{'u' if unsigned else ''}int{width}")
+    raise GlowError(f"element type {element_type} has no NumPy dtype")
+
+
+def element_type_of(dtype: np.dtype[np.generic]) -> Attribute:
+    """The element type of a NumPy dtype (the inverse of `dtype_of`)."""
+    for element_type, candidate in _FLOATS.items():
+        if candidate == dtype:
+            return element_type()
+    if dtype == np.bool_:
+        return IntegerType(1)
+    if dtype.kind == "u":
+        return IntegerType(8 * dtype.itemsize, Signedness.UNSIGNED)
+    if dtype.kind == "i":
+        return IntegerType(8 * dtype.itemsize)
+    raise GlowError(f"arrays of {dtype} are not supported")
+
+
+class WeightTable(MutableMapping[str, Array]):
+    """Named tensors; `file` is the name under which they are printed and saved."""
+
+    def __init__(self, file: str | None = None) -> None:
+        self.file = file
+        self._arrays: dict[str, Array] = {}
+
+    def __getitem__(self, name: str) -> Array:
+        if name not in self._arrays:
+            where = (
+                f"the weight file '{self.file}'" if self.file else "the weight table"
+            )
+            raise GlowError(f"weight '{name}' is missing from {where}")
+        return self._arrays[name]
+
+    def __setitem__(self, name: str, array: Array) -> None:
+        self._arrays[name] = array
+
+    def __delitem__(self, name: str) -> None:
+        del self._arrays[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._arrays)
+
+    def __len__(self) -> int:
+        return len(self._arrays)
+
+    def __hash__(self) -> int:
+        return id(self)
+
+    def __eq__(self, other: object) -> bool:
+        return self is other
+
+    def unique_name(self, base: str) -> str:
+        """`base`, or `base_1`, `base_2`, ... where it is taken."""
+        name, number = base, 0
+        while name in self._arrays:
+            number += 1
+            name = f"{base}_{number}"
+        return name
+
+
+@irdl_attr_definition
+class WeightsAttr(Data[WeightTable]):
+    """The module's weight table; printed as the name of its file."""
+
+    name = "glow.weights"
+
+    @classmethod
+    def parse_parameter(cls, parser: AttrParser) -> WeightTable:
+        """Parse `<"file">`."""
+        with parser.in_angle_brackets():
+            return WeightTable(parser.parse_optional_str_literal())
+
+    def print_parameter(self, printer: Printer) -> None:
+        """Print `<"file">`."""
+        with printer.in_angle_brackets():
+            if self.data.file is not None:
+                printer.print_string_literal(self.data.file)
