@@ -1,0 +1,158 @@
+"""Convolution and pooling over [N, C, H, W] arrays.
+
+Sums accumulate in float64 and are rounded once, after bias and absorbed activation.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+from xdsl.ir import Operation
+
+from glow.dialects.attributes import Attributes
+from glow.dialects.glow import AvgPool2dOp, Conv2dOp, MaxPool2dOp
+from glow.dialects.glow.convolution import window_shape
+from glow.dialects.node import GlowOp
+from glow.dialects.weight_table import Array
+from glow.interpreter.scalar_functions import ACTIVATIONS, Function, is_float
+
+
+def exact(array: Array) -> Array:
+    """The array in a type whose matrix products are exact or rounded far below ours.
+
+    float64 holds sums of products of 8- and 16-bit integers exactly, and its products
+    are fast; wider integers are multiplied as int64 and wrap.
+    """
+    narrow = is_float(array) or array.dtype.itemsize <= 2
+    return array.astype(np.float64 if narrow else np.int64, copy=False)
+
+
+def activate(attributes: Attributes, x: Array) -> Array:
+    """The absorbed activation of a convolution or matrix product."""
+    if not attributes.has("activation"):
+        return x
+    has_arguments = attributes.has("activation_args")
+    arguments = attributes.floats("activation_args") if has_arguments else ()
+    return ACTIVATIONS[attributes.string("activation")](x, *arguments)
+
+
+def windows(padded: Array, attributes: Attributes, kernel: tuple[int, int]) -> Array:
+    """A view [N, C, ..., OH, OW, kh, kw] of the windows of a padded plane (axes 2, 3)."""
+    strides, dilations = attributes.ints("strides"), attributes.ints("dilations")
+    extent = tuple(d * (k - 1) + 1 for d, k in zip(dilations, kernel, strict=True))
+    view = np.lib.stride_tricks.sliding_window_view(padded, extent, axis=(2, 3))
+    return view[
+        :, :, :: strides[0], :: strides[1], ..., :: dilations[0], :: dilations[1]
+    ]
+
+
+def pad_plane(image: Array, pads: tuple[int, ...], value: float) -> Array:
+    """`image` with [top, left, bottom, right] borders of `value` on axes 2 and 3."""
+    top, left, bottom, right = pads
+    widths = [(0, 0), (0, 0), (top, bottom), (left, right)]
+    widths += [(0, 0)] * (image.ndim - 4)
+    return np.pad(image, widths, constant_values=value)
+
+
+def convolve(
+    attributes: Attributes, image: Array, weights: Array, bias: Array | None
+) -> Array:
+    """[N, O, OH, OW] in the accumulator type, activation included (im2col, matmul)."""
+    outputs, per_group, *kernel = weights.shape
+    group = attributes.int("group")
+    padded = pad_plane(exact(image), attributes.ints("pads"), 0)
+    taps = windows(padded, attributes, (kernel[0], kernel[1]))
+    batch, _, height, width = taps.shape[:4]
+    taps = taps.reshape(batch, group, per_group, height, width, *kernel)
+    columns = taps.transpose(0, 1, 2, 5, 6, 3, 4).reshape(
+        batch, group, math.prod(weights.shape[1:]), height * width
+    )
+    matrix = exact(weights).reshape(group, outputs // group, -1)
+    result = (matrix @ columns).reshape(batch, outputs, height, width)
+    if bias is not None:
+        result = result + exact(bias)[:, None, None]
+    return activate(attributes, result)
+
+
+def run_conv2d(
+    op: GlowOp, image: Array, weights: Array, bias: Array | None = None
+) -> Array:
+    """`glow.conv2d`."""
+    return convolve(op.attributes_view(), image, weights, bias)
+
+
+def fold_windows(
+    image: Array,
+    attributes: Attributes,
+    border: tuple[float, float],
+    fold: Callable[[Array, Array], Array],
+) -> Array:
+    """Fold the elements of each window; a blocked image keeps its lanes (axis 4).
+
+    `border` holds the value of padding and the value beyond the padding, where the
+    last window of `ceil_mode` may reach.
+    """
+    kernel, strides = attributes.ints("kernel"), attributes.ints("strides")
+    dilations, pads = attributes.ints("dilations"), attributes.ints("pads")
+    plane = image.shape[2:4]
+    shape = window_shape(plane, kernel, attributes, attributes.has("ceil_mode"))
+    padded = pad_plane(image, pads, border[0])
+    reach = [
+        (shape[axis] - 1) * strides[axis] + dilations[axis] * (kernel[axis] - 1) + 1
+        for axis in (0, 1)
+    ]
+    beyond = [max(0, reach[axis] - padded.shape[2 + axis]) for axis in (0, 1)]
+    padded = pad_plane(padded, (0, 0, beyond[0], beyond[1]), border[1])
+    result: Array | None = None
+    for row in range(kernel[0]):
+        for column in range(kernel[1]):
+            y, x = row * dilations[0], column * dilations[1]
+            tap = padded[
+                :,
+                :,
+                y : y + (shape[0] - 1) * strides[0] + 1 : strides[0],
+                x : x + (shape[1] - 1) * strides[1] + 1 : strides[1],
+            ]
+            result = tap if result is None else fold(result, tap)
+    assert result is not None
+    return result
+
+
+def lowest(dtype: np.dtype[np.generic]) -> float | int:
+    """The number that never wins a maximum."""
+    if dtype.kind == "b":
+        return False
+    return int(np.iinfo(dtype).min) if dtype.kind in "iu" else -math.inf
+
+
+def run_max_pool2d(op: GlowOp, image: Array) -> Array:
+    """`glow.max_pool2d`: padding never wins, NaN does."""
+    border = lowest(image.dtype)
+    return fold_windows(image, op.attributes_view(), (border, border), np.maximum)
+
+
+def run_avg_pool2d(op: GlowOp, image: Array) -> Array:
+    """`glow.avg_pool2d`: ONNX's divisor.
+
+    It counts the elements of the input, with `count_include_pad` those of the padding
+    too, but never what `ceil_mode` reaches beyond the padding. A window that counts
+    nothing gives 0.
+    """
+    attributes = op.attributes_view()
+    counted = float(attributes.has("count_include_pad"))
+    total = fold_windows(exact(image), attributes, (0, 0), np.add)
+    ones = np.ones((1, 1, *image.shape[2:4]))
+    count = fold_windows(ones, attributes, (counted, 0), np.add)
+    count = np.maximum(count, 1).reshape(
+        1, 1, *count.shape[2:4], *[1] * (image.ndim - 4)
+    )
+    return total / count
+
+
+NODES: dict[type[Operation], Function] = {
+    Conv2dOp: run_conv2d,
+    MaxPool2dOp: run_max_pool2d,
+    AvgPool2dOp: run_avg_pool2d,
+}

@@ -1,0 +1,110 @@
+"""Evaluates single operations: the table of all node functions, and scalar regions.
+
+A node function computes in whatever type is accurate; its results are rounded to the
+types of the operation's results in one place here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+from xdsl.dialects.builtin import ContainerType, ShapedType
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+
+from glow.dialects import glow
+from glow.dialects.errors import GlowError
+from glow.dialects.node import GlowOp, node_name
+from glow.dialects.weight_table import Array, dtype_of
+from glow.interpreter import (
+    convolution,
+    matmul,
+    normalization,
+    recurrent,
+    scalar_functions,
+    shape,
+    storage,
+)
+from glow.interpreter.scalar_functions import SCALARS, Function, convert
+
+
+def rounded(array: Any, result_type: Attribute) -> Array:
+    """The array with the elements and the shape of a tensor, memref or scalar type."""
+    is_shaped = isinstance(result_type, ContainerType)
+    dtype = dtype_of(result_type.get_element_type() if is_shaped else result_type)
+    array = np.asarray(array)
+    if array.dtype != dtype:
+        array = convert(array, dtype) if dtype.kind in "iu" else array.astype(dtype)
+    if isinstance(result_type, ShapedType):
+        array = np.broadcast_to(array, result_type.get_shape())
+    return array
+
+
+def evaluate_scalar(op: Operation, operands: Sequence[Array]) -> Array:
+    """The result of an `arith` or `math` operation on whole arrays."""
+    function = SCALARS.get(type(op))
+    if function is None:
+        raise GlowError(f"the interpreter does not know {op.name}", node=node_name(op))
+    result = np.asarray(function(op, *operands))
+    element_type = op.results[0].type
+    if isinstance(element_type, ContainerType):
+        element_type = element_type.get_element_type()
+    return result.astype(dtype_of(element_type), copy=False)
+
+
+def evaluate_region(block: Block, arguments: Iterable[Array]) -> list[Array]:
+    """The values that a scalar region yields, evaluated on whole arrays at once."""
+    values: dict[SSAValue, Array] = dict(zip(block.args, arguments, strict=True))
+    for op in block.ops:
+        operands = [values[operand] for operand in op.operands]
+        if isinstance(op, glow.YieldOp):
+            return operands
+        values[op.results[0]] = evaluate_scalar(op, operands)
+    return []
+
+
+def run_fused(op: Operation, *operands: Array) -> tuple[Array, ...]:
+    """`glow.fused`."""
+    return tuple(evaluate_region(op.regions[0].block, operands))
+
+
+FUNCTIONS: dict[type[Operation], Function] = {
+    **storage.NODES,
+    **scalar_functions.NODES,
+    glow.FusedOp: run_fused,
+    **convolution.NODES,
+    **matmul.NODES,
+    **normalization.NODES,
+    **shape.NODES,
+    **recurrent.NODES,
+}
+"""The reference semantics of each node: `function(op, *operands)`."""
+
+
+def call(op: Operation, function: Function, operands: Sequence[Any]) -> list[Any]:
+    """The unrounded results of an operation; errors name the node."""
+    try:
+        with np.errstate(all="ignore"):
+            results = function(op, *operands)
+    except GlowError as error:
+        raise GlowError(error.message, node=node_name(op), hint=error.hint) from None
+    return list(results) if isinstance(results, tuple) else [results]
+
+
+def evaluate_node(op: Operation, operands: Sequence[Array]) -> list[Array]:
+    """The results of a node for operand values; a predicate may be left out.
+
+    Results may be read-only views. Raises GlowError, which names the node.
+    """
+    function = FUNCTIONS.get(type(op))
+    if function is None:
+        raise GlowError(f"the interpreter does not know {op.name}", node=node_name(op))
+    if isinstance(op, GlowOp) and getattr(op, "predicate", None) is not None:
+        operands = operands[: len(op.operands) - 1]
+    results = call(op, function, operands)
+    with np.errstate(all="ignore"):
+        return [
+            rounded(result, result_type)
+            for result, result_type in zip(results, op.result_types, strict=True)
+        ]

@@ -1,0 +1,48 @@
+"""Matrix products; sums accumulate in float64 (see `convolution.exact`)."""
+
+from __future__ import annotations
+
+import numpy as np
+from xdsl.ir import Operation
+
+from glow.dialects.glow import FullyConnectedOp, GemmOp, MatmulOp
+from glow.dialects.node import GlowOp
+from glow.dialects.weight_table import Array
+from glow.interpreter.convolution import activate, exact
+from glow.interpreter.scalar_functions import Function
+
+
+def product(op: GlowOp, lhs: Array, rhs: Array) -> Array:
+    """`lhs x rhs` over the last two axes, transposed as the properties say."""
+    attributes = op.attributes_view()
+    if attributes.has("transpose_lhs"):
+        lhs = np.swapaxes(lhs, -1, -2)
+    if attributes.has("transpose_rhs"):
+        rhs = np.swapaxes(rhs, -1, -2)
+    return exact(lhs) @ exact(rhs)
+
+
+def run_fully_connected(
+    op: GlowOp, x: Array, weights: Array, bias: Array | None = None
+) -> Array:
+    """`glow.fully_connected`."""
+    result = exact(x) @ exact(weights)
+    if bias is not None:
+        result = result + exact(bias)
+    return activate(op.attributes_view(), result)
+
+
+def run_gemm(op: GlowOp, lhs: Array, rhs: Array, addend: Array | None = None) -> Array:
+    """`glow.gemm`."""
+    attributes = op.attributes_view()
+    result = attributes.float("alpha") * product(op, lhs, rhs)
+    if addend is not None:
+        result = result + attributes.float("beta") * exact(addend)
+    return result
+
+
+NODES: dict[type[Operation], Function] = {
+    MatmulOp: product,
+    FullyConnectedOp: run_fully_connected,
+    GemmOp: run_gemm,
+}

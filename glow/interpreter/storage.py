@@ -1,0 +1,23 @@
+"""Constants and splats."""
+
+from __future__ import annotations
+
+from xdsl.ir import Operation
+
+from glow.dialects.glow import ConstantOp, SplatOp
+from glow.dialects.weight_table import Array
+from glow.dialects.weights import constant_value
+from glow.interpreter.scalar_functions import Function
+
+
+def run_constant(op: Operation) -> Array:
+    """The array of a `glow.constant` or `glow.splat` (a view: never written)."""
+    array = constant_value(op.results[0])
+    assert array is not None
+    return array
+
+
+NODES: dict[type[Operation], Function] = {
+    ConstantOp: run_constant,
+    SplatOp: run_constant,
+}
