@@ -15,8 +15,9 @@ from onnx import ModelProto
 
 from benchmarks.networks import bert, light, lstm, mobilenet_v2
 from benchmarks.networks.inputs import make_inputs
+from benchmarks.networks.reference import evaluate_reference
 
-__all__ = ["NETWORKS", "TINY_NETWORKS", "make_inputs"]
+__all__ = ["NETWORKS", "TINY_NETWORKS", "evaluate_reference", "make_inputs"]
 
 NETWORKS: dict[str, Callable[[], ModelProto]] = {
     **{name: partial(light.build, name) for name in light.FILES},

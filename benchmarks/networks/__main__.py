@@ -8,8 +8,6 @@ import argparse
 import sys
 from pathlib import Path
 
-import onnx
-
 from benchmarks.networks import NETWORKS
 
 
@@ -39,7 +37,7 @@ def main() -> int:
 def write(name: str, path: Path) -> None:
     """Build the network `name` and save it at `path`."""
     print(f"{name} -> {path}", file=sys.stderr)
-    onnx.save(NETWORKS[name](), path)
+    path.write_bytes(NETWORKS[name]().SerializeToString())
 
 
 if __name__ == "__main__":

@@ -18,6 +18,8 @@ from benchmarks.networks.weights import Fill, Shape
 OPSET = 17
 IR_VERSION = 8
 
+Attribute = int | float | list[int] | TensorProto
+
 
 class GraphBuilder:
     """Collects the nodes and weights of one network; values are their names."""
@@ -55,14 +57,10 @@ class GraphBuilder:
         return self.node("Constant", name, value=tensor)
 
     def node(
-        self, op_type: str, name: str, *operands: str, **attributes: object
+        self, op_type: str, name: str, *operands: str, **attributes: Attribute
     ) -> str:
         """Append a node of one result; returns the result, named as the node."""
-        self.nodes.append(
-            helper.make_node(
-                op_type, operands, [name], name=f"{name}/{op_type}", **attributes
-            )
-        )
+        self._append(op_type, name, operands, [name], attributes)
         return name
 
     def results(
@@ -71,16 +69,26 @@ class GraphBuilder:
         name: str,
         operands: Sequence[str],
         count: int,
-        **attributes: object,
+        **attributes: Attribute,
     ) -> list[str]:
         """Append a node of `count` results; returns them."""
         names = [f"{name}.{index}" for index in range(count)]
-        self.nodes.append(
-            helper.make_node(
-                op_type, operands, names, name=f"{name}/{op_type}", **attributes
-            )
-        )
+        self._append(op_type, name, operands, names, attributes)
         return names
+
+    def _append(
+        self,
+        op_type: str,
+        name: str,
+        operands: Sequence[str],
+        results: Sequence[str],
+        attributes: dict[str, Attribute],
+    ) -> None:
+        node = helper.make_node(op_type, operands, results, f"{name}/{op_type}")
+        node.attribute.extend(
+            helper.make_attribute(*item) for item in attributes.items()
+        )
+        self.nodes.append(node)
 
     def model(self) -> ModelProto:
         """Returns the network."""

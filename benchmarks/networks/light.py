@@ -38,7 +38,7 @@ Slot = tuple[NodeProto, int]
 
 def build(name: str) -> ModelProto:
     """Returns the network `name`, one of `FILES`; its input is [1, 3, 224, 224]."""
-    source = onnx.load(FOLDER / FILES[name])
+    source = ModelProto.FromString((FOLDER / FILES[name]).read_bytes())
     shapes = _weight_shapes(source.graph)
     slots = _slots(source.graph)
     weights = [
