@@ -7,7 +7,7 @@ independent accumulators, for tiles that divide the line, and for weights that s
 cache. A core with half of that ranks tiles alike.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from glow.lowering.target import Target
@@ -24,6 +24,12 @@ STORE_CYCLES = 1.5
 """Cycles per accumulator: initial bias, epilogue and store."""
 
 MAX_BLOCKS = 6
+
+
+def covering_size(run: int, most: int, cycles: Callable[[int], float]) -> int:
+    """The tile size up to `most` that covers a run in the fewest cycles, the largest of equals."""
+    sizes = reversed(range(1, min(run, most) + 1))
+    return min(sizes, key=lambda size: -(-run // size) * cycles(size), default=1)
 
 
 @dataclass(frozen=True)
@@ -58,11 +64,8 @@ class TileModel:
 
     def pixels(self, run: int, blocks: int) -> int:
         """The tile size that covers a run of pixels in the fewest cycles."""
-        sizes = range(1, min(run, self.max_pixels(blocks)) + 1)
-        return min(
-            reversed(sizes),
-            key=lambda pixels: self.cover_cycles(run, pixels, blocks),
-            default=1,
+        return covering_size(
+            run, self.max_pixels(blocks), lambda pixels: self.cycles(pixels, blocks)
         )
 
     def cover_cycles(self, run: int, pixels: int, blocks: int) -> float:

@@ -1,0 +1,112 @@
+"""Depthwise convolution on channel blocks, one filter per channel.
+
+Weights are packed [C / lanes, KH, KW, lanes]. Interior rows of small kernels keep them in
+registers for a whole line and unroll the taps; border rows, side columns and large kernels
+load them at each tap.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from xdsl.ir import SSAValue
+
+from glow.lowering.instr_to_loops import ir_types as types
+from glow.lowering.instr_to_loops.builder import Index, LoopBuilder
+from glow.lowering.instr_to_loops.epilogue import Epilogue, extra_types
+from glow.lowering.instr_to_loops.kernel import Kernel
+from glow.lowering.instr_to_loops.planes import BlockedPlanes, PlaneTile, visit_planes
+from glow.lowering.target import Target
+
+
+@dataclass(frozen=True)
+class DepthwiseSpec:
+    """A depthwise convolution with one output channel per input channel."""
+
+    planes: BlockedPlanes
+    has_bias: bool = False
+    epilogue: Epilogue | None = None
+
+
+def pack_depthwise_weights(
+    weights: NDArray[np.float32], spec: DepthwiseSpec
+) -> NDArray[np.float32]:
+    """The weights [C, 1, KH, KW] as [C / lanes, KH, KW, lanes], the last block zero-padded."""
+    planes = spec.planes
+    padded = np.zeros(
+        (planes.blocks * planes.lanes, *planes.window.kernel), weights.dtype
+    )
+    padded[: planes.channels] = weights[:, 0]
+    blocks = padded.reshape(planes.blocks, planes.lanes, *planes.window.kernel)
+    return np.ascontiguousarray(blocks.transpose(0, 2, 3, 1))
+
+
+def build_depthwise(name: str, spec: DepthwiseSpec, target: Target) -> Kernel:
+    """The kernel of a depthwise convolution: output, input, weights, [bias], extras."""
+    planes, b = spec.planes, LoopBuilder(target)
+    weights_shape = (planes.blocks, *planes.window.kernel, planes.lanes)
+    arguments = [
+        planes.output_type,
+        planes.input_type,
+        types.memref_type(weights_shape, planes.element),
+    ]
+    if spec.has_bias:
+        arguments.append(planes.channel_type)
+    arguments += extra_types(spec.epilogue, planes.output_type, planes.channel_type)
+
+    def body(buffers: Sequence[SSAValue], low: Index, high: Index) -> None:
+        output, source, weights, *rest = buffers
+        bias = rest.pop(0) if spec.has_bias else None
+
+        def begin_line(block: Index) -> Callable[[PlaneTile], None]:
+            held = _held_weights(b, planes, weights, block)
+
+            def tile(tile: PlaneTile) -> None:
+                start = _start(tile, bias)
+                tap = _multiply_add(tile, weights, held if tile.is_interior else {})
+                (value,) = tile.taps(source, [start], tap)
+                tile.store(value, output, spec.epilogue, rest)
+
+            return tile
+
+        visit_planes(b, planes, low, high, begin_line)
+
+    return Kernel(b.function(name, arguments, body), planes.slices.size)
+
+
+def _held_weights(
+    b: LoopBuilder, planes: BlockedPlanes, weights: SSAValue, block: Index
+) -> dict[tuple[Index, Index], SSAValue]:
+    """The filter of a line in registers, by tap; nothing if it is too large for that."""
+    if not planes.unrolled:
+        return {}
+    rows, columns = planes.window.kernel
+    return {
+        (row, column): b.vector_load(planes.lanes, weights, block, row, column, 0)
+        for row in range(rows)
+        for column in range(columns)
+    }
+
+
+def _start(tile: PlaneTile, bias: SSAValue | None) -> SSAValue:
+    if bias is not None:
+        return tile.channel(bias)
+    type_ = types.vector_type(tile.shape, tile.planes.element)
+    return tile.builder.constant(0.0, type_)
+
+
+def _multiply_add(
+    tile: PlaneTile, weights: SSAValue, held: dict[tuple[Index, Index], SSAValue]
+) -> Callable[[Index, Index, SSAValue, Sequence[SSAValue]], Sequence[SSAValue]]:
+    b = tile.builder
+
+    def tap(
+        row: Index, column: Index, pixels: SSAValue, values: Sequence[SSAValue]
+    ) -> Sequence[SSAValue]:
+        weight = held.get((row, column)) or b.vector_load(
+            tile.planes.lanes, weights, tile.block, row, column, 0
+        )
+        return [b.fma(pixels, b.broadcast(weight, tile.shape), values[0])]
+
+    return tap

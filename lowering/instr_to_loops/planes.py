@@ -1,0 +1,197 @@
+"""Kernels that map each channel block of [N, C / lanes, H, W, lanes] to its own output plane.
+
+Depthwise convolution and pooling differ only in what they do at a tap; this module reads the
+taps, walks the planes and stores the tiles.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from xdsl.dialects.builtin import AnyFloat, MemRefType, f32
+from xdsl.ir import SSAValue
+
+from glow.lowering.instr_to_loops import ir_types as types
+from glow.lowering.instr_to_loops.builder import Index, LoopBuilder
+from glow.lowering.instr_to_loops.epilogue import Epilogue, apply_epilogue
+from glow.lowering.instr_to_loops.slices import SliceSpace
+from glow.lowering.instr_to_loops.tiles import LOADS_PER_CYCLE, covering_size
+from glow.lowering.instr_to_loops.window import PlaneTraversal, Tile, Window
+
+MAX_PIXELS = 12
+MAX_UNROLLED_TAPS = 9
+TILE_CYCLES = 10
+
+
+@dataclass(frozen=True)
+class BlockedPlanes:
+    """Planes of channel blocks and the window that slides over each of them."""
+
+    batch: int
+    channels: int
+    window: Window
+    lanes: int = 16
+    element: AnyFloat = f32
+
+    @property
+    def blocks(self) -> int:
+        """The number of channel blocks."""
+        return -(-self.channels // self.lanes)
+
+    @property
+    def input_type(self) -> MemRefType:
+        """The memref type of the input."""
+        return self._type(self.window.input)
+
+    @property
+    def output_type(self) -> MemRefType:
+        """The memref type of the output."""
+        return self._type(self.window.output)
+
+    @property
+    def channel_type(self) -> MemRefType:
+        """The memref type of one value per channel."""
+        return types.memref_type((self.blocks, self.lanes), self.element)
+
+    def _type(self, plane: tuple[int, int]) -> MemRefType:
+        shape = (self.batch, self.blocks, *plane, self.lanes)
+        return types.memref_type(shape, self.element)
+
+    @property
+    def unrolled(self) -> bool:
+        """Whether interior tiles have one copy of the body per tap."""
+        rows, columns = self.window.kernel
+        return rows * columns <= MAX_UNROLLED_TAPS
+
+    def tile_size(self, run: int) -> int:
+        """How many pixels a tile should have to cover a run of that many."""
+        rows, columns = self.window.kernel
+        per_pixel = rows * columns / LOADS_PER_CYCLE + 2
+        return covering_size(
+            run, MAX_PIXELS, lambda pixels: pixels * per_pixel + TILE_CYCLES
+        )
+
+    @property
+    def traversal(self) -> PlaneTraversal:
+        """The walk over one output plane."""
+        return PlaneTraversal(self.window, self.tile_size, static_rows=self.unrolled)
+
+    @property
+    def slices(self) -> SliceSpace:
+        """The parallel space: (image, channel block) and the lines of a plane."""
+        return SliceSpace((self.batch, self.blocks), self.traversal.lines, 2)
+
+
+TapBody = Callable[[Index, Index, SSAValue, Sequence[SSAValue]], Sequence[SSAValue]]
+"""Takes (kernel row, kernel column, pixels, carried values), returns the new values."""
+
+
+@dataclass(frozen=True)
+class PlaneTile:
+    """One tile of one plane, with the operations that kernels need on it."""
+
+    builder: LoopBuilder
+    planes: BlockedPlanes
+    image: Index
+    block: Index
+    tile: Tile
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """The shape of the tile as a vector: pixels x lanes."""
+        return (self.tile.pixels, self.planes.lanes)
+
+    @property
+    def is_interior(self) -> bool:
+        """Whether every tap of every pixel is known to lie inside."""
+        rows, columns = self.planes.window.kernel
+        return (self.tile.row_taps, self.tile.column_taps) == ((0, rows), (0, columns))
+
+    def taps(
+        self, source: SSAValue, values: Sequence[SSAValue], body: TapBody
+    ) -> Sequence[SSAValue]:
+        """The values after all taps that lie inside the image."""
+        b = self.builder
+        if self.is_interior and self.planes.unrolled:
+            rows, columns = self.planes.window.kernel
+            for row in range(rows):
+                for column in range(columns):
+                    pixels = self.pixels(source, row, column)
+                    values = body(row, column, pixels, values)
+            return values
+
+        def over_columns(row: Index, values: Sequence[SSAValue]) -> Sequence[SSAValue]:
+            return b.carry(
+                *self.tile.column_taps,
+                1,
+                values,
+                lambda column, values: body(
+                    row, column, self.pixels(source, row, column), values
+                ),
+            )
+
+        return b.carry(*self.tile.row_taps, 1, values, over_columns)
+
+    def pixels(self, source: SSAValue, row: Index, column: Index) -> SSAValue:
+        """The input pixels [pixels, lanes] of the tile at one tap."""
+        b, window, tile = self.builder, self.planes.window, self.tile
+        y = b.add(window.origin(b, 0, tile.row), b.mul(row, window.dilations[0]))
+        x = b.add(window.origin(b, 1, tile.column), b.mul(column, window.dilations[1]))
+        lanes = self.planes.lanes
+        along = (tile.pixels, 1) if tile.vertical else (1, tile.pixels)
+        view = b.subview(
+            source,
+            (self.image, self.block, y, x, 0),
+            (1, 1, *along, lanes),
+            (1, 1, *window.strides, 1),
+            drop=(0, 1, 3 if tile.vertical else 2),
+        )
+        return b.transfer_read(view, (0, 0), self.shape, (0, 1))
+
+    def channel(self, buffer: SSAValue) -> SSAValue:
+        """One value per channel, repeated for every pixel."""
+        row = self.builder.vector_load(self.planes.lanes, buffer, self.block, 0)
+        return self.builder.broadcast(row, self.shape)
+
+    def store(
+        self,
+        value: SSAValue,
+        output: SSAValue,
+        epilogue: Epilogue | None,
+        extras: Sequence[SSAValue],
+    ) -> None:
+        """Stores the tile after its epilogue."""
+        b, tile = self.builder, self.tile
+        where = (self.image, self.block, tile.row, tile.column, 0)
+        axes = (2 if tile.vertical else 3, 4)
+        result = apply_epilogue(
+            b,
+            epilogue,
+            value,
+            extras,
+            full=lambda buffer: b.transfer_read(buffer, where, self.shape, axes),
+            channel=self.channel,
+        )
+        b.transfer_write(result, output, where, axes)
+
+
+def visit_planes(
+    b: LoopBuilder,
+    planes: BlockedPlanes,
+    low: Index,
+    high: Index,
+    begin_line: Callable[[Index], Callable[[PlaneTile], None]],
+) -> None:
+    """Runs the body on every tile of the slices [low, high).
+
+    `begin_line` gets the channel block of a line and returns the body for its tiles, so that
+    what a line needs once is loaded once.
+    """
+
+    def line(outer: Sequence[Index], index: Index) -> None:
+        image, block = outer
+        body = begin_line(block)
+        planes.traversal.visit(
+            b, index, lambda tile: body(PlaneTile(b, planes, image, block, tile))
+        )
+
+    planes.slices.visit(b, low, high, line)

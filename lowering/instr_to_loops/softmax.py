@@ -1,0 +1,192 @@
+"""Softmax and log-softmax over one axis, [outer, extent, inner].
+
+Three passes over data that stays in the first-level cache: maximum, exponentials and their
+sum, scaling. If the axis is the last one, vectors lie along it; else along the inner axes. A
+NaN makes its whole row NaN, though the maximum may skip it, because the sum does not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from math import prod
+
+from xdsl.dialects.builtin import f32
+from xdsl.ir import SSAValue
+
+from glow.lowering.instr_to_loops import ir_types as types
+from glow.lowering.instr_to_loops import math_functions
+from glow.lowering.instr_to_loops.builder import Index, LoopBuilder
+from glow.lowering.instr_to_loops.kernel import Kernel
+from glow.lowering.instr_to_loops.reduce import visit_segments
+from glow.lowering.instr_to_loops.vector_row import (
+    Read,
+    fold_row,
+    for_each_vector,
+    segments,
+)
+from glow.lowering.target import Target
+
+_LOWEST = -3.4028234663852886e38
+
+
+@dataclass(frozen=True)
+class SoftmaxSpec:
+    """out = softmax (or its logarithm) of in [outer, extent, inner] over the middle axis, f32.
+
+    Arguments of the kernel: out, in. They may be one buffer.
+    """
+
+    outer: int
+    extent: int
+    inner: int = 1
+    logarithm: bool = False
+
+
+def larger(builder: LoopBuilder, a: SSAValue, b: SSAValue) -> SSAValue:
+    """The larger number in one instruction; if either is NaN, one of the two."""
+    return builder.select(builder.cmpf("ogt", a, b), a, b)
+
+
+def add(builder: LoopBuilder, a: SSAValue, b: SSAValue) -> SSAValue:
+    """The sum, as a combining function."""
+    return builder.addf(a, b)
+
+
+def build_softmax(spec: SoftmaxSpec, target: Target, name: str = "softmax") -> Kernel:
+    """The kernel f(out, in, lo, hi)."""
+    build = _rows if spec.inner == 1 else _columns
+    return build(spec, target, name)
+
+
+def _rows(spec: SoftmaxSpec, target: Target, name: str) -> Kernel:
+    builder = LoopBuilder(target)
+    lanes = target.lanes(32)
+
+    def body(buffers: Sequence[SSAValue], low: Index, high: Index) -> None:
+        out, source = buffers
+
+        def row(r: Index) -> None:
+            def read(position: Index, length: int) -> SSAValue:
+                return builder.vector_load(length, source, r, position)
+
+            def fold(
+                read: Read, combine: _Combine, kind: str, start: float
+            ) -> SSAValue:
+                return fold_row(builder, spec.extent, f32, read, combine, kind, start)
+
+            maximum = fold(read, larger, "maxnumf", _LOWEST)
+
+            def exponential(position: Index, length: int) -> SSAValue:
+                value = read(position, length)
+                value = builder.subf(value, builder.broadcast(maximum, (length,)))
+                value = math_functions.exp_nonpositive(builder, value)
+                if not spec.logarithm:
+                    builder.vector_store(value, out, r, position)
+                return value
+
+            total = fold(exponential, add, "add", 0.0)
+            finish = _finisher(builder, spec, maximum, total)
+
+            def scale(position: Index, length: int) -> None:
+                memory = source if spec.logarithm else out
+                value = builder.vector_load(length, memory, r, position)
+                builder.vector_store(finish(value), out, r, position)
+
+            for_each_vector(builder, spec.extent, lanes, scale)
+
+        builder.loop(low, high, 1, row)
+
+    buffer = types.memref_type((spec.outer, spec.extent))
+    return Kernel(builder.function(name, [buffer, buffer], body), spec.outer)
+
+
+_Combine = Callable[[LoopBuilder, SSAValue, SSAValue], SSAValue]
+
+
+def _finisher(
+    builder: LoopBuilder, spec: SoftmaxSpec, maximum: SSAValue, total: SSAValue
+) -> Callable[[SSAValue], SSAValue]:
+    """Maps the exponentials (the inputs, if logarithms are wanted) to the results."""
+    if spec.logarithm:
+        logarithm = math_functions.log(builder, total)
+
+        def subtract(value: SSAValue) -> SSAValue:
+            shape = types.shape_of(value)
+            value = builder.subf(value, builder.broadcast(maximum, shape))
+            return builder.subf(value, builder.broadcast(logarithm, shape))
+
+        return subtract
+    inverse = builder.divf(builder.like(1.0, total), total)
+    return lambda value: builder.mulf(
+        value, builder.broadcast(inverse, types.shape_of(value))
+    )
+
+
+def _columns(spec: SoftmaxSpec, target: Target, name: str) -> Kernel:
+    builder = LoopBuilder(target)
+    parts = segments(spec.inner, target.lanes(32))
+    units = sum((part.stop - part.start) // part.length for part in parts)
+    space = [spec.outer, units]
+
+    def body(buffers: Sequence[SSAValue], low: Index, high: Index) -> None:
+        def unit(coordinates: list[Index]) -> None:
+            outer, number = coordinates
+            visit_segments(
+                builder,
+                parts,
+                number,
+                lambda position, length: _column(
+                    builder, spec, buffers, outer, position, length
+                ),
+            )
+
+        builder.space(low, high, space, unit)
+
+    buffer = types.memref_type((spec.outer, spec.extent, spec.inner))
+    return Kernel(builder.function(name, [buffer, buffer], body), prod(space))
+
+
+def _column(
+    builder: LoopBuilder,
+    spec: SoftmaxSpec,
+    buffers: Sequence[SSAValue],
+    outer: Index,
+    position: Index,
+    length: int,
+) -> None:
+    """One vector of columns."""
+    out, source = buffers
+    vector = types.vector_type((length,))
+
+    def read(memory: SSAValue, k: Index) -> SSAValue:
+        return builder.vector_load(length, memory, outer, k, position)
+
+    def fold(
+        step: Callable[[Index], SSAValue], combine: _Combine, start: float
+    ) -> SSAValue:
+        def body(k: Index, carried: Sequence[SSAValue]) -> Sequence[SSAValue]:
+            return [combine(builder, carried[0], step(k))]
+
+        first = builder.constant(start, vector)
+        return builder.carry(0, spec.extent, 1, [first], body)[0]
+
+    maximum = fold(lambda k: read(source, k), larger, _LOWEST)
+
+    def exponential(k: Index) -> SSAValue:
+        value = builder.subf(read(source, k), maximum)
+        value = math_functions.exp_nonpositive(builder, value)
+        if not spec.logarithm:
+            builder.vector_store(value, out, outer, k, position)
+        return value
+
+    finish = _finisher(builder, spec, maximum, fold(exponential, add, 0.0))
+    memory = source if spec.logarithm else out
+    builder.loop(
+        0,
+        spec.extent,
+        1,
+        lambda k: builder.vector_store(
+            finish(read(memory, k)), out, outer, k, position
+        ),
+    )
