@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -12,7 +12,7 @@ from glow.dialects.errors import GlowError
 
 
 @contextmanager
-def atomic_path(path: Path) -> Iterator[Path]:
+def atomic_path(path: Path) -> Generator[Path]:
     """A temporary path beside `path` to write to; renamed when the block succeeds.
 
     Raises `GlowError` before the block runs when the folder cannot be written.
@@ -38,6 +38,14 @@ def check_writable(folder: Path) -> None:
         raise GlowError(f"cannot write into {folder}: {reason}")
     if not os.access(folder, os.W_OK | os.X_OK):
         raise GlowError(f"cannot write into {folder}: permission denied")
+
+
+def check_output_folder(folder: Path) -> None:
+    """Raise `GlowError` unless `folder` can be written to, or created."""
+    existing = folder
+    while not existing.exists() and existing != existing.parent:
+        existing = existing.parent
+    check_writable(existing)
 
 
 def make_output_folder(folder: Path) -> None:

@@ -24,8 +24,8 @@ from xdsl.utils.exceptions import DiagnosticException, ParseError
 from xdsl.utils.target import Target
 from xdsl.xdsl_opt_main import xDSLOptMain
 
-from glow.dialects.errors import GlowError
 from glow.diagnostics import Diagnosis, diagnose, did_you_mean, one_line, run_reporting
+from glow.dialects.errors import GlowError
 from glow.tools.atomic_output import atomic_path
 from glow.tools.expected_diagnostics import Expectation, compare, parse_expectations
 from glow.tools.help_format import DESCRIPTION, USAGE, GroupedHelpFormatter
@@ -35,6 +35,7 @@ from glow.tools.pass_flags import fold_pipeline, parse_passes
 from glow.universe import PASS_GROUPS, register_dialects
 
 TOOL = "glow-opt"
+
 
 def get_llvm_target() -> type[Target]:
     from glow.tools.targets import LLVMTarget
@@ -89,7 +90,9 @@ class GlowOptMain(xDSLOptMain):
     def setup_pipeline(self) -> None:
         args = self.args
         self.instrumentation = Instrumentation(
-            print_before=Selection.parse(args.print_ir_before_all, args.print_ir_before),
+            print_before=Selection.parse(
+                args.print_ir_before_all, args.print_ir_before
+            ),
             print_after=Selection.parse(
                 args.print_ir_after_all or args.print_between_passes,
                 args.print_ir_after,
@@ -169,8 +172,11 @@ class GlowOptMain(xDSLOptMain):
         """Print what the listing options ask for; whether that was all."""
         if self.args.dump_pass_pipeline:
             passes = ",".join(map(str, self.pipeline.passes))
-            print(f"Pass Manager with {len(self.pipeline.passes)} passes:\n"
-                  f"builtin.module({passes})", file=sys.stderr)
+            print(
+                f"Pass Manager with {len(self.pipeline.passes)} passes:\n"
+                f"builtin.module({passes})",
+                file=sys.stderr,
+            )
         if self.args.list_passes:
             list_passes(self.available_passes, PASS_GROUPS)
         if self.args.show_dialects:
@@ -202,10 +208,17 @@ class GlowOptMain(xDSLOptMain):
         if parse_spec(self.args.target).name != "mlir":
             return super().output_resulting_program(prog)
         if self.args.output_file not in (None, "-"):
-            from glow.frontends.sidecar import write_sidecar
-
-            write_sidecar(prog, Path(self.args.output_file))
+            self.write_sidecar(prog, Path(self.args.output_file))
         return self.print_mlir(prog)
+
+    def write_sidecar(self, module: ModuleOp, output: Path) -> None:
+        """Write the module's weights beside the output, if it has any."""
+        from glow.frontends.sidecar import has_weights, save_sidecar, sidecar_of
+
+        if has_weights(module):
+            sidecar = sidecar_of(output)
+            temporary = self.open_files.enter_context(atomic_path(sidecar))
+            save_sidecar(module, temporary, sidecar.name)
 
     def print_mlir(self, module: ModuleOp) -> str:
         """The module as text, printed as the printing options say."""
@@ -295,7 +308,7 @@ def pass_failure(name: str, error: DiagnosticException | GlowError) -> GlowError
 
 
 def argument_error(message: str, known: Sequence[str]) -> GlowError:
-    """argparse's complaint as one line, with the nearest option for an unknown one."""
+    """The complaint of argparse as one line, with the nearest option for an unknown one."""
     prefix = "unrecognized arguments: "
     if not message.startswith(prefix):
         return GlowError(message)
@@ -313,7 +326,9 @@ def add_glow_arguments(parser: argparse.ArgumentParser) -> None:
         parser.add_argument(*names, dest=dest, action="store_true", help=help)
 
     def names(option: str, dest: str, help: str) -> None:
-        parser.add_argument(option, dest=dest, default="", metavar="PASS,...", help=help)
+        parser.add_argument(
+            option, dest=dest, default="", metavar="PASS,...", help=help
+        )
 
     flag("--list-passes", dest="list_passes", help="list all passes and exit")
     flag("--show-dialects", dest="show_dialects", help="list all dialects and exit")

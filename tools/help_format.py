@@ -10,7 +10,9 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterable
 
-USAGE = "glow-opt [options] [--PASS | --PASS='key=value ...']... [input.mlir|input.onnx|-]"
+USAGE = (
+    "glow-opt [options] [--PASS | --PASS='key=value ...']... [input.mlir|input.onnx|-]"
+)
 
 DESCRIPTION = """\
 Runs passes on a program. Every pass is a flag, and passes run in the order given:

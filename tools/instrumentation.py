@@ -48,7 +48,10 @@ class Instrumentation:
     started: float = 0.0
 
     def __call__(
-        self, previous: ModulePass | None, module: ModuleOp, following: ModulePass | None
+        self,
+        previous: ModulePass | None,
+        module: ModuleOp,
+        following: ModulePass | None,
     ) -> None:
         self.running = None
         if previous is not None:
@@ -71,7 +74,10 @@ class Instrumentation:
         self.started = time.perf_counter()
 
     def verify(
-        self, previous: ModulePass | None, module: ModuleOp, following: ModulePass | None
+        self,
+        previous: ModulePass | None,
+        module: ModuleOp,
+        following: ModulePass | None,
     ) -> None:
         """Verify at the input and the end, and in between when asked to."""
         at_border = previous is None or following is None

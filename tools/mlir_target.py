@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from io import StringIO
 from typing import IO
 
 from xdsl.context import Context
@@ -10,9 +11,8 @@ from xdsl.dialects.builtin import (
     DenseIntOrFPElementsAttr,
     DenseResourceAttr,
     ModuleOp,
-    ShapedType,
 )
-from xdsl.ir import Attribute
+from xdsl.ir import Attribute, TypedAttribute
 from xdsl.printer import Printer
 from xdsl.syntax_printer import SyntaxPrinter
 from xdsl.targets.mlir import MLIRTarget
@@ -23,10 +23,13 @@ ELIDED = "dense_resource<__elided__> : "
 
 def element_count(attribute: Attribute) -> int:
     """The number of elements of a dense attribute, 0 for any other."""
-    if isinstance(attribute, DenseIntOrFPElementsAttr | DenseResourceAttr):
-        shaped = attribute.type
-        return shaped.element_count() if isinstance(shaped, ShapedType) else 0
-    return 0
+    match attribute:
+        case DenseIntOrFPElementsAttr():
+            return len(attribute)
+        case DenseResourceAttr():
+            return attribute.type.element_count()
+        case _:
+            return 0
 
 
 class ElidingPrinter(Printer):
@@ -37,9 +40,9 @@ class ElidingPrinter(Printer):
     def print_attribute(self, attribute: Attribute) -> None:
         if self.limit is None or element_count(attribute) <= self.limit:
             return super().print_attribute(attribute)
-        assert isinstance(attribute, DenseIntOrFPElementsAttr | DenseResourceAttr)
+        assert isinstance(attribute, TypedAttribute)
         self.print_string(ELIDED)
-        return super().print_attribute(attribute.type)
+        return super().print_attribute(attribute.get_type())
 
 
 class ElidingSyntaxPrinter(ElidingPrinter, SyntaxPrinter):
@@ -53,7 +56,9 @@ class ElidingMLIRTarget(MLIRTarget):
     elide_if_larger: int | None = None
 
     def emit(self, ctx: Context, module: ModuleOp, output: IO[str]) -> None:
-        printer_class = ElidingSyntaxPrinter if self.syntax_highlight else ElidingPrinter
+        printer_class = (
+            ElidingSyntaxPrinter if self.syntax_highlight else ElidingPrinter
+        )
         printer = printer_class(
             stream=output,
             print_generic_format=self.print_generic_format,
@@ -65,3 +70,10 @@ class ElidingMLIRTarget(MLIRTarget):
         if self.elide_if_larger is None:
             printer.print_metadata(ctx.loaded_dialects)
         output.write("\n")
+
+
+def mlir_text(module: ModuleOp) -> str:
+    """The module as MLIR text that ends with a line break."""
+    text = StringIO()
+    Printer(stream=text).print_op(module)
+    return f"{text.getvalue()}\n"

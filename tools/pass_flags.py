@@ -13,15 +13,17 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from xdsl.passes import ModulePass
 from xdsl.utils.arg_spec import ArgSpec, parse_pipeline
 
-from glow.dialects.errors import GlowError
 from glow.diagnostics import did_you_mean
+from glow.dialects.errors import GlowError
 
 ANCHORS = ("builtin.module", "func.func", "any")
 """Anchors of nested pipelines. All our passes run on the module, so they are dropped."""
 
 _OPTION = re.compile(r'([^\s=]+)(?:=("(?:[^"\\]|\\.)*"|\'[^\']*\'|[^\s"]*))?')
 _PLAIN_VALUE = re.compile(r"[A-Za-z0-9_-]+|[-+]?[0-9]+(\.[0-9]*([eE][-+]?[0-9]+)?)?")
-_PIPELINE_PIECE = re.compile(r'"(?:[^"\\]|\\.)*"|\{[^{}]*\}|\[[^\]]*\]|[()]|[^"{}()\[]+|[{}"\[]')
+_PIPELINE_PIECE = re.compile(
+    r'"(?:[^"\\]|\\.)*"|\{[^{}]*\}|\[[^\]]*\]|[()]|[^"{}()\[]+|[{}"\[]'
+)
 
 
 def fold_pipeline(arguments: Sequence[str], passes: Collection[str]) -> list[str]:
@@ -79,11 +81,15 @@ def _quoted(value: str) -> str:
 def unwrap_pipeline(text: str) -> str:
     """The pass list inside `builtin.module(a,func.func(b{x=1}))`: `a,b{x=1}`."""
     pieces = [
-        "{" + normalize_options(piece[1:-1]) + "}" if piece.startswith("{") else piece
-        for piece in _PIPELINE_PIECE.findall(text.strip())
-        if len(piece) > 1 or piece not in "{}"
+        _normalize_piece(piece) for piece in _PIPELINE_PIECE.findall(text.strip())
     ]
     return "".join(_without_anchors(pieces, text)).strip()
+
+
+def _normalize_piece(piece: str) -> str:
+    """A piece of a pipeline with its options, if it is `{...}`, normalized."""
+    is_options = piece.startswith("{") and piece.endswith("}")
+    return "{" + normalize_options(piece[1:-1]) + "}" if is_options else piece
 
 
 def _without_anchors(pieces: Sequence[str], text: str) -> Iterator[str]:

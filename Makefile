@@ -1,0 +1,57 @@
+# Everything runs in a virtual environment that the targets make themselves.
+
+PYTHON ?= python3
+VENV ?= .venv
+JOBS ?= 2
+BIN = $(VENV)/bin
+FARM = build/typing/glow
+
+.PHONY: help venv dev demo test lint typing bench clean
+
+help:  ## list the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "%-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+venv: $(VENV)/.installed  ## create the environment with what users need
+
+dev: $(VENV)/.installed-dev typing  ## create the environment with all tools of developers
+
+demo: $(VENV)/.installed  ## compile and run ResNet-50, then classify digits
+	$(BIN)/python examples/resnet50.py
+	$(BIN)/python examples/digits/classify.py
+
+test: $(VENV)/.installed-dev  ## run all tests (lit, then pytest)
+	$(BIN)/python test/run_all.py --jobs $(JOBS)
+
+lint: dev  ## ruff, pyright and the import contracts
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/basedpyright --pythonpath $(BIN)/python
+	cd build/typing && $(abspath $(BIN))/lint-imports --config $(CURDIR)/pyproject.toml
+
+bench: $(VENV)/.installed-dev  ## compare the speed with other runtimes
+	$(BIN)/pip install --quiet -e '.[benchmarks]'
+	$(BIN)/python benchmarks/compare.py
+
+clean:  ## remove everything that was built, the environment too
+	rm -rf build dist $(VENV) *.egg-info
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit("Python 3.11 or newer is needed, not " + sys.version.split()[0] + "; name one with make PYTHON=python3.12") if sys.version_info < (3, 11) else 0'
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.installed: pyproject.toml | $(BIN)/python
+	$(BIN)/pip install --quiet --disable-pip-version-check -e '.[examples]'
+	@touch $@
+
+$(VENV)/.installed-dev: pyproject.toml | $(BIN)/python
+	$(BIN)/pip install --quiet --disable-pip-version-check -e '.[dev,examples]'
+	@touch $@ $(VENV)/.installed
+
+# The files under the names that they have once installed: for type checkers, editors and
+# import-linter, which do not know setuptools' package mapping. Real folders with links to
+# files, since none of them follows a link to a folder.
+typing:
+	@rm -rf $(FARM) && mkdir -p $(FARM)
+	@cp -Rs $(CURDIR)/glow/. $(FARM)/
+	@cp -Rs $(CURDIR)/glow_dialects $(FARM)/dialects
+	@cp -Rs $(CURDIR)/passes $(CURDIR)/lowering $(CURDIR)/tools $(FARM)/

@@ -1,0 +1,89 @@
+"""Runs the lit suites and pytest, and ends with one line that counts both.
+
+Both always run; the exit code is 1 when a test fails, or when a suite does not run at
+all. `python test/run_all.py --jobs 2`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+import time
+import xml.etree.ElementTree as ElementTree
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+REPORTS = ROOT / "build" / "reports"
+
+
+@dataclass(frozen=True)
+class Counts:
+    """How the tests of a suite ended."""
+
+    passed: int = 0
+    failed: int = 0
+    skipped: int = 0
+
+    def __add__(self, other: Counts) -> Counts:
+        return Counts(
+            self.passed + other.passed,
+            self.failed + other.failed,
+            self.skipped + other.skipped,
+        )
+
+
+def run_suite(name: str, command: list[str]) -> Counts:
+    """Run one suite, which writes a JUnit report; its counts."""
+    report = REPORTS / f"{name}.xml"
+    report.unlink(missing_ok=True)
+    status = subprocess.run(
+        [sys.executable, "-m", *command],
+        cwd=ROOT,
+        check=False,
+        stdin=subprocess.DEVNULL,
+    ).returncode
+    counts = read_report(report)
+    # A suite that ends with an error without a failed test did not run as a whole.
+    return counts if status == 0 or counts.failed else counts + Counts(failed=1)
+
+
+def read_report(report: Path) -> Counts:
+    """The counts in a JUnit report; none if it was not written."""
+    if not report.exists():
+        return Counts()
+    total = Counts()
+    for suite in ElementTree.parse(report).iter("testsuite"):
+        failed = int(suite.get("failures", 0)) + int(suite.get("errors", 0))
+        skipped = int(suite.get("skipped", 0))
+        passed = int(suite.get("tests", 0)) - failed - skipped
+        total += Counts(passed, failed, skipped)
+    return total
+
+
+def main() -> int:
+    """Run both suites and print the sum; the exit code."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--jobs", default="2", help="tests that run at once")
+    jobs: str = parser.parse_args().jobs
+    REPORTS.mkdir(parents=True, exist_ok=True)
+    started = time.monotonic()
+    lit_report = str(REPORTS / "lit.xml")
+    lit = run_suite(
+        "lit", ["lit.main", "-j", jobs, "-s", "--xunit-xml-output", lit_report, "test"]
+    )
+    pytest_report = f"--junitxml={REPORTS / 'pytest.xml'}"
+    python = run_suite("pytest", ["pytest", "-n", jobs, pytest_report])
+    total = lit + python
+    seconds = time.monotonic() - started
+    skipped = f", {total.skipped} skipped" if total.skipped else ""
+    print(
+        f"\n{total.passed} passed, {total.failed} failed{skipped} in {seconds:.0f}s "
+        f"(lit {lit.passed} + {lit.failed}, pytest {python.passed} + {python.failed})"
+    )
+    return 1 if total.failed or not lit.passed or not python.passed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,125 @@
+"""`glow`: compiles and runs networks from the command line."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Sequence
+from importlib.metadata import version
+from pathlib import Path
+from typing import NoReturn, cast
+
+from glow.diagnostics import run_reporting
+from glow.dialects.errors import GlowError
+
+TOOL = "glow"
+DISTRIBUTION = "glow-xdsl"
+STAGES = ("graph", "lowered", "instr", "loops", "llvm", "asm", "obj")
+
+
+class OneLineParser(argparse.ArgumentParser):
+    """An argument parser whose errors are one line like all others."""
+
+    def error(self, message: str) -> NoReturn:
+        """Raise GlowError instead of printing the usage."""
+        raise GlowError(message, hint=f"see {self.prog} --help")
+
+
+def at_least_one(text: str) -> int:
+    """The number that `text` spells, if it is 1 or more."""
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"{text} is less than 1")
+    return number
+
+
+def make_parser() -> argparse.ArgumentParser:
+    """The parser of the whole command line."""
+    parser = OneLineParser(
+        prog=TOOL, description="Compiles neural networks to native code and runs them."
+    )
+    parser.add_argument("--version", action="version", version=version(DISTRIBUTION))
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    add_compile_command(commands.add_parser("compile", help="compile to a file"))
+    add_run_command(commands.add_parser("run", help="compile and run, with times"))
+    for command in (parser, *commands.choices.values()):
+        command.add_argument(
+            "--debug", action="store_true", help="print the traceback of an error"
+        )
+    return parser
+
+
+def add_compile_command(parser: argparse.ArgumentParser) -> None:
+    """Declare `glow compile`."""
+    parser.add_argument("model", type=Path, help=".onnx or .mlir file")
+    parser.add_argument(
+        "--emit",
+        choices=STAGES,
+        default="obj",
+        help="what to write: a level of the program as MLIR (graph, lowered, instr, "
+        "loops), LLVM IR, assembly, or an object file (the default)",
+    )
+    parser.add_argument(
+        "-o",
+        "--output",
+        type=Path,
+        help="file to write; without it text goes to stdout",
+    )
+    parser.set_defaults(work=compile_command)
+
+
+def add_run_command(parser: argparse.ArgumentParser) -> None:
+    """Declare `glow run`."""
+    parser.add_argument("model", type=Path, help=".onnx or .mlir file")
+    parser.add_argument(
+        "--input",
+        action="append",
+        default=[],
+        metavar="NAME=FILE.npy",
+        help="value of an input (may be repeated); inputs without one are random",
+    )
+    parser.add_argument(
+        "--output", type=Path, metavar="FOLDER", help="write each output as NAME.npy"
+    )
+    parser.add_argument(
+        "--threads", type=at_least_one, help="threads to use (all cores)"
+    )
+    parser.add_argument(
+        "--repeat", type=at_least_one, default=1, help="number of runs to time (1)"
+    )
+    parser.add_argument("--seed", type=int, default=0, help="of random inputs (0)")
+    parser.set_defaults(work=run_command)
+
+
+def compile_command(args: argparse.Namespace) -> None:
+    """Run `glow compile`."""
+    from glow.tools.compile_command import compile_model
+
+    compile_model(args.model, args.emit, args.output)
+
+
+def run_command(args: argparse.Namespace) -> None:
+    """Run `glow run`."""
+    from glow.tools.run_command import RunOptions, run_model
+
+    run_model(
+        args.model,
+        RunOptions(args.input, args.output, args.threads, args.repeat, args.seed),
+    )
+
+
+def run_glow(arguments: Sequence[str]) -> None:
+    """Run the tool on a command line (without the program's name)."""
+    args = make_parser().parse_args(arguments)
+    cast(Callable[[argparse.Namespace], None], args.work)(args)
+
+
+def main() -> None:
+    """The entry point of the console script."""
+    arguments = sys.argv[1:]
+    debug = "--debug" in arguments
+    sys.exit(run_reporting(TOOL, lambda: run_glow(arguments), debug=debug))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,42 @@
+"""Progress on stderr, for what takes longer than a second only."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from collections.abc import Generator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+PATIENCE = 1.0
+"""Seconds after which a user wants to know what is going on."""
+
+
+@dataclass
+class Stopwatch:
+    """The time that a step took; 0 while it runs."""
+
+    seconds: float = 0.0
+
+
+@contextmanager
+def step(what: str) -> Generator[Stopwatch]:
+    """Time the block; say `what ...` once it runs for longer than a second."""
+    stopwatch = Stopwatch()
+    notice = threading.Timer(PATIENCE, report, [f"{what} ..."])
+    notice.daemon = True
+    started = time.perf_counter()
+    notice.start()
+    try:
+        yield stopwatch
+    finally:
+        notice.cancel()
+        stopwatch.seconds = time.perf_counter() - started
+    if stopwatch.seconds > PATIENCE:
+        report(f"{what}: {stopwatch.seconds:.1f} s")
+
+
+def report(line: str) -> None:
+    """Print a line to stderr at once."""
+    print(line, file=sys.stderr, flush=True)

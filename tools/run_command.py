@@ -1,0 +1,184 @@
+"""`glow run`: compiles a model, runs it on files or random inputs, prints the times."""
+
+from __future__ import annotations
+
+import re
+import statistics
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from glow.diagnostics import did_you_mean
+from glow.dialects.errors import GlowError
+from glow.tools.atomic_output import (
+    atomic_path,
+    check_output_folder,
+    make_output_folder,
+)
+from glow.tools.programs import read_program
+from glow.tools.progress import report, step
+
+if TYPE_CHECKING:
+    from glow import CompiledModel, TensorInfo
+
+Array = npt.NDArray[np.generic]
+
+
+@dataclass(frozen=True)
+class RunOptions:
+    """The options of `glow run`."""
+
+    inputs: Sequence[str]
+    """`name=file.npy`, or `file.npy` where the model has one input."""
+    output: Path | None
+    threads: int | None
+    repeat: int
+    seed: int
+
+
+@dataclass(frozen=True)
+class Times:
+    """Seconds that compilation and each run took."""
+
+    compilation: float
+    runs: Sequence[float]
+
+    def table(self) -> str:
+        """The times as a small table."""
+        runs = self.runs
+        rows = [
+            ("compile", f"{self.compilation:.3f} s"),
+            ("first run", f"{1e3 * runs[0]:.3f} ms"),
+            ("median", f"{1e3 * statistics.median(runs):.3f} ms"),
+            ("minimum", f"{1e3 * min(runs):.3f} ms"),
+        ]
+        return "\n".join(f"{name:<10}{value:>14}" for name, value in rows)
+
+
+def run_model(path: Path, options: RunOptions) -> None:
+    """Compile and run the model at `path`; write and list its outputs."""
+    if options.output is not None:
+        check_output_folder(options.output)
+    given = dict(map(split_input, options.inputs))
+    arrays = {name: read_array(file) for name, file in given.items()}
+    with step(f"compiling {path}") as compilation:
+        model = compile_program(path, options.threads)
+    inputs = complete_inputs(model.inputs, arrays, options.seed)
+    outputs, seconds = timed_runs(model, inputs, options.repeat)
+    if options.output is not None:
+        write_outputs(outputs, options.output)
+    print(list_outputs(outputs))
+    print(Times(compilation.seconds, seconds).table())
+
+
+def compile_program(path: Path, threads: int | None) -> CompiledModel:
+    """The compiled model of an `.onnx` or `.mlir` file."""
+    import glow
+
+    return glow.compile(read_program(path), threads=threads)
+
+
+def split_input(argument: str) -> tuple[str, Path]:
+    """Name and file of `name=file.npy`; the name is empty for a bare file."""
+    name, equals, file = argument.partition("=")
+    return (name, Path(file)) if equals else ("", Path(name))
+
+
+def read_array(path: Path) -> Array:
+    """The array in an `.npy` file. Files with pickled objects are refused."""
+    try:
+        array = np.load(path, allow_pickle=False)
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        raise GlowError(f"cannot read {path}: {reason}") from error
+    except (ValueError, EOFError) as error:
+        raise GlowError(f"{path} is not an .npy file of numbers") from error
+    if not isinstance(array, np.ndarray):
+        raise GlowError(f"{path} holds several arrays; give one .npy file per input")
+    return array
+
+
+def complete_inputs(
+    declared: Sequence[TensorInfo], given: Mapping[str, Array], seed: int
+) -> dict[str, Array]:
+    """A value for each input: the given one, or random numbers, which it says."""
+    names = [info.name for info in declared]
+    given = {_input_name(name, names): array for name, array in given.items()}
+    random = np.random.default_rng(seed)
+    inputs: dict[str, Array] = {}
+    for info in declared:
+        if info.name in given:
+            inputs[info.name] = given[info.name]
+        else:
+            report(f"input '{info.name}': random values (seed {seed})")
+            inputs[info.name] = random_array(random, info)
+    return inputs
+
+
+def _input_name(name: str, names: Sequence[str]) -> str:
+    """The declared name that `name` means; an empty one is the only input."""
+    if name == "" and len(names) == 1:
+        return names[0]
+    if name not in names:
+        listed = ", ".join(names) or "none"
+        what = f"input '{name}'" if name else "an input without a name"
+        raise GlowError(
+            f"the model has no {what}{did_you_mean(name, names)} (inputs: {listed})"
+        )
+    return name
+
+
+def random_array(random: np.random.Generator, info: TensorInfo) -> Array:
+    """Standard normal numbers; zeros and ones for integers, which may be indices."""
+    dtype = np.dtype(info.dtype)
+    if dtype.kind in "biu":
+        return random.integers(0, 2, info.shape).astype(dtype)
+    return random.standard_normal(info.shape).astype(dtype)
+
+
+def timed_runs(
+    model: CompiledModel, inputs: Mapping[str, Array], repeat: int
+) -> tuple[dict[str, Array], list[float]]:
+    """The outputs by name, and the seconds of each of `repeat` runs."""
+    seconds: list[float] = []
+    outputs: dict[str, Array] = {}
+    with step(f"running {repeat} times"):
+        for _ in range(repeat):
+            started = time.perf_counter()
+            outputs = model.run(inputs)
+            seconds.append(time.perf_counter() - started)
+    return outputs, seconds
+
+
+def write_outputs(outputs: Mapping[str, Array], folder: Path) -> None:
+    """Write each output as `name.npy`, whole or not at all."""
+    make_output_folder(folder)
+    for (_, array), name in zip(outputs.items(), file_names(outputs), strict=True):
+        with atomic_path(folder / f"{name}.npy") as temporary:
+            with temporary.open("wb") as file:
+                np.save(file, array)
+
+
+def file_names(names: Mapping[str, Array]) -> Iterator[str]:
+    """A distinct file name for each output; ONNX names may hold any character."""
+    taken: set[str] = set()
+    for name in names:
+        base = re.sub(r"[^\w.-]", "_", name) or "output"
+        candidate, number = base, 1
+        while candidate in taken:
+            candidate, number = f"{base}_{number}", number + 1
+        taken.add(candidate)
+        yield candidate
+
+
+def list_outputs(outputs: Mapping[str, Array]) -> str:
+    """A line for each output with its shape and dtype."""
+    return "\n".join(
+        f"output '{name}': {'x'.join(map(str, array.shape)) or 'scalar'} {array.dtype}"
+        for name, array in outputs.items()
+    )
