@@ -1,0 +1,411 @@
+"""Rules for `arith` on index, scalars and vectors, and for conversions.
+
+On `index`, sums and constant multiples are affine forms and emit nothing; everything
+else there is an opaque i64. Float minimum and maximum keep their IEEE meaning
+(`maximumf` propagates NaN, `maxnumf` returns the number) unless the op's own fastmath
+flags say that there are none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import Any
+
+from xdsl.dialects import llvm as xllvm
+from xdsl.dialects.arith import FastMathFlagsAttr
+from xdsl.dialects.builtin import (
+    DenseIntOrFPElementsAttr,
+    FloatAttr,
+    IndexType,
+    IntegerAttr,
+    VectorType,
+)
+from xdsl.dialects.llvm import FastMathAttr
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from glow.dialects import arith, llvm
+from glow.lowering.loops_to_llvm.affine import AffineForm
+from glow.lowering.loops_to_llvm.builder import (
+    NO_FLAGS,
+    NO_OVERFLOW,
+    NO_PROPERTIES,
+    Properties,
+    predicate_properties,
+    vector_attribute,
+)
+from glow.lowering.loops_to_llvm.function_lowering import (
+    FunctionLowering,
+    Registers,
+    Rule,
+    entry,
+)
+from glow.lowering.loops_to_llvm.layout import boolean_like, layout_of
+from glow.lowering.loops_to_llvm.lazy import LazyRegisters
+
+Maker = Callable[[SSAValue], SSAValue]
+
+
+def is_index(op: Operation) -> bool:
+    """Whether the op's first result is an index."""
+    return isinstance(op.results[0].type, IndexType)
+
+
+@cache
+def llvm_flags(flags: FastMathFlagsAttr) -> FastMathAttr:
+    """Returns the fastmath flags of `arith` as those of `llvm`."""
+    return FastMathAttr(tuple(flags.data))
+
+
+def flags_of(op: Operation) -> FastMathAttr:
+    """Returns an op's fastmath flags."""
+    flags = op.properties.get("fastmath")
+    return llvm_flags(flags) if isinstance(flags, FastMathFlagsAttr) else NO_FLAGS
+
+
+@cache
+def float_properties(flags: FastMathAttr) -> Properties:
+    return {"fastmathFlags": flags}
+
+
+# Constants ---------------------------------------------------------------------------
+
+
+def constant(low: FunctionLowering, op: arith.ConstantOp) -> None:
+    result, value = op.result, op.value
+    if isinstance(value, IntegerAttr) and isinstance(result.type, IndexType):
+        low.indices[result] = AffineForm(value.value.data)
+    elif isinstance(value, DenseIntOrFPElementsAttr):
+        low.set_registers(result, vector_constant(low, value, result.type))
+    else:
+        assert isinstance(value, IntegerAttr | FloatAttr)
+        type_ = low.layout(result).element
+        low.set_registers(result, [low.builder.number(value.value.data, type_)])
+
+
+def vector_constant(
+    low: FunctionLowering, value: DenseIntOrFPElementsAttr, type_: Attribute
+) -> Registers:
+    """Returns the registers of a dense constant."""
+    layout = layout_of(type_, low.lanes)
+    numbers: Sequence[Any] = value.get_values()
+    if value.is_splat():
+        return [low.builder.number(numbers[0], row) for row in layout.types]
+    registers: list[SSAValue] = []
+    for row in range(layout.rows):
+        for (first, width), register in zip(
+            layout.chunks, layout.row_types, strict=True
+        ):
+            assert isinstance(register, VectorType)
+            start = row * layout.width + first
+            piece = vector_attribute(numbers[start : start + width], register)
+            registers.append(low.builder.constant(piece, register))
+    return registers
+
+
+# Index arithmetic --------------------------------------------------------------------
+
+
+def add(low: FunctionLowering, op: arith.AddiOp) -> None:
+    if is_index(op):
+        total = low.index(op.lhs).plus(low.index(op.rhs))
+        low.indices[op.result] = total
+    else:
+        element_wise(xllvm.AddOp, NO_OVERFLOW)(low, op)
+
+
+def subtract(low: FunctionLowering, op: arith.SubiOp) -> None:
+    if is_index(op):
+        difference = low.index(op.lhs).plus(low.index(op.rhs), -1)
+        low.indices[op.result] = difference
+    else:
+        element_wise(xllvm.SubOp, NO_OVERFLOW)(low, op)
+
+
+def multiply(low: FunctionLowering, op: arith.MuliOp) -> None:
+    if not is_index(op):
+        element_wise(xllvm.MulOp, NO_OVERFLOW)(low, op)
+        return
+    lhs, rhs = low.index(op.lhs), low.index(op.rhs)
+    if lhs.is_constant:
+        low.indices[op.result] = rhs.times(lhs.constant)
+    elif rhs.is_constant:
+        low.indices[op.result] = lhs.times(rhs.constant)
+    else:
+        product = low.builder.multiply(low.materialize(lhs), low.materialize(rhs))
+        low.set_opaque_index(op.result, product)
+
+
+FOLDS: dict[type[Operation], Callable[[int, int], int]] = {
+    arith.MinSIOp: min,
+    arith.MaxSIOp: max,
+    arith.AndIOp: lambda lhs, rhs: lhs & rhs,
+    arith.OrIOp: lambda lhs, rhs: lhs | rhs,
+}
+"""Index ops that fold on constants, so that the loops that they bound stay static."""
+
+
+def fold_index(low: FunctionLowering, op: Operation) -> bool:
+    """Records a constant result where op and operands allow; tells whether it did."""
+    fold = FOLDS.get(type(op))
+    if fold is None or not is_index(op):
+        return False
+    lhs, rhs = (low.index(operand) for operand in op.operands)
+    if not (lhs.is_constant and rhs.is_constant):
+        return False
+    low.indices[op.results[0]] = AffineForm(fold(lhs.constant, rhs.constant))
+    return True
+
+
+def floor_divide(low: FunctionLowering, op: arith.FloorDivSIOp) -> None:
+    divide_rounding(low, op, is_ceiling=False)
+
+
+def ceil_divide(low: FunctionLowering, op: arith.CeilDivSIOp) -> None:
+    divide_rounding(low, op, is_ceiling=True)
+
+
+def divide_rounding(low: FunctionLowering, op: Operation, *, is_ceiling: bool) -> None:
+    """Signed division rounded down or up: the quotient is corrected by one where the
+    remainder is not zero and the signs of the operands differ (or agree).
+    """
+    builder = low.builder
+    results: list[SSAValue] = []
+    for lhs, rhs in zip(*map(low.registers, op.operands), strict=True):
+        zero, one = builder.number(0, lhs.type), builder.number(1, lhs.type)
+        quotient = builder.emit(xllvm.SDivOp, (lhs, rhs), lhs.type)
+        remainder = builder.emit(xllvm.SRemOp, (lhs, rhs), lhs.type)
+        signs = builder.emit(xllvm.XOrOp, (lhs, rhs), lhs.type)
+        corrected = builder.emit(
+            xllvm.AddOp if is_ceiling else xllvm.SubOp,
+            (quotient, one),
+            lhs.type,
+            NO_OVERFLOW,
+        )
+        less, at_least = 2, 5
+        sign_test = builder.compare(at_least if is_ceiling else less, signs, zero)
+        inexact = builder.compare(1, remainder, zero)
+        wrong = builder.emit(xllvm.AndOp, (inexact, sign_test), inexact.type)
+        results.append(builder.select(wrong, corrected, quotient))
+    low.set_registers(op.results[0], results)
+
+
+def ceil_divide_unsigned(low: FunctionLowering, op: arith.CeilDivUIOp) -> None:
+    """`(a - 1) / b + 1`, and 0 for 0."""
+    builder = low.builder
+    results: list[SSAValue] = []
+    for lhs, rhs in zip(*map(low.registers, op.operands), strict=True):
+        zero, one = builder.number(0, lhs.type), builder.number(1, lhs.type)
+        less = builder.emit(xllvm.SubOp, (lhs, one), lhs.type, NO_OVERFLOW)
+        quotient = builder.emit(xllvm.UDivOp, (less, rhs), lhs.type)
+        result = builder.add(quotient, one)
+        results.append(builder.select(builder.compare(0, lhs, zero), zero, result))
+    low.set_registers(op.results[0], results)
+
+
+# Element-wise ------------------------------------------------------------------------
+
+
+def element_wise(
+    op_class: type[Operation], properties: Properties = NO_PROPERTIES
+) -> Callable[[FunctionLowering, Operation], None]:
+    """Returns the rule that maps an integer op register by register."""
+
+    def rule(low: FunctionLowering, op: Operation) -> None:
+        if fold_index(low, op):
+            return
+        emit = low.builder.emit
+        lhs, rhs = map(low.registers, op.operands)
+        registers = [
+            emit(op_class, pair, pair[0].type, properties)
+            for pair in zip(lhs, rhs, strict=True)
+        ]
+        low.set_registers(op.results[0], registers)
+
+    return rule
+
+
+def float_element_wise(
+    op_class: type[Operation],
+) -> Callable[[FunctionLowering, Operation], None]:
+    """Returns the rule that maps a float op register by register, flags kept."""
+
+    def rule(low: FunctionLowering, op: Operation) -> None:
+        emit = low.builder.emit
+        properties = float_properties(flags_of(op))
+        operands = zip(*map(low.registers, op.operands), strict=True)
+        registers = [
+            emit(op_class, group, group[0].type, properties) for group in operands
+        ]
+        low.set_registers(op.results[0], registers)
+
+    return rule
+
+
+def intrinsic(
+    name: str, *suffix: bool
+) -> Callable[[FunctionLowering, Operation], None]:
+    """Returns the rule that maps an op to an overloaded intrinsic.
+
+    `suffix` are constant i1 operands that the intrinsic takes besides.
+    """
+
+    def rule(low: FunctionLowering, op: Operation) -> None:
+        if fold_index(low, op):
+            return
+        overloaded, flags = low.builder.overloaded, flags_of(op)
+        operands = zip(*map(low.registers, op.operands), strict=True)
+        extra = [low.builder.number(int(bit), boolean_like(None)) for bit in suffix]
+        registers = [overloaded(name, (*group, *extra), flags) for group in operands]
+        low.set_registers(op.results[0], registers)
+
+    return rule
+
+
+def negate(low: FunctionLowering, op: arith.NegfOp) -> None:
+    emit = low.builder.emit
+    properties = float_properties(flags_of(op))
+    registers = [
+        emit(xllvm.FNegOp, (register,), register.type, properties)
+        for register in low.registers(op.operand)
+    ]
+    low.set_registers(op.result, registers)
+
+
+def compare_integers(low: FunctionLowering, op: Operation) -> None:
+    predicate = op.properties["predicate"]
+    assert isinstance(predicate, IntegerAttr)
+    compare, number = low.builder.compare, predicate.value.data
+    lhs, rhs = map(low.registers, op.operands)
+    registers = [compare(number, a, b) for a, b in zip(lhs, rhs, strict=True)]
+    low.set_registers(op.results[0], registers)
+
+
+def compare_floats(low: FunctionLowering, op: Operation) -> None:
+    predicate = op.properties["predicate"]
+    assert isinstance(predicate, IntegerAttr)
+    properties = {
+        **predicate_properties(predicate.value.data),
+        "fastmathFlags": flags_of(op),
+    }
+    emit = low.builder.emit
+    lhs, rhs = map(low.registers, op.operands)
+    registers = [
+        emit(llvm.FCmpOp, (a, b), boolean_like(a.type), properties)
+        for a, b in zip(lhs, rhs, strict=True)
+    ]
+    low.set_registers(op.results[0], registers)
+
+
+def select(low: FunctionLowering, op: Operation) -> None:
+    """A scalar condition serves all registers of the operands, memrefs included."""
+    condition, lhs, rhs = op.operands
+    conditions = low.registers(condition)
+    then, otherwise = low.flatten(lhs), low.flatten(rhs)
+    if len(conditions) < len(then):
+        conditions = list(conditions) * len(then)
+    registers = [
+        low.builder.select(*triple)
+        for triple in zip(conditions, then, otherwise, strict=True)
+    ]
+    low.bind(op.results[0], registers)
+
+
+# Conversions -------------------------------------------------------------------------
+
+
+def map_registers(
+    low: FunctionLowering, registers: Registers, make: Maker
+) -> Registers:
+    """Returns the registers through a function; lazily loaded ones stay lazy."""
+    if isinstance(registers, LazyRegisters):
+        return registers.map(make)
+    return [make(register) for register in registers]
+
+
+def conversion(
+    op_class: type[Operation], properties: Properties = NO_PROPERTIES
+) -> Callable[[FunctionLowering, Operation], None]:
+    """Returns the rule that maps a conversion register by register."""
+
+    def rule(low: FunctionLowering, op: Operation) -> None:
+        builder = low.builder
+        element = low.layout(op.results[0]).element
+
+        def convert(register: SSAValue) -> SSAValue:
+            type_ = with_element(register.type, element)
+            return builder.emit(op_class, (register,), type_, properties)
+
+        registers = low.registers(op.operands[0])
+        low.set_registers(op.results[0], map_registers(low, registers, convert))
+
+    return rule
+
+
+@cache
+def with_element(type_: Attribute, element: Attribute) -> Attribute:
+    """Returns a register type with another element."""
+    if isinstance(type_, VectorType):
+        return VectorType(element, type_.get_shape())
+    return element
+
+
+def index_cast(low: FunctionLowering, op: arith.IndexCastOp) -> None:
+    """Sign-extends or truncates between index (64 bits) and an integer type."""
+    before, after = low.layout(op.input), low.layout(op.result)
+    if before.element == after.element:
+        low.set_registers(op.result, low.registers(op.input))
+    elif before.element_bytes == 8:
+        conversion(xllvm.TruncOp)(low, op)
+    else:
+        conversion(xllvm.SExtOp)(low, op)
+
+
+RULES: dict[type[Operation], Rule] = dict(
+    [
+        entry(arith.ConstantOp, constant),
+        entry(arith.AddiOp, add),
+        entry(arith.SubiOp, subtract),
+        entry(arith.MuliOp, multiply),
+        entry(arith.FloorDivSIOp, floor_divide),
+        entry(arith.CeilDivSIOp, ceil_divide),
+        entry(arith.CeilDivUIOp, ceil_divide_unsigned),
+        entry(arith.DivSIOp, element_wise(xllvm.SDivOp)),
+        entry(arith.DivUIOp, element_wise(xllvm.UDivOp)),
+        entry(arith.RemSIOp, element_wise(xllvm.SRemOp)),
+        entry(arith.RemUIOp, element_wise(xllvm.URemOp)),
+        entry(arith.AndIOp, element_wise(xllvm.AndOp)),
+        entry(arith.OrIOp, element_wise(xllvm.OrOp)),
+        entry(arith.XOrIOp, element_wise(xllvm.XOrOp)),
+        entry(arith.ShLIOp, element_wise(xllvm.ShlOp, NO_OVERFLOW)),
+        entry(arith.ShRUIOp, element_wise(xllvm.LShrOp)),
+        entry(arith.ShRSIOp, element_wise(xllvm.AShrOp)),
+        entry(arith.MinSIOp, intrinsic("llvm.smin")),
+        entry(arith.MaxSIOp, intrinsic("llvm.smax")),
+        entry(arith.MinUIOp, intrinsic("llvm.umin")),
+        entry(arith.MaxUIOp, intrinsic("llvm.umax")),
+        entry(arith.AddfOp, float_element_wise(xllvm.FAddOp)),
+        entry(arith.SubfOp, float_element_wise(xllvm.FSubOp)),
+        entry(arith.MulfOp, float_element_wise(xllvm.FMulOp)),
+        entry(arith.DivfOp, float_element_wise(xllvm.FDivOp)),
+        entry(arith.NegfOp, negate),
+        entry(arith.MaximumfOp, intrinsic("llvm.maximum")),
+        entry(arith.MinimumfOp, intrinsic("llvm.minimum")),
+        entry(arith.MaxnumfOp, intrinsic("llvm.maxnum")),
+        entry(arith.MinnumfOp, intrinsic("llvm.minnum")),
+        entry(arith.CmpiOp, compare_integers),
+        entry(arith.CmpfOp, compare_floats),
+        entry(arith.SelectOp, select),
+        entry(arith.ExtFOp, conversion(xllvm.FPExtOp)),
+        entry(arith.TruncFOp, conversion(xllvm.FPTruncOp)),
+        entry(arith.ExtSIOp, conversion(xllvm.SExtOp)),
+        entry(arith.ExtUIOp, conversion(xllvm.ZExtOp)),
+        entry(arith.TruncIOp, conversion(xllvm.TruncOp)),
+        entry(arith.SIToFPOp, conversion(xllvm.SIToFPOp)),
+        entry(arith.UIToFPOp, conversion(llvm.UIToFPOp)),
+        entry(arith.FPToSIOp, conversion(llvm.FPToSIOp)),
+        entry(arith.FPToUIOp, conversion(llvm.FPToUIOp)),
+        entry(arith.BitcastOp, conversion(xllvm.BitcastOp)),
+        entry(arith.IndexCastOp, index_cast),
+    ]
+)

@@ -1,0 +1,366 @@
+"""Appends ops of the llvm dialect to blocks, with cached types and attributes.
+
+Ops are made by `create` (half the cost of the constructors), so every property that a
+constructor would fill in stands in a cached dictionary here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cache
+from typing import Any
+
+from xdsl.dialects import llvm as xllvm
+from xdsl.dialects.builtin import (
+    DenseArrayBase,
+    DenseIntOrFPElementsAttr,
+    FloatAttr,
+    IndexType,
+    IntegerAttr,
+    IntegerType,
+    StringAttr,
+    SymbolRefAttr,
+    VectorType,
+    i1,
+    i8,
+    i32,
+    i64,
+)
+from xdsl.dialects.llvm import FastMathAttr
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+
+from glow.dialects import llvm
+from glow.lowering.loops_to_llvm.layout import POINTER, register_type
+
+Properties = Mapping[str, Attribute]
+NO_PROPERTIES: Properties = {}
+NO_FLAGS = FastMathAttr(None)
+NO_OVERFLOW: Properties = {"overflowFlags": IntegerAttr(0, 32)}
+FLOAT: Properties = {"fastmathFlags": NO_FLAGS}
+GEP_LIMIT = 1 << 31
+
+SIGNED_LESS = 2
+NOT_EQUAL = 1
+
+
+@cache
+def gep_properties(index: int) -> Properties:
+    return {
+        "rawConstantIndices": DenseArrayBase.from_list(i32, [index]),
+        "elem_type": i8,
+        "noWrapFlags": IntegerAttr(0, 32),
+    }
+
+
+@cache
+def access_properties(alignment: int) -> Properties:
+    return {"alignment": IntegerAttr(alignment, i64), "ordering": IntegerAttr(0, i64)}
+
+
+@cache
+def mask_properties(mask: tuple[int, ...]) -> Properties:
+    return {"mask": DenseArrayBase.from_list(i32, mask)}
+
+
+@cache
+def predicate_properties(predicate: int) -> Properties:
+    return {"predicate": IntegerAttr(predicate, i64)}
+
+
+@cache
+def segments(*sizes: int) -> DenseArrayBase[Any]:
+    return DenseArrayBase.from_list(i32, sizes)
+
+
+@cache
+def intrinsic_properties(name: str, arguments: int, flags: FastMathAttr) -> Properties:
+    return {
+        "intrin": StringAttr(name),
+        "op_bundle_sizes": segments(),
+        "operandSegmentSizes": segments(arguments, 0),
+        "fastmathFlags": flags,
+    }
+
+
+@cache
+def call_properties(callee: str, arguments: int) -> Properties:
+    return {
+        "callee": SymbolRefAttr(callee),
+        "fastmathFlags": NO_FLAGS,
+        "CConv": xllvm.CallingConventionAttr("ccc"),
+        "TailCallKind": xllvm.TailCallKindAttr(xllvm.TailCallKind.NONE),
+        "op_bundle_sizes": segments(),
+        "operandSegmentSizes": segments(arguments, 0),
+    }
+
+
+@cache
+def mangled(name: str, type_: Attribute) -> str:
+    """Returns the name of an intrinsic overloaded on one type: `llvm.fma.v16f32`."""
+    if isinstance(type_, VectorType):
+        return f"{name}.v{type_.get_shape()[0]}{type_.element_type}"
+    return f"{name}.{type_}"
+
+
+@cache
+def number_attribute(number: float, element: Attribute) -> Attribute:
+    """Returns the attribute of a scalar constant."""
+    if isinstance(element, IntegerType | IndexType):
+        return IntegerAttr(int(number), element, truncate_bits=True)
+    return FloatAttr(float(number), element)  # pyright: ignore[reportArgumentType, reportCallIssue]
+
+
+def vector_attribute(numbers: Sequence[float | int], type_: VectorType) -> Attribute:
+    """Returns the attribute of a vector constant; one number makes a splat."""
+    return DenseIntOrFPElementsAttr.from_list(type_, numbers)  # pyright: ignore
+
+
+class LlvmBuilder:
+    """Appends to `block`; constants and stack buffers go to the entry's `prologue`."""
+
+    def __init__(self) -> None:
+        self.block = Block()
+        self.prologue = Block()
+        self.constants: dict[tuple[object, ...], SSAValue] = {}
+
+    def emit(
+        self,
+        op_class: type[Operation],
+        operands: Sequence[SSAValue],
+        type_: Attribute,
+        properties: Properties = NO_PROPERTIES,
+    ) -> SSAValue:
+        """Appends an op with one result and returns it."""
+        op = op_class.create(
+            operands=operands, result_types=(type_,), properties=properties
+        )
+        self.block.add_op(op)
+        return op.results[0]
+
+    def emit_no_result(
+        self,
+        op_class: type[Operation],
+        operands: Sequence[SSAValue],
+        properties: Properties = NO_PROPERTIES,
+        successors: Sequence[Block] = (),
+    ) -> None:
+        """Appends an op without result."""
+        op = op_class.create(
+            operands=operands, properties=properties, successors=successors
+        )
+        self.block.add_op(op)
+
+    # Constants -----------------------------------------------------------------
+
+    def emit_in_prologue(
+        self,
+        op_class: type[Operation],
+        operands: Sequence[SSAValue],
+        type_: Attribute,
+        properties: Properties = NO_PROPERTIES,
+    ) -> SSAValue:
+        """Appends an op to the head of the entry block and returns its result."""
+        op = op_class.create(
+            operands=operands, result_types=(type_,), properties=properties
+        )
+        self.prologue.add_op(op)
+        return op.results[0]
+
+    def constant(self, value: Attribute, type_: Attribute) -> SSAValue:
+        """Returns a constant, one per attribute and type."""
+        key = (value, type_)
+        found = self.constants.get(key)
+        if found is None:
+            found = self.emit_in_prologue(xllvm.ConstantOp, (), type_, {"value": value})
+            self.constants[key] = found
+        return found
+
+    def number(self, number: float, type_: Attribute) -> SSAValue:
+        """Returns a scalar constant or a splat."""
+        key = ("number", number, str(number), type_)
+        found = self.constants.get(key)
+        if found is None:
+            if isinstance(type_, VectorType):
+                value = vector_attribute([number], type_)
+            else:
+                value = number_attribute(number, type_)
+            found = self.constants[key] = self.constant(value, type_)
+        return found
+
+    def integer(self, number: int) -> SSAValue:
+        """Returns an i64 constant."""
+        return self.number(number, i64)
+
+    def poison(self, type_: Attribute) -> SSAValue:
+        """Returns a value that nothing depends on."""
+        found = self.constants.get((type_,))
+        if found is None:
+            found = self.emit_in_prologue(llvm.PoisonOp, (), type_)
+            self.constants[(type_,)] = found
+        return found
+
+    # Integers and addresses ----------------------------------------------------
+
+    def add(self, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
+        return self.emit(xllvm.AddOp, (lhs, rhs), lhs.type, NO_OVERFLOW)
+
+    def multiply(self, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
+        return self.emit(xllvm.MulOp, (lhs, rhs), lhs.type, NO_OVERFLOW)
+
+    def scale(self, value: SSAValue, factor: int) -> SSAValue:
+        """Returns an i64 times a constant."""
+        return value if factor == 1 else self.multiply(value, self.integer(factor))
+
+    def compare(self, predicate: int, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
+        """Returns the i1 (or vector of i1) of an integer comparison."""
+        type_ = lhs.type
+        if isinstance(type_, VectorType):
+            result = register_type(i1, type_.get_shape()[0])
+        else:
+            result = i1
+        properties = predicate_properties(predicate)
+        return self.emit(xllvm.ICmpOp, (lhs, rhs), result, properties)
+
+    def offset(self, pointer: SSAValue, distance: SSAValue) -> SSAValue:
+        """Returns a pointer advanced by a number of bytes.
+
+        Plain getelementptr: a partial sum may leave the buffer though the whole address
+        does not, which `inbounds` would make poison.
+        """
+        properties = gep_properties(xllvm.GEP_USE_SSA_VAL)
+        return self.emit(xllvm.GEPOp, (pointer, distance), POINTER, properties)
+
+    def offset_constant(self, pointer: SSAValue, distance: int) -> SSAValue:
+        """Returns a pointer advanced by a constant number of bytes."""
+        if not distance:
+            return pointer
+        if not -GEP_LIMIT < distance < GEP_LIMIT:
+            return self.offset(pointer, self.integer(distance))
+        return self.emit(xllvm.GEPOp, (pointer,), POINTER, gep_properties(distance))
+
+    # Memory --------------------------------------------------------------------
+
+    def load(
+        self, pointer: SSAValue, distance: int, type_: Attribute, alignment: int
+    ) -> SSAValue:
+        """Returns the register at `pointer + distance`; i1 elements are bytes."""
+        address = self.offset_constant(pointer, distance)
+        properties = access_properties(alignment)
+        memory_type = boolean_bytes(type_)
+        value = self.emit(xllvm.LoadOp, (address,), memory_type, properties)
+        if memory_type is type_:
+            return value
+        return self.compare(NOT_EQUAL, value, self.number(0, memory_type))
+
+    def store(
+        self, value: SSAValue, pointer: SSAValue, distance: int, alignment: int
+    ) -> None:
+        """Stores a register at `pointer + distance`."""
+        address = self.offset_constant(pointer, distance)
+        memory_type = boolean_bytes(value.type)
+        if memory_type is not value.type:
+            value = self.emit(xllvm.ZExtOp, (value,), memory_type)
+        properties = access_properties(alignment)
+        self.emit_no_result(xllvm.StoreOp, (value, address), properties)
+
+    def alloca(self, size: int, alignment: int) -> SSAValue:
+        """Returns a stack buffer of `size` bytes, allocated once per call."""
+        array = xllvm.LLVMArrayType.from_size_and_type(size, i8)
+        one = self.integer(1)
+        properties = {"alignment": IntegerAttr(alignment, i64), "elem_type": array}
+        return self.emit_in_prologue(xllvm.AllocaOp, (one,), POINTER, properties)
+
+    # Vectors -------------------------------------------------------------------
+
+    def insert(self, value: SSAValue, vector: SSAValue, lane: int) -> SSAValue:
+        operands = (vector, value, self.integer(lane))
+        return self.emit(xllvm.InsertElementOp, operands, vector.type)
+
+    def extract(self, vector: SSAValue, lane: SSAValue | int) -> SSAValue:
+        type_ = vector.type
+        assert isinstance(type_, VectorType)
+        position = self.integer(lane) if isinstance(lane, int) else lane
+        element = type_.element_type
+        return self.emit(llvm.ExtractElementOp, (vector, position), element)
+
+    def shuffle(self, lhs: SSAValue, rhs: SSAValue, mask: tuple[int, ...]) -> SSAValue:
+        """Returns the lanes of `lhs` and `rhs`, numbered through, that `mask` names."""
+        type_ = lhs.type
+        assert isinstance(type_, VectorType)
+        result = register_type(type_.element_type, len(mask))
+        properties = mask_properties(mask)
+        return self.emit(xllvm.ShuffleVectorOp, (lhs, rhs), result, properties)
+
+    def splat(self, value: SSAValue, type_: Attribute) -> SSAValue:
+        """Returns a vector with the scalar in every lane."""
+        assert isinstance(type_, VectorType)
+        one = self.insert(value, self.poison(type_), 0)
+        return self.shuffle(one, self.poison(type_), (0,) * type_.get_shape()[0])
+
+    def select(self, cond: SSAValue, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
+        return self.emit(llvm.SelectOp, (cond, lhs, rhs), lhs.type, FLOAT)
+
+    # Calls and branches --------------------------------------------------------
+
+    def intrinsic(
+        self,
+        name: str,
+        operands: Sequence[SSAValue],
+        type_: Attribute,
+        flags: FastMathAttr = NO_FLAGS,
+    ) -> SSAValue:
+        """Returns the call of an intrinsic by its full name."""
+        properties = intrinsic_properties(name, len(operands), flags)
+        return self.emit(xllvm.CallIntrinsicOp, operands, type_, properties)
+
+    def overloaded(
+        self, name: str, operands: Sequence[SSAValue], flags: FastMathAttr = NO_FLAGS
+    ) -> SSAValue:
+        """Returns the call of an intrinsic whose operands and result have one type."""
+        type_ = operands[0].type
+        return self.intrinsic(mangled(name, type_), operands, type_, flags)
+
+    def call(
+        self, callee: str, operands: Sequence[SSAValue], type_: Attribute | None
+    ) -> Sequence[SSAValue]:
+        """Calls a function; returns its result, or nothing for void."""
+        op = xllvm.CallOp.create(
+            operands=operands,
+            result_types=() if type_ is None else (type_,),
+            properties=call_properties(callee, len(operands)),
+        )
+        self.block.add_op(op)
+        return op.results
+
+    def branch(self, target: Block, values: Sequence[SSAValue] = ()) -> None:
+        self.emit_no_result(xllvm.BrOp, tuple(values), successors=(target,))
+
+    def branch_if(
+        self,
+        cond: SSAValue,
+        then: Block,
+        then_values: Sequence[SSAValue],
+        otherwise: Block,
+        otherwise_values: Sequence[SSAValue],
+    ) -> None:
+        sizes = segments(1, len(then_values), len(otherwise_values))
+        self.emit_no_result(
+            xllvm.CondBrOp,
+            (cond, *then_values, *otherwise_values),
+            {"operandSegmentSizes": sizes},
+            (then, otherwise),
+        )
+
+
+@cache
+def _boolean_bytes(type_: Attribute) -> Attribute | None:
+    if type_ == i1:
+        return i8
+    if isinstance(type_, VectorType) and type_.element_type == i1:
+        return VectorType(i8, type_.get_shape())
+    return None
+
+
+def boolean_bytes(type_: Attribute) -> Attribute:
+    """Returns the type in memory of a register: bytes for i1, else the type itself."""
+    return _boolean_bytes(type_) or type_

@@ -1,0 +1,151 @@
+"""The pass `glow-loops-to-llvm`: every `func.func` becomes an `llvm.func`.
+
+A memref argument becomes a pointer to its first element and carries `llvm.noalias`
+where the loops level flags it; an index becomes an i64. A function without body becomes
+a declaration, and so does every library function that is called.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects import func
+from xdsl.dialects import llvm as xllvm
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp
+from xdsl.dialects.llvm import LLVMFunctionType, LLVMVoidType
+from xdsl.ir import Attribute, Block, Operation, Region
+from xdsl.passes import ModulePass
+from xdsl.utils.exceptions import DiagnosticException
+
+from glow.lowering.loops_to_llvm.function_lowering import FunctionLowering
+from glow.lowering.loops_to_llvm.layout import layout_of
+from glow.lowering.loops_to_llvm.rules import RULES
+from glow.lowering.target import Target
+
+EXTERNAL = xllvm.LinkageAttr("external")
+
+
+def flat_type(type_: Attribute) -> Attribute:
+    """Returns the LLVM type of an argument or result."""
+    types = layout_of(type_, 16).types
+    if len(types) != 1:
+        raise DiagnosticException(
+            f"loops-to-llvm: {type_} cannot be a function argument or result"
+        )
+    return types[0]
+
+
+def signature(function: func.FuncOp) -> LLVMFunctionType:
+    """Returns the LLVM function type of a function."""
+    inputs = [flat_type(type_) for type_ in function.function_type.inputs]
+    outputs = [flat_type(type_) for type_ in function.function_type.outputs]
+    if len(outputs) > 1:
+        name = function.sym_name.data
+        raise DiagnosticException(f"loops-to-llvm: @{name} has more than one result")
+    return LLVMFunctionType(inputs, outputs[0] if outputs else LLVMVoidType())
+
+
+def lower_function(
+    function: func.FuncOp, target: Target
+) -> tuple[xllvm.FuncOp, dict[str, Attribute]]:
+    """Returns the llvm function and the types of the library functions that it calls.
+
+    Raises DiagnosticException with the function's name for what cannot be lowered.
+    """
+    body = Region()
+    externals: dict[str, Attribute] = {}
+    if function.body.blocks:
+        low = FunctionLowering(RULES, target)
+        try:
+            lower_function_body(low, function.body.block)
+        except DiagnosticException as error:
+            name = function.sym_name.data
+            raise DiagnosticException(f"{error} (in @{name})") from error
+        body, externals = Region(low.blocks), low.externals
+    return llvm_function(function, body), externals
+
+
+def lower_function_body(low: FunctionLowering, block: Block) -> None:
+    """Lowers the only block of a function."""
+    types = [flat_type(argument.type) for argument in block.args]
+    begin = Block(arg_types=types)
+    low.open_scope(begin)
+    low.bind_all(block.args, begin.args)
+    low.lower_block(block)
+    for op in reversed(list(low.builder.prologue.ops)):
+        op.detach()
+        if begin.first_op is None:
+            begin.add_op(op)
+        else:
+            begin.insert_op_before(op, begin.first_op)
+
+
+def llvm_function(function: func.FuncOp, body: Region) -> xllvm.FuncOp:
+    """Returns the llvm function with the name, type and argument attributes."""
+    properties: dict[str, Attribute | None] = {}
+    if function.arg_attrs is not None:
+        kept = [keep_noalias(attributes) for attributes in function.arg_attrs]
+        properties["arg_attrs"] = ArrayAttr(kept)
+    return xllvm.FuncOp(
+        function.sym_name,
+        signature(function),
+        linkage=EXTERNAL,
+        body=body,
+        other_props=properties,
+    )
+
+
+def keep_noalias(attributes: DictionaryAttr) -> DictionaryAttr:
+    """Returns the argument attributes that mean something to LLVM."""
+    data = attributes.data
+    return DictionaryAttr({k: v for k, v in data.items() if k == "llvm.noalias"})
+
+
+def declaration(name: str, type_: Attribute) -> xllvm.FuncOp:
+    """Returns the declaration of a library function."""
+    assert isinstance(type_, LLVMFunctionType)
+    return xllvm.FuncOp(name, type_, linkage=EXTERNAL)
+
+
+def lower_functions(
+    functions: Iterable[func.FuncOp], target: Target
+) -> list[xllvm.FuncOp]:
+    """Returns the llvm functions and, behind them, library declarations."""
+    lowered: list[xllvm.FuncOp] = []
+    externals: dict[str, Attribute] = {}
+    for function in functions:
+        llvm_op, called = lower_function(function, target)
+        lowered.append(llvm_op)
+        externals |= called
+    names = {function.sym_name.data for function in lowered}
+    missing = {name: type_ for name, type_ in externals.items() if name not in names}
+    return [*lowered, *(declaration(name, type_) for name, type_ in missing.items())]
+
+
+def lower_module(module: ModuleOp, target: Target) -> ModuleOp:
+    """Returns a new module with the functions of `module` in the llvm dialect."""
+    functions: list[func.FuncOp] = []
+    others: list[Operation] = []
+    for op in module.ops:
+        if isinstance(op, func.FuncOp):
+            functions.append(op)
+        elif isinstance(op, xllvm.FuncOp):
+            others.append(op.clone())
+        else:
+            raise DiagnosticException(f"loops-to-llvm: {op.name} is not a function")
+    return ModuleOp([*others, *lower_functions(functions, target)])
+
+
+@dataclass(frozen=True)
+class ConvertLoopsToLlvmPass(ModulePass):
+    """Lowers the loops level to the llvm dialect; `target` as `Target.from_string`."""
+
+    name = "glow-loops-to-llvm"
+    target: str = "host"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        lowered = lower_module(op, Target.from_string(self.target))
+        op.detach_region(op.body)
+        op.add_region(lowered.detach_region(lowered.body))

@@ -1,0 +1,262 @@
+"""The state of the walk over one function: values, scopes, pending loads.
+
+A value of the loops level is one of three things: an affine form (index), a memory
+(memref: pointer, strides and affine offset in bytes) or registers (everything else).
+Scopes are the nested regions; each keeps its open block, so that an address term can
+still be appended to an outer loop while an inner one is being lowered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple, TypeVar, cast
+
+from xdsl.dialects.builtin import IndexType, MemRefType
+from xdsl.dialects.llvm import LLVMFunctionType
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.utils.exceptions import DiagnosticException
+
+from glow.lowering.loops_to_llvm.affine import ZERO, AffineForm, variable
+from glow.lowering.loops_to_llvm.builder import LlvmBuilder
+from glow.lowering.loops_to_llvm.layout import (
+    RegisterLayout,
+    byte_strides,
+    layout_of,
+)
+from glow.lowering.loops_to_llvm.lazy import LazyRegisters
+from glow.lowering.target import Target
+
+Registers = Sequence[SSAValue]
+Rule = Callable[["FunctionLowering", Operation], None]
+OpT = TypeVar("OpT", bound=Operation)
+
+
+def entry(
+    op_class: type[OpT], rule: Callable[[FunctionLowering, OpT], None]
+) -> tuple[type[Operation], Rule]:
+    """Returns one line of a rule table; ties the rule's op type to the key."""
+    return op_class, cast(Rule, rule)
+
+
+class Memory(NamedTuple):
+    """Where a memref lies: strides and offsets in bytes from the pointer."""
+
+    pointer: SSAValue
+    strides: tuple[int, ...]
+    offset: AffineForm = ZERO
+    """Of the first element."""
+    origin: AffineForm = ZERO
+    """Of the buffer that the memref is a view of."""
+
+
+class Address(NamedTuple):
+    """A pointer and a constant distance in bytes."""
+
+    pointer: SSAValue
+    distance: int
+
+
+@dataclass(slots=True)
+class Scope:
+    """A region that is being lowered: its open block and the addresses made in it."""
+
+    block: Block
+    addresses: dict[tuple[SSAValue, SSAValue, int], SSAValue] = field(
+        default_factory=dict[tuple[SSAValue, SSAValue, int], SSAValue]
+    )
+
+
+class FunctionLowering:
+    """Lowers the blocks of one function with a table of rules."""
+
+    def __init__(self, rules: Mapping[type[Operation], Rule], target: Target):
+        self.rules = rules
+        self.target = target
+        self.lanes = target.lanes(32)
+        self.builder = LlvmBuilder()
+        self.blocks: list[Block] = []
+        self.scopes: list[Scope] = []
+        self.depths: dict[SSAValue, int] = {}
+        self.indices: dict[SSAValue, AffineForm] = {}
+        self.memories: dict[SSAValue, Memory] = {}
+        self.vectors: dict[SSAValue, Registers] = {}
+        self.pending: list[tuple[SSAValue, LazyRegisters]] = []
+        self.lowered: set[Operation] = set()
+        self.externals: dict[str, Attribute] = {}
+
+    # Values --------------------------------------------------------------------
+
+    def layout(self, value: SSAValue) -> RegisterLayout:
+        """Returns the register layout of a value's type."""
+        return layout_of(value.type, self.lanes)
+
+    def index(self, value: SSAValue) -> AffineForm:
+        """Returns the affine form of an index value."""
+        return self.indices[value]
+
+    def registers(self, value: SSAValue) -> Registers:
+        """Returns the registers of a scalar or vector; an index becomes one i64."""
+        found = self.vectors.get(value)
+        if found is None:
+            found = (self.materialize(self.indices[value]),)
+        return found
+
+    def scalar(self, value: SSAValue) -> SSAValue:
+        """Returns the one register of a scalar."""
+        return self.registers(value)[0]
+
+    def set_registers(self, value: SSAValue, registers: Registers) -> None:
+        """Records the registers of a result; lazy ones are loaded at first use."""
+        if isinstance(value.type, IndexType):
+            self.set_opaque_index(value, registers[0])
+            return
+        self.vectors[value] = registers
+        if isinstance(registers, LazyRegisters):
+            self.pending.append((value, registers))
+
+    def set_opaque_index(self, value: SSAValue, result: SSAValue) -> None:
+        """Records an index that is no affine form of others: a variable from here on."""
+        self.depths[result] = len(self.scopes) - 1
+        self.indices[value] = variable(result)
+
+    def materialize(self, form: AffineForm) -> SSAValue:
+        """Returns the i64 of an affine form."""
+        builder = self.builder
+        total: SSAValue | None = None
+        for value, coefficient in form.terms:
+            term = builder.scale(value, coefficient)
+            total = term if total is None else builder.add(total, term)
+        if total is None:
+            return builder.integer(form.constant)
+        if form.constant:
+            return builder.add(total, builder.integer(form.constant))
+        return total
+
+    def flatten(self, value: SSAValue) -> Registers:
+        """Returns what passes a block border for a value: pointer, i64 or registers."""
+        if isinstance(value.type, MemRefType):
+            return (self.pointer(self.memories[value]),)
+        return self.registers(value)
+
+    def flatten_all(self, values: Iterable[SSAValue]) -> list[SSAValue]:
+        """Returns the flattened registers of several values, one after the other."""
+        return [register for value in values for register in self.flatten(value)]
+
+    def flat_types(self, values: Iterable[SSAValue]) -> list[Attribute]:
+        """Returns the LLVM types of `flatten_all`."""
+        return [type_ for value in values for type_ in self.layout(value).types]
+
+    def bind(self, value: SSAValue, registers: Registers) -> None:
+        """Records what arrived over a block border for a value."""
+        if isinstance(value.type, MemRefType):
+            pointer = registers[0]
+            self.depths[pointer] = len(self.scopes) - 1
+            self.memories[value] = Memory(pointer, byte_strides(value.type))
+        else:
+            self.set_registers(value, registers)
+
+    def bind_all(self, values: Iterable[SSAValue], registers: Registers) -> None:
+        """Records a flat list of registers for several values."""
+        first = 0
+        for value in values:
+            count = len(self.layout(value).types)
+            self.bind(value, registers[first : first + count])
+            first += count
+
+    # Addresses -----------------------------------------------------------------
+
+    def address(self, memory: Memory, indices: Iterable[SSAValue]) -> Address:
+        """Returns the address of an element of a memref."""
+        offset = memory.offset
+        for stride, index in zip(memory.strides, indices, strict=False):
+            form = self.indices[index]
+            if form != ZERO:
+                offset = offset.plus(form, stride)
+        return Address(self.variable_part(memory.pointer, offset), offset.constant)
+
+    def pointer(self, memory: Memory) -> SSAValue:
+        """Returns the address of the first element of a memref as one pointer."""
+        pointer = self.variable_part(memory.pointer, memory.offset)
+        return self.builder.offset_constant(pointer, memory.offset.constant)
+
+    def variable_part(self, pointer: SSAValue, offset: AffineForm) -> SSAValue:
+        """Returns the pointer advanced by the variable terms of an offset.
+
+        Each term is emitted once, in the scope that defines its variable: outer terms
+        first, so that inner loops add only what changes in them.
+        """
+        depths = self.depths
+        terms = offset.terms
+        if len(terms) > 1:
+            terms = sorted(terms, key=lambda term: depths.get(term[0], 0))
+        for value, coefficient in terms:
+            depth = max(depths.get(value, 0), depths.get(pointer, 0))
+            scope = self.scopes[depth]
+            key = (pointer, value, coefficient)
+            found = scope.addresses.get(key)
+            if found is None:
+                found = self.advance(scope, pointer, value, coefficient)
+                scope.addresses[key] = found
+                depths[found] = depth
+            pointer = found
+        return pointer
+
+    def advance(
+        self, scope: Scope, pointer: SSAValue, value: SSAValue, coefficient: int
+    ) -> SSAValue:
+        """Returns `pointer + coefficient * value`, emitted in a scope's open block."""
+        builder = self.builder
+        here, builder.block = builder.block, scope.block
+        advanced = builder.offset(pointer, builder.scale(value, coefficient))
+        builder.block = here
+        return advanced
+
+    def call_external(
+        self, name: str, operands: Sequence[SSAValue], type_: Attribute
+    ) -> SSAValue:
+        """Returns the call of a library function, which the module then declares."""
+        types = [operand.type for operand in operands]
+        self.externals[name] = LLVMFunctionType(types, type_)
+        return self.builder.call(name, operands, type_)[0]
+
+    # Regions -------------------------------------------------------------------
+
+    def open_scope(self, block: Block) -> None:
+        """Starts a nested region whose code begins in `block`."""
+        self.blocks.append(block)
+        self.scopes.append(Scope(block))
+        self.builder.block = block
+
+    def close_scope(self) -> None:
+        """Ends the innermost region; code goes on in the block that it left open."""
+        self.scopes.pop()
+        self.builder.block = self.scopes[-1].block
+
+    def continue_in(self, block: Block) -> None:
+        """Makes `block` the open block of the innermost region."""
+        self.blocks.append(block)
+        self.scopes[-1].block = block
+        self.builder.block = block
+
+    def lower_block(self, block: Block) -> None:
+        """Lowers the ops of a block in order."""
+        rules = self.rules
+        for op in block.ops:
+            rule = rules.get(type(op))
+            if rule is None:
+                raise DiagnosticException(f"loops-to-llvm: no lowering for {op.name}")
+            rule(self, op)
+            self.lowered.add(op)
+
+    def load_pending(self) -> None:
+        """Emits the loads that were put off and are still needed.
+
+        Called before anything that writes memory and at the borders of regions.
+        """
+        for value, lazy in self.pending:
+            if any(use.operation not in self.lowered for use in value.uses):
+                lazy.load_all()
+            else:
+                lazy.source = None
+        self.pending.clear()

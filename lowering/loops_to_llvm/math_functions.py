@@ -1,0 +1,147 @@
+"""Rules for `math`: LLVM intrinsics by a table, the C library where LLVM has none.
+
+LLVM expands a vector intrinsic without an instruction of its own (exp, sin, tanh ...)
+into one call of the C library per lane; functions without intrinsic (erf, log1p ...)
+are called per lane here. Kernels that care about speed expand them before this level.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from xdsl.dialects import llvm as xllvm
+from xdsl.dialects import math
+from xdsl.dialects.builtin import Float64Type, VectorType, f32, i1
+from xdsl.ir import Operation, SSAValue
+
+from glow.lowering.loops_to_llvm.arithmetic import (
+    flags_of,
+    float_properties,
+    intrinsic,
+)
+from glow.lowering.loops_to_llvm.builder import mangled
+from glow.lowering.loops_to_llvm.function_lowering import (
+    FunctionLowering,
+    Rule,
+    entry,
+)
+from glow.lowering.loops_to_llvm.vectors import fma
+
+INTRINSICS: dict[type[Operation], str] = {
+    math.AbsFOp: "llvm.fabs",
+    math.AcosOp: "llvm.acos",
+    math.AsinOp: "llvm.asin",
+    math.AtanOp: "llvm.atan",
+    math.Atan2Op: "llvm.atan2",
+    math.CeilOp: "llvm.ceil",
+    math.CopySignOp: "llvm.copysign",
+    math.CosOp: "llvm.cos",
+    math.CoshOp: "llvm.cosh",
+    math.CtPopOp: "llvm.ctpop",
+    math.ExpOp: "llvm.exp",
+    math.Exp2Op: "llvm.exp2",
+    math.FloorOp: "llvm.floor",
+    math.LogOp: "llvm.log",
+    math.Log2Op: "llvm.log2",
+    math.Log10Op: "llvm.log10",
+    math.PowFOp: "llvm.pow",
+    math.RoundOp: "llvm.round",
+    math.RoundEvenOp: "llvm.roundeven",
+    math.SinOp: "llvm.sin",
+    math.SinhOp: "llvm.sinh",
+    math.SqrtOp: "llvm.sqrt",
+    math.TanOp: "llvm.tan",
+    math.TanhOp: "llvm.tanh",
+    math.TruncOp: "llvm.trunc",
+}
+
+FLAGGED_INTRINSICS: dict[type[Operation], str] = {
+    math.AbsIOp: "llvm.abs",
+    math.CountLeadingZerosOp: "llvm.ctlz",
+    math.CountTrailingZerosOp: "llvm.cttz",
+}
+"""Intrinsics with an i1 that allows poison on some input; we never do."""
+
+LIBRARY: dict[type[Operation], str] = {
+    math.AcoshOp: "acosh",
+    math.AsinhOp: "asinh",
+    math.AtanhOp: "atanh",
+    math.CbrtOp: "cbrt",
+    math.ErfOp: "erf",
+    math.ExpM1Op: "expm1",
+    math.Log1pOp: "log1p",
+}
+
+
+def library_call(name: str) -> Callable[[FunctionLowering, Operation], None]:
+    """Returns the rule that calls a function of the C library for every lane."""
+
+    def rule(low: FunctionLowering, op: Operation) -> None:
+        registers = [
+            call_lanes(low, name, register)
+            for register in low.registers(op.operands[0])
+        ]
+        low.set_registers(op.results[0], registers)
+
+    return rule
+
+
+def call_lanes(low: FunctionLowering, name: str, register: SSAValue) -> SSAValue:
+    """Returns a register through a scalar function."""
+    builder, type_ = low.builder, register.type
+    if not isinstance(type_, VectorType):
+        return call_scalar(low, name, register)
+    result = builder.poison(type_)
+    for lane in range(type_.get_shape()[0]):
+        value = call_scalar(low, name, builder.extract(register, lane))
+        result = builder.insert(value, result, lane)
+    return result
+
+
+def call_scalar(low: FunctionLowering, name: str, value: SSAValue) -> SSAValue:
+    """Returns a library call; types narrower than f32 go through f32."""
+    builder, type_ = low.builder, value.type
+    if isinstance(type_, Float64Type):
+        return low.call_external(name, (value,), type_)
+    if type_ == f32:
+        return low.call_external(f"{name}f", (value,), type_)
+    wide = builder.emit(xllvm.FPExtOp, (value,), f32)
+    result = low.call_external(f"{name}f", (wide,), f32)
+    return builder.emit(xllvm.FPTruncOp, (result,), type_)
+
+
+def flagged(name: str) -> Callable[[FunctionLowering, Operation], None]:
+    """Returns the rule for an intrinsic with a constant i1 operand behind."""
+
+    def rule(low: FunctionLowering, op: Operation) -> None:
+        builder = low.builder
+        no = builder.number(0, i1)
+        registers = [
+            builder.intrinsic(mangled(name, r.type), (r, no), r.type)
+            for r in low.registers(op.operands[0])
+        ]
+        low.set_registers(op.results[0], registers)
+
+    return rule
+
+
+def reciprocal_root(low: FunctionLowering, op: Operation) -> None:
+    """`1 / sqrt(x)` in full precision."""
+    builder, flags = low.builder, flags_of(op)
+    registers: list[SSAValue] = []
+    for register in low.registers(op.operands[0]):
+        root = builder.overloaded("llvm.sqrt", (register,), flags)
+        one = builder.number(1.0, register.type)
+        properties = float_properties(flags)
+        registers.append(
+            builder.emit(xllvm.FDivOp, (one, root), register.type, properties)
+        )
+    low.set_registers(op.results[0], registers)
+
+
+RULES: dict[type[Operation], Rule] = {
+    **{op_class: intrinsic(name) for op_class, name in INTRINSICS.items()},
+    **{op_class: flagged(name) for op_class, name in FLAGGED_INTRINSICS.items()},
+    **{op_class: library_call(name) for op_class, name in LIBRARY.items()},
+    **dict([entry(math.FmaOp, fma), entry(math.RsqrtOp, reciprocal_root)]),
+}
