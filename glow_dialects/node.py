@@ -20,6 +20,7 @@ from typing import Self, cast
 from xdsl.dialects.builtin import (
     DenseArrayBase,
     FloatAttr,
+    IndexType,
     IntegerAttr,
     MemRefType,
     NameLoc,
@@ -372,8 +373,11 @@ class NodeOp(GlowOp):
         types = [value.type for value in self.inputs]
         for number, operand_type in enumerate(types):
             fail_unless(
-                isinstance(operand_type, TensorType)
-                and -1 not in shape_of(operand_type),
+                isinstance(operand_type, IndexType)
+                or (
+                    isinstance(operand_type, TensorType)
+                    and -1 not in shape_of(operand_type)
+                ),
                 f"operand {number} must be a tensor of static shape, not {operand_type}",
             )
         self.check(
