@@ -8,7 +8,7 @@ limits at the infinities. Error bounds are measured over dense samples of f32 ag
 
 | function | bound | remark |
 |---|---|---|
-| exp | 1 ulp | results below the smallest normal number are 0 |
+| exp, exp2 | 1, 2 ulp | results below the smallest normal number are 0 |
 | expm1 | 3 ulp | |
 | log, log1p | 1, 3 ulp | denormal arguments are exact too |
 | log2, log10 | 3 ulp | |
@@ -149,18 +149,39 @@ def _exp_minus_one(builder: LoopBuilder, r: SSAValue) -> SSAValue:
 def exp(builder: LoopBuilder, x: SSAValue) -> SSAValue:
     """e^x: e^r 2^n, where n is added to the exponent bits."""
     shifted, _, r = _binary_exponent(builder, x)
+    result = _scaled_exp(builder, shifted, r)
+    return _limited(builder, x, result, _SMALLEST_EXPONENT, _LARGEST_EXPONENT)
+
+
+def exp2(builder: LoopBuilder, x: SSAValue) -> SSAValue:
+    """2^x, as e^(r ln2) 2^n."""
+    rounding = builder.like(_ROUNDING, x)
+    shifted = builder.addf(x, rounding)
+    r = builder.subf(x, builder.subf(shifted, rounding))
+    r = builder.mulf(r, builder.like(0.6931471805599453, x))
+    result = _scaled_exp(builder, shifted, r)
+    return _limited(builder, x, result, -126.0, 127.99999237060547)
+
+
+def _scaled_exp(builder: LoopBuilder, shifted: SSAValue, r: SSAValue) -> SSAValue:
+    """e^r 2^n with the low bits of n from `shifted`; garbage where that overflows."""
     mantissa = builder.addf(_exp_minus_one(builder, r), builder.like(1.0, r))
     bits = builder.bitcast(shifted, i32)
     exponent = builder.binary_integer(arith.ShLIOp, bits, builder.like(23, bits))
     scaled = builder.binary_integer(
         arith.AddiOp, builder.bitcast(mantissa, i32), exponent
     )
-    result = builder.bitcast(scaled, f32)
-    # Beyond the range the bits are garbage; x + inf is inf there, and NaN for NaN.
-    in_range = builder.cmpf("ole", x, builder.like(_LARGEST_EXPONENT, x))
+    return builder.bitcast(scaled, f32)
+
+
+def _limited(
+    builder: LoopBuilder, x: SSAValue, result: SSAValue, smallest: float, largest: float
+) -> SSAValue:
+    """The result inside the range of x; 0 below, infinity above, NaN for NaN."""
+    in_range = builder.cmpf("ole", x, builder.like(largest, x))
     overflow = builder.addf(x, builder.like(_INFINITY, x))
     result = builder.select(in_range, result, overflow)
-    tiny = builder.cmpf("olt", x, builder.like(_SMALLEST_EXPONENT, x))
+    tiny = builder.cmpf("olt", x, builder.like(smallest, x))
     return builder.select(tiny, builder.like(0.0, x), result)
 
 
@@ -264,11 +285,6 @@ def log2(builder: LoopBuilder, x: SSAValue) -> SSAValue:
 def log10(builder: LoopBuilder, x: SSAValue) -> SSAValue:
     """The logarithm to base 10."""
     return builder.mulf(log(builder, x), builder.like(0.4342944819032518, x))
-
-
-def exp2(builder: LoopBuilder, x: SSAValue) -> SSAValue:
-    """2^x."""
-    return exp(builder, builder.mulf(x, builder.like(0.6931471805599453, x)))
 
 
 def _odd_rational(

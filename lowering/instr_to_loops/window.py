@@ -136,6 +136,8 @@ class PlaneTraversal:
     window: Window
     tile_size: TileSize
     static_rows: bool = False
+    side_size: TileSize | None = None
+    """The tile size in side columns, `tile_size` unless given."""
 
     @property
     def lines(self) -> int:
@@ -190,7 +192,7 @@ class PlaneTraversal:
         low, high = self.window.interior(0)
         row_taps = (0, self.window.kernel[0])
         if high > low:
-            pixels = self.tile_size(high - low)
+            pixels = (self.side_size or self.tile_size)(high - low)
             b.tiles(
                 low,
                 high,

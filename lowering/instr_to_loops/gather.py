@@ -1,0 +1,125 @@
+"""Gathers: ONNX Gather and GatherElements.
+
+Indices come from the user's data, so they are made safe: negative ones count from the end, and
+whatever still lies outside is clamped. No index can make the kernel read outside its buffer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+
+from xdsl.dialects.builtin import f32, i64
+from xdsl.ir import Attribute, SSAValue
+
+from glow.dialects import arith
+from glow.lowering.instr_to_loops import ir_types as types
+from glow.lowering.instr_to_loops.builder import Index, LoopBuilder
+from glow.lowering.instr_to_loops.kernel import Kernel
+from glow.lowering.instr_to_loops.vector_row import for_each_vector
+from glow.lowering.target import Target
+
+
+@dataclass(frozen=True)
+class GatherSpec:
+    """out [outer, count, inner] = data [outer, extent, inner] at indices [count].
+
+    Arguments of the kernel: out, data, indices.
+    """
+
+    outer: int
+    extent: int
+    inner: int
+    count: int
+    element: Attribute = f32
+    index: Attribute = i64
+
+
+@dataclass(frozen=True)
+class GatherElementsSpec:
+    """out[.., i, ..] = data[.., indices[.., i, ..], ..], of the shape of indices.
+
+    Arguments of the kernel: out, data, indices.
+    """
+
+    data_shape: tuple[int, ...]
+    index_shape: tuple[int, ...]
+    axis: int
+    element: Attribute = f32
+    index: Attribute = i64
+
+
+def safe_index(builder: LoopBuilder, value: SSAValue, extent: int) -> Index:
+    """An index read from memory as a position in [0, extent)."""
+    index = builder.value(arith.IndexCastOp, (value,), types.INDEX)
+    wrapped = builder.add(index, extent)
+    negative = builder.compare("slt", index, 0)
+    return builder.clamp(builder.select_index(negative, wrapped, index), 0, extent - 1)
+
+
+def build_gather(spec: GatherSpec, target: Target, name: str = "gather") -> Kernel:
+    """The kernel f(out, data, indices, lo, hi)."""
+    builder = LoopBuilder(target)
+    space = [spec.outer, spec.count]
+    buffers = [
+        types.memref_type((spec.outer, spec.count, spec.inner), spec.element),
+        types.memref_type((spec.outer, spec.extent, spec.inner), spec.element),
+        types.memref_type((spec.count,), spec.index),
+    ]
+    _check_extent(spec.extent, prod(space))
+
+    def body(memrefs: Sequence[SSAValue], low: Index, high: Index) -> None:
+        out, data, indices = memrefs
+
+        def run(coordinates: list[Index]) -> None:
+            outer, k = coordinates
+            place = safe_index(builder, builder.load(indices, k), spec.extent)
+
+            def move(position: Index, length: int) -> None:
+                value = builder.vector_load(length, data, outer, place, position)
+                builder.vector_store(value, out, outer, k, position)
+
+            lanes = target.lanes(types.bit_width(spec.element))
+            for_each_vector(builder, spec.inner, lanes, move)
+
+        builder.space(low, high, space, run)
+
+    return Kernel(builder.function(name, buffers, body), prod(space))
+
+
+def build_gather_elements(
+    spec: GatherElementsSpec, target: Target, name: str = "gather_elements"
+) -> Kernel:
+    """The kernel f(out, data, indices, lo, hi)."""
+    builder = LoopBuilder(target)
+    *outer, last = spec.index_shape
+    buffers = [
+        types.memref_type(spec.index_shape, spec.element),
+        types.memref_type(spec.data_shape, spec.element),
+        types.memref_type(spec.index_shape, spec.index),
+    ]
+    extent = spec.data_shape[spec.axis]
+    _check_extent(extent, prod(spec.index_shape))
+
+    def body(memrefs: Sequence[SSAValue], low: Index, high: Index) -> None:
+        out, data, indices = memrefs
+
+        def row(coordinates: list[Index]) -> None:
+            def element(k: Index) -> None:
+                where = [*coordinates, k]
+                places = list(where)
+                index = builder.load(indices, *where)
+                places[spec.axis] = safe_index(builder, index, extent)
+                builder.store(builder.load(data, *places), out, *where)
+
+            builder.loop(0, last, 1, element)
+
+        builder.space(low, high, outer, row)
+
+    return Kernel(builder.function(name, buffers, body), prod(outer))
+
+
+def _check_extent(extent: int, count: int) -> None:
+    if extent == 0 and count > 0:
+        raise ValueError("cannot gather elements of an empty axis")

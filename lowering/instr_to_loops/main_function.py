@@ -1,0 +1,188 @@
+"""`main`: one native call per inference.
+
+All threads run the whole program; each takes its slice of every kernel, and a barrier
+separates calls whose order matters. Small kernels run on the first thread alone, since
+sharing them costs more than it saves. Results do not depend on the number of threads.
+
+    func.func @main(%constants: memref<Cxi8>, %mutables: memref<Mxi8>,
+                    %activations: memref<Axi8>, %thread: index, %threads: index,
+                    %barrier: memref<64xi8>)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from xdsl.builder import Builder
+from xdsl.dialects import arith, func, memref, scf
+from xdsl.dialects.builtin import (
+    FunctionType,
+    IndexType,
+    IntegerAttr,
+    MemRefType,
+    i8,
+)
+from xdsl.ir import Attribute, Block, Region, SSAValue
+from xdsl.rewriter import InsertPoint
+
+from glow.lowering.instr_to_loops.kernel import Kernel
+from glow.lowering.instr_to_loops.program import (
+    KernelCall,
+    Loop,
+    Place,
+    Program,
+    Segment,
+    Step,
+)
+
+SEGMENTS: Sequence[Segment] = ("constants", "mutables", "activations")
+BARRIER = "glow_barrier"
+BARRIER_BYTES = 64
+SERIAL_BYTES = 16 * 1024
+"""A call that touches fewer bytes is not shared between threads."""
+
+INDEX = IndexType()
+
+
+class MainBuilder:
+    """Builds the function; see the module's docstring."""
+
+    def __init__(self, program: Program, kernels: Mapping[str, Kernel]) -> None:
+        self.program = program
+        self.kernels = kernels
+        types: list[Attribute] = [
+            MemRefType(i8, [max(program.sizes[segment], 1)]) for segment in SEGMENTS
+        ]
+        types += [INDEX, INDEX, MemRefType(i8, [BARRIER_BYTES])]
+        self.types = types
+        self.block = Block(arg_types=types)
+        names = (*SEGMENTS, "thread", "threads", "barrier")
+        for argument, name in zip(self.block.args, names, strict=True):
+            argument.name_hint = name
+        self.segments: dict[Segment, SSAValue] = dict(
+            zip(SEGMENTS, self.block.args, strict=False)
+        )
+        self.thread, self.threads, self.barrier = self.block.args[3:]
+        self.prologue = Block()
+        self.builder = Builder(InsertPoint.at_end(self.block))
+        self.hoisted = Builder(InsertPoint.at_end(self.prologue))
+        self.constants: dict[int, SSAValue] = {}
+        self.slices: dict[tuple[int, bool], tuple[SSAValue, SSAValue]] = {}
+        self.views: dict[tuple[Place, Attribute], SSAValue] = {}
+        self.indices: dict[int, SSAValue] = {}
+        self.pending: list[KernelCall] = []
+
+    def run(self) -> func.FuncOp:
+        """The function `main` of the program."""
+        self._steps(self.program.steps)
+        self.builder.insert(func.ReturnOp())
+        for op in reversed(list(self.prologue.ops)):
+            op.detach()
+            first = self.block.first_op
+            assert first is not None
+            self.block.insert_op_before(op, first)
+        return func.FuncOp(
+            self.program.name,
+            FunctionType.from_lists(self.types, []),
+            Region(self.block),
+        )
+
+    def _steps(self, steps: Sequence[Step]) -> None:
+        for step in steps:
+            if isinstance(step, Loop):
+                self._loop(step)
+            else:
+                self._call(step)
+
+    def _loop(self, loop: Loop) -> None:
+        """A loop stands between barriers, as its turns depend on each other."""
+        self._synchronize()
+        bounds = [self._constant(n) for n in (loop.lower, loop.upper, loop.step)]
+        body = Block(arg_types=[INDEX])
+        self.indices[loop.number] = body.args[0]
+        self.builder.insert(scf.ForOp(bounds[0], bounds[1], bounds[2], [], body))
+        outer, self.builder = self.builder, Builder(InsertPoint.at_end(body))
+        self._steps(loop.body)
+        self._synchronize()
+        self.builder.insert(scf.YieldOp())
+        self.builder = outer
+
+    def _synchronize(self) -> None:
+        if self.pending:
+            self.builder.insert(func.CallOp(BARRIER, [self.barrier, self.threads], []))
+            self.pending.clear()
+
+    def _call(self, call: KernelCall) -> None:
+        if any(call.conflicts(earlier) for earlier in self.pending):
+            self._synchronize()
+        self.pending.append(call)
+        kernel = self.kernels[call.kernel.name]
+        types = kernel.function.function_type.inputs.data
+        operands = [
+            self._view(place, view_type)
+            for place, view_type in zip(call.places, types, strict=False)
+        ]
+        shared = sum(place.size for place in call.places) >= SERIAL_BYTES
+        low, high = self._slice(kernel.slices, shared)
+        self.builder.insert(func.CallOp(call.kernel.name, [*operands, low, high], []))
+
+    # -- values
+
+    def _constant(self, number: int) -> SSAValue:
+        if number not in self.constants:
+            op = arith.ConstantOp(IntegerAttr(number, INDEX))
+            self.constants[number] = self.hoisted.insert(op).result
+        return self.constants[number]
+
+    def _slice(self, slices: int, shared: bool) -> tuple[SSAValue, SSAValue]:
+        """This thread's part of `slices`; all or nothing when it is not shared."""
+        key = (slices, shared and slices > 1)
+        if key not in self.slices:
+            make = self._shared_slice if key[1] else self._serial_slice
+            self.slices[key] = make(slices)
+        return self.slices[key]
+
+    def _shared_slice(self, slices: int) -> tuple[SSAValue, SSAValue]:
+        count = self._constant(slices)
+        next_thread = self.hoisted.insert(
+            arith.AddiOp(self.thread, self._constant(1))
+        ).result
+        bounds: list[SSAValue] = []
+        for thread in (self.thread, next_thread):
+            scaled = self.hoisted.insert(arith.MuliOp(thread, count)).result
+            bounds.append(
+                self.hoisted.insert(arith.DivUIOp(scaled, self.threads)).result
+            )
+        return bounds[0], bounds[1]
+
+    def _serial_slice(self, slices: int) -> tuple[SSAValue, SSAValue]:
+        zero, count = self._constant(0), self._constant(slices)
+        first = self.hoisted.insert(arith.CmpiOp(self.thread, zero, "eq")).result
+        high = self.hoisted.insert(arith.SelectOp(first, count, zero)).result
+        return zero, high
+
+    def _view(self, place: Place, view_type: Attribute) -> SSAValue:
+        """The typed buffer at a place; views at constant places are made once."""
+        key = (place, view_type)
+        if key in self.views:
+            return self.views[key]
+        builder = self.builder if place.moves else self.hoisted
+        offset = self._constant(place.offset)
+        for loop, stride in place.moves:
+            moved = arith.MuliOp(self.indices[loop], self._constant(stride))
+            builder.insert(moved)
+            offset = builder.insert(arith.AddiOp(offset, moved.result)).result
+        view = memref.ViewOp.build(
+            operands=[self.segments[place.segment], offset, []],
+            result_types=[view_type],
+        )
+        result = builder.insert(view).results[0]
+        if not place.moves:
+            self.views[key] = result
+        return result
+
+
+def barrier_declaration() -> func.FuncOp:
+    """`func.func private @glow_barrier(memref<64xi8>, index)`, which the runtime has."""
+    types = [MemRefType(i8, [BARRIER_BYTES]), INDEX]
+    return func.FuncOp.external(BARRIER, types, [])

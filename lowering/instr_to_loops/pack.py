@@ -1,0 +1,233 @@
+"""Layout changes: plain [N, C, H, W] to channel blocks and back, and padded copies.
+
+Blocks are [N, C / lanes, H, W, lanes]. A square of `lanes` pixels by `lanes` channels is turned
+in registers by one transposing read; the last pixels are a square that overlaps. Where pixels or
+channels are too few for a square, elements move one by one.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from math import prod
+
+from xdsl.dialects.builtin import AnyFloat, MemRefType, f32
+from xdsl.ir import SSAValue
+
+from glow.lowering.instr_to_loops import ir_types as types
+from glow.lowering.instr_to_loops.builder import Index, LoopBuilder
+from glow.lowering.instr_to_loops.kernel import Kernel
+from glow.lowering.instr_to_loops.slices import SliceSpace
+from glow.lowering.target import Target
+
+
+@dataclass(frozen=True)
+class PackSpec:
+    """A tensor [N, C, H, W] and the number of channels per block."""
+
+    batch: int
+    channels: int
+    plane: tuple[int, int]
+    lanes: int = 16
+    element: AnyFloat = f32
+
+    @property
+    def blocks(self) -> int:
+        """The number of channel blocks."""
+        return -(-self.channels // self.lanes)
+
+    @property
+    def plain_type(self) -> MemRefType:
+        """The memref type of the plain tensor."""
+        return types.memref_type((self.batch, self.channels, *self.plane), self.element)
+
+    @property
+    def blocked_type(self) -> MemRefType:
+        """The memref type of the blocked tensor."""
+        shape = (self.batch, self.blocks, *self.plane, self.lanes)
+        return types.memref_type(shape, self.element)
+
+    @property
+    def pixels(self) -> int:
+        """The pixels of a plane."""
+        return prod(self.plane)
+
+    @property
+    def tile(self) -> int:
+        """The pixels turned at once."""
+        return min(self.lanes, self.pixels)
+
+    @property
+    def slices(self) -> SliceSpace:
+        """The parallel space: (image, channel block) and the tiles of a plane."""
+        tiles = -(-self.pixels // self.tile)
+        return SliceSpace((self.batch, self.blocks), tiles, 2)
+
+
+def build_pack(name: str, spec: PackSpec, target: Target) -> Kernel:
+    """The kernel (blocked, plain); lanes past the last channel are not written."""
+    return _build(name, spec, target, packs=True)
+
+
+def build_unpack(name: str, spec: PackSpec, target: Target) -> Kernel:
+    """The kernel (plain, blocked)."""
+    return _build(name, spec, target, packs=False)
+
+
+def _build(name: str, spec: PackSpec, target: Target, *, packs: bool) -> Kernel:
+    b, slices = LoopBuilder(target), spec.slices
+    arguments = [spec.plain_type, spec.blocked_type]
+    if packs:
+        arguments.reverse()
+    turn = _pack_tile if packs else _unpack_tile
+    full, rest = divmod(spec.channels, spec.lanes)
+
+    def body(buffers: Sequence[SSAValue], low: Index, high: Index) -> None:
+        blocked, plain = buffers if packs else reversed(buffers)
+        plain = b.reinterpret(plain, (spec.batch, spec.channels, spec.pixels))
+        blocked_shape = (spec.batch, spec.blocks, spec.pixels, spec.lanes)
+        blocked = b.reinterpret(blocked, blocked_shape)
+
+        def tile(outer: Sequence[Index], number: Index) -> None:
+            image, block = outer
+            pixel = b.mul(number, spec.tile)
+            if spec.pixels % spec.tile:
+                pixel = b.minimum(pixel, spec.pixels - spec.tile)
+
+            def channels(count: int) -> None:
+                turn(b, spec, plain, blocked, (image, block, pixel), count)
+
+            _full_or_rest(b, block, full, rest, spec.lanes, channels)
+
+        slices.visit(b, low, high, tile)
+
+    return Kernel(b.function(name, arguments, body), slices.size)
+
+
+def _full_or_rest(
+    b: LoopBuilder,
+    block: Index,
+    full: int,
+    rest: int,
+    lanes: int,
+    body: Callable[[int], None],
+) -> None:
+    """Runs the body with the number of channels that a block holds."""
+    if not rest or not full:
+        body(rest or lanes)
+        return
+    is_full = b.compare("slt", block, full)
+    b.if_(is_full, lambda: body(lanes), lambda: body(rest))
+
+
+Position = tuple[Index, Index, Index]
+"""(image, channel block, first pixel)."""
+
+
+def _pack_tile(
+    b: LoopBuilder,
+    spec: PackSpec,
+    plain: SSAValue,
+    blocked: SSAValue,
+    position: Position,
+    channels: int,
+) -> None:
+    image, block, pixel = position
+    first = b.mul(block, spec.lanes)
+    tile = b.transfer_read(plain, (image, first, pixel), (spec.tile, channels), (2, 1))
+    b.transfer_write(tile, blocked, (image, block, pixel, 0), (2, 3))
+
+
+def _unpack_tile(
+    b: LoopBuilder,
+    spec: PackSpec,
+    plain: SSAValue,
+    blocked: SSAValue,
+    position: Position,
+    channels: int,
+) -> None:
+    image, block, pixel = position
+    # The whole block is read even where only some channels are stored: that keeps it square.
+    shape = (spec.lanes, spec.tile)
+    tile = b.transfer_read(blocked, (image, block, pixel, 0), shape, (3, 2))
+    first = b.mul(block, spec.lanes)
+    if channels == spec.lanes:
+        b.transfer_write(tile, plain, (image, first, pixel), (1, 2))
+        return
+    for channel in range(channels):
+        row = b.extract(tile, channel)
+        b.vector_store(row, plain, image, b.add(first, channel), pixel)
+
+
+@dataclass(frozen=True)
+class PadSpec:
+    """A constant padding of the planes of [N, C, H, W]: pads (top, left, bottom, right)."""
+
+    batch: int
+    channels: int
+    plane: tuple[int, int]
+    pads: tuple[int, int, int, int]
+    value: float = 0.0
+    element: AnyFloat = f32
+
+    @property
+    def padded(self) -> tuple[int, int]:
+        """The size of a padded plane."""
+        top, left, bottom, right = self.pads
+        return (self.plane[0] + top + bottom, self.plane[1] + left + right)
+
+
+WIDE = 4
+"""Registers per copy: loads ahead of stores."""
+
+
+def build_pad_copy(name: str, spec: PadSpec, target: Target) -> Kernel:
+    """The kernel (padded, plain) of a constant padding of planes."""
+    if min(spec.pads) < 0:
+        raise ValueError(f"pad copy: negative pads {spec.pads}")
+    b = LoopBuilder(target)
+    planes, (height, width) = spec.batch * spec.channels, spec.padded
+    slices = SliceSpace((planes,), height, 1)
+    shape = (spec.batch, spec.channels)
+    arguments = [
+        types.memref_type((*shape, height, width), spec.element),
+        types.memref_type((*shape, *spec.plane), spec.element),
+    ]
+    most = WIDE * target.lanes(types.bit_width(spec.element))
+    top, left, _, right = spec.pads
+
+    def body(buffers: Sequence[SSAValue], low: Index, high: Index) -> None:
+        padded = b.reinterpret(buffers[0], (planes, height, width))
+        source = b.reinterpret(buffers[1], (planes, *spec.plane))
+
+        def fill(plane: Index, row: Index, start: int, stop: int) -> None:
+            size = min(most, stop - start)
+            if size:
+                value = b.constant(spec.value, types.vector_type((size,), spec.element))
+                b.tiles(
+                    start,
+                    stop,
+                    size,
+                    lambda column: b.vector_store(value, padded, plane, row, column),
+                )
+
+        def copy(plane: Index, row: Index) -> None:
+            size, source_row = min(most, spec.plane[1]), b.sub(row, top)
+
+            def tile(column: Index) -> None:
+                pixels = b.vector_load(size, source, plane, source_row, column)
+                b.vector_store(pixels, padded, plane, row, b.add(column, left))
+
+            fill(plane, row, 0, left)
+            b.tiles(0, spec.plane[1], size, tile)
+            fill(plane, row, width - right, width)
+
+        def line(outer: Sequence[Index], row: Index) -> None:
+            (plane,) = outer
+            b.if_(
+                b.compare("ult", b.sub(row, top), spec.plane[0]),
+                lambda: copy(plane, row),
+                lambda: fill(plane, row, 0, width),
+            )
+
+        slices.visit(b, low, high, line)
+
+    return Kernel(b.function(name, arguments, body), slices.size)
