@@ -135,7 +135,7 @@ class MainBuilder:
         return self.constants[number]
 
     def _slice(self, slices: int, shared: bool) -> tuple[SSAValue, SSAValue]:
-        """This thread's part of `slices`; all or nothing when it is not shared."""
+        """The running thread's part of `slices`; all or nothing when it is not shared."""
         key = (slices, shared and slices > 1)
         if key not in self.slices:
             make = self._shared_slice if key[1] else self._serial_slice
