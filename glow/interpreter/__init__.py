@@ -4,7 +4,15 @@
 `make_interpreter` gives an xDSL interpreter to which listeners can be attached.
 """
 
+from glow.interpreter.cpu_nodes import Packing
 from glow.interpreter.evaluation import FUNCTIONS, evaluate_node, evaluate_region
 from glow.interpreter.interpreter import make_interpreter, run
 
-__all__ = ["FUNCTIONS", "evaluate_node", "evaluate_region", "make_interpreter", "run"]
+__all__ = [
+    "FUNCTIONS",
+    "Packing",
+    "evaluate_node",
+    "evaluate_region",
+    "make_interpreter",
+    "run",
+]

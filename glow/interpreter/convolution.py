@@ -57,11 +57,14 @@ def pad_plane(image: Array, pads: tuple[int, ...], value: float) -> Array:
 
 
 def convolve(
-    attributes: Attributes, image: Array, weights: Array, bias: Array | None
+    attributes: Attributes,
+    image: Array,
+    weights: Array,
+    bias: Array | None,
+    group: int,
 ) -> Array:
-    """[N, O, OH, OW] in the accumulator type, activation included (im2col, matmul)."""
+    """[N, O, OH, OW] in the accumulator type, before any activation (im2col, matmul)."""
     outputs, per_group, *kernel = weights.shape
-    group = attributes.int("group")
     padded = pad_plane(exact(image), attributes.ints("pads"), 0)
     taps = windows(padded, attributes, (kernel[0], kernel[1]))
     batch, _, height, width = taps.shape[:4]
@@ -73,14 +76,16 @@ def convolve(
     result = (matrix @ columns).reshape(batch, outputs, height, width)
     if bias is not None:
         result = result + exact(bias)[:, None, None]
-    return activate(attributes, result)
+    return result
 
 
 def run_conv2d(
     op: GlowOp, image: Array, weights: Array, bias: Array | None = None
 ) -> Array:
     """`glow.conv2d`."""
-    return convolve(op.attributes_view(), image, weights, bias)
+    attributes = op.attributes_view()
+    group = attributes.int("group")
+    return activate(attributes, convolve(attributes, image, weights, bias, group))
 
 
 def fold_windows(

@@ -6,7 +6,7 @@ types of the operation's results in one place here.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -92,12 +92,16 @@ def call(op: Operation, function: Function, operands: Sequence[Any]) -> list[Any
     return list(results) if isinstance(results, tuple) else [results]
 
 
-def evaluate_node(op: Operation, operands: Sequence[Array]) -> list[Array]:
+def evaluate_node(
+    op: Operation,
+    operands: Sequence[Array],
+    functions: Mapping[type[Operation], Function] = FUNCTIONS,
+) -> list[Array]:
     """The results of a node for operand values; a predicate may be left out.
 
     Results may be read-only views. Raises GlowError, which names the node.
     """
-    function = FUNCTIONS.get(type(op))
+    function = functions.get(type(op))
     if function is None:
         raise GlowError(f"the interpreter does not know {op.name}", node=node_name(op))
     if isinstance(op, GlowOp) and getattr(op, "predicate", None) is not None:

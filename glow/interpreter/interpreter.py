@@ -6,7 +6,7 @@ the tables of `evaluation` and `scalar_functions`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -27,18 +27,33 @@ from xdsl.traits import SymbolTable
 from glow.dialects.errors import GlowError
 from glow.dialects.node import shape_of
 from glow.dialects.weight_table import Array, dtype_of
+from glow.interpreter.cpu_nodes import Packing, cpu_functions
 from glow.interpreter.evaluation import (
     FUNCTIONS,
     evaluate_node,
     evaluate_scalar,
 )
-from glow.interpreter.scalar_functions import SCALARS
+from glow.interpreter.instructions import (
+    Method,
+    empty,
+    instruction_methods,
+    written_arguments,
+)
+from glow.interpreter.scalar_functions import SCALARS, Function
+
+Packings = Mapping[type[Operation], Packing]
+NO_PACKING: Packings = {}
+
+Methods = Mapping[type[Operation], Method]
 
 
-def _run_node(
-    self: InterpreterFunctions, _: Interpreter, op: Operation, args: PythonValues
-) -> PythonValues:
-    return tuple(evaluate_node(op, args))
+def _functions(name: str, methods: Methods) -> InterpreterFunctions:
+    """XDSL's implementations object for a table of methods."""
+    namespace = {
+        f"run_{op.__module__}_{op.name}": impl(op)(method)
+        for op, method in methods.items()
+    }
+    return register_impls(type(name, (InterpreterFunctions,), namespace))()
 
 
 def _run_scalar(
@@ -48,27 +63,31 @@ def _run_scalar(
         return (evaluate_scalar(op, [np.asarray(arg) for arg in args]),)
 
 
-GlowFunctions = register_impls(
-    type(
-        "GlowFunctions",
-        (InterpreterFunctions,),
-        {f"run_{op.name}": impl(op)(_run_node) for op in FUNCTIONS},
-    )
-)
-ScalarFunctions = register_impls(
-    type(
-        "ScalarFunctions",
-        (InterpreterFunctions,),
-        {f"run_{op.__module__}_{op.name}": impl(op)(_run_scalar) for op in SCALARS},
-    )
-)
+def _node_methods(functions: Mapping[type[Operation], Function]) -> Methods:
+    def run_node(
+        self: InterpreterFunctions, _: Interpreter, op: Operation, args: PythonValues
+    ) -> PythonValues:
+        return tuple(evaluate_node(op, args, functions))
+
+    return dict.fromkeys(functions, run_node)
 
 
-def make_interpreter(module: ModuleOp) -> Interpreter:
-    """An xDSL interpreter that knows our levels; add listeners to observe each node."""
+def make_interpreter(module: ModuleOp, packing: Packings = NO_PACKING) -> Interpreter:
+    """An xDSL interpreter that knows our levels; add listeners to observe each node.
+
+    `packing` says how the backend packed the weights of `cpu` nodes. An interpreter
+    serves one run, since it keeps the memory of the `instr` level.
+    """
+    nodes = {**FUNCTIONS, **cpu_functions(packing)}
     interpreter = Interpreter(module)
-    for functions in (GlowFunctions, ScalarFunctions, FuncFunctions, ScfFunctions):
-        interpreter.register_implementations(functions())
+    for functions in (
+        _functions("NodeFunctions", _node_methods(nodes)),
+        _functions("ScalarFunctions", dict.fromkeys(SCALARS, _run_scalar)),
+        _functions("InstructionFunctions", instruction_methods(nodes)),
+        FuncFunctions(),
+        ScfFunctions(),
+    ):
+        interpreter.register_implementations(functions)
     return interpreter
 
 
@@ -88,7 +107,7 @@ def describe(array: Array) -> str:
 
 def check_input(number: int, value: Any, expected: Attribute) -> Array:
     """The input as an array; raises GlowError unless it has the argument's type."""
-    array = np.asarray(value)
+    array = np.ascontiguousarray(value).reshape(np.shape(value))
     is_shaped = isinstance(expected, ContainerType)
     dtype = dtype_of(expected.get_element_type() if is_shaped else expected)
     shape = shape_of(expected) if is_shaped else ()
@@ -99,18 +118,21 @@ def check_input(number: int, value: Any, expected: Attribute) -> Array:
     return array
 
 
-def check_inputs(function: FuncOp, inputs: Sequence[Any]) -> list[Array]:
-    """The inputs as arrays of the argument types; raises GlowError."""
+def make_arguments(
+    function: FuncOp, inputs: Sequence[Any], outputs: Sequence[int]
+) -> list[Array]:
+    """The arguments of a function: checked inputs, and new buffers for its outputs."""
     types = function.function_type.inputs.data
-    if len(inputs) != len(types):
+    wanted = [number for number in range(len(types)) if number not in outputs]
+    if len(inputs) != len(wanted):
         raise GlowError(
-            f"function '{function.sym_name.data}' takes {len(types)} inputs, "
+            f"function '{function.sym_name.data}' takes {len(wanted)} inputs, "
             f"not {len(inputs)}"
         )
-    return [
-        check_input(number, value, expected)
-        for number, (value, expected) in enumerate(zip(inputs, types, strict=True))
-    ]
+    arguments = {number: empty(types[number]) for number in outputs}
+    for position, (number, value) in enumerate(zip(wanted, inputs, strict=True)):
+        arguments[number] = check_input(position, value, types[number])
+    return [arguments[number] for number in range(len(types))]
 
 
 def _first_cause(error: BaseException) -> BaseException:
@@ -120,19 +142,29 @@ def _first_cause(error: BaseException) -> BaseException:
     return error
 
 
-def run(module: ModuleOp, inputs: Sequence[Any], function: str = "main") -> list[Array]:
+def run(
+    module: ModuleOp,
+    inputs: Sequence[Any],
+    function: str = "main",
+    packing: Packings = NO_PACKING,
+) -> list[Array]:
     """The results of a function of the module for arrays of its argument types.
 
-    Raises GlowError in one line: for inputs that do not fit, unknown operations and
-    indices out of range.
+    At the `instr` level the inputs are the arguments that the function only reads, and
+    the results are the arguments that it writes. Raises GlowError in one line: for
+    inputs that do not fit, unknown operations and indices out of range.
     """
     callee = find_function(module, function)
-    arguments = check_inputs(callee, inputs)
+    outputs = written_arguments(callee)
+    arguments = make_arguments(callee, inputs, outputs)
     try:
-        results = make_interpreter(module).call_op(callee, tuple(arguments))
+        results = make_interpreter(module, packing).call_op(callee, tuple(arguments))
     except Exception as error:
         cause = _first_cause(error)
         if isinstance(cause, GlowError):
             raise cause from None
         raise GlowError(f"interpreting '{function}': {cause}") from error
-    return [np.asarray(result) for result in results]
+    return [
+        *(np.asarray(result) for result in results),
+        *(arguments[number] for number in outputs),
+    ]

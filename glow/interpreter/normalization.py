@@ -48,8 +48,12 @@ def run_layer_norm(
 
 
 def run_local_response_norm(op: GlowOp, x: Array) -> Array:
-    """`glow.local_response_norm`: the window has its longer half after the channel."""
-    attributes = op.attributes_view()
+    """`glow.local_response_norm`."""
+    return local_response_norm(op.attributes_view(), x)
+
+
+def local_response_norm(attributes: Attributes, x: Array) -> Array:
+    """Local response normalization; an even window is longer after the channel."""
     size = attributes.int("size")
     before, after = (size - 1) // 2, size // 2
     widths = [(0, 0), (before, after), *[(0, 0)] * (x.ndim - 2)]

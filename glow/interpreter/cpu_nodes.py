@@ -1,0 +1,193 @@
+"""Nodes of the CPU backend: blocked layouts, packed weights, epilogues.
+
+Padding lanes hold NaN here, so that a node that reads one shows it. How weights are
+packed is the backend's choice for its target, above this package: a `Packing` says it,
+and is inverted by packing the positions.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+
+import numpy as np
+from xdsl.ir import Operation
+
+from glow.dialects import cpu
+from glow.dialects.errors import GlowError
+from glow.dialects.node import GlowOp
+from glow.dialects.weight_table import Array
+from glow.interpreter.convolution import convolve, exact
+from glow.interpreter.evaluation import evaluate_region
+from glow.interpreter.normalization import local_response_norm
+from glow.interpreter.scalar_functions import Function, is_float, result_dtype
+
+Packing = Callable[[Operation, Array], Array]
+"""`packing(op, weights)`: the flat array that `op` reads, of plain weights
+([O, I / group, kh, kw], or [K, N] of a matrix product); it may add zeros and must keep
+every weight once."""
+
+POSITION_DIGIT = 1 << 20
+"""Positions are packed as two digits that are exact in float32."""
+
+
+def garbage(shape: tuple[int, ...], dtype: np.dtype[np.generic]) -> Array:
+    """Memory that nobody has written: NaN, or a conspicuous integer."""
+    array = np.empty(shape, dtype)
+    spoil(array)
+    return array
+
+
+def spoil(array: Array) -> None:
+    """Overwrite memory whose content has no meaning."""
+    if is_float(array):
+        array[...] = math.nan
+    elif array.dtype.kind == "b":
+        array[...] = True
+    else:
+        array[...] = np.frombuffer(b"\xa5" * array.dtype.itemsize, array.dtype)[0]
+
+
+def to_blocks(x: Array, lanes: int) -> Array:
+    """[N, C, H, W] as [N, C / lanes, H, W, lanes]."""
+    batch, channels, height, width = x.shape
+    blocks = cpu.blocks(channels, lanes)
+    padded = garbage((batch, blocks * lanes, height, width), x.dtype)
+    padded[:, :channels] = x
+    split = padded.reshape(batch, blocks, lanes, height, width)
+    return split.transpose(0, 1, 3, 4, 2)
+
+
+def from_blocks(x: Array, channels: int | None = None) -> Array:
+    """[N, C / lanes, H, W, lanes] as [N, C, H, W]; all lanes unless `channels` is given."""
+    batch, blocks, height, width, lanes = x.shape
+    joined = x.transpose(0, 1, 4, 2, 3).reshape(batch, blocks * lanes, height, width)
+    return joined[:, :channels]
+
+
+def run_pack(op: GlowOp, x: Array) -> Array:
+    """`cpu.pack`."""
+    return to_blocks(x, op.attributes_view().int("lanes"))
+
+
+def run_unpack(op: GlowOp, x: Array) -> Array:
+    """`cpu.unpack`."""
+    return from_blocks(x, op.attributes_view().int("channels"))
+
+
+def unpacked(
+    op: Operation, packed: Array, shape: tuple[int, ...], packing: Packing | None
+) -> Array:
+    """The plain weights of a packed array; without a packing they are in plain order."""
+    size = math.prod(shape)
+    if packing is None:
+        if packed.size != size:
+            raise GlowError(
+                f"{op.name} has {packed.size} packed weights for {size} plain ones",
+                hint="interpreting it needs the backend's packing",
+            )
+        return packed.reshape(shape)
+    positions = np.arange(1, size + 1).reshape(shape)
+    high, low = (
+        packing(op, digit.astype(np.float32)).astype(np.int64)
+        for digit in np.divmod(positions, POSITION_DIGIT)
+    )
+    order = high * POSITION_DIGIT + low
+    plain = np.empty(size, packed.dtype)
+    plain[order[order > 0] - 1] = packed[order > 0]
+    return plain.reshape(shape)
+
+
+def finish(op: Operation, total: Array, extras: tuple[Array, ...]) -> Array:
+    """The rounded sums with the node's epilogue applied."""
+    total = total.astype(result_dtype(op))
+    if not op.regions or not op.regions[0].blocks:
+        return total
+    return evaluate_region(op.regions[0].block, (total, *extras))[0]
+
+
+def run_conv2d(
+    op: GlowOp,
+    image: Array,
+    weights: Array,
+    bias: Array,
+    *extras: Array,
+    packing: Packing | None = None,
+) -> Array:
+    """`cpu.conv2d`."""
+    attributes = op.attributes_view()
+    inputs, group = attributes.int("input_channels"), attributes.int("group")
+    outputs, lanes = attributes.int("output_channels"), bias.shape[1]
+    shape = (outputs, inputs // group, *attributes.ints("kernel"))
+    plain = from_blocks(image, inputs) if image.ndim == 5 else image
+    total = convolve(
+        attributes,
+        plain,
+        unpacked(op, weights, shape, packing),
+        bias.reshape(-1)[:outputs],
+        group,
+    )
+    return finish(op, to_blocks(total, lanes), extras)
+
+
+def run_depthwise_conv2d(
+    op: GlowOp, image: Array, weights: Array, bias: Array, *extras: Array
+) -> Array:
+    """`cpu.depthwise_conv2d`, padding lanes included."""
+    plain = weights.transpose(0, 3, 1, 2).reshape(-1, 1, *weights.shape[1:3])
+    total = convolve(
+        op.attributes_view(),
+        from_blocks(image),
+        plain,
+        bias.reshape(-1),
+        plain.shape[0],
+    )
+    return finish(op, to_blocks(total, bias.shape[1]), extras)
+
+
+def run_plain_conv2d(
+    op: GlowOp, image: Array, weights: Array, bias: Array, *extras: Array
+) -> Array:
+    """`cpu.plain_conv2d`."""
+    attributes = op.attributes_view()
+    total = convolve(attributes, image, weights, bias, attributes.int("group"))
+    return finish(op, total, extras)
+
+
+def run_matmul(
+    op: GlowOp,
+    x: Array,
+    weights: Array,
+    bias: Array,
+    *extras: Array,
+    packing: Packing | None = None,
+) -> Array:
+    """`cpu.matmul`."""
+    plain = unpacked(op, weights, (x.shape[-1], bias.shape[0]), packing)
+    return finish(op, exact(x) @ exact(plain) + exact(bias), extras)
+
+
+def run_local_response_norm(op: GlowOp, x: Array) -> Array:
+    """`cpu.local_response_norm`."""
+    attributes = op.attributes_view()
+    plain = from_blocks(x, attributes.int("channels"))
+    return to_blocks(local_response_norm(attributes, plain), x.shape[-1])
+
+
+def cpu_functions(
+    packing: Mapping[type[Operation], Packing],
+) -> dict[type[Operation], Function]:
+    """The functions of the `cpu` nodes for a backend's packing of their weights."""
+
+    def with_packing(node: type[Operation], function: Function) -> Function:
+        return lambda op, *operands: function(op, *operands, packing=packing.get(node))
+
+    return {
+        cpu.PackOp: run_pack,
+        cpu.UnpackOp: run_unpack,
+        cpu.Conv2dOp: with_packing(cpu.Conv2dOp, run_conv2d),
+        cpu.DepthwiseConv2dOp: run_depthwise_conv2d,
+        cpu.PlainConv2dOp: run_plain_conv2d,
+        cpu.MatmulOp: with_packing(cpu.MatmulOp, run_matmul),
+        cpu.LocalResponseNormOp: run_local_response_norm,
+    }
