@@ -62,6 +62,18 @@ def get_arith() -> Dialect:
     return Arith
 
 
+def get_llvm() -> Dialect:
+    from glow.dialects.llvm import LLVM
+
+    return LLVM
+
+
+def get_vector() -> Dialect:
+    from glow.dialects.vector import Vector
+
+    return Vector
+
+
 GLOW_DIALECTS: dict[str, DialectFactory] = {
     "glow": get_glow,
     "instr": get_instr,
@@ -69,7 +81,11 @@ GLOW_DIALECTS: dict[str, DialectFactory] = {
     "cpu": get_cpu,
 }
 
-REPLACED_DIALECTS: dict[str, DialectFactory] = {"arith": get_arith}
+REPLACED_DIALECTS: dict[str, DialectFactory] = {
+    "arith": get_arith,
+    "llvm": get_llvm,
+    "vector": get_vector,
+}
 """Corrected versions of xDSL's dialects: for our contexts only, since the entry point
 refuses a second dialect of one name."""
 

@@ -108,12 +108,14 @@ def _initialize_llvm_once() -> None:
 def host_target() -> Target:
     """Returns the target of the machine that this process runs on."""
     features = llvm.get_host_cpu_features()
+    preset = host_preset(dict(features), llvm.get_process_triple())
+    vnni = "avx512vnni" if preset.vector_bytes == 64 else "avxvnni"
     return replace(
-        host_preset(dict(features), llvm.get_process_triple()),
+        preset,
         triple=llvm.get_process_triple(),
         cpu=llvm.get_host_cpu_name(),
         features=features.flatten(),
-        has_vnni=features.get("avx512vnni", False),
+        has_vnni=features.get(vnni, False),
         has_bf16=features.get("avx512bf16", False),
         **cache_sizes(),
     )
