@@ -1,0 +1,20 @@
+"""Imports ONNX models, opset 7 to the newest of the installed `onnx` package.
+
+| file                | holds                                                       |
+|---------------------|-------------------------------------------------------------|
+| `importer.py`       | `import_model`: the walk over nodes, inputs and outputs     |
+| `loader.py`         | reading and checking of the file                            |
+| `tensors.py`        | weights as zero-copy arrays, external data                  |
+| `node.py`           | what a handler sees of a node                               |
+| `graph.py`          | the function under construction and its constants           |
+| `folding.py`        | NumPy functions that compute shapes at import               |
+| `functions.py`      | operators that ONNX defines by a body of others             |
+| `registry.py`       | `HANDLERS`: operator name to handler                        |
+| the other files     | handlers by theme                                           |
+
+A new operator is one function with `@onnx_op("Name")` in the file of its theme.
+"""
+
+from glow.frontends.onnx.importer import import_model
+
+__all__ = ["import_model"]

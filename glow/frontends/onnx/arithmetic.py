@@ -1,0 +1,177 @@
+"""Handlers of arithmetic, comparison, logic, selection and conversion."""
+
+from __future__ import annotations
+
+from functools import reduce
+
+import numpy as np
+from glow.dialects.glow import (
+    AbsOp, AcosOp, AddOp, AndOp, AsinOp, AtanOp, CeilOp, CosOp, DivOp, EqualOp, ErfOp,
+    ExpOp, FloorOp, FmodOp, IsNanOp, LessEqualOp, LessOp, LogOp, MaxOp, MinOp, ModOp,
+    MulOp, NegOp, NotOp, OrOp, PowOp, ReciprocalOp, RoundOp, SelectOp, SignOp, SinOp,
+    SqrtOp, SubOp, TanOp, XorOp,
+)  # fmt: skip
+from glow.dialects.glow.elementwise import is_integer
+from glow.dialects.node import NodeOp
+from xdsl.ir import SSAValue
+
+from glow.frontends.onnx.node import OnnxNode, Operand, Value, element_type
+from glow.frontends.onnx.registry import HANDLERS, Handler, onnx_op
+from glow.frontends.onnx.tensors import element_type_of_onnx
+
+UNARY: dict[str, type[NodeOp]] = {
+    "Abs": AbsOp, "Acos": AcosOp, "Asin": AsinOp, "Atan": AtanOp, "Ceil": CeilOp,
+    "Cos": CosOp, "Erf": ErfOp, "Exp": ExpOp, "Floor": FloorOp, "IsNaN": IsNanOp,
+    "Log": LogOp, "Neg": NegOp, "Not": NotOp, "Reciprocal": ReciprocalOp,
+    "Round": RoundOp, "Sign": SignOp, "Sin": SinOp, "Sqrt": SqrtOp, "Tan": TanOp,
+}  # fmt: skip
+"""Operators that are one node of one operand."""
+
+BINARY: dict[str, type[NodeOp]] = {
+    "Add": AddOp, "And": AndOp, "Div": DivOp, "Equal": EqualOp, "Less": LessOp,
+    "LessOrEqual": LessEqualOp, "Mul": MulOp, "Or": OrOp, "Sub": SubOp, "Xor": XorOp,
+}  # fmt: skip
+"""Operators that are one node of two broadcast operands."""
+
+VARIADIC: dict[str, type[NodeOp]] = {"Sum": AddOp, "Max": MaxOp, "Min": MinOp}
+"""Operators that join any number of operands by a node of two."""
+
+
+def _unary(op_class: type[NodeOp]) -> Handler:
+    return lambda node: node.emit(op_class, node.value(0))
+
+
+def _binary(op_class: type[NodeOp]) -> Handler:
+    return lambda node: node.emit(op_class, node.value(0), node.value(1))
+
+
+def _join(node: OnnxNode, op_class: type[NodeOp]) -> Operand:
+    return reduce(lambda a, b: node.emit(op_class, a, b), node.values())
+
+
+def _variadic(op_class: type[NodeOp]) -> Handler:
+    return lambda node: _join(node, op_class)
+
+
+HANDLERS.update({name: _unary(op_class) for name, op_class in UNARY.items()})
+HANDLERS.update({name: _binary(op_class) for name, op_class in BINARY.items()})
+HANDLERS.update({name: _variadic(op_class) for name, op_class in VARIADIC.items()})
+
+
+@onnx_op("Greater")
+def greater(node: OnnxNode) -> Value:
+    """`less` with the operands exchanged."""
+    return node.emit(LessOp, node.value(1), node.value(0))
+
+
+@onnx_op("GreaterOrEqual")
+def greater_or_equal(node: OnnxNode) -> Value:
+    """`less_equal` with the operands exchanged."""
+    return node.emit(LessEqualOp, node.value(1), node.value(0))
+
+
+@onnx_op("Mean")
+def mean(node: OnnxNode) -> Value:
+    """The sum of the operands over their number."""
+    total = _join(node, AddOp)
+    return node.emit(DivOp, total, node.number(len(node.inputs), total))
+
+
+@onnx_op("Mod")
+def mod(node: OnnxNode) -> Value:
+    """Python's remainder, or C's with `fmod`."""
+    op_class = FmodOp if node.attr_int("fmod", 0) else ModOp
+    return node.emit(op_class, node.value(0), node.value(1))
+
+
+@onnx_op("Pow")
+def power(node: OnnxNode) -> Value:
+    """The result has the base's element type, whatever the exponent's."""
+    base, exponent = node.value(0), node.value(1)
+    result_type = element_type(base)
+    if is_integer(result_type) and not is_integer(element_type(exponent)):
+        base = node.convert(base, element_type(exponent))
+    else:
+        exponent = node.convert(exponent, result_type)
+    return node.convert(node.emit(PowOp, base, exponent), result_type)
+
+
+@onnx_op("Where")
+def where(node: OnnxNode) -> Value:
+    """A selection."""
+    return node.emit(SelectOp, *node.values())
+
+
+@onnx_op("Cast")
+def cast(node: OnnxNode) -> Value:
+    """A conversion to the attribute's type."""
+    return node.convert(node.value(0), element_type_of_onnx(node.attr_int("to", 0)))
+
+
+@onnx_op("CastLike")
+def cast_like(node: OnnxNode) -> Value:
+    """A conversion to the second operand's type."""
+    return node.convert(node.value(0), element_type(node.value(1)))
+
+
+@onnx_op("IsInf")
+def is_infinite(node: OnnxNode) -> Value:
+    """A comparison with the infinities that are asked for."""
+    value = node.value(0)
+    positive = node.attr_int("detect_positive", 1)
+    negative = node.attr_int("detect_negative", 1)
+    if positive and negative:
+        value = node.emit(AbsOp, value)
+    elif not positive and not negative:
+        return np.broadcast_to(np.array(False), node.shape(0))
+    infinity = float("inf") if positive else float("-inf")
+    return node.emit(EqualOp, value, node.number(infinity, value))
+
+
+def _exponentials(node: OnnxNode) -> tuple[SSAValue, SSAValue]:
+    """`exp(x) / 2` and `exp(-x) / 2`."""
+    value = node.value(0)
+    half = node.number(0.5, value)
+    rising = node.emit(ExpOp, value)
+    falling = node.emit(ExpOp, node.emit(NegOp, value))
+    return node.emit(MulOp, rising, half), node.emit(MulOp, falling, half)
+
+
+@onnx_op("Sinh")
+def sinh(node: OnnxNode) -> Value:
+    """`(exp(x) - exp(-x)) / 2`."""
+    return node.emit(SubOp, *_exponentials(node))
+
+
+@onnx_op("Cosh")
+def cosh(node: OnnxNode) -> Value:
+    """`(exp(x) + exp(-x)) / 2`."""
+    return node.emit(AddOp, *_exponentials(node))
+
+
+@onnx_op("Asinh")
+def asinh(node: OnnxNode) -> Value:
+    """`sign(x) * log(|x| + sqrt(x * x + 1))`, which loses nothing for negative x."""
+    value = node.value(0)
+    square = node.emit(MulOp, value, value)
+    root = node.emit(SqrtOp, node.emit(AddOp, square, node.number(1, value)))
+    logarithm = node.emit(LogOp, node.emit(AddOp, node.emit(AbsOp, value), root))
+    return node.emit(MulOp, node.emit(SignOp, value), logarithm)
+
+
+@onnx_op("Acosh")
+def acosh(node: OnnxNode) -> Value:
+    """`log(x + sqrt(x * x - 1))`."""
+    value = node.value(0)
+    square = node.emit(MulOp, value, value)
+    root = node.emit(SqrtOp, node.emit(SubOp, square, node.number(1, value)))
+    return node.emit(LogOp, node.emit(AddOp, value, root))
+
+
+@onnx_op("Atanh")
+def atanh(node: OnnxNode) -> Value:
+    """`log((1 + x) / (1 - x)) / 2`."""
+    value = node.value(0)
+    one = node.number(1, value)
+    ratio = node.emit(DivOp, node.emit(AddOp, one, value), node.emit(SubOp, one, value))
+    return node.emit(MulOp, node.emit(LogOp, ratio), node.number(0.5, value))

@@ -1,0 +1,82 @@
+"""Handlers of operators whose result is known at import, and of pass-throughs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from onnx import AttributeProto
+
+from glow.dialects.node import fail_unless
+from glow.frontends.onnx.node import OnnxNode, Value
+from glow.frontends.onnx.registry import UnsupportedError, onnx_op, refuse_if
+from glow.frontends.onnx.tensors import dtype_of_onnx, to_array
+
+
+@onnx_op("Constant")
+def constant(node: OnnxNode) -> Value:
+    """The value of whichever attribute is given."""
+    refuse_if(len(node.proto.attribute) != 1, "without exactly one attribute")
+    attribute = node.proto.attribute[0]
+    match attribute.type:
+        case AttributeProto.TENSOR:
+            return to_array(attribute.t, None)
+        case AttributeProto.FLOAT:
+            return np.array(attribute.f, np.float32)
+        case AttributeProto.FLOATS:
+            return np.array(attribute.floats, np.float32)
+        case AttributeProto.INT:
+            return np.array(attribute.i, np.int64)
+        case AttributeProto.INTS:
+            return np.array(attribute.ints, np.int64)
+        case _:
+            raise UnsupportedError(attribute.name)
+
+
+@onnx_op("ConstantOfShape")
+def constant_of_shape(node: OnnxNode) -> Value:
+    """A view of one number; the memory of the full tensor is never taken."""
+    sizes = node.integers(0, "shape")
+    fail_unless(min(sizes, default=0) >= 0, f"negative size in the shape {sizes}")
+    value = node.attribute("value")
+    number = np.zeros(1, np.float32) if value is None else to_array(value.t, None)
+    return np.broadcast_to(number.reshape(()), sizes)
+
+
+@onnx_op("Shape")
+def shape_of_input(node: OnnxNode) -> Value:
+    """The sizes from `start` to `end`."""
+    sizes = node.shape(0)
+    start, end = node.attr_int("start", 0), node.attr_int("end", len(sizes))
+    return np.array(sizes[start:end], np.int64)
+
+
+@onnx_op("Size")
+def size_of_input(node: OnnxNode) -> Value:
+    """The number of elements."""
+    return np.array(np.prod(node.shape(0), dtype=np.int64))
+
+
+@onnx_op("EyeLike")
+def eye_like(node: OnnxNode) -> Value:
+    """A matrix with ones on the diagonal `k`."""
+    refuse_if(node.attribute("dtype") is None, "without dtype")
+    rows, columns = node.shape(0)
+    return np.eye(
+        rows, columns, node.attr_int("k", 0), dtype_of_onnx(node.attr_int("dtype", 0))
+    )
+
+
+@onnx_op("Identity")
+def identity(node: OnnxNode) -> Value:
+    """The input itself."""
+    return node.value(0)
+
+
+@onnx_op("Dropout")
+def dropout(node: OnnxNode) -> Sequence[Value]:
+    """The input itself, and a mask that keeps everything: we compile inference."""
+    if node.has(2):
+        training = bool(node.array(2, "training_mode").item())
+        refuse_if(training, "training_mode 1")
+    return [node.value(0), np.broadcast_to(np.array(True), node.shape(0))]

@@ -1,0 +1,187 @@
+"""Handlers of convolution and pooling; one spatial axis is a plane of height 1."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypedDict
+
+from glow.dialects.glow import (
+    AvgPool2dOp,
+    Conv2dOp,
+    MaxPool2dOp,
+    Pool2dOp,
+    ReduceMaxOp,
+    ReduceMeanOp,
+    ReduceOp,
+)
+from glow.dialects.node import fail_unless
+
+from glow.frontends.onnx.node import OnnxNode, Operand, Value, shape
+from glow.frontends.onnx.registry import onnx_op, refuse_if
+
+
+class WindowAttributes(TypedDict):
+    """The attributes that convolutions and pools share."""
+
+    strides: Sequence[int]
+    pads: Sequence[int]
+    dilations: Sequence[int]
+
+
+@dataclass
+class Window:
+    """A sliding window over one or two spatial axes, as ONNX gives it."""
+
+    kernel: list[int]
+    strides: list[int]
+    pads: list[int]
+    dilations: list[int]
+
+    def attributes(self) -> WindowAttributes:
+        """The attributes over two axes."""
+        if len(self.kernel) == 1:
+            return {
+                "strides": [1, *self.strides],
+                "pads": [0, self.pads[0], 0, self.pads[1]],
+                "dilations": [1, *self.dilations],
+            }
+        return {
+            "strides": self.strides,
+            "pads": self.pads,
+            "dilations": self.dilations,
+        }
+
+
+def window_of(node: OnnxNode, plane: Sequence[int], kernel: Sequence[int]) -> Window:
+    """The window over a plane, with defaults and `auto_pad` resolved."""
+    rank = len(plane)
+    strides = node.attr_ints("strides") or [1] * rank
+    dilations = node.attr_ints("dilations") or [1] * rank
+    for name, numbers in (
+        ("kernel_shape", kernel),
+        ("strides", strides),
+        ("dilations", dilations),
+    ):
+        fail_unless(
+            len(numbers) == rank and min(numbers) > 0,
+            f"{name} {list(numbers)} does not suit {rank} spatial axes",
+        )
+    mode = node.attr_string("auto_pad", "NOTSET")
+    if mode in ("NOTSET", ""):
+        pads = node.attr_ints("pads") or [0] * (2 * rank)
+    elif mode == "VALID":
+        pads = [0] * (2 * rank)
+    else:
+        refuse_if(mode not in ("SAME_UPPER", "SAME_LOWER"), f"auto_pad {mode}")
+        pads = _same_pads(plane, kernel, strides, dilations, mode == "SAME_LOWER")
+    fail_unless(len(pads) == 2 * rank, f"pads needs {2 * rank} numbers, not {pads}")
+    return Window(list(kernel), strides, pads, dilations)
+
+
+def _same_pads(
+    plane: Sequence[int],
+    kernel: Sequence[int],
+    strides: Sequence[int],
+    dilations: Sequence[int],
+    lower: bool,
+) -> list[int]:
+    """Pads for which the output has ceil(size / stride) elements (ONNX `auto_pad`)."""
+    totals = [
+        max((-(-size // stride) - 1) * stride + (extent - 1) * dilation + 1 - size, 0)
+        for size, extent, stride, dilation in zip(
+            plane, kernel, strides, dilations, strict=True
+        )
+    ]
+    begins = [(total + lower) // 2 for total in totals]
+    ends = [total - begin for total, begin in zip(totals, begins, strict=True)]
+    return begins + ends
+
+
+def as_plane(node: OnnxNode, value: Operand) -> Operand:
+    """[N, C, L] as [N, C, 1, L]; [N, C, H, W] as it is."""
+    sizes = shape(value)
+    refuse_if(len(sizes) not in (3, 4), f"{len(sizes) - 2} spatial axes")
+    return value if len(sizes) == 4 else node.reshape(value, (*sizes[:2], 1, sizes[2]))
+
+
+def from_plane(node: OnnxNode, value: Operand, rank: int) -> Operand:
+    """[N, C, 1, L] as [N, C, L] where the node's operands have rank 3."""
+    sizes = shape(value)
+    return value if rank == 4 else node.reshape(value, (*sizes[:2], sizes[3]))
+
+
+@onnx_op("Conv")
+def conv(node: OnnxNode) -> Value:
+    """Convolution over one or two spatial axes."""
+    rank = node.rank(0)
+    image, weights = as_plane(node, node.value(0)), as_plane(node, node.value(1))
+    kernel = node.shape(1)[2:]
+    declared = node.attr_ints("kernel_shape")
+    fail_unless(
+        node.rank(1) == rank and declared in (None, list(kernel)),
+        f"kernel_shape {declared} and weights {list(node.shape(1))} do not suit an "
+        f"input {list(node.shape(0))}",
+    )
+    window = window_of(node, node.shape(0)[2:], kernel)
+    bias = [node.value(2)] if node.has(2) else []
+    result = node.emit(
+        Conv2dOp,
+        image,
+        weights,
+        *bias,
+        group=node.attr_int("group", 1),
+        **window.attributes(),
+    )
+    return from_plane(node, result, rank)
+
+
+def _pool(node: OnnxNode, op_class: type[Pool2dOp], **options: bool) -> Value:
+    image = as_plane(node, node.value(0))
+    plane = node.shape(0)[2:]
+    window = window_of(node, plane, node.attr_ints("kernel_shape") or [])
+    result = node.emit(
+        op_class,
+        image,
+        kernel=window.kernel if len(plane) == 2 else [1, *window.kernel],
+        ceil_mode=bool(node.attr_int("ceil_mode", 0)),
+        **window.attributes(),
+        **options,
+    )
+    return from_plane(node, result, node.rank(0))
+
+
+@onnx_op("MaxPool")
+def max_pool(node: OnnxNode) -> Value:
+    """The largest element of each window."""
+    node.refuse_outputs_from(1, "result Indices")
+    return _pool(node, MaxPool2dOp)
+
+
+@onnx_op("AveragePool")
+def average_pool(node: OnnxNode) -> Value:
+    """The mean of each window."""
+    include = bool(node.attr_int("count_include_pad", 0))
+    return _pool(node, AvgPool2dOp, count_include_pad=include)
+
+
+def _global_pool(
+    node: OnnxNode, op_class: type[Pool2dOp], reduction: type[ReduceOp]
+) -> Value:
+    """A pool whose window is the plane, which keeps blocked layouts; else a reduction."""
+    rank = node.rank(0)
+    if rank == 4:
+        return node.emit(op_class, node.value(0), kernel=node.shape(0)[2:])
+    return node.emit(reduction, node.value(0), axes=range(2, rank), keepdims=True)
+
+
+@onnx_op("GlobalAveragePool")
+def global_average_pool(node: OnnxNode) -> Value:
+    """The mean of each channel."""
+    return _global_pool(node, AvgPool2dOp, ReduceMeanOp)
+
+
+@onnx_op("GlobalMaxPool")
+def global_max_pool(node: OnnxNode) -> Value:
+    """The largest element of each channel."""
+    return _global_pool(node, MaxPool2dOp, ReduceMaxOp)

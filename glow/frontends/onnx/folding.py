@@ -1,0 +1,166 @@
+"""Computes nodes whose inputs are all known, so that shape computations leave no trace.
+
+The operators of shape subgraphs and of weight preparation have a NumPy function here;
+others go to ONNX's reference evaluator where they are small or have no handler. What is
+larger than the budget stays a node of the program, as does what cannot be computed: its
+handler reports what is wrong.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from math import prod
+
+import numpy as np
+from onnx import helper
+
+from glow.dialects.weight_table import Array
+from glow.frontends.onnx.graph import Constant
+from glow.frontends.onnx.node import OnnxNode
+from glow.frontends.onnx.registry import HANDLERS
+from glow.frontends.onnx.tensors import dtype_of_onnx
+
+BUDGET = 2**24
+"""The largest number of elements that is computed at import."""
+
+SMALL = 1024
+"""Operators with a handler but without a function here are computed up to this size."""
+
+MOVES = frozenset(
+    ("Expand", "Flatten", "Identity", "Reshape", "Shape", "Size", "Slice", "Squeeze",
+     "Transpose", "Unsqueeze")
+)  # fmt: skip
+"""Operators whose handlers keep a constant constant, without a copy."""
+
+Folder = Callable[[OnnxNode, list[Array]], "Array | None"]
+
+
+def fold(node: OnnxNode) -> list[Array] | None:
+    """The results of a node whose inputs are all known; None to import it as usual."""
+    if not node.inputs or not all(isinstance(v, Constant | None) for v in node.inputs):
+        return None
+    arrays = [v.array for v in node.inputs if isinstance(v, Constant)]
+    folder = FOLDERS.get(node.proto.op_type)
+    if folder is not None and len(arrays) == len(node.inputs):
+        # Division by zero and overflow give what they would give at run time.
+        with np.errstate(all="ignore"), suppress(ValueError):
+            result = folder(node, arrays)
+            return None if result is None else [result]
+    operator = node.proto.op_type
+    if operator in MOVES or _size(arrays) > (SMALL if operator in HANDLERS else BUDGET):
+        return None
+    return _evaluate(node)
+
+
+def _size(arrays: list[Array]) -> int:
+    return sum(array.size for array in arrays)
+
+
+def _evaluate(node: OnnxNode) -> list[Array] | None:
+    """The results by ONNX's reference evaluator, or None where it fails."""
+    from onnx.reference import ReferenceEvaluator
+
+    inputs = {
+        name: value.array
+        for name, value in zip(node.proto.input, node.inputs, strict=True)
+        if isinstance(value, Constant)
+    }
+    graph = helper.make_graph(
+        [node.proto],
+        "node",
+        [helper.make_empty_tensor_value_info(name) for name in inputs],
+        [
+            helper.make_empty_tensor_value_info(name)
+            for name in node.proto.output
+            if name
+        ],
+    )
+    opsets = [helper.make_opsetid("", node.opset)]
+    try:
+        evaluator = ReferenceEvaluator(helper.make_model(graph, opset_imports=opsets))
+        found = iter(evaluator.run(None, inputs))
+        results = [next(found) if name else np.empty(0) for name in node.proto.output]
+    except Exception:
+        # Whatever the evaluator cannot do is left to the handlers, which report it.
+        return None
+    return results if all(isinstance(r, np.ndarray) for r in results) else None
+
+
+def _small(function: Callable[..., object]) -> Folder:
+    """A folder that applies a NumPy function to inputs within the budget."""
+
+    def folder(node: OnnxNode, arrays: list[Array]) -> Array | None:
+        if _size(arrays) > BUDGET:
+            return None
+        return np.asarray(function(*arrays))
+
+    return folder
+
+
+def _divide(lhs: Array, rhs: Array) -> Array | None:
+    """A quotient; integers round towards zero."""
+    if lhs.dtype.kind not in "iu":
+        return np.divide(lhs, rhs).astype(lhs.dtype)
+    if not rhs.all():
+        return np.zeros(np.broadcast_shapes(lhs.shape, rhs.shape), lhs.dtype)
+    quotient, remainder = np.divmod(lhs, rhs)
+    return (quotient + ((quotient < 0) & (remainder != 0))).astype(lhs.dtype)
+
+
+def _cast(node: OnnxNode, arrays: list[Array]) -> Array | None:
+    if arrays[0].size > BUDGET:
+        return None
+    return arrays[0].astype(dtype_of_onnx(node.attr_int("to", 0)))
+
+
+def _range(node: OnnxNode, arrays: list[Array]) -> Array | None:
+    start, limit, step = (array.item() for array in arrays)
+    if step == 0 or abs((limit - start) / step) > BUDGET:
+        return None
+    return np.arange(start, limit, step, arrays[0].dtype)
+
+
+def _concat(node: OnnxNode, arrays: list[Array]) -> Array | None:
+    if _size(arrays) > BUDGET:
+        return None
+    return np.concatenate(arrays, node.attr_int("axis", 0))
+
+
+def _gather(node: OnnxNode, arrays: list[Array]) -> Array | None:
+    data, indices = arrays
+    axis = node.attr_int("axis", 0)
+    if not -data.ndim <= axis < data.ndim:
+        return None
+    size = data.shape[axis]
+    if indices.size and not (-size <= indices.min() and indices.max() < size):
+        return None
+    count = prod(data.shape) // max(size, 1) * indices.size
+    return None if count > BUDGET else np.take(data, indices, axis)
+
+
+FOLDERS: dict[str, Folder] = {
+    "Abs": _small(np.abs),
+    "Add": _small(np.add),
+    "And": _small(np.logical_and),
+    "Cast": _cast,
+    "Ceil": _small(np.ceil),
+    "Concat": _concat,
+    "Div": _small(_divide),
+    "Equal": _small(np.equal),
+    "Floor": _small(np.floor),
+    "Gather": _gather,
+    "Greater": _small(np.greater),
+    "GreaterOrEqual": _small(np.greater_equal),
+    "Less": _small(np.less),
+    "LessOrEqual": _small(np.less_equal),
+    "Mul": _small(np.multiply),
+    "Neg": _small(np.negative),
+    "Not": _small(np.logical_not),
+    "Or": _small(np.logical_or),
+    "Range": _range,
+    "Sqrt": _small(np.sqrt),
+    "Sub": _small(np.subtract),
+    "Where": _small(np.where),
+}
+"""NumPy functions of operators; reshapes and the like fold in their handlers."""

@@ -1,0 +1,95 @@
+"""The function under construction: where imported nodes and their constants go."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from glow.dialects.attributes import AttributeValue
+from glow.dialects.glow import ConstantOp, SplatOp
+from glow.dialects.node import NodeOp, Types, named_location, tensor_type
+from glow.dialects.weight_table import Array, WeightTable, element_type_of
+from glow.dialects.weights import new_constant
+from xdsl.dialects.builtin import NameLoc
+from xdsl.ir import Block, SSAValue
+
+_NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_.$]+")
+
+
+def sanitized(name: str) -> str:
+    """A name as MLIR symbols and values allow it: `gpu_0/conv1` becomes `gpu_0_conv1`."""
+    clean = _NOT_IN_NAMES.sub("_", name) or "value"
+    return f"_{clean}" if clean[0].isdigit() else clean
+
+
+@dataclass(eq=False)
+class Constant:
+    """A tensor that is known at import; it joins the program where a node reads it."""
+
+    array: Array
+    name: str
+    value: SSAValue | None = None
+
+
+class Graph:
+    """A block that grows by nodes, and the weight table that its constants fill."""
+
+    def __init__(self, block: Block, table: WeightTable) -> None:
+        self.block = block
+        self.table = table
+        self.location: NameLoc | None = None
+        """The location of the ONNX node that is being imported."""
+
+    def set_node(self, name: str) -> None:
+        """Give the nodes that are added from now on the name of their ONNX node."""
+        self.location = named_location(name)
+
+    def add(
+        self,
+        op_class: type[NodeOp],
+        operands: Sequence[SSAValue | Constant],
+        result_types: Types | None = None,
+        **attributes: AttributeValue,
+    ) -> NodeOp:
+        """Append a node; result types are inferred unless given."""
+        op = op_class.build_node(
+            [self.value_of(operand) for operand in operands],
+            result_types,
+            **attributes,
+        )
+        self._append(op)
+        return op
+
+    def value_of(self, value: SSAValue | Constant) -> SSAValue:
+        """The program's value; a constant's operation is made at its first use."""
+        if isinstance(value, SSAValue):
+            return value
+        if value.value is None:
+            op = self._constant_op(value)
+            self._append(op)
+            value.value = op.result
+        return value.value
+
+    def _append(self, op: NodeOp) -> None:
+        if self.location is not None:
+            op.location = self.location
+        self.block.add_op(op)
+
+    def _constant_op(self, constant: Constant) -> ConstantOp | SplatOp:
+        array, name = constant.array, sanitized(constant.name)
+        if is_splat(array):
+            splat_type = tensor_type(array.shape, element_type_of(array.dtype))
+            op = SplatOp.from_number(array.ravel()[:1].item(), splat_type)
+        else:
+            op = new_constant(self.table, np.ascontiguousarray(array), name)
+        op.result.name_hint = name
+        return op
+
+
+def is_splat(array: Array) -> bool:
+    """Whether one number in memory stands for all elements (without comparing them)."""
+    if array.dtype == np.bool_ or array.size == 0:
+        return False
+    return array.size == 1 or not any(array.strides)

@@ -1,0 +1,256 @@
+"""Turns an ONNX model into a module of the `glow` dialect.
+
+One walk over the nodes, which ONNX keeps in topological order. A node whose inputs are
+all known is computed on the spot (`folding.py`), so the subgraphs that compute shapes
+leave no trace; any other node goes to its handler (`registry.py`), or, where ONNX
+defines the operator by a body of simpler ones, to that body (`functions.py`). The walk
+continues after an operator that is not supported, so that all of them are reported at
+once. Shapes follow from the shape rules of our own nodes.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+from glow.dialects.errors import GlowError
+from glow.dialects.weights import weights_of
+from onnx import AttributeProto, GraphProto, ModelProto, NodeProto
+from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr
+from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.ir import Block, Region, SSAValue
+from xdsl.utils.exceptions import VerifyException
+
+from glow.frontends.onnx import (  # noqa: F401 (fill HANDLERS)
+    activations,
+    arithmetic,
+    constants,
+    convolution,
+    matmul,
+    movement,
+    normalization,
+    recurrent,
+    reduction,
+    shapes,
+)
+from glow.frontends.onnx.folding import fold
+from glow.frontends.onnx.functions import function_body, has_body
+from glow.frontends.onnx.graph import Constant, Graph, sanitized
+from glow.frontends.onnx.inputs import check_declared, input_types
+from glow.frontends.onnx.loader import load_model, opset_versions
+from glow.frontends.onnx.node import OnnxNode, Operand, Value
+from glow.frontends.onnx.registry import HANDLERS, UnsupportedError
+from glow.frontends.onnx.tensors import to_array
+from glow.frontends.onnx.unsupported import UnsupportedOperators
+
+DEFAULT_DOMAINS = ("", "ai.onnx")
+
+Scope = dict[str, Operand]
+"""The values by ONNX name."""
+
+UNKNOWN = Constant(np.empty(0), "unknown")
+"""Stands for the results of a node that is not supported."""
+
+
+@dataclass
+class Frame:
+    """What the nodes of one graph or function body see."""
+
+    scope: Scope
+    used: set[str]
+    opsets: Mapping[str, int]
+    owner: str | None = None
+    """The node that stands for all nodes of a function body."""
+    optional: set[str] = field(default_factory=set[str])
+    """The parameters of a function body that may be left out."""
+
+    def read(self, name: str, reader: str) -> Operand:
+        """The value of a name; GlowError where nothing has defined it."""
+        if name not in self.scope:
+            raise GlowError(f"'{name}' is read before it is defined", node=reader)
+        return self.scope[name]
+
+    def read_inputs(self, proto: NodeProto, reader: str) -> list[Operand | None]:
+        """The inputs of a node; None for those that are left out."""
+        return [
+            None
+            if not name or (name in self.optional and name not in self.scope)
+            else self.read(name, reader)
+            for name in proto.input
+        ]
+
+    def define(self, names: Sequence[str], values: Sequence[Value], node: str) -> None:
+        """Bind a node's results to the names of its outputs."""
+        for name, value in zip(names, values, strict=False):
+            if not name:
+                continue
+            if name in self.scope:
+                raise GlowError(f"'{name}' is defined twice", node=node)
+            if isinstance(value, np.ndarray):
+                value = Constant(value, name)
+            elif isinstance(value, SSAValue) and value.name_hint is None:
+                value.name_hint = sanitized(name)
+            self.scope[name] = value
+
+
+def node_name(proto: NodeProto) -> str:
+    """A node's name, or where it has none that of its first result."""
+    return proto.name or next(filter(None, proto.output), proto.op_type)
+
+
+def used_names(graph: GraphProto) -> set[str]:
+    """The names that the nodes, inner graphs and outputs of a graph read."""
+    names = {output.name for output in graph.output}
+    for node in graph.node:
+        names.update(node.input)
+        for attribute in node.attribute:
+            if attribute.type == AttributeProto.GRAPH:
+                names |= used_names(attribute.g)
+    return names
+
+
+def import_model(
+    model: str | os.PathLike[str] | bytes | ModelProto,
+    *,
+    input_shapes: Mapping[str, Sequence[int]] | None = None,
+) -> ModuleOp:
+    """The module of an ONNX model: `func.func @main` and the weight table.
+
+    `input_shapes` gives the shapes of inputs by name, for those that the model leaves
+    open. Raises GlowError, whose one line names the ONNX node where there is one.
+    """
+    proto, folder = load_model(model)
+    return Importer(proto, folder).run(input_shapes or {})
+
+
+class Importer:
+    """The import of one model."""
+
+    def __init__(self, model: ModelProto, folder: Path | None) -> None:
+        self.model = model
+        self.folder = folder
+        self.opsets = opset_versions(model)
+        self.block = Block()
+        self.module = ModuleOp([])
+        self.graph = Graph(self.block, weights_of(self.module))
+        self.unsupported = UnsupportedOperators()
+        self.functions = {(f.domain, f.name): f for f in model.functions}
+
+    def run(self, input_shapes: Mapping[str, Sequence[int]]) -> ModuleOp:
+        """The finished module."""
+        graph = self.model.graph
+        scope = self._initializers(graph)
+        inputs = [value for value in graph.input if value.name not in scope]
+        for name, input_type in input_types(inputs, input_shapes).items():
+            argument = self.block.insert_arg(input_type, len(self.block.args))
+            argument.name_hint = sanitized(name)
+            scope[name] = argument
+        frame = Frame(scope, used_names(graph), self.opsets)
+        self.import_nodes(graph.node, frame)
+        self.unsupported.raise_if_any()
+        self._finish([value.name for value in inputs], frame, bool(input_shapes))
+        return self.module
+
+    def _initializers(self, graph: GraphProto) -> Scope:
+        if graph.sparse_initializer:
+            name = graph.sparse_initializer[0].values.name
+            raise GlowError(f"tensor '{name}': sparse tensors are not supported")
+        return {
+            tensor.name: Constant(to_array(tensor, self.folder), tensor.name)
+            for tensor in graph.initializer
+        }
+
+    def _finish(self, inputs: list[str], frame: Frame, reshaped: bool) -> None:
+        """Return the outputs and put the function around the block."""
+        outputs = self.model.graph.output
+        self.graph.location = None
+        results: list[SSAValue] = []
+        for output in outputs:
+            value = frame.read(output.name, "graph outputs")
+            result = self.graph.value_of(value)
+            if not reshaped:
+                check_declared(output, result)
+            results.append(result)
+        self.block.add_op(ReturnOp(*results))
+        types = (
+            [arg.type for arg in self.block.args],
+            [value.type for value in results],
+        )
+        function = FuncOp("main", types, Region(self.block))
+        for name, names in (
+            ("glow.input_names", inputs),
+            ("glow.output_names", [output.name for output in outputs]),
+        ):
+            function.attributes[name] = ArrayAttr([StringAttr(text) for text in names])
+        self.module.body.block.add_op(function)
+
+    # Nodes
+
+    def import_nodes(self, nodes: Iterable[NodeProto], frame: Frame) -> None:
+        """Import nodes in order, reading and defining values of the frame."""
+        for proto in nodes:
+            name = frame.owner or node_name(proto)
+            try:
+                values = self._import_node(proto, name, frame)
+            except UnsupportedError as error:
+                self.unsupported.add(proto, name, str(error))
+                values = [UNKNOWN] * len(proto.output)
+            except VerifyException as error:
+                raise GlowError(f"{proto.op_type}: {error}", node=name) from error
+            frame.define(proto.output, values, name)
+
+    def _import_node(
+        self, proto: NodeProto, name: str, frame: Frame
+    ) -> Sequence[Value]:
+        """The results of one node."""
+        inputs = frame.read_inputs(proto, name)
+        default = proto.domain in DEFAULT_DOMAINS
+        known = default and (proto.op_type in HANDLERS or proto.op_type == "If")
+        if UNKNOWN in inputs:
+            # An operand comes from an operator that is already reported.
+            if not known and not has_body(proto, self.functions, frame.opsets):
+                self.unsupported.add(proto, name)
+            return [UNKNOWN] * len(proto.output)
+        opset = frame.opsets.get("" if default else proto.domain, 1)
+        node = OnnxNode(proto, inputs, self.graph, opset, frame.used)
+        self.graph.set_node(name)
+        if default and (folded := fold(node)) is not None:
+            return folded
+        if default and proto.op_type == "If":
+            return self._import_if(node, frame)
+        if known:
+            results = HANDLERS[proto.op_type](node)
+            return results if isinstance(results, Sequence) else [results]
+        return self._import_body(node, name, frame)
+
+    def _import_if(self, node: OnnxNode, frame: Frame) -> list[Operand]:
+        """The results of the branch that a constant condition takes."""
+        taken = bool(node.array(0, "condition").item())
+        branch = node.attribute("then_branch" if taken else "else_branch")
+        assert branch is not None
+        graph = branch.g
+        scope = {**frame.scope, **self._initializers(graph)}
+        inner = Frame(scope, used_names(graph), frame.opsets, frame.owner)
+        self.import_nodes(graph.node, inner)
+        return [inner.read(output.name, "If") for output in graph.output]
+
+    def _import_body(self, node: OnnxNode, name: str, frame: Frame) -> list[Operand]:
+        """The results of an operator that is defined by a body of simpler ones."""
+        body = function_body(node, self.functions, frame.opsets)
+        if body is None:
+            raise UnsupportedError("")
+        inputs = [*node.inputs, *[None] * (len(body.inputs) - len(node.inputs))]
+        scope = Scope(
+            (formal, actual)
+            for formal, actual in zip(body.inputs, inputs, strict=False)
+            if actual is not None
+        )
+        inner = Frame(scope, body.used_names(), body.opsets, name, set(body.inputs))
+        self.import_nodes(body.nodes, inner)
+        return [
+            scope.get(output, UNKNOWN)
+            for output in body.outputs[: len(node.proto.output)]
+        ]

@@ -1,0 +1,156 @@
+"""Handlers of operators that pick, join, repeat or pad elements."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from glow.dialects.glow import (
+    ConcatOp, EqualOp, GatherOp, ModOp, PadOp, SelectOp, SliceOp, TileOp,
+)  # fmt: skip
+from glow.dialects.node import fail_unless
+from xdsl.dialects.builtin import i64
+
+from glow.frontends.onnx.node import Constant, OnnxNode, Operand, Value
+from glow.frontends.onnx.registry import onnx_op
+
+
+@onnx_op("Concat")
+def concat(node: OnnxNode) -> Value:
+    """The operands joined along an axis."""
+    axis = node.positive(node.attr_int("axis", 0), node.rank(0))
+    operands = node.values()
+    if len(operands) == 1:
+        return operands[0]
+    return node.emit(ConcatOp, *operands, axis=axis)
+
+
+def slice_value(
+    node: OnnxNode,
+    value: Operand,
+    starts: Sequence[int],
+    sizes: Sequence[int],
+    steps: Sequence[int],
+) -> Value:
+    """A slice; a constant's is a view."""
+    if isinstance(value, Constant):
+        slices = tuple(
+            np.arange(size) * step + start
+            for start, size, step in zip(starts, sizes, steps, strict=True)
+        )
+        return value.array[np.ix_(*slices)] if slices else value.array
+    return node.emit(SliceOp, value, starts=starts, sizes=sizes, steps=steps)
+
+
+@onnx_op("Slice")
+def slice_(node: OnnxNode) -> Value:
+    """Starts, ends and steps along some axes; ends are clamped as Python's are."""
+    shape = node.shape(0)
+    if node.opset < 10:
+        begins, ends = node.attr_ints("starts") or [], node.attr_ints("ends") or []
+        axes, steps = node.attr_ints("axes"), None
+    else:
+        begins, ends = node.integers(1, "starts"), node.integers(2, "ends")
+        axes = node.integers(3, "axes") if node.has(3) else None
+        steps = node.integers(4, "steps") if node.has(4) else None
+    axes = list(range(len(begins))) if axes is None else axes
+    steps = [1] * len(begins) if steps is None else steps
+    fail_unless(
+        len(begins) == len(ends) == len(axes) == len(steps) and 0 not in steps,
+        f"starts {begins}, ends {ends}, axes {axes} and steps {steps} do not agree",
+    )
+    ranges = [range(size) for size in shape]
+    for begin, end, axis, step in zip(begins, ends, axes, steps, strict=True):
+        axis = node.positive(axis, len(shape))
+        ranges[axis] = range(shape[axis])[begin:end:step]
+    return slice_value(
+        node,
+        node.value(0),
+        [kept.start if len(kept) else 0 for kept in ranges],
+        [len(kept) for kept in ranges],
+        [kept.step for kept in ranges],
+    )
+
+
+@onnx_op("Split")
+def split(node: OnnxNode) -> Sequence[Value]:
+    """One slice for each result."""
+    shape, count = node.shape(0), len(node.proto.output)
+    axis = node.positive(node.attr_int("axis", 0), len(shape))
+    sizes = node.attr_ints("split")
+    if sizes is None and node.has(1):
+        sizes = node.integers(1, "split")
+    if sizes is None:
+        each = -(-shape[axis] // count)
+        sizes = [min(each, shape[axis] - each * index) for index in range(count)]
+    fail_unless(
+        len(sizes) == count and min(sizes) >= 0 and sum(sizes) == shape[axis],
+        f"sizes {sizes} do not split axis {axis} of {list(shape)} into {count}",
+    )
+    results: list[Value] = []
+    start = 0
+    for size in sizes:
+        starts, extents = [0] * len(shape), list(shape)
+        starts[axis], extents[axis] = start, size
+        results.append(
+            slice_value(node, node.value(0), starts, extents, [1] * len(shape))
+        )
+        start += size
+    return results
+
+
+@onnx_op("Pad")
+def pad(node: OnnxNode) -> Value:
+    """Pads of all axes, or of the given ones."""
+    rank = node.rank(0)
+    if node.opset < 11:
+        pads, value = node.attr_ints("pads") or [], node.attr_float("value", 0.0)
+    else:
+        pads = node.integers(1, "pads")
+        value = float(node.array(2, "value").item()) if node.has(2) else 0.0
+    axes = node.integers(3, "axes") if node.has(3) else list(range(rank))
+    fail_unless(len(pads) == 2 * len(axes), f"pads {pads} do not suit {len(axes)} axes")
+    full = [0] * (2 * rank)
+    for index, axis in enumerate(axes):
+        axis = node.positive(axis, rank)
+        full[axis], full[axis + rank] = pads[index], pads[index + len(axes)]
+    mode = node.attr_string("mode", "constant")
+    return node.emit(PadOp, node.value(0), pads=full, value=value, mode=mode)
+
+
+@onnx_op("Tile")
+def tile(node: OnnxNode) -> Value:
+    """The input repeated along each axis."""
+    return node.emit(TileOp, node.value(0), repeats=node.integers(1, "repeats"))
+
+
+@onnx_op("Gather")
+def gather(node: OnnxNode) -> Value:
+    """Slices at indices."""
+    axis = node.positive(node.attr_int("axis", 0), node.rank(0))
+    return node.emit(GatherOp, node.value(0), node.value(1), axis=axis)
+
+
+@onnx_op("OneHot")
+def one_hot(node: OnnxNode) -> Value:
+    """The second value at the index along a new axis, the first elsewhere."""
+    depth = int(node.array(1, "depth").item())
+    values = node.array(2, "values")
+    shape = node.shape(0)
+    axis = node.positive(node.attr_int("axis", -1), len(shape) + 1)
+    indices = node.convert(node.value(0), i64)
+    # Negative indices count from the end, those beyond the depth hit nothing.
+    indices = node.reshape(indices, (*shape[:axis], 1, *shape[axis:]))
+    count = len(shape) + 1
+    positions = np.arange(depth).reshape(
+        [depth if a == axis else 1 for a in range(count)]
+    )
+    hits = [
+        node.emit(EqualOp, indices, Constant(positions - offset, "positions"))
+        for offset in (0, depth)
+    ]
+    from glow.dialects.glow import OrOp
+
+    hit = node.emit(OrOp, *hits)
+    off, on = (Constant(values[i : i + 1].reshape(()), "value") for i in (0, 1))
+    return node.emit(SelectOp, hit, on, off)

@@ -1,0 +1,200 @@
+"""One ONNX node as its handler sees it: inputs, attributes, and how to emit results."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import cast
+
+import numpy as np
+from glow.dialects.attributes import AttributeValue
+from glow.dialects.glow import BroadcastOp, ConvertOp, ReshapeOp, TransposeOp
+from glow.dialects.node import NodeOp, Types, shape_of, tensor_type
+from glow.dialects.weight_table import Array, dtype_of
+from onnx import AttributeProto, NodeProto
+from xdsl.dialects.builtin import TensorType
+from xdsl.ir import Attribute, SSAValue
+
+from glow.frontends.onnx.graph import Constant, Graph
+from glow.frontends.onnx.registry import UnsupportedError, refuse_if
+
+Operand = SSAValue | Constant
+Value = SSAValue | Constant | Array
+"""A result of a handler; an array is a result that is known at import."""
+
+
+def element_type(value: Operand) -> Attribute:
+    """The element type of a value."""
+    if isinstance(value, Constant):
+        from glow.dialects.weight_table import element_type_of
+
+        return element_type_of(value.array.dtype)
+    return cast(TensorType[Attribute], value.type).element_type
+
+
+def shape(value: Operand) -> tuple[int, ...]:
+    """The static shape of a value."""
+    return value.array.shape if isinstance(value, Constant) else shape_of(value)
+
+
+class OnnxNode:
+    """An ONNX node with its inputs; `None` stands for an input that is left out."""
+
+    def __init__(
+        self,
+        proto: NodeProto,
+        inputs: Sequence[Operand | None],
+        graph: Graph,
+        opset: int,
+        used: frozenset[str] | set[str],
+    ) -> None:
+        self.proto = proto
+        self.inputs = inputs
+        self.graph = graph
+        self.opset = opset
+        self._used = used
+        self._attributes = {attribute.name: attribute for attribute in proto.attribute}
+
+    # Inputs and outputs
+
+    def has(self, index: int) -> bool:
+        """Whether the optional input is given."""
+        return index < len(self.inputs) and self.inputs[index] is not None
+
+    def value(self, index: int) -> Operand:
+        """An input, computed or constant."""
+        value = self.inputs[index] if index < len(self.inputs) else None
+        if value is None:
+            raise UnsupportedError(f"input {index} missing")
+        return value
+
+    def values(self) -> list[Operand]:
+        """All inputs, which must be given."""
+        return [self.value(index) for index in range(len(self.inputs))]
+
+    def shape(self, index: int) -> tuple[int, ...]:
+        """The shape of an input."""
+        return shape(self.value(index))
+
+    def rank(self, index: int) -> int:
+        """The number of axes of an input."""
+        return len(self.shape(index))
+
+    def array(self, index: int, what: str) -> Array:
+        """The value of an input that must be known at import."""
+        value = self.value(index)
+        if not isinstance(value, Constant):
+            raise UnsupportedError(f"{what} computed at run time")
+        return value.array
+
+    def integers(self, index: int, what: str) -> list[int]:
+        """The numbers of a constant integer input, in order."""
+        return [int(number) for number in self.array(index, what).ravel().tolist()]
+
+    def uses(self, output: int) -> bool:
+        """Whether a result of the node is read anywhere."""
+        outputs = self.proto.output
+        return output < len(outputs) and outputs[output] in self._used
+
+    def refuse_outputs_from(self, output: int, what: str) -> None:
+        """Raise UnsupportedError where a result from `output` on is read."""
+        for index in range(output, len(self.proto.output)):
+            refuse_if(self.uses(index), what)
+
+    # Attributes
+
+    def attribute(self, name: str) -> AttributeProto | None:
+        """The attribute itself, or None where it is left out."""
+        return self._attributes.get(name)
+
+    def attr_int(self, name: str, default: int) -> int:
+        """An integer attribute."""
+        found = self._attributes.get(name)
+        return default if found is None else found.i
+
+    def attr_float(self, name: str, default: float) -> float:
+        """A floating-point attribute."""
+        found = self._attributes.get(name)
+        return default if found is None else found.f
+
+    def attr_string(self, name: str, default: str) -> str:
+        """A string attribute."""
+        found = self._attributes.get(name)
+        return default if found is None else found.s.decode("utf-8", "replace")
+
+    def attr_ints(self, name: str) -> list[int] | None:
+        """An attribute of several integers, or None where it is left out."""
+        found = self._attributes.get(name)
+        return None if found is None else list(found.ints)
+
+    def attr_floats(self, name: str) -> list[float] | None:
+        """An attribute of several floating-point numbers, or None."""
+        found = self._attributes.get(name)
+        return None if found is None else list(found.floats)
+
+    def axes(self, input_index: int, rank: int) -> list[int] | None:
+        """The sorted axes of an attribute `axes` or, in newer opsets, of an input."""
+        axes = self.attr_ints("axes")
+        if axes is None and self.has(input_index):
+            axes = self.integers(input_index, "axes")
+        return None if axes is None else sorted(self.positive(a, rank) for a in axes)
+
+    def positive(self, axis: int, rank: int) -> int:
+        """An axis counted from the front; VerifyException where there is none."""
+        from glow.dialects.node import fail_unless
+
+        fail_unless(
+            -rank <= axis < max(rank, 1), f"axis {axis} of a rank-{rank} tensor"
+        )
+        return axis + rank if axis < 0 else axis
+
+    # Results
+
+    def emit(
+        self,
+        op_class: type[NodeOp],
+        *operands: Operand,
+        types: Types | None = None,
+        **attributes: AttributeValue,
+    ) -> SSAValue:
+        """Append a node with one result, and return that."""
+        return self.graph.add(op_class, operands, types, **attributes).results[0]
+
+    def reshape(self, value: Operand, new_shape: Sequence[int]) -> Operand:
+        """The value in another shape; a constant stays one."""
+        new_shape = tuple(new_shape)
+        if new_shape == shape(value):
+            return value
+        if isinstance(value, Constant) and value.array.size == np.prod(new_shape):
+            return Constant(value.array.reshape(new_shape), value.name)
+        result = tensor_type(new_shape, element_type(value))
+        return self.emit(ReshapeOp, value, types=[result])
+
+    def transpose(self, value: Operand, permutation: Sequence[int]) -> Operand:
+        """The value with its axes permuted; a constant stays one."""
+        if list(permutation) == list(range(len(shape(value)))):
+            return value
+        if isinstance(value, Constant):
+            return Constant(value.array.transpose(permutation), value.name)
+        return self.emit(TransposeOp, value, permutation=permutation)
+
+    def broadcast(self, value: Operand, new_shape: Sequence[int]) -> Operand:
+        """The value repeated to a shape; a constant becomes a view."""
+        new_shape = tuple(new_shape)
+        if new_shape == shape(value):
+            return value
+        if isinstance(value, Constant):
+            return Constant(np.broadcast_to(value.array, new_shape), value.name)
+        result = tensor_type(new_shape, element_type(value))
+        return self.emit(BroadcastOp, value, types=[result])
+
+    def convert(self, value: Operand, to: Attribute) -> Operand:
+        """The value in another element type; a constant stays one."""
+        if element_type(value) == to:
+            return value
+        if isinstance(value, Constant):
+            return Constant(value.array.astype(dtype_of(to)), value.name)
+        return self.emit(ConvertOp, value, types=[tensor_type(shape(value), to)])
+
+    def number(self, number: float, like: Operand) -> Constant:
+        """A scalar constant in the element type of `like`."""
+        return Constant(np.array(number, dtype_of(element_type(like))), "number")

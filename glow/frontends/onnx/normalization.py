@@ -1,0 +1,159 @@
+"""Handlers of normalizations and softmax."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+
+import numpy as np
+from glow.dialects.glow import (
+    AddOp, ArgMaxOp, BatchNormOp, EqualOp, LayerNormOp, LocalResponseNormOp,
+    LogSoftmaxOp, MulOp, ReduceMeanOp, RsqrtOp, SoftmaxOp, SubOp,
+)  # fmt: skip
+from glow.dialects.node import NodeOp, fail_unless
+
+from glow.frontends.onnx.node import (
+    Constant, OnnxNode, Operand, Value, element_type, shape,
+)  # fmt: skip
+from glow.frontends.onnx.registry import onnx_op, refuse_if
+
+AXIS_SOFTMAX = 13
+"""From this opset on softmax works along one axis, before on all axes from it."""
+
+
+@onnx_op("BatchNormalization")
+def batch_normalization(node: OnnxNode) -> Value:
+    """The inference form; statistics are inputs."""
+    refuse_if(bool(node.attr_int("training_mode", 0)), "training_mode 1")
+    refuse_if(not node.attr_int("spatial", 1), "spatial 0")
+    node.refuse_outputs_from(1, "training results")
+    epsilon = node.attr_float("epsilon", 1e-5)
+    return node.emit(BatchNormOp, *node.values(), epsilon=epsilon)
+
+
+@onnx_op("LRN")
+def local_response_normalization(node: OnnxNode) -> Value:
+    """One node; ONNX's `bias` is our `offset`."""
+    return node.emit(
+        LocalResponseNormOp,
+        node.value(0),
+        size=node.attr_int("size", 0),
+        alpha=node.attr_float("alpha", 1e-4),
+        beta=node.attr_float("beta", 0.75),
+        offset=node.attr_float("bias", 1.0),
+    )
+
+
+def normalized(
+    node: OnnxNode, value: Operand, axes: Sequence[int], epsilon: float
+) -> tuple[Operand, Operand, Operand]:
+    """`(x - mean) / sqrt(variance + epsilon)` over axes, the mean, and the divisor's
+    reciprocal."""
+    mean = node.emit(ReduceMeanOp, value, axes=axes, keepdims=True)
+    centered = node.emit(SubOp, value, mean)
+    square = node.emit(MulOp, centered, centered)
+    variance = node.emit(ReduceMeanOp, square, axes=axes, keepdims=True)
+    shifted = node.emit(AddOp, variance, node.number(epsilon, value))
+    inverse = node.emit(RsqrtOp, shifted)
+    return node.emit(MulOp, centered, inverse), mean, inverse
+
+
+@onnx_op("LayerNormalization")
+def layer_normalization(node: OnnxNode) -> Sequence[Value]:
+    """One node; the statistics are computed beside it where they are read."""
+    value, rank = node.value(0), node.rank(0)
+    axis = node.positive(node.attr_int("axis", -1), rank)
+    epsilon = node.attr_float("epsilon", 1e-5)
+    parameters = [
+        node.broadcast(node.value(index), shape(value)[axis:])
+        for index in (1, 2)
+        if node.has(index)
+    ]
+    result = node.emit(LayerNormOp, value, *parameters, axis=axis, epsilon=epsilon)
+    if not node.uses(1) and not node.uses(2):
+        return [result]
+    _, mean, inverse = normalized(node, value, range(axis, rank), epsilon)
+    return [result, mean, inverse]
+
+
+@onnx_op("InstanceNormalization")
+def instance_normalization(node: OnnxNode) -> Value:
+    """Each channel of each image normalized by itself, then scaled and shifted."""
+    value, rank = node.value(0), node.rank(0)
+    epsilon = node.attr_float("epsilon", 1e-5)
+    result, _, _ = normalized(node, value, range(2, rank), epsilon)
+    scale, bias = (_per_channel(node, index, rank) for index in (1, 2))
+    return node.emit(AddOp, node.emit(MulOp, result, scale), bias)
+
+
+def _per_channel(node: OnnxNode, index: int, rank: int) -> Operand:
+    """A parameter [C] as [1, C, 1, ...]."""
+    channels = node.shape(0)[1]
+    fail_unless(
+        node.shape(index) == (channels,),
+        f"input {index} must have shape {channels}, not {list(node.shape(index))}",
+    )
+    return node.reshape(node.value(index), (1, channels, *[1] * (rank - 2)))
+
+
+@onnx_op("GroupNormalization")
+def group_normalization(node: OnnxNode) -> Value:
+    """Channels normalized in groups; before opset 21 the parameters are per group."""
+    batch, channels, *plane = node.shape(0)
+    groups = node.attr_int("num_groups", 1)
+    fail_unless(
+        groups > 0 and channels % groups == 0,
+        f"num_groups {groups} must divide the {channels} channels",
+    )
+    grouped_shape = (batch, groups, channels // groups, *plane)
+    grouped = node.reshape(node.value(0), grouped_shape)
+    axes = range(2, len(grouped_shape))
+    epsilon = node.attr_float("epsilon", 1e-5)
+    result, _, _ = normalized(node, grouped, axes, epsilon)
+    per_group = node.opset < 21
+    parameter_shape = (1, groups, 1 if per_group else channels // groups)
+    scale, bias = (
+        node.reshape(node.value(index), (*parameter_shape, *[1] * len(plane)))
+        for index in (1, 2)
+    )
+    shifted = node.emit(AddOp, node.emit(MulOp, result, scale), bias)
+    return node.reshape(shifted, node.shape(0))
+
+
+def _along_axis(node: OnnxNode, op_class: type[NodeOp], value: Operand) -> Value:
+    """A function along `axis`; old opsets flatten all axes from it to one."""
+    sizes = shape(value)
+    rank = len(sizes)
+    if node.opset >= AXIS_SOFTMAX:
+        axis = node.positive(node.attr_int("axis", -1), rank)
+        return node.emit(op_class, value, axis=axis)
+    axis = node.positive(node.attr_int("axis", 1), rank + 1)
+    if prod(sizes[axis + 1 :]) == 1 and axis < rank:
+        return node.emit(op_class, value, axis=axis)
+    matrix = node.reshape(value, (prod(sizes[:axis]), prod(sizes[axis:])))
+    return node.reshape(node.emit(op_class, matrix, axis=1), sizes)
+
+
+@onnx_op("Softmax")
+def softmax(node: OnnxNode) -> Value:
+    """`exp(x) / sum(exp(x))`."""
+    return _along_axis(node, SoftmaxOp, node.value(0))
+
+
+@onnx_op("LogSoftmax")
+def log_softmax(node: OnnxNode) -> Value:
+    """`x - log(sum(exp(x)))`."""
+    return _along_axis(node, LogSoftmaxOp, node.value(0))
+
+
+@onnx_op("Hardmax")
+def hardmax(node: OnnxNode) -> Value:
+    """1 at the first largest element along the axis, 0 elsewhere."""
+    refuse_if(node.opset < AXIS_SOFTMAX, f"opset {node.opset}")
+    value, rank = node.value(0), node.rank(0)
+    axis = node.positive(node.attr_int("axis", -1), rank)
+    largest = node.emit(ArgMaxOp, value, axis=axis, keepdims=True)
+    size = shape(value)[axis]
+    positions = np.arange(size).reshape([size if a == axis else 1 for a in range(rank)])
+    chosen = node.emit(EqualOp, Constant(positions, "positions"), largest)
+    return node.convert(chosen, element_type(value))

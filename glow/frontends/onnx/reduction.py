@@ -1,0 +1,111 @@
+"""Handlers of reductions and of the positions of extreme elements."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from glow.dialects.glow import (
+    AbsOp, AddOp, ArgMaxOp, ArgMinOp, ExpOp, LogOp, MulOp, ReduceMaxOp, ReduceMeanOp,
+    ReduceMinOp, ReduceOp, ReduceProdOp, ReduceSumOp, SqrtOp, SubOp,
+)  # fmt: skip
+from glow.dialects.glow.normalization import ArgOp
+from xdsl.dialects.builtin import i1, i8
+
+from glow.frontends.onnx.node import OnnxNode, Operand, Value, element_type
+from glow.frontends.onnx.registry import HANDLERS, Handler, onnx_op
+
+SIMPLE: dict[str, type[ReduceOp]] = {
+    "ReduceMax": ReduceMaxOp,
+    "ReduceMean": ReduceMeanOp,
+    "ReduceMin": ReduceMinOp,
+    "ReduceProd": ReduceProdOp,
+    "ReduceSum": ReduceSumOp,
+}
+"""Operators that are one node."""
+
+ARG: dict[str, type[ArgOp]] = {"ArgMax": ArgMaxOp, "ArgMin": ArgMinOp}
+
+
+def reduced_axes(node: OnnxNode) -> list[int]:
+    """The sorted axes; all of them by default, none with `noop_with_empty_axes`."""
+    rank = node.rank(0)
+    axes = node.axes(1, rank)
+    if not axes:
+        keep = bool(node.attr_int("noop_with_empty_axes", 0))
+        return [] if keep else list(range(rank))
+    return axes
+
+
+def reduce_value(node: OnnxNode, op_class: type[ReduceOp], value: Operand) -> Operand:
+    """The node's reduction of a value; reducing no axes keeps it."""
+    axes = reduced_axes(node)
+    if not axes:
+        return value
+    keepdims = bool(node.attr_int("keepdims", 1))
+    boolean = element_type(value) == i1
+    # Booleans reduce as small integers: the larger of two is their disjunction.
+    numbers = node.convert(value, i8) if boolean else value
+    result = node.emit(op_class, numbers, axes=axes, keepdims=keepdims)
+    return node.convert(result, i1) if boolean else result
+
+
+def _simple(op_class: type[ReduceOp]) -> Handler:
+    return lambda node: reduce_value(node, op_class, node.value(0))
+
+
+HANDLERS.update({name: _simple(op_class) for name, op_class in SIMPLE.items()})
+
+
+@onnx_op("ReduceL1")
+def reduce_l1(node: OnnxNode) -> Value:
+    """The sum of absolute values."""
+    return reduce_value(node, ReduceSumOp, node.emit(AbsOp, node.value(0)))
+
+
+@onnx_op("ReduceSumSquare")
+def reduce_sum_square(node: OnnxNode) -> Operand:
+    """The sum of squares."""
+    value = node.value(0)
+    return reduce_value(node, ReduceSumOp, node.emit(MulOp, value, value))
+
+
+@onnx_op("ReduceL2")
+def reduce_l2(node: OnnxNode) -> Value:
+    """The root of the sum of squares."""
+    return node.emit(SqrtOp, reduce_sum_square(node))
+
+
+@onnx_op("ReduceLogSum")
+def reduce_log_sum(node: OnnxNode) -> Value:
+    """The logarithm of the sum."""
+    return node.emit(LogOp, reduce_value(node, ReduceSumOp, node.value(0)))
+
+
+@onnx_op("ReduceLogSumExp")
+def reduce_log_sum_exp(node: OnnxNode) -> Value:
+    """`max + log(sum(exp(x - max)))`, which cannot overflow."""
+    value, axes = node.value(0), reduced_axes(node)
+    if not axes:
+        return value
+    largest = node.emit(ReduceMaxOp, value, axes=axes, keepdims=True)
+    terms = node.emit(ExpOp, node.emit(SubOp, value, largest))
+    total = node.emit(LogOp, reduce_value(node, ReduceSumOp, terms))
+    if not node.attr_int("keepdims", 1):
+        largest = node.emit(ReduceMaxOp, value, axes=axes)
+    return node.emit(AddOp, total, largest)
+
+
+def _arg(op_class: type[ArgOp]) -> Callable[[OnnxNode], Value]:
+    def handler(node: OnnxNode) -> Value:
+        return node.emit(
+            op_class,
+            node.value(0),
+            axis=node.positive(node.attr_int("axis", 0), node.rank(0)),
+            keepdims=bool(node.attr_int("keepdims", 1)),
+            select_last=bool(node.attr_int("select_last_index", 0)),
+        )
+
+    return handler
+
+
+HANDLERS.update({name: _arg(op_class) for name, op_class in ARG.items()})

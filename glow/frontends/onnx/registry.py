@@ -1,0 +1,45 @@
+"""The table of operators that the importer knows, and how a handler refuses.
+
+A handler turns one ONNX node into nodes of the `glow` dialect. It is a function of a
+few lines in the file of its theme, entered in `HANDLERS` under the operator's name:
+
+    @onnx_op("Softplus")
+    def softplus(node: OnnxNode) -> Value:
+        return node.emit(SoftplusOp, node.value(0))
+
+It returns the node's results in order: values of the program, or arrays where a result
+is known at import.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from glow.frontends.onnx.node import OnnxNode, Value
+
+Handler = Callable[["OnnxNode"], "Value | Sequence[Value]"]
+
+HANDLERS: dict[str, Handler] = {}
+"""Handlers of the default domain's operators by name."""
+
+
+class UnsupportedError(Exception):
+    """A handler cannot import its node; the message says what is unsupported."""
+
+
+def onnx_op(*names: str) -> Callable[[Handler], Handler]:
+    """A decorator that enters a handler in the table under the given names."""
+
+    def enter(handler: Handler) -> Handler:
+        HANDLERS.update(dict.fromkeys(names, handler))
+        return handler
+
+    return enter
+
+
+def refuse_if(condition: bool, what: str) -> None:
+    """Raise an UnsupportedError that names what is unsupported."""
+    if condition:
+        raise UnsupportedError(what)

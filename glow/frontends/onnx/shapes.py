@@ -1,0 +1,145 @@
+"""Handlers of operators that keep the elements in order and change the shape."""
+
+from __future__ import annotations
+
+from math import prod
+
+import numpy as np
+from glow.dialects.glow import TransposeOp
+from glow.dialects.glow.elementwise import broadcast_shape
+from glow.dialects.node import fail_unless
+
+from glow.frontends.onnx.node import OnnxNode, Value, shape
+from glow.frontends.onnx.registry import onnx_op
+
+
+@onnx_op("Reshape")
+def reshape(node: OnnxNode) -> Value:
+    """0 keeps the input's size unless `allowzero`, -1 stands for the rest."""
+    sizes, target = node.shape(0), node.integers(1, "shape")
+    if not node.attr_int("allowzero", 0):
+        fail_unless(
+            all(size or axis < len(sizes) for axis, size in enumerate(target)),
+            f"the shape {target} keeps an axis that the input {list(sizes)} lacks",
+        )
+        target = [size or sizes[axis] for axis, size in enumerate(target)]
+    count = prod(sizes)
+    if -1 in target:
+        known = -prod(target)
+        rest = count // known if known > 0 else 0
+        target = [rest if size == -1 else size for size in target]
+    fail_unless(
+        min(target, default=0) >= 0 and prod(target) == count,
+        f"the shape {node.integers(1, 'shape')} cannot hold the {count} elements of "
+        f"{list(sizes)}",
+    )
+    return node.reshape(node.value(0), target)
+
+
+@onnx_op("Flatten")
+def flatten(node: OnnxNode) -> Value:
+    """A matrix: the axes before `axis`, and those from it on."""
+    sizes = node.shape(0)
+    axis = node.positive(node.attr_int("axis", 1), len(sizes) + 1)
+    if node.attr_int("axis", 1) < 0:
+        axis -= 1
+    return node.reshape(node.value(0), (prod(sizes[:axis]), prod(sizes[axis:])))
+
+
+@onnx_op("Squeeze")
+def squeeze(node: OnnxNode) -> Value:
+    """Without the given axes of size 1, or without all of them."""
+    sizes = node.shape(0)
+    axes = node.axes(1, len(sizes))
+    if axes is None:
+        axes = [axis for axis, size in enumerate(sizes) if size == 1]
+    fail_unless(
+        all(sizes[axis] == 1 for axis in axes),
+        f"axes {axes} of {list(sizes)} do not all have size 1",
+    )
+    kept = [size for axis, size in enumerate(sizes) if axis not in axes]
+    return node.reshape(node.value(0), kept)
+
+
+@onnx_op("Unsqueeze")
+def unsqueeze(node: OnnxNode) -> Value:
+    """With axes of size 1 at the given places of the result."""
+    sizes = node.shape(0)
+    given = node.attr_ints("axes")
+    rank = len(sizes) + len(given if given is not None else node.integers(1, "axes"))
+    axes = node.axes(1, rank) or []
+    fail_unless(len(set(axes)) == len(axes), f"axes {axes} repeat")
+    rest = iter(sizes)
+    target = [1 if axis in axes else next(rest) for axis in range(rank)]
+    return node.reshape(node.value(0), target)
+
+
+@onnx_op("Transpose")
+def transpose(node: OnnxNode) -> Value:
+    """The axes in the order `perm`, by default reversed."""
+    rank = node.rank(0)
+    permutation = node.attr_ints("perm") or list(range(rank))[::-1]
+    fail_unless(
+        sorted(permutation) == list(range(rank)),
+        f"perm {permutation} does not permute {rank} axes",
+    )
+    return node.transpose(node.value(0), permutation)
+
+
+@onnx_op("Expand")
+def expand(node: OnnxNode) -> Value:
+    """Broadcast to the broadcast of both shapes."""
+    target = broadcast_shape([node.shape(0), node.integers(1, "shape")])
+    return node.broadcast(node.value(0), target)
+
+
+@onnx_op("DepthToSpace")
+def depth_to_space(node: OnnxNode) -> Value:
+    """Blocks of channels become blocks of the plane."""
+    batch, channels, height, width = node.shape(0)
+    block = node.attr_int("blocksize", 1)
+    fail_unless(
+        block > 0 and channels % (block * block) == 0,
+        f"blocksize {block} does not suit {channels} channels",
+    )
+    outputs = channels // (block * block)
+    if node.attr_string("mode", "DCR") == "DCR":
+        split, permutation = (block, block, outputs), [0, 3, 4, 1, 5, 2]
+    else:
+        split, permutation = (outputs, block, block), [0, 1, 4, 2, 5, 3]
+    blocks = node.reshape(node.value(0), (batch, *split, height, width))
+    moved = node.emit(TransposeOp, blocks, permutation=permutation)
+    return node.reshape(moved, (batch, outputs, height * block, width * block))
+
+
+@onnx_op("SpaceToDepth")
+def space_to_depth(node: OnnxNode) -> Value:
+    """Blocks of the plane become blocks of channels."""
+    batch, channels, height, width = node.shape(0)
+    block = node.attr_int("blocksize", 1)
+    fail_unless(
+        block > 0 and height % block == 0 and width % block == 0,
+        f"blocksize {block} does not divide the plane {height}x{width}",
+    )
+    rows, columns = height // block, width // block
+    split = (batch, channels, rows, block, columns, block)
+    blocks = node.reshape(node.value(0), split)
+    moved = node.emit(TransposeOp, blocks, permutation=[0, 3, 5, 1, 2, 4])
+    return node.reshape(moved, (batch, channels * block * block, rows, columns))
+
+
+@onnx_op("Trilu")
+def trilu(node: OnnxNode) -> Value:
+    """The upper or lower triangle, zero elsewhere."""
+    from glow.dialects.glow import SelectOp
+
+    from glow.frontends.onnx.node import Constant
+
+    value = node.value(0)
+    offset = int(node.array(1, "k").item()) if node.has(1) else 0
+    rows, columns = shape(value)[-2:]
+    mask = np.ones((rows, columns), np.bool_)
+    upper = bool(node.attr_int("upper", 1))
+    mask = np.triu(mask, offset) if upper else np.tril(mask, offset)
+    zero = node.number(0, value)
+    return node.emit(SelectOp, Constant(mask, "triangle"), value, zero)

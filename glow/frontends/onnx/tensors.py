@@ -1,0 +1,140 @@
+"""The arrays of ONNX tensors: views of the model's bytes or of its external data files.
+
+Nothing is copied where the bytes lie in the file as NumPy wants them. Every size is
+checked against the bytes that are there before an array is made, and external data must
+lie in the model's folder: model files come from strangers.
+"""
+
+from __future__ import annotations
+
+from math import prod
+from pathlib import Path
+
+import numpy as np
+from onnx import TensorProto
+
+from glow.dialects.errors import GlowError
+from glow.dialects.weight_table import Array, element_type_of
+from xdsl.ir import Attribute
+
+NUMPY_NAMES = {
+    TensorProto.FLOAT: "float32",
+    TensorProto.DOUBLE: "float64",
+    TensorProto.FLOAT16: "float16",
+    TensorProto.INT8: "int8",
+    TensorProto.INT16: "int16",
+    TensorProto.INT32: "int32",
+    TensorProto.INT64: "int64",
+    TensorProto.UINT8: "uint8",
+    TensorProto.UINT16: "uint16",
+    TensorProto.UINT32: "uint32",
+    TensorProto.UINT64: "uint64",
+    TensorProto.BOOL: "bool",
+}
+"""The element types that the compiler knows; bfloat16 is added by `dtype_of_onnx`."""
+
+
+def dtype_of_onnx(data_type: int) -> np.dtype[np.generic]:
+    """The NumPy dtype of an ONNX element type; GlowError for those we lack."""
+    if data_type == TensorProto.BFLOAT16:
+        import ml_dtypes
+
+        return np.dtype(ml_dtypes.bfloat16)
+    if data_type not in NUMPY_NAMES:
+        known = data_type in TensorProto.DataType.values()
+        name = TensorProto.DataType.Name(data_type) if known else str(data_type)  # pyright: ignore
+        raise GlowError(f"elements of type {name.lower()} are not supported")
+    return np.dtype(NUMPY_NAMES[data_type])  # pyright: ignore
+
+
+def element_type_of_onnx(data_type: int) -> Attribute:
+    """The program's element type for an ONNX element type."""
+    return element_type_of(dtype_of_onnx(data_type))
+
+
+def to_array(tensor: TensorProto, folder: Path | None) -> Array:
+    """The array of a tensor; `folder` holds its external data, if it has any.
+
+    Raises GlowError where the tensor is damaged or its data file is missing.
+    """
+    try:
+        dtype = dtype_of_onnx(tensor.data_type)
+        shape = tuple(tensor.dims)
+        if any(size < 0 for size in shape):
+            raise GlowError(f"the shape {list(shape)} is not static")
+        if tensor.data_location == TensorProto.EXTERNAL:
+            return _external_array(tensor, dtype, shape, folder)
+        if tensor.HasField("raw_data"):
+            raw = tensor.raw_data
+            _check_size(len(raw), dtype, shape)
+            return np.frombuffer(raw, dtype).reshape(shape)
+        return _typed_array(tensor, shape)
+    except GlowError as error:
+        raise GlowError(f"tensor '{tensor.name}': {error.message}") from None
+
+
+def _check_size(
+    found: int, dtype: np.dtype[np.generic], shape: tuple[int, ...]
+) -> None:
+    needed = prod(shape) * dtype.itemsize
+    if found != needed:
+        raise GlowError(f"{found} bytes, but its shape {list(shape)} needs {needed}")
+
+
+def _typed_array(tensor: TensorProto, shape: tuple[int, ...]) -> Array:
+    """The array of a tensor whose numbers stand in a field of their type."""
+    from onnx import numpy_helper
+
+    fields = (
+        tensor.float_data, tensor.int32_data, tensor.int64_data, tensor.double_data,
+        tensor.uint64_data,
+    )  # fmt: skip
+    found, needed = max(len(field) for field in fields), prod(shape)
+    if found != needed:
+        raise GlowError(f"{found} numbers, but its shape {list(shape)} needs {needed}")
+    return numpy_helper.to_array(tensor)
+
+
+def _external_array(
+    tensor: TensorProto,
+    dtype: np.dtype[np.generic],
+    shape: tuple[int, ...],
+    folder: Path | None,
+) -> Array:
+    """A memory-mapped view of an external data file."""
+    entries = {entry.key: entry.value for entry in tensor.external_data}
+    path = external_path(entries.get("location", ""), folder)
+    try:
+        offset = int(entries.get("offset", 0))
+        size = path.stat().st_size
+        length = int(entries.get("length", prod(shape) * dtype.itemsize))
+    except FileNotFoundError:
+        raise GlowError(f"its weight file '{path}' does not exist") from None
+    except (OSError, ValueError) as error:
+        raise GlowError(f"cannot read its weight file '{path}': {error}") from None
+    _check_size(length, dtype, shape)
+    if offset < 0 or offset + length > size:
+        raise GlowError(
+            f"its weight file '{path}' ends at {size}, before {offset + length}"
+        )
+    if length == 0:
+        return np.empty(shape, dtype)
+    try:
+        return np.memmap(path, dtype, "r", offset, shape)
+    except OSError as error:
+        raise GlowError(f"cannot read its weight file '{path}': {error}") from None
+
+
+def external_path(location: str, folder: Path | None) -> Path:
+    """The path of an external data file, which must lie inside the model's folder."""
+    if folder is None:
+        raise GlowError(
+            f"its weights are in the file '{location}', whose folder is unknown",
+            hint="import the model by its path",
+        )
+    path = (folder / location).resolve()
+    if not location or not path.is_relative_to(folder.resolve()):
+        raise GlowError(
+            f"its weight file '{location}' is outside of the model's folder"
+        )
+    return path
