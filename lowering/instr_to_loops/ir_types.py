@@ -27,6 +27,7 @@ from xdsl.dialects.builtin import (
     i32,
     i64,
 )
+from xdsl.dialects.utils import FastMathFlag
 from xdsl.ir import Attribute, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 
@@ -177,7 +178,7 @@ def segments(*sizes: int) -> DenseArrayBase:
 @cache
 def fast_math(flags: tuple[str, ...] = ()) -> FastMathFlagsAttr:
     """The fast-math attribute with those flags, e.g. ("nnan",)."""
-    return FastMathFlagsAttr(flags if flags else "none")  # pyright: ignore[reportArgumentType]
+    return FastMathFlagsAttr([FastMathFlag(flag) for flag in flags] or "none")
 
 
 def static_or_dynamic(values: Sequence[int | SSAValue]) -> DenseArrayBase:

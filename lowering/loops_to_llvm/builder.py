@@ -265,7 +265,7 @@ class LlvmBuilder:
 
     def alloca(self, size: int, alignment: int) -> SSAValue:
         """Returns a stack buffer of `size` bytes, allocated once per call."""
-        array = xllvm.LLVMArrayType.from_size_and_type(size, i8)
+        array = xllvm.LLVMArrayType(size, i8)
         one = self.integer(1)
         properties = {"alignment": IntegerAttr(alignment, i64), "elem_type": array}
         return self.emit_in_prologue(xllvm.AllocaOp, (one,), POINTER, properties)

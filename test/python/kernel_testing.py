@@ -1,0 +1,87 @@
+"""Runs kernels on arrays that end where their memory ends, whole and in slices.
+
+A read or write past the end of a buffer faults; results of a sliced run must equal those of a
+whole run bit for bit.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import mmap
+from collections.abc import Sequence
+from itertools import pairwise
+
+import numpy as np
+
+from glow.lowering.instr_to_loops.kernel import Kernel
+from glow.lowering.target import Target, host_target
+from glow.runtime.testing import compile_function
+
+Array = np.ndarray
+TARGET = host_target()
+_PAGE = mmap.PAGESIZE
+_NO_ACCESS = 0
+
+
+def guarded(array: Array) -> Array:
+    """A copy of the array with an unreadable page right behind its last element."""
+    size = max(array.nbytes, 1)
+    pages = -(-size // _PAGE) + 1
+    memory = mmap.mmap(-1, pages * _PAGE)
+    base = ctypes.addressof(ctypes.c_char.from_buffer(memory))
+    guard = base + (pages - 1) * _PAGE
+    libc = ctypes.CDLL(None, use_errno=True)
+    assert libc.mprotect(ctypes.c_void_p(guard), _PAGE, _NO_ACCESS) == 0
+    offset = (pages - 1) * _PAGE - array.nbytes
+    copy = np.frombuffer(memory, array.dtype, array.size, offset).reshape(array.shape)
+    copy[...] = array
+    return copy
+
+
+def run_kernel(
+    kernel: Kernel,
+    outputs: Sequence[Array],
+    inputs: Sequence[Array],
+    target: Target | None = None,
+) -> list[Array]:
+    """The outputs after a whole run; checks that runs in slices give the same bits.
+
+    `outputs` are what the buffers hold before.
+    """
+    kernel.function.verify()
+    call = compile_function(kernel.function, target=target or TARGET)
+    arguments = [guarded(array) for array in inputs]
+    whole = [guarded(array) for array in outputs]
+    call(*whole, *arguments, 0, kernel.slices)
+    for cuts in _cuts(kernel.slices):
+        sliced = [guarded(array) for array in outputs]
+        for low, high in reversed(list(pairwise(cuts))):
+            call(*sliced, *arguments, low, high)
+        for a, b in zip(whole, sliced, strict=True):
+            assert a.tobytes() == b.tobytes(), f"slices {cuts} give other results"
+    return whole
+
+
+def _cuts(slices: int) -> list[list[int]]:
+    single = list(range(slices + 1)) if slices <= 64 else [0, 1, slices - 1, slices]
+    return [single, [0, slices // 2, slices], [0, 0, slices // 3, slices]]
+
+
+RANDOM = np.random.default_rng(0)
+
+
+def normal(*shape: int) -> np.ndarray:
+    return RANDOM.standard_normal(shape).astype(np.float32)
+
+
+def ulps(found: np.ndarray, exact: np.ndarray) -> float:
+    """The largest error in units in the last place of the rounded exact values."""
+    rounded = exact.astype(np.float32)
+    spacing = np.spacing(np.maximum(np.abs(rounded), np.float32(2.0**-126)))
+    return float(np.max(np.abs(found.astype(np.float64) - exact) / spacing))
+
+
+def relative_error(found: np.ndarray, exact: np.ndarray) -> float:
+    """The largest error, relative to the largest exact value."""
+    scale = np.abs(exact).max() or 1.0
+    return float(np.abs(found - exact).max() / scale)

@@ -1,0 +1,171 @@
+"""Matrix product kernels against NumPy in float64."""
+
+from __future__ import annotations
+
+from math import erf
+
+import numpy as np
+import pytest
+from kernel_testing import TARGET, normal, relative_error, run_kernel
+from xdsl.dialects.builtin import f32
+
+from glow.lowering.instr_to_loops import math_functions
+from glow.lowering.instr_to_loops.batch_matmul import (
+    BatchMatmulSpec,
+    build_batch_matmul,
+)
+from glow.lowering.instr_to_loops.matmul import (
+    MatmulSpec,
+    build_matmul,
+    pack_matmul_weights,
+)
+from glow.lowering.instr_to_loops.matmul_tile import Strides
+from glow.lowering.instr_to_loops.scalar_region import RegionEpilogue, ScalarRegion
+from glow.lowering.target import PRESETS
+
+GELU_AND_ADD = RegionEpilogue(
+    ScalarRegion.trace(
+        lambda b, x, r, s, c: b.addf(
+            b.mulf(math_functions.gelu(b, x), s), b.mulf(r, c)
+        ),
+        [f32] * 4,
+    ),
+    ("full", "scalar", "channel"),
+)
+
+
+def gelu64(x: np.ndarray) -> np.ndarray:
+    return x / 2 * (1 + np.vectorize(erf)(x / np.sqrt(2)))
+
+
+MATMULS = [
+    (1, 1, 1),
+    (1, 10, 7),
+    (1, 1000, 33),
+    (2, 16, 16),
+    (7, 48, 5),
+    (29, 100, 64),
+    (33, 130, 3),
+    (100, 15, 20),
+]
+
+
+@pytest.mark.parametrize(("rows", "columns", "depth"), MATMULS)
+@pytest.mark.parametrize("fused", [False, True])
+def test_matmul(rows: int, columns: int, depth: int, fused: bool) -> None:
+    a, b, bias = normal(rows, depth), normal(depth, columns), normal(columns)
+    residual, factor, channel = normal(rows, columns), normal(1), normal(columns)
+    spec = MatmulSpec(rows, columns, depth, fused, GELU_AND_ADD if fused else None)
+    packed = pack_matmul_weights(b, spec, TARGET)
+    extras = [bias, residual, factor, channel] if fused else []
+    out = np.full((rows, columns), np.nan, np.float32)
+    (found,) = run_kernel(build_matmul(spec, TARGET), [out], [a, packed, *extras])
+    exact = a.astype(np.float64) @ b
+    if fused:
+        exact = gelu64(exact + bias) * factor + residual * channel
+    assert relative_error(found, exact) < 2e-6
+    transposed = pack_matmul_weights(
+        np.ascontiguousarray(b.T), spec, TARGET, transposed=True
+    )
+    np.testing.assert_array_equal(packed, transposed)
+
+
+def test_matmul_keeps_what_lies_between_strided_rows() -> None:
+    a, b = normal(9, 30), normal(20, 40)
+    spec = MatmulSpec(9, 40, 20, a_row_stride=30, c_row_stride=50)
+    out = np.full((9, 50), 7, np.float32)
+    inputs = [a.ravel()[: 8 * 30 + 20], pack_matmul_weights(b, spec, TARGET)]
+    (flat,) = run_kernel(
+        build_matmul(spec, TARGET), [out.ravel()[: 8 * 50 + 40]], inputs
+    )
+    found = np.append(flat, np.full(10, 7, np.float32)).reshape(9, 50)
+    assert relative_error(found[:, :40], a[:, :20].astype(np.float64) @ b) < 2e-6
+    assert (found[:, 40:] == 7).all()
+
+
+@pytest.mark.parametrize("name", ["avx2", "scalar"])
+def test_matmul_for_another_target(name: str) -> None:
+    target = PRESETS[name]
+    a, b = normal(13, 20), normal(20, 37)
+    spec = MatmulSpec(13, 37, 20)
+    packed = pack_matmul_weights(b, spec, target)
+    kernel = build_matmul(spec, target)
+    (found,) = run_kernel(kernel, [np.zeros((13, 37), np.float32)], [a, packed], target)
+    assert relative_error(found, a.astype(np.float64) @ b) < 2e-6
+
+
+BATCH_MATMULS = [
+    ((), 1, 1, 1),
+    ((3,), 20, 33, 40),
+    ((2, 3), 6, 16, 17),
+    ((2,), 1, 21, 50),
+    ((2,), 9, 7, 600),
+    ((2,), 3, 50, 530),
+    ((1, 2), 30, 100, 5),
+]
+
+
+@pytest.mark.parametrize(("batch", "rows", "columns", "depth"), BATCH_MATMULS)
+@pytest.mark.parametrize("transposed", [False, True])
+@pytest.mark.parametrize("channel", ["column", "row", None])
+def test_batch_matmul(
+    batch: tuple[int, ...],
+    rows: int,
+    columns: int,
+    depth: int,
+    transposed: bool,
+    channel: str | None,
+) -> None:
+    a = normal(*batch, rows, depth)
+    b = normal(*batch, columns, depth) if transposed else normal(*batch, depth, columns)
+    spec = BatchMatmulSpec.dense(
+        batch,
+        rows,
+        columns,
+        depth,
+        transposed_b=transposed,
+        has_bias=channel is not None,
+        epilogue=GELU_AND_ADD if channel else None,
+        channel=channel or "column",
+    )
+    count = rows if channel == "row" else columns
+    bias, factor, scale = normal(count), normal(1), normal(count)
+    residual = normal(*batch, rows, columns)
+    extras = [bias, residual, factor, scale] if channel else []
+    out = np.full((*batch, rows, columns), np.nan, np.float32)
+    (found,) = run_kernel(build_batch_matmul(spec, TARGET), [out], [a, b, *extras])
+    right = np.swapaxes(b, -1, -2) if transposed else b
+    exact = a.astype(np.float64) @ right
+    if channel:
+        if channel == "row":
+            bias, scale = bias[:, None], scale[:, None]
+        exact = gelu64(exact + bias) * factor + residual * scale
+    assert relative_error(found, exact) < 2e-6
+
+
+def test_batch_matmul_repeats_operands() -> None:
+    a, b = normal(2, 1, 5, 8), normal(3, 8, 20)
+    spec = BatchMatmulSpec.dense((2, 3), 5, 20, 8, a_batch=(2, 1), b_batch=(3,))
+    out = np.zeros((2, 3, 5, 20), np.float32)
+    (found,) = run_kernel(build_batch_matmul(spec, TARGET), [out], [a, b])
+    assert relative_error(found, a.astype(np.float64) @ b) < 2e-6
+
+
+def test_batch_matmul_absorbs_transpositions() -> None:
+    # Attention on [tokens, heads, 24]: heads are the batch, nothing is moved.
+    tokens, heads, size = 20, 3, 24
+    query, key = normal(tokens, heads, size), normal(tokens, heads, size)
+    by_head = Strides((size,), heads * size, 1)
+    spec = BatchMatmulSpec(
+        (heads,),
+        tokens,
+        tokens,
+        size,
+        by_head,
+        Strides((size,), 1, heads * size),
+        Strides((tokens * tokens,), tokens, 1),
+    )
+    out = np.zeros((heads, tokens, tokens), np.float32)
+    (found,) = run_kernel(build_batch_matmul(spec, TARGET), [out], [query, key])
+    exact = np.einsum("qhd,khd->hqk", query.astype(np.float64), key)
+    assert relative_error(found, exact) < 2e-6
