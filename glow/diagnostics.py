@@ -86,9 +86,9 @@ def _os_message(error: OSError) -> str:
 
 
 def _pipeline_message(text: str) -> str:
-    """What xDSL's pipeline parser says, without its drawing of the position."""
+    """What xDSL's parser of passes and targets says, without its drawing."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
-    return f"pass pipeline: {lines[-1]} in '{lines[-3]}'" if len(lines) > 3 else text
+    return f"cannot parse '{lines[-3]}': {lines[-1]}" if len(lines) > 3 else text
 
 
 def _other_message(error: BaseException) -> str:

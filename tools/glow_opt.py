@@ -9,12 +9,13 @@ line, and output files appear whole or not at all.
 from __future__ import annotations
 
 import argparse
+import inspect
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import IO, NoReturn
+from typing import IO, NoReturn, cast
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import PassPipeline
@@ -31,7 +32,7 @@ from glow.tools.expected_diagnostics import Expectation, compare, parse_expectat
 from glow.tools.help_format import DESCRIPTION, USAGE, GroupedHelpFormatter
 from glow.tools.instrumentation import Instrumentation, Selection
 from glow.tools.listings import list_dialects, list_passes
-from glow.tools.pass_flags import fold_pipeline, parse_passes
+from glow.tools.pass_flags import fold_pipeline, from_spec, parse_passes
 from glow.universe import PASS_GROUPS, register_dialects
 
 TOOL = "glow-opt"
@@ -103,6 +104,15 @@ class GlowOptMain(xDSLOptMain):
         )
         passes = parse_passes(args.passes, self.available_passes, PASS_GROUPS)
         self.pipeline = PassPipeline(passes, self.instrumentation)
+
+        self.check_target()
+
+    def check_target(self) -> None:
+        """Raise for options that the target does not take, before any work."""
+        spec = parse_spec(self.args.target)
+        factory = self.available_targets[spec.name]
+        if not inspect.signature(factory).parameters:
+            from_spec(cast(Callable[[], type[Target]], factory)(), spec, "target")
 
     # Input
 

@@ -7,14 +7,19 @@ argparse option for each of two hundred passes would cost start-up time.
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from collections.abc import Callable, Collection, Iterator, Sequence
+from itertools import zip_longest
+from typing import TypeVar
 
 from xdsl.passes import ModulePass
-from xdsl.utils.arg_spec import ArgSpec, parse_pipeline
+from xdsl.utils.arg_spec import ArgSpec, ArgSpecConvertible, parse_pipeline
 
 from glow.diagnostics import did_you_mean
 from glow.dialects.errors import GlowError
+
+ConvertibleT = TypeVar("ConvertibleT", bound=ArgSpecConvertible)
 
 ANCHORS = ("builtin.module", "func.func", "any")
 """Anchors of nested pipelines. All our passes run on the module, so they are dropped."""
@@ -94,7 +99,7 @@ def _normalize_piece(piece: str) -> str:
 
 def _without_anchors(pieces: Sequence[str], text: str) -> Iterator[str]:
     depth = 0
-    for piece, following in zip(pieces, [*pieces[1:], ""], strict=True):
+    for piece, following in zip_longest(pieces, pieces[1:]):
         if piece == "(":
             depth += 1
         elif piece == ")":
@@ -146,17 +151,21 @@ def make_pass(
     """The pass of one specification; unknown names and options are one line."""
     if spec.name not in passes:
         raise GlowError(f"unknown pass '{spec.name}'{did_you_mean(spec.name, passes)}")
-    pass_class = passes[spec.name]()
-    spec = ArgSpec(pass_class.name, spec.parameters).normalize_parameter_names()
-    known = [name for name in pass_class.__dataclass_fields__ if name != "name"]
-    for option in spec.parameters:
+    return from_spec(passes[spec.name](), spec, "pass")
+
+
+def from_spec(kind: type[ConvertibleT], spec: ArgSpec, what: str) -> ConvertibleT:
+    """A pass or a target (`what`) with the options of `spec`."""
+    owner = f"{what} '{spec.name}'"
+    options = ArgSpec(kind.name, spec.parameters).normalize_parameter_names()
+    known = [field.name for field in dataclasses.fields(kind) if field.init]
+    for option in options.parameters:
         if option not in known:
-            expected = ", ".join(known) or "no options"
             raise GlowError(
-                f"unknown option '{option}' of pass '{spec.name}'"
-                f"{did_you_mean(option, known)} (it takes {expected})"
+                f"unknown option '{option}' of {owner}{did_you_mean(option, known)} "
+                f"(it takes {', '.join(known) or 'no options'})"
             )
     try:
-        return pass_class.from_spec(spec)
+        return kind.from_spec(options)
     except ValueError as error:
-        raise GlowError(f"pass '{spec.name}': {error}") from error
+        raise GlowError(f"{owner}: {error}") from error

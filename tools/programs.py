@@ -11,8 +11,8 @@ from glow.dialects.errors import GlowError
 SUFFIXES = (".onnx", ".mlir")
 
 
-def read_program(path: Path) -> ModuleOp:
-    """The module of a model or of MLIR text, verified."""
+def check_program(path: Path) -> None:
+    """Raise one line unless `path` is a file of a kind that `glow` reads."""
     if path.suffix not in SUFFIXES:
         raise GlowError(
             f"{path}: unknown kind of file; glow reads {' and '.join(SUFFIXES)}"
@@ -20,10 +20,16 @@ def read_program(path: Path) -> ModuleOp:
     if not path.is_file():
         reason = "is a folder" if path.exists() else "no such file"
         raise GlowError(f"{path}: {reason}")
-    return _read_mlir(path) if path.suffix == ".mlir" else _read_onnx(path)
 
 
-def _read_mlir(path: Path) -> ModuleOp:
+def read_program(path: Path) -> ModuleOp:
+    """The module of a model or of MLIR text, verified."""
+    check_program(path)
+    return read_mlir_program(path) if path.suffix == ".mlir" else _read_onnx(path)
+
+
+def read_mlir_program(path: Path) -> ModuleOp:
+    """The module of MLIR text with its weights, verified."""
     from glow.diagnostics import verify_module
     from glow.frontends.mlir import read_mlir
     from glow.universe import new_context

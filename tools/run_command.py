@@ -20,7 +20,7 @@ from glow.tools.atomic_output import (
     check_output_folder,
     make_output_folder,
 )
-from glow.tools.programs import read_program
+from glow.tools.programs import check_program, read_mlir_program
 from glow.tools.progress import report, step
 
 if TYPE_CHECKING:
@@ -80,7 +80,9 @@ def compile_program(path: Path, threads: int | None) -> CompiledModel:
     """The compiled model of an `.onnx` or `.mlir` file."""
     import glow
 
-    return glow.compile(read_program(path), threads=threads)
+    check_program(path)
+    program = read_mlir_program(path) if path.suffix == ".mlir" else path
+    return glow.compile(program, threads=threads)
 
 
 def split_input(argument: str) -> tuple[str, Path]:

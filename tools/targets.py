@@ -1,4 +1,7 @@
-"""The targets `llvm` and `asm` of `glow-opt`: text for a program of any level."""
+"""The targets `llvm` and `asm` of `glow-opt`: text for a program of any level.
+
+`-t 'asm{machine=avx2}'` generates for another machine; the default is this one.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +9,28 @@ from dataclasses import dataclass
 from typing import IO
 
 from xdsl.context import Context
+from xdsl.dialects import llvm
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.utils.target import Target
+
+from glow.lowering.llvm_emit import emit_module
+from glow.lowering.target import Target as Machine
+
+DIALECTS_ABOVE_LOOPS = ("glow", "instr", "cpu")
+"""Programs that use these have to go through the compiler's pipeline first."""
+
+
+def llvm_text(module: ModuleOp, machine: Machine) -> str:
+    """The LLVM IR of a program, which is lowered from whatever level it has."""
+    if any(op.dialect_name() in DIALECTS_ABOVE_LOOPS for op in module.walk()):
+        from glow.compiler import lower_to
+
+        module = lower_to(module, "loops", target=machine)
+    if not all(isinstance(op, llvm.FuncOp) for op in module.ops):
+        from glow.lowering.loops_to_llvm.convert_loops_to_llvm import lower_module
+
+        module = lower_module(module, machine)
+    return emit_module(module.ops, machine)
 
 
 @dataclass(frozen=True)
@@ -16,19 +39,22 @@ class LLVMTarget(Target):
 
     name = "llvm"
 
-    def emit(self, ctx: Context, module: ModuleOp, output: IO[str]) -> None:
-        from glow.compiler import emit_text
+    machine: str = "host"
 
-        output.write(emit_text(module, "llvm"))
+    def emit(self, ctx: Context, module: ModuleOp, output: IO[str]) -> None:
+        output.write(llvm_text(module, Machine.from_string(self.machine)))
 
 
 @dataclass(frozen=True)
 class AssemblyTarget(Target):
-    """Assembly for this machine; any level."""
+    """Assembly of a program of any level."""
 
     name = "asm"
 
-    def emit(self, ctx: Context, module: ModuleOp, output: IO[str]) -> None:
-        from glow.compiler import emit_text
+    machine: str = "host"
 
-        output.write(emit_text(module, "asm"))
+    def emit(self, ctx: Context, module: ModuleOp, output: IO[str]) -> None:
+        from glow.runtime.native_code import assembly
+
+        machine = Machine.from_string(self.machine)
+        output.write(assembly(llvm_text(module, machine), machine))

@@ -26,6 +26,7 @@ from xdsl.parser import Parser, UnresolvedOperand
 from xdsl.utils.exceptions import ParseError
 from xdsl.utils.lexer import Input, Span
 
+from glow.diagnostics import did_you_mean
 from glow.dialects.errors import GlowError
 
 UNKNOWN = UnknownLoc()
@@ -93,6 +94,16 @@ class LocatingParser(Parser):
         if operation.location == UNKNOWN:
             operation.location = self._location(start)
         return operation
+
+    def _get_op_by_name(self, name: str) -> type[Operation]:
+        try:
+            return super()._get_op_by_name(name)
+        except ParseError as error:
+            position = self.lexer.input.content.rfind(name, 0, self.pos)
+            known = (operation.name for operation in self.ctx.loaded_ops)
+            message = f"unknown operation '{name}'{did_you_mean(name, known)}"
+            span = Span(position, position + len(name), self.lexer.input)
+            raise ParseError(span, message) from error
 
     def resolve_operand(
         self, operand: UnresolvedOperand, type: AttributeInvT

@@ -9,7 +9,7 @@
 // TRUNCATED: truncated.txt:3:1: error:
 
 // RUN: not glow-opt %S/inputs/unknown_op.txt -f mlir 2>&1 | filecheck %s --check-prefix=OP
-// OP: unknown_op.txt:2:3: error: {{.*}}glow.no_such_node
+// OP: unknown_op.txt:2:8: error: unknown operation 'glow.no_such_node'
 
 // RUN: not glow-opt %S/inputs/not_utf8.txt -f mlir 2>&1 | filecheck %s --check-prefix=UTF
 // UTF: not_utf8.txt:2: error: not UTF-8 text

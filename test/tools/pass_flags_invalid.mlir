@@ -17,7 +17,7 @@
 // PARENTHESES: glow-opt: error: unbalanced parentheses in the pass pipeline 'builtin.module(cse'
 
 // RUN: not glow-opt -p 'cse{a' %s 2>&1 | filecheck %s --check-prefix=SYNTAX
-// SYNTAX: glow-opt: error: pass pipeline:
+// SYNTAX: glow-opt: error: cannot parse 'cse{a': Expected equals, space or end of arguments here
 
 // RUN: not glow-opt -t nothing %s 2>&1 | filecheck %s --check-prefix=TARGET
 // TARGET: glow-opt: error: argument -t/--target: invalid choice: 'nothing'

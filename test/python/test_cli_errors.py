@@ -1,0 +1,254 @@
+"""Bad input to the tools: one clear line, exit code 1, nothing written."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper
+
+from glow.diagnostics import run_reporting
+from glow.tools.glow import run_glow
+from glow.tools.glow_opt import run_glow_opt
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a run of a tool left behind."""
+
+    code: int
+    stdout: str
+    stderr: str
+
+
+Tool = Callable[..., Outcome]
+
+
+@pytest.fixture
+def glow_opt(capsys: pytest.CaptureFixture[str]) -> Tool:
+    """Runs `glow-opt` with the given arguments."""
+
+    def run(*arguments: object) -> Outcome:
+        texts = [str(argument) for argument in arguments]
+        code = run_reporting("glow-opt", lambda: run_glow_opt(texts), debug=False)
+        return Outcome(code, *capsys.readouterr())
+
+    return run
+
+
+@pytest.fixture
+def glow(capsys: pytest.CaptureFixture[str]) -> Tool:
+    """Runs `glow` with the given arguments."""
+
+    def run(*arguments: object) -> Outcome:
+        texts = [str(argument) for argument in arguments]
+        code = run_reporting("glow", lambda: run_glow(texts), debug=False)
+        return Outcome(code, *capsys.readouterr())
+
+    return run
+
+
+@pytest.fixture
+def relu(tmp_path: Path) -> Path:
+    """A model with one node: `y = Relu(x)` on float32[2, 3]."""
+    return save_model(tmp_path / "relu.onnx", "Relu", [2, 3])
+
+
+def save_model(path: Path, operator: str, output_shape: list[int]) -> Path:
+    """Write a model of one node from `x`, float32[2, 3], to `y`."""
+    node = helper.make_node(operator, ["x"], ["y"], name="the_node")
+    graph = helper.make_graph(
+        [node],
+        "graph",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, [2, 3])],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, output_shape)],
+    )
+    opset = helper.make_opsetid("", 20)
+    onnx.save(helper.make_model(graph, opset_imports=[opset]), str(path))
+    return path
+
+
+def assert_one_line(outcome: Outcome, *parts: str) -> None:
+    """The run failed with one line on stderr that holds all `parts`."""
+    assert outcome.code == 1
+    assert outcome.stdout == ""
+    lines = outcome.stderr.splitlines()
+    assert len(lines) == 1, outcome.stderr
+    assert "internal error" not in lines[0]
+    for part in ("error: ", *parts):
+        assert part in lines[0]
+
+
+def files_in(folder: Path) -> set[str]:
+    """The names of all files below a folder."""
+    return {str(path.relative_to(folder)) for path in folder.rglob("*")}
+
+
+# Input files
+
+
+def test_truncated_onnx(glow_opt: Tool, glow: Tool, relu: Path, tmp_path: Path) -> None:
+    cut = tmp_path / "cut.onnx"
+    cut.write_bytes(relu.read_bytes()[:-20])
+    before = files_in(tmp_path)
+    assert_one_line(glow_opt(cut, "-o", tmp_path / "out.mlir"), "cut.onnx")
+    assert_one_line(glow("run", cut, "--output", tmp_path / "out"), "cut.onnx")
+    assert_one_line(glow("compile", cut, "-o", tmp_path / "out.o"), "cut.onnx")
+    assert files_in(tmp_path) == before
+
+
+@pytest.mark.parametrize("tool", ["glow-opt", "glow"])
+def test_unknown_operator(
+    tool: str, glow_opt: Tool, glow: Tool, tmp_path: Path
+) -> None:
+    model = save_model(tmp_path / "model.onnx", "NoSuchOperator", [2, 3])
+    outcome = glow_opt(model) if tool == "glow-opt" else glow("run", model)
+    assert_one_line(outcome, "NoSuchOperator", "the_node")
+
+
+def test_contradicting_onnx_shape(glow_opt: Tool, tmp_path: Path) -> None:
+    model = save_model(tmp_path / "model.onnx", "Relu", [4, 5])
+    assert_one_line(glow_opt(model), "y")
+
+
+def test_contradicting_mlir_shape(glow_opt: Tool, tmp_path: Path) -> None:
+    program = tmp_path / "in.mlir"
+    program.write_text(
+        "func.func @main(%x: tensor<2x3xf32>) -> tensor<4x5xf32> {\n"
+        "  %y = glow.relu %x : tensor<4x5xf32>\n"
+        "  func.return %y : tensor<4x5xf32>\n"
+        "}\n"
+    )
+    assert_one_line(glow_opt(program), f"{program}:2:3: error: ", "glow.relu")
+
+
+PROGRAM = """\
+func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> attributes {note = "a note"} {
+  %y = glow.relu %x : tensor<2xf32>
+  func.return %y : tensor<2xf32>
+}
+"""
+
+
+@pytest.mark.parametrize("end", range(1, len(PROGRAM) - 2, 7))
+def test_truncated_mlir(end: int, glow_opt: Tool, tmp_path: Path) -> None:
+    program = tmp_path / "in.mlir"
+    program.write_text(PROGRAM[:end])
+    assert_one_line(glow_opt(program, "-o", tmp_path / "out.mlir"), f"{program}:")
+    assert files_in(tmp_path) == {"in.mlir"}
+
+
+def test_truncated_inside_string(glow_opt: Tool, glow: Tool, tmp_path: Path) -> None:
+    program = tmp_path / "in.mlir"
+    program.write_text(PROGRAM[: PROGRAM.index('note"')] + 100 * "x")
+    place = f"{program}:1:{PROGRAM.index('a note')}"
+    assert_one_line(glow_opt(program), place, "string literal is not closed")
+    assert_one_line(glow("run", program), place, "string literal is not closed")
+
+
+def test_missing_weight_file(glow_opt: Tool, glow: Tool, tmp_path: Path) -> None:
+    program = tmp_path / "in.mlir"
+    program.write_text(
+        'builtin.module attributes {glow.weights = #glow.weights<"w.safetensors">} {\n'
+        "}\n"
+    )
+    assert_one_line(glow_opt(program), "w.safetensors", "does not exist")
+    assert_one_line(glow("run", program), "w.safetensors", "does not exist")
+
+
+@pytest.mark.parametrize("name", ["absent.onnx", "absent.mlir"])
+def test_missing_input(name: str, glow_opt: Tool, glow: Tool, tmp_path: Path) -> None:
+    assert_one_line(glow_opt(tmp_path / name), name)
+    assert_one_line(glow("run", tmp_path / name), name)
+    assert_one_line(glow("compile", tmp_path / name, "--emit=graph"), name)
+
+
+def test_unknown_kind_of_file(glow_opt: Tool, glow: Tool, tmp_path: Path) -> None:
+    assert_one_line(glow_opt(tmp_path / "model.pb"), "model.pb", "unknown kind")
+    assert_one_line(glow("run", tmp_path / "model.pb"), "model.pb", "unknown kind")
+
+
+# Passes and options
+
+
+@pytest.mark.parametrize(
+    ("arguments", "parts"),
+    [
+        (["--canonicalise"], ["'--canonicalise'", "did you mean '--canonicalize'?"]),
+        (["-p", "canonicalise"], ["'canonicalise'", "did you mean 'canonicalize'?"]),
+        (["--cse=size=3"], ["unknown option 'size' of pass 'cse'"]),
+        (["--pass-pipeline"], ["--pass-pipeline needs a pipeline"]),
+        (["-t", "nothing"], ["invalid choice: 'nothing'"]),
+        (["--mlir-elide-elementsattrs-if-larger=x"], ["invalid int value"]),
+    ],
+)
+def test_unknown_pass_or_option(
+    arguments: list[str], parts: list[str], glow_opt: Tool, relu: Path
+) -> None:
+    assert_one_line(glow_opt(relu, *arguments), *parts)
+
+
+def test_unknown_option_of_glow(glow: Tool, relu: Path) -> None:
+    assert_one_line(glow("run", relu, "--thread-count", "2"), "--thread-count")
+    assert_one_line(glow("run", relu, "--threads", "0"), "less than 1")
+    assert_one_line(glow("explode"), "explode")
+    assert_one_line(glow("compile", relu, "--emit=magic"), "magic")
+
+
+# Output folders. The tests may run as root, whom permissions do not stop: a regular file
+# where a folder should be stops everybody.
+
+
+def test_unwritable_output(glow_opt: Tool, glow: Tool, relu: Path) -> None:
+    inside = relu / "folder"
+    before = files_in(relu.parent)
+    assert_one_line(glow_opt(relu, "-o", inside / "out.mlir"), "cannot write into")
+    assert_one_line(glow("run", relu, "--output", inside), "cannot write into")
+    assert_one_line(glow("compile", relu, "-o", inside / "out.o"), "cannot write into")
+    assert files_in(relu.parent) == before
+
+
+def test_output_is_a_folder(glow_opt: Tool, relu: Path) -> None:
+    assert_one_line(glow_opt(relu, "-o", relu.parent), "it is a folder")
+
+
+def test_object_needs_a_file(glow: Tool, relu: Path) -> None:
+    assert_one_line(glow("compile", relu), "-o FILE")
+
+
+# Inputs at run time
+
+
+def run_with(glow: Tool, model: Path, name: str, array: np.ndarray) -> Outcome:
+    """`glow run` on one array."""
+    file = model.parent / "value.npy"
+    np.save(file, array)
+    return glow("run", model, "--input", f"{name}={file}")
+
+
+def test_wrong_input_shape(glow: Tool, relu: Path) -> None:
+    outcome = run_with(glow, relu, "x", np.zeros((3, 2), np.float32))
+    assert_one_line(outcome, "'x'", "3", "2")
+
+
+def test_wrong_input_dtype(glow: Tool, relu: Path) -> None:
+    outcome = run_with(glow, relu, "x", np.zeros((2, 3), np.float64))
+    assert_one_line(outcome, "'x'", "float64", "float32")
+
+
+def test_wrong_input_name(glow: Tool, relu: Path) -> None:
+    outcome = run_with(glow, relu, "z", np.zeros((2, 3), np.float32))
+    assert_one_line(outcome, "no input 'z'", "inputs: x")
+
+
+def test_input_is_no_array(glow: Tool, relu: Path) -> None:
+    assert_one_line(glow("run", relu, "--input", f"x={relu}"), "is not an .npy file")
+    absent = relu.parent / "absent.npy"
+    assert_one_line(glow("run", relu, "--input", f"x={absent}"), "absent.npy")
+
+
+def test_pickled_input_is_refused(glow: Tool, relu: Path) -> None:
+    outcome = run_with(glow, relu, "x", np.array([{}], dtype=object))
+    assert_one_line(outcome, "is not an .npy file")

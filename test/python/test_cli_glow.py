@@ -1,0 +1,103 @@
+"""`glow run` and `glow compile` on a small model."""
+
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+
+from glow.tools.glow import run_glow
+
+WEIGHT = np.arange(12, dtype=np.float32).reshape(3, 4) - 6
+
+
+@pytest.fixture
+def model(tmp_path: Path) -> Path:
+    """`y = Relu(x @ weight)` on float32[2, 3]."""
+    nodes = [
+        helper.make_node("MatMul", ["x", "weight"], ["product"], name="matmul"),
+        helper.make_node("Relu", ["product"], ["layer/y:0"], name="relu"),
+    ]
+    graph = helper.make_graph(
+        nodes,
+        "graph",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, [2, 3])],
+        [helper.make_tensor_value_info("layer/y:0", TensorProto.FLOAT, [2, 4])],
+        [numpy_helper.from_array(WEIGHT, "weight")],
+    )
+    opset = helper.make_opsetid("", 20)
+    path = tmp_path / "model.onnx"
+    onnx.save(helper.make_model(graph, opset_imports=[opset]), str(path))
+    return path
+
+
+def test_run_on_a_file(
+    model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    x = np.linspace(-1, 1, 6, dtype=np.float32).reshape(2, 3)
+    np.save(tmp_path / "x.npy", x)
+    output = tmp_path / "results" / "first"
+    run_glow(
+        ["run", str(model), f"--input=x={tmp_path / 'x.npy'}", f"--output={output}"]
+    )
+    result = np.load(output / "layer_y_0.npy")
+    np.testing.assert_allclose(result, np.maximum(x @ WEIGHT, 0), rtol=1e-5)
+    stdout, stderr = capsys.readouterr()
+    assert "output 'layer/y:0': 2x4 float32" in stdout
+    assert [line.split()[0] for line in stdout.splitlines()[1:]] == [
+        "compile",
+        "first",
+        "median",
+        "minimum",
+    ]
+    assert stderr == ""
+
+
+def test_random_inputs_are_seeded(
+    model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    results = []
+    for index, seed in enumerate(("1", "1", "2")):
+        output = tmp_path / str(index)
+        run_glow(["run", str(model), "--seed", seed, "--output", str(output)])
+        results.append(np.load(output / "layer_y_0.npy"))
+    assert np.array_equal(results[0], results[1])
+    assert not np.array_equal(results[0], results[2])
+    assert "input 'x': random values (seed 1)" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("stage", "part"),
+    [
+        ("graph", "glow.matmul"),
+        ("lowered", "func.func @main"),
+        ("instr", "@out"),
+        ("loops", "vector."),
+        ("llvm", "define"),
+        ("asm", ".text"),
+    ],
+)
+def test_emit_text(
+    stage: str, part: str, model: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run_glow(["compile", str(model), f"--emit={stage}"])
+    assert part in capsys.readouterr().out
+
+
+def test_emit_object(model: Path, tmp_path: Path) -> None:
+    run_glow(["compile", str(model), "-o", str(tmp_path / "model.o")])
+    assert (tmp_path / "model.o").stat().st_size > 0
+
+
+def test_graph_with_its_weights_runs(model: Path, tmp_path: Path) -> None:
+    run_glow(
+        ["compile", str(model), "--emit=graph", "-o", str(tmp_path / "graph.mlir")]
+    )
+    for program in ("model.onnx", "graph.mlir"):
+        output = tmp_path / program.replace(".", "_")
+        run_glow(["run", str(tmp_path / program), "--output", str(output)])
+    first, second = (
+        next((tmp_path / name).glob("*.npy")) for name in ("model_onnx", "graph_mlir")
+    )
+    assert np.array_equal(np.load(first), np.load(second))
