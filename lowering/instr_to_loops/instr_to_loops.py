@@ -1,0 +1,106 @@
+"""Instructions to loops: one function a distinct kernel, and `main` that calls them.
+
+Comes in: functions on memrefs after `plan-memory`. Goes out: upstream dialects only,
+which mlir-opt accepts. `main` keeps where arguments and weights lie in its segments:
+
+    func.func @main(%constants, %mutables, %activations, %thread, %threads, %barrier)
+      attributes {glow.arguments = [...], glow.constants_bytes = ..., ...}
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects import func
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
+
+from glow.dialects.attributes import int_attr, ints_attr
+from glow.lowering.instr_to_loops.kernel import Kernel
+from glow.lowering.instr_to_loops.main_function import (
+    BARRIER,
+    MainBuilder,
+    barrier_declaration,
+)
+from glow.lowering.instr_to_loops.program import Program, ProgramBuilder
+from glow.lowering.instr_to_loops.selection import SELECTORS
+from glow.lowering.target import Target, host_target
+
+
+def build_program(function: func.FuncOp, target: Target) -> Program:
+    """The kernel calls of a planned instr function."""
+    return ProgramBuilder(function, target, SELECTORS).run()
+
+
+def build_kernels(program: Program, target: Target) -> dict[str, Kernel]:
+    """The distinct kernels of a program by name."""
+    return {
+        name: request.build(name, target)
+        for name, request in program.requests().items()
+    }
+
+
+def build_main(program: Program, kernels: Mapping[str, Kernel]) -> func.FuncOp:
+    """The main function of a program over its kernels."""
+    main = MainBuilder(program, kernels).run()
+    for segment, size in program.sizes.items():
+        main.attributes[f"glow.{segment}_bytes"] = int_attr(size)
+    main.attributes["glow.arguments"] = ints_attr(
+        *(place.offset for place in program.arguments)
+    )
+    return main
+
+
+def declaration(function: func.FuncOp) -> func.FuncOp:
+    """The external declaration of a function."""
+    types = function.function_type
+    return func.FuncOp.external(
+        function.sym_name.data, list(types.inputs), list(types.outputs)
+    )
+
+
+def main_module(program: Program, kernels: Mapping[str, Kernel]) -> ModuleOp:
+    """`main` with declarations of what it calls."""
+    main = build_main(program, kernels)
+    externals = [declaration(kernel.function) for kernel in kernels.values()]
+    return ModuleOp([barrier_declaration(), *externals, main])
+
+
+@dataclass(frozen=True)
+class InstrToLoopsPass(ModulePass):
+    """Replace instr functions by loops; option `target` names the machine."""
+
+    name = "instr-to-loops"
+    target: str = "host"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        """Lower each function of the module."""
+        target = (
+            host_target() if self.target == "host" else Target.from_string(self.target)
+        )
+        functions = [f for f in op.ops if isinstance(f, func.FuncOp) and f.body.blocks]
+        emitted: dict[str, Kernel] = {}
+        for function in functions:
+            program = build_program(function, target)
+            kernels = {
+                name: emitted.get(name) or request.build(name, target)
+                for name, request in program.requests().items()
+            }
+            new = [k.function for n, k in kernels.items() if n not in emitted]
+            emitted.update(kernels)
+            main = build_main(program, kernels)
+            op.body.block.insert_ops_before([*new, main], function)
+            function.detach()
+            function.erase(safe_erase=False)
+        first = op.body.block.first_op
+        if first is not None and not _declares_barrier(op):
+            op.body.block.insert_op_before(barrier_declaration(), first)
+
+
+def _declares_barrier(module: ModuleOp) -> bool:
+    return any(
+        isinstance(function, func.FuncOp) and function.sym_name.data == BARRIER
+        for function in module.ops
+    )

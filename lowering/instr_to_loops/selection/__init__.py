@@ -1,0 +1,26 @@
+"""Which kernel serves which instruction, one table a theme.
+
+A selector reads an instruction's shapes and attributes and returns the kernel requests
+with their buffers. A new instruction is one entry here.
+"""
+
+from collections.abc import Mapping
+
+from xdsl.ir import Operation
+
+from glow.lowering.instr_to_loops.program import KernelSelector
+from glow.lowering.instr_to_loops.selection import (
+    convolution,
+    elementwise,
+    matmul,
+    movement,
+    normalization,
+)
+
+SELECTORS: Mapping[type[Operation], KernelSelector] = {
+    **elementwise.SELECTORS,
+    **convolution.SELECTORS,
+    **matmul.SELECTORS,
+    **normalization.SELECTORS,
+    **movement.SELECTORS,
+}

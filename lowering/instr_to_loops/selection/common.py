@@ -1,0 +1,59 @@
+"""Pieces that all selectors use."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from typing import TypeVar, cast
+
+from xdsl.dialects.builtin import MemRefType
+from xdsl.ir import Attribute, SSAValue
+
+from glow.dialects import instr
+from glow.dialects.cpu import extra_kind
+from glow.dialects.node import shape_of
+from glow.lowering.instr_to_loops.epilogue import ExtraInput
+from glow.lowering.instr_to_loops.kernel import Kernel
+from glow.lowering.instr_to_loops.program import Invocation, KernelRequest
+from glow.lowering.instr_to_loops.scalar_region import RegionEpilogue, ScalarRegion
+from glow.lowering.target import Target
+
+Spec = TypeVar("Spec", bound=Hashable)
+
+
+def element_of(buffer: SSAValue) -> Attribute:
+    """The element type of a buffer."""
+    return cast("MemRefType[Attribute]", buffer.type).element_type
+
+
+def invoke(
+    label: str,
+    spec: Spec,
+    build: Callable[[Spec, Target, str], Kernel],
+    buffers: Sequence[SSAValue],
+    writes: int = 1,
+) -> list[Invocation]:
+    """One kernel, built by `build(spec, target, name)`, on the buffers."""
+    request = KernelRequest(
+        label, (label, spec), lambda name, target: build(spec, target, name)
+    )
+    return [Invocation(request, buffers, writes)]
+
+
+def named_first(
+    build: Callable[[str, Spec, Target], Kernel],
+) -> Callable[[Spec, Target, str], Kernel]:
+    """A builder that takes the name first, as `invoke` calls it."""
+    return lambda spec, target, name: build(name, spec, target)
+
+
+def epilogue_of(
+    op: instr.InstructionOp, extras: Sequence[SSAValue]
+) -> RegionEpilogue | None:
+    """The epilogue of an instruction's region over its extra operands."""
+    if not op.regions or not op.regions[0].blocks:
+        return None
+    result = shape_of(op.outs[0])
+    kinds = tuple(
+        cast("ExtraInput", extra_kind(shape_of(extra), result)) for extra in extras
+    )
+    return RegionEpilogue(ScalarRegion(op.regions[0].block), kinds)

@@ -1,0 +1,171 @@
+"""Kernels of convolutions, pools, and the packing of channel blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import cast
+
+from xdsl.dialects.builtin import AnyFloat
+from xdsl.ir import Operation, SSAValue
+
+from glow.dialects import cpu, glow, instr
+from glow.dialects.attributes import Attributes
+from glow.dialects.node import shape_of
+from glow.lowering.instr_to_loops.conv2d import Conv2dSpec, build_conv2d
+from glow.lowering.instr_to_loops.depthwise import DepthwiseSpec, build_depthwise
+from glow.lowering.instr_to_loops.direct_conv import DirectConvSpec, build_direct_conv
+from glow.lowering.instr_to_loops.pack import PackSpec, build_pack, build_unpack
+from glow.lowering.instr_to_loops.planes import BlockedPlanes
+from glow.lowering.instr_to_loops.pool import PoolSpec, build_pool
+from glow.lowering.instr_to_loops.program import Invocation, KernelSelector
+from glow.lowering.instr_to_loops.selection.common import (
+    element_of,
+    epilogue_of,
+    invoke,
+    named_first,
+)
+from glow.lowering.instr_to_loops.window import Window
+from glow.lowering.target import Target
+
+
+def window_of(
+    attributes: Attributes,
+    kernel: Sequence[int],
+    plane: Sequence[int],
+    output: Sequence[int] | None = None,
+) -> Window:
+    """The sliding window of a convolution or pool."""
+    top, left, bottom, right = attributes.ints("pads")
+    return Window(
+        _pair(plane),
+        _pair(kernel),
+        _pair(attributes.ints("strides")),
+        _pair(attributes.ints("dilations")),
+        (top, left, bottom, right),
+        None if output is None else _pair(output),
+    )
+
+
+def _pair(values: Sequence[int]) -> tuple[int, int]:
+    height, width = values
+    return height, width
+
+
+def _float_element(buffer: SSAValue) -> AnyFloat:
+    return cast("AnyFloat", element_of(buffer))
+
+
+def _conv2d(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
+    image, weights, bias, *extras = op.ins
+    attributes, shape = op.attributes_view(), shape_of(image)
+    spec = Conv2dSpec(
+        batch=shape[0],
+        in_channels=attributes.int("input_channels"),
+        out_channels=attributes.int("output_channels"),
+        window=window_of(attributes, attributes.ints("kernel"), shape[2:4]),
+        groups=attributes.int("group"),
+        lanes=shape_of(bias)[1],
+        plain_input=len(shape) == 4,
+        has_bias=True,
+        epilogue=epilogue_of(op, extras),
+        element=_float_element(image),
+    )
+    buffers = [op.outs[0], image, weights, bias, *extras]
+    return invoke("conv2d", spec, named_first(build_conv2d), buffers)
+
+
+def _depthwise(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
+    image, weights, bias, *extras = op.ins
+    attributes = op.attributes_view()
+    batch, blocks, *plane, lanes = shape_of(image)
+    planes = BlockedPlanes(
+        batch,
+        blocks * lanes,
+        window_of(attributes, attributes.ints("kernel"), plane),
+        lanes,
+        _float_element(image),
+    )
+    spec = DepthwiseSpec(planes, has_bias=True, epilogue=epilogue_of(op, extras))
+    buffers = [op.outs[0], image, weights, bias, *extras]
+    return invoke("depthwise", spec, named_first(build_depthwise), buffers)
+
+
+def _plain_conv2d(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
+    image, weights, bias, *extras = op.ins
+    return _direct(op, image, weights, [bias], extras)
+
+
+def _glow_conv2d(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
+    image, weights, *bias = op.ins
+    return _direct(op, image, weights, bias, [])
+
+
+def _direct(
+    op: instr.InstructionOp,
+    image: SSAValue,
+    weights: SSAValue,
+    bias: Sequence[SSAValue],
+    extras: Sequence[SSAValue],
+) -> Sequence[Invocation]:
+    attributes = op.attributes_view()
+    batch, channels, *plane = shape_of(image)
+    outputs, _, *kernel = shape_of(weights)
+    spec = DirectConvSpec(
+        batch=batch,
+        in_channels=channels,
+        out_channels=outputs,
+        window=window_of(attributes, kernel, plane),
+        groups=attributes.int("group"),
+        has_bias=bool(bias),
+        epilogue=epilogue_of(op, extras),
+        element=_float_element(image),
+    )
+    buffers = [op.outs[0], image, weights, *bias, *extras]
+    return invoke("plain_conv2d", spec, named_first(build_direct_conv), buffers)
+
+
+def _pool(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
+    """A pool of channel blocks; a plain tensor has blocks of one channel."""
+    image, attributes = op.ins[0], op.attributes_view()
+    batch, channels, *plane = shape_of(image)
+    lanes = plane[2] if len(plane) == 3 else 1
+    window = window_of(
+        attributes,
+        attributes.ints("kernel"),
+        plane[:2],
+        shape_of(op.outs[0])[2:4],
+    )
+    spec = PoolSpec(
+        BlockedPlanes(batch, channels * lanes, window, lanes, _float_element(image)),
+        "max" if op.node is glow.MaxPool2dOp else "average",
+        attributes.has("count_include_pad"),
+    )
+    return invoke("pool", spec, named_first(build_pool), [op.outs[0], image])
+
+
+def _pack(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
+    batch, channels, height, width = shape_of(op.ins[0])
+    lanes = op.attributes_view().int("lanes")
+    element = _float_element(op.ins[0])
+    spec = PackSpec(batch, channels, (height, width), lanes, element)
+    return invoke("pack", spec, named_first(build_pack), [op.outs[0], op.ins[0]])
+
+
+def _unpack(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
+    batch, channels, height, width = shape_of(op.outs[0])
+    lanes = shape_of(op.ins[0])[4]
+    element = _float_element(op.ins[0])
+    spec = PackSpec(batch, channels, (height, width), lanes, element)
+    return invoke("unpack", spec, named_first(build_unpack), [op.outs[0], op.ins[0]])
+
+
+SELECTORS: Mapping[type[Operation], KernelSelector] = {
+    instr.INSTRUCTION_OF[cpu.Conv2dOp]: _conv2d,
+    instr.INSTRUCTION_OF[cpu.DepthwiseConv2dOp]: _depthwise,
+    instr.INSTRUCTION_OF[cpu.PlainConv2dOp]: _plain_conv2d,
+    instr.INSTRUCTION_OF[glow.Conv2dOp]: _glow_conv2d,
+    instr.INSTRUCTION_OF[glow.MaxPool2dOp]: _pool,
+    instr.INSTRUCTION_OF[glow.AvgPool2dOp]: _pool,
+    instr.INSTRUCTION_OF[cpu.PackOp]: _pack,
+    instr.INSTRUCTION_OF[cpu.UnpackOp]: _unpack,
+}

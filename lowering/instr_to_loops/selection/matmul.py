@@ -1,0 +1,84 @@
+"""Kernels of matrix products."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import prod
+
+from xdsl.ir import Operation
+
+from glow.dialects import cpu, glow, instr
+from glow.dialects.node import shape_of
+from glow.lowering.instr_to_loops.batch_matmul import (
+    BatchMatmulSpec,
+    build_batch_matmul,
+    dense_strides,
+)
+from glow.lowering.instr_to_loops.matmul import MatmulSpec, build_matmul
+from glow.lowering.instr_to_loops.matmul_tile import Strides
+from glow.lowering.instr_to_loops.program import Invocation, KernelSelector
+from glow.lowering.instr_to_loops.selection.common import epilogue_of, invoke
+from glow.lowering.target import Target
+
+
+def _packed(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
+    lhs, weights, bias, *extras = op.ins
+    *rows, depth = shape_of(lhs)
+    spec = MatmulSpec(
+        prod(rows),
+        shape_of(bias)[0],
+        depth,
+        has_bias=True,
+        epilogue=epilogue_of(op, extras),
+    )
+    return invoke(
+        "matmul", spec, build_matmul, [op.outs[0], lhs, weights, bias, *extras]
+    )
+
+
+def _fully_connected(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
+    lhs, rhs, *bias = op.ins
+    (rows, depth), (_, columns) = shape_of(lhs), shape_of(rhs)
+    spec = BatchMatmulSpec.dense((), rows, columns, depth, has_bias=bool(bias))
+    return invoke(
+        "batch_matmul", spec, build_batch_matmul, [op.outs[0], lhs, rhs, *bias]
+    )
+
+
+def _operand_strides(
+    batch: tuple[int, ...], shape: Sequence[int], transposed: bool
+) -> Strides:
+    """The strides of an operand whose missing batch axes repeat it."""
+    *own, rows, columns = shape
+    own = [1] * (len(batch) - len(own)) + own
+    strides = dense_strides(batch, tuple(own), rows, columns)
+    if transposed:
+        return Strides(strides.batch, strides.column, strides.row)
+    return strides
+
+
+def _matmul(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
+    """A product of activations; transposed operands are read through their strides."""
+    lhs, rhs = op.ins
+    *batch, rows, columns = shape_of(op.outs[0])
+    attributes = op.attributes_view()
+    transposed = attributes.has("transpose_lhs")
+    depth = shape_of(lhs)[-2 if transposed else -1]
+    extents = tuple(batch)
+    spec = BatchMatmulSpec(
+        extents,
+        rows,
+        columns,
+        depth,
+        _operand_strides(extents, shape_of(lhs), transposed),
+        _operand_strides(extents, shape_of(rhs), attributes.has("transpose_rhs")),
+        dense_strides(extents, extents, rows, columns),
+    )
+    return invoke("batch_matmul", spec, build_batch_matmul, [op.outs[0], lhs, rhs])
+
+
+SELECTORS: Mapping[type[Operation], KernelSelector] = {
+    instr.INSTRUCTION_OF[cpu.MatmulOp]: _packed,
+    instr.INSTRUCTION_OF[glow.FullyConnectedOp]: _fully_connected,
+    instr.INSTRUCTION_OF[glow.MatmulOp]: _matmul,
+}

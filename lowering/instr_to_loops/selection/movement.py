@@ -1,0 +1,151 @@
+"""Kernels that move elements: copies, transposes, slices, pads, gathers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import prod
+
+from xdsl.ir import Operation
+
+from glow.dialects import glow, instr
+from glow.dialects.errors import GlowError
+from glow.dialects.node import node_name, shape_of
+from glow.lowering.instr_to_loops.gather import GatherSpec, build_gather
+from glow.lowering.instr_to_loops.program import Invocation, KernelSelector
+from glow.lowering.instr_to_loops.selection.common import element_of, invoke
+from glow.lowering.instr_to_loops.transpose import (
+    CopySpec,
+    PadSpec,
+    TransposeSpec,
+    build_copy,
+    build_pad,
+    build_transpose,
+)
+from glow.lowering.target import Target
+
+
+def row_major(shape: Sequence[int]) -> tuple[int, ...]:
+    """The element strides of a dense buffer."""
+    strides: list[int] = []
+    stride = 1
+    for extent in reversed(shape):
+        strides.insert(0, stride)
+        stride *= extent
+    return tuple(strides)
+
+
+def _copy(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
+    (source,), (out,) = op.ins, op.outs
+    size = prod(shape_of(source))
+    spec = CopySpec((size,), (1,), (1,), size, size, element=element_of(source))
+    return invoke("copy", spec, build_copy, [out, source])
+
+
+def _insert(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
+    (source,), (out,) = op.ins, op.inouts
+    shape, whole = shape_of(source), shape_of(out)
+    strides = row_major(whole)
+    offsets = op.attributes_view().ints("offsets")
+    spec = CopySpec(
+        shape,
+        row_major(shape),
+        strides,
+        prod(shape),
+        prod(whole),
+        out_offset=_dot(offsets, strides),
+        element=element_of(source),
+    )
+    return invoke("insert", spec, build_copy, [out, source])
+
+
+def _dot(left: Sequence[int], right: Sequence[int]) -> int:
+    return sum(a * b for a, b in zip(left, right, strict=True))
+
+
+def _slice(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
+    (source,), (out,) = op.ins, op.outs
+    whole, shape = shape_of(source), shape_of(out)
+    strides, attributes = row_major(whole), op.attributes_view()
+    spec = CopySpec(
+        shape,
+        tuple(
+            stride * step
+            for stride, step in zip(strides, attributes.ints("steps"), strict=True)
+        ),
+        row_major(shape),
+        prod(whole),
+        prod(shape),
+        in_offset=_dot(attributes.ints("starts"), strides),
+        element=element_of(source),
+    )
+    return invoke("slice", spec, build_copy, [out, source])
+
+
+def _broadcast(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
+    (source,), (out,) = op.ins, op.outs
+    own, shape = shape_of(source), shape_of(out)
+    strides = [
+        0 if extent == 1 else stride
+        for extent, stride in zip(own, row_major(own), strict=True)
+    ]
+    spec = CopySpec(
+        shape,
+        (*[0] * (len(shape) - len(own)), *strides),
+        row_major(shape),
+        prod(own),
+        prod(shape),
+        element=element_of(source),
+    )
+    return invoke("broadcast", spec, build_copy, [out, source])
+
+
+def _transpose(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
+    (source,), (out,) = op.ins, op.outs
+    permutation = op.attributes_view().ints("permutation")
+    spec = TransposeSpec(shape_of(source), permutation, element_of(source))
+    return invoke("transpose", spec, build_transpose, [out, source])
+
+
+def _pad(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
+    (source,), (out,) = op.ins, op.outs
+    attributes, rank = op.attributes_view(), len(shape_of(source))
+    mode = attributes.string("mode")
+    if mode != "constant":
+        raise GlowError(
+            f"the cpu backend pads with constants only, not '{mode}'",
+            node=node_name(op),
+        )
+    pads = attributes.ints("pads")
+    spec = PadSpec(
+        shape_of(source),
+        pads[:rank],
+        pads[rank:],
+        attributes.float("value"),
+        element_of(source),
+    )
+    return invoke("pad", spec, build_pad, [out, source])
+
+
+def _gather(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
+    source, indices = op.ins
+    shape, axis = shape_of(source), op.attributes_view().int("axis")
+    spec = GatherSpec(
+        prod(shape[:axis]),
+        shape[axis],
+        prod(shape[axis + 1 :]),
+        prod(shape_of(indices)),
+        element_of(source),
+        element_of(indices),
+    )
+    return invoke("gather", spec, build_gather, [op.outs[0], source, indices])
+
+
+SELECTORS: Mapping[type[Operation], KernelSelector] = {
+    instr.CopyOp: _copy,
+    instr.InsertOp: _insert,
+    instr.INSTRUCTION_OF[glow.SliceOp]: _slice,
+    instr.INSTRUCTION_OF[glow.BroadcastOp]: _broadcast,
+    instr.INSTRUCTION_OF[glow.TransposeOp]: _transpose,
+    instr.INSTRUCTION_OF[glow.PadOp]: _pad,
+    instr.INSTRUCTION_OF[glow.GatherOp]: _gather,
+}

@@ -1,0 +1,94 @@
+"""Kernels of normalizations, softmax and reductions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import prod
+
+from xdsl.ir import Operation
+
+from glow.dialects import cpu, glow, instr
+from glow.dialects.node import NodeOp, shape_of
+from glow.lowering.instr_to_loops.layer_norm import LayerNormSpec, build_layer_norm
+from glow.lowering.instr_to_loops.local_response_norm import (
+    LocalResponseNormSpec,
+    build_local_response_norm,
+)
+from glow.lowering.instr_to_loops.program import Invocation, KernelSelector
+from glow.lowering.instr_to_loops.reduce import ReduceSpec, build_reduce
+from glow.lowering.instr_to_loops.selection.common import element_of, invoke
+from glow.lowering.instr_to_loops.softmax import SoftmaxSpec, build_softmax
+from glow.lowering.target import Target
+
+
+def _softmax(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
+    shape, axis = shape_of(op.ins[0]), op.attributes_view().int("axis")
+    spec = SoftmaxSpec(
+        prod(shape[:axis]),
+        shape[axis],
+        prod(shape[axis + 1 :]),
+        logarithm=op.node is glow.LogSoftmaxOp,
+    )
+    return invoke("softmax", spec, build_softmax, [op.outs[0], op.ins[0]])
+
+
+def _layer_norm(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
+    shape, attributes = shape_of(op.ins[0]), op.attributes_view()
+    axis = attributes.int("axis")
+    spec = LayerNormSpec(
+        prod(shape[:axis]),
+        prod(shape[axis:]),
+        attributes.float("epsilon"),
+        has_bias=len(op.ins) > 2,
+    )
+    return invoke("layer_norm", spec, build_layer_norm, [op.outs[0], *op.ins])
+
+
+def _local_response_norm(
+    op: instr.InstructionOp, target: Target
+) -> Sequence[Invocation]:
+    shape, attributes = shape_of(op.ins[0]), op.attributes_view()
+    blocked = op.node is cpu.LocalResponseNormOp
+    spec = LocalResponseNormSpec(
+        shape[0],
+        attributes.int("channels") if blocked else shape[1],
+        prod(shape[2:4] if blocked else shape[2:]),
+        attributes.int("size"),
+        attributes.float("alpha"),
+        attributes.float("beta"),
+        attributes.float("offset"),
+        blocked,
+    )
+    return invoke("lrn", spec, build_local_response_norm, [op.outs[0], op.ins[0]])
+
+
+REDUCTION_KINDS: Mapping[type[NodeOp], str] = {
+    glow.ReduceSumOp: "sum",
+    glow.ReduceMeanOp: "mean",
+    glow.ReduceMaxOp: "max",
+    glow.ReduceMinOp: "min",
+    glow.ReduceProdOp: "prod",
+}
+
+
+def _reduce(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
+    node = op.node
+    assert node is not None
+    source = op.ins[0]
+    spec = ReduceSpec(
+        REDUCTION_KINDS[node],
+        shape_of(source),
+        op.attributes_view().ints("axes"),
+        element_of(source),
+    )
+    return invoke("reduce", spec, build_reduce, [op.outs[0], source])
+
+
+SELECTORS: Mapping[type[Operation], KernelSelector] = {
+    instr.INSTRUCTION_OF[glow.SoftmaxOp]: _softmax,
+    instr.INSTRUCTION_OF[glow.LogSoftmaxOp]: _softmax,
+    instr.INSTRUCTION_OF[glow.LayerNormOp]: _layer_norm,
+    instr.INSTRUCTION_OF[glow.LocalResponseNormOp]: _local_response_norm,
+    instr.INSTRUCTION_OF[cpu.LocalResponseNormOp]: _local_response_norm,
+    **{instr.INSTRUCTION_OF[node]: _reduce for node in REDUCTION_KINDS},
+}
