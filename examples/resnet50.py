@@ -1,6 +1,6 @@
 """Compiles a full-size ResNet-50, runs it on an image and checks it against the ONNX reference.
 
-python -m examples.resnet50     (from the root of the repository)
+python examples/resnet50.py
 
 The weights are random, seeded; the image is drawn, not photographed. What counts is that both
 sides compute the same thousand scores from the same 25 million weights.
@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from importlib.util import find_spec
+from pathlib import Path
 from statistics import median
 
 import numpy as np
@@ -18,6 +19,9 @@ from numpy.typing import NDArray
 from onnx import ModelProto
 
 import glow
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
 from benchmarks.networks import NETWORKS, evaluate_reference
 
 SIZE = 224

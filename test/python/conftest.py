@@ -3,4 +3,5 @@
 import sys
 from pathlib import Path
 
-sys.path.append(str(Path(__file__).parents[2]))
+# First, because xDSL 0.74 installs a `benchmarks` of its own.
+sys.path.insert(0, str(Path(__file__).parents[2]))

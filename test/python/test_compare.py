@@ -1,0 +1,108 @@
+"""The benchmark's measuring, on networks of a few kilobytes; what it measures is not tested."""
+
+import argparse
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from benchmarks import compare
+from benchmarks.client import Server, ServerError
+from benchmarks.networks import TINY_NETWORKS, evaluate_reference, make_inputs
+
+pytest.importorskip("onnxruntime")
+
+
+@pytest.fixture(params=TINY_NETWORKS)
+def folder(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    """Returns a folder with a model and its inputs, as the benchmark writes them."""
+    monkeypatch = request.getfixturevalue("monkeypatch")
+    monkeypatch.setattr(compare, "NETWORKS", TINY_NETWORKS)
+    compare.write_network(request.param, tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def server(folder: Path) -> Iterator[Server]:
+    with Server("ort", folder / "model.onnx", folder / "inputs.npz", 1) as server:
+        yield server
+
+
+def test_server_runs_and_saves(
+    server: Server, folder: Path, request: pytest.FixtureRequest
+) -> None:
+    times = server.run(3)
+    assert len(times) == 3
+    assert min(times) > 0
+    outputs, peak = server.save(folder / "outputs.npz")
+    assert peak > 10
+    model = TINY_NETWORKS[request.node.callspec.params["folder"]]()
+    expected = evaluate_reference(model, make_inputs(model))
+    assert compare.largest_error(outputs, expected) < 1e-5
+
+
+def state(server: Server) -> str:
+    """Returns the letter of the process's state: T is stopped."""
+    status = Path(f"/proc/{server.process.pid}/stat").read_text()
+    return status.rpartition(")")[2].split()[0]
+
+
+def test_server_is_stopped_unless_it_runs(server: Server) -> None:
+    assert state(server) == "T"
+    server.run(1)
+    assert state(server) == "T"
+
+
+def test_server_ends_with_its_context(tmp_path: Path) -> None:
+    compare.write_network("squeezenet", tmp_path)
+    with Server("ort", tmp_path / "model.onnx", tmp_path / "inputs.npz", 1) as server:
+        pass
+    assert server.process.returncode == 0
+
+
+def test_failure_is_one_line(tmp_path: Path) -> None:
+    np.savez(tmp_path / "inputs.npz", x=np.zeros(1))
+    (tmp_path / "model.onnx").write_bytes(b"not a model")
+    with pytest.raises(ServerError, match=r"^ort: .+") as error:
+        Server("ort", tmp_path / "model.onnx", tmp_path / "inputs.npz", 1)
+    assert "\n" not in str(error.value)
+
+
+def test_error_is_relative_to_the_largest_expected_value() -> None:
+    ours = [np.array([1.0, 5.0]), np.array([0.1])]
+    theirs = [np.array([2.0, 4.0]), np.array([0.2])]
+    assert compare.largest_error(ours, theirs) == pytest.approx(0.5)
+
+
+def test_table_shows_the_best_peer() -> None:
+    result = compare.Result(
+        network="resnet50",
+        threads=2,
+        milliseconds={"glow": 20.0, "ort": 30.0, "openvino": 25.0},
+        peak_megabytes={"glow": 200, "ort": 300, "openvino": 400},
+        load_seconds={"glow": 0.5, "ort": 0.1, "openvino": 0.2},
+        cold_seconds=2.5,
+        error=3e-7,
+        versions={},
+    )
+    header, rule, row = compare.table([result], ["ort", "openvino"]).splitlines()
+    assert len(header) == len(rule) == len(row)
+    cells = dict(
+        zip(*([c.strip() for c in x.split("|")] for x in (header, row)), strict=True)
+    )
+    assert cells["ratio"] == "1.25"
+    assert cells["cold s"] == "2.50"
+    assert cells["openvino MB"] == "400"
+    assert cells["error"] == "3e-07"
+
+
+def test_arguments_are_checked() -> None:
+    assert compare.counts("1,2") == [1, 2]
+    for text in ("", "0", "1,x"):
+        with pytest.raises(argparse.ArgumentTypeError):
+            compare.counts(text)
+    with pytest.raises(
+        argparse.ArgumentTypeError, match="unknown: vgg20; known are vgg19"
+    ):
+        compare.names(["vgg19"])("vgg19,vgg20")
