@@ -7,9 +7,11 @@ one costs more than the operation that carries it, so every constructor here is 
 from collections.abc import Sequence
 from functools import cache
 from math import copysign, prod
+from typing import TypeGuard
 
 from xdsl.dialects.builtin import (
     AffineMapAttr,
+    AnyFloat,
     ArrayAttr,
     BoolAttr,
     DenseArrayBase,
@@ -82,22 +84,45 @@ def _static(stride: Attribute) -> int:
     return value
 
 
+def is_memref(type_: Attribute) -> TypeGuard[MemRefType[Attribute]]:
+    """Whether a type is a memref; narrows it, which isinstance does only half."""
+    return isinstance(type_, MemRefType)
+
+
+def is_vector(type_: Attribute) -> TypeGuard[VectorType[Attribute]]:
+    """Whether a type is a vector; narrows it, which isinstance does only half."""
+    return isinstance(type_, VectorType)
+
+
+def is_integer(type_: Attribute) -> TypeGuard[IntegerType]:
+    """Whether a type is an integer of fixed width."""
+    return isinstance(type_, IntegerType)
+
+
+def is_float(type_: Attribute) -> TypeGuard[AnyFloat]:
+    """Whether a type is a float; AnyFloat is a union that isinstance does not take."""
+    return isinstance(type_, FixedBitwidthType) and not isinstance(type_, IntegerType)
+
+
 def memref_of(value: SSAValue) -> MemRefType:
     """The memref type of a value."""
-    assert isinstance(value.type, MemRefType)
-    return value.type
+    type_ = value.type
+    assert is_memref(type_)
+    return type_
 
 
 def vector_of(value: SSAValue) -> VectorType:
     """The vector type of a value."""
-    assert isinstance(value.type, VectorType)
-    return value.type
+    type_ = value.type
+    assert is_vector(type_)
+    return type_
 
 
 def shape_of(value: SSAValue) -> tuple[int, ...]:
     """The shape of a vector or memref value, () of a scalar."""
-    if isinstance(value.type, VectorType | MemRefType):
-        return value.type.get_shape()
+    type_ = value.type
+    if is_vector(type_) or is_memref(type_):
+        return type_.get_shape()
     return ()
 
 
@@ -110,9 +135,10 @@ def bit_width(element: Attribute) -> int:
 
 def element_of(value: SSAValue) -> Attribute:
     """The element type of a vector or memref value, its own type of a scalar."""
-    if isinstance(value.type, VectorType | MemRefType):
-        return value.type.element_type
-    return value.type
+    type_ = value.type
+    if is_vector(type_) or is_memref(type_):
+        return type_.element_type
+    return type_
 
 
 @cache
@@ -131,17 +157,27 @@ def constant_attribute(value: float, type_: Attribute) -> Attribute:
 @cache
 def _constant_attribute(value: float, _sign: float, type_: Attribute) -> Attribute:
     # The sign is part of the cache key because 0.0 == -0.0.
-    if isinstance(type_, VectorType):
-        return DenseIntOrFPElementsAttr.from_list(type_, [value])
-    if isinstance(type_, IntegerType | IndexType):
+    if is_vector(type_):
+        return dense_attribute((value,), type_)
+    if isinstance(type_, IndexType):
         return IntegerAttr(int(value), type_)
-    return FloatAttr(value, type_)  # pyright: ignore[reportArgumentType]
+    if is_integer(type_):
+        return IntegerAttr(int(value), type_)
+    assert is_float(type_)
+    return FloatAttr(value, type_)
 
 
 @cache
 def dense_attribute(values: tuple[float, ...], type_: VectorType) -> Attribute:
-    """The attribute of a 1-D vector constant."""
-    return DenseIntOrFPElementsAttr.from_list(type_, values)
+    """The attribute of a vector constant; a single value is a splat."""
+    element = type_.element_type
+    shape = type_.get_shape()
+    if is_float(element):
+        floats = VectorType(element, shape)
+        return DenseIntOrFPElementsAttr.from_list(floats, values)
+    assert is_integer(element)
+    integers = VectorType(element, shape)
+    return DenseIntOrFPElementsAttr.from_list(integers, [int(v) for v in values])
 
 
 @cache

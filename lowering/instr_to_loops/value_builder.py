@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from xdsl.dialects import vector
-from xdsl.dialects.builtin import IntegerAttr, VectorType, i1, i64
+from xdsl.dialects.builtin import IntegerAttr, i1, i64
 from xdsl.dialects.vector import CombiningKindAttr, CombiningKindFlag
 from xdsl.ir import Attribute, Operation, SSAValue
 
@@ -68,7 +68,7 @@ class ValueBuilder(IndexBuilder):
 
     def fma(self, a: SSAValue, b: SSAValue, accumulator: SSAValue) -> SSAValue:
         """The sum a * b + accumulator, fused where the target can (else LLVM calls libm)."""
-        if self.target.has_fma and isinstance(accumulator.type, VectorType):
+        if self.target.has_fma and types.is_vector(accumulator.type):
             return self.value(vector.FMAOp, (a, b, accumulator), accumulator.type)
         return self.addf(self.mulf(a, b), accumulator)
 
@@ -91,10 +91,11 @@ class ValueBuilder(IndexBuilder):
 
     def bitcast(self, a: SSAValue, element: Attribute) -> SSAValue:
         """The same bits as elements of another type, the last dimension rescaled."""
-        if not isinstance(a.type, VectorType):
+        type_ = a.type
+        if not types.is_vector(type_):
             return self.value(arith.BitcastOp, (a,), element)
-        *outer, last = a.type.get_shape()
-        last = last * types.bit_width(a.type.element_type) // types.bit_width(element)
+        *outer, last = type_.get_shape()
+        last = last * types.bit_width(type_.element_type) // types.bit_width(element)
         return self.value(
             vector.BitcastOp, (a,), types.vector_type((*outer, last), element)
         )
