@@ -71,7 +71,7 @@ def main() -> int:
     started = time.monotonic()
     lit_report = str(REPORTS / "lit.xml")
     lit = run_suite(
-        "lit", ["lit.main", "-j", jobs, "-s", "--xunit-xml-output", lit_report, "test"]
+        "lit", ["lit", "-j", jobs, "-s", "--xunit-xml-output", lit_report, "test"]
     )
     pytest_report = f"--junitxml={REPORTS / 'pytest.xml'}"
     python = run_suite("pytest", ["pytest", "-n", jobs, pytest_report])
