@@ -4,14 +4,29 @@ from __future__ import annotations
 
 from math import inf
 
+from xdsl.dialects.builtin import BFloat16Type, Float16Type, Float32Type
+
 from glow.dialects.glow import (
-    ClipOp, EluOp, GeluOp, GeluTanhOp, HardSigmoidOp, HardSwishOp, LeakyReluOp, LessOp,
-    MaxOp, MinOp, MishOp, MulOp, ReluOp, SelectOp, SigmoidOp, SoftplusOp, SoftsignOp,
+    ClipOp,
+    EluOp,
+    GeluOp,
+    GeluTanhOp,
+    HardSigmoidOp,
+    HardSwishOp,
+    LeakyReluOp,
+    LessOp,
+    MaxOp,
+    MinOp,
+    MishOp,
+    MulOp,
+    ReluOp,
+    SelectOp,
+    SigmoidOp,
+    SoftplusOp,
+    SoftsignOp,
     TanhOp,
 )  # fmt: skip
 from glow.dialects.node import NodeOp
-from xdsl.dialects.builtin import BFloat16Type, Float16Type, Float32Type
-
 from glow.frontends.onnx.node import Constant, OnnxNode, Value, element_type
 from glow.frontends.onnx.registry import HANDLERS, Handler, onnx_op
 

@@ -5,16 +5,47 @@ from __future__ import annotations
 from functools import reduce
 
 import numpy as np
+from xdsl.ir import SSAValue
+
 from glow.dialects.glow import (
-    AbsOp, AcosOp, AddOp, AndOp, AsinOp, AtanOp, CeilOp, CosOp, DivOp, EqualOp, ErfOp,
-    ExpOp, FloorOp, FmodOp, IsNanOp, LessEqualOp, LessOp, LogOp, MaxOp, MinOp, ModOp,
-    MulOp, NegOp, NotOp, OrOp, PowOp, ReciprocalOp, RoundOp, SelectOp, SignOp, SinOp,
-    SqrtOp, SubOp, TanOp, XorOp,
+    AbsOp,
+    AcosOp,
+    AddOp,
+    AndOp,
+    AsinOp,
+    AtanOp,
+    CeilOp,
+    CosOp,
+    DivOp,
+    EqualOp,
+    ErfOp,
+    ExpOp,
+    FloorOp,
+    FmodOp,
+    IsNanOp,
+    LessEqualOp,
+    LessOp,
+    LogOp,
+    MaxOp,
+    MinOp,
+    ModOp,
+    MulOp,
+    NegOp,
+    NotOp,
+    OrOp,
+    PowOp,
+    ReciprocalOp,
+    RoundOp,
+    SelectOp,
+    SignOp,
+    SinOp,
+    SqrtOp,
+    SubOp,
+    TanOp,
+    XorOp,
 )  # fmt: skip
 from glow.dialects.glow.elementwise import is_integer
 from glow.dialects.node import NodeOp
-from xdsl.ir import SSAValue
-
 from glow.frontends.onnx.node import OnnxNode, Operand, Value, element_type
 from glow.frontends.onnx.registry import HANDLERS, Handler, onnx_op
 from glow.frontends.onnx.tensors import element_type_of_onnx

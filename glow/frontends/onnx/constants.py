@@ -7,8 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 from onnx import AttributeProto
 
-from glow.dialects.node import fail_unless
-from glow.frontends.onnx.node import OnnxNode, Value
+from glow.dialects.weight_table import dtype_of
+from glow.frontends.onnx.folding import BUDGET
+from glow.frontends.onnx.inputs import check_shape
+from glow.frontends.onnx.node import OnnxNode, Value, element_type
 from glow.frontends.onnx.registry import UnsupportedError, onnx_op, refuse_if
 from glow.frontends.onnx.tensors import dtype_of_onnx, to_array
 
@@ -37,7 +39,7 @@ def constant(node: OnnxNode) -> Value:
 def constant_of_shape(node: OnnxNode) -> Value:
     """A view of one number; the memory of the full tensor is never taken."""
     sizes = node.integers(0, "shape")
-    fail_unless(min(sizes, default=0) >= 0, f"negative size in the shape {sizes}")
+    check_shape(sizes)
     value = node.attribute("value")
     number = np.zeros(1, np.float32) if value is None else to_array(value.t, None)
     return np.broadcast_to(number.reshape(()), sizes)
@@ -60,11 +62,12 @@ def size_of_input(node: OnnxNode) -> Value:
 @onnx_op("EyeLike")
 def eye_like(node: OnnxNode) -> Value:
     """A matrix with ones on the diagonal `k`."""
-    refuse_if(node.attribute("dtype") is None, "without dtype")
     rows, columns = node.shape(0)
-    return np.eye(
-        rows, columns, node.attr_int("k", 0), dtype_of_onnx(node.attr_int("dtype", 0))
-    )
+    refuse_if(rows * columns > BUDGET, f"size {rows}x{columns}")
+    dtype = dtype_of(element_type(node.value(0)))
+    if node.attribute("dtype") is not None:
+        dtype = dtype_of_onnx(node.attr_int("dtype", 0))
+    return np.eye(rows, columns, node.attr_int("k", 0), dtype)
 
 
 @onnx_op("Identity")

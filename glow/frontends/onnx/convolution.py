@@ -16,7 +16,6 @@ from glow.dialects.glow import (
     ReduceOp,
 )
 from glow.dialects.node import fail_unless
-
 from glow.frontends.onnx.node import OnnxNode, Operand, Value, shape
 from glow.frontends.onnx.registry import onnx_op, refuse_if
 

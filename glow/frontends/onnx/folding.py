@@ -13,7 +13,7 @@ from contextlib import suppress
 from math import prod
 
 import numpy as np
-from onnx import helper
+from onnx import AttributeProto, helper
 
 from glow.dialects.weight_table import Array
 from glow.frontends.onnx.graph import Constant
@@ -27,11 +27,18 @@ BUDGET = 2**24
 SMALL = 1024
 """Operators with a handler but without a function here are computed up to this size."""
 
-MOVES = frozenset(
-    ("Expand", "Flatten", "Identity", "Reshape", "Shape", "Size", "Slice", "Squeeze",
-     "Transpose", "Unsqueeze")
+OWN = frozenset(
+    ("CenterCropPad", "ConstantOfShape", "Expand", "EyeLike", "Flatten", "Identity",
+     "OneHot", "Pad", "Reshape", "Resize", "Shape", "Size", "Slice", "Split", "Squeeze",
+     "Transpose", "Unsqueeze", "Upsample")
 )  # fmt: skip
-"""Operators whose handlers keep a constant constant, without a copy."""
+"""Operators whose handlers compute constants themselves, as views, and those that could
+turn small inputs into huge results."""
+
+RANDOM = frozenset(
+    ("Bernoulli", "Multinomial", "RandomNormalLike", "RandomUniformLike")
+)
+"""Operators whose result is another one at every run."""
 
 Folder = Callable[[OnnxNode, list[Array]], "Array | None"]
 
@@ -46,9 +53,13 @@ def fold(node: OnnxNode) -> list[Array] | None:
         # Division by zero and overflow give what they would give at run time.
         with np.errstate(all="ignore"), suppress(ValueError):
             result = folder(node, arrays)
-            return None if result is None else [result]
+            return None if result is None else [np.asarray(result)]
     operator = node.proto.op_type
-    if operator in MOVES or _size(arrays) > (SMALL if operator in HANDLERS else BUDGET):
+    limit = SMALL if operator in HANDLERS else BUDGET
+    if operator in OWN or operator in RANDOM or _size(arrays) > limit:
+        return None
+    # Nodes with graphs see names outside of them, and loops may never end.
+    if any(a.type == AttributeProto.GRAPH for a in node.proto.attribute):
         return None
     return _evaluate(node)
 
@@ -84,7 +95,9 @@ def _evaluate(node: OnnxNode) -> list[Array] | None:
     except Exception:
         # Whatever the evaluator cannot do is left to the handlers, which report it.
         return None
-    return results if all(isinstance(r, np.ndarray) for r in results) else None
+    if all(isinstance(result, np.ndarray | np.generic) for result in results):
+        return [np.asarray(result) for result in results]
+    return None
 
 
 def _small(function: Callable[..., object]) -> Folder:
@@ -119,6 +132,13 @@ def _range(node: OnnxNode, arrays: list[Array]) -> Array | None:
     if step == 0 or abs((limit - start) / step) > BUDGET:
         return None
     return np.arange(start, limit, step, arrays[0].dtype)
+
+
+def _tile(node: OnnxNode, arrays: list[Array]) -> Array | None:
+    array, repeats = arrays
+    if array.size * prod(repeats.tolist()) > BUDGET:
+        return None
+    return np.tile(array, repeats)
 
 
 def _concat(node: OnnxNode, arrays: list[Array]) -> Array | None:
@@ -161,6 +181,7 @@ FOLDERS: dict[str, Folder] = {
     "Range": _range,
     "Sqrt": _small(np.sqrt),
     "Sub": _small(np.subtract),
+    "Tile": _tile,
     "Where": _small(np.where),
 }
 """NumPy functions of operators; reshapes and the like fold in their handlers."""

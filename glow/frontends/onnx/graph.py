@@ -7,13 +7,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from xdsl.dialects.builtin import NameLoc
+from xdsl.ir import Block, SSAValue
+
 from glow.dialects.attributes import AttributeValue
 from glow.dialects.glow import ConstantOp, SplatOp
 from glow.dialects.node import NodeOp, Types, named_location, tensor_type
 from glow.dialects.weight_table import Array, WeightTable, element_type_of
 from glow.dialects.weights import new_constant
-from xdsl.dialects.builtin import NameLoc
-from xdsl.ir import Block, SSAValue
 
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_.$]+")
 
@@ -81,7 +82,8 @@ class Graph:
         array, name = constant.array, sanitized(constant.name)
         if is_splat(array):
             splat_type = tensor_type(array.shape, element_type_of(array.dtype))
-            op = SplatOp.from_number(array.ravel()[:1].item(), splat_type)
+            number = array.ravel()[:1].item() if array.size else 0
+            op = SplatOp.from_number(number, splat_type)
         else:
             op = new_constant(self.table, np.ascontiguousarray(array), name)
         op.result.name_hint = name
@@ -89,7 +91,10 @@ class Graph:
 
 
 def is_splat(array: Array) -> bool:
-    """Whether one number in memory stands for all elements (without comparing them)."""
-    if array.dtype == np.bool_ or array.size == 0:
+    """Whether one number in memory stands for all elements (without comparing them).
+
+    Empty tensors are splats too; booleans are not, for want of a spelling.
+    """
+    if array.dtype == np.bool_:
         return False
-    return array.size == 1 or not any(array.strides)
+    return array.size <= 1 or not any(array.strides)

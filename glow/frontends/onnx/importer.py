@@ -16,14 +16,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
-from glow.dialects.errors import GlowError
-from glow.dialects.weights import weights_of
 from onnx import AttributeProto, GraphProto, ModelProto, NodeProto
 from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Block, Region, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
+from glow.dialects.errors import GlowError
+from glow.dialects.weight_table import Array
+from glow.dialects.weights import weights_of
 from glow.frontends.onnx import (  # noqa: F401 (fill HANDLERS)
     activations,
     arithmetic,
@@ -47,6 +48,9 @@ from glow.frontends.onnx.tensors import to_array
 from glow.frontends.onnx.unsupported import UnsupportedOperators
 
 DEFAULT_DOMAINS = ("", "ai.onnx")
+
+MALFORMED = (ArithmeticError, AssertionError, LookupError, TypeError, ValueError)
+"""What NumPy and Python raise for operands and attributes that make no sense."""
 
 Scope = dict[str, Operand]
 """The values by ONNX name."""
@@ -116,14 +120,17 @@ def import_model(
     model: str | os.PathLike[str] | bytes | ModelProto,
     *,
     input_shapes: Mapping[str, Sequence[int]] | None = None,
+    input_values: Mapping[str, Array] | None = None,
 ) -> ModuleOp:
     """The module of an ONNX model: `func.func @main` and the weight table.
 
     `input_shapes` gives the shapes of inputs by name, for those that the model leaves
-    open. Raises GlowError, whose one line names the ONNX node where there is one.
+    open. `input_values` fixes inputs for good, which removes them from the function: a
+    shape or an axis that is an input must be known here. Raises GlowError, whose one
+    line names the ONNX node where there is one.
     """
     proto, folder = load_model(model)
-    return Importer(proto, folder).run(input_shapes or {})
+    return Importer(proto, folder).run(input_shapes or {}, input_values or {})
 
 
 class Importer:
@@ -139,10 +146,16 @@ class Importer:
         self.unsupported = UnsupportedOperators()
         self.functions = {(f.domain, f.name): f for f in model.functions}
 
-    def run(self, input_shapes: Mapping[str, Sequence[int]]) -> ModuleOp:
+    def run(
+        self,
+        input_shapes: Mapping[str, Sequence[int]],
+        input_values: Mapping[str, Array],
+    ) -> ModuleOp:
         """The finished module."""
         graph = self.model.graph
         scope = self._initializers(graph)
+        for name, array in input_values.items():
+            scope[name] = Constant(np.asarray(array), name)
         inputs = [value for value in graph.input if value.name not in scope]
         for name, input_type in input_types(inputs, input_shapes).items():
             argument = self.block.insert_arg(input_type, len(self.block.args))
@@ -198,7 +211,10 @@ class Importer:
             except UnsupportedError as error:
                 self.unsupported.add(proto, name, str(error))
                 values = [UNKNOWN] * len(proto.output)
-            except VerifyException as error:
+            except GlowError as error:
+                raise GlowError(error.message, node=error.node or name) from error
+            except (VerifyException, *MALFORMED) as error:
+                # Handlers trust ONNX's rules; what breaks them ends here, in one line.
                 raise GlowError(f"{proto.op_type}: {error}", node=name) from error
             frame.define(proto.output, values, name)
 

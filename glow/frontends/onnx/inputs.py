@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
+from math import prod
 
-from glow.dialects.errors import GlowError
-from glow.dialects.node import tensor_type
 from onnx import ValueInfoProto
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute, SSAValue
 
+from glow.dialects.errors import GlowError
+from glow.dialects.node import tensor_type
 from glow.frontends.onnx.tensors import element_type_of_onnx
 
 MAX_ELEMENTS = 2**40
@@ -44,17 +45,19 @@ def _input_type(
         raise GlowError(f"{what} is not a tensor")
     sizes = declared_sizes(value)
     shape = _chosen_shape(what, sizes, given)
-    count = 1
-    for size in shape:
-        count *= size
-    if min(shape, default=0) < 0 or count > MAX_ELEMENTS:
-        raise GlowError(f"{what} has an impossible shape: {list(shape)}")
     try:
+        check_shape(shape)
         return tensor_type(
             shape, element_type_of_onnx(value.type.tensor_type.elem_type)
         )
     except GlowError as error:
         raise GlowError(f"{what}: {error.message}") from None
+
+
+def check_shape(shape: Sequence[int]) -> None:
+    """Raise GlowError for a shape that no machine can hold."""
+    if min(shape, default=0) < 0 or prod(shape) > MAX_ELEMENTS:
+        raise GlowError(f"{list(shape)} is an impossible shape")
 
 
 def _chosen_shape(
@@ -104,7 +107,7 @@ def check_declared(value: ValueInfoProto, result: SSAValue) -> None:
                 f"graph computes {result.type}"
             )
     if sizes is not None and not _agree(sizes, shape):
-        declared_text = "x".join(map(str, sizes))
+        declared_text = "x".join(map(str, sizes)) or "scalar"
         raise GlowError(
             f"output '{value.name}' is declared as {declared_text}, but the graph "
             f"computes {result.type}"

@@ -53,11 +53,13 @@ def opset_versions(model: ModelProto) -> dict[str, int]:
     newest = onnx.defs.onnx_opset_version()
     version = versions.setdefault("", newest if versions else 1)
     if version < OLDEST_OPSET:
-        raise GlowError(
-            f"the model has ONNX opset {version}, but {OLDEST_OPSET} is the oldest "
-            "that is supported",
-            hint="convert it with onnx.version_converter",
-        )
+        changed = _changed_operators(model, version)
+        if changed:
+            raise GlowError(
+                f"the model has ONNX opset {version}, where {', '.join(changed)} differ "
+                f"from opset {OLDEST_OPSET}, the oldest that is supported",
+                hint="convert it with onnx.version_converter",
+            )
     if version > newest:
         raise GlowError(
             f"the model has ONNX opset {version}, but the installed onnx package knows "
@@ -65,3 +67,20 @@ def opset_versions(model: ModelProto) -> dict[str, int]:
             hint="upgrade onnx",
         )
     return versions
+
+
+def _changed_operators(model: ModelProto, version: int) -> list[str]:
+    """The model's operators whose definition changed between `version` and ours."""
+    operators = {node.op_type for node in model.graph.node if not node.domain}
+
+    def since(operator: str, opset: int) -> int:
+        try:
+            return onnx.defs.get_schema(operator, opset, "").since_version
+        except onnx.defs.SchemaError:
+            return 0
+
+    return sorted(
+        operator
+        for operator in operators
+        if since(operator, version) != since(operator, OLDEST_OPSET)
+    )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from glow.dialects.glow import GemmOp, MatmulOp
-
 from glow.frontends.onnx.node import OnnxNode, Value, shape
 from glow.frontends.onnx.registry import onnx_op
 

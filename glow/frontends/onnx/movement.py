@@ -5,12 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from glow.dialects.glow import (
-    ConcatOp, EqualOp, GatherOp, ModOp, PadOp, SelectOp, SliceOp, TileOp,
-)  # fmt: skip
-from glow.dialects.node import fail_unless
 from xdsl.dialects.builtin import i64
 
+from glow.dialects.glow import (
+    ConcatOp,
+    EqualOp,
+    GatherOp,
+    OrOp,
+    PadOp,
+    SelectOp,
+    SliceOp,
+    TileOp,
+)  # fmt: skip
+from glow.dialects.node import fail_unless
 from glow.frontends.onnx.node import Constant, OnnxNode, Operand, Value
 from glow.frontends.onnx.registry import onnx_op
 
@@ -149,8 +156,6 @@ def one_hot(node: OnnxNode) -> Value:
         node.emit(EqualOp, indices, Constant(positions - offset, "positions"))
         for offset in (0, depth)
     ]
-    from glow.dialects.glow import OrOp
-
     hit = node.emit(OrOp, *hits)
     off, on = (Constant(values[i : i + 1].reshape(()), "value") for i in (0, 1))
     return node.emit(SelectOp, hit, on, off)

@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from typing import cast
 
 import numpy as np
-from glow.dialects.attributes import AttributeValue
-from glow.dialects.glow import BroadcastOp, ConvertOp, ReshapeOp, TransposeOp
-from glow.dialects.node import NodeOp, Types, shape_of, tensor_type
-from glow.dialects.weight_table import Array, dtype_of
 from onnx import AttributeProto, NodeProto
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute, SSAValue
 
+from glow.dialects.attributes import AttributeValue
+from glow.dialects.glow import BroadcastOp, ConvertOp, ReshapeOp, TransposeOp
+from glow.dialects.node import NodeOp, Types, shape_of, tensor_type
+from glow.dialects.weight_table import Array, dtype_of
 from glow.frontends.onnx.graph import Constant, Graph
 from glow.frontends.onnx.registry import UnsupportedError, refuse_if
 

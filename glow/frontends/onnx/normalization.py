@@ -6,14 +6,34 @@ from collections.abc import Sequence
 from math import prod
 
 import numpy as np
+
 from glow.dialects.glow import (
-    AddOp, ArgMaxOp, BatchNormOp, EqualOp, LayerNormOp, LocalResponseNormOp,
-    LogSoftmaxOp, MulOp, ReduceMeanOp, RsqrtOp, SoftmaxOp, SubOp,
+    AbsOp,
+    AddOp,
+    ArgMaxOp,
+    BatchNormOp,
+    DivOp,
+    EqualOp,
+    LayerNormOp,
+    LocalResponseNormOp,
+    LogSoftmaxOp,
+    MulOp,
+    ReduceMeanOp,
+    ReduceSumOp,
+    RsqrtOp,
+    SelectOp,
+    SoftmaxOp,
+    SqrtOp,
+    SubOp,
 )  # fmt: skip
 from glow.dialects.node import NodeOp, fail_unless
-
 from glow.frontends.onnx.node import (
-    Constant, OnnxNode, Operand, Value, element_type, shape,
+    Constant,
+    OnnxNode,
+    Operand,
+    Value,
+    element_type,
+    shape,
 )  # fmt: skip
 from glow.frontends.onnx.registry import onnx_op, refuse_if
 
@@ -48,7 +68,8 @@ def normalized(
     node: OnnxNode, value: Operand, axes: Sequence[int], epsilon: float
 ) -> tuple[Operand, Operand, Operand]:
     """`(x - mean) / sqrt(variance + epsilon)` over axes, the mean, and the divisor's
-    reciprocal."""
+    reciprocal.
+    """
     mean = node.emit(ReduceMeanOp, value, axes=axes, keepdims=True)
     centered = node.emit(SubOp, value, mean)
     square = node.emit(MulOp, centered, centered)
@@ -144,6 +165,23 @@ def softmax(node: OnnxNode) -> Value:
 def log_softmax(node: OnnxNode) -> Value:
     """`x - log(sum(exp(x)))`."""
     return _along_axis(node, LogSoftmaxOp, node.value(0))
+
+
+@onnx_op("LpNormalization")
+def lp_normalization(node: OnnxNode) -> Value:
+    """The input over its norm along an axis; 0 where the norm is 0."""
+    value = node.value(0)
+    axis = node.positive(node.attr_int("axis", -1), node.rank(0))
+    if node.attr_int("p", 2) == 1:
+        terms = node.emit(AbsOp, value)
+        norm = node.emit(ReduceSumOp, terms, axes=[axis], keepdims=True)
+    else:
+        terms = node.emit(MulOp, value, value)
+        norm = node.emit(ReduceSumOp, terms, axes=[axis], keepdims=True)
+        norm = node.emit(SqrtOp, norm)
+    zero = node.number(0, value)
+    empty = node.emit(EqualOp, norm, zero)
+    return node.emit(SelectOp, empty, zero, node.emit(DivOp, value, norm))
 
 
 @onnx_op("Hardmax")

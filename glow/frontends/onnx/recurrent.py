@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+
 from glow.dialects.glow import LstmOp
 from glow.dialects.node import fail_unless
 from glow.dialects.weight_table import dtype_of
-
 from glow.frontends.onnx.node import Constant, OnnxNode, Operand, Value, element_type
 from glow.frontends.onnx.registry import onnx_op, refuse_if
 

@@ -4,13 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from glow.dialects.glow import (
-    AbsOp, AddOp, ArgMaxOp, ArgMinOp, ExpOp, LogOp, MulOp, ReduceMaxOp, ReduceMeanOp,
-    ReduceMinOp, ReduceOp, ReduceProdOp, ReduceSumOp, SqrtOp, SubOp,
-)  # fmt: skip
-from glow.dialects.glow.normalization import ArgOp
 from xdsl.dialects.builtin import i1, i8
 
+from glow.dialects.glow import (
+    AbsOp,
+    AddOp,
+    ArgMaxOp,
+    ArgMinOp,
+    ExpOp,
+    LogOp,
+    MulOp,
+    ReduceMaxOp,
+    ReduceMeanOp,
+    ReduceMinOp,
+    ReduceOp,
+    ReduceProdOp,
+    ReduceSumOp,
+    SqrtOp,
+    SubOp,
+)  # fmt: skip
+from glow.dialects.glow.normalization import ArgOp
 from glow.frontends.onnx.node import OnnxNode, Operand, Value, element_type
 from glow.frontends.onnx.registry import HANDLERS, Handler, onnx_op
 

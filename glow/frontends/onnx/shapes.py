@@ -5,11 +5,12 @@ from __future__ import annotations
 from math import prod
 
 import numpy as np
-from glow.dialects.glow import TransposeOp
+
+from glow.dialects.glow import SelectOp, TransposeOp
 from glow.dialects.glow.elementwise import broadcast_shape
 from glow.dialects.node import fail_unless
-
-from glow.frontends.onnx.node import OnnxNode, Value, shape
+from glow.frontends.onnx.inputs import check_shape
+from glow.frontends.onnx.node import Constant, OnnxNode, Value, shape
 from glow.frontends.onnx.registry import onnx_op
 
 
@@ -90,6 +91,7 @@ def transpose(node: OnnxNode) -> Value:
 def expand(node: OnnxNode) -> Value:
     """Broadcast to the broadcast of both shapes."""
     target = broadcast_shape([node.shape(0), node.integers(1, "shape")])
+    check_shape(target)
     return node.broadcast(node.value(0), target)
 
 
@@ -124,17 +126,15 @@ def space_to_depth(node: OnnxNode) -> Value:
     rows, columns = height // block, width // block
     split = (batch, channels, rows, block, columns, block)
     blocks = node.reshape(node.value(0), split)
-    moved = node.emit(TransposeOp, blocks, permutation=[0, 3, 5, 1, 2, 4])
+    by_block = node.attr_string("mode", "DCR") == "DCR"
+    permutation = [0, 3, 5, 1, 2, 4] if by_block else [0, 1, 3, 5, 2, 4]
+    moved = node.emit(TransposeOp, blocks, permutation=permutation)
     return node.reshape(moved, (batch, channels * block * block, rows, columns))
 
 
 @onnx_op("Trilu")
 def trilu(node: OnnxNode) -> Value:
     """The upper or lower triangle, zero elsewhere."""
-    from glow.dialects.glow import SelectOp
-
-    from glow.frontends.onnx.node import Constant
-
     value = node.value(0)
     offset = int(node.array(1, "k").item()) if node.has(1) else 0
     rows, columns = shape(value)[-2:]

@@ -12,10 +12,10 @@ from pathlib import Path
 
 import numpy as np
 from onnx import TensorProto
+from xdsl.ir import Attribute
 
 from glow.dialects.errors import GlowError
 from glow.dialects.weight_table import Array, element_type_of
-from xdsl.ir import Attribute
 
 NUMPY_NAMES = {
     TensorProto.FLOAT: "float32",
