@@ -34,15 +34,13 @@ class Counts:
         )
 
 
-def run_suite(name: str, command: list[str]) -> Counts:
-    """Run one suite, which writes a JUnit report; its counts."""
-    report = REPORTS / f"{name}.xml"
+def run_suite(program: str, arguments: list[str]) -> Counts:
+    """Run `lit` or `pytest`, which writes a JUnit report; its counts."""
+    report = REPORTS / f"{program}.xml"
     report.unlink(missing_ok=True)
+    script = Path(sys.executable).with_name(program)
     status = subprocess.run(
-        [sys.executable, "-m", *command],
-        cwd=ROOT,
-        check=False,
-        stdin=subprocess.DEVNULL,
+        [script, *arguments], cwd=ROOT, check=False, stdin=subprocess.DEVNULL
     ).returncode
     counts = read_report(report)
     # A suite that ends with an error without a failed test did not run as a whole.
@@ -70,11 +68,9 @@ def main() -> int:
     REPORTS.mkdir(parents=True, exist_ok=True)
     started = time.monotonic()
     lit_report = str(REPORTS / "lit.xml")
-    lit = run_suite(
-        "lit", ["lit", "-j", jobs, "-s", "--xunit-xml-output", lit_report, "test"]
-    )
+    lit = run_suite("lit", ["-j", jobs, "-s", "--xunit-xml-output", lit_report, "test"])
     pytest_report = f"--junitxml={REPORTS / 'pytest.xml'}"
-    python = run_suite("pytest", ["pytest", "-n", jobs, pytest_report])
+    python = run_suite("pytest", ["-n", jobs, pytest_report])
     total = lit + python
     seconds = time.monotonic() - started
     skipped = f", {total.skipped} skipped" if total.skipped else ""
