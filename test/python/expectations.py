@@ -1,0 +1,207 @@
+"""What each example of `differential` must give, computed without the interpreter.
+
+ONNX's reference implementation where it has the operator and is right, else plain NumPy
+in float64, written as directly as the definition allows.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from itertools import product
+from typing import Any
+
+import numpy as np
+from differential import Array, Example
+from onnx_expectations import ONNX, evaluate
+from xdsl.dialects.builtin import TensorType
+
+from glow.dialects import glow
+from glow.dialects.node import NodeOp
+from glow.dialects.weight_table import dtype_of
+
+ACTIVATIONS: dict[str, Callable[..., Array]] = {
+    "relu": lambda x: x * (x > 0),
+    "clip": np.clip,
+    "sigmoid": lambda x: 0.5 * (1 + np.tanh(x / 2)),
+    "tanh": np.tanh,
+    "leaky_relu": lambda x, alpha: np.where(x > 0, x, alpha * x),
+    "hard_swish": lambda x: x * np.clip(x + 3, 0, 6) / 6,
+}
+
+
+def activated(example: Example, x: Array) -> Array:
+    """The example's activation of a result."""
+    name = example.attributes.get("activation")
+    if name is None:
+        return x
+    arguments = example.attributes.get("activation_args", [])
+    return ACTIVATIONS[name](x.astype(np.float64), *arguments).astype(x.dtype)
+
+
+def divide(example: Example) -> Array:
+    """Integers round towards zero."""
+    x, y = example.inputs
+    return x / y if x.dtype.kind not in "iu" else np.trunc(x / y).astype(x.dtype)
+
+
+def convert(example: Example) -> Array:
+    """Truncation, as Python's `int` does it."""
+    assert isinstance(example.result, TensorType)
+    dtype, (x,) = dtype_of(example.result.element_type), example.inputs
+    if x.dtype.kind not in "biu" and dtype.kind == "i":
+        limits = np.iinfo(dtype)
+        elements = [
+            min(max(int(element), limits.min), limits.max) for element in x.ravel()
+        ]
+        return np.array(elements, dtype).reshape(x.shape)
+    return x.astype(dtype)
+
+
+def fully_connected(example: Example) -> Array:
+    """Sums of products in float64."""
+    x, weights, *bias = (array.astype(np.float64) for array in example.inputs)
+    total = np.einsum("mk,kn->mn", x, weights) + sum(bias)
+    return activated(example, total.astype(np.float32))
+
+
+def matmul(example: Example) -> Array:
+    """The transposed operands are those of ONNX's MatMul."""
+    x, y = example.inputs
+    if example.attributes.get("transpose_lhs"):
+        x = np.swapaxes(x, -1, -2)
+    if example.attributes.get("transpose_rhs"):
+        y = np.swapaxes(y, -1, -2)
+    return evaluate(("MatMul", (x, y), {}))[0]
+
+
+def conv2d(example: Example) -> Array:
+    """ONNX's Conv, then the activation."""
+    return activated(example, evaluate(ONNX[glow.Conv2dOp](example))[0])
+
+
+def max_pool2d(example: Example) -> Array:
+    """Each window by itself; NaN wins."""
+    (x,), attributes = example.inputs, example.attributes
+    if not np.isnan(x).any() and x.dtype == np.float32:
+        return evaluate(ONNX[glow.MaxPool2dOp](example))[0]
+    (rows, columns), batch = attributes["kernel"], x.shape[:2]
+    height, width = x.shape[2] - rows + 1, x.shape[3] - columns + 1
+    result = np.empty((*batch, height, width), x.dtype)
+    for row, column in product(range(height), range(width)):
+        window = x[:, :, row : row + rows, column : column + columns]
+        result[:, :, row, column] = window.max(axis=(2, 3))
+    return result
+
+
+def local_response_norm(example: Example) -> Array:
+    """The definition, channel by channel (ONNX's reference mixes up batch and channel)."""
+    (x,), settings = example.inputs, example.attributes
+    size, channels = settings["size"], x.shape[1]
+    result = np.empty_like(x)
+    for channel in range(channels):
+        first = max(0, channel - (size - 1) // 2)
+        last = min(channels - 1, channel + math.ceil((size - 1) / 2))
+        squares = np.square(x[:, first : last + 1], dtype=np.float64).sum(axis=1)
+        base = settings["offset"] + settings["alpha"] / size * squares
+        result[:, channel] = x[:, channel] / base ** settings["beta"]
+    return result
+
+
+def log_softmax(example: Example) -> Array:
+    """In float64, where nothing is lost."""
+    (x,), axis = example.inputs, example.attributes["axis"]
+    total = np.logaddexp.reduce(x.astype(np.float64), axis=axis, keepdims=True)
+    return (x - total).astype(np.float32)
+
+
+def pad(example: Example) -> Array:
+    """ONNX's reference does not crop: negative pads are a slice first."""
+    if min(example.attributes["pads"]) >= 0:
+        return evaluate(ONNX[glow.PadOp](example))[0]
+    (x,), pads = example.inputs, np.array(example.attributes["pads"]).reshape(2, -1)
+    value = np.float32(example.attributes.get("value", 0.0))
+    shape = np.array(x.shape) + pads.sum(axis=0)
+    result = np.full(shape, value)
+    for position in product(*map(range, shape)):
+        source = np.array(position) - pads[0]
+        if ((source >= 0) & (source < x.shape)).all():
+            result[position] = x[tuple(source)]
+    return result
+
+
+def dynamic_update(example: Example) -> Array:
+    """Row by row."""
+    x, value, index = example.inputs
+    return np.stack([value if row == int(index) else x[row] for row in range(len(x))])
+
+
+def forward_lstm(inputs: Sequence[Array], direction: int) -> list[Array]:
+    """ONNX's LSTM on the parameters of one direction."""
+    x, *parameters = inputs
+    w, r, b, h, c = (part[direction : direction + 1] for part in parameters)
+    attributes = {"hidden_size": r.shape[2]}
+    return evaluate(("LSTM", (x, w, r, b, None, h, c), attributes), results=3)
+
+
+def lstm(example: Example) -> list[Array]:
+    """Backward is forward on the reversed sequence."""
+    inputs, direction = example.inputs, example.attributes["direction"]
+    reverse = [x[::-1].copy() if n == 0 else x for n, x in enumerate(inputs)]
+    parts: list[list[Array]] = []
+    if direction != "reverse":
+        parts.append(forward_lstm(inputs, 0))
+    if direction != "forward":
+        states, *last = forward_lstm(reverse, len(parts))
+        parts.append([states[::-1], *last])
+    axes = (1, 0, 0)
+    return [
+        np.concatenate(results, axis=axis)
+        for axis, results in zip(axes, zip(*parts, strict=True), strict=True)
+    ]
+
+
+def text_example(example: Example) -> list[Array]:
+    """The text examples of `differential` in NumPy."""
+    x, *others = example.inputs
+    if example.name == "fused":
+        (y,) = others
+        return [np.where(x > y, np.exp(x), np.maximum(x + y, 0))]
+    if example.name == "loop":
+        states, state = [], others[1]
+        for row in x[::-1]:
+            state = np.tanh(row + state)
+            states.append(state)
+        return [np.stack(states), state]
+    constant = np.array([[1, 2], [3, 4]], np.float32)
+    return [x + constant, x * np.float32(-2.5)]
+
+
+NUMPY: dict[type[NodeOp], Callable[[Example], Any]] = {
+    glow.DivOp: divide,
+    glow.ModOp: lambda example: np.mod(*example.inputs),
+    glow.NotEqualOp: lambda example: np.not_equal(*example.inputs),
+    glow.RsqrtOp: lambda example: 1 / np.sqrt(example.inputs[0]),
+    glow.SoftsignOp: lambda example: example.inputs[0] / (1 + abs(example.inputs[0])),
+    glow.ConvertOp: convert,
+    glow.Conv2dOp: conv2d,
+    glow.MaxPool2dOp: max_pool2d,
+    glow.FullyConnectedOp: fully_connected,
+    glow.MatmulOp: matmul,
+    glow.LocalResponseNormOp: local_response_norm,
+    glow.LogSoftmaxOp: log_softmax,
+    glow.PadOp: pad,
+    glow.DynamicSliceOp: lambda example: example.inputs[0][int(example.inputs[1])],
+    glow.DynamicUpdateOp: dynamic_update,
+    glow.LstmOp: lstm,
+}
+
+
+def expected(example: Example) -> list[Array]:
+    """The results of an example."""
+    if example.text is not None:
+        return text_example(example)
+    if example.node in NUMPY:
+        results = NUMPY[example.node](example)
+        return results if isinstance(results, list) else [np.asarray(results)]
+    return evaluate(ONNX[example.node](example))

@@ -1,0 +1,50 @@
+"""Every node of the interpreter against ONNX's reference implementation or NumPy."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from differential import Example, assert_all_close, nodes_under_test
+from expectations import expected
+
+from glow.dialects import cpu, glow, instr
+from glow.interpreter import FUNCTIONS, run
+from glow.interpreter.cpu_nodes import cpu_functions
+from glow.interpreter.instructions import instruction_methods
+
+EXAMPLES = nodes_under_test()
+LOW_PRECISION = ("float16", "bfloat16")
+
+
+def tolerance(example: Example) -> float:
+    """References compute in the element type, the interpreter more accurately."""
+    is_low = any(str(array.dtype) in LOW_PRECISION for array in example.inputs)
+    return 2e-2 if is_low else 3e-6
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.name)
+def test_node(example: Example) -> None:
+    before = [array.copy() for array in example.inputs]
+    results = run(example.module(), example.inputs)
+    assert_all_close(results, expected(example), tolerance(example))
+    for array, copy in zip(example.inputs, before, strict=True):
+        np.testing.assert_array_equal(array, copy)
+
+
+def test_example_names_are_unique() -> None:
+    names = [example.name for example in EXAMPLES]
+    assert len(names) == len(set(names))
+
+
+def test_every_node_has_an_example() -> None:
+    assert set(glow.NODES) <= {example.node for example in EXAMPLES}
+
+
+def test_every_operation_has_a_function() -> None:
+    assert set(glow.NODES) == set(FUNCTIONS)
+    cpu_table = cpu_functions({})
+    assert set(cpu.NODES) == set(cpu_table)
+    terminators = {glow.YieldOp}
+    methods = instruction_methods({**FUNCTIONS, **cpu_table})
+    assert set(instr.Instr.operations) - terminators == set(methods)
