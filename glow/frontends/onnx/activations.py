@@ -59,7 +59,7 @@ def _with_parameters(op_class: type[NodeOp], defaults: dict[str, float]) -> Hand
         attributes = {
             name: node.attr_float(name, default) for name, default in defaults.items()
         }
-        return node.emit(op_class, node.value(0), **attributes)
+        return node.emit(op_class, node.value(0), types=None, **attributes)
 
     return handler
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TypedDict
 
 from glow.dialects.glow import (
     AvgPool2dOp,
@@ -20,14 +19,6 @@ from glow.frontends.onnx.node import OnnxNode, Operand, Value, shape
 from glow.frontends.onnx.registry import onnx_op, refuse_if
 
 
-class WindowAttributes(TypedDict):
-    """The attributes that convolutions and pools share."""
-
-    strides: Sequence[int]
-    pads: Sequence[int]
-    dilations: Sequence[int]
-
-
 @dataclass
 class Window:
     """A sliding window over one or two spatial axes, as ONNX gives it."""
@@ -37,7 +28,7 @@ class Window:
     pads: list[int]
     dilations: list[int]
 
-    def attributes(self) -> WindowAttributes:
+    def attributes(self) -> dict[str, Sequence[int]]:
         """The attributes over two axes."""
         if len(self.kernel) == 1:
             return {
@@ -129,6 +120,7 @@ def conv(node: OnnxNode) -> Value:
         image,
         weights,
         *bias,
+        types=None,
         group=node.attr_int("group", 1),
         **window.attributes(),
     )
@@ -143,6 +135,7 @@ def _pool(node: OnnxNode, op_class: type[Pool2dOp], **options: bool) -> Value:
         op_class,
         image,
         kernel=window.kernel if len(plane) == 2 else [1, *window.kernel],
+        types=None,
         ceil_mode=bool(node.attr_int("ceil_mode", 0)),
         **window.attributes(),
         **options,

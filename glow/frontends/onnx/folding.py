@@ -90,7 +90,7 @@ def _evaluate(node: OnnxNode) -> list[Array] | None:
     opsets = [helper.make_opsetid("", node.opset)]
     try:
         evaluator = ReferenceEvaluator(helper.make_model(graph, opset_imports=opsets))
-        found = iter(evaluator.run(None, inputs))
+        found = iter(evaluator.run(None, inputs))  # pyright: ignore
         results = [next(found) if name else np.empty(0) for name in node.proto.output]
     except Exception:
         # Whatever the evaluator cannot do is left to the handlers, which report it.
@@ -131,14 +131,14 @@ def _range(node: OnnxNode, arrays: list[Array]) -> Array | None:
     start, limit, step = (array.item() for array in arrays)
     if step == 0 or abs((limit - start) / step) > BUDGET:
         return None
-    return np.arange(start, limit, step, arrays[0].dtype)
+    return np.arange(start, limit, step).astype(arrays[0].dtype)
 
 
 def _tile(node: OnnxNode, arrays: list[Array]) -> Array | None:
     array, repeats = arrays
     if array.size * prod(repeats.tolist()) > BUDGET:
         return None
-    return np.tile(array, repeats)
+    return np.tile(array, repeats.astype(np.int64))
 
 
 def _concat(node: OnnxNode, arrays: list[Array]) -> Array | None:
@@ -156,7 +156,7 @@ def _gather(node: OnnxNode, arrays: list[Array]) -> Array | None:
     if indices.size and not (-size <= indices.min() and indices.max() < size):
         return None
     count = prod(data.shape) // max(size, 1) * indices.size
-    return None if count > BUDGET else np.take(data, indices, axis)
+    return None if count > BUDGET else np.take(data, indices.astype(np.int64), axis)
 
 
 FOLDERS: dict[str, Folder] = {

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Protocol, cast
 
 import onnx
 from onnx import AttributeProto, FunctionProto, NodeProto, TypeProto
@@ -18,6 +19,22 @@ from glow.frontends.onnx.node import OnnxNode, Operand, element_type, shape
 
 Functions = Mapping[tuple[str, str], FunctionProto]
 Opsets = Mapping[str, int]
+
+
+class BodySchema(Protocol):
+    """What ONNX's operator schemas offer beyond their type stubs."""
+
+    has_function: bool
+    has_context_dependent_function: bool
+    context_dependent_function_opset_versions: Sequence[int]
+    function_body: FunctionProto
+    attributes: Mapping[str, onnx.defs.OpSchema.Attribute]
+
+    def get_context_dependent_function_with_opset_version(
+        self, opset: int, node: bytes, input_types: Sequence[bytes], /
+    ) -> bytes:
+        """The serialized body for a node and its inputs' types."""
+        ...
 
 
 @dataclass
@@ -69,16 +86,17 @@ def function_body(node: OnnxNode, functions: Functions, opsets: Opsets) -> Body 
     )
 
 
-def _schema(proto: NodeProto, opsets: Opsets) -> onnx.defs.OpSchema | None:
+def _schema(proto: NodeProto, opsets: Opsets) -> BodySchema | None:
     domain = "" if proto.domain == "ai.onnx" else proto.domain
     try:
-        return onnx.defs.get_schema(proto.op_type, opsets.get(domain, 1), domain)
+        schema = onnx.defs.get_schema(proto.op_type, opsets.get(domain, 1), domain)
+        return cast(BodySchema, schema)
     except onnx.defs.SchemaError:
         return None
 
 
 def _schema_function(
-    schema: onnx.defs.OpSchema, node: OnnxNode, opset: int
+    schema: BodySchema, node: OnnxNode, opset: int
 ) -> FunctionProto | None:
     """The body that ONNX gives an operator, which may depend on the inputs' types."""
     if schema.has_function:

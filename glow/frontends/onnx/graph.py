@@ -58,6 +58,8 @@ class Graph:
         op = op_class.build_node(
             [self.value_of(operand) for operand in operands],
             result_types,
+            regions=(),
+            predicate=None,
             **attributes,
         )
         self._append(op)

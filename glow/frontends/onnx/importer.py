@@ -25,7 +25,7 @@ from xdsl.utils.exceptions import VerifyException
 from glow.dialects.errors import GlowError
 from glow.dialects.weight_table import Array
 from glow.dialects.weights import weights_of
-from glow.frontends.onnx import (  # noqa: F401 (fill HANDLERS)
+from glow.frontends.onnx import (
     activations,
     arithmetic,
     constants,
@@ -46,6 +46,12 @@ from glow.frontends.onnx.node import OnnxNode, Operand, Value
 from glow.frontends.onnx.registry import HANDLERS, UnsupportedError
 from glow.frontends.onnx.tensors import to_array
 from glow.frontends.onnx.unsupported import UnsupportedOperators
+
+THEMES = (
+    activations, arithmetic, constants, convolution, matmul, movement, normalization,
+    recurrent, reduction, shapes,
+)  # fmt: skip
+"""The modules whose handlers fill `HANDLERS`."""
 
 DEFAULT_DOMAINS = ("", "ai.onnx")
 

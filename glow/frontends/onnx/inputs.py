@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping, Sequence
 from math import prod
+from typing import cast
 
 from onnx import ValueInfoProto
 from xdsl.dialects.builtin import TensorType
@@ -97,20 +98,20 @@ def declared_sizes(value: ValueInfoProto) -> list[int | str] | None:
 def check_declared(value: ValueInfoProto, result: SSAValue) -> None:
     """Raise GlowError where an output's declared type contradicts the computed one."""
     declared = value.type.tensor_type
-    assert isinstance(result.type, TensorType)
-    shape, sizes = result.type.get_shape(), declared_sizes(value)
+    computed = cast(TensorType[Attribute], result.type)
+    shape, sizes = computed.get_shape(), declared_sizes(value)
     if declared.elem_type:
         expected = element_type_of_onnx(declared.elem_type)
-        if expected != result.type.element_type:
+        if expected != computed.element_type:
             raise GlowError(
                 f"output '{value.name}' is declared with elements {expected}, but the "
-                f"graph computes {result.type}"
+                f"graph computes {computed}"
             )
     if sizes is not None and not _agree(sizes, shape):
         declared_text = "x".join(map(str, sizes)) or "scalar"
         raise GlowError(
             f"output '{value.name}' is declared as {declared_text}, but the graph "
-            f"computes {result.type}"
+            f"computes {computed}"
         )
 
 

@@ -12,6 +12,7 @@ from glow.dialects.glow import (
     ArgMaxOp,
     ArgMinOp,
     ExpOp,
+    LessOp,
     LogOp,
     MulOp,
     ReduceMaxOp,
@@ -59,7 +60,8 @@ def reduce_value(node: OnnxNode, op_class: type[ReduceOp], value: Operand) -> Op
     # Booleans reduce as small integers: the larger of two is their disjunction.
     numbers = node.convert(value, i8) if boolean else value
     result = node.emit(op_class, numbers, axes=axes, keepdims=keepdims)
-    return node.convert(result, i1) if boolean else result
+    # Not a conversion: the largest of nothing is the lowest number, which means false.
+    return node.emit(LessOp, node.number(0, result), result) if boolean else result
 
 
 def _simple(op_class: type[ReduceOp]) -> Handler:

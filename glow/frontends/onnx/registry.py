@@ -14,7 +14,7 @@ is known at import.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
     from glow.frontends.onnx.node import OnnxNode, Value
@@ -29,10 +29,13 @@ class UnsupportedError(Exception):
     """A handler cannot import its node; the message says what is unsupported."""
 
 
-def onnx_op(*names: str) -> Callable[[Handler], Handler]:
+HandlerType = TypeVar("HandlerType", bound=Handler)
+
+
+def onnx_op(*names: str) -> Callable[[HandlerType], HandlerType]:
     """A decorator that enters a handler in the table under the given names."""
 
-    def enter(handler: Handler) -> Handler:
+    def enter(handler: HandlerType) -> HandlerType:
         HANDLERS.update(dict.fromkeys(names, handler))
         return handler
 

@@ -42,7 +42,7 @@ def dtype_of_onnx(data_type: int) -> np.dtype[np.generic]:
         return np.dtype(ml_dtypes.bfloat16)
     if data_type not in NUMPY_NAMES:
         known = data_type in TensorProto.DataType.values()
-        name = TensorProto.DataType.Name(data_type) if known else str(data_type)  # pyright: ignore
+        name = TensorProto.DataType.Name(data_type) if known else str(data_type)
         raise GlowError(f"elements of type {name.lower()} are not supported")
     return np.dtype(NUMPY_NAMES[data_type])  # pyright: ignore
 
