@@ -1,8 +1,8 @@
 """Layout changes: plain [N, C, H, W] to channel blocks and back, and padded copies.
 
 Blocks are [N, C / lanes, H, W, lanes]. A square of `lanes` pixels by `lanes` channels is turned
-in registers by one transposing read; the last pixels are a square that overlaps. Where pixels or
-channels are too few for a square, elements move one by one.
+in registers by one transposing read; the last pixels are a square that overlaps, and zeros complete
+the last channels. Elements of planes smaller than a square move one by one.
 """
 
 from collections.abc import Callable, Sequence
@@ -63,7 +63,7 @@ class PackSpec:
 
 
 def build_pack(name: str, spec: PackSpec, target: Target) -> Kernel:
-    """The kernel (blocked, plain); lanes past the last channel are not written."""
+    """The kernel (blocked, plain); lanes past the last channel may stay as they were."""
     return _build(name, spec, target, packs=True)
 
 
@@ -78,6 +78,8 @@ def _build(name: str, spec: PackSpec, target: Target, *, packs: bool) -> Kernel:
     if packs:
         arguments.reverse()
     turn = _pack_tile if packs else _unpack_tile
+    if spec.pixels < spec.lanes:
+        turn = _pack_elements if packs else _unpack_elements
     full, rest = divmod(spec.channels, spec.lanes)
 
     def body(buffers: Sequence[SSAValue], low: Index, high: Index) -> None:
@@ -132,8 +134,19 @@ def _pack_tile(
 ) -> None:
     image, block, pixel = position
     first = b.mul(block, spec.lanes)
-    tile = b.transfer_read(plain, (image, first, pixel), (spec.tile, channels), (2, 1))
-    b.transfer_write(tile, blocked, (image, block, pixel, 0), (2, 3))
+    if channels == spec.lanes:
+        square = b.transfer_read(
+            plain, (image, first, pixel), (spec.tile, channels), (2, 1)
+        )
+        b.transfer_write(square, blocked, (image, block, pixel, 0), (2, 3))
+        return
+    # Zeros complete the square, so that it turns in registers like any other.
+    shape = (spec.lanes, spec.tile)
+    square = b.constant(0.0, types.vector_type(shape, spec.element))
+    for channel in range(channels):
+        row = b.vector_load(spec.tile, plain, image, b.add(first, channel), pixel)
+        square = b.insert(row, square, channel)
+    b.transfer_write(square, blocked, (image, block, pixel, 0), (3, 2))
 
 
 def _unpack_tile(
@@ -155,6 +168,57 @@ def _unpack_tile(
     for channel in range(channels):
         row = b.extract(tile, channel)
         b.vector_store(row, plain, image, b.add(first, channel), pixel)
+
+
+def _pack_elements(
+    b: LoopBuilder,
+    spec: PackSpec,
+    plain: SSAValue,
+    blocked: SSAValue,
+    position: Position,
+    channels: int,
+) -> None:
+    def move(channel: Index, lane: Index, pixel: Index) -> None:
+        image, block, _ = position
+        value = b.load(plain, image, channel, pixel)
+        b.store(value, blocked, image, block, pixel, lane)
+
+    _each_element(b, spec, position[1], channels, move)
+
+
+def _unpack_elements(
+    b: LoopBuilder,
+    spec: PackSpec,
+    plain: SSAValue,
+    blocked: SSAValue,
+    position: Position,
+    channels: int,
+) -> None:
+    def move(channel: Index, lane: Index, pixel: Index) -> None:
+        image, block, _ = position
+        value = b.load(blocked, image, block, pixel, lane)
+        b.store(value, plain, image, channel, pixel)
+
+    _each_element(b, spec, position[1], channels, move)
+
+
+def _each_element(
+    b: LoopBuilder,
+    spec: PackSpec,
+    block: Index,
+    channels: int,
+    move: Callable[[Index, Index, Index], None],
+) -> None:
+    """Runs the body on the (channel, lane, pixel) of one channel block."""
+    first = b.mul(block, spec.lanes)
+    b.loop(
+        0,
+        channels,
+        1,
+        lambda lane: b.loop(
+            0, spec.pixels, 1, lambda pixel: move(b.add(first, lane), lane, pixel)
+        ),
+    )
 
 
 @dataclass(frozen=True)

@@ -18,8 +18,13 @@ from glow.lowering.instr_to_loops.tiles import LOADS_PER_CYCLE, covering_size
 from glow.lowering.instr_to_loops.window import PlaneTraversal, Tile, Window
 
 MAX_PIXELS = 12
+MAX_UNROLLED_PIXELS = 4
+"""Unrolled bodies overlap in the core, so more pixels would only cost compile time: LLVM's loop
+strength reduction is superlinear in the loads of a loop. Short runs need no loop."""
+
 MAX_UNROLLED_TAPS = 9
 TILE_CYCLES = 10
+"""Cycles around the taps of a tile."""
 
 
 @dataclass(frozen=True)
@@ -66,9 +71,10 @@ class BlockedPlanes:
         """How many pixels a tile should have to cover a run of that many."""
         rows, columns = self.window.kernel
         per_pixel = rows * columns / LOADS_PER_CYCLE + 2
-        return covering_size(
-            run, MAX_PIXELS, lambda pixels: pixels * per_pixel + TILE_CYCLES
-        )
+        most = MAX_PIXELS
+        if self.unrolled and run > 2 * MAX_UNROLLED_PIXELS:
+            most = MAX_UNROLLED_PIXELS
+        return covering_size(run, most, lambda pixels: pixels * per_pixel + TILE_CYCLES)
 
     @property
     def traversal(self) -> PlaneTraversal:
