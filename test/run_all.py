@@ -68,7 +68,9 @@ def main() -> int:
     REPORTS.mkdir(parents=True, exist_ok=True)
     started = time.monotonic()
     lit_report = str(REPORTS / "lit.xml")
-    lit = run_suite("lit", ["-j", jobs, "-s", "--xunit-xml-output", lit_report, "test"])
+    lit = run_suite(
+        "lit", ["-j", jobs, "-sv", "--xunit-xml-output", lit_report, "test"]
+    )
     pytest_report = f"--junitxml={REPORTS / 'pytest.xml'}"
     python = run_suite("pytest", ["-n", jobs, pytest_report])
     total = lit + python

@@ -29,10 +29,10 @@ def list_passes(passes: PassFactories, groups: dict[str, tuple[str, ...]]) -> No
 
 def _print_passes(passes: PassFactories) -> None:
     for name, factory in passes.items():
-        print(f"  --{name:<{NAME_WIDTH}} {_summary(factory)}".rstrip())
+        print(f"  --{name:<{NAME_WIDTH}} {summary(factory)}".rstrip())
 
 
-def _summary(factory: Callable[[], type[ModulePass]]) -> str:
+def summary(factory: Callable[[], type[ModulePass]]) -> str:
     """The first line of the documentation of a pass or of its module."""
     try:
         pass_class = factory()

@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Protocol, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -23,10 +23,26 @@ from glow.tools.atomic_output import (
 from glow.tools.programs import check_program, read_mlir_program
 from glow.tools.progress import report, step
 
-if TYPE_CHECKING:
-    from glow import CompiledModel, TensorInfo
-
 Array = npt.NDArray[np.generic]
+
+
+class TensorInfo(Protocol):
+    """What a compiled model says about an input or output."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def shape(self) -> Sequence[int]: ...
+    @property
+    def dtype(self) -> npt.DTypeLike: ...
+
+
+class CompiledModel(Protocol):
+    """What this command needs of a compiled model."""
+
+    @property
+    def inputs(self) -> Sequence[TensorInfo]: ...
+    def run(self, inputs: Mapping[str, Array]) -> Mapping[str, Array]: ...
 
 
 @dataclass(frozen=True)
@@ -94,7 +110,7 @@ def split_input(argument: str) -> tuple[str, Path]:
 def read_array(path: Path) -> Array:
     """The array in an `.npy` file. Files with pickled objects are refused."""
     try:
-        array = np.load(path, allow_pickle=False)
+        array = cast(object, np.load(path, allow_pickle=False))
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
         raise GlowError(f"cannot read {path}: {reason}") from error
@@ -102,7 +118,7 @@ def read_array(path: Path) -> Array:
         raise GlowError(f"{path} is not an .npy file of numbers") from error
     if not isinstance(array, np.ndarray):
         raise GlowError(f"{path} holds several arrays; give one .npy file per input")
-    return array
+    return cast(Array, array)
 
 
 def complete_inputs(
@@ -145,10 +161,10 @@ def random_array(random: np.random.Generator, info: TensorInfo) -> Array:
 
 def timed_runs(
     model: CompiledModel, inputs: Mapping[str, Array], repeat: int
-) -> tuple[dict[str, Array], list[float]]:
+) -> tuple[Mapping[str, Array], list[float]]:
     """The outputs by name, and the seconds of each of `repeat` runs."""
     seconds: list[float] = []
-    outputs: dict[str, Array] = {}
+    outputs: Mapping[str, Array] = {}
     with step(f"running {repeat} times"):
         for _ in range(repeat):
             started = time.perf_counter()

@@ -1,0 +1,66 @@
+"""What is registered with xDSL: every entry loads, and its name is its own."""
+
+import subprocess
+import sys
+
+import pytest
+from xdsl.universe import Universe
+
+from glow.tools.listings import summary
+from glow.universe import (
+    GLOW_DIALECTS,
+    PASS_GROUPS,
+    REPLACED_DIALECTS,
+    get_glow_passes,
+    new_context,
+)
+
+PASSES = get_glow_passes()
+
+
+@pytest.mark.parametrize("name", sorted(PASSES))
+def test_pass_has_its_name_and_a_summary(name: str) -> None:
+    assert PASSES[name]().name == name
+    assert summary(PASSES[name])
+
+
+@pytest.mark.parametrize("name", sorted(GLOW_DIALECTS | REPLACED_DIALECTS))
+def test_dialect_has_its_name(name: str) -> None:
+    assert (GLOW_DIALECTS | REPLACED_DIALECTS)[name]().name == name
+
+
+def test_xdsl_knows_everything() -> None:
+    multiverse = Universe.get_multiverse()
+    assert multiverse.all_passes.keys() >= PASSES.keys()
+    assert multiverse.all_dialects.keys() >= GLOW_DIALECTS.keys()
+
+
+def test_groups_are_made_of_passes() -> None:
+    passes = Universe.get_multiverse().all_passes
+    for name, members in PASS_GROUPS.items():
+        assert name not in passes
+        assert set(members) <= passes.keys()
+
+
+def test_context_has_our_arith() -> None:
+    context = new_context()
+    context.load_registered_dialect("arith")
+    (arith,) = (d for d in context.loaded_dialects if d.name == "arith")
+    assert arith is REPLACED_DIALECTS["arith"]()
+
+
+def test_help_imports_nothing_heavy() -> None:
+    program = """if True:
+        import sys
+        from glow.tools.glow_opt import run_glow_opt
+        try:
+            run_glow_opt(["--help"])
+        except SystemExit:
+            heavy = {"numpy", "onnx", "llvmlite", "glow.dialects.glow"}
+            sys.exit(" ".join(heavy & sys.modules.keys()))
+    """
+    command = [sys.executable, "-c", program]
+    result = subprocess.run(command, check=False, capture_output=True, text=True)
+    assert result.stderr == ""
+    assert result.returncode == 0
+    assert "usage: glow-opt" in result.stdout
