@@ -22,6 +22,9 @@ from glow.lowering.instr_to_loops.epilogue import Epilogue, ExtraInput
 from glow.lowering.target import Target
 
 MAX_BLOCKS = 4
+MAX_ROWS = 10
+"""Taller tiles gain nothing and lose when rows of A are a power of two apart: the rows of one
+tile then compete for the ways of one cache set."""
 MAX_BLOCKS_OF_VECTOR = 8
 CHAINS = 8
 """Independent accumulators that hide the latency of an FMA: 4 cycles, 2 a cycle."""
@@ -57,7 +60,7 @@ def choose_tile(rows: int, columns: int, depth: int, target: Target) -> Tile:
 def _rows_of_tile(rows: int, blocks: int, target: Target) -> int:
     """The tallest even split of the rows that leaves registers for B and one broadcast."""
     free = target.num_vector_registers - 1 - (blocks if blocks > 1 else 0)
-    most = max(1, free // blocks)
+    most = max(1, min(free // blocks, MAX_ROWS))
     return -(-rows // -(-rows // most))
 
 

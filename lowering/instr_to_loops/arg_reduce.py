@@ -1,0 +1,206 @@
+"""Positions of the largest or smallest element along one axis, [outer, extent, inner].
+
+Lanes keep the best value and its position. If the axis is the last one, the lanes each walk
+every lanes-th element and are compared at the end: the best value of all, then the first (or
+last) position that holds it. A NaN is never found.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+
+from xdsl.dialects.builtin import i32, i64
+from xdsl.ir import SSAValue
+
+from glow.dialects import arith
+from glow.lowering.instr_to_loops import ir_types as types
+from glow.lowering.instr_to_loops.builder import Index, LoopBuilder
+from glow.lowering.instr_to_loops.kernel import Kernel
+from glow.lowering.instr_to_loops.reduce import visit_segments
+from glow.lowering.instr_to_loops.vector_row import Segment, segments
+from glow.lowering.target import Target
+
+_INFINITY = float("inf")
+
+
+@dataclass(frozen=True)
+class ArgReduceSpec:
+    """out i64 [outer, inner] = position of the extreme of in f32 [outer, extent, inner].
+
+    Arguments of the kernel: out, in. Of equal elements the first counts, or the last.
+    """
+
+    outer: int
+    extent: int
+    inner: int = 1
+    largest: bool = True
+    select_last: bool = False
+
+
+@dataclass(frozen=True)
+class Best:
+    """The best values so far and where they were."""
+
+    value: SSAValue
+    position: SSAValue
+
+
+def build_arg_reduce(
+    spec: ArgReduceSpec, target: Target, name: str = "arg_reduce"
+) -> Kernel:
+    """The kernel f(out, in, lo, hi)."""
+    if spec.extent == 0:
+        raise ValueError("an empty axis has no largest element")
+    finder = _Finder(LoopBuilder(target), spec)
+    return finder.rows(name) if spec.inner == 1 else finder.columns(name)
+
+
+class _Finder:
+    def __init__(self, builder: LoopBuilder, spec: ArgReduceSpec) -> None:
+        self.builder = builder
+        self.spec = spec
+        self.lanes = builder.target.lanes(32)
+
+    def rows(self, name: str) -> Kernel:
+        """The kernel for the last axis."""
+        spec, builder = self.spec, self.builder
+
+        def body(buffers: Sequence[SSAValue], low: Index, high: Index) -> None:
+            out, source = buffers
+
+            def row(r: Index) -> None:
+                result = self._row(source, r)
+                builder.store(builder.cast(arith.ExtSIOp, result, i64), out, r)
+
+            builder.loop(low, high, 1, row)
+
+        buffers = [
+            types.memref_type((spec.outer,), i64),
+            types.memref_type((spec.outer, spec.extent)),
+        ]
+        return Kernel(builder.function(name, buffers, body), spec.outer)
+
+    def columns(self, name: str) -> Kernel:
+        """The kernel for another axis."""
+        spec, builder = self.spec, self.builder
+        parts = segments(spec.inner, self.lanes)
+        space = [spec.outer, sum((p.stop - p.start) // p.length for p in parts)]
+
+        def body(buffers: Sequence[SSAValue], low: Index, high: Index) -> None:
+            out, source = buffers
+
+            def unit(coordinates: list[Index]) -> None:
+                outer, number = coordinates
+
+                def column(position: Index, length: int) -> None:
+                    result = self._column(source, outer, position, length)
+                    result = builder.cast(arith.ExtSIOp, result, i64)
+                    builder.vector_store(result, out, outer, position)
+
+                visit_segments(builder, parts, number, column)
+
+            builder.space(low, high, space, unit)
+
+        buffers = [
+            types.memref_type((spec.outer, spec.inner), i64),
+            types.memref_type((spec.outer, spec.extent, spec.inner)),
+        ]
+        return Kernel(builder.function(name, buffers, body), prod(space))
+
+    def _start(self, length: int) -> Best:
+        worst = -_INFINITY if self.spec.largest else _INFINITY
+        value = self.builder.constant(worst, types.vector_type((length,)))
+        # Positions start at 0, so that a row of nothing but NaN gives a valid one.
+        return Best(value, self.builder.constant(0, types.vector_type((length,), i32)))
+
+    def _better(self, best: Best, value: SSAValue, position: SSAValue) -> Best:
+        builder = self.builder
+        predicate = ("og" if self.spec.largest else "ol") + (
+            "e" if self.spec.select_last else "t"
+        )
+        wins = builder.cmpf(predicate, value, best.value)
+        return Best(
+            builder.select(wins, value, best.value),
+            builder.select(wins, position, best.position),
+        )
+
+    def _position(self, k: Index, length: int) -> SSAValue:
+        """The i32 number k in every lane."""
+        builder = self.builder
+        number = builder.value(arith.IndexCastOp, (builder.index(k),), i32)
+        return builder.broadcast(number, (length,))
+
+    def _column(
+        self, source: SSAValue, outer: Index, position: Index, length: int
+    ) -> SSAValue:
+        builder = self.builder
+
+        def step(k: Index, carried: Sequence[SSAValue]) -> Sequence[SSAValue]:
+            value = builder.vector_load(length, source, outer, k, position)
+            best = self._better(Best(*carried), value, self._position(k, length))
+            return [best.value, best.position]
+
+        start = self._start(length)
+        carried = [start.value, start.position]
+        return builder.carry(0, self.spec.extent, 1, carried, step)[1]
+
+    def _row(self, source: SSAValue, r: Index) -> SSAValue:
+        builder = self.builder
+        found = [self._segment(source, r, p) for p in self._segments()]
+        kind = "maxnumf" if self.spec.largest else "minnumf"
+        values = [_reduced(builder, kind, best.value) for best in found]
+        extreme = values[0]
+        for value in values[1:]:
+            predicate = "ogt" if self.spec.largest else "olt"
+            wins = builder.cmpf(predicate, value, extreme)
+            extreme = builder.select(wins, value, extreme)
+        positions = [self._where(best, extreme) for best in found]
+        result = positions[0]
+        keep = arith.MaxSIOp if self.spec.select_last else arith.MinSIOp
+        for position in positions[1:]:
+            result = builder.binary_integer(keep, result, position)
+        last = builder.constant(self.spec.extent - 1, i32)
+        result = builder.binary_integer(arith.MinSIOp, result, last)
+        return builder.binary_integer(arith.MaxSIOp, result, builder.constant(0, i32))
+
+    def _segments(self) -> list[Segment]:
+        """Runs of single registers: wide vectors would compare twice as much at the end."""
+        whole = self.spec.extent - self.spec.extent % self.lanes
+        parts = [
+            Segment(0, whole, self.lanes),
+            Segment(whole, self.spec.extent, self.spec.extent - whole),
+        ]
+        return [part for part in parts if part.start < part.stop]
+
+    def _segment(self, source: SSAValue, r: Index, part: Segment) -> Best:
+        builder = self.builder
+        steps = builder.constant_vector(range(part.length), i32)
+
+        def step(k: Index, carried: Sequence[SSAValue]) -> Sequence[SSAValue]:
+            value = builder.vector_load(part.length, source, r, k)
+            first = self._position(k, part.length)
+            position = builder.binary_integer(arith.AddiOp, first, steps)
+            best = self._better(Best(*carried), value, position)
+            return [best.value, best.position]
+
+        start = self._start(part.length)
+        # Lanes that never win hold their own first position.
+        carried = [start.value, steps]
+        return Best(*builder.carry(part.start, part.stop, part.length, carried, step))
+
+    def _where(self, best: Best, extreme: SSAValue) -> SSAValue:
+        """The first (or last) position in the lanes that hold the extreme."""
+        builder, last = self.builder, self.spec.select_last
+        shape = types.shape_of(best.value)
+        holds = builder.cmpf("oeq", best.value, builder.broadcast(extreme, shape))
+        none = builder.like(-1 if last else 2**31 - 1, best.position)
+        positions = builder.select(holds, best.position, none)
+        return _reduced(builder, "maxsi" if last else "minsi", positions)
+
+
+def _reduced(builder: LoopBuilder, kind: str, value: SSAValue) -> SSAValue:
+    if types.shape_of(value) == (1,):
+        return builder.extract(value, 0)
+    return builder.reduction(kind, value)
