@@ -9,29 +9,30 @@ line, and output files appear whole or not at all.
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import inspect
-import re
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
+from io import BytesIO, StringIO
 from pathlib import Path
-from typing import IO, NoReturn, cast
+from typing import IO, cast
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import PassPipeline
 from xdsl.universe import Universe
 from xdsl.utils.arg_spec import parse_spec
-from xdsl.utils.exceptions import DiagnosticException, ParseError
+from xdsl.utils.exceptions import DiagnosticException, ParseError, ShrinkException
 from xdsl.utils.target import Target
 from xdsl.xdsl_opt_main import xDSLOptMain
 
-from glow.diagnostics import Diagnosis, diagnose, did_you_mean, one_line, run_reporting
+from glow.diagnostics import Diagnosis, diagnose, run_reporting
 from glow.dialects.errors import GlowError
 from glow.tools.atomic_output import atomic_path
 from glow.tools.expected_diagnostics import Expectation, compare, parse_expectations
-from glow.tools.help_format import DESCRIPTION, USAGE, GroupedHelpFormatter
 from glow.tools.instrumentation import Instrumentation, Selection
 from glow.tools.listings import list_dialects, list_passes
+from glow.tools.opt_arguments import add_glow_arguments, configure_parser
 from glow.tools.pass_flags import fold_pipeline, from_spec, parse_passes
 from glow.universe import PASS_GROUPS, register_dialects
 
@@ -75,18 +76,8 @@ class GlowOptMain(xDSLOptMain):
     def register_all_arguments(self, arg_parser: argparse.ArgumentParser) -> None:
         super().register_all_arguments(arg_parser)
         add_glow_arguments(arg_parser)
-        arg_parser.prog = TOOL
-        arg_parser.usage = USAGE
-        arg_parser.description = DESCRIPTION
-        arg_parser.formatter_class = GroupedHelpFormatter
-        arg_parser.allow_abbrev = False
-        options = re.findall(r"--[\w-]+", arg_parser.format_help())
-        names = [f"--{name}" for name in (*self.available_passes, *PASS_GROUPS)]
-
-        def fail(message: str) -> NoReturn:
-            raise argument_error(message, [*options, *names])
-
-        arg_parser.error = fail
+        names = [*self.available_passes, *PASS_GROUPS]
+        configure_parser(arg_parser, TOOL, [f"--{name}" for name in names])
 
     def setup_pipeline(self) -> None:
         args = self.args
@@ -104,7 +95,6 @@ class GlowOptMain(xDSLOptMain):
         )
         passes = parse_passes(args.passes, self.available_passes, PASS_GROUPS)
         self.pipeline = PassPipeline(passes, self.instrumentation)
-
         self.check_target()
 
     def check_target(self) -> None:
@@ -198,8 +188,9 @@ class GlowOptMain(xDSLOptMain):
         instrumentation.seconds.clear()
         try:
             super().apply_passes(prog)
-        except (DiagnosticException, GlowError) as error:
-            if instrumentation.running is None:
+        except Exception as error:
+            wants_shrinking = isinstance(error, ShrinkException)
+            if wants_shrinking or instrumentation.running is None:
                 raise
             raise pass_failure(instrumentation.running.name, error) from error
         if self.args.mlir_timing or self.args.time_passes:
@@ -232,8 +223,6 @@ class GlowOptMain(xDSLOptMain):
 
     def print_mlir(self, module: ModuleOp) -> str:
         """The module as text, printed as the printing options say."""
-        from io import StringIO
-
         from glow.tools.mlir_target import ElidingMLIRTarget
 
         args = self.args
@@ -289,9 +278,6 @@ class GlowOptMain(xDSLOptMain):
         self, text: bytes, extension: str, offset: int, output: IO[str]
     ) -> list[Diagnosis]:
         """Run the pipeline on one chunk; the error that it ended with, if any."""
-        import dataclasses
-        from io import BytesIO
-
         try:
             module = self.parse_chunk(BytesIO(text), extension, offset)
             if module is not None:
@@ -305,80 +291,10 @@ class GlowOptMain(xDSLOptMain):
         return []
 
 
-def pass_failure(name: str, error: DiagnosticException | GlowError) -> GlowError:
+def pass_failure(name: str, error: Exception) -> GlowError:
     """The failure of pass `name`, as one line that names it."""
-    if isinstance(error, GlowError):
-        return GlowError(
-            f"{name}: {error.message}",
-            node=error.node,
-            location=error.location,
-            hint=error.hint,
-        )
-    return GlowError(f"{name}: {one_line(str(error))}")
-
-
-def argument_error(message: str, known: Sequence[str]) -> GlowError:
-    """The complaint of argparse as one line, with the nearest option for an unknown one."""
-    prefix = "unrecognized arguments: "
-    if not message.startswith(prefix):
-        return GlowError(message)
-    option = message.removeprefix(prefix).split()[0]
-    name = option.partition("=")[0]
-    if not name.startswith("-"):
-        return GlowError(f"one input at a time, but there is also '{option}'")
-    return GlowError(f"unknown option or pass '{name}'{did_you_mean(name, known)}")
-
-
-def add_glow_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the options of mlir-opt that xdsl-opt lacks."""
-
-    def flag(*names: str, dest: str, help: str) -> None:
-        parser.add_argument(*names, dest=dest, action="store_true", help=help)
-
-    def names(option: str, dest: str, help: str) -> None:
-        parser.add_argument(
-            option, dest=dest, default="", metavar="PASS,...", help=help
-        )
-
-    flag("--list-passes", dest="list_passes", help="list all passes and exit")
-    flag("--show-dialects", dest="show_dialects", help="list all dialects and exit")
-    flag(
-        "--dump-pass-pipeline",
-        dest="dump_pass_pipeline",
-        help="print the pipeline that runs to stderr",
-    )
-    flag(
-        "--mlir-print-op-generic",
-        dest="print_op_generic",
-        help="print operations in generic form",
-    )
-    flag(
-        "--mlir-print-debuginfo",
-        dest="print_debuginfo",
-        help="print locations, with them the names of the network's nodes",
-    )
-    parser.add_argument(
-        "--mlir-elide-elementsattrs-if-larger",
-        dest="elide_if_larger",
-        type=int,
-        metavar="N",
-        help="leave out constants of more than N elements",
-    )
-    names("--mlir-print-ir-before", "print_ir_before", "print before these passes")
-    names("--mlir-print-ir-after", "print_ir_after", "print after these passes")
-    flag(
-        "--mlir-print-ir-before-all",
-        dest="print_ir_before_all",
-        help="print before each pass",
-    )
-    flag(
-        "--mlir-print-ir-after-all",
-        dest="print_ir_after_all",
-        help="print after each pass",
-    )
-    flag("--mlir-timing", dest="mlir_timing", help="print a table of times")
-    flag("--verify-each", dest="verify_each", help="verify after each pass too")
-    flag("--debug", dest="debug", help="print the traceback of an error")
+    diagnosis = diagnose(error)
+    return GlowError(f"{name}: {diagnosis.message}", location=diagnosis.location)
 
 
 def run_glow_opt(arguments: Sequence[str]) -> None:
