@@ -1,0 +1,25 @@
+"""From one level to the next; every lowering is a pass, imported when it is used."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+
+from xdsl.passes import ModulePass
+
+
+def _lazy(module: str, class_name: str) -> Callable[[], type[ModulePass]]:
+    def load() -> type[ModulePass]:
+        return getattr(import_module(f"glow.lowering.{module}"), class_name)
+
+    return load
+
+
+PASSES: dict[str, Callable[[], type[ModulePass]]] = {
+    "assign-layout": _lazy("assign_layout.assign_layout", "AssignLayoutPass"),
+    "cancel-packs": _lazy("cancel_packs", "CancelPacksPass"),
+    "fuse-epilogue": _lazy("fuse_epilogue", "FuseEpiloguePass"),
+    "lower-nodes": _lazy("lower_nodes.lower_nodes", "LowerNodesPass"),
+    "verify-lowered": _lazy("verify_lowered", "VerifyLoweredPass"),
+}
+"""Pass name to factory."""

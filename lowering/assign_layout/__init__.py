@@ -1,0 +1,11 @@
+"""The CPU's layouts: blocked convolutional parts, packed weights, borders between.
+
+| file               | what                                                       |
+|--------------------|------------------------------------------------------------|
+| `packing.py`       | weights in the order in which kernels read them            |
+| `layout.py`        | blocked forms of values, shared by all rules               |
+| `convolution.py`   | which convolution becomes which `cpu` node                 |
+| `products.py`      | products with constant matrices                            |
+| `propagation.py`   | nodes that work on blocked tensors as they are             |
+| `assign_layout.py` | the table and the pass                                     |
+"""

@@ -1,0 +1,62 @@
+"""Assigns the CPU's layouts: blocks for convolutions, packed weights everywhere.
+
+One forward sweep. Convolutions and products with constant weights become nodes of the
+`cpu` dialect with weights packed now; nodes between them go on in blocks, and
+`cpu.pack`/`cpu.unpack` remain only where a plain reader or writer is.
+
+    %0 = glow.conv2d %x, %w, %b pads [1, 1, 1, 1] : tensor<1x64x56x56xf32>
+    %1 = glow.max_pool2d %0 kernel [2, 2] strides [2, 2] : tensor<1x64x28x28xf32>
+  becomes
+    %p = cpu.pack %x lanes 16 : tensor<1x4x56x56x16xf32>
+    %0 = cpu.conv2d %p, %w.packed, %b.packed input_channels 64 output_channels 64
+        kernel [3, 3] pads [1, 1, 1, 1] : tensor<1x4x56x56x16xf32>
+    %2 = glow.max_pool2d %0 kernel [2, 2] strides [2, 2] : tensor<1x4x28x28x16xf32>
+    %1 = cpu.unpack %2 channels 64 : tensor<1x64x28x28xf32>
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
+from xdsl.passes import ModulePass
+
+from glow.dialects import glow
+from glow.lowering.assign_layout import convolution, products
+from glow.lowering.assign_layout.layout import Layout
+from glow.lowering.assign_layout.packing import Packer, TargetPacker
+from glow.lowering.assign_layout.propagation import propagate
+from glow.lowering.target import Target
+from glow.passes.graph.node_builder import erase_dead_nodes
+
+CONVERSIONS: dict[type[Operation], Callable[[Layout, Operation], None]] = {
+    glow.Conv2dOp: convolution.conv2d,
+    glow.FullyConnectedOp: products.fully_connected,
+    glow.MatmulOp: products.matmul,
+}
+"""Nodes that become `cpu` nodes; all others are asked whether blocks suit them."""
+
+
+def assign_layout(module: ModuleOp, packer: Packer) -> None:
+    """Convert the module's nodes in program order."""
+    layout = Layout(module, packer)
+    for op in list(module.walk()):
+        if op.parent is not None:
+            CONVERSIONS.get(type(op), propagate)(layout, op)
+    erase_dead_nodes(module)
+
+
+@dataclass(frozen=True)
+class AssignLayoutPass(ModulePass):
+    """Assign the CPU's layouts for a target (host, avx512, avx2, neon, scalar)."""
+
+    name = "assign-layout"
+
+    target: str = "host"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        """Run the pass on a module."""
+        assign_layout(op, TargetPacker(Target.from_string(self.target)))

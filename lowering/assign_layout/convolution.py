@@ -1,0 +1,177 @@
+"""Which convolution becomes which `cpu` node.
+
+| convolution                                   | node                                |
+|-----------------------------------------------|-------------------------------------|
+| one filter for each channel                   | `cpu.depthwise_conv2d`              |
+| groups that fill whole blocks, or one group   | `cpu.conv2d`                        |
+| of these, few input channels (a first layer)  | `cpu.conv2d` reading plain [N,C,H,W]|
+| everything else                               | `cpu.plain_conv2d`                  |
+"""
+
+from __future__ import annotations
+
+from typing import cast
+
+import numpy as np
+from xdsl.ir import Operation, SSAValue
+
+from glow.dialects import cpu, glow
+from glow.dialects.node import NodeOp, shape_of
+from glow.dialects.weights import Array, constant_value
+from glow.lowering.assign_layout.layout import (
+    Layout,
+    blocked_source,
+    constant_key,
+    is_f32,
+)
+from glow.lowering.assign_layout.packing import ConvShape, Pair, pack_channels
+from glow.lowering.lower_nodes.products import activated
+from glow.passes.graph.node_builder import NodeBuilder, name_of
+
+
+def conv_shape(op: glow.Conv2dOp, plain_input: bool) -> ConvShape:
+    """The shapes of a convolution."""
+    batch, channels, *plane = shape_of(op.input)
+    outputs, _, *kernel = shape_of(op.weights)
+    attributes = op.attributes_view()
+    return ConvShape(
+        batch,
+        channels,
+        outputs,
+        attributes.int("group"),
+        plain_input,
+        cast(Pair, tuple(plane)),
+        cast(Pair, tuple(kernel)),
+        cast(Pair, attributes.ints("strides")),
+        cast(Pair, attributes.ints("dilations")),
+        cast(tuple[int, int, int, int], attributes.ints("pads")),
+    )
+
+
+def is_depthwise(shape: ConvShape) -> bool:
+    """Whether each channel has its own filter."""
+    return 1 < shape.group == shape.input_channels == shape.output_channels
+
+
+def is_blocked(shape: ConvShape, lanes: int) -> bool:
+    """Whether the blocked kernel applies and wastes at most half of its lanes."""
+    if shape.group == 1:
+        return 2 * shape.output_channels >= lanes
+    channels = (shape.input_channels, shape.output_channels)
+    return all(count // shape.group % lanes == 0 for count in channels)
+
+
+def conv2d(layout: Layout, op: Operation) -> None:
+    """Replace a convolution by the node of its kind."""
+    assert isinstance(op, glow.Conv2dOp)
+    shape = conv_shape(op, plain_input=False)
+    weights = constant_value(op.weights)
+    if weights is None or not is_f32(op.input, op.weights, op.bias):
+        _plain(layout, op)
+    elif is_depthwise(shape):
+        _depthwise(layout, op, weights, shape)
+    elif is_blocked(shape, layout.lanes):
+        _blocked(layout, op, weights)
+    else:
+        _plain(layout, op)
+
+
+def _finish(layout: Layout, op: NodeOp, blocked: SSAValue) -> None:
+    builder = NodeBuilder(op)
+    layout.replace(builder, activated(builder, op, blocked))
+
+
+def _blocked_bias(layout: Layout, op: glow.Conv2dOp) -> SSAValue:
+    """The bias as [O / lanes, lanes]."""
+    lanes, outputs = layout.lanes, shape_of(op.result)[1]
+    blocks = cpu.blocks(outputs, lanes)
+    if op.bias is None:
+        return layout.zeros(op, (blocks, lanes))
+    array = constant_value(op.bias)
+    if array is not None:
+        return layout.constant(
+            op,
+            ("bias", constant_key(op.bias), lanes),
+            f"{name_of(op.bias)}.packed",
+            lambda: pack_channels(array.reshape(1, -1, 1, 1), lanes).reshape(-1, lanes),
+        )
+    builder = NodeBuilder(op)
+    plane = builder.reshape(op.bias, (1, outputs, 1, 1))
+    return builder.reshape(layout.blocked(builder, plane), (blocks, lanes))
+
+
+def _blocked(layout: Layout, op: glow.Conv2dOp, weights: Array) -> None:
+    """`cpu.conv2d`; few channels that are not in blocks yet are read as they are."""
+    few = shape_of(op.input)[1] < layout.lanes
+    plain_input = few and blocked_source(op.input) is None
+    shape = conv_shape(op, plain_input)
+    builder = NodeBuilder(op)
+    packed = layout.constant(
+        op,
+        ("conv2d", constant_key(op.weights), shape),
+        f"{name_of(op.weights)}.packed",
+        lambda: layout.packer.conv2d(weights, shape),
+    )
+    result = builder.node(
+        cpu.Conv2dOp,
+        op.input if plain_input else layout.blocked(builder, op.input),
+        packed,
+        _blocked_bias(layout, op),
+        input_channels=shape.input_channels,
+        output_channels=shape.output_channels,
+        group=shape.group,
+        kernel=shape.kernel,
+        strides=shape.strides,
+        pads=shape.pads,
+        dilations=shape.dilations,
+    )
+    _finish(layout, op, result)
+
+
+def _depthwise(
+    layout: Layout, op: glow.Conv2dOp, weights: Array, shape: ConvShape
+) -> None:
+    """`cpu.depthwise_conv2d`; weights [C / lanes, kh, kw, lanes]."""
+    lanes = layout.lanes
+
+    def make() -> Array:
+        return pack_channels(np.swapaxes(weights, 0, 1), lanes)[0]
+
+    packed = layout.constant(
+        op,
+        ("depthwise", constant_key(op.weights), lanes),
+        f"{name_of(op.weights)}.packed",
+        make,
+    )
+    builder = NodeBuilder(op)
+    result = builder.node(
+        cpu.DepthwiseConv2dOp,
+        layout.blocked(builder, op.input),
+        packed,
+        _blocked_bias(layout, op),
+        kernel=shape.kernel,
+        strides=shape.strides,
+        pads=shape.pads,
+        dilations=shape.dilations,
+    )
+    _finish(layout, op, result)
+
+
+def _plain(layout: Layout, op: glow.Conv2dOp) -> None:
+    """`cpu.plain_conv2d` on [N, C, H, W]."""
+    if op.bias is None and not is_f32(op.result):
+        return
+    outputs = shape_of(op.result)[1]
+    bias = op.bias if op.bias is not None else layout.zeros(op, (outputs,))
+    builder, attributes = NodeBuilder(op), op.attributes_view()
+    result = builder.node(
+        cpu.PlainConv2dOp,
+        op.input,
+        op.weights,
+        bias,
+        strides=attributes.ints("strides"),
+        pads=attributes.ints("pads"),
+        dilations=attributes.ints("dilations"),
+        group=attributes.int("group"),
+    )
+    builder.replace(activated(builder, op, result))

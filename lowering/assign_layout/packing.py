@@ -1,0 +1,135 @@
+"""Weights in the order in which the kernels read them.
+
+The order depends on a kernel's register tile, so kernel and packing share one
+specification, made here from the node's shapes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from math import prod
+from typing import Protocol, cast
+
+import numpy as np
+from numpy.typing import NDArray
+from xdsl.ir import Operation
+
+from glow.dialects import cpu
+from glow.dialects.node import shape_of
+from glow.dialects.weight_table import Array
+from glow.interpreter import Packing
+from glow.lowering.instr_to_loops.conv2d import Conv2dSpec, pack_conv_weights
+from glow.lowering.instr_to_loops.matmul import MatmulSpec, pack_matmul_weights
+from glow.lowering.instr_to_loops.window import Window
+from glow.lowering.target import Target
+
+Pair = tuple[int, int]
+
+
+@dataclass(frozen=True)
+class ConvShape:
+    """What the packing of a convolution's weights depends on."""
+
+    batch: int
+    input_channels: int
+    output_channels: int
+    group: int
+    plain_input: bool
+    plane: Pair
+    kernel: Pair
+    strides: Pair
+    dilations: Pair
+    pads: tuple[int, int, int, int]
+
+
+class Packer(Protocol):
+    """Packs weights for a machine; tests may pack transparently."""
+
+    lanes: int
+
+    def conv2d(self, weights: Array, shape: ConvShape) -> Array:
+        """[O, C / group, kh, kw] as one flat array."""
+        ...
+
+    def matmul(self, weights: Array, rows: int) -> Array:
+        """[K, N] as one flat array, for products with `rows` rows."""
+        ...
+
+
+@dataclass(frozen=True)
+class TargetPacker:
+    """Packs as the kernels of a target want it."""
+
+    target: Target
+
+    @cached_property
+    def lanes(self) -> int:
+        """Channels in a block: the f32 elements of a vector."""
+        return self.target.lanes(32)
+
+    def conv2d(self, weights: Array, shape: ConvShape) -> Array:
+        """[O, C / group, kh, kw] as one flat array."""
+        window = Window(
+            shape.plane, shape.kernel, shape.strides, shape.dilations, shape.pads
+        )
+        spec = Conv2dSpec(
+            shape.batch,
+            shape.input_channels,
+            shape.output_channels,
+            window,
+            groups=shape.group,
+            lanes=self.lanes,
+            plain_input=shape.plain_input,
+            has_bias=True,
+        )
+        values = cast("NDArray[np.float32]", weights)
+        return pack_conv_weights(values, spec, self.target)
+
+    def matmul(self, weights: Array, rows: int) -> Array:
+        """[K, N] as one flat array, for products with `rows` rows."""
+        depth, columns = weights.shape
+        spec = MatmulSpec(rows, columns, depth, has_bias=True)
+        return pack_matmul_weights(weights, spec, self.target)
+
+
+def pack_channels(values: Array, lanes: int, fill: float = 0.0) -> Array:
+    """[A, C, H, W] as [A, C / lanes, H, W, lanes]; `fill` in the lanes beyond C."""
+    outer, channels, height, width = values.shape
+    blocks = -(-channels // lanes)
+    padded = np.full((outer, blocks * lanes, height, width), fill, values.dtype)
+    padded[:, :channels] = values
+    split = padded.reshape(outer, blocks, lanes, height, width)
+    return np.ascontiguousarray(split.transpose(0, 1, 3, 4, 2))
+
+
+def shape_of_node(op: cpu.Conv2dOp) -> ConvShape:
+    """The shapes that decided the packing of a node's weights."""
+    attributes = op.attributes_view()
+    batch, _, *plane = shape_of(op.input)
+    return ConvShape(
+        batch,
+        attributes.int("input_channels"),
+        attributes.int("output_channels"),
+        attributes.int("group"),
+        len(plane) == 2,
+        cast(Pair, tuple(plane[:2])),
+        cast(Pair, attributes.ints("kernel")),
+        cast(Pair, attributes.ints("strides")),
+        cast(Pair, attributes.ints("dilations")),
+        cast(tuple[int, int, int, int], attributes.ints("pads")),
+    )
+
+
+def packings(packer: Packer) -> dict[type[Operation], Packing]:
+    """How the nodes' weights were packed, for the interpreter."""
+
+    def conv2d(op: Operation, weights: Array) -> Array:
+        assert isinstance(op, cpu.Conv2dOp)
+        return packer.conv2d(weights, shape_of_node(op))
+
+    def matmul(op: Operation, weights: Array) -> Array:
+        assert isinstance(op, cpu.MatmulOp)
+        return packer.matmul(weights, prod(shape_of(op.input)[:-1]))
+
+    return {cpu.Conv2dOp: conv2d, cpu.MatmulOp: matmul}

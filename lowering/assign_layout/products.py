@@ -1,0 +1,80 @@
+"""Products with constant matrices: `cpu.matmul` with packed weights and a bias."""
+
+from __future__ import annotations
+
+from math import prod
+
+from xdsl.ir import Operation, SSAValue
+
+from glow.dialects import cpu, glow
+from glow.dialects.node import NodeOp, shape_of
+from glow.dialects.weights import constant_value
+from glow.lowering.assign_layout.layout import Layout, constant_key, is_f32
+from glow.lowering.lower_nodes.products import activated
+from glow.passes.graph.node_builder import NodeBuilder, name_of
+
+
+def _packed_product(
+    layout: Layout,
+    anchor: NodeOp,
+    operands: tuple[SSAValue, SSAValue],
+    bias: SSAValue | None,
+) -> SSAValue | None:
+    """`cpu.matmul`, or None when the right side is not a constant f32 matrix."""
+    lhs, weights = operands
+    array = constant_value(weights)
+    if array is None or array.ndim != 2 or not is_f32(lhs, weights, bias):
+        return None
+    rows = prod(shape_of(lhs)[:-1])
+    packed = layout.constant(
+        anchor,
+        ("matmul", constant_key(weights), rows),
+        f"{name_of(weights)}.packed",
+        lambda: layout.packer.matmul(array, rows),
+    )
+    if bias is None:
+        bias = layout.zeros(anchor, array.shape[1:])
+    return NodeBuilder(anchor).node(cpu.MatmulOp, lhs, packed, bias)
+
+
+def fully_connected(layout: Layout, op: Operation) -> None:
+    """Replace a fully connected layer with constant weights."""
+    assert isinstance(op, glow.FullyConnectedOp)
+    result = _packed_product(layout, op, (op.input, op.weights), op.bias)
+    if result is not None:
+        builder = NodeBuilder(op)
+        builder.replace(activated(builder, op, result))
+
+
+def _following_bias(layout: Layout, value: SSAValue) -> tuple[SSAValue, NodeOp] | None:
+    """The bias vector that the only user of a product adds, and that user."""
+    user = value.get_user_of_unique_use()
+    if not isinstance(user, glow.AddOp) or user.result.type != value.type:
+        return None
+    addend = user.rhs if user.lhs is value else user.lhs
+    array, columns = constant_value(addend), shape_of(value)[-1]
+    if array is None or array.size != columns or array.shape[-1:] != (columns,):
+        return None
+    bias = layout.constant(
+        user,
+        ("bias", constant_key(addend)),
+        name_of(addend),
+        lambda: array.reshape(columns),
+    )
+    return bias, user
+
+
+def matmul(layout: Layout, op: Operation) -> None:
+    """Replace a product with a constant matrix, and the bias that follows it."""
+    assert isinstance(op, glow.MatmulOp)
+    if op.transpose_lhs is not None or op.transpose_rhs is not None:
+        return
+    following = _following_bias(layout, op.result)
+    bias, replaced = (None, op) if following is None else following
+    result = _packed_product(layout, op, (op.lhs, op.rhs), bias)
+    if result is None:
+        return
+    NodeBuilder(replaced).replace(result)
+    if replaced is not op:
+        op.detach()
+        op.erase()

@@ -1,0 +1,147 @@
+"""Nodes that work on blocked tensors as they are.
+
+A rule returns the blocked result when an operand exists in blocks and the node's meaning
+carries over, else None, and the node stays plain.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from xdsl.ir import Operation, SSAValue
+
+from glow.dialects import cpu, glow
+from glow.dialects.attributes import AttributeValue
+from glow.dialects.node import NodeOp, shape_of, tensor_type
+from glow.lowering.assign_layout.layout import Layout, blocked_source
+from glow.passes.graph.node_builder import NodeBuilder, element_type
+from glow.passes.scalar_bodies import has_scalar_body
+
+Rule = Callable[[Layout, NodeOp], SSAValue | None]
+
+
+def _attributes(op: NodeOp, **changed: AttributeValue) -> dict[str, AttributeValue]:
+    kept = {
+        name: op.properties[name]
+        for name in op.property_names()
+        if name in op.properties
+    }
+    return {**kept, **changed}
+
+
+def elementwise(layout: Layout, op: NodeOp) -> SSAValue | None:
+    """Element by element, when an operand of the result's shape is in blocks."""
+    if len(op.results) != 1 or op.regions or len(shape_of(op.results[0])) != 4:
+        return None
+    shape = shape_of(op.results[0])
+    if not any(
+        blocked_source(value) is not None and shape_of(value) == shape
+        for value in op.inputs
+    ):
+        return None
+    builder = NodeBuilder(op)
+    operands = [layout.blocked_operand(builder, v, shape[1]) for v in op.inputs]
+    blocked = (shape[0], cpu.blocks(shape[1], layout.lanes), *shape[2:], layout.lanes)
+    result_type = tensor_type(blocked, element_type(op.results[0]))
+    return builder.node(type(op), *operands, types=[result_type], **_attributes(op))
+
+
+def pool(layout: Layout, op: NodeOp) -> SSAValue | None:
+    """A pool over the plane."""
+    source = blocked_source(op.operands[0])
+    if source is None:
+        return None
+    return NodeBuilder(op).node(type(op), source, **_attributes(op))
+
+
+def reduction(layout: Layout, op: NodeOp) -> SSAValue | None:
+    """A reduction over the plane that keeps the rank."""
+    source, attributes = blocked_source(op.operands[0]), op.attributes_view()
+    if source is None or attributes.ints("axes") != (2, 3):
+        return None
+    if not attributes.has("keepdims"):
+        return None
+    return NodeBuilder(op).node(type(op), source, **_attributes(op))
+
+
+def local_response_norm(layout: Layout, op: NodeOp) -> SSAValue | None:
+    """Its neighbours are in the same or the next block."""
+    source = blocked_source(op.operands[0])
+    if source is None:
+        return None
+    channels = shape_of(op.operands[0])[1]
+    return NodeBuilder(op).node(
+        cpu.LocalResponseNormOp, source, **_attributes(op, channels=channels)
+    )
+
+
+def concat(layout: Layout, op: NodeOp) -> SSAValue | None:
+    """Along channels when every piece but the last fills its blocks, or on the plane."""
+    if len(shape_of(op.results[0])) != 4:
+        return None
+    axis = op.attributes_view().int("axis")
+    if all(blocked_source(value) is None for value in op.inputs):
+        return None
+    if axis == 1 and any(shape_of(value)[1] % layout.lanes for value in op.inputs[:-1]):
+        return None
+    builder = NodeBuilder(op)
+    pieces = [layout.blocked(builder, value) for value in op.inputs]
+    return builder.node(glow.ConcatOp, *pieces, axis=axis)
+
+
+def slice_(layout: Layout, op: NodeOp) -> SSAValue | None:
+    """A slice whose channels begin and end at borders of blocks."""
+    source, attributes = blocked_source(op.operands[0]), op.attributes_view()
+    if source is None:
+        return None
+    starts, sizes = attributes.ints("starts"), attributes.ints("sizes")
+    steps, lanes = attributes.ints("steps"), layout.lanes
+    channels = shape_of(op.operands[0])[1]
+    ends = starts[1] + sizes[1]
+    if steps[1] != 1 or starts[1] % lanes or (ends % lanes and ends != channels):
+        return None
+    return NodeBuilder(op).node(
+        glow.SliceOp,
+        source,
+        starts=_blocked_axes(starts, starts[1] // lanes, 0),
+        sizes=_blocked_axes(sizes, cpu.blocks(sizes[1], lanes), lanes),
+        steps=_blocked_axes(steps, 1, 1),
+    )
+
+
+def _blocked_axes(numbers: Sequence[int], block: int, lane: int) -> list[int]:
+    """One number for each axis of a blocked tensor."""
+    return [numbers[0], block, *numbers[2:], lane]
+
+
+def pad(layout: Layout, op: NodeOp) -> SSAValue | None:
+    """Padding of the plane."""
+    source, pads = blocked_source(op.operands[0]), op.attributes_view().ints("pads")
+    if source is None or pads[1] or pads[5]:
+        return None
+    blocked = [*pads[:4], 0, *pads[4:], 0]
+    return NodeBuilder(op).node(glow.PadOp, source, **_attributes(op, pads=blocked))
+
+
+RULES: dict[type[NodeOp], Rule] = {
+    glow.MaxPool2dOp: pool,
+    glow.AvgPool2dOp: pool,
+    glow.ReduceMeanOp: reduction,
+    glow.ReduceSumOp: reduction,
+    glow.ReduceMaxOp: reduction,
+    glow.ReduceMinOp: reduction,
+    glow.LocalResponseNormOp: local_response_norm,
+    glow.ConcatOp: concat,
+    glow.SliceOp: slice_,
+    glow.PadOp: pad,
+}
+
+
+def propagate(layout: Layout, op: Operation) -> None:
+    """Make a node work on blocks if its operands are in blocks."""
+    if not isinstance(op, NodeOp):
+        return
+    rule = elementwise if has_scalar_body(op) else RULES.get(type(op))
+    result = None if rule is None else rule(layout, op)
+    if result is not None:
+        layout.replace(NodeBuilder(op), result)

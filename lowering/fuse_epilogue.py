@@ -1,0 +1,206 @@
+"""Moves element-wise nodes into the epilogue of the convolution or product before them.
+
+From each such node grows a group of element-wise nodes that read it; the largest part
+whose values are used outside only through its last node becomes scalar code in the
+epilogue region. The other operands become extra operands: residuals, one number a
+channel, or one number; constants of one element go into the region. The node moves to
+the place of the last absorbed one, so that all extras are defined before it. Later nodes
+come first, since a sum of two convolutions belongs to the later one.
+
+    %0 = cpu.conv2d %x, %w, %b ... : tensor<1x4x56x56x16xf32>
+    %1 = glow.add %0, %residual : tensor<1x4x56x56x16xf32>
+    %2 = glow.relu %1 : tensor<1x4x56x56x16xf32>
+  becomes
+    %2 = cpu.conv2d %x, %w, %b, %residual ... {
+    ^bb0(%sum: f32, %r: f32):
+      %s = arith.addf %sum, %r : f32
+      %zero = arith.constant 0.0 : f32
+      %m = arith.maximumf %s, %zero : f32
+      glow.yield %m
+    } : tensor<1x4x56x56x16xf32>
+"""
+
+from __future__ import annotations
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.traits import Commutative
+
+from glow.dialects import cpu
+from glow.dialects.cpu import EpilogueOp
+from glow.dialects.node import NodeOp, shape_of
+from glow.dialects.weights import constant_value
+from glow.passes.graph.node_builder import NodeBuilder, element_type, erase
+from glow.passes.scalar_bodies import (
+    ScalarBuilder,
+    emit_node,
+    has_scalar_body,
+    inline_body,
+)
+
+MAX_GROUP = 24
+"""Longer chains gain nothing: their work is arithmetic, not memory traffic."""
+
+MAX_EXTRAS = 4
+"""More residuals than this would take the registers of the tile."""
+
+
+def scalar_constant(value: SSAValue) -> float | int | None:
+    """The number of a constant of one element."""
+    if any(size != 1 for size in shape_of(value)):
+        return None
+    array = constant_value(value)
+    return None if array is None else array.reshape(()).item()
+
+
+def can_absorb(root: EpilogueOp, op: Operation) -> bool:
+    """Whether an operation is scalar code on the root's elements and fitting extras."""
+    if not isinstance(op, NodeOp) or not has_scalar_body(op):
+        return False
+    if op.parent is not root.parent or op.predicate is not None:
+        return False
+    result_type = root.result.type
+    if [result.type for result in op.results] != [result_type]:
+        return False
+    element, shape = element_type(root.result), shape_of(root.result)
+    return all(
+        element_type(value) == element
+        and cpu.extra_kind(shape_of(value), shape) is not None
+        for value in op.inputs
+    )
+
+
+class Group:
+    """A root and the element-wise nodes that grow from it, in program order."""
+
+    def __init__(self, root: EpilogueOp, order: dict[Operation, int]) -> None:
+        self.root = root
+        self.order = order
+        self.ops: list[Operation] = [root]
+        self._grow()
+
+    def _grow(self) -> None:
+        closed = 1
+        while len(self.ops) <= MAX_GROUP:
+            user = self._next_user()
+            if user is None or not can_absorb(self.root, user):
+                break
+            self.ops.append(user)
+            if self._is_closed() and len(self.extras()) <= MAX_EXTRAS:
+                closed = len(self.ops)
+        del self.ops[closed:]
+
+    def _next_user(self) -> Operation | None:
+        """The first reader of the group's values that is not in the group."""
+        users = {
+            use.operation
+            for op in self.ops
+            for use in op.results[0].uses
+            if use.operation not in self.ops
+        }
+        known = [user for user in users if user in self.order]
+        if len(known) < len(users):
+            return None
+        return min(known, key=self.order.__getitem__, default=None)
+
+    def _is_closed(self) -> bool:
+        """Whether only the last node's value is used outside."""
+        return all(
+            use.operation in self.ops
+            for op in self.ops[:-1]
+            for use in op.results[0].uses
+        )
+
+    def extras(self) -> list[SSAValue]:
+        """What the absorbed nodes read from outside, without scalar constants."""
+        inside = {op.results[0] for op in self.ops}
+        found = dict.fromkeys(self.root.extras)
+        for op in self.ops[1:]:
+            assert isinstance(op, NodeOp)
+            for value in op.inputs:
+                if value not in inside and scalar_constant(value) is None:
+                    found[value] = None
+        return list(found)
+
+    def _inputs(self, op: NodeOp) -> list[SSAValue]:
+        """The operands of a node; commutative ones in an order that makes equal
+        epilogues, and with them kernels, of equal work: values of the group first.
+        """
+        inputs = list(op.inputs)
+        if op.has_trait(Commutative):
+            inside = {member.results[0] for member in self.ops}
+            inputs.sort(key=lambda value: value not in inside)
+        return inputs
+
+    def region(self, extras: list[SSAValue]) -> Region:
+        """The epilogue of the root with the absorbed nodes as scalar code."""
+        values = [self.root.result, *extras]
+        block = Block(arg_types=[element_type(value) for value in values])
+        builder = ScalarBuilder(block)
+        elements: dict[SSAValue, SSAValue] = dict(zip(values, block.args, strict=True))
+        if self.root.epilogue is not None:
+            count = 1 + len(self.root.extras)
+            (elements[self.root.result],) = inline_body(
+                builder, self.root.epilogue.block, block.args[:count]
+            )
+        for op in self.ops[1:]:
+            assert isinstance(op, NodeOp)
+            operands = [
+                _element(builder, value, elements) for value in self._inputs(op)
+            ]
+            (elements[op.results[0]],) = emit_node(builder, op, operands)
+        builder.yield_(elements[self.ops[-1].results[0]])
+        return Region(block)
+
+
+def _element(
+    builder: ScalarBuilder, value: SSAValue, elements: dict[SSAValue, SSAValue]
+) -> SSAValue:
+    """The scalar of an operand: known, or a constant."""
+    known = elements.get(value)
+    if known is None:
+        number = scalar_constant(value)
+        assert number is not None
+        known = builder.number(number, builder.block.args[0])
+        elements[value] = known
+    return known
+
+
+def fuse_epilogue(root: EpilogueOp, order: dict[Operation, int]) -> None:
+    """Absorb the nodes that grow from a root."""
+    group = Group(root, order)
+    if len(group.ops) == 1:
+        return
+    last = group.ops[-1]
+    extras = group.extras()
+    attributes = {
+        name: root.properties[name]
+        for name in root.property_names()
+        if name in root.properties
+    }
+    builder = NodeBuilder(last)
+    operands = (root.input, root.weights, root.bias, *extras)
+    regions = [group.region(extras)]
+    result = builder.node(type(root), *operands, regions=regions, **attributes)
+    new = result.owner
+    assert isinstance(new, Operation)
+    new.location = root.location
+    order[new] = order[last]
+    builder.replace(result)
+    for op in reversed(group.ops[:-1]):
+        erase(op)
+
+
+class FuseEpiloguePass(ModulePass):
+    """Fuse element-wise nodes into convolutions and products."""
+
+    name = "fuse-epilogue"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        """Run the pass on a module."""
+        order = {child: number for number, child in enumerate(op.walk())}
+        for child in reversed(list(order)):
+            if isinstance(child, EpilogueOp):
+                fuse_epilogue(child, order)

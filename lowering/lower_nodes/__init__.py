@@ -1,0 +1,12 @@
+"""High-level nodes into few primitives, with the backend's say.
+
+| file               | what                                                       |
+|--------------------|------------------------------------------------------------|
+| `keeps.py`         | what each backend keeps                                    |
+| `elementwise.py`   | non-linearities into arithmetic                            |
+| `normalization.py` | batch and layer normalization, softmax, mean               |
+| `products.py`      | gemm, fully connected, grouped convolution                 |
+| `movement.py`      | tile                                                       |
+| `lstm.py`          | recurrent layers into loops                                |
+| `lower_nodes.py`   | the table and the pass                                     |
+"""

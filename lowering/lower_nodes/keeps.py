@@ -1,0 +1,76 @@
+"""What a backend asks of `lower-nodes`: which nodes are to be lowered.
+
+A backend is anything with `should_lower(op) -> bool`. `lower-nodes{backend=cpu}` names
+one of `BACKENDS`, where other packages may add theirs before the pass runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol
+
+from glow.dialects import glow
+from glow.dialects.errors import GlowError
+from glow.dialects.node import DataParallel, NodeOp
+
+
+class NodeBackend(Protocol):
+    """The part of a backend that node lowering needs."""
+
+    def should_lower(self, op: NodeOp) -> bool:
+        """Whether the backend wants this node as primitives."""
+        ...
+
+
+class CpuNodes:
+    """The CPU has a kernel for what pays, and scalar code for everything data-parallel."""
+
+    LOWERED = (
+        glow.BatchNormOp,
+        glow.GemmOp,
+        glow.LogSoftmaxOp,
+        glow.LstmOp,
+        glow.TileOp,
+    )
+
+    def should_lower(self, op: NodeOp) -> bool:
+        """Lower what has no kernel."""
+        return isinstance(op, self.LOWERED)
+
+
+class InterpreterNodes:
+    """The interpreter runs every node as it is."""
+
+    def should_lower(self, op: NodeOp) -> bool:
+        """Keep everything."""
+        return False
+
+
+class NoBackend:
+    """Everything becomes primitives: the smallest set that a backend can support."""
+
+    def should_lower(self, op: NodeOp) -> bool:
+        """Lower everything."""
+        return True
+
+
+BACKENDS: dict[str, Callable[[], NodeBackend]] = {
+    "cpu": CpuNodes,
+    "interpreter": InterpreterNodes,
+    "none": NoBackend,
+}
+"""Backend name to factory."""
+
+
+def backend_named(name: str) -> NodeBackend:
+    """The backend of that name; raises GlowError that lists the known ones."""
+    if name not in BACKENDS:
+        raise GlowError(
+            f"unknown backend '{name}'", hint=f"known backends: {', '.join(BACKENDS)}"
+        )
+    return BACKENDS[name]()
+
+
+def is_data_parallel(op: NodeOp) -> bool:
+    """Whether each element depends on the operands' elements of its position only."""
+    return op.has_trait(DataParallel)

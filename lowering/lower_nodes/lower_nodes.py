@@ -1,0 +1,69 @@
+"""Lowers high-level nodes to primitives, as far as the backend wants it.
+
+Every node has at most one lowering, a function in a table by class; a backend keeps a
+node by answering no. New nodes are visited again, since a lowering may use others.
+
+    %1 = glow.batch_norm %0, %s, %b, %m, %v : tensor<1x8x4x4xf32>
+  becomes
+    %2 = glow.mul %0, %scale : tensor<1x8x4x4xf32>
+    %1 = glow.add %2, %shift : tensor<1x8x4x4xf32>
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
+from xdsl.passes import ModulePass
+
+from glow.dialects.node import NodeOp
+from glow.lowering.lower_nodes import (
+    elementwise,
+    lstm,
+    movement,
+    normalization,
+    products,
+)
+from glow.lowering.lower_nodes.keeps import NodeBackend, backend_named
+
+Lowering = Callable[[Operation], None]
+
+LOWERINGS: dict[type[Operation], Lowering] = {
+    **elementwise.LOWERINGS,
+    **normalization.LOWERINGS,
+    **products.LOWERINGS,
+    **movement.LOWERINGS,
+    **lstm.LOWERINGS,
+}
+"""Node class to the function that replaces such a node."""
+
+
+def lower_nodes(module: ModuleOp, backend: NodeBackend) -> None:
+    """Lower the nodes that the backend does not keep, until none is left."""
+    pending = list(module.walk())
+    while pending:
+        lowered = False
+        for op in pending:
+            lowering = LOWERINGS.get(type(op))
+            if lowering is None or not isinstance(op, NodeOp) or op.parent is None:
+                continue
+            if backend.should_lower(op):
+                lowering(op)
+                lowered |= op.parent is None
+        pending = list(module.walk()) if lowered else []
+
+
+@dataclass(frozen=True)
+class LowerNodesPass(ModulePass):
+    """Lower high-level nodes; `backend` (cpu, interpreter, none) says what it keeps."""
+
+    name = "lower-nodes"
+
+    backend: str = "cpu"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        """Run the pass on a module."""
+        lower_nodes(op, backend_named(self.backend))

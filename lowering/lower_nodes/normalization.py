@@ -1,0 +1,124 @@
+"""Normalizations, softmax and means as reductions and arithmetic."""
+
+from __future__ import annotations
+
+from math import prod
+
+import numpy as np
+from xdsl.ir import Operation, SSAValue
+
+from glow.dialects import glow
+from glow.dialects.node import NodeOp, shape_of
+from glow.dialects.weights import constant_value
+from glow.passes.graph.node_builder import NodeBuilder, element_type, name_of
+
+
+def batch_norm(op: Operation) -> None:
+    """x * scale + shift for each channel; computed here when the parameters are known."""
+    assert isinstance(op, glow.BatchNormOp)
+    builder = NodeBuilder(op)
+    shape = (shape_of(op.scale)[0], *(1,) * (len(shape_of(op.input)) - 2))
+    factors = _constant_factors(op, builder) or _computed_factors(op, builder)
+    scale, shift = (builder.reshape(factor, shape) for factor in factors)
+    scaled = builder.node(glow.MulOp, op.input, scale)
+    builder.replace(builder.node(glow.AddOp, scaled, shift))
+
+
+def _constant_factors(
+    op: glow.BatchNormOp, builder: NodeBuilder
+) -> tuple[SSAValue, SSAValue] | None:
+    arrays = [constant_value(value) for value in op.inputs[1:]]
+    present = [array for array in arrays if array is not None]
+    if len(present) < len(arrays):
+        return None
+    dtype = present[0].dtype
+    scale, bias, mean, variance = (array.astype(np.float64) for array in present)
+    factor = scale / np.sqrt(variance + op.attributes_view().float("epsilon"))
+    name, shape = name_of(op.result), (-1, *(1,) * (len(shape_of(op.input)) - 2))
+    return (
+        builder.constant(factor.astype(dtype).reshape(shape), f"{name}.scale"),
+        builder.constant(
+            (bias - mean * factor).astype(dtype).reshape(shape), f"{name}.shift"
+        ),
+    )
+
+
+def _computed_factors(
+    op: glow.BatchNormOp, builder: NodeBuilder
+) -> tuple[SSAValue, SSAValue]:
+    epsilon = builder.splat(
+        op.attributes_view().float("epsilon"), element_type(op.variance)
+    )
+    variance = builder.node(glow.AddOp, op.variance, epsilon)
+    deviation = builder.node(glow.SqrtOp, variance)
+    factor = builder.node(glow.DivOp, op.scale, deviation)
+    moved = builder.node(glow.MulOp, op.mean, factor)
+    return factor, builder.node(glow.SubOp, op.bias, moved)
+
+
+def _mean(builder: NodeBuilder, value: SSAValue, axes: list[int]) -> SSAValue:
+    """The mean over axes, which stay with size 1."""
+    total = builder.node(glow.ReduceSumOp, value, axes=axes, keepdims=True)
+    count = prod(shape_of(value)[axis] for axis in axes)
+    factor = builder.splat(1 / count, element_type(value))
+    return builder.node(glow.MulOp, total, factor)
+
+
+def layer_norm(op: Operation) -> None:
+    """(x - mean) / sqrt(variance + epsilon) * scale + bias over the trailing axes."""
+    assert isinstance(op, glow.LayerNormOp)
+    builder, attributes = NodeBuilder(op), op.attributes_view()
+    axes = list(range(attributes.int("axis"), len(shape_of(op.input))))
+    centred = builder.node(glow.SubOp, op.input, _mean(builder, op.input, axes))
+    square = builder.node(glow.MulOp, centred, centred)
+    epsilon = builder.splat(attributes.float("epsilon"), element_type(op.input))
+    variance = builder.node(glow.AddOp, _mean(builder, square, axes), epsilon)
+    deviation = builder.node(glow.SqrtOp, variance)
+    result = builder.node(glow.DivOp, centred, deviation)
+    result = builder.node(glow.MulOp, result, op.scale)
+    if op.bias is not None:
+        result = builder.node(glow.AddOp, result, op.bias)
+    builder.replace(result)
+
+
+def _shifted(op: NodeOp, builder: NodeBuilder) -> tuple[SSAValue, SSAValue, SSAValue]:
+    """x - max(x) along the axis, its exponentials and their sum."""
+    axes = [op.attributes_view().int("axis")]
+    largest = builder.node(glow.ReduceMaxOp, op.operands[0], axes=axes, keepdims=True)
+    shifted = builder.node(glow.SubOp, op.operands[0], largest)
+    exponential = builder.node(glow.ExpOp, shifted)
+    total = builder.node(glow.ReduceSumOp, exponential, axes=axes, keepdims=True)
+    return shifted, exponential, total
+
+
+def softmax(op: Operation) -> None:
+    """exp(x - max) / sum(exp(x - max))."""
+    assert isinstance(op, NodeOp)
+    builder = NodeBuilder(op)
+    _, exponential, total = _shifted(op, builder)
+    builder.replace(builder.node(glow.DivOp, exponential, total))
+
+
+def log_softmax(op: Operation) -> None:
+    """(x - max) - log(sum(exp(x - max)))."""
+    assert isinstance(op, NodeOp)
+    builder = NodeBuilder(op)
+    shifted, _, total = _shifted(op, builder)
+    builder.replace(builder.node(glow.SubOp, shifted, builder.node(glow.LogOp, total)))
+
+
+def reduce_mean(op: Operation) -> None:
+    """The sum times 1 / count."""
+    assert isinstance(op, glow.ReduceMeanOp)
+    builder = NodeBuilder(op)
+    mean = _mean(builder, op.input, list(op.attributes_view().ints("axes")))
+    builder.replace(builder.reshape(mean, shape_of(op.result)))
+
+
+LOWERINGS = {
+    glow.BatchNormOp: batch_norm,
+    glow.LayerNormOp: layer_norm,
+    glow.SoftmaxOp: softmax,
+    glow.LogSoftmaxOp: log_softmax,
+    glow.ReduceMeanOp: reduce_mean,
+}

@@ -1,0 +1,31 @@
+"""Passes on the graph of `glow` nodes: the level stays, the network gets smaller.
+
+One file, one pass, one name; nothing is imported before it is used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+
+from xdsl.passes import ModulePass
+
+
+def _lazy(module: str, class_name: str) -> Callable[[], type[ModulePass]]:
+    def load() -> type[ModulePass]:
+        return getattr(import_module(f"glow.passes.graph.{module}"), class_name)
+
+    return load
+
+
+PASSES: dict[str, Callable[[], type[ModulePass]]] = {
+    "convert-gemm": _lazy("convert_gemm", "ConvertGemmPass"),
+    "eliminate-transposes": _lazy("eliminate_transposes", "EliminateTransposesPass"),
+    "fold-batch-norm": _lazy("fold_batch_norm", "FoldBatchNormPass"),
+    "fold-constants": _lazy("fold_constants", "FoldConstantsPass"),
+    "free-unused-weights": _lazy("free_unused_weights", "FreeUnusedWeightsPass"),
+    "fuse-activation": _lazy("fuse_activation", "FuseActivationPass"),
+    "recognize-gelu": _lazy("recognize_gelu", "RecognizeGeluPass"),
+    "verify-graph": _lazy("verify_graph", "VerifyGraphPass"),
+}
+"""Pass name to factory."""

@@ -1,0 +1,67 @@
+"""Moves an activation into the convolution or fully connected layer before it.
+
+The producer must have no other use and no activation yet. The graph keeps the function
+as a name, so that every backend sees it; the CPU turns it into an epilogue.
+
+    %0 = glow.conv2d %x, %w, %b : tensor<1x8x4x4xf32>
+    %1 = glow.relu %0 : tensor<1x8x4x4xf32>
+  becomes
+    %1 = glow.conv2d %x, %w, %b activation "relu" : tensor<1x8x4x4xf32>
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp, StringAttr
+from xdsl.ir import Operation
+from xdsl.passes import ModulePass
+
+from glow.dialects import glow
+from glow.dialects.attributes import Attributes, floats_attr
+from glow.dialects.node import NodeOp
+from glow.passes.graph.node_builder import erase, rewrite_nodes
+
+PRODUCERS = (glow.Conv2dOp, glow.FullyConnectedOp)
+
+Arguments = Callable[[Attributes], tuple[float, ...]]
+
+ACTIVATIONS: dict[type[NodeOp], Arguments] = {
+    glow.ReluOp: lambda _: (),
+    glow.ClipOp: lambda clip: (clip.float("low"), clip.float("high")),
+    glow.SigmoidOp: lambda _: (),
+    glow.TanhOp: lambda _: (),
+    glow.LeakyReluOp: lambda leaky: (leaky.float("alpha"),),
+    glow.HardSwishOp: lambda _: (),
+}
+"""The absorbable nodes (those of `glow.ACTIVATIONS`) and their arguments."""
+
+
+def fuse_activation(op: Operation) -> None:
+    """Move an activation node into its producer."""
+    assert isinstance(op, NodeOp)
+    producer = op.operands[0].owner
+    if (
+        not isinstance(producer, PRODUCERS)
+        or producer.activation is not None
+        or not producer.result.has_one_use()
+    ):
+        return
+    producer.properties["activation"] = StringAttr(op.name.removeprefix("glow."))
+    arguments = ACTIVATIONS[type(op)](op.attributes_view())
+    if arguments:
+        producer.properties["activation_args"] = floats_attr(*arguments)
+    producer.result.name_hint = op.results[0].name_hint
+    op.results[0].replace_all_uses_with(producer.result)
+    erase(op)
+
+
+class FuseActivationPass(ModulePass):
+    """Fuse activations into convolutions and fully connected layers."""
+
+    name = "fuse-activation"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        """Run the pass on a module."""
+        rewrite_nodes(op, dict.fromkeys(ACTIVATIONS, fuse_activation))

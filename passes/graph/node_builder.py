@@ -1,0 +1,125 @@
+"""How passes replace nodes: new ones take the place, the location and the name hints.
+
+xDSL's rewriters lose locations, and with them the network's node names that error
+messages and profiles show. Every pass on the graph therefore builds its nodes here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from xdsl.dialects.builtin import ModuleOp, TensorType
+from xdsl.ir import Attribute, Operation, Region, SSAValue
+
+from glow.dialects.attributes import AttributeValue
+from glow.dialects.glow import ConstantOp, ReshapeOp, SplatOp, TransposeOp
+from glow.dialects.node import NodeOp, Types, node_name, shape_of, tensor_type
+from glow.dialects.weights import Array, new_constant, weights_of
+
+
+class NodeBuilder:
+    """Inserts nodes before `anchor`, under its location, and finally replaces it."""
+
+    def __init__(self, anchor: Operation) -> None:
+        self.anchor = anchor
+
+    def insert(self, op: Operation) -> Operation:
+        """The operation, placed before the anchor."""
+        block = self.anchor.parent
+        assert block is not None
+        op.location = self.anchor.location
+        block.insert_op_before(op, self.anchor)
+        return op
+
+    def node(
+        self,
+        op_class: type[NodeOp],
+        *operands: SSAValue,
+        types: Types | None = None,
+        regions: Sequence[Region] = (),
+        **attributes: AttributeValue,
+    ) -> SSAValue:
+        """The first result of a new node; its types are inferred unless given."""
+        op = op_class.build_node(operands, types, regions=regions, **attributes)
+        return self.insert(op).results[0]
+
+    def reshape(self, value: SSAValue, shape: Sequence[int]) -> SSAValue:
+        """The value under another shape; itself when it has that shape."""
+        if shape_of(value) == tuple(shape):
+            return value
+        return self.node(ReshapeOp, value, types=[like(value, shape)])
+
+    def transpose(self, value: SSAValue, permutation: Sequence[int]) -> SSAValue:
+        """The value with permuted axes; itself under the identity."""
+        if list(permutation) == list(range(len(permutation))):
+            return value
+        return self.node(TransposeOp, value, permutation=list(permutation))
+
+    def constant(self, array: Array, name: str) -> SSAValue:
+        """A constant; `name` is the weight table's entry if it is not small."""
+        op = new_constant(weights_of(self.anchor), array, name)
+        return self.insert(op).results[0]
+
+    def splat(self, number: float, element_type: Attribute) -> SSAValue:
+        """One number of rank 0, which broadcasts to anything."""
+        op = SplatOp.from_number(number, tensor_type((), element_type))
+        return self.insert(op).results[0]
+
+    def replace(self, *values: SSAValue) -> None:
+        """Put the values in the place of the anchor's results and erase the anchor."""
+        for old, new in zip(self.anchor.results, values, strict=True):
+            if new.name_hint is None:
+                new.name_hint = old.name_hint
+            old.replace_all_uses_with(new)
+        erase(self.anchor)
+
+
+def erase(op: Operation) -> None:
+    """Remove an operation whose results have no uses."""
+    op.detach()
+    op.erase()
+
+
+def like(value: SSAValue, shape: Sequence[int]) -> TensorType[Attribute]:
+    """The tensor type of a shape with the value's element type."""
+    return tensor_type(shape, element_type(value))
+
+
+def element_type(value: SSAValue) -> Attribute:
+    """The element type of a tensor value."""
+    assert isinstance(value.type, TensorType)
+    return value.type.element_type
+
+
+def name_of(value: SSAValue) -> str:
+    """A name for what is derived from a value: its weight's, its node's or its hint."""
+    owner = value.owner
+    if isinstance(owner, ConstantOp) and owner.weight_name is not None:
+        return owner.weight_name
+    if isinstance(owner, Operation) and (name := node_name(owner)) is not None:
+        return name
+    return value.name_hint or "constant"
+
+
+NodeRewrite = Callable[[Operation], None]
+"""Rewrites an operation in place, or leaves it."""
+
+
+def rewrite_nodes(
+    module: ModuleOp, table: Mapping[type[Operation], NodeRewrite]
+) -> None:
+    """One sweep in program order: each operation once, by its class.
+
+    Operations that a rewrite inserts are not visited, erased ones are skipped.
+    """
+    for op in list(module.walk()):
+        rewrite = table.get(type(op))
+        if rewrite is not None and op.parent is not None:
+            rewrite(op)
+
+
+def erase_dead_nodes(module: ModuleOp) -> None:
+    """Erase the nodes that nothing uses, in one reverse sweep."""
+    for op in reversed(list(module.walk())):
+        if isinstance(op, NodeOp) and not any(result.uses for result in op.results):
+            erase(op)
