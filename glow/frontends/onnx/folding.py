@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
-from math import prod
+from math import ceil, prod
 
 import numpy as np
 from onnx import AttributeProto, helper
@@ -131,7 +131,8 @@ def _range(node: OnnxNode, arrays: list[Array]) -> Array | None:
     start, limit, step = (array.item() for array in arrays)
     if step == 0 or abs((limit - start) / step) > BUDGET:
         return None
-    return np.arange(start, limit, step).astype(arrays[0].dtype)
+    count = max(ceil((limit - start) / step), 0)
+    return (start + step * np.arange(count)).astype(arrays[0].dtype)
 
 
 def _tile(node: OnnxNode, arrays: list[Array]) -> Array | None:

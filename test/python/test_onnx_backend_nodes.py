@@ -1,0 +1,162 @@
+"""ONNX's own tests of single operators, run by the importer and the interpreter.
+
+The onnx package makes the models and the data; nothing is downloaded. A case whose
+operator we refuse counts as refused, never as passed: which may be refused is listed.
+"""
+
+import re
+import warnings
+from dataclasses import dataclass, field
+
+import numpy as np
+import pytest
+from onnx import TensorProto, numpy_helper
+from onnx.backend.test.case.node import collect_testcases
+from xdsl.dialects.builtin import ModuleOp
+
+from glow.dialects.errors import GlowError
+from glow.frontends.onnx import import_model
+from glow.frontends.onnx.registry import HANDLERS
+from glow.interpreter import run
+
+KNOWN_FAILURES = re.compile(
+    # The reference rounds to 16 bits elsewhere: one unit in the last place is more than
+    # the relative tolerance of 0.001.
+    r"test_attention_(3d|4d)(_attn_mask)?(_causal)?(_padded_kv)?_(bf16|fp16)(_expanded)?"
+)
+
+LEAST_PASSED = 1100
+"""Of 1,884 cases in onnx 1.23; a smaller number means that coverage was lost."""
+
+REFUSED_FORMS = {
+    "AveragePool": {"3 spatial axes"},
+    "BatchNormalization": {"training_mode 1"},
+    "Dropout": {"training_mode 1"},
+    "LSTM": {"peepholes computed at run time"},
+    "MaxPool": {"3 spatial axes", "result Indices"},
+    "OneHot": {"depth computed at run time"},
+    "Pad": {"value computed at run time"},
+}
+"""The forms of operators with a handler that are not supported."""
+
+ENTRY = re.compile(r"'(\w+)'(?: \(([^)]*)\))? at node")
+
+
+@dataclass
+class Outcomes:
+    """The names of the cases by outcome; failures and refusals with their messages."""
+
+    passed: list[str] = field(default_factory=list[str])
+    failed: dict[str, str] = field(default_factory=dict[str, str])
+    refused: dict[str, str] = field(default_factory=dict[str, str])
+
+
+def to_array(value):
+    """A case's value as an array; None for sequences and optional values."""
+    if isinstance(value, TensorProto):
+        return numpy_helper.to_array(value)
+    return None if value is None or isinstance(value, list) else np.asarray(value)
+
+
+def import_case(model, values) -> tuple[ModuleOp, list[int]]:
+    """The module, and the numbers of the inputs that it takes.
+
+    The tests give shapes and axes as inputs; those are fixed where we must know them.
+    """
+    named = dict(zip((value.name for value in model.graph.input), values, strict=True))
+    shapes = {name: value.shape for name, value in named.items() if value.size == 0}
+    try:
+        return import_model(model, input_shapes=shapes), list(range(len(values)))
+    except GlowError as error:
+        if "at run time" not in error.message:
+            raise
+    fixed = {
+        name: value
+        for name, value in named.items()
+        if value.dtype.kind in "iub" and value.size < 64 and value.ndim < 2
+    }
+    shapes = {name: shape for name, shape in shapes.items() if name not in fixed}
+    module = import_model(model, input_shapes=shapes, input_values=fixed)
+    return module, [i for i, name in enumerate(named) if name not in fixed]
+
+
+def run_case(case) -> str | None:
+    """None where the results agree, else the difference; GlowError where refused."""
+    module = None
+    for inputs, outputs in case.data_sets:
+        values = [to_array(value) for value in inputs]
+        expected = [to_array(value) for value in outputs]
+        if any(value is None for value in (*values, *expected)):
+            raise GlowError("sequences are not supported")
+        if module is None:
+            module, taken = import_case(case.model, values)
+            module.verify()
+        results = run(module, [values[number] for number in taken])
+        try:
+            for result, wanted in zip(results, expected, strict=True):
+                assert result.dtype == wanted.dtype
+                np.testing.assert_allclose(
+                    result, wanted, rtol=case.rtol, atol=case.atol
+                )
+        except AssertionError as error:
+            return str(error)
+    return None
+
+
+@pytest.fixture(scope="module")
+def outcomes() -> Outcomes:
+    """What became of every case."""
+    found = Outcomes()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for case in collect_testcases(None):
+            try:
+                difference = run_case(case)
+            except GlowError as error:
+                found.refused[case.name] = error.one_line()
+            except Exception as error:
+                found.failed[case.name] = repr(error)
+            else:
+                if difference is None:
+                    found.passed.append(case.name)
+                else:
+                    found.failed[case.name] = difference
+    return found
+
+
+def test_results_agree(outcomes):
+    """Whatever is imported computes what ONNX says."""
+    unexpected = {
+        name: message
+        for name, message in outcomes.failed.items()
+        if not KNOWN_FAILURES.fullmatch(name)
+    }
+    assert not unexpected
+
+
+def test_coverage(outcomes):
+    """As many cases pass as ever did."""
+    assert len(outcomes.passed) >= LEAST_PASSED
+
+
+def test_only_known_forms_are_refused(outcomes):
+    """An operator that has a handler is refused in the listed forms only."""
+    unexpected = [
+        (name, operator, reason)
+        for name, message in outcomes.refused.items()
+        for operator, reason in ENTRY.findall(message)
+        if operator in HANDLERS and reason not in REFUSED_FORMS.get(operator, ())
+    ]
+    assert not unexpected
+
+
+def test_refusals_tell_why(outcomes):
+    """Every other refusal is about a type that we lack."""
+    unexpected = {
+        name: message
+        for name, message in outcomes.refused.items()
+        if not ENTRY.search(message)
+        and not re.search(r"elements of type \w+ are not supported", message)
+        and not re.search(r"optional|sequence", name + message)
+    }
+    assert not unexpected

@@ -1,0 +1,514 @@
+"""The ONNX importer: structure of the module, opset differences, and error messages."""
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+from onnx.external_data_helper import convert_model_to_external_data
+from onnx.reference import ReferenceEvaluator
+from xdsl.dialects.func import FuncOp
+
+from glow.dialects.errors import GlowError
+from glow.dialects.glow import ConstantOp, SplatOp
+from glow.dialects.node import NodeOp, node_name
+from glow.dialects.weights import weights_of
+from glow.frontends.onnx import import_model
+from glow.interpreter import run
+
+FLOAT = TensorProto.FLOAT
+
+
+def make_model(
+    nodes, inputs, outputs=("y",), weights=None, opset=17, functions=(), **opsets
+):
+    """A model of nodes; inputs and outputs are names or `name: shape` entries."""
+
+    def info(entry):
+        name, shape = entry if isinstance(entry, tuple) else (entry, None)
+        return helper.make_tensor_value_info(name, FLOAT, shape)
+
+    graph = helper.make_graph(
+        nodes,
+        "test",
+        [info(entry) for entry in inputs],
+        [info(entry) for entry in outputs],
+        [numpy_helper.from_array(a, name) for name, a in (weights or {}).items()],
+    )
+    imports = [helper.make_opsetid("", opset)]
+    imports += [helper.make_opsetid(domain, v) for domain, v in opsets.items()]
+    return helper.make_model(graph, opset_imports=imports, functions=functions)
+
+
+def node(op_type, inputs, outputs="y", **attributes):
+    """A node; inputs and outputs are names in one string."""
+    return helper.make_node(op_type, inputs.split(), outputs.split(), **attributes)
+
+
+def main_of(module):
+    """The module's only function."""
+    (function,) = module.body.block.ops
+    assert isinstance(function, FuncOp)
+    return function
+
+
+def nodes_of(module):
+    """The nodes in order, constants left out."""
+    return [
+        op
+        for op in module.walk()
+        if isinstance(op, NodeOp) and not isinstance(op, ConstantOp | SplatOp)
+    ]
+
+
+def names_of(module):
+    """The mnemonics of the nodes in order."""
+    return [op.name.removeprefix("glow.") for op in nodes_of(module)]
+
+
+def random(*shape):
+    """A seeded array."""
+    return np.random.default_rng(0).standard_normal(shape).astype(np.float32)
+
+
+def check(model, *inputs, rtol=1e-5):
+    """Import, and compare with the reference; returns the module."""
+    module = import_model(model)
+    module.verify()
+    names = [value.name for value in model.graph.input]
+    expected = ReferenceEvaluator(model).run(
+        None, dict(zip(names, inputs, strict=True))
+    )
+    for result, wanted in zip(run(module, inputs), expected, strict=True):
+        assert result.dtype == wanted.dtype
+        np.testing.assert_allclose(result, wanted, rtol=rtol, atol=1e-5)
+    return module
+
+
+def error_of(model, **options):
+    """The one line with which the import fails."""
+    with pytest.raises(GlowError) as caught:
+        import_model(model, **options)
+    line = caught.value.one_line()
+    assert "\n" not in line
+    return line
+
+
+# Structure
+
+
+def test_names_and_locations():
+    model = make_model(
+        [
+            node("Conv", "in/put w", "conv/out", kernel_shape=[3, 3], name="first"),
+            node("Relu", "conv/out"),
+        ],
+        [("in/put", [1, 2, 5, 5])],
+        weights={"w/0": random(9, 2, 3, 3)} | {"w": random(9, 2, 3, 3)},
+    )
+    module = import_model(model)
+    function = main_of(module)
+    assert function.attributes["glow.input_names"].data[0].data == "in/put"
+    assert function.attributes["glow.output_names"].data[0].data == "y"
+    assert function.args[0].name_hint == "in_put"
+    conv, relu = nodes_of(module)
+    assert (node_name(conv), node_name(relu)) == ("first", "y")
+    assert conv.results[0].name_hint == "conv_out"
+
+
+def test_weights_are_views_under_unique_names():
+    weights = {"a/w": random(32, 16), "a.w": random(16, 32), "a_w": random(32, 16)}
+    model = make_model(
+        [
+            node("MatMul", "x a/w", "t"),
+            node("MatMul", "t a.w", "u"),
+            node("MatMul", "u a_w", "y"),
+        ],
+        [("x", [2, 32])],
+        weights=weights,
+    )
+    module = check(model, random(2, 32))
+    table = weights_of(module)
+    assert set(table) == {"a_w", "a.w", "a_w_1"}
+    assert all(not array.flags.owndata for array in table.values())
+
+
+def test_unused_weights_are_left_out():
+    model = make_model([node("Relu", "x")], [("x", [2])], weights={"w": random(64, 64)})
+    assert not weights_of(import_model(model))
+
+
+def test_initializers_may_be_inputs_too():
+    model = make_model(
+        [node("Add", "x b")], [("x", [2]), ("b", [2])], weights={"b": random(2)}
+    )
+    assert len(main_of(import_model(model)).args) == 1
+
+
+def test_outputs_may_be_inputs_and_constants():
+    model = make_model(
+        [node("Identity", "x", "y"), node("Identity", "c", "z")],
+        [("x", [2])],
+        ["y", "z"],
+        weights={"c": random(2)},
+    )
+    assert names_of(check(model, random(2))) == []
+
+
+def test_shape_computations_leave_no_trace():
+    model = make_model(
+        [
+            node("Shape", "x", "shape"),
+            node("Gather", "shape zero", "batch"),
+            node("Unsqueeze", "batch axes", "batch1"),
+            node("Concat", "batch1 rest", "target", axis=0),
+            node("Reshape", "x target", "y"),
+        ],
+        [("x", [2, 3, 4])],
+        weights={
+            "zero": np.array(0),
+            "axes": np.array([0]),
+            "rest": np.array([-1]),
+        },
+    )
+    assert names_of(check(model, random(2, 3, 4))) == ["reshape"]
+
+
+def test_branch_of_a_known_condition_is_taken():
+    def branch(op_type):
+        output = helper.make_tensor_value_info("r", FLOAT, None)
+        return helper.make_graph([node(op_type, "x", "r")], op_type, [], [output])
+
+    model = make_model(
+        [node("If", "c", then_branch=branch("Relu"), else_branch=branch("Neg"))],
+        [("x", [2])],
+        weights={"c": np.array(False)},
+    )
+    assert names_of(check(model, random(2))) == ["neg"]
+
+
+def test_functions_of_the_model_are_imported():
+    function = helper.make_function(
+        "mine",
+        "Twice",
+        ["a"],
+        ["b"],
+        [node("Add", "a a", "t"), node("Elu", "t", "b", alpha=0.0)],
+        [helper.make_opsetid("", 17)],
+        [],
+    )
+    model = make_model(
+        [
+            node("Twice", "x", "t", domain="mine"),
+            node("Twice", "t", "y", domain="mine"),
+        ],
+        [("x", [2])],
+        functions=[function],
+        mine=1,
+    )
+    module = check(model, random(2))
+    assert names_of(module) == ["add", "elu", "add", "elu"]
+    assert [node_name(op) for op in nodes_of(module)] == ["t", "t", "y", "y"]
+
+
+def test_operators_that_onnx_defines_by_others():
+    model = make_model([node("Celu", "x", alpha=2.0)], [("x", [8])])
+    module = check(model, random(8))
+    assert {node_name(op) for op in nodes_of(module)} == {"y"}
+
+
+# Differences between opsets
+
+
+@pytest.mark.parametrize(
+    ("shape", "axis", "expected"),
+    [
+        ((2, 3), 1, ["softmax"]),
+        ((1, 5, 1, 1), 1, ["softmax"]),
+        ((2, 3, 4), 1, ["reshape", "softmax", "reshape"]),
+    ],
+)
+def test_softmax_flattens_before_opset_13(shape, axis, expected):
+    model = make_model([node("Softmax", "x", axis=axis)], [("x", shape)], opset=9)
+    x = random(*shape)
+    module = import_model(model)
+    flat = x.reshape(int(np.prod(shape[:axis])), -1)
+    exponentials = np.exp(flat - flat.max(1, keepdims=True))
+    wanted = (exponentials / exponentials.sum(1, keepdims=True)).reshape(shape)
+    np.testing.assert_allclose(run(module, [x])[0], wanted, rtol=1e-5)
+    assert names_of(module) == expected
+
+
+OPSET_CASES = [
+    (9, node("Unsqueeze", "x", axes=[1, 2]), {}),
+    (17, node("Unsqueeze", "x i"), {"i": [1, 2]}),
+    (9, node("Squeeze", "x", axes=[0]), {}),
+    (17, node("Squeeze", "x i"), {"i": [0]}),
+    (9, node("ReduceSum", "x", axes=[-1], keepdims=0), {}),
+    (17, node("ReduceSum", "x i", keepdims=0), {"i": [-1]}),
+    (17, node("ReduceMean", "x", axes=[1]), {}),
+    (18, node("ReduceMean", "x i"), {"i": [1]}),
+    (17, node("ReduceL2", "x", axes=[1, 2]), {}),
+    (17, node("ReduceLogSumExp", "x", axes=[2], keepdims=0), {}),
+    (9, node("Slice", "x", axes=[2], starts=[-3], ends=[99]), {}),
+    (17, node("Slice", "x s e a t"), {"s": [-1], "e": [-99], "a": [2], "t": [-2]}),
+    (9, node("Pad", "x", pads=[0, 1, 0, 0, 0, 2], value=3.0), {}),
+    (17, node("Pad", "x p", mode="reflect"), {"p": [0, 1, 0, 0, 0, 2]}),
+    (9, node("Clip", "x", min=-0.5, max=0.5), {}),
+    (11, node("Split", "x", "y z", axis=2, split=[1, 3]), {}),
+    (17, node("Split", "x s", "y z", axis=2), {"s": [1, 3]}),
+    (18, node("Split", "x", "y z", axis=1, num_outputs=2), {}),
+    (9, node("Dropout", "x", "y m", ratio=0.4), {}),
+    (17, node("Dropout", "x"), {}),
+    (17, node("Gather", "x i", axis=1), {"i": [[0, -1], [1, 2]]}),
+    (17, node("Flatten", "x", axis=-1), {}),
+    (17, node("Transpose", "x"), {}),
+    (17, node("Expand", "x i"), {"i": [2, 1, 3, 1]}),
+    (17, node("Tile", "x i"), {"i": [2, 1, 3]}),
+    (13, node("Hardmax", "x", axis=1), {}),
+    (18, node("Mish", "x"), {}),
+    (17, node("GlobalAveragePool", "x"), {}),
+    (17, node("MaxPool", "x", kernel_shape=[2], pads=[1, 0], strides=[2]), {}),
+    (17, node("AveragePool", "x", kernel_shape=[3], pads=[1, 1]), {}),
+]
+
+
+@pytest.mark.parametrize(
+    ("opset", "proto", "integers"),
+    OPSET_CASES,
+    ids=lambda value: getattr(value, "op_type", None),
+)
+def test_operator_agrees_with_the_reference(opset, proto, integers):
+    weights = {name: np.array(value) for name, value in integers.items()}
+    outputs = [name for name in proto.output if name != "m"]
+    model = make_model([proto], [("x", [1, 3, 4])], outputs, weights, opset)
+    check(model, random(1, 3, 4))
+
+
+def test_convolution_over_one_axis():
+    model = make_model(
+        [node("Conv", "x w b", strides=[2], pads=[1, 0], dilations=[2], group=2)],
+        [("x", [1, 4, 9])],
+        weights={"w": random(6, 2, 3), "b": random(6)},
+    )
+    assert names_of(check(model, random(1, 4, 9))) == ["reshape", "conv2d", "reshape"]
+
+
+@pytest.mark.parametrize("auto_pad", ["SAME_UPPER", "SAME_LOWER", "VALID"])
+def test_automatic_padding(auto_pad):
+    model = make_model(
+        [node("Conv", "x w", auto_pad=auto_pad, strides=[2, 1])],
+        [("x", [1, 2, 6, 7])],
+        weights={"w": random(3, 2, 4, 2)},
+    )
+    check(model, random(1, 2, 6, 7))
+
+
+@pytest.mark.parametrize("direction", ["forward", "reverse", "bidirectional"])
+def test_lstm_with_left_out_inputs(direction):
+    count = 2 if direction == "bidirectional" else 1
+    model = make_model(
+        [node("LSTM", "x w r", "y h c", hidden_size=4, direction=direction)],
+        [("x", [3, 2, 5])],
+        ["y", "h", "c"],
+        {"w": random(count, 16, 5), "r": random(count, 16, 4)},
+    )
+    module = import_model(model)
+    module.verify()
+    assert names_of(module) == ["lstm"]
+
+
+def test_batch_first_lstm():
+    weights = {"w": random(1, 16, 5), "r": random(1, 16, 4)}
+    attributes = {"hidden_size": 4, "layout": 1}
+    model = make_model(
+        [node("LSTM", "x w r", "y h", **attributes)],
+        [("x", [2, 3, 5])],
+        ["y", "h"],
+        weights,
+    )
+    module = check(model, random(2, 3, 5))
+    assert names_of(module) == ["transpose", "lstm", "transpose", "transpose"]
+
+
+# Shapes of inputs
+
+
+def test_open_sizes():
+    model = make_model([node("Relu", "x")], [("x", ["N", 3])])
+    with pytest.warns(UserWarning, match=r"input 'x' has open sizes \(N\), taken as 1"):
+        module = import_model(model)
+    assert main_of(module).args[0].type.get_shape() == (1, 3)
+    module = import_model(model, input_shapes={"x": [4, 3]})
+    assert main_of(module).args[0].type.get_shape() == (4, 3)
+
+
+def test_unknown_rank():
+    model = make_model([node("Relu", "x")], ["x"])
+    line = error_of(model)
+    assert line == "the model does not tell the shape of input 'x'; pass input_shapes"
+    assert import_model(model, input_shapes={"x": [4]})
+
+
+def test_wrong_input_shapes():
+    model = make_model([node("Relu", "x")], [("x", ["N", 3])])
+    line = error_of(model, input_shapes={"z": [1]})
+    assert line == "the model has no input 'z'; its inputs are: 'x'"
+    line = error_of(model, input_shapes={"x": [1]})
+    assert line == "input 'x' has 2 axes, but input_shapes gives [1]"
+    line = error_of(model, input_shapes={"x": [-2, 1]})
+    assert line == "input 'x': [-2, 1] is an impossible shape"
+
+
+def test_fixed_inputs():
+    model = make_model([node("Add", "x b")], [("x", [2]), ("b", [2])])
+    module = import_model(model, input_values={"b": np.ones(2, np.float32)})
+    (result,) = run(module, [np.zeros(2, np.float32)])
+    assert result.tolist() == [1, 1]
+
+
+# Errors
+
+
+def test_all_unsupported_operators_are_listed():
+    model = make_model(
+        [
+            node("Foo", "x", "t", name="a"),
+            node("Foo", "t", "u", name="b"),
+            node("Relu", "u", "v"),
+            node("Bar", "v", "w", name="c", domain="x"),
+            node("MaxPool", "x", "p i", name="d", kernel_shape=[1, 1]),
+            node("Sum", "w p i", "y"),
+        ],
+        [("x", [1, 1, 2, 2])],
+        x=1,
+    )
+    assert error_of(model) == (
+        "3 operators are not supported: 'Foo' at node 'a', 'b'; 'Bar' (domain x) at "
+        "node 'c'; 'MaxPool' (result Indices) at node 'd'"
+    )
+
+
+def test_one_unsupported_operator():
+    model = make_model([node("Foo", "x")], [("x", [1])])
+    assert error_of(model) == "1 operator is not supported: 'Foo' at node 'y'"
+
+
+def test_contradicting_shapes_name_the_node():
+    model = make_model(
+        [node("Add", "x b", name="sum")], [("x", [2])], weights={"b": random(3)}
+    )
+    assert error_of(model) == (
+        "Add: operands do not broadcast: shapes 2, 3 (at node 'sum')"
+    )
+    model = make_model(
+        [node("Conv", "x w", name="c")], [("x", [1, 3, 8, 8])],
+        weights={"w": random(4, 2, 3, 3)},
+    )  # fmt: skip
+    assert "input channels (3) must be group (1) times" in error_of(model)
+
+
+def test_declared_output_contradicts():
+    model = make_model([node("Relu", "x")], [("x", [2])], [("y", [3])])
+    assert error_of(model) == (
+        "output 'y' is declared as 3, but the graph computes tensor<2xf32>"
+    )
+
+
+@pytest.mark.parametrize(
+    ("nodes", "message"),
+    [
+        ([node("Relu", "z")], "'z' is read before it is defined (at node 'y')"),
+        ([node("Relu", "x"), node("Neg", "x")], "'y' is defined twice (at node 'y')"),
+        ([node("Add", "x")], "'Add' (input 1 missing) at node 'y'"),
+        ([node("DepthToSpace", "x", blocksize=2)], "DepthToSpace: "),
+        ([node("Conv", "x x", strides=[0])], "at node 'y'"),
+        ([node("Softmax", "x", axis=7)], "Softmax: axis 7 of a rank-1 tensor"),
+        ([node("Reshape", "x x")], "'Reshape' (shape computed at run time)"),
+        ([node("Cast", "x", to=8)], "elements of type string are not supported"),
+        ([node("Constant", "")], "'Constant' (without exactly one attribute)"),
+    ],
+)  # fmt: skip
+def test_malformed_graphs(nodes, message):
+    assert message in error_of(make_model(nodes, [("x", [2])]))
+
+
+def test_huge_constants_are_never_made():
+    shape = np.array([2**20, 2**20, 2**20])
+    model = make_model([node("ConstantOfShape", "s")], [], weights={"s": shape})
+    assert "is an impossible shape" in error_of(model)
+
+
+@pytest.mark.parametrize("opset", [1, 6, 99])
+def test_unknown_opsets(opset):
+    model = make_model([node("Add", "x x")], [("x", [2])], opset=opset)
+    assert f"the model has ONNX opset {opset}" in error_of(model)
+
+
+def test_old_opset_of_unchanged_operators():
+    model = make_model([node("Not", "c")], [], opset=1)
+    model.graph.input.append(helper.make_tensor_value_info("c", TensorProto.BOOL, [2]))
+    model.graph.output[0].type.tensor_type.elem_type = TensorProto.BOOL
+    assert names_of(import_model(model)) == ["not"]
+
+
+@pytest.fixture
+def weighted():
+    """A model with one weight of 4 KiB."""
+    return make_model(
+        [node("MatMul", "x w")], [("x", [2, 32])], weights={"w": random(32, 32)}
+    )
+
+
+def test_files(tmp_path, weighted):
+    path = tmp_path / "model.onnx"
+    onnx.save(weighted, path)
+    assert import_model(path)
+    assert import_model(str(path))
+    assert import_model(path.read_bytes())
+    missing = tmp_path / "missing.onnx"
+    assert error_of(missing) == f"the model file '{missing}' does not exist"
+    assert "cannot read" in error_of(tmp_path)
+
+
+@pytest.mark.parametrize("kept", [0, 1, 100, -1])
+def test_truncated_file(tmp_path, weighted, kept):
+    path = tmp_path / "model.onnx"
+    path.write_bytes(weighted.SerializeToString()[:kept])
+    assert f"{path} is not a valid ONNX file" in error_of(path)
+
+
+def test_short_weights(weighted):
+    weighted.graph.initializer[0].raw_data = b"1234"
+    assert error_of(weighted) == (
+        "tensor 'w': 4 bytes, but its shape [32, 32] needs 4096"
+    )
+
+
+def test_external_weights(tmp_path, weighted):
+    convert_model_to_external_data(weighted, size_threshold=0, location="w.bin")
+    path = tmp_path / "model.onnx"
+    onnx.save(weighted, path)
+    expected = random(32, 32)
+    module = import_model(path)
+    assert np.array_equal(weights_of(module)["w"], expected)
+    # Data inside the folder only, of the full length, and it must be there.
+    loaded = onnx.load(path, load_external_data=False)
+    assert "whose folder is unknown" in error_of(loaded)
+    weights = tmp_path / "w.bin"
+    weights.write_bytes(weights.read_bytes()[:-1])
+    assert "ends at 4095, before 4096" in error_of(path)
+    weights.unlink()
+    assert error_of(path) == (
+        f"tensor 'w': its weight file '{weights.resolve()}' does not exist"
+    )
+
+
+@pytest.mark.parametrize("location", ["../w.bin", "/etc/hostname", ""])
+def test_external_weights_stay_in_the_folder(tmp_path, weighted, location):
+    (tensor,) = weighted.graph.initializer
+    tensor.ClearField("raw_data")
+    tensor.data_location = TensorProto.EXTERNAL
+    tensor.external_data.add(key="location", value=location)
+    path = tmp_path / "model.onnx"
+    path.write_bytes(weighted.SerializeToString())
+    assert "is outside of the model's folder" in error_of(path)
