@@ -2,7 +2,7 @@
 
 xDSL's `select`, `cmpi`, `cmpf` and its integer/float conversions take scalars only;
 kernels work on vectors. This module is a drop-in `arith`: every op keeps its name and
-its upstream syntax, the ten rejected ones are defined anew, the others are xDSL's own
+its upstream syntax, the eleven rejected ones are defined anew, the others are xDSL's own
 classes, re-exported, so that one import serves a kernel builder. The new ops derive
 from `IRDLOperation`: a subclass of xDSL's op would inherit its generated verifier.
 """
@@ -30,7 +30,6 @@ from xdsl.dialects.arith import (
     ExtFOp,
     FastMathFlagsAttr,
     FloorDivSIOp,
-    IndexCastOp,
     IntegerOverflowAttr,
     MaximumfOp,
     MaxnumfOp,
@@ -255,6 +254,24 @@ class TruncIOp(IntegerResizeOp):
 
 
 @irdl_op_definition
+class IndexCastOp(CastOp):
+    """`%j = arith.index_cast %i : vector<16xindex> to vector<16xi32>`"""
+
+    name = "arith.index_cast"
+    input = operand_def(INDEX_OR_INTEGER_LIKE)
+    result = result_def(INDEX_OR_INTEGER_LIKE)
+
+    def verify_(self) -> None:
+        super().verify_()
+        types = (self.input.type, self.result.type)
+        elements = [get_element_type_or_self(type_) for type_ in types]
+        if sum(isinstance(element, IndexType) for element in elements) != 1:
+            raise VerifyException(
+                f"arith.index_cast: {types[0]} and {types[1]} must be index and integer"
+            )
+
+
+@irdl_op_definition
 class SelectOp(IRDLOperation):
     """
     `%r = arith.select %c, %a, %b : vector<16xi1>, vector<16xf32>`; a scalar condition
@@ -452,6 +469,7 @@ REPLACED: dict[str, type[Operation]] = {
     for op in (
         FPToSIOp,
         FPToUIOp,
+        IndexCastOp,
         SIToFPOp,
         UIToFPOp,
         ExtSIOp,

@@ -118,11 +118,19 @@ def scalar_text(number: float, type_: Attribute) -> str:
     return float_text(float(number), type_)
 
 
-@cache
 def constant_text(value: Attribute, type_: Attribute) -> str:
-    """Returns a constant operand without its type."""
+    """Returns a constant operand without its type.
+
+    Not cached for scalars: 0.0 and -0.0 are equal as attributes.
+    """
     if isinstance(value, IntegerAttr | FloatAttr):
         return scalar_text(value.value.data, type_)
+    return dense_text(value, type_)
+
+
+@cache
+def dense_text(value: Attribute, type_: Attribute) -> str:
+    """Returns a vector constant without its type."""
     if not isinstance(value, DenseIntOrFPElementsAttr) or not isinstance(
         type_, VectorType
     ):

@@ -102,7 +102,6 @@ def mangled(name: str, type_: Attribute) -> str:
     return f"{name}.{type_}"
 
 
-@cache
 def number_attribute(number: float, element: Attribute) -> Attribute:
     """Returns the attribute of a scalar constant."""
     if isinstance(element, IntegerType | IndexType):
@@ -167,17 +166,13 @@ class LlvmBuilder:
         return op.results[0]
 
     def constant(self, value: Attribute, type_: Attribute) -> SSAValue:
-        """Returns a constant, one per attribute and type."""
-        key = (value, type_)
-        found = self.constants.get(key)
-        if found is None:
-            found = self.emit_in_prologue(xllvm.ConstantOp, (), type_, {"value": value})
-            self.constants[key] = found
-        return found
+        """Returns a new constant; `number` and callers keep those that recur."""
+        return self.emit_in_prologue(xllvm.ConstantOp, (), type_, {"value": value})
 
     def number(self, number: float, type_: Attribute) -> SSAValue:
         """Returns a scalar constant or a splat."""
-        key = ("number", number, str(number), type_)
+        # As text, which tells 0.0 from -0.0 and 1 from 1.0 where equality does not.
+        key = (str(number), type_)
         found = self.constants.get(key)
         if found is None:
             if isinstance(type_, VectorType):

@@ -70,7 +70,7 @@ def subview(low: FunctionLowering, op: memref.SubviewOp) -> None:
     for stride, form in zip(source.strides, offsets, strict=True):
         offset = offset.plus(form, stride)
     strides = byte_strides(result_type(op))
-    low.memories[op.result] = Memory(source.pointer, strides, offset)
+    low.memories[op.result] = Memory(source.pointer, strides, offset, source.origin)
 
 
 def reinterpret_cast(low: FunctionLowering, op: memref.ReinterpretCastOp) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from xdsl.dialects.arith import Arith
 from xdsl.ir import Operation
 
 from glow.lowering.loops_to_llvm import (
@@ -16,7 +17,7 @@ from glow.lowering.loops_to_llvm import (
 )
 from glow.lowering.loops_to_llvm.function_lowering import Rule
 
-RULES: Mapping[type[Operation], Rule] = {
+OWN: Mapping[type[Operation], Rule] = {
     **arithmetic.RULES,
     **memory.RULES,
     **vectors.RULES,
@@ -24,3 +25,14 @@ RULES: Mapping[type[Operation], Rule] = {
     **math_functions.RULES,
     **control_flow.RULES,
 }
+
+BY_NAME = {op_class.name: rule for op_class, rule in OWN.items()}
+
+UPSTREAM: Mapping[type[Operation], Rule] = {
+    op_class: BY_NAME[op_class.name]
+    for op_class in Arith.operations
+    if op_class.name in BY_NAME
+}
+"""xDSL's own `arith` classes too: its rewrites make them where ours are loaded."""
+
+RULES: Mapping[type[Operation], Rule] = {**UPSTREAM, **OWN}

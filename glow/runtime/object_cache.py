@@ -1,0 +1,149 @@
+"""Compiled objects on disk, found by the content that they were compiled from.
+
+A key covers the content, the target and every version that may change the code: ours
+(all our sources), xDSL's and llvmlite's. Entries are written to a temporary file and
+renamed, so readers never see half of one; each begins with a checksum, and a damaged
+one counts as missing. A folder that cannot be written means no cache, not an error.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import struct
+import tempfile
+from collections.abc import Sequence
+from functools import cache
+from importlib import import_module
+from importlib.metadata import version
+from pathlib import Path
+
+from glow.lowering.target import Target
+
+MAGIC = b"glowobj1"
+DIGEST_BYTES = 32
+MAX_ENTRIES = 256
+"""The oldest entries go when there are more."""
+
+SOURCES = ("glow", "glow.dialects", "glow.passes", "glow.lowering")
+
+
+def default_directory() -> Path:
+    """Returns `$GLOW_CACHE_DIR`, or `glow` in the user's cache folder."""
+    chosen = os.environ.get("GLOW_CACHE_DIR")
+    if chosen:
+        return Path(chosen)
+    base = os.environ.get("XDG_CACHE_HOME")
+    return (Path(base) if base else Path.home() / ".cache") / "glow"
+
+
+@cache
+def versions() -> str:
+    """Returns the versions of everything that generates code."""
+    packages = (f"{name} {version(name)}" for name in ("xdsl", "llvmlite"))
+    return "; ".join([*packages, f"glow {source_digest()}"])
+
+
+@cache
+def source_digest() -> str:
+    """Returns the hash of all our Python sources."""
+    digest = hashlib.sha256()
+    for name in SOURCES:
+        for folder in import_module(name).__path__:
+            for path in sorted(Path(folder).rglob("*.py")):
+                digest.update(str(path.relative_to(folder)).encode())
+                digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+def cache_key(content: str | bytes, target: Target) -> str:
+    """Returns the key of what is compiled from `content` for a target."""
+    digest = hashlib.sha256(versions().encode())
+    digest.update(repr(target).encode())
+    digest.update(content.encode() if isinstance(content, str) else content)
+    return digest.hexdigest()
+
+
+def pack(blobs: Sequence[bytes]) -> bytes:
+    """Returns a list of byte strings as one, with a checksum in front."""
+    sizes = [len(blob) for blob in blobs]
+    head = struct.pack(f"<{len(sizes) + 1}Q", len(sizes), *sizes)
+    payload = b"".join([head, *blobs])
+    return MAGIC + hashlib.sha256(payload).digest() + payload
+
+
+def unpack(data: bytes) -> list[bytes] | None:
+    """Returns what `pack` packed, None where a byte is wrong or missing."""
+    start = len(MAGIC) + DIGEST_BYTES
+    payload = data[start:]
+    if data[: len(MAGIC)] != MAGIC:
+        return None
+    if hashlib.sha256(payload).digest() != data[len(MAGIC) : start]:
+        return None
+    (count,) = struct.unpack_from("<Q", payload)
+    sizes = struct.unpack_from(f"<{count}Q", payload, 8)
+    blobs: list[bytes] = []
+    position = 8 * (count + 1)
+    for size in sizes:
+        blobs.append(payload[position : position + size])
+        position += size
+    return blobs
+
+
+class ObjectCache:
+    """A folder of entries, each a list of byte strings under a key."""
+
+    def __init__(self, directory: Path | None = None):
+        self.directory = default_directory() if directory is None else directory
+
+    def path(self, key: str) -> Path:
+        """Returns the file of an entry."""
+        return self.directory / f"{key}.glowobj"
+
+    def load(self, key: str) -> list[bytes] | None:
+        """Returns an entry; None where it is missing, unreadable or damaged."""
+        path = self.path(key)
+        try:
+            data = path.read_bytes()
+        except OSError:
+            return None
+        blobs = unpack(data)
+        with contextlib.suppress(OSError):
+            if blobs is None:
+                path.unlink()
+            else:
+                os.utime(path)
+        return blobs
+
+    def store(self, key: str, blobs: Sequence[bytes]) -> bool:
+        """Writes an entry; tells whether that was possible."""
+        try:
+            self.directory.mkdir(parents=True, exist_ok=True)
+            self.write(self.path(key), pack(blobs))
+            self.prune()
+        except OSError:
+            return False
+        return True
+
+    def write(self, path: Path, data: bytes) -> None:
+        """Writes a file so that it is there whole or not at all."""
+        descriptor, temporary = tempfile.mkstemp(dir=self.directory, prefix=".new-")
+        try:
+            with os.fdopen(descriptor, "wb") as file:
+                file.write(data)
+            os.replace(temporary, path)
+        except BaseException:
+            with contextlib.suppress(OSError):
+                os.unlink(temporary)
+            raise
+
+    def prune(self) -> None:
+        """Removes the entries that were not used for longest."""
+        entries = list(self.directory.glob("*.glowobj"))
+        if len(entries) <= MAX_ENTRIES:
+            return
+        entries.sort(key=lambda path: path.stat().st_mtime)
+        for path in entries[: len(entries) - MAX_ENTRIES]:
+            with contextlib.suppress(OSError):
+                path.unlink()
