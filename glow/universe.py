@@ -8,23 +8,19 @@ as fast as without us.
 from __future__ import annotations
 
 from collections.abc import Callable
-from importlib import import_module
 
 from xdsl.context import Context
 from xdsl.ir import Dialect
 from xdsl.passes import ModulePass
 from xdsl.universe import Universe
 
+from glow.lowering import PASSES as LOWERING_PASSES
+from glow.lowering.loops_to_llvm import PASSES as LLVM_PASSES
+from glow.passes.graph import PASSES as GRAPH_PASSES
+from glow.passes.instr import PASSES as INSTR_PASSES
+
 DialectFactory = Callable[[], Dialect]
 PassFactory = Callable[[], type[ModulePass]]
-
-PASS_PACKAGES = (
-    "glow.passes.graph",
-    "glow.passes.instr",
-    "glow.lowering",
-    "glow.lowering.loops_to_llvm",
-)
-"""Packages with a dictionary `PASSES` from pass name to factory."""
 
 PASS_GROUPS: dict[str, tuple[str, ...]] = {
     "lower": ("lower-nodes",),
@@ -92,11 +88,7 @@ refuses a second dialect of one name."""
 
 def get_glow_passes() -> dict[str, PassFactory]:
     """The factories of all our passes by name."""
-    passes: dict[str, PassFactory] = {}
-    for package in PASS_PACKAGES:
-        for name, factory in getattr(import_module(package), "PASSES", {}).items():
-            passes.setdefault(name, factory)
-    return passes
+    return GRAPH_PASSES | INSTR_PASSES | LOWERING_PASSES | LLVM_PASSES
 
 
 GLOW_UNIVERSE = Universe(all_dialects=GLOW_DIALECTS, all_passes=get_glow_passes())

@@ -14,6 +14,7 @@ import inspect
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
+from importlib.metadata import version
 from io import BytesIO, StringIO
 from pathlib import Path
 from typing import IO, cast
@@ -54,7 +55,7 @@ def get_assembly_target() -> type[Target]:
 class GlowOptMain(xDSLOptMain):
     """The driver: registration, arguments, pipeline, input and output."""
 
-    version_format = "glow-opt (xdsl {xdsl_version})"
+    version_format = f"{TOOL} {version('glow-xdsl')} (xdsl {{xdsl_version}})"
     chunk_line: int = 0
     """Number of lines before the chunk of the input that is being read."""
 

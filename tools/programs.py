@@ -24,22 +24,7 @@ def check_program(path: Path) -> None:
 
 def read_program(path: Path) -> ModuleOp:
     """The module of a model or of MLIR text, verified."""
+    from glow.compiler import load
+
     check_program(path)
-    return read_mlir_program(path) if path.suffix == ".mlir" else _read_onnx(path)
-
-
-def read_mlir_program(path: Path) -> ModuleOp:
-    """The module of MLIR text with its weights, verified."""
-    from glow.diagnostics import verify_module
-    from glow.frontends.mlir import read_mlir
-    from glow.universe import new_context
-
-    module = read_mlir(path, new_context())
-    verify_module(module)
-    return module
-
-
-def _read_onnx(path: Path) -> ModuleOp:
-    from glow.frontends.onnx import import_model
-
-    return import_model(path)
+    return load(path)

@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol, cast
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -20,29 +20,13 @@ from glow.tools.atomic_output import (
     check_output_folder,
     make_output_folder,
 )
-from glow.tools.programs import check_program, read_mlir_program
+from glow.tools.programs import check_program
 from glow.tools.progress import report, step
 
+if TYPE_CHECKING:
+    from glow import CompiledModel, TensorInfo
+
 Array = npt.NDArray[np.generic]
-
-
-class TensorInfo(Protocol):
-    """What a compiled model says about an input or output."""
-
-    @property
-    def name(self) -> str: ...
-    @property
-    def shape(self) -> Sequence[int]: ...
-    @property
-    def dtype(self) -> npt.DTypeLike: ...
-
-
-class CompiledModel(Protocol):
-    """What this command needs of a compiled model."""
-
-    @property
-    def inputs(self) -> Sequence[TensorInfo]: ...
-    def run(self, inputs: Mapping[str, Array]) -> Mapping[str, Array]: ...
 
 
 @dataclass(frozen=True)
@@ -97,8 +81,7 @@ def compile_program(path: Path, threads: int | None) -> CompiledModel:
     import glow
 
     check_program(path)
-    program = read_mlir_program(path) if path.suffix == ".mlir" else path
-    return glow.compile(program, threads=threads)
+    return glow.compile(path, threads=threads)
 
 
 def split_input(argument: str) -> tuple[str, Path]:
@@ -161,10 +144,10 @@ def random_array(random: np.random.Generator, info: TensorInfo) -> Array:
 
 def timed_runs(
     model: CompiledModel, inputs: Mapping[str, Array], repeat: int
-) -> tuple[Mapping[str, Array], list[float]]:
+) -> tuple[dict[str, Array], list[float]]:
     """The outputs by name, and the seconds of each of `repeat` runs."""
     seconds: list[float] = []
-    outputs: Mapping[str, Array] = {}
+    outputs: dict[str, Array] = {}
     with step(f"running {repeat} times"):
         for _ in range(repeat):
             started = time.perf_counter()

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import IO
+from typing import IO, cast
 
 from xdsl.context import Context
 from xdsl.dialects import llvm
@@ -20,12 +20,13 @@ DIALECTS_ABOVE_LOOPS = ("glow", "instr", "cpu")
 """Programs that use these have to go through the compiler's pipeline first."""
 
 
-def llvm_text(module: ModuleOp, machine: Machine) -> str:
+def llvm_text(module: ModuleOp, target: str) -> str:
     """The LLVM IR of a program, which is lowered from whatever level it has."""
     if any(op.dialect_name() in DIALECTS_ABOVE_LOOPS for op in module.walk()):
         from glow.compiler import lower_to
 
-        module = lower_to(module, "loops", target=machine)
+        return cast(str, lower_to(module, "llvm", target=target))
+    machine = Machine.from_string(target)
     if not all(isinstance(op, llvm.FuncOp) for op in module.ops):
         from glow.lowering.loops_to_llvm.convert_loops_to_llvm import lower_module
 
@@ -42,7 +43,7 @@ class LLVMTarget(Target):
     machine: str = "host"
 
     def emit(self, ctx: Context, module: ModuleOp, output: IO[str]) -> None:
-        output.write(llvm_text(module, Machine.from_string(self.machine)))
+        output.write(llvm_text(module, self.machine))
 
 
 @dataclass(frozen=True)
@@ -56,5 +57,5 @@ class AssemblyTarget(Target):
     def emit(self, ctx: Context, module: ModuleOp, output: IO[str]) -> None:
         from glow.runtime.native_code import assembly
 
-        machine = Machine.from_string(self.machine)
-        output.write(assembly(llvm_text(module, machine), machine))
+        text = llvm_text(module, self.machine)
+        output.write(assembly(text, Machine.from_string(self.machine)))

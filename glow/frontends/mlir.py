@@ -8,6 +8,7 @@ with a text is one `ParseError` with its place.
 
 from __future__ import annotations
 
+import os
 import re
 from bisect import bisect_right
 from pathlib import Path
@@ -26,8 +27,9 @@ from xdsl.parser import Parser, UnresolvedOperand
 from xdsl.utils.exceptions import ParseError
 from xdsl.utils.lexer import Input, Span
 
-from glow.diagnostics import did_you_mean
+from glow.diagnostics import did_you_mean, verify_module
 from glow.dialects.errors import GlowError
+from glow.frontends.sidecar import attach_sidecar
 
 UNKNOWN = UnknownLoc()
 
@@ -155,10 +157,10 @@ def _decode(text: bytes, name: str) -> str:
         raise GlowError("not UTF-8 text", location=f"{name}:{line}") from error
 
 
-def read_mlir(path: Path, context: Context) -> ModuleOp:
-    """The module in the file `path`, with the weights of its `.safetensors` sidecar."""
-    from glow.frontends.sidecar import attach_sidecar
-
+def read_mlir(path: str | os.PathLike[str], context: Context) -> ModuleOp:
+    """The module in the file `path`, verified, with the weights of its sidecar file."""
+    path = Path(path)
     module = parse_text(context, path.read_bytes(), str(path))
+    verify_module(module)
     attach_sidecar(module, path)
     return module

@@ -9,6 +9,10 @@ from xdsl.universe import Universe
 from glow.tools.listings import summary
 from glow.universe import (
     GLOW_DIALECTS,
+    GRAPH_PASSES,
+    INSTR_PASSES,
+    LLVM_PASSES,
+    LOWERING_PASSES,
     PASS_GROUPS,
     REPLACED_DIALECTS,
     get_glow_passes,
@@ -33,6 +37,11 @@ def test_xdsl_knows_everything() -> None:
     multiverse = Universe.get_multiverse()
     assert multiverse.all_passes.keys() >= PASSES.keys()
     assert multiverse.all_dialects.keys() >= GLOW_DIALECTS.keys()
+
+
+def test_no_pass_is_registered_twice() -> None:
+    tables = (GRAPH_PASSES, INSTR_PASSES, LOWERING_PASSES, LLVM_PASSES)
+    assert sum(map(len, tables)) == len(PASSES)
 
 
 def test_groups_are_made_of_passes() -> None:
