@@ -1,0 +1,48 @@
+"""Glow on xDSL: compiles neural networks to native code.
+
+    import glow
+
+    model = glow.compile("model.onnx")
+    outputs = model(image)
+
+Names are loaded on first use, so that importing the package costs nothing.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from glow import onnx_backend
+    from glow.compiled_model import CompiledModel
+    from glow.compiler import compile, lower_to
+    from glow.dialects.errors import GlowError
+    from glow.signature import TensorInfo
+
+__all__ = [
+    "CompiledModel",
+    "GlowError",
+    "TensorInfo",
+    "compile",
+    "lower_to",
+    "onnx_backend",
+]
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "CompiledModel": "glow.compiled_model",
+    "GlowError": "glow.dialects.errors",
+    "TensorInfo": "glow.signature",
+    "compile": "glow.compiler",
+    "lower_to": "glow.compiler",
+}
+
+
+def __getattr__(name: str) -> object:
+    if name == "onnx_backend":
+        return import_module("glow.onnx_backend")
+    if name not in _HOMES:
+        raise AttributeError(f"module 'glow' has no attribute '{name}'")
+    return getattr(import_module(_HOMES[name]), name)

@@ -39,8 +39,12 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
 from glow.dialects import glow, instr
+from glow.dialects.attributes import int_attr
 from glow.dialects.errors import GlowError
 from glow.dialects.node import NodeOp, memref_of, node_name, shape_of
+
+INPUT_COUNT = "glow.input_count"
+"""On the new function: how many of its arguments are inputs; outputs follow."""
 
 
 def contiguous_offset(
@@ -89,6 +93,7 @@ class Bufferizer:
             visibility=self.function.sym_visibility,
         )
         function.attributes.update(self.function.attributes)
+        function.attributes[INPUT_COUNT] = int_attr(len(old.args))
         function.location = self.function.location
         return function
 

@@ -1,0 +1,60 @@
+"""What a backend is: a few answers and a `compile`.
+
+A hardware vendor's package adds one by an entry point in the group `glow.backends`
+that names a class derived from `Backend`; ours are registered the same way.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from importlib.metadata import entry_points
+from typing import Protocol
+
+from xdsl.dialects.builtin import ModuleOp
+
+from glow.dialects.errors import GlowError
+from glow.dialects.node import NodeOp
+from glow.dialects.weight_table import Array
+
+
+class CompiledFunction(Protocol):
+    """Native (or interpreted) code of one network."""
+
+    def run(self, inputs: Sequence[Array]) -> list[Array]:
+        """The outputs for inputs of the right shapes and dtypes; thread-safe."""
+        ...
+
+
+class Backend(ABC):
+    """A way to run networks."""
+
+    name: str
+
+    @abstractmethod
+    def should_lower(self, op: NodeOp) -> bool:
+        """Whether node lowering replaces this node by simpler ones."""
+
+    @abstractmethod
+    def lowered_passes(self, target: str) -> Sequence[str]:
+        """Passes from the optimized graph to the backend's nodes."""
+
+    def instr_passes(self, target: str) -> Sequence[str]:
+        """Passes from nodes to planned instructions; none for graph backends."""
+        return ()
+
+    @abstractmethod
+    def compile(
+        self, module: ModuleOp, target: str, threads: int | None
+    ) -> CompiledFunction:
+        """The runnable function of a module after all passes of the backend."""
+
+
+def get_backend(name: str) -> Backend:
+    """The backend of that name; raises GlowError listing those there are."""
+    found = {point.name: point for point in entry_points(group="glow.backends")}
+    if name not in found:
+        raise GlowError(
+            f"unknown backend '{name}'", hint=f"there are {', '.join(sorted(found))}"
+        )
+    return found[name].load()()

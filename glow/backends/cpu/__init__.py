@@ -1,0 +1,58 @@
+"""The CPU backend: blocked layouts, fused kernels, native code through LLVM."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects.builtin import ModuleOp
+
+from glow.backends.backend import Backend, CompiledFunction
+from glow.dialects.node import NodeOp
+
+
+class CpuBackend(Backend):
+    """Compiles for this machine, or ahead of time for another."""
+
+    name = "cpu"
+
+    def should_lower(self, op: NodeOp) -> bool:
+        """What the kernels do not cover."""
+        from glow.lowering.lower_nodes.keeps import cpu_keeps
+
+        return not cpu_keeps(op)
+
+    def lowered_passes(self, target: str) -> Sequence[str]:
+        """Node lowering, then layouts, packed weights and fused epilogues."""
+        return (
+            "lower-nodes{backend=cpu}",
+            "fold-constants",
+            f"assign-layout{{target={target}}}",
+            "cancel-packs",
+            "fuse-epilogue",
+            "cse",
+            "dce",
+            "free-unused-weights",
+            "verify-lowered{backend=cpu}",
+        )
+
+    def instr_passes(self, target: str) -> Sequence[str]:
+        """Buffers, then fewer copies, stacked loops, shared buffers, one arena."""
+        return (
+            "glow-to-instr",
+            "schedule-for-memory",
+            "eliminate-copies",
+            "stack-data-parallel",
+            "share-buffers",
+            "eliminate-dead-stores",
+            "plan-memory",
+            "verify-instr",
+        )
+
+    def compile(
+        self, module: ModuleOp, target: str, threads: int | None
+    ) -> CompiledFunction:
+        """Native code of the module's main function."""
+        from glow.backends.cpu.native_function import build_native_function
+        from glow.lowering.target import Target
+
+        return build_native_function(module, Target.from_string(target), threads)

@@ -1,0 +1,166 @@
+"""The whole compiler on one screen: a list of stages, each a list of passes.
+
+    graph    typed nodes, optimized                glow
+    lowered  few primitives and backend nodes      glow + cpu
+    instr    instructions on one planned arena     instr
+    loops    a function a kernel, and main         scf, vector, memref, arith, math, func
+    llvm     LLVM IR text
+    asm      assembly text of the target
+    obj      an object file of the target
+
+`lower_to` stops after a stage and returns what it has; `compile` goes to the end and
+returns a model that runs.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from typing import TYPE_CHECKING
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import MemRefType, ModuleOp
+from xdsl.passes import ModulePass, PassPipeline
+
+from glow.backends.backend import Backend, get_backend
+from glow.compiled_model import CompiledModel
+from glow.dialects.errors import GlowError
+from glow.lowering.target import Target
+from glow.signature import main_function, signature_of
+
+if TYPE_CHECKING:
+    import onnx
+
+STAGES = ("graph", "lowered", "instr", "loops", "llvm", "asm", "obj")
+
+GRAPH_PASSES = (
+    "fold-constants",
+    "fold-batch-norm",
+    "eliminate-transposes",
+    "recognize-gelu",
+    "convert-gemm",
+    "canonicalize",
+    "cse",
+    "fuse-activation",
+    "dce",
+    "free-unused-weights",
+    "verify-graph",
+)
+
+
+def lower_to(
+    module: ModuleOp, stage: str, *, backend: str = "cpu", target: str = "host"
+) -> ModuleOp | str | bytes:
+    """Lower a module, from whatever level it has, to `stage`.
+
+    Returns the module up to `loops`, text for `llvm` and `asm`, bytes for `obj`.
+    """
+    if stage not in STAGES:
+        raise GlowError(f"unknown stage '{stage}'", hint=f"one of {', '.join(STAGES)}")
+    chosen = get_backend(backend)
+    wanted = STAGES.index(stage)
+    level = level_of(module)
+    passes = stage_passes(chosen, target)
+    for name in ("graph", "lowered", "instr", "loops"):
+        if level < STAGES.index(name) <= wanted or (name == "graph" and level < 0):
+            run_passes(module, passes[name])
+    return module if wanted <= STAGES.index("loops") else _emit(module, stage, target)
+
+
+def compile(
+    model: str | os.PathLike[str] | bytes | onnx.ModelProto | ModuleOp,
+    *,
+    backend: str = "cpu",
+    target: str = "host",
+    threads: int | None = None,
+    input_shapes: Mapping[str, Sequence[int]] | None = None,
+) -> CompiledModel:
+    """A runnable model of an ONNX file, its bytes or proto, or of a graph module.
+
+    `threads` is the number of threads of a call, by default one a core; results do not
+    depend on it. Raises GlowError with one clear line for anything wrong with the model.
+    """
+    module = load(model, input_shapes)
+    chosen = get_backend(backend)
+    passes = stage_passes(chosen, target)
+    signature = signature_of(main_function(module))
+    for name in ("graph", "lowered", "instr"):
+        run_passes(module, passes[name])
+    return CompiledModel(signature, chosen.compile(module, target, threads))
+
+
+def load(
+    model: str | os.PathLike[str] | bytes | onnx.ModelProto | ModuleOp,
+    input_shapes: Mapping[str, Sequence[int]] | None = None,
+) -> ModuleOp:
+    """The graph module of a model; a module is cloned, since passes change it."""
+    if isinstance(model, ModuleOp):
+        return model.clone()
+    if isinstance(model, str | os.PathLike) and os.fspath(model).endswith(".mlir"):
+        from glow.frontends.mlir import read_mlir
+
+        return read_mlir(model, context())
+    from glow.frontends.onnx import import_model
+
+    return import_model(model, input_shapes=input_shapes)
+
+
+def stage_passes(backend: Backend, target: str) -> dict[str, Sequence[str]]:
+    """The passes of each stage up to loops."""
+    return {
+        "graph": GRAPH_PASSES,
+        "lowered": backend.lowered_passes(target),
+        "instr": backend.instr_passes(target),
+        "loops": (f"instr-to-loops{{target={target}}}",),
+    }
+
+
+def level_of(module: ModuleOp) -> int:
+    """The index in STAGES of the level that a module has; -1 for a fresh graph."""
+    dialects = {op.name.partition(".")[0] for op in module.walk()}
+    if "instr" in dialects:
+        return STAGES.index("instr")
+    if "cpu" in dialects:
+        return STAGES.index("lowered")
+    arguments = [value.type for value in main_function(module).body.block.args]
+    if "glow" not in dialects and any(isinstance(t, MemRefType) for t in arguments):
+        return STAGES.index("loops")
+    return -1
+
+
+@cache
+def context() -> Context:
+    """The context with all dialects, made once."""
+    from glow.universe import new_context
+
+    return new_context()
+
+
+@cache
+def available_passes() -> Mapping[str, Callable[[], type[ModulePass]]]:
+    """xDSL's and our passes by name."""
+    from xdsl.transforms import get_all_passes
+
+    from glow.universe import get_glow_passes
+
+    return {**get_all_passes(), **get_glow_passes()}
+
+
+def run_passes(module: ModuleOp, specs: Sequence[str]) -> None:
+    """Run passes, given as on the command line, one after the other."""
+    pipeline = PassPipeline.parse_spec(dict(available_passes()), ",".join(specs))
+    pipeline.apply(context(), module)
+
+
+def _emit(module: ModuleOp, stage: str, target: str) -> str | bytes:
+    """LLVM IR, assembly or an object of a loops-level module."""
+    from glow.lowering.llvm_emit import emit_module
+    from glow.lowering.loops_to_llvm.convert_loops_to_llvm import lower_module
+    from glow.runtime.native_code import assembly, compile_object
+
+    machine = Target.from_string(target)
+    text = emit_module(lower_module(module, machine).ops, machine)
+    if stage == "llvm":
+        return text
+    return assembly(text, machine) if stage == "asm" else compile_object(text, machine)

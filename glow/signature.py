@@ -1,0 +1,106 @@
+"""Names, shapes and dtypes of a function's inputs and outputs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import cast
+
+import numpy as np
+from xdsl.dialects import func
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    IntegerAttr,
+    MemRefType,
+    ModuleOp,
+    StringAttr,
+    TensorType,
+)
+from xdsl.ir import Attribute
+
+from glow.dialects.errors import GlowError
+from glow.dialects.node import shape_of
+from glow.dialects.weight_table import dtype_of
+from glow.lowering.glow_to_instr import INPUT_COUNT
+
+
+@dataclass(frozen=True)
+class TensorInfo:
+    """Name, shape and dtype of an input or output."""
+
+    name: str
+    shape: tuple[int, ...]
+    dtype: np.dtype[np.generic]
+
+    def __str__(self) -> str:
+        return f"{self.name}: {self.dtype}{list(self.shape)}"
+
+
+@dataclass(frozen=True)
+class Signature:
+    """The inputs and outputs of a function, in order."""
+
+    inputs: tuple[TensorInfo, ...]
+    outputs: tuple[TensorInfo, ...]
+
+
+def main_function(module: ModuleOp) -> func.FuncOp:
+    """The function that is compiled: `main`, or the only one with a body."""
+    functions = [
+        op for op in module.ops if isinstance(op, func.FuncOp) and op.body.blocks
+    ]
+    named = [op for op in functions if op.sym_name.data == "main"]
+    if not named and len(functions) != 1:
+        raise GlowError("the module needs a function 'main'")
+    return (named or functions)[0]
+
+
+def signature_of(function: func.FuncOp) -> Signature:
+    """The signature of a graph-level function, with the names of the imported network."""
+    types = function.function_type
+    return Signature(
+        _infos(list(types.inputs), _names(function, "glow.input_names"), "input"),
+        _infos(list(types.outputs), _names(function, "glow.output_names"), "output"),
+    )
+
+
+def _names(function: func.FuncOp, attribute: str) -> list[str]:
+    names = function.attributes.get(attribute)
+    if isinstance(names, ArrayAttr):
+        return [cast(StringAttr, name).data for name in names.data]
+    if attribute == "glow.input_names":
+        return [argument.name_hint or "" for argument in function.body.block.args]
+    return []
+
+
+def _infos(
+    types: Sequence[Attribute], names: Sequence[str], fallback: str
+) -> tuple[TensorInfo, ...]:
+    infos: list[TensorInfo] = []
+    for number, tensor in enumerate(types):
+        if not isinstance(tensor, TensorType):
+            raise GlowError(f"{fallback} {number} has type {tensor}, not a tensor")
+        name = names[number] if number < len(names) else ""
+        dtype = dtype_of(cast("TensorType[Attribute]", tensor).element_type)
+        infos.append(
+            TensorInfo(name or f"{fallback}{number}", tensor.get_shape(), dtype)
+        )
+    return tuple(infos)
+
+
+def input_count(function: func.FuncOp) -> int:
+    """The number of inputs of a function on buffers."""
+    count = function.attributes[INPUT_COUNT]
+    assert isinstance(count, IntegerAttr)
+    return count.value.data
+
+
+def buffer_infos(
+    function: func.FuncOp,
+) -> list[tuple[tuple[int, ...], np.dtype[np.generic]]]:
+    """The shape and dtype of each argument of a function on buffers."""
+    infos: list[tuple[tuple[int, ...], np.dtype[np.generic]]] = []
+    for argument in function.body.block.args:
+        assert isinstance(argument.type, MemRefType)
+        infos.append((shape_of(argument), dtype_of(argument.type.element_type)))
+    return infos

@@ -1,0 +1,49 @@
+"""The scalar function of a data-parallel instruction, as a block that ends in a yield."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import cast
+
+from xdsl.dialects.builtin import MemRefType
+from xdsl.ir import Attribute, Block, SSAValue
+
+from glow.dialects import arith, glow, instr
+from glow.passes.scalar_bodies import (
+    SCALAR_BODIES,
+    ScalarBuilder,
+    convert,
+    inline_body,
+)
+
+
+def element_type(buffer: SSAValue) -> Attribute:
+    """The element type of a buffer."""
+    return cast("MemRefType[Attribute]", buffer.type).element_type
+
+
+def emit_instruction(
+    builder: ScalarBuilder, op: instr.InstructionOp, operands: Sequence[SSAValue]
+) -> Sequence[SSAValue]:
+    """Append what `op` does to one element of each operand; returns its results."""
+    if isinstance(op, instr.StackedOp):
+        return inline_body(builder, op.body.block, operands)
+    if isinstance(op, instr.SplatOp):
+        value = op.value
+        constant = arith.ConstantOp.create(
+            properties={"value": value}, result_types=[value.type]
+        )
+        return [builder.append(constant)]
+    node = op.node
+    assert node is not None
+    if node is glow.ConvertOp:
+        return [convert(builder, operands[0], element_type(op.outs[0]))]
+    return [SCALAR_BODIES[node](builder, operands, op.attributes_view())]
+
+
+def scalar_block(op: instr.InstructionOp) -> Block:
+    """The block of a data-parallel instruction: one argument for each `@in`."""
+    block = Block(arg_types=[element_type(value) for value in op.ins])
+    results = emit_instruction(ScalarBuilder(block), op, block.args)
+    block.add_op(glow.YieldOp(operands=[list(results)]))
+    return block
