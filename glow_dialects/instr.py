@@ -33,9 +33,12 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Dialect, Operation, Region, SSAValue
 from xdsl.irdl import (
     AttrSizedOperandSegments,
+    OptionalDef,
+    OptPropertyDef,
     irdl_op_definition,
     operand_def,
     opt_prop_def,
+    opt_region_def,
     prop_def,
     region_def,
     result_def,
@@ -480,22 +483,15 @@ def _instruction(node: type[NodeOp]) -> type[InstructionOp]:
     for name, declared in definition.properties.items():
         if name == SEGMENTS:
             continue
-        is_optional = type(declared).__name__ == "OptPropertyDef"
+        is_optional = isinstance(declared, OptPropertyDef)
         define = opt_prop_def if is_optional else prop_def
         namespace[name] = define(declared.constr, default_value=declared.default_value)
     for name, declared_region in definition.regions:
-        namespace[name] = type_region(declared_region)
+        is_optional = isinstance(declared_region, OptionalDef)
+        define = opt_region_def if is_optional else region_def
+        namespace[name] = define("single_block")
     prefix = "Cpu" if node.name.startswith("cpu.") else ""
     return irdl_op_definition(type(prefix + node.__name__, (InstructionOp,), namespace))
-
-
-def type_region(declared: object) -> object:
-    """A region definition like the given one."""
-    from xdsl.irdl import OptRegionDef, opt_region_def
-
-    if isinstance(declared, OptRegionDef):
-        return opt_region_def("single_block")
-    return region_def("single_block")
 
 
 _WITHOUT_INSTRUCTION: AbstractSet[type[NodeOp]] = {

@@ -19,6 +19,8 @@ PASSES: dict[str, Callable[[], type[ModulePass]]] = {
     "assign-layout": _lazy("assign_layout.assign_layout", "AssignLayoutPass"),
     "cancel-packs": _lazy("cancel_packs", "CancelPacksPass"),
     "fuse-epilogue": _lazy("fuse_epilogue", "FuseEpiloguePass"),
+    "glow-to-instr": _lazy("glow_to_instr", "GlowToInstrPass"),
+    "instr-to-loops": _lazy("instr_to_loops.instr_to_loops", "InstrToLoopsPass"),
     "lower-nodes": _lazy("lower_nodes.lower_nodes", "LowerNodesPass"),
     "verify-lowered": _lazy("verify_lowered", "VerifyLoweredPass"),
 }

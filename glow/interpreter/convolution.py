@@ -15,18 +15,9 @@ from glow.dialects.attributes import Attributes
 from glow.dialects.glow import AvgPool2dOp, Conv2dOp, MaxPool2dOp
 from glow.dialects.glow.convolution import window_shape
 from glow.dialects.node import GlowOp
-from glow.dialects.weight_table import Array
-from glow.interpreter.scalar_functions import ACTIVATIONS, Function, is_float
-
-
-def exact(array: Array) -> Array:
-    """The array in a type whose matrix products are exact or rounded far below ours.
-
-    float64 holds sums of products of 8- and 16-bit integers exactly, and its products
-    are fast; wider integers are multiplied as int64 and wrap.
-    """
-    narrow = is_float(array) or array.dtype.itemsize <= 2
-    return array.astype(np.float64 if narrow else np.int64, copy=False)
+from glow.interpreter.array_functions import ACTIVATIONS
+from glow.interpreter.arrays import Array, exact, lowest
+from glow.interpreter.scalar_functions import Function
 
 
 def activate(attributes: Attributes, x: Array) -> Array:
@@ -123,13 +114,6 @@ def fold_windows(
             result = tap if result is None else fold(result, tap)
     assert result is not None
     return result
-
-
-def lowest(dtype: np.dtype[np.generic]) -> float | int:
-    """The number that never wins a maximum."""
-    if dtype.kind == "b":
-        return False
-    return int(np.iinfo(dtype).min) if dtype.kind in "iu" else -math.inf
 
 
 def run_max_pool2d(op: GlowOp, image: Array) -> Array:

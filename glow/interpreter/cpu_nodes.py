@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from functools import partial
 
 import numpy as np
 from xdsl.ir import Operation
@@ -16,11 +17,11 @@ from xdsl.ir import Operation
 from glow.dialects import cpu
 from glow.dialects.errors import GlowError
 from glow.dialects.node import GlowOp
-from glow.dialects.weight_table import Array
-from glow.interpreter.convolution import convolve, exact
+from glow.interpreter.arrays import Array, exact, garbage
+from glow.interpreter.convolution import convolve
 from glow.interpreter.evaluation import evaluate_region
 from glow.interpreter.normalization import local_response_norm
-from glow.interpreter.scalar_functions import Function, is_float, result_dtype
+from glow.interpreter.scalar_functions import Function, result_dtype
 
 Packing = Callable[[Operation, Array], Array]
 """`packing(op, weights)`: the flat array that `op` reads, of plain weights
@@ -29,23 +30,6 @@ every weight once."""
 
 POSITION_DIGIT = 1 << 20
 """Positions are packed as two digits that are exact in float32."""
-
-
-def garbage(shape: tuple[int, ...], dtype: np.dtype[np.generic]) -> Array:
-    """Memory that nobody has written: NaN, or a conspicuous integer."""
-    array = np.empty(shape, dtype)
-    spoil(array)
-    return array
-
-
-def spoil(array: Array) -> None:
-    """Overwrite memory whose content has no meaning."""
-    if is_float(array):
-        array[...] = math.nan
-    elif array.dtype.kind == "b":
-        array[...] = True
-    else:
-        array[...] = np.frombuffer(b"\xa5" * array.dtype.itemsize, array.dtype)[0]
 
 
 def to_blocks(x: Array, lanes: int) -> Array:
@@ -180,7 +164,7 @@ def cpu_functions(
     """The functions of the `cpu` nodes for a backend's packing of their weights."""
 
     def with_packing(node: type[Operation], function: Function) -> Function:
-        return lambda op, *operands: function(op, *operands, packing=packing.get(node))
+        return partial(function, packing=packing.get(node))
 
     return {
         cpu.PackOp: run_pack,

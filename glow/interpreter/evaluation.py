@@ -7,16 +7,15 @@ types of the operation's results in one place here.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
-from xdsl.dialects.builtin import ContainerType, ShapedType
+from xdsl.dialects.builtin import ShapedType
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from glow.dialects import glow
 from glow.dialects.errors import GlowError
 from glow.dialects.node import GlowOp, node_name
-from glow.dialects.weight_table import Array, dtype_of
 from glow.interpreter import (
     convolution,
     matmul,
@@ -26,13 +25,19 @@ from glow.interpreter import (
     shape,
     storage,
 )
-from glow.interpreter.scalar_functions import SCALARS, Function, convert
+from glow.interpreter.array_functions import convert
+from glow.interpreter.arrays import Array
+from glow.interpreter.scalar_functions import (
+    SCALARS,
+    Function,
+    element_dtype,
+    result_dtype,
+)
 
 
 def rounded(array: Any, result_type: Attribute) -> Array:
     """The array with the elements and the shape of a tensor, memref or scalar type."""
-    is_shaped = isinstance(result_type, ContainerType)
-    dtype = dtype_of(result_type.get_element_type() if is_shaped else result_type)
+    dtype = element_dtype(result_type)
     array = np.asarray(array)
     if array.dtype != dtype:
         array = convert(array, dtype) if dtype.kind in "iu" else array.astype(dtype)
@@ -47,10 +52,7 @@ def evaluate_scalar(op: Operation, operands: Sequence[Array]) -> Array:
     if function is None:
         raise GlowError(f"the interpreter does not know {op.name}", node=node_name(op))
     result = np.asarray(function(op, *operands))
-    element_type = op.results[0].type
-    if isinstance(element_type, ContainerType):
-        element_type = element_type.get_element_type()
-    return result.astype(dtype_of(element_type), copy=False)
+    return result.astype(result_dtype(op), copy=False)
 
 
 def evaluate_region(block: Block, arguments: Iterable[Array]) -> list[Array]:
@@ -89,7 +91,9 @@ def call(op: Operation, function: Function, operands: Sequence[Any]) -> list[Any
             results = function(op, *operands)
     except GlowError as error:
         raise GlowError(error.message, node=node_name(op), hint=error.hint) from None
-    return list(results) if isinstance(results, tuple) else [results]
+    return (
+        [*cast("tuple[Any, ...]", results)] if isinstance(results, tuple) else [results]
+    )
 
 
 def evaluate_node(

@@ -12,25 +12,24 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
-from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, MemRefType
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr
 from xdsl.dialects.func import FuncOp
 from xdsl.interpreter import Interpreter, InterpreterFunctions, PythonValues
 from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.utils.hints import isa
 
 from glow.dialects import instr
 from glow.dialects.errors import GlowError
 from glow.dialects.node import node_name, shape_of
-from glow.dialects.weight_table import Array, dtype_of
 from glow.dialects.weights import dense_to_numpy, weights_of
-from glow.interpreter.cpu_nodes import garbage, spoil
+from glow.interpreter.arrays import Array, garbage, spoil
 from glow.interpreter.evaluation import call, rounded, run_fused
-from glow.interpreter.scalar_functions import Function
+from glow.interpreter.scalar_functions import Function, element_dtype
 
 
 def empty(buffer_type: Attribute) -> Array:
     """A new buffer of a memref type, with meaningless content."""
-    assert isinstance(buffer_type, MemRefType)
-    return garbage(buffer_type.get_shape(), dtype_of(buffer_type.element_type))
+    return garbage(shape_of(buffer_type), element_dtype(buffer_type))
 
 
 def root_of(value: SSAValue) -> SSAValue:
@@ -66,9 +65,7 @@ def function_of(op: Operation) -> FuncOp:
 
 def byte_size(buffer_type: Attribute) -> int:
     """The size of a memref in bytes."""
-    assert isinstance(buffer_type, MemRefType)
-    itemsize = dtype_of(buffer_type.element_type).itemsize
-    return math.prod(buffer_type.get_shape()) * itemsize
+    return math.prod(shape_of(buffer_type)) * element_dtype(buffer_type).itemsize
 
 
 def arena_size(function: FuncOp) -> int:
@@ -97,7 +94,7 @@ class Memory:
             self.arenas[function] = np.zeros(arena_size(function), np.uint8)
         start, shape = op.offset.value.data, shape_of(op.result)
         part = self.arenas[function][start : start + byte_size(op.result.type)]
-        buffer = part.view(dtype_of(op.result.type.get_element_type())).reshape(shape)
+        buffer = part.view(element_dtype(op.result.type)).reshape(shape)
         spoil(buffer)
         return buffer
 
@@ -122,8 +119,8 @@ class Memory:
 def run_weight(op: instr.WeightOp) -> Array:
     """Constant memory, which cannot be written."""
     value = op.value
-    if isinstance(value, DenseIntOrFPElementsAttr):
-        array = dense_to_numpy(value)
+    if isa(value, DenseIntOrFPElementsAttr):
+        array: Array = dense_to_numpy(value)
     else:
         name = op.weight_name
         assert name is not None

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from xdsl.dialects.builtin import ContainerType, ModuleOp
+from xdsl.dialects.builtin import ModuleOp, ShapedType
 from xdsl.dialects.func import FuncOp
 from xdsl.interpreter import (
     Interpreter,
@@ -26,20 +26,16 @@ from xdsl.traits import SymbolTable
 
 from glow.dialects.errors import GlowError
 from glow.dialects.node import shape_of
-from glow.dialects.weight_table import Array, dtype_of
+from glow.interpreter.arrays import Array
 from glow.interpreter.cpu_nodes import Packing, cpu_functions
-from glow.interpreter.evaluation import (
-    FUNCTIONS,
-    evaluate_node,
-    evaluate_scalar,
-)
+from glow.interpreter.evaluation import FUNCTIONS, evaluate_node, evaluate_scalar
 from glow.interpreter.instructions import (
     Method,
     empty,
     instruction_methods,
     written_arguments,
 )
-from glow.interpreter.scalar_functions import SCALARS, Function
+from glow.interpreter.scalar_functions import SCALARS, Function, element_dtype
 
 Packings = Mapping[type[Operation], Packing]
 NO_PACKING: Packings = {}
@@ -108,9 +104,8 @@ def describe(array: Array) -> str:
 def check_input(number: int, value: Any, expected: Attribute) -> Array:
     """The input as an array; raises GlowError unless it has the argument's type."""
     array = np.ascontiguousarray(value).reshape(np.shape(value))
-    is_shaped = isinstance(expected, ContainerType)
-    dtype = dtype_of(expected.get_element_type() if is_shaped else expected)
-    shape = shape_of(expected) if is_shaped else ()
+    dtype = element_dtype(expected)
+    shape = shape_of(expected) if isinstance(expected, ShapedType) else ()
     if array.dtype != dtype or array.shape != shape:
         raise GlowError(
             f"input {number} is {describe(array)}, expected {dtype} {list(shape)}"

@@ -7,8 +7,8 @@ from xdsl.ir import Operation
 
 from glow.dialects.glow import FullyConnectedOp, GemmOp, MatmulOp
 from glow.dialects.node import GlowOp
-from glow.dialects.weight_table import Array
-from glow.interpreter.convolution import activate, exact
+from glow.interpreter.arrays import Array, exact
+from glow.interpreter.convolution import activate
 from glow.interpreter.scalar_functions import Function
 
 

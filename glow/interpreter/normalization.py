@@ -14,9 +14,9 @@ from xdsl.ir import Operation
 from glow.dialects import glow
 from glow.dialects.attributes import Attributes
 from glow.dialects.node import GlowOp
-from glow.dialects.weight_table import Array
-from glow.interpreter.convolution import lowest
-from glow.interpreter.scalar_functions import Function, divide, is_float, widen
+from glow.interpreter.array_functions import divide
+from glow.interpreter.arrays import Array, is_float, lowest, widen
+from glow.interpreter.scalar_functions import Function
 
 
 def per_channel(parameter: Array, rank: int) -> Array:
@@ -112,12 +112,17 @@ def reduction(function: Callable[[Array, tuple[int, ...], bool], Array]) -> Func
     return run
 
 
-def position(attributes: Attributes, find: Callable[..., Array], x: Array) -> Array:
+def position(find: Callable[..., Array]) -> Function:
     """The index along the axis that `find` (argmax, argmin) gives, first or last."""
-    axis, last = attributes.int("axis"), attributes.has("select_last")
-    array = np.flip(widen(x), axis) if last else widen(x)
-    index = find(array, axis=axis, keepdims=attributes.has("keepdims"))
-    return x.shape[axis] - 1 - index if last else index
+
+    def run(op: GlowOp, x: Array) -> Array:
+        attributes = op.attributes_view()
+        axis, last = attributes.int("axis"), attributes.has("select_last")
+        array = np.flip(widen(x), axis) if last else widen(x)
+        index = find(array, axis=axis, keepdims=attributes.has("keepdims"))
+        return x.shape[axis] - 1 - index if last else index
+
+    return run
 
 
 NODES: dict[type[Operation], Function] = {
@@ -135,6 +140,6 @@ NODES: dict[type[Operation], Function] = {
     glow.ReduceProdOp: reduction(
         lambda x, axes, keep: np.prod(accumulated(x), axis=axes, keepdims=keep)
     ),
-    glow.ArgMaxOp: lambda op, x: position(op.attributes_view(), np.argmax, x),
-    glow.ArgMinOp: lambda op, x: position(op.attributes_view(), np.argmin, x),
+    glow.ArgMaxOp: position(np.argmax),
+    glow.ArgMinOp: position(np.argmin),
 }

@@ -7,8 +7,9 @@ from xdsl.ir import Operation
 
 from glow.dialects.glow import LstmOp
 from glow.dialects.node import GlowOp
-from glow.dialects.weight_table import Array
-from glow.interpreter.scalar_functions import Function, sigmoid, widen
+from glow.interpreter.array_functions import sigmoid
+from glow.interpreter.arrays import Array, widen
+from glow.interpreter.scalar_functions import Function
 
 
 def lstm_direction(

@@ -10,7 +10,7 @@ from xdsl.ir import Operation
 from glow.dialects import glow
 from glow.dialects.errors import GlowError
 from glow.dialects.node import GlowOp, shape_of
-from glow.dialects.weight_table import Array
+from glow.interpreter.arrays import Array
 from glow.interpreter.scalar_functions import Function
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from xdsl.ir import Operation
 
 from glow.dialects.glow import ConstantOp, SplatOp
-from glow.dialects.weight_table import Array
 from glow.dialects.weights import constant_value
+from glow.interpreter.arrays import Array
 from glow.interpreter.scalar_functions import Function
 
 

@@ -23,7 +23,8 @@ import llvmlite.binding as llvm
 from llvmlite.binding import ffi
 
 from glow.dialects.errors import GlowError
-from glow.lowering.target import Target, initialize_llvm
+from glow.lowering.target import Target, host_target, initialize_llvm
+from glow.runtime.support_code import SUPPORT_CODE, needs_support
 
 CODE_GENERATION_LEVEL = 2
 WORKERS = 2
@@ -114,6 +115,12 @@ def linker() -> llvm.orcjit.LLJIT:
     return llvm.create_lljit_compiler()
 
 
+@cache
+def support_object() -> bytes:
+    """Returns the object of the support functions, for this machine."""
+    return compile_object(SUPPORT_CODE, host_target())
+
+
 class Library:
     """Linked native code; lives as long as this object does.
 
@@ -130,6 +137,8 @@ class Library:
         builder = llvm.JITLibraryBuilder().add_current_process()
         for image in objects:
             builder.add_object_img(image)
+        if any(needs_support(image) for image in objects):
+            builder.add_object_img(support_object())
         for name in symbols:
             builder.export_symbol(name)
         for name, address in (imports or {}).items():

@@ -81,6 +81,27 @@ class LoopBuilder(MemoryBuilder):
             lambda k: body(self.minimum(self.add(self.mul(k, size), low), high - size)),
         )
 
+    def tile_range(
+        self, low: int, high: int, size: int, part: Index, parts: int, body: Body
+    ) -> None:
+        """Runs the body on one of `parts` equal shares of the tiles covering [low, high)."""
+        count = -(-(high - low) // size)
+        share = -(-count // parts)
+        first = self.mul(part, share)
+        last = self.add(first, share)
+        if count != share * parts:
+            last = self.minimum(last, count)
+
+        def tile(k: Index) -> None:
+            origin = self.add(self.mul(k, size), low)
+            exact = (high - low) % size == 0
+            body(origin if exact else self.minimum(origin, high - size))
+
+        if count == parts:
+            tile(first)
+        else:
+            self.loop(first, last, 1, tile)
+
     def space(
         self,
         low: Index,

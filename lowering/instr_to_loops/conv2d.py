@@ -40,6 +40,7 @@ from glow.lowering.instr_to_loops.window import (
     Tile,
     Window,
     plane_runs,
+    row_segments,
 )
 from glow.lowering.target import Target
 
@@ -122,20 +123,36 @@ class ConvTiling:
     model: TileModel
     parts: tuple[ChannelPart, ...]
     window: Window
+    planes: int
+    """The (group, image, channel tile) triples, which are computed independently."""
+
+    def traversal(self, part: ChannelPart) -> PlaneTraversal:
+        """The walk over the plane with the tiles of a part; lines are the same for all."""
+        first = self.parts[0].blocks
+        segments = row_segments(
+            self.window, lambda run: self.model.pixels(run, first), self.planes
+        )
+        return PlaneTraversal(
+            self.window,
+            lambda run: self.model.pixels(run, part.blocks),
+            segments=segments,
+        )
 
 
 @cache
 def choose_conv_tile(spec: Conv2dSpec, target: Target) -> ConvTiling:
-    """The register tiles of a convolution; packing and building agree on it."""
-    model, window = TileModel(spec.steps, target), spec.window
+    """The register tiles of a convolution; packing and building agree on it.
+
+    Bias, epilogue and batch make no difference to the packing, which can thus come first.
+    """
+    vector_bytes = spec.lanes * types.bit_width(spec.element) // 8
+    model, window = TileModel(spec.steps, vector_bytes, target), spec.window
     if window.is_pointwise:
-        runs = [(1, prod(window.output))]
-    else:
-        runs = plane_runs(window)
-    blocks = choose_blocks(model, spec.output_blocks, runs)
-    if window.is_pointwise:
-        window = window.reshaped(lambda run: model.run_cycles(run, blocks))
-    return ConvTiling(model, channel_parts(spec.output_blocks, blocks), window)
+        window = window.flattened()
+    blocks = choose_blocks(model, spec.output_blocks, plane_runs(window))
+    parts = channel_parts(spec.output_blocks, blocks)
+    planes = spec.groups * spec.batch * sum(part.tiles for part in parts)
+    return ConvTiling(model, parts, window, planes)
 
 
 def pack_conv_weights(
@@ -197,7 +214,7 @@ class _Convolution:
         # small ones stay there anyway, and then the input line is what should.
         channels_outermost = spec.packed_weights * 4 > target.l2_bytes // 2
         channel_tiles = sum(part.tiles for part in self.tiling.parts)
-        lines = PlaneTraversal(self.window, lambda run: run).lines
+        lines = self.tiling.traversal(self.tiling.parts[0]).lines
         if channels_outermost:
             self.slices = SliceSpace((spec.groups, channel_tiles, spec.batch), lines, 3)
         else:
@@ -278,9 +295,7 @@ class _Convolution:
         position: tuple[Index, Index, Index],
         line: Index,
     ) -> None:
-        plane = PlaneTraversal(
-            self.window, lambda run: self.tiling.model.pixels(run, part.blocks)
-        )
+        plane = self.tiling.traversal(part)
         weights = self.views[number]
         plane.visit(
             self.builder, line, lambda tile: self._tile(part, weights, position, tile)

@@ -10,7 +10,6 @@ KW].
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from math import prod
 
 from xdsl.dialects.builtin import AnyFloat, MemRefType, f32
 from xdsl.ir import SSAValue
@@ -25,7 +24,12 @@ from glow.lowering.instr_to_loops.tiles import (
     FMA_PER_CYCLE,
     LOADS_PER_CYCLE,
 )
-from glow.lowering.instr_to_loops.window import PlaneTraversal, Tile, Window
+from glow.lowering.instr_to_loops.window import (
+    PlaneTraversal,
+    Tile,
+    Window,
+    row_segments,
+)
 from glow.lowering.target import Target
 
 
@@ -99,11 +103,8 @@ class PixelTile:
 def choose_pixel_tile(spec: DirectConvSpec, target: Target) -> PixelTile:
     """The register tile that computes a row of the interior in the fewest cycles."""
     lanes = target.lanes(types.bit_width(spec.element))
-    if spec.window.is_pointwise:
-        run = prod(spec.window.output)
-    else:
-        low, high = spec.window.interior(1)
-        run = high - low
+    window = spec.window
+    low, high = (window.flattened() if window.is_pointwise else window).interior(1)
     channels = [c for c in range(1, 25) if spec.group_outputs % c == 0]
     tiles = [
         PixelTile(count, vectors, lanes)
@@ -111,7 +112,7 @@ def choose_pixel_tile(spec: DirectConvSpec, target: Target) -> PixelTile:
         for vectors in (1, 2, 4)
         if (count + 1) * vectors < target.num_vector_registers
     ]
-    return min(tiles, key=lambda tile: tile.run_cycles(run))
+    return min(tiles, key=lambda tile: tile.run_cycles(high - low))
 
 
 def build_direct_conv(name: str, spec: DirectConvSpec, target: Target) -> Kernel:
@@ -128,16 +129,25 @@ class _DirectConvolution:
         self.tile = choose_pixel_tile(spec, target)
         self.window = spec.window
         if self.window.is_pointwise:
-            self.window = self.window.reshaped(self.tile.run_cycles)
+            self.window = self.window.flattened()
+
+    @property
+    def channel_tiles(self) -> int:
+        return self.spec.out_channels // self.tile.channels
 
     @cached_property
     def plane(self) -> PlaneTraversal:
-        return PlaneTraversal(self.window, self.tile.pixels, side_size=lambda _: 1)
+        segments = row_segments(
+            self.window, self.tile.pixels, self.channel_tiles * self.spec.batch
+        )
+        return PlaneTraversal(
+            self.window, self.tile.pixels, segments=segments, side_size=lambda _: 1
+        )
 
     @cached_property
     def slices(self) -> SliceSpace:
-        tiles = self.spec.out_channels // self.tile.channels
-        return SliceSpace((tiles, self.spec.batch), self.plane.lines, 2)
+        outer = (self.channel_tiles, self.spec.batch)
+        return SliceSpace(outer, self.plane.lines, 2)
 
     def kernel(self, name: str) -> Kernel:
         function = self.builder.function(name, self.spec.argument_types, self._body)

@@ -25,6 +25,8 @@ from glow.lowering.target import Target
 REGISTERS_PER_VECTOR = 4
 WANTED_SLICES = 64
 """Enough slices for any thread count; fewer and longer ones cost less."""
+SHORTEST_CHUNK = 1024
+"""Shorter runs cost more to start than a second thread could save."""
 
 
 @dataclass(frozen=True)
@@ -108,6 +110,7 @@ class RowChunks:
         self.chunk = extent
         if outer < WANTED_SLICES and self.full > wide:
             wanted = -(-extent // -(-WANTED_SLICES // outer))
+            wanted = max(wanted, min(SHORTEST_CHUNK, extent))
             self.chunk = -(-wanted // wide) * wide
         self.units = max(1, -(-extent // self.chunk))
 

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import prod
 
 from xdsl.ir import SSAValue
 
 from glow.lowering.instr_to_loops import ir_types as types
 from glow.lowering.instr_to_loops import math_functions
 from glow.lowering.instr_to_loops.builder import Index, LoopBuilder
+from glow.lowering.instr_to_loops.elementwise import RowChunks
 from glow.lowering.instr_to_loops.kernel import Kernel
 from glow.lowering.instr_to_loops.vector_row import for_each_vector
 from glow.lowering.target import Target
@@ -112,14 +114,16 @@ def _build_blocked(spec: LocalResponseNormSpec, target: Target, name: str) -> Ke
     builder = LoopBuilder(target)
     lanes = target.lanes(32)
     blocks = -(-spec.channels // lanes)
+    chunks = RowChunks(spec.plane, spec.batch * blocks, 1)
+    space = [spec.batch, blocks, chunks.units]
 
     def body(buffers: Sequence[SSAValue], low: Index, high: Index) -> None:
         out, source = buffers
 
         def block(coordinates: list[Index]) -> None:
-            n, cb = coordinates
+            n, cb, unit = coordinates
 
-            def pixel(p: Index) -> None:
+            def pixel(p: Index, _: int) -> None:
                 value = builder.vector_load(lanes, source, n, cb, p, 0)
                 around = [
                     _squares(builder, spec, source, (n, builder.add(cb, k), p))
@@ -129,13 +133,13 @@ def _build_blocked(spec: LocalResponseNormSpec, target: Target, name: str) -> Ke
                 result = _normalised(builder, spec, value, total)
                 builder.vector_store(result, out, n, cb, p, 0)
 
-            builder.loop(0, spec.plane, 1, pixel)
+            chunks.walk(builder, unit, 1, 1, pixel)
 
-        builder.space(low, high, [spec.batch, blocks], block)
+        builder.space(low, high, space, block)
 
     buffer = types.memref_type((spec.batch, blocks, spec.plane, lanes))
     function = builder.function(name, [buffer, buffer], body)
-    return Kernel(function, spec.batch * blocks)
+    return Kernel(function, prod(space))
 
 
 def _squares(

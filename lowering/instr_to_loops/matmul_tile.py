@@ -29,7 +29,11 @@ MAX_BLOCKS_OF_VECTOR = 8
 CHAINS = 8
 """Independent accumulators that hide the latency of an FMA: 4 cycles, 2 a cycle."""
 _TILE_OVERHEAD = 12
-"""Cycles that a tile costs beside its FMAs, per register row: set-up and store."""
+"""Cycles that a tile costs beside its FMAs: set-up and store."""
+_A_TRAFFIC = 0.1
+_B_TRAFFIC = 0.2
+"""Cycles a step of the depth for fetching elements of A and registers of B: tie-breakers, since
+most of it hides behind the FMAs."""
 
 
 @dataclass(frozen=True)
@@ -51,17 +55,17 @@ def choose_tile(rows: int, columns: int, depth: int, target: Target) -> Tile:
     total = -(-columns // target.lanes(32))
     most = MAX_BLOCKS_OF_VECTOR if rows == 1 else MAX_BLOCKS
     tiles = [
-        Tile(_rows_of_tile(rows, blocks, target), blocks)
+        Tile(height, blocks)
         for blocks in range(1, min(most, total) + 1)
+        for height in range(1, min(rows, _tallest(blocks, target)) + 1)
     ]
     return min(tiles, key=lambda tile: _cycles(tile, rows, total, depth))
 
 
-def _rows_of_tile(rows: int, blocks: int, target: Target) -> int:
-    """The tallest even split of the rows that leaves registers for B and one broadcast."""
+def _tallest(blocks: int, target: Target) -> int:
+    """The most rows that leave registers for B and one broadcast."""
     free = target.num_vector_registers - 1 - (blocks if blocks > 1 else 0)
-    most = max(1, min(free // blocks, MAX_ROWS))
-    return -(-rows // -(-rows // most))
+    return max(1, min(free // blocks, MAX_ROWS))
 
 
 def _cycles(tile: Tile, rows: int, total: int, depth: int) -> float:
@@ -75,8 +79,9 @@ def _cycles(tile: Tile, rows: int, total: int, depth: int) -> float:
 
 def _tile_cycles(tile: Tile, depth: int) -> float:
     registers = tile.rows * tile.blocks
-    arithmetic = max(registers, tile.rows + tile.blocks, CHAINS / tile.unroll)
-    return arithmetic * depth / 2 + _TILE_OVERHEAD + 2 * registers
+    arithmetic = max(registers, tile.rows + tile.blocks, CHAINS / tile.unroll) / 2
+    traffic = _A_TRAFFIC * tile.rows + _B_TRAFFIC * tile.blocks
+    return (arithmetic + traffic) * depth + _TILE_OVERHEAD + 2 * registers
 
 
 @dataclass(frozen=True)

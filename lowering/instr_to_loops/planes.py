@@ -15,7 +15,12 @@ from glow.lowering.instr_to_loops.builder import Index, LoopBuilder
 from glow.lowering.instr_to_loops.epilogue import Epilogue, apply_epilogue
 from glow.lowering.instr_to_loops.slices import SliceSpace
 from glow.lowering.instr_to_loops.tiles import LOADS_PER_CYCLE, covering_size
-from glow.lowering.instr_to_loops.window import PlaneTraversal, Tile, Window
+from glow.lowering.instr_to_loops.window import (
+    PlaneTraversal,
+    Tile,
+    Window,
+    row_segments,
+)
 
 MAX_PIXELS = 12
 MAX_UNROLLED_PIXELS = 4
@@ -79,7 +84,14 @@ class BlockedPlanes:
     @property
     def traversal(self) -> PlaneTraversal:
         """The walk over one output plane."""
-        return PlaneTraversal(self.window, self.tile_size, static_rows=self.unrolled)
+        return PlaneTraversal(
+            self.window,
+            self.tile_size,
+            static_rows=self.unrolled,
+            segments=row_segments(
+                self.window, self.tile_size, self.batch * self.blocks
+            ),
+        )
 
     @property
     def slices(self) -> SliceSpace:

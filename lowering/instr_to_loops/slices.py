@@ -10,9 +10,7 @@ from math import prod
 from typing import TypeAlias
 
 from glow.lowering.instr_to_loops.builder import Index, LoopBuilder
-
-ENOUGH_SLICES = 64
-"""Eight threads then wait for each other at most an eighth of the time."""
+from glow.lowering.instr_to_loops.window import ENOUGH_SLICES
 
 LineBody: TypeAlias = Callable[[Sequence[Index], Index], None]
 

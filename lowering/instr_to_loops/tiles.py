@@ -23,6 +23,9 @@ TILE_OVERHEAD = 30
 STORE_CYCLES = 1.5
 """Cycles per accumulator: initial bias, epilogue and store."""
 
+SECOND_PART_PENALTY = 1.04
+"""A second part doubles the code, which a gain of a few percent does not justify."""
+
 MAX_BLOCKS = 6
 
 
@@ -34,28 +37,39 @@ def covering_size(run: int, most: int, cycles: Callable[[int], float]) -> int:
 
 @dataclass(frozen=True)
 class TileModel:
-    """Costs tiles of a kernel that does `steps` multiply-adds per accumulator."""
+    """Costs tiles of a kernel that does `steps` multiply-adds per accumulator.
+
+    `vector_bytes` is the size of an accumulator, which may take several registers.
+    """
 
     steps: int
+    vector_bytes: int
     target: Target
+
+    @property
+    def _registers(self) -> int:
+        """The registers of one accumulator."""
+        return max(1, self.vector_bytes // self.target.vector_bytes)
 
     def max_pixels(self, blocks: int) -> int:
         """The most pixels that leave registers for the weights and one input."""
-        return max(1, (self.target.num_vector_registers - blocks - 1) // blocks)
+        available = self.target.num_vector_registers // self._registers
+        return max(1, (available - blocks - 1) // blocks)
 
     def cycles(self, pixels: int, blocks: int) -> float:
         """The cycles of one tile."""
+        vectors = blocks * self._registers
         step = max(
-            pixels * blocks / FMA_PER_CYCLE,
-            (pixels + blocks) / LOADS_PER_CYCLE,
+            pixels * vectors / FMA_PER_CYCLE,
+            (pixels + vectors) / LOADS_PER_CYCLE,
             FMA_LATENCY,
             self._weight_cycles(blocks),
         )
-        return self.steps * step + TILE_OVERHEAD + STORE_CYCLES * pixels * blocks
+        return self.steps * step + TILE_OVERHEAD + STORE_CYCLES * pixels * vectors
 
     def _weight_cycles(self, blocks: int) -> float:
         """The cycles per step that the weights take to arrive from their cache."""
-        bytes_per_step = blocks * self.target.vector_bytes
+        bytes_per_step = blocks * self.vector_bytes
         weights = self.steps * bytes_per_step
         if weights <= self.target.l1_bytes // 2:
             return 0
@@ -106,10 +120,12 @@ def choose_blocks(
     """
 
     def plane_cycles(blocks: int) -> float:
-        return sum(
+        parts = channel_parts(channel_blocks, blocks)
+        cycles = sum(
             part.tiles * count * model.run_cycles(length, part.blocks)
-            for part in channel_parts(channel_blocks, blocks)
+            for part in parts
             for count, length in runs
         )
+        return cycles * SECOND_PART_PENALTY ** (len(parts) - 1)
 
     return min(range(1, min(MAX_BLOCKS, channel_blocks) + 1), key=plane_cycles)

@@ -46,16 +46,9 @@ class Window:
         unit = self.kernel == (1, 1) == self.strides and not any(self.pads)
         return unit and self.output == self.input
 
-    def reshaped(self, run_cost: Callable[[int], float]) -> "Window":
-        """The same pointwise window on a plane of another width, the one of least cost.
-
-        Pixels are contiguous, so any factorisation of the plane will do; among equals, the
-        one with most lines is the easiest to share between threads.
-        """
-        pixels = prod(self.input)
-        widths = [width for width in range(1, pixels + 1) if pixels % width == 0]
-        best = min(widths, key=lambda width: pixels // width * run_cost(width))
-        return Window((pixels // best, best), (1, 1))
+    def flattened(self) -> "Window":
+        """The same pointwise window on a plane of one row: pixels are contiguous."""
+        return Window((1, prod(self.input)), (1, 1))
 
     def interior(self, axis: int) -> tuple[int, int]:
         """The output positions [low, high) of an axis whose taps all lie inside."""
@@ -125,66 +118,96 @@ TileSize: TypeAlias = Callable[[int], int]
 """How many pixels a tile should have to cover a run of that many."""
 
 
+ENOUGH_SLICES = 64
+"""Eight threads then wait for each other at most an eighth of the time."""
+
+
+def row_segments(window: Window, tile_size: TileSize, planes: int) -> int:
+    """The segments to cut each row into, so that `planes` planes give enough slices."""
+    low, high = window.interior(1)
+    if high == low:
+        return 1
+    tiles = -(-(high - low) // tile_size(high - low))
+    return min(tiles, -(-ENOUGH_SLICES // (window.output[0] * planes)))
+
+
 @dataclass(frozen=True)
 class PlaneTraversal:
     """Visits the output lines of a window in tiles.
 
     With `static_rows`, rows whose taps all lie inside get bodies with constant tap ranges, which
-    kernels that unroll their taps want.
+    kernels that unroll their taps want. A row is `segments` lines.
     """
 
     window: Window
     tile_size: TileSize
     static_rows: bool = False
+    segments: int = 1
     side_size: TileSize | None = None
     """The tile size in side columns, `tile_size` unless given."""
 
     @property
-    def lines(self) -> int:
-        """The number of lines: output rows, then side columns."""
+    def row_lines(self) -> int:
+        """The number of lines that are (segments of) rows."""
         low, high = self.window.interior(1)
-        rows = self.window.output[0] if high > low else 0
-        return rows + self.window.side_columns()
+        return self.window.output[0] * self.segments if high > low else 0
+
+    @property
+    def lines(self) -> int:
+        """The number of lines: row segments, then side columns."""
+        return self.row_lines + self.window.side_columns()
 
     def visit(self, b: LoopBuilder, line: Index, body: TileBody) -> None:
         """Runs the body on the tiles of one line."""
-        rows = self.lines - self.window.side_columns()
-        if not rows:
+        if not self.row_lines:
             self._column(b, line, body)
-            return
-        if not self.window.side_columns():
+        elif not self.window.side_columns():
             self._row(b, line, body)
-            return
-        b.if_(
-            b.compare("slt", line, rows),
-            lambda: self._row(b, line, body),
-            lambda: self._column(b, b.sub(line, rows), body),
-        )
+        else:
+            b.if_(
+                b.compare("slt", line, self.row_lines),
+                lambda: self._row(b, line, body),
+                lambda: self._column(b, b.sub(line, self.row_lines), body),
+            )
 
-    def _row(self, b: LoopBuilder, row: Index, body: TileBody) -> None:
+    def _row(self, b: LoopBuilder, line: Index, body: TileBody) -> None:
+        if self.window.output[0] == 1:
+            row, segment = 0, line
+        else:
+            row, segment = b.unflatten(line, (self.window.output[0], self.segments))
         low, high = self.window.interior(0)
+
+        def tiles(row_taps: Range) -> None:
+            self._segment(b, row, segment, row_taps, body)
+
         if not self.static_rows or (low, high) == (0, self.window.output[0]):
-            self._row_tiles(b, row, self.window.taps(b, 0, row), body)
+            tiles(self.window.taps(b, 0, row))
             return
-        everything = (0, self.window.kernel[0])
         b.if_(
             b.compare("ult", b.sub(row, low), high - low),
-            lambda: self._row_tiles(b, row, everything, body),
-            lambda: self._row_tiles(b, row, self.window.taps(b, 0, row), body),
+            lambda: tiles((0, self.window.kernel[0])),
+            lambda: tiles(self.window.taps(b, 0, row)),
         )
 
-    def _row_tiles(
-        self, b: LoopBuilder, row: Index, row_taps: Range, body: TileBody
+    def _segment(
+        self,
+        b: LoopBuilder,
+        row: Index,
+        segment: Index,
+        row_taps: Range,
+        body: TileBody,
     ) -> None:
         low, high = self.window.interior(1)
         pixels = self.tile_size(high - low)
         taps = (0, self.window.kernel[1])
-        b.tiles(
-            low,
-            high,
-            pixels,
-            lambda column: body(Tile(row, column, pixels, False, row_taps, taps)),
-        )
+
+        def tile(column: Index) -> None:
+            body(Tile(row, column, pixels, False, row_taps, taps))
+
+        if self.segments == 1:
+            b.tiles(low, high, pixels, tile)
+        else:
+            b.tile_range(low, high, pixels, segment, self.segments, tile)
 
     def _column(self, b: LoopBuilder, side: Index, body: TileBody) -> None:
         column = _outside(b, side, *self.window.interior(1))

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from kernel_testing import run_kernel
 from numpy.typing import NDArray
+from xdsl.dialects.builtin import f64
 from xdsl.ir import SSAValue
 
 from glow.lowering.instr_to_loops.builder import LoopBuilder
@@ -227,6 +228,19 @@ def test_conv2d_for_other_vector_widths(lanes: int, has_fma: bool) -> None:
     kernel = build_conv2d("kernel", spec, target)
     output = run(kernel, spec.output_type.get_shape(), to_blocks(x, lanes), packed)
     assert_close(to_plain(output, 24), convolution(x, w, spec.window, 1))
+
+
+def test_conv2d_in_double_precision() -> None:
+    window = Window((5, 7), (3, 3), pads=SAME)
+    spec = Conv2dSpec(1, 20, 24, window, lanes=TARGET.lanes(64), element=f64)
+    x, w = conv_inputs(spec)
+    packed = pack_conv_weights(w.astype(np.float64), spec, TARGET)
+    source = to_blocks(x, spec.lanes).astype(np.float64)
+    output = np.full(spec.output_type.get_shape(), np.inf)
+    kernel = build_conv2d("kernel", spec, TARGET)
+    (output,) = run_kernel(kernel, [output], [source, packed])
+    expected = convolution(x, w, spec.window, 1)
+    np.testing.assert_allclose(to_plain(output, 24), expected, rtol=1e-11, atol=1e-11)
 
 
 def test_conv2d_does_not_compute_taps_in_the_padding() -> None:

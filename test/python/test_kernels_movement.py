@@ -100,8 +100,8 @@ def test_expansion() -> None:
 
 
 def test_copy_of_a_large_run_is_cut() -> None:
-    x = normal(10_001)
-    kernel = build_copy(CopySpec((10_001,), (1,), (1,), 10_001, 10_001), TARGET)
+    x = normal(100_001)
+    kernel = build_copy(CopySpec((100_001,), (1,), (1,), 100_001, 100_001), TARGET)
     assert kernel.slices > 16
     (found,) = run_kernel(kernel, [np.zeros_like(x)], [x])
     np.testing.assert_array_equal(found, x)
