@@ -23,7 +23,8 @@ class Executable:
     The entry is `entry(constants, mutables, activations, thread, threads, barrier)`:
     pointers to three byte buffers aligned to 64, the number of this thread and of all,
     and the barrier. All threads run it. Calls from several Python threads at once are
-    safe as long as they use different activations."""
+    safe as long as they use different activations.
+    """
 
     def __init__(
         self,
@@ -53,7 +54,8 @@ class Executable:
     def run(self, mutables: Bytes, activations: Bytes, threads: int = 1) -> int:
         """Runs the network once; returns the number of threads that took part.
 
-        Raises GlowError for a buffer that is too small or not aligned."""
+        Raises GlowError for a buffer that is too small or not aligned.
+        """
         verify_buffer("mutables", mutables, self.mutables_size)
         verify_buffer("activations", activations, self.activations_size)
         return thread_pool().run(

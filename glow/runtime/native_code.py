@@ -11,6 +11,7 @@ through the lock where llvmlite no longer has the private attribute.
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import ctypes.util
 import itertools
@@ -109,9 +110,11 @@ _library_numbers = itertools.count()
 def linker() -> llvm.orcjit.LLJIT:
     """Returns the process-wide linker of native code."""
     initialize_llvm()
-    math_library = ctypes.util.find_library("m")
-    if math_library:
-        llvm.load_library_permanently(math_library)
+    for name in ("m", "gcc_s"):
+        path = ctypes.util.find_library(name)
+        if path:
+            with contextlib.suppress(RuntimeError):
+                llvm.load_library_permanently(path)
     return llvm.create_lljit_compiler()
 
 

@@ -297,12 +297,18 @@ class ThreadPool:
         self.barrier_address: int = self._library.address("glow_barrier")
 
     def run(
-        self, program: int, constants: int, mutables: int, activations: int, threads: int
+        self,
+        program: int,
+        constants: int,
+        mutables: int,
+        activations: int,
+        threads: int,
     ) -> int:
         """Runs the native function at address `program` once on every thread.
 
         The other arguments are the addresses that it gets, `threads` the number of
-        threads wanted. Returns the number used: one while another call has the pool."""
+        threads wanted. Returns the number used: one while another call has the pool.
+        """
         wanted = min(max(threads, 1), MAX_THREADS)
         return self._run(program, constants, mutables, activations, wanted)
 

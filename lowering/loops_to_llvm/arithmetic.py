@@ -1,4 +1,4 @@
-"""Rules for `arith` on index, scalars and vectors, and for conversions.
+"""Rules for `arith` on index, scalars and vectors.
 
 On `index`, sums and constant multiples are affine forms and emit nothing; everything
 else there is an opaque i64. Float minimum and maximum keep their IEEE meaning
@@ -41,7 +41,6 @@ from glow.lowering.loops_to_llvm.function_lowering import (
     entry,
 )
 from glow.lowering.loops_to_llvm.layout import boolean_like, layout_of
-from glow.lowering.loops_to_llvm.lazy import LazyRegisters
 
 Maker = Callable[[SSAValue], SSAValue]
 
@@ -311,56 +310,6 @@ def select(low: FunctionLowering, op: Operation) -> None:
     low.bind(op.results[0], registers)
 
 
-# Conversions -------------------------------------------------------------------------
-
-
-def map_registers(
-    low: FunctionLowering, registers: Registers, make: Maker
-) -> Registers:
-    """Returns the registers through a function; lazily loaded ones stay lazy."""
-    if isinstance(registers, LazyRegisters):
-        return registers.map(make)
-    return [make(register) for register in registers]
-
-
-def conversion(
-    op_class: type[Operation], properties: Properties = NO_PROPERTIES
-) -> Callable[[FunctionLowering, Operation], None]:
-    """Returns the rule that maps a conversion register by register."""
-
-    def rule(low: FunctionLowering, op: Operation) -> None:
-        builder = low.builder
-        element = low.layout(op.results[0]).element
-
-        def convert(register: SSAValue) -> SSAValue:
-            type_ = with_element(register.type, element)
-            return builder.emit(op_class, (register,), type_, properties)
-
-        registers = low.registers(op.operands[0])
-        low.set_registers(op.results[0], map_registers(low, registers, convert))
-
-    return rule
-
-
-@cache
-def with_element(type_: Attribute, element: Attribute) -> Attribute:
-    """Returns a register type with another element."""
-    if isinstance(type_, VectorType):
-        return VectorType(element, type_.get_shape())
-    return element
-
-
-def index_cast(low: FunctionLowering, op: arith.IndexCastOp) -> None:
-    """Sign-extends or truncates between index (64 bits) and an integer type."""
-    before, after = low.layout(op.input), low.layout(op.result)
-    if before.element == after.element:
-        low.set_registers(op.result, low.registers(op.input))
-    elif before.element_bytes == 8:
-        conversion(xllvm.TruncOp)(low, op)
-    else:
-        conversion(xllvm.SExtOp)(low, op)
-
-
 RULES: dict[type[Operation], Rule] = dict(
     [
         entry(arith.ConstantOp, constant),
@@ -396,16 +345,5 @@ RULES: dict[type[Operation], Rule] = dict(
         entry(arith.CmpiOp, compare_integers),
         entry(arith.CmpfOp, compare_floats),
         entry(arith.SelectOp, select),
-        entry(arith.ExtFOp, conversion(xllvm.FPExtOp)),
-        entry(arith.TruncFOp, conversion(xllvm.FPTruncOp)),
-        entry(arith.ExtSIOp, conversion(xllvm.SExtOp)),
-        entry(arith.ExtUIOp, conversion(xllvm.ZExtOp)),
-        entry(arith.TruncIOp, conversion(xllvm.TruncOp)),
-        entry(arith.SIToFPOp, conversion(xllvm.SIToFPOp)),
-        entry(arith.UIToFPOp, conversion(llvm.UIToFPOp)),
-        entry(arith.FPToSIOp, conversion(llvm.FPToSIOp)),
-        entry(arith.FPToUIOp, conversion(llvm.FPToUIOp)),
-        entry(arith.BitcastOp, conversion(xllvm.BitcastOp)),
-        entry(arith.IndexCastOp, index_cast),
     ]
 )

@@ -11,6 +11,7 @@ from glow.lowering.loops_to_llvm import (
     arithmetic,
     contract,
     control_flow,
+    conversions,
     math_functions,
     memory,
     vectors,
@@ -19,6 +20,7 @@ from glow.lowering.loops_to_llvm.function_lowering import Rule
 
 OWN: Mapping[type[Operation], Rule] = {
     **arithmetic.RULES,
+    **conversions.RULES,
     **memory.RULES,
     **vectors.RULES,
     **contract.RULES,

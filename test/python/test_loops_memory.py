@@ -52,7 +52,10 @@ def test_transposing_read(size: int) -> None:
         f"memref<{size}x{size}xf32>",
         read_map="(d0, d1) -> (d1, d0)",
     )
-    x, y = sample("f32", size * size).reshape(size, size), np.zeros((size, size), np.float32)
+    x, y = (
+        sample("f32", size * size).reshape(size, size),
+        np.zeros((size, size), np.float32),
+    )
     run_function(parse_loops(text), [y, x])
     np.testing.assert_array_equal(y, x.T)
 

@@ -23,7 +23,8 @@ def element_wise(body: str, inputs: list[str], output: str, size: int) -> Module
     """Returns a function that applies `body` (from %a, %b, %c to %r) to whole vectors.
 
     `{0}` in the body stands for the vector type of the first input, and so on;
-    `{r}` for the result's."""
+    `{r}` for the result's.
+    """
     names = "abc"[: len(inputs)]
     types = {name: f"memref<{size}x{e}>" for name, e in zip(names, inputs, strict=True)}
     vectors = [f"vector<{size}x{e}>" for e in inputs]
@@ -98,7 +99,9 @@ def test_nan_in_minimum_and_maximum() -> None:
 
 def test_fastmath_reaches_llvm() -> None:
     flagged = "%r = arith.maxnumf %a, %a fastmath<nnan> : {0}"
-    assert "call nnan " in compile_function(element_wise(flagged, ["f32"], "f32", 4)).text
+    assert (
+        "call nnan " in compile_function(element_wise(flagged, ["f32"], "f32", 4)).text
+    )
     plain = "%r = arith.maxnumf %a, %a : {0}"
     assert "nnan" not in compile_function(element_wise(plain, ["f32"], "f32", 4)).text
 
@@ -203,9 +206,7 @@ def test_integer_predicates(predicate: str) -> None:
         "uge": ua >= ub,
     }[predicate]
     body = f"%r = arith.cmpi {predicate}, %a, %b : {{0}}"
-    np.testing.assert_array_equal(
-        execute(body, "i1", ("i8", a), ("i8", b)), expected
-    )
+    np.testing.assert_array_equal(execute(body, "i1", ("i8", a), ("i8", b)), expected)
 
 
 CASTS = [
@@ -360,7 +361,9 @@ def test_reduction(kind: str, size: int) -> None:
     np.testing.assert_allclose(y[0], expected(x), rtol=1e-4, atol=1e-5)
 
 
-@pytest.mark.parametrize(("left", "right", "out"), [(16, 16, 24), (5, 3, 7), (24, 1, 3)])
+@pytest.mark.parametrize(
+    ("left", "right", "out"), [(16, 16, 24), (5, 3, 7), (24, 1, 3)]
+)
 def test_shuffle(left: int, right: int, out: int) -> None:
     mask = [int(k) for k in np.random.default_rng(0).integers(0, left + right, out)]
     text = f"""
