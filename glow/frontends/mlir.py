@@ -16,9 +16,11 @@ from typing import NoReturn
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import (
+    AnyDenseElement,
     FileLineColLoc,
     IntAttr,
     ModuleOp,
+    RankedStructure,
     StringAttr,
     UnknownLoc,
 )
@@ -32,6 +34,10 @@ from glow.dialects.errors import GlowError
 from glow.frontends.sidecar import attach_sidecar
 
 UNKNOWN = UnknownLoc()
+
+MAX_DENSE_ELEMENTS = 2**28
+"""xDSL stores every element of a dense constant, of `dense<0> : tensor<...>` too: a
+short text must not make it allocate a machine's whole memory."""
 
 _COMMENT_OR_STRING = re.compile(
     r'//[^\n]*|(?P<closed>"(?:[^"\\\n\v\f]++|\\(?:["nt\\]|[0-9A-Fa-f]{2}))*+")|(?P<open>")'
@@ -106,6 +112,15 @@ class LocatingParser(Parser):
             message = f"unknown operation '{name}'{did_you_mean(name, known)}"
             span = Span(position, position + len(name), self.lexer.input)
             raise ParseError(span, message) from error
+
+    def _parse_dense_literal_type(self) -> RankedStructure[AnyDenseElement]:
+        start = self.pos
+        dense_type = super()._parse_dense_literal_type()
+        count = dense_type.element_count()
+        if count > MAX_DENSE_ELEMENTS:
+            message = f"dense constant of {count} elements, more than 2^28; a splat of"
+            self.raise_error(f"{message} this size is a glow.splat", start, self.pos)
+        return dense_type
 
     def resolve_operand(
         self, operand: UnresolvedOperand, type: AttributeInvT

@@ -77,6 +77,25 @@ def test_undefined_value_is_reported_at_its_use() -> None:
     assert diagnose(caught.value).message == "use of undefined value %x"
 
 
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("module {" * 3000, "nests too deeply"),
+        ("func.func @f() attributes {a = " + "[" * 5000, "nests too deeply"),
+        ("x.y", "unknown operation 'x.y'"),
+        ("func.retrun", "did you mean 'func.return'?"),
+        (
+            '"test.op"() {a = dense<0> : tensor<99999x99999x99999xf32>} : () -> ()',
+            "dense constant of 999970000299999 elements",
+        ),
+    ],
+)
+def test_hostile_text(text: str, message: str) -> None:
+    with pytest.raises(ParseError) as caught:
+        parse_text(new_context(), text, "f.mlir")
+    assert message in diagnose(caught.value).message
+
+
 def test_operations_know_their_place() -> None:
     text = (
         'func.func @f() {\n  func.return\n}\nfunc.func @g() {\n func.return loc("r")\n}'
