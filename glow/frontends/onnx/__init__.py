@@ -4,6 +4,7 @@
 |---------------------|-------------------------------------------------------------|
 | `importer.py`       | `import_model`: the walk over nodes, inputs and outputs     |
 | `loader.py`         | reading and checking of the file                            |
+| `wire_format.py`    | cutting the weights out of the file's message               |
 | `tensors.py`        | weights as zero-copy arrays, external data                  |
 | `node.py`           | what a handler sees of a node                               |
 | `graph.py`          | the function under construction and its constants           |

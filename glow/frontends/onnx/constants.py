@@ -22,7 +22,7 @@ def constant(node: OnnxNode) -> Value:
     attribute = node.proto.attribute[0]
     match attribute.type:
         case AttributeProto.TENSOR:
-            return to_array(attribute.t, None)
+            return to_array(attribute.t)
         case AttributeProto.FLOAT:
             return np.array(attribute.f, np.float32)
         case AttributeProto.FLOATS:
@@ -41,7 +41,7 @@ def constant_of_shape(node: OnnxNode) -> Value:
     sizes = node.integers(0, "shape")
     check_shape(sizes)
     value = node.attribute("value")
-    number = np.zeros(1, np.float32) if value is None else to_array(value.t, None)
+    number = np.zeros(1, np.float32) if value is None else to_array(value.t)
     return np.broadcast_to(number.reshape(()), sizes)
 
 

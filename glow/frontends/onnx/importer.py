@@ -13,7 +13,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 
 import numpy as np
 from onnx import AttributeProto, GraphProto, ModelProto, NodeProto
@@ -41,7 +40,7 @@ from glow.frontends.onnx.folding import fold
 from glow.frontends.onnx.functions import function_body, has_body
 from glow.frontends.onnx.graph import Constant, Graph, sanitized
 from glow.frontends.onnx.inputs import check_declared, input_types
-from glow.frontends.onnx.loader import load_model, opset_versions
+from glow.frontends.onnx.loader import LoadedModel, load_model, opset_versions
 from glow.frontends.onnx.node import OnnxNode, Operand, Value
 from glow.frontends.onnx.registry import HANDLERS, UnsupportedError
 from glow.frontends.onnx.tensors import to_array
@@ -135,22 +134,21 @@ def import_model(
     shape or an axis that is an input must be known here. Raises GlowError, whose one
     line names the ONNX node where there is one.
     """
-    proto, folder = load_model(model)
-    return Importer(proto, folder).run(input_shapes or {}, input_values or {})
+    return Importer(load_model(model)).run(input_shapes or {}, input_values or {})
 
 
 class Importer:
     """The import of one model."""
 
-    def __init__(self, model: ModelProto, folder: Path | None) -> None:
-        self.model = model
-        self.folder = folder
-        self.opsets = opset_versions(model)
+    def __init__(self, loaded: LoadedModel) -> None:
+        self.loaded = loaded
+        self.model = loaded.proto
+        self.opsets = opset_versions(self.model)
         self.block = Block()
         self.module = ModuleOp([])
         self.graph = Graph(self.block, weights_of(self.module))
         self.unsupported = UnsupportedOperators()
-        self.functions = {(f.domain, f.name): f for f in model.functions}
+        self.functions = {(f.domain, f.name): f for f in self.model.functions}
 
     def run(
         self,
@@ -159,7 +157,7 @@ class Importer:
     ) -> ModuleOp:
         """The finished module."""
         graph = self.model.graph
-        scope = self._initializers(graph)
+        scope = self._initializers(graph, self.loaded.weights)
         for name, array in input_values.items():
             scope[name] = Constant(np.asarray(array), name)
         inputs = [value for value in graph.input if value.name not in scope]
@@ -173,12 +171,17 @@ class Importer:
         self._finish([value.name for value in inputs], frame, bool(input_shapes))
         return self.module
 
-    def _initializers(self, graph: GraphProto) -> Scope:
+    def _initializers(
+        self, graph: GraphProto, weights: Mapping[str, memoryview]
+    ) -> Scope:
         if graph.sparse_initializer:
             name = graph.sparse_initializer[0].values.name
             raise GlowError(f"tensor '{name}': sparse tensors are not supported")
         return {
-            tensor.name: Constant(to_array(tensor, self.folder), tensor.name)
+            tensor.name: Constant(
+                to_array(tensor, self.loaded.folder, weights.get(tensor.name)),
+                tensor.name,
+            )
             for tensor in graph.initializer
         }
 
@@ -254,7 +257,7 @@ class Importer:
         branch = node.attribute("then_branch" if taken else "else_branch")
         assert branch is not None
         graph = branch.g
-        scope = {**frame.scope, **self._initializers(graph)}
+        scope = {**frame.scope, **self._initializers(graph, {})}
         inner = Frame(scope, used_names(graph), frame.opsets, frame.owner)
         self.import_nodes(graph.node, inner)
         return [inner.read(output.name, "If") for output in graph.output]

@@ -2,46 +2,71 @@
 
 from __future__ import annotations
 
+import mmap
 import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import onnx
 from onnx import ModelProto
 
 from glow.dialects.errors import GlowError
+from glow.frontends.onnx.wire_format import split_weights
 
 OLDEST_OPSET = 7
 
 
-def load_model(
-    model: str | os.PathLike[str] | bytes | ModelProto,
-) -> tuple[ModelProto, Path | None]:
-    """The model, and the folder of its external data where that is known."""
+LARGE = 2**20
+"""Larger files are mapped into memory, and their weights stay there."""
+
+
+@dataclass
+class LoadedModel:
+    """A model with what lies outside of its message."""
+
+    proto: ModelProto
+    folder: Path | None = None
+    """Where its external data is, if that is known."""
+    weights: Mapping[str, memoryview] = field(default_factory=dict[str, memoryview])
+    """The bytes of weights that were cut out of the message, by name."""
+
+
+def load_model(model: str | os.PathLike[str] | bytes | ModelProto) -> LoadedModel:
+    """The model; GlowError where the file is missing or damaged."""
     if isinstance(model, ModelProto):
-        return model, None
+        return LoadedModel(model)
     if isinstance(model, bytes):
-        return _parse(model, "the model"), None
+        return _parse(memoryview(model), "the model", None)
     path = Path(model)
     try:
-        data = path.read_bytes()
+        data = _read(path)
     except FileNotFoundError:
         raise GlowError(f"the model file '{path}' does not exist") from None
     except OSError as error:
         raise GlowError(f"cannot read '{path}': {error.strerror}") from None
-    return _parse(data, str(path)), path.parent
+    return _parse(data, str(path), path.parent)
 
 
-def _parse(data: bytes, name: str) -> ModelProto:
+def _read(path: Path) -> memoryview:
+    with path.open("rb") as file:
+        if os.fstat(file.fileno()).st_size < LARGE:
+            return memoryview(file.read())
+        return memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
+
+
+def _parse(data: memoryview, name: str, folder: Path | None) -> LoadedModel:
     from google.protobuf.message import DecodeError
 
     try:
-        model = ModelProto.FromString(data)
-    except (DecodeError, RuntimeError) as error:
+        message, weights = split_weights(data)
+        model = ModelProto.FromString(message)
+    except (DecodeError, IndexError, RuntimeError, ValueError) as error:
         reason = f"{len(data)} bytes that do not parse ({error})"
         raise GlowError(f"{name} is not a valid ONNX file: {reason}") from None
     if not model.HasField("graph") or not model.graph.output:
         raise GlowError(f"{name} is not a valid ONNX file: it has no graph")
-    return model
+    return LoadedModel(model, folder, weights)
 
 
 def opset_versions(model: ModelProto) -> dict[str, int]:

@@ -52,9 +52,14 @@ def element_type_of_onnx(data_type: int) -> Attribute:
     return element_type_of(dtype_of_onnx(data_type))
 
 
-def to_array(tensor: TensorProto, folder: Path | None) -> Array:
+def to_array(
+    tensor: TensorProto,
+    folder: Path | None = None,
+    raw_data: memoryview | None = None,
+) -> Array:
     """The array of a tensor; `folder` holds its external data, if it has any.
 
+    `raw_data` are its bytes where they were cut out of the message.
     Raises GlowError where the tensor is damaged or its data file is missing.
     """
     try:
@@ -64,8 +69,8 @@ def to_array(tensor: TensorProto, folder: Path | None) -> Array:
             raise GlowError(f"the shape {list(shape)} is not static")
         if tensor.data_location == TensorProto.EXTERNAL:
             return _external_array(tensor, dtype, shape, folder)
-        if tensor.HasField("raw_data"):
-            raw = tensor.raw_data
+        if raw_data is not None or tensor.HasField("raw_data"):
+            raw = tensor.raw_data if raw_data is None else raw_data
             _check_size(len(raw), dtype, shape)
             return np.frombuffer(raw, dtype).reshape(shape)
         return _typed_array(tensor, shape)
