@@ -3,184 +3,39 @@
 Activations are [N, C / lanes, H, W, lanes]; lanes past the last channel hold anything and are
 never read as meaning anything. A register tile is a run of pixels times a few blocks of output
 channels; each step broadcasts one input channel of every pixel against the weights of that
-channel. Weights are packed so that a tile reads them front to back:
-[groups][channel tile][input block][kernel row][kernel column][input lane][blocks][lanes], one
-such array per `ChannelPart`. The same kernel reads plain [N, C, H, W] input as blocks of one
-channel (`plain_input`), which is how a network's first layer avoids a reordering.
+channel. The same kernel reads plain [N, C, H, W] input as blocks of one channel
+(`plain_input`), which is how a network's first layer avoids a reordering.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
 from math import prod
 from typing import TypeAlias
 
-import numpy as np
-from numpy.typing import NDArray
-from xdsl.dialects.builtin import AnyFloat, MemRefType, f32
 from xdsl.ir import SSAValue
 
 from glow.lowering.instr_to_loops import ir_types as types
 from glow.lowering.instr_to_loops.builder import Index, LoopBuilder
-from glow.lowering.instr_to_loops.epilogue import (
-    Epilogue,
-    apply_epilogue,
-    extra_types,
+from glow.lowering.instr_to_loops.conv2d_spec import (
+    Conv2dSpec,
+    choose_conv_tile,
+    pack_channels,
+    pack_conv_weights,
 )
+from glow.lowering.instr_to_loops.epilogue import apply_epilogue, extra_types
 from glow.lowering.instr_to_loops.kernel import Kernel
 from glow.lowering.instr_to_loops.slices import SliceSpace
-from glow.lowering.instr_to_loops.tiles import (
-    ChannelPart,
-    TileModel,
-    channel_parts,
-    choose_blocks,
-)
-from glow.lowering.instr_to_loops.window import (
-    PlaneTraversal,
-    Tile,
-    Window,
-    plane_runs,
-    row_segments,
-)
+from glow.lowering.instr_to_loops.tiles import ChannelPart
+from glow.lowering.instr_to_loops.window import Tile
 from glow.lowering.target import Target
 
-
-@dataclass(frozen=True)
-class Conv2dSpec:
-    """A blocked convolution. With groups, channels per group are multiples of `lanes`."""
-
-    batch: int
-    in_channels: int
-    out_channels: int
-    window: Window
-    groups: int = 1
-    lanes: int = 16
-    plain_input: bool = False
-    has_bias: bool = False
-    epilogue: Epilogue | None = None
-    element: AnyFloat = f32
-
-    @property
-    def input_lanes(self) -> int:
-        """The channels per input block."""
-        return 1 if self.plain_input else self.lanes
-
-    @property
-    def group_inputs(self) -> int:
-        """The input channels of a group."""
-        return self.in_channels // self.groups
-
-    @property
-    def input_blocks(self) -> int:
-        """The input blocks of a group."""
-        return -(-self.group_inputs // self.input_lanes)
-
-    @property
-    def output_blocks(self) -> int:
-        """The output blocks of a group."""
-        return -(-(self.out_channels // self.groups) // self.lanes)
-
-    @property
-    def steps(self) -> int:
-        """The multiply-adds per output value."""
-        return self.group_inputs * prod(self.window.kernel)
-
-    @property
-    def input_type(self) -> MemRefType:
-        """The memref type of the input."""
-        if self.plain_input:
-            shape = (self.batch, self.in_channels, *self.window.input)
-            return types.memref_type(shape, self.element)
-        blocks = self.groups * self.input_blocks
-        shape = (self.batch, blocks, *self.window.input, self.lanes)
-        return types.memref_type(shape, self.element)
-
-    @property
-    def output_type(self) -> MemRefType:
-        """The memref type of the output."""
-        blocks = self.groups * self.output_blocks
-        shape = (self.batch, blocks, *self.window.output, self.lanes)
-        return types.memref_type(shape, self.element)
-
-    @property
-    def packed_weights(self) -> int:
-        """The number of packed weights."""
-        steps = self.input_blocks * self.input_lanes * prod(self.window.kernel)
-        return self.groups * self.output_blocks * self.lanes * steps
-
-    def supported(self) -> bool:
-        """Whether the blocked layout can express the grouping."""
-        if self.groups == 1:
-            return True
-        whole_inputs = self.group_inputs % self.input_lanes == 0
-        return whole_inputs and self.out_channels // self.groups % self.lanes == 0
-
-
-@dataclass(frozen=True)
-class ConvTiling:
-    """The register tiles of one convolution and the plane that they cover."""
-
-    model: TileModel
-    parts: tuple[ChannelPart, ...]
-    window: Window
-    planes: int
-    """The (group, image, channel tile) triples, which are computed independently."""
-
-    def traversal(self, part: ChannelPart) -> PlaneTraversal:
-        """The walk over the plane with the tiles of a part; lines are the same for all."""
-        first = self.parts[0].blocks
-        segments = row_segments(
-            self.window, lambda run: self.model.pixels(run, first), self.planes
-        )
-        return PlaneTraversal(
-            self.window,
-            lambda run: self.model.pixels(run, part.blocks),
-            segments=segments,
-        )
-
-
-@cache
-def choose_conv_tile(spec: Conv2dSpec, target: Target) -> ConvTiling:
-    """The register tiles of a convolution; packing and building agree on it.
-
-    Bias, epilogue and batch make no difference to the packing, which can thus come first.
-    """
-    vector_bytes = spec.lanes * types.bit_width(spec.element) // 8
-    model, window = TileModel(spec.steps, vector_bytes, target), spec.window
-    if window.is_pointwise:
-        window = window.flattened()
-    blocks = choose_blocks(model, spec.output_blocks, plane_runs(window))
-    parts = channel_parts(spec.output_blocks, blocks)
-    planes = spec.groups * spec.batch * sum(part.tiles for part in parts)
-    return ConvTiling(model, parts, window, planes)
-
-
-def pack_conv_weights(
-    weights: NDArray[np.float32], spec: Conv2dSpec, target: Target
-) -> NDArray[np.float32]:
-    """The weights [OC, IC / groups, KH, KW] in the order that the kernel reads them, 1-D."""
-    kernel, groups, lanes = spec.window.kernel, spec.groups, spec.lanes
-    outputs = spec.output_blocks * lanes
-    inputs = spec.input_blocks * spec.input_lanes
-    padded = np.zeros((groups, outputs, inputs, *kernel), weights.dtype)
-    padded[:, : spec.out_channels // groups, : spec.group_inputs] = weights.reshape(
-        groups, -1, *weights.shape[1:]
-    )
-    packed: list[NDArray[np.float32]] = []
-    for part in choose_conv_tile(spec, target).parts:
-        first, count = part.first * lanes, part.tiles * part.blocks * lanes
-        split = padded[:, first : first + count].reshape(
-            groups, part.tiles, part.blocks, lanes, -1, spec.input_lanes, *kernel
-        )
-        packed.append(split.transpose(0, 1, 4, 6, 7, 5, 2, 3).reshape(-1))
-    return np.concatenate(packed)
-
-
-def pack_channels(values: NDArray[np.float32], lanes: int) -> NDArray[np.float32]:
-    """One value per channel as [channels / lanes, lanes], the last block zero-padded."""
-    padded = np.zeros((-(-len(values) // lanes), lanes), values.dtype)
-    padded.reshape(-1)[: len(values)] = values
-    return padded
+__all__ = [
+    "Conv2dSpec",
+    "build_conv2d",
+    "choose_conv_tile",
+    "pack_channels",
+    "pack_conv_weights",
+]
 
 
 def build_conv2d(name: str, spec: Conv2dSpec, target: Target) -> Kernel:
@@ -195,7 +50,7 @@ Carried: TypeAlias = Sequence[SSAValue]
 class _Buffers:
     output: SSAValue
     input: SSAValue
-    weights: SSAValue
+    weights: Sequence[SSAValue]
     bias: SSAValue | None
     extras: Sequence[SSAValue]
 
@@ -238,11 +93,10 @@ class _Convolution:
         output, source, weights, *rest = arguments
         bias = rest.pop(0) if self.spec.has_bias else None
         extras = [self._on_plane(extra) for extra in rest]
-        buffers = _Buffers(
-            self._on_plane(output), self._input(source), weights, bias, extras
+        views = [self._weights(weights, part) for part in self.tiling.parts]
+        self.buffers = _Buffers(
+            self._on_plane(output), self._input(source), views, bias, extras
         )
-        self.views = [self._weights(weights, part) for part in self.tiling.parts]
-        self.buffers = buffers
         self.slices.visit(self.builder, low, high, self._line)
 
     def _on_plane(self, buffer: SSAValue) -> SSAValue:
@@ -296,7 +150,7 @@ class _Convolution:
         line: Index,
     ) -> None:
         plane = self.tiling.traversal(part)
-        weights = self.views[number]
+        weights = self.buffers.weights[number]
         plane.visit(
             self.builder, line, lambda tile: self._tile(part, weights, position, tile)
         )

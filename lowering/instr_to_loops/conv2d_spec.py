@@ -1,0 +1,169 @@
+"""What a blocked convolution is, how it is tiled, and how its weights are packed for that.
+
+Packed weights are [groups][channel tile][input block][kernel row][kernel column][input lane]
+[blocks][lanes], one such array per `ChannelPart`: a tile reads them front to back.
+"""
+
+from dataclasses import dataclass
+from functools import cache
+from math import prod
+
+import numpy as np
+from numpy.typing import NDArray
+from xdsl.dialects.builtin import AnyFloat, MemRefType, f32
+
+from glow.lowering.instr_to_loops import ir_types as types
+from glow.lowering.instr_to_loops.epilogue import (
+    Epilogue,
+)
+from glow.lowering.instr_to_loops.tiles import (
+    ChannelPart,
+    TileModel,
+    channel_parts,
+    choose_blocks,
+)
+from glow.lowering.instr_to_loops.window import (
+    PlaneTraversal,
+    Window,
+    plane_runs,
+    row_segments,
+)
+from glow.lowering.target import Target
+
+
+@dataclass(frozen=True)
+class Conv2dSpec:
+    """A blocked convolution. With groups, channels per group are multiples of `lanes`."""
+
+    batch: int
+    in_channels: int
+    out_channels: int
+    window: Window
+    groups: int = 1
+    lanes: int = 16
+    plain_input: bool = False
+    has_bias: bool = False
+    epilogue: Epilogue | None = None
+    element: AnyFloat = f32
+
+    @property
+    def input_lanes(self) -> int:
+        """The channels per input block."""
+        return 1 if self.plain_input else self.lanes
+
+    @property
+    def group_inputs(self) -> int:
+        """The input channels of a group."""
+        return self.in_channels // self.groups
+
+    @property
+    def input_blocks(self) -> int:
+        """The input blocks of a group."""
+        return -(-self.group_inputs // self.input_lanes)
+
+    @property
+    def output_blocks(self) -> int:
+        """The output blocks of a group."""
+        return -(-(self.out_channels // self.groups) // self.lanes)
+
+    @property
+    def steps(self) -> int:
+        """The multiply-adds per output value."""
+        return self.group_inputs * prod(self.window.kernel)
+
+    @property
+    def input_type(self) -> MemRefType:
+        """The memref type of the input."""
+        if self.plain_input:
+            shape = (self.batch, self.in_channels, *self.window.input)
+            return types.memref_type(shape, self.element)
+        blocks = self.groups * self.input_blocks
+        shape = (self.batch, blocks, *self.window.input, self.lanes)
+        return types.memref_type(shape, self.element)
+
+    @property
+    def output_type(self) -> MemRefType:
+        """The memref type of the output."""
+        blocks = self.groups * self.output_blocks
+        shape = (self.batch, blocks, *self.window.output, self.lanes)
+        return types.memref_type(shape, self.element)
+
+    @property
+    def packed_weights(self) -> int:
+        """The number of packed weights."""
+        steps = self.input_blocks * self.input_lanes * prod(self.window.kernel)
+        return self.groups * self.output_blocks * self.lanes * steps
+
+    def supported(self) -> bool:
+        """Whether the blocked layout can express the grouping."""
+        if self.groups == 1:
+            return True
+        whole_inputs = self.group_inputs % self.input_lanes == 0
+        return whole_inputs and self.out_channels // self.groups % self.lanes == 0
+
+
+@dataclass(frozen=True)
+class ConvTiling:
+    """The register tiles of one convolution and the plane that they cover."""
+
+    model: TileModel
+    parts: tuple[ChannelPart, ...]
+    window: Window
+    planes: int
+    """The (group, image, channel tile) triples, which are computed independently."""
+
+    def traversal(self, part: ChannelPart) -> PlaneTraversal:
+        """The walk over the plane with the tiles of a part; lines are the same for all."""
+        first = self.parts[0].blocks
+        segments = row_segments(
+            self.window, lambda run: self.model.pixels(run, first), self.planes
+        )
+        return PlaneTraversal(
+            self.window,
+            lambda run: self.model.pixels(run, part.blocks),
+            segments=segments,
+        )
+
+
+@cache
+def choose_conv_tile(spec: Conv2dSpec, target: Target) -> ConvTiling:
+    """The register tiles of a convolution; packing and building agree on it.
+
+    Bias, epilogue and batch make no difference to the packing, which can thus come first.
+    """
+    vector_bytes = spec.lanes * types.bit_width(spec.element) // 8
+    model, window = TileModel(spec.steps, vector_bytes, target), spec.window
+    if window.is_pointwise:
+        window = window.flattened()
+    blocks = choose_blocks(model, spec.output_blocks, plane_runs(window))
+    parts = channel_parts(spec.output_blocks, blocks)
+    planes = spec.groups * spec.batch * sum(part.tiles for part in parts)
+    return ConvTiling(model, parts, window, planes)
+
+
+def pack_conv_weights(
+    weights: NDArray[np.float32], spec: Conv2dSpec, target: Target
+) -> NDArray[np.float32]:
+    """The weights [OC, IC / groups, KH, KW] in the order that the kernel reads them, 1-D."""
+    kernel, groups, lanes = spec.window.kernel, spec.groups, spec.lanes
+    outputs = spec.output_blocks * lanes
+    inputs = spec.input_blocks * spec.input_lanes
+    padded = np.zeros((groups, outputs, inputs, *kernel), weights.dtype)
+    padded[:, : spec.out_channels // groups, : spec.group_inputs] = weights.reshape(
+        groups, -1, *weights.shape[1:]
+    )
+    packed: list[NDArray[np.float32]] = []
+    for part in choose_conv_tile(spec, target).parts:
+        first, count = part.first * lanes, part.tiles * part.blocks * lanes
+        split = padded[:, first : first + count].reshape(
+            groups, part.tiles, part.blocks, lanes, -1, spec.input_lanes, *kernel
+        )
+        packed.append(split.transpose(0, 1, 4, 6, 7, 5, 2, 3).reshape(-1))
+    return np.concatenate(packed)
+
+
+def pack_channels(values: NDArray[np.float32], lanes: int) -> NDArray[np.float32]:
+    """One value per channel as [channels / lanes, lanes], the last block zero-padded."""
+    padded = np.zeros((-(-len(values) // lanes), lanes), values.dtype)
+    padded.reshape(-1)[: len(values)] = values
+    return padded
