@@ -20,6 +20,7 @@ from glow.lowering.instr_to_loops import ir_types as types
 from glow.lowering.instr_to_loops.builder import Index, LoopBuilder
 from glow.lowering.instr_to_loops.kernel import Kernel
 from glow.lowering.instr_to_loops.scalar_region import ScalarRegion
+from glow.lowering.instr_to_loops.vector_row import VectorBody, no_work
 from glow.lowering.target import Target
 
 REGISTERS_PER_VECTOR = 4
@@ -115,7 +116,7 @@ class RowChunks:
         self.units = max(1, -(-extent // self.chunk))
 
     def walk(
-        self, builder: LoopBuilder, unit: Index, wide: int, lanes: int, body: _RowBody
+        self, builder: LoopBuilder, unit: Index, wide: int, lanes: int, body: VectorBody
     ) -> None:
         """Runs body(position, length) over the unit; tails belong to the last one."""
         start = builder.mul(unit, self.chunk)
@@ -125,7 +126,7 @@ class RowChunks:
         last = builder.compare("eq", unit, self.units - 1)
         builder.if_(last, lambda: self._tails(builder, lanes, body))
 
-    def _tails(self, builder: LoopBuilder, lanes: int, body: _RowBody) -> None:
+    def _tails(self, builder: LoopBuilder, lanes: int, body: VectorBody) -> None:
         whole = self.extent - self.extent % lanes
         builder.loop(self.full, whole, lanes, lambda position: body(position, lanes))
         if whole < self.extent:
@@ -224,4 +225,4 @@ def _empty(spec: ElementwiseSpec, target: Target, name: str) -> Kernel:
         for shape, element in zip(shapes, elements, strict=True)
     ]
     builder = LoopBuilder(target)
-    return Kernel(builder.function(name, buffers, lambda *_: None), 0)
+    return Kernel(builder.function(name, buffers, no_work), 0)

@@ -14,8 +14,7 @@ limits at the infinities. Error bounds are measured over dense samples of f32 ag
 | log2, log10 | 3 ulp | |
 | tanh | 5 ulp | |
 | erf | 6 ulp | 3.4e-7 absolute |
-| sigmoid | 3 ulp | written by regions as 1 / (1 + exp(-x)) |
-| softplus | 3 ulp | |
+| sigmoid, softplus (activations.py) | 3 ulp | |
 
 Sources: exp and log are Cephes' `expf` and `logf`; tanh and erf are the rational
 approximations of Eigen and XLA.
@@ -28,9 +27,9 @@ from xdsl.dialects.builtin import f32, i32
 from xdsl.ir import Operation, SSAValue
 
 from glow.dialects import arith
-from glow.lowering.instr_to_loops.builder import LoopBuilder
+from glow.lowering.instr_to_loops.value_builder import ValueBuilder
 
-Expansion = Callable[[LoopBuilder, SSAValue], SSAValue]
+Expansion = Callable[[ValueBuilder, SSAValue], SSAValue]
 
 _INFINITY = float("inf")
 _LOG2_E = 1.4426950408889634
@@ -100,7 +99,7 @@ _ERF_DENOMINATOR = (
 
 
 def horner(
-    builder: LoopBuilder, x: SSAValue, coefficients: Sequence[float]
+    builder: ValueBuilder, x: SSAValue, coefficients: Sequence[float]
 ) -> SSAValue:
     """The polynomial in x, highest power first."""
     result = builder.like(coefficients[0], x)
@@ -109,7 +108,7 @@ def horner(
     return result
 
 
-def at_most(builder: LoopBuilder, x: SSAValue, limit: float) -> SSAValue:
+def at_most(builder: ValueBuilder, x: SSAValue, limit: float) -> SSAValue:
     """The smaller of x and a constant, NaN if x is.
 
     One instruction where `arith.minimumf` costs four: a compare and select in this operand
@@ -119,19 +118,14 @@ def at_most(builder: LoopBuilder, x: SSAValue, limit: float) -> SSAValue:
     return builder.select(builder.cmpf("ogt", x, bound), bound, x)
 
 
-def at_least(builder: LoopBuilder, x: SSAValue, limit: float) -> SSAValue:
+def at_least(builder: ValueBuilder, x: SSAValue, limit: float) -> SSAValue:
     """The larger of x and a constant, NaN if x is; see `at_most`."""
     bound = builder.like(limit, x)
     return builder.select(builder.cmpf("olt", x, bound), bound, x)
 
 
-def relu(builder: LoopBuilder, x: SSAValue) -> SSAValue:
-    """max(x, 0)."""
-    return at_least(builder, x, 0.0)
-
-
 def _binary_exponent(
-    builder: LoopBuilder, x: SSAValue
+    builder: ValueBuilder, x: SSAValue
 ) -> tuple[SSAValue, SSAValue, SSAValue]:
     """(t, n, r) with x = n ln2 + r, |r| <= ln2 / 2, and the bits of t ending in those of n."""
     rounding = builder.like(_ROUNDING, x)
@@ -141,19 +135,19 @@ def _binary_exponent(
     return shifted, n, builder.fma(n, builder.like(-_LN2_LOW, x), r)
 
 
-def _exp_minus_one(builder: LoopBuilder, r: SSAValue) -> SSAValue:
+def _exp_minus_one(builder: ValueBuilder, r: SSAValue) -> SSAValue:
     """e^r - 1 for |r| <= ln2 / 2."""
     return builder.fma(horner(builder, r, _EXP), builder.mulf(r, r), r)
 
 
-def exp(builder: LoopBuilder, x: SSAValue) -> SSAValue:
+def exp(builder: ValueBuilder, x: SSAValue) -> SSAValue:
     """e^x: e^r 2^n, where n is added to the exponent bits."""
     shifted, _, r = _binary_exponent(builder, x)
     result = _scaled_exp(builder, shifted, r)
     return _limited(builder, x, result, _SMALLEST_EXPONENT, _LARGEST_EXPONENT)
 
 
-def exp2(builder: LoopBuilder, x: SSAValue) -> SSAValue:
+def exp2(builder: ValueBuilder, x: SSAValue) -> SSAValue:
     """2^x, as e^(r ln2) 2^n."""
     rounding = builder.like(_ROUNDING, x)
     shifted = builder.addf(x, rounding)
@@ -163,7 +157,7 @@ def exp2(builder: LoopBuilder, x: SSAValue) -> SSAValue:
     return _limited(builder, x, result, -126.0, 127.99999237060547)
 
 
-def _scaled_exp(builder: LoopBuilder, shifted: SSAValue, r: SSAValue) -> SSAValue:
+def _scaled_exp(builder: ValueBuilder, shifted: SSAValue, r: SSAValue) -> SSAValue:
     """e^r 2^n with the low bits of n from `shifted`; garbage where that overflows."""
     mantissa = builder.addf(_exp_minus_one(builder, r), builder.like(1.0, r))
     bits = builder.bitcast(shifted, i32)
@@ -175,7 +169,11 @@ def _scaled_exp(builder: LoopBuilder, shifted: SSAValue, r: SSAValue) -> SSAValu
 
 
 def _limited(
-    builder: LoopBuilder, x: SSAValue, result: SSAValue, smallest: float, largest: float
+    builder: ValueBuilder,
+    x: SSAValue,
+    result: SSAValue,
+    smallest: float,
+    largest: float,
 ) -> SSAValue:
     """The result inside the range of x; 0 below, infinity above, NaN for NaN."""
     in_range = builder.cmpf("ole", x, builder.like(largest, x))
@@ -185,7 +183,7 @@ def _limited(
     return builder.select(tiny, builder.like(0.0, x), result)
 
 
-def exp_nonpositive(builder: LoopBuilder, x: SSAValue) -> SSAValue:
+def exp_nonpositive(builder: ValueBuilder, x: SSAValue) -> SSAValue:
     """e^x for x <= 0 (softmax): no test for overflow; NaN gives NaN."""
     shifted, _, r = _binary_exponent(builder, x)
     mantissa = builder.addf(_exp_minus_one(builder, r), builder.like(1.0, r))
@@ -198,7 +196,7 @@ def exp_nonpositive(builder: LoopBuilder, x: SSAValue) -> SSAValue:
     return builder.select(tiny, builder.like(0.0, x), scaled)
 
 
-def expm1(builder: LoopBuilder, x: SSAValue) -> SSAValue:
+def expm1(builder: ValueBuilder, x: SSAValue) -> SSAValue:
     """e^x - 1, accurate near 0: 2 (2^(n-1) (e^r - 1) + (2^(n-1) - 1/2)).
 
     With n - 1 the power stays finite as long as the result does.
@@ -215,7 +213,7 @@ def expm1(builder: LoopBuilder, x: SSAValue) -> SSAValue:
     return builder.addf(result, result)
 
 
-def _log_of_positive(builder: LoopBuilder, x: SSAValue) -> SSAValue:
+def _log_of_positive(builder: ValueBuilder, x: SSAValue) -> SSAValue:
     """The logarithm of a normal positive x: x = 2^e (1 + f), sqrt(1/2) <= 1 + f < sqrt(2)."""
     bits = builder.bitcast(x, i32)
     offset = builder.like(_SQRT_HALF_BITS, bits)
@@ -232,7 +230,7 @@ def _log_of_positive(builder: LoopBuilder, x: SSAValue) -> SSAValue:
     return _log_of_parts(builder, f, e)
 
 
-def _log_of_parts(builder: LoopBuilder, f: SSAValue, e: SSAValue) -> SSAValue:
+def _log_of_parts(builder: ValueBuilder, f: SSAValue, e: SSAValue) -> SSAValue:
     """ln((1 + f) 2^e)."""
     square = builder.mulf(f, f)
     result = builder.mulf(builder.mulf(horner(builder, f, _LOG), f), square)
@@ -241,7 +239,7 @@ def _log_of_parts(builder: LoopBuilder, f: SSAValue, e: SSAValue) -> SSAValue:
     return builder.fma(e, builder.like(_LN2_HIGH, e), builder.addf(f, result))
 
 
-def log(builder: LoopBuilder, x: SSAValue) -> SSAValue:
+def log(builder: ValueBuilder, x: SSAValue) -> SSAValue:
     """The natural logarithm; -inf at 0 and NaN below."""
     denormal = builder.cmpf("olt", x, builder.like(_SMALLEST_NORMAL, x))
     scaled = builder.mulf(x, builder.like(2.0**23, x))
@@ -263,7 +261,7 @@ _DENORMAL_SHIFT = 15.942385152878742
 """ln 2^23."""
 
 
-def log1p(builder: LoopBuilder, x: SSAValue) -> SSAValue:
+def log1p(builder: ValueBuilder, x: SSAValue) -> SSAValue:
     """ln(1 + x), accurate near 0: the rounding error of 1 + x enters as a correction."""
     one = builder.like(1.0, x)
     shifted = builder.addf(x, one)
@@ -277,18 +275,18 @@ def log1p(builder: LoopBuilder, x: SSAValue) -> SSAValue:
     return builder.addf(log(builder, shifted), correction)
 
 
-def log2(builder: LoopBuilder, x: SSAValue) -> SSAValue:
+def log2(builder: ValueBuilder, x: SSAValue) -> SSAValue:
     """The logarithm to base 2."""
     return builder.mulf(log(builder, x), builder.like(_LOG2_E, x))
 
 
-def log10(builder: LoopBuilder, x: SSAValue) -> SSAValue:
+def log10(builder: ValueBuilder, x: SSAValue) -> SSAValue:
     """The logarithm to base 10."""
     return builder.mulf(log(builder, x), builder.like(0.4342944819032518, x))
 
 
 def _odd_rational(
-    builder: LoopBuilder,
+    builder: ValueBuilder,
     x: SSAValue,
     limit: float,
     numerator: Sequence[float],
@@ -301,51 +299,22 @@ def _odd_rational(
     return builder.divf(above, horner(builder, square, denominator))
 
 
-def tanh(builder: LoopBuilder, x: SSAValue) -> SSAValue:
+def tanh(builder: ValueBuilder, x: SSAValue) -> SSAValue:
     """The hyperbolic tangent."""
     return _odd_rational(builder, x, _TANH_LIMIT, _TANH_NUMERATOR, _TANH_DENOMINATOR)
 
 
-def erf(builder: LoopBuilder, x: SSAValue) -> SSAValue:
+def erf(builder: ValueBuilder, x: SSAValue) -> SSAValue:
     """The error function."""
     return _odd_rational(builder, x, _ERF_LIMIT, _ERF_NUMERATOR, _ERF_DENOMINATOR)
 
 
-def sigmoid(builder: LoopBuilder, x: SSAValue) -> SSAValue:
-    """1 / (1 + e^-x)."""
-    one = builder.like(1.0, x)
-    negative = builder.unary(arith.NegfOp, x)
-    return builder.divf(one, builder.addf(one, exp(builder, negative)))
-
-
-def softplus(builder: LoopBuilder, x: SSAValue) -> SSAValue:
-    """ln(1 + e^x), as max(x, 0) + ln(1 + e^-|x|)."""
-    magnitude = builder.unary(math.AbsFOp, x)
-    small = exp_nonpositive(builder, builder.unary(arith.NegfOp, magnitude))
-    return builder.addf(relu(builder, x), log1p(builder, small))
-
-
-def gelu(builder: LoopBuilder, x: SSAValue) -> SSAValue:
-    """The Gaussian error linear unit, x / 2 (1 + erf(x / sqrt 2))."""
-    scaled = builder.mulf(x, builder.like(0.7071067811865476, x))
-    half = builder.mulf(x, builder.like(0.5, x))
-    return builder.fma(half, erf(builder, scaled), half)
-
-
-def gelu_tanh(builder: LoopBuilder, x: SSAValue) -> SSAValue:
-    """The tanh approximation of gelu: x / 2 (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3)))."""
-    square = builder.mulf(x, x)
-    inner = horner(builder, square, (0.044715 * 0.7978845608028654, 0.7978845608028654))
-    half = builder.mulf(x, builder.like(0.5, x))
-    return builder.fma(half, tanh(builder, builder.mulf(x, inner)), half)
-
-
-def rsqrt(builder: LoopBuilder, x: SSAValue) -> SSAValue:
+def rsqrt(builder: ValueBuilder, x: SSAValue) -> SSAValue:
     """1 / sqrt(x); the estimates of `vrsqrt14ps` need a Newton step and save little."""
     return builder.divf(builder.like(1.0, x), builder.unary(math.SqrtOp, x))
 
 
-def integer_power(builder: LoopBuilder, x: SSAValue, exponent: int) -> SSAValue:
+def integer_power(builder: ValueBuilder, x: SSAValue, exponent: int) -> SSAValue:
     """x^exponent for exponent >= 1, by squaring."""
     result: SSAValue | None = None
     while True:
@@ -359,7 +328,7 @@ def integer_power(builder: LoopBuilder, x: SSAValue, exponent: int) -> SSAValue:
 
 
 def power_by_constant(
-    builder: LoopBuilder, x: SSAValue, exponent: float
+    builder: ValueBuilder, x: SSAValue, exponent: float
 ) -> SSAValue | None:
     """x^exponent for the exponents that need no logarithm, else None."""
     if exponent == 0:
@@ -375,7 +344,7 @@ def power_by_constant(
     return result if exponent > 0 else builder.divf(builder.like(1.0, x), result)
 
 
-def power_of_positive(builder: LoopBuilder, x: SSAValue, exponent: float) -> SSAValue:
+def power_of_positive(builder: ValueBuilder, x: SSAValue, exponent: float) -> SSAValue:
     """x^exponent for x > 0, relative error about 1e-7 (1 + |exponent ln x|).
 
     Quarters take square roots instead of a logarithm: local response normalisation uses -0.75.

@@ -23,6 +23,7 @@ from glow.lowering.instr_to_loops.kernel import Kernel
 from glow.lowering.instr_to_loops.vector_row import (
     Combine,
     Segment,
+    VectorBody,
     reduce_vector,
     segments,
 )
@@ -56,10 +57,11 @@ class Reduction:
 
     def identity(self, element: Attribute) -> float:
         """The start of the fold."""
+        limit = 2 ** (types.bit_width(element) - 1)
         if not isinstance(element, IntegerType):
             return self.float_identity
-        limit = 2 ** (element.width.data - 1)
-        return {"maxsi": -limit, "minsi": limit - 1, "mul": 1}.get(self.integer_kind, 0)
+        identities = {"maxsi": -limit, "minsi": limit - 1, "mul": 1}
+        return identities.get(self.integer_kind, 0)
 
     def combine(self, element: Attribute) -> Combine:
         """The operation on two partial results."""
@@ -325,7 +327,7 @@ def visit_segments(
     builder: LoopBuilder,
     parts: Sequence[Segment],
     unit: Index,
-    body: Callable[[Index, int], None],
+    body: VectorBody,
 ) -> None:
     """Runs body(position, length) for vector number `unit` of the segments."""
     part, *rest = parts

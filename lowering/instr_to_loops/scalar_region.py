@@ -160,7 +160,7 @@ class _YieldOp(Operation):
 
 def _attribute_text(attribute: Attribute) -> str:
     if isinstance(attribute, FloatAttr):
-        return f"{attribute.value.data!r} : {attribute.type}"
+        return f"{attribute.value.data!r} : {attribute.parameters[1]}"
     return str(attribute)
 
 

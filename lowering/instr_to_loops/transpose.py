@@ -8,7 +8,7 @@ step, the inserts of a concatenation, and expansion (a step of 0) are one kernel
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 
@@ -19,7 +19,7 @@ from glow.lowering.instr_to_loops import ir_types as types
 from glow.lowering.instr_to_loops.builder import Condition, Index, LoopBuilder
 from glow.lowering.instr_to_loops.elementwise import RowChunks
 from glow.lowering.instr_to_loops.kernel import Kernel
-from glow.lowering.instr_to_loops.vector_row import for_each_vector
+from glow.lowering.instr_to_loops.vector_row import VectorBody, for_each_vector, no_work
 from glow.lowering.target import Target
 
 _SMALLEST_SQUARE = 4
@@ -174,7 +174,7 @@ def build_copy(spec: CopySpec, target: Target, name: str = "copy") -> Kernel:
         types.memref_type((spec.in_size,), spec.element),
     ]
     if 0 in spec.shape:
-        return Kernel(builder.function(name, buffers, lambda *_: None), 0)
+        return Kernel(builder.function(name, buffers, no_work), 0)
     extents, (in_strides, out_strides) = merge_strided(
         spec.shape, spec.in_strides, spec.out_strides
     )
@@ -237,14 +237,14 @@ def build_pad(spec: PadSpec, target: Target, name: str = "pad") -> Kernel:
         types.memref_type(spec.shape, spec.element),
     ]
     if 0 in shape:
-        return Kernel(builder.function(name, buffers, lambda *_: None), 0)
+        return Kernel(builder.function(name, buffers, no_work), 0)
     *outer, innermost = shape
     lanes = target.lanes(types.bit_width(spec.element))
 
     def body(memrefs: Sequence[SSAValue], low: Index, high: Index) -> None:
         out, source = memrefs
 
-        def run(start: int, stop: int, write: Callable[[Index, int], None]) -> None:
+        def run(start: int, stop: int, write: VectorBody) -> None:
             for_each_vector(
                 builder,
                 max(0, stop - start),

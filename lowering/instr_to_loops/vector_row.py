@@ -19,6 +19,9 @@ REGISTERS = 4
 Read = Callable[[Index, int], SSAValue]
 """Takes a position and a length; returns the vector there."""
 
+VectorBody = Callable[[Index, int], None]
+"""Takes a position and a length; does its work on the vector there."""
+
 Combine = Callable[[LoopBuilder, SSAValue, SSAValue], SSAValue]
 
 
@@ -45,7 +48,7 @@ def segments(extent: int, lanes: int) -> list[Segment]:
 
 
 def for_each_vector(
-    builder: LoopBuilder, extent: int, lanes: int, body: Callable[[Index, int], None]
+    builder: LoopBuilder, extent: int, lanes: int, body: VectorBody
 ) -> None:
     """Runs body(position, length) over the run."""
     for part in segments(extent, lanes):
@@ -92,6 +95,10 @@ def fold_row(
     for total in totals[1:]:
         result = combine(builder, result, total)
     return result
+
+
+def no_work(_buffers: Sequence[SSAValue], _low: Index, _high: Index) -> None:
+    """The body of a kernel without elements."""
 
 
 def reduce_vector(builder: LoopBuilder, kind: str, value: SSAValue) -> SSAValue:

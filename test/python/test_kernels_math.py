@@ -13,7 +13,7 @@ from xdsl.dialects import math
 from xdsl.dialects.builtin import f32, f64, i1, i8, i32, i64
 
 from glow.dialects import arith
-from glow.lowering.instr_to_loops import math_functions
+from glow.lowering.instr_to_loops import activations, math_functions
 from glow.lowering.instr_to_loops.elementwise import ElementwiseSpec, build_elementwise
 from glow.lowering.instr_to_loops.scalar_region import ScalarRegion
 from glow.runtime.testing import compile_function
@@ -74,8 +74,8 @@ MATH = {
     "tanh": (of_operation(math.TanhOp), np.tanh, np.append(MIDDLE, SMALL), 5),
     "erf": (of_operation(math.ErfOp), erf64, np.append(MIDDLE, SMALL), 6),
     "rsqrt": (of_operation(math.RsqrtOp), lambda x: 1 / np.sqrt(x), POSITIVE, 1.5),
-    "sigmoid": (unary_region(math_functions.sigmoid), sigmoid64, MIDDLE, 3),
-    "softplus": (unary_region(math_functions.softplus), softplus64, MIDDLE, 3),
+    "sigmoid": (unary_region(activations.sigmoid), sigmoid64, MIDDLE, 3),
+    "softplus": (unary_region(activations.softplus), softplus64, MIDDLE, 3),
 }
 
 
@@ -164,7 +164,7 @@ def test_elementwise_in_place() -> None:
 
 def test_lstm_gates_have_several_outputs() -> None:
     def cell(b, i, o, f, c, state):
-        sigmoid, tanh = math_functions.sigmoid, math_functions.tanh
+        sigmoid, tanh = activations.sigmoid, math_functions.tanh
         forgotten = b.mulf(sigmoid(b, f), state)
         new = b.addf(forgotten, b.mulf(sigmoid(b, i), tanh(b, c)))
         return b.mulf(sigmoid(b, o), tanh(b, new)), new

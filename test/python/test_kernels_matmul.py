@@ -9,7 +9,7 @@ import pytest
 from kernel_testing import TARGET, normal, relative_error, run_kernel
 from xdsl.dialects.builtin import f32
 
-from glow.lowering.instr_to_loops import math_functions
+from glow.lowering.instr_to_loops import activations
 from glow.lowering.instr_to_loops.batch_matmul import (
     BatchMatmulSpec,
     build_batch_matmul,
@@ -25,9 +25,7 @@ from glow.lowering.target import PRESETS
 
 GELU_AND_ADD = RegionEpilogue(
     ScalarRegion.trace(
-        lambda b, x, r, s, c: b.addf(
-            b.mulf(math_functions.gelu(b, x), s), b.mulf(r, c)
-        ),
+        lambda b, x, r, s, c: b.addf(b.mulf(activations.gelu(b, x), s), b.mulf(r, c)),
         [f32] * 4,
     ),
     ("full", "scalar", "channel"),
