@@ -99,7 +99,9 @@ class Bufferizer:
 
     def _add_arguments(self, old: Block) -> None:
         for argument in old.args:
-            new = self.block.insert_arg(buffer_type(argument), len(self.block.args))
+            is_index = isinstance(argument.type, IndexType)
+            kind = argument.type if is_index else buffer_type(argument)
+            new = self.block.insert_arg(kind, len(self.block.args))
             new.name_hint = argument.name_hint
             self.buffers[argument] = new
         terminator = old.last_op
@@ -352,7 +354,7 @@ def _lower_return(lowering: Bufferizer, op: Operation) -> None:
 
 
 def _keep(lowering: Bufferizer, op: Operation) -> None:
-    clone = op.clone()
+    clone = op.clone({value: lowering.buffer(value) for value in op.operands})
     lowering.emit(clone, op)
     lowering.buffers.update(zip(op.results, clone.results, strict=True))
 
