@@ -45,8 +45,9 @@ from xdsl.irdl import (
     traits_def,
 )
 from xdsl.parser import Parser, UnresolvedOperand
+from xdsl.pattern_rewriter import RewritePattern
 from xdsl.printer import Printer
-from xdsl.traits import OpTrait, Pure
+from xdsl.traits import HasCanonicalizationPatternsTrait, OpTrait, Pure
 from xdsl.utils.exceptions import VerifyException
 
 from glow.dialects.attributes import (
@@ -69,6 +70,24 @@ class DataParallel(OpTrait):
 
     Such operations fuse, stack and may overwrite an operand of their own type.
     """
+
+
+class SimplifiesNode(HasCanonicalizationPatternsTrait):
+    """Brings the node's patterns to xDSL's `canonicalize`; loaded when it runs."""
+
+    def verify(self, op: Operation) -> None:
+        """Nodes may be without patterns."""
+
+    def get_patterns(self, op: type[Operation]) -> tuple[RewritePattern, ...]:
+        """The patterns of the node's class."""
+        from glow.dialects.glow.canonicalization import PATTERNS
+
+        return PATTERNS.get(op, ())
+
+    @classmethod
+    def get_canonicalization_patterns(cls) -> tuple[RewritePattern, ...]:
+        """Unused: the patterns depend on the class of the node."""
+        return ()
 
 
 @lru_cache(None)
@@ -277,7 +296,7 @@ class NodeOp(GlowOp):
     """A hint that results where it is false are not needed; a backend may ignore it
     (Glow's predicates: one boolean for each batch element)."""
 
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), SimplifiesNode())
 
     @classmethod
     def infer(cls, operands: Types, attributes: Attributes) -> Types | None:

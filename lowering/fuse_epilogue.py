@@ -32,7 +32,12 @@ from glow.dialects import cpu
 from glow.dialects.cpu import EpilogueOp
 from glow.dialects.node import NodeOp, shape_of
 from glow.dialects.weights import constant_value
-from glow.passes.graph.node_builder import NodeBuilder, element_type, erase
+from glow.passes.graph.node_builder import (
+    NodeBuilder,
+    attributes_of,
+    element_type,
+    erase,
+)
 from glow.passes.scalar_bodies import (
     ScalarBuilder,
     emit_node,
@@ -175,15 +180,10 @@ def fuse_epilogue(root: EpilogueOp, order: dict[Operation, int]) -> None:
         return
     last = group.ops[-1]
     extras = group.extras()
-    attributes = {
-        name: root.properties[name]
-        for name in root.property_names()
-        if name in root.properties
-    }
     builder = NodeBuilder(last)
     operands = (root.input, root.weights, root.bias, *extras)
     regions = [group.region(extras)]
-    result = builder.node(type(root), *operands, regions=regions, **attributes)
+    result = builder.create(type(root), operands, attributes_of(root), regions=regions)
     new = result.owner
     assert isinstance(new, Operation)
     new.location = root.location

@@ -7,7 +7,6 @@ specification, made here from the node's shapes.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from math import prod
 from typing import Protocol, cast
 
@@ -46,7 +45,10 @@ class ConvShape:
 class Packer(Protocol):
     """Packs weights for a machine; tests may pack transparently."""
 
-    lanes: int
+    @property
+    def lanes(self) -> int:
+        """Channels in a block."""
+        ...
 
     def conv2d(self, weights: Array, shape: ConvShape) -> Array:
         """[O, C / group, kh, kw] as one flat array."""
@@ -63,7 +65,7 @@ class TargetPacker:
 
     target: Target
 
-    @cached_property
+    @property
     def lanes(self) -> int:
         """Channels in a block: the f32 elements of a vector."""
         return self.target.lanes(32)

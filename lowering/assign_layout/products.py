@@ -49,9 +49,9 @@ def fully_connected(layout: Layout, op: Operation) -> None:
 def _following_bias(layout: Layout, value: SSAValue) -> tuple[SSAValue, NodeOp] | None:
     """The bias vector that the only user of a product adds, and that user."""
     user = value.get_user_of_unique_use()
-    if not isinstance(user, glow.AddOp) or user.result.type != value.type:
+    if not isinstance(user, glow.AddOp) or user.results[0].type != value.type:
         return None
-    addend = user.rhs if user.lhs is value else user.lhs
+    addend = user.operands[1 if user.operands[0] is value else 0]
     array, columns = constant_value(addend), shape_of(value)[-1]
     if array is None or array.size != columns or array.shape[-1:] != (columns,):
         return None

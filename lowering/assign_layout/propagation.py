@@ -11,22 +11,12 @@ from collections.abc import Callable, Sequence
 from xdsl.ir import Operation, SSAValue
 
 from glow.dialects import cpu, glow
-from glow.dialects.attributes import AttributeValue
 from glow.dialects.node import NodeOp, shape_of, tensor_type
 from glow.lowering.assign_layout.layout import Layout, blocked_source
-from glow.passes.graph.node_builder import NodeBuilder, element_type
+from glow.passes.graph.node_builder import NodeBuilder, attributes_of, element_type
 from glow.passes.scalar_bodies import has_scalar_body
 
 Rule = Callable[[Layout, NodeOp], SSAValue | None]
-
-
-def _attributes(op: NodeOp, **changed: AttributeValue) -> dict[str, AttributeValue]:
-    kept = {
-        name: op.properties[name]
-        for name in op.property_names()
-        if name in op.properties
-    }
-    return {**kept, **changed}
 
 
 def elementwise(layout: Layout, op: NodeOp) -> SSAValue | None:
@@ -43,7 +33,7 @@ def elementwise(layout: Layout, op: NodeOp) -> SSAValue | None:
     operands = [layout.blocked_operand(builder, v, shape[1]) for v in op.inputs]
     blocked = (shape[0], cpu.blocks(shape[1], layout.lanes), *shape[2:], layout.lanes)
     result_type = tensor_type(blocked, element_type(op.results[0]))
-    return builder.node(type(op), *operands, types=[result_type], **_attributes(op))
+    return builder.create(type(op), operands, attributes_of(op), types=[result_type])
 
 
 def pool(layout: Layout, op: NodeOp) -> SSAValue | None:
@@ -51,7 +41,7 @@ def pool(layout: Layout, op: NodeOp) -> SSAValue | None:
     source = blocked_source(op.operands[0])
     if source is None:
         return None
-    return NodeBuilder(op).node(type(op), source, **_attributes(op))
+    return NodeBuilder(op).create(type(op), [source], attributes_of(op))
 
 
 def reduction(layout: Layout, op: NodeOp) -> SSAValue | None:
@@ -61,7 +51,7 @@ def reduction(layout: Layout, op: NodeOp) -> SSAValue | None:
         return None
     if not attributes.has("keepdims"):
         return None
-    return NodeBuilder(op).node(type(op), source, **_attributes(op))
+    return NodeBuilder(op).create(type(op), [source], attributes_of(op))
 
 
 def local_response_norm(layout: Layout, op: NodeOp) -> SSAValue | None:
@@ -70,8 +60,8 @@ def local_response_norm(layout: Layout, op: NodeOp) -> SSAValue | None:
     if source is None:
         return None
     channels = shape_of(op.operands[0])[1]
-    return NodeBuilder(op).node(
-        cpu.LocalResponseNormOp, source, **_attributes(op, channels=channels)
+    return NodeBuilder(op).create(
+        cpu.LocalResponseNormOp, [source], {**attributes_of(op), "channels": channels}
     )
 
 
@@ -120,7 +110,9 @@ def pad(layout: Layout, op: NodeOp) -> SSAValue | None:
     if source is None or pads[1] or pads[5]:
         return None
     blocked = [*pads[:4], 0, *pads[4:], 0]
-    return NodeBuilder(op).node(glow.PadOp, source, **_attributes(op, pads=blocked))
+    return NodeBuilder(op).create(
+        glow.PadOp, [source], {**attributes_of(op), "pads": blocked}
+    )
 
 
 RULES: dict[type[NodeOp], Rule] = {

@@ -11,7 +11,8 @@ from typing import Protocol
 
 from glow.dialects import glow
 from glow.dialects.errors import GlowError
-from glow.dialects.node import DataParallel, NodeOp
+from glow.dialects.node import NodeOp
+from glow.dialects.weights import constant_value
 
 
 class NodeBackend(Protocol):
@@ -34,7 +35,9 @@ class CpuNodes:
     )
 
     def should_lower(self, op: NodeOp) -> bool:
-        """Lower what has no kernel."""
+        """Lower what has no kernel; a layer with computed weights is a plain product."""
+        if isinstance(op, glow.FullyConnectedOp):
+            return constant_value(op.weights) is None
         return isinstance(op, self.LOWERED)
 
 
@@ -50,8 +53,10 @@ class NoBackend:
     """Everything becomes primitives: the smallest set that a backend can support."""
 
     def should_lower(self, op: NodeOp) -> bool:
-        """Lower everything."""
-        return True
+        """Lower everything; a convolution without groups is a primitive."""
+        return (
+            not isinstance(op, glow.Conv2dOp) or op.attributes_view().int("group") > 1
+        )
 
 
 BACKENDS: dict[str, Callable[[], NodeBackend]] = {
@@ -69,8 +74,3 @@ def backend_named(name: str) -> NodeBackend:
             f"unknown backend '{name}'", hint=f"known backends: {', '.join(BACKENDS)}"
         )
     return BACKENDS[name]()
-
-
-def is_data_parallel(op: NodeOp) -> bool:
-    """Whether each element depends on the operands' elements of its position only."""
-    return op.has_trait(DataParallel)

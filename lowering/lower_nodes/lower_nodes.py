@@ -48,9 +48,9 @@ def lower_nodes(module: ModuleOp, backend: NodeBackend) -> None:
         lowered = False
         for op in pending:
             lowering = LOWERINGS.get(type(op))
-            if lowering is None or not isinstance(op, NodeOp) or op.parent is None:
+            if lowering is None or op.parent is None:
                 continue
-            if backend.should_lower(op):
+            if isinstance(op, NodeOp) and backend.should_lower(op):
                 lowering(op)
                 lowered |= op.parent is None
         pending = list(module.walk()) if lowered else []

@@ -18,6 +18,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
 from xdsl.dialects import scf
 from xdsl.dialects.builtin import IndexType, IntegerAttr
 from xdsl.ir import Block, Operation, Region, SSAValue
@@ -72,7 +73,7 @@ def _bias(builder: NodeBuilder, value: SSAValue, index: int) -> SSAValue:
     array = constant_value(value)
     gates = shape_of(value)[1] // 2
     if array is not None:
-        total = array[index, :gates] + array[index, gates:]  # pyright: ignore
+        total = np.add(array[index, :gates], array[index, gates:])
         return builder.constant(total, f"{name_of(value)}.{index}.sum")
     both = _drop_first(builder, value, index)
     halves = (part(builder, both, 0, start, gates) for start in (0, gates))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Operation
 
 from glow.dialects import glow
@@ -14,9 +15,11 @@ def tile(op: Operation) -> None:
     """
     assert isinstance(op, glow.TileOp)
     repeats = op.attributes_view().ints("repeats")
-    if 0 in repeats:
-        return
     builder, value = NodeBuilder(op), op.input
+    if 0 in repeats:
+        assert isinstance(op.result.type, TensorType)
+        value = builder.insert(glow.SplatOp.from_number(0, op.result.type)).results[0]
+        repeats = ()
     for axis in reversed(range(len(repeats))):
         if repeats[axis] > 1:
             value = builder.node(glow.ConcatOp, *[value] * repeats[axis], axis=axis)

@@ -8,7 +8,7 @@ from glow.dialects import glow
 from glow.dialects.attributes import AttributeValue
 from glow.dialects.node import NodeOp, shape_of
 from glow.passes.graph.fuse_activation import ACTIVATIONS
-from glow.passes.graph.node_builder import NodeBuilder, element_type
+from glow.passes.graph.node_builder import NodeBuilder, attributes_of, element_type
 
 
 def _scaled(builder: NodeBuilder, value: SSAValue, factor: float) -> SSAValue:
@@ -22,12 +22,13 @@ def gemm(op: Operation) -> None:
     """alpha * A x B + beta * C as matmul, mul and add."""
     assert isinstance(op, glow.GemmOp)
     builder, attributes = NodeBuilder(op), op.attributes_view()
-    flags = {
-        name: True
-        for name in ("transpose_lhs", "transpose_rhs")
-        if attributes.has(name)
-    }
-    product = builder.node(glow.MatmulOp, op.lhs, op.rhs, **flags)
+    product = builder.node(
+        glow.MatmulOp,
+        op.lhs,
+        op.rhs,
+        transpose_lhs=attributes.has("transpose_lhs"),
+        transpose_rhs=attributes.has("transpose_rhs"),
+    )
     result = _scaled(builder, product, attributes.float("alpha"))
     if op.addend is not None:
         addend = _scaled(builder, op.addend, attributes.float("beta"))
@@ -42,7 +43,7 @@ def activated(builder: NodeBuilder, op: NodeOp, value: SSAValue) -> SSAValue:
         return value
     name = f"glow.{attributes.string('activation')}"
     op_class = next(candidate for candidate in ACTIVATIONS if candidate.name == name)
-    return builder.node(op_class, value, **activation_attributes(op))
+    return builder.create(op_class, [value], activation_attributes(op))
 
 
 def activation_attributes(op: NodeOp) -> dict[str, AttributeValue]:
@@ -74,18 +75,15 @@ def grouped_conv2d(op: Operation) -> None:
     if group == 1:
         return
     builder = NodeBuilder(op)
-    attributes: dict[str, AttributeValue] = {
-        name: op.properties[name]
-        for name in op.property_names()
-        if name in op.properties and name != "group"
-    }
+    attributes = {**attributes_of(op), "group": 1}
+    operands = [(op.input, 1), (op.weights, 0)]
+    if op.bias is not None:
+        operands.append((op.bias, 0))
     pieces = [
-        builder.node(
+        builder.create(
             glow.Conv2dOp,
-            _part(builder, op.input, 1, index, group),
-            _part(builder, op.weights, 0, index, group),
-            *([] if op.bias is None else [_part(builder, op.bias, 0, index, group)]),
-            **attributes,
+            [_part(builder, value, axis, index, group) for value, axis in operands],
+            attributes,
         )
         for index in range(group)
     ]

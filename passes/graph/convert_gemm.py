@@ -97,8 +97,10 @@ def convert_matmul(op: Operation) -> None:
     if op.transpose_lhs is None and len(shape_of(op.lhs)) == len(shape_of(rhs)) == 2:
         builder.replace(builder.node(glow.FullyConnectedOp, op.lhs, rhs))
     elif rhs is not op.rhs:
-        transpose = {} if op.transpose_lhs is None else {"transpose_lhs": True}
-        builder.replace(builder.node(glow.MatmulOp, op.lhs, rhs, **transpose))
+        transpose_lhs = op.transpose_lhs is not None
+        builder.replace(
+            builder.node(glow.MatmulOp, op.lhs, rhs, transpose_lhs=transpose_lhs)
+        )
 
 
 class ConvertGemmPass(ModulePass):

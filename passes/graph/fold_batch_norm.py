@@ -28,6 +28,7 @@ from glow.dialects.node import NodeOp, shape_of
 from glow.dialects.weights import constant_value, dtype_of
 from glow.passes.graph.node_builder import (
     NodeBuilder,
+    attributes_of,
     element_type,
     erase,
     name_of,
@@ -160,20 +161,12 @@ def fold_into_weights(op: Operation) -> None:
 def _replace_chain(op: NodeOp, chain: Chain, operands: list[SSAValue]) -> None:
     """Put the layer with new operands in the place of itself and the chain."""
     builder = NodeBuilder(op)
-    layer = builder.node(type(op), *operands, **_attributes(op))
+    layer = builder.create(type(op), operands, attributes_of(op))
     layer.name_hint = chain.ops[-1].results[0].name_hint
     chain.ops[-1].results[0].replace_all_uses_with(layer)
     for step in reversed(chain.ops):
         erase(step)
     erase(op)
-
-
-def _attributes(op: NodeOp) -> dict[str, object]:
-    return {
-        name: op.properties[name]
-        for name in op.property_names()
-        if name in op.properties
-    }
 
 
 def merge_chain(op: Operation) -> None:

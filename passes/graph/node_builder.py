@@ -32,22 +32,34 @@ class NodeBuilder:
         return op
 
     def node(
+        self, op_class: type[NodeOp], *operands: SSAValue, **attributes: AttributeValue
+    ) -> SSAValue:
+        """The first result of a new node of inferred type."""
+        return self.create(op_class, operands, attributes)
+
+    def create(
         self,
         op_class: type[NodeOp],
-        *operands: SSAValue,
+        operands: Sequence[SSAValue],
+        attributes: Mapping[str, AttributeValue],
+        *,
         types: Types | None = None,
         regions: Sequence[Region] = (),
-        **attributes: AttributeValue,
     ) -> SSAValue:
         """The first result of a new node; its types are inferred unless given."""
-        op = op_class.build_node(operands, types, regions=regions, **attributes)
+        op = op_class.build_node(
+            operands,
+            types,
+            regions=regions,
+            **attributes,  # pyright: ignore[reportArgumentType]
+        )
         return self.insert(op).results[0]
 
     def reshape(self, value: SSAValue, shape: Sequence[int]) -> SSAValue:
         """The value under another shape; itself when it has that shape."""
         if shape_of(value) == tuple(shape):
             return value
-        return self.node(ReshapeOp, value, types=[like(value, shape)])
+        return self.create(ReshapeOp, [value], {}, types=[like(value, shape)])
 
     def transpose(self, value: SSAValue, permutation: Sequence[int]) -> SSAValue:
         """The value with permuted axes; itself under the identity."""
@@ -99,6 +111,15 @@ def name_of(value: SSAValue) -> str:
     if isinstance(owner, Operation) and (name := node_name(owner)) is not None:
         return name
     return value.name_hint or "constant"
+
+
+def attributes_of(op: NodeOp) -> dict[str, AttributeValue]:
+    """The attributes of a node, for building another one like it."""
+    return {
+        name: op.properties[name]
+        for name in op.property_names()
+        if name in op.properties
+    }
 
 
 NodeRewrite = Callable[[Operation], None]

@@ -1,0 +1,339 @@
+"""Local simplifications of `glow` nodes, for xDSL's `canonicalize`.
+
+`SIMPLIFICATIONS` maps a node class to functions; each returns what replaces the node (a
+value that exists, or one new node) or None. They hold for every input, NaN included:
+`x * 0` is only folded for integers. What computes with constants is `fold-constants`.
+
+| function            | example                                                     |
+|---------------------|-------------------------------------------------------------|
+| neutral operands    | `x + 0`, `x * 1`, `max(x, x)`, `select` of a splat          |
+| twice the same      | `neg neg x`, `relu relu x`, `clip clip x`, `relu clip x`    |
+| identities          | transpose, reshape, slice, pad, broadcast, tile, concat     |
+| two into one        | reshape of reshape, transpose of transpose, nested concat   |
+| no element moves    | a transpose of axes of size 1 is a reshape                  |
+| of a splat          | reshape, transpose, slice, broadcast of a splat is a splat  |
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from xdsl.dialects.builtin import IntegerType, TensorType
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
+
+from glow.dialects import glow
+from glow.dialects.node import NodeOp, shape_of
+from glow.dialects.weights import constant_value
+
+Replacement = SSAValue | NodeOp | None
+Simplification = Callable[[NodeOp], Replacement]
+
+
+def _result_type(op: NodeOp) -> TensorType[Attribute]:
+    result_type = op.results[0].type
+    assert isinstance(result_type, TensorType)
+    return result_type
+
+
+def _is_integer(op: NodeOp) -> bool:
+    return isinstance(_result_type(op).element_type, IntegerType)
+
+
+def _uniform(value: SSAValue) -> float | int | None:
+    """The number that all elements of a splat or small constant are."""
+    owner = value.owner
+    if isinstance(owner, glow.SplatOp):
+        return owner.number
+    if not isinstance(owner, glow.ConstantOp) or owner.weight_name is not None:
+        return None
+    array = constant_value(value)
+    if array is None or array.size == 0 or np.any(array != array.reshape(-1)[0]):
+        return None
+    return array.reshape(-1)[0].item()
+
+
+def neutral_rhs(number: float) -> Simplification:
+    """x for `x op number`."""
+
+    def simplify(op: NodeOp) -> Replacement:
+        lhs, rhs = op.inputs
+        is_neutral = lhs.type == op.results[0].type and _uniform(rhs) == number
+        return lhs if is_neutral else None
+
+    return simplify
+
+
+def neutral_lhs(number: float) -> Simplification:
+    """x for `number op x`."""
+
+    def simplify(op: NodeOp) -> Replacement:
+        lhs, rhs = op.inputs
+        is_neutral = rhs.type == op.results[0].type and _uniform(lhs) == number
+        return rhs if is_neutral else None
+
+    return simplify
+
+
+def integer_product_with_zero(op: NodeOp) -> Replacement:
+    """0 for `x * 0` of integers; a float might be NaN."""
+    if _is_integer(op) and 0 in [_uniform(value) for value in op.inputs]:
+        return glow.SplatOp.from_number(0, _result_type(op))
+    return None
+
+
+def equal_operands(op: NodeOp) -> Replacement:
+    """x for `op(x, x)` of an idempotent node."""
+    lhs, rhs = op.inputs
+    return lhs if lhs is rhs else None
+
+
+def known_condition(op: NodeOp) -> Replacement:
+    """The branch that a uniform condition selects."""
+    condition, lhs, rhs = op.inputs
+    number = _uniform(condition)
+    chosen = rhs if number == 0 else lhs
+    return chosen if number is not None and chosen.type == op.results[0].type else None
+
+
+def inverse_of_itself(op: NodeOp) -> Replacement:
+    """x for `op(op(x))`."""
+    inner = op.inputs[0].owner
+    return inner.operands[0] if type(inner) is type(op) else None
+
+
+def idempotent(op: NodeOp) -> Replacement:
+    """`op(x)` for `op(op(x))`."""
+    inner = op.inputs[0].owner
+    return op.inputs[0] if type(inner) is type(op) else None
+
+
+def _bounds(op: Operation) -> tuple[float, float] | None:
+    if isinstance(op, glow.ReluOp):
+        return 0.0, float("inf")
+    if isinstance(op, glow.ClipOp):
+        attributes = op.attributes_view()
+        return attributes.float("low"), attributes.float("high")
+    return None
+
+
+def _bounded(x: SSAValue, low: float, high: float) -> Replacement:
+    if (low, high) == (float("-inf"), float("inf")):
+        return x
+    if (low, high) == (0.0, float("inf")):
+        return glow.ReluOp.build_node([x])
+    return glow.ClipOp.build_node([x], low=low, high=high)
+
+
+def merge_bounds(op: NodeOp) -> Replacement:
+    """One clip for two bounds in a row; none where a clip has no bounds."""
+    outer = _bounds(op)
+    assert outer is not None
+    inner_op = op.inputs[0].owner
+    inner = _bounds(inner_op) if isinstance(inner_op, Operation) else None
+    if inner is None:
+        is_relu = isinstance(op, glow.ReluOp)
+        if is_relu or outer not in ((0.0, float("inf")), (float("-inf"), float("inf"))):
+            return None
+        return _bounded(op.inputs[0], *outer)
+    assert isinstance(inner_op, NodeOp)
+    low = max(inner[0], outer[0])
+    high = min(max(inner[1], outer[0]), outer[1])
+    return _bounded(inner_op.inputs[0], low, high)
+
+
+def same_type(op: NodeOp) -> Replacement:
+    """x when the result has its type and the node thus does nothing."""
+    return op.inputs[0] if op.inputs[0].type == op.results[0].type else None
+
+
+def identity_slice(op: NodeOp) -> Replacement:
+    """x when everything is taken in order."""
+    attributes = op.attributes_view()
+    if any(start != 0 for start in attributes.ints("starts")):
+        return None
+    return same_type(op) if set(attributes.ints("steps")) <= {1} else None
+
+
+def no_pads(op: NodeOp) -> Replacement:
+    """x when all pads are 0."""
+    return None if any(op.attributes_view().ints("pads")) else op.inputs[0]
+
+
+def merge_reshapes(op: NodeOp) -> Replacement:
+    """One reshape for two in a row."""
+    inner = op.inputs[0].owner
+    if not isinstance(inner, glow.ReshapeOp):
+        return None
+    return glow.ReshapeOp.build_node([inner.operands[0]], [_result_type(op)])
+
+
+def merge_transposes(op: NodeOp) -> Replacement:
+    """One transpose for two in a row, none where they cancel."""
+    inner = op.inputs[0].owner
+    if not isinstance(inner, glow.TransposeOp):
+        return None
+    first = inner.attributes_view().ints("permutation")
+    second = op.attributes_view().ints("permutation")
+    permutation = [first[axis] for axis in second]
+    return glow.TransposeOp.build_node([inner.input], permutation=permutation)
+
+
+def identity_transpose(op: NodeOp) -> Replacement:
+    """x for a transpose that moves nothing; a reshape if only axes of size 1 move."""
+    shape, permutation = (
+        shape_of(op.inputs[0]),
+        op.attributes_view().ints("permutation"),
+    )
+    moved = [axis for axis in permutation if shape[axis] != 1]
+    if moved != sorted(moved):
+        return None
+    if shape_of(op.results[0]) == shape:
+        return op.inputs[0]
+    return glow.ReshapeOp.build_node(op.inputs, [_result_type(op)])
+
+
+def single_piece(op: NodeOp) -> Replacement:
+    """x for a concatenation of one tensor."""
+    return op.inputs[0] if len(op.inputs) == 1 else None
+
+
+def nested_concat(op: NodeOp) -> Replacement:
+    """One concatenation for a concatenation of concatenations along one axis."""
+    axis = op.attributes_view().int("axis")
+    pieces: list[SSAValue] = []
+    for value in op.inputs:
+        inner = value.owner
+        nested = isinstance(inner, glow.ConcatOp)
+        if nested and inner.attributes_view().int("axis") == axis:
+            pieces.extend(inner.inputs)
+        else:
+            pieces.append(value)
+    if len(pieces) == len(op.inputs):
+        return None
+    return glow.ConcatOp.build_node(pieces, axis=axis)
+
+
+def slice_of_piece(op: NodeOp) -> Replacement:
+    """The piece, or its slice, for a slice inside one piece of a concatenation."""
+    inner = op.inputs[0].owner
+    if not isinstance(inner, glow.ConcatOp):
+        return None
+    attributes = op.attributes_view()
+    starts, sizes, steps = (
+        list(attributes.ints(name)) for name in ("starts", "sizes", "steps")
+    )
+    axis = inner.attributes_view().int("axis")
+    last = starts[axis] + (sizes[axis] - 1) * steps[axis]
+    offset = 0
+    for piece in inner.inputs:
+        end = offset + shape_of(piece)[axis]
+        if offset <= min(starts[axis], last) and max(starts[axis], last) < end:
+            starts[axis] -= offset
+            return glow.SliceOp.build_node(
+                [piece], starts=starts, sizes=sizes, steps=steps
+            )
+        offset = end
+    return None
+
+
+def merge_slices(op: NodeOp) -> Replacement:
+    """One slice for two in a row."""
+    inner = op.inputs[0].owner
+    if not isinstance(inner, glow.SliceOp):
+        return None
+    first, second = inner.attributes_view(), op.attributes_view()
+    triples = zip(
+        first.ints("starts"), first.ints("steps"), second.ints("starts"), strict=True
+    )
+    starts = [start + offset * step for start, step, offset in triples]
+    steps = _products(first.ints("steps"), second.ints("steps"))
+    return glow.SliceOp.build_node(
+        [inner.input], starts=starts, sizes=second.ints("sizes"), steps=steps
+    )
+
+
+def _products(lhs: Sequence[int], rhs: Sequence[int]) -> list[int]:
+    return [a * b for a, b in zip(lhs, rhs, strict=True)]
+
+
+def moved_splat(op: NodeOp) -> Replacement:
+    """A splat of the result's shape for a node that only moves a splat's elements."""
+    inner = op.inputs[0].owner
+    if not isinstance(inner, glow.SplatOp):
+        return None
+    return glow.SplatOp.build_node([], [_result_type(op)], value=inner.value)
+
+
+def reduce_nothing(op: NodeOp) -> Replacement:
+    """A reshape for a reduction over axes of size 1."""
+    shape = shape_of(op.inputs[0])
+    if any(shape[axis] != 1 for axis in op.attributes_view().ints("axes")):
+        return None
+    if op.inputs[0].type == op.results[0].type:
+        return op.inputs[0]
+    return glow.ReshapeOp.build_node(op.inputs, [_result_type(op)])
+
+
+_REDUCTIONS = (
+    glow.ReduceSumOp, glow.ReduceMeanOp, glow.ReduceMaxOp, glow.ReduceMinOp,
+    glow.ReduceProdOp,
+)  # fmt: skip
+
+SIMPLIFICATIONS: dict[type[NodeOp], tuple[Simplification, ...]] = {
+    glow.AddOp: (neutral_rhs(0), neutral_lhs(0)),
+    glow.SubOp: (neutral_rhs(0),),
+    glow.MulOp: (neutral_rhs(1), neutral_lhs(1), integer_product_with_zero),
+    glow.DivOp: (neutral_rhs(1),),
+    glow.PowOp: (neutral_rhs(1),),
+    glow.MaxOp: (equal_operands,),
+    glow.MinOp: (equal_operands,),
+    glow.AndOp: (equal_operands,),
+    glow.OrOp: (equal_operands,),
+    glow.SelectOp: (known_condition,),
+    glow.NegOp: (inverse_of_itself,),
+    glow.NotOp: (inverse_of_itself,),
+    glow.AbsOp: (idempotent,),
+    glow.FloorOp: (idempotent,),
+    glow.CeilOp: (idempotent,),
+    glow.RoundOp: (idempotent,),
+    glow.ReluOp: (merge_bounds,),
+    glow.ClipOp: (merge_bounds,),
+    glow.ConvertOp: (same_type,),
+    glow.ReshapeOp: (same_type, merge_reshapes, moved_splat),
+    glow.TransposeOp: (merge_transposes, identity_transpose, moved_splat),
+    glow.ConcatOp: (single_piece, nested_concat),
+    glow.SliceOp: (identity_slice, moved_splat, slice_of_piece, merge_slices),
+    glow.PadOp: (no_pads,),
+    glow.BroadcastOp: (same_type, moved_splat),
+    glow.TileOp: (same_type, moved_splat),
+    **dict.fromkeys(_REDUCTIONS, (reduce_nothing,)),
+}
+"""Node class to what simplifies it, tried in order."""
+
+
+class Simplify(RewritePattern):
+    """Applies the first simplification that holds; names and locations stay."""
+
+    def __init__(self, simplifications: Sequence[Simplification]) -> None:
+        self.simplifications = simplifications
+
+    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter) -> None:
+        """Replace the node if a simplification holds."""
+        assert isinstance(op, NodeOp)
+        for simplify in self.simplifications:
+            new = simplify(op)
+            if isinstance(new, NodeOp):
+                new.location = op.location
+                rewriter.replace_op(op, new)
+                return
+            if new is not None:
+                rewriter.replace_op(op, (), (new,))
+                return
+
+
+PATTERNS: dict[type[Operation], tuple[RewritePattern, ...]] = {
+    op_class: (Simplify(simplifications),)
+    for op_class, simplifications in SIMPLIFICATIONS.items()
+}

@@ -1,0 +1,123 @@
+"""Computes at compile time what depends on constants alone.
+
+The interpreter evaluates the node, so folding means what running means. Folding stays
+in a budget: a result may not be larger than its operands (or a few ten thousand
+elements), since a repeated or broadcast constant costs more as weights than it saves;
+and heavy products of large constants are left to run time. Results are entries of the
+weight table, named after the node; large uniform ones become `glow.splat`.
+
+    %w = glow.constant @w : tensor<64x32xf32>
+    %1 = glow.transpose %w permutation [1, 0] : tensor<32x64xf32>
+  becomes
+    %1 = glow.constant @w.transposed : tensor<32x64xf32>
+"""
+
+from __future__ import annotations
+
+from math import prod
+
+import numpy as np
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp, TensorType
+from xdsl.ir import SSAValue
+from xdsl.passes import ModulePass
+
+from glow.dialects import glow
+from glow.dialects.glow import MAX_INLINE_ELEMENTS
+from glow.dialects.node import NodeOp, node_name, shape_of
+from glow.dialects.weights import Array, constant_value
+from glow.interpreter import FUNCTIONS, evaluate_node
+from glow.passes.graph.node_builder import NodeBuilder, erase_dead_nodes, name_of
+
+MAX_GROWTH = 1 << 16
+"""Elements that a result may have although its operands have fewer."""
+
+MAX_PRODUCT_OPERAND = 1 << 20
+"""Elements of an operand from which on a product is too slow to fold."""
+
+STORAGE = (glow.ConstantOp, glow.SplatOp)
+PRODUCTS = (
+    glow.Conv2dOp,
+    glow.MatmulOp,
+    glow.FullyConnectedOp,
+    glow.GemmOp,
+    glow.LstmOp,
+)
+
+
+def in_budget(op: NodeOp) -> bool:
+    """Whether the results are worth their memory and the time to compute them."""
+    sizes = [prod(shape_of(value)) for value in op.inputs]
+    stored = [
+        size
+        for size, value in zip(sizes, op.inputs, strict=True)
+        if isinstance(value.owner, glow.ConstantOp)
+    ]
+    if isinstance(op, PRODUCTS) and max(sizes, default=0) > MAX_PRODUCT_OPERAND:
+        return False
+    produced = sum(prod(shape_of(result)) for result in op.results)
+    return produced <= max(sum(stored), MAX_GROWTH)
+
+
+def operand_values(op: NodeOp) -> list[Array] | None:
+    """The operands' values, or None when one is computed."""
+    if not all(isinstance(value.owner, STORAGE) for value in op.inputs):
+        return None
+    values = [constant_value(value) for value in op.inputs]
+    return [value for value in values if value is not None]
+
+
+def is_uniform(array: Array) -> bool:
+    """Whether a large array holds one number only."""
+    if array.size <= MAX_INLINE_ELEMENTS or array.dtype == np.bool_:
+        return False
+    first = array.reshape(-1)[:1]
+    return bool(np.all(array == first)) and not np.any(np.signbit(first))
+
+
+def _folded_name(op: NodeOp, result: SSAValue) -> str:
+    """The node's name; unnamed nodes are named after their first operand's."""
+    if node_name(op) is None and result.name_hint is None and op.inputs:
+        return f"{name_of(op.inputs[0])}.{op.name.removeprefix('glow.')}"
+    return name_of(result)
+
+
+def fold(op: NodeOp) -> bool:
+    """Replace a node on constants by its results; returns whether it was."""
+    if isinstance(op, STORAGE) or type(op) not in FUNCTIONS or not in_budget(op):
+        return False
+    operands = operand_values(op)
+    if operands is None:
+        return False
+    builder = NodeBuilder(op)
+    results: list[SSAValue] = []
+    for old, array in zip(op.results, evaluate_node(op, operands), strict=True):
+        if is_uniform(array):
+            assert isinstance(old.type, TensorType)
+            number = array.reshape(-1)[0].item()
+            splat = glow.SplatOp.from_number(number, old.type)
+            results.append(builder.insert(splat).results[0])
+        else:
+            results.append(builder.constant(array, _folded_name(op, old)))
+    builder.replace(*results)
+    return True
+
+
+def fold_constants(module: ModuleOp) -> None:
+    """Fold the module's nodes in program order, so that folds feed folds."""
+    folded = False
+    for op in list(module.walk()):
+        if isinstance(op, NodeOp):
+            folded |= fold(op)
+    if folded:
+        erase_dead_nodes(module)
+
+
+class FoldConstantsPass(ModulePass):
+    """Compute nodes on constants at compile time."""
+
+    name = "fold-constants"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        """Run the pass on a module."""
+        fold_constants(op)
