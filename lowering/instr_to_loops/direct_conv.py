@@ -109,7 +109,7 @@ def choose_pixel_tile(spec: DirectConvSpec, target: Target) -> PixelTile:
     tiles = [
         PixelTile(count, vectors, lanes)
         for count in channels
-        for vectors in (1, 2, 4)
+        for vectors in (1, 2, 4, 8)
         if (count + 1) * vectors < target.num_vector_registers
     ]
     return min(tiles, key=lambda tile: tile.run_cycles(high - low))

@@ -30,9 +30,19 @@ class PoolSpec:
     count_include_pad: bool = False
     epilogue: Epilogue | None = None
 
+    @property
+    def is_global_average(self) -> bool:
+        """Whether this is the mean of whole planes and nothing else."""
+        window = self.planes.window
+        whole = window.kernel == window.input and window.output == (1, 1)
+        plain = not any(window.pads) and window.dilations == (1, 1)
+        return self.kind == "average" and whole and plain and self.epilogue is None
+
 
 def build_pool(name: str, spec: PoolSpec, target: Target) -> Kernel:
     """The kernel of a pooling: output, input, extras of the epilogue."""
+    if spec.is_global_average:
+        return build_global_average_pool(name, spec.planes, target)
     planes, b = spec.planes, LoopBuilder(target)
     arguments = [planes.output_type, planes.input_type]
     arguments += extra_types(spec.epilogue, planes.output_type, planes.channel_type)

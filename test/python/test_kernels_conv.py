@@ -38,11 +38,7 @@ from glow.lowering.instr_to_loops.pack import (
     build_unpack,
 )
 from glow.lowering.instr_to_loops.planes import BlockedPlanes
-from glow.lowering.instr_to_loops.pool import (
-    PoolSpec,
-    build_global_average_pool,
-    build_pool,
-)
+from glow.lowering.instr_to_loops.pool import PoolSpec, build_pool
 from glow.lowering.instr_to_loops.window import Window
 from glow.lowering.target import Target, host_target
 
@@ -367,7 +363,9 @@ def test_average_pool(window: Window, count_include_pad: bool) -> None:
 def test_global_average_pool(plane: tuple[int, int]) -> None:
     x = random(2, 20, *plane)
     planes = BlockedPlanes(2, 20, Window(plane, plane), LANES)
-    kernel = build_global_average_pool("kernel", planes, TARGET)
+    spec = PoolSpec(planes, "average")
+    assert spec.is_global_average
+    kernel = build_pool("kernel", spec, TARGET)
     output = run(kernel, (2, planes.blocks, 1, 1, LANES), to_blocks(x))
     expected = x.mean((2, 3), keepdims=True, dtype=np.float64)
     assert_close(to_plain(output, 20), expected)
