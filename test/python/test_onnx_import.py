@@ -1,5 +1,8 @@
 """The ONNX importer: structure of the module, opset differences, and error messages."""
 
+import mmap
+from contextlib import suppress
+
 import numpy as np
 import onnx
 import pytest
@@ -468,6 +471,47 @@ def test_files(tmp_path, weighted):
     missing = tmp_path / "missing.onnx"
     assert error_of(missing) == f"the model file '{missing}' does not exist"
     assert "cannot read" in error_of(tmp_path)
+
+
+@pytest.fixture
+def large(tmp_path):
+    """The path of a model file with a weight of 4 MiB."""
+    model = make_model(
+        [node("MatMul", "x w")], [("x", [1, 1024])], weights={"w": random(1024, 1024)}
+    )
+    path = tmp_path / "large.onnx"
+    onnx.save(model, path)
+    return path
+
+
+def test_large_weights_stay_in_the_file(large):
+    weight = weights_of(import_model(large))["w"]
+    assert np.array_equal(weight, random(1024, 1024))
+    base = weight
+    while isinstance(base, np.ndarray):
+        base = base.base
+    assert isinstance(base, memoryview)
+    assert isinstance(base.obj, mmap.mmap)
+
+
+@pytest.mark.parametrize("kept", [2**20 - 1, 2**21, -5])
+def test_truncated_large_file(large, kept):
+    with large.open("r+b") as file:
+        file.truncate(kept if kept > 0 else large.stat().st_size + kept)
+    assert f"{large} is not a valid ONNX file" in error_of(large)
+
+
+def test_damaged_files_fail_in_one_line(tmp_path, weighted):
+    """Whatever byte is wrong: a module, or one line."""
+    data = weighted.SerializeToString()
+    generator = np.random.default_rng(0)
+    for _ in range(200):
+        damaged = bytearray(data)
+        damaged[generator.integers(len(data) - 4096)] = generator.integers(256)
+        damaged[-generator.integers(1, 200)] = generator.integers(256)
+        # Anything but a GlowError fails the test.
+        with suppress(GlowError):
+            import_model(bytes(damaged))
 
 
 @pytest.mark.parametrize("kept", [0, 1, 100, -1])

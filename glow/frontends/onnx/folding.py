@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import suppress
 from math import ceil, prod
+from typing import cast
 
 import numpy as np
 from onnx import AttributeProto, helper
@@ -132,7 +133,8 @@ def _range(node: OnnxNode, arrays: list[Array]) -> Array | None:
     if step == 0 or abs((limit - start) / step) > BUDGET:
         return None
     count = max(ceil((limit - start) / step), 0)
-    return (start + step * np.arange(count)).astype(arrays[0].dtype)
+    numbers = cast(Array, start + step * np.arange(count))
+    return numbers.astype(arrays[0].dtype)
 
 
 def _tile(node: OnnxNode, arrays: list[Array]) -> Array | None:

@@ -11,6 +11,7 @@ from xdsl.dialects.builtin import NameLoc
 from xdsl.ir import Block, SSAValue
 
 from glow.dialects.attributes import AttributeValue
+from glow.dialects.errors import GlowError
 from glow.dialects.glow import ConstantOp, SplatOp
 from glow.dialects.node import NodeOp, Types, named_location, tensor_type
 from glow.dialects.weight_table import Array, WeightTable, element_type_of
@@ -19,8 +20,10 @@ from glow.dialects.weights import new_constant
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_.$]+")
 
 
-def sanitized(name: str) -> str:
+def sanitized(name: str | bytes) -> str:
     """A name as MLIR symbols and values allow it: `gpu_0/conv1` becomes `gpu_0_conv1`."""
+    if isinstance(name, bytes):
+        raise GlowError(f"the name {name} is no text")
     clean = _NOT_IN_NAMES.sub("_", name) or "value"
     return f"_{clean}" if clean[0].isdigit() else clean
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import onnx
-from onnx import ModelProto
+from onnx import GraphProto, ModelProto
 
 from glow.dialects.errors import GlowError
 from glow.frontends.onnx.wire_format import split_weights
@@ -66,7 +66,18 @@ def _parse(data: memoryview, name: str, folder: Path | None) -> LoadedModel:
         raise GlowError(f"{name} is not a valid ONNX file: {reason}") from None
     if not model.HasField("graph") or not model.graph.output:
         raise GlowError(f"{name} is not a valid ONNX file: it has no graph")
+    _check_names(model.graph, name)
     return LoadedModel(model, folder, weights)
+
+
+def _check_names(graph: GraphProto, file: str) -> None:
+    """Names are text: the parser hands out bytes for what is not UTF-8."""
+    values = (*graph.input, *graph.output, *graph.initializer)
+    names: list[str | bytes] = [value.name for value in values]
+    for node in graph.node:
+        names += (node.name, node.op_type, node.domain, *node.input, *node.output)
+    if wrong := next((name for name in names if isinstance(name, bytes)), None):
+        raise GlowError(f"{file} is not a valid ONNX file: the name {wrong} is no text")
 
 
 def opset_versions(model: ModelProto) -> dict[str, int]:
