@@ -7,7 +7,7 @@ from functools import cache
 from typing import TypeVar, cast
 
 from xdsl.dialects import llvm as xllvm
-from xdsl.dialects.builtin import IntegerAttr
+from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr
 from xdsl.dialects.llvm import FastMathAttr, LLVMPointerType
 from xdsl.ir import Operation, SSAValue
 from xdsl.utils.exceptions import DiagnosticException

@@ -18,7 +18,6 @@ import itertools
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
-from typing import Any
 
 import llvmlite.binding as llvm
 from llvmlite.binding import ffi
@@ -96,7 +95,7 @@ def emit_object(module: llvm.ModuleRef, machine: llvm.TargetMachine) -> bytes:
 
 
 @cache
-def unlocked_emit() -> Callable[..., Any] | None:
+def unlocked_emit() -> Callable[..., int] | None:
     """Returns llvmlite's emit function without its lock, None where it is not found."""
     return getattr(ffi.lib.LLVMPY_TargetMachineEmitToMemory, "_cfn", None)
 
@@ -107,7 +106,7 @@ _library_numbers = itertools.count()
 
 
 @cache
-def linker() -> llvm.orcjit.LLJIT:
+def linker() -> llvm.LLJIT:
     """Returns the process-wide linker of native code."""
     initialize_llvm()
     for name in ("m", "gcc_s"):
