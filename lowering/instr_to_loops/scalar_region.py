@@ -258,10 +258,48 @@ def _bounded_by(
     return special
 
 
+def _divide(
+    builder: LoopBuilder, operation: Operation, operands: Sequence[SSAValue]
+) -> SSAValue | None:
+    """A division that cannot trap: x / 0 and x % 0 are 0, as in NumPy.
+
+    The machine also traps where the smallest number is divided by -1.
+    """
+    constant = constant_value(operation.operands[1])
+    if constant not in (None, 0, -1):
+        return None
+    dividend, divisor = operands
+    zero, one = builder.like(0, divisor), builder.like(1, divisor)
+    by_zero = builder.cmpi("eq", divisor, zero)
+    safe = builder.select(by_zero, one, divisor)
+    if isinstance(operation, arith.DivUIOp | arith.RemUIOp):
+        return builder.select(
+            by_zero, zero, builder.binary_integer(type(operation), dividend, safe)
+        )
+    by_minus_one = builder.cmpi("eq", divisor, builder.like(-1, divisor))
+    safe = builder.select(by_minus_one, one, safe)
+    result = builder.binary_integer(type(operation), dividend, safe)
+    if isinstance(operation, arith.RemSIOp):
+        # A remainder by 1 is 0, which is right by 0 and -1 too.
+        return result
+    negated = builder.binary_integer(arith.SubiOp, zero, dividend)
+    result = builder.select(by_minus_one, negated, result)
+    return builder.select(by_zero, zero, result)
+
+
+_DIVISIONS = (
+    arith.DivSIOp,
+    arith.DivUIOp,
+    arith.FloorDivSIOp,
+    arith.RemSIOp,
+    arith.RemUIOp,
+)
+
 _SPECIAL: Mapping[type[Operation], Special] = {
     **dict.fromkeys(math_functions.EXPANSIONS, _expand),
     math.PowFOp: _power,
     math.FmaOp: _fma,
+    **dict.fromkeys(_DIVISIONS, _divide),
     arith.MaximumfOp: _bounded_by(math_functions.at_least),
     arith.MinimumfOp: _bounded_by(math_functions.at_most),
 }

@@ -82,6 +82,7 @@ MATH = {
 @pytest.mark.parametrize("name", MATH)
 def test_math_function(name: str) -> None:
     region, reference, samples, bound = MATH[name]
+    bound += 0 if TARGET.has_fma else 2
     found = apply_region(region, samples)
     with np.errstate(all="ignore"):
         assert ulps(found, reference(samples.astype(np.float64))) <= bound
@@ -215,6 +216,35 @@ def test_elementwise_booleans_and_conversions() -> None:
     kernel = build_elementwise(spec, TARGET)
     (chosen,) = run_kernel(kernel, [np.zeros_like(x)], [found, x, n])
     np.testing.assert_array_equal(chosen, np.where(x < y, x, n))
+
+
+def test_unsigned_division_cannot_trap() -> None:
+    x, y = np.array([7, 250, 5], np.uint8), np.array([2, 7, 0], np.uint8)
+    for operation, expected in (
+        (arith.DivUIOp, [3, 35, 0]),
+        (arith.RemUIOp, [1, 5, 0]),
+    ):
+        region = ScalarRegion.trace(
+            lambda b, p, q, o=operation: b.binary_integer(o, p, q), [i8, i8]
+        )
+        kernel = build_elementwise(ElementwiseSpec((3,), ((3,), (3,)), region), TARGET)
+        (found,) = run_kernel(kernel, [np.zeros_like(x)], [x, y])
+        np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("operation", [arith.DivSIOp, arith.RemSIOp])
+def test_integer_division_cannot_trap(operation: type) -> None:
+    x = np.array([7, -7, 7, -(2**31), 5, -(2**31)], np.int32)
+    y = np.array([2, 2, -3, -1, 0, 0], np.int32)
+    region = ScalarRegion.trace(
+        lambda b, p, q: b.binary_integer(operation, p, q), [i32, i32]
+    )
+    kernel = build_elementwise(ElementwiseSpec((6,), ((6,), (6,)), region), TARGET)
+    (found,) = run_kernel(kernel, [np.zeros_like(x)], [x, y])
+    quotients = [3, -3, -2, -(2**31), 0, 0]
+    remainders = [1, -1, 1, 0, 0, 0]
+    expected = quotients if operation is arith.DivSIOp else remainders
+    np.testing.assert_array_equal(found, expected)
 
 
 def test_region_key_tells_regions_apart() -> None:
