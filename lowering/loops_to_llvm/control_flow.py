@@ -79,6 +79,7 @@ def lower_body(low: FunctionLowering, op: scf.ForOp, body: Block) -> list[SSAVal
     """Lowers a loop's body and returns what it yields; the scope stays open."""
     variable, *carried = op.body.block.args
     low.open_scope(body)
+    body.args[0].name_hint = variable.name_hint
     low.set_opaque_index(variable, body.args[0])
     low.bind_all(carried, body.args[1:])
     return lower_region(low, op.body)

@@ -71,6 +71,8 @@ def lower_function_body(low: FunctionLowering, block: Block) -> None:
     """Lowers the only block of a function."""
     types = [flat_type(argument.type) for argument in block.args]
     begin = Block(arg_types=types)
+    for argument, lowered in zip(block.args, begin.args, strict=True):
+        lowered.name_hint = argument.name_hint
     low.open_scope(begin)
     low.bind_all(block.args, begin.args)
     low.lower_block(block)

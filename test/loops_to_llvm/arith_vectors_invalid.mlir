@@ -1,0 +1,23 @@
+// RUN: glow-opt --split-input-file --verify-diagnostics %s | filecheck %s
+
+func.func @f(%x: vector<4xi32>) {
+  // CHECK: Destination bit-width must be larger than the input bit-width
+  %a = arith.extsi %x : vector<4xi32> to vector<4xi8>
+  func.return
+}
+
+// -----
+
+func.func @f(%x: vector<4xi32>) {
+  // CHECK: arith.sitofp: operands and results differ in shape: vector<4xi32>, vector<8xf32>
+  %a = arith.sitofp %x : vector<4xi32> to vector<8xf32>
+  func.return
+}
+
+// -----
+
+func.func @f(%x: vector<4xi32>) {
+  // CHECK: unknown predicate 'lt'
+  %a = arith.cmpi lt, %x, %x : vector<4xi32>
+  func.return
+}
