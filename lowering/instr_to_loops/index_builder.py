@@ -4,8 +4,10 @@ Index arithmetic works on Python ints and on SSA values alike and folds what is 
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from math import isfinite
 from typing import Literal, TypeAlias
 
+from xdsl.dialects import vector
 from xdsl.dialects.builtin import IntegerAttr, i1, i64
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
@@ -82,11 +84,16 @@ class IndexBuilder:
         """A scalar constant or a vector splat, hoisted to the top of the function."""
         key = (repr(value), type_)
         if key not in self._constants:
-            attribute = types.constant_attribute(value, type_)
-            self._constants[key] = self.hoisted(
-                arith.ConstantOp, type_, {"value": attribute}
-            )
+            self._constants[key] = self._hoisted_constant(value, type_)
         return self._constants[key]
+
+    def _hoisted_constant(self, value: float, type_: Attribute) -> SSAValue:
+        if types.is_vector(type_) and not isfinite(value):
+            # xDSL prints dense<0xff800000> for infinity and reads it as an integer.
+            scalar = self.constant(value, type_.element_type)
+            return self.hoisted(vector.BroadcastOp, type_, {}, (scalar,))
+        attribute = types.constant_attribute(value, type_)
+        return self.hoisted(arith.ConstantOp, type_, {"value": attribute})
 
     def constant_vector(self, values: Sequence[float], element: Attribute) -> SSAValue:
         """A 1-D vector constant with those elements, hoisted to the top of the function."""
@@ -108,10 +115,11 @@ class IndexBuilder:
         operation: type[Operation],
         type_: Attribute,
         properties: Mapping[str, Attribute],
+        operands: Sequence[SSAValue] = (),
     ) -> SSAValue:
-        """The result of an operation without operands, put at the top of the function."""
+        """The result of an operation on hoisted values, put at the top of the function."""
         self._block, block = self._entry, self._block
-        result = self.value(operation, (), type_, properties)
+        result = self.value(operation, operands, type_, properties)
         self._block = block
         return result
 

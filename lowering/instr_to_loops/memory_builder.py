@@ -53,8 +53,8 @@ class MemoryBuilder(ValueBuilder):
         element = types.element_of(source)
         operands = (source, *map(self.index, indices), self.constant(0, element))
         properties = {
-            "permutation_map": types.permutation_map(len(indices), dimensions),
             "in_bounds": types.in_bounds(len(dimensions)),
+            "permutation_map": types.permutation_map(len(indices), dimensions),
             "operandSegmentSizes": types.segments(1, len(indices), 1, 0),
         }
         result = types.vector_type(shape, element)
@@ -70,8 +70,8 @@ class MemoryBuilder(ValueBuilder):
         """Stores a vector whose dimension k walks memref dimension `dimensions[k]`."""
         operands = (value, target, *map(self.index, indices))
         properties = {
-            "permutation_map": types.permutation_map(len(indices), dimensions),
             "in_bounds": types.in_bounds(len(dimensions)),
+            "permutation_map": types.permutation_map(len(indices), dimensions),
             "operandSegmentSizes": types.segments(1, 1, len(indices), 0),
         }
         self.create(vector.TransferWriteOp, operands, (), properties)

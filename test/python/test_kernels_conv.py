@@ -11,9 +11,16 @@ import numpy as np
 import pytest
 from kernel_testing import run_kernel
 from numpy.typing import NDArray
-from xdsl.dialects.builtin import f64
+from xdsl.context import Context
+from xdsl.dialects.builtin import Builtin, ModuleOp, f64
+from xdsl.dialects.func import Func
+from xdsl.dialects.memref import MemRef
+from xdsl.dialects.scf import Scf
+from xdsl.dialects.vector import Vector
 from xdsl.ir import SSAValue
+from xdsl.parser import Parser
 
+from glow.dialects.arith import Arith
 from glow.lowering.instr_to_loops.builder import LoopBuilder
 from glow.lowering.instr_to_loops.conv2d import (
     Conv2dSpec,
@@ -428,3 +435,32 @@ def test_direct_conv(name: str) -> None:
     actual = run(build_direct_conv("kernel", spec, TARGET), residual.shape, *inputs)
     total = convolution(x, w, window, spec.groups) + bias[:, None, None] + residual
     assert_close(actual, np.maximum(total * scale[:, None, None] + 0.5, 0.0))
+
+
+def one_of_each() -> list[Kernel]:
+    """A kernel of each builder."""
+    window = Window((7, 9), (3, 3), (2, 2), pads=SAME)
+    planes = BlockedPlanes(1, 20, window, LANES)
+    layout = PackSpec(1, 20, (5, 7), LANES)
+    conv = replace(CONVOLUTIONS["stem"], lanes=LANES, epilogue=AddScaleRelu())
+    return [
+        build_conv2d("kernel", conv, TARGET),
+        build_direct_conv("kernel", DIRECT_CONVOLUTIONS["multiplier"], TARGET),
+        build_depthwise("kernel", DepthwiseSpec(planes), TARGET),
+        build_pool("kernel", PoolSpec(planes, "max"), TARGET),
+        build_pool("kernel", PoolSpec(planes, "average"), TARGET),
+        build_pack("kernel", layout, TARGET),
+        build_unpack("kernel", layout, TARGET),
+        build_pad_copy("kernel", PadSpec(1, 3, (4, 5), SAME), TARGET),
+    ]
+
+
+def test_kernels_read_back_as_printed() -> None:
+    context = Context()
+    for dialect in (Arith, Builtin, Func, MemRef, Scf, Vector):
+        context.load_dialect(dialect)
+    for kernel in one_of_each():
+        text = str(ModuleOp([kernel.function]))
+        module = Parser(context, text).parse_module()
+        module.verify()
+        assert str(module) == text
