@@ -10,11 +10,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from functools import partial
+from typing import TypeAlias
 
 import numpy as np
 from xdsl.ir import Operation
 
 from glow.dialects import cpu
+from glow.dialects.attributes import Attributes
 from glow.dialects.errors import GlowError
 from glow.dialects.node import GlowOp
 from glow.interpreter.arrays import Array, exact, garbage
@@ -23,10 +25,10 @@ from glow.interpreter.evaluation import evaluate_region
 from glow.interpreter.normalization import local_response_norm
 from glow.interpreter.scalar_functions import Function, result_dtype
 
-Packing = Callable[[Operation, Array], Array]
-"""`packing(op, weights)`: the flat array that `op` reads, of plain weights
-([O, I / group, kh, kw], or [K, N] of a matrix product); it may add zeros and must keep
-every weight once."""
+Packing: TypeAlias = Callable[[Attributes, tuple[int, ...], Array], Array]
+"""`packing(attributes, input_shape, weights)`: the flat array that a node reads, of plain
+weights ([O, I / group, kh, kw], or [K, N] of a matrix product). It may add zeros, keeps
+every weight once, and serves a node and its instruction alike."""
 
 POSITION_DIGIT = 1 << 20
 """Positions are packed as two digits that are exact in float32."""
@@ -60,7 +62,11 @@ def run_unpack(op: GlowOp, x: Array) -> Array:
 
 
 def unpacked(
-    op: Operation, packed: Array, shape: tuple[int, ...], packing: Packing | None
+    op: GlowOp,
+    image: Array,
+    packed: Array,
+    shape: tuple[int, ...],
+    packing: Packing | None,
 ) -> Array:
     """The plain weights of a packed array; without a packing they are in plain order."""
     size = math.prod(shape)
@@ -73,7 +79,9 @@ def unpacked(
         return packed.reshape(shape)
     positions = np.arange(1, size + 1).reshape(shape)
     high, low = (
-        packing(op, digit.astype(np.float32)).astype(np.int64)
+        packing(op.attributes_view(), image.shape, digit.astype(np.float32)).astype(
+            np.int64
+        )
         for digit in np.divmod(positions, POSITION_DIGIT)
     )
     order = high * POSITION_DIGIT + low
@@ -107,7 +115,7 @@ def run_conv2d(
     total = convolve(
         attributes,
         plain,
-        unpacked(op, weights, shape, packing),
+        unpacked(op, image, weights, shape, packing),
         bias.reshape(-1)[:outputs],
         group,
     )
@@ -147,7 +155,7 @@ def run_matmul(
     packing: Packing | None = None,
 ) -> Array:
     """`cpu.matmul`."""
-    plain = unpacked(op, weights, (x.shape[-1], bias.shape[0]), packing)
+    plain = unpacked(op, x, weights, (x.shape[-1], bias.shape[0]), packing)
     return finish(op, exact(x) @ exact(plain) + exact(bias), extras)
 
 

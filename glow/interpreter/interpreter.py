@@ -158,7 +158,8 @@ def run(
         cause = _first_cause(error)
         if isinstance(cause, GlowError):
             raise cause from None
-        raise GlowError(f"interpreting '{function}': {cause}") from error
+        reason = str(cause) or type(cause).__name__
+        raise GlowError(f"interpreting '{function}': {reason}") from error
     return [
         *(np.asarray(result) for result in results),
         *(arguments[number] for number in outputs),

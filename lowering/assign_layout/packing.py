@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from xdsl.ir import Operation
 
 from glow.dialects import cpu
-from glow.dialects.node import shape_of
+from glow.dialects.attributes import Attributes
 from glow.dialects.weight_table import Array
 from glow.interpreter import Packing
 from glow.lowering.instr_to_loops.conv2d import Conv2dSpec, pack_conv_weights
@@ -105,10 +105,9 @@ def pack_channels(values: Array, lanes: int, fill: float = 0.0) -> Array:
     return np.ascontiguousarray(split.transpose(0, 1, 3, 4, 2))
 
 
-def shape_of_node(op: cpu.Conv2dOp) -> ConvShape:
+def conv_shape(attributes: Attributes, image: tuple[int, ...]) -> ConvShape:
     """The shapes that decided the packing of a node's weights."""
-    attributes = op.attributes_view()
-    batch, _, *plane = shape_of(op.input)
+    batch, _, *plane = image
     return ConvShape(
         batch,
         attributes.int("input_channels"),
@@ -126,12 +125,10 @@ def shape_of_node(op: cpu.Conv2dOp) -> ConvShape:
 def packings(packer: Packer) -> dict[type[Operation], Packing]:
     """How the nodes' weights were packed, for the interpreter."""
 
-    def conv2d(op: Operation, weights: Array) -> Array:
-        assert isinstance(op, cpu.Conv2dOp)
-        return packer.conv2d(weights, shape_of_node(op))
+    def conv2d(attributes: Attributes, image: tuple[int, ...], weights: Array) -> Array:
+        return packer.conv2d(weights, conv_shape(attributes, image))
 
-    def matmul(op: Operation, weights: Array) -> Array:
-        assert isinstance(op, cpu.MatmulOp)
-        return packer.matmul(weights, prod(shape_of(op.input)[:-1]))
+    def matmul(attributes: Attributes, lhs: tuple[int, ...], weights: Array) -> Array:
+        return packer.matmul(weights, prod(lhs[:-1]))
 
     return {cpu.Conv2dOp: conv2d, cpu.MatmulOp: matmul}

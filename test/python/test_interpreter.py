@@ -10,13 +10,13 @@ import pytest
 from differential import Array, assert_close, random_array
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.interpreter import OpCounter
-from xdsl.ir import Operation
 
 from glow.dialects import cpu
+from glow.dialects.attributes import Attributes
 from glow.dialects.errors import GlowError
 from glow.dialects.weights import weights_of
 from glow.frontends.mlir import parse_text
-from glow.interpreter import evaluate_node, make_interpreter, run
+from glow.interpreter import Packing, evaluate_node, make_interpreter, run
 from glow.universe import new_context
 
 
@@ -441,7 +441,9 @@ func.func @main(%x: tensor<1x5x6x6xf32>, %w: tensor<7x5x3x3xf32>,
 """
 
 
-def blocked_packing(op: Operation, weights: Array) -> Array:
+def blocked_packing(
+    attributes: Attributes, image: tuple[int, ...], weights: Array
+) -> Array:
     """[O, I, kh, kw] as [O / 4, I / 4, kh, kw, 4 inputs, 4 outputs], zero-padded."""
     outputs, inputs, *kernel = weights.shape
     padded = np.zeros((8, 8, *kernel), weights.dtype)
@@ -449,24 +451,22 @@ def blocked_packing(op: Operation, weights: Array) -> Array:
     return padded.reshape(2, 4, 2, 4, *kernel).transpose(0, 2, 4, 5, 3, 1).ravel()
 
 
-def plain_packing(op: Operation, weights: Array) -> Array:
+def plain_packing(
+    attributes: Attributes, image: tuple[int, ...], weights: Array
+) -> Array:
     return weights.ravel()
 
 
 @pytest.mark.parametrize("packing", [blocked_packing, plain_packing])
-def test_blocked_convolution(packing: Callable[[Operation, Array], Array]) -> None:
+def test_blocked_convolution(packing: Packing) -> None:
     x, weights = random_array((1, 5, 6, 6)), random_array((7, 5, 3, 3), seed=1)
     bias = random_array((7,), seed=2)
-    module = parse(CONVOLUTIONS.format(size=packing(module_op(), weights).size))
+    packed = packing(Attributes(cpu.Conv2dOp.get_irdl_definition(), {}), (), weights)
+    module = parse(CONVOLUTIONS.format(size=packed.size))
     blocked = np.concatenate([bias, [np.nan]]).astype(np.float32).reshape(2, 4)
-    inputs = [x, weights, bias, packing(module_op(), weights), blocked]
+    inputs = [x, weights, bias, packed, blocked]
     expected, actual = run(module, inputs, packing={cpu.Conv2dOp: packing})
     assert_close(actual, expected, 1e-6)
-
-
-def module_op() -> Operation:
-    """An operation for packings that do not look at it."""
-    return ModuleOp([])
 
 
 def test_unknown_packing_is_one_line() -> None:
