@@ -47,7 +47,10 @@ PRODUCTS = (
 
 def in_budget(op: NodeOp) -> bool:
     """Whether the results are worth their memory and the time to compute them."""
-    sizes = [prod(shape_of(value)) for value in op.inputs]
+    sizes = [
+        prod(shape_of(value)) if isinstance(value.type, TensorType) else 1
+        for value in op.inputs
+    ]
     stored = [
         size
         for size, value in zip(sizes, op.inputs, strict=True)

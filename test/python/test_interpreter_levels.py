@@ -6,9 +6,14 @@ import numpy as np
 import pytest
 from differential import Example, assert_all_close, nodes_under_test
 
+from benchmarks.networks import TINY_NETWORKS, make_inputs
+from glow.compiler import lower_to, run_passes
+from glow.frontends.onnx.importer import import_model
 from glow.interpreter import run
+from glow.lowering.assign_layout.packing import TargetPacker, packings
 from glow.lowering.glow_to_instr import GlowToInstrPass
 from glow.lowering.lower_nodes.lower_nodes import LowerNodesPass
+from glow.lowering.target import Target
 from glow.passes.instr.eliminate_copies import EliminateCopiesPass
 from glow.passes.instr.plan_memory import PlanMemoryPass
 from glow.universe import new_context
@@ -22,6 +27,7 @@ def one_per_node() -> list[Example]:
 
 
 EXAMPLES = one_per_node()
+INSTRUCTION_PASSES = ("glow-to-instr", "eliminate-copies", "plan-memory")
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.name)
@@ -47,3 +53,20 @@ def test_lowered_nodes(example: Example) -> None:
         run(example.module(), example.inputs),
         2e-2 if is_low else 1e-5,
     )
+
+
+@pytest.mark.parametrize("target", ["avx512", "avx2", "scalar"])
+@pytest.mark.parametrize("name", TINY_NETWORKS)
+def test_network(name: str, target: str) -> None:
+    """Graph, lowered and instruction level agree for every target's packing."""
+    model = TINY_NETWORKS[name]()
+    inputs = list(make_inputs(model).values())
+    module = import_model(model)
+    expected = run(module, inputs)
+    packing = packings(TargetPacker(Target.from_string(target)))
+    for stage in ("graph", "lowered", "instr"):
+        if stage == "instr":
+            run_passes(module, INSTRUCTION_PASSES)
+        else:
+            lower_to(module, stage, target=target)
+        assert_all_close(run(module, inputs, packing=packing), expected, 1e-5)
