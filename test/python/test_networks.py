@@ -1,0 +1,61 @@
+"""All benchmark networks, compiled, against ONNX Runtime; results for any thread count."""
+
+from __future__ import annotations
+
+import numpy as np
+import onnxruntime
+import pytest
+from differential import Array, assert_close
+
+import glow
+from benchmarks.networks import NETWORKS, TINY_NETWORKS, make_inputs
+from glow.backends.backend import get_backend
+from glow.compiler import load, run_passes, stage_passes
+from glow.interpreter import run
+from glow.passes.instr.plan_memory import ARENA_BYTES, LIVE_BYTES
+from glow.signature import main_function
+
+
+def onnxruntime_outputs(model: bytes, inputs: dict[str, Array]) -> dict[str, Array]:
+    """The outputs by name of ONNX Runtime."""
+    session = onnxruntime.InferenceSession(model, providers=["CPUExecutionProvider"])
+    names = [output.name for output in session.get_outputs()]
+    return dict(zip(names, session.run(names, inputs), strict=True))
+
+
+@pytest.mark.parametrize("name", sorted(NETWORKS))
+def test_network_agrees_with_onnxruntime(name: str) -> None:
+    """Within 1e-4 of the largest output, bit-identical for 1, 2 and 3 threads."""
+    model = NETWORKS[name]()
+    inputs = make_inputs(model, seed=1)
+    expected = onnxruntime_outputs(model.SerializeToString(), inputs)
+    results = [glow.compile(model, threads=n).run(inputs) for n in (1, 2, 3)]
+    assert set(results[0]) == set(expected)
+    for output, array in results[0].items():
+        assert_close(array, expected[output])
+        for other in results[1:]:
+            np.testing.assert_array_equal(other[output], array)
+
+
+@pytest.mark.parametrize("name", [*sorted(TINY_NETWORKS), "squeezenet", "resnet50"])
+def test_interpreter_and_cpu_agree(name: str) -> None:
+    """The interpreter of the graph and the native code give one answer."""
+    model = (TINY_NETWORKS | NETWORKS)[name]()
+    inputs = make_inputs(model, seed=2)
+    module = load(model)
+    expected = run(module, list(inputs.values()))
+    actual = glow.compile(module).run(inputs)
+    for one, other in zip(actual.values(), expected, strict=True):
+        assert_close(one, other)
+
+
+@pytest.mark.parametrize("name", ["resnet50", "vgg19"])
+def test_arena_is_close_to_the_live_set(name: str) -> None:
+    """The arena is at most 1.05 times what must be alive at once."""
+    module = load(NETWORKS[name]())
+    passes = stage_passes(get_backend("cpu"), "host")
+    for stage in ("graph", "lowered", "instr"):
+        run_passes(module, passes[stage])
+    attributes = main_function(module).attributes
+    arena, live = (attributes[key].value.data for key in (ARENA_BYTES, LIVE_BYTES))
+    assert 0 < arena <= 1.05 * live
