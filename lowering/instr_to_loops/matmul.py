@@ -74,6 +74,16 @@ class MatmulSpec:
         """How the columns are cut into tiles."""
         return ColumnSplit(self.columns, target.lanes(32), self.tile(target).blocks)
 
+    def row_blocks(self, target: Target) -> RowBlocks:
+        """How the rows are cut into slices."""
+        tile, split = self.tile(target), self.split(target)
+        return RowBlocks.split(self.rows, tile.rows, split.units)
+
+    @property
+    def finish(self) -> Finish:
+        """Bias and epilogue."""
+        return Finish(self.has_bias, self.epilogue)
+
     def packed_elements(self, target: Target) -> int:
         """The size of the packed B in elements."""
         lanes = target.lanes(32)
@@ -189,53 +199,66 @@ class PartialStore:
         return self.builder.transfer_read(scratch, indices, shape, (0, 2))
 
 
+class _PackedProduct:
+    """What one kernel computes, unit by unit."""
+
+    def __init__(
+        self, builder: LoopBuilder, spec: MatmulSpec, buffers: Sequence[SSAValue]
+    ) -> None:
+        c_buffer, a_buffer, b_buffer, *extra_buffers = buffers
+        target = builder.target
+        extents = (spec.rows, spec.columns)
+        self.builder = builder
+        self.spec = spec
+        self.tile = spec.tile(target)
+        self.split = spec.split(target)
+        self.row_blocks = spec.row_blocks(target)
+        lanes, strides = self.split.lanes, spec.c_strides
+        self.a = Matrix(
+            builder, a_buffer, spec.a_strides, (spec.rows, spec.depth), lanes
+        )
+        self.b = PackedWeights(builder, b_buffer, spec.depth, self.split)
+        c = Matrix(builder, c_buffer, strides, extents, lanes, blocked=True)
+        extras = matrices_of(builder, spec.finish, extra_buffers, strides, extents)
+        store = TileStore(builder, spec.finish, c, extras)
+        self.store = PartialStore(builder, store, self.tile.rows)
+
+    def unit(self, coordinates: list[Index]) -> None:
+        """Computes a group of columns of a block of rows."""
+        column, block = coordinates
+
+        def group(columns: ColumnGroup) -> None:
+            self.row_blocks.visit(
+                self.builder, block, lambda row: self._multiply(column, columns, row)
+            )
+
+        self.split.visit(self.builder, column, group)
+
+    def _multiply(self, unit: Index, group: ColumnGroup, row: Index) -> None:
+        shape = (self.tile.rows, group.blocks, self.split.lanes)
+        unroll = Tile(self.tile.rows, group.blocks).unroll
+
+        def factors(k: Index) -> tuple[SSAValue, SSAValue]:
+            a = self.a.read(row, k, shape, (0, None, None))
+            return a, self.b.read(unit, group, k)
+
+        product = accumulate(self.builder, self.spec.depth, unroll, shape, factors)
+        self.store(product, row, group)
+
+
 def build_matmul(spec: MatmulSpec, target: Target, name: str = "matmul") -> Kernel:
     """The kernel f(C, A, packed B, [bias], extras..., lo, hi)."""
-    extents = (spec.rows, spec.columns)
-    tile, split = spec.tile(target), spec.split(target)
-    row_blocks = RowBlocks.split(spec.rows, tile.rows, split.units)
-    finish = Finish(spec.has_bias, spec.epilogue)
-    output = flat(spec.c_strides.span((), *extents))
+    space = [spec.split(target).units, spec.row_blocks(target).blocks]
     builder = LoopBuilder(target)
 
     def body(buffers: Sequence[SSAValue], low: Index, high: Index) -> None:
-        c_buffer, a_buffer, b_buffer, *extra_buffers = buffers
-        a = Matrix(
-            builder, a_buffer, spec.a_strides, (spec.rows, spec.depth), split.lanes
-        )
-        b = PackedWeights(builder, b_buffer, spec.depth, split)
-        c = Matrix(
-            builder, c_buffer, spec.c_strides, extents, split.lanes, blocked=True
-        )
-        extras = matrices_of(builder, finish, extra_buffers, spec.c_strides, extents)
-        store = PartialStore(builder, TileStore(builder, finish, c, extras), tile.rows)
+        builder.space(low, high, space, _PackedProduct(builder, spec, buffers).unit)
 
-        def multiply(unit: Index, group: ColumnGroup, row: Index) -> None:
-            shape = (tile.rows, group.blocks, split.lanes)
-            unroll = Tile(tile.rows, group.blocks).unroll
-
-            def factors(k: Index) -> tuple[SSAValue, SSAValue]:
-                return a.read(row, k, shape, (0, None, None)), b.read(unit, group, k)
-
-            store(accumulate(builder, spec.depth, unroll, shape, factors), row, group)
-
-        def unit(coordinates: list[Index]) -> None:
-            column, block = coordinates
-
-            def group(columns: ColumnGroup) -> None:
-                row_blocks.visit(
-                    builder, block, lambda row: multiply(column, columns, row)
-                )
-
-            split.visit(builder, column, group)
-
-        builder.space(low, high, [split.units, row_blocks.blocks], unit)
-
+    output = flat(spec.c_strides.span((), spec.rows, spec.columns))
     buffers = [
         output,
         flat(spec.a_strides.span((), spec.rows, spec.depth)),
         flat(spec.packed_elements(target)),
-        *finish.buffers(output, *extents),
+        *spec.finish.buffers(output, spec.rows, spec.columns),
     ]
-    function = builder.function(name, buffers, body)
-    return Kernel(function, split.units * row_blocks.blocks)
+    return Kernel(builder.function(name, buffers, body), space[0] * space[1])

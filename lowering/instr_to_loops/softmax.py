@@ -20,6 +20,7 @@ from glow.lowering.instr_to_loops.builder import Index, LoopBuilder
 from glow.lowering.instr_to_loops.kernel import Kernel
 from glow.lowering.instr_to_loops.reduce import visit_segments
 from glow.lowering.instr_to_loops.vector_row import (
+    Combine,
     Read,
     fold_row,
     for_each_vector,
@@ -59,49 +60,56 @@ def build_softmax(spec: SoftmaxSpec, target: Target, name: str = "softmax") -> K
     return build(spec, target, name)
 
 
+class _Row:
+    """Computes one contiguous row."""
+
+    def __init__(
+        self, builder: LoopBuilder, spec: SoftmaxSpec, buffers: Sequence[SSAValue]
+    ) -> None:
+        self.builder = builder
+        self.spec = spec
+        self.out, self.source = buffers
+
+    def compute(self, r: Index) -> None:
+        """Computes row r."""
+        builder, spec = self.builder, self.spec
+
+        def read(position: Index, length: int) -> SSAValue:
+            return builder.vector_load(length, self.source, r, position)
+
+        maximum = self._fold(read, larger, "maxnumf", _LOWEST)
+
+        def exponential(position: Index, length: int) -> SSAValue:
+            value = read(position, length)
+            value = builder.subf(value, builder.broadcast(maximum, (length,)))
+            value = math_functions.exp_nonpositive(builder, value)
+            if not spec.logarithm:
+                builder.vector_store(value, self.out, r, position)
+            return value
+
+        total = self._fold(exponential, add, "add", 0.0)
+        finish = _finisher(builder, spec, maximum, total)
+        memory = self.source if spec.logarithm else self.out
+
+        def scale(position: Index, length: int) -> None:
+            value = builder.vector_load(length, memory, r, position)
+            builder.vector_store(finish(value), self.out, r, position)
+
+        for_each_vector(builder, spec.extent, builder.target.lanes(32), scale)
+
+    def _fold(self, read: Read, combine: Combine, kind: str, start: float) -> SSAValue:
+        extent = self.spec.extent
+        return fold_row(self.builder, extent, f32, read, combine, kind, start)
+
+
 def _rows(spec: SoftmaxSpec, target: Target, name: str) -> Kernel:
     builder = LoopBuilder(target)
-    lanes = target.lanes(32)
 
     def body(buffers: Sequence[SSAValue], low: Index, high: Index) -> None:
-        out, source = buffers
-
-        def row(r: Index) -> None:
-            def read(position: Index, length: int) -> SSAValue:
-                return builder.vector_load(length, source, r, position)
-
-            def fold(
-                read: Read, combine: _Combine, kind: str, start: float
-            ) -> SSAValue:
-                return fold_row(builder, spec.extent, f32, read, combine, kind, start)
-
-            maximum = fold(read, larger, "maxnumf", _LOWEST)
-
-            def exponential(position: Index, length: int) -> SSAValue:
-                value = read(position, length)
-                value = builder.subf(value, builder.broadcast(maximum, (length,)))
-                value = math_functions.exp_nonpositive(builder, value)
-                if not spec.logarithm:
-                    builder.vector_store(value, out, r, position)
-                return value
-
-            total = fold(exponential, add, "add", 0.0)
-            finish = _finisher(builder, spec, maximum, total)
-
-            def scale(position: Index, length: int) -> None:
-                memory = source if spec.logarithm else out
-                value = builder.vector_load(length, memory, r, position)
-                builder.vector_store(finish(value), out, r, position)
-
-            for_each_vector(builder, spec.extent, lanes, scale)
-
-        builder.loop(low, high, 1, row)
+        builder.loop(low, high, 1, _Row(builder, spec, buffers).compute)
 
     buffer = types.memref_type((spec.outer, spec.extent))
     return Kernel(builder.function(name, [buffer, buffer], body), spec.outer)
-
-
-_Combine = Callable[[LoopBuilder, SSAValue, SSAValue], SSAValue]
 
 
 def _finisher(
@@ -163,7 +171,7 @@ def _column(
         return builder.vector_load(length, memory, outer, k, position)
 
     def fold(
-        step: Callable[[Index], SSAValue], combine: _Combine, start: float
+        step: Callable[[Index], SSAValue], combine: Combine, start: float
     ) -> SSAValue:
         def body(k: Index, carried: Sequence[SSAValue]) -> Sequence[SSAValue]:
             return [combine(builder, carried[0], step(k))]

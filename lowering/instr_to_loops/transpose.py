@@ -166,6 +166,43 @@ def _build_squares(
     return Kernel(builder.function(name, buffers, body), prod(tiles))
 
 
+class _RowCopy:
+    """Copies one row of a strided copy."""
+
+    def __init__(
+        self,
+        builder: LoopBuilder,
+        spec: CopySpec,
+        memrefs: Sequence[SSAValue],
+        steps: tuple[int, int],
+    ) -> None:
+        self.builder = builder
+        self.spec = spec
+        self.out, self.source = memrefs
+        self.in_step, self.out_step = steps
+        self.start_in: Index = 0
+        self.start_out: Index = 0
+
+    def vector(self, position: Index, length: int) -> None:
+        """Copies (or repeats) a run whose elements are neighbours in the output."""
+        builder = self.builder
+        if self.in_step == 0:
+            value = builder.load(self.source, self.start_in)
+            value = builder.broadcast(value, (length,))
+        else:
+            place = builder.add(self.start_in, position)
+            value = builder.vector_load(length, self.source, place)
+        builder.vector_store(value, self.out, builder.add(self.start_out, position))
+
+    def element(self, position: Index) -> None:
+        """Copies one element."""
+        builder = self.builder
+        place = builder.add(self.start_in, builder.mul(position, self.in_step))
+        value = builder.load(self.source, place)
+        place = builder.add(self.start_out, builder.mul(position, self.out_step))
+        builder.store(value, self.out, place)
+
+
 def build_copy(spec: CopySpec, target: Target, name: str = "copy") -> Kernel:
     """The kernel f(out, in, lo, hi)."""
     builder = LoopBuilder(target)
@@ -182,38 +219,21 @@ def build_copy(spec: CopySpec, target: Target, name: str = "copy") -> Kernel:
     *outer, innermost = extents
     lanes = target.lanes(types.bit_width(spec.element))
     chunks = RowChunks(innermost, prod(outer), 4 * lanes)
-    units = chunks.units if vectors else 1
-    space = [*outer, units]
+    space = [*outer, chunks.units if vectors else 1]
 
     def body(memrefs: Sequence[SSAValue], low: Index, high: Index) -> None:
-        out, source = memrefs
+        row = _RowCopy(builder, spec, memrefs, (in_strides[-1], out_strides[-1]))
 
-        def row(coordinates: list[Index]) -> None:
+        def at(coordinates: list[Index]) -> None:
             *where, unit = coordinates
-            start_in = _dot(builder, where, in_strides, spec.in_offset)
-            start_out = _dot(builder, where, out_strides, spec.out_offset)
-
-            def move(position: Index, length: int) -> None:
-                if in_strides[-1] == 0:
-                    value = builder.load(source, start_in)
-                    value = builder.broadcast(value, (length,))
-                else:
-                    place = builder.add(start_in, position)
-                    value = builder.vector_load(length, source, place)
-                builder.vector_store(value, out, builder.add(start_out, position))
-
-            def move_element(position: Index) -> None:
-                place = builder.add(start_in, builder.mul(position, in_strides[-1]))
-                value = builder.load(source, place)
-                place = builder.add(start_out, builder.mul(position, out_strides[-1]))
-                builder.store(value, out, place)
-
+            row.start_in = _dot(builder, where, in_strides, spec.in_offset)
+            row.start_out = _dot(builder, where, out_strides, spec.out_offset)
             if vectors:
-                chunks.walk(builder, unit, 4 * lanes, lanes, move)
+                chunks.walk(builder, unit, 4 * lanes, lanes, row.vector)
             else:
-                builder.loop(0, innermost, 1, move_element)
+                builder.loop(0, innermost, 1, row.element)
 
-        builder.space(low, high, space, row)
+        builder.space(low, high, space, at)
 
     return Kernel(builder.function(name, buffers, body), prod(space))
 
@@ -227,6 +247,56 @@ def _dot(
     return total
 
 
+class _RowPad:
+    """Fills or copies one row of a padded output."""
+
+    def __init__(
+        self, builder: LoopBuilder, spec: PadSpec, memrefs: Sequence[SSAValue]
+    ) -> None:
+        self.builder = builder
+        self.spec = spec
+        self.out, self.source = memrefs
+        before, extent, after = spec.before[-1], spec.shape[-1], spec.after[-1]
+        self.length = before + extent + after
+        self.first = min(max(before, 0), self.length)
+        self.last = max(self.first, min(before + extent, self.length))
+
+    def write(self, coordinates: Sequence[Index]) -> None:
+        """Writes the row at those coordinates of the output."""
+        builder, spec = self.builder, self.spec
+        shifted = zip(coordinates, spec.before, strict=False)
+        places = [builder.sub(place, before) for place, before in shifted]
+
+        def copy(position: Index, length: int) -> None:
+            column = builder.sub(position, spec.before[-1])
+            value = builder.vector_load(length, self.source, *places, column)
+            builder.vector_store(value, self.out, *coordinates, position)
+
+        def fill(position: Index, length: int) -> None:
+            vector = types.vector_type((length,), spec.element)
+            value = builder.constant(spec.value, vector)
+            builder.vector_store(value, self.out, *coordinates, position)
+
+        def inside() -> None:
+            self._run(0, self.first, fill)
+            self._run(self.first, self.last, copy)
+            self._run(self.last, self.length, fill)
+
+        def outside() -> None:
+            self._run(0, self.length, fill)
+
+        builder.if_(_inside(builder, spec, places), inside, outside)
+
+    def _run(self, start: int, stop: int, write: VectorBody) -> None:
+        builder = self.builder
+        lanes = builder.target.lanes(types.bit_width(self.spec.element))
+
+        def shifted(position: Index, length: int) -> None:
+            write(builder.add(position, start), length)
+
+        for_each_vector(builder, stop - start, lanes, shifted)
+
+
 def build_pad(spec: PadSpec, target: Target, name: str = "pad") -> Kernel:
     """The kernel f(out, in, lo, hi): each row of the output is filled or copied."""
     builder = LoopBuilder(target)
@@ -238,49 +308,12 @@ def build_pad(spec: PadSpec, target: Target, name: str = "pad") -> Kernel:
     ]
     if 0 in shape:
         return Kernel(builder.function(name, buffers, no_work), 0)
-    *outer, innermost = shape
-    lanes = target.lanes(types.bit_width(spec.element))
 
     def body(memrefs: Sequence[SSAValue], low: Index, high: Index) -> None:
-        out, source = memrefs
+        row = _RowPad(builder, spec, memrefs)
+        builder.space(low, high, shape[:-1], row.write)
 
-        def run(start: int, stop: int, write: VectorBody) -> None:
-            for_each_vector(
-                builder,
-                max(0, stop - start),
-                lanes,
-                lambda position, length: write(builder.add(position, start), length),
-            )
-
-        def row(coordinates: list[Index]) -> None:
-            def fill(position: Index, length: int) -> None:
-                vector = types.vector_type((length,), spec.element)
-                value = builder.constant(spec.value, vector)
-                builder.vector_store(value, out, *coordinates, position)
-
-            shifted = zip(coordinates, spec.before, strict=False)
-            places = [builder.sub(place, before) for place, before in shifted]
-
-            def copy(position: Index, length: int) -> None:
-                column = builder.sub(position, spec.before[-1])
-                value = builder.vector_load(length, source, *places, column)
-                builder.vector_store(value, out, *coordinates, position)
-
-            first = min(max(spec.before[-1], 0), innermost)
-            last = max(first, min(spec.before[-1] + spec.shape[-1], innermost))
-
-            def inside() -> None:
-                run(0, first, fill)
-                run(first, last, copy)
-                run(last, innermost, fill)
-
-            builder.if_(
-                _inside(builder, spec, places), inside, lambda: run(0, innermost, fill)
-            )
-
-        builder.space(low, high, outer, row)
-
-    return Kernel(builder.function(name, buffers, body), prod(outer))
+    return Kernel(builder.function(name, buffers, body), prod(shape[:-1]))
 
 
 def _inside(builder: LoopBuilder, spec: PadSpec, places: Sequence[Index]) -> Condition:
