@@ -1,9 +1,10 @@
-"""Who reads and writes which bytes: the ground of copy elimination and scheduling."""
+"""Who reads and writes which bytes: the ground of all instruction passes."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Iterable
 from math import prod
+from typing import NamedTuple
 
 from xdsl.dialects import func
 from xdsl.dialects.builtin import MemRefType
@@ -11,48 +12,96 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from glow.dialects import instr
 from glow.dialects.node import shape_of
-from glow.passes.instr.buffers import byte_size, root_of
+from glow.passes.instr.buffers import byte_size
 
 
-@dataclass(frozen=True)
-class Access:
-    """A use of bytes [start, end) of the memory `root` at top-level position `at`."""
+class Place(NamedTuple):
+    """The memory that a buffer names: bytes [start, end) of its `root`.
+
+    Where a loop's index selects an element, the range is all that may be meant and
+    `path` says which: equal places are the same memory in the same iteration.
+    """
 
     root: SSAValue
     start: int
     end: int
-    at: int
-    op: Operation
-    value: SSAValue
-    reads: bool
-    writes: bool
+    path: tuple[SSAValue | int, ...] = ()
 
-    def overlaps(self, other: Access) -> bool:
-        """Whether both touch a common byte."""
+    def overlaps(self, other: Place) -> bool:
+        """Whether both may name a common byte."""
         return (
             self.root is other.root
             and self.start < other.end
             and other.start < self.end
         )
 
+    def covers(self, other: Place) -> bool:
+        """Whether writing this place overwrites the other for certain."""
+        return (
+            self.root is other.root
+            and not self.path
+            and self.start <= other.start
+            and other.end <= self.end
+        )
 
-def byte_range(buffer: SSAValue) -> tuple[int, int]:
-    """The bytes of its root that a buffer may name."""
-    offset, size = 0, byte_size(buffer)
-    owner = buffer.owner
-    while isinstance(owner, instr.TensorviewOp | instr.DynamicViewOp):
-        if isinstance(owner, instr.DynamicViewOp):
-            # Any element may be meant, so the whole source counts.
-            offset, size = 0, byte_size(owner.source)
-        else:
-            item = byte_size(owner.source) // _elements(owner.source)
-            offset += owner.offset.value.data * item
-        owner = owner.source.owner
-    return offset, offset + size
+
+def place_of(buffer: SSAValue, known: dict[SSAValue, Place] | None = None) -> Place:
+    """The memory that a buffer names; `known` remembers what was looked up."""
+    known = {} if known is None else known
+    place = known.get(buffer)
+    if place is None:
+        place = known[buffer] = _find_place(buffer, known)
+    return place
+
+
+def _find_place(buffer: SSAValue, known: dict[SSAValue, Place]) -> Place:
+    owner, size = buffer.owner, byte_size(buffer)
+    if isinstance(owner, instr.TensorviewOp):
+        source = place_of(owner.source, known)
+        offset = owner.offset.value.data * (size // _elements(buffer))
+        if source.path:
+            return source._replace(path=(*source.path, offset, size))
+        start = source.start + offset
+        return Place(source.root, start, start + size)
+    if isinstance(owner, instr.DynamicViewOp):
+        source = place_of(owner.source, known)
+        return source._replace(path=(*source.path, owner.index, size))
+    return Place(buffer, 0, size)
 
 
 def _elements(buffer: SSAValue) -> int:
     return max(prod(shape_of(buffer)), 1)
+
+
+def byte_range(buffer: SSAValue) -> tuple[int, int]:
+    """The bytes of its root that a buffer may name."""
+    place = place_of(buffer)
+    return place.start, place.end
+
+
+class Access(NamedTuple):
+    """A use of bytes [start, end) of the memory `root` at top-level position `at`."""
+
+    place: Place
+    at: int
+    op: instr.InstructionOp
+    value: SSAValue
+    reads: bool
+    writes: bool
+
+    @property
+    def start(self) -> int:
+        """The first byte."""
+        return self.place.start
+
+    @property
+    def end(self) -> int:
+        """The byte after the last one."""
+        return self.place.end
+
+    def conflicts(self, other: Access) -> bool:
+        """Whether the order of the two matters."""
+        return (self.writes or other.writes) and self.place.overlaps(other.place)
 
 
 class AccessTable:
@@ -61,50 +110,70 @@ class AccessTable:
     Operations inside a loop count at the loop's position, with their own effects.
     """
 
-    def __init__(self, block: Block) -> None:
-        self.ops = list(block.ops)
+    def __init__(self, block: Block, ops: Iterable[Operation] | None = None) -> None:
+        self.ops = list(block.ops if ops is None else ops)
         self.position: dict[Operation, int] = {}
         self.by_root: dict[SSAValue, list[Access]] = {}
+        self.by_op: dict[Operation, list[Access]] = {}
+        """The accesses of each operation of the block, loops with all they hold."""
+        self.places: dict[SSAValue, Place] = {}
         for at, op in enumerate(self.ops):
             self.position[op] = at
-            for inner in op.walk():
+            accesses: list[Access] = []
+            for inner in op.walk() if op.regions else (op,):
                 if isinstance(inner, instr.InstructionOp):
-                    self._add(inner, at)
+                    accesses.extend(self._accesses(inner, at))
+            if accesses:
+                self.by_op[op] = accesses
+            for access in accesses:
+                self.by_root.setdefault(access.place.root, []).append(access)
 
-    def _add(self, op: instr.InstructionOp, at: int) -> None:
-        effects = (
-            *((value, False, True) for value in op.outs),
-            *((value, True, True) for value in op.inouts),
-            *((value, True, False) for value in op.ins),
-        )
-        for value, reads, writes in effects:
-            if not isinstance(value.type, MemRefType):
-                continue
-            root = root_of(value)
-            start, end = byte_range(value)
-            access = Access(root, start, end, at, op, value, reads, writes)
-            self.by_root.setdefault(root, []).append(access)
+    def _accesses(self, op: instr.InstructionOp, at: int) -> list[Access]:
+        found: list[Access] = []
+        outs, inouts = len(op.outs), len(op.outs) + len(op.inouts)
+        for number, value in enumerate(op.operands):
+            if isinstance(value.type, MemRefType):
+                place = self.place(value)
+                reads, writes = number >= outs, number < inouts
+                found.append(Access(place, at, op, value, reads, writes))
+        return found
+
+    def place(self, buffer: SSAValue) -> Place:
+        """The memory that a buffer names, looked up once."""
+        return place_of(buffer, self.places)
 
     def forget(self, op: Operation) -> None:
         """Drop an operation that is removed; positions of the others stay."""
-        for value in {root_of(operand) for operand in op.operands}:
-            kept = [access for access in self.by_root[value] if access.op is not op]
-            self.by_root[value] = kept
+        for root in {access.place.root for access in self.by_op.pop(op, ())}:
+            kept = [access for access in self.by_root[root] if access.op is not op]
+            self.by_root[root] = kept
 
     def move(self, source: SSAValue, target: SSAValue) -> None:
         """Count the accesses of the root `source` as those of the buffer `target`."""
-        root, (shift, _) = root_of(target), byte_range(target)
+        into = self.place(target)
         moved = [
-            replace(
-                access, root=root, start=access.start + shift, end=access.end + shift
-            )
+            access._replace(place=_shifted(access.place, into))
             for access in self.by_root.pop(source, [])
         ]
-        self.by_root.setdefault(root, []).extend(moved)
+        for access in moved:
+            # The value keeps its name but is a view of the target from now on.
+            self.places[access.value] = access.place
+        self.places[source] = into
+        self.by_root.setdefault(into.root, []).extend(moved)
 
     def of(self, buffer: SSAValue) -> list[Access]:
         """The accesses to a buffer's root."""
-        return self.by_root.get(root_of(buffer), [])
+        return self.by_root.get(self.place(buffer).root, [])
+
+
+def _shifted(place: Place, into: Place) -> Place:
+    """The place in a whole buffer, once that buffer is the place `into`."""
+    if into.path:
+        offset = (place.start, place.end - place.start)
+        return into._replace(path=(*into.path, *offset, *place.path))
+    return Place(
+        into.root, into.start + place.start, into.start + place.end, place.path
+    )
 
 
 def functions_of(module: Operation) -> list[func.FuncOp]:

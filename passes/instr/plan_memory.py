@@ -13,8 +13,11 @@ The function gets `glow.arena_bytes` and `glow.live_bytes` (the bound).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from bisect import insort
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from heapq import merge
+from math import isqrt
 
 from xdsl.context import Context
 from xdsl.dialects import func
@@ -28,6 +31,8 @@ ARENA_BYTES = "glow.arena_bytes"
 LIVE_BYTES = "glow.live_bytes"
 
 Offsets = dict[Lifetime, int]
+Placed = tuple[int, int, int, int]
+"""Offset, end offset, first and last position of a placed buffer."""
 
 _ORDERS: Sequence[Callable[[Lifetime], tuple[int, ...]]] = (
     lambda buffer: (-buffer.size, buffer.start),
@@ -40,20 +45,49 @@ _ORDERS: Sequence[Callable[[Lifetime], tuple[int, ...]]] = (
 
 def place(buffers: Sequence[Lifetime]) -> Offsets:
     """Offsets by placing each buffer in turn at the lowest free place."""
-    placed: list[tuple[int, Lifetime]] = []
-    offsets: Offsets = {}
-    for buffer in buffers:
+    placed = PlacedBuffers(buffers)
+    return {buffer: placed.add(buffer) for buffer in buffers}
+
+
+class PlacedBuffers:
+    """Buffers with their offsets, by the spans of time that they are alive in.
+
+    The positions are cut into about sqrt(n) spans, so that placing one buffer looks only
+    at those that may be alive at the same time.
+    """
+
+    def __init__(self, buffers: Sequence[Lifetime]) -> None:
+        count = max(isqrt(len(buffers)), 1)
+        last = max((buffer.end for buffer in buffers), default=0)
+        self.length = last // count + 1
+        self.spans: list[list[Placed]] = [[] for _ in range(count + 1)]
+
+    def add(self, buffer: Lifetime) -> int:
+        """Place one more buffer; returns its offset."""
         offset = 0
-        for other_offset, other in placed:  # ascending offsets
-            if not buffer.overlaps(other):
-                continue
-            if offset + buffer.size <= other_offset:
+        for placed_offset, end in self._alive_with(buffer):
+            if offset + buffer.size <= placed_offset:
                 break
-            offset = max(offset, other_offset + other.size)
-        offsets[buffer] = offset
-        placed.append((offset, buffer))
-        placed.sort(key=lambda item: item[0])
-    return offsets
+            offset = max(offset, end)
+        item = (offset, offset + buffer.size, buffer.start, buffer.end)
+        for span in self._spans_of(buffer):
+            insort(span, item)
+        return offset
+
+    def _spans_of(self, buffer: Lifetime) -> Sequence[list[Placed]]:
+        first, last = buffer.start // self.length, buffer.end // self.length
+        return self.spans[first : last + 1]
+
+    def _alive_with(self, buffer: Lifetime) -> Iterable[tuple[int, int]]:
+        """Offset and end of the buffers alive together with this one, ascending."""
+        start, end = buffer.start, buffer.end
+        spans = self._spans_of(buffer)
+        found = (
+            (placed[0], placed[1])
+            for placed in (spans[0] if len(spans) == 1 else merge(*spans))
+            if placed[2] <= end and start <= placed[3]
+        )
+        return found
 
 
 def arena_size(offsets: Offsets) -> int:

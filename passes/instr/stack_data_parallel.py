@@ -1,0 +1,333 @@
+"""Merges chains of data-parallel instructions into one loop (Glow's operator stacking).
+
+Glow stacks independent instructions only, since its kernels forbid aliasing. Here a
+stack is a region of scalar operations, so a producer hands its element to the consumer
+in a register, and a buffer that only the stack uses vanishes. Instructions join a stack
+when one reads what another wrote, or when both read the same; they need not be adjacent,
+as long as nothing in between minds that earlier members run later. Operands may
+broadcast, but what a member writes is read by others whole; filled buffers and inline
+weights of one number become constants.
+
+    instr.add @out %a, @in %x, @in %y       instr.stacked @out %b, @in %x, @in %y {
+    instr.relu @out %b, @in %a         ->   ^bb0(%0: f32, %1: f32):
+                                              %2 = arith.addf %0, %1 : f32
+                                              ...
+                                              glow.yield %3
+                                            }
+
+One scan does it: a group of members is open until an instruction conflicts with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from math import prod
+from typing import Literal
+
+from xdsl.context import Context
+from xdsl.dialects import func
+from xdsl.dialects.builtin import (
+    AnyFloat,
+    DenseIntOrFPElementsAttr,
+    FloatAttr,
+    IntegerAttr,
+    IntegerType,
+    ModuleOp,
+)
+from xdsl.ir import Block, Operation, SSAValue
+from xdsl.passes import ModulePass
+
+from glow.dialects import instr
+from glow.dialects.node import shape_of
+from glow.passes.instr.accesses import Access, AccessTable, Place, functions_of
+from glow.passes.instr.arrange import blocks_of
+from glow.passes.instr.eliminate_dead_stores import eliminate_dead_stores
+from glow.passes.instr.stack_region import (
+    Member,
+    Number,
+    StackBuilder,
+    element_type,
+    has_body,
+)
+
+MOST_BUFFERS = 16
+"""A stack of more streams than the processor prefetches would be slower than two."""
+
+Relation = Literal["none", "shares", "depends", "conflicts"]
+_STRENGTH: Sequence[Relation] = ("none", "shares", "depends", "conflicts")
+
+
+@dataclass(eq=False)
+class Group:
+    """Members that can run as one loop; a closed group takes no more."""
+
+    members: list[Member]
+    accesses: list[Access]
+    shape: tuple[int, ...]
+    is_shape_fixed: bool
+    """Whether some operand broadcasts to exactly this shape."""
+    is_open: bool = True
+    places: set[Place] = field(default_factory=set[Place])
+
+    def __post_init__(self) -> None:
+        self.places.update(access.place for access in self.accesses)
+
+    @property
+    def elements(self) -> int:
+        """The size of the iteration space."""
+        return prod(self.shape)
+
+    def is_whole(self, access: Access) -> bool:
+        """Whether an access goes through its buffer element by element."""
+        return prod(shape_of(access.value)) == self.elements
+
+    def relation(self, other: Group) -> Relation:
+        """How the members of two groups depend on each other's memory."""
+        worst: Relation = "none"
+        for mine in self.accesses:
+            for theirs in other.accesses:
+                found = self._relation_of(other, mine, theirs)
+                worst = max(worst, found, key=_STRENGTH.index)
+        return worst
+
+    def _relation_of(self, other: Group, mine: Access, theirs: Access) -> Relation:
+        if mine.place.root is not theirs.place.root:
+            return "none"
+        if not mine.conflicts(theirs):
+            return "shares" if mine.place == theirs.place else "none"
+        if (
+            mine.place == theirs.place
+            and self.is_whole(mine)
+            and other.is_whole(theirs)
+            and self.elements == other.elements
+        ):
+            return "depends"
+        return "conflicts"
+
+    def fits(self, other: Group) -> bool:
+        """Whether both iterate alike and stay small enough together."""
+        is_alike = self.shape == other.shape or (
+            self.elements == other.elements
+            and not (self.is_shape_fixed and other.is_shape_fixed)
+        )
+        return is_alike and len(self.places | other.places) <= MOST_BUFFERS
+
+    def joined(self, other: Group) -> Group:
+        """The group of all members in program order."""
+        members = sorted(self.members + other.members, key=lambda member: member.at)
+        fixed = self if self.is_shape_fixed or not other.is_shape_fixed else other
+        return Group(
+            members,
+            self.accesses + other.accesses,
+            fixed.shape,
+            fixed.is_shape_fixed,
+        )
+
+
+class Stacker:
+    """Finds the groups of one block; `table` holds the accesses of its operations."""
+
+    def __init__(self, block: Block) -> None:
+        self.table = AccessTable(block)
+        self.groups: dict[Group, None] = {}
+        self.touching: dict[SSAValue, dict[Group, None]] = {}
+        """The open groups that touch some memory."""
+        self.numbers: dict[SSAValue, dict[Place, Number]] = {}
+        """Filled buffers, by root."""
+
+    def run(self) -> Iterable[Group]:
+        """The groups worth a stack."""
+        for op, accesses in self.table.by_op.items():
+            self._visit(op, accesses)
+        return [group for group in self.groups if is_worthwhile(group)]
+
+    def _visit(self, op: Operation, accesses: Sequence[Access]) -> None:
+        group = self._group_of(op, accesses)
+        if group is None:
+            self._close_conflicting(accesses)
+        else:
+            self._join(group)
+        for access in accesses:
+            if access.writes:
+                self.numbers.pop(access.place.root, None)
+        if isinstance(op, instr.SplatOp):
+            (filled,) = accesses
+            self.numbers[filled.place.root] = {filled.place: op.value}
+
+    def _group_of(self, op: Operation, accesses: Sequence[Access]) -> Group | None:
+        """The group of one stackable instruction, or None."""
+        if not is_stackable(op):
+            return None
+        assert isinstance(op, instr.InstructionOp)
+        numbers = {
+            value: number
+            for value in op.ins
+            if (number := self._number(value)) is not None
+        }
+        if len(numbers) == len(set(op.ins)):
+            numbers = {}
+        kept = [access for access in accesses if access.value not in numbers]
+        shape = shape_of(op.outs[0])
+        sizes = {prod(shape_of(access.value)) for access in kept}
+        return Group(
+            [Member(self.table.position[op], op, numbers)],
+            kept,
+            shape,
+            bool(sizes - {1, prod(shape)}),
+        )
+
+    def _number(self, value: SSAValue) -> Number | None:
+        owner = value.owner
+        if isinstance(owner, instr.WeightOp):
+            return _number_of_weight(owner)
+        place = self.table.place(value)
+        for filled, number in self.numbers.get(place.root, {}).items():
+            if filled.covers(place):
+                return number
+        return None
+
+    def _related(self, accesses: Sequence[Access]) -> list[Group]:
+        roots = dict.fromkeys(access.place.root for access in accesses)
+        found: dict[Group, None] = {}
+        for root in roots:
+            found.update(self.touching.get(root, {}))
+        return [group for group in found if group.is_open]
+
+    def _close_conflicting(self, accesses: Sequence[Access]) -> None:
+        for group in self._related(accesses):
+            if any(
+                mine.conflicts(theirs) for mine in accesses for theirs in group.accesses
+            ):
+                self._close(group)
+
+    def _join(self, group: Group) -> None:
+        """Unite a new member with the groups that it continues."""
+        is_copy = isinstance(group.members[0].op, instr.CopyOp)
+        joins: list[tuple[Group, Relation]] = []
+        for other in self._related(group.accesses):
+            relation = group.relation(other)
+            if relation == "conflicts" or (
+                relation == "depends" and not group.fits(other)
+            ):
+                self._close(other)
+            elif relation != "none":
+                joins.append((other, relation))
+        if is_copy and all(relation != "depends" for _, relation in joins):
+            return
+        for other, relation in joins:
+            if group.fits(other):
+                self._close(other)
+                self.groups.pop(other)
+                group = group.joined(other)
+            elif relation == "depends":
+                self._close(other)
+        self._open(group)
+
+    def _open(self, group: Group) -> None:
+        self.groups[group] = None
+        for place in group.places:
+            self.touching.setdefault(place.root, {})[group] = None
+
+    def _close(self, group: Group) -> None:
+        group.is_open = False
+        for place in group.places:
+            self.touching[place.root].pop(group, None)
+
+
+def _number_of_weight(op: instr.WeightOp) -> Number | None:
+    value = op.value
+    if (
+        not isinstance(value, DenseIntOrFPElementsAttr)
+        or prod(shape_of(op.result)) != 1
+    ):
+        return None
+    (number,) = value.get_attrs()
+    return number if isinstance(number, FloatAttr | IntegerAttr) else None
+
+
+def is_stackable(op: Operation) -> bool:
+    """Whether an instruction works element by element and its work is known."""
+    if not isinstance(op, instr.InstructionOp) or not has_body(op):
+        return False
+    elements = [element_type(value) for value in op.operands]
+    sizes = {prod(shape_of(value)) for value in op.outs}
+    return (
+        len(sizes) == 1
+        and not op.inouts
+        and all(
+            isinstance(element, IntegerType) or isinstance(element, AnyFloat)
+            for element in elements
+        )
+    )
+
+
+def is_worthwhile(group: Group) -> bool:
+    """Whether a stack does better than the instructions by themselves."""
+    return len(group.members) > 1 or bool(group.members[0].numbers)
+
+
+def replace_by_stack(group: Group, inner: AccessTable, outer: AccessTable) -> None:
+    """Put the stack in the place of its last member."""
+    builder = StackBuilder(group.shape, inner.place)
+    for member in group.members:
+        builder.add(member)
+    builder.finish(_needed_places(group, inner, outer), group.members[-1].op)
+    for member in group.members:
+        member.op.detach()
+        member.op.erase()
+
+
+def _needed_places(group: Group, inner: AccessTable, outer: AccessTable) -> set[Place]:
+    """The places whose content somebody but the members reads."""
+    members = {member.op for member in group.members}
+    return {
+        access.place
+        for access in group.accesses
+        if access.writes and _is_needed(access.place, members, group, outer)
+    }
+
+
+def _is_needed(
+    place: Place, members: set[instr.InstructionOp], group: Group, outer: AccessTable
+) -> bool:
+    if not isinstance(place.root.owner, instr.AllocOp):
+        return True
+    others = (
+        access
+        for access in outer.by_root.get(place.root, ())
+        if access.op not in members
+    )
+    if any(other.reads and other.place.overlaps(place) for other in others):
+        return True
+    return _is_read_first(place, group)
+
+
+def _is_read_first(place: Place, group: Group) -> bool:
+    """Whether a member may read the place before one writes it: a loop's old value."""
+    for access in sorted(group.accesses, key=lambda access: (access.at, access.writes)):
+        if access.place.overlaps(place):
+            return access.reads
+    return False
+
+
+def stack_data_parallel(function: func.FuncOp) -> None:
+    """Stack the instructions of a function and of its loops."""
+    outer = AccessTable(function.body.block)
+    for block in list(blocks_of(function.body.block)):
+        stacker = Stacker(block)
+        for group in stacker.run():
+            replace_by_stack(group, stacker.table, outer)
+    eliminate_dead_stores(function)
+
+
+@dataclass(frozen=True)
+class StackDataParallelPass(ModulePass):
+    """Merge chains of data-parallel instructions into one loop."""
+
+    name = "stack-data-parallel"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        """Stack the instructions of each function."""
+        for function in functions_of(op):
+            stack_data_parallel(function)

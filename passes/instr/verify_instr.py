@@ -1,0 +1,154 @@
+"""The contract of the instruction level, checked at its borders.
+
+- Functions take memrefs and return nothing; they hold instructions, `scf.for` without
+  loop-carried values, and arithmetic on indices.
+- Every allocation has one dealloc in its block, after all uses (or no dealloc at all
+  once the arena is planned).
+- Nobody reads an allocation before it is written, writes a weight, or uses a buffer
+  after its dealloc.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects import arith, func, scf
+from xdsl.dialects.builtin import IndexType, MemRefType, ModuleOp
+from xdsl.ir import Block, Operation, SSAValue
+from xdsl.passes import ModulePass
+
+from glow.dialects import instr
+from glow.dialects.errors import GlowError
+from glow.dialects.node import node_name
+from glow.passes.instr.accesses import place_of
+from glow.passes.instr.buffers import root_of
+
+INDEX_OPS = (arith.ConstantOp, arith.AddiOp, arith.SubiOp)
+MEMORY_OPS = (
+    instr.AllocOp,
+    instr.DeallocOp,
+    instr.WeightOp,
+    instr.TensorviewOp,
+    instr.DynamicViewOp,
+)
+
+
+def fail(op: Operation, rule: str) -> None:
+    """Raise the error of a broken rule."""
+    raise GlowError(f"{op.name}: {rule}", node=node_name(op))
+
+
+class Verifier:
+    """Walks one function in program order."""
+
+    def __init__(self, function: func.FuncOp) -> None:
+        self.function = function
+        self.freed: set[SSAValue] = set()
+        self.written: set[SSAValue] = set()
+
+    def run(self) -> None:
+        """Check the signature and the body."""
+        for argument in self.function.function_type.inputs:
+            if not isinstance(argument, MemRefType):
+                fail(self.function, f"arguments must be memrefs, not {argument}")
+        if self.function.function_type.outputs:
+            fail(self.function, "results must be @out arguments")
+        self._visit_block(self.function.body.block)
+
+    def _visit_block(self, block: Block) -> None:
+        for op in block.ops:
+            self._check_kind(op)
+            for operand in op.operands:
+                if root_of(operand) in self.freed:
+                    fail(op, "uses a buffer after its dealloc")
+            if isinstance(op, instr.InstructionOp):
+                self._check_instruction(op)
+            elif isinstance(op, scf.ForOp):
+                self._visit_loop(op)
+            elif isinstance(op, instr.AllocOp):
+                self._check_alloc(op)
+            elif isinstance(op, instr.DeallocOp):
+                self._check_dealloc(op)
+
+    def _check_kind(self, op: Operation) -> None:
+        known = isinstance(
+            op,
+            (instr.InstructionOp, scf.ForOp, scf.YieldOp, func.ReturnOp)
+            + MEMORY_OPS
+            + INDEX_OPS,
+        )
+        if not known:
+            fail(op, "does not belong to the instruction level")
+        if isinstance(op, INDEX_OPS) and not isinstance(op.results[0].type, IndexType):
+            fail(op, "only index arithmetic may stand between instructions")
+        if isinstance(op, func.ReturnOp) and op.operands:
+            fail(op, "results must be @out arguments")
+
+    def _visit_loop(self, op: scf.ForOp) -> None:
+        if op.iter_args:
+            fail(op, "a loop carries its values in buffers, not as iter_args")
+        self._visit_block(op.body.block)
+
+    def _check_instruction(self, op: instr.InstructionOp) -> None:
+        for value in op.ins:
+            root = root_of(value)
+            if isinstance(root.owner, instr.AllocOp) and root not in self.written:
+                fail(op, "reads a buffer that nothing has written")
+        for value in (*op.outs, *op.inouts):
+            root = root_of(value)
+            if isinstance(root.owner, instr.WeightOp):
+                fail(op, "writes a weight")
+            self.written.add(root)
+        self._check_overlap(op)
+
+    def _check_overlap(self, op: instr.InstructionOp) -> None:
+        """What is written is nothing else, or exactly an operand of an in-place op."""
+        for number, out in enumerate(op.outs):
+            written = place_of(out)
+            for other in op.operands[:number]:
+                if written.overlaps(place_of(other)):
+                    fail(op, "writes the same bytes twice")
+            for value in op.ins:
+                if not isinstance(value.type, MemRefType):
+                    continue
+                read = place_of(value)
+                if written.overlaps(read) and not (
+                    op.is_data_parallel and written == read
+                ):
+                    fail(op, "reads bytes that it overwrites")
+
+    def _check_alloc(self, op: instr.AllocOp) -> None:
+        deallocs = list(_deallocs(op))
+        if len(deallocs) > 1:
+            fail(deallocs[1], "ends the life of a buffer that has ended already")
+        if not deallocs and op.offset is None:
+            fail(op, "needs an instr.dealloc, or a place in the arena")
+
+    def _check_dealloc(self, op: instr.DeallocOp) -> None:
+        alloc = op.buffer.owner
+        if not isinstance(alloc, instr.AllocOp) or alloc.parent is not op.parent:
+            fail(op, "ends a life that no instr.alloc of its block has started")
+        self.freed.add(op.buffer)
+
+
+def _deallocs(op: instr.AllocOp) -> Iterator[Operation]:
+    for use in op.result.uses:
+        if isinstance(use.operation, instr.DeallocOp):
+            yield use.operation
+
+
+@dataclass(frozen=True)
+class VerifyInstrPass(ModulePass):
+    """Check the contract of the instruction level."""
+
+    name = "verify-instr"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        """Check each function; raises GlowError that names the broken rule."""
+        for function in op.ops:
+            if not isinstance(function, func.FuncOp):
+                fail(function, "does not belong to the instruction level")
+            elif function.body.blocks:
+                Verifier(function).run()
