@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from abc import ABC
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import ClassVar, cast
 
 from xdsl.dialects import arith as upstream
 from xdsl.dialects.arith import (
@@ -156,7 +156,7 @@ def bit_width(type_: Attribute) -> int:
     """Returns the width of an integer type or of a vector's integer element."""
     element = get_element_type_or_self(type_)
     assert isinstance(element, IntegerType)
-    return element.width.data
+    return cast("IntegerType", element).width.data
 
 
 class CastOp(IRDLOperation, ABC):
@@ -306,7 +306,7 @@ class SelectOp(IRDLOperation):
         printer.print_op_attributes(self.attributes)
         printer.print_string(" : ")
         if isinstance(self.cond.type, VectorType):
-            printer.print_attribute(self.cond.type)
+            printer.print_attribute(cast(Attribute, self.cond.type))
             printer.print_string(", ")
         printer.print_attribute(self.result.type)
 

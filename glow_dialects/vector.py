@@ -6,6 +6,7 @@ Same way as `glow.dialects.arith`: upstream's name and syntax, the rest is xDSL'
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import cast
 
 from xdsl.dialects import vector as upstream
 from xdsl.dialects.builtin import (
@@ -15,7 +16,7 @@ from xdsl.dialects.builtin import (
     VectorType,
 )
 from xdsl.dialects.vector import CombiningKindAttr, CombiningKindFlag
-from xdsl.ir import Data, Dialect, SSAValue
+from xdsl.ir import Attribute, Data, Dialect, SSAValue
 from xdsl.irdl import (
     IRDLOperation,
     irdl_attr_definition,
@@ -47,6 +48,21 @@ class IteratorTypeAttr(Data[str]):
     def print_parameter(self, printer: Printer) -> None:
         with printer.in_angle_brackets():
             printer.print_string(self.data)
+
+
+def named_iterators(spelled: Attribute) -> Attribute:
+    """Returns the iterator types of the custom syntax, `["parallel", ...]`, as
+    attributes.
+    """
+    if not isinstance(spelled, ArrayAttr):
+        return spelled
+    iterators = cast("ArrayAttr[Attribute]", spelled)
+    return ArrayAttr(
+        [
+            IteratorTypeAttr(it.data) if isinstance(it, StringAttr) else it
+            for it in iterators
+        ]
+    )
 
 
 @irdl_op_definition
@@ -137,11 +153,8 @@ class ContractOp(IRDLOperation):
         parser.parse_keyword("into")
         result = parser.parse_type()
         iterators = attributes.get("iterator_types")
-        if isinstance(iterators, ArrayAttr):
-            attributes["iterator_types"] = ArrayAttr(
-                IteratorTypeAttr(it.data) if isinstance(it, StringAttr) else it
-                for it in iterators.data
-            )
+        if iterators is not None:
+            attributes["iterator_types"] = named_iterators(iterators)
         names = {"indexing_maps", "iterator_types", "kind"}
         return cls.create(
             operands=parser.resolve_operands(unresolved, [*types, result], parser.pos),

@@ -7,7 +7,7 @@ from functools import cache
 from typing import TypeVar, cast
 
 from xdsl.dialects import llvm as xllvm
-from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr
+from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, IntegerType
 from xdsl.dialects.llvm import FastMathAttr, LLVMPointerType
 from xdsl.ir import Operation, SSAValue
 from xdsl.utils.exceptions import DiagnosticException
@@ -178,7 +178,7 @@ def extraction(out: FunctionPrinter, op: llvm.ExtractElementOp) -> None:
 
 
 @cache
-def mask_text(mask: DenseArrayBase) -> str:
+def mask_text(mask: DenseArrayBase[IntegerType]) -> str:
     """Returns a shuffle mask; lane -1 is poison."""
     lanes = tuple(int(lane) for lane in mask.iter_values())
     if not any(lanes):

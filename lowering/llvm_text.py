@@ -15,12 +15,12 @@ from xdsl.dialects.builtin import (
     Float64Type,
     FloatAttr,
     IntegerAttr,
-    IntegerType,
-    VectorType,
 )
 from xdsl.dialects.llvm import LLVMArrayType, LLVMPointerType, LLVMVoidType
 from xdsl.ir import Attribute
 from xdsl.utils.exceptions import DiagnosticException
+
+from glow.lowering.type_guards import is_integer, is_vector
 
 SIMPLE_TYPES: dict[type[Attribute], str] = {
     Float16Type: "half",
@@ -35,9 +35,9 @@ SIMPLE_TYPES: dict[type[Attribute], str] = {
 @cache
 def type_name(type_: Attribute) -> str:
     """Returns the LLVM spelling of a type; raises for one that is not known."""
-    if isinstance(type_, IntegerType):
+    if is_integer(type_):
         return f"i{type_.width.data}"
-    if isinstance(type_, VectorType) and len(type_.get_shape()) == 1:
+    if is_vector(type_) and len(type_.get_shape()) == 1:
         return f"<{type_.get_shape()[0]} x {type_name(type_.element_type)}>"
     if isinstance(type_, LLVMArrayType):
         return f"[{type_.size.data} x {type_name(type_.type)}]"
@@ -65,7 +65,7 @@ def single_bits(number: float) -> int:
         packed = struct.pack("<f", number)
     except OverflowError:
         packed = struct.pack("<f", float("inf") if number > 0 else float("-inf"))
-    return cast(int, struct.unpack("<I", packed)[0])
+    return struct.unpack("<I", packed)[0]
 
 
 def half_bits(number: float) -> int:
@@ -74,7 +74,7 @@ def half_bits(number: float) -> int:
         packed = struct.pack("<e", number)
     except OverflowError:
         packed = struct.pack("<e", float("inf") if number > 0 else float("-inf"))
-    return cast(int, struct.unpack("<H", packed)[0])
+    return struct.unpack("<H", packed)[0]
 
 
 def bfloat_bits(number: float) -> int:
@@ -87,7 +87,7 @@ def bfloat_bits(number: float) -> int:
 
 def scalar_text(number: float, type_: Attribute) -> str:
     """Returns a scalar constant."""
-    if isinstance(type_, IntegerType):
+    if is_integer(type_):
         if type_.width.data == 1:
             return "true" if number else "false"
         return str(int(number))
@@ -107,9 +107,7 @@ def constant_text(value: Attribute, type_: Attribute) -> str:
 @cache
 def dense_text(value: Attribute, type_: Attribute) -> str:
     """Returns a vector constant without its type."""
-    if not isinstance(value, DenseIntOrFPElementsAttr) or not isinstance(
-        type_, VectorType
-    ):
+    if not isinstance(value, DenseIntOrFPElementsAttr) or not is_vector(type_):
         raise DiagnosticException(f"llvm emission: unknown constant {value}")
     numbers = cast(Sequence[float | int], value.get_values())
     element = type_.element_type

@@ -69,7 +69,7 @@ def compile_objects(texts: Sequence[str], target: Target) -> list[bytes]:
     if len(texts) < 2:
         return [compile_object(text, target) for text in texts]
     with ThreadPoolExecutor(WORKERS) as pool:
-        return list(pool.map(lambda text: compile_object(text, target), texts))
+        return list(pool.map(compile_object, texts, itertools.repeat(target)))
 
 
 def assembly(text: str, target: Target) -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cache
-from typing import Any
+from typing import cast
 
 from xdsl.dialects import llvm as xllvm
 from xdsl.dialects.arith import FastMathFlagsAttr
@@ -19,7 +19,6 @@ from xdsl.dialects.builtin import (
     FloatAttr,
     IndexType,
     IntegerAttr,
-    VectorType,
 )
 from xdsl.dialects.llvm import FastMathAttr
 from xdsl.ir import Attribute, Operation, SSAValue
@@ -41,6 +40,7 @@ from glow.lowering.loops_to_llvm.function_lowering import (
     entry,
 )
 from glow.lowering.loops_to_llvm.layout import boolean_like, layout_of
+from glow.lowering.type_guards import is_vector
 
 Maker = Callable[[SSAValue], SSAValue]
 
@@ -87,7 +87,7 @@ def vector_constant(
 ) -> Registers:
     """Returns the registers of a dense constant."""
     layout = layout_of(type_, low.lanes)
-    numbers: Sequence[Any] = value.get_values()
+    numbers = cast("Sequence[float | int]", value.get_values())
     if value.is_splat():
         return [low.builder.number(numbers[0], row) for row in layout.types]
     registers: list[SSAValue] = []
@@ -95,7 +95,7 @@ def vector_constant(
         for (first, width), register in zip(
             layout.chunks, layout.row_types, strict=True
         ):
-            assert isinstance(register, VectorType)
+            assert is_vector(register)
             start = row * layout.width + first
             piece = vector_attribute(numbers[start : start + width], register)
             registers.append(low.builder.constant(piece, register))
@@ -241,21 +241,15 @@ def float_element_wise(
     return rule
 
 
-def intrinsic(
-    name: str, *suffix: bool
-) -> Callable[[FunctionLowering, Operation], None]:
-    """Returns the rule that maps an op to an overloaded intrinsic.
-
-    `suffix` are constant i1 operands that the intrinsic takes besides.
-    """
+def intrinsic(name: str) -> Callable[[FunctionLowering, Operation], None]:
+    """Returns the rule that maps an op to an overloaded intrinsic."""
 
     def rule(low: FunctionLowering, op: Operation) -> None:
         if fold_index(low, op):
             return
         overloaded, flags = low.builder.overloaded, flags_of(op)
         operands = zip(*map(low.registers, op.operands), strict=True)
-        extra = [low.builder.number(int(bit), boolean_like(None)) for bit in suffix]
-        registers = [overloaded(name, (*group, *extra), flags) for group in operands]
+        registers = [overloaded(name, group, flags) for group in operands]
         low.set_registers(op.results[0], registers)
 
     return rule

@@ -15,9 +15,7 @@ from xdsl.dialects.builtin import (
     DenseArrayBase,
     DenseIntOrFPElementsAttr,
     FloatAttr,
-    IndexType,
     IntegerAttr,
-    IntegerType,
     StringAttr,
     SymbolRefAttr,
     VectorType,
@@ -30,7 +28,13 @@ from xdsl.dialects.llvm import FastMathAttr
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from glow.dialects import llvm
-from glow.lowering.loops_to_llvm.layout import POINTER, register_type
+from glow.lowering.loops_to_llvm.layout import (
+    POINTER,
+    element_of,
+    lanes_of,
+    register_type,
+)
+from glow.lowering.type_guards import is_integer, is_vector
 
 Properties = Mapping[str, Attribute]
 NO_PROPERTIES: Properties = {}
@@ -97,19 +101,21 @@ def call_properties(callee: str, arguments: int) -> Properties:
 @cache
 def mangled(name: str, type_: Attribute) -> str:
     """Returns the name of an intrinsic overloaded on one type: `llvm.fma.v16f32`."""
-    if isinstance(type_, VectorType):
-        return f"{name}.v{type_.get_shape()[0]}{type_.element_type}"
+    if is_vector(type_):
+        return f"{name}.v{lanes_of(type_)}{element_of(type_)}"
     return f"{name}.{type_}"
 
 
 def number_attribute(number: float, element: Attribute) -> Attribute:
     """Returns the attribute of a scalar constant."""
-    if isinstance(element, IntegerType | IndexType):
+    if is_integer(element):
         return IntegerAttr(int(number), element, truncate_bits=True)
     return FloatAttr(float(number), element)  # pyright: ignore[reportArgumentType, reportCallIssue]
 
 
-def vector_attribute(numbers: Sequence[float | int], type_: VectorType) -> Attribute:
+def vector_attribute(
+    numbers: Sequence[float | int], type_: VectorType[Attribute]
+) -> Attribute:
     """Returns the attribute of a vector constant; one number makes a splat."""
     return DenseIntOrFPElementsAttr.from_list(type_, numbers)  # pyright: ignore
 
@@ -175,7 +181,7 @@ class LlvmBuilder:
         key = (str(number), type_)
         found = self.constants.get(key)
         if found is None:
-            if isinstance(type_, VectorType):
+            if is_vector(type_):
                 value = vector_attribute([number], type_)
             else:
                 value = number_attribute(number, type_)
@@ -208,11 +214,7 @@ class LlvmBuilder:
 
     def compare(self, predicate: int, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
         """Returns the i1 (or vector of i1) of an integer comparison."""
-        type_ = lhs.type
-        if isinstance(type_, VectorType):
-            result = register_type(i1, type_.get_shape()[0])
-        else:
-            result = i1
+        result = register_type(i1, lanes_of(lhs.type))
         properties = predicate_properties(predicate)
         return self.emit(xllvm.ICmpOp, (lhs, rhs), result, properties)
 
@@ -272,25 +274,20 @@ class LlvmBuilder:
         return self.emit(xllvm.InsertElementOp, operands, vector.type)
 
     def extract(self, vector: SSAValue, lane: SSAValue | int) -> SSAValue:
-        type_ = vector.type
-        assert isinstance(type_, VectorType)
         position = self.integer(lane) if isinstance(lane, int) else lane
-        element = type_.element_type
+        element = element_of(vector.type)
         return self.emit(llvm.ExtractElementOp, (vector, position), element)
 
     def shuffle(self, lhs: SSAValue, rhs: SSAValue, mask: tuple[int, ...]) -> SSAValue:
         """Returns the lanes of `lhs` and `rhs`, numbered through, that `mask` names."""
-        type_ = lhs.type
-        assert isinstance(type_, VectorType)
-        result = register_type(type_.element_type, len(mask))
+        result = register_type(element_of(lhs.type), len(mask))
         properties = mask_properties(mask)
         return self.emit(xllvm.ShuffleVectorOp, (lhs, rhs), result, properties)
 
     def splat(self, value: SSAValue, type_: Attribute) -> SSAValue:
         """Returns a vector with the scalar in every lane."""
-        assert isinstance(type_, VectorType)
         one = self.insert(value, self.poison(type_), 0)
-        return self.shuffle(one, self.poison(type_), (0,) * type_.get_shape()[0])
+        return self.shuffle(one, self.poison(type_), (0,) * lanes_of(type_))
 
     def select(self, cond: SSAValue, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
         return self.emit(llvm.SelectOp, (cond, lhs, rhs), lhs.type, FLOAT)
@@ -349,10 +346,8 @@ class LlvmBuilder:
 
 @cache
 def _boolean_bytes(type_: Attribute) -> Attribute | None:
-    if type_ == i1:
-        return i8
-    if isinstance(type_, VectorType) and type_.element_type == i1:
-        return VectorType(i8, type_.get_shape())
+    if element_of(type_) == i1:
+        return register_type(i8, lanes_of(type_))
     return None
 
 

@@ -18,8 +18,6 @@ from xdsl.dialects import llvm as xllvm
 from xdsl.dialects.builtin import (
     AffineMapAttr,
     BFloat16Type,
-    IntegerType,
-    VectorType,
     i32,
 )
 from xdsl.ir import Attribute, Operation, SSAValue
@@ -35,6 +33,9 @@ from glow.lowering.loops_to_llvm.function_lowering import (
 )
 from glow.lowering.loops_to_llvm.layout import (
     RegisterLayout,
+    element_of,
+    integer_width,
+    lanes_of,
     register_type,
     row_major,
 )
@@ -243,7 +244,7 @@ def instruction(low: FunctionLowering, lhs: Narrow, rhs: Narrow) -> str | None:
         return None
     if isinstance(element, BFloat16Type) and low.target.has_bf16:
         return "llvm.x86.avx512bf16.dpbf16ps"
-    is_byte = isinstance(element, IntegerType) and element.width.data == 8
+    is_byte = integer_width(element) == 8
     mixed = {lhs.extension, rhs.extension} == {xllvm.ZExtOp, xllvm.SExtOp}
     if is_byte and mixed and low.target.has_vnni:
         return "llvm.x86.avx512.vpdpbusd"
@@ -252,21 +253,17 @@ def instruction(low: FunctionLowering, lhs: Narrow, rhs: Narrow) -> str | None:
 
 def cut(low: FunctionLowering, register: SSAValue, width: int) -> list[SSAValue]:
     """Returns a register cut into pieces of equal width."""
-    type_ = register.type
-    assert isinstance(type_, VectorType)
-    total = type_.get_shape()[0]
+    total = lanes_of(register.type)
     return split(low, register, [(k, width) for k in range(0, total, width)])
 
 
 def repeat_word(low: FunctionLowering, word: SSAValue, size: int) -> SSAValue:
     """Returns a 32-bit word repeated over a register, as narrow elements."""
     builder = low.builder
-    type_ = word.type
-    assert isinstance(type_, VectorType)
     scalar = builder.emit(xllvm.BitcastOp, (word,), i32)
     words = builder.splat(scalar, register_type(i32, size // WORD_BYTES))
-    count = size // WORD_BYTES * type_.get_shape()[0]
-    narrow = register_type(type_.element_type, count)
+    count = size // WORD_BYTES * lanes_of(word.type)
+    narrow = register_type(element_of(word.type), count)
     return builder.emit(xllvm.BitcastOp, (words,), narrow)
 
 
@@ -296,8 +293,7 @@ def multiply_accumulate(
 ) -> SSAValue:
     """Returns `acc + lhs * rhs`, fused for floats where the target can."""
     builder, type_ = low.builder, acc.type
-    assert isinstance(type_, VectorType)
-    if isinstance(type_.element_type, IntegerType):
+    if integer_width(element_of(type_)):
         return builder.add(acc, builder.multiply(lhs, rhs))
     if low.target.has_fma:
         return builder.overloaded("llvm.fma", (lhs, rhs, acc))

@@ -24,6 +24,7 @@ from glow.lowering.loops_to_llvm.function_lowering import (
 )
 from glow.lowering.loops_to_llvm.layout import boolean_like
 from glow.lowering.loops_to_llvm.lazy import LazyRegisters
+from glow.lowering.type_guards import is_vector
 
 Maker = Callable[[SSAValue], SSAValue]
 
@@ -59,7 +60,7 @@ def conversion(
 @cache
 def with_element(type_: Attribute, element: Attribute) -> Attribute:
     """Returns a register type with another element."""
-    if isinstance(type_, VectorType):
+    if is_vector(type_):
         return VectorType(element, type_.get_shape())
     return element
 

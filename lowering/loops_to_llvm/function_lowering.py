@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeVar, cast
 
-from xdsl.dialects.builtin import IndexType, MemRefType
+from xdsl.dialects.builtin import IndexType
 from xdsl.dialects.llvm import LLVMFunctionType
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.utils.exceptions import DiagnosticException
@@ -26,6 +26,7 @@ from glow.lowering.loops_to_llvm.layout import (
 )
 from glow.lowering.loops_to_llvm.lazy import LazyRegisters
 from glow.lowering.target import Target
+from glow.lowering.type_guards import is_memref
 
 Registers = Sequence[SSAValue]
 Rule = Callable[["FunctionLowering", Operation], None]
@@ -135,7 +136,7 @@ class FunctionLowering:
 
     def flatten(self, value: SSAValue) -> Registers:
         """Returns what passes a block border for a value: pointer, i64 or registers."""
-        if isinstance(value.type, MemRefType):
+        if is_memref(value.type):
             return (self.pointer(self.memories[value]),)
         return self.registers(value)
 
@@ -149,7 +150,7 @@ class FunctionLowering:
 
     def bind(self, value: SSAValue, registers: Registers) -> None:
         """Records what arrived over a block border for a value."""
-        if isinstance(value.type, MemRefType):
+        if is_memref(value.type):
             pointer = registers[0]
             self.depths[pointer] = len(self.scopes) - 1
             self.memories[value] = Memory(pointer, byte_strides(value.type))

@@ -29,7 +29,28 @@ from xdsl.dialects.llvm import LLVMPointerType
 from xdsl.ir import Attribute
 from xdsl.utils.exceptions import DiagnosticException
 
+from glow.lowering.type_guards import is_integer, is_memref, is_vector
+
 POINTER = LLVMPointerType()
+
+
+def element_of(type_: Attribute) -> Attribute:
+    """Returns the element type of a vector, or the scalar type itself."""
+    if is_vector(type_):
+        return type_.element_type
+    return type_
+
+
+def lanes_of(type_: Attribute) -> int:
+    """Returns the number of lanes of a register, 0 for a scalar."""
+    return type_.get_shape()[0] if is_vector(type_) else 0
+
+
+def integer_width(type_: Attribute) -> int:
+    """Returns the width of an integer type, 0 for any other type."""
+    if not is_integer(type_):
+        return 0
+    return type_.width.data
 
 
 @cache
@@ -37,8 +58,8 @@ def llvm_element(type_: Attribute) -> Attribute:
     """Returns the LLVM type of a scalar: index is i64, signed integers are signless."""
     if isinstance(type_, IndexType):
         return i64
-    if isinstance(type_, IntegerType):
-        return IntegerType(type_.width.data)
+    if is_integer(type_):
+        return IntegerType(integer_width(type_))
     if isinstance(type_, AnyFloat):
         return type_
     raise DiagnosticException(f"loops-to-llvm: no LLVM type for element type {type_}")
@@ -49,8 +70,8 @@ def element_bytes(type_: Attribute) -> int:
     """Returns the size in memory of an element, which is its alignment too."""
     if isinstance(type_, IndexType):
         return 8
-    if isinstance(type_, IntegerType):
-        return max(1, type_.width.data // 8)
+    if is_integer(type_):
+        return max(1, integer_width(type_) // 8)
     if isinstance(type_, AnyFloat):
         return type_.bitwidth // 8
     raise DiagnosticException(f"loops-to-llvm: no size for element type {type_}")
@@ -117,14 +138,14 @@ class RegisterLayout(NamedTuple):
 @cache
 def layout_of(type_: Attribute, lanes: int) -> RegisterLayout:
     """Returns the registers of a type; `lanes` is the target's for 32-bit elements."""
-    if isinstance(type_, MemRefType):
+    if is_memref(type_):
         return RegisterLayout((), 0, ((0, 0),), POINTER, 8, (POINTER,), (POINTER,))
-    if not isinstance(type_, VectorType):
+    if not is_vector(type_):
         element = llvm_element(type_)
         size = element_bytes(type_)
         return RegisterLayout((), 0, ((0, 0),), element, size, (element,), (element,))
     shape = type_.get_shape() or (1,)
-    element = llvm_element(type_.element_type)
+    element = llvm_element(element_of(type_))
     chunks = chunks_of(shape[-1], lanes)
     row = tuple(register_type(element, width) for _, width in chunks)
     return RegisterLayout(
@@ -132,7 +153,7 @@ def layout_of(type_: Attribute, lanes: int) -> RegisterLayout:
         shape[-1],
         chunks,
         element,
-        element_bytes(type_.element_type),
+        element_bytes(element_of(type_)),
         row,
         row * prod(shape[:-1]),
     )
@@ -145,9 +166,9 @@ def register_type(element: Attribute, width: int) -> Attribute:
 
 
 @cache
-def boolean_like(type_: Attribute | None) -> Attribute:
+def boolean_like(type_: Attribute) -> Attribute:
     """Returns i1, or the vector of i1 with the lanes of a register type."""
-    return VectorType(i1, type_.get_shape()) if isinstance(type_, VectorType) else i1
+    return VectorType(i1, type_.get_shape()) if is_vector(type_) else i1
 
 
 def row_offsets(layout: RegisterLayout, strides: Sequence[int]) -> list[int]:

@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 from xdsl.dialects import llvm as xllvm
 from xdsl.dialects import math
-from xdsl.dialects.builtin import Float64Type, VectorType, f32, i1
+from xdsl.dialects.builtin import Float64Type, f32, i1
 from xdsl.ir import Operation, SSAValue
 
 from glow.lowering.loops_to_llvm.arithmetic import (
@@ -25,6 +25,7 @@ from glow.lowering.loops_to_llvm.function_lowering import (
     Rule,
     entry,
 )
+from glow.lowering.loops_to_llvm.layout import lanes_of
 from glow.lowering.loops_to_llvm.vectors import fma
 
 INTRINSICS: dict[type[Operation], str] = {
@@ -89,10 +90,10 @@ def library_call(name: str) -> Callable[[FunctionLowering, Operation], None]:
 def call_lanes(low: FunctionLowering, name: str, register: SSAValue) -> SSAValue:
     """Returns a register through a scalar function."""
     builder, type_ = low.builder, register.type
-    if not isinstance(type_, VectorType):
+    if not lanes_of(type_):
         return call_scalar(low, name, register)
     result = builder.poison(type_)
-    for lane in range(type_.get_shape()[0]):
+    for lane in range(lanes_of(type_)):
         value = call_scalar(low, name, builder.extract(register, lane))
         result = builder.insert(value, result, lane)
     return result

@@ -11,8 +11,9 @@ from collections.abc import Iterator, Sequence
 from math import prod
 
 from xdsl.dialects import memref, vector
-from xdsl.dialects.builtin import AffineMapAttr, DenseArrayBase, MemRefType
-from xdsl.ir import Operation, SSAValue
+from xdsl.dialects.builtin import AffineMapAttr, DenseArrayBase, IntegerType, MemRefType
+from xdsl.dialects.utils import DYNAMIC_INDEX
+from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr
 from xdsl.utils.exceptions import DiagnosticException
 
@@ -37,29 +38,29 @@ from glow.lowering.loops_to_llvm.transpose import (
     read_transposed,
     transposed,
 )
-
-DYNAMIC = memref.DYNAMIC_INDEX
-
+from glow.lowering.type_guards import is_memref
 
 # Views -------------------------------------------------------------------------------
 
 
 def mixed(
-    low: FunctionLowering, static: DenseArrayBase, dynamic: Sequence[SSAValue]
+    low: FunctionLowering,
+    static: DenseArrayBase[IntegerType],
+    dynamic: Sequence[SSAValue],
 ) -> Iterator[AffineForm]:
     """Returns the forms of a list of static numbers with dynamic values in between."""
     values = iter(dynamic)
     for number in static.iter_values():
-        if number == DYNAMIC:
+        if number == DYNAMIC_INDEX:
             yield low.index(next(values))
         else:
             yield AffineForm(int(number))
 
 
-def result_type(op: Operation) -> MemRefType:
+def result_type(op: Operation) -> MemRefType[Attribute]:
     """Returns the memref type of an op's result."""
     type_ = op.results[0].type
-    assert isinstance(type_, MemRefType)
+    assert is_memref(type_)
     return type_
 
 

@@ -12,20 +12,27 @@ from math import prod
 
 from xdsl.dialects import llvm as xllvm
 from xdsl.dialects import vector
-from xdsl.dialects.builtin import VectorType
+from xdsl.dialects.utils import DYNAMIC_INDEX
 from xdsl.ir import Operation, SSAValue
 from xdsl.utils.exceptions import DiagnosticException
 
 from glow.lowering.loops_to_llvm.arithmetic import flags_of, float_properties
-from glow.lowering.loops_to_llvm.builder import NO_OVERFLOW, LlvmBuilder
+from glow.lowering.loops_to_llvm.builder import NO_OVERFLOW, NO_PROPERTIES, LlvmBuilder
 from glow.lowering.loops_to_llvm.function_lowering import (
     FunctionLowering,
     Registers,
     Rule,
     entry,
 )
-from glow.lowering.loops_to_llvm.layout import RegisterLayout, register_type, row_major
+from glow.lowering.loops_to_llvm.layout import (
+    RegisterLayout,
+    integer_width,
+    lanes_of,
+    register_type,
+    row_major,
+)
 from glow.lowering.loops_to_llvm.lazy import LazyRegisters, pick
+from glow.lowering.type_guards import is_vector
 
 # Joining and splitting rows ----------------------------------------------------------
 
@@ -38,18 +45,11 @@ def join(low: FunctionLowering, registers: Sequence[SSAValue]) -> SSAValue:
     return joined
 
 
-def width_of(register: SSAValue) -> int:
-    """Returns the number of lanes of a register."""
-    type_ = register.type
-    assert isinstance(type_, VectorType)
-    return type_.get_shape()[0]
-
-
 def concatenate(builder: LlvmBuilder, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
     """Returns the lanes of two registers as one; the shorter is padded first, since a
     shuffle takes equal types.
     """
-    left, right = width_of(lhs), width_of(rhs)
+    left, right = lanes_of(lhs.type), lanes_of(rhs.type)
     width = max(left, right)
     lhs, rhs = resized(builder, lhs, width), resized(builder, rhs, width)
     mask = (*range(left), *range(width, width + right))
@@ -58,7 +58,7 @@ def concatenate(builder: LlvmBuilder, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
 
 def resized(builder: LlvmBuilder, register: SSAValue, width: int) -> SSAValue:
     """Returns the first lanes of a register, padded with poison where too few."""
-    have = width_of(register)
+    have = lanes_of(register.type)
     if have == width:
         return register
     mask = tuple(lane if lane < have else -1 for lane in range(width))
@@ -85,7 +85,7 @@ def split(
 def broadcast(low: FunctionLowering, op: vector.BroadcastOp) -> None:
     source, result = op.source, op.vector
     layout = low.layout(result)
-    if not isinstance(source.type, VectorType):
+    if not is_vector(source.type):
         low.set_registers(result, splats(low, low.scalar(source), layout))
         return
     before = low.layout(source)
@@ -147,7 +147,7 @@ def static_positions(op: vector.ExtractOp | vector.InsertOp) -> list[int]:
 
 def row_range(layout: RegisterLayout, position: Sequence[int]) -> tuple[int, int]:
     """Returns the first row and the number of rows that a position names."""
-    if vector.DYNAMIC_INDEX in position:
+    if DYNAMIC_INDEX in position:
         raise DiagnosticException(
             "loops-to-llvm: a dynamic vector position is possible in the last "
             "dimension only"
@@ -188,7 +188,7 @@ def row_and_lane(
 ) -> tuple[int, tuple[int | None, int | SSAValue]]:
     """Returns the row, the register in it (None: dynamic) and the lane in that."""
     row, _ = row_range(layout, position[:-1])
-    if position[-1] == vector.DYNAMIC_INDEX:
+    if position[-1] == DYNAMIC_INDEX:
         lane = low.materialize(low.index(op.dynamic_position[-1]))
         return row, (0 if len(layout.chunks) == 1 else None, lane)
     for piece, (first, width) in enumerate(layout.chunks):
@@ -265,7 +265,7 @@ def bitcast(low: FunctionLowering, op: vector.BitcastOp) -> None:
     builder = low.builder
 
     def cast(register: SSAValue) -> SSAValue:
-        width = width_of(register) * before.element_bytes // after.element_bytes
+        width = lanes_of(register.type) * before.element_bytes // after.element_bytes
         type_ = register_type(after.element, width)
         return builder.emit(xllvm.BitcastOp, (register,), type_)
 
@@ -303,7 +303,8 @@ def combine_float(op_class: type[Operation]) -> Combine:
 
 
 def combine_integer(op_class: type[Operation]) -> Combine:
-    properties = NO_OVERFLOW if op_class in (xllvm.AddOp, xllvm.MulOp) else {}
+    wraps = op_class in (xllvm.AddOp, xllvm.MulOp)
+    properties = NO_OVERFLOW if wraps else NO_PROPERTIES
     return lambda low, op, lhs, rhs: low.builder.emit(
         op_class, (lhs, rhs), lhs.type, properties
     )
@@ -343,7 +344,7 @@ def reduction(low: FunctionLowering, op: vector.ReductionOp) -> None:
     """
     layout = low.layout(op.vector)
     kind = op.kind.data.value
-    is_float = kind in COMBINE_FLOAT and not is_integer(layout)
+    is_float = kind in COMBINE_FLOAT and not integer_width(layout.element)
     combine = COMBINE_FLOAT[kind] if is_float else COMBINE[kind]
     parts = [
         reduce_register(low, op, register, combine)
@@ -357,17 +358,12 @@ def reduction(low: FunctionLowering, op: vector.ReductionOp) -> None:
     low.set_registers(op.dest, [total])
 
 
-def is_integer(layout: RegisterLayout) -> bool:
-    """Whether the elements are integers."""
-    return layout.element.name == "integer_type"
-
-
 def reduce_register(
     low: FunctionLowering, op: Operation, register: SSAValue, combine: Combine
 ) -> SSAValue:
     """Returns the combination of all lanes of a register."""
     builder = low.builder
-    half = width_of(register) // 2
+    half = lanes_of(register.type) // 2
     while half:
         poison = builder.poison(register.type)
         lower = builder.shuffle(register, poison, tuple(range(half)))

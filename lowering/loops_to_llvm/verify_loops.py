@@ -8,13 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import cast
 
 from xdsl.context import Context
 from xdsl.dialects import func, memref
 from xdsl.dialects.builtin import (
-    BoolAttr,
-    MemRefType,
     ModuleOp,
     NoneAttr,
     StridedLayoutAttr,
@@ -25,6 +22,7 @@ from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import VerifyException
 
 from glow.lowering.loops_to_llvm.rules import RULES
+from glow.lowering.type_guards import is_memref
 
 VOCABULARY = {*RULES, func.FuncOp}
 """Exactly what has a lowering."""
@@ -37,7 +35,7 @@ def transfer_problem(op: Operation) -> str | None:
     assert isinstance(op, TransferReadOp | TransferWriteOp)
     if op.mask is not None:
         return "a mask is not allowed; split the tail off as a shorter vector"
-    if not all(cast(BoolAttr, bound).value.data for bound in op.in_bounds):
+    if not all(bound.value.data for bound in op.in_bounds):
         return "in_bounds must be true in every dimension"
     return None
 
@@ -61,7 +59,7 @@ PROBLEMS: dict[type[Operation], Problem] = {
 
 def layout_problem(type_: Attribute) -> str | None:
     """Returns what is wrong with a memref type: shape or strides."""
-    if not isinstance(type_, MemRefType):
+    if not is_memref(type_):
         return None
     if not type_.has_static_shape():
         return f"{type_} must have a static shape"
