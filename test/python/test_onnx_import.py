@@ -367,6 +367,8 @@ def test_fixed_inputs():
     module = import_model(model, input_values={"b": np.ones(2, np.float32)})
     (result,) = run(module, [np.zeros(2, np.float32)])
     assert result.tolist() == [1, 1]
+    line = error_of(model, input_values={"z": np.ones(2)})
+    assert line == "the model has no input 'z'; its inputs are: 'x', 'b'"
 
 
 # Errors
@@ -439,6 +441,23 @@ def test_huge_constants_are_never_made():
     shape = np.array([2**20, 2**20, 2**20])
     model = make_model([node("ConstantOfShape", "s")], [], weights={"s": shape})
     assert "is an impossible shape" in error_of(model)
+
+
+def test_constants_of_one_number_take_no_memory():
+    shape = np.array([2**18, 2**18])
+    nodes = [node("ConstantOfShape", "s", "c"), node("Transpose", "c")]
+    module = import_model(make_model(nodes, [], weights={"s": shape}))
+    (splat,) = (op for op in module.walk() if isinstance(op, SplatOp))
+    assert splat.result.type.get_shape() == (2**18, 2**18)
+
+
+def test_function_that_calls_itself():
+    function = helper.make_function(
+        "f", "F", ["a"], ["b"], [node("F", "a", "b", domain="f")], [], []
+    )
+    model = make_model([node("F", "x", domain="f")], [("x", [2])], functions=[function])
+    model.opset_import.add(domain="f", version=1)
+    assert "recursion" in error_of(model)
 
 
 @pytest.mark.parametrize("opset", [1, 6, 99])

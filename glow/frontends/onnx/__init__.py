@@ -6,11 +6,13 @@
 | `loader.py`         | reading and checking of the file                            |
 | `wire_format.py`    | cutting the weights out of the file's message               |
 | `tensors.py`        | weights as zero-copy arrays, external data                  |
+| `inputs.py`         | types of inputs and outputs                                 |
 | `node.py`           | what a handler sees of a node                               |
 | `graph.py`          | the function under construction and its constants           |
 | `folding.py`        | NumPy functions that compute shapes at import               |
 | `functions.py`      | operators that ONNX defines by a body of others             |
 | `registry.py`       | `HANDLERS`: operator name to handler                        |
+| `unsupported.py`    | the one message about all operators that we lack            |
 | the other files     | handlers by theme                                           |
 
 A new operator is one function with `@onnx_op("Name")` in the file of its theme.

@@ -8,7 +8,7 @@ import numpy as np
 from onnx import AttributeProto
 
 from glow.dialects.weight_table import dtype_of
-from glow.frontends.onnx.folding import BUDGET
+from glow.frontends.onnx.graph import BUDGET
 from glow.frontends.onnx.inputs import check_shape
 from glow.frontends.onnx.node import OnnxNode, Value, element_type
 from glow.frontends.onnx.registry import UnsupportedError, onnx_op, refuse_if

@@ -17,13 +17,10 @@ import numpy as np
 from onnx import AttributeProto, helper
 
 from glow.dialects.weight_table import Array
-from glow.frontends.onnx.graph import Constant
+from glow.frontends.onnx.graph import BUDGET, Constant
 from glow.frontends.onnx.node import OnnxNode
 from glow.frontends.onnx.registry import HANDLERS
 from glow.frontends.onnx.tensors import dtype_of_onnx
-
-BUDGET = 2**24
-"""The largest number of elements that is computed at import."""
 
 SMALL = 1024
 """Operators with a handler but without a function here are computed up to this size."""

@@ -15,6 +15,7 @@ from onnx import AttributeProto, FunctionProto, NodeProto, TypeProto
 from onnx.helper import make_tensor_type_proto, np_dtype_to_tensor_dtype
 
 from glow.dialects.weight_table import dtype_of
+from glow.frontends.onnx.loader import opset_imports
 from glow.frontends.onnx.node import OnnxNode, Operand, element_type, shape
 
 Functions = Mapping[tuple[str, str], FunctionProto]
@@ -82,7 +83,7 @@ def function_body(node: OnnxNode, functions: Functions, opsets: Opsets) -> Body 
         [_with_attributes(inner, attributes) for inner in function.node],
         function.input,
         function.output,
-        {**opsets, **{e.domain: e.version for e in function.opset_import}},
+        {**opsets, **opset_imports(function.opset_import)},
     )
 
 

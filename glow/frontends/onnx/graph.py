@@ -17,6 +17,9 @@ from glow.dialects.node import NodeOp, Types, named_location, tensor_type
 from glow.dialects.weight_table import Array, WeightTable, element_type_of
 from glow.dialects.weights import new_constant
 
+BUDGET = 2**24
+"""The largest number of elements that is computed at import."""
+
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_.$]+")
 
 
@@ -87,7 +90,7 @@ class Graph:
         array, name = constant.array, sanitized(constant.name)
         if is_splat(array):
             splat_type = tensor_type(array.shape, element_type_of(array.dtype))
-            number = array.ravel()[:1].item() if array.size else 0
+            number = array.item(0) if array.size else 0
             op = SplatOp.from_number(number, splat_type)
         else:
             op = new_constant(self.table, np.ascontiguousarray(array), name)

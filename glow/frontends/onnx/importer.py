@@ -39,7 +39,7 @@ from glow.frontends.onnx import (
 from glow.frontends.onnx.folding import fold
 from glow.frontends.onnx.functions import function_body, has_body
 from glow.frontends.onnx.graph import Constant, Graph, sanitized
-from glow.frontends.onnx.inputs import check_declared, input_types
+from glow.frontends.onnx.inputs import check_declared, check_names, input_types
 from glow.frontends.onnx.loader import LoadedModel, load_model, opset_versions
 from glow.frontends.onnx.node import OnnxNode, Operand, Value
 from glow.frontends.onnx.registry import HANDLERS, UnsupportedError
@@ -54,7 +54,14 @@ THEMES = (
 
 DEFAULT_DOMAINS = ("", "ai.onnx")
 
-MALFORMED = (ArithmeticError, AssertionError, LookupError, TypeError, ValueError)
+MALFORMED = (
+    ArithmeticError,
+    AssertionError,
+    LookupError,
+    RecursionError,
+    TypeError,
+    ValueError,
+)
 """What NumPy and Python raise for operands and attributes that make no sense."""
 
 Scope = dict[str, Operand]
@@ -158,6 +165,7 @@ class Importer:
         """The finished module."""
         graph = self.model.graph
         scope = self._initializers(graph, self.loaded.weights)
+        check_names(graph.input, (*input_shapes, *input_values))
         for name, array in input_values.items():
             scope[name] = Constant(np.asarray(array), name)
         inputs = [value for value in graph.input if value.name not in scope]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from math import prod
 from typing import cast
 
@@ -28,14 +28,20 @@ def input_types(
 
     An open size that is not given becomes 1, with a warning.
     """
-    names = [value.name for value in inputs]
-    for name in input_shapes:
-        if name not in names:
-            known = ", ".join(f"'{known}'" for known in names) or "none"
-            raise GlowError(f"the model has no input '{name}'; its inputs are: {known}")
     return {
         value.name: _input_type(value, input_shapes.get(value.name)) for value in inputs
     }
+
+
+def check_names(inputs: Iterable[ValueInfoProto], names: Iterable[str]) -> None:
+    """Raise GlowError unless all names are those of inputs."""
+    known = [value.name for value in inputs]
+    for name in names:
+        if name not in known:
+            listed = ", ".join(f"'{name}'" for name in known) or "none"
+            raise GlowError(
+                f"the model has no input '{name}'; its inputs are: {listed}"
+            )
 
 
 def _input_type(

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import mmap
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import onnx
-from onnx import GraphProto, ModelProto
+from onnx import GraphProto, ModelProto, OperatorSetIdProto
 
 from glow.dialects.errors import GlowError
 from glow.frontends.onnx.wire_format import split_weights
@@ -80,12 +80,17 @@ def _check_names(graph: GraphProto, file: str) -> None:
         raise GlowError(f"{file} is not a valid ONNX file: the name {wrong} is no text")
 
 
+def opset_imports(entries: Iterable[OperatorSetIdProto]) -> dict[str, int]:
+    """The opset version of each domain; the default domain is ''."""
+    return {
+        "" if entry.domain == "ai.onnx" else entry.domain: entry.version
+        for entry in entries
+    }
+
+
 def opset_versions(model: ModelProto) -> dict[str, int]:
     """The opset version of each domain; the default domain's must be one we know."""
-    versions = {
-        "" if entry.domain == "ai.onnx" else entry.domain: entry.version
-        for entry in model.opset_import
-    }
+    versions = opset_imports(model.opset_import)
     newest = onnx.defs.onnx_opset_version()
     version = versions.setdefault("", newest if versions else 1)
     if version < OLDEST_OPSET:

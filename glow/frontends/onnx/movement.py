@@ -32,6 +32,12 @@ def concat(node: OnnxNode) -> Value:
     return node.emit(ConcatOp, *operands, axis=axis)
 
 
+def _python_slice(start: int, size: int, step: int) -> slice:
+    """The slice of `size` elements from `start` on."""
+    stop = start + size * step
+    return slice(start, stop if stop >= 0 else None, step) if size else slice(0)
+
+
 def slice_value(
     node: OnnxNode,
     value: Operand,
@@ -41,11 +47,8 @@ def slice_value(
 ) -> Value:
     """A slice; a constant's is a view."""
     if isinstance(value, Constant):
-        slices = tuple(
-            np.arange(size) * step + start
-            for start, size, step in zip(starts, sizes, steps, strict=True)
-        )
-        return value.array[np.ix_(*slices)] if slices else value.array
+        slices = map(_python_slice, starts, sizes, steps)
+        return value.array[tuple(slices)]
     return node.emit(SliceOp, value, starts=starts, sizes=sizes, steps=steps)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 from typing import cast
 
 import numpy as np
@@ -14,7 +15,7 @@ from glow.dialects.attributes import AttributeValue
 from glow.dialects.glow import BroadcastOp, ConvertOp, ReshapeOp, TransposeOp
 from glow.dialects.node import NodeOp, Types, shape_of, tensor_type
 from glow.dialects.weight_table import Array, dtype_of
-from glow.frontends.onnx.graph import Constant, Graph
+from glow.frontends.onnx.graph import BUDGET, Constant, Graph
 from glow.frontends.onnx.registry import UnsupportedError, refuse_if
 
 Operand = SSAValue | Constant
@@ -164,7 +165,7 @@ class OnnxNode:
         new_shape = tuple(new_shape)
         if new_shape == shape(value):
             return value
-        if isinstance(value, Constant) and value.array.size == np.prod(new_shape):
+        if isinstance(value, Constant) and value.array.size == prod(new_shape):
             return Constant(value.array.reshape(new_shape), value.name)
         result = tensor_type(new_shape, element_type(value))
         return self.emit(ReshapeOp, value, types=[result])
@@ -182,7 +183,8 @@ class OnnxNode:
         new_shape = tuple(new_shape)
         if new_shape == shape(value):
             return value
-        if isinstance(value, Constant):
+        small = prod(new_shape) <= BUDGET
+        if isinstance(value, Constant) and (small or value.array.size == 1):
             return Constant(np.broadcast_to(value.array, new_shape), value.name)
         result = tensor_type(new_shape, element_type(value))
         return self.emit(BroadcastOp, value, types=[result])
