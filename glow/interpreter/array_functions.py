@@ -133,6 +133,12 @@ def fused_multiply_add(a: Array, b: Array, c: Array) -> Array:
     return a * b + c
 
 
+def round_half_away(x: Array) -> Array:
+    """The nearest integer, ties away from zero."""
+    floor = np.floor(np.abs(x))
+    return np.copysign(floor + (np.abs(x) - floor >= 0.5), x)
+
+
 def ceil_divide(lhs: Array, rhs: Array) -> Array:
     """`lhs / rhs` rounded up; `x / 0` is 0."""
     floor = np.floor_divide(lhs, rhs)

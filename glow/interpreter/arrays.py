@@ -38,6 +38,12 @@ def unsigned(array: Array) -> Array:
     return array if array.dtype.kind == "b" else array.view(f"u{array.dtype.itemsize}")
 
 
+def signed(array: Array) -> Array:
+    """Integers as signed ones: the `i1` true is -1."""
+    array = np.asarray(array)
+    return -array.astype(np.int8) if array.dtype.kind == "b" else array
+
+
 def lowest(dtype: DType) -> float | int:
     """The number that never wins a maximum."""
     if dtype.kind == "b":

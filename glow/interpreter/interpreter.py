@@ -161,6 +161,6 @@ def run(
         reason = str(cause) or type(cause).__name__
         raise GlowError(f"interpreting '{function}': {reason}") from error
     return [
-        *(np.asarray(result) for result in results),
+        *(np.array(result) for result in results),
         *(arguments[number] for number in outputs),
     ]

@@ -30,7 +30,7 @@ from glow.dialects import glow
 from glow.dialects.node import GlowOp
 from glow.dialects.weight_table import dtype_of
 from glow.interpreter import array_functions as functions
-from glow.interpreter.arrays import Array, DType, unsigned, widen
+from glow.interpreter.arrays import Array, DType, signed, unsigned, widen
 
 Function = Callable[..., Any]
 """`function(op, *operands)`: one array, or a tuple of one array for each result."""
@@ -82,6 +82,29 @@ def run_convert(op: Operation, x: Array) -> Array:
     return functions.convert(np.asarray(x), result_dtype(op))
 
 
+def run_convert_signed(op: Operation, x: Array) -> Array:
+    """Conversion of an integer taken as signed: the `i1` true is -1."""
+    return functions.convert(signed(x), result_dtype(op))
+
+
+def run_truncate(op: Operation, x: Array) -> Array:
+    """The low bits of an integer."""
+    dtype = result_dtype(op)
+    return (np.bitwise_and(x, 1) if dtype.kind == "b" else np.asarray(x)).astype(dtype)
+
+
+def modular(function: Callable[..., Array]) -> Function:
+    """Arithmetic modulo the integers' width, that of `i1` included."""
+
+    def run(op: Operation, *operands: Array) -> Array:
+        if result_dtype(op).kind != "b":
+            return function(*operands)
+        bits = function(*(np.asarray(operand, np.uint8) for operand in operands))
+        return np.bitwise_and(bits, 1).astype(np.bool_)
+
+    return run
+
+
 def run_resize_unsigned(op: Operation, x: Array) -> Array:
     """Conversion of an integer taken as unsigned."""
     return unsigned(x).astype(result_dtype(op))
@@ -108,6 +131,8 @@ def run_compare_integers(op: Operation, lhs: Array, rhs: Array) -> Array:
     name = arith.CMPI_COMPARISON_OPERATIONS[predicate_of(op)]
     if name.startswith("u"):
         lhs, rhs = unsigned(lhs), unsigned(rhs)
+    elif name.startswith("s"):
+        lhs, rhs = signed(lhs), signed(rhs)
     return COMPARISONS[name[-2:]](lhs, rhs)
 
 
@@ -224,9 +249,9 @@ ARITH: dict[type[Operation], Function] = {
     arith.MinimumfOp: plain(np.minimum),
     arith.MaxnumfOp: plain(np.fmax),
     arith.MinnumfOp: plain(np.fmin),
-    arith.AddiOp: plain(np.add),
-    arith.SubiOp: plain(np.subtract),
-    arith.MuliOp: plain(np.multiply),
+    arith.AddiOp: modular(np.add),
+    arith.SubiOp: modular(np.subtract),
+    arith.MuliOp: modular(np.multiply),
     arith.DivSIOp: plain(functions.divide),
     arith.DivUIOp: in_unsigned(np.floor_divide),
     arith.FloorDivSIOp: plain(np.floor_divide),
@@ -249,12 +274,12 @@ ARITH: dict[type[Operation], Function] = {
     arith.SelectOp: plain(np.where),
     arith.ExtFOp: run_convert,
     arith.TruncFOp: run_convert,
-    arith.ExtSIOp: run_convert,
+    arith.ExtSIOp: run_convert_signed,
     arith.ExtUIOp: run_resize_unsigned,
-    arith.TruncIOp: run_convert,
+    arith.TruncIOp: run_truncate,
     arith.FPToSIOp: run_convert,
-    arith.SIToFPOp: run_convert,
-    arith.IndexCastOp: run_convert,
+    arith.SIToFPOp: run_convert_signed,
+    arith.IndexCastOp: run_convert_signed,
     arith.BitcastOp: run_bitcast,
 }
 
@@ -262,6 +287,15 @@ MATH: dict[type[Operation], Function] = {
     math_dialect.AbsFOp: plain(np.abs),
     math_dialect.AbsIOp: plain(np.abs),
     math_dialect.AcosOp: double(np.arccos),
+    math_dialect.AcoshOp: double(np.arccosh),
+    math_dialect.AsinhOp: double(np.arcsinh),
+    math_dialect.AtanhOp: double(np.arctanh),
+    math_dialect.CbrtOp: double(np.cbrt),
+    math_dialect.CoshOp: double(np.cosh),
+    math_dialect.SinhOp: double(np.sinh),
+    math_dialect.RoundOp: double(functions.round_half_away),
+    math_dialect.FPowIOp: double(np.power),
+    math_dialect.IPowIOp: plain(functions.power),
     math_dialect.AsinOp: double(np.arcsin),
     math_dialect.AtanOp: double(np.arctan),
     math_dialect.Atan2Op: double(np.arctan2),
@@ -294,9 +328,12 @@ def _own_arith() -> dict[type[Operation], Function]:
     by_name = {op.name: function for op, function in ARITH.items()}
     by_name |= {
         "arith.fptoui": run_convert,
+        "arith.remf": plain(np.fmod),
         "arith.uitofp": run_resize_unsigned,
     }
-    return {op: by_name[op.name] for op in own_arith.REPLACED.values()}
+    return {
+        op: by_name[op.name] for op in own_arith.Arith.operations if op.name in by_name
+    }
 
 
 SCALARS: dict[type[Operation], Function] = {**ARITH, **_own_arith(), **MATH}

@@ -253,6 +253,42 @@ def test_integer_conversion(body: str, result: str, expected: list[float]) -> No
     assert run_region(body, "i8", result, x).tolist() == expected
 
 
+@pytest.mark.parametrize(
+    ("body", "result", "expected"),
+    [
+        ("%r = arith.addi %a, %b : i1", "i1", [False, True, True, False]),
+        ("%r = arith.subi %a, %b : i1", "i1", [False, True, True, False]),
+        ("%r = arith.muli %a, %b : i1", "i1", [False, False, False, True]),
+        ("%r = arith.extsi %a : i1 to i8", "i8", [0, 0, -1, -1]),
+        ("%r = arith.extui %a : i1 to i8", "i8", [0, 0, 1, 1]),
+        ("%r = arith.sitofp %a : i1 to f32", "f32", [0.0, 0.0, -1.0, -1.0]),
+        ("%r = arith.cmpi slt, %a, %b : i1", "i1", [False, False, True, False]),
+        ("%r = arith.cmpi ult, %a, %b : i1", "i1", [False, True, False, False]),
+    ],
+)
+def test_booleans(body: str, result: str, expected: list[float]) -> None:
+    x, y = np.array([[0, 0, 1, 1], [0, 1, 0, 1]], np.bool_)
+    assert run_region(body, "i1", result, x, y).tolist() == expected
+
+
+def test_truncation_keeps_the_low_bit() -> None:
+    x = np.array([0, 1, 2, 3, -1], np.int8)
+    result = run_region("%r = arith.trunci %a : i8 to i1", "i8", "i1", x)
+    assert result.tolist() == [False, True, False, True, True]
+
+
+def test_results_are_the_callers_own() -> None:
+    x = random_array((2, 3))
+    module = parse("""
+    func.func @main(%x: tensor<2x3xf32>) -> (tensor<6xf32>, tensor<2x3xf32>) {
+      %0 = glow.reshape %x : tensor<6xf32>
+      func.return %0, %x : tensor<6xf32>, tensor<2x3xf32>
+    }""")
+    for result in run(module, [x]):
+        assert result.flags.writeable
+        assert not np.shares_memory(result, x)
+
+
 def test_float_conversions_saturate() -> None:
     x = np.array([-1.75, 1.75, 300.0, -300.0, np.nan, np.inf], np.float32)
     result = run_region("%r = arith.fptosi %a : f32 to i8", "f32", "i8", x)
@@ -285,6 +321,8 @@ def test_fused_multiply_add_rounds_once() -> None:
         ("tanh", math.tanh),
         ("floor", math.floor),
         ("roundeven", round),
+        ("round", lambda x: math.floor(x + 0.5)),
+        ("sinh", math.sinh),
         ("rsqrt", lambda x: 1 / math.sqrt(x)),
     ],
 )
