@@ -11,6 +11,7 @@ once. Shapes follow from the shape rules of our own nodes.
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -141,7 +142,11 @@ def import_model(
     shape or an axis that is an input must be known here. Raises GlowError, whose one
     line names the ONNX node where there is one.
     """
-    return Importer(load_model(model)).run(input_shapes or {}, input_values or {})
+    importer = Importer(load_model(model))
+    module = importer.run(input_shapes or {}, input_values or {})
+    for message in importer.warnings:
+        warnings.warn(message, stacklevel=2)
+    return module
 
 
 class Importer:
@@ -154,6 +159,7 @@ class Importer:
         self.block = Block()
         self.module = ModuleOp([])
         self.graph = Graph(self.block, weights_of(self.module))
+        self.warnings: list[str] = []
         self.unsupported = UnsupportedOperators()
         self.functions = {(f.domain, f.name): f for f in self.model.functions}
 
@@ -169,7 +175,9 @@ class Importer:
         for name, array in input_values.items():
             scope[name] = Constant(np.asarray(array), name)
         inputs = [value for value in graph.input if value.name not in scope]
-        for name, input_type in input_types(inputs, input_shapes).items():
+        for name, input_type in input_types(
+            inputs, input_shapes, self.warnings.append
+        ).items():
             argument = self.block.insert_arg(input_type, len(self.block.args))
             argument.name_hint = sanitized(name)
             scope[name] = argument

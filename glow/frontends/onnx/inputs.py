@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import prod
 from typing import cast
 
@@ -22,14 +21,17 @@ HINT = "pass input_shapes"
 
 
 def input_types(
-    inputs: Sequence[ValueInfoProto], input_shapes: Mapping[str, Sequence[int]]
+    inputs: Sequence[ValueInfoProto],
+    input_shapes: Mapping[str, Sequence[int]],
+    warn: Callable[[str], None],
 ) -> dict[str, TensorType[Attribute]]:
     """The type of each input by name; open sizes are taken from `input_shapes`.
 
-    An open size that is not given becomes 1, with a warning.
+    An open size that is not given becomes 1, of which `warn` is told.
     """
     return {
-        value.name: _input_type(value, input_shapes.get(value.name)) for value in inputs
+        value.name: _input_type(value, input_shapes.get(value.name), warn)
+        for value in inputs
     }
 
 
@@ -45,13 +47,13 @@ def check_names(inputs: Iterable[ValueInfoProto], names: Iterable[str]) -> None:
 
 
 def _input_type(
-    value: ValueInfoProto, given: Sequence[int] | None
+    value: ValueInfoProto, given: Sequence[int] | None, warn: Callable[[str], None]
 ) -> TensorType[Attribute]:
     what = f"input '{value.name}'"
     if not value.type.HasField("tensor_type"):
         raise GlowError(f"{what} is not a tensor")
     sizes = declared_sizes(value)
-    shape = _chosen_shape(what, sizes, given)
+    shape = _chosen_shape(what, sizes, given, warn)
     try:
         check_shape(shape)
         return tensor_type(
@@ -68,7 +70,10 @@ def check_shape(shape: Sequence[int]) -> None:
 
 
 def _chosen_shape(
-    what: str, sizes: list[int | str] | None, given: Sequence[int] | None
+    what: str,
+    sizes: list[int | str] | None,
+    given: Sequence[int] | None,
+    warn: Callable[[str], None],
 ) -> tuple[int, ...]:
     """The shape that is given, else the declared one with 1 for open sizes."""
     if given is not None:
@@ -81,10 +86,7 @@ def _chosen_shape(
         raise GlowError(f"the model does not tell the shape of {what}", hint=HINT)
     unknown = [size for size in sizes if isinstance(size, str)]
     if unknown:
-        warnings.warn(
-            f"{what} has open sizes ({', '.join(unknown)}), taken as 1; {HINT}",
-            stacklevel=2,
-        )
+        warn(f"{what} has open sizes ({', '.join(unknown)}), taken as 1; {HINT}")
     return tuple(1 if isinstance(size, str) else size for size in sizes)
 
 
