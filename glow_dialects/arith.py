@@ -117,6 +117,7 @@ __all__ = [
     "OrIOp",
     "RemSIOp",
     "RemUIOp",
+    "RemfOp",
     "SIToFPOp",
     "SelectOp",
     "ShLIOp",
@@ -464,6 +465,14 @@ class CmpfOp(CompareOp):
         return op
 
 
+@irdl_op_definition
+class RemfOp(upstream.FloatingPointLikeBinaryOperation):
+    """`%r = arith.remf %a, %b : f32`: C's fmod, which xDSL lacks."""
+
+    name = "arith.remf"
+    traits = traits_def(Pure())
+
+
 REPLACED: dict[str, type[Operation]] = {
     op.name: op
     for op in (
@@ -483,7 +492,7 @@ REPLACED: dict[str, type[Operation]] = {
 
 Arith = Dialect(
     "arith",
-    [REPLACED.get(op.name, op) for op in upstream.Arith.operations],
+    [*(REPLACED.get(op.name, op) for op in upstream.Arith.operations), RemfOp],
     list(upstream.Arith.attributes),
     [upstream.ArithConstantMaterializationInterface()],
 )

@@ -64,6 +64,7 @@ _SQRT_HALF_BITS = 0x3F3504F3
 _MANTISSA_MASK = 0x7FFFFF
 _SMALLEST_NORMAL = 1.1754943508222875e-38
 _TANH_LIMIT = 7.90531110763549805
+_TANH_ONE = 8.3
 _TANH_NUMERATOR = (
     -2.76076847742355e-16,
     2.00018790482477e-13,
@@ -292,16 +293,24 @@ def _odd_rational(
     numerator: Sequence[float],
     denominator: Sequence[float],
 ) -> SSAValue:
-    """The odd function x P(x^2) / Q(x^2), with x held inside [-limit, limit]."""
+    """The odd function x P(x^2) / Q(x^2), with x in [-limit, limit], in [-1, 1]."""
     x = at_most(builder, at_least(builder, x, -limit), limit)
     square = builder.mulf(x, x)
     above = builder.mulf(x, horner(builder, square, numerator))
-    return builder.divf(above, horner(builder, square, denominator))
+    ratio = builder.divf(above, horner(builder, square, denominator))
+    return at_most(builder, at_least(builder, ratio, -1.0), 1.0)
 
 
 def tanh(builder: ValueBuilder, x: SSAValue) -> SSAValue:
     """The hyperbolic tangent."""
-    return _odd_rational(builder, x, _TANH_LIMIT, _TANH_NUMERATOR, _TANH_DENOMINATOR)
+    ratio = _odd_rational(builder, x, _TANH_LIMIT, _TANH_NUMERATOR, _TANH_DENOMINATOR)
+    # The rational ends just below 1; beyond, 1 is as close and lets 1 + tanh(-x) vanish.
+    one = builder.like(1.0, x)
+    high = builder.select(
+        builder.cmpf("ogt", x, builder.like(_TANH_ONE, x)), one, ratio
+    )
+    low = builder.cmpf("olt", x, builder.like(-_TANH_ONE, x))
+    return builder.select(low, builder.like(-1.0, x), high)
 
 
 def erf(builder: ValueBuilder, x: SSAValue) -> SSAValue:

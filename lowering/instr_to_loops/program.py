@@ -33,7 +33,7 @@ Segment = Literal["constants", "mutables", "activations"]
 class Place:
     """`size` bytes of a segment from `offset` on, moved by loop indices.
 
-    `moves` holds pairs of a loop's number and the bytes that one of its steps adds.
+    `moves` holds pairs of a loop's number and the bytes that its index counts for.
     """
 
     segment: Segment
@@ -51,6 +51,22 @@ class Place:
             self.offset < other.offset + other.size
             and other.offset < self.offset + self.size
         )
+
+
+@dataclass(frozen=True)
+class Index:
+    """An index: a constant plus multiples of loop indices (loop number, factor)."""
+
+    constant: int
+    terms: tuple[tuple[int, int], ...] = ()
+
+    def plus(self, other: Index, sign: int) -> Index:
+        """The sum with `sign` times another index."""
+        factors = dict(self.terms)
+        for loop, factor in other.terms:
+            factors[loop] = factors.get(loop, 0) + sign * factor
+        terms = tuple(item for item in factors.items() if item[1])
+        return Index(self.constant + sign * other.constant, terms)
 
 
 @dataclass(frozen=True)
@@ -173,8 +189,8 @@ class ProgramBuilder:
         self.target = target
         self.select = select
         self.places: dict[SSAValue, Place] = {}
-        self.indices: dict[SSAValue, int] = {}
-        self.bounds: dict[SSAValue, int] = {}
+        self.indices: dict[SSAValue, Index] = {}
+        self.loops = 0
         self.sizes: dict[Segment, int] = {
             "constants": 0,
             "mutables": 0,
@@ -214,6 +230,8 @@ class ProgramBuilder:
         return tuple(steps)
 
     def _instruction(self, op: instr.InstructionOp) -> Iterator[KernelCall]:
+        if not any(map(byte_size, (*op.outs, *op.inouts))):
+            return  # Nothing is written, so there is nothing to do.
         selector = self.select.get(type(op))
         if selector is None:
             raise GlowError(
@@ -225,10 +243,16 @@ class ProgramBuilder:
 
     def _loop(self, op: scf.ForOp) -> Loop:
         body = op.body.block
-        number = len(self.indices)
-        self.indices[body.args[0]] = number
-        lower, upper, step = (self.bounds[bound] for bound in (op.lb, op.ub, op.step))
+        number, self.loops = self.loops, self.loops + 1
+        self.indices[body.args[0]] = Index(0, ((number, 1),))
+        lower, upper, step = (self._bound(bound) for bound in (op.lb, op.ub, op.step))
         return Loop(number, lower, upper, step, self._steps(body))
+
+    def _bound(self, value: SSAValue) -> int:
+        index = self.indices[value]
+        if index.terms:
+            raise GlowError("loop bounds must be constants")
+        return index.constant
 
     # -- operations that name memory
 
@@ -265,23 +289,30 @@ class ProgramBuilder:
         """An element of the first axis is its source moved by a loop index."""
         assert isinstance(op, instr.DynamicViewOp)
         source = self.places[op.source]
-        if op.index in self.bounds:
-            move, moves = self.bounds[op.index] * byte_size(op.result), ()
-        else:
-            moves = ((self.indices[op.index], byte_size(op.result)),)
-            move = 0
+        index, size = self.indices[op.index], byte_size(op.result)
+        moves = tuple((loop, factor * size) for loop, factor in index.terms)
         self.places[op.result] = Place(
             source.segment,
-            source.offset + move,
-            byte_size(op.result),
+            source.offset + index.constant * size,
+            size,
             source.moves + moves,
         )
 
     def constant(self, op: Operation) -> None:
-        """Index constants are loop bounds."""
+        """Index constants are loop bounds and parts of indices."""
         assert isinstance(op, arith.ConstantOp)
         if isinstance(op.value, IntegerAttr):
-            self.bounds[op.result] = op.value.value.data
+            self.indices[op.result] = Index(op.value.value.data)
+
+    def add(self, op: Operation) -> None:
+        """A sum of indices."""
+        left, right = (self.indices[value] for value in op.operands)
+        self.indices[op.results[0]] = left.plus(right, 1)
+
+    def subtract(self, op: Operation) -> None:
+        """A difference of indices: a loop that runs backwards."""
+        left, right = (self.indices[value] for value in op.operands)
+        self.indices[op.results[0]] = left.plus(right, -1)
 
 
 def weight_value(op: instr.WeightOp) -> Array:
@@ -315,6 +346,8 @@ _HANDLERS: dict[type[Operation], Callable[[ProgramBuilder, Operation], None]] = 
     instr.TensorviewOp: ProgramBuilder.tensorview,
     instr.DynamicViewOp: ProgramBuilder.dynamic_view,
     arith.ConstantOp: ProgramBuilder.constant,
+    arith.AddiOp: ProgramBuilder.add,
+    arith.SubiOp: ProgramBuilder.subtract,
     func.ReturnOp: _skip,
     scf.YieldOp: _skip,
 }

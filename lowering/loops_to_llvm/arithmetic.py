@@ -331,6 +331,7 @@ RULES: dict[type[Operation], Rule] = dict(
         entry(arith.SubfOp, float_element_wise(xllvm.FSubOp)),
         entry(arith.MulfOp, float_element_wise(xllvm.FMulOp)),
         entry(arith.DivfOp, float_element_wise(xllvm.FDivOp)),
+        entry(arith.RemfOp, float_element_wise(xllvm.FRemOp)),
         entry(arith.NegfOp, negate),
         entry(arith.MaximumfOp, intrinsic("llvm.maximum")),
         entry(arith.MinimumfOp, intrinsic("llvm.minimum")),

@@ -126,7 +126,8 @@ class LlvmBuilder:
     def __init__(self) -> None:
         self.block = Block()
         self.prologue = Block()
-        self.constants: dict[tuple[object, ...], SSAValue] = {}
+        self.mangled: dict[tuple[str, int], str] = {}
+        self.constants: dict[tuple[str, int], SSAValue] = {}
 
     def emit(
         self,
@@ -178,7 +179,8 @@ class LlvmBuilder:
     def number(self, number: float, type_: Attribute) -> SSAValue:
         """Returns a scalar constant or a splat."""
         # As text, which tells 0.0 from -0.0 and 1 from 1.0 where equality does not.
-        key = (str(number), type_)
+        # By identity, as hashing a type is dear; the constant keeps the type alive.
+        key = (str(number), id(type_))
         found = self.constants.get(key)
         if found is None:
             if is_vector(type_):
@@ -194,10 +196,11 @@ class LlvmBuilder:
 
     def poison(self, type_: Attribute) -> SSAValue:
         """Returns a value that nothing depends on."""
-        found = self.constants.get((type_,))
+        key = ("poison", id(type_))
+        found = self.constants.get(key)
         if found is None:
             found = self.emit_in_prologue(llvm.PoisonOp, (), type_)
-            self.constants[(type_,)] = found
+            self.constants[key] = found
         return found
 
     # Integers and addresses ----------------------------------------------------
@@ -310,7 +313,11 @@ class LlvmBuilder:
     ) -> SSAValue:
         """Returns the call of an intrinsic whose operands and result have one type."""
         type_ = operands[0].type
-        return self.intrinsic(mangled(name, type_), operands, type_, flags)
+        key = (name, id(type_))
+        full = self.mangled.get(key)
+        if full is None:
+            full = self.mangled[key] = mangled(name, type_)
+        return self.intrinsic(full, operands, type_, flags)
 
     def call(
         self, callee: str, operands: Sequence[SSAValue], type_: Attribute | None

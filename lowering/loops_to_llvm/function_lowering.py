@@ -76,6 +76,7 @@ class FunctionLowering:
         self.target = target
         self.lanes = target.lanes(32)
         self.builder = LlvmBuilder()
+        self.layouts: dict[int, RegisterLayout] = {}
         self.blocks: list[Block] = []
         self.scopes: list[Scope] = []
         self.depths: dict[SSAValue, int] = {}
@@ -89,8 +90,14 @@ class FunctionLowering:
     # Values --------------------------------------------------------------------
 
     def layout(self, value: SSAValue) -> RegisterLayout:
-        """Returns the register layout of a value's type."""
-        return layout_of(value.type, self.lanes)
+        """Returns the register layout of a value's type; found by identity, as hashing
+        a type is dear.
+        """
+        type_ = value.type
+        found = self.layouts.get(id(type_))
+        if found is None:
+            found = self.layouts[id(type_)] = layout_of(type_, self.lanes)
+        return found
 
     def index(self, value: SSAValue) -> AffineForm:
         """Returns the affine form of an index value."""

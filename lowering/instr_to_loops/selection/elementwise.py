@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from xdsl.ir import Operation
+from xdsl.ir import Operation, SSAValue
 
 from glow.dialects import glow, instr
+from glow.dialects.glow import scalar_attr
 from glow.dialects.node import shape_of
 from glow.lowering.instr_to_loops.elementwise import ElementwiseSpec, build_elementwise
 from glow.lowering.instr_to_loops.program import Invocation, KernelSelector
 from glow.lowering.instr_to_loops.scalar_region import ScalarRegion
-from glow.lowering.instr_to_loops.selection.common import invoke
+from glow.lowering.instr_to_loops.selection.common import element_of, invoke
 from glow.lowering.target import Target
 from glow.passes.instr.scalar_block import scalar_block
 from glow.passes.scalar_bodies import SCALAR_BODIES
@@ -24,6 +25,17 @@ def _elementwise(op: instr.InstructionOp, target: Target) -> Sequence[Invocation
     )
     buffers = [*op.outs, *op.ins]
     return invoke("elementwise", spec, build_elementwise, buffers, len(op.outs))
+
+
+def fill(buffer: SSAValue, number: float) -> Sequence[Invocation]:
+    """A kernel that writes one number everywhere."""
+    splat = instr.SplatOp.build_instruction(
+        [buffer], [], value=scalar_attr(number, element_of(buffer))
+    )
+    region = ScalarRegion(scalar_block(splat))
+    splat.erase()
+    spec = ElementwiseSpec(shape_of(buffer), (), region)
+    return invoke("elementwise", spec, build_elementwise, [buffer])
 
 
 SELECTORS: Mapping[type[Operation], KernelSelector] = {

@@ -18,6 +18,7 @@ from glow.lowering.instr_to_loops.matmul import MatmulSpec, build_matmul
 from glow.lowering.instr_to_loops.matmul_tile import Strides
 from glow.lowering.instr_to_loops.program import Invocation, KernelSelector
 from glow.lowering.instr_to_loops.selection.common import epilogue_of, invoke
+from glow.lowering.instr_to_loops.selection.elementwise import fill
 from glow.lowering.target import Target
 
 
@@ -64,6 +65,8 @@ def _matmul(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
     attributes = op.attributes_view()
     transposed = attributes.has("transpose_lhs")
     depth = shape_of(lhs)[-2 if transposed else -1]
+    if depth == 0:
+        return fill(op.outs[0], 0.0)
     extents = tuple(batch)
     spec = BatchMatmulSpec(
         extents,

@@ -9,6 +9,7 @@ from xdsl.ir import Operation
 
 from glow.dialects import cpu, glow, instr
 from glow.dialects.node import NodeOp, shape_of
+from glow.lowering.instr_to_loops.arg_reduce import ArgReduceSpec, build_arg_reduce
 from glow.lowering.instr_to_loops.layer_norm import LayerNormSpec, build_layer_norm
 from glow.lowering.instr_to_loops.local_response_norm import (
     LocalResponseNormSpec,
@@ -84,6 +85,19 @@ def _reduce(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
     return invoke("reduce", spec, build_reduce, [op.outs[0], source])
 
 
+def _arg_reduce(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
+    shape, attributes = shape_of(op.ins[0]), op.attributes_view()
+    axis = attributes.int("axis")
+    spec = ArgReduceSpec(
+        prod(shape[:axis]),
+        shape[axis],
+        prod(shape[axis + 1 :]),
+        op.node is glow.ArgMaxOp,
+        attributes.has("select_last"),
+    )
+    return invoke("arg_reduce", spec, build_arg_reduce, [op.outs[0], op.ins[0]])
+
+
 SELECTORS: Mapping[type[Operation], KernelSelector] = {
     instr.INSTRUCTION_OF[glow.SoftmaxOp]: _softmax,
     instr.INSTRUCTION_OF[glow.LogSoftmaxOp]: _softmax,
@@ -91,4 +105,6 @@ SELECTORS: Mapping[type[Operation], KernelSelector] = {
     instr.INSTRUCTION_OF[glow.LocalResponseNormOp]: _local_response_norm,
     instr.INSTRUCTION_OF[cpu.LocalResponseNormOp]: _local_response_norm,
     **{instr.INSTRUCTION_OF[node]: _reduce for node in REDUCTION_KINDS},
+    instr.INSTRUCTION_OF[glow.ArgMaxOp]: _arg_reduce,
+    instr.INSTRUCTION_OF[glow.ArgMinOp]: _arg_reduce,
 }
