@@ -7,11 +7,11 @@ from math import prod
 from typing import NamedTuple
 
 from xdsl.dialects import func
-from xdsl.dialects.builtin import MemRefType
+from xdsl.dialects.builtin import DenseArrayBase, MemRefType
 from xdsl.ir import Block, Operation, SSAValue
 
 from glow.dialects import instr
-from glow.dialects.node import shape_of
+from glow.dialects.node import SEGMENTS, shape_of
 from glow.passes.instr.buffers import byte_size
 
 
@@ -130,11 +130,11 @@ class AccessTable:
 
     def _accesses(self, op: instr.InstructionOp, at: int) -> list[Access]:
         found: list[Access] = []
-        outs, inouts = len(op.outs), len(op.outs) + len(op.inouts)
+        outs, written = _written_operands(op)
         for number, value in enumerate(op.operands):
             if isinstance(value.type, MemRefType):
                 place = self.place(value)
-                reads, writes = number >= outs, number < inouts
+                reads, writes = number >= outs, number < written
                 found.append(Access(place, at, op, value, reads, writes))
         return found
 
@@ -164,6 +164,14 @@ class AccessTable:
     def of(self, buffer: SSAValue) -> list[Access]:
         """The accesses to a buffer's root."""
         return self.by_root.get(self.place(buffer).root, [])
+
+
+def _written_operands(op: instr.InstructionOp) -> tuple[int, int]:
+    """How many operands come first as @out, and as @out or @inout."""
+    sizes = op.properties[SEGMENTS]  # once, since each accessor would unpack it again
+    assert isinstance(sizes, DenseArrayBase)
+    outs, inouts, _ = sizes.get_values()
+    return outs, outs + inouts
 
 
 def _shifted(place: Place, into: Place) -> Place:

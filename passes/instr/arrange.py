@@ -2,7 +2,8 @@
 
 An allocation stands before the first operation that touches its buffer, its dealloc
 after the last one; weights, views and index arithmetic stand before their first use.
-A view of a view is one view, and what nobody uses goes. Passes therefore only move and remove instructions.
+A view of a view is one view, and what nobody uses goes. Passes therefore only move and
+remove instructions.
 """
 
 from __future__ import annotations
@@ -105,12 +106,13 @@ class Arrangement:
 
 def _look_through(view: instr.TensorviewOp) -> None:
     """Make a view of a view one of what lies behind."""
-    source = view.source.owner
-    while isinstance(source, instr.TensorviewOp):
-        offset = view.offset.value.data + source.offset.value.data
+    source, offset = view.source, view.offset.value.data
+    while isinstance(source.owner, instr.TensorviewOp):
+        offset += source.owner.offset.value.data
+        source = source.owner.source
+    if source is not view.source:
         view.properties["offset"] = int_attr(offset)
-        view.operands[0] = source.source
-        source = source.source.owner
+        view.operands[0] = source
 
 
 def _used_values(op: Operation) -> Iterable[SSAValue]:
@@ -141,10 +143,10 @@ def _reorder(block: Block, sequence: Sequence[Operation]) -> None:
     cursor = block.first_op
     for op in sequence:
         if cursor is not None and op is cursor.next_op:
-            late, cursor = cursor, op
-            late.detach()  # comes back when it is its turn
+            cursor.detach()  # comes back when it is its turn
+            cursor = op
         if op is cursor:
-            cursor = cursor.next_op
+            cursor = op.next_op
             continue
         if op.parent is not None:
             op.detach()

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import prod
+from typing import cast
 
 from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from glow.dialects import instr
-from glow.dialects.node import shape_of
 from glow.dialects.weight_table import dtype_of
 
 ALIGNMENT = 64
@@ -29,7 +29,8 @@ def byte_size(buffer: SSAValue | Attribute) -> int:
     """The bytes of a buffer, not rounded."""
     memref = buffer.type if isinstance(buffer, SSAValue) else buffer
     assert isinstance(memref, MemRefType)
-    return prod(shape_of(memref)) * dtype_of(memref.element_type).itemsize
+    element_type = cast("MemRefType[Attribute]", memref).element_type
+    return prod(memref.get_shape()) * dtype_of(element_type).itemsize
 
 
 def aligned(size: int) -> int:

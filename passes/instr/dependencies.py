@@ -8,6 +8,7 @@ from xdsl.dialects import func, scf
 from xdsl.ir import Operation, SSAValue
 
 from glow.dialects import instr
+from glow.dialects.node import shape_of
 from glow.passes.instr.accesses import Access, AccessTable
 from glow.passes.instr.buffers import aligned
 
@@ -73,20 +74,18 @@ def _are_apart(first: Access, second: Access) -> bool:
         or first.value is not one.inouts[0]
     ):
         return False
-    boxes = [
-        list(
-            zip(
-                op.attributes_view().ints("offsets"),
-                op.ins[0].type.get_shape(),
-                strict=True,
-            )
-        )  # pyright: ignore
-        for op in (one, other)
-    ]
     return any(
         start >= other_start + other_size or other_start >= start + size
-        for (start, size), (other_start, other_size) in zip(*boxes, strict=True)
+        for (start, size), (other_start, other_size) in zip(
+            _box(one), _box(other), strict=True
+        )
     )
+
+
+def _box(op: instr.InsertOp) -> list[tuple[int, int]]:
+    """Start and size of each axis of what an insert writes."""
+    offsets = op.attributes_view().ints("offsets")
+    return list(zip(offsets, shape_of(op.ins[0]), strict=True))
 
 
 def _keep_in_place(ops: list[Operation], before: list[set[int]]) -> None:

@@ -27,13 +27,17 @@ from glow.passes.instr.arrange import arrange, blocks_of
 class BufferSharer:
     """Shares buffers between the instructions of one block, from first to last."""
 
-    def __init__(self, block: Block, outer: AccessTable) -> None:
-        self.table = AccessTable(block)
+    def __init__(self, table: AccessTable, outer: AccessTable) -> None:
+        self.table = table
         self.outer = outer
 
     def run(self) -> bool:
         """Whether some buffers are shared now."""
-        shared = [self._share(op) for op in self.table.ops if may_work_in_place(op)]
+        shared = [
+            self._share(op)
+            for op in self.table.by_op
+            if isinstance(op, instr.InstructionOp) and may_work_in_place(op)
+        ]
         return any(shared)
 
     def _share(self, op: instr.InstructionOp) -> bool:
@@ -64,6 +68,7 @@ class BufferSharer:
             and max(access.at for access in dying) == at
             and min(access.at for access in born) == at
             and not dying[0].reads
+            and dying[0].place == self.table.place(source)
             and all(access.value is source for access in dying if access.op is op)
             and all(access.value is out for access in born if access.op is op)
         )
@@ -80,16 +85,26 @@ class BufferSharer:
             if isinstance(use.operation, instr.DeallocOp):
                 use.operation.detach()
                 use.operation.erase()
-        for table in (self.table, self.outer):
-            table.move(out, source)
+        self.table.move(out, source)
+        if self.outer is not self.table:
+            self.outer.move(out, source)
         out.replace_all_uses_with(source)
         alloc.detach()
         alloc.erase()
 
 
-def may_work_in_place(op: object) -> bool:
+def may_work_in_place(op: instr.InstructionOp) -> bool:
     """Whether an instruction reads each element before it writes it, and no later."""
-    return isinstance(op, instr.InstructionOp) and op.is_data_parallel and bool(op.ins)
+    return op.is_data_parallel and bool(op.ins)
+
+
+def share_buffers(block: Block) -> bool:
+    """Share buffers in a block and its loops; returns whether some are shared now."""
+    outer = AccessTable(block)
+    tables = [
+        outer if inner is block else AccessTable(inner) for inner in blocks_of(block)
+    ]
+    return any([BufferSharer(table, outer).run() for table in tables])
 
 
 @dataclass(frozen=True)
@@ -102,6 +117,5 @@ class ShareBuffersPass(ModulePass):
         """Share buffers in each function."""
         for function in functions_of(op):
             block = function.body.block
-            outer = AccessTable(block)
-            if any([BufferSharer(inner, outer).run() for inner in blocks_of(block)]):
+            if share_buffers(block):
                 arrange(block)

@@ -22,20 +22,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from enum import IntEnum
 from math import prod
-from typing import Literal
 
 from xdsl.context import Context
 from xdsl.dialects import func
 from xdsl.dialects.builtin import (
     AnyFloat,
     DenseIntOrFPElementsAttr,
-    FloatAttr,
-    IntegerAttr,
     IntegerType,
     ModuleOp,
 )
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from glow.dialects import instr
@@ -54,8 +52,17 @@ from glow.passes.instr.stack_region import (
 MOST_BUFFERS = 16
 """A stack of more streams than the processor prefetches would be slower than two."""
 
-Relation = Literal["none", "shares", "depends", "conflicts"]
-_STRENGTH: Sequence[Relation] = ("none", "shares", "depends", "conflicts")
+
+class Relation(IntEnum):
+    """How two groups depend on each other, stronger ones last."""
+
+    NONE = 0
+    SHARES = 1
+    """Both read some buffer."""
+    DEPENDS = 2
+    """One writes elements that the other reads or writes at the same position."""
+    CONFLICTS = 3
+    """As one loop they would compute something else."""
 
 
 @dataclass(eq=False)
@@ -84,26 +91,26 @@ class Group:
 
     def relation(self, other: Group) -> Relation:
         """How the members of two groups depend on each other's memory."""
-        worst: Relation = "none"
+        worst = Relation.NONE
         for mine in self.accesses:
             for theirs in other.accesses:
                 found = self._relation_of(other, mine, theirs)
-                worst = max(worst, found, key=_STRENGTH.index)
+                worst = max(worst, found)
         return worst
 
     def _relation_of(self, other: Group, mine: Access, theirs: Access) -> Relation:
         if mine.place.root is not theirs.place.root:
-            return "none"
+            return Relation.NONE
         if not mine.conflicts(theirs):
-            return "shares" if mine.place == theirs.place else "none"
+            return Relation.SHARES if mine.place == theirs.place else Relation.NONE
         if (
             mine.place == theirs.place
             and self.is_whole(mine)
             and other.is_whole(theirs)
             and self.elements == other.elements
         ):
-            return "depends"
-        return "conflicts"
+            return Relation.DEPENDS
+        return Relation.CONFLICTS
 
     def fits(self, other: Group) -> bool:
         """Whether both iterate alike and stay small enough together."""
@@ -128,8 +135,8 @@ class Group:
 class Stacker:
     """Finds the groups of one block; `table` holds the accesses of its operations."""
 
-    def __init__(self, block: Block) -> None:
-        self.table = AccessTable(block)
+    def __init__(self, table: AccessTable) -> None:
+        self.table = table
         self.groups: dict[Group, None] = {}
         self.touching: dict[SSAValue, dict[Group, None]] = {}
         """The open groups that touch some memory."""
@@ -207,20 +214,20 @@ class Stacker:
         joins: list[tuple[Group, Relation]] = []
         for other in self._related(group.accesses):
             relation = group.relation(other)
-            if relation == "conflicts" or (
-                relation == "depends" and not group.fits(other)
+            if relation == Relation.CONFLICTS or (
+                relation == Relation.DEPENDS and not group.fits(other)
             ):
                 self._close(other)
-            elif relation != "none":
+            elif relation != Relation.NONE:
                 joins.append((other, relation))
-        if is_copy and all(relation != "depends" for _, relation in joins):
+        if is_copy and all(relation != Relation.DEPENDS for _, relation in joins):
             return
         for other, relation in joins:
             if group.fits(other):
                 self._close(other)
                 self.groups.pop(other)
                 group = group.joined(other)
-            elif relation == "depends":
+            elif relation == Relation.DEPENDS:
                 self._close(other)
         self._open(group)
 
@@ -243,7 +250,7 @@ def _number_of_weight(op: instr.WeightOp) -> Number | None:
     ):
         return None
     (number,) = value.get_attrs()
-    return number if isinstance(number, FloatAttr | IntegerAttr) else None
+    return number
 
 
 def is_stackable(op: Operation) -> bool:
@@ -315,7 +322,7 @@ def stack_data_parallel(function: func.FuncOp) -> None:
     """Stack the instructions of a function and of its loops."""
     outer = AccessTable(function.body.block)
     for block in list(blocks_of(function.body.block)):
-        stacker = Stacker(block)
+        stacker = Stacker(outer if block is function.body.block else AccessTable(block))
         for group in stacker.run():
             replace_by_stack(group, stacker.table, outer)
     eliminate_dead_stores(function)

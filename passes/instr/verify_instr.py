@@ -26,6 +26,7 @@ from glow.passes.instr.accesses import place_of
 from glow.passes.instr.buffers import root_of
 
 INDEX_OPS = (arith.ConstantOp, arith.AddiOp, arith.SubiOp)
+WORKING_OPS = (instr.InstructionOp, scf.ForOp, scf.YieldOp, func.ReturnOp)
 MEMORY_OPS = (
     instr.AllocOp,
     instr.DeallocOp,
@@ -75,9 +76,7 @@ class Verifier:
     def _check_kind(self, op: Operation) -> None:
         known = isinstance(
             op,
-            (instr.InstructionOp, scf.ForOp, scf.YieldOp, func.ReturnOp)
-            + MEMORY_OPS
-            + INDEX_OPS,
+            (*WORKING_OPS, *MEMORY_OPS, *INDEX_OPS),
         )
         if not known:
             fail(op, "does not belong to the instruction level")
