@@ -167,8 +167,8 @@ def _plain(layout: Layout, op: glow.Conv2dOp) -> None:
     result = builder.node(
         cpu.PlainConv2dOp,
         op.input,
-        op.weights,
-        bias,
+        layout.stored(op, op.weights),
+        layout.stored(op, bias),
         strides=attributes.ints("strides"),
         pads=attributes.ints("pads"),
         dilations=attributes.ints("dilations"),

@@ -67,6 +67,15 @@ class Layout:
 
         return self.constant(anchor, ("zeros", shape), "zeros", make)
 
+    def stored(self, anchor: Operation, value: SSAValue) -> SSAValue:
+        """The value as kernels read weights: a splat becomes an array."""
+        if not isinstance(value.owner, glow.SplatOp):
+            return value
+        array = constant_value(value)
+        assert array is not None
+        key = ("stored", value.owner.value, value.type)
+        return self.constant(anchor, key, name_of(value), lambda: np.array(array))
+
     def blocked(self, builder: NodeBuilder, value: SSAValue) -> SSAValue:
         """The value in blocks; packs it when it does not exist in blocks."""
         source = blocked_source(value)

@@ -34,6 +34,7 @@ def _packed_product(
     )
     if bias is None:
         bias = layout.zeros(anchor, array.shape[1:])
+    bias = layout.stored(anchor, bias)
     return NodeBuilder(anchor).node(cpu.MatmulOp, lhs, packed, bias)
 
 

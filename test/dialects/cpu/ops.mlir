@@ -1,0 +1,66 @@
+// RUN: GLOW_ROUNDTRIP
+// RUN: GLOW_GENERIC_ROUNDTRIP
+
+// CHECK-LABEL: func.func @borders(
+// CHECK-NEXT: %0 = cpu.pack %x lanes 16 : tensor<1x2x4x4x16xf32>
+// CHECK-NEXT: %1 = cpu.unpack %0 channels 20 : tensor<1x20x4x4xf32>
+// CHECK-NEXT: func.return %1 : tensor<1x20x4x4xf32>
+func.func @borders(%x: tensor<1x20x4x4xf32>) -> tensor<1x20x4x4xf32> {
+  %0 = cpu.pack %x lanes 16 : tensor<1x2x4x4x16xf32>
+  %1 = cpu.unpack %0 channels 20 : tensor<1x20x4x4xf32>
+  func.return %1 : tensor<1x20x4x4xf32>
+}
+
+// CHECK-LABEL: func.func @convolutions(
+// CHECK-NEXT: %0 = cpu.conv2d %x, %w, %b input_channels 16 output_channels 16 kernel [3, 3] pads [1, 1, 1, 1] : tensor<1x1x8x8x16xf32>
+// CHECK-NEXT: %1 = cpu.conv2d %i, %w, %b input_channels 3 output_channels 16 kernel [3, 3] : tensor<1x1x6x6x16xf32>
+// CHECK-NEXT: %2 = cpu.depthwise_conv2d %x, %d, %b kernel [3, 3] dilations [2, 2] : tensor<1x1x4x4x16xf32>
+// CHECK-NEXT: %3 = cpu.conv2d %x, %w, %b, %r input_channels 16 output_channels 16 kernel [2, 2] strides [2, 2] {
+// CHECK-NEXT: ^bb0(%sum: f32, %residual: f32):
+// CHECK-NEXT: %s = arith.addf %sum, %residual : f32
+// CHECK-NEXT: glow.yield %s
+// CHECK-NEXT: } : tensor<1x1x4x4x16xf32>
+// CHECK-NEXT: func.return
+func.func @convolutions(%x: tensor<1x1x8x8x16xf32>, %i: tensor<1x3x8x8xf32>, %w: tensor<2304xf32>, %d: tensor<1x3x3x16xf32>, %b: tensor<1x16xf32>, %r: tensor<1x1x4x4x16xf32>) {
+  %0 = cpu.conv2d %x, %w, %b input_channels 16 output_channels 16 kernel [3, 3] pads [1, 1, 1, 1] : tensor<1x1x8x8x16xf32>
+  %1 = cpu.conv2d %i, %w, %b input_channels 3 output_channels 16 kernel [3, 3] : tensor<1x1x6x6x16xf32>
+  %2 = cpu.depthwise_conv2d %x, %d, %b kernel [3, 3] dilations [2, 2] : tensor<1x1x4x4x16xf32>
+  %3 = cpu.conv2d %x, %w, %b, %r input_channels 16 output_channels 16 kernel [2, 2] strides [2, 2] {
+  ^bb0(%sum: f32, %residual: f32):
+    %s = arith.addf %sum, %residual : f32
+    glow.yield %s
+  } : tensor<1x1x4x4x16xf32>
+  func.return
+}
+
+// CHECK-LABEL: func.func @plain(
+// CHECK-NEXT: %0 = cpu.plain_conv2d %x, %w, %b, %c group 2 {
+// CHECK-NEXT: ^bb0(%sum: f32, %factor: f32):
+// CHECK-NEXT: %s = arith.mulf %sum, %factor : f32
+// CHECK-NEXT: glow.yield %s
+// CHECK-NEXT: } : tensor<1x4x6x6xf32>
+// CHECK-NEXT: func.return %0 : tensor<1x4x6x6xf32>
+func.func @plain(%x: tensor<1x6x8x8xf32>, %w: tensor<4x3x3x3xf32>, %b: tensor<4xf32>, %c: tensor<4x1x1xf32>) -> tensor<1x4x6x6xf32> {
+  %0 = cpu.plain_conv2d %x, %w, %b, %c group 2 {
+  ^bb0(%sum: f32, %factor: f32):
+    %s = arith.mulf %sum, %factor : f32
+    glow.yield %s
+  } : tensor<1x4x6x6xf32>
+  func.return %0 : tensor<1x4x6x6xf32>
+}
+
+// CHECK-LABEL: func.func @product(
+// CHECK-NEXT: %0 = cpu.matmul %x, %w, %b : tensor<2x5x32xf32>
+// CHECK-NEXT: func.return %0 : tensor<2x5x32xf32>
+func.func @product(%x: tensor<2x5x16xf32>, %w: tensor<512xf32>, %b: tensor<32xf32>) -> tensor<2x5x32xf32> {
+  %0 = cpu.matmul %x, %w, %b : tensor<2x5x32xf32>
+  func.return %0 : tensor<2x5x32xf32>
+}
+
+// CHECK-LABEL: func.func @local_response_norm(
+// CHECK-NEXT: %0 = cpu.local_response_norm %x channels 10 size 5 : tensor<1x1x8x8x16xf32>
+// CHECK-NEXT: func.return %0 : tensor<1x1x8x8x16xf32>
+func.func @local_response_norm(%x: tensor<1x1x8x8x16xf32>) -> tensor<1x1x8x8x16xf32> {
+  %0 = cpu.local_response_norm %x channels 10 size 5 : tensor<1x1x8x8x16xf32>
+  func.return %0 : tensor<1x1x8x8x16xf32>
+}

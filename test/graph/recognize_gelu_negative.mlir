@@ -1,0 +1,47 @@
+// RUN: glow-opt --recognize-gelu %s | filecheck %s
+
+// Another number than sqrt 2.
+// CHECK-LABEL: func.func @other_scale(
+// CHECK-NEXT: %two = glow.splat 2.000000e+00 : tensor<f32>
+// CHECK-NEXT: %one = glow.splat 1.000000e+00 : tensor<f32>
+// CHECK-NEXT: %half = glow.splat 5.000000e-01 : tensor<f32>
+// CHECK-NEXT: %0 = glow.div %x, %two : tensor<4xf32>
+// CHECK-NEXT: %1 = glow.erf %0 : tensor<4xf32>
+// CHECK-NEXT: %2 = glow.add %1, %one : tensor<4xf32>
+// CHECK-NEXT: %3 = glow.mul %x, %2 : tensor<4xf32>
+// CHECK-NEXT: %y = glow.mul %3, %half : tensor<4xf32>
+// CHECK-NEXT: func.return %y : tensor<4xf32>
+func.func @other_scale(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %two = glow.splat 2.0 : tensor<f32>
+  %one = glow.splat 1.0 : tensor<f32>
+  %half = glow.splat 0.5 : tensor<f32>
+  %0 = glow.div %x, %two : tensor<4xf32>
+  %1 = glow.erf %0 : tensor<4xf32>
+  %2 = glow.add %1, %one : tensor<4xf32>
+  %3 = glow.mul %x, %2 : tensor<4xf32>
+  %y = glow.mul %3, %half : tensor<4xf32>
+  func.return %y : tensor<4xf32>
+}
+
+// The gate belongs to another value.
+// CHECK-LABEL: func.func @other_value(
+// CHECK-NEXT: %sqrt2 = glow.splat 1.41421354 : tensor<f32>
+// CHECK-NEXT: %one = glow.splat 1.000000e+00 : tensor<f32>
+// CHECK-NEXT: %half = glow.splat 5.000000e-01 : tensor<f32>
+// CHECK-NEXT: %0 = glow.div %x, %sqrt2 : tensor<4xf32>
+// CHECK-NEXT: %1 = glow.erf %0 : tensor<4xf32>
+// CHECK-NEXT: %2 = glow.add %1, %one : tensor<4xf32>
+// CHECK-NEXT: %3 = glow.mul %z, %2 : tensor<4xf32>
+// CHECK-NEXT: %y = glow.mul %3, %half : tensor<4xf32>
+// CHECK-NEXT: func.return %y : tensor<4xf32>
+func.func @other_value(%x: tensor<4xf32>, %z: tensor<4xf32>) -> tensor<4xf32> {
+  %sqrt2 = glow.splat 1.41421354 : tensor<f32>
+  %one = glow.splat 1.0 : tensor<f32>
+  %half = glow.splat 0.5 : tensor<f32>
+  %0 = glow.div %x, %sqrt2 : tensor<4xf32>
+  %1 = glow.erf %0 : tensor<4xf32>
+  %2 = glow.add %1, %one : tensor<4xf32>
+  %3 = glow.mul %z, %2 : tensor<4xf32>
+  %y = glow.mul %3, %half : tensor<4xf32>
+  func.return %y : tensor<4xf32>
+}
