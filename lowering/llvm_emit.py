@@ -11,8 +11,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from xdsl.dialects import llvm as xllvm
+from xdsl.dialects.builtin import IntegerAttr
 from xdsl.dialects.llvm import LLVMFunctionType
-from xdsl.ir import Operation
+from xdsl.ir import Attribute, Operation
 from xdsl.utils.exceptions import DiagnosticException
 
 from glow.lowering.llvm_function_printer import FunctionPrinter
@@ -20,22 +21,27 @@ from glow.lowering.llvm_op_printers import PRINTERS
 from glow.lowering.llvm_text import type_name
 from glow.lowering.target import Target
 
-KNOWN_FUNCTION_PROPERTIES = {
-    "sym_name",
-    "function_type",
-    "CConv",
-    "linkage",
-    "visibility_",
-    "arg_attrs",
+PRINTED_PROPERTIES = {"sym_name", "function_type", "linkage", "arg_attrs"}
+
+DEFAULTS: dict[str, Attribute] = {
+    "CConv": xllvm.CallingConventionAttr("ccc"),
+    "visibility_": IntegerAttr(0, 64),
+    "unnamed_addr": IntegerAttr(0, 64),
 }
+"""Properties that need no text as long as they say this."""
 
 
 def verify_function(op: xllvm.FuncOp) -> None:
     """Raises DiagnosticException for a property that the text would not carry."""
-    unknown = [*set(op.properties) - KNOWN_FUNCTION_PROPERTIES, *op.attributes]
-    if unknown:
+    unknown = [
+        name
+        for name, value in op.properties.items()
+        if name not in PRINTED_PROPERTIES and DEFAULTS.get(name) != value
+    ]
+    if unknown or op.attributes:
+        name = [*unknown, *op.attributes][0]
         raise DiagnosticException(
-            f"llvm emission: unknown attribute {unknown[0]} on @{op.sym_name.data}"
+            f"llvm emission: unknown attribute {name} on @{op.sym_name.data}"
         )
 
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from xdsl.dialects import llvm as xllvm
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.utils.exceptions import DiagnosticException
 
 from glow.lowering.llvm_text import type_name
@@ -28,6 +28,7 @@ class FunctionPrinter:
     ):
         self.printers = printers
         self.declarations = declarations
+        self.type_texts: dict[int, str] = {}
         self.lines: list[str] = []
         self.names: dict[SSAValue, str] = {}
         self.labels: dict[Block, str] = {}
@@ -43,7 +44,14 @@ class FunctionPrinter:
 
     def typed(self, value: SSAValue) -> str:
         """Returns the text of an operand with its type."""
-        return f"{type_name(value.type)} {self.name(value)}"
+        return f"{self.type_text(value.type)} {self.name(value)}"
+
+    def type_text(self, type_: Attribute) -> str:
+        """Returns the text of a type; found by identity, as hashing a type is dear."""
+        found = self.type_texts.get(id(type_))
+        if found is None:
+            found = self.type_texts[id(type_)] = type_name(type_)
+        return found
 
     def line(self, text: str) -> None:
         self.lines.append("  " + text)

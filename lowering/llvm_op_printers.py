@@ -27,11 +27,13 @@ def entry(
 
 
 def flags_text(op: Operation) -> str:
-    """Returns the fastmath keywords of an op, each with a space behind."""
+    """Returns the fastmath keywords of an op, each with a space behind, in one order:
+    the attribute is a set, and the text is a cache key.
+    """
     flags = op.properties.get("fastmathFlags")
     if not isinstance(flags, FastMathAttr):
         return ""
-    return "".join(f"{flag.value} " for flag in flags.data)
+    return "".join(f"{name} " for name in sorted(flag.value for flag in flags.data))
 
 
 def overflow_text(op: Operation) -> str:
@@ -72,7 +74,7 @@ def cast_printer(keyword: str) -> Callable[..., None]:
 
     def printer(out: FunctionPrinter, op: Operation) -> None:
         verify_properties(op, set())
-        type_ = type_name(op.results[0].type)
+        type_ = out.type_text(op.results[0].type)
         out.result(op, f"{keyword} {out.typed(op.operands[0])} to {type_}")
 
     return printer
@@ -122,7 +124,7 @@ def address(out: FunctionPrinter, op: xllvm.GEPOp) -> None:
         for index in op.rawConstantIndices.iter_values()
     ]
     keyword = "getelementptr inbounds" if op.inbounds is not None else "getelementptr"
-    operands = ", ".join([type_name(op.elem_type), out.typed(op.ptr), *indices])
+    operands = ", ".join([out.type_text(op.elem_type), out.typed(op.ptr), *indices])
     out.result(op, f"{keyword} {operands}")
 
 
@@ -151,7 +153,7 @@ def atomic_keyword(op: xllvm.LoadOp | xllvm.StoreOp) -> str:
 
 
 def load(out: FunctionPrinter, op: xllvm.LoadOp) -> None:
-    type_ = type_name(op.dereferenced_value.type)
+    type_ = out.type_text(op.dereferenced_value.type)
     text = f"load {atomic_keyword(op)}{type_}, {out.typed(op.ptr)}{access_suffix(op)}"
     out.result(op, text)
 
@@ -208,8 +210,8 @@ def print_call(
     out: FunctionPrinter, op: Operation, name: str, operands: Sequence[SSAValue]
 ) -> None:
     """Prints a call and declares its callee."""
-    result = type_name(op.results[0].type) if op.results else "void"
-    out.declare(name, result, [type_name(operand.type) for operand in operands])
+    result = out.type_text(op.results[0].type) if op.results else "void"
+    out.declare(name, result, [out.type_text(operand.type) for operand in operands])
     listed = ", ".join(map(out.typed, operands))
     text = f"call {flags_text(op)}{result} @{name}({listed})"
     if op.results:

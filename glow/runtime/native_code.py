@@ -114,7 +114,7 @@ def linker() -> llvm.LLJIT:
         if path:
             with contextlib.suppress(RuntimeError):
                 llvm.load_library_permanently(path)
-    return llvm.create_lljit_compiler()
+    return llvm.create_lljit_compiler(suppress_errors=True)
 
 
 @cache

@@ -168,7 +168,7 @@ def read(
         return
     found = find_transposition(layout, strides)
     if found is not None:
-        low.set_registers(result, read_transposed(low, address, layout, strides, found))
+        low.set_registers(result, read_transposed(low, address, layout, found))
     else:
         low.set_registers(result, gathered_read(low, address, layout, strides))
 
@@ -249,7 +249,8 @@ def write(
         if found is None:
             scattered_write(low, registers, address, layout, strides)
             return
-        registers, strides = transposed(low, registers, layout, strides, found)
+        registers = transposed(low, registers, layout, found)
+        layout, strides = found.loaded, found.strides
     contiguous_write(low, registers, address, layout, strides)
 
 

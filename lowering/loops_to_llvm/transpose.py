@@ -1,16 +1,20 @@
-"""Transposing reads and writes by a butterfly of shuffles.
+"""Transposing reads and writes by butterflies of shuffles.
 
 A row whose lanes are far apart in memory is cheap where another dimension of the vector
-is contiguous and as long: `n` rows are loaded along that dimension and turned by
-`n * log2(n)` two-operand shuffles (Eklundh's transposition).
+is contiguous: rows are loaded along that dimension and turned by `n * log2(n)`
+two-operand shuffles per square block (Eklundh's transposition). A block of `16 x 4` is
+four squares whose rows are joined, one of `4 x 16` four squares that rows are cut into.
 """
 
 from __future__ import annotations
 
 from itertools import product
+from math import prod
+from typing import NamedTuple
 
 from xdsl.ir import SSAValue
 
+from glow.lowering.loops_to_llvm.builder import LlvmBuilder
 from glow.lowering.loops_to_llvm.function_lowering import (
     Address,
     FunctionLowering,
@@ -18,93 +22,157 @@ from glow.lowering.loops_to_llvm.function_lowering import (
 )
 from glow.lowering.loops_to_llvm.layout import (
     RegisterLayout,
+    lanes_of,
+    register_type,
     row_major,
     row_offsets,
 )
 
 
-def find_transposition(layout: RegisterLayout, strides: tuple[int, ...]) -> int | None:
-    """Returns the vector dimension that is contiguous in memory and can swap places
-    with the last one: equal in length, a power of two.
+class Transposition(NamedTuple):
+    """A vector dimension that is contiguous in memory, to swap with the last one."""
+
+    dimension: int
+    loaded: RegisterLayout
+    """The layout with the two dimensions exchanged: as rows lie in memory."""
+    strides: tuple[int, ...]
+    """The strides of `loaded`."""
+
+
+def find_transposition(
+    layout: RegisterLayout, strides: tuple[int, ...]
+) -> Transposition | None:
+    """Returns a transposition that makes rows contiguous; both extents must be powers
+    of two.
     """
-    width = layout.width
-    if width < 2 or width & (width - 1):
+    if not is_power_of_two(layout.width):
         return None
-    for dimension, (extent, stride) in enumerate(
-        zip(layout.shape, strides, strict=False)
-    ):
-        if stride == layout.element_bytes and extent == width:
-            return dimension
+    for dimension, extent in enumerate(layout.shape):
+        if strides[dimension] == layout.element_bytes and is_power_of_two(extent):
+            swapped = swap(strides, dimension)
+            return Transposition(dimension, swapped_layout(layout, dimension), swapped)
     return None
 
 
-def square_blocks(layout: RegisterLayout, dimension: int) -> list[list[int]]:
-    """Returns the row numbers of each square block that a transposition turns."""
-    steps = row_major(layout.shape)
-    others = [
-        [k * step for k in range(1 if d == dimension else extent)]
-        for d, (extent, step) in enumerate(zip(layout.shape, steps, strict=True))
-    ]
-    step = steps[dimension]
-    return [
-        [sum(corner) + k * step for k in range(layout.width)]
-        for corner in product(*others)
-    ]
+def is_power_of_two(number: int) -> bool:
+    """Whether a number is 2, 4, 8 ..."""
+    return number > 1 and not number & (number - 1)
+
+
+def swap(numbers: tuple[int, ...], dimension: int) -> tuple[int, ...]:
+    """Returns a tuple with one position and the last exchanged."""
+    swapped = list(numbers)
+    swapped[dimension], swapped[-1] = swapped[-1], swapped[dimension]
+    return tuple(swapped)
+
+
+def swapped_layout(layout: RegisterLayout, dimension: int) -> RegisterLayout:
+    """Returns the layout with one dimension and the last exchanged."""
+    *shape, width = swap((*layout.shape, layout.width), dimension)
+    row = (register_type(layout.element, width),)
+    return layout._replace(
+        shape=tuple(shape),
+        width=width,
+        chunks=((0, width),),
+        row_types=row,
+        types=row * prod(shape),
+    )
 
 
 def read_transposed(
-    low: FunctionLowering,
-    address: Address,
-    layout: RegisterLayout,
-    strides: tuple[int, ...],
-    dimension: int,
+    low: FunctionLowering, address: Address, layout: RegisterLayout, how: Transposition
 ) -> Registers:
     """Returns the registers of a read whose contiguous dimension is not the last."""
-    builder = low.builder
-    swapped = swap(strides, dimension)
-    offsets = row_offsets(layout, swapped)
-    type_ = layout.row_types[0]
+    builder, size = low.builder, layout.element_bytes
+    type_ = how.loaded.row_types[0]
     loaded = [
-        builder.load(
-            address.pointer, address.distance + offset, type_, layout.element_bytes
-        )
-        for offset in offsets
+        builder.load(address.pointer, address.distance + offset, type_, size)
+        for offset in row_offsets(how.loaded, how.strides)
     ]
-    return turn(low, loaded, layout, dimension)
+    return turn(low, loaded, how.loaded, layout, how.dimension)
 
 
 def transposed(
     low: FunctionLowering,
     registers: Registers,
     layout: RegisterLayout,
-    strides: tuple[int, ...],
-    dimension: int,
-) -> tuple[Registers, tuple[int, ...]]:
-    """Returns the registers turned so that rows are contiguous, and their strides."""
-    turned = turn(low, list(registers), layout, dimension)
-    return turned, swap(strides, dimension)
-
-
-def swap(strides: tuple[int, ...], dimension: int) -> tuple[int, ...]:
-    """Returns the strides with one dimension and the last exchanged."""
-    swapped = list(strides)
-    swapped[dimension], swapped[-1] = swapped[-1], swapped[dimension]
-    return tuple(swapped)
+    how: Transposition,
+) -> Registers:
+    """Returns the registers of a write turned so that rows are contiguous."""
+    return turn(low, registers, layout, how.loaded, how.dimension)
 
 
 def turn(
     low: FunctionLowering,
-    rows: list[SSAValue],
-    layout: RegisterLayout,
+    rows: Registers,
+    before: RegisterLayout,
+    after: RegisterLayout,
     dimension: int,
 ) -> list[SSAValue]:
-    """Returns all rows with each square block transposed."""
-    result = list(rows)
-    for block in square_blocks(layout, dimension):
-        turned = butterfly(low, [rows[k] for k in block])
-        for k, row in zip(block, turned, strict=True):
-            result[k] = row
-    return result
+    """Returns the rows of a vector with one dimension and the last exchanged."""
+    result: dict[int, SSAValue] = {}
+    sources = lines(before, dimension)
+    targets = lines(after, dimension)
+    for source, target in zip(sources, targets, strict=True):
+        turned = transpose_block(low, [rows[k] for k in source], before.width)
+        result.update(zip(target, turned, strict=True))
+    return [result[k] for k in range(after.rows)]
+
+
+def lines(layout: RegisterLayout, dimension: int) -> list[list[int]]:
+    """Returns the row numbers along a dimension, for each place in the others."""
+    steps = row_major(layout.shape)
+    others = [
+        [k * step for k in range(1 if d == dimension else extent)]
+        for d, (extent, step) in enumerate(zip(layout.shape, steps, strict=True))
+    ]
+    step, extent = steps[dimension], layout.shape[dimension]
+    return [
+        [sum(corner) + k * step for k in range(extent)] for corner in product(*others)
+    ]
+
+
+def transpose_block(
+    low: FunctionLowering, rows: list[SSAValue], width: int
+) -> list[SSAValue]:
+    """Returns `width` rows of `len(rows)` lanes from `len(rows)` rows of `width`."""
+    height, builder = len(rows), low.builder
+    size = min(height, width)
+    pieces = [
+        [cut(builder, row, first, size, width) for first in range(0, width, size)]
+        for row in rows
+    ]
+    squares = [
+        [
+            butterfly(low, [pieces[top + k][column] for k in range(size)])
+            for top in range(0, height, size)
+        ]
+        for column in range(width // size)
+    ]
+    return [
+        join(builder, [square[k] for square in column])
+        for column in squares
+        for k in range(size)
+    ]
+
+
+def cut(
+    builder: LlvmBuilder, row: SSAValue, first: int, size: int, width: int
+) -> SSAValue:
+    """Returns some lanes of a row."""
+    if size == width:
+        return row
+    mask = tuple(range(first, first + size))
+    return builder.shuffle(row, builder.poison(row.type), mask)
+
+
+def join(builder: LlvmBuilder, parts: list[SSAValue]) -> SSAValue:
+    """Returns equal registers, a power of two of them, one behind the other."""
+    while len(parts) > 1:
+        mask = tuple(range(2 * lanes_of(parts[0].type)))
+        pairs = zip(parts[::2], parts[1::2], strict=True)
+        parts = [builder.shuffle(*pair, mask) for pair in pairs]
+    return parts[0]
 
 
 def butterfly(low: FunctionLowering, rows: list[SSAValue]) -> list[SSAValue]:

@@ -72,9 +72,11 @@ def test_transposing_write_of_blocks() -> None:
     np.testing.assert_array_equal(y, x.transpose(0, 2, 1))
 
 
-@pytest.mark.parametrize(("rows", "columns"), [(3, 5), (16, 4), (1, 7)])
+@pytest.mark.parametrize(
+    ("rows", "columns"), [(3, 5), (16, 4), (4, 16), (2, 8), (1, 7), (5, 16)]
+)
 def test_transposition_of_odd_shape(rows: int, columns: int) -> None:
-    """Not square: gathered on reading, scattered on writing."""
+    """Not square: several squares, or else lane by lane."""
     x = sample("f32", rows * columns).reshape(rows, columns)
     for side in ("read_map", "write_map"):
         first, second = (columns, rows) if side == "read_map" else (rows, columns)

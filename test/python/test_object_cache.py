@@ -45,7 +45,8 @@ def test_truncated_entry(tmp_path: Path, size: int) -> None:
 
 def test_folder_that_cannot_be_made(tmp_path: Path) -> None:
     """A file stands where the folder should: also for the superuser, whom no
-    permission stops."""
+    permission stops.
+    """
     (tmp_path / "file").write_text("in the way")
     cache = ObjectCache(tmp_path / "file" / "cache")
     assert not cache.store("key", BLOBS)
