@@ -171,7 +171,7 @@ def join(builder: LlvmBuilder, parts: list[SSAValue]) -> SSAValue:
     while len(parts) > 1:
         mask = tuple(range(2 * lanes_of(parts[0].type)))
         pairs = zip(parts[::2], parts[1::2], strict=True)
-        parts = [builder.shuffle(*pair, mask) for pair in pairs]
+        parts = [builder.shuffle(lhs, rhs, mask) for lhs, rhs in pairs]
     return parts[0]
 
 
