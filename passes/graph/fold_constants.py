@@ -27,7 +27,7 @@ from glow.dialects.glow import MAX_INLINE_ELEMENTS
 from glow.dialects.node import NodeOp, node_name, shape_of
 from glow.dialects.weights import Array, constant_value
 from glow.interpreter import FUNCTIONS, evaluate_node
-from glow.passes.graph.node_builder import NodeBuilder, erase_dead_nodes, name_of
+from glow.passes.graph.node_builder import NodeBuilder, erase_dead_nodes, like, name_of
 
 MAX_GROWTH = 1 << 16
 """Elements that a result may have although its operands have fewer."""
@@ -96,9 +96,8 @@ def fold(op: NodeOp) -> bool:
     results: list[SSAValue] = []
     for old, array in zip(op.results, evaluate_node(op, operands), strict=True):
         if is_uniform(array):
-            assert isinstance(old.type, TensorType)
             number = array.reshape(-1)[0].item()
-            splat = glow.SplatOp.from_number(number, old.type)
+            splat = glow.SplatOp.from_number(number, like(old, shape_of(old)))
             results.append(builder.insert(splat).results[0])
         else:
             results.append(builder.constant(array, _folded_name(op, old)))
