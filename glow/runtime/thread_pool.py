@@ -284,6 +284,10 @@ def pool_code(target: Target) -> str:
     return barrier_code(target) + parking_code(machine) + pool
 
 
+_pools: list[ThreadPool] = []
+"""All pools ever made, which keeps their code: programs are linked to its barrier."""
+
+
 class ThreadPool:
     """Worker threads that run native programs; made by `thread_pool()`."""
 
@@ -295,6 +299,7 @@ class ThreadPool:
         prototype = ctypes.CFUNCTYPE(count, pointer, pointer, pointer, pointer, count)
         self._run = prototype(self._library.address("glow_run"))
         self.barrier_address: int = self._library.address("glow_barrier")
+        _pools.append(self)
 
     def run(
         self,

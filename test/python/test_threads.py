@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 import threading
@@ -105,6 +106,8 @@ def test_fork(library: Library) -> None:
     assert count(library, 2) == (2, 2)
     child = os.fork()
     if child == 0:
+        thread_pool()
+        gc.collect()
         os._exit(0 if count(library, 2) == (2, 2) else 1)
     _, status = os.waitpid(child, 0)
     assert os.waitstatus_to_exitcode(status) == 0
