@@ -8,7 +8,9 @@ import numpy.typing as npt
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.parser import Parser
 
+from glow.lowering.loops_to_llvm.convert_loops_to_llvm import lower_module
 from glow.lowering.loops_to_llvm.verify_loops import verify_loops
+from glow.lowering.target import host_target
 from glow.universe import new_context
 
 Array = npt.NDArray[np.generic]
@@ -28,10 +30,11 @@ DTYPES: dict[str, npt.DTypeLike] = {
 
 
 def parse_loops(text: str) -> ModuleOp:
-    """Returns the verified module of a text."""
+    """Returns the verified module of a text; what it is lowered to is verified too."""
     module = Parser(new_context(), text).parse_module()
     module.verify()
     verify_loops(module)
+    lower_module(module, host_target()).verify()
     return module
 
 
