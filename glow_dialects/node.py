@@ -395,7 +395,7 @@ class NodeOp(GlowOp):
                 isinstance(operand_type, IndexType)
                 or (
                     isinstance(operand_type, TensorType)
-                    and -1 not in shape_of(operand_type)
+                    and min(shape_of(operand_type), default=0) >= 0
                 ),
                 f"operand {number} must be a tensor of static shape, not {operand_type}",
             )

@@ -9,16 +9,26 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from math import inf, pi, sqrt
-from typing import TypeAlias
+from typing import TypeAlias, cast
 
 from xdsl.dialects import math
-from xdsl.dialects.builtin import IntegerType, Signedness, f32, i1
+from xdsl.dialects.builtin import (
+    AnyFloat,
+    IntegerType,
+    Signedness,
+    TensorType,
+    f32,
+    i1,
+)
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from glow.dialects import arith, glow
 from glow.dialects.attributes import Attributes
 from glow.dialects.glow import YieldOp, scalar_attr
 from glow.dialects.node import NodeOp
+from glow.dialects.weight_table import dtype_of
+
+Integer: TypeAlias = "IntegerType[int, Signedness]"
 
 
 class ScalarBuilder:
@@ -100,6 +110,11 @@ class ScalarBuilder:
         self.block.add_op(YieldOp.create(operands=values))
 
 
+def as_integer(scalar: Attribute) -> Integer | None:
+    """The type if it is an integer."""
+    return cast("Integer", scalar) if isinstance(scalar, IntegerType) else None
+
+
 def is_integer(value: SSAValue) -> bool:
     """Whether a scalar is an integer."""
     return isinstance(value.type, IntegerType)
@@ -107,9 +122,9 @@ def is_integer(value: SSAValue) -> bool:
 
 def is_unsigned(value: SSAValue) -> bool:
     """Whether a scalar is an unsigned integer or a boolean."""
-    scalar = value.type
-    return isinstance(scalar, IntegerType) and (
-        scalar.signedness.data is Signedness.UNSIGNED or scalar.width.data == 1
+    integer = as_integer(value.type)
+    return integer is not None and (
+        integer.signedness.data is Signedness.UNSIGNED or integer.width.data == 1
     )
 
 
@@ -333,8 +348,8 @@ def emit_node(
     if isinstance(op, glow.FusedOp):
         return inline_body(builder, op.body.block, operands)
     if isinstance(op, glow.ConvertOp):
-        element = op.result.type.get_element_type()  # pyright: ignore
-        return [convert(builder, operands[0], element)]
+        result_type = cast(TensorType[Attribute], op.result.type)
+        return [convert(builder, operands[0], result_type.element_type)]
     return [SCALAR_BODIES[type(op)](builder, operands, op.attributes_view())]
 
 
@@ -361,35 +376,24 @@ def convert(builder: ScalarBuilder, x: SSAValue, target: Attribute) -> SSAValue:
         return x
     if target == i1:
         return builder.compare("ne", x, builder.number(0, x))
-    wide = isinstance(target, IntegerType)
-    if is_integer(x) and wide:
-        return _resize(builder, x, target)
-    if not is_integer(x) and not wide:
-        return _resize_float(builder, x, target)
-    if wide:
-        unsigned = target.signedness.data is Signedness.UNSIGNED
-        return builder.append(
-            (arith.FPToUIOp if unsigned else arith.FPToSIOp)(x, target)
-        )
-    cast = arith.UIToFPOp if is_unsigned(x) else arith.SIToFPOp
-    return builder.append(cast(x, target))
-
-
-def _resize(builder: ScalarBuilder, x: SSAValue, target: IntegerType) -> SSAValue:
-    assert isinstance(x.type, IntegerType)
-    if x.type.width.data > target.width.data:
-        return builder.append(arith.TruncIOp(x, target))
-    return builder.append(
-        (arith.ExtUIOp if is_unsigned(x) else arith.ExtSIOp)(x, target)
-    )
+    source_integer, target_integer = as_integer(x.type), as_integer(target)
+    if source_integer is not None and target_integer is not None:
+        narrower = target_integer.width.data < source_integer.width.data
+        extend = arith.ExtUIOp if is_unsigned(x) else arith.ExtSIOp
+        return builder.append((arith.TruncIOp if narrower else extend)(x, target))
+    if target_integer is not None:
+        unsigned = target_integer.signedness.data is Signedness.UNSIGNED
+        truncate = arith.FPToUIOp if unsigned else arith.FPToSIOp
+        return builder.append(truncate(x, target))
+    if source_integer is not None:
+        widen = arith.UIToFPOp if is_unsigned(x) else arith.SIToFPOp
+        return builder.append(widen(x, target))
+    return _resize_float(builder, x, target)
 
 
 def _resize_float(builder: ScalarBuilder, x: SSAValue, target: Attribute) -> SSAValue:
-    widths = (x.type.bitwidth, target.bitwidth)  # pyright: ignore
-    if widths[0] == widths[1]:  # f16 and bf16: through f32
-        return builder.append(
-            arith.TruncFOp(builder.append(arith.ExtFOp(x, f32)), target)
-        )
-    return builder.append(
-        (arith.ExtFOp if widths[0] < widths[1] else arith.TruncFOp)(x, target)
-    )  # pyright: ignore
+    source_width, target_width = dtype_of(x.type).itemsize, dtype_of(target).itemsize
+    if source_width == target_width:  # f16 and bf16: through f32
+        x = builder.append(arith.ExtFOp(x, cast(AnyFloat, f32)))
+    resize = arith.ExtFOp if source_width < target_width else arith.TruncFOp
+    return builder.append(resize(x, cast(AnyFloat, target)))

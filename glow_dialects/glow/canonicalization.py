@@ -17,6 +17,7 @@ value that exists, or one new node) or None. They hold for every input, NaN incl
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import cast
 
 import numpy as np
 from xdsl.dialects.builtin import IntegerType, TensorType
@@ -32,9 +33,7 @@ Simplification = Callable[[NodeOp], Replacement]
 
 
 def _result_type(op: NodeOp) -> TensorType[Attribute]:
-    result_type = op.results[0].type
-    assert isinstance(result_type, TensorType)
-    return result_type
+    return cast(TensorType[Attribute], op.results[0].type)
 
 
 def _is_integer(op: NodeOp) -> bool:
@@ -100,7 +99,9 @@ def known_condition(op: NodeOp) -> Replacement:
 def inverse_of_itself(op: NodeOp) -> Replacement:
     """x for `op(op(x))`."""
     inner = op.inputs[0].owner
-    return inner.operands[0] if type(inner) is type(op) else None
+    if not isinstance(inner, NodeOp) or type(inner) is not type(op):
+        return None
+    return inner.inputs[0]
 
 
 def idempotent(op: NodeOp) -> Replacement:
@@ -326,10 +327,10 @@ class Simplify(RewritePattern):
             new = simplify(op)
             if isinstance(new, NodeOp):
                 new.location = op.location
-                rewriter.replace_op(op, new)
+                rewriter.replace(op, new)
                 return
             if new is not None:
-                rewriter.replace_op(op, (), (new,))
+                rewriter.replace(op, (), (new,))
                 return
 
 

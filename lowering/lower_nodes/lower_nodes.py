@@ -41,6 +41,11 @@ LOWERINGS: dict[type[Operation], Lowering] = {
 """Node class to the function that replaces such a node."""
 
 
+def is_erased(op: Operation) -> bool:
+    """Whether a rewrite has taken the operation out of its block."""
+    return op.parent is None
+
+
 def lower_nodes(module: ModuleOp, backend: NodeBackend) -> None:
     """Lower the nodes that the backend does not keep, until none is left."""
     pending = list(module.walk())
@@ -52,7 +57,7 @@ def lower_nodes(module: ModuleOp, backend: NodeBackend) -> None:
                 continue
             if isinstance(op, NodeOp) and backend.should_lower(op):
                 lowering(op)
-                lowered |= op.parent is None
+                lowered |= is_erased(op)
         pending = list(module.walk()) if lowered else []
 
 

@@ -42,7 +42,7 @@ def scaled_constant(
     array = constant_value(value)
     if array is None:
         return None
-    scaled = (array * np.float64(factor)).astype(array.dtype)
+    scaled = np.multiply(array, np.float64(factor)).astype(array.dtype)
     return builder.constant(scaled, f"{name_of(value)}.scaled")
 
 

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp, TensorType
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 
@@ -129,8 +129,7 @@ def chain_after(value: SSAValue) -> Chain | None:
 
 
 def _is_float(value: SSAValue) -> bool:
-    assert isinstance(value.type, TensorType)
-    return dtype_of(value.type.element_type).kind == "f"
+    return dtype_of(element_type(value)).kind == "f"
 
 
 def fold_into_weights(op: Operation) -> None:
@@ -150,7 +149,8 @@ def fold_into_weights(op: Operation) -> None:
         new_weights = op.weights
     else:
         # The scale is rounded once: products in float64 would cost twice the time.
-        scaled = weights * affine.scale.astype(dtype).reshape(per_output)
+        scale = affine.scale.astype(dtype).reshape(per_output)
+        scaled = np.multiply(weights, scale)
         new_weights = NodeBuilder(op).constant(scaled, f"{name_of(op.weights)}.folded")
     old_bias = np.zeros(outputs) if bias is None else bias.astype(np.float64)
     shift = (old_bias * affine.scale + affine.shift).astype(dtype)

@@ -7,6 +7,7 @@ messages and profiles show. Every pass on the graph therefore builds its nodes h
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import cast
 
 from xdsl.dialects.builtin import ModuleOp, TensorType
 from xdsl.ir import Attribute, Operation, Region, SSAValue
@@ -99,8 +100,7 @@ def like(value: SSAValue, shape: Sequence[int]) -> TensorType[Attribute]:
 
 def element_type(value: SSAValue) -> Attribute:
     """The element type of a tensor value."""
-    assert isinstance(value.type, TensorType)
-    return value.type.element_type
+    return cast(TensorType[Attribute], value.type).element_type
 
 
 def name_of(value: SSAValue) -> str:

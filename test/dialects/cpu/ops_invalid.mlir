@@ -1,0 +1,78 @@
+// RUN: glow-opt %s --verify-diagnostics --split-input-file
+
+func.func @blocks(%x: tensor<1x2x4x4x16xf32>) {
+  // expected-error @+1 {{40 channels do not fill 2 blocks of 16}}
+  %0 = cpu.unpack %x channels 40 : tensor<1x40x4x4xf32>
+  func.return
+}
+
+// -----
+
+func.func @lanes(%x: tensor<1x3x4x4xf32>) {
+  // expected-error @+1 {{lanes must be positive, not 0}}
+  %0 = cpu.pack %x lanes 0 : tensor<1x3x4x4x0xf32>
+  func.return
+}
+
+// -----
+
+func.func @rank(%x: tensor<3x4x4xf32>) {
+  // expected-error @+1 {{the input must have rank 4, not 3}}
+  %0 = cpu.pack %x lanes 16 : tensor<1x1x4x4x16xf32>
+  func.return
+}
+
+// -----
+
+func.func @input_channels(%x: tensor<1x1x8x8x16xf32>, %w: tensor<256xf32>, %b: tensor<1x16xf32>) {
+  // expected-error @+1 {{does not hold 32 channels}}
+  %0 = cpu.conv2d %x, %w, %b input_channels 32 output_channels 16 kernel [1, 1] : tensor<1x1x8x8x16xf32>
+  func.return
+}
+
+// -----
+
+func.func @bias_blocks(%x: tensor<1x1x8x8x16xf32>, %w: tensor<256xf32>, %b: tensor<1x16xf32>) {
+  // expected-error @+1 {{the bias must have 2 blocks}}
+  %0 = cpu.conv2d %x, %w, %b input_channels 16 output_channels 32 kernel [1, 1] : tensor<1x2x8x8x16xf32>
+  func.return
+}
+
+// -----
+
+func.func @filters(%x: tensor<1x1x8x8x16xf32>, %w: tensor<1x3x3x8xf32>, %b: tensor<1x16xf32>) {
+  // expected-error @+1 {{the weights must have shape (1, 3, 3, 16)}}
+  %0 = cpu.depthwise_conv2d %x, %w, %b kernel [3, 3] : tensor<1x1x6x6x16xf32>
+  func.return
+}
+
+// -----
+
+func.func @extra(%x: tensor<2x8xf32>, %w: tensor<64xf32>, %b: tensor<8xf32>, %r: tensor<2x1xf32>) {
+  // expected-error @+1 {{the extra operand tensor<2x1xf32> fits neither the result tensor<2x8xf32> nor its channels}}
+  %0 = cpu.matmul %x, %w, %b, %r {
+  ^bb0(%sum: f32, %e: f32):
+    %s = arith.addf %sum, %e : f32
+    glow.yield %s
+  } : tensor<2x8xf32>
+  func.return
+}
+
+// -----
+
+func.func @no_epilogue(%x: tensor<2x8xf32>, %w: tensor<64xf32>, %b: tensor<8xf32>) {
+  // expected-error @+1 {{extra operands need an epilogue region}}
+  %0 = cpu.matmul %x, %w, %b, %x : tensor<2x8xf32>
+  func.return
+}
+
+// -----
+
+func.func @yield(%x: tensor<2x8xf32>, %w: tensor<64xf32>, %b: tensor<8xf32>) {
+  // expected-error @+1 {{the region must end in glow.yield of the results' element types f32}}
+  %0 = cpu.matmul %x, %w, %b {
+  ^bb0(%sum: f32):
+    glow.yield %sum, %sum
+  } : tensor<2x8xf32>
+  func.return
+}

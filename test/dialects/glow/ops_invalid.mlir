@@ -1,0 +1,227 @@
+// RUN: glow-opt %s --verify-diagnostics --split-input-file
+
+func.func @broadcast(%x: tensor<2x3xf32>, %y: tensor<4xf32>) {
+  // expected-error @+1 {{operands do not broadcast: shapes 2x3, 4}}
+  %0 = glow.add %x, %y : tensor<2x4xf32>
+  func.return
+}
+
+// -----
+
+func.func @element_types(%x: tensor<4xf32>, %y: tensor<4xi32>) {
+  // expected-error @+1 {{operands must have one element type, not f32, i32}}
+  %0 = glow.add %x, %y : tensor<4xf32>
+  func.return
+}
+
+// -----
+
+func.func @result_type(%x: tensor<4xf32>) {
+  // expected-error @+1 {{result 0 has type tensor<5xf32>, but operands and attributes give tensor<4xf32>}}
+  %0 = glow.neg %x : tensor<5xf32>
+  func.return
+}
+
+// -----
+
+func.func @float_function(%x: tensor<4xi32>) {
+  // expected-error @+1 {{glow.exp needs floating-point elements, not i32}}
+  %0 = glow.exp %x : tensor<4xi32>
+  func.return
+}
+
+// -----
+
+func.func @logic(%x: tensor<4xi32>) {
+  // expected-error @+1 {{glow.and needs i1 elements}}
+  %0 = glow.and %x, %x : tensor<4xi1>
+  func.return
+}
+
+// -----
+
+func.func @condition(%x: tensor<4xf32>) {
+  // expected-error @+1 {{the condition must have i1 elements, not f32}}
+  %0 = glow.select %x, %x, %x : tensor<4xf32>
+  func.return
+}
+
+// -----
+
+func.func @dynamic(%x: tensor<?xf32>) {
+  // expected-error @+1 {{operand 0 must be a tensor of static shape}}
+  %0 = glow.neg %x : tensor<?xf32>
+  func.return
+}
+
+// -----
+
+func.func @channels(%x: tensor<1x3x8x8xf32>, %w: tensor<4x2x3x3xf32>) {
+  // expected-error @+1 {{input channels (3) must be group (1) times the weights' channels (2)}}
+  %0 = glow.conv2d %x, %w : tensor<1x4x6x6xf32>
+  func.return
+}
+
+// -----
+
+func.func @window(%x: tensor<1x3x2x2xf32>, %w: tensor<4x3x3x3xf32>) {
+  // expected-error @+1 {{the window of 3 is larger than the padded input of 2}}
+  %0 = glow.conv2d %x, %w : tensor<1x4x1x1xf32>
+  func.return
+}
+
+// -----
+
+func.func @strides(%x: tensor<1x3x4x4xf32>) {
+  // expected-error @+1 {{strides needs 2 numbers, not 1}}
+  %0 = glow.max_pool2d %x kernel [2, 2] strides [1] : tensor<1x3x3x3xf32>
+  func.return
+}
+
+// -----
+
+func.func @activation(%x: tensor<1x3xf32>, %w: tensor<3x4xf32>) {
+  // expected-error @+1 {{unknown activation 'swish', expected one of relu}}
+  %0 = glow.fully_connected %x, %w activation "swish" : tensor<1x4xf32>
+  func.return
+}
+
+// -----
+
+func.func @bias(%x: tensor<1x3xf32>, %w: tensor<3x4xf32>, %b: tensor<3xf32>) {
+  // expected-error @+1 {{the bias must have shape 4}}
+  %0 = glow.fully_connected %x, %w, %b : tensor<1x4xf32>
+  func.return
+}
+
+// -----
+
+func.func @inner_sizes(%x: tensor<2x3xf32>, %y: tensor<4x5xf32>) {
+  // expected-error @+1 {{the inner sizes must agree: tensor<2x3xf32> has 3, tensor<4x5xf32> has 4}}
+  %0 = glow.matmul %x, %y : tensor<2x5xf32>
+  func.return
+}
+
+// -----
+
+func.func @axis(%x: tensor<2x3xf32>) {
+  // expected-error @+1 {{axis 2 is outside of rank 2}}
+  %0 = glow.softmax %x axis 2 : tensor<2x3xf32>
+  func.return
+}
+
+// -----
+
+func.func @axes(%x: tensor<2x3xf32>) {
+  // expected-error @+1 {{axes must be sorted: [1, 0]}}
+  %0 = glow.reduce_sum %x axes [1, 0] : tensor<f32>
+  func.return
+}
+
+// -----
+
+func.func @parameters(%x: tensor<1x3x2x2xf32>, %c: tensor<4xf32>) {
+  // expected-error @+1 {{scale must have shape 3}}
+  %0 = glow.batch_norm %x, %c, %c, %c, %c : tensor<1x3x2x2xf32>
+  func.return
+}
+
+// -----
+
+func.func @elements(%x: tensor<2x3xf32>) {
+  // expected-error @+1 {{a reshape keeps the elements: tensor<2x3xf32> to tensor<7xf32>}}
+  %0 = glow.reshape %x : tensor<7xf32>
+  func.return
+}
+
+// -----
+
+func.func @permutation(%x: tensor<2x3xf32>) {
+  // expected-error @+1 {{[0, 0] is not a permutation of 2 axes}}
+  %0 = glow.transpose %x permutation [0, 0] : tensor<2x2xf32>
+  func.return
+}
+
+// -----
+
+func.func @pieces(%x: tensor<2x3xf32>, %y: tensor<2x4xf32>) {
+  // expected-error @+1 {{concat along axis 0 cannot join tensor<2x3xf32> and tensor<2x4xf32>}}
+  %0 = glow.concat %x, %y axis 0 : tensor<4x3xf32>
+  func.return
+}
+
+// -----
+
+func.func @bounds(%x: tensor<4xf32>) {
+  // expected-error @+1 {{the slice [2, 3, 1] leaves axis 0 of size 4}}
+  %0 = glow.slice %x starts [2] sizes [3] steps [1] : tensor<3xf32>
+  func.return
+}
+
+// -----
+
+func.func @mode(%x: tensor<4xf32>) {
+  // expected-error @+1 {{unknown mode 'mirror', expected constant, edge, reflect, wrap}}
+  %0 = glow.pad %x pads [1, 1] mode "mirror" : tensor<6xf32>
+  func.return
+}
+
+// -----
+
+func.func @indices(%x: tensor<4xf32>, %i: tensor<2xf32>) {
+  // expected-error @+1 {{indices must be integers}}
+  %0 = glow.gather %x, %i : tensor<2xf32>
+  func.return
+}
+
+// -----
+
+func.func @target(%x: tensor<3xf32>) {
+  // expected-error @+1 {{operands do not broadcast: shapes 3, 3x2}}
+  %0 = glow.broadcast %x : tensor<3x2xf32>
+  func.return
+}
+
+// -----
+
+func.func @direction(%x: tensor<5x1x2xf32>, %w: tensor<1x12x2xf32>, %r: tensor<1x12x3xf32>, %b: tensor<1x24xf32>, %h: tensor<1x1x3xf32>) {
+  // expected-error @+1 {{unknown direction 'sideways'}}
+  %0, %1, %2 = glow.lstm %x, %w, %r, %b, %h, %h direction "sideways" : tensor<5x1x1x3xf32>, tensor<1x1x3xf32>, tensor<1x1x3xf32>
+  func.return
+}
+
+// -----
+
+func.func @region(%x: tensor<4xf32>) {
+  // expected-error @+1 {{the region must take the operands' element types f32}}
+  %0 = glow.fused %x {
+  ^bb0(%s: f64):
+    glow.yield %s
+  } : tensor<4xf32>
+  func.return
+}
+
+// -----
+
+func.func @missing_attribute(%x: tensor<4xf32>) {
+  // expected-error @+1 {{glow.softmax needs the attribute 'axis'}}
+  %0 = glow.softmax %x : tensor<4xf32>
+  func.return
+}
+
+// -----
+
+func.func @too_many(%x: tensor<4xf32>) {
+  // expected-error @+1 {{glow.neg has 2 operands, too many}}
+  %0 = glow.neg %x, %x : tensor<4xf32>
+  func.return
+}
+
+// -----
+
+func.func @before_definition(%x: tensor<4xf32>) {
+  // expected-error @+1 {{value %y is used before it is defined}}
+  %0 = glow.neg %y : tensor<4xf32>
+  %y = glow.neg %x : tensor<4xf32>
+  func.return
+}
