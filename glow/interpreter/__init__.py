@@ -2,11 +2,20 @@
 
 `run` executes a module, `evaluate_node` one node (the constant folder's entry), and
 `make_interpreter` gives an xDSL interpreter to which listeners can be attached.
+
+The latter two load xDSL's interpreters on first use: they cost a quarter of a second,
+which folding constants in every compilation need not pay.
 """
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 from glow.interpreter.cpu_nodes import Packing
 from glow.interpreter.evaluation import FUNCTIONS, evaluate_node, evaluate_region
-from glow.interpreter.interpreter import make_interpreter, run
+
+if TYPE_CHECKING:
+    from glow.interpreter.interpreter import make_interpreter, run
 
 __all__ = [
     "FUNCTIONS",
@@ -16,3 +25,11 @@ __all__ = [
     "make_interpreter",
     "run",
 ]
+
+
+def __getattr__(name: str) -> object:
+    if name in ("make_interpreter", "run"):
+        from glow.interpreter import interpreter
+
+        return getattr(interpreter, name)
+    raise AttributeError(f"module 'glow.interpreter' has no attribute '{name}'")
