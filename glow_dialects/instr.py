@@ -139,7 +139,8 @@ class InstructionOp(GlowOp):
         """The node's shape rule holds for what is read and written."""
         for value in self.operands:
             fail_unless(
-                not isinstance(value.type, MemRefType) or -1 not in shape_of(value),
+                not isinstance(value.type, MemRefType)
+                or min(shape_of(value), default=0) >= 0,
                 f"buffers must have static shapes, not {value.type}",
             )
         if self.node is not None:
@@ -280,7 +281,7 @@ class AllocOp(MemoryOp):
     def verify_(self) -> None:
         """The shape is static; an offset is aligned to a cache line."""
         fail_unless(
-            -1 not in shape_of(self.result),
+            min(shape_of(self.result), default=0) >= 0,
             f"buffers must have static shapes, not {self.result.type}",
         )
         if self.offset is not None:
