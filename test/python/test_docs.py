@@ -1,0 +1,30 @@
+"""The dumps in docs/architecture.md are what the compiler prints."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from glow.compiler import load, lower_to
+
+DOCS = Path(__file__).parents[2] / "docs"
+BLOCK = re.compile(r"<!-- dump (\w+) -->\n```\w+\n(.*?)```", re.DOTALL)
+BLOCKS = BLOCK.findall((DOCS / "architecture.md").read_text())
+
+
+@pytest.mark.parametrize(("stage", "block"), BLOCKS)
+def test_dump_is_true(stage: str, block: str) -> None:
+    """Each run of lines between `...` stands in the stage's output."""
+    result = lower_to(load(DOCS / "small.mlir"), stage, target="avx512")
+    output = "\n".join(line.strip() for line in str(result).splitlines())
+    for run in block.split("...\n"):
+        lines = "\n".join(line.strip() for line in run.splitlines())
+        assert lines in output, f"{stage} prints something else than\n{run}"
+
+
+def test_every_level_is_shown() -> None:
+    """No level is left out."""
+    shown = {stage for stage, _ in BLOCKS}
+    assert shown == {"graph", "lowered", "instr", "loops", "llvm"}
