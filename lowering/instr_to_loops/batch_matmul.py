@@ -103,6 +103,11 @@ class BatchMatmulSpec:
         )
 
     @property
+    def operations(self) -> int:
+        """The additions and multiplications."""
+        return 2 * prod(self.batch) * self.rows * self.columns * self.depth
+
+    @property
     def form(self) -> Form:
         """How the product is computed."""
         if self.b.column == 1:

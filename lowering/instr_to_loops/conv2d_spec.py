@@ -72,6 +72,12 @@ class Conv2dSpec:
         return self.group_inputs * prod(self.window.kernel)
 
     @property
+    def operations(self) -> int:
+        """The additions and multiplications, those with padding included."""
+        outputs = self.batch * self.out_channels * prod(self.window.output)
+        return 2 * outputs * self.steps
+
+    @property
     def input_type(self) -> MemRefType:
         """The memref type of the input."""
         if self.plain_input:

@@ -57,6 +57,11 @@ class MatmulSpec:
     c_row_stride: int = 0
 
     @property
+    def operations(self) -> int:
+        """The additions and multiplications of a direct product."""
+        return 2 * self.rows * self.columns * self.depth
+
+    @property
     def a_strides(self) -> Strides:
         """The layout of A."""
         return Strides((), self.a_row_stride or self.depth, 1)
