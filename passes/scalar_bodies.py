@@ -16,7 +16,6 @@ from xdsl.dialects.builtin import (
     AnyFloat,
     IntegerType,
     Signedness,
-    TensorType,
     f32,
     i1,
 )
@@ -348,8 +347,7 @@ def emit_node(
     if isinstance(op, glow.FusedOp):
         return inline_body(builder, op.body.block, operands)
     if isinstance(op, glow.ConvertOp):
-        result_type = cast(TensorType[Attribute], op.result.type)
-        return [convert(builder, operands[0], result_type.element_type)]
+        return [convert(builder, operands[0], op.result.type.element_type)]
     return [SCALAR_BODIES[type(op)](builder, operands, op.attributes_view())]
 
 

@@ -4,12 +4,14 @@
 |-----------------------------------------------|-------------------------------------|
 | one filter for each channel                   | `cpu.depthwise_conv2d`              |
 | groups that fill whole blocks, or one group   | `cpu.conv2d`                        |
+| few other groups: dense, zeros between groups | `cpu.conv2d`                        |
 | of these, few input channels (a first layer)  | `cpu.conv2d` reading plain [N,C,H,W]|
 | everything else                               | `cpu.plain_conv2d`                  |
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import cast
 
 import numpy as np
@@ -26,11 +28,15 @@ from glow.lowering.assign_layout.layout import (
 )
 from glow.lowering.assign_layout.packing import ConvShape, Pair, pack_channels
 from glow.lowering.lower_nodes.products import activated
+from glow.passes.graph.fold_channel_shuffle import (
+    MAX_DENSE_GROUPS,
+    dense_weights,
+)
 from glow.passes.graph.node_builder import NodeBuilder, name_of
 
 
-def conv_shape(op: glow.Conv2dOp, plain_input: bool) -> ConvShape:
-    """The shapes of a convolution."""
+def conv_shape(op: glow.Conv2dOp) -> ConvShape:
+    """The shapes of a convolution that reads blocks."""
     batch, channels, *plane = shape_of(op.input)
     outputs, _, *kernel = shape_of(op.weights)
     attributes = op.attributes_view()
@@ -39,7 +45,7 @@ def conv_shape(op: glow.Conv2dOp, plain_input: bool) -> ConvShape:
         channels,
         outputs,
         attributes.int("group"),
-        plain_input,
+        False,
         cast(Pair, tuple(plane)),
         cast(Pair, tuple(kernel)),
         cast(Pair, attributes.ints("strides")),
@@ -61,17 +67,26 @@ def is_blocked(shape: ConvShape, lanes: int) -> bool:
     return all(count // shape.group % lanes == 0 for count in channels)
 
 
+def is_dense(shape: ConvShape, lanes: int) -> bool:
+    """Whether a few groups that fit no blocks are better computed as one."""
+    whole = replace(shape, group=1)
+    return 1 < shape.group <= MAX_DENSE_GROUPS and is_blocked(whole, lanes)
+
+
 def conv2d(layout: Layout, op: Operation) -> None:
     """Replace a convolution by the node of its kind."""
     assert isinstance(op, glow.Conv2dOp)
-    shape = conv_shape(op, plain_input=False)
+    shape = conv_shape(op)
     weights = constant_value(op.weights)
     if weights is None or not is_f32(op.input, op.weights, op.bias):
         _plain(layout, op)
     elif is_depthwise(shape):
         _depthwise(layout, op, weights, shape)
     elif is_blocked(shape, layout.lanes):
-        _blocked(layout, op, weights)
+        _blocked(layout, op, weights, shape)
+    elif is_dense(shape, layout.lanes):
+        dense = dense_weights(weights, shape.group)
+        _blocked(layout, op, dense, replace(shape, group=1))
     else:
         _plain(layout, op)
 
@@ -100,11 +115,13 @@ def _blocked_bias(layout: Layout, op: glow.Conv2dOp) -> SSAValue:
     return builder.reshape(layout.blocked(builder, plane), (blocks, lanes))
 
 
-def _blocked(layout: Layout, op: glow.Conv2dOp, weights: Array) -> None:
+def _blocked(
+    layout: Layout, op: glow.Conv2dOp, weights: Array, shape: ConvShape
+) -> None:
     """`cpu.conv2d`; few channels that are not in blocks yet are read as they are."""
-    few = shape_of(op.input)[1] < layout.lanes
+    few = shape.input_channels < layout.lanes
     plain_input = few and blocked_source(op.input) is None
-    shape = conv_shape(op, plain_input)
+    shape = replace(shape, plain_input=plain_input)
     builder = NodeBuilder(op)
     packed = layout.constant(
         op,

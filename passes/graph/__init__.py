@@ -22,6 +22,7 @@ PASSES: dict[str, Callable[[], type[ModulePass]]] = {
     "convert-gemm": _lazy("convert_gemm", "ConvertGemmPass"),
     "eliminate-transposes": _lazy("eliminate_transposes", "EliminateTransposesPass"),
     "fold-batch-norm": _lazy("fold_batch_norm", "FoldBatchNormPass"),
+    "fold-channel-shuffle": _lazy("fold_channel_shuffle", "FoldChannelShufflePass"),
     "fold-constants": _lazy("fold_constants", "FoldConstantsPass"),
     "free-unused-weights": _lazy("free_unused_weights", "FreeUnusedWeightsPass"),
     "fuse-activation": _lazy("fuse_activation", "FuseActivationPass"),

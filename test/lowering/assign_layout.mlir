@@ -35,17 +35,17 @@ func.func @chain(%x: tensor<1x16x4x4xf32>) -> tensor<1x16x4x4xf32> {
   func.return %z : tensor<1x16x4x4xf32>
 }
 
-// Groups that fill blocks, and groups that do not.
+// Groups that fill blocks, and groups that do not: these become one, zeros in between.
 // CHECK-LABEL: func.func @groups(
-// CHECK-NEXT: %v = glow.constant @v : tensor<32x8x1x1xf32>
-// CHECK-NEXT: %0 = glow.constant dense<0.000000e+00> : tensor<32xf32>
-// CHECK-NEXT: %1 = glow.constant dense<0.000000e+00> : tensor<2x16xf32>
+// CHECK-NEXT: %v.packed = glow.constant @v.packed : tensor<1024xf32>
+// CHECK-NEXT: %0 = glow.constant dense<0.000000e+00> : tensor<2x16xf32>
 // CHECK-NEXT: %w.packed = glow.constant @w.packed_2 : tensor<512xf32>
-// CHECK-NEXT: %2 = cpu.pack %x lanes 16 : tensor<1x2x4x4x16xf32>
-// CHECK-NEXT: %y = cpu.conv2d %2, %w.packed, %1 input_channels 32 output_channels 32 group 2 kernel [1, 1] : tensor<1x2x4x4x16xf32>
+// CHECK-NEXT: %1 = cpu.pack %x lanes 16 : tensor<1x2x4x4x16xf32>
+// CHECK-NEXT: %y = cpu.conv2d %1, %w.packed, %0 input_channels 32 output_channels 32 group 2 kernel [1, 1] : tensor<1x2x4x4x16xf32>
 // CHECK-NEXT: %y_1 = cpu.unpack %y channels 32 : tensor<1x32x4x4xf32>
-// CHECK-NEXT: %z = cpu.plain_conv2d %x, %v, %0 group 4 : tensor<1x32x4x4xf32>
-// CHECK-NEXT: func.return %y_1, %z : tensor<1x32x4x4xf32>, tensor<1x32x4x4xf32>
+// CHECK-NEXT: %z = cpu.conv2d %1, %v.packed, %0 input_channels 32 output_channels 32 kernel [1, 1] : tensor<1x2x4x4x16xf32>
+// CHECK-NEXT: %z_1 = cpu.unpack %z channels 32 : tensor<1x32x4x4xf32>
+// CHECK-NEXT: func.return %y_1, %z_1 : tensor<1x32x4x4xf32>, tensor<1x32x4x4xf32>
 func.func @groups(%x: tensor<1x32x4x4xf32>) -> (tensor<1x32x4x4xf32>, tensor<1x32x4x4xf32>) {
   %w = glow.splat 1.0 : tensor<32x16x1x1xf32>
   %v = glow.splat 1.0 : tensor<32x8x1x1xf32>

@@ -31,7 +31,8 @@ Array = npt.NDArray[np.generic]
 
 PIPELINE = (
     "verify-graph canonicalize cse fold-constants convert-gemm fold-batch-norm "
-    "eliminate-transposes recognize-gelu canonicalize fuse-activation lower-nodes "
+    "eliminate-transposes recognize-gelu canonicalize fuse-activation "
+    "fold-channel-shuffle lower-nodes "
     "assign-layout cancel-packs canonicalize cse fuse-epilogue free-unused-weights "
     "verify-lowered"
 ).split()
@@ -170,7 +171,51 @@ func.func @main(%x: tensor<1x32x4x4xf32>, %y: tensor<1x32x4x4xf32>) -> (tensor<1
 def test_groups_and_moves() -> None:
     module = weight(GROUPS, w1=(32, 16, 1, 1), w2=(40, 8, 3, 3))
     check_pipeline(module, random_inputs(module), "avx512")
-    assert {"cpu.conv2d", "cpu.plain_conv2d"} <= {op.name for op in module.walk()}
+    groups = [
+        op.group.value.data for op in module.walk() if isinstance(op, cpu.Conv2dOp)
+    ]
+    assert groups == [2, 1]
+
+
+def test_many_odd_groups_stay_plain() -> None:
+    module = weight(
+        """
+func.func @main(%x: tensor<1x36x4x4xf32>) -> tensor<1x48x4x4xf32> {
+  %w = glow.constant @w : tensor<48x3x3x3xf32>
+  %b = glow.splat 0.5 : tensor<48xf32>
+  %y = glow.conv2d %x, %w, %b group 12 pads [1, 1, 1, 1] : tensor<1x48x4x4xf32>
+  func.return %y : tensor<1x48x4x4xf32>
+}""",
+        w=(48, 3, 3, 3),
+    )
+    check_pipeline(module, random_inputs(module), "avx512")
+    assert "cpu.plain_conv2d" in {op.name for op in module.walk()}
+
+
+SHUFFLE = """
+func.func @main(%x: tensor<1x24x4x4xf32>) -> tensor<1x24x4x4xf32> {
+  %w1 = glow.constant @w1 : tensor<24x6x1x1xf32>
+  %w2 = glow.constant @w2 : tensor<24x1x3x3xf32>
+  %b = glow.constant @b : tensor<24xf32>
+  %a = glow.conv2d %x, %w1, %b group 4 : tensor<1x24x4x4xf32>
+  %r = glow.relu %a : tensor<1x24x4x4xf32>
+  %s = glow.reshape %r : tensor<1x4x6x4x4xf32>
+  %t = glow.transpose %s permutation [0, 2, 1, 3, 4] : tensor<1x6x4x4x4xf32>
+  %u = glow.reshape %t : tensor<1x24x4x4xf32>
+  %c = glow.conv2d %u, %w2 group 24 pads [1, 1, 1, 1] : tensor<1x24x4x4xf32>
+  %d = glow.conv2d %c, %w1 group 4 : tensor<1x24x4x4xf32>
+  %e = glow.add %d, %x : tensor<1x24x4x4xf32>
+  func.return %e : tensor<1x24x4x4xf32>
+}
+"""
+
+
+def test_channel_shuffle_costs_nothing() -> None:
+    module = weight(SHUFFLE, w1=(24, 6, 1, 1), w2=(24, 1, 3, 3), b=(24,))
+    check_pipeline(module, random_inputs(module), "avx512")
+    names = [op.name for op in module.walk()]
+    assert "glow.transpose" not in names
+    assert names.count("cpu.pack") == names.count("cpu.unpack") == 1
 
 
 NODES = """
