@@ -144,13 +144,13 @@ class AccessTable:
 
     def forget(self, op: Operation) -> None:
         """Drop an operation that is removed; positions of the others stay."""
-        for root in {access.place.root for access in self.by_op.pop(op, ())}:
+        self.by_op.pop(op, None)
+        for root in {self.place(operand).root for operand in op.operands}:
             kept = [access for access in self.by_root[root] if access.op is not op]
             self.by_root[root] = kept
 
-    def move(self, source: SSAValue, target: SSAValue) -> None:
-        """Count the accesses of the root `source` as those of the buffer `target`."""
-        into = self.place(target)
+    def move(self, source: SSAValue, into: Place) -> None:
+        """Count the accesses of the root `source` as those of the place `into`."""
         moved = [
             access._replace(place=_shifted(access.place, into))
             for access in self.by_root.pop(source, [])

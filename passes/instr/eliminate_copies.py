@@ -6,189 +6,206 @@ results of the function, values carried by a loop. Two rewrites remove them:
 - *forward the target*: the buffer that is copied from is an allocation of its own, and
   nobody touches the target between the allocation's first use and the copy; then the
   producer writes the target right away;
-- *forward the source*: the target is an allocation that nobody else writes, and the
-  source is not written while the target is read; then its readers read the source.
+- *forward the source*: the target is an allocation that only copies write, all from one
+  run of memory, which does not change while the target is read; then its readers read
+  the source.
 
     %a = instr.alloc : memref<4xf32>
     instr.exp @out %a, @in %x              ->   %v = instr.tensorview %c offset 4
     %v = instr.tensorview %c offset 4           instr.exp @out %v, @in %x
     instr.copy @out %v, @in %a
     instr.dealloc %a
+
+The last copy is tried first: where a network joins the same values again and again
+(DenseNet), they then live in the last and largest concat, and each earlier one is a run
+of it.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import cast
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.dialects.builtin import MemRefType, ModuleOp
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from glow.dialects import instr
-from glow.passes.instr.accesses import AccessTable, byte_range, functions_of
-from glow.passes.instr.buffers import root_of
+from glow.dialects.weight_table import dtype_of
+from glow.passes.instr.accesses import Access, AccessTable, Place, functions_of
+from glow.passes.instr.arrange import arrange, blocks_of
 
 
 class CopyEliminator:
-    """Removes the copies of one block, one after the other."""
+    """Removes the copies of one block; `outer` is the table of the whole function."""
 
-    def __init__(self, block: Block) -> None:
-        self.block = block
-        self.table = AccessTable(block)
+    def __init__(self, table: AccessTable, outer: AccessTable) -> None:
+        self.table = table
+        self.outer = outer
 
     def run(self) -> None:
-        """Try each copy."""
-        for op in self.table.ops:
-            if isinstance(op, instr.CopyOp) and not self._forward_target(op):
+        """Try each copy, the last one first."""
+        for op in reversed(self.table.ops):
+            if (
+                isinstance(op, instr.CopyOp)
+                and op in self.table.by_op
+                and not self._forward_target(op)
+            ):
                 self._forward_source(op)
+
+    def _own_allocation(self, root: SSAValue) -> instr.AllocOp | None:
+        """The allocation of a root that is used in this block only."""
+        accesses = self.table.by_root.get(root, ())
+        is_own = len(accesses) == len(self.outer.by_root.get(root, ()))
+        return root.owner if is_own and isinstance(root.owner, instr.AllocOp) else None
+
+    def _remove_copy(self, copy: instr.CopyOp) -> None:
+        self.table.forget(copy)
+        if self.outer is not self.table:
+            self.outer.forget(copy)
+        copy.detach()
+        copy.erase()
+
+    def _replace(self, alloc: instr.AllocOp, buffer: SSAValue, into: Place) -> None:
+        """Let `buffer`, which is the place `into`, take the part of an allocation."""
+        self.table.move(alloc.result, into)
+        if self.outer is not self.table:
+            self.outer.move(alloc.result, into)
+        for use in list(alloc.result.uses):
+            if isinstance(use.operation, instr.DeallocOp):
+                use.operation.detach()
+                use.operation.erase()
+        alloc.result.replace_all_uses_with(buffer)
+        alloc.detach()
+        alloc.erase()
 
     # -- the producer writes the target
 
     def _forward_target(self, copy: instr.CopyOp) -> bool:
-        source, target = copy.ins[0], copy.outs[0]
-        alloc = whole_allocation(source)
-        if alloc is None or root_of(target) is alloc.result:
+        source, target = self.table.place(copy.ins[0]), copy.outs[0]
+        into = self.table.place(target)
+        alloc = self._own_allocation(source.root)
+        if alloc is None or source != self.table.place(alloc.result):
             return False
-        at = self.table.position[copy]
-        uses = [access for access in self.table.of(source) if access.op is not copy]
-        first = min((access.at for access in uses), default=at)
-        last = max((access.at for access in uses), default=at)
-        if any(access.writes and access.at > at for access in uses):
+        if into.root is source.root or not self._may_write_target(copy, source, into):
             return False
-        if not self._untouched(copy, first, max(last, at)):
-            return False
-        if not self._make_available(target, alloc):
-            return False
-        self._replace(copy, alloc, target, alloc)
+        self._remove_copy(copy)
+        buffer = viewed_as(target, alloc.result, 0)
+        self._replace(alloc, buffer, into)
         return True
 
-    def _untouched(self, copy: instr.CopyOp, first: int, last: int) -> bool:
+    def _may_write_target(self, copy: instr.CopyOp, source: Place, into: Place) -> bool:
         """Whether nothing but the copy needs the target's old or other contents.
 
         Before the copy nobody may touch the target; after it nobody may write it as
         long as the source is still read.
         """
-        target, at = copy.outs[0], self.table.position[copy]
-        start, end = byte_range(target)
+        at = self.table.position[copy]
+        uses = [u for u in self.table.by_root[source.root] if u.op is not copy]
+        if not uses or any(use.writes and use.at > at for use in uses):
+            return False
+        first = min(uses, key=lambda use: use.at)
+        if not is_written_first(first, source):
+            return False  # in a loop: its content comes from the step before
+        last = max(at, *(use.at for use in uses))
         return not any(
             access.op is not copy
-            and first <= access.at <= last
-            and access.start < end
-            and start < access.end
+            and first.at <= access.at <= last
+            and access.place.overlaps(into)
             and (access.at < at or access.writes)
-            for access in self.table.of(target)
+            for access in self.table.by_root.get(into.root, ())
         )
-
-    def _make_available(self, target: SSAValue, alloc: instr.AllocOp) -> bool:
-        """Move the target's views and allocation above the producer's allocation."""
-        chain: list[Operation] = []
-        owner = target.owner
-        while isinstance(owner, instr.TensorviewOp):
-            chain.append(owner)
-            owner = owner.source.owner
-        if isinstance(owner, instr.AllocOp):
-            chain.append(owner)
-        elif not isinstance(owner, Block):
-            return False
-        if any(op.parent is not self.block for op in (*chain, alloc)):
-            return False
-        position = self.table.position
-        for op in reversed(chain):
-            if position[op] > position[alloc]:
-                op.detach()
-                self.block.insert_op_before(op, alloc)
-                position[op] = position[alloc]
-        return True
 
     # -- the consumer reads the source
 
     def _forward_source(self, copy: instr.CopyOp) -> bool:
-        source, target = copy.ins[0], copy.outs[0]
-        alloc = whole_allocation(target)
-        if alloc is None or alloc.parent is not self.block:
+        root = self.table.place(copy.outs[0]).root
+        alloc = self._own_allocation(root)
+        if alloc is None:
             return False
-        at = self.table.position[copy]
-        uses = [access for access in self.table.of(target) if access.op is not copy]
-        if any(access.writes or access.at < at for access in uses):
+        accesses = self.table.by_root[root]
+        copies = {access.op for access in accesses if access.writes}
+        run = self._source_run(alloc, copies)
+        if run is None or not all(self._is_stable(op, accesses) for op in copies):
             return False
-        last = max((access.at for access in uses), default=at)
-        start, end = byte_range(source)
-        for access in self.table.of(source):
-            inside = access.start < end and start < access.end
-            if access.writes and inside and at < access.at <= last:
-                return False
-        self._replace(copy, alloc, source, copy)
+        start = run.start // item_size(alloc.result)
+        for op in copies:
+            self._remove_copy(cast("instr.CopyOp", op))
+        self._replace(alloc, viewed_as(run.root, alloc.result, start), run)
         return True
 
-    # -- the change itself
-
-    def _replace(
-        self,
-        copy: instr.CopyOp,
-        alloc: instr.AllocOp,
-        buffer: SSAValue,
-        place: Operation,
-    ) -> None:
-        """Let `buffer` take the part of an allocation, from `place` on."""
-        self.table.forget(copy)
-        self.table.move(alloc.result, buffer)
-        if buffer.type != alloc.result.type:
-            view = instr.TensorviewOp.build_memory(
-                [buffer], alloc.result.type, offset=0
-            )
-            self.block.insert_op_before(view, place)
-            self.table.position[view] = self.table.position[place]
-            buffer = view.result
-        for use in list(alloc.result.uses):
-            user = use.operation
-            if isinstance(user, instr.DeallocOp):
-                user.detach()
-                user.erase()
-            elif self._is_early_view(user, place):
-                user.detach()
-                self.block.insert_op_before(user, place)
-                self.table.position[user] = self.table.position[place]
-        copy_is_place = copy is place
-        if not copy_is_place:
-            copy.detach()
-            copy.erase()
-        alloc.result.replace_all_uses_with(buffer)
-        if copy_is_place:
-            copy.detach()
-            copy.erase()
-        self._extend_life(root_of(buffer))
-        alloc.detach()
-        alloc.erase()
-
-    def _is_early_view(self, user: Operation, place: Operation) -> bool:
-        """Whether a view of the allocation stands before the buffer that replaces it."""
+    def _source_run(
+        self, alloc: instr.AllocOp, copies: set[instr.InstructionOp]
+    ) -> Place | None:
+        """The run of memory from which all copies take what they put in a buffer."""
+        runs: set[Place] = set()
+        size = self.table.place(alloc.result).end
+        for copy in copies:
+            if not isinstance(copy, instr.CopyOp) or copy not in self.table.position:
+                return None
+            source, target = map(self.table.place, (copy.ins[0], copy.outs[0]))
+            if source.path or target.path or source.root is alloc.result:
+                return None
+            start = source.start - target.start
+            runs.add(Place(source.root, start, start + size))
+        if len(runs) != 1:
+            return None
+        (run,) = runs
         return (
-            isinstance(user, instr.TensorviewOp)
-            and user.parent is self.block
-            and self.table.position[user] < self.table.position[place]
+            run if self.table.place(run.root).covers(run) and run.start >= 0 else None
         )
 
-    def _extend_life(self, root: SSAValue) -> None:
-        """Move the root's dealloc behind its last access."""
-        last = max((access.at for access in self.table.of(root)), default=-1)
-        for use in root.uses:
-            dealloc = use.operation
-            if not isinstance(dealloc, instr.DeallocOp):
-                continue
-            if self.table.position[dealloc] < last:
-                dealloc.detach()
-                self.block.insert_op_after(dealloc, self.table.ops[last])
-                self.table.position[dealloc] = last
-            return
+    def _is_stable(self, copy: instr.InstructionOp, accesses: list[Access]) -> bool:
+        """Whether the source keeps what was copied as long as the copy is read."""
+        at = self.table.position[copy]
+        source, target = map(self.table.place, (copy.ins[0], copy.outs[0]))
+        reads = [r for r in accesses if r.reads and r.place.overlaps(target)]
+        last = max((read.at for read in reads), default=at)
+        return all(read.at > at for read in reads) and not any(
+            access.writes and access.place.overlaps(source) and at < access.at <= last
+            for access in self.table.by_root.get(source.root, ())
+        )
 
 
-def whole_allocation(buffer: SSAValue) -> instr.AllocOp | None:
-    """The allocation that a buffer names from the first to the last element."""
-    root = root_of(buffer)
-    if isinstance(root.owner, instr.AllocOp) and byte_range(buffer) == byte_range(root):
-        return root.owner
-    return None
+def is_written_first(access: Access, whole: Place) -> bool:
+    """Whether the first access to a buffer sets all of it, or it is not in a loop."""
+    owner = whole.root.owner
+    if isinstance(owner, Operation) and owner.parent is access.op.parent:
+        return True
+    return access.writes and not access.reads and access.place == whole
+
+
+def item_size(buffer: SSAValue) -> int:
+    """The bytes of an element."""
+    return dtype_of(cast("MemRefType[Attribute]", buffer.type).element_type).itemsize
+
+
+def viewed_as(buffer: SSAValue, like: SSAValue, offset: int) -> SSAValue:
+    """The buffer from an element on, with the type of `like`."""
+    if buffer.type == like.type and not offset:
+        return buffer
+    view_type = cast("MemRefType[Attribute]", like.type)
+    view = instr.TensorviewOp.build_memory([buffer], view_type, offset=offset)
+    view.result.name_hint = like.name_hint
+    owner = buffer.owner
+    if isinstance(owner, Block):
+        owner.insert_op_before(view, cast("Operation", owner.first_op))
+    else:
+        assert owner.parent is not None
+        owner.parent.insert_op_after(view, owner)
+    return view.result
+
+
+def eliminate_copies(block: Block) -> None:
+    """Remove what copies can be removed from a block and from its loops."""
+    outer = AccessTable(block)
+    blocks = list(blocks_of(block))
+    for inner in blocks:
+        table = outer if inner is block else AccessTable(inner)
+        CopyEliminator(table, outer).run()
+    for inner in reversed(blocks):
+        arrange(inner)
 
 
 @dataclass(frozen=True)
@@ -200,4 +217,4 @@ class EliminateCopiesPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Remove what copies can be removed from each function."""
         for function in functions_of(op):
-            CopyEliminator(function.body.block).run()
+            eliminate_copies(function.body.block)

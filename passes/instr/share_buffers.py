@@ -85,9 +85,9 @@ class BufferSharer:
             if isinstance(use.operation, instr.DeallocOp):
                 use.operation.detach()
                 use.operation.erase()
-        self.table.move(out, source)
+        self.table.move(out, self.table.place(source))
         if self.outer is not self.table:
-            self.outer.move(out, source)
+            self.outer.move(out, self.outer.place(source))
         out.replace_all_uses_with(source)
         alloc.detach()
         alloc.erase()
