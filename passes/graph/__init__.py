@@ -24,6 +24,7 @@ PASSES: dict[str, Callable[[], type[ModulePass]]] = {
     "fold-batch-norm": _lazy("fold_batch_norm", "FoldBatchNormPass"),
     "fold-channel-shuffle": _lazy("fold_channel_shuffle", "FoldChannelShufflePass"),
     "fold-constants": _lazy("fold_constants", "FoldConstantsPass"),
+    "fold-scale": _lazy("fold_scale", "FoldScalePass"),
     "free-unused-weights": _lazy("free_unused_weights", "FreeUnusedWeightsPass"),
     "fuse-activation": _lazy("fuse_activation", "FuseActivationPass"),
     "recognize-gelu": _lazy("recognize_gelu", "RecognizeGeluPass"),

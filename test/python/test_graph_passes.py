@@ -31,7 +31,7 @@ Array = npt.NDArray[np.generic]
 
 PIPELINE = (
     "verify-graph canonicalize cse fold-constants convert-gemm fold-batch-norm "
-    "eliminate-transposes recognize-gelu canonicalize fuse-activation "
+    "eliminate-transposes fold-scale recognize-gelu canonicalize fuse-activation "
     "fold-channel-shuffle lower-nodes "
     "assign-layout cancel-packs canonicalize cse fuse-epilogue free-unused-weights "
     "verify-lowered"
