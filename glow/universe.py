@@ -64,6 +64,12 @@ def get_llvm() -> Dialect:
     return LLVM
 
 
+def get_memref() -> Dialect:
+    from glow.dialects.memref import MemRef
+
+    return MemRef
+
+
 def get_vector() -> Dialect:
     from glow.dialects.vector import Vector
 
@@ -80,6 +86,7 @@ GLOW_DIALECTS: dict[str, DialectFactory] = {
 REPLACED_DIALECTS: dict[str, DialectFactory] = {
     "arith": get_arith,
     "llvm": get_llvm,
+    "memref": get_memref,
     "vector": get_vector,
 }
 """Corrected versions of xDSL's dialects: for our contexts only, since the entry point

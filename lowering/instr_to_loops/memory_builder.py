@@ -3,9 +3,10 @@
 from collections.abc import Sequence
 
 from xdsl.dialects import memref, vector
-from xdsl.dialects.builtin import BoolAttr, IntegerAttr, MemRefType, i64
+from xdsl.dialects.builtin import BoolAttr, IntegerAttr, MemRefType, i32, i64
 from xdsl.ir import SSAValue
 
+from glow.dialects.memref import PrefetchOp
 from glow.lowering.instr_to_loops import ir_types as types
 from glow.lowering.instr_to_loops.index_builder import Index
 from glow.lowering.instr_to_loops.value_builder import ValueBuilder
@@ -26,6 +27,16 @@ class MemoryBuilder(ValueBuilder):
         """Stores one element."""
         operands = (value, target, *map(self.index, indices))
         self.create(memref.StoreOp, operands, (), _TEMPORAL)
+
+    def prefetch(self, source: SSAValue, *indices: Index, locality: int) -> None:
+        """Asks for the cache line of an element; harmless outside of the buffer."""
+        operands = (source, *map(self.index, indices))
+        properties = {
+            "isWrite": BoolAttr.from_bool(False),
+            "localityHint": IntegerAttr(locality, i32),
+            "isDataCache": BoolAttr.from_bool(True),
+        }
+        self.create(PrefetchOp, operands, (), properties)
 
     def vector_load(self, length: int, source: SSAValue, *indices: Index) -> SSAValue:
         """`length` contiguous elements along the last dimension."""

@@ -308,6 +308,11 @@ class LlvmBuilder:
         properties = intrinsic_properties(name, len(operands), flags)
         return self.emit(xllvm.CallIntrinsicOp, operands, type_, properties)
 
+    def intrinsic_call(self, name: str, operands: Sequence[SSAValue]) -> None:
+        """Calls an intrinsic without result."""
+        properties = intrinsic_properties(name, len(operands), NO_FLAGS)
+        self.emit_no_result(xllvm.CallIntrinsicOp, operands, properties)
+
     def overloaded(
         self, name: str, operands: Sequence[SSAValue], flags: FastMathAttr = NO_FLAGS
     ) -> SSAValue:

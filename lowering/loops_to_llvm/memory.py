@@ -11,12 +11,19 @@ from collections.abc import Iterator, Sequence
 from math import prod
 
 from xdsl.dialects import memref, vector
-from xdsl.dialects.builtin import AffineMapAttr, DenseArrayBase, IntegerType, MemRefType
+from xdsl.dialects.builtin import (
+    AffineMapAttr,
+    DenseArrayBase,
+    IntegerType,
+    MemRefType,
+    i32,
+)
 from xdsl.dialects.utils import DYNAMIC_INDEX
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr
 from xdsl.utils.exceptions import DiagnosticException
 
+from glow.dialects.memref import PrefetchOp
 from glow.lowering.loops_to_llvm.affine import AffineForm
 from glow.lowering.loops_to_llvm.function_lowering import (
     Address,
@@ -118,6 +125,17 @@ def transfer_read(low: FunctionLowering, op: vector.TransferReadOp) -> None:
 
 def transfer_write(low: FunctionLowering, op: vector.TransferWriteOp) -> None:
     write(low, op.vector, op.source, op.indices, permutation(op.permutation_map))
+
+
+def prefetch(low: FunctionLowering, op: PrefetchOp) -> None:
+    """The address may lie outside of the buffer: nothing is read."""
+    address = low.address(low.memories[op.memref], op.indices)
+    hints = (op.isWrite, op.localityHint, op.isDataCache)
+    numbers = [low.builder.number(abs(hint.value.data), i32) for hint in hints]
+    low.builder.intrinsic_call(
+        "llvm.prefetch.p0",
+        [low.builder.offset_constant(*address), *numbers],
+    )
 
 
 Permutation = tuple[int | None, ...]
@@ -300,6 +318,7 @@ RULES: dict[type[Operation], Rule] = dict(
         entry(memref.AllocaOp, alloca),
         entry(memref.LoadOp, load),
         entry(memref.StoreOp, store),
+        entry(PrefetchOp, prefetch),
         entry(vector.LoadOp, load),
         entry(vector.StoreOp, store),
         entry(vector.TransferReadOp, transfer_read),

@@ -1,0 +1,1 @@
+/tmp/tf/wt/glow_dialects/memref.py
