@@ -1,9 +1,9 @@
 """Removes instructions whose results nobody reads (Glow's dead-store elimination).
 
-One walk backwards keeps, for each buffer, the bytes that are read later. An instruction
-that writes none of them, nor an argument, is dead, and what it would have read is not
-read either. A write of all the bytes ends their earlier life. In a loop every read of
-the body counts after every write, until nothing changes.
+One walk backwards keeps, for each buffer, the bytes that are read later; the caller reads
+all arguments. An instruction that writes none of these bytes is dead, and what it would
+have read is not read either. A write of all the bytes ends their earlier life. In a loop
+every read of the body counts after every write, until nothing changes.
 
     instr.exp @out %a, @in %x        (nobody reads %a)
     instr.relu @out %b, @in %x  ->   instr.relu @out %b, @in %x
@@ -20,7 +20,13 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from glow.dialects import instr
-from glow.passes.instr.accesses import Access, AccessTable, Place, functions_of
+from glow.passes.instr.accesses import (
+    Access,
+    AccessTable,
+    Place,
+    functions_of,
+    place_of,
+)
 from glow.passes.instr.arrange import arrange, blocks_of
 
 
@@ -33,7 +39,9 @@ class DeadStores:
         for group in table.by_op.values():
             for access in group:
                 self.accesses.setdefault(access.op, []).append(access)
-        self.read_later: dict[SSAValue, set[Place]] = {}
+        self.read_later: dict[SSAValue, set[Place]] = {
+            argument: {place_of(argument)} for argument in block.args
+        }
         self.dead: list[Operation] = []
         self.is_final = True
 
@@ -89,12 +97,9 @@ class DeadStores:
     def _is_needed(self, op: instr.InstructionOp) -> bool:
         written = [access for access in self.accesses.get(op, []) if access.writes]
         return not written or any(
-            not isinstance(access.place.root.owner, instr.AllocOp)
-            or any(
-                access.place.overlaps(read)
-                for read in self.read_later.get(access.place.root, ())
-            )
+            access.place.overlaps(read) or read == access.place  # of no bytes
             for access in written
+            for read in self.read_later.get(access.place.root, ())
         )
 
 

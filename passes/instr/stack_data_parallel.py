@@ -174,7 +174,11 @@ class Stacker:
         }
         if len(numbers) == len(set(op.ins)):
             numbers = {}
-        kept = [access for access in accesses if access.value not in numbers]
+        kept = [
+            access
+            for access in accesses
+            if access.writes or access.value not in numbers
+        ]
         shape = shape_of(op.outs[0])
         sizes = {prod(shape_of(access.value)) for access in kept}
         return Group(

@@ -57,3 +57,79 @@ func.func @source(%x: memref<4xf32>, %y: memref<4xf32>) {
   instr.dealloc %a
   func.return
 }
+
+// -----
+
+// Pieces that are joined twice live in the larger concat; the smaller one is a run of it.
+// CHECK-LABEL: func.func @joined_twice
+// CHECK-NEXT:    %abx = instr.alloc : memref<12xf32>
+// CHECK-NEXT:    %abx0 = instr.tensorview %abx : memref<4xf32>
+// CHECK-NEXT:    instr.exp @out %abx0, @in %x
+// CHECK-NEXT:    %abx1 = instr.tensorview %abx offset 4 : memref<4xf32>
+// CHECK-NEXT:    instr.relu @out %abx1, @in %x
+// CHECK-NEXT:    %ab = instr.tensorview %abx : memref<8xf32>
+// CHECK-NEXT:    instr.softmax @out %y, @in %ab axis 0
+// CHECK-NEXT:    %abx2 = instr.tensorview %abx offset 8 : memref<4xf32>
+// CHECK-NEXT:    instr.copy @out %abx2, @in %x
+// CHECK-NEXT:    instr.softmax @out %z, @in %abx axis 0
+// CHECK-NEXT:    instr.dealloc %abx
+// CHECK-NEXT:    func.return
+// CHECK-NEXT:  }
+func.func @joined_twice(%x: memref<4xf32>, %y: memref<8xf32>, %z: memref<12xf32>) {
+  %a = instr.alloc : memref<4xf32>
+  instr.exp @out %a, @in %x
+  %b = instr.alloc : memref<4xf32>
+  instr.relu @out %b, @in %x
+  %ab = instr.alloc : memref<8xf32>
+  %ab0 = instr.tensorview %ab : memref<4xf32>
+  instr.copy @out %ab0, @in %a
+  %ab1 = instr.tensorview %ab offset 4 : memref<4xf32>
+  instr.copy @out %ab1, @in %b
+  instr.softmax @out %y, @in %ab axis 0
+  instr.dealloc %ab
+  %abx = instr.alloc : memref<12xf32>
+  %abx0 = instr.tensorview %abx : memref<4xf32>
+  instr.copy @out %abx0, @in %a
+  instr.dealloc %a
+  %abx1 = instr.tensorview %abx offset 4 : memref<4xf32>
+  instr.copy @out %abx1, @in %b
+  instr.dealloc %b
+  %abx2 = instr.tensorview %abx offset 8 : memref<4xf32>
+  instr.copy @out %abx2, @in %x
+  instr.softmax @out %z, @in %abx axis 0
+  instr.dealloc %abx
+  func.return
+}
+
+// -----
+
+// In a loop the next value is written where the old one was.
+// CHECK-LABEL: func.func @loop
+// CHECK-NEXT:    %state = instr.alloc : memref<4xf32>
+// CHECK-NEXT:    instr.copy @out %state, @in %x
+// CHECK-NEXT:    %first = arith.constant 0 : index
+// CHECK-NEXT:    %end = arith.constant 3 : index
+// CHECK-NEXT:    %step = arith.constant 1 : index
+// CHECK-NEXT:    scf.for %i = %first to %end step %step {
+// CHECK-NEXT:      instr.softmax @out %y, @in %state axis 0
+// CHECK-NEXT:      instr.exp @out %state, @in %y
+// CHECK-NEXT:    }
+// CHECK-NEXT:    instr.dealloc %state
+// CHECK-NEXT:    func.return
+// CHECK-NEXT:  }
+func.func @loop(%x: memref<4xf32>, %y: memref<4xf32>) {
+  %first = arith.constant 0 : index
+  %end = arith.constant 3 : index
+  %step = arith.constant 1 : index
+  %state = instr.alloc : memref<4xf32>
+  instr.copy @out %state, @in %x
+  %next = instr.alloc : memref<4xf32>
+  scf.for %i = %first to %end step %step {
+    instr.softmax @out %y, @in %state axis 0
+    instr.exp @out %next, @in %y
+    instr.copy @out %state, @in %next
+  }
+  instr.dealloc %next
+  instr.dealloc %state
+  func.return
+}

@@ -63,3 +63,67 @@ func.func @needed(%x: memref<4xf32>, %y: memref<4xf32>) {
   instr.dealloc %c
   func.return
 }
+
+// -----
+
+// In a loop the old state is read after the new one is ready.
+// CHECK-LABEL: func.func @loop
+// CHECK-NEXT:    %state = instr.alloc : memref<4xf32>
+// CHECK-NEXT:    instr.copy @out %state, @in %x
+// CHECK-NEXT:    %first = arith.constant 0 : index
+// CHECK-NEXT:    %end = arith.constant 3 : index
+// CHECK-NEXT:    %step = arith.constant 1 : index
+// CHECK-NEXT:    %next = instr.alloc : memref<4xf32>
+// CHECK-NEXT:    scf.for %i = %first to %end step %step {
+// CHECK-NEXT:      instr.softmax @out %next, @in %x axis 0
+// CHECK-NEXT:      instr.softmax @out %y, @in %state axis 0
+// CHECK-NEXT:      instr.copy @out %state, @in %next
+// CHECK-NEXT:    }
+// CHECK-NEXT:    instr.dealloc %state
+// CHECK-NEXT:    instr.dealloc %next
+// CHECK-NEXT:    func.return
+// CHECK-NEXT:  }
+func.func @loop(%x: memref<4xf32>, %y: memref<4xf32>) {
+  %first = arith.constant 0 : index
+  %end = arith.constant 3 : index
+  %step = arith.constant 1 : index
+  %state = instr.alloc : memref<4xf32>
+  instr.copy @out %state, @in %x
+  %next = instr.alloc : memref<4xf32>
+  scf.for %i = %first to %end step %step {
+    instr.softmax @out %next, @in %x axis 0
+    instr.softmax @out %y, @in %state axis 0
+    instr.copy @out %state, @in %next
+  }
+  instr.dealloc %next
+  instr.dealloc %state
+  func.return
+}
+
+// -----
+
+// The runs do not follow each other in the source.
+// CHECK-LABEL: func.func @swapped
+// CHECK-NEXT:    %a = instr.alloc : memref<8xf32>
+// CHECK-NEXT:    %a0 = instr.tensorview %a : memref<4xf32>
+// CHECK-NEXT:    %x1 = instr.tensorview %x offset 4 : memref<4xf32>
+// CHECK-NEXT:    instr.copy @out %a0, @in %x1
+// CHECK-NEXT:    %a1 = instr.tensorview %a offset 4 : memref<4xf32>
+// CHECK-NEXT:    %x0 = instr.tensorview %x : memref<4xf32>
+// CHECK-NEXT:    instr.copy @out %a1, @in %x0
+// CHECK-NEXT:    instr.softmax @out %y, @in %a axis 0
+// CHECK-NEXT:    instr.dealloc %a
+// CHECK-NEXT:    func.return
+// CHECK-NEXT:  }
+func.func @swapped(%x: memref<8xf32>, %y: memref<8xf32>) {
+  %a = instr.alloc : memref<8xf32>
+  %a0 = instr.tensorview %a : memref<4xf32>
+  %a1 = instr.tensorview %a offset 4 : memref<4xf32>
+  %x0 = instr.tensorview %x : memref<4xf32>
+  %x1 = instr.tensorview %x offset 4 : memref<4xf32>
+  instr.copy @out %a0, @in %x1
+  instr.copy @out %a1, @in %x0
+  instr.softmax @out %y, @in %a axis 0
+  instr.dealloc %a
+  func.return
+}

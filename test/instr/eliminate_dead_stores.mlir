@@ -111,3 +111,16 @@ func.func @empty_loop(%x: memref<4xf32>, %y: memref<4xf32>) {
   instr.relu @out %y, @in %x
   func.return
 }
+
+// -----
+
+// A result that is written again before the end.
+// CHECK-LABEL: func.func @result
+// CHECK-NEXT:    instr.relu @out %y, @in %x
+// CHECK-NEXT:    func.return
+// CHECK-NEXT:  }
+func.func @result(%x: memref<4xf32>, %y: memref<4xf32>) {
+  instr.exp @out %y, @in %x
+  instr.relu @out %y, @in %x
+  func.return
+}

@@ -177,3 +177,21 @@ func.func @shared(%x: memref<4xf32>, %y: memref<4xf32>, %z: memref<4xf32>) {
   instr.neg @out %z, @in %x
   func.return
 }
+
+// -----
+
+// A filled buffer may be the result too.
+// CHECK-LABEL: func.func @number_in_place
+// CHECK-NEXT:    instr.stacked @out %y, @in %x {
+// CHECK-NEXT:    ^bb0(%x_1: f32):
+// CHECK-NEXT:      %0 = arith.constant 5.000000e-01 : f32
+// CHECK-NEXT:      %1 = arith.mulf %x_1, %0 : f32
+// CHECK-NEXT:      glow.yield %1
+// CHECK-NEXT:    }
+// CHECK-NEXT:    func.return
+// CHECK-NEXT:  }
+func.func @number_in_place(%x: memref<4xf32>, %y: memref<4xf32>) {
+  instr.splat @out %y value 0.5 : f32
+  instr.mul @out %y, @in %x, @in %y
+  func.return
+}
