@@ -1,0 +1,263 @@
+"""The three phases of a Winograd convolution, as code for one row of tiles or one product.
+
+Scratch buffers are [region][channel block][position][tile][lanes], with positions row by row.
+The transforms run as loops over columns, then rows, through a small buffer on the stack:
+unrolled, six by six registers would spill.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from xdsl.ir import SSAValue
+
+from glow.lowering.instr_to_loops import ir_types as types
+from glow.lowering.instr_to_loops.builder import Index, LoopBuilder
+from glow.lowering.instr_to_loops.epilogue import apply_epilogue
+from glow.lowering.instr_to_loops.tiles import ChannelPart
+from glow.lowering.instr_to_loops.winograd_spec import WinogradSpec, WinogradTiling
+from glow.lowering.instr_to_loops.winograd_tiles import (
+    Origin,
+    PatchAxis,
+    Tile,
+    visit_row,
+)
+from glow.lowering.instr_to_loops.winograd_transform import (
+    transform_patch,
+    transform_products,
+)
+
+Carried: TypeAlias = Sequence[SSAValue]
+
+
+@dataclass(frozen=True)
+class Scratch:
+    """A scratch buffer and the region of it that the running call uses."""
+
+    buffer: SSAValue
+    region: Index
+
+    def at(self, *position: Index) -> tuple[Index, ...]:
+        """The indices of (block, position, tile, lane)."""
+        return (self.region, *position)
+
+
+class StackPatch:
+    """A patch on the stack between the passes of a transform."""
+
+    def __init__(self, b: LoopBuilder, spec: WinogradSpec) -> None:
+        shape = (spec.patch, spec.patch, spec.lanes)
+        self.builder, self.spec = b, spec
+        self.buffer = b.alloca(types.memref_type(shape, spec.element))
+
+    def store_column(self, column: Index, values: Carried) -> None:
+        """Stores the first values of a column."""
+        for row, value in enumerate(values):
+            self.builder.vector_store(value, self.buffer, row, column, 0)
+
+    def load_row(self, row: Index) -> list[SSAValue]:
+        """The values of a row."""
+        return [
+            self.builder.vector_load(self.spec.lanes, self.buffer, row, column, 0)
+            for column in range(self.spec.patch)
+        ]
+
+
+class PatchPhase:
+    """Transforms the patches of the input."""
+
+    def __init__(
+        self, b: LoopBuilder, tiling: WinogradTiling, patches: Scratch, source: SSAValue
+    ) -> None:
+        self.builder, self.tiling, self.spec = b, tiling, tiling.spec
+        self.patches, self.source = patches, source
+        self.stack = StackPatch(b, tiling.spec)
+
+    def row(self, block: Index, origin: Origin, row: Index) -> None:
+        """The patches of a channel block in one tile row."""
+        visit_row(
+            self.builder,
+            self.tiling,
+            origin,
+            row,
+            lambda tile: self._patch(block, tile),
+        )
+
+    def _patch(self, block: Index, tile: Tile) -> None:
+        b, spec = self.builder, self.spec
+        rows = PatchAxis(spec, 0, tile.row)
+        columns = PatchAxis(spec, 1, tile.column)
+        # Outside the loop over columns, as the lowering does not move code out of loops.
+        lines = [rows.position(b, i) for i in range(spec.patch)]
+
+        def down(column: Index) -> None:
+            x = columns.position(b, column)
+            values = [
+                b.vector_load(spec.lanes, self.source, tile.image, block, y, x, 0)
+                for y in lines
+            ]
+            transformed = transform_patch(b, spec.tile, rows.select(b, values))
+            self.stack.store_column(column, transformed)
+
+        def across(row: Index) -> None:
+            values = columns.select(b, self.stack.load_row(row))
+            first = b.mul(row, spec.patch)
+            for j, value in enumerate(transform_patch(b, spec.tile, values)):
+                at = self.patches.at(block, b.add(first, j), tile.number, 0)
+                b.vector_store(value, self.patches.buffer, *at)
+
+        b.loop(0, spec.patch, 1, down)
+        b.loop(0, spec.patch, 1, across)
+
+
+class ProductPhase:
+    """Multiplies patches and weights, one matrix product over the channels per position."""
+
+    def __init__(
+        self,
+        b: LoopBuilder,
+        tiling: WinogradTiling,
+        products: Scratch,
+        patches: Scratch,
+        weights: SSAValue,
+    ) -> None:
+        self.builder, self.tiling, self.spec = b, tiling, tiling.spec
+        self.products, self.patches = products, patches
+        self.weights = [self._part_weights(weights, part) for part in tiling.parts]
+
+    def _part_weights(self, weights: SSAValue, part: ChannelPart) -> SSAValue:
+        spec = self.spec
+        steps = (spec.positions, part.tiles, spec.in_channels)
+        offset = spec.positions * spec.in_channels * part.first * spec.lanes
+        shape = (*steps, part.blocks, spec.lanes)
+        return self.builder.reinterpret(weights, shape, offset=offset)
+
+    def product(self, position: Index, channel_tile: Index) -> None:
+        """The products of all tiles at a position, for one tile of output channels."""
+        b, parts = self.builder, self.tiling.parts
+
+        def part(number: int) -> None:
+            within = b.sub(channel_tile, 0 if number == 0 else parts[0].tiles)
+            chosen = parts[number]
+            b.tiles(
+                0,
+                self.tiling.tiles,
+                self.tiling.register_tiles(chosen),
+                lambda tile: self._register_tile(number, (position, within), tile),
+            )
+
+        if len(parts) == 1:
+            part(0)
+        else:
+            is_first = b.compare("slt", channel_tile, parts[0].tiles)
+            b.if_(is_first, lambda: part(0), lambda: part(1))
+
+    def _register_tile(self, number: int, at: tuple[Index, Index], tile: Index) -> None:
+        b, spec, part = self.builder, self.spec, self.tiling.parts[number]
+        position, channel_tile = at
+        pixels = self.tiling.register_tiles(part)
+        shape = (pixels, part.blocks, spec.lanes)
+
+        def step(block: Index, lane: Index, values: Carried) -> Carried:
+            channel = b.add(b.mul(block, spec.lanes), lane)
+            weight = b.transfer_read(
+                self.weights[number], (*at, channel, 0, 0), shape[1:], (3, 4)
+            )
+            where = self.patches.at(block, position, tile, lane)
+            x = b.transfer_read(self.patches.buffer, where, shape, (3, None, None))
+            return [b.fma(x, b.broadcast(weight, shape), values[0])]
+
+        def steps(block: Index, lanes: int, values: Carried) -> Carried:
+            return b.carry(0, lanes, 1, values, lambda i, v: step(block, i, v))
+
+        full, rest = divmod(spec.in_channels, spec.lanes)
+        zero = b.constant(0.0, types.vector_type(shape, spec.element))
+        values = b.carry(0, full, 1, [zero], lambda k, v: steps(k, spec.lanes, v))
+        values = steps(full, rest, values)
+        block = b.add(b.mul(channel_tile, part.blocks), part.first)
+        where = self.products.at(block, position, tile, 0)
+        b.transfer_write(values[0], self.products.buffer, where, (3, 1, 4))
+
+
+@dataclass(frozen=True)
+class Finish:
+    """The output, and what its epilogue reads."""
+
+    output: SSAValue
+    bias: SSAValue | None
+    extras: Sequence[SSAValue]
+
+
+class OutputPhase:
+    """Transforms the products, adds the bias, applies the epilogue and stores.
+
+    The last tile of a row or column overlaps its neighbour, and the two may round differently.
+    Rows are stored by the upper tile only, whichever thread has it; within a row the right
+    tile comes last.
+    """
+
+    def __init__(
+        self,
+        b: LoopBuilder,
+        tiling: WinogradTiling,
+        spec: WinogradSpec,
+        products: Scratch,
+        finish: Finish,
+    ) -> None:
+        self.builder, self.tiling, self.spec = b, tiling, spec
+        self.products, self.finish = products, finish
+        self.stack = StackPatch(b, spec)
+
+    def row(self, block: Index, origin: Origin, row: Index) -> None:
+        """The outputs of a channel block in one tile row."""
+        visit_row(
+            self.builder,
+            self.tiling,
+            origin,
+            row,
+            lambda tile: self._output(block, tile),
+        )
+
+    def _output(self, block: Index, tile: Tile) -> None:
+        b, spec = self.builder, self.spec
+
+        def product(position: Index) -> SSAValue:
+            at = self.products.at(block, position, tile.number, 0)
+            return b.vector_load(spec.lanes, self.products.buffer, *at)
+
+        def down(column: Index) -> None:
+            values = [
+                product(b.add(column, row * spec.patch)) for row in range(spec.patch)
+            ]
+            self.stack.store_column(column, transform_products(b, spec.tile, values))
+
+        def across(row: Index) -> None:
+            values = transform_products(b, spec.tile, self.stack.load_row(row))
+            where = (tile.image, block, b.add(tile.row, row), tile.column, 0)
+            self._store(values, where)
+
+        b.loop(0, spec.patch, 1, down)
+        b.loop(tile.shared_rows, spec.tile, 1, across)
+
+    def _store(self, columns: Carried, where: tuple[Index, ...]) -> None:
+        """Stores one output row of a tile after bias and epilogue."""
+        b, spec = self.builder, self.spec
+        shape, axes = (spec.tile, spec.lanes), (3, 4)
+        value = b.constant(0.0, types.vector_type(shape, spec.element))
+        for j, column in enumerate(columns):
+            value = b.insert(column, value, j)
+
+        def channel(buffer: SSAValue) -> SSAValue:
+            return b.broadcast(b.vector_load(spec.lanes, buffer, where[1], 0), shape)
+
+        if self.finish.bias is not None:
+            value = b.addf(value, channel(self.finish.bias))
+        value = apply_epilogue(
+            b,
+            spec.epilogue,
+            value,
+            self.finish.extras,
+            full=lambda buffer: b.transfer_read(buffer, where, shape, axes),
+            channel=channel,
+        )
+        b.transfer_write(value, self.finish.output, where, axes)

@@ -1,0 +1,240 @@
+"""What a Winograd convolution is, how it is cut into blocks, and how its weights are packed.
+
+F(m x m, 3 x 3) computes an m x m output tile from a patch of (m + 2) x (m + 2) inputs: patches
+and kernels are transformed, multiplied position by position (a matrix product over the channels
+for each of the (m + 2)^2 positions), and the products are transformed back. That takes
+(m + 2)^2 / (9 m^2) of the multiplications of a direct convolution: 0.44 for m = 2, 0.25 for
+m = 4.
+
+Tiles start at multiples of m, except that the last one of a row or column is moved up to end
+with the plane. Consecutive tile rows of all images form blocks. One block of everything is
+computed in three phases, which suits big weights: they stream by once. Small weights stay in a
+near cache, and then what should stay there too is the block, so blocks are small and each goes
+through all phases in one kernel.
+
+The points of m = 4 are 0, +-0.625, +-1.5 and infinity rather than the usual 0, +-1, +-2: as
+many operations, a third of the error. Expected largest error, relative to the largest output:
+1e-6 for m = 2, 5e-6 for m = 4 with 256 input channels.
+
+Packed weights are [position][channel tile][input channel][blocks][lanes], one such array per
+`ChannelPart`: the product reads them front to back.
+"""
+
+from dataclasses import dataclass, replace
+from functools import cache
+
+from xdsl.dialects.builtin import AnyFloat, MemRefType, f32
+
+from glow.lowering.instr_to_loops import ir_types as types
+from glow.lowering.instr_to_loops.epilogue import Epilogue
+from glow.lowering.instr_to_loops.tiles import (
+    ChannelPart,
+    TileModel,
+    channel_parts,
+    choose_blocks,
+)
+from glow.lowering.target import Target
+
+POINTS = {2: (1.0,), 4: (0.625, 1.5)}
+"""The positive interpolation points by tile size; besides 0, their negatives and infinity."""
+
+KERNEL = 3
+MAX_FUSED_SLICES = 16
+"""The slices of a fused kernel, each with scratch memory of its own."""
+
+MIN_FUSED_BLOCKS = 8
+"""Fewer blocks are not worth fusing: threads could not share them evenly."""
+
+MIN_BLOCK_TILES = 14
+"""Weights pass by at 128 / tiles bytes per cycle, of which a far cache delivers about ten."""
+
+
+@dataclass(frozen=True)
+class WinogradSpec:
+    """A 3 x 3 convolution of stride one; pads are ONNX's (top, left, bottom, right), 0 or 1."""
+
+    batch: int
+    in_channels: int
+    out_channels: int
+    plane: tuple[int, int]
+    pads: tuple[int, int, int, int] = (1, 1, 1, 1)
+    tile: int = 4
+    lanes: int = 16
+    has_bias: bool = False
+    epilogue: Epilogue | None = None
+    element: AnyFloat = f32
+
+    @property
+    def output_plane(self) -> tuple[int, int]:
+        """The output (height, width)."""
+        (height, width), (top, left, bottom, right) = self.plane, self.pads
+        return height + top + bottom - KERNEL + 1, width + left + right - KERNEL + 1
+
+    @property
+    def patch(self) -> int:
+        """The height and width of an input patch."""
+        return self.tile + KERNEL - 1
+
+    @property
+    def positions(self) -> int:
+        """The positions in a patch: so many matrix products."""
+        return self.patch**2
+
+    @property
+    def tiles_down(self) -> int:
+        """The tile rows of one image."""
+        return -(-self.output_plane[0] // self.tile)
+
+    @property
+    def tiles_across(self) -> int:
+        """The tiles in a tile row."""
+        return -(-self.output_plane[1] // self.tile)
+
+    @property
+    def tile_rows(self) -> int:
+        """The tile rows of all images."""
+        return self.batch * self.tiles_down
+
+    @property
+    def input_blocks(self) -> int:
+        """The blocks of input channels."""
+        return -(-self.in_channels // self.lanes)
+
+    @property
+    def output_blocks(self) -> int:
+        """The blocks of output channels."""
+        return -(-self.out_channels // self.lanes)
+
+    @property
+    def input_type(self) -> MemRefType:
+        """The memref type of the input."""
+        shape = (self.batch, self.input_blocks, *self.plane, self.lanes)
+        return types.memref_type(shape, self.element)
+
+    @property
+    def output_type(self) -> MemRefType:
+        """The memref type of the output."""
+        shape = (self.batch, self.output_blocks, *self.output_plane, self.lanes)
+        return types.memref_type(shape, self.element)
+
+    @property
+    def channel_type(self) -> MemRefType:
+        """The memref type of one value per output channel."""
+        return types.memref_type((self.output_blocks, self.lanes), self.element)
+
+    @property
+    def packed_weights(self) -> int:
+        """The number of packed weights."""
+        return self.positions * self.in_channels * self.output_blocks * self.lanes
+
+    def supported(self) -> bool:
+        """Whether a tile fits the plane and only patch borders can lie in the padding."""
+        fits = min(self.output_plane) >= self.tile
+        return self.tile in POINTS and fits and all(0 <= pad <= 1 for pad in self.pads)
+
+
+@dataclass(frozen=True)
+class WinogradTiling:
+    """How a convolution is cut: blocks of tiles, and register tiles of the products.
+
+    A block is `block_rows` tile rows, or one of the `segments` of a single row.
+    """
+
+    spec: WinogradSpec
+    block_rows: int
+    segments: int
+    fused: bool
+    model: TileModel
+    parts: tuple[ChannelPart, ...]
+
+    @property
+    def tiles_across(self) -> int:
+        """The tiles of a row segment; the last one is moved left to end with the row."""
+        return -(-self.spec.tiles_across // self.segments)
+
+    @property
+    def tiles(self) -> int:
+        """The tiles of a block."""
+        return self.block_rows * self.tiles_across
+
+    @property
+    def row_blocks(self) -> int:
+        """The number of blocks of rows; the last one is moved up to end with the rows."""
+        return -(-self.spec.tile_rows // self.block_rows)
+
+    @property
+    def row_blocks_per_slice(self) -> int:
+        """The blocks of rows in a slice of the fused kernel."""
+        return -(-self.row_blocks // MAX_FUSED_SLICES)
+
+    @property
+    def regions(self) -> int:
+        """The parts of the scratch memory, one per slice of the fused kernel."""
+        return -(-self.row_blocks // self.row_blocks_per_slice) if self.fused else 1
+
+    @property
+    def channel_tiles(self) -> int:
+        """The channel tiles of all parts."""
+        return sum(part.tiles for part in self.parts)
+
+    def register_tiles(self, part: ChannelPart) -> int:
+        """The Winograd tiles in a register tile of the products."""
+        return self.model.pixels(self.tiles, part.blocks)
+
+    @property
+    def patches_type(self) -> MemRefType:
+        """The memref type of the transformed patches."""
+        return self._scratch(self.spec.input_blocks)
+
+    @property
+    def products_type(self) -> MemRefType:
+        """The memref type of the products."""
+        return self._scratch(self.spec.output_blocks)
+
+    def _scratch(self, blocks: int) -> MemRefType:
+        spec = self.spec
+        shape = (self.regions, blocks, spec.positions, self.tiles, spec.lanes)
+        return types.memref_type(shape, spec.element)
+
+
+def choose_winograd_tiling(spec: WinogradSpec, target: Target) -> WinogradTiling:
+    """The blocks and register tiles of a convolution; packing and building agree on it.
+
+    Bias and epilogue make no difference to it.
+    """
+    return _choose_tiling(replace(spec, has_bias=False, epilogue=None), target)
+
+
+@cache
+def _choose_tiling(spec: WinogradSpec, target: Target) -> WinogradTiling:
+    channels = (spec.input_blocks + spec.output_blocks) * spec.lanes
+    tile_bytes = spec.positions * channels * types.bit_width(spec.element) // 8
+    roomy = target.l2_bytes // 2 // tile_bytes
+    most = target.l2_bytes // tile_bytes
+    # Half of the cache leaves room for weights; a block that needs all of it still pays if it
+    # is not too small, since the weights pass by once per block.
+    tiles = max(roomy, min(most, MIN_BLOCK_TILES))
+    across, rows = spec.tiles_across, spec.tile_rows
+    if tiles >= MIN_BLOCK_TILES and rows >= MIN_FUSED_BLOCKS:
+        block_rows = max(1, min(tiles // across, rows // MIN_FUSED_BLOCKS))
+        segments = -(-across // tiles)
+        if block_rows * across // segments >= MIN_BLOCK_TILES:
+            return winograd_tiling(spec, target, block_rows, segments, fused=True)
+    return winograd_tiling(spec, target, rows)
+
+
+def winograd_tiling(
+    spec: WinogradSpec,
+    target: Target,
+    block_rows: int,
+    segments: int = 1,
+    *,
+    fused: bool = False,
+) -> WinogradTiling:
+    """The tiling with blocks of that many tile rows, or of segments of one."""
+    vector_bytes = spec.lanes * types.bit_width(spec.element) // 8
+    model = TileModel(spec.in_channels, vector_bytes, target)
+    tiles = block_rows * -(-spec.tiles_across // segments)
+    blocks = choose_blocks(model, spec.output_blocks, [(1, tiles)])
+    parts = channel_parts(spec.output_blocks, blocks)
+    return WinogradTiling(spec, block_rows, segments, fused, model, parts)

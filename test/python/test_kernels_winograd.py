@@ -1,0 +1,358 @@
+"""Winograd convolutions against direct sums in float64, on many small shapes.
+
+Inputs have NaN in their pad lanes. `run_kernel` also cuts every kernel in slices, which must not
+change a bit, and faults on accesses past the end of a buffer.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import product
+
+import numpy as np
+import pytest
+from kernel_testing import guarded, relative_error, run_kernel
+from numpy.typing import NDArray
+from xdsl.context import Context
+from xdsl.dialects.builtin import Builtin, ModuleOp, f64
+from xdsl.dialects.func import Func
+from xdsl.dialects.memref import MemRef
+from xdsl.dialects.scf import Scf
+from xdsl.dialects.vector import Vector
+from xdsl.ir import SSAValue
+from xdsl.parser import Parser
+
+from glow.dialects.arith import Arith
+from glow.lowering.instr_to_loops.builder import LoopBuilder
+from glow.lowering.instr_to_loops.conv2d import pack_channels
+from glow.lowering.instr_to_loops.epilogue import ExtraInput
+from glow.lowering.instr_to_loops.winograd import build_tiled_winograd, build_winograd
+from glow.lowering.instr_to_loops.winograd_cost import choose_winograd, winograd_pays
+from glow.lowering.instr_to_loops.winograd_spec import (
+    POINTS,
+    WinogradSpec,
+    WinogradTiling,
+    choose_winograd_tiling,
+    winograd_tiling,
+)
+from glow.lowering.instr_to_loops.winograd_weights import (
+    kernel_transform,
+    pack_winograd_weights,
+)
+from glow.lowering.target import Target, host_target
+from glow.runtime.testing import compile_function
+
+Array = NDArray[np.floating]
+TARGET = host_target()
+LANES = TARGET.lanes(32)
+WIDE = replace(host_target(), vector_bytes=64, num_vector_registers=32, l2_bytes=2**20)
+"""A target with sizes that the choices below are known for."""
+
+ERROR = {2: 1e-6, 4: 5e-6}
+"""The largest error, relative to the largest output, of a few dozen channels."""
+
+
+@dataclass(frozen=True)
+class AddRelu:
+    """relu(accumulator + residual)."""
+
+    extra_inputs: tuple[ExtraInput, ...] = ("full",)
+
+    def apply(
+        self, builder: LoopBuilder, accumulator: SSAValue, extras: Sequence[SSAValue]
+    ) -> SSAValue:
+        value = builder.addf(accumulator, extras[0])
+        return builder.maximumf(value, builder.like(0.0, value))
+
+
+def random(*shape: int) -> NDArray[np.float32]:
+    return np.random.default_rng(0).standard_normal(shape).astype(np.float32)
+
+
+def to_blocks(plain: Array, lanes: int) -> Array:
+    """[N, C, H, W] as [N, C / lanes, H, W, lanes], NaN in the pad lanes."""
+    batch, channels, *plane = plain.shape
+    blocks = -(-channels // lanes)
+    padded = np.full((batch, blocks * lanes, *plane), np.nan, plain.dtype)
+    padded[:, :channels] = plain
+    split = padded.reshape(batch, blocks, lanes, *plane)
+    return np.ascontiguousarray(split.transpose(0, 1, 3, 4, 2))
+
+
+def to_plain(blocked: Array, channels: int) -> Array:
+    """[N, C / lanes, H, W, lanes] as [N, C, H, W]."""
+    batch, blocks, height, width, lanes = blocked.shape
+    plain = blocked.transpose(0, 1, 4, 2, 3)
+    return plain.reshape(batch, blocks * lanes, height, width)[:, :channels]
+
+
+def convolution(x: Array, w: Array, spec: WinogradSpec) -> NDArray[np.float64]:
+    """The direct convolution in float64."""
+    top, left, bottom, right = spec.pads
+    padded = np.pad(
+        x.astype(np.float64), ((0, 0), (0, 0), (top, bottom), (left, right))
+    )
+    (height, width), weights = spec.output_plane, w.astype(np.float64)
+    result = np.zeros((spec.batch, spec.out_channels, height, width))
+    for i, j in product(range(3), range(3)):
+        window = padded[:, :, i : i + height, j : j + width]
+        result += np.einsum("nchw,oc->nohw", window, weights[:, :, i, j], optimize=True)
+    return result
+
+
+def weights_of(spec: WinogradSpec) -> NDArray[np.float32]:
+    return random(spec.out_channels, spec.in_channels, 3, 3)
+
+
+def inputs_of(spec: WinogradSpec) -> NDArray[np.float32]:
+    return random(spec.batch, spec.in_channels, *spec.plane)
+
+
+def run(
+    spec: WinogradSpec,
+    x: Array,
+    w: Array,
+    finish: dict[str, list[Array]] | None = None,
+    target: Target = TARGET,
+) -> Array:
+    """The output [N, OC, OH, OW] of all steps, each run whole and in slices."""
+    tiling = choose_winograd_tiling(spec, target)
+    packed = pack_winograd_weights(w, spec, target)
+    assert packed.shape == (spec.packed_weights,)
+    buffers: dict[str, list[Array]] = {
+        "output": [np.full(spec.output_type.get_shape(), np.inf, x.dtype)],
+        "patches": [np.full(tiling.patches_type.get_shape(), np.nan, x.dtype)],
+        "products": [np.full(tiling.products_type.get_shape(), np.nan, x.dtype)],
+        "input": [to_blocks(x, spec.lanes)],
+        "weights": [packed],
+        **(finish or {}),
+    }
+    for step in build_winograd("kernel", spec, target):
+        first, *rest = step.operands
+        inputs = [buffer for operand in rest for buffer in buffers[operand]]
+        buffers[first] = run_kernel(step.kernel, buffers[first], inputs, target)
+    return to_plain(buffers["output"][0], spec.out_channels)
+
+
+SHAPES = {
+    "5x5": WinogradSpec(1, 8, 16, (5, 5)),
+    "5x9": WinogradSpec(1, 16, 16, (5, 9)),
+    "7x7": WinogradSpec(1, 32, 48, (7, 7)),
+    "13x13": WinogradSpec(1, 16, 32, (13, 13)),
+    "14x14, batch": WinogradSpec(2, 16, 16, (14, 14)),
+    "smallest": WinogradSpec(1, 3, 5, (4, 4)),
+    "one channel": WinogradSpec(1, 1, 1, (6, 5)),
+    "odd channels": WinogradSpec(1, 24, 40, (9, 11)),
+    "uneven parts": WinogradSpec(1, 16, 72, (8, 8)),
+    "no pads": WinogradSpec(1, 20, 16, (9, 14), (0, 0, 0, 0)),
+    "pads above and left": WinogradSpec(1, 16, 16, (9, 10), (1, 1, 0, 0)),
+    "pads below and right": WinogradSpec(2, 16, 16, (8, 7), (0, 0, 1, 1)),
+    "28x28": WinogradSpec(1, 16, 16, (28, 28)),
+    "55x55": WinogradSpec(1, 3, 16, (55, 55)),
+    "rows in segments": WinogradSpec(1, 40, 24, (33, 230)),
+    "images in blocks": WinogradSpec(3, 16, 16, (13, 30)),
+}
+
+
+@pytest.mark.parametrize("tile", POINTS)
+@pytest.mark.parametrize("name", SHAPES)
+def test_winograd(name: str, tile: int) -> None:
+    spec = replace(SHAPES[name], tile=tile, lanes=LANES)
+    x, w = inputs_of(spec), weights_of(spec)
+    actual = run(spec, x, w)
+    assert relative_error(actual, convolution(x, w, spec)) < ERROR[tile]
+
+
+@pytest.mark.parametrize("tile", POINTS)
+@pytest.mark.parametrize("name", ["odd channels", "images in blocks"])
+def test_winograd_with_bias_and_residual(name: str, tile: int) -> None:
+    spec = replace(
+        SHAPES[name], tile=tile, lanes=LANES, has_bias=True, epilogue=AddRelu()
+    )
+    x, w, bias = inputs_of(spec), weights_of(spec), random(spec.out_channels)
+    residual = random(spec.batch, spec.out_channels, *spec.output_plane)
+    finish: dict[str, list[Array]] = {
+        "bias": [pack_channels(bias, LANES)],
+        "extras": [to_blocks(residual, LANES)],
+    }
+    expected = convolution(x, w, spec) + bias[:, None, None] + residual
+    actual = run(spec, x, w, finish)
+    assert relative_error(actual, np.maximum(expected, 0.0)) < ERROR[tile]
+
+
+@pytest.mark.parametrize("lanes", [4, 8, 16])
+@pytest.mark.parametrize("has_fma", [True, False])
+def test_winograd_for_other_vector_widths(lanes: int, has_fma: bool) -> None:
+    target = replace(
+        TARGET, vector_bytes=4 * lanes, num_vector_registers=16, has_fma=has_fma
+    )
+    spec = WinogradSpec(1, 20, 24, (7, 9), lanes=lanes)
+    x, w = inputs_of(spec), weights_of(spec)
+    actual = run(spec, x, w, target=target)
+    assert relative_error(actual, convolution(x, w, spec)) < ERROR[4]
+
+
+@pytest.mark.parametrize("tile", POINTS)
+def test_winograd_in_double_precision(tile: int) -> None:
+    lanes = TARGET.lanes(64)
+    spec = WinogradSpec(1, 20, 24, (7, 9), tile=tile, lanes=lanes, element=f64)
+    x, w = inputs_of(spec).astype(np.float64), weights_of(spec).astype(np.float64)
+    assert relative_error(run(spec, x, w), convolution(x, w, spec)) < 2e-14
+
+
+@pytest.mark.parametrize(("tile", "bound"), [(2, 2e-6), (4, 1e-5)])
+def test_error_stays_small_with_many_channels(tile: int, bound: float) -> None:
+    spec = WinogradSpec(1, 512, 32, (8, 8), tile=tile, lanes=LANES)
+    x, w = np.maximum(inputs_of(spec), 0), weights_of(spec)
+    assert relative_error(run(spec, x, w), convolution(x, w, spec)) < bound
+
+
+def test_points_halve_the_error_of_the_usual_ones(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    spec = WinogradSpec(1, 64, LANES, (12, 12), lanes=LANES)
+    x, w = inputs_of(spec), weights_of(spec)
+    expected = convolution(x, w, spec)
+    error = relative_error(run(spec, x, w), expected)
+    monkeypatch.setitem(POINTS, 4, (1.0, 2.0))
+    usual = relative_error(run(spec, x, w), expected)
+    assert usual < 1e-4
+    assert error < usual / 2
+
+
+@pytest.mark.parametrize("tile", POINTS)
+def test_kernel_transform_evaluates_at_the_points(tile: int) -> None:
+    transform = kernel_transform(tile)
+    points = [0.0, *(s * p for p in POINTS[tile] for s in (1, -1))]
+    for row, point in zip(transform, points, strict=False):
+        np.testing.assert_allclose(row / row[0], [1, point, point**2])
+
+
+def fused_tiling(spec: WinogradSpec) -> WinogradTiling:
+    tiling = choose_winograd_tiling(spec, WIDE)
+    assert tiling.fused
+    return tiling
+
+
+def test_large_planes_are_fused_and_big_weights_stream_by() -> None:
+    small = fused_tiling(WinogradSpec(1, 64, 64, (56, 56)))
+    assert small.block_rows * 14 == small.tiles
+    wide = fused_tiling(WinogradSpec(1, 64, 64, (224, 224)))
+    assert wide.segments > 1
+    assert wide.regions <= 16
+    big = choose_winograd_tiling(WinogradSpec(1, 512, 512, (28, 28)), WIDE)
+    assert not big.fused
+    assert (big.regions, big.tiles) == (1, 49)
+
+
+def test_scratch_of_a_slice_fits_a_near_cache() -> None:
+    for channels, plane in product((16, 64, 128, 256), (28, 56, 112, 224)):
+        spec = WinogradSpec(1, channels, channels, (plane, plane))
+        tiling = choose_winograd_tiling(spec, WIDE)
+        elements = 2 * channels * spec.positions * tiling.tiles
+        assert not tiling.fused or elements * 4 <= WIDE.l2_bytes
+
+
+def test_concurrent_slices_do_not_share_scratch() -> None:
+    """A call writes the scratch region of its first slice and no other."""
+    spec = WinogradSpec(1, 16, 16, (32, 32), lanes=LANES)
+    tiling = winograd_tiling(spec, TARGET, 1, fused=True)
+    (step,) = build_tiled_winograd("kernel", spec, tiling, TARGET)
+    assert step.operands[:3] == ("output", "patches", "products")
+    assert step.writes == 3
+    assert step.kernel.slices == tiling.regions == 8
+    output = np.zeros(spec.output_type.get_shape(), np.float32)
+    patches = np.full(tiling.patches_type.get_shape(), np.nan, np.float32)
+    products = np.full(tiling.products_type.get_shape(), np.nan, np.float32)
+    source = to_blocks(inputs_of(spec), LANES)
+    packed = pack_winograd_weights(weights_of(spec), spec, TARGET)
+    arguments = map(guarded, (source, packed))
+    compile_function(step.kernel.function, target=TARGET)(
+        output, patches, products, *arguments, 3, 6
+    )
+    for scratch in (patches, products):
+        assert np.isfinite(scratch[3]).all()
+        assert np.isnan(np.delete(scratch, 3, axis=0)).all()
+    rows = np.abs(output).max(axis=(0, 1, 3, 4)) > 0
+    assert list(np.flatnonzero(rows)) == list(range(12, 24))
+
+
+@pytest.mark.parametrize("segments", [1, 3])
+def test_blocks_may_overlap(segments: int) -> None:
+    """Seven tile rows in blocks of two, five tiles across in three segments of two."""
+    spec = WinogradSpec(1, 16, 16, (26, 18), lanes=LANES)
+    tiling = winograd_tiling(
+        spec, TARGET, 1 if segments > 1 else 2, segments, fused=True
+    )
+    (step,) = build_tiled_winograd("kernel", spec, tiling, TARGET)
+    x, w = inputs_of(spec), weights_of(spec)
+    scratch = [
+        np.zeros(type_.get_shape(), np.float32)
+        for type_ in (tiling.patches_type, tiling.products_type)
+    ]
+    packed = pack_winograd_weights(w, spec, TARGET)
+    output = np.full(spec.output_type.get_shape(), np.inf, np.float32)
+    inputs = [*scratch, to_blocks(x, LANES), packed]
+    (output,) = run_kernel(step.kernel, [output], inputs)
+    expected = convolution(x, w, spec)
+    assert relative_error(to_plain(output, 16), expected) < ERROR[4]
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        WinogradSpec(1, 16, 16, (3, 9)),
+        WinogradSpec(1, 16, 16, (5, 9), (0, 0, 0, 0)),
+        WinogradSpec(1, 16, 16, (9, 9), (2, 1, 1, 1)),
+        WinogradSpec(1, 16, 16, (9, 9), tile=3),
+    ],
+)
+def test_unsupported_specs_are_refused(spec: WinogradSpec) -> None:
+    assert not spec.supported()
+    assert not winograd_pays(spec, TARGET)
+    with pytest.raises(ValueError, match="Winograd convolution: needs"):
+        build_winograd("kernel", spec, TARGET)
+
+
+@pytest.mark.parametrize(
+    ("channels", "plane", "tile"),
+    [
+        ((64, 64), 56, 4),
+        ((64, 64), 224, 4),
+        ((128, 128), 28, 4),
+        ((256, 256), 14, 4),
+        ((512, 512), 28, 4),
+        ((512, 512), 7, 2),
+        ((3, 64), 224, None),
+        ((8, 16), 28, None),
+        ((64, 64), 5, None),
+        ((64, 64), 3, None),
+    ],
+)
+def test_choice_of_the_tile(
+    channels: tuple[int, int], plane: int, tile: int | None
+) -> None:
+    """The choices that measurements of both kernels confirm."""
+    chosen = choose_winograd(WinogradSpec(1, *channels, (plane, plane)), WIDE)
+    assert (chosen and chosen.tile) == tile
+
+
+def test_packing_does_not_depend_on_bias_and_epilogue() -> None:
+    spec = WinogradSpec(1, 20, 24, (7, 9))
+    w = weights_of(spec)
+    other = replace(spec, has_bias=True, epilogue=AddRelu())
+    np.testing.assert_array_equal(
+        pack_winograd_weights(w, spec, TARGET), pack_winograd_weights(w, other, TARGET)
+    )
+
+
+def test_kernels_read_back_as_printed() -> None:
+    context = Context()
+    for dialect in (Arith, Builtin, Func, MemRef, Scf, Vector):
+        context.load_dialect(dialect)
+    for name in ("uneven parts", "rows in segments"):
+        spec = replace(SHAPES[name], lanes=LANES, has_bias=True, epilogue=AddRelu())
+        for step in build_winograd("kernel", spec, TARGET):
+            text = str(ModuleOp([step.kernel.function]))
+            module = Parser(context, text).parse_module()
+            module.verify()
+            assert str(module) == text
