@@ -201,12 +201,15 @@ def single_piece(op: NodeOp) -> Replacement:
 
 
 def nested_concat(op: NodeOp) -> Replacement:
-    """One concatenation for a concatenation of concatenations along one axis."""
+    """One concatenation for a concatenation of concatenations along one axis.
+
+    Inner ones with other readers stay: they are prefixes of the outer one in memory.
+    """
     axis = op.attributes_view().int("axis")
     pieces: list[SSAValue] = []
     for value in op.inputs:
         inner = value.owner
-        nested = isinstance(inner, glow.ConcatOp)
+        nested = isinstance(inner, glow.ConcatOp) and value.has_one_use()
         if nested and inner.attributes_view().int("axis") == axis:
             pieces.extend(inner.inputs)
         else:

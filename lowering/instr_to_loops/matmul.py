@@ -106,18 +106,18 @@ def pack_matmul_weights(
             f"weights are {matrix.shape}, not {(spec.depth, spec.columns)}"
         )
     split = spec.split(target)
-    missing = -spec.columns % split.lanes
-    padded = np.pad(matrix.astype(np.float32), ((0, 0), (0, missing)))
-    blocks = padded.reshape(spec.depth, -1, split.lanes).transpose(1, 0, 2)
-    whole = split.groups * split.blocks
-    grouped = blocks[:whole].reshape(
-        split.groups, split.blocks, spec.depth, split.lanes
-    )
-    parts = [
-        grouped.transpose(0, 2, 1, 3).ravel(),
-        blocks[whole:].transpose(1, 0, 2).ravel(),
-    ]
-    return np.concatenate(parts)
+    width = split.blocks * split.lanes
+    packed = np.zeros(spec.packed_elements(target), np.float32)
+    end = split.groups * spec.depth * width
+    groups = packed[:end].reshape(split.groups, spec.depth, width)
+    # One copy from either order: intermediate arrays would cost a large layer seconds.
+    for number, group in enumerate(groups):
+        columns = matrix[:, number * width : (number + 1) * width]
+        group[:, : columns.shape[1]] = columns
+    if end < packed.size:
+        columns = matrix[:, split.groups * width :]
+        packed[end:].reshape(spec.depth, -1)[:, : columns.shape[1]] = columns
+    return packed
 
 
 class PackedWeights:

@@ -41,6 +41,11 @@ class CpuNodes:
         return isinstance(op, self.LOWERED)
 
 
+def cpu_keeps(op: NodeOp) -> bool:
+    """Whether the CPU takes the node as it is."""
+    return not CpuNodes().should_lower(op)
+
+
 class InterpreterNodes:
     """The interpreter runs every node as it is."""
 
