@@ -137,3 +137,39 @@ func.func @loop(%x: memref<4xf32>, %y: memref<4xf32>) {
   instr.dealloc %b
   func.return
 }
+
+// -----
+
+// The operand is read again after the loop.
+// CHECK-LABEL: func.func @after_loop
+// CHECK-NEXT:    %first = arith.constant 0 : index
+// CHECK-NEXT:    %end = arith.constant 3 : index
+// CHECK-NEXT:    %step = arith.constant 1 : index
+// CHECK-NEXT:    %a = instr.alloc : memref<4xf32>
+// CHECK-NEXT:    %b = instr.alloc : memref<4xf32>
+// CHECK-NEXT:    scf.for %i = %first to %end step %step {
+// CHECK-NEXT:      instr.softmax @out %a, @in %x axis 0
+// CHECK-NEXT:      instr.relu @out %b, @in %a
+// CHECK-NEXT:      instr.softmax @out %y, @in %b axis 0
+// CHECK-NEXT:    }
+// CHECK-NEXT:    instr.softmax @out %z, @in %a axis 0
+// CHECK-NEXT:    instr.dealloc %a
+// CHECK-NEXT:    instr.dealloc %b
+// CHECK-NEXT:    func.return
+// CHECK-NEXT:  }
+func.func @after_loop(%x: memref<4xf32>, %y: memref<4xf32>, %z: memref<4xf32>) {
+  %first = arith.constant 0 : index
+  %end = arith.constant 3 : index
+  %step = arith.constant 1 : index
+  %a = instr.alloc : memref<4xf32>
+  %b = instr.alloc : memref<4xf32>
+  scf.for %i = %first to %end step %step {
+    instr.softmax @out %a, @in %x axis 0
+    instr.relu @out %b, @in %a
+    instr.softmax @out %y, @in %b axis 0
+  }
+  instr.softmax @out %z, @in %a axis 0
+  instr.dealloc %a
+  instr.dealloc %b
+  func.return
+}

@@ -103,3 +103,37 @@ func.func @halves(%x: memref<4xf32>, %y: memref<8xf32>) {
   instr.dealloc %a
   func.return
 }
+
+// -----
+
+// The buffer of the sum is read in the next step, so the stack still writes it.
+// CHECK-LABEL: func.func @carried
+// CHECK-NEXT:    %a = instr.alloc : memref<4xf32>
+// CHECK-NEXT:    instr.copy @out %a, @in %x
+// CHECK-NEXT:    %first = arith.constant 0 : index
+// CHECK-NEXT:    %end = arith.constant 3 : index
+// CHECK-NEXT:    %step = arith.constant 1 : index
+// CHECK-NEXT:    scf.for %i = %first to %end step %step {
+// CHECK-NEXT:      instr.stacked @out %y, @out %a, @in %a {
+// CHECK-NEXT:      ^bb0(%a_1: f32):
+// CHECK-NEXT:        %0 = arith.negf %a_1 : f32
+// CHECK-NEXT:        %1 = math.exp %0 : f32
+// CHECK-NEXT:        glow.yield %0, %1
+// CHECK-NEXT:      }
+// CHECK-NEXT:    }
+// CHECK-NEXT:    instr.dealloc %a
+// CHECK-NEXT:    func.return
+// CHECK-NEXT:  }
+func.func @carried(%x: memref<4xf32>, %y: memref<4xf32>) {
+  %first = arith.constant 0 : index
+  %end = arith.constant 3 : index
+  %step = arith.constant 1 : index
+  %a = instr.alloc : memref<4xf32>
+  instr.copy @out %a, @in %x
+  scf.for %i = %first to %end step %step {
+    instr.neg @out %y, @in %a
+    instr.exp @out %a, @in %y
+  }
+  instr.dealloc %a
+  func.return
+}
