@@ -111,7 +111,7 @@ func.func @merge(%x: tensor<2x3x4xf32>) -> (tensor<24xf32>, tensor<3x2x4xf32>, t
 
 // CHECK-LABEL: func.func @concat_and_slice(
 // CHECK-NEXT: %a = glow.concat %x, %y axis 0 : tensor<5xf32>
-// CHECK-NEXT: %b = glow.concat %x, %x, %y axis 0 : tensor<7xf32>
+// CHECK-NEXT: %b = glow.concat %x, %a axis 0 : tensor<7xf32>
 // CHECK-NEXT: %c = glow.slice %y starts [1] sizes [2] steps [1] : tensor<2xf32>
 // CHECK-NEXT: %d = glow.slice %a starts [1] sizes [3] steps [1] : tensor<3xf32>
 // CHECK-NEXT: %e = glow.slice %y starts [0] sizes [1] steps [1] : tensor<1xf32>
@@ -123,6 +123,20 @@ func.func @concat_and_slice(%x: tensor<2xf32>, %y: tensor<3xf32>) -> (tensor<7xf
   %d = glow.slice %a starts [1] sizes [3] steps [1] : tensor<3xf32>
   %e = glow.slice %d starts [1] sizes [1] steps [1] : tensor<1xf32>
   func.return %b, %c, %d, %e : tensor<7xf32>, tensor<2xf32>, tensor<3xf32>, tensor<1xf32>
+}
+
+// An inner concatenation that others read stays whole: it is a prefix in memory.
+// CHECK-LABEL: func.func @nested_concat(
+// CHECK-NEXT: %a = glow.concat %x, %y axis 0 : tensor<5xf32>
+// CHECK-NEXT: %b = glow.concat %a, %x axis 0 : tensor<7xf32>
+// CHECK-NEXT: %d = glow.concat %x, %y, %x axis 0 : tensor<7xf32>
+// CHECK-NEXT: func.return %b, %a, %d : tensor<7xf32>, tensor<5xf32>, tensor<7xf32>
+func.func @nested_concat(%x: tensor<2xf32>, %y: tensor<3xf32>) -> (tensor<7xf32>, tensor<5xf32>, tensor<7xf32>) {
+  %a = glow.concat %x, %y axis 0 : tensor<5xf32>
+  %b = glow.concat %a, %x axis 0 : tensor<7xf32>
+  %c = glow.concat %x, %y axis 0 : tensor<5xf32>
+  %d = glow.concat %c, %x axis 0 : tensor<7xf32>
+  func.return %b, %a, %d : tensor<7xf32>, tensor<5xf32>, tensor<7xf32>
 }
 
 // CHECK-LABEL: func.func @splats(
