@@ -1,8 +1,8 @@
 """The kernels of a Winograd convolution on channel blocks; `winograd_spec.py` has the method.
 
-A convolution is a list of steps. The three phases are a kernel each, sliced by channel blocks
-and tile rows, and by positions and channel tiles; or one fused kernel takes block after block
-through all of them. Scratch buffers belong to the caller.
+The three phases are a kernel each: those of patches and outputs are sliced by channel blocks and
+tile rows, that of products by positions and channel tiles. Or one fused kernel takes block after
+block through all phases. Scratch buffers belong to the caller.
 
 The fused kernel works in the scratch region of the first slice of its call. Concurrent calls
 have different first slices, so they never share a region, whatever the number of threads; and
@@ -11,8 +11,9 @@ but no memory.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, replace
+from math import prod
+from typing import Literal, TypeAlias
 
 from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import SSAValue
@@ -40,42 +41,51 @@ from glow.lowering.target import Target
 Operand = Literal["output", "patches", "products", "input", "weights", "bias", "extras"]
 """A buffer of a convolution; "extras" are all extra inputs of the epilogue."""
 
+PhaseName = Literal["patches", "products", "output", "fused"]
+
 
 @dataclass(frozen=True)
-class WinogradStep:
-    """A kernel and its buffers in argument order; the first `writes` of them are written."""
+class WinogradPhase:
+    """A kernel of a convolution; `operands` are its buffers, the first `writes` written.
 
-    kernel: Kernel
+    `spec` leaves out what the kernel does not depend on, so that equal ones are shared.
+    """
+
+    name: PhaseName
+    spec: WinogradSpec
     operands: tuple[Operand, ...]
     writes: int = 1
 
 
-def build_winograd(
-    name: str, spec: WinogradSpec, target: Target
-) -> tuple[WinogradStep, ...]:
-    """The steps of a convolution, in order: one fused kernel, or one per phase.
-
-    Raises ValueError for a spec that is not `supported()`.
-    """
-    return build_tiled_winograd(
-        name, spec, choose_winograd_tiling(spec, target), target
-    )
-
-
-def build_tiled_winograd(
-    name: str, spec: WinogradSpec, tiling: WinogradTiling, target: Target
-) -> tuple[WinogradStep, ...]:
-    """The steps of a convolution cut in a given way."""
-    if not spec.supported():
-        raise ValueError("Winograd convolution: needs pads of 0 or 1 and a whole tile")
-    winograd = _Winograd(spec, tiling, LoopBuilder(target))
-    if tiling.fused:
-        return (winograd.fused(name),)
+def winograd_phases(
+    spec: WinogradSpec, target: Target, tiling: WinogradTiling | None = None
+) -> tuple[WinogradPhase, ...]:
+    """The kernels of a convolution in order: one for all phases, or one for each."""
+    bias: tuple[Operand, ...] = ("bias",) if spec.has_bias else ()
+    finish: tuple[Operand, ...] = (*bias, "extras") if spec.epilogue else bias
+    if (tiling or choose_winograd_tiling(spec, target)).fused:
+        scratch: tuple[Operand, ...] = ("output", "patches", "products")
+        operands = (*scratch, "input", "weights", *finish)
+        return (WinogradPhase("fused", spec, operands, len(scratch)),)
+    bare = replace(spec, has_bias=False, epilogue=None)
     return (
-        winograd.patches(f"{name}_patches"),
-        winograd.products(f"{name}_products"),
-        winograd.output(f"{name}_output"),
+        WinogradPhase("patches", bare, ("patches", "input")),
+        WinogradPhase("products", bare, ("products", "patches", "weights")),
+        WinogradPhase("output", spec, ("output", "products", *finish)),
     )
+
+
+def build_winograd_phase(
+    name: str,
+    phase: WinogradPhase,
+    target: Target,
+    tiling: WinogradTiling | None = None,
+) -> Kernel:
+    """The kernel of a phase. Raises ValueError for a spec that is not `supported()`."""
+    if not phase.spec.supported():
+        raise ValueError("Winograd convolution: needs pads of 0 or 1 and a whole tile")
+    tiling = tiling or choose_winograd_tiling(phase.spec, target)
+    return _Winograd(phase, tiling, LoopBuilder(target)).kernel(name)
 
 
 @dataclass(frozen=True)
@@ -93,13 +103,56 @@ class _Arguments:
         return buffer
 
 
+KernelBody: TypeAlias = Callable[[_Arguments, Index, Index], None]
+"""Takes the buffers and the slice."""
+
+
 @dataclass(frozen=True)
 class _Winograd:
-    """Builds the kernels of one convolution."""
+    """Builds the kernel of one phase."""
 
-    spec: WinogradSpec
+    phase: WinogradPhase
     tiling: WinogradTiling
     builder: LoopBuilder
+
+    @property
+    def spec(self) -> WinogradSpec:
+        """What the kernel depends on."""
+        return self.phase.spec
+
+    def kernel(self, name: str) -> Kernel:
+        """The kernel on the operands of the phase."""
+        builders: dict[PhaseName, Callable[[], tuple[int, KernelBody]]] = {
+            "patches": self._patches,
+            "products": self._products,
+            "output": self._output,
+            "fused": self._fused,
+        }
+        slices, body = builders[self.phase.name]()
+        operands, all_types = self.phase.operands, self._types()
+
+        def kernel_body(arguments: Sequence[SSAValue], low: Index, high: Index) -> None:
+            rest = iter(arguments)
+            buffers: dict[Operand, Sequence[SSAValue]] = {
+                operand: [next(rest) for _ in all_types[operand]]
+                for operand in operands
+            }
+            body(_Arguments(buffers, low if self.tiling.regions > 1 else 0), low, high)
+
+        arguments = [type_ for operand in operands for type_ in all_types[operand]]
+        return Kernel(self.builder.function(name, arguments, kernel_body), slices)
+
+    def _types(self) -> dict[Operand, list[MemRefType]]:
+        spec, tiling = self.spec, self.tiling
+        return {
+            "output": [spec.output_type],
+            "patches": [tiling.patches_type],
+            "products": [tiling.products_type],
+            "input": [spec.input_type],
+            "weights": [types.memref_type((spec.packed_weights,), spec.element)],
+            "bias": [spec.channel_type],
+            "extras": extra_types(spec.epilogue, spec.output_type, spec.channel_type),
+        }
 
     # ---- phases on the buffers of a kernel
 
@@ -118,55 +171,46 @@ class _Winograd:
         products = at.scratch("products")
         return OutputPhase(self.builder, self.tiling, self.spec, products, finish)
 
-    # ---- kernels
+    # ---- slices and bodies
 
-    def patches(self, name: str) -> WinogradStep:
-        """The phase that transforms the input."""
-        space = SliceSpace((self.spec.input_blocks,), self.tiling.block_rows, 1)
+    def _patches(self) -> tuple[int, KernelBody]:
+        return self._rows(self.spec.input_blocks, lambda at: self._patch_phase(at).row)
+
+    def _output(self) -> tuple[int, KernelBody]:
+        return self._rows(
+            self.spec.output_blocks, lambda at: self._output_phase(at).row
+        )
+
+    def _rows(
+        self,
+        blocks: int,
+        phase: Callable[[_Arguments], Callable[[Index, Origin, Index], None]],
+    ) -> tuple[int, KernelBody]:
+        """Slices of tile rows of channel blocks."""
+        space = SliceSpace((blocks,), self.tiling.block_rows, 1)
 
         def body(at: _Arguments, low: Index, high: Index) -> None:
-            self._rows(space, low, high, self._patch_phase(at).row)
+            visit_row = phase(at)
+            space.visit(
+                self.builder,
+                low,
+                high,
+                lambda outer, row: visit_row(outer[0], Origin(0, 0), row),
+            )
 
-        return self._step(name, ("patches", "input"), space.size, body)
+        return space.size, body
 
-    def products(self, name: str) -> WinogradStep:
-        """The phase of the matrix products."""
+    def _products(self) -> tuple[int, KernelBody]:
         extents = (self.spec.positions, self.tiling.channel_tiles)
 
         def body(at: _Arguments, low: Index, high: Index) -> None:
             phase = self._product_phase(at)
             self.builder.space(low, high, extents, lambda where: phase.product(*where))
 
-        operands = ("products", "patches", "weights")
-        return self._step(name, operands, extents[0] * extents[1], body)
+        return prod(extents), body
 
-    def output(self, name: str) -> WinogradStep:
-        """The phase that transforms the products and stores the output."""
-        space = SliceSpace((self.spec.output_blocks,), self.tiling.block_rows, 1)
-
-        def body(at: _Arguments, low: Index, high: Index) -> None:
-            self._rows(space, low, high, self._output_phase(at).row)
-
-        operands = ("output", "products", *self._finish_operands())
-        return self._step(name, operands, space.size, body)
-
-    def _rows(
-        self,
-        space: SliceSpace,
-        low: Index,
-        high: Index,
-        body: Callable[[Index, Origin, Index], None],
-    ) -> None:
-        """Runs the body on (channel block, origin, tile row) of the slices [low, high)."""
-        space.visit(
-            self.builder,
-            low,
-            high,
-            lambda outer, row: body(outer[0], Origin(0, 0), row),
-        )
-
-    def fused(self, name: str) -> WinogradStep:
-        """All phases, block by block."""
+    def _fused(self) -> tuple[int, KernelBody]:
+        """Slices of blocks of tile rows."""
         b, tiling = self.builder, self.tiling
         count = tiling.row_blocks_per_slice
 
@@ -174,40 +218,32 @@ class _Winograd:
             stop = b.mul(high, count)
             if tiling.row_blocks % count:
                 stop = b.minimum(stop, tiling.row_blocks)
-            block = self._block(at)
-            b.loop(
-                b.mul(low, count),
-                stop,
-                1,
-                lambda number: self._row_block(number, block),
-            )
+            run_block = self._all_phases(at)
+            b.loop(b.mul(low, count), stop, 1, lambda k: self._row_block(k, run_block))
 
-        scratch = ("output", "patches", "products")
-        operands = (*scratch, "input", "weights", *self._finish_operands())
-        return self._step(name, operands, tiling.regions, body, len(scratch))
+        return tiling.regions, body
 
-    def _row_block(self, number: Index, block: Callable[[Origin], None]) -> None:
-        """Runs `block` on the segments of a block of tile rows."""
+    def _row_block(self, number: Index, run_block: Callable[[Origin], None]) -> None:
+        """Runs the segments of a block of tile rows."""
         b, tiling = self.builder, self.tiling
         row = b.mul(number, tiling.block_rows)
-        last = self.spec.tile_rows - tiling.block_rows
         if self.spec.tile_rows % tiling.block_rows:
-            row = b.minimum(row, last)
+            row = b.minimum(row, self.spec.tile_rows - tiling.block_rows)
         b.tiles(
             0,
             self.spec.tiles_across,
             tiling.tiles_across,
-            lambda across: block(Origin(row, across)),
+            lambda across: run_block(Origin(row, across)),
         )
 
-    def _block(self, at: _Arguments) -> Callable[[Origin], None]:
+    def _all_phases(self, at: _Arguments) -> Callable[[Origin], None]:
         """What takes a block through all phases."""
         spec, tiling = self.spec, self.tiling
         patches = self._patch_phase(at)
         products = self._product_phase(at)
         output = self._output_phase(at)
 
-        def block(origin: Origin) -> None:
+        def run_block(origin: Origin) -> None:
             self._nest(
                 (spec.input_blocks, tiling.block_rows),
                 lambda block, row: patches.row(block, origin, row),
@@ -218,51 +254,10 @@ class _Winograd:
                 lambda block, row: output.row(block, origin, row),
             )
 
-        return block
+        return run_block
 
     def _nest(
         self, extents: tuple[int, int], body: Callable[[Index, Index], None]
     ) -> None:
         b, (outer, inner) = self.builder, extents
         b.loop(0, outer, 1, lambda i: b.loop(0, inner, 1, lambda j: body(i, j)))
-
-    # ---- functions
-
-    def _finish_operands(self) -> tuple[Operand, ...]:
-        bias: tuple[Operand, ...] = ("bias",) if self.spec.has_bias else ()
-        return (*bias, "extras") if self.spec.epilogue else bias
-
-    def _types(self) -> dict[Operand, list[MemRefType]]:
-        spec, tiling = self.spec, self.tiling
-        return {
-            "output": [spec.output_type],
-            "patches": [tiling.patches_type],
-            "products": [tiling.products_type],
-            "input": [spec.input_type],
-            "weights": [types.memref_type((spec.packed_weights,), spec.element)],
-            "bias": [spec.channel_type],
-            "extras": extra_types(spec.epilogue, spec.output_type, spec.channel_type),
-        }
-
-    def _step(
-        self,
-        name: str,
-        operands: tuple[Operand, ...],
-        slices: int,
-        body: Callable[[_Arguments, Index, Index], None],
-        writes: int = 1,
-    ) -> WinogradStep:
-        """The kernel with those operands."""
-        all_types = self._types()
-
-        def kernel_body(arguments: Sequence[SSAValue], low: Index, high: Index) -> None:
-            rest = iter(arguments)
-            buffers: dict[Operand, Sequence[SSAValue]] = {
-                operand: [next(rest) for _ in all_types[operand]]
-                for operand in operands
-            }
-            body(_Arguments(buffers, low if self.tiling.regions > 1 else 0), low, high)
-
-        arguments = [type_ for operand in operands for type_ in all_types[operand]]
-        function = self.builder.function(name, arguments, kernel_body)
-        return WinogradStep(Kernel(function, slices), operands, writes)

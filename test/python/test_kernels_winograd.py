@@ -25,7 +25,11 @@ from glow.dialects.arith import Arith
 from glow.lowering.instr_to_loops.builder import LoopBuilder
 from glow.lowering.instr_to_loops.conv2d import pack_channels
 from glow.lowering.instr_to_loops.epilogue import ExtraInput
-from glow.lowering.instr_to_loops.winograd import build_tiled_winograd, build_winograd
+from glow.lowering.instr_to_loops.winograd import (
+    WinogradPhase,
+    build_winograd_phase,
+    winograd_phases,
+)
 from glow.lowering.instr_to_loops.winograd_cost import choose_winograd, winograd_pays
 from glow.lowering.instr_to_loops.winograd_spec import (
     POINTS,
@@ -126,10 +130,11 @@ def run(
         "weights": [packed],
         **(finish or {}),
     }
-    for step in build_winograd("kernel", spec, target):
-        first, *rest = step.operands
+    for phase in winograd_phases(spec, target):
+        kernel = build_winograd_phase("kernel", phase, target)
+        first, *rest = phase.operands
         inputs = [buffer for operand in rest for buffer in buffers[operand]]
-        buffers[first] = run_kernel(step.kernel, buffers[first], inputs, target)
+        buffers[first] = run_kernel(kernel, buffers[first], inputs, target)
     return to_plain(buffers["output"][0], spec.out_channels)
 
 
@@ -256,17 +261,17 @@ def test_concurrent_slices_do_not_share_scratch() -> None:
     """A call writes the scratch region of its first slice and no other."""
     spec = WinogradSpec(1, 16, 16, (32, 32), lanes=LANES)
     tiling = winograd_tiling(spec, TARGET, 1, fused=True)
-    (step,) = build_tiled_winograd("kernel", spec, tiling, TARGET)
-    assert step.operands[:3] == ("output", "patches", "products")
-    assert step.writes == 3
-    assert step.kernel.slices == tiling.regions == 8
+    (phase,) = winograd_phases(spec, TARGET, tiling)
+    assert phase.operands[: phase.writes] == ("output", "patches", "products")
+    kernel = build_winograd_phase("kernel", phase, TARGET, tiling)
+    assert kernel.slices == tiling.regions == 8
     output = np.zeros(spec.output_type.get_shape(), np.float32)
     patches = np.full(tiling.patches_type.get_shape(), np.nan, np.float32)
     products = np.full(tiling.products_type.get_shape(), np.nan, np.float32)
     source = to_blocks(inputs_of(spec), LANES)
     packed = pack_winograd_weights(weights_of(spec), spec, TARGET)
     arguments = map(guarded, (source, packed))
-    compile_function(step.kernel.function, target=TARGET)(
+    compile_function(kernel.function, target=TARGET)(
         output, patches, products, *arguments, 3, 6
     )
     for scratch in (patches, products):
@@ -283,7 +288,8 @@ def test_blocks_may_overlap(segments: int) -> None:
     tiling = winograd_tiling(
         spec, TARGET, 1 if segments > 1 else 2, segments, fused=True
     )
-    (step,) = build_tiled_winograd("kernel", spec, tiling, TARGET)
+    (phase,) = winograd_phases(spec, TARGET, tiling)
+    kernel = build_winograd_phase("kernel", phase, TARGET, tiling)
     x, w = inputs_of(spec), weights_of(spec)
     scratch = [
         np.zeros(type_.get_shape(), np.float32)
@@ -292,7 +298,7 @@ def test_blocks_may_overlap(segments: int) -> None:
     packed = pack_winograd_weights(w, spec, TARGET)
     output = np.full(spec.output_type.get_shape(), np.inf, np.float32)
     inputs = [*scratch, to_blocks(x, LANES), packed]
-    (output,) = run_kernel(step.kernel, [output], inputs)
+    (output,) = run_kernel(kernel, [output], inputs)
     expected = convolution(x, w, spec)
     assert relative_error(to_plain(output, 16), expected) < ERROR[4]
 
@@ -310,7 +316,7 @@ def test_unsupported_specs_are_refused(spec: WinogradSpec) -> None:
     assert not spec.supported()
     assert not winograd_pays(spec, TARGET)
     with pytest.raises(ValueError, match="Winograd convolution: needs"):
-        build_winograd("kernel", spec, TARGET)
+        build_winograd_phase("kernel", WinogradPhase("patches", spec, ()), TARGET)
 
 
 @pytest.mark.parametrize(
@@ -345,14 +351,23 @@ def test_packing_does_not_depend_on_bias_and_epilogue() -> None:
     )
 
 
+def test_phases_share_kernels_whatever_the_epilogue() -> None:
+    plain = WinogradSpec(1, 512, 512, (14, 14))
+    other = replace(plain, has_bias=True, epilogue=AddRelu())
+    before, after = winograd_phases(plain, WIDE), winograd_phases(other, WIDE)
+    assert [a == b for a, b in zip(before, after, strict=True)] == [True, True, False]
+    assert after[2].operands == ("output", "products", "bias", "extras")
+
+
 def test_kernels_read_back_as_printed() -> None:
     context = Context()
     for dialect in (Arith, Builtin, Func, MemRef, Scf, Vector):
         context.load_dialect(dialect)
     for name in ("uneven parts", "rows in segments"):
         spec = replace(SHAPES[name], lanes=LANES, has_bias=True, epilogue=AddRelu())
-        for step in build_winograd("kernel", spec, TARGET):
-            text = str(ModuleOp([step.kernel.function]))
+        for phase in winograd_phases(spec, TARGET):
+            kernel = build_winograd_phase("kernel", phase, TARGET)
+            text = str(ModuleOp([kernel.function]))
             module = Parser(context, text).parse_module()
             module.verify()
             assert str(module) == text
