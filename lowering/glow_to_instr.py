@@ -112,7 +112,8 @@ class Bufferizer:
             new = self.block.insert_arg(buffer_type(value), len(self.block.args))
             new.name_hint = f"result{number}"
             if isinstance(names, ArrayAttr):
-                new.name_hint = _safe_hint(str(names.data[number]), new.name_hint)
+                name = cast("ArrayAttr[Attribute]", names).data[number]
+                new.name_hint = _safe_hint(str(name), new.name_hint)
             self.results.append(new)
 
     # -- pieces that the handlers use
@@ -273,9 +274,7 @@ def _dynamic_view(
 ) -> SSAValue:
     source_type = cast("MemRefType[Attribute]", source.type)
     element = MemRefType(source_type.element_type, source_type.get_shape()[1:])
-    view = instr.DynamicViewOp.build_memory(
-        [source, lowering.buffer(index)], cast("MemRefType[Attribute]", element)
-    )
+    view = instr.DynamicViewOp.build_memory([source, lowering.buffer(index)], element)
     lowering.emit(view, op)
     return view.result
 

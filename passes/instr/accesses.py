@@ -73,14 +73,8 @@ def _elements(buffer: SSAValue) -> int:
     return max(prod(shape_of(buffer)), 1)
 
 
-def byte_range(buffer: SSAValue) -> tuple[int, int]:
-    """The bytes of its root that a buffer may name."""
-    place = place_of(buffer)
-    return place.start, place.end
-
-
 class Access(NamedTuple):
-    """A use of bytes [start, end) of the memory `root` at top-level position `at`."""
+    """A use of a place by an operation, at position `at` of the table's operations."""
 
     place: Place
     at: int
@@ -88,16 +82,6 @@ class Access(NamedTuple):
     value: SSAValue
     reads: bool
     writes: bool
-
-    @property
-    def start(self) -> int:
-        """The first byte."""
-        return self.place.start
-
-    @property
-    def end(self) -> int:
-        """The byte after the last one."""
-        return self.place.end
 
     def conflicts(self, other: Access) -> bool:
         """Whether the order of the two matters."""

@@ -7,7 +7,7 @@ from math import prod
 from typing import cast
 
 from xdsl.dialects.builtin import MemRefType
-from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.ir import Attribute, Block, SSAValue
 
 from glow.dialects import instr
 from glow.dialects.weight_table import dtype_of
@@ -84,14 +84,3 @@ def live_bound(found: list[Lifetime]) -> int:
         live += changes[position]
         peak = max(peak, live)
     return peak
-
-
-def alias_uses(buffer: SSAValue) -> list[tuple[Operation, SSAValue]]:
-    """Each operation that uses a buffer or a view of it, with the value it uses."""
-    uses: list[tuple[Operation, SSAValue]] = []
-    for use in buffer.uses:
-        if isinstance(use.operation, instr.TensorviewOp | instr.DynamicViewOp):
-            uses.extend(alias_uses(use.operation.results[0]))
-        else:
-            uses.append((use.operation, buffer))
-    return uses

@@ -28,6 +28,8 @@ def emit_instruction(
     """Append what `op` does to one element of each operand; returns its results."""
     if isinstance(op, instr.StackedOp):
         return inline_body(builder, op.body.block, operands)
+    if isinstance(op, instr.CopyOp):
+        return operands
     if isinstance(op, instr.SplatOp):
         value = op.value
         constant = arith.ConstantOp.create(

@@ -41,11 +41,11 @@ from glow.dialects.node import shape_of
 from glow.passes.instr.accesses import Access, AccessTable, Place, functions_of
 from glow.passes.instr.arrange import blocks_of
 from glow.passes.instr.eliminate_dead_stores import eliminate_dead_stores
+from glow.passes.instr.scalar_block import element_type
 from glow.passes.instr.stack_region import (
     Member,
     Number,
     StackBuilder,
-    element_type,
     has_body,
 )
 

@@ -6,23 +6,18 @@ a read of a filled buffer is a constant, any other read is an argument of the re
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from math import prod
-from typing import cast
 
 from xdsl.dialects.builtin import FloatAttr, IntegerAttr, MemRefType
-from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.ir import Block, Operation, Region, SSAValue
 
 from glow.dialects import arith, glow, instr
 from glow.dialects.node import shape_of
 from glow.passes.instr.accesses import Place
-from glow.passes.scalar_bodies import (
-    SCALAR_BODIES,
-    ScalarBuilder,
-    convert,
-    inline_body,
-)
+from glow.passes.instr.scalar_block import element_type, emit_instruction
+from glow.passes.scalar_bodies import SCALAR_BODIES, ScalarBuilder
 
 Number = FloatAttr | IntegerAttr
 
@@ -42,25 +37,6 @@ def has_body(op: Operation) -> bool:
         isinstance(op, instr.InstructionOp)
         and (op.node in SCALAR_BODIES or op.node is glow.ConvertOp)
     )
-
-
-def element_type(buffer: SSAValue) -> Attribute:
-    """The element type of a buffer."""
-    return cast("MemRefType[Attribute]", buffer.type).element_type
-
-
-def emit_instruction(
-    builder: ScalarBuilder, op: instr.InstructionOp, operands: Sequence[SSAValue]
-) -> Sequence[SSAValue]:
-    """Append what an instruction does to one element; returns what it writes."""
-    if isinstance(op, instr.StackedOp):
-        return inline_body(builder, op.body.block, operands)
-    if isinstance(op, instr.CopyOp):
-        return operands
-    if op.node is glow.ConvertOp:
-        return [convert(builder, operands[0], element_type(op.outs[0]))]
-    assert op.node is not None
-    return [SCALAR_BODIES[op.node](builder, operands, op.attributes_view())]
 
 
 class StackBuilder:
