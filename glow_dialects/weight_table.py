@@ -7,7 +7,6 @@ from collections.abc import Iterator, MutableMapping
 import ml_dtypes
 import numpy as np
 import numpy.typing as npt
-from glow.dialects.errors import GlowError
 from xdsl.dialects.builtin import (
     BFloat16Type,
     Float16Type,
@@ -21,6 +20,8 @@ from xdsl.ir import Attribute, Data
 from xdsl.irdl import irdl_attr_definition
 from xdsl.parser import AttrParser
 from xdsl.printer import Printer
+
+from glow.dialects.errors import GlowError
 
 Array = npt.NDArray[np.generic]
 

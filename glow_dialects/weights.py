@@ -13,6 +13,14 @@ import os
 from pathlib import Path
 
 import numpy as np
+from xdsl.dialects.builtin import (
+    BytesAttr,
+    DenseIntOrFPElementsAttr,
+    ModuleOp,
+    TensorType,
+)
+from xdsl.ir import Operation, SSAValue
+
 from glow.dialects.errors import GlowError
 from glow.dialects.glow.storage import MAX_INLINE_ELEMENTS, ConstantOp, SplatOp
 from glow.dialects.node import node_name, tensor_type
@@ -23,13 +31,6 @@ from glow.dialects.weight_table import (
     dtype_of,
     element_type_of,
 )
-from xdsl.dialects.builtin import (
-    BytesAttr,
-    DenseIntOrFPElementsAttr,
-    ModuleOp,
-    TensorType,
-)
-from xdsl.ir import Operation, SSAValue
 
 ATTRIBUTE = "glow.weights"
 

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from glow.dialects.attributes import Attributes, int_attr, ints_attr
-from glow.dialects.node import NodeOp, Types, fail_unless, tensor_type
 from xdsl.dialects.builtin import (
     DenseArrayBase,
     IntegerAttr,
@@ -26,6 +24,9 @@ from xdsl.irdl import (
     prop_def,
     result_def,
 )
+
+from glow.dialects.attributes import Attributes, int_attr, ints_attr
+from glow.dialects.node import NodeOp, Types, fail_unless, tensor_type
 
 ACTIVATIONS = ("relu", "clip", "sigmoid", "tanh", "leaky_relu", "hard_swish")
 """The functions that a producer may absorb (Glow's fused activations); arguments:

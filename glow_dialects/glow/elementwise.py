@@ -9,15 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from glow.dialects.attributes import Attributes, float_attr
-from glow.dialects.node import (
-    DataParallel,
-    GlowOp,
-    NodeOp,
-    Types,
-    fail_unless,
-    tensor_type,
-)
 from xdsl.dialects.builtin import FloatAttr, IntegerType, TensorType, i1
 from xdsl.ir import Attribute
 from xdsl.irdl import (
@@ -33,6 +24,16 @@ from xdsl.irdl import (
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.traits import Commutative, IsTerminator, Pure
+
+from glow.dialects.attributes import Attributes, float_attr
+from glow.dialects.node import (
+    DataParallel,
+    GlowOp,
+    NodeOp,
+    Types,
+    fail_unless,
+    tensor_type,
+)
 
 
 def broadcast_shape(shapes: Sequence[Sequence[int]]) -> tuple[int, ...]:

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-from glow.dialects.attributes import Attributes, float_attr
-from glow.dialects.glow.convolution import check_activation
-from glow.dialects.glow.elementwise import broadcast_shape
-from glow.dialects.node import NodeOp, Types, fail_unless, tensor_type
 from xdsl.dialects.builtin import (
     DenseArrayBase,
     FloatAttr,
@@ -21,6 +17,11 @@ from xdsl.irdl import (
     prop_def,
     result_def,
 )
+
+from glow.dialects.attributes import Attributes, float_attr
+from glow.dialects.glow.convolution import check_activation
+from glow.dialects.glow.elementwise import broadcast_shape
+from glow.dialects.node import NodeOp, Types, fail_unless, tensor_type
 
 
 def _transposed(shape: tuple[int, ...], transpose: bool) -> tuple[int, ...]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from glow.dialects.attributes import Attributes, float_attr, int_attr
-from glow.dialects.node import NodeOp, Types, fail_unless, tensor_type
 from xdsl.dialects.builtin import (
     DenseArrayBase,
     FloatAttr,
@@ -20,6 +18,9 @@ from xdsl.irdl import (
     prop_def,
     result_def,
 )
+
+from glow.dialects.attributes import Attributes, float_attr, int_attr
+from glow.dialects.node import NodeOp, Types, fail_unless, tensor_type
 
 
 def check_axis(axis: int, rank: int) -> int:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from glow.dialects.attributes import Attributes
-from glow.dialects.node import NodeOp, Types, fail_unless, tensor_type
 from xdsl.dialects.builtin import StringAttr, TensorType
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def
+
+from glow.dialects.attributes import Attributes
+from glow.dialects.node import NodeOp, Types, fail_unless, tensor_type
 
 DIRECTIONS = ("forward", "reverse", "bidirectional")
 

@@ -4,10 +4,6 @@ from __future__ import annotations
 
 from math import prod
 
-from glow.dialects.attributes import Attributes, float_attr, int_attr
-from glow.dialects.glow.elementwise import broadcast_shape
-from glow.dialects.glow.normalization import check_axis
-from glow.dialects.node import NodeOp, Types, fail_unless, tensor_type
 from xdsl.dialects.builtin import (
     DenseArrayBase,
     FloatAttr,
@@ -25,6 +21,11 @@ from xdsl.irdl import (
     result_def,
     var_operand_def,
 )
+
+from glow.dialects.attributes import Attributes, float_attr, int_attr
+from glow.dialects.glow.elementwise import broadcast_shape
+from glow.dialects.glow.normalization import check_axis
+from glow.dialects.node import NodeOp, Types, fail_unless, tensor_type
 
 PAD_MODES = ("constant", "edge", "reflect", "wrap")
 

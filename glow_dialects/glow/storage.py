@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Self, cast
 
-from glow.dialects.attributes import Attributes
-from glow.dialects.node import NodeOp, Types, fail_unless
 from xdsl.dialects.builtin import (
     DenseIntOrFPElementsAttr,
     FloatAttr,
@@ -24,6 +22,9 @@ from xdsl.irdl import (
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.traits import Pure
+
+from glow.dialects.attributes import Attributes
+from glow.dialects.node import NodeOp, Types, fail_unless
 
 MAX_INLINE_ELEMENTS = 1024
 """Larger constants live in the weight table: printing them costs 0.5 us an element."""

@@ -1,1 +1,0 @@
-/tmp/tf/wt/glow_dialects/memref.py
