@@ -42,6 +42,7 @@ from glow.dialects import glow, instr
 from glow.dialects.attributes import int_attr
 from glow.dialects.errors import GlowError
 from glow.dialects.node import NodeOp, memref_of, node_name, shape_of
+from glow.passes.instr.buffers import root_of
 
 INPUT_COUNT = "glow.input_count"
 """On the new function: how many of its arguments are inputs; outputs follow."""
@@ -290,7 +291,7 @@ def _lower_dynamic_update(lowering: Bufferizer, op: Operation) -> None:
     assert isinstance(op, glow.DynamicUpdateOp)
     target = lowering.buffer(op.input)
     owner = op.input.owner
-    owned = isinstance(owner, Block) and isinstance(owner.parent_op(), scf.ForOp)
+    owned = owner is op.parent and isinstance(op.parent_op(), scf.ForOp)
     if not (owned and op.input.has_one_use()):
         target = lowering.alloc(op.result, op)
         lowering.copy(target, lowering.buffer(op.input), op)
@@ -327,8 +328,8 @@ def _store_carried(
 ) -> None:
     """Copy the yielded values into the loop's buffers.
 
-    A value that is another carried buffer goes through a temporary first, since all
-    old values are read before any is replaced.
+    A value that is another carried buffer, or a view of one, goes through a temporary
+    first, since all old values are read before any is replaced.
     """
     terminator = old.last_op
     assert isinstance(terminator, scf.YieldOp)
@@ -337,7 +338,7 @@ def _store_carried(
         source = lowering.buffer(value)
         if source is target:
             continue
-        if source in carried:
+        if root_of(source) in carried:
             temporary = lowering.alloc(value, terminator)
             lowering.copy(temporary, source, terminator)
             source = temporary

@@ -53,14 +53,7 @@ class GraphWriter:
 
     def text(self, steps: int = 30) -> str:
         """A function of two arguments with two or three results."""
-        self.shapes = {"%x": (4, 6), "%y": (4, 6)}
-        makers = (
-            self.unary, self.unary, self.binary, self.binary, self.broadcast,
-            self.splat, self.concat, self.slice, self.reshape, self.transpose,
-            self.matmul, self.compare,
-        )  # fmt: skip
-        for _ in range(steps):
-            self.choose.choice(makers)()
+        self.write_body(steps)
         names = list(self.shapes)[2:]
         results = self.choose.sample(names, min(len(names), 3))
         types = ", ".join(tensor(self.shapes[name]) for name in results)
@@ -69,6 +62,39 @@ class GraphWriter:
             + "\n".join(self.lines)
             + f"\nfunc.return {', '.join(results)} : {types}\n}}"
         )
+
+    def loop_text(self, steps: int = 12) -> str:
+        """A function whose loop carries three values and yields others or the same."""
+        self.write_body(steps)
+        self.shapes["%z"] = (4, 6)
+        names = [name for name, shape in self.shapes.items() if shape == (4, 6)]
+        yielded = ", ".join(self.choose.choices(names, k=3))
+        kind = tensor((4, 6))
+        kinds = ", ".join([kind] * 3)
+        body = "\n".join(self.lines)
+        return f"""
+            func.func @main(%a: {kind}, %b: {kind}) -> ({kinds}) {{
+              %first = arith.constant 0 : index
+              %end = arith.constant 3 : index
+              %step = arith.constant 1 : index
+              %p, %q, %r = scf.for %i = %first to %end step %step
+                  iter_args(%x = %a, %y = %b, %z = %a) -> ({kinds}) {{
+                {body}
+                scf.yield {yielded} : {kinds}
+              }}
+              func.return %p, %q, %r : {kinds}
+            }}"""
+
+    def write_body(self, steps: int) -> None:
+        """Append random nodes on `%x` and `%y`."""
+        self.shapes = {"%x": (4, 6), "%y": (4, 6)}
+        makers = (
+            self.unary, self.unary, self.binary, self.binary, self.broadcast,
+            self.splat, self.concat, self.slice, self.reshape, self.transpose,
+            self.matmul, self.compare,
+        )  # fmt: skip
+        for _ in range(steps):
+            self.choose.choice(makers)()
 
     def add(self, text: str, shape: tuple[int, ...], element: str = "f32") -> str:
         """Append `%n = text : type`."""
@@ -202,7 +228,23 @@ func.func @main(%x: tensor<3xf32>, %y: tensor<3xf32>) -> (tensor<3xf32>, tensor<
   func.return %p, %q : tensor<3xf32>, tensor<3xf32>
 }
 """
+VIEW = """
+func.func @main(%x: tensor<2x3xf32>, %y: tensor<3x2xf32>)
+    -> (tensor<2x3xf32>, tensor<3x2xf32>) {
+  %first = arith.constant 0 : index
+  %end = arith.constant 3 : index
+  %step = arith.constant 1 : index
+  %p, %q = scf.for %i = %first to %end step %step
+      iter_args(%a = %x, %b = %y) -> (tensor<2x3xf32>, tensor<3x2xf32>) {
+    %c = glow.exp %a : tensor<2x3xf32>
+    %d = glow.reshape %a : tensor<3x2xf32>
+    scf.yield %c, %d : tensor<2x3xf32>, tensor<3x2xf32>
+  }
+  func.return %p, %q : tensor<2x3xf32>, tensor<3x2xf32>
+}
+"""
 LOOPS = {
+    "view": (VIEW, [(2, 3), (3, 2)]),
     "loop": (LOOP, [(4, 3), (4, 3), (3,)]),
     "lstm": (LSTM_LIKE, [(5, 1, 12), (1, 4), (1, 4)]),
     "swap": (SWAP, [(3,), (3,)]),
@@ -247,6 +289,12 @@ def test_passes_in_any_order(seed: int) -> None:
     names = random.Random(seed).choices(PIPELINE[:-1], k=6)
     inputs = [random_array((4, 6), seed=n) for n in (seed, seed + 1)]
     check_passes(GraphWriter(seed + 100).text(20), inputs, [*names, "plan-memory"])
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_pipeline_on_random_loops(seed: int) -> None:
+    inputs = [random_array((4, 6), seed=n) for n in (seed, seed + 1)]
+    check_passes(GraphWriter(seed + 200).loop_text(), inputs, PIPELINE)
 
 
 @pytest.mark.parametrize("name", LOOPS)
