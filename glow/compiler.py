@@ -26,6 +26,7 @@ from xdsl.passes import ModulePass, PassPipeline
 from glow.backends.backend import Backend, get_backend
 from glow.compiled_model import CompiledModel
 from glow.dialects.errors import GlowError
+from glow.dialects.numerics import check_numerics
 from glow.lowering.target import Target
 from glow.signature import main_function, signature_of
 
@@ -50,7 +51,12 @@ GRAPH_PASSES = (
 
 
 def lower_to(
-    module: ModuleOp, stage: str, *, backend: str = "cpu", target: str = "host"
+    module: ModuleOp,
+    stage: str,
+    *,
+    backend: str = "cpu",
+    target: str = "host",
+    numerics: str = "default",
 ) -> ModuleOp | str | bytes:
     """Lower a module, from whatever level it has, to `stage`.
 
@@ -61,7 +67,7 @@ def lower_to(
     chosen = get_backend(backend)
     wanted = STAGES.index(stage)
     level = level_of(module)
-    passes = stage_passes(chosen, target)
+    passes = stage_passes(chosen, target, numerics)
     for name in ("graph", "lowered", "instr", "loops"):
         if level < STAGES.index(name) <= wanted or (name == "graph" and level < 0):
             run_passes(module, passes[name])
@@ -75,15 +81,17 @@ def compile(
     target: str = "host",
     threads: int | None = None,
     input_shapes: Mapping[str, Sequence[int]] | None = None,
+    numerics: str = "default",
 ) -> CompiledModel:
     """A runnable model of an ONNX file, its bytes or proto, or of a graph module.
 
     `threads` is the number of threads of a call, by default one a core; results do not
-    depend on it. Raises GlowError with one clear line for anything wrong with the model.
+    depend on it. `numerics` is `exact`, `default` or `fast` (`glow.dialects.numerics`).
+    Raises GlowError with one clear line for anything wrong with the model.
     """
     module = load(model, input_shapes)
     chosen = get_backend(backend)
-    passes = stage_passes(chosen, target)
+    passes = stage_passes(chosen, target, numerics)
     signature = signature_of(main_function(module))
     for name in ("graph", "lowered", "instr"):
         run_passes(module, passes[name])
@@ -106,11 +114,14 @@ def load(
     return import_model(model, input_shapes=input_shapes)
 
 
-def stage_passes(backend: Backend, target: str) -> dict[str, Sequence[str]]:
+def stage_passes(
+    backend: Backend, target: str, numerics: str = "default"
+) -> dict[str, Sequence[str]]:
     """The passes of each stage up to loops."""
+    check_numerics(numerics)
     return {
         "graph": GRAPH_PASSES,
-        "lowered": backend.lowered_passes(target),
+        "lowered": backend.lowered_passes(target, numerics),
         "instr": backend.instr_passes(target),
         "loops": (f"instr-to-loops{{target={target}}}",),
     }

@@ -36,7 +36,7 @@ class Backend(ABC):
         """Whether node lowering replaces this node by simpler ones."""
 
     @abstractmethod
-    def lowered_passes(self, target: str) -> Sequence[str]:
+    def lowered_passes(self, target: str, numerics: str) -> Sequence[str]:
         """Passes from the optimized graph to the backend's nodes."""
 
     def instr_passes(self, target: str) -> Sequence[str]:

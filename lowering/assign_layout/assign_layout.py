@@ -25,6 +25,7 @@ from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 
 from glow.dialects import glow
+from glow.dialects.numerics import check_numerics
 from glow.lowering.assign_layout import convolution, products
 from glow.lowering.assign_layout.layout import Layout
 from glow.lowering.assign_layout.packing import Packer, TargetPacker
@@ -40,9 +41,9 @@ CONVERSIONS: dict[type[Operation], Callable[[Layout, Operation], None]] = {
 """Nodes that become `cpu` nodes; all others are asked whether blocks suit them."""
 
 
-def assign_layout(module: ModuleOp, packer: Packer) -> None:
+def assign_layout(module: ModuleOp, packer: Packer, numerics: str = "default") -> None:
     """Convert the module's nodes in program order."""
-    layout = Layout(module, packer)
+    layout = Layout(module, packer, check_numerics(numerics))
     for op in list(module.walk()):
         if op.parent is not None:
             CONVERSIONS.get(type(op), propagate)(layout, op)
@@ -51,12 +52,15 @@ def assign_layout(module: ModuleOp, packer: Packer) -> None:
 
 @dataclass(frozen=True)
 class AssignLayoutPass(ModulePass):
-    """Assign the CPU's layouts for a target (host, avx512, avx2, neon, scalar)."""
+    """Assign the CPU's layouts for a target (host, avx512, avx2, neon, scalar)
+    and numerics (exact, default, fast).
+    """
 
     name = "assign-layout"
 
     target: str = "host"
+    numerics: str = "default"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Run the pass on a module."""
-        assign_layout(op, TargetPacker(Target.from_string(self.target)))
+        assign_layout(op, TargetPacker(Target.from_string(self.target)), self.numerics)

@@ -11,11 +11,17 @@ from collections.abc import Callable
 
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp, f32
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from glow.dialects import cpu, glow
 from glow.dialects.node import shape_of
-from glow.dialects.weights import Array, constant_value, new_constant, weights_of
+from glow.dialects.weights import (
+    Array,
+    constant_value,
+    dtype_of,
+    new_constant,
+    weights_of,
+)
 from glow.lowering.assign_layout.packing import Packer, pack_channels
 from glow.passes.graph.node_builder import NodeBuilder, element_type, name_of
 
@@ -37,8 +43,9 @@ def constant_key(value: SSAValue) -> object:
 class Layout:
     """One run of the pass on one module: packed constants and packed values so far."""
 
-    def __init__(self, module: ModuleOp, packer: Packer) -> None:
+    def __init__(self, module: ModuleOp, packer: Packer, numerics: str) -> None:
         self.packer = packer
+        self.numerics = numerics
         self.lanes = packer.lanes
         self._table = weights_of(module)
         self._constants: dict[object, SSAValue] = {}
@@ -59,13 +66,15 @@ class Layout:
             value = self._constants[(entry, key)] = op.result
         return value
 
-    def zeros(self, anchor: Operation, shape: tuple[int, ...]) -> SSAValue:
+    def zeros(
+        self, anchor: Operation, shape: tuple[int, ...], scalar: Attribute = f32
+    ) -> SSAValue:
         """Zeros in the place of an absent bias."""
 
         def make() -> Array:
-            return np.zeros(shape, np.float32)
+            return np.zeros(shape, dtype_of(scalar))
 
-        return self.constant(anchor, ("zeros", shape), "zeros", make)
+        return self.constant(anchor, ("zeros", shape, scalar), "zeros", make)
 
     def stored(self, anchor: Operation, value: SSAValue) -> SSAValue:
         """The value as kernels read weights: a splat becomes an array."""

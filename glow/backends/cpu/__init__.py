@@ -21,12 +21,12 @@ class CpuBackend(Backend):
 
         return not cpu_keeps(op)
 
-    def lowered_passes(self, target: str) -> Sequence[str]:
+    def lowered_passes(self, target: str, numerics: str) -> Sequence[str]:
         """Node lowering, then layouts, packed weights and fused epilogues."""
         return (
             "lower-nodes{backend=cpu}",
             "fold-constants",
-            f"assign-layout{{target={target}}}",
+            f"assign-layout{{target={target} numerics={numerics}}}",
             "cancel-packs",
             "fuse-epilogue",
             "cse",

@@ -32,7 +32,7 @@ class InterpreterBackend(Backend):
         """Nothing needs lowering."""
         return False
 
-    def lowered_passes(self, target: str) -> Sequence[str]:
+    def lowered_passes(self, target: str, numerics: str) -> Sequence[str]:
         """No passes."""
         return ()
 

@@ -1,0 +1,22 @@
+"""How far a result may be from directly computed sums: the user's choice.
+
+exact    direct sums only
+default  Winograd's convolutions and one level of Strassen's products where they pay:
+         errors grow a few times, and stay below 1e-4 of the largest output
+fast     whatever is faster within 1e-3 of the largest output
+"""
+
+from __future__ import annotations
+
+from glow.dialects.errors import GlowError
+
+NUMERICS = ("exact", "default", "fast")
+
+
+def check_numerics(name: str) -> str:
+    """The name; raises GlowError unless it is one of `NUMERICS`."""
+    if name not in NUMERICS:
+        raise GlowError(
+            f"unknown numerics '{name}'", hint=f"one of {', '.join(NUMERICS)}"
+        )
+    return name
