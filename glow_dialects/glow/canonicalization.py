@@ -209,8 +209,11 @@ def nested_concat(op: NodeOp) -> Replacement:
     pieces: list[SSAValue] = []
     for value in op.inputs:
         inner = value.owner
-        nested = isinstance(inner, glow.ConcatOp) and value.has_one_use()
-        if nested and inner.attributes_view().int("axis") == axis:
+        if (
+            isinstance(inner, glow.ConcatOp)
+            and value.has_one_use()
+            and inner.attributes_view().int("axis") == axis
+        ):
             pieces.extend(inner.inputs)
         else:
             pieces.append(value)

@@ -32,7 +32,7 @@ from glow.passes.graph.fold_channel_shuffle import (
     MAX_DENSE_GROUPS,
     dense_weights,
 )
-from glow.passes.graph.node_builder import NodeBuilder, name_of
+from glow.passes.graph.node_builder import NodeBuilder, element_type, name_of
 
 
 def conv_shape(op: glow.Conv2dOp) -> ConvShape:
@@ -176,10 +176,9 @@ def _depthwise(
 
 def _plain(layout: Layout, op: glow.Conv2dOp) -> None:
     """`cpu.plain_conv2d` on [N, C, H, W]."""
-    if op.bias is None and not is_f32(op.result):
-        return
-    outputs = shape_of(op.result)[1]
-    bias = op.bias if op.bias is not None else layout.zeros(op, (outputs,))
+    outputs, bias = shape_of(op.result)[1], op.bias
+    if bias is None:
+        bias = layout.zeros(op, (outputs,), element_type(op.result))
     builder, attributes = NodeBuilder(op), op.attributes_view()
     result = builder.node(
         cpu.PlainConv2dOp,

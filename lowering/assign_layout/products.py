@@ -11,6 +11,7 @@ from glow.dialects.node import NodeOp, shape_of
 from glow.dialects.weights import constant_value
 from glow.lowering.assign_layout.layout import Layout, constant_key, is_f32
 from glow.lowering.lower_nodes.products import activated
+from glow.lowering.lower_nodes.products import fully_connected as lower_fully_connected
 from glow.passes.graph.node_builder import NodeBuilder, name_of
 
 
@@ -39,12 +40,14 @@ def _packed_product(
 
 
 def fully_connected(layout: Layout, op: Operation) -> None:
-    """Replace a fully connected layer with constant weights."""
+    """Replace a fully connected layer; without packed weights by a plain product."""
     assert isinstance(op, glow.FullyConnectedOp)
     result = _packed_product(layout, op, (op.input, op.weights), op.bias)
-    if result is not None:
-        builder = NodeBuilder(op)
-        builder.replace(activated(builder, op, result))
+    if result is None:
+        lower_fully_connected(op)
+        return
+    builder = NodeBuilder(op)
+    builder.replace(activated(builder, op, result))
 
 
 def _following_bias(layout: Layout, value: SSAValue) -> tuple[SSAValue, NodeOp] | None:

@@ -146,3 +146,20 @@ func.func @products(%x: tensor<2x5x16xf32>, %f: tensor<1x16xf32>) -> (tensor<2x5
   %z = glow.fully_connected %f, %w, %b activation "relu" : tensor<1x32xf32>
   func.return %y, %z : tensor<2x5x32xf32>, tensor<1x32xf32>
 }
+
+// No kernels for packed weights of other types: plain nodes.
+// CHECK-LABEL: func.func @other_types(
+// CHECK-NEXT: %w = glow.constant @w : tensor<16x16x1x1xf64>
+// CHECK-NEXT: %0 = glow.constant dense<0.000000e+00> : tensor<16xf64>
+// CHECK-NEXT: %v = glow.splat 1.000000e+00 : tensor<16x32xf64>
+// CHECK-NEXT: %y = cpu.plain_conv2d %x, %w, %0 : tensor<1x16x4x4xf64>
+// CHECK-NEXT: %1 = glow.matmul %f, %v : tensor<1x32xf64>
+// CHECK-NEXT: %z = glow.relu %1 : tensor<1x32xf64>
+// CHECK-NEXT: func.return %y, %z : tensor<1x16x4x4xf64>, tensor<1x32xf64>
+func.func @other_types(%x: tensor<1x16x4x4xf64>, %f: tensor<1x16xf64>) -> (tensor<1x16x4x4xf64>, tensor<1x32xf64>) {
+  %w = glow.splat 1.0 : tensor<16x16x1x1xf64>
+  %v = glow.splat 1.0 : tensor<16x32xf64>
+  %y = glow.conv2d %x, %w : tensor<1x16x4x4xf64>
+  %z = glow.fully_connected %f, %v activation "relu" : tensor<1x32xf64>
+  func.return %y, %z : tensor<1x16x4x4xf64>, tensor<1x32xf64>
+}
