@@ -36,14 +36,18 @@ if TYPE_CHECKING:
 STAGES = ("graph", "lowered", "instr", "loops", "llvm", "asm", "obj")
 
 GRAPH_PASSES = (
-    "fold-constants",
-    "fold-batch-norm",
-    "eliminate-transposes",
-    "recognize-gelu",
-    "convert-gemm",
     "canonicalize",
     "cse",
+    "fold-constants",
+    "convert-gemm",
+    "fold-batch-norm",
+    "eliminate-transposes",
+    "fold-scale",
+    "recognize-gelu",
+    "canonicalize",
     "fuse-activation",
+    "fold-channel-shuffle",
+    "cse",
     "dce",
     "free-unused-weights",
     "verify-graph",

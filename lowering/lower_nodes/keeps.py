@@ -38,6 +38,8 @@ class CpuNodes:
         """Lower what has no kernel; a layer with computed weights is a plain product."""
         if isinstance(op, glow.FullyConnectedOp):
             return constant_value(op.weights) is None
+        if isinstance(op, glow.PadOp):
+            return op.attributes_view().string("mode") != "constant"
         return isinstance(op, self.LOWERED)
 
 

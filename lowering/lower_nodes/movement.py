@@ -1,11 +1,13 @@
-"""Repetition as concatenation."""
+"""Repetition as concatenation; padding by repeated elements as gathers."""
 
 from __future__ import annotations
 
+import numpy as np
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Operation
 
 from glow.dialects import glow
+from glow.dialects.node import shape_of
 from glow.passes.graph.node_builder import NodeBuilder
 
 
@@ -26,4 +28,27 @@ def tile(op: Operation) -> None:
     builder.replace(value)
 
 
-LOWERINGS = {glow.TileOp: tile}
+def pad(op: Operation) -> None:
+    """Each padded axis is read through the indices that the padding repeats.
+
+    NumPy pads the indices, so its modes are ours, paddings longer than the axis
+    included. Padding with a constant stays.
+    """
+    assert isinstance(op, glow.PadOp)
+    attributes, builder, value = op.attributes_view(), NodeBuilder(op), op.input
+    mode = attributes.string("mode")
+    if mode == "constant":
+        return
+    pads, shape = attributes.ints("pads"), shape_of(op.input)
+    for axis, size in enumerate(shape):
+        before, after = pads[axis], pads[axis + len(shape)]
+        if before == after == 0:
+            continue
+        kept = np.arange(size)[max(-before, 0) : size - max(-after, 0)]
+        indices = np.pad(kept, (max(before, 0), max(after, 0)), mode=mode)  # pyright: ignore[reportCallIssue, reportArgumentType]
+        constant = builder.constant(indices.astype(np.int64), "indices")
+        value = builder.node(glow.GatherOp, value, constant, axis=axis)
+    builder.replace(value)
+
+
+LOWERINGS = {glow.PadOp: pad, glow.TileOp: tile}

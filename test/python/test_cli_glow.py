@@ -70,7 +70,7 @@ def test_random_inputs_are_seeded(
 @pytest.mark.parametrize(
     ("stage", "part"),
     [
-        ("graph", "glow.matmul"),
+        ("graph", "glow.fully_connected"),
         ("lowered", "func.func @main"),
         ("instr", "@out"),
         ("loops", "vector."),

@@ -28,8 +28,9 @@ class CpuBackend(Backend):
             "fold-constants",
             f"assign-layout{{target={target} numerics={numerics}}}",
             "cancel-packs",
-            "fuse-epilogue",
+            "canonicalize",
             "cse",
+            "fuse-epilogue",
             "dce",
             "free-unused-weights",
             "verify-lowered{backend=cpu}",
@@ -39,8 +40,8 @@ class CpuBackend(Backend):
         """Buffers, then fewer copies, stacked loops, shared buffers, one arena."""
         return (
             "glow-to-instr",
-            "schedule-for-memory",
             "eliminate-copies",
+            "schedule-for-memory",
             "stack-data-parallel",
             "share-buffers",
             "eliminate-dead-stores",
