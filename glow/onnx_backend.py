@@ -10,7 +10,7 @@ Source: `onnx.backend.base`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -22,6 +22,8 @@ from glow.compiled_model import CompiledModel
 from glow.compiler import compile
 from glow.dialects.weight_table import Array
 
+Inputs = Mapping[str, Array] | Sequence[Array] | Array
+
 
 class GlowBackendRep(BackendRep):
     """A compiled model behind ONNX's interface."""
@@ -29,14 +31,14 @@ class GlowBackendRep(BackendRep):
     def __init__(self, model: CompiledModel) -> None:
         self.model = model
 
-    def run(self, inputs: Any, **kwargs: Any) -> tuple[Any, ...]:
+    def run(self, inputs: Inputs, **kwargs: Any) -> tuple[Any, ...]:
         """The outputs, as a named tuple; `inputs` is a list, a dict or one array."""
         arrays = self._by_name(inputs)
         outputs = self.model.run(arrays)
         return namedtupledict("Outputs", list(outputs))(*outputs.values())
 
-    def _by_name(self, inputs: Any) -> dict[str, Array]:
-        if isinstance(inputs, dict):
+    def _by_name(self, inputs: Inputs) -> dict[str, Array]:
+        if isinstance(inputs, Mapping):
             return {str(name): np.asarray(array) for name, array in inputs.items()}
         names = [info.name for info in self.model.inputs]
         arrays = [inputs] if isinstance(inputs, np.ndarray) else list(inputs)
@@ -58,12 +60,12 @@ class GlowBackend(Backend):
         cls, model: onnx.ModelProto, device: str = "CPU", **kwargs: Any
     ) -> GlowBackendRep:
         """The compiled model; keyword arguments go to `glow.compile`."""
-        onnx.checker.check_model(model)
+        onnx.checker.check_model(model)  # pyright: ignore[reportUnknownMemberType]
         return GlowBackendRep(compile(model, **kwargs))
 
     @classmethod
     def run_model(
-        cls, model: onnx.ModelProto, inputs: Any, device: str = "CPU", **kwargs: Any
+        cls, model: onnx.ModelProto, inputs: Inputs, device: str = "CPU", **kwargs: Any
     ) -> tuple[Any, ...]:
         """The outputs of a model for one set of inputs."""
         return cls.prepare(model, device, **kwargs).run(inputs)
@@ -72,7 +74,7 @@ class GlowBackend(Backend):
     def run_node(
         cls,
         node: onnx.NodeProto,
-        inputs: Any,
+        inputs: Inputs,
         device: str = "CPU",
         outputs_info: Sequence[tuple[Any, tuple[int, ...]]] | None = None,
         **kwargs: Any,
@@ -80,7 +82,7 @@ class GlowBackend(Backend):
         """The outputs of one operator; missing output types are left to inference."""
         names = [name for name in node.input if name]
         arrays = (
-            [inputs[name] for name in names] if isinstance(inputs, dict) else inputs
+            [inputs[name] for name in names] if isinstance(inputs, Mapping) else inputs
         )
         model = single_node_model(node, list(map(np.asarray, arrays)), outputs_info)
         return cls.prepare(model, device, **kwargs).run(arrays)

@@ -11,15 +11,15 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import (
     ArrayAttr,
     IntegerAttr,
-    MemRefType,
     ModuleOp,
     StringAttr,
     TensorType,
 )
 from xdsl.ir import Attribute
+from xdsl.utils.hints import isa
 
 from glow.dialects.errors import GlowError
-from glow.dialects.node import shape_of
+from glow.dialects.node import element_of, shape_of
 from glow.dialects.weight_table import dtype_of
 from glow.lowering.glow_to_instr import INPUT_COUNT
 
@@ -66,7 +66,7 @@ def signature_of(function: func.FuncOp) -> Signature:
 
 def _names(function: func.FuncOp, attribute: str) -> list[str]:
     names = function.attributes.get(attribute)
-    if isinstance(names, ArrayAttr):
+    if isa(names, ArrayAttr):
         return [cast(StringAttr, name).data for name in names.data]
     if attribute == "glow.input_names":
         return [argument.name_hint or "" for argument in function.body.block.args]
@@ -78,10 +78,10 @@ def _infos(
 ) -> tuple[TensorInfo, ...]:
     infos: list[TensorInfo] = []
     for number, tensor in enumerate(types):
-        if not isinstance(tensor, TensorType):
+        if not isa(tensor, TensorType):
             raise GlowError(f"{fallback} {number} has type {tensor}, not a tensor")
         name = names[number] if number < len(names) else ""
-        dtype = dtype_of(cast("TensorType[Attribute]", tensor).element_type)
+        dtype = dtype_of(tensor.element_type)
         infos.append(
             TensorInfo(name or f"{fallback}{number}", tensor.get_shape(), dtype)
         )
@@ -101,6 +101,5 @@ def buffer_infos(
     """The shape and dtype of each argument of a function on buffers."""
     infos: list[tuple[tuple[int, ...], np.dtype[np.generic]]] = []
     for argument in function.body.block.args:
-        assert isinstance(argument.type, MemRefType)
-        infos.append((shape_of(argument), dtype_of(argument.type.element_type)))
+        infos.append((shape_of(argument), dtype_of(element_of(argument))))
     return infos

@@ -16,12 +16,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
+from typing import cast
 
 from xdsl.dialects.builtin import (
+    AnyFloat,
     DenseArrayBase,
     Float32Type,
     FloatAttr,
     IntegerAttr,
+    IntegerType,
     StringAttr,
     UnitAttr,
     f32,
@@ -55,6 +58,13 @@ def int_attr(value: int) -> IntegerAttr:
 def float_attr(value: float) -> FloatAttr[Float32Type]:
     """An `f32` attribute."""
     return FloatAttr(value, f32)
+
+
+def array_values(array: DenseArrayBase) -> tuple[int, ...] | tuple[float, ...]:
+    """The numbers of an array attribute."""
+    if isinstance(array.elt_type, IntegerType):
+        return cast("DenseArrayBase[IntegerType]", array).get_values()
+    return cast("DenseArrayBase[AnyFloat]", array).get_values()
 
 
 def to_attribute(value: AttributeValue) -> Attribute | None:

@@ -22,7 +22,7 @@ cost no pass over memory:
 from __future__ import annotations
 
 from math import prod
-from typing import cast
+from typing import Literal
 
 from xdsl.dialects.builtin import (
     DenseArrayBase,
@@ -31,7 +31,7 @@ from xdsl.dialects.builtin import (
     TensorType,
     i64,
 )
-from xdsl.ir import Attribute, Dialect
+from xdsl.ir import Dialect
 from xdsl.irdl import (
     irdl_op_definition,
     operand_def,
@@ -47,6 +47,7 @@ from glow.dialects.glow.elementwise import verify_scalar_region
 from glow.dialects.node import (
     NodeOp,
     Types,
+    element_of,
     fail_unless,
     shape_of,
     tensor_type,
@@ -58,7 +59,10 @@ def blocks(channels: int, lanes: int) -> int:
     return -(-channels // lanes)
 
 
-def extra_kind(shape: tuple[int, ...], result: tuple[int, ...]) -> str | None:
+ExtraKind = Literal["full", "channel", "scalar"]
+
+
+def extra_kind(shape: tuple[int, ...], result: tuple[int, ...]) -> ExtraKind | None:
     """How an extra operand of an epilogue is read, or None when it cannot be.
 
     `full`: one element for each result element; `channel`: one for each channel
@@ -145,7 +149,7 @@ class EpilogueOp(NodeOp):
         if self.epilogue is None:
             fail_unless(not self.extras, "extra operands need an epilogue region")
             return
-        element = cast("TensorType[Attribute]", self.result.type).element_type
+        element = element_of(self.result)
         verify_scalar_region(
             self.epilogue.block,
             [element, *(extra.type for extra in self.extras)],

@@ -12,52 +12,49 @@ each result type once; operand types are known where the operand was defined:
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import Self, cast
 
 from xdsl.dialects.builtin import (
+    ContainerType,
     DenseArrayBase,
-    FloatAttr,
     IndexType,
-    IntegerAttr,
     MemRefType,
     NameLoc,
     ShapedType,
     StringAttr,
     TensorType,
-    UnitAttr,
     UnknownLoc,
-    f32,
     i32,
 )
 from xdsl.ir import Attribute, Operation, Region, SSAValue
 from xdsl.irdl import (
     AttrSizedOperandSegments,
     IRDLOperation,
-    OpDef,
     OptOperandDef,
     OptPropertyDef,
-    PropertyDef,
     VarOperandDef,
     opt_operand_def,
     traits_def,
 )
-from xdsl.parser import Parser, UnresolvedOperand
+from xdsl.parser import Parser
 from xdsl.pattern_rewriter import RewritePattern
 from xdsl.printer import Printer
 from xdsl.traits import HasCanonicalizationPatternsTrait, OpTrait, Pure
 from xdsl.utils.exceptions import VerifyException
+from xdsl.utils.hints import isa
 
-from glow.dialects.attributes import (
-    Attributes,
-    AttributeValue,
-    float_attr,
-    floats_attr,
-    int_attr,
-    ints_attr,
-    to_attribute,
+from glow.dialects.attributes import Attributes, AttributeValue, to_attribute
+from glow.dialects.text import (
+    kind_of,
+    parse_attributes,
+    parse_defined_operand,
+    parse_operands,
+    parse_property,
+    parse_regions,
+    print_attributes_and_regions,
+    print_property,
 )
 
 Types = Sequence[TensorType[Attribute]]
@@ -107,6 +104,18 @@ def shape_of(value: SSAValue | Attribute) -> tuple[int, ...]:
     shaped = value.type if isinstance(value, SSAValue) else value
     assert isinstance(shaped, ShapedType)
     return shaped.get_shape()
+
+
+def element_of(value: SSAValue | Attribute) -> Attribute:
+    """The element type of a tensor or memref value or type."""
+    shaped = value.type if isinstance(value, SSAValue) else value
+    assert isa(shaped, ContainerType)
+    return shaped.get_element_type()
+
+
+def _is_static_tensor(value: SSAValue) -> bool:
+    is_tensor = isinstance(value.type, TensorType)
+    return is_tensor and min(shape_of(value), default=0) >= 0
 
 
 def tensor_type(shape: Sequence[int], element_type: Attribute) -> TensorType[Attribute]:
@@ -166,7 +175,7 @@ class GlowOp(IRDLOperation):
             if value is None or value == declared[name].default_value:
                 continue
             printer.print_string(f" {name}")
-            print_property(printer, value, _kind(declared[name]))
+            print_property(printer, value, kind_of(declared[name]))
 
     @classmethod
     def parse_properties(cls, parser: Parser) -> dict[str, Attribute]:
@@ -175,7 +184,7 @@ class GlowOp(IRDLOperation):
         names = set(cls.property_names())
         values: dict[str, Attribute] = {}
         while (name := parser.parse_optional_keyword_in(names)) is not None:
-            values[name] = parse_property(parser, _kind(declared[name]))
+            values[name] = parse_property(parser, kind_of(declared[name]))
         return values
 
     @classmethod
@@ -190,101 +199,6 @@ class GlowOp(IRDLOperation):
             elif not isinstance(declared, OptPropertyDef):
                 parser.raise_error(f"{cls.name} needs the attribute '{name}'")
         return values
-
-
-def _kind(declared: PropertyDef) -> set[type[Attribute]]:
-    """The attribute classes that a property may have; empty when any may come."""
-    return declared.constr.get_bases() or set()
-
-
-def print_property(
-    printer: Printer, value: Attribute, kind: set[type[Attribute]]
-) -> None:
-    """Print a property's value in the short form of its kind."""
-    if kind == {UnitAttr}:
-        return
-    printer.print_string(" ")
-    if isinstance(value, DenseArrayBase):
-        _print_array(printer, value)
-    elif isinstance(value, IntegerAttr) and kind == {IntegerAttr}:
-        printer.print_string(str(value.value.data))
-    elif isinstance(value, FloatAttr) and kind == {FloatAttr}:
-        _print_float(printer, value.value.data)
-    else:
-        printer.print_attribute(value)
-
-
-def _print_float(printer: Printer, value: float) -> None:
-    if math.isfinite(value):
-        printer.print_float(value, f32)
-    else:
-        printer.print_string(repr(value))
-
-
-def _print_array(printer: Printer, value: DenseArrayBase) -> None:
-    def print_element(element: float) -> None:
-        if isinstance(element, float):
-            _print_float(printer, element)
-        else:
-            printer.print_string(str(element))
-
-    with printer.in_square_brackets():
-        printer.print_list(value.get_values(), print_element)
-
-
-def parse_property(parser: Parser, kind: set[type[Attribute]]) -> Attribute:
-    """Parse the short form of a property of the given attribute class."""
-    if kind == {UnitAttr}:
-        return UnitAttr()
-    if kind == {IntegerAttr}:
-        return int_attr(parser.parse_integer())
-    if kind == {FloatAttr}:
-        return float_attr(_parse_float(parser))
-    if kind == {DenseArrayBase}:
-        return _parse_array(parser)
-    return parser.parse_attribute()
-
-
-def _parse_float(parser: Parser) -> float:
-    return float(_parse_number(parser))
-
-
-def _parse_number(parser: Parser) -> int | float:
-    """Parse an integer, a float, `inf`, `-inf` or `nan`."""
-    number = parser.parse_optional_number()
-    if number is not None:
-        return number
-    sign = -1.0 if parser.parse_optional_punctuation("-") is not None else 1.0
-    for name in ("inf", "nan"):
-        if parser.parse_optional_keyword(name) is not None:
-            return sign * float(name)
-    parser.raise_error("number expected")
-
-
-def _parse_array(parser: Parser) -> DenseArrayBase:
-    values = parser.parse_comma_separated_list(
-        parser.Delimiter.SQUARE, lambda: _parse_number(parser)
-    )
-    if any(isinstance(value, float) for value in values):
-        return floats_attr(*(float(value) for value in values))
-    return ints_attr(*(int(value) for value in values))
-
-
-def parse_defined_operand(parser: Parser) -> SSAValue:
-    """Parse an operand whose type is known because it was defined before."""
-    return resolve_defined(parser, parser.parse_unresolved_operand())
-
-
-def resolve_defined(parser: Parser, unresolved: UnresolvedOperand) -> SSAValue:
-    """The value of an operand; an error at the use when it is not defined yet."""
-    defined = parser.ssa_values.get(unresolved.operand_name)
-    if defined is None or unresolved.index >= len(defined):
-        parser.raise_error(
-            f"value {unresolved.span.text} is used before it is defined",
-            unresolved.span.start,
-            unresolved.span.end,
-        )
-    return defined[unresolved.index]
 
 
 class NodeOp(GlowOp):
@@ -389,18 +303,15 @@ class NodeOp(GlowOp):
 
     def verify_(self) -> None:
         """Check the shape rule."""
-        types = [value.type for value in self.inputs]
-        for number, operand_type in enumerate(types):
+        for number, value in enumerate(self.inputs):
             fail_unless(
-                isinstance(operand_type, IndexType)
-                or (
-                    isinstance(operand_type, TensorType)
-                    and min(shape_of(operand_type), default=0) >= 0
-                ),
-                f"operand {number} must be a tensor of static shape, not {operand_type}",
+                isinstance(value.type, IndexType) or _is_static_tensor(value),
+                f"operand {number} must be a tensor of static shape, not {value.type}",
             )
         self.check(
-            cast(Types, types), self.attributes_view(), cast(Types, self.result_types)
+            cast(Types, [value.type for value in self.inputs]),
+            self.attributes_view(),
+            cast(Types, self.result_types),
         )
 
     def print(self, printer: Printer) -> None:
@@ -412,11 +323,7 @@ class NodeOp(GlowOp):
             printer.print_string(" pred ")
             printer.print_ssa_value(self.predicate)
         self.print_properties(printer)
-        has_regions = bool(self.get_irdl_definition().regions)
-        printer.print_op_attributes(self.attributes, print_keyword=has_regions)
-        for region in self.regions:
-            printer.print_string(" ")
-            printer.print_region(region, print_entry_block_args=True)
+        print_attributes_and_regions(printer, self, self.get_irdl_definition())
         if self.results:
             printer.print_string(" : ")
             printer.print_list(self.result_types, printer.print_attribute)
@@ -450,32 +357,3 @@ class NodeOp(GlowOp):
             attributes=attributes,
             regions=regions,
         )
-
-
-def parse_operands(parser: Parser) -> list[SSAValue]:
-    """Parse a possibly empty comma-separated list of defined operands."""
-    operands: list[SSAValue] = []
-    while (unresolved := parser.parse_optional_unresolved_operand()) is not None:
-        operands.append(resolve_defined(parser, unresolved))
-        if parser.parse_optional_punctuation(",") is None:
-            break
-    return operands
-
-
-def parse_attributes(parser: Parser, definition: OpDef) -> dict[str, Attribute]:
-    """Parse the extra attributes; a keyword sets them apart where a region follows."""
-    if not definition.regions:
-        return parser.parse_optional_attr_dict()
-    attributes = parser.parse_optional_attr_dict_with_keyword()
-    return {} if attributes is None else dict(attributes.data)
-
-
-def parse_regions(parser: Parser, definition: OpDef) -> list[Region]:
-    """Parse as many regions as are present, at most those of the definition."""
-    regions: list[Region] = []
-    for _ in definition.regions:
-        region = parser.parse_optional_region()
-        if region is None:
-            break
-        regions.append(region)
-    return regions

@@ -36,6 +36,7 @@ from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
+from xdsl.utils.hints import isa
 
 MAX_STORAGE_BITS = 32
 EXPRESSED = (Float16Type, BFloat16Type, Float32Type, Float64Type)
@@ -192,7 +193,7 @@ def _verify(data: Quantization) -> None:
 
 def quantization_of(value_type: Attribute) -> Quantization | None:
     """The quantization of a shaped type's elements, or None for other elements."""
-    if not isinstance(value_type, TensorType | MemRefType):
+    if not (isa(value_type, TensorType) or isa(value_type, MemRefType)):
         return None
     element = value_type.element_type
     return element.data if isinstance(element, UniformQuantizedType) else None
@@ -209,8 +210,8 @@ class CastOp(IRDLOperation):
     def verify_same_shape(self) -> tuple[TensorType[Attribute], TensorType[Attribute]]:
         """The operand's and the result's type, after checking that shapes agree."""
         source, target = self.input.type, self.result.type
-        assert isinstance(source, TensorType)
-        assert isinstance(target, TensorType)
+        assert isa(source, TensorType)
+        assert isa(target, TensorType)
         if source.get_shape() != target.get_shape():
             raise VerifyException(f"shapes must agree, not {source} and {target}")
         return source, target

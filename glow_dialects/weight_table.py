@@ -20,6 +20,7 @@ from xdsl.ir import Attribute, Data
 from xdsl.irdl import irdl_attr_definition
 from xdsl.parser import AttrParser
 from xdsl.printer import Printer
+from xdsl.utils.hints import isa
 
 from glow.dialects.errors import GlowError
 
@@ -39,7 +40,7 @@ def dtype_of(element_type: Attribute) -> np.dtype[np.generic]:
         return _FLOATS[type(element_type)]
     if isinstance(element_type, IndexType):
         return np.dtype(np.int64)
-    if isinstance(element_type, IntegerType):
+    if isa(element_type, IntegerType):
         width = element_type.width.data
         if width == 1:
             return np.dtype(np.bool_)

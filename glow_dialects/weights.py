@@ -11,11 +11,14 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import cast
 
 import numpy as np
 from xdsl.dialects.builtin import (
+    AnyDenseElement,
     BytesAttr,
     DenseIntOrFPElementsAttr,
+    IntegerType,
     ModuleOp,
     TensorType,
 )
@@ -23,7 +26,7 @@ from xdsl.ir import Operation, SSAValue
 
 from glow.dialects.errors import GlowError
 from glow.dialects.glow.storage import MAX_INLINE_ELEMENTS, ConstantOp, SplatOp
-from glow.dialects.node import node_name, tensor_type
+from glow.dialects.node import element_of, node_name, shape_of, tensor_type
 from glow.dialects.weight_table import (
     Array,
     WeightsAttr,
@@ -76,10 +79,11 @@ def numpy_to_dense(array: Array) -> DenseIntOrFPElementsAttr:
     result_type = tensor_type(array.shape, element_type_of(array.dtype))
     if array.dtype == np.bool_:
         values = [int(value) for value in array.ravel().tolist()]
-        return DenseIntOrFPElementsAttr.from_list(result_type, values)  # pyright: ignore
+        boolean_type = cast("TensorType[IntegerType]", result_type)
+        return DenseIntOrFPElementsAttr.from_list(boolean_type, values)
     return DenseIntOrFPElementsAttr(
-        result_type,
-        BytesAttr(np.ascontiguousarray(array).tobytes()),  # pyright: ignore
+        cast("TensorType[AnyDenseElement]", result_type),
+        BytesAttr(np.ascontiguousarray(array).tobytes()),
     )
 
 
@@ -90,9 +94,8 @@ def constant_value(value: SSAValue) -> Array | None:
     """
     owner = value.owner
     if isinstance(owner, SplatOp):
-        dtype = dtype_of(owner.result.type.get_element_type())  # pyright: ignore
-        shape = owner.result.type.get_shape()  # pyright: ignore
-        return np.broadcast_to(np.array(owner.number, dtype=dtype), shape)
+        number = np.array(owner.number, dtype=dtype_of(element_of(owner.result)))
+        return np.broadcast_to(number, shape_of(owner.result))
     if not isinstance(owner, ConstantOp):
         return None
     name = owner.weight_name
@@ -104,11 +107,10 @@ def constant_value(value: SSAValue) -> Array | None:
         array = weights_of(owner)[name]
     except GlowError as error:
         raise GlowError(error.message, node=node_name(owner)) from None
-    expected = owner.result.type
-    assert isinstance(expected, TensorType)
-    if array.shape != expected.get_shape():
+    if array.shape != shape_of(owner.result):
         raise GlowError(
-            f"weight '{name}' has shape {array.shape}, the program says {expected}"
+            f"weight '{name}' has shape {array.shape}, the program says "
+            f"{owner.result.type}"
         )
     return array
 
@@ -145,13 +147,13 @@ def free_unused_weights(module: ModuleOp) -> None:
 
 def save_weights(module: ModuleOp, path: str | os.PathLike[str]) -> None:
     """Write the used entries to a safetensors file and print under its name from now."""
-    from safetensors.numpy import save_file
+    from safetensors.numpy import save_file  # pyright: ignore[reportUnknownVariableType]
 
     table = weights_of(module)
     arrays = {
         name: np.ascontiguousarray(table[name]) for name in sorted(used_weights(module))
     }
-    save_file(arrays, path)  # pyright: ignore
+    save_file(arrays, path)
     table.file = Path(path).name
 
 
@@ -161,11 +163,11 @@ def load_weights(module: ModuleOp, path: str | os.PathLike[str]) -> None:
     Raises GlowError when the file is missing, damaged or lacks a name in use.
     """
     from safetensors import SafetensorError
-    from safetensors.numpy import load_file
+    from safetensors.numpy import load_file  # pyright: ignore[reportUnknownVariableType]
 
     table = weights_of(module)
     try:
-        table.update(load_file(path))  # pyright: ignore
+        table.update(load_file(path))
     except FileNotFoundError:
         raise GlowError(f"the weight file '{path}' does not exist") from None
     except (OSError, SafetensorError) as error:

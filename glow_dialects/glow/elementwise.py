@@ -34,6 +34,7 @@ from glow.dialects.node import (
     fail_unless,
     tensor_type,
 )
+from glow.dialects.text import parse_operands
 
 
 def broadcast_shape(shapes: Sequence[Sequence[int]]) -> tuple[int, ...]:
@@ -358,8 +359,6 @@ class YieldOp(GlowOp):
     @classmethod
     def parse(cls, parser: Parser) -> YieldOp:
         """Parse `%a, %b`."""
-        from glow.dialects.node import parse_operands
-
         return cls.create(operands=parse_operands(parser))
 
 

@@ -6,9 +6,11 @@ from collections.abc import Sequence
 from typing import Self, cast
 
 from xdsl.dialects.builtin import (
+    AnyFloat,
     DenseIntOrFPElementsAttr,
     FloatAttr,
     IntegerAttr,
+    IntegerType,
     SymbolRefAttr,
     TensorType,
 )
@@ -22,6 +24,7 @@ from xdsl.irdl import (
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.traits import Pure
+from xdsl.utils.hints import isa
 
 from glow.dialects.attributes import Attributes
 from glow.dialects.node import NodeOp, Types, fail_unless
@@ -60,7 +63,7 @@ class ConstantOp(NodeOp):
     def check(cls, operands: Types, attributes: Attributes, results: Types) -> None:
         """An inline value has the result's type and is small."""
         value = attributes.get("value")
-        if isinstance(value, DenseIntOrFPElementsAttr):
+        if isa(value, DenseIntOrFPElementsAttr):
             fail_unless(
                 value.type == results[0],
                 f"the constant's value has type {value.type}, its result {results[0]}",
@@ -81,7 +84,7 @@ class ConstantOp(NodeOp):
         symbol = parser.parse_optional_symbol_name()
         if symbol is None:
             value = parser.parse_attribute()
-            if not isinstance(value, DenseIntOrFPElementsAttr):
+            if not isa(value, DenseIntOrFPElementsAttr):
                 parser.raise_error("glow.constant needs @name or dense<...>")
             attributes = parser.parse_optional_attr_dict()
             result_type = cast(TensorType[Attribute], value.type)
@@ -90,13 +93,9 @@ class ConstantOp(NodeOp):
             attributes = parser.parse_optional_attr_dict()
             parser.parse_punctuation(":")
             parsed = parser.parse_type()
-            if not isinstance(parsed, TensorType):
+            if not isa(parsed, TensorType):
                 parser.raise_error("glow.constant has a tensor type")
-            op = cls.build_node(
-                [],
-                [cast(TensorType[Attribute], parsed)],
-                value=SymbolRefAttr(symbol),
-            )
+            op = cls.from_name(symbol.data, parsed)
         op.attributes.update(attributes)
         return op
 
@@ -129,7 +128,7 @@ class SplatOp(NodeOp):
     def check(cls, operands: Types, attributes: Attributes, results: Types) -> None:
         """The number has the result's element type."""
         value = attributes.get("value")
-        assert isinstance(value, FloatAttr | IntegerAttr)
+        assert isa(value, FloatAttr | IntegerAttr)
         fail_unless(
             value.type == results[0].element_type,
             f"the splat's number has type {value.type}, its elements "
@@ -156,13 +155,12 @@ class SplatOp(NodeOp):
         attributes = parser.parse_optional_attr_dict()
         parser.parse_punctuation(":")
         result_type = parser.parse_type()
-        if not isinstance(result_type, TensorType):
+        if not isa(result_type, TensorType):
             parser.raise_error("glow.splat has a tensor type")
-        result_type = cast(TensorType[Attribute], result_type)
         element_type = result_type.element_type
-        if text.lower().startswith("0x") and hasattr(element_type, "unpack"):
+        if text.lower().startswith("0x") and isinstance(element_type, AnyFloat):
             raw = bytes.fromhex(text[2:])[::-1]
-            number = element_type.unpack(raw, 1)[0]  # pyright: ignore
+            (number,) = element_type.unpack(raw, 1)
         op = cls.from_number(number, result_type)
         op.attributes.update(attributes)
         return op
@@ -170,9 +168,7 @@ class SplatOp(NodeOp):
 
 def scalar_attr(number: float, element_type: Attribute) -> Attribute:
     """The attribute of `number` in a float or integer element type."""
-    from xdsl.dialects.builtin import AnyFloat, IntegerType
-
-    if isinstance(element_type, IntegerType):
+    if isa(element_type, IntegerType):
         return IntegerAttr(int(number), element_type)
     return FloatAttr(float(number), cast(AnyFloat, element_type))
 

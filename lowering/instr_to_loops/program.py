@@ -14,12 +14,12 @@ from hashlib import sha256
 from typing import Literal
 
 from xdsl.dialects import arith, func, scf
-from xdsl.dialects.builtin import IntegerAttr, MemRefType
+from xdsl.dialects.builtin import IntegerAttr, SymbolRefAttr
 from xdsl.ir import Block, Operation, SSAValue
 
 from glow.dialects import instr
 from glow.dialects.errors import GlowError
-from glow.dialects.node import node_name, shape_of
+from glow.dialects.node import element_of, node_name, shape_of
 from glow.dialects.weight_table import Array, dtype_of
 from glow.dialects.weights import dense_to_numpy, weights_of
 from glow.lowering.instr_to_loops.kernel import Kernel
@@ -318,21 +318,23 @@ class ProgramBuilder:
 def weight_value(op: instr.WeightOp) -> Array:
     """The array of a weight, checked against its type."""
     name = op.weight_name
-    array = dense_to_numpy(op.value) if name is None else weights_of(op)[name]  # pyright: ignore
-    result_type = op.result.type
-    assert isinstance(result_type, MemRefType)
-    expected = dtype_of(result_type.element_type)
+    value = op.value
+    array = (
+        weights_of(op)[value.string_value()]
+        if isinstance(value, SymbolRefAttr)
+        else dense_to_numpy(value)
+    )
+    expected = dtype_of(element_of(op.result))
     if array.shape != shape_of(op.result) or array.dtype != expected:
         raise GlowError(
             f"weight '{name}' is {array.dtype}{list(array.shape)}, the program says "
-            f"{result_type}"
+            f"{op.result.type}"
         )
     return array
 
 
 def _item_size(buffer: SSAValue) -> int:
-    assert isinstance(buffer.type, MemRefType)
-    return dtype_of(buffer.type.element_type).itemsize
+    return dtype_of(element_of(buffer)).itemsize
 
 
 def _skip(builder: ProgramBuilder, op: Operation) -> None:

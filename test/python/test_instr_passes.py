@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from differential import LOOP, Array, assert_all_close, random_array
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import MemRefType, ModuleOp, i64
 from xdsl.dialects.func import FuncOp
 
 from glow.dialects import instr
@@ -336,7 +336,7 @@ def random_lifetimes(count: int, seed: int) -> list[Lifetime]:
     starts = generator.integers(0, 2 * count, count)
     lengths = generator.geometric(0.1, count)
     sizes = 64 * generator.integers(1, 200, count)
-    alloc = instr.AllocOp.build_memory([], instr.MemRefType(instr.i64, [1]))
+    alloc = instr.AllocOp.build_memory([], MemRefType(i64, [1]))
     return [
         Lifetime(alloc, int(size), int(start), int(start + length))
         for size, start, length in zip(sizes, starts, lengths, strict=True)

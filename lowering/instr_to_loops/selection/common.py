@@ -53,7 +53,7 @@ def epilogue_of(
     if not op.regions or not op.regions[0].blocks:
         return None
     result = shape_of(op.outs[0])
-    kinds = tuple(
+    kinds: tuple[ExtraInput, ...] = tuple(
         cast("ExtraInput", extra_kind(shape_of(extra), result)) for extra in extras
     )
     return RegionEpilogue(ScalarRegion(op.regions[0].block), kinds)
