@@ -27,6 +27,7 @@ from glow.backends.backend import Backend, get_backend
 from glow.compiled_model import CompiledModel
 from glow.dialects.errors import GlowError
 from glow.dialects.numerics import check_numerics
+from glow.dialects.weights import clone_module
 from glow.lowering.target import Target
 from glow.signature import main_function, signature_of
 
@@ -108,7 +109,7 @@ def load(
 ) -> ModuleOp:
     """The graph module of a model; a module is cloned, since passes change it."""
     if isinstance(model, ModuleOp):
-        return model.clone()
+        return clone_module(model)
     if isinstance(model, str | os.PathLike) and os.fspath(model).endswith(".mlir"):
         from glow.frontends.mlir import read_mlir
 

@@ -97,6 +97,12 @@ class WeightTable(MutableMapping[str, Array]):
     def __eq__(self, other: object) -> bool:
         return self is other
 
+    def copy(self) -> WeightTable:
+        """A table of the same arrays that can change by itself."""
+        table = WeightTable(self.file)
+        table.update(self)
+        return table
+
     def unique_name(self, base: str) -> str:
         """`base`, or `base_1`, `base_2`, ... where it is taken."""
         name, number = base, 0

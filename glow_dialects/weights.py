@@ -58,6 +58,13 @@ def weights_of(op: Operation) -> WeightTable:
     return attribute.data
 
 
+def clone_module(module: ModuleOp) -> ModuleOp:
+    """A copy of a module with a weight table of its own; arrays are shared."""
+    clone = module.clone()
+    clone.attributes[ATTRIBUTE] = WeightsAttr(weights_of(module).copy())
+    return clone
+
+
 def dense_to_numpy(attribute: DenseIntOrFPElementsAttr) -> Array:
     """The value of a dense attribute as an array (read-only where it is a view)."""
     shape = attribute.get_shape()

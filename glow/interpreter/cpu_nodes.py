@@ -24,11 +24,18 @@ from glow.interpreter.convolution import convolve
 from glow.interpreter.evaluation import evaluate_region
 from glow.interpreter.normalization import local_response_norm
 from glow.interpreter.scalar_functions import Function, result_dtype
+from glow.interpreter.strassen import (
+    LEFT,
+    PRODUCTS,
+    RESULT,
+    quadrants,
+    signed_sum,
+)
 
 Packing: TypeAlias = Callable[[Attributes, tuple[int, ...], Array], Array]
 """`packing(attributes, input_shape, weights)`: the flat array that a node reads, of plain
-weights ([O, I / group, kh, kw], or [K, N] of a matrix product). It may add zeros, keeps
-every weight once, and serves a node and its instruction alike."""
+weights: [O, I / group, kh, kw], [K, N] of a matrix product, [7, K / 2, N / 2] of Strassen's.
+It may add zeros, keeps every weight once, and serves a node and its instruction alike."""
 
 POSITION_DIGIT = 1 << 20
 """Positions are packed as two digits that are exact in float32."""
@@ -159,6 +166,32 @@ def run_matmul(
     return finish(op, exact(x) @ exact(plain) + exact(bias), extras)
 
 
+def run_quadrant_sums(op: GlowOp, x: Array) -> Array:
+    """`cpu.quadrant_sums`."""
+    parts = quadrants(x.reshape(-1, x.shape[-1]))
+    return np.stack([signed_sum(parts, terms) for terms in LEFT])
+
+
+def run_strassen_matmul(
+    op: GlowOp,
+    sums: Array,
+    weights: Array,
+    bias: Array,
+    *extras: Array,
+    packing: Packing | None = None,
+) -> Array:
+    """`cpu.strassen_matmul`."""
+    shape = (PRODUCTS, sums.shape[2], bias.shape[0] // 2)
+    factors = unpacked(op, sums, weights, shape, packing)
+    products = list(exact(sums) @ exact(factors))
+    upper_left, upper_right, lower_left, lower_right = (
+        signed_sum(products, terms) for terms in RESULT
+    )
+    total = np.block([[upper_left, upper_right], [lower_left, lower_right]])
+    outer = op.attributes_view().ints("outer")
+    return finish(op, (total + exact(bias)).reshape(*outer, -1), extras)
+
+
 def run_local_response_norm(op: GlowOp, x: Array) -> Array:
     """`cpu.local_response_norm`."""
     attributes = op.attributes_view()
@@ -181,5 +214,7 @@ def cpu_functions(
         cpu.DepthwiseConv2dOp: run_depthwise_conv2d,
         cpu.PlainConv2dOp: run_plain_conv2d,
         cpu.MatmulOp: with_packing(cpu.MatmulOp, run_matmul),
+        cpu.QuadrantSumsOp: run_quadrant_sums,
+        cpu.StrassenMatmulOp: with_packing(cpu.StrassenMatmulOp, run_strassen_matmul),
         cpu.LocalResponseNormOp: run_local_response_norm,
     }

@@ -20,6 +20,10 @@ from glow.dialects.weight_table import Array
 from glow.interpreter import Packing
 from glow.lowering.instr_to_loops.conv2d import Conv2dSpec, pack_conv_weights
 from glow.lowering.instr_to_loops.matmul import MatmulSpec, pack_matmul_weights
+from glow.lowering.instr_to_loops.strassen import (
+    StrassenSpec,
+    pack_strassen_factors,
+)
 from glow.lowering.instr_to_loops.window import Window
 from glow.lowering.target import Target
 
@@ -58,6 +62,14 @@ class Packer(Protocol):
         """[K, N] as one flat array, for products with `rows` rows."""
         ...
 
+    def strassen_pays(self, rows: int, columns: int, depth: int) -> bool:
+        """Whether Strassen's product is faster than the direct one."""
+        ...
+
+    def strassen(self, factors: Array, rows: int) -> Array:
+        """The seven factors [7, K / 2, N / 2] as one flat array."""
+        ...
+
 
 @dataclass(frozen=True)
 class TargetPacker:
@@ -93,6 +105,16 @@ class TargetPacker:
         depth, columns = weights.shape
         spec = MatmulSpec(rows, columns, depth, has_bias=True)
         return pack_matmul_weights(weights, spec, self.target)
+
+    def strassen_pays(self, rows: int, columns: int, depth: int) -> bool:
+        """Whether Strassen's product is faster than the direct one."""
+        return StrassenSpec(rows, columns, depth).pays(self.target)
+
+    def strassen(self, factors: Array, rows: int) -> Array:
+        """The seven factors [7, K / 2, N / 2] as one flat array."""
+        _, depth, columns = factors.shape
+        spec = StrassenSpec(rows, 2 * columns, 2 * depth)
+        return pack_strassen_factors(factors, spec, self.target)
 
 
 def pack_channels(values: Array, lanes: int, fill: float = 0.0) -> Array:
@@ -131,4 +153,13 @@ def packings(packer: Packer) -> dict[type[Operation], Packing]:
     def matmul(attributes: Attributes, lhs: tuple[int, ...], weights: Array) -> Array:
         return packer.matmul(weights, prod(lhs[:-1]))
 
-    return {cpu.Conv2dOp: conv2d, cpu.MatmulOp: matmul}
+    def strassen(
+        attributes: Attributes, sums: tuple[int, ...], factors: Array
+    ) -> Array:
+        return packer.strassen(factors, 2 * sums[1])
+
+    return {
+        cpu.Conv2dOp: conv2d,
+        cpu.MatmulOp: matmul,
+        cpu.StrassenMatmulOp: strassen,
+    }

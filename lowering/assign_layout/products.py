@@ -1,4 +1,8 @@
-"""Products with constant matrices: `cpu.matmul` with packed weights and a bias."""
+"""Products with constant matrices: `cpu.matmul` with packed weights and a bias.
+
+Where Strassen's algorithm pays and the numerics allow it, `cpu.strassen_matmul` on the
+`cpu.quadrant_sums` of the input, which products of one input share after `cse`.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +12,10 @@ from xdsl.ir import Operation, SSAValue
 
 from glow.dialects import cpu, glow
 from glow.dialects.node import NodeOp, shape_of
+from glow.dialects.weight_table import Array
 from glow.dialects.weights import constant_value
 from glow.lowering.assign_layout.layout import Layout, constant_key, is_f32
+from glow.lowering.instr_to_loops.strassen import strassen_factors
 from glow.lowering.lower_nodes.products import activated
 from glow.lowering.lower_nodes.products import fully_connected as lower_fully_connected
 from glow.passes.graph.node_builder import NodeBuilder, name_of
@@ -21,22 +27,33 @@ def _packed_product(
     operands: tuple[SSAValue, SSAValue],
     bias: SSAValue | None,
 ) -> SSAValue | None:
-    """`cpu.matmul`, or None when the right side is not a constant f32 matrix."""
+    """`cpu.matmul` or Strassen's, or None when the right side is not a constant f32 matrix."""
     lhs, weights = operands
     array = constant_value(weights)
     if array is None or array.ndim != 2 or not is_f32(lhs, weights, bias):
         return None
     rows = prod(shape_of(lhs)[:-1])
-    packed = layout.constant(
-        anchor,
-        ("matmul", constant_key(weights), rows),
-        f"{name_of(weights)}.packed",
-        lambda: layout.packer.matmul(array, rows),
+    depth, columns = array.shape
+    strassen = layout.numerics != "exact" and layout.packer.strassen_pays(
+        rows, columns, depth
     )
+
+    def pack() -> Array:
+        if strassen:
+            return layout.packer.strassen(strassen_factors(array), rows)
+        return layout.packer.matmul(array, rows)
+
+    key = ("strassen" if strassen else "matmul", constant_key(weights), rows)
+    packed = layout.constant(anchor, key, f"{name_of(weights)}.packed", pack)
     if bias is None:
         bias = layout.zeros(anchor, array.shape[1:])
     bias = layout.stored(anchor, bias)
-    return NodeBuilder(anchor).node(cpu.MatmulOp, lhs, packed, bias)
+    builder = NodeBuilder(anchor)
+    if not strassen:
+        return builder.node(cpu.MatmulOp, lhs, packed, bias)
+    sums = builder.node(cpu.QuadrantSumsOp, lhs)
+    outer = shape_of(lhs)[:-1]
+    return builder.node(cpu.StrassenMatmulOp, sums, packed, bias, outer=outer)
 
 
 def fully_connected(layout: Layout, op: Operation) -> None:

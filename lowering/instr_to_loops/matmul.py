@@ -153,25 +153,27 @@ class PanelPrefetch:
     """
 
     def __init__(
-        self, builder: LoopBuilder, buffer: SSAValue, spec: MatmulSpec
+        self,
+        builder: LoopBuilder,
+        buffer: SSAValue,
+        depth: int,
+        tiles: int,
+        tile_rows: int,
     ) -> None:
         self.builder = builder
         self.buffer = buffer
-        self.depth = spec.depth
-        self.tile_rows = spec.tile(builder.target).rows
-        self.tiles = -(-spec.rows // self.tile_rows)
-        self.lanes = builder.target.lanes(32)
-        self.is_last = spec.split(builder.target).units == 1
+        self.depth = depth
+        self.tiles = tiles
+        self.tile_rows = tile_rows
 
-    def at(self, unit: Index, group: ColumnGroup, row: Index) -> _StepBody:
-        """What to do in each step of the tile of a panel that starts in that row."""
-        builder, width = self.builder, group.blocks * self.lanes
-        stride = -(-width // self.tiles)
-        if self.is_last or stride > self.lanes:
+    def at(self, next_panel: Index, group: ColumnGroup, row: Index) -> _StepBody:
+        """What each step of the tile in that row does; the panel is an element's index."""
+        builder, lanes = self.builder, self.builder.target.lanes(32)
+        stride = -(-group.blocks * lanes // self.tiles)
+        if stride > lanes:
             return lambda k: None
-        panel = builder.mul(builder.add(unit, 1), self.depth * width)
         share = builder.mul(row, -(-stride * self.depth // self.tile_rows))
-        start = builder.add(panel, share)
+        start = builder.add(next_panel, share)
         return lambda k: builder.prefetch(
             self.buffer, builder.add(start, builder.mul(k, stride)), locality=3
         )
@@ -257,7 +259,10 @@ class _PackedProduct:
             builder, a_buffer, spec.a_strides, (spec.rows, spec.depth), lanes
         )
         self.b = PackedWeights(builder, b_buffer, spec.depth, self.split)
-        self.prefetch = PanelPrefetch(builder, b_buffer, spec)
+        tiles = -(-spec.rows // self.tile.rows)
+        self.prefetch = PanelPrefetch(
+            builder, b_buffer, spec.depth, tiles, self.tile.rows
+        )
         c = Matrix(builder, c_buffer, strides, extents, lanes, blocked=True)
         extras = matrices_of(builder, spec.finish, extra_buffers, strides, extents)
         store = TileStore(builder, spec.finish, c, extras)
@@ -278,7 +283,9 @@ class _PackedProduct:
         shape = (self.tile.rows, group.blocks, self.split.lanes)
         unroll = Tile(self.tile.rows, group.blocks).unroll
 
-        prefetch = self.prefetch.at(unit, group, row)
+        panel = self.spec.depth * group.blocks * self.split.lanes
+        following = self.builder.mul(self.builder.add(unit, 1), panel)
+        prefetch = self.prefetch.at(following, group, row)
 
         def factors(k: Index) -> tuple[SSAValue, SSAValue]:
             prefetch(k)

@@ -17,8 +17,13 @@ from glow.lowering.instr_to_loops.batch_matmul import (
 from glow.lowering.instr_to_loops.matmul import MatmulSpec, build_matmul
 from glow.lowering.instr_to_loops.matmul_tile import Strides
 from glow.lowering.instr_to_loops.program import Invocation, KernelSelector
+from glow.lowering.instr_to_loops.quadrant_sums import (
+    QuadrantSumsSpec,
+    build_quadrant_sums,
+)
 from glow.lowering.instr_to_loops.selection.common import epilogue_of, invoke
 from glow.lowering.instr_to_loops.selection.elementwise import fill
+from glow.lowering.instr_to_loops.strassen import StrassenSpec, build_strassen
 from glow.lowering.target import Target
 
 
@@ -35,6 +40,26 @@ def _packed(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
     return invoke(
         "matmul", spec, build_matmul, [op.outs[0], lhs, weights, bias, *extras]
     )
+
+
+def _quadrant_sums(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
+    *outer, columns = shape_of(op.ins[0])
+    spec = QuadrantSumsSpec(prod(outer), columns)
+    return invoke("quadrant_sums", spec, build_quadrant_sums, [op.outs[0], op.ins[0]])
+
+
+def _strassen(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
+    sums, weights, bias, *extras = op.ins
+    _, rows, depth = shape_of(sums)
+    spec = StrassenSpec(
+        2 * rows,
+        shape_of(bias)[0],
+        2 * depth,
+        has_bias=True,
+        epilogue=epilogue_of(op, extras),
+    )
+    buffers = [op.outs[0], sums, weights, bias, *extras]
+    return invoke("strassen", spec, build_strassen, buffers)
 
 
 def _fully_connected(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
@@ -82,6 +107,8 @@ def _matmul(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
 
 SELECTORS: Mapping[type[Operation], KernelSelector] = {
     instr.INSTRUCTION_OF[cpu.MatmulOp]: _packed,
+    instr.INSTRUCTION_OF[cpu.QuadrantSumsOp]: _quadrant_sums,
+    instr.INSTRUCTION_OF[cpu.StrassenMatmulOp]: _strassen,
     instr.INSTRUCTION_OF[glow.FullyConnectedOp]: _fully_connected,
     instr.INSTRUCTION_OF[glow.MatmulOp]: _matmul,
 }

@@ -57,6 +57,16 @@ func.func @product(%x: tensor<2x5x16xf32>, %w: tensor<512xf32>, %b: tensor<32xf3
   func.return %0 : tensor<2x5x32xf32>
 }
 
+// CHECK-LABEL: func.func @strassen(
+// CHECK-NEXT: %0 = cpu.quadrant_sums %x : tensor<7x5x8xf32>
+// CHECK-NEXT: %1 = cpu.strassen_matmul %0, %w, %b outer [2, 5] : tensor<2x5x32xf32>
+// CHECK-NEXT: func.return %1 : tensor<2x5x32xf32>
+func.func @strassen(%x: tensor<2x5x16xf32>, %w: tensor<896xf32>, %b: tensor<32xf32>) -> tensor<2x5x32xf32> {
+  %0 = cpu.quadrant_sums %x : tensor<7x5x8xf32>
+  %1 = cpu.strassen_matmul %0, %w, %b outer [2, 5] : tensor<2x5x32xf32>
+  func.return %1 : tensor<2x5x32xf32>
+}
+
 // CHECK-LABEL: func.func @local_response_norm(
 // CHECK-NEXT: %0 = cpu.local_response_norm %x channels 10 size 5 : tensor<1x1x8x8x16xf32>
 // CHECK-NEXT: func.return %0 : tensor<1x1x8x8x16xf32>

@@ -76,3 +76,19 @@ func.func @yield(%x: tensor<2x8xf32>, %w: tensor<64xf32>, %b: tensor<8xf32>) {
   } : tensor<2x8xf32>
   func.return
 }
+
+// -----
+
+func.func @odd(%x: tensor<3x8xf32>) {
+  // expected-error @+1 {{3 rows and 8 columns have no equal quadrants}}
+  %0 = cpu.quadrant_sums %x : tensor<7x1x4xf32>
+  func.return
+}
+
+// -----
+
+func.func @outer(%x: tensor<7x2x4xf32>, %w: tensor<448xf32>, %b: tensor<32xf32>) {
+  // expected-error @+1 {{[5] are not 4 rows}}
+  %0 = cpu.strassen_matmul %x, %w, %b outer [5] : tensor<5x32xf32>
+  func.return
+}
