@@ -24,7 +24,7 @@ from glow.dialects.weight_table import Array, dtype_of
 from glow.dialects.weights import dense_to_numpy, weights_of
 from glow.lowering.instr_to_loops.kernel import Kernel
 from glow.lowering.target import Target
-from glow.passes.instr.buffers import aligned, byte_size
+from glow.passes.instr.buffers import aligned, byte_size, item_size
 
 Segment = Literal["constants", "mutables", "activations"]
 
@@ -280,7 +280,7 @@ class ProgramBuilder:
         """A view is its source moved by a constant."""
         assert isinstance(op, instr.TensorviewOp)
         source = self.places[op.source]
-        offset = source.offset + op.offset.value.data * _item_size(op.source)
+        offset = source.offset + op.offset.value.data * item_size(op.source)
         self.places[op.result] = Place(
             source.segment, offset, byte_size(op.result), source.moves
         )
@@ -331,10 +331,6 @@ def weight_value(op: instr.WeightOp) -> Array:
             f"{op.result.type}"
         )
     return array
-
-
-def _item_size(buffer: SSAValue) -> int:
-    return dtype_of(element_of(buffer)).itemsize
 
 
 def _skip(builder: ProgramBuilder, op: Operation) -> None:

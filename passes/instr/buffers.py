@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import prod
-from typing import cast
 
-from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Attribute, Block, SSAValue
 
 from glow.dialects import instr
+from glow.dialects.node import element_of, shape_of
 from glow.dialects.weight_table import dtype_of
 
 ALIGNMENT = 64
@@ -25,12 +24,14 @@ def root_of(buffer: SSAValue) -> SSAValue:
     return buffer
 
 
+def item_size(buffer: SSAValue | Attribute) -> int:
+    """The bytes of an element."""
+    return dtype_of(element_of(buffer)).itemsize
+
+
 def byte_size(buffer: SSAValue | Attribute) -> int:
     """The bytes of a buffer, not rounded."""
-    memref = buffer.type if isinstance(buffer, SSAValue) else buffer
-    assert isinstance(memref, MemRefType)
-    element_type = cast("MemRefType[Attribute]", memref).element_type
-    return prod(memref.get_shape()) * dtype_of(element_type).itemsize
+    return prod(shape_of(buffer)) * item_size(buffer)
 
 
 def aligned(size: int) -> int:

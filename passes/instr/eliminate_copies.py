@@ -32,9 +32,9 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from glow.dialects import instr
-from glow.dialects.weight_table import dtype_of
 from glow.passes.instr.accesses import Access, AccessTable, Place, functions_of
 from glow.passes.instr.arrange import arrange, blocks_of
+from glow.passes.instr.buffers import item_size
 
 
 class CopyEliminator:
@@ -174,11 +174,6 @@ def is_written_first(access: Access, whole: Place) -> bool:
     if isinstance(owner, Operation) and owner.parent is access.op.parent:
         return True
     return access.writes and not access.reads and access.place == whole
-
-
-def item_size(buffer: SSAValue) -> int:
-    """The bytes of an element."""
-    return dtype_of(cast("MemRefType[Attribute]", buffer.type).element_type).itemsize
 
 
 def viewed_as(buffer: SSAValue, like: SSAValue, offset: int) -> SSAValue:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import cast
 
-from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Attribute, Block, SSAValue
 
 from glow.dialects import arith, glow, instr
+from glow.dialects.node import element_of
 from glow.passes.scalar_bodies import (
     SCALAR_BODIES,
     ScalarBuilder,
@@ -19,7 +18,7 @@ from glow.passes.scalar_bodies import (
 
 def element_type(buffer: SSAValue) -> Attribute:
     """The element type of a buffer."""
-    return cast("MemRefType[Attribute]", buffer.type).element_type
+    return element_of(buffer)
 
 
 def emit_instruction(

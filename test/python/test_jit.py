@@ -68,7 +68,8 @@ def build() -> tuple[Executable, np.ndarray]:
     """Returns the program, its kernels compiled apart, and its constants."""
     constants = np.arange(16, dtype=np.float32)
     objects = compile_objects(program_texts(), host_target())
-    return Executable(objects, aligned_copy(constants).view(np.uint8), 128, 64), constants
+    stored = aligned_copy(constants).view(np.uint8)
+    return Executable(objects, stored, 128, 64), constants
 
 
 @pytest.mark.parametrize("threads", [1, 2, 3, 5])

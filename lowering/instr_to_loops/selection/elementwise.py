@@ -8,11 +8,11 @@ from xdsl.ir import Operation, SSAValue
 
 from glow.dialects import glow, instr
 from glow.dialects.glow import scalar_attr
-from glow.dialects.node import shape_of
+from glow.dialects.node import element_of, shape_of
 from glow.lowering.instr_to_loops.elementwise import ElementwiseSpec, build_elementwise
 from glow.lowering.instr_to_loops.program import Invocation, KernelSelector
 from glow.lowering.instr_to_loops.scalar_region import ScalarRegion
-from glow.lowering.instr_to_loops.selection.common import element_of, invoke
+from glow.lowering.instr_to_loops.selection.common import invoke
 from glow.lowering.target import Target
 from glow.passes.instr.scalar_block import scalar_block
 from glow.passes.scalar_bodies import SCALAR_BODIES

@@ -9,10 +9,10 @@ from xdsl.ir import Operation
 
 from glow.dialects import glow, instr
 from glow.dialects.errors import GlowError
-from glow.dialects.node import node_name, shape_of
+from glow.dialects.node import element_of, node_name, shape_of
 from glow.lowering.instr_to_loops.gather import GatherSpec, build_gather
 from glow.lowering.instr_to_loops.program import Invocation, KernelSelector
-from glow.lowering.instr_to_loops.selection.common import element_of, invoke
+from glow.lowering.instr_to_loops.selection.common import invoke
 from glow.lowering.instr_to_loops.transpose import (
     CopySpec,
     PadSpec,

@@ -1,4 +1,4 @@
-"""The part of llvmlite's binding layer that we use; llvmlite ships no types."""
+# The part of llvmlite's binding layer that we use; llvmlite ships no types.
 
 from llvmlite.binding import ffi as ffi
 
@@ -48,7 +48,7 @@ def create_lljit_compiler(
     target_machine: TargetMachine | None = ...,
     *,
     use_jit_link: bool = ...,
-    suppress_errors: bool = ...
+    suppress_errors: bool = ...,
 ) -> LLJIT: ...
 def load_library_permanently(filename: str) -> None: ...
 def initialize_all_targets() -> None: ...

@@ -1,5 +1,5 @@
 from types import TracebackType
-from typing import Protocol
+from typing import Protocol, Self
 
 class _Function(Protocol):
     def __call__(self, *arguments: object) -> int: ...
@@ -13,7 +13,7 @@ class _Library:
 lib: _Library
 
 class OutputString:
-    def __enter__(self) -> OutputString: ...
+    def __enter__(self) -> Self: ...
     def __exit__(
         self,
         kind: type[BaseException] | None,
