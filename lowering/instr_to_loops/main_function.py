@@ -25,6 +25,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Block, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
+from glow.dialects.errors import GlowError
 from glow.lowering.instr_to_loops.kernel import Kernel
 from glow.lowering.instr_to_loops.program import (
     KernelCall,
@@ -34,6 +35,7 @@ from glow.lowering.instr_to_loops.program import (
     Segment,
     Step,
 )
+from glow.passes.instr.buffers import byte_size
 
 SEGMENTS: Sequence[Segment] = ("constants", "mutables", "activations")
 BARRIER = "glow_barrier"
@@ -166,6 +168,11 @@ class MainBuilder:
         key = (place, view_type)
         if key in self.views:
             return self.views[key]
+        if byte_size(view_type) > place.size:
+            raise GlowError(
+                f"internal error: a kernel takes {view_type}, the buffer has "
+                f"{place.size} bytes"
+            )
         builder = self.builder if place.moves else self.hoisted
         offset = self._constant(place.offset)
         for loop, stride in place.moves:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Sequence
 from typing import TypeVar, cast
 
-from xdsl.dialects.builtin import MemRefType
+from xdsl.dialects.builtin import MemRefType, f32
 from xdsl.ir import Attribute, SSAValue
 
 from glow.dialects import instr
 from glow.dialects.cpu import extra_kind
-from glow.dialects.node import shape_of
+from glow.dialects.errors import GlowError
+from glow.dialects.node import node_name, shape_of
 from glow.lowering.instr_to_loops.epilogue import ExtraInput
 from glow.lowering.instr_to_loops.kernel import Kernel
 from glow.lowering.instr_to_loops.program import Invocation, KernelRequest
@@ -23,6 +24,18 @@ Spec = TypeVar("Spec", bound=Hashable)
 def element_of(buffer: SSAValue) -> Attribute:
     """The element type of a buffer."""
     return cast("MemRefType[Attribute]", buffer.type).element_type
+
+
+def require_f32(op: instr.InstructionOp) -> None:
+    """Raise GlowError unless an instruction reads f32 only."""
+    for buffer in op.ins:
+        element = element_of(buffer)
+        if element != f32:
+            name = op.name.removeprefix("instr.")
+            raise GlowError(
+                f"the cpu backend computes {name} in f32 only, not {element}",
+                node=node_name(op),
+            )
 
 
 def invoke(

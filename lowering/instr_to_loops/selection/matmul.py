@@ -21,13 +21,18 @@ from glow.lowering.instr_to_loops.quadrant_sums import (
     QuadrantSumsSpec,
     build_quadrant_sums,
 )
-from glow.lowering.instr_to_loops.selection.common import epilogue_of, invoke
+from glow.lowering.instr_to_loops.selection.common import (
+    epilogue_of,
+    invoke,
+    require_f32,
+)
 from glow.lowering.instr_to_loops.selection.elementwise import fill
 from glow.lowering.instr_to_loops.strassen import StrassenSpec, build_strassen
 from glow.lowering.target import Target
 
 
 def _packed(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
+    require_f32(op)
     lhs, weights, bias, *extras = op.ins
     *rows, depth = shape_of(lhs)
     spec = MatmulSpec(
@@ -63,6 +68,7 @@ def _strassen(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
 
 
 def _fully_connected(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
+    require_f32(op)
     lhs, rhs, *bias = op.ins
     (rows, depth), (_, columns) = shape_of(lhs), shape_of(rhs)
     spec = BatchMatmulSpec.dense((), rows, columns, depth, has_bias=bool(bias))
@@ -85,6 +91,7 @@ def _operand_strides(
 
 def _matmul(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
     """A product of activations; transposed operands are read through their strides."""
+    require_f32(op)
     lhs, rhs = op.ins
     *batch, rows, columns = shape_of(op.outs[0])
     attributes = op.attributes_view()

@@ -8,7 +8,7 @@ from math import prod
 from xdsl.ir import Operation
 
 from glow.dialects import cpu, glow, instr
-from glow.dialects.node import NodeOp, shape_of
+from glow.dialects.node import NodeOp, element_of, shape_of
 from glow.lowering.instr_to_loops.arg_reduce import ArgReduceSpec, build_arg_reduce
 from glow.lowering.instr_to_loops.layer_norm import LayerNormSpec, build_layer_norm
 from glow.lowering.instr_to_loops.local_response_norm import (
@@ -17,12 +17,13 @@ from glow.lowering.instr_to_loops.local_response_norm import (
 )
 from glow.lowering.instr_to_loops.program import Invocation, KernelSelector
 from glow.lowering.instr_to_loops.reduce import ReduceSpec, build_reduce
-from glow.lowering.instr_to_loops.selection.common import element_of, invoke
+from glow.lowering.instr_to_loops.selection.common import invoke, require_f32
 from glow.lowering.instr_to_loops.softmax import SoftmaxSpec, build_softmax
 from glow.lowering.target import Target
 
 
 def _softmax(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
+    require_f32(op)
     shape, axis = shape_of(op.ins[0]), op.attributes_view().int("axis")
     spec = SoftmaxSpec(
         prod(shape[:axis]),
@@ -34,6 +35,7 @@ def _softmax(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
 
 
 def _layer_norm(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
+    require_f32(op)
     shape, attributes = shape_of(op.ins[0]), op.attributes_view()
     axis = attributes.int("axis")
     spec = LayerNormSpec(
@@ -48,6 +50,7 @@ def _layer_norm(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]
 def _local_response_norm(
     op: instr.InstructionOp, target: Target
 ) -> Sequence[Invocation]:
+    require_f32(op)
     shape, attributes = shape_of(op.ins[0]), op.attributes_view()
     blocked = op.node is cpu.LocalResponseNormOp
     spec = LocalResponseNormSpec(
@@ -86,6 +89,7 @@ def _reduce(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
 
 
 def _arg_reduce(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
+    require_f32(op)
     shape, attributes = shape_of(op.ins[0]), op.attributes_view()
     axis = attributes.int("axis")
     spec = ArgReduceSpec(
