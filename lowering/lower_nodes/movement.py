@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Operation
 
@@ -44,11 +45,22 @@ def pad(op: Operation) -> None:
         before, after = pads[axis], pads[axis + len(shape)]
         if before == after == 0:
             continue
-        kept = np.arange(size)[max(-before, 0) : size - max(-after, 0)]
-        indices = np.pad(kept, (max(before, 0), max(after, 0)), mode=mode)  # pyright: ignore[reportCallIssue, reportArgumentType]
-        constant = builder.constant(indices.astype(np.int64), "indices")
+        kept = np.arange(size, dtype=np.int64)[max(-before, 0) : size - max(-after, 0)]
+        indices = _repeat(kept, (max(before, 0), max(after, 0)), mode)
+        constant = builder.constant(indices, "indices")
         value = builder.node(glow.GatherOp, value, constant, axis=axis)
     builder.replace(value)
+
+
+def _repeat(
+    indices: npt.NDArray[np.int64], pads: tuple[int, int], mode: str
+) -> npt.NDArray[np.int64]:
+    """The indices with those before and after them that a mode repeats."""
+    if mode == "edge":
+        return np.pad(indices, pads, mode="edge")
+    if mode == "reflect":
+        return np.pad(indices, pads, mode="reflect")
+    return np.pad(indices, pads, mode="wrap")
 
 
 LOWERINGS = {glow.PadOp: pad, glow.TileOp: tile}
