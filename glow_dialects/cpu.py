@@ -202,6 +202,73 @@ class Conv2dOp(BlockedWindowOp):
 
 
 @irdl_op_definition
+class WinogradConv2dOp(EpilogueOp):
+    """3 x 3 convolution of stride one, computed as `tile` x `tile` outputs at a time.
+
+    input [N, IC / lanes, H, W, lanes]; transformed weights, (tile + 2)^2 for each pair
+    of channels, packed; bias [OC / lanes, lanes]. `scratch` says how many elements of
+    memory the transformed inputs and their products take.
+    """
+
+    name = "cpu.winograd_conv2d"
+    input_channels = prop_def(IntegerAttr.constr(i64))
+    output_channels = prop_def(IntegerAttr.constr(i64))
+    pads = prop_def(DenseArrayBase, default_value=ints_attr(0, 0, 0, 0))
+    tile = prop_def(IntegerAttr.constr(i64))
+    scratch = prop_def(DenseArrayBase)
+
+    @classmethod
+    def infer(cls, operands: Types, attributes: Attributes) -> Types:
+        """The blocked result; the bias says how many lanes."""
+        image, weights, bias = operands[:3]
+        check_rank(image, 5, "the input")
+        check_rank(weights, 1, "packed weights")
+        check_rank(bias, 2, "the blocked bias")
+        batch, block, height, width, lanes = image.get_shape()
+        inputs, tile = attributes.int("input_channels"), attributes.int("tile")
+        outputs = blocks(attributes.int("output_channels"), lanes)
+        fail_unless(tile > 0, f"the tile must be positive, not {tile}")
+        if block != blocks(inputs, lanes):  # types are too costly to print in vain
+            fail_unless(False, f"the input {image} does not hold {inputs} channels")
+        fail_unless(
+            bias.get_shape() == (outputs, lanes),
+            f"the bias must have {outputs} blocks of {lanes}",
+        )
+        count = (tile + 2) ** 2 * inputs * outputs * lanes
+        fail_unless(
+            weights.get_shape() == (count,), f"there must be {count} packed weights"
+        )
+        top, left, bottom, right = _winograd_pads(attributes)
+        plane = (height + top + bottom - 2, width + left + right - 2)
+        fail_unless(min(plane) > 0, f"the input {image} is too small")
+        return [tensor_type((batch, outputs, *plane, lanes), image.element_type)]
+
+    @classmethod
+    def scratch_types(cls, operands: Types, attributes: Attributes) -> Types:
+        """Transformed inputs and products."""
+        element = operands[0].element_type
+        return [tensor_type((size,), element) for size in attributes.ints("scratch")]
+
+    def verify_(self) -> None:
+        """There are two scratch buffers."""
+        super().verify_()
+        sizes = self.attributes_view().ints("scratch")
+        fail_unless(
+            len(sizes) == 2 and min(sizes) > 0,
+            f"scratch must be two positive sizes, not {list(sizes)}",
+        )
+
+
+def _winograd_pads(attributes: Attributes) -> tuple[int, ...]:
+    pads = attributes.ints("pads")
+    fail_unless(
+        len(pads) == 4 and all(0 <= pad <= 1 for pad in pads),
+        f"pads must be four numbers of 0 or 1, not {list(pads)}",
+    )
+    return pads
+
+
+@irdl_op_definition
 class DepthwiseConv2dOp(BlockedWindowOp):
     """Convolution of each channel with its own filter, on blocked tensors.
 
@@ -340,6 +407,7 @@ NODES: tuple[type[NodeOp], ...] = (
     PackOp,
     UnpackOp,
     Conv2dOp,
+    WinogradConv2dOp,
     DepthwiseConv2dOp,
     PlainConv2dOp,
     MatmulOp,

@@ -43,9 +43,9 @@ from xdsl.pattern_rewriter import RewritePattern
 from xdsl.printer import Printer
 from xdsl.traits import HasCanonicalizationPatternsTrait, OpTrait, Pure
 from xdsl.utils.exceptions import VerifyException
-from xdsl.utils.hints import isa
 
 from glow.dialects.attributes import Attributes, AttributeValue, to_attribute
+from glow.dialects.quantized import any_quantized
 from glow.dialects.text import (
     kind_of,
     parse_attributes,
@@ -109,8 +109,8 @@ def shape_of(value: SSAValue | Attribute) -> tuple[int, ...]:
 def element_of(value: SSAValue | Attribute) -> Attribute:
     """The element type of a tensor or memref value or type."""
     shaped = value.type if isinstance(value, SSAValue) else value
-    assert isa(shaped, ContainerType)
-    return shaped.get_element_type()
+    assert isinstance(shaped, ContainerType)
+    return cast("ContainerType[Attribute]", shaped).get_element_type()
 
 
 def _is_static_tensor(value: SSAValue) -> bool:
@@ -227,14 +227,24 @@ class NodeOp(GlowOp):
         inferred = cls.infer(operands, attributes)
         if inferred is None:
             return
+        quantized = any_quantized((*operands, *results))
         for number, (expected, actual) in enumerate(
             zip(inferred, results, strict=True)
         ):
             fail_unless(
-                expected == actual,
+                expected == actual
+                or (quantized and expected.get_shape() == actual.get_shape()),
                 f"result {number} has type {actual}, but operands and attributes give "
                 f"{expected}",
             )
+
+    @classmethod
+    def scratch_types(cls, operands: Types, attributes: Attributes) -> Types:
+        """What memory an instruction of the node needs while it runs, and only then.
+
+        One `@inout` operand each, of meaningless content before and after.
+        """
+        return ()
 
     @classmethod
     def build_node(
@@ -308,11 +318,21 @@ class NodeOp(GlowOp):
                 isinstance(value.type, IndexType) or _is_static_tensor(value),
                 f"operand {number} must be a tensor of static shape, not {value.type}",
             )
-        self.check(
-            cast(Types, [value.type for value in self.inputs]),
-            self.attributes_view(),
-            cast(Types, self.result_types),
-        )
+        operands = cast(Types, [value.type for value in self.inputs])
+        results = cast(Types, self.result_types)
+        self.check(operands, self.attributes_view(), results)
+        if operands and any_quantized((*operands, *results)):
+            self.check_integer_form(operands, results)
+
+    def check_integer_form(self, operands: Types, results: Types) -> None:
+        """Verify the types of quantized elements; see `INTEGER_FORMS`."""
+        from glow.dialects.glow.integer_forms import INTEGER_FORMS
+
+        form = INTEGER_FORMS.get(type(self))
+        if form is None:
+            fail_unless(False, f"{self.name} does not compute on quantized elements")
+        else:
+            form(operands, results)
 
     def print(self, printer: Printer) -> None:
         """Print the short form."""

@@ -41,7 +41,7 @@ from xdsl.rewriter import InsertPoint
 from glow.dialects import glow, instr
 from glow.dialects.attributes import int_attr
 from glow.dialects.errors import GlowError
-from glow.dialects.node import NodeOp, memref_of, node_name, shape_of
+from glow.dialects.node import NodeOp, Types, memref_of, node_name, shape_of
 from glow.passes.instr.buffers import root_of
 
 INPUT_COUNT = "glow.input_count"
@@ -130,13 +130,20 @@ class Bufferizer:
 
     def alloc(self, value: SSAValue, source: Operation) -> SSAValue:
         """A new buffer for a tensor value."""
-        op = instr.AllocOp.build_memory([], buffer_type(value))
+        buffer = self.alloc_memory(buffer_type(value), source)
+        buffer.name_hint = value.name_hint
+        return buffer
+
+    def alloc_memory(
+        self, memref: MemRefType[Attribute], source: Operation
+    ) -> SSAValue:
+        """A new buffer."""
+        op = instr.AllocOp.build_memory([], memref)
         op.location = source.location
         if self.alloc_point is None:
             self.builder.insert(op)
         else:
             Builder(InsertPoint.before(self.alloc_point)).insert(op)
-        op.result.name_hint = value.name_hint
         return op.result
 
     def view(
@@ -205,14 +212,18 @@ def _ancestor_in(op: Operation, block: Block) -> Operation:
 
 
 def _lower_node(lowering: Bufferizer, op: NodeOp) -> None:
-    """One node to one instruction on new buffers."""
+    """One node to one instruction on new buffers, scratch memory among them."""
     outs = [lowering.alloc(result, op) for result in op.results]
+    operand_types = cast("Types", [value.type for value in op.inputs])
+    scratch = [
+        lowering.alloc_memory(memref_of(needed), op)
+        for needed in op.scratch_types(operand_types, op.attributes_view())
+    ]
+    ins = [lowering.buffer(value) for value in op.inputs]
+    segments = instr.operand_segments_attr(len(outs), len(scratch), len(ins))
     instruction = instr.INSTRUCTION_OF[type(op)].create(
-        operands=[*outs, *(lowering.buffer(value) for value in op.inputs)],
-        properties={
-            **op.properties,
-            instr.SEGMENTS: instr.operand_segments_attr(len(outs), 0, len(op.inputs)),
-        },
+        operands=[*outs, *scratch, *ins],
+        properties={**op.properties, instr.SEGMENTS: segments},
         regions=[op.detach_region(region) for region in list(op.regions)],
     )
     lowering.emit(instruction, op)

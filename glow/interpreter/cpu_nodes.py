@@ -15,8 +15,8 @@ from typing import TypeAlias
 import numpy as np
 from xdsl.ir import Operation
 
-from glow.dialects import cpu
-from glow.dialects.attributes import Attributes
+from glow.dialects import cpu, glow
+from glow.dialects.attributes import Attributes, ints_attr
 from glow.dialects.errors import GlowError
 from glow.dialects.node import GlowOp
 from glow.interpreter.arrays import Array, exact, garbage
@@ -36,6 +36,10 @@ Packing: TypeAlias = Callable[[Attributes, tuple[int, ...], Array], Array]
 """`packing(attributes, input_shape, weights)`: the flat array that a node reads, of plain
 weights: [O, I / group, kh, kw], [K, N] of a matrix product, [7, K / 2, N / 2] of Strassen's.
 It may add zeros, keeps every weight once, and serves a node and its instruction alike."""
+
+Unpacking: TypeAlias = Callable[[Attributes, tuple[int, ...], Array], Array]
+"""`unpacking(attributes, input_shape, packed)`: the plain weights of nodes that read
+transformed ones, of which every packed number mixes several."""
 
 POSITION_DIGIT = 1 << 20
 """Positions are packed as two digits that are exact in float32."""
@@ -129,6 +133,33 @@ def run_conv2d(
     return finish(op, to_blocks(total, lanes), extras)
 
 
+def run_winograd_conv2d(
+    op: GlowOp,
+    image: Array,
+    weights: Array,
+    bias: Array,
+    *extras: Array,
+    packing: Unpacking | None = None,
+) -> Array:
+    """`cpu.winograd_conv2d`, as the direct sums that it stands for."""
+    if packing is None:
+        raise GlowError(
+            f"{op.name} has transformed weights",
+            hint="interpreting it needs the backend's packing",
+        )
+    attributes = op.attributes_view()
+    plain = packing(attributes, image.shape, weights)
+    window = {"pads": ints_attr(*attributes.ints("pads"))}
+    total = convolve(
+        Attributes(glow.Conv2dOp.get_irdl_definition(), window),
+        from_blocks(image, attributes.int("input_channels")),
+        plain,
+        bias.reshape(-1)[: plain.shape[0]],
+        1,
+    )
+    return finish(op, to_blocks(total, bias.shape[1]), extras)
+
+
 def run_depthwise_conv2d(
     op: GlowOp, image: Array, weights: Array, bias: Array, *extras: Array
 ) -> Array:
@@ -200,7 +231,7 @@ def run_local_response_norm(op: GlowOp, x: Array) -> Array:
 
 
 def cpu_functions(
-    packing: Mapping[type[Operation], Packing],
+    packing: Mapping[type[Operation], Packing | Unpacking],
 ) -> dict[type[Operation], Function]:
     """The functions of the `cpu` nodes for a backend's packing of their weights."""
 
@@ -211,6 +242,7 @@ def cpu_functions(
         cpu.PackOp: run_pack,
         cpu.UnpackOp: run_unpack,
         cpu.Conv2dOp: with_packing(cpu.Conv2dOp, run_conv2d),
+        cpu.WinogradConv2dOp: with_packing(cpu.WinogradConv2dOp, run_winograd_conv2d),
         cpu.DepthwiseConv2dOp: run_depthwise_conv2d,
         cpu.PlainConv2dOp: run_plain_conv2d,
         cpu.MatmulOp: with_packing(cpu.MatmulOp, run_matmul),

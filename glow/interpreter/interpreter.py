@@ -27,7 +27,7 @@ from xdsl.traits import SymbolTable
 from glow.dialects.errors import GlowError
 from glow.dialects.node import shape_of
 from glow.interpreter.arrays import Array
-from glow.interpreter.cpu_nodes import Packing, cpu_functions
+from glow.interpreter.cpu_nodes import Packing, Unpacking, cpu_functions
 from glow.interpreter.evaluation import FUNCTIONS, evaluate_node, evaluate_scalar
 from glow.interpreter.instructions import (
     Method,
@@ -37,7 +37,7 @@ from glow.interpreter.instructions import (
 )
 from glow.interpreter.scalar_functions import SCALARS, Function, element_dtype
 
-Packings = Mapping[type[Operation], Packing]
+Packings = Mapping[type[Operation], Packing | Unpacking]
 NO_PACKING: Packings = {}
 
 Methods = Mapping[type[Operation], Method]

@@ -113,17 +113,19 @@ class InstructionOp(GlowOp):
         return node is not None and DataParallel() in node.traits.traits
 
     def verify_(self) -> None:
-        """The node's shape rule holds for what is read and written."""
+        """The node's shape rule holds for what is read and written, and for scratch."""
         for value in self.operands:
             fail_unless(
                 not isa(value.type, MemRefType) or min(shape_of(value), default=0) >= 0,
                 f"buffers must have static shapes, not {value.type}",
             )
         if self.node is not None:
-            self.node.check(
-                _tensor_types(self.ins),
-                self.attributes_view(),
-                _tensor_types(self.outs),
+            reads, attributes = _tensor_types(self.ins), self.attributes_view()
+            self.node.check(reads, attributes, _tensor_types(self.outs))
+            scratch = list(self.node.scratch_types(reads, attributes))
+            fail_unless(
+                scratch == list(_tensor_types(self.inouts)),
+                f"needs @inout scratch memory for [{', '.join(map(str, scratch))}]",
             )
 
     def print(self, printer: Printer) -> None:

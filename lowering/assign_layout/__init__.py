@@ -3,8 +3,10 @@
 | file               | what                                                       |
 |--------------------|------------------------------------------------------------|
 | `packing.py`       | weights in the order in which kernels read them            |
+| `conv_shape.py`    | what decides how a convolution is done                     |
 | `layout.py`        | blocked forms of values, shared by all rules               |
 | `convolution.py`   | which convolution becomes which `cpu` node                 |
+| `winograd.py`      | which of them are done with few multiplications            |
 | `products.py`      | products with constant matrices                            |
 | `propagation.py`   | nodes that work on blocked tensors as they are             |
 | `assign_layout.py` | the table and the pass                                     |

@@ -30,8 +30,12 @@ from glow.lowering.assign_layout import convolution, products
 from glow.lowering.assign_layout.layout import Layout
 from glow.lowering.assign_layout.packing import Packer, TargetPacker
 from glow.lowering.assign_layout.propagation import propagate
+from glow.lowering.assign_layout.winograd import choose_winograd
 from glow.lowering.target import Target
 from glow.passes.graph.node_builder import erase_dead_nodes
+
+WEIGHT_GROWTH = 1.0
+"""The memory that transformed weights may take in addition, over that of all weights."""
 
 CONVERSIONS: dict[type[Operation], Callable[[Layout, Operation], None]] = {
     glow.Conv2dOp: convolution.conv2d,
@@ -41,9 +45,16 @@ CONVERSIONS: dict[type[Operation], Callable[[Layout, Operation], None]] = {
 """Nodes that become `cpu` nodes; all others are asked whether blocks suit them."""
 
 
-def assign_layout(module: ModuleOp, packer: Packer, numerics: str = "default") -> None:
+def assign_layout(
+    module: ModuleOp,
+    packer: Packer,
+    numerics: str = "default",
+    weight_growth: float = WEIGHT_GROWTH,
+) -> None:
     """Convert the module's nodes in program order."""
     layout = Layout(module, packer, check_numerics(numerics))
+    if numerics != "exact":
+        layout.winograd = choose_winograd(module, packer, weight_growth)
     for op in list(module.walk()):
         if op.parent is not None:
             CONVERSIONS.get(type(op), propagate)(layout, op)
@@ -53,14 +64,17 @@ def assign_layout(module: ModuleOp, packer: Packer, numerics: str = "default") -
 @dataclass(frozen=True)
 class AssignLayoutPass(ModulePass):
     """Assign the CPU's layouts for a target (host, avx512, avx2, neon, scalar)
-    and numerics (exact, default, fast).
+    and numerics (exact, default, fast). Transformed weights may take `weight_growth`
+    times the bytes of all weights in addition.
     """
 
     name = "assign-layout"
 
     target: str = "host"
     numerics: str = "default"
+    weight_growth: float = WEIGHT_GROWTH
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Run the pass on a module."""
-        assign_layout(op, TargetPacker(Target.from_string(self.target)), self.numerics)
+        packer = TargetPacker(Target.from_string(self.target))
+        assign_layout(op, packer, self.numerics, self.weight_growth)

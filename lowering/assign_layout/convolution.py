@@ -5,6 +5,7 @@
 | one filter for each channel                   | `cpu.depthwise_conv2d`              |
 | groups that fill whole blocks, or one group   | `cpu.conv2d`                        |
 | few other groups: dense, zeros between groups | `cpu.conv2d`                        |
+| one group, 3 x 3, where it is chosen          | `cpu.winograd_conv2d`               |
 | of these, few input channels (a first layer)  | `cpu.conv2d` reading plain [N,C,H,W]|
 | everything else                               | `cpu.plain_conv2d`                  |
 """
@@ -20,13 +21,14 @@ from xdsl.ir import Operation, SSAValue
 from glow.dialects import cpu, glow
 from glow.dialects.node import NodeOp, shape_of
 from glow.dialects.weights import Array, constant_value
+from glow.lowering.assign_layout.conv_shape import ConvShape, Pair, WinogradChoice
 from glow.lowering.assign_layout.layout import (
     Layout,
     blocked_source,
     constant_key,
     is_f32,
 )
-from glow.lowering.assign_layout.packing import ConvShape, Pair, pack_channels
+from glow.lowering.assign_layout.packing import pack_channels
 from glow.lowering.lower_nodes.products import activated
 from glow.passes.graph.fold_channel_shuffle import (
     MAX_DENSE_GROUPS,
@@ -80,6 +82,8 @@ def conv2d(layout: Layout, op: Operation) -> None:
     weights = constant_value(op.weights)
     if weights is None or not is_f32(op.input, op.weights, op.bias):
         _plain(layout, op)
+    elif (choice := layout.winograd.get(op)) is not None:
+        _winograd(layout, op, weights, shape, choice)
     elif is_depthwise(shape):
         _depthwise(layout, op, weights, shape)
     elif is_blocked(shape, layout.lanes):
@@ -141,6 +145,35 @@ def _blocked(
         strides=shape.strides,
         pads=shape.pads,
         dilations=shape.dilations,
+    )
+    _finish(layout, op, result)
+
+
+def _winograd(
+    layout: Layout,
+    op: glow.Conv2dOp,
+    weights: Array,
+    shape: ConvShape,
+    choice: WinogradChoice,
+) -> None:
+    """`cpu.winograd_conv2d` with transformed weights."""
+    builder = NodeBuilder(op)
+    packed = layout.constant(
+        op,
+        ("winograd", constant_key(op.weights), shape, choice.tile),
+        f"{name_of(op.weights)}.packed",
+        lambda: layout.packer.winograd(weights, shape, choice.tile),
+    )
+    result = builder.node(
+        cpu.WinogradConv2dOp,
+        layout.blocked(builder, op.input),
+        packed,
+        _blocked_bias(layout, op),
+        input_channels=shape.input_channels,
+        output_channels=shape.output_channels,
+        pads=shape.pads,
+        tile=choice.tile,
+        scratch=choice.scratch,
     )
     _finish(layout, op, result)
 

@@ -7,7 +7,7 @@ borders sink as far as they can in one forward sweep.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp, f32
@@ -22,6 +22,7 @@ from glow.dialects.weights import (
     new_constant,
     weights_of,
 )
+from glow.lowering.assign_layout.conv_shape import WinogradChoice
 from glow.lowering.assign_layout.packing import Packer, pack_channels
 from glow.passes.graph.node_builder import NodeBuilder, element_type, name_of
 
@@ -47,6 +48,8 @@ class Layout:
         self.packer = packer
         self.numerics = numerics
         self.lanes = packer.lanes
+        self.winograd: Mapping[Operation, WinogradChoice] = {}
+        """The convolutions that become `cpu.winograd_conv2d`."""
         self._table = weights_of(module)
         self._constants: dict[object, SSAValue] = {}
         self._packed: dict[tuple[SSAValue, Block | None], SSAValue] = {}

@@ -17,7 +17,15 @@ from xdsl.ir import Operation
 from glow.dialects import cpu
 from glow.dialects.attributes import Attributes
 from glow.dialects.weight_table import Array
-from glow.interpreter import Packing
+from glow.interpreter import Packing, Unpacking
+from glow.lowering.assign_layout.conv_shape import (
+    ConvShape,
+    WinogradChoice,
+    choose_winograd_tile,
+    conv_shape_of,
+    winograd_shape_of,
+    winograd_spec,
+)
 from glow.lowering.instr_to_loops.conv2d import Conv2dSpec, pack_conv_weights
 from glow.lowering.instr_to_loops.matmul import MatmulSpec, pack_matmul_weights
 from glow.lowering.instr_to_loops.strassen import (
@@ -25,25 +33,11 @@ from glow.lowering.instr_to_loops.strassen import (
     pack_strassen_factors,
 )
 from glow.lowering.instr_to_loops.window import Window
+from glow.lowering.instr_to_loops.winograd_weights import (
+    pack_winograd_weights,
+    unpack_winograd_weights,
+)
 from glow.lowering.target import Target
-
-Pair = tuple[int, int]
-
-
-@dataclass(frozen=True)
-class ConvShape:
-    """What the packing of a convolution's weights depends on."""
-
-    batch: int
-    input_channels: int
-    output_channels: int
-    group: int
-    plain_input: bool
-    plane: Pair
-    kernel: Pair
-    strides: Pair
-    dilations: Pair
-    pads: tuple[int, int, int, int]
 
 
 class Packer(Protocol):
@@ -60,6 +54,18 @@ class Packer(Protocol):
 
     def matmul(self, weights: Array, rows: int) -> Array:
         """[K, N] as one flat array, for products with `rows` rows."""
+        ...
+
+    def choose_winograd(self, shape: ConvShape) -> WinogradChoice | None:
+        """The fastest tile of a convolution; None where a direct one is faster."""
+        ...
+
+    def winograd(self, weights: Array, shape: ConvShape, tile: int) -> Array:
+        """[O, C, 3, 3] transformed, as one flat array."""
+        ...
+
+    def plain_of_winograd(self, packed: Array, shape: ConvShape, tile: int) -> Array:
+        """[O, C, 3, 3] of what `winograd` gives, up to rounding."""
         ...
 
     def strassen_pays(self, rows: int, columns: int, depth: int) -> bool:
@@ -106,6 +112,22 @@ class TargetPacker:
         spec = MatmulSpec(rows, columns, depth, has_bias=True)
         return pack_matmul_weights(weights, spec, self.target)
 
+    def choose_winograd(self, shape: ConvShape) -> WinogradChoice | None:
+        """The fastest tile of a convolution; None where a direct one is faster."""
+        return choose_winograd_tile(shape, self.target)
+
+    def winograd(self, weights: Array, shape: ConvShape, tile: int) -> Array:
+        """[O, C, 3, 3] transformed, as one flat array."""
+        values = cast("NDArray[np.float32]", weights)
+        spec = winograd_spec(shape, tile, self.lanes)
+        return pack_winograd_weights(values, spec, self.target)
+
+    def plain_of_winograd(self, packed: Array, shape: ConvShape, tile: int) -> Array:
+        """[O, C, 3, 3] of what `winograd` gives, up to rounding."""
+        values = cast("NDArray[np.float32]", packed)
+        spec = winograd_spec(shape, tile, self.lanes)
+        return unpack_winograd_weights(values, spec, self.target)
+
     def strassen_pays(self, rows: int, columns: int, depth: int) -> bool:
         """Whether Strassen's product is faster than the direct one."""
         return StrassenSpec(rows, columns, depth).pays(self.target)
@@ -127,28 +149,11 @@ def pack_channels(values: Array, lanes: int, fill: float = 0.0) -> Array:
     return np.ascontiguousarray(split.transpose(0, 1, 3, 4, 2))
 
 
-def conv_shape(attributes: Attributes, image: tuple[int, ...]) -> ConvShape:
-    """The shapes that decided the packing of a node's weights."""
-    batch, _, *plane = image
-    return ConvShape(
-        batch,
-        attributes.int("input_channels"),
-        attributes.int("output_channels"),
-        attributes.int("group"),
-        len(plane) == 2,
-        cast(Pair, tuple(plane[:2])),
-        cast(Pair, attributes.ints("kernel")),
-        cast(Pair, attributes.ints("strides")),
-        cast(Pair, attributes.ints("dilations")),
-        cast(tuple[int, int, int, int], attributes.ints("pads")),
-    )
-
-
-def packings(packer: Packer) -> dict[type[Operation], Packing]:
+def packings(packer: Packer) -> dict[type[Operation], Packing | Unpacking]:
     """How the nodes' weights were packed, for the interpreter."""
 
     def conv2d(attributes: Attributes, image: tuple[int, ...], weights: Array) -> Array:
-        return packer.conv2d(weights, conv_shape(attributes, image))
+        return packer.conv2d(weights, conv_shape_of(attributes, image))
 
     def matmul(attributes: Attributes, lhs: tuple[int, ...], weights: Array) -> Array:
         return packer.matmul(weights, prod(lhs[:-1]))
@@ -158,8 +163,15 @@ def packings(packer: Packer) -> dict[type[Operation], Packing]:
     ) -> Array:
         return packer.strassen(factors, 2 * sums[1])
 
+    def winograd(
+        attributes: Attributes, image: tuple[int, ...], packed: Array
+    ) -> Array:
+        shape = winograd_shape_of(attributes, image)
+        return packer.plain_of_winograd(packed, shape, attributes.int("tile"))
+
     return {
         cpu.Conv2dOp: conv2d,
         cpu.MatmulOp: matmul,
         cpu.StrassenMatmulOp: strassen,
+        cpu.WinogradConv2dOp: winograd,
     }

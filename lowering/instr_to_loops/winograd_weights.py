@@ -54,6 +54,29 @@ def pack_winograd_weights(
     return packed
 
 
+def unpack_winograd_weights(
+    packed: NDArray[np.floating], spec: WinogradSpec, target: Target
+) -> NDArray[np.floating]:
+    """The weights [OC, IC, 3, 3] of a packed array, up to rounding.
+
+    The transform maps 9 numbers to more, so its pseudo-inverse undoes it exactly.
+    """
+    single = kernel_transform(spec.tile)
+    inverse = np.linalg.pinv(np.kron(single, single))
+    parts: list[NDArray[np.floating]] = []
+    start = 0
+    for part in choose_winograd_tiling(spec, target).parts:
+        width = part.blocks * spec.lanes
+        size = spec.positions * spec.in_channels * part.tiles * width
+        chosen = packed[start : start + size].reshape(spec.positions, -1)
+        taps = (inverse @ chosen.astype(np.float64)).astype(packed.dtype)
+        tiles = taps.reshape(9, part.tiles, spec.in_channels, width)
+        plain = tiles.transpose(1, 3, 2, 0)
+        parts.append(plain.reshape(part.tiles * width, spec.in_channels, 3, 3))
+        start += size
+    return np.concatenate(parts)[: spec.out_channels]
+
+
 def _packed_taps(
     weights: NDArray[np.floating], spec: WinogradSpec, part: ChannelPart
 ) -> NDArray[np.floating]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import prod
 from typing import cast
 
 from xdsl.dialects.builtin import AnyFloat
@@ -10,7 +11,8 @@ from xdsl.ir import Operation, SSAValue
 
 from glow.dialects import cpu, glow, instr
 from glow.dialects.attributes import Attributes
-from glow.dialects.node import shape_of
+from glow.dialects.errors import GlowError
+from glow.dialects.node import node_name, shape_of
 from glow.lowering.instr_to_loops.conv2d import Conv2dSpec, build_conv2d
 from glow.lowering.instr_to_loops.depthwise import DepthwiseSpec, build_depthwise
 from glow.lowering.instr_to_loops.direct_conv import DirectConvSpec, build_direct_conv
@@ -25,6 +27,15 @@ from glow.lowering.instr_to_loops.selection.common import (
     named_first,
 )
 from glow.lowering.instr_to_loops.window import Window
+from glow.lowering.instr_to_loops.winograd import (
+    Operand,
+    build_winograd_phase,
+    winograd_phases,
+)
+from glow.lowering.instr_to_loops.winograd_spec import (
+    WinogradSpec,
+    choose_winograd_tiling,
+)
 from glow.lowering.target import Target
 
 
@@ -72,6 +83,64 @@ def _conv2d(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
     )
     buffers = [op.outs[0], image, weights, bias, *extras]
     return invoke("conv2d", spec, named_first(build_conv2d), buffers)
+
+
+def _winograd(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
+    """One kernel for each phase, or one for all, on the instruction's scratch memory."""
+    image, weights, bias, *extras = op.ins
+    attributes = op.attributes_view()
+    batch, _, height, width, lanes = shape_of(image)
+    top, left, bottom, right = attributes.ints("pads")
+    spec = WinogradSpec(
+        batch,
+        attributes.int("input_channels"),
+        attributes.int("output_channels"),
+        (height, width),
+        (top, left, bottom, right),
+        attributes.int("tile"),
+        lanes,
+        has_bias=True,
+        epilogue=epilogue_of(op, extras),
+        element=_float_element(image),
+    )
+    _check_winograd(op, spec, target)
+    patches, products = op.inouts
+    buffers: dict[Operand, Sequence[SSAValue]] = {
+        "output": op.outs,
+        "patches": [patches],
+        "products": [products],
+        "input": [image],
+        "weights": [weights],
+        "bias": [bias],
+        "extras": extras,
+    }
+    return [
+        invocation
+        for phase in winograd_phases(spec, target)
+        for invocation in invoke(
+            f"winograd_{phase.name}",
+            phase,
+            named_first(build_winograd_phase),
+            [buffer for operand in phase.operands for buffer in buffers[operand]],
+            phase.writes,
+        )
+    ]
+
+
+def _check_winograd(
+    op: instr.InstructionOp, spec: WinogradSpec, target: Target
+) -> None:
+    """Raises GlowError where layouts were assigned for another target."""
+    if not spec.supported():
+        raise GlowError(f"{op.name} has no kernel for these shapes", node=node_name(op))
+    tiling = choose_winograd_tiling(spec, target)
+    needed = [prod(t.get_shape()) for t in (tiling.patches_type, tiling.products_type)]
+    if list(op.attributes_view().ints("scratch")) != needed:
+        raise GlowError(
+            f"{op.name} needs scratch {needed} on this target",
+            node=node_name(op),
+            hint="layouts must be assigned for the target that code is made for",
+        )
 
 
 def _depthwise(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
@@ -161,6 +230,7 @@ def _unpack(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
 
 SELECTORS: Mapping[type[Operation], KernelSelector] = {
     instr.INSTRUCTION_OF[cpu.Conv2dOp]: _conv2d,
+    instr.INSTRUCTION_OF[cpu.WinogradConv2dOp]: _winograd,
     instr.INSTRUCTION_OF[cpu.DepthwiseConv2dOp]: _depthwise,
     instr.INSTRUCTION_OF[cpu.PlainConv2dOp]: _plain_conv2d,
     instr.INSTRUCTION_OF[glow.Conv2dOp]: _glow_conv2d,

@@ -1,0 +1,120 @@
+"""The shapes of a convolution: what the choice of its kernel and packing depend on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from math import prod
+from typing import cast
+
+from glow.dialects.attributes import Attributes
+from glow.lowering.instr_to_loops.winograd_cost import (
+    choose_winograd,
+    direct_cycles,
+    winograd_cycles,
+)
+from glow.lowering.instr_to_loops.winograd_spec import (
+    KERNEL,
+    WinogradSpec,
+    choose_winograd_tiling,
+)
+from glow.lowering.target import Target
+
+Pair = tuple[int, int]
+Pads = tuple[int, int, int, int]
+
+
+@dataclass(frozen=True)
+class ConvShape:
+    """What the packing of a convolution's weights depends on."""
+
+    batch: int
+    input_channels: int
+    output_channels: int
+    group: int
+    plain_input: bool
+    plane: Pair
+    kernel: Pair
+    strides: Pair
+    dilations: Pair
+    pads: Pads
+
+
+def conv_shape_of(attributes: Attributes, image: tuple[int, ...]) -> ConvShape:
+    """The shapes of a `cpu.conv2d` that reads an image."""
+    batch, _, *plane = image
+    return ConvShape(
+        batch,
+        attributes.int("input_channels"),
+        attributes.int("output_channels"),
+        attributes.int("group"),
+        len(plane) == 2,
+        cast(Pair, tuple(plane[:2])),
+        cast(Pair, attributes.ints("kernel")),
+        cast(Pair, attributes.ints("strides")),
+        cast(Pair, attributes.ints("dilations")),
+        cast(Pads, attributes.ints("pads")),
+    )
+
+
+def winograd_shape_of(attributes: Attributes, image: tuple[int, ...]) -> ConvShape:
+    """The shapes of a `cpu.winograd_conv2d` that reads an image."""
+    batch, _, *plane, _ = image
+    return ConvShape(
+        batch,
+        attributes.int("input_channels"),
+        attributes.int("output_channels"),
+        1,
+        False,
+        cast(Pair, tuple(plane)),
+        (KERNEL, KERNEL),
+        (1, 1),
+        (1, 1),
+        cast(Pads, attributes.ints("pads")),
+    )
+
+
+@dataclass(frozen=True)
+class WinogradChoice:
+    """How a convolution is done with few multiplications, and what that takes and saves."""
+
+    tile: int
+    scratch: Pair
+    """The elements of transformed inputs, and of products."""
+    packed_weights: int
+    saved_cycles: float
+    """The time that a direct convolution takes longer."""
+
+
+def winograd_spec(shape: ConvShape, tile: int, lanes: int) -> WinogradSpec:
+    """The convolution with tiles of that size."""
+    return WinogradSpec(
+        shape.batch,
+        shape.input_channels,
+        shape.output_channels,
+        shape.plane,
+        shape.pads,
+        tile,
+        lanes,
+        has_bias=True,
+    )
+
+
+@cache
+def choose_winograd_tile(shape: ConvShape, target: Target) -> WinogradChoice | None:
+    """The fastest tile; None where a direct convolution is faster or the only way."""
+    window = (shape.kernel, shape.strides, shape.dilations)
+    if window != ((KERNEL, KERNEL), (1, 1), (1, 1)):
+        return None
+    if shape.group != 1 or shape.plain_input:
+        return None
+    spec = choose_winograd(winograd_spec(shape, 4, target.lanes(32)), target)
+    if spec is None:
+        return None
+    tiling = choose_winograd_tiling(spec, target)
+    patches, products = (
+        prod(memref.get_shape())
+        for memref in (tiling.patches_type, tiling.products_type)
+    )
+    saved = direct_cycles(spec, target) - winograd_cycles(spec, target)
+    return WinogradChoice(spec.tile, (patches, products), spec.packed_weights, saved)
