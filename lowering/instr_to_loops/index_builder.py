@@ -188,12 +188,6 @@ class IndexBuilder:
             return max(a, b)
         return self._index(arith.MaxSIOp, a, b)
 
-    def bit_and(self, a: Index, b: Index) -> Index:
-        """The bits common to two positions."""
-        if isinstance(a, int) and isinstance(b, int):
-            return a & b
-        return self._index(arith.AndIOp, a, b)
-
     def compare(self, predicate: Predicate, a: Index, b: Index) -> Condition:
         """Whether `a predicate b`, of positions; "ult" with a bound also rejects a < 0."""
         if isinstance(a, int) and isinstance(b, int):

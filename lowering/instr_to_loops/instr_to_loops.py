@@ -34,14 +34,6 @@ def build_program(function: func.FuncOp, target: Target) -> Program:
     return ProgramBuilder(function, target, SELECTORS).run()
 
 
-def build_kernels(program: Program, target: Target) -> dict[str, Kernel]:
-    """The distinct kernels of a program by name."""
-    return {
-        name: request.build(name, target)
-        for name, request in program.requests().items()
-    }
-
-
 def build_main(program: Program, kernels: Mapping[str, Kernel]) -> func.FuncOp:
     """The main function of a program over its kernels."""
     main = MainBuilder(program, kernels).run()
@@ -59,13 +51,6 @@ def declaration(function: func.FuncOp) -> func.FuncOp:
     return func.FuncOp.external(
         function.sym_name.data, list(types.inputs), list(types.outputs)
     )
-
-
-def main_module(program: Program, kernels: Mapping[str, Kernel]) -> ModuleOp:
-    """`main` with declarations of what it calls."""
-    main = build_main(program, kernels)
-    externals = [declaration(kernel.function) for kernel in kernels.values()]
-    return ModuleOp([barrier_declaration(), *externals, main])
 
 
 @dataclass(frozen=True)

@@ -111,13 +111,6 @@ def memref_of(value: SSAValue) -> MemRefType:
     return type_
 
 
-def vector_of(value: SSAValue) -> VectorType:
-    """The vector type of a value."""
-    type_ = value.type
-    assert is_vector(type_)
-    return type_
-
-
 def shape_of(value: SSAValue) -> tuple[int, ...]:
     """The shape of a vector or memref value, () of a scalar."""
     type_ = value.type

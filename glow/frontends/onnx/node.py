@@ -127,11 +127,6 @@ class OnnxNode:
         found = self._attributes.get(name)
         return None if found is None else list(found.ints)
 
-    def attr_floats(self, name: str) -> list[float] | None:
-        """An attribute of several floating-point numbers, or None."""
-        found = self._attributes.get(name)
-        return None if found is None else list(found.floats)
-
     def axes(self, input_index: int, rank: int) -> list[int] | None:
         """The sorted axes of an attribute `axes` or, in newer opsets, of an input."""
         axes = self.attr_ints("axes")
