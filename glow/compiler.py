@@ -44,6 +44,7 @@ GRAPH_PASSES = (
     "fold-batch-norm",
     "eliminate-transposes",
     "fold-scale",
+    "hoist-pool",
     "recognize-gelu",
     "canonicalize",
     "fuse-activation",

@@ -27,6 +27,7 @@ PASSES: dict[str, Callable[[], type[ModulePass]]] = {
     "fold-scale": _lazy("fold_scale", "FoldScalePass"),
     "free-unused-weights": _lazy("free_unused_weights", "FreeUnusedWeightsPass"),
     "fuse-activation": _lazy("fuse_activation", "FuseActivationPass"),
+    "hoist-pool": _lazy("hoist_pool", "HoistPoolPass"),
     "recognize-gelu": _lazy("recognize_gelu", "RecognizeGeluPass"),
     "verify-graph": _lazy("verify_graph", "VerifyGraphPass"),
 }

@@ -31,8 +31,8 @@ Array = npt.NDArray[np.generic]
 
 PIPELINE = (
     "verify-graph canonicalize cse fold-constants convert-gemm fold-batch-norm "
-    "eliminate-transposes fold-scale recognize-gelu canonicalize fuse-activation "
-    "fold-channel-shuffle lower-nodes "
+    "eliminate-transposes fold-scale hoist-pool recognize-gelu canonicalize "
+    "fuse-activation fold-channel-shuffle lower-nodes "
     "assign-layout cancel-packs canonicalize cse fuse-epilogue free-unused-weights "
     "verify-lowered"
 ).split()
@@ -216,6 +216,25 @@ def test_channel_shuffle_costs_nothing() -> None:
     names = [op.name for op in module.walk()]
     assert "glow.transpose" not in names
     assert names.count("cpu.pack") == names.count("cpu.unpack") == 1
+
+
+def test_pool_goes_before_a_pointwise_convolution() -> None:
+    module = weight(
+        """
+func.func @main(%x: tensor<2x20x7x9xf32>) -> tensor<2x24x3x4xf32> {
+  %w = glow.constant @w : tensor<24x20x1x1xf32>
+  %b = glow.constant @b : tensor<24xf32>
+  %y = glow.conv2d %x, %w, %b : tensor<2x24x7x9xf32>
+  %z = glow.avg_pool2d %y kernel [2, 2] strides [2, 2] : tensor<2x24x3x4xf32>
+  func.return %z : tensor<2x24x3x4xf32>
+}""",
+        w=(24, 20, 1, 1),
+        b=(24,),
+    )
+    check_pipeline(module, random_inputs(module), "avx512")
+    kinds = (glow.AvgPool2dOp, cpu.Conv2dOp)
+    order = [type(op) for op in module.walk() if isinstance(op, kinds)]
+    assert order == [glow.AvgPool2dOp, cpu.Conv2dOp]
 
 
 NODES = """
