@@ -8,7 +8,9 @@ differ much in size (Higham, Accuracy and Stability of Numerical Algorithms, sec
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+
+import numpy as np
 
 from glow.interpreter.arrays import Array
 
@@ -56,10 +58,15 @@ def quadrants(matrix: Array) -> list[Array]:
     ]
 
 
-def signed_sum(parts: Sequence[Array], terms: Iterable[tuple[int, int]]) -> Array:
-    """The sum of some of the arrays; the first sign is positive."""
+def signed_sum(parts: Sequence[Array], terms: Sum, out: Array | None = None) -> Array:
+    """The sum of some of the arrays, written to `out` if given; the first sign is positive."""
     (first, _), *others = terms
+    if out is None:
+        out = np.empty_like(parts[first])
+    if not others:
+        out[...] = parts[first]
     total = parts[first]
     for number, sign in others:
-        total = total + parts[number] if sign > 0 else total - parts[number]
-    return total
+        combine = np.add if sign > 0 else np.subtract
+        total = combine(total, parts[number], out=out)
+    return out

@@ -31,6 +31,7 @@ from glow.lowering.instr_to_loops.matmul import MatmulSpec, pack_matmul_weights
 from glow.lowering.instr_to_loops.strassen import (
     StrassenSpec,
     pack_strassen_factors,
+    pack_strassen_weights,
 )
 from glow.lowering.instr_to_loops.window import Window
 from glow.lowering.instr_to_loops.winograd_weights import (
@@ -72,8 +73,12 @@ class Packer(Protocol):
         """Whether Strassen's product is faster than the direct one."""
         ...
 
-    def strassen(self, factors: Array, rows: int) -> Array:
-        """The seven factors [7, K / 2, N / 2] as one flat array."""
+    def strassen(self, weights: Array, rows: int) -> Array:
+        """[K, N] as one flat array, for Strassen's products with `rows` rows."""
+        ...
+
+    def strassen_factors(self, factors: Array, rows: int) -> Array:
+        """The same for its seven factors [7, K / 2, N / 2]."""
         ...
 
 
@@ -132,8 +137,14 @@ class TargetPacker:
         """Whether Strassen's product is faster than the direct one."""
         return StrassenSpec(rows, columns, depth).pays(self.target)
 
-    def strassen(self, factors: Array, rows: int) -> Array:
-        """The seven factors [7, K / 2, N / 2] as one flat array."""
+    def strassen(self, weights: Array, rows: int) -> Array:
+        """[K, N] as one flat array, for Strassen's products with `rows` rows."""
+        depth, columns = weights.shape
+        spec = StrassenSpec(rows, columns, depth)
+        return pack_strassen_weights(weights, spec, self.target)
+
+    def strassen_factors(self, factors: Array, rows: int) -> Array:
+        """The same for its seven factors [7, K / 2, N / 2]."""
         _, depth, columns = factors.shape
         spec = StrassenSpec(rows, 2 * columns, 2 * depth)
         return pack_strassen_factors(factors, spec, self.target)
@@ -161,7 +172,7 @@ def packings(packer: Packer) -> dict[type[Operation], Packing | Unpacking]:
     def strassen(
         attributes: Attributes, sums: tuple[int, ...], factors: Array
     ) -> Array:
-        return packer.strassen(factors, 2 * sums[1])
+        return packer.strassen_factors(factors, 2 * sums[1])
 
     def winograd(
         attributes: Attributes, image: tuple[int, ...], packed: Array

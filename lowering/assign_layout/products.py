@@ -15,7 +15,6 @@ from glow.dialects.node import NodeOp, shape_of
 from glow.dialects.weight_table import Array
 from glow.dialects.weights import constant_value
 from glow.lowering.assign_layout.layout import Layout, constant_key, is_f32
-from glow.lowering.instr_to_loops.strassen import strassen_factors
 from glow.lowering.lower_nodes.products import activated
 from glow.lowering.lower_nodes.products import fully_connected as lower_fully_connected
 from glow.passes.graph.node_builder import NodeBuilder, name_of
@@ -40,7 +39,7 @@ def _packed_product(
 
     def pack() -> Array:
         if strassen:
-            return layout.packer.strassen(strassen_factors(array), rows)
+            return layout.packer.strassen(array, rows)
         return layout.packer.matmul(array, rows)
 
     key = ("strassen" if strassen else "matmul", constant_key(weights), rows)

@@ -14,7 +14,14 @@ from dataclasses import dataclass
 import numpy as np
 from xdsl.ir import SSAValue
 
-from glow.interpreter.strassen import PRODUCTS, RESULT, RIGHT, quadrants, signed_sum
+from glow.interpreter.strassen import (
+    PRODUCTS,
+    RESULT,
+    RIGHT,
+    Sum,
+    quadrants,
+    signed_sum,
+)
 from glow.lowering.instr_to_loops import ir_types as types
 from glow.lowering.instr_to_loops.builder import Index, LoopBuilder
 from glow.lowering.instr_to_loops.epilogue import Epilogue
@@ -22,7 +29,6 @@ from glow.lowering.instr_to_loops.kernel import Kernel
 from glow.lowering.instr_to_loops.matmul import (
     MatmulSpec,
     PanelPrefetch,
-    pack_matmul_weights,
 )
 from glow.lowering.instr_to_loops.matmul_tile import (
     ColumnGroup,
@@ -107,26 +113,44 @@ class StrassenSpec:
         return -(-tiles // per_block), per_block
 
 
-def strassen_factors(weights: np.ndarray) -> np.ndarray:
-    """The seven right factors [7, depth / 2, columns / 2] of B [depth, columns].
+def pack_strassen_weights(
+    weights: np.ndarray, spec: StrassenSpec, target: Target
+) -> np.ndarray:
+    """B [depth, columns] as the kernel reads it, flat: [panel][factor][depth / 2][columns].
 
-    Sums of two are rounded once, so single precision is as good as double.
+    The seven factors are made in place. Sums of two are rounded once, so single precision is
+    as good as double.
     """
-    parts = quadrants(weights.astype(np.float32, copy=False))
-    return np.stack([signed_sum(parts, terms) for terms in RIGHT])
+    return _pack(quadrants(weights), RIGHT, spec, target)
 
 
 def pack_strassen_factors(
     factors: np.ndarray, spec: StrassenSpec, target: Target
 ) -> np.ndarray:
-    """The factors as the kernel reads them, flat: [panel][factor][depth / 2][columns]."""
-    split = spec.half.split(target)
-    packed = np.stack(
-        [pack_matmul_weights(factor, spec.half, target) for factor in factors]
-    )
-    whole = split.groups * spec.half.depth * split.blocks * split.lanes
-    panels = packed[:, :whole].reshape(PRODUCTS, split.groups, -1).transpose(1, 0, 2)
-    return np.concatenate([panels.ravel(), packed[:, whole:].ravel()])
+    """The same for factors [7, depth / 2, columns / 2] that are given."""
+    sums = [((number, 1),) for number in range(PRODUCTS)]
+    return _pack(list(factors), sums, spec, target)
+
+
+def _pack(
+    parts: Sequence[np.ndarray],
+    factors: Sequence[Sum],
+    spec: StrassenSpec,
+    target: Target,
+) -> np.ndarray:
+    split, depth = spec.half.split(target), spec.half.depth
+    width = split.blocks * split.lanes
+    whole = split.groups * width
+    packed = np.empty(PRODUCTS * depth * spec.half.columns, np.float32)
+    panels, rest = np.split(packed, [PRODUCTS * depth * whole])
+    panels = panels.reshape(split.groups, PRODUCTS, depth, width)
+    rest = rest.reshape(PRODUCTS, depth, -1)
+    pieces = [part[:, :whole].reshape(depth, -1, width) for part in parts]
+    for number, terms in enumerate(factors):
+        out = panels[:, number].transpose(1, 0, 2)
+        signed_sum(pieces, terms, out)
+        signed_sum([part[:, whole:] for part in parts], terms, rest[number])
+    return packed
 
 
 def signed_total(

@@ -22,8 +22,7 @@ from glow.lowering.instr_to_loops.scalar_region import RegionEpilogue, ScalarReg
 from glow.lowering.instr_to_loops.strassen import (
     StrassenSpec,
     build_strassen,
-    pack_strassen_factors,
-    strassen_factors,
+    pack_strassen_weights,
 )
 from glow.lowering.target import PRESETS, Target
 from glow.universe import new_context
@@ -69,7 +68,7 @@ def test_strassen(
     residual, factor, channel = normal(rows, columns), normal(1), normal(columns)
     spec = StrassenSpec(rows, columns, depth, fused, SCALE_AND_ADD if fused else None)
     sums = np.stack([signed_sum(quadrants(a), terms) for terms in LEFT])
-    packed = pack_strassen_factors(strassen_factors(b), spec, target)
+    packed = pack_strassen_weights(b, spec, target)
     extras = [bias, residual, factor, channel] if fused else []
     out = np.full((rows, columns), np.nan, np.float32)
     kernel = build_strassen(spec, target)
