@@ -26,6 +26,7 @@ from xdsl.irdl import (
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
+from xdsl.utils.hints import isa
 
 LOCALITIES = range(4)
 
@@ -111,8 +112,8 @@ class PrefetchOp(IRDLOperation):
 
 def memref_type(value: SSAValue) -> MemRefType[Attribute]:
     """Returns the memref type of a value."""
-    assert isinstance(value.type, MemRefType)
-    return value.type  # pyright: ignore[reportUnknownVariableType, reportUnknownMemberType]
+    assert isa(value.type, MemRefType)
+    return value.type
 
 
 def parse_either(parser: Parser, yes: str, no: str) -> bool | None:

@@ -93,6 +93,15 @@ class FloatUnaryOp(UnaryOp):
         return [operands[0]]
 
 
+class UnaryTestOp(UnaryOp):
+    """A question about one element; its result has `i1` elements."""
+
+    @classmethod
+    def infer(cls, operands: Types, attributes: Attributes) -> Types:
+        """The operand's shape, `i1` elements."""
+        return [tensor_type(operands[0].get_shape(), i1)]
+
+
 class BinaryOp(NodeOp):
     """A function of two broadcast operands of one element type."""
 
@@ -181,7 +190,7 @@ AsinOp = _define(FloatUnaryOp, "asin", "Inverse sine")
 AcosOp = _define(FloatUnaryOp, "acos", "Inverse cosine")
 AtanOp = _define(FloatUnaryOp, "atan", "Inverse tangent")
 ErfOp = _define(FloatUnaryOp, "erf", "Gauss error function")
-IsNanOp = _define(UnaryOp, "is_nan", "Whether x is NaN (i1)")
+IsNanOp = _define(UnaryTestOp, "is_nan", "Whether x is NaN (i1)")
 # Non-linearities (high level; most are lowered)
 ReluOp = _define(UnaryOp, "relu", "max(x, 0); NaN stays NaN")
 SigmoidOp = _define(FloatUnaryOp, "sigmoid", "1 / (1 + exp(-x))")
@@ -192,13 +201,6 @@ HardSwishOp = _define(FloatUnaryOp, "hard_swish", "x * clip(x / 6 + 0.5, 0, 1)")
 MishOp = _define(FloatUnaryOp, "mish", "x * tanh(softplus(x))")
 GeluOp = _define(FloatUnaryOp, "gelu", "x / 2 * (1 + erf(x / sqrt 2))")
 GeluTanhOp = _define(FloatUnaryOp, "gelu_tanh", "GELU's tanh approximation")
-
-
-def _is_nan_infer(cls: type[NodeOp], operands: Types, attributes: Attributes) -> Types:
-    return [tensor_type(operands[0].get_shape(), i1)]
-
-
-IsNanOp.infer = classmethod(_is_nan_infer)  # pyright: ignore
 
 
 @irdl_op_definition
