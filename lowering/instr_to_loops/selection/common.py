@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Sequence
 from typing import TypeVar, cast
 
-from xdsl.dialects.builtin import MemRefType, f32
-from xdsl.ir import Attribute, SSAValue
+from xdsl.dialects.builtin import f32
+from xdsl.ir import SSAValue
 
 from glow.dialects import instr
 from glow.dialects.cpu import extra_kind
 from glow.dialects.errors import GlowError
-from glow.dialects.node import node_name, shape_of
+from glow.dialects.node import element_of, node_name, shape_of
 from glow.lowering.instr_to_loops.epilogue import ExtraInput
 from glow.lowering.instr_to_loops.kernel import Kernel
 from glow.lowering.instr_to_loops.program import Invocation, KernelRequest
@@ -19,11 +19,6 @@ from glow.lowering.instr_to_loops.scalar_region import RegionEpilogue, ScalarReg
 from glow.lowering.target import Target
 
 Spec = TypeVar("Spec", bound=Hashable)
-
-
-def element_of(buffer: SSAValue) -> Attribute:
-    """The element type of a buffer."""
-    return cast("MemRefType[Attribute]", buffer.type).element_type
 
 
 def require_f32(op: instr.InstructionOp) -> None:

@@ -12,7 +12,7 @@ from xdsl.ir import Operation, SSAValue
 from glow.dialects import cpu, glow, instr
 from glow.dialects.attributes import Attributes
 from glow.dialects.errors import GlowError
-from glow.dialects.node import node_name, shape_of
+from glow.dialects.node import element_of, node_name, shape_of
 from glow.lowering.instr_to_loops.conv2d import Conv2dSpec, build_conv2d
 from glow.lowering.instr_to_loops.depthwise import DepthwiseSpec, build_depthwise
 from glow.lowering.instr_to_loops.direct_conv import DirectConvSpec, build_direct_conv
@@ -21,7 +21,6 @@ from glow.lowering.instr_to_loops.planes import BlockedPlanes
 from glow.lowering.instr_to_loops.pool import PoolSpec, build_pool
 from glow.lowering.instr_to_loops.program import Invocation, KernelSelector
 from glow.lowering.instr_to_loops.selection.common import (
-    element_of,
     epilogue_of,
     invoke,
     named_first,
