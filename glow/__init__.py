@@ -13,6 +13,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from glow.collection import collection_paused
+
 if TYPE_CHECKING:
     from glow import onnx_backend
     from glow.compiled_model import CompiledModel
@@ -45,4 +47,5 @@ def __getattr__(name: str) -> object:
         return import_module("glow.onnx_backend")
     if name not in _HOMES:
         raise AttributeError(f"module 'glow' has no attribute '{name}'")
-    return getattr(import_module(_HOMES[name]), name)
+    with collection_paused():
+        return getattr(import_module(_HOMES[name]), name)

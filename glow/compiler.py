@@ -24,6 +24,7 @@ from xdsl.dialects.builtin import MemRefType, ModuleOp
 from xdsl.passes import ModulePass, PassPipeline
 
 from glow.backends.backend import Backend, get_backend
+from glow.collection import collection_paused
 from glow.compiled_model import CompiledModel
 from glow.dialects.errors import GlowError
 from glow.dialects.numerics import check_numerics
@@ -56,6 +57,7 @@ GRAPH_PASSES = (
 )
 
 
+@collection_paused()
 def lower_to(
     module: ModuleOp,
     stage: str,
@@ -80,6 +82,7 @@ def lower_to(
     return module if wanted <= STAGES.index("loops") else _emit(module, stage, target)
 
 
+@collection_paused()
 def compile(
     model: str | os.PathLike[str] | bytes | onnx.ModelProto | ModuleOp,
     *,
@@ -155,7 +158,7 @@ def context() -> Context:
 
 
 @cache
-def available_passes() -> Mapping[str, Callable[[], type[ModulePass]]]:
+def available_passes() -> dict[str, Callable[[], type[ModulePass]]]:
     """xDSL's and our passes by name."""
     from xdsl.transforms import get_all_passes
 
@@ -166,7 +169,7 @@ def available_passes() -> Mapping[str, Callable[[], type[ModulePass]]]:
 
 def run_passes(module: ModuleOp, specs: Sequence[str]) -> None:
     """Run passes, given as on the command line, one after the other."""
-    pipeline = PassPipeline.parse_spec(dict(available_passes()), ",".join(specs))
+    pipeline = PassPipeline.parse_spec(available_passes(), ",".join(specs))
     pipeline.apply(context(), module)
 
 

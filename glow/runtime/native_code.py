@@ -64,11 +64,14 @@ def compile_object(text: str, target: Target) -> bytes:
     return emit_object(module, machine)
 
 
+def workers() -> ThreadPoolExecutor:
+    """Returns a pool of threads that compile objects; it starts them when needed."""
+    return ThreadPoolExecutor(WORKERS, "glow-compile")
+
+
 def compile_objects(texts: Sequence[str], target: Target) -> list[bytes]:
     """Returns one object per text, in order, compiled by two threads."""
-    if len(texts) < 2:
-        return [compile_object(text, target) for text in texts]
-    with ThreadPoolExecutor(WORKERS) as pool:
+    with workers() as pool:
         return list(pool.map(compile_object, texts, itertools.repeat(target)))
 
 

@@ -13,7 +13,7 @@ import hashlib
 import os
 import struct
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib import import_module
 from importlib.metadata import version
@@ -22,9 +22,10 @@ from pathlib import Path
 from glow.lowering.target import Target
 
 MAGIC = b"glowobj1"
+SUFFIX = ".glowobj"
 DIGEST_BYTES = 32
-MAX_ENTRIES = 256
-"""The oldest entries go when there are more."""
+MAX_BYTES = 512 * 2**20
+"""The entries that were not used for longest go when all together take more."""
 
 SOURCES = ("glow", "glow.dialects", "glow.passes", "glow.lowering")
 
@@ -99,7 +100,7 @@ class ObjectCache:
 
     def path(self, key: str) -> Path:
         """Returns the file of an entry."""
-        return self.directory / f"{key}.glowobj"
+        return self.directory / f"{key}{SUFFIX}"
 
     def load(self, key: str) -> list[bytes] | None:
         """Returns an entry; None where it is missing, unreadable or damaged."""
@@ -118,9 +119,16 @@ class ObjectCache:
 
     def store(self, key: str, blobs: Sequence[bytes]) -> bool:
         """Writes an entry; tells whether that was possible."""
+        return self.store_all({key: blobs})
+
+    def store_all(self, entries: Mapping[str, Sequence[bytes]]) -> bool:
+        """Writes entries; tells whether that was possible."""
+        if not entries:
+            return True
         try:
             self.directory.mkdir(parents=True, exist_ok=True)
-            self.write(self.path(key), pack(blobs))
+            for key, blobs in entries.items():
+                self.write(self.path(key), pack(blobs))
             self.prune()
         except OSError:
             return False
@@ -140,10 +148,16 @@ class ObjectCache:
 
     def prune(self) -> None:
         """Removes the entries that were not used for longest."""
-        entries = list(self.directory.glob("*.glowobj"))
-        if len(entries) <= MAX_ENTRIES:
+        with os.scandir(self.directory) as files:
+            found = [
+                (file.stat(), file.path) for file in files if file.name.endswith(SUFFIX)
+            ]
+        excess = sum(status.st_size for status, _ in found) - MAX_BYTES
+        if excess <= 0:
             return
-        entries.sort(key=lambda path: path.stat().st_mtime)
-        for path in entries[: len(entries) - MAX_ENTRIES]:
+        for status, path in sorted(found, key=lambda entry: entry[0].st_mtime):
+            if excess <= 0:
+                break
             with contextlib.suppress(OSError):
-                path.unlink()
+                os.unlink(path)
+                excess -= status.st_size

@@ -62,13 +62,20 @@ def test_entry_that_is_a_folder(tmp_path: Path) -> None:
 
 
 def test_old_entries_go(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(object_cache, "MAX_ENTRIES", 3)
+    monkeypatch.setattr(object_cache, "MAX_BYTES", 3 * len(object_cache.pack(BLOBS)))
     cache = ObjectCache(tmp_path)
     for number in range(5):
         cache.store(f"key{number}", BLOBS)
         os.utime(cache.path(f"key{number}"), (number, number))
     kept = sorted(path.stem for path in tmp_path.iterdir())
     assert kept == ["key2", "key3", "key4"]
+
+
+def test_entries_of_one_build_are_stored_together(tmp_path: Path) -> None:
+    cache = ObjectCache(tmp_path)
+    assert cache.store_all({"first": [b"1"], "second": [b"2", b"3"]})
+    assert cache.load("first") == [b"1"]
+    assert cache.load("second") == [b"2", b"3"]
 
 
 def test_keys(monkeypatch: pytest.MonkeyPatch) -> None:

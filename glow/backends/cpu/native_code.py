@@ -6,7 +6,9 @@ kernels and a known network compiles nothing at all.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterator, Mapping
+from collections.abc import Set as AbstractSet
+from concurrent.futures import Executor
 
 from xdsl.dialects import func
 
@@ -18,7 +20,7 @@ from glow.lowering.llvm_emit import emit_functions
 from glow.lowering.loops_to_llvm.convert_loops_to_llvm import lower_functions
 from glow.lowering.loops_to_llvm.verify_loops import verify_function
 from glow.lowering.target import Target
-from glow.runtime.native_code import compile_objects
+from glow.runtime.native_code import compile_object, workers
 from glow.runtime.object_cache import ObjectCache, cache_key
 
 MAIN = "main"
@@ -34,46 +36,59 @@ def object_keys(program: Program, target: Target) -> dict[str, str]:
     return keys
 
 
+class ObjectBuild:
+    """The objects of a program, loaded from the cache or compiled by a pool.
+
+    While the pool compiles the first kernels, the constructor builds the next ones;
+    `finish` waits for the rest and stores what is new.
+    """
+
+    def __init__(
+        self, program: Program, target: Target, cache: ObjectCache, pool: Executor
+    ) -> None:
+        self._cache = cache
+        self._keys = object_keys(program, target)
+        self._loaded = {
+            name: entry[0]
+            for name, key in self._keys.items()
+            if (entry := cache.load(key)) is not None
+        }
+        missing = self._keys.keys() - self._loaded.keys()
+        self._compiled = {
+            name: pool.submit(compile_object, text, target)
+            for name, text in missing_texts(program, target, missing)
+        }
+
+    def finish(self) -> dict[str, bytes]:
+        """The object of each kernel and of `main`, by name."""
+        built = {name: future.result() for name, future in self._compiled.items()}
+        self._cache.store_all({self._keys[name]: [built[name]] for name in built})
+        return self._loaded | built
+
+
 def build_objects(
     program: Program, target: Target, cache: ObjectCache
 ) -> dict[str, bytes]:
     """The object of each kernel and of `main`, by name."""
-    keys = object_keys(program, target)
-    objects: dict[str, bytes] = {}
-    for name, key in keys.items():
-        entry = cache.load(key)
-        if entry is not None:
-            objects[name] = entry[0]
-    texts = missing_texts(program, target, [n for n in keys if n not in objects])
-    for name, built in zip(
-        texts, compile_objects(list(texts.values()), target), strict=True
-    ):
-        objects[name] = built
-        cache.store(keys[name], [built])
-    return objects
+    with workers() as pool:
+        return ObjectBuild(program, target, cache, pool).finish()
 
 
 def missing_texts(
-    program: Program, target: Target, missing: Iterable[str]
-) -> dict[str, str]:
-    """The LLVM IR of the named functions of a program.
+    program: Program, target: Target, missing: AbstractSet[str]
+) -> Iterator[tuple[str, str]]:
+    """The names and the LLVM IR of the named functions of a program.
 
     `main` needs the argument types of all kernels, so all are built when it is missing.
     """
-    names = set(missing)
-    kernels: dict[str, Kernel] = {
-        name: request.build(name, target)
-        for name, request in program.requests().items()
-        if name in names or MAIN in names
-    }
-    texts = {
-        name: function_text([kernel.function], target)
-        for name, kernel in kernels.items()
-        if name in names
-    }
-    if MAIN in names:
-        texts[MAIN] = function_text(main_with_declarations(program, kernels), target)
-    return texts
+    kernels: dict[str, Kernel] = {}
+    for name, request in program.requests().items():
+        if name in missing or MAIN in missing:
+            kernels[name] = request.build(name, target)
+        if name in missing:
+            yield name, function_text([kernels[name].function], target)
+    if MAIN in missing:
+        yield MAIN, function_text(main_with_declarations(program, kernels), target)
 
 
 def main_with_declarations(

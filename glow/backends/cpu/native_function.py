@@ -5,18 +5,20 @@ from __future__ import annotations
 import os
 from collections import deque
 from collections.abc import Sequence
+from concurrent.futures import Executor
 from dataclasses import dataclass
 
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp
 
-from glow.backends.cpu.native_code import build_objects
+from glow.backends.cpu.native_code import ObjectBuild
 from glow.dialects.weight_table import Array
 from glow.lowering.instr_to_loops.instr_to_loops import build_program
 from glow.lowering.instr_to_loops.program import Place, Program
 from glow.lowering.target import Target
 from glow.runtime.buffers import aligned_empty
 from glow.runtime.executable import Bytes, Executable
+from glow.runtime.native_code import workers
 from glow.runtime.object_cache import ObjectCache
 from glow.signature import buffer_infos, input_count, main_function
 
@@ -69,12 +71,16 @@ class NativeFunction:
         return results
 
 
-def gather_constants(program: Program) -> Bytes:
-    """The constants segment of a program."""
+def gather_constants(program: Program, pool: Executor) -> Bytes:
+    """The constants segment of a program, filled by a pool."""
     segment = aligned_empty(program.sizes["constants"])
-    for offset, array in program.constants:
+
+    def fill(offset: int, array: Array) -> None:
         part = segment[offset : offset + array.nbytes].view(array.dtype)
         np.copyto(part.reshape(array.shape), array)
+
+    for filled in [pool.submit(fill, *constant) for constant in program.constants]:
+        filled.result()
     return segment
 
 
@@ -89,10 +95,13 @@ def build_native_function(
     """Compiles the main function of a planned instr module."""
     function = main_function(module)
     program = build_program(function, target)
-    objects = build_objects(program, target, ObjectCache())
+    with workers() as pool:
+        build = ObjectBuild(program, target, ObjectCache(), pool)
+        constants = gather_constants(program, pool)
+        objects = build.finish()
     executable = Executable(
         list(objects.values()),
-        gather_constants(program),
+        constants,
         program.sizes["mutables"],
         program.sizes["activations"],
     )

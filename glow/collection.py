@@ -1,0 +1,24 @@
+"""Cyclic garbage collection, paused where it only costs.
+
+Imports and compilation make hundreds of thousands of objects that live on. A full
+collection visits all of them and frees next to none: a fifth of the compile time.
+"""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+
+@contextmanager
+def collection_paused() -> Iterator[None]:
+    """Runs its body without cyclic garbage collection, unless that is off anyway."""
+    if not gc.isenabled():
+        yield
+        return
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
