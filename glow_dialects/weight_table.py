@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, MutableMapping
+from collections.abc import Callable, Iterator, MutableMapping
+from dataclasses import dataclass
+from math import prod
 
 import ml_dtypes
 import numpy as np
@@ -23,6 +25,8 @@ from xdsl.printer import Printer
 from xdsl.utils.hints import isa
 
 from glow.dialects.errors import GlowError
+from glow.dialects.quant import UniformQuantizedType
+from glow.dialects.quantized import storage_of
 
 Array = npt.NDArray[np.generic]
 
@@ -35,11 +39,16 @@ _FLOATS: dict[type[Attribute], np.dtype[np.generic]] = {
 
 
 def dtype_of(element_type: Attribute) -> np.dtype[np.generic]:
-    """The NumPy dtype of an element type; `i1` is `bool`, `i8` to `i64` are signed."""
+    """The NumPy dtype of an element type; `i1` is `bool`, `i8` to `i64` are signed.
+
+    Quantized elements are held as their stored integers.
+    """
     if type(element_type) in _FLOATS:
         return _FLOATS[type(element_type)]
     if isinstance(element_type, IndexType):
         return np.dtype(np.int64)
+    if isinstance(element_type, UniformQuantizedType):
+        return dtype_of(storage_of(element_type.data))
     if isa(element_type, IntegerType):
         width = element_type.width.data
         if width == 1:
@@ -64,20 +73,63 @@ def element_type_of(dtype: np.dtype[np.generic]) -> Attribute:
     raise GlowError(f"arrays of {dtype} are not supported")
 
 
+@dataclass(frozen=True)
+class DeferredArray:
+    """An array that is made when it is needed: `write` fills memory with it.
+
+    Packed weights are made in their place in a program's constants, so that they exist
+    once, and while other cores generate code.
+    """
+
+    shape: tuple[int, ...]
+    dtype: np.dtype[np.generic]
+    write: Callable[[Array], None]
+
+    @property
+    def size(self) -> int:
+        """The number of elements."""
+        return prod(self.shape)
+
+    @property
+    def nbytes(self) -> int:
+        """The number of bytes."""
+        return self.size * self.dtype.itemsize
+
+    def array(self) -> Array:
+        """A new array of the content."""
+        result = np.empty(self.shape, self.dtype)
+        self.write(result)
+        return result
+
+
 class WeightTable(MutableMapping[str, Array]):
-    """Named tensors; `file` is the name under which they are printed and saved."""
+    """Named tensors; `file` is the name under which they are printed and saved.
+
+    A deferred tensor is made when it is first looked up, unless by `entry`.
+    """
 
     def __init__(self, file: str | None = None) -> None:
         self.file = file
-        self._arrays: dict[str, Array] = {}
+        self._arrays: dict[str, Array | DeferredArray] = {}
 
-    def __getitem__(self, name: str) -> Array:
+    def entry(self, name: str) -> Array | DeferredArray:
+        """The tensor, which may be deferred; raises GlowError if there is none."""
         if name not in self._arrays:
             where = (
                 f"the weight file '{self.file}'" if self.file else "the weight table"
             )
             raise GlowError(f"weight '{name}' is missing from {where}")
         return self._arrays[name]
+
+    def defer(self, name: str, array: DeferredArray) -> None:
+        """Add a tensor that is made when it is needed."""
+        self._arrays[name] = array
+
+    def __getitem__(self, name: str) -> Array:
+        found = self.entry(name)
+        if isinstance(found, DeferredArray):
+            found = self._arrays[name] = found.array()
+        return found
 
     def __setitem__(self, name: str, array: Array) -> None:
         self._arrays[name] = array
@@ -100,7 +152,7 @@ class WeightTable(MutableMapping[str, Array]):
     def copy(self) -> WeightTable:
         """A table of the same arrays that can change by itself."""
         table = WeightTable(self.file)
-        table.update(self)
+        table._arrays.update(self._arrays)
         return table
 
     def unique_name(self, base: str) -> str:

@@ -15,11 +15,12 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from glow.dialects import glow
 from glow.dialects.errors import GlowError
-from glow.dialects.node import GlowOp, node_name
+from glow.dialects.node import GlowOp, NodeOp, node_name
 from glow.interpreter import (
     convolution,
     matmul,
     normalization,
+    quantized,
     recurrent,
     scalar_functions,
     shape,
@@ -80,6 +81,7 @@ FUNCTIONS: dict[type[Operation], Function] = {
     **normalization.NODES,
     **shape.NODES,
     **recurrent.NODES,
+    **quantized.NODES,
 }
 """The reference semantics of each node: `function(op, *operands)`."""
 
@@ -108,6 +110,8 @@ def evaluate_node(
     function = functions.get(type(op))
     if function is None:
         raise GlowError(f"the interpreter does not know {op.name}", node=node_name(op))
+    if isinstance(op, NodeOp) and quantized.has_quantized_elements(op):
+        function = quantized.INTEGER_FORMS.get(type(op), function)
     if isinstance(op, GlowOp) and getattr(op, "predicate", None) is not None:
         operands = operands[: len(op.operands) - 1]
     results = call(op, function, operands)

@@ -67,7 +67,12 @@ def run_dynamic_update(op: GlowOp, x: Array, value: Array, index: Array) -> Arra
 
 
 def run_pad(op: GlowOp, x: Array) -> Array:
-    """`glow.pad`: negative pads crop first, then positive ones are added."""
+    """`glow.pad`."""
+    return pad(op, x, np.asarray(op.attributes_view().float("value")).astype(x.dtype))
+
+
+def pad(op: GlowOp, x: Array, value: Array) -> Array:
+    """The padded array: negative pads crop first, then positive ones are added."""
     attributes = op.attributes_view()
     pads, rank = attributes.ints("pads"), x.ndim
     widths = list(zip(pads[:rank], pads[rank:], strict=True))
@@ -80,7 +85,6 @@ def run_pad(op: GlowOp, x: Array) -> Array:
     positive = [(max(0, begin), max(0, end)) for begin, end in widths]
     mode = attributes.string("mode")
     if mode == "constant":
-        value = np.asarray(attributes.float("value")).astype(x.dtype)
         return np.pad(x, positive, constant_values=value)
     if x.size == 0 and any(map(any, positive)):
         raise GlowError(f"pad mode '{mode}' needs an element to repeat")

@@ -9,6 +9,9 @@
 | `normalization.py` | normalizations, softmax, reductions                         |
 | `shape.py`         | element movement                                            |
 | `recurrent.py`     | recurrent layers                                            |
+| `quantization.py`  | rescaling, tables, profiles, integer and dynamic products   |
+
+`integer_forms.py` says which nodes compute on quantized elements.
 
 A new node is one class in the file of its theme and its entry in that file's `OPS`;
 `docs/add-an-operator.md` lists the tables that it also needs.
@@ -21,6 +24,7 @@ from glow.dialects.glow import (
     elementwise,
     matmul,
     normalization,
+    quantization,
     recurrent,
     shape,
     storage,
@@ -113,6 +117,15 @@ from glow.dialects.glow.normalization import (
     ReduceSumOp,
     SoftmaxOp,
 )
+from glow.dialects.glow.quantization import (
+    Conv2dIntegerOp,
+    DynamicMatmulOp,
+    DynamicQuantizeOp,
+    LookupTableOp,
+    MatmulIntegerOp,
+    QuantizationProfileOp,
+    RescaleOp,
+)
 from glow.dialects.glow.recurrent import LstmOp
 from glow.dialects.glow.shape import (
     BroadcastOp,
@@ -141,6 +154,7 @@ __all__ = [
     "BINARY",
     "MAX_INLINE_ELEMENTS",
     "NODES",
+    "QUANTIZATION_NODES",
     "UNARY",
     "AbsOp",
     "AcosOp",
@@ -159,11 +173,14 @@ __all__ = [
     "CompareOp",
     "ConcatOp",
     "ConstantOp",
+    "Conv2dIntegerOp",
     "Conv2dOp",
     "ConvertOp",
     "CosOp",
     "DataParallel",
     "DivOp",
+    "DynamicMatmulOp",
+    "DynamicQuantizeOp",
     "DynamicSliceOp",
     "DynamicUpdateOp",
     "EluOp",
@@ -191,7 +208,9 @@ __all__ = [
     "LogOp",
     "LogSoftmaxOp",
     "LogicalOp",
+    "LookupTableOp",
     "LstmOp",
+    "MatmulIntegerOp",
     "MatmulOp",
     "MaxOp",
     "MaxPool2dOp",
@@ -207,6 +226,7 @@ __all__ = [
     "PadOp",
     "Pool2dOp",
     "PowOp",
+    "QuantizationProfileOp",
     "ReciprocalOp",
     "ReduceMaxOp",
     "ReduceMeanOp",
@@ -215,6 +235,7 @@ __all__ = [
     "ReduceProdOp",
     "ReduceSumOp",
     "ReluOp",
+    "RescaleOp",
     "ReshapeOp",
     "RoundOp",
     "RsqrtOp",
@@ -254,4 +275,11 @@ NODES: tuple[type[NodeOp], ...] = (
     *recurrent.OPS,
 )
 
-Glow = Dialect("glow", [*NODES, elementwise.YieldOp], [WeightsAttr])
+QUANTIZATION_NODES: tuple[type[NodeOp], ...] = quantization.OPS
+"""Nodes of quantized networks only; backends lower them before there are buffers."""
+
+Glow = Dialect(
+    "glow",
+    [*NODES, *QUANTIZATION_NODES, QuantizationProfileOp, elementwise.YieldOp],
+    [WeightsAttr],
+)

@@ -34,6 +34,7 @@ from glow.dialects.node import (
     fail_unless,
     tensor_type,
 )
+from glow.dialects.quantized import any_quantized
 from glow.dialects.text import parse_operands
 
 
@@ -55,7 +56,8 @@ def broadcast_shape(shapes: Sequence[Sequence[int]]) -> tuple[int, ...]:
 def _same_element_type(operands: Types) -> Attribute:
     first = operands[0].element_type
     fail_unless(
-        all(operand.element_type == first for operand in operands),
+        any_quantized(operands)  # rules of their own: `integer_forms`
+        or all(operand.element_type == first for operand in operands),
         "operands must have one element type, not "
         + ", ".join(str(operand.element_type) for operand in operands),
     )

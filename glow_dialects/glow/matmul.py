@@ -22,6 +22,7 @@ from glow.dialects.attributes import Attributes, float_attr
 from glow.dialects.glow.convolution import check_activation
 from glow.dialects.glow.elementwise import broadcast_shape
 from glow.dialects.node import NodeOp, Types, fail_unless, tensor_type
+from glow.dialects.quantized import any_quantized
 
 
 def _transposed(shape: tuple[int, ...], transpose: bool) -> tuple[int, ...]:
@@ -52,7 +53,7 @@ class MatmulOp(NodeOp):
             f"matmul needs operands of rank 2 or more, not {lhs} and {rhs}",
         )
         fail_unless(
-            lhs.element_type == rhs.element_type,
+            lhs.element_type == rhs.element_type or any_quantized(operands),
             f"operands must have one element type, not {lhs} and {rhs}",
         )
         *batch, m, k = _transposed(lhs.get_shape(), attributes.has("transpose_lhs"))

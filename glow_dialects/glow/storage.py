@@ -28,6 +28,7 @@ from xdsl.utils.hints import isa
 
 from glow.dialects.attributes import Attributes
 from glow.dialects.node import NodeOp, Types, fail_unless
+from glow.dialects.quantized import is_quantized, stored_type
 
 MAX_INLINE_ELEMENTS = 1024
 """Larger constants live in the weight table: printing them costs 0.5 us an element."""
@@ -41,6 +42,10 @@ class ConstantOp(NodeOp):
 
         %w = glow.constant @conv1_w : tensor<64x3x7x7xf32>
         %b = glow.constant dense<[1.0, 2.0]> : tensor<2xf32>
+
+    Of quantized elements the value holds the stored integers:
+
+        %q = glow.constant dense<[7, 9]> : tensor<2xi8> as tensor<2x!quant.uniform<...>>
     """
 
     name = "glow.constant"
@@ -64,8 +69,10 @@ class ConstantOp(NodeOp):
         """An inline value has the result's type and is small."""
         value = attributes.get("value")
         if isa(value, DenseIntOrFPElementsAttr):
+            result = results[0]
+            stored = stored_type(result) if is_quantized(result) else result
             fail_unless(
-                value.type == results[0],
+                value.type == stored,
                 f"the constant's value has type {value.type}, its result {results[0]}",
             )
 
@@ -76,6 +83,9 @@ class ConstantOp(NodeOp):
         printer.print_op_attributes(self.attributes)
         if self.weight_name is not None:
             printer.print_string(" : ")
+            printer.print_attribute(self.result.type)
+        elif is_quantized(self.result.type):
+            printer.print_string(" as ")
             printer.print_attribute(self.result.type)
 
     @classmethod
@@ -88,16 +98,22 @@ class ConstantOp(NodeOp):
                 parser.raise_error("glow.constant needs @name or dense<...>")
             attributes = parser.parse_optional_attr_dict()
             result_type = cast(TensorType[Attribute], value.type)
+            if parser.parse_optional_keyword("as") is not None:
+                result_type = _parse_tensor_type(parser)
             op = cls.build_node([], [result_type], value=value)
         else:
             attributes = parser.parse_optional_attr_dict()
             parser.parse_punctuation(":")
-            parsed = parser.parse_type()
-            if not isa(parsed, TensorType):
-                parser.raise_error("glow.constant has a tensor type")
-            op = cls.from_name(symbol.data, parsed)
+            op = cls.from_name(symbol.data, _parse_tensor_type(parser))
         op.attributes.update(attributes)
         return op
+
+
+def _parse_tensor_type(parser: Parser) -> TensorType[Attribute]:
+    parsed = parser.parse_type()
+    if not isa(parsed, TensorType):
+        parser.raise_error("glow.constant has a tensor type")
+    return parsed
 
 
 @irdl_op_definition

@@ -1,0 +1,110 @@
+"""The arithmetic of quantized elements, bit for bit; `docs/quantization.md` in NumPy.
+
+Every floating-point step is one IEEE operation in float32, rounded to nearest even and
+never contracted, so that any CPU computes the same. Accumulators are 32-bit integers
+modulo 2^32.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from glow.dialects.quant import Quantization
+from glow.dialects.quantized import storage_of
+from glow.dialects.weight_table import dtype_of
+from glow.interpreter.arrays import Array
+
+Floats = npt.NDArray[np.float32]
+Integers = npt.NDArray[np.int64]
+
+FIXED_MULTIPLIER_BITS = 8
+MIN_POST_SHIFT = 15
+
+
+def along_axis(values: Sequence[float] | Array, data: Quantization, rank: int) -> Array:
+    """Parameters as an array that broadcasts against a tensor of the given rank."""
+    shape = [1] * rank
+    if data.axis is not None:
+        shape[data.axis] = -1
+    return np.asarray(values).reshape(shape)
+
+
+def scales_of(data: Quantization, rank: int = 0) -> Floats:
+    """The scales as float32; a scalar, or along the quantized axis."""
+    return along_axis(data.scales, data, rank).astype(np.float32)
+
+
+def zero_points_of(data: Quantization, rank: int = 0) -> Integers:
+    """The zero points; a scalar, or along the quantized axis."""
+    return along_axis(data.zero_points, data, rank).astype(np.int64)
+
+
+def saturate(values: Array, zero_points: Array | int, data: Quantization) -> Array:
+    """Whole numbers plus zero point, clamped to the stored range; NaN is the smallest."""
+    low, high = data.limits
+    shifted = np.asarray(values, np.float64) + zero_points
+    clamped = np.fmin(np.fmax(shifted, low), high)
+    return clamped.astype(dtype_of(storage_of(data)))
+
+
+def quantize(x: Array, data: Quantization) -> Array:
+    """`saturate(round_half_even(x / scale) + zero_point)` (ONNX QuantizeLinear)."""
+    wide = data.bits > np.finfo(np.float32).nmant
+    dtype = np.float64 if wide else np.float32
+    scales = scales_of(data, x.ndim).astype(dtype)
+    return saturate(
+        np.rint(x.astype(dtype) / scales), zero_points_of(data, x.ndim), data
+    )
+
+
+def centred(stored: Array, data: Quantization) -> Integers:
+    """The stored values less their zero points."""
+    return stored.astype(np.int64) - zero_points_of(data, stored.ndim)
+
+
+def dequantize(stored: Array, data: Quantization) -> Floats:
+    """`(stored - zero_point) * scale` in float32."""
+    return centred(stored, data).astype(np.float32) * scales_of(data, stored.ndim)
+
+
+def wrapped(accumulators: Array) -> Array:
+    """Sums modulo 2^32 as 32-bit integers."""
+    return accumulators.astype(np.int64).astype(np.int32)
+
+
+def scaled(accumulators: Array, multiplier: Array, fixed: bool) -> Array:
+    """Integers times a float32 multiplier: unrounded, or by fixed-point arithmetic."""
+    multiplier = np.asarray(multiplier, np.float32)
+    if not fixed:
+        return accumulators.astype(np.float32) * multiplier
+    pre, post, factor = (
+        part.reshape(multiplier.shape)
+        for part in np.vectorize(fixed_point, otypes=[np.int64] * 3)(multiplier)
+    )
+    product = (accumulators.astype(np.int64) >> pre) * factor
+    half = np.where(post > 0, np.int64(1) << np.maximum(post - 1, 0), 0)
+    return (product + half) >> post
+
+
+def fixed_point(multiplier: float) -> tuple[int, int, int]:
+    """`(pre, post, factor)`: x * multiplier is about ((x >> pre) * factor) >> post.
+
+    The factor has 8 bits; Glow's quantizeScaleOffset32To8.
+    """
+    fraction, exponent = np.frexp(np.float64(multiplier))
+    if fraction == 0.5:
+        return _power_of_two(int(exponent) - 1)
+    scale, pre, post = float(multiplier), 0, 0
+    limit = 1 << FIXED_MULTIPLIER_BITS
+    while scale < 0.5 or (scale < limit and post < MIN_POST_SHIFT):
+        scale, post = scale * 2, post + 1
+    while scale > limit - 1:
+        scale, pre = scale / 2, pre + 1
+    return pre, post, round(scale)
+
+
+def _power_of_two(exponent: int) -> tuple[int, int, int]:
+    return (0, 0, 1 << exponent) if exponent >= 0 else (0, -exponent, 1)
