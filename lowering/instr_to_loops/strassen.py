@@ -48,6 +48,7 @@ WANTED_SLICES = 8
 SCRATCH_TILES = 8
 """The most tiles of rows in a block: 86 KiB of products with 8 x 3 registers of 64 bytes."""
 QUADRANTS = 4
+STORED_ROWS = 2
 SUM_COST = 20
 RESULT_COST = 20
 """Multiply-adds in the time of one element of the left matrix's sums and of the result."""
@@ -316,19 +317,31 @@ class _StrassenProduct:
             where = (quadrant, 0, 0, 0)
             builder.transfer_write(value, self.results, where, (1, 2, 3))
 
-        def store(quadrant: Index) -> None:
-            where = (quadrant, 0, 0, 0)
-            value = builder.transfer_read(self.results, where, shape, (1, 2, 3))
-            lower, right = builder.unflatten(quadrant, (2, 2))
-            first = builder.mul(right, self.half.columns // self.lanes)
-            block = builder.add(group.block, first)
-            (columns,) = columns_of(
-                ColumnGroup(block, group.blocks, self.lanes), self.lanes
-            )
-            line = builder.add(row, builder.mul(lower, self.half.rows))
-            self.store.store(value, line, columns)
+        builder.loop(
+            0, QUADRANTS, 1, lambda quadrant: self._store(group, quadrant, row)
+        )
 
-        builder.loop(0, QUADRANTS, 1, store)
+    def _store(self, group: ColumnGroup, quadrant: Index, row: Index) -> None:
+        """Finishes and stores a quadrant's tile, few rows at a time: the epilogue's values
+        of a whole tile would not fit into the registers.
+        """
+        builder = self.builder
+        lower, right = builder.unflatten(quadrant, (2, 2))
+        first = builder.mul(right, self.half.columns // self.lanes)
+        block = builder.add(group.block, first)
+        (columns,) = columns_of(
+            ColumnGroup(block, group.blocks, self.lanes), self.lanes
+        )
+        line = builder.add(row, builder.mul(lower, self.half.rows))
+        height = STORED_ROWS if self.tile.rows % STORED_ROWS == 0 else 1
+
+        def rows(position: Index) -> None:
+            shape = (height, group.blocks, self.lanes)
+            where = (quadrant, position, 0, 0)
+            value = builder.transfer_read(self.results, where, shape, (1, 2, 3))
+            self.store.store(value, builder.add(line, position), columns)
+
+        builder.loop(0, self.tile.rows, height, rows)
 
 
 def build_strassen(
