@@ -96,13 +96,15 @@ class MemoryBuilder(ValueBuilder):
         drop: Sequence[int] = (),
     ) -> SSAValue:
         """The part of a memref from `offsets` on, without the unit dimensions in `drop`."""
-        steps, base = types.memref_layout(types.memref_of(source))
-        # A kept unit dimension with a stride crashes mlir-opt 22 and means nothing.
-        strides = [
-            stride if size > 1 else 1
-            for size, stride in zip(sizes, strides or [1] * len(sizes), strict=True)
-        ]
+        strides = strides or [1] * len(sizes)
         keep = [axis for axis in range(len(sizes)) if axis not in drop]
+        strided = any(stride != 1 for stride in strides)
+        if drop and strided and any(sizes[axis] == 1 for axis in keep):
+            # One view that strides and drops some of its unit dimensions crashes mlir-opt
+            # 22, which looks for those dropped among the strides of the source.
+            source = self.subview(source, offsets, sizes, strides)
+            return self.subview(source, [0] * len(sizes), sizes, None, drop)
+        steps, base = types.memref_layout(types.memref_of(source))
         result = types.memref_type(
             tuple(sizes[axis] for axis in keep),
             types.element_of(source),
