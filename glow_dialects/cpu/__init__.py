@@ -1,0 +1,63 @@
+"""The `cpu` dialect: nodes that only the CPU backend has (Glow's backend-specific nodes).
+
+Blocked tensors are [N, C / lanes, H, W, lanes]: a pixel's `lanes` channels are one
+vector. Lanes beyond the last channel are padding: written by nobody, read as nothing.
+Weights are packed at compile time into the order in which the kernel reads them, so
+they are one-dimensional here; shape facts that packing hides are attributes.
+
+The `epilogue` region computes one result element from the accumulated one and one
+element of each extra operand (residuals, scales), so activation and residual additions
+cost no pass over memory:
+
+    %y = cpu.conv2d %x, %w, %b, %residual input_channels 64 output_channels 64
+        kernel [3, 3] pads [1, 1, 1, 1] {
+    ^bb0(%sum: f32, %r: f32):
+      %s = arith.addf %sum, %r : f32
+      %zero = arith.constant 0.0 : f32
+      %m = arith.maximumf %s, %zero : f32
+      glow.yield %m
+    } : tensor<1x4x56x56x16xf32>
+
+| file             | nodes                                                   |
+|------------------|---------------------------------------------------------|
+| `blocked.py`     | packing into channel blocks and back, normalization     |
+| `epilogue.py`    | the base of nodes with an epilogue                      |
+| `convolution.py` | convolutions                                            |
+| `matmul.py`      | matrix products                                         |
+"""
+
+from xdsl.ir import Dialect
+
+from glow.dialects.cpu.blocked import LocalResponseNormOp, PackOp, UnpackOp, blocks
+from glow.dialects.cpu.convolution import (
+    BlockedWindowOp,
+    Conv2dOp,
+    DepthwiseConv2dOp,
+    PlainConv2dOp,
+    WinogradConv2dOp,
+)
+from glow.dialects.cpu.epilogue import EpilogueOp, ExtraKind, extra_kind
+from glow.dialects.cpu.matmul import MatmulOp, QuadrantSumsOp, StrassenMatmulOp
+from glow.dialects.node import NodeOp
+
+__all__ = [
+    "NODES", "BlockedWindowOp", "Conv2dOp", "Cpu", "DepthwiseConv2dOp", "EpilogueOp",
+    "ExtraKind", "LocalResponseNormOp", "MatmulOp", "PackOp", "PlainConv2dOp",
+    "QuadrantSumsOp", "StrassenMatmulOp", "UnpackOp", "WinogradConv2dOp", "blocks",
+    "extra_kind",
+]  # fmt: skip
+
+NODES: tuple[type[NodeOp], ...] = (
+    PackOp,
+    UnpackOp,
+    Conv2dOp,
+    WinogradConv2dOp,
+    DepthwiseConv2dOp,
+    PlainConv2dOp,
+    MatmulOp,
+    QuadrantSumsOp,
+    StrassenMatmulOp,
+    LocalResponseNormOp,
+)
+
+Cpu = Dialect("cpu", [*NODES], [])

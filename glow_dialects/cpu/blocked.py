@@ -1,0 +1,77 @@
+"""Packing into blocks of channels and back, and nodes on blocked tensors."""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import FloatAttr, IntegerAttr, TensorType, i64
+from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def
+
+from glow.dialects.attributes import Attributes, float_attr
+from glow.dialects.glow.convolution import check_rank
+from glow.dialects.node import NodeOp, Types, fail_unless, tensor_type
+
+
+def blocks(channels: int, lanes: int) -> int:
+    """The number of channel blocks that hold `channels`."""
+    return -(-channels // lanes)
+
+
+@irdl_op_definition
+class PackOp(NodeOp):
+    """[N, C, H, W] into blocks: [N, C / lanes, H, W, lanes]."""
+
+    name = "cpu.pack"
+    input = operand_def(TensorType)
+    result = result_def(TensorType)
+    lanes = prop_def(IntegerAttr.constr(i64))
+
+    @classmethod
+    def infer(cls, operands: Types, attributes: Attributes) -> Types:
+        """The blocked shape."""
+        check_rank(operands[0], 4, "the input")
+        batch, channels, height, width = operands[0].get_shape()
+        lanes = attributes.int("lanes")
+        fail_unless(lanes > 0, f"lanes must be positive, not {lanes}")
+        shape = (batch, blocks(channels, lanes), height, width, lanes)
+        return [tensor_type(shape, operands[0].element_type)]
+
+
+@irdl_op_definition
+class UnpackOp(NodeOp):
+    """Blocks back into [N, C, H, W]; `channels` says how many are real."""
+
+    name = "cpu.unpack"
+    input = operand_def(TensorType)
+    result = result_def(TensorType)
+    channels = prop_def(IntegerAttr.constr(i64))
+
+    @classmethod
+    def infer(cls, operands: Types, attributes: Attributes) -> Types:
+        """The plain shape."""
+        check_rank(operands[0], 5, "the input")
+        batch, block, height, width, lanes = operands[0].get_shape()
+        channels = attributes.int("channels")
+        fail_unless(
+            blocks(channels, lanes) == block,
+            f"{channels} channels do not fill {block} blocks of {lanes}",
+        )
+        return [tensor_type((batch, channels, height, width), operands[0].element_type)]
+
+
+@irdl_op_definition
+class LocalResponseNormOp(NodeOp):
+    """`glow.local_response_norm` on a blocked tensor of `channels` channels."""
+
+    name = "cpu.local_response_norm"
+    input = operand_def(TensorType)
+    result = result_def(TensorType)
+    channels = prop_def(IntegerAttr.constr(i64))
+    size = prop_def(IntegerAttr.constr(i64))
+    alpha = prop_def(FloatAttr, default_value=float_attr(1e-4))
+    beta = prop_def(FloatAttr, default_value=float_attr(0.75))
+    offset = prop_def(FloatAttr, default_value=float_attr(1.0))
+
+    @classmethod
+    def infer(cls, operands: Types, attributes: Attributes) -> Types:
+        """The input's type."""
+        check_rank(operands[0], 5, "the input")
+        return [operands[0]]

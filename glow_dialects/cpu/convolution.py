@@ -1,0 +1,170 @@
+"""Convolutions: blocked, transformed (Winograd), of each channel alone, plain."""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, i64
+from xdsl.irdl import irdl_op_definition, prop_def
+
+from glow.dialects.attributes import Attributes, int_attr, ints_attr
+from glow.dialects.cpu.blocked import blocks
+from glow.dialects.cpu.epilogue import EpilogueOp
+from glow.dialects.glow.convolution import check_rank, check_window, window_shape
+from glow.dialects.node import Types, fail_unless, tensor_type
+
+
+class BlockedWindowOp(EpilogueOp):
+    """A convolution with a blocked result."""
+
+    kernel = prop_def(DenseArrayBase)
+    strides = prop_def(DenseArrayBase, default_value=ints_attr(1, 1))
+    pads = prop_def(DenseArrayBase, default_value=ints_attr(0, 0, 0, 0))
+    dilations = prop_def(DenseArrayBase, default_value=ints_attr(1, 1))
+
+
+@irdl_op_definition
+class Conv2dOp(BlockedWindowOp):
+    """Direct convolution into a blocked result.
+
+    input [N, IC / lanes, H, W, lanes], or [N, IC, H, W] for a network's few-channel
+    first layer; packed weights; bias [OC / lanes, lanes].
+    """
+
+    name = "cpu.conv2d"
+    input_channels = prop_def(IntegerAttr.constr(i64))
+    output_channels = prop_def(IntegerAttr.constr(i64))
+    group = prop_def(IntegerAttr.constr(i64), default_value=int_attr(1))
+
+    @classmethod
+    def infer(cls, operands: Types, attributes: Attributes) -> Types:
+        """The blocked result; the bias says how many lanes."""
+        image, weights, bias = operands[:3]
+        check_window(attributes)
+        check_rank(weights, 1, "packed weights")
+        check_rank(bias, 2, "the blocked bias")
+        lanes = bias.get_shape()[1]
+        batch, block, *plane = image.get_shape()
+        channels = attributes.int("input_channels")
+        expected = channels if len(plane) == 2 else blocks(channels, lanes)
+        if block != expected:  # the text of types is too costly to make in vain
+            fail_unless(False, f"the input {image} does not hold {channels} channels")
+        outputs = blocks(attributes.int("output_channels"), lanes)
+        fail_unless(
+            bias.get_shape()[0] == outputs, f"the bias must have {outputs} blocks"
+        )
+        height, width = window_shape(plane[:2], attributes.ints("kernel"), attributes)
+        shape = (batch, outputs, height, width, lanes)
+        return [tensor_type(shape, image.element_type)]
+
+
+@irdl_op_definition
+class WinogradConv2dOp(EpilogueOp):
+    """3 x 3 convolution of stride one, computed as `tile` x `tile` outputs at a time.
+
+    input [N, IC / lanes, H, W, lanes]; transformed weights, (tile + 2)^2 for each pair
+    of channels, packed; bias [OC / lanes, lanes]. `scratch` says how many elements of
+    memory the transformed inputs and their products take.
+    """
+
+    name = "cpu.winograd_conv2d"
+    input_channels = prop_def(IntegerAttr.constr(i64))
+    output_channels = prop_def(IntegerAttr.constr(i64))
+    pads = prop_def(DenseArrayBase, default_value=ints_attr(0, 0, 0, 0))
+    tile = prop_def(IntegerAttr.constr(i64))
+    scratch = prop_def(DenseArrayBase)
+
+    @classmethod
+    def infer(cls, operands: Types, attributes: Attributes) -> Types:
+        """The blocked result; the bias says how many lanes."""
+        image, weights, bias = operands[:3]
+        check_rank(image, 5, "the input")
+        check_rank(weights, 1, "packed weights")
+        check_rank(bias, 2, "the blocked bias")
+        batch, block, height, width, lanes = image.get_shape()
+        inputs, tile = attributes.int("input_channels"), attributes.int("tile")
+        outputs = blocks(attributes.int("output_channels"), lanes)
+        fail_unless(tile > 0, f"the tile must be positive, not {tile}")
+        if block != blocks(inputs, lanes):  # types are too costly to print in vain
+            fail_unless(False, f"the input {image} does not hold {inputs} channels")
+        fail_unless(
+            bias.get_shape() == (outputs, lanes),
+            f"the bias must have {outputs} blocks of {lanes}",
+        )
+        count = (tile + 2) ** 2 * inputs * outputs * lanes
+        fail_unless(
+            weights.get_shape() == (count,), f"there must be {count} packed weights"
+        )
+        top, left, bottom, right = _winograd_pads(attributes)
+        plane = (height + top + bottom - 2, width + left + right - 2)
+        fail_unless(min(plane) > 0, f"the input {image} is too small")
+        return [tensor_type((batch, outputs, *plane, lanes), image.element_type)]
+
+    @classmethod
+    def scratch_types(cls, operands: Types, attributes: Attributes) -> Types:
+        """Transformed inputs and products."""
+        element = operands[0].element_type
+        return [tensor_type((size,), element) for size in attributes.ints("scratch")]
+
+    def verify_(self) -> None:
+        """There are two scratch buffers."""
+        super().verify_()
+        sizes = self.attributes_view().ints("scratch")
+        fail_unless(
+            len(sizes) == 2 and min(sizes) > 0,
+            f"scratch must be two positive sizes, not {list(sizes)}",
+        )
+
+
+def _winograd_pads(attributes: Attributes) -> tuple[int, ...]:
+    pads = attributes.ints("pads")
+    fail_unless(
+        len(pads) == 4 and all(0 <= pad <= 1 for pad in pads),
+        f"pads must be four numbers of 0 or 1, not {list(pads)}",
+    )
+    return pads
+
+
+@irdl_op_definition
+class DepthwiseConv2dOp(BlockedWindowOp):
+    """Convolution of each channel with its own filter, on blocked tensors.
+
+    input [N, C / lanes, H, W, lanes], weights [C / lanes, kh, kw, lanes], bias
+    [C / lanes, lanes].
+    """
+
+    name = "cpu.depthwise_conv2d"
+
+    @classmethod
+    def infer(cls, operands: Types, attributes: Attributes) -> Types:
+        """The blocked result of as many channels."""
+        image, weights = operands[:2]
+        check_window(attributes)
+        check_rank(image, 5, "the input")
+        batch, block, *plane, lanes = image.get_shape()
+        kernel = attributes.ints("kernel")
+        fail_unless(
+            weights.get_shape() == (block, *kernel, lanes),
+            f"the weights must have shape {(block, *kernel, lanes)}, not {weights}",
+        )
+        height, width = window_shape(plane, kernel, attributes)
+        return [tensor_type((batch, block, height, width, lanes), image.element_type)]
+
+
+@irdl_op_definition
+class PlainConv2dOp(EpilogueOp):
+    """Convolution on plain [N, C, H, W] tensors, for channel counts that do not block.
+
+    weights [O, C / group, kh, kw] as they are, bias [O].
+    """
+
+    name = "cpu.plain_conv2d"
+    strides = prop_def(DenseArrayBase, default_value=ints_attr(1, 1))
+    pads = prop_def(DenseArrayBase, default_value=ints_attr(0, 0, 0, 0))
+    dilations = prop_def(DenseArrayBase, default_value=ints_attr(1, 1))
+    group = prop_def(IntegerAttr.constr(i64), default_value=int_attr(1))
+
+    @classmethod
+    def infer(cls, operands: Types, attributes: Attributes) -> Types:
+        """The plain result [N, O, OH, OW]."""
+        from glow.dialects.glow.convolution import Conv2dOp as GlowConv2dOp
+
+        return GlowConv2dOp.infer(operands[:3], attributes)

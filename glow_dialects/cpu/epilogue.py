@@ -1,0 +1,67 @@
+"""What nodes with fused element-wise work share: extra operands and the region."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Literal
+
+from xdsl.dialects.builtin import TensorType
+from xdsl.irdl import operand_def, opt_region_def, result_def, var_operand_def
+
+from glow.dialects.glow.elementwise import verify_scalar_region
+from glow.dialects.node import NodeOp, element_of, fail_unless, shape_of
+
+ExtraKind = Literal["full", "channel", "scalar"]
+
+
+def extra_kind(shape: tuple[int, ...], result: tuple[int, ...]) -> ExtraKind | None:
+    """How an extra operand of an epilogue is read, or None when it cannot be.
+
+    `full`: one element for each result element; `channel`: one for each channel
+    (the last axis of a matrix, block and lane of a blocked tensor); `scalar`: one.
+    """
+    if shape == result:
+        return "full"
+    if prod(shape) == 1:
+        return "scalar"
+    if len(result) == 5 and shape in (
+        (1, result[1], 1, 1, result[4]),
+        (result[1], 1, 1, result[4]),
+    ):
+        return "channel"
+    if len(result) == 4 and shape in ((1, result[1], 1, 1), (result[1], 1, 1)):
+        return "channel"
+    if len(result) in (2, 3) and shape[-1] == result[-1] == prod(shape):
+        return "channel"
+    return None
+
+
+class EpilogueOp(NodeOp):
+    """A node with weights, bias, extra operands and an optional epilogue region."""
+
+    input = operand_def(TensorType)
+    weights = operand_def(TensorType)
+    bias = operand_def(TensorType)
+    extras = var_operand_def(TensorType)
+    result = result_def(TensorType)
+    epilogue = opt_region_def("single_block")
+
+    def verify_(self) -> None:
+        """The epilogue takes the sum and the extras, which fit the result."""
+        super().verify_()
+        result = shape_of(self.result)
+        for extra in self.extras:
+            fail_unless(
+                extra_kind(shape_of(extra), result) is not None,
+                f"the extra operand {extra.type} fits neither the result "
+                f"{self.result.type} nor its channels",
+            )
+        if self.epilogue is None:
+            fail_unless(not self.extras, "extra operands need an epilogue region")
+            return
+        element = element_of(self.result)
+        verify_scalar_region(
+            self.epilogue.block,
+            [element, *(extra.type for extra in self.extras)],
+            [element],
+        )

@@ -1,0 +1,81 @@
+"""Matrix products with packed weights, and what Strassen's method adds."""
+
+from __future__ import annotations
+
+from math import prod
+
+from xdsl.dialects.builtin import DenseArrayBase, TensorType
+from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def
+
+from glow.dialects.attributes import Attributes
+from glow.dialects.cpu.epilogue import EpilogueOp
+from glow.dialects.glow.convolution import check_rank
+from glow.dialects.node import NodeOp, Types, fail_unless, tensor_type
+
+
+@irdl_op_definition
+class MatmulOp(EpilogueOp):
+    """Product with packed constant weights.
+
+    input [..., M, K] row-major, weights packed, bias [N] -> [..., M, N].
+    """
+
+    name = "cpu.matmul"
+
+    @classmethod
+    def infer(cls, operands: Types, attributes: Attributes) -> Types:
+        """The result [..., M, N]; the bias says N."""
+        lhs, weights, bias = operands[:3]
+        check_rank(weights, 1, "packed weights")
+        check_rank(bias, 1, "the bias")
+        shape = (*lhs.get_shape()[:-1], bias.get_shape()[0])
+        return [tensor_type(shape, lhs.element_type)]
+
+
+@irdl_op_definition
+class QuadrantSumsOp(NodeOp):
+    """The seven sums of quadrants that `cpu.strassen_matmul` multiplies.
+
+    input [..., K], all but the last axis counted as rows M -> [7, M / 2, K / 2].
+    """
+
+    name = "cpu.quadrant_sums"
+    input = operand_def(TensorType)
+    result = result_def(TensorType)
+
+    @classmethod
+    def infer(cls, operands: Types, attributes: Attributes) -> Types:
+        """Seven quadrants."""
+        *outer, columns = operands[0].get_shape()
+        rows = prod(outer)
+        fail_unless(
+            rows % 2 == 0 and columns % 2 == 0,
+            f"{rows} rows and {columns} columns have no equal quadrants",
+        )
+        return [tensor_type((7, rows // 2, columns // 2), operands[0].element_type)]
+
+
+@irdl_op_definition
+class StrassenMatmulOp(EpilogueOp):
+    """`cpu.matmul` by seven half-size products instead of eight.
+
+    input [7, M / 2, K / 2] of `cpu.quadrant_sums`, weights the packed seven factors, bias
+    [N] -> [*outer, N], where `outer` are the axes that make up the rows M.
+    """
+
+    name = "cpu.strassen_matmul"
+    outer = prop_def(DenseArrayBase)
+
+    @classmethod
+    def infer(cls, operands: Types, attributes: Attributes) -> Types:
+        """The result [*outer, N]; the bias says N."""
+        sums, weights, bias = operands[:3]
+        check_rank(sums, 3, "the sums")
+        check_rank(weights, 1, "packed weights")
+        check_rank(bias, 1, "the bias")
+        products, rows, _ = sums.get_shape()
+        outer = attributes.ints("outer")
+        fail_unless(products == 7, f"there must be 7 sums, not {products}")
+        fail_unless(prod(outer) == 2 * rows, f"{list(outer)} are not {2 * rows} rows")
+        shape = (*outer, bias.get_shape()[0])
+        return [tensor_type(shape, sums.element_type)]
