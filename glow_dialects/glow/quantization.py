@@ -26,6 +26,7 @@ from xdsl.irdl import (
     prop_def,
     result_def,
 )
+from xdsl.utils.hints import isa
 
 from glow.dialects.attributes import Attributes, int_attr, ints_attr
 from glow.dialects.glow.convolution import Conv2dOp
@@ -205,7 +206,7 @@ class DynamicQuantizeOp(NodeOp):
 
 
 def _eight_bits(element_type: Attribute) -> bool:
-    return isinstance(element_type, IntegerType) and element_type.width.data == 8
+    return isa(element_type, IntegerType) and element_type.width.data == 8
 
 
 def _check_integer_operands(operands: Types) -> None:
