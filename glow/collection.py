@@ -7,12 +7,12 @@ collection visits all of them and frees next to none: a fifth of the compile tim
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 
 
 @contextmanager
-def collection_paused() -> Iterator[None]:
+def collection_paused() -> Generator[None]:
     """Runs its body without cyclic garbage collection, unless that is off anyway."""
     if not gc.isenabled():
         yield

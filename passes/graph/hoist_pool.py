@@ -64,6 +64,7 @@ def hoist_pool(op: Operation) -> None:
     operands = [pooled, *conv.inputs[1:]]
     builder = NodeBuilder(op)
     result = builder.create(glow.Conv2dOp, operands, attributes_of(conv))
+    assert isinstance(result.owner, Operation)
     result.owner.location = conv.location
     builder.replace(result)
     erase(conv)
