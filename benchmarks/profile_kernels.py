@@ -27,6 +27,7 @@ from glow.backends.backend import get_backend
 from glow.backends.cpu.native_code import build_objects
 from glow.backends.cpu.native_function import gather_constants
 from glow.compiler import load, run_passes, stage_passes
+from glow.dialects.numerics import NUMERICS
 from glow.lowering.instr_to_loops.instr_to_loops import build_program
 from glow.lowering.instr_to_loops.program import (
     KernelCall,
@@ -67,10 +68,10 @@ class Row:
         )
 
 
-def compile_program(path: Path, target: Target) -> Program:
+def compile_program(path: Path, target: Target, numerics: str = "default") -> Program:
     """The kernel calls of an ONNX file."""
     module = load(path)
-    passes = stage_passes(get_backend("cpu"), "host")
+    passes = stage_passes(get_backend("cpu"), "host", numerics)
     for stage in ("graph", "lowered", "instr"):
         run_passes(module, passes[stage])
     return build_program(main_function(module), target)
@@ -204,9 +205,10 @@ def main() -> int:
     parser.add_argument("model", type=Path, help="an ONNX file")
     parser.add_argument("--rounds", type=int, default=20, help="default: 20")
     parser.add_argument("--group", action="store_true", help="one row for each kernel")
+    parser.add_argument("--numerics", choices=NUMERICS, default="default")
     arguments = parser.parse_args()
     target = host_target()
-    program = compile_program(arguments.model, target)
+    program = compile_program(arguments.model, target, arguments.numerics)
     rows = profile(program, Network(program, target), arguments.rounds)
     for line in table(grouped(rows) if arguments.group else rows):
         print(line)

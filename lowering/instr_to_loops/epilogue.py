@@ -30,6 +30,11 @@ class Epilogue(Protocol):
         """The inputs that `apply` takes besides the accumulator, in argument order."""
         ...
 
+    @property
+    def is_long(self) -> bool:
+        """Whether it needs many registers for each element, as exponentials do."""
+        ...
+
     def apply(
         self, builder: LoopBuilder, accumulator: SSAValue, extras: Sequence[SSAValue]
     ) -> SSAValue:

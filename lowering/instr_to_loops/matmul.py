@@ -37,6 +37,12 @@ from glow.lowering.target import Target
 WANTED_SLICES = 16
 _STEPS_AHEAD = 8
 
+
+def stored_rows(rows: int) -> int:
+    """How many rows of a tile an epilogue finishes at a time: pairs, where they divide it."""
+    return 1 if rows % 2 else 2
+
+
 _RowBody = Callable[[Index], None]
 _StepBody = Callable[[Index], None]
 
@@ -98,9 +104,17 @@ class MatmulSpec:
 
 
 def pack_matmul_weights(
-    weights: np.ndarray, spec: MatmulSpec, target: Target, *, transposed: bool = False
+    weights: np.ndarray,
+    spec: MatmulSpec,
+    target: Target,
+    *,
+    transposed: bool = False,
+    out: np.ndarray | None = None,
 ) -> np.ndarray:
-    """B ([depth, columns], or [columns, depth] if transposed) as the kernel reads it, flat."""
+    """B ([depth, columns], or [columns, depth] if transposed) as the kernel reads it, flat.
+
+    `out` is where to put it.
+    """
     matrix = weights.T if transposed else weights
     if matrix.shape != (spec.depth, spec.columns):
         raise ValueError(
@@ -108,17 +122,24 @@ def pack_matmul_weights(
         )
     split = spec.split(target)
     width = split.blocks * split.lanes
-    packed = np.zeros(spec.packed_elements(target), np.float32)
+    size = spec.packed_elements(target)
+    packed = np.empty(size, np.float32) if out is None else out
     end = split.groups * spec.depth * width
     groups = packed[:end].reshape(split.groups, spec.depth, width)
     # One copy from either order: intermediate arrays would cost a large layer seconds.
     for number, group in enumerate(groups):
         columns = matrix[:, number * width : (number + 1) * width]
-        group[:, : columns.shape[1]] = columns
+        _fill_columns(group, columns)
     if end < packed.size:
-        columns = matrix[:, split.groups * width :]
-        packed[end:].reshape(spec.depth, -1)[:, : columns.shape[1]] = columns
+        rest = packed[end:].reshape(spec.depth, -1)
+        _fill_columns(rest, matrix[:, split.groups * width :])
     return packed
+
+
+def _fill_columns(target: np.ndarray, columns: np.ndarray) -> None:
+    """Copy columns into a matrix that may have more, which become zero."""
+    target[:, : columns.shape[1]] = columns
+    target[:, columns.shape[1] :] = 0
 
 
 class PackedWeights:
@@ -233,7 +254,11 @@ class RowBlocks:
 
 
 class PartialStore:
-    """Stores the accumulator of a group; through the stack if its last register is partial."""
+    """Stores the accumulator of a group.
+
+    Through the stack where its last register is partial, and where the epilogue is long: its
+    values for a whole tile would not fit into the registers, and make a lot of code.
+    """
 
     def __init__(self, builder: LoopBuilder, store: TileStore, rows: int) -> None:
         self.builder = builder
@@ -243,21 +268,38 @@ class PartialStore:
     def __call__(self, value: SSAValue, row: Index, group: ColumnGroup) -> None:
         lanes = self.store.output.lanes
         pieces = columns_of(group, lanes)
-        if len(pieces) == 1 and len(pieces[0].shape) == 2:
+        whole = len(pieces) == 1 and len(pieces[0].shape) == 2
+        epilogue = self.store.finish.epilogue
+        many = self.rows > stored_rows(self.rows)
+        slowly = many and epilogue is not None and epilogue.is_long
+        if whole and not slowly:
             self.store.store(value, row, pieces[0])
             return
         scratch = self.builder.alloca(
             types.memref_type((self.rows, group.blocks, lanes))
         )
         self.builder.transfer_write(value, scratch, (0, 0, 0), (0, 1, 2))
-        for piece in pieces:
-            self.store.store(self._read(scratch, group, piece), row, piece)
+        height = stored_rows(self.rows) if slowly else self.rows
 
-    def _read(self, scratch: SSAValue, group: ColumnGroup, piece: Columns) -> SSAValue:
-        shape = (self.rows, *piece.shape)
+        def rows(first: Index) -> None:
+            for piece in pieces:
+                part = self._read(scratch, group, piece, first, height)
+                self.store.store(part, self.builder.add(row, first), piece)
+
+        self.builder.loop(0, self.rows, height, rows)
+
+    def _read(
+        self,
+        scratch: SSAValue,
+        group: ColumnGroup,
+        piece: Columns,
+        first: Index,
+        rows: int,
+    ) -> SSAValue:
+        shape = (rows, *piece.shape)
         if len(piece.shape) == 2:
-            return self.builder.transfer_read(scratch, (0, 0, 0), shape, (0, 1, 2))
-        indices = (0, group.blocks - 1, 0)
+            return self.builder.transfer_read(scratch, (first, 0, 0), shape, (0, 1, 2))
+        indices = (first, group.blocks - 1, 0)
         return self.builder.transfer_read(scratch, indices, shape, (0, 2))
 
 

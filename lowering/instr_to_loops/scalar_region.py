@@ -20,13 +20,14 @@ from xdsl.dialects.builtin import (
     FloatAttr,
     IntegerAttr,
     f32,
+    i1,
 )
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from glow.dialects import arith
 from glow.lowering.instr_to_loops import ir_types as types
 from glow.lowering.instr_to_loops import math_functions
-from glow.lowering.instr_to_loops.builder import LoopBuilder
+from glow.lowering.instr_to_loops.builder import Index, LoopBuilder
 from glow.lowering.instr_to_loops.epilogue import ExtraInput
 from glow.lowering.instr_to_loops.value_builder import ValueBuilder
 from glow.lowering.target import PRESETS
@@ -81,12 +82,12 @@ class ScalarRegion:
     @property
     def input_types(self) -> tuple[Attribute, ...]:
         """The scalar types of the inputs."""
-        return tuple(self.block.arg_types)
+        return tuple(map(types.signless, self.block.arg_types))
 
     @property
     def result_types(self) -> tuple[Attribute, ...]:
         """The scalar types of the results."""
-        return tuple(result.type for result in self.results)
+        return tuple(types.signless(result.type) for result in self.results)
 
     @cached_property
     def key(self) -> str:
@@ -137,12 +138,22 @@ class ScalarRegion:
         return [known[result] for result in self.results]
 
 
+LONG_EPILOGUE = 12
+
+
 @dataclass(frozen=True)
 class RegionEpilogue:
     """A region as the epilogue of a kernel: its first input is the accumulator."""
 
     region: ScalarRegion
     extra_inputs: tuple[ExtraInput, ...] = ()
+
+    @property
+    def is_long(self) -> bool:
+        """Whether it has many operations, or a function, which is written out."""
+        operations = list(self.region.block.ops)
+        expanded = any(type(op) in math_functions.EXPANSIONS for op in operations)
+        return expanded or len(operations) > LONG_EPILOGUE
 
     def apply(
         self, builder: LoopBuilder, accumulator: SSAValue, extras: Sequence[SSAValue]
@@ -165,6 +176,7 @@ def _attribute_text(attribute: Attribute) -> str:
 
 
 def _widened(scalar: Attribute, shape: tuple[int, ...]) -> Attribute:
+    scalar = types.signless(scalar)
     return types.vector_type(shape, scalar) if shape else scalar
 
 
@@ -287,6 +299,80 @@ def _divide(
     return builder.select(by_zero, zero, result)
 
 
+def _integer_power(
+    builder: LoopBuilder, operation: Operation, operands: Sequence[SSAValue]
+) -> SSAValue:
+    """A power by squaring, one step a bit; negative exponents round towards zero."""
+    base, exponent = operands
+    element = operation.operands[1].type
+    result = _whole_power(builder, base, exponent)
+    if types.signless(element) != element or element == i1:
+        return result
+    zero, one = builder.like(0, base), builder.like(1, base)
+    is_one = builder.cmpi("eq", base, one)
+    is_minus_one = builder.cmpi("eq", base, builder.like(-1, base))
+    low_bit = builder.binary_integer(arith.AndIOp, exponent, one)
+    odd = builder.cmpi("ne", low_bit, zero)
+    signed = builder.select(odd, base, one)
+    inverse = builder.select(is_minus_one, signed, builder.select(is_one, one, zero))
+    return builder.select(builder.cmpi("slt", exponent, zero), inverse, result)
+
+
+def _whole_power(builder: LoopBuilder, base: SSAValue, exponent: SSAValue) -> SSAValue:
+    """base^exponent, the exponent taken as unsigned."""
+    zero, one = builder.like(0, base), builder.like(1, base)
+
+    def step(_: Index, carried: Sequence[SSAValue]) -> Sequence[SSAValue]:
+        result, square, rest = carried
+        low_bit = builder.binary_integer(arith.AndIOp, rest, one)
+        product = builder.binary_integer(arith.MuliOp, result, square)
+        odd = builder.cmpi("ne", low_bit, zero)
+        return [
+            builder.select(odd, product, result),
+            builder.binary_integer(arith.MuliOp, square, square),
+            builder.binary_integer(arith.ShRUIOp, rest, one),
+        ]
+
+    bits = types.bit_width(types.element_of(base))
+    return builder.carry(0, bits, 1, [one, base, exponent], step)[0]
+
+
+def _resize(
+    builder: LoopBuilder, operation: Operation, operands: Sequence[SSAValue]
+) -> SSAValue | None:
+    """A change of the sign alone is none in memory."""
+    element = types.element_of(operands[0])
+    same = element == types.signless(operation.results[0].type)
+    return operands[0] if same else None
+
+
+def _truncate(
+    builder: LoopBuilder, operation: Operation, operands: Sequence[SSAValue]
+) -> SSAValue:
+    """A float as an integer: it saturates, and NaN is 0."""
+    (value,) = operands
+    if types.bit_width(types.element_of(value)) == 16:
+        value = builder.cast(arith.ExtFOp, value, f32)
+    element = types.signless(operation.results[0].type)
+    unsigned, bits = isinstance(operation, arith.FPToUIOp), types.bit_width(element)
+    low = 0 if unsigned else -(2 ** (bits - 1))
+    end = low + 2**bits
+    mantissa = 24 if types.element_of(value) == f32 else 53
+    is_nan = builder.cmpf("uno", value, value)
+    number = builder.select(is_nan, builder.like(0.0, value), value)
+    # The largest float below the end; that of wide integers is not their largest number.
+    digits = bits if unsigned else bits - 1
+    limit = end - max(1, 2 ** (digits - mantissa))
+    bounded = math_functions.at_least(builder, number, float(low))
+    bounded = math_functions.at_most(builder, bounded, float(limit))
+    result = builder.cast(type(operation), bounded, element)
+    if limit == end - 1:
+        return result
+    above = builder.cmpf("oge", number, builder.like(float(end), number))
+    largest = builder.like(-1 if unsigned else end - 1, result)
+    return builder.select(above, largest, result)
+
+
 _DIVISIONS = (
     arith.DivSIOp,
     arith.DivUIOp,
@@ -299,6 +385,10 @@ _SPECIAL: Mapping[type[Operation], Special] = {
     **dict.fromkeys(math_functions.EXPANSIONS, _expand),
     math.PowFOp: _power,
     math.FmaOp: _fma,
+    math.IPowIOp: _integer_power,
+    arith.FPToSIOp: _truncate,
+    arith.FPToUIOp: _truncate,
+    **dict.fromkeys((arith.ExtSIOp, arith.ExtUIOp, arith.TruncIOp), _resize),
     **dict.fromkeys(_DIVISIONS, _divide),
     arith.MaximumfOp: _bounded_by(math_functions.at_least),
     arith.MinimumfOp: _bounded_by(math_functions.at_most),

@@ -29,6 +29,7 @@ from glow.lowering.instr_to_loops.kernel import Kernel
 from glow.lowering.instr_to_loops.matmul import (
     MatmulSpec,
     PanelPrefetch,
+    stored_rows,
 )
 from glow.lowering.instr_to_loops.matmul_tile import (
     ColumnGroup,
@@ -48,7 +49,6 @@ WANTED_SLICES = 8
 SCRATCH_TILES = 8
 """The most tiles of rows in a block: 86 KiB of products with 8 x 3 registers of 64 bytes."""
 QUADRANTS = 4
-STORED_ROWS = 2
 SUM_COST = 20
 RESULT_COST = 20
 """Multiply-adds in the time of one element of the left matrix's sums and of the result."""
@@ -333,7 +333,7 @@ class _StrassenProduct:
             ColumnGroup(block, group.blocks, self.lanes), self.lanes
         )
         line = builder.add(row, builder.mul(lower, self.half.rows))
-        height = STORED_ROWS if self.tile.rows % STORED_ROWS == 0 else 1
+        height = stored_rows(self.tile.rows)
 
         def rows(position: Index) -> None:
             shape = (height, group.blocks, self.lanes)
