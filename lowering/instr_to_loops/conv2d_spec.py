@@ -148,24 +148,45 @@ def choose_conv_tile(spec: Conv2dSpec, target: Target) -> ConvTiling:
 
 
 def pack_conv_weights(
-    weights: NDArray[np.float32], spec: Conv2dSpec, target: Target
+    weights: NDArray[np.float32],
+    spec: Conv2dSpec,
+    target: Target,
+    out: NDArray[np.float32] | None = None,
 ) -> NDArray[np.float32]:
-    """The weights [OC, IC / groups, KH, KW] in the order that the kernel reads them, 1-D."""
+    """The weights [OC, IC / groups, KH, KW] in the order that the kernel reads them, 1-D.
+
+    Written into `out` if that is given.
+    """
     kernel, groups, lanes = spec.window.kernel, spec.groups, spec.lanes
-    outputs = spec.output_blocks * lanes
-    inputs = spec.input_blocks * spec.input_lanes
-    padded = np.zeros((groups, outputs, inputs, *kernel), weights.dtype)
-    padded[:, : spec.out_channels // groups, : spec.group_inputs] = weights.reshape(
-        groups, -1, *weights.shape[1:]
-    )
-    packed: list[NDArray[np.float32]] = []
+    packed = np.empty(spec.packed_weights, weights.dtype) if out is None else out
+    padded = _padded_weights(weights, spec)
+    start = 0
     for part in choose_conv_tile(spec, target).parts:
         first, count = part.first * lanes, part.tiles * part.blocks * lanes
         split = padded[:, first : first + count].reshape(
             groups, part.tiles, part.blocks, lanes, -1, spec.input_lanes, *kernel
         )
-        packed.append(split.transpose(0, 1, 4, 6, 7, 5, 2, 3).reshape(-1))
-    return np.concatenate(packed)
+        ordered = split.transpose(0, 1, 4, 6, 7, 5, 2, 3)
+        stop = start + ordered.size
+        packed[start:stop].reshape(ordered.shape)[...] = ordered
+        start = stop
+    return packed
+
+
+def _padded_weights(
+    weights: NDArray[np.float32], spec: Conv2dSpec
+) -> NDArray[np.float32]:
+    """[groups, outputs, inputs, KH, KW] with whole blocks of channels."""
+    split = weights.reshape(spec.groups, -1, *weights.shape[1:])
+    outputs = spec.output_blocks * spec.lanes
+    inputs = spec.input_blocks * spec.input_lanes
+    if split.shape[1:3] == (outputs, inputs):
+        return split
+    padded = np.zeros(
+        (spec.groups, outputs, inputs, *spec.window.kernel), weights.dtype
+    )
+    padded[:, : split.shape[1], : split.shape[2]] = split
+    return padded
 
 
 def pack_channels(values: NDArray[np.float32], lanes: int) -> NDArray[np.float32]:
