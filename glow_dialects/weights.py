@@ -29,6 +29,7 @@ from glow.dialects.glow.storage import MAX_INLINE_ELEMENTS, ConstantOp, SplatOp
 from glow.dialects.node import element_of, node_name, shape_of, tensor_type
 from glow.dialects.weight_table import (
     Array,
+    DeferredArray,
     WeightsAttr,
     WeightTable,
     dtype_of,
@@ -123,14 +124,18 @@ def constant_value(value: SSAValue) -> Array | None:
 
 
 def new_constant(
-    table: WeightTable, array: Array, name_hint: str
+    table: WeightTable, array: Array | DeferredArray, name_hint: str
 ) -> ConstantOp | SplatOp:
     """A constant op of an array: inline when small, else a new entry of the table."""
     result_type = tensor_type(array.shape, element_type_of(array.dtype))
     if array.size <= MAX_INLINE_ELEMENTS // 8:
-        return ConstantOp.build_node([], [result_type], value=numpy_to_dense(array))
+        value = array.array() if isinstance(array, DeferredArray) else array
+        return ConstantOp.build_node([], [result_type], value=numpy_to_dense(value))
     name = table.unique_name(name_hint)
-    table[name] = array
+    if isinstance(array, DeferredArray):
+        table.defer(name, array)
+    else:
+        table[name] = array
     op = ConstantOp.from_name(name, result_type)
     op.result.name_hint = name if SSAValue.is_valid_name(name) else None
     return op

@@ -15,6 +15,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from glow.dialects import cpu, glow
 from glow.dialects.node import shape_of
+from glow.dialects.weight_table import DeferredArray
 from glow.dialects.weights import (
     Array,
     constant_value,
@@ -55,7 +56,11 @@ class Layout:
         self._packed: dict[tuple[SSAValue, Block | None], SSAValue] = {}
 
     def constant(
-        self, anchor: Operation, key: object, name: str, make: Callable[[], Array]
+        self,
+        anchor: Operation,
+        key: object,
+        name: str,
+        make: Callable[[], Array | DeferredArray],
     ) -> SSAValue:
         """A constant made once for each key; it stands first in the function."""
         entry = _entry_block(anchor)

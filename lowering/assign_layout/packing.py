@@ -6,6 +6,7 @@ specification, made here from the node's shapes.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from math import prod
 from typing import Protocol, cast
@@ -16,7 +17,7 @@ from xdsl.ir import Operation
 
 from glow.dialects import cpu
 from glow.dialects.attributes import Attributes
-from glow.dialects.weight_table import Array
+from glow.dialects.weight_table import Array, DeferredArray
 from glow.interpreter import Packing, Unpacking
 from glow.lowering.assign_layout.conv_shape import (
     ConvShape,
@@ -29,6 +30,7 @@ from glow.lowering.assign_layout.conv_shape import (
 from glow.lowering.instr_to_loops.conv2d import Conv2dSpec, pack_conv_weights
 from glow.lowering.instr_to_loops.matmul import MatmulSpec, pack_matmul_weights
 from glow.lowering.instr_to_loops.strassen import (
+    PRODUCTS,
     StrassenSpec,
     pack_strassen_factors,
     pack_strassen_weights,
@@ -49,11 +51,11 @@ class Packer(Protocol):
         """Channels in a block."""
         ...
 
-    def conv2d(self, weights: Array, shape: ConvShape) -> Array:
+    def conv2d(self, weights: Array, shape: ConvShape) -> DeferredArray:
         """[O, C / group, kh, kw] as one flat array."""
         ...
 
-    def matmul(self, weights: Array, rows: int) -> Array:
+    def matmul(self, weights: Array, rows: int) -> DeferredArray:
         """[K, N] as one flat array, for products with `rows` rows."""
         ...
 
@@ -61,7 +63,7 @@ class Packer(Protocol):
         """The fastest tile of a convolution; None where a direct one is faster."""
         ...
 
-    def winograd(self, weights: Array, shape: ConvShape, tile: int) -> Array:
+    def winograd(self, weights: Array, shape: ConvShape, tile: int) -> DeferredArray:
         """[O, C, 3, 3] transformed, as one flat array."""
         ...
 
@@ -73,11 +75,11 @@ class Packer(Protocol):
         """Whether Strassen's product is faster than the direct one."""
         ...
 
-    def strassen(self, weights: Array, rows: int) -> Array:
+    def strassen(self, weights: Array, rows: int) -> DeferredArray:
         """[K, N] as one flat array, for Strassen's products with `rows` rows."""
         ...
 
-    def strassen_factors(self, factors: Array, rows: int) -> Array:
+    def strassen_factors(self, factors: Array, rows: int) -> DeferredArray:
         """The same for its seven factors [7, K / 2, N / 2]."""
         ...
 
@@ -93,7 +95,7 @@ class TargetPacker:
         """Channels in a block: the f32 elements of a vector."""
         return self.target.lanes(32)
 
-    def conv2d(self, weights: Array, shape: ConvShape) -> Array:
+    def conv2d(self, weights: Array, shape: ConvShape) -> DeferredArray:
         """[O, C / group, kh, kw] as one flat array."""
         window = Window(
             shape.plane, shape.kernel, shape.strides, shape.dilations, shape.pads
@@ -109,23 +111,36 @@ class TargetPacker:
             has_bias=True,
         )
         values = cast("NDArray[np.float32]", weights)
-        return pack_conv_weights(values, spec, self.target)
 
-    def matmul(self, weights: Array, rows: int) -> Array:
+        def write(out: Array) -> None:
+            np.copyto(out, pack_conv_weights(values, spec, self.target))
+
+        return _packed(spec.packed_weights, write)
+
+    def matmul(self, weights: Array, rows: int) -> DeferredArray:
         """[K, N] as one flat array, for products with `rows` rows."""
         depth, columns = weights.shape
         spec = MatmulSpec(rows, columns, depth, has_bias=True)
-        return pack_matmul_weights(weights, spec, self.target)
+
+        def write(out: Array) -> None:
+            pack_matmul_weights(weights, spec, self.target, out=out)
+
+        return _packed(spec.packed_elements(self.target), write)
 
     def choose_winograd(self, shape: ConvShape) -> WinogradChoice | None:
         """The fastest tile of a convolution; None where a direct one is faster."""
         return choose_winograd_tile(shape, self.target)
 
-    def winograd(self, weights: Array, shape: ConvShape, tile: int) -> Array:
+    def winograd(self, weights: Array, shape: ConvShape, tile: int) -> DeferredArray:
         """[O, C, 3, 3] transformed, as one flat array."""
         values = cast("NDArray[np.float32]", weights)
         spec = winograd_spec(shape, tile, self.lanes)
-        return pack_winograd_weights(values, spec, self.target)
+
+        def write(out: Array) -> None:
+            target = cast("NDArray[np.float32]", out)
+            pack_winograd_weights(values, spec, self.target, out=target)
+
+        return _packed(spec.packed_weights, write)
 
     def plain_of_winograd(self, packed: Array, shape: ConvShape, tile: int) -> Array:
         """[O, C, 3, 3] of what `winograd` gives, up to rounding."""
@@ -137,17 +152,29 @@ class TargetPacker:
         """Whether Strassen's product is faster than the direct one."""
         return StrassenSpec(rows, columns, depth).pays(self.target)
 
-    def strassen(self, weights: Array, rows: int) -> Array:
+    def strassen(self, weights: Array, rows: int) -> DeferredArray:
         """[K, N] as one flat array, for Strassen's products with `rows` rows."""
         depth, columns = weights.shape
         spec = StrassenSpec(rows, columns, depth)
-        return pack_strassen_weights(weights, spec, self.target)
 
-    def strassen_factors(self, factors: Array, rows: int) -> Array:
+        def write(out: Array) -> None:
+            np.copyto(out, pack_strassen_weights(weights, spec, self.target))
+
+        return _packed(PRODUCTS * spec.half.packed_elements(self.target), write)
+
+    def strassen_factors(self, factors: Array, rows: int) -> DeferredArray:
         """The same for its seven factors [7, K / 2, N / 2]."""
         _, depth, columns = factors.shape
         spec = StrassenSpec(rows, 2 * columns, 2 * depth)
-        return pack_strassen_factors(factors, spec, self.target)
+
+        def write(out: Array) -> None:
+            np.copyto(out, pack_strassen_factors(factors, spec, self.target))
+
+        return _packed(PRODUCTS * spec.half.packed_elements(self.target), write)
+
+
+def _packed(size: int, write: Callable[[Array], None]) -> DeferredArray:
+    return DeferredArray((size,), np.dtype(np.float32), write)
 
 
 def pack_channels(values: Array, lanes: int, fill: float = 0.0) -> Array:
@@ -164,15 +191,15 @@ def packings(packer: Packer) -> dict[type[Operation], Packing | Unpacking]:
     """How the nodes' weights were packed, for the interpreter."""
 
     def conv2d(attributes: Attributes, image: tuple[int, ...], weights: Array) -> Array:
-        return packer.conv2d(weights, conv_shape_of(attributes, image))
+        return packer.conv2d(weights, conv_shape_of(attributes, image)).array()
 
     def matmul(attributes: Attributes, lhs: tuple[int, ...], weights: Array) -> Array:
-        return packer.matmul(weights, prod(lhs[:-1]))
+        return packer.matmul(weights, prod(lhs[:-1])).array()
 
     def strassen(
         attributes: Attributes, sums: tuple[int, ...], factors: Array
     ) -> Array:
-        return packer.strassen_factors(factors, 2 * sums[1])
+        return packer.strassen_factors(factors, 2 * sums[1]).array()
 
     def winograd(
         attributes: Attributes, image: tuple[int, ...], packed: Array

@@ -12,7 +12,7 @@ from xdsl.ir import Operation, SSAValue
 
 from glow.dialects import cpu, glow
 from glow.dialects.node import NodeOp, shape_of
-from glow.dialects.weight_table import Array
+from glow.dialects.weight_table import DeferredArray
 from glow.dialects.weights import constant_value
 from glow.lowering.assign_layout.layout import Layout, constant_key, is_f32
 from glow.lowering.lower_nodes.products import activated
@@ -37,7 +37,7 @@ def _packed_product(
         rows, columns, depth
     )
 
-    def pack() -> Array:
+    def pack() -> DeferredArray:
         if strassen:
             return layout.packer.strassen(array, rows)
         return layout.packer.matmul(array, rows)

@@ -30,7 +30,7 @@ def choose_winograd(
     bytes of all weights of the module.
     """
     table = weights_of(module)
-    total = sum(table[name].nbytes for name in table)
+    total = sum(table.entry(name).nbytes for name in table)
     budget = max(weight_growth * total, FREE_BYTES)
     candidates = [
         (op, choice)

@@ -20,7 +20,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from glow.dialects import instr
 from glow.dialects.errors import GlowError
 from glow.dialects.node import element_of, node_name, shape_of
-from glow.dialects.weight_table import Array, dtype_of
+from glow.dialects.weight_table import Array, DeferredArray, dtype_of
 from glow.dialects.weights import dense_to_numpy, weights_of
 from glow.lowering.instr_to_loops.kernel import Kernel
 from glow.lowering.target import Target
@@ -126,7 +126,7 @@ class Program:
 
     name: str
     steps: tuple[Step, ...]
-    constants: list[tuple[int, Array]]
+    constants: list[tuple[int, Array | DeferredArray]]
     arguments: list[Place]
     sizes: dict[Segment, int]
 
@@ -196,7 +196,7 @@ class ProgramBuilder:
             "mutables": 0,
             "activations": 0,
         }
-        self.constants: list[tuple[int, Array]] = []
+        self.constants: list[tuple[int, Array | DeferredArray]] = []
         self.weight_places: dict[object, Place] = {}
 
     def run(self) -> Program:
@@ -315,12 +315,12 @@ class ProgramBuilder:
         self.indices[op.results[0]] = left.plus(right, -1)
 
 
-def weight_value(op: instr.WeightOp) -> Array:
+def weight_value(op: instr.WeightOp) -> Array | DeferredArray:
     """The array of a weight, checked against its type."""
     name = op.weight_name
     value = op.value
     array = (
-        weights_of(op)[value.string_value()]
+        weights_of(op).entry(value.string_value())
         if isinstance(value, SymbolRefAttr)
         else dense_to_numpy(value)
     )

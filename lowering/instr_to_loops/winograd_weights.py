@@ -39,12 +39,19 @@ def kernel_transform(tile: int) -> NDArray[np.float64]:
 
 
 def pack_winograd_weights(
-    weights: NDArray[np.floating], spec: WinogradSpec, target: Target
+    weights: NDArray[np.floating],
+    spec: WinogradSpec,
+    target: Target,
+    *,
+    out: NDArray[np.floating] | None = None,
 ) -> NDArray[np.floating]:
-    """The weights [OC, IC, 3, 3], transformed in float64 and rounded once, packed, 1-D."""
+    """The weights [OC, IC, 3, 3], transformed in float64 and rounded once, packed, 1-D.
+
+    `out` is where to put them.
+    """
     single = kernel_transform(spec.tile)
     transform = np.kron(single, single).astype(np.float64)
-    packed = np.empty(spec.packed_weights, weights.dtype)
+    packed = np.empty(spec.packed_weights, weights.dtype) if out is None else out
     start = 0
     for part in choose_winograd_tiling(spec, target).parts:
         taps = _packed_taps(weights, spec, part)

@@ -12,7 +12,7 @@ import numpy as np
 from xdsl.dialects.builtin import ModuleOp
 
 from glow.backends.cpu.native_code import ObjectBuild
-from glow.dialects.weight_table import Array
+from glow.dialects.weight_table import Array, DeferredArray
 from glow.lowering.instr_to_loops.instr_to_loops import build_program
 from glow.lowering.instr_to_loops.program import Place, Program
 from glow.lowering.target import Target
@@ -75,9 +75,12 @@ def gather_constants(program: Program, pool: Executor) -> Bytes:
     """The constants segment of a program, filled by a pool."""
     segment = aligned_empty(program.sizes["constants"])
 
-    def fill(offset: int, array: Array) -> None:
+    def fill(offset: int, array: Array | DeferredArray) -> None:
         part = segment[offset : offset + array.nbytes].view(array.dtype)
-        np.copyto(part.reshape(array.shape), array)
+        if isinstance(array, DeferredArray):
+            array.write(part.reshape(array.shape))
+        else:
+            np.copyto(part.reshape(array.shape), array)
 
     for filled in [pool.submit(fill, *constant) for constant in program.constants]:
         filled.result()
