@@ -2,8 +2,9 @@
 
 Packing intervals into the least memory is NP-hard in general, but networks are easy:
 placing buffers greedily in a few orders, each at the lowest offset that is free for its
-whole life, almost always reaches the largest live set, which no plan can beat. The best
-of the orders is kept; the search stops when the bound is reached.
+whole life, almost always reaches the largest live set, which no plan can beat. Where none
+does, the buffer that sticks out goes to the front of the order, a few times (a "squeaky
+wheel" search). The best plan is kept; the search stops when the bound is reached.
 
     %a = instr.alloc : memref<16xf32>           %a = instr.alloc offset 0 : ...
     %b = instr.alloc : memref<16xf32>     ->    %b = instr.alloc offset 64 : ...
@@ -14,7 +15,7 @@ The function gets `glow.arena_bytes` and `glow.live_bytes` (the bound).
 from __future__ import annotations
 
 from bisect import insort
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from heapq import merge
 from math import isqrt
@@ -41,6 +42,10 @@ _ORDERS: Sequence[Callable[[Lifetime], tuple[int, ...]]] = (
     lambda buffer: (buffer.start - buffer.end, -buffer.size),
     lambda buffer: (-buffer.end, -buffer.size),
 )
+
+
+IMPROVEMENTS = 8
+"""So often an order is improved."""
 
 
 def place(buffers: Sequence[Lifetime]) -> Offsets:
@@ -99,13 +104,26 @@ def plan(buffers: Sequence[Lifetime]) -> Offsets:
     """The best placement of several orders; optimal when it meets the live bound."""
     bound = live_bound(list(buffers))
     best: Offsets = {}
-    for order in _ORDERS:
-        offsets = place(sorted(buffers, key=order))
+    for offsets in _candidates(buffers):
         if not best or arena_size(offsets) < arena_size(best):
             best = offsets
         if arena_size(best) == bound:
             break
     return best
+
+
+def _candidates(buffers: Sequence[Lifetime]) -> Iterator[Offsets]:
+    """Placements in all orders, then in improved ones."""
+    orders = [sorted(buffers, key=key) for key in _ORDERS]
+    for order in orders:
+        yield place(order)
+    for order in orders:
+        for _ in range(IMPROVEMENTS if order else 0):
+            offsets = place(order)
+            yield offsets
+            highest = max(offsets, key=lambda buffer: offsets[buffer] + buffer.size)
+            order.remove(highest)
+            order.insert(0, highest)
 
 
 @dataclass(frozen=True)
