@@ -1,10 +1,13 @@
 """Instructions to loops: one function a distinct kernel, and `main` that calls them.
 
 Comes in: functions on memrefs after `plan-memory`. Goes out: upstream dialects only,
-which mlir-opt accepts. `main` keeps where arguments and weights lie in its segments:
+which mlir-opt accepts as they are. `main` keeps where arguments and weights lie in its
+segments, in attributes that upstream carries along:
 
     func.func @main(%constants, %mutables, %activations, %thread, %threads, %barrier)
       attributes {glow.arguments = [...], glow.constants_bytes = ..., ...}
+
+The weight table stays behind: nothing here names a weight, their bytes are a segment.
 """
 
 from __future__ import annotations
@@ -18,6 +21,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
 from glow.dialects.attributes import int_attr, ints_attr
+from glow.dialects.weight_table import WeightsAttr
 from glow.lowering.instr_to_loops.kernel import Kernel
 from glow.lowering.instr_to_loops.main_function import (
     BARRIER,
@@ -82,6 +86,7 @@ class InstrToLoopsPass(ModulePass):
         first = op.body.block.first_op
         if first is not None and not _declares_barrier(op):
             op.body.block.insert_op_before(barrier_declaration(), first)
+        op.attributes.pop(WeightsAttr.name, None)
 
 
 def _declares_barrier(module: ModuleOp) -> bool:

@@ -17,19 +17,19 @@ from collections.abc import Callable
 from xdsl.passes import ModulePass
 
 
-def get_glow_loops_to_llvm() -> type[ModulePass]:
+def get_loops_to_llvm() -> type[ModulePass]:
     from glow.lowering.loops_to_llvm.convert_loops_to_llvm import ConvertLoopsToLlvmPass
 
     return ConvertLoopsToLlvmPass
 
 
-def get_glow_verify_loops() -> type[ModulePass]:
+def get_verify_loops() -> type[ModulePass]:
     from glow.lowering.loops_to_llvm.verify_loops import VerifyLoopsPass
 
     return VerifyLoopsPass
 
 
 PASSES: dict[str, Callable[[], type[ModulePass]]] = {
-    "glow-loops-to-llvm": get_glow_loops_to_llvm,
-    "glow-verify-loops": get_glow_verify_loops,
+    "loops-to-llvm": get_loops_to_llvm,
+    "verify-loops": get_verify_loops,
 }

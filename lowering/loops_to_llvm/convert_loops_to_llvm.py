@@ -1,4 +1,4 @@
-"""The pass `glow-loops-to-llvm`: every `func.func` becomes an `llvm.func`.
+"""The pass `loops-to-llvm`: every `func.func` becomes an `llvm.func`.
 
 A memref argument becomes a pointer to its first element and carries `llvm.noalias`
 where the loops level flags it; an index becomes an i64. A function without body becomes
@@ -144,7 +144,7 @@ def lower_module(module: ModuleOp, target: Target) -> ModuleOp:
 class ConvertLoopsToLlvmPass(ModulePass):
     """Lowers the loops level to the llvm dialect; `target` as `Target.from_string`."""
 
-    name = "glow-loops-to-llvm"
+    name = "loops-to-llvm"
     target: str = "host"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:

@@ -1,4 +1,4 @@
-"""The pass `glow-verify-loops`: what may stand at the loops level.
+"""The pass `verify-loops`: what may stand at the loops level.
 
 The border between kernel builders and code generation. Only the ops of `VOCABULARY`,
 which upstream knows too; shapes are static; transfers stay in bounds and carry no mask.
@@ -115,7 +115,7 @@ def verify_loops(module: ModuleOp) -> None:
 class VerifyLoopsPass(ModulePass):
     """Checks that a module is at the loops level; changes nothing."""
 
-    name = "glow-verify-loops"
+    name = "verify-loops"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         verify_loops(op)

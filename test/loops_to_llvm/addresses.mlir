@@ -1,4 +1,4 @@
-// RUN: glow-opt -p glow-loops-to-llvm{target=avx512} %s | filecheck %s
+// RUN: glow-opt -p loops-to-llvm{target=avx512} %s | filecheck %s
 
 // Each term of an address is made in the loop that defines its variable, once; constant
 // parts and views emit nothing but one constant offset at the access.

@@ -1,5 +1,5 @@
-// RUN: glow-opt -p glow-loops-to-llvm{target=avx512} %s | filecheck %s
-// RUN: glow-opt -p glow-loops-to-llvm{target=neon} %s | filecheck %s --check-prefix=GENERIC
+// RUN: glow-opt -p loops-to-llvm{target=avx512} %s | filecheck %s
+// RUN: glow-opt -p loops-to-llvm{target=neon} %s | filecheck %s --check-prefix=GENERIC
 // RUN: glow-opt %s | glow-opt | filecheck %s --check-prefix=ROUNDTRIP
 
 // Extension and contraction of bytes are one instruction where the target has it.

@@ -1,4 +1,4 @@
-// RUN: glow-opt -p glow-loops-to-llvm{target=avx512} %s | filecheck %s
+// RUN: glow-opt -p loops-to-llvm{target=avx512} %s | filecheck %s
 
 // A loop with constant bounds tests at its end only.
 // CHECK-LABEL: llvm.func @static

@@ -1,4 +1,4 @@
-// RUN: glow-opt -p glow-loops-to-llvm{target=avx512} %s | filecheck %s
+// RUN: glow-opt -p loops-to-llvm{target=avx512} %s | filecheck %s
 
 // Rows of a transfer_read are loaded just before the instruction that needs them.
 // CHECK-LABEL: llvm.func @fma

@@ -1,4 +1,4 @@
-// RUN: glow-opt -p glow-loops-to-llvm --split-input-file --verify-diagnostics %s | filecheck %s
+// RUN: glow-opt -p loops-to-llvm --split-input-file --verify-diagnostics %s | filecheck %s
 
 // CHECK: loops-to-llvm: no lowering for memref.alloc (in @f)
 func.func @f() {

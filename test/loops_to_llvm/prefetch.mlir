@@ -1,5 +1,5 @@
-// RUN: glow-opt -p glow-loops-to-llvm{target=avx512} %s | filecheck %s
-// RUN: glow-opt -p glow-loops-to-llvm{target=avx512} -t llvm %s | filecheck %s --check-prefix=LLVM
+// RUN: glow-opt -p loops-to-llvm{target=avx512} %s | filecheck %s
+// RUN: glow-opt -p loops-to-llvm{target=avx512} -t llvm %s | filecheck %s --check-prefix=LLVM
 
 // CHECK-LABEL: llvm.func @f
 func.func @f(%x: memref<4x16xf32>) {

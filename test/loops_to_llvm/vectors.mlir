@@ -1,4 +1,4 @@
-// RUN: glow-opt -p glow-loops-to-llvm{target=avx512} %s | filecheck %s
+// RUN: glow-opt -p loops-to-llvm{target=avx512} %s | filecheck %s
 
 // A row of 24 lanes is 16 + 8 lanes, of any element type.
 // CHECK-LABEL: llvm.func @odd_row

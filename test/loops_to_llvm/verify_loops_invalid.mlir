@@ -1,4 +1,4 @@
-// RUN: glow-opt -p glow-verify-loops --split-input-file --verify-diagnostics %s | filecheck %s
+// RUN: glow-opt -p verify-loops --split-input-file --verify-diagnostics %s | filecheck %s
 
 // CHECK: argument of @f: memref<?xf32> must have a static shape
 func.func @f(%x: memref<?xf32>) {

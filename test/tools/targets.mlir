@@ -1,5 +1,5 @@
 // RUN: glow-opt -t llvm %s | filecheck %s --check-prefix=LLVM
-// RUN: glow-opt --glow-loops-to-llvm -t llvm %s | filecheck %s --check-prefix=LLVM
+// RUN: glow-opt --loops-to-llvm -t llvm %s | filecheck %s --check-prefix=LLVM
 // RUN: glow-opt -t 'asm{machine=avx2}' %s | filecheck %s --check-prefix=ASM
 // RUN: glow-opt -t asm %s | filecheck %s --check-prefix=HOST
 // RUN: not glow-opt -t 'asm{machine=abacus}' %s 2>&1 | filecheck %s --check-prefix=MACHINE
