@@ -1,0 +1,40 @@
+// RUN: glow-opt --assign-layout='target=avx512' %s | filecheck %s
+// RUN: glow-opt --assign-layout='target=avx512 numerics=exact' %s | filecheck %s --check-prefix=EXACT
+
+// EXACT-NOT: cpu.winograd_conv2d
+
+// CHECK-LABEL: func.func @chosen(
+// CHECK: %2 = cpu.winograd_conv2d %1, %w.packed, %0 input_channels 64 output_channels 64 pads [1, 1, 1, 1] tile 4 scratch [{{[0-9]+}}, {{[0-9]+}}] : tensor<1x4x28x28x16xf32>
+// CHECK-NEXT: %y = glow.relu %2 : tensor<1x4x28x28x16xf32>
+func.func @chosen(%x: tensor<1x64x28x28xf32>) -> tensor<1x64x28x28xf32> {
+  %w = glow.splat 1.0 : tensor<64x64x3x3xf32>
+  %y = glow.conv2d %x, %w pads [1, 1, 1, 1] activation "relu" : tensor<1x64x28x28xf32>
+  func.return %y : tensor<1x64x28x28xf32>
+}
+
+// Strides, dilations, groups, wide pads, other kernels and small planes have direct sums.
+// CHECK-LABEL: func.func @direct(
+// CHECK-NOT: cpu.winograd_conv2d
+// CHECK: func.return
+func.func @direct(%x: tensor<1x64x28x28xf32>, %s: tensor<1x64x3x3xf32>) -> (tensor<1x64x14x14xf32>, tensor<1x64x24x24xf32>, tensor<1x64x26x26xf32>, tensor<1x64x30x30xf32>, tensor<1x64x24x24xf32>, tensor<1x64x3x3xf32>) {
+  %w = glow.splat 1.0 : tensor<64x64x3x3xf32>
+  %g = glow.splat 1.0 : tensor<64x32x3x3xf32>
+  %k = glow.splat 1.0 : tensor<64x64x5x5xf32>
+  %0 = glow.conv2d %x, %w strides [2, 2] pads [1, 1, 1, 1] : tensor<1x64x14x14xf32>
+  %1 = glow.conv2d %x, %w dilations [2, 2] : tensor<1x64x24x24xf32>
+  %2 = glow.conv2d %x, %g group 2 : tensor<1x64x26x26xf32>
+  %3 = glow.conv2d %x, %w pads [2, 2, 2, 2] : tensor<1x64x30x30xf32>
+  %4 = glow.conv2d %x, %k : tensor<1x64x24x24xf32>
+  %5 = glow.conv2d %s, %w pads [1, 1, 1, 1] : tensor<1x64x3x3xf32>
+  func.return %0, %1, %2, %3, %4, %5 : tensor<1x64x14x14xf32>, tensor<1x64x24x24xf32>, tensor<1x64x26x26xf32>, tensor<1x64x30x30xf32>, tensor<1x64x24x24xf32>, tensor<1x64x3x3xf32>
+}
+
+// The transformed weights would take 28 MB more, which a network this small may not.
+// CHECK-LABEL: func.func @budget(
+// CHECK-NOT: cpu.winograd_conv2d
+// CHECK: func.return
+func.func @budget(%x: tensor<1x512x28x28xf32>) -> tensor<1x512x28x28xf32> {
+  %w = glow.splat 1.0 : tensor<512x512x3x3xf32>
+  %y = glow.conv2d %x, %w pads [1, 1, 1, 1] : tensor<1x512x28x28xf32>
+  func.return %y : tensor<1x512x28x28xf32>
+}
