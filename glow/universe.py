@@ -18,6 +18,7 @@ from glow.lowering import PASSES as LOWERING_PASSES
 from glow.lowering.loops_to_llvm import PASSES as LLVM_PASSES
 from glow.passes.graph import PASSES as GRAPH_PASSES
 from glow.passes.instr import PASSES as INSTR_PASSES
+from glow.passes.quantization import PASSES as QUANTIZATION_PASSES
 
 DialectFactory = Callable[[], Dialect]
 PassFactory = Callable[[], type[ModulePass]]
@@ -95,7 +96,13 @@ refuses a second dialect of one name."""
 
 def get_glow_passes() -> dict[str, PassFactory]:
     """The factories of all our passes by name."""
-    return GRAPH_PASSES | INSTR_PASSES | LOWERING_PASSES | LLVM_PASSES
+    return (
+        GRAPH_PASSES
+        | QUANTIZATION_PASSES
+        | INSTR_PASSES
+        | LOWERING_PASSES
+        | LLVM_PASSES
+    )
 
 
 GLOW_UNIVERSE = Universe(all_dialects=GLOW_DIALECTS, all_passes=get_glow_passes())

@@ -1,0 +1,41 @@
+"""Quantization of the graph, in stages that can each be run and read on its own.
+
+| pass                     | what it does                                              |
+|--------------------------|-----------------------------------------------------------|
+| `instrument-profile`     | observes every float value under its name                 |
+| `insert-casts`           | chooses what is quantized, and how: pairs of casts        |
+| `fold-casts`             | cancels casts, moves them out of the way                  |
+| `form-integer-nodes`     | nodes between casts become nodes on integers              |
+| `fold-rescale`           | rescaling disappears into producers and consumers         |
+| `quantize`               | all of them                                               |
+| `assert-all-quantized`   | fails where a float node is left between integer products |
+
+A network that comes quantized (ONNX QDQ) needs `fold-casts` and `form-integer-nodes`.
+Nothing is imported before it is used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+
+from xdsl.passes import ModulePass
+
+
+def _lazy(module: str, class_name: str) -> Callable[[], type[ModulePass]]:
+    def load() -> type[ModulePass]:
+        return getattr(import_module(f"glow.passes.quantization.{module}"), class_name)
+
+    return load
+
+
+PASSES: dict[str, Callable[[], type[ModulePass]]] = {
+    "assert-all-quantized": _lazy("assert_all_quantized", "AssertAllQuantizedPass"),
+    "fold-casts": _lazy("fold_casts", "FoldCastsPass"),
+    "fold-rescale": _lazy("fold_rescale", "FoldRescalePass"),
+    "form-integer-nodes": _lazy("form_integer_nodes", "FormIntegerNodesPass"),
+    "insert-casts": _lazy("quantize", "InsertCastsPass"),
+    "instrument-profile": _lazy("instrument_profile", "InstrumentProfilePass"),
+    "quantize": _lazy("quantize", "QuantizePass"),
+}
+"""Pass name to factory."""

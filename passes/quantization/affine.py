@@ -1,0 +1,98 @@
+"""`x * constant + constant` between casts is one rescaling by channel.
+
+  %1 = quant.dcast %0; %2 = glow.mul %1, %m; %3 = glow.add %2, %a; %4 = quant.qcast %3
+becomes
+  %4 = glow.rescale %0, %m, %a
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+from xdsl.ir import Operation, SSAValue
+
+from glow.dialects import glow
+from glow.dialects.node import NodeOp, shape_of
+from glow.dialects.quant import QuantizeCastOp
+from glow.passes.graph.node_builder import NodeBuilder, name_of
+from glow.passes.quantization.casts import (
+    common_target,
+    dequantized,
+    element,
+    replace_casts,
+    tensor_of,
+)
+from glow.passes.quantization.constants import constant_floats
+
+Floats = npt.NDArray[np.float64]
+
+AFFINE = (glow.MulOp, glow.AddOp, glow.SubOp, glow.DivOp)
+
+
+def constant_operand(op: NodeOp) -> tuple[SSAValue, Floats] | None:
+    """The computed operand and the constant one; None where both are computed.
+
+    The constant must not enlarge the operand, and `sub` and `div` have it on the right.
+    """
+    pairs = [(op.inputs[0], op.inputs[1])]
+    if isinstance(op, glow.MulOp | glow.AddOp):
+        pairs.append((op.inputs[1], op.inputs[0]))
+    for computed, other in pairs:
+        floats = constant_floats(other)
+        if floats is not None and shape_of(computed) == shape_of(op.results[0]):
+            return computed, floats.astype(np.float64)
+    return None
+
+
+def is_affine(op: Operation) -> bool:
+    """Whether a node adds or multiplies a constant."""
+    return (
+        isinstance(op, AFFINE)
+        and isinstance(op, NodeOp)
+        and constant_operand(op) is not None
+    )
+
+
+def affine_chain(value: SSAValue) -> tuple[SSAValue, Floats, Floats] | None:
+    """The value behind a chain of affine nodes, and the chain's multiplier and addend."""
+    owner = value.owner
+    if not isinstance(owner, AFFINE) or not isinstance(owner, NodeOp):
+        return value, np.ones(()), np.zeros(())
+    found = constant_operand(owner)
+    if found is None:
+        return value, np.ones(()), np.zeros(())
+    source, number = found
+    inner = affine_chain(source) if source.has_one_use() else None
+    behind, multiplier, addend = inner or (source, np.ones(()), np.zeros(()))
+    if isinstance(owner, glow.MulOp):
+        return behind, multiplier * number, addend * number
+    if isinstance(owner, glow.DivOp):
+        return behind, multiplier / number, addend / number
+    sign = -1.0 if isinstance(owner, glow.SubOp) else 1.0
+    return behind, multiplier, addend + sign * number
+
+
+def form_affine(op: QuantizeCastOp) -> bool:
+    """Turn a chain of affine nodes between casts into a rescaling."""
+    target = common_target(op.input)
+    chain = affine_chain(op.input)
+    if target is None or target.axis is not None or chain is None:
+        return False
+    value, multiplier, addend = chain
+    source = dequantized(value)
+    data = None if source is None else element(source)
+    if value is op.input or source is None or data is None or data.axis is not None:
+        return False
+    shape = np.broadcast_shapes(multiplier.shape, addend.shape)
+    if not (np.isfinite(multiplier).all() and np.isfinite(addend).all()):
+        return False
+    builder, name = NodeBuilder(op), name_of(op.input)
+    constants = [
+        builder.constant(np.broadcast_to(numbers, shape).astype(np.float32), name)
+        for numbers in (multiplier, addend)
+    ]
+    result = builder.create(
+        glow.RescaleOp, [source, *constants], {}, types=[tensor_of(op.result)]
+    )
+    replace_casts(op.input, result)
+    return True

@@ -1,0 +1,128 @@
+"""Rescaling disappears into the nodes around it (Glow's OptimizeQuantization).
+
+Up: a node with one reader gives its result at the reader's scale at once. Down: sums and
+pools take operands of any scale. Each fold removes a rounding, so results change by a
+step; networks that come quantized are left as they are (`quantize` skips this pass).
+
+    %1 = glow.conv2d %x, %w : tensor<1x2x8x8x!a>
+    %2 = glow.rescale %1 : tensor<1x2x8x8x!b>
+  becomes
+    %2 = glow.conv2d %x, %w : tensor<1x2x8x8x!b>
+"""
+
+from __future__ import annotations
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
+from xdsl.passes import ModulePass
+
+from glow.dialects import glow
+from glow.dialects.glow.integer_forms import ARITHMETIC, PRODUCTS
+from glow.dialects.node import NodeOp
+from glow.dialects.quant import DequantizeCastOp, QuantizeCastOp
+from glow.passes.graph.node_builder import (
+    NodeBuilder,
+    attributes_of,
+    erase,
+    erase_dead_nodes,
+)
+from glow.passes.quantization.casts import (
+    dequantize_value,
+    element,
+    quantize_value,
+    tensor_of,
+)
+
+UP = (*PRODUCTS, *ARITHMETIC, glow.RescaleOp, QuantizeCastOp)
+DOWN = (glow.AddOp, glow.SubOp, glow.MulOp, glow.MaxOp, glow.MinOp, glow.AvgPool2dOp)
+
+
+def is_plain_rescale(op: Operation | object) -> bool:
+    """Whether an operation rescales without multiplier."""
+    return isinstance(op, glow.RescaleOp) and op.multiplier is None
+
+
+def fold_up(op: Operation) -> bool:
+    """Let the producer give the rescaled result, if nothing else reads it."""
+    producer = op.operands[0].owner
+    if not isinstance(producer, UP) or not op.operands[0].has_one_use():
+        return False
+    builder = NodeBuilder(op)
+    if isinstance(producer, QuantizeCastOp):
+        data = element(op.results[0])
+        assert data is not None
+        result = quantize_value(builder, producer.input, data)
+    else:
+        assert isinstance(producer, NodeOp)
+        result = builder.create(
+            type(producer),
+            list(producer.inputs),
+            attributes_of(producer),
+            types=[tensor_of(op.results[0])],
+        )
+        builder.anchor.prev_op.location = producer.location  # type: ignore[union-attr]
+    builder.replace(result)
+    erase(producer)
+    return True
+
+
+def fold_into_reader(op: Operation) -> bool:
+    """Let sums and pools read the value at its own scale."""
+    changed = False
+    for index, value in enumerate(op.operands):
+        owner = value.owner
+        if isinstance(owner, glow.RescaleOp) and is_plain_rescale(owner):
+            op.operands[index] = owner.input
+            changed = True
+    return changed
+
+
+def fold_into_dequantize(op: Operation) -> bool:
+    """`dcast(rescale(x))` is `dcast(x)`."""
+    owner = op.operands[0].owner
+    if not isinstance(owner, glow.RescaleOp) or not is_plain_rescale(owner):
+        return False
+    builder = NodeBuilder(op)
+    builder.replace(dequantize_value(builder, owner.input))
+    return True
+
+
+def fold_same_type(op: Operation) -> bool:
+    """Rescaling to the same type is nothing."""
+    if op.operands[0].type != op.results[0].type:
+        return False
+    NodeBuilder(op).replace(op.operands[0])
+    return True
+
+
+def fold(op: Operation) -> bool:
+    """Fold one operation."""
+    if isinstance(op, DequantizeCastOp):
+        return fold_into_dequantize(op)
+    if isinstance(op, DOWN):
+        return fold_into_reader(op)
+    if is_plain_rescale(op):
+        return fold_same_type(op) or fold_up(op)
+    return False
+
+
+def fold_rescale(module: ModuleOp) -> None:
+    """Fold until nothing folds."""
+    changed = True
+    while changed:
+        changed = False
+        for op in list(module.walk()):
+            if op.parent is not None:
+                changed |= fold(op)
+        erase_dead_nodes(module)
+
+
+class FoldRescalePass(ModulePass):
+    """Fold rescaling into producers and readers."""
+
+    name = "fold-rescale"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        """Run the pass on a module."""
+        fold_rescale(op)

@@ -1,0 +1,179 @@
+"""Chooses scales and puts pairs of casts around what is quantized.
+
+    %1 = glow.relu %0 : tensor<4xf32>
+  becomes
+    %1 = glow.relu %0 : tensor<4xf32>
+    %2 = quant.qcast %1 : tensor<4xf32> to tensor<4x!quant.uniform<u8:f32, 0.5>>
+    %3 = quant.dcast %2 : tensor<4x!quant.uniform<u8:f32, 0.5>> to tensor<4xf32>
+
+for the quantized readers of %1; the others keep reading %1. The program then says in
+floats what the integers will compute, and can be run as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+
+import numpy as np
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Operation, SSAValue
+
+from glow.dialects import glow
+from glow.dialects.glow.integer_forms import PRODUCTS
+from glow.dialects.node import NodeOp, shape_of
+from glow.dialects.quant import Quantization
+from glow.dialects.weights import constant_value
+from glow.interpreter.integer_arithmetic import dequantize, quantize
+from glow.passes.graph.node_builder import NodeBuilder, name_of
+from glow.passes.quantization.casts import dequantize_value, quantize_value
+from glow.passes.quantization.constants import quantize_weights
+from glow.passes.quantization.options import QuantizationOptions
+from glow.passes.quantization.profile import ValueProfile
+from glow.passes.quantization.ranges import Ranges
+from glow.passes.quantization.schema import Schema, weight_parameters
+from glow.passes.quantization.selection import (
+    activations,
+    is_constant,
+    quantized_values,
+    shared_scales,
+)
+
+MIN_BATCHES = 16
+"""Batches from which on means are good enough to correct biases by."""
+
+
+def activation_parameters(
+    chosen: Collection[Operation], ranges: Ranges, options: QuantizationOptions
+) -> dict[SSAValue, Quantization]:
+    """The quantization of each value that quantized nodes read."""
+    values = quantized_values(chosen)
+    ranges.require(values)
+    groups: dict[SSAValue, list[SSAValue]] = {}
+    for value, representative in shared_scales(chosen, values).items():
+        groups.setdefault(representative, []).append(value)
+    schema = Schema(options.schema, options.precision)
+    parameters: dict[SSAValue, Quantization] = {}
+    for members in groups.values():
+        data = schema.parameters(*ranges.range_of(members, options.precision))
+        parameters.update(dict.fromkeys(members, data))
+    return parameters
+
+
+def builder_after(value: SSAValue, function: FuncOp) -> NodeBuilder:
+    """A builder that inserts right after a value's definition."""
+    owner = value.owner
+    anchor = owner.next_op if isinstance(owner, Operation) else None
+    if anchor is None:
+        anchor = function.body.block.first_op
+    assert anchor is not None
+    builder = NodeBuilder(anchor)
+    return builder
+
+
+def cast_values(
+    function: FuncOp,
+    chosen: Collection[Operation],
+    parameters: Mapping[SSAValue, Quantization],
+) -> None:
+    """Put a pair of casts between each value and its quantized readers."""
+    for value, data in parameters.items():
+        builder = builder_after(value, function)
+        stored = quantize_value(builder, value, data)
+        floats = dequantize_value(builder, stored)
+        for use in list(value.uses):
+            if use.operation in chosen and value in activations(use.operation):
+                use.operation.operands[use.index] = floats
+
+
+def cast_constants(op: Operation, options: QuantizationOptions) -> None:
+    """Quantize the constant operands of a sum or the like, each by its own range."""
+    assert isinstance(op, NodeOp)
+    from glow.passes.quantization.affine import is_affine
+
+    if is_affine(op):
+        return
+    schema = Schema(options.schema, options.precision)
+    for index, value in enumerate(op.inputs):
+        if is_constant(value) and (array := constant_value(value)) is not None:
+            numbers = np.asarray(array)
+            if numbers.dtype.kind == "f":
+                low, high = float(numbers.min()), float(numbers.max())
+                data = schema.parameters(low, high)
+                op.operands[index] = quantize_weights(NodeBuilder(op), value, data)
+
+
+def channel_axis(op: Operation) -> int:
+    """The axis of output channels of a product's weights."""
+    return 0 if isinstance(op, glow.Conv2dOp) else -1
+
+
+def cast_weights(
+    op: Operation, profile: ValueProfile | None, options: QuantizationOptions
+) -> None:
+    """Quantize a product's weights; correct its bias by their mean error."""
+    assert isinstance(op, NodeOp)
+    weights = constant_value(op.inputs[1])
+    assert weights is not None
+    data = weight_parameters(
+        np.asarray(weights),
+        channel_axis(op) if options.per_channel else None,
+        power_of_two=options.schema == "power-of-two",
+    )
+    builder = NodeBuilder(op)
+    if options.bias_correction and profile is not None:
+        correct_bias(op, builder, np.asarray(weights), data, profile)
+    op.operands[1] = quantize_weights(builder, op.inputs[1], data)
+
+
+def correct_bias(
+    op: NodeOp,
+    builder: NodeBuilder,
+    weights: np.ndarray,
+    data: Quantization,
+    profile: ValueProfile,
+) -> None:
+    """Take the mean of what the rounding of the weights adds out of the bias.
+
+    Source: Nagel et al., Data-Free Quantization (2019), section 4.2, with means of data.
+    """
+    mean = profile.channel_mean
+    if len(op.inputs) < 3 or mean is None or profile.batches < MIN_BATCHES:
+        return
+    bias = constant_value(op.inputs[2])
+    error = dequantize(quantize(weights, data), data).astype(np.float64) - weights
+    shift = mean_product(op, error, mean)
+    if bias is None or shift is None:
+        return
+    corrected = (bias.astype(np.float64) - shift).astype(bias.dtype)
+    op.operands[2] = builder.constant(corrected, f"{name_of(op.inputs[2])}.corrected")
+
+
+def mean_product(
+    op: NodeOp, weights: np.ndarray, mean: np.ndarray
+) -> np.ndarray | None:
+    """The mean result of a product for inputs of the given mean by channel."""
+    if not isinstance(op, glow.Conv2dOp):
+        fits = shape_of(op.inputs[1])[0] == mean.size
+        return mean @ weights if fits and weights.ndim == 2 else None
+    group = op.attributes_view().int("group")
+    outputs, per_group = weights.shape[:2]
+    if mean.size != per_group * group:
+        return None
+    taps = weights.sum(axis=(2, 3)).reshape(group, outputs // group, per_group)
+    return np.einsum("goc,gc->go", taps, mean.reshape(group, per_group)).reshape(-1)
+
+
+def insert_casts(
+    function: FuncOp,
+    chosen: Collection[Operation],
+    ranges: Ranges,
+    options: QuantizationOptions,
+) -> None:
+    """Cast all that the chosen nodes read."""
+    parameters = activation_parameters(chosen, ranges, options)
+    for op in chosen:
+        if isinstance(op, tuple(PRODUCTS)):
+            cast_weights(op, ranges.find(op.operands[0]), options)
+        else:
+            cast_constants(op, options)
+    cast_values(function, chosen, parameters)

@@ -1,0 +1,49 @@
+"""The choices of a quantization, checked once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from glow.dialects.errors import GlowError
+from glow.passes.quantization.calibration import METHODS
+from glow.passes.quantization.schema import Schema
+
+ACTIVATIONS = ("auto", "static", "per-row")
+FIDELITIES = ("strict", "fused")
+REQUANTIZE = ("float", "fixed")
+
+
+def check_choice(what: str, value: str, choices: tuple[str, ...]) -> None:
+    """Raise GlowError listing the choices unless `value` is one of them."""
+    if value not in choices:
+        raise GlowError(
+            f"unknown {what} '{value}'", hint=f"one of {', '.join(choices)}"
+        )
+
+
+@dataclass(frozen=True)
+class QuantizationOptions:
+    """How a network is quantized; the defaults need no tuning."""
+
+    schema: str = "asymmetric"
+    """asymmetric, symmetric, symmetric-uint8 or power-of-two scales of activations."""
+    precision: str = "int8"
+    """int8 or int16 activations; weights have 8 bits."""
+    per_channel: bool = True
+    """A scale for each output channel of the weights."""
+    calibration: str = "minmax"
+    """minmax, mse, percentile or entropy."""
+    activations: str = "auto"
+    """static scales, or per-row for linear layers; auto: per-row in transformers."""
+    requantize: str = "float"
+    """float multipliers, or fixed-point ones for integer-only targets."""
+    bias_correction: bool = True
+    """Correct biases by the mean error that the rounding of weights causes."""
+    keep: tuple[str, ...] = ()
+    """Nodes that stay float: names of nodes or values, or kinds such as `matmul`."""
+
+    def __post_init__(self) -> None:
+        Schema(self.schema, self.precision)
+        check_choice("calibration", self.calibration, tuple(METHODS))
+        check_choice("activations", self.activations, ACTIVATIONS)
+        check_choice("requantize", self.requantize, REQUANTIZE)

@@ -1,0 +1,158 @@
+"""Profile-guided quantization: the whole of it on one screen.
+
+A network that has casts already (from quantization-aware training) keeps its scales.
+Any other is given casts from a profile, or from seeded synthetic inputs, and then both
+go the same way: casts cancel or move, and nodes between them become integer nodes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp, StringAttr
+from xdsl.dialects.func import FuncOp
+from xdsl.passes import ModulePass
+
+from glow.dialects import glow
+from glow.dialects.errors import GlowError
+from glow.dialects.quantized import any_quantized
+from glow.interpreter.quantized import REQUANTIZE
+from glow.passes.graph.free_unused_weights import FreeUnusedWeightsPass
+from glow.passes.graph.fuse_activation import fuse_activation
+from glow.passes.graph.node_builder import rewrite_nodes
+from glow.passes.quantization.dynamic import quantize_rows
+from glow.passes.quantization.fold_casts import fold_casts
+from glow.passes.quantization.fold_rescale import fold_rescale
+from glow.passes.quantization.form_integer_nodes import form_integer_nodes
+from glow.passes.quantization.insert_casts import insert_casts
+from glow.passes.quantization.instrument_profile import functions_of, value_names
+from glow.passes.quantization.options import QuantizationOptions
+from glow.passes.quantization.profile import Profile
+from glow.passes.quantization.profile_file import load_profile
+from glow.passes.quantization.ranges import Ranges, synthetic_profile, warn_synthetic
+from glow.passes.quantization.selection import (
+    is_kept,
+    is_linear_layer,
+    quantized_values,
+    select_nodes,
+)
+
+
+def is_quantized_module(module: ModuleOp) -> bool:
+    """Whether a program has quantized elements already."""
+    return any(
+        any_quantized([result.type for result in op.results]) for op in module.walk()
+    )
+
+
+def is_transformer(module: ModuleOp) -> bool:
+    """Whether rows of activations have outliers that one scale cannot serve."""
+    return any(isinstance(op, glow.LayerNormOp) for op in module.walk())
+
+
+def quantize_linear_layers(module: ModuleOp, options: QuantizationOptions) -> None:
+    """Make linear layers quantize their rows, where that is chosen."""
+    by_row = options.activations == "per-row" or (
+        options.activations == "auto" and is_transformer(module)
+    )
+    if not by_row:
+        return
+    for op in list(module.walk()):
+        if is_linear_layer(op) and not is_kept(op, options.keep):
+            quantize_rows(op, per_channel=options.per_channel)
+
+
+def quantize_function(
+    function: FuncOp, profile: Profile | None, options: QuantizationOptions
+) -> None:
+    """Cast what a function computes on, by a profile."""
+    names = value_names(function)
+    chosen = select_nodes(function.body.block, options.keep)
+    if not quantized_values(chosen):
+        return
+    if profile is None:
+        warn_synthetic()
+        profile = synthetic_profile(_module_of(function))
+    insert_casts(function, chosen, Ranges(profile, names, options.calibration), options)
+
+
+def _module_of(function: FuncOp) -> ModuleOp:
+    module = function.parent_op()
+    assert isinstance(module, ModuleOp)
+    return module
+
+
+def add_casts(
+    module: ModuleOp, profile: Profile | None, options: QuantizationOptions
+) -> None:
+    """Fuse bounds first, so that ranges are those behind them; then cast."""
+    rewrite_nodes(module, dict.fromkeys((glow.ReluOp, glow.ClipOp), fuse_activation))
+    functions = functions_of(module)
+    if profile is None and len(functions) > 1:
+        raise GlowError(
+            "several functions need a profile", hint="give --quantize=profile=..."
+        )
+    quantize_linear_layers(module, options)
+    for function in functions:
+        quantize_function(function, profile, options)
+
+
+def quantize_module(
+    module: ModuleOp,
+    profile: Profile | None = None,
+    options: QuantizationOptions | None = None,
+) -> None:
+    """Quantize a graph in place; without a profile, by ranges that it has, or random inputs."""
+    options = options or QuantizationOptions()
+    has_ranges = profile is None and is_quantized_module(module)
+    if not has_ranges:
+        add_casts(module, profile, options)
+    if options.requantize == "fixed":
+        module.attributes[REQUANTIZE] = StringAttr("fixed")
+    fold_casts(module)
+    form_integer_nodes(module)
+    if not has_ranges:
+        fold_rescale(module)
+    FreeUnusedWeightsPass().apply(Context(), module)
+
+
+@dataclass(frozen=True)
+class InsertCastsPass(ModulePass):
+    """Choose what is quantized, and how; see `QuantizationOptions`."""
+
+    name = "insert-casts"
+
+    profile: str | None = None
+    schema: str = "asymmetric"
+    precision: str = "int8"
+    per_channel: bool = True
+    calibration: str = "minmax"
+    activations: str = "auto"
+    requantize: str = "float"
+    bias_correction: bool = True
+    keep: tuple[str, ...] = ()
+
+    def options(self) -> QuantizationOptions:
+        """The options without the profile."""
+        names = [entry.name for entry in fields(QuantizationOptions)]
+        return QuantizationOptions(**{name: getattr(self, name) for name in names})
+
+    def read_profile(self) -> Profile | None:
+        """The profile that is named, or None."""
+        return None if self.profile is None else load_profile(self.profile)
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        """Run the pass on a module."""
+        add_casts(op, self.read_profile(), self.options())
+
+
+@dataclass(frozen=True)
+class QuantizePass(InsertCastsPass):
+    """Quantize a network; see `QuantizationOptions`."""
+
+    name = "quantize"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        """Run the pass on a module."""
+        quantize_module(op, self.read_profile(), self.options())

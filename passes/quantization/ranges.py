@@ -1,0 +1,113 @@
+"""The range of each value: from a profile, or seen on synthetic inputs."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Mapping
+
+import numpy as np
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Operation, SSAValue
+
+from glow.dialects.errors import GlowError
+from glow.dialects.glow.integer_forms import MOVEMENT
+from glow.dialects.node import element_of, shape_of
+from glow.dialects.weight_table import Array, dtype_of
+from glow.passes.quantization.calibration import Range, calibrated_range
+from glow.passes.quantization.instrument_profile import (
+    expose_profiles,
+    functions_of,
+    instrument_profile,
+)
+from glow.passes.quantization.profile import Profile, ValueProfile
+from glow.passes.quantization.schema import PRECISIONS
+
+SYNTHETIC_BATCHES = 4
+SEED = 0
+MAX_LISTED = 5
+
+
+def synthetic_inputs(function: FuncOp, generator: np.random.Generator) -> list[Array]:
+    """Standard normal numbers for floats, zeros and ones for integers."""
+    arrays: list[Array] = []
+    for argument in function.body.block.args:
+        dtype, shape = dtype_of(element_of(argument)), shape_of(argument)
+        if dtype.kind in "biu":
+            arrays.append(generator.integers(0, 2, shape).astype(dtype))
+        else:
+            arrays.append(generator.standard_normal(shape).astype(dtype))
+    return arrays
+
+
+def synthetic_profile(module: ModuleOp) -> Profile:
+    """The profile of a module's only function on seeded random inputs (interpreted)."""
+    from glow.interpreter import run
+
+    copy = module.clone()
+    instrument_profile(copy)
+    (function,) = functions_of(copy)
+    names = expose_profiles(function)
+    generator = np.random.default_rng(SEED)
+    profile = Profile()
+    for _ in range(SYNTHETIC_BATCHES):
+        inputs = synthetic_inputs(function, generator)
+        arrays = run(copy, inputs, function.sym_name.data)
+        profile.add(dict(zip(names, arrays, strict=True)))
+    return profile
+
+
+def warn_synthetic() -> None:
+    """Say that the ranges come from random inputs."""
+    print(
+        "warning: no profile and no ranges in the program: calibrating on "
+        f"{SYNTHETIC_BATCHES} random inputs (seed {SEED}); make a profile with "
+        "glow profile",
+        file=sys.stderr,
+    )
+
+
+class Ranges:
+    """Profiles of values; those that only move others' elements may lack one."""
+
+    def __init__(
+        self, profile: Profile, names: Mapping[SSAValue, str], calibration: str
+    ) -> None:
+        self._profile = profile
+        self._names = names
+        self._calibration = calibration
+
+    def find(self, value: SSAValue) -> ValueProfile | None:
+        """The profile of a value, or of the one whose elements it moves."""
+        name = self._names.get(value)
+        if name in self._profile.values:
+            return self._profile.values[name]
+        owner = value.owner
+        if isinstance(owner, Operation) and isinstance(owner, MOVEMENT):
+            return self.find(owner.operands[0])
+        return None
+
+    def require(self, values: Iterable[SSAValue]) -> None:
+        """Raise GlowError that names the values without a profile."""
+        missing = [self._names[v] for v in values if self.find(v) is None]
+        if missing:
+            listed = ", ".join(f"'{name}'" for name in missing[:MAX_LISTED])
+            more = len(missing) - MAX_LISTED
+            raise GlowError(
+                f"the profile does not fit the network: it lacks {listed}"
+                + (f" and {more} more" if more > 0 else ""),
+                hint="profile this network with glow profile",
+            )
+
+    def range_of(self, values: Iterable[SSAValue], precision: str) -> Range:
+        """The range that holds the calibrated ranges of several values."""
+        lows, highs = [0.0], [0.0]
+        for value in values:
+            profile = self.find(value)
+            assert profile is not None
+            low, high = calibrated_range(
+                profile, self._calibration, PRECISIONS[precision]
+            )
+            lows.append(low)
+            highs.append(high)
+        return min(lows), max(highs)
