@@ -181,7 +181,8 @@ def fuse_epilogue(root: EpilogueOp, order: dict[Operation, int]) -> None:
     last = group.ops[-1]
     extras = group.extras()
     builder = NodeBuilder(last)
-    operands = (root.input, root.weights, root.bias, *extras)
+    before = root.inputs[: len(root.inputs) - len(root.extras)]
+    operands = (*before, *extras)
     regions = [group.region(extras)]
     result = builder.create(type(root), operands, attributes_of(root), regions=regions)
     new = result.owner

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from functools import partial
+from itertools import pairwise
 from typing import TypeAlias
 
 import numpy as np
@@ -133,6 +134,37 @@ def run_conv2d(
     return finish(op, to_blocks(total, lanes), extras)
 
 
+def run_sparse_conv2d(
+    op: GlowOp, table: Array, image: Array, weights: Array, bias: Array, *extras: Array
+) -> Array:
+    """`cpu.sparse_conv2d`; its packed weights need no more than the table."""
+    attributes = op.attributes_view()
+    outputs, lanes = bias.shape
+    plain = np.zeros(
+        (outputs * lanes, attributes.int("input_channels"), *attributes.ints("kernel")),
+        weights.dtype,
+    )
+    width = attributes.int("tile_blocks") * lanes
+    starts = table[: cpu.blocks(outputs * lanes, width) + 1]
+    channels, position = table[len(starts) :], 0
+    for tile, (start, end) in enumerate(pairwise(starts)):
+        filters = plain[tile * width :][:width]
+        for channel in channels[start:end]:
+            target = filters[:, channel]
+            packed = weights[position:][: target.size]
+            shape = (*target.shape[1:], len(filters))
+            target[:] = packed.reshape(shape).transpose(2, 0, 1)
+            position += target.size
+    total = convolve(
+        attributes,
+        from_blocks(image, attributes.int("input_channels")),
+        plain[: attributes.int("output_channels")],
+        bias.reshape(-1)[: attributes.int("output_channels")],
+        1,
+    )
+    return finish(op, to_blocks(total, lanes), extras)
+
+
 def run_winograd_conv2d(
     op: GlowOp,
     image: Array,
@@ -242,6 +274,7 @@ def cpu_functions(
         cpu.PackOp: run_pack,
         cpu.UnpackOp: run_unpack,
         cpu.Conv2dOp: with_packing(cpu.Conv2dOp, run_conv2d),
+        cpu.SparseConv2dOp: run_sparse_conv2d,
         cpu.WinogradConv2dOp: with_packing(cpu.WinogradConv2dOp, run_winograd_conv2d),
         cpu.DepthwiseConv2dOp: run_depthwise_conv2d,
         cpu.PlainConv2dOp: run_plain_conv2d,

@@ -34,6 +34,7 @@ from glow.dialects.cpu.convolution import (
     Conv2dOp,
     DepthwiseConv2dOp,
     PlainConv2dOp,
+    SparseConv2dOp,
     WinogradConv2dOp,
 )
 from glow.dialects.cpu.epilogue import EpilogueOp, ExtraKind, extra_kind
@@ -43,14 +44,15 @@ from glow.dialects.node import NodeOp
 __all__ = [
     "NODES", "BlockedWindowOp", "Conv2dOp", "Cpu", "DepthwiseConv2dOp", "EpilogueOp",
     "ExtraKind", "LocalResponseNormOp", "MatmulOp", "PackOp", "PlainConv2dOp",
-    "QuadrantSumsOp", "StrassenMatmulOp", "UnpackOp", "WinogradConv2dOp", "blocks",
-    "extra_kind",
+    "QuadrantSumsOp", "SparseConv2dOp", "StrassenMatmulOp", "UnpackOp",
+    "WinogradConv2dOp", "blocks", "extra_kind",
 ]  # fmt: skip
 
 NODES: tuple[type[NodeOp], ...] = (
     PackOp,
     UnpackOp,
     Conv2dOp,
+    SparseConv2dOp,
     WinogradConv2dOp,
     DepthwiseConv2dOp,
     PlainConv2dOp,

@@ -1,9 +1,9 @@
-"""Convolutions: blocked, transformed (Winograd), of each channel alone, plain."""
+"""Convolutions: blocked, sparse, transformed (Winograd), of each channel alone, plain."""
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, i64
-from xdsl.irdl import irdl_op_definition, prop_def
+from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, TensorType, i64
+from xdsl.irdl import irdl_op_definition, operand_def, prop_def
 
 from glow.dialects.attributes import Attributes, int_attr, ints_attr
 from glow.dialects.cpu.blocked import blocks
@@ -54,6 +54,47 @@ class Conv2dOp(BlockedWindowOp):
         height, width = window_shape(plane[:2], attributes.ints("kernel"), attributes)
         shape = (batch, outputs, height, width, lanes)
         return [tensor_type(shape, image.element_type)]
+
+
+@irdl_op_definition
+class SparseConv2dOp(BlockedWindowOp):
+    """Direct convolution that skips the input channels without weights.
+
+    Each tile of `tile_blocks` output blocks has a list of the input channels that it
+    reads: table [tiles + 1 starts, channels of all tiles], `entries` of them in the full
+    tiles and in a smaller last one. input [N, IC / lanes, H, W, lanes]; packed weights;
+    bias [OC / lanes, lanes].
+    """
+
+    name = "cpu.sparse_conv2d"
+    table = operand_def(TensorType)
+    input_channels = prop_def(IntegerAttr.constr(i64))
+    output_channels = prop_def(IntegerAttr.constr(i64))
+    tile_blocks = prop_def(IntegerAttr.constr(i64))
+    entries = prop_def(DenseArrayBase)
+
+    @classmethod
+    def infer(cls, operands: Types, attributes: Attributes) -> Types:
+        """The blocked result; the bias says how many lanes."""
+        table, image, weights, bias = operands[:4]
+        check_window(attributes)
+        check_rank(image, 5, "the input")
+        check_rank(weights, 1, "packed weights")
+        check_rank(bias, 2, "the blocked bias")
+        batch, block, *plane, lanes = image.get_shape()
+        inputs = attributes.int("input_channels")
+        outputs = blocks(attributes.int("output_channels"), lanes)
+        if block != blocks(inputs, lanes):  # types are too costly to print in vain
+            fail_unless(False, f"the input {image} does not hold {inputs} channels")
+        fail_unless(
+            bias.get_shape() == (outputs, lanes),
+            f"the bias must have {outputs} blocks of {lanes}",
+        )
+        tiles = blocks(outputs, attributes.int("tile_blocks"))
+        size = tiles + 1 + sum(attributes.ints("entries"))
+        fail_unless(table.get_shape() == (size,), f"the table must have {size} numbers")
+        height, width = window_shape(plane, attributes.ints("kernel"), attributes)
+        return [tensor_type((batch, outputs, height, width, lanes), image.element_type)]
 
 
 @irdl_op_definition

@@ -6,6 +6,7 @@
 | groups that fill whole blocks, or one group   | `cpu.conv2d`                        |
 | few other groups: dense, zeros between groups | `cpu.conv2d`                        |
 | one group, 3 x 3, where it is chosen          | `cpu.winograd_conv2d`               |
+| one group, most weights zero                  | `cpu.sparse_conv2d`                 |
 | of these, few input channels (a first layer)  | `cpu.conv2d` reading plain [N,C,H,W]|
 | everything else                               | `cpu.plain_conv2d`                  |
 """
@@ -16,6 +17,7 @@ from dataclasses import replace
 from typing import cast
 
 import numpy as np
+from numpy.typing import NDArray
 from xdsl.ir import Operation, SSAValue
 
 from glow.dialects import cpu, glow
@@ -29,6 +31,7 @@ from glow.lowering.assign_layout.layout import (
     is_f32,
 )
 from glow.lowering.assign_layout.packing import pack_channels
+from glow.lowering.instr_to_loops.sparse_conv2d_spec import ChannelLists
 from glow.lowering.lower_nodes.products import activated
 from glow.passes.graph.fold_channel_shuffle import (
     MAX_DENSE_GROUPS,
@@ -87,10 +90,10 @@ def conv2d(layout: Layout, op: Operation) -> None:
     elif is_depthwise(shape):
         _depthwise(layout, op, weights, shape)
     elif is_blocked(shape, layout.lanes):
-        _blocked(layout, op, weights, shape)
+        _direct(layout, op, weights, shape)
     elif is_dense(shape, layout.lanes):
         dense = dense_weights(weights, shape.group)
-        _blocked(layout, op, dense, replace(shape, group=1))
+        _direct(layout, op, dense, replace(shape, group=1))
     else:
         _plain(layout, op)
 
@@ -119,14 +122,62 @@ def _blocked_bias(layout: Layout, op: glow.Conv2dOp) -> SSAValue:
     return builder.reshape(layout.blocked(builder, plane), (blocks, lanes))
 
 
+def _direct(
+    layout: Layout, op: glow.Conv2dOp, weights: Array, shape: ConvShape
+) -> None:
+    """`cpu.conv2d`, or `cpu.sparse_conv2d` where that is faster.
+
+    Few channels that are not in blocks yet are read as they are.
+    """
+    few = shape.input_channels < layout.lanes
+    shape = replace(shape, plain_input=few and blocked_source(op.input) is None)
+    lists = None
+    if shape.group == 1 and not shape.plain_input:
+        lists = layout.packer.choose_channel_lists(weights, shape)
+    if lists is None:
+        _blocked(layout, op, weights, shape)
+    else:
+        _sparse(layout, op, weights, shape, lists)
+
+
+def _sparse(
+    layout: Layout,
+    op: glow.Conv2dOp,
+    weights: Array,
+    shape: ConvShape,
+    lists: ChannelLists,
+) -> None:
+    """`cpu.sparse_conv2d` with the table of its channels."""
+    builder, name = NodeBuilder(op), name_of(op.weights)
+    key = (constant_key(op.weights), shape)
+    result = builder.node(
+        cpu.SparseConv2dOp,
+        layout.constant(op, ("table", *key), f"{name}.table", lists.table),
+        layout.blocked(builder, op.input),
+        layout.constant(
+            op,
+            ("sparse", *key),
+            f"{name}.packed",
+            lambda: lists.pack(cast("NDArray[np.float32]", weights), layout.lanes),
+        ),
+        _blocked_bias(layout, op),
+        input_channels=shape.input_channels,
+        output_channels=shape.output_channels,
+        tile_blocks=lists.blocks,
+        entries=lists.entries,
+        kernel=shape.kernel,
+        strides=shape.strides,
+        pads=shape.pads,
+        dilations=shape.dilations,
+    )
+    _finish(layout, op, result)
+
+
 def _blocked(
     layout: Layout, op: glow.Conv2dOp, weights: Array, shape: ConvShape
 ) -> None:
-    """`cpu.conv2d`; few channels that are not in blocks yet are read as they are."""
-    few = shape.input_channels < layout.lanes
-    plain_input = few and blocked_source(op.input) is None
-    shape = replace(shape, plain_input=plain_input)
-    builder = NodeBuilder(op)
+    """`cpu.conv2d`."""
+    plain_input, builder = shape.plain_input, NodeBuilder(op)
     packed = layout.constant(
         op,
         ("conv2d", constant_key(op.weights), shape),

@@ -29,6 +29,10 @@ from glow.lowering.assign_layout.conv_shape import (
 )
 from glow.lowering.instr_to_loops.conv2d import Conv2dSpec, pack_conv_weights
 from glow.lowering.instr_to_loops.matmul import MatmulSpec, pack_matmul_weights
+from glow.lowering.instr_to_loops.sparse_conv2d_spec import (
+    ChannelLists,
+    choose_channel_lists,
+)
 from glow.lowering.instr_to_loops.strassen import (
     PRODUCTS,
     StrassenSpec,
@@ -57,6 +61,12 @@ class Packer(Protocol):
 
     def matmul(self, weights: Array, rows: int) -> DeferredArray:
         """[K, N] as one flat array, for products with `rows` rows."""
+        ...
+
+    def choose_channel_lists(
+        self, weights: Array, shape: ConvShape
+    ) -> ChannelLists | None:
+        """The input channels that matter, if reading only these is faster."""
         ...
 
     def choose_winograd(self, shape: ConvShape) -> WinogradChoice | None:
@@ -97,10 +107,18 @@ class TargetPacker:
 
     def conv2d(self, weights: Array, shape: ConvShape) -> DeferredArray:
         """[O, C / group, kh, kw] as one flat array."""
+        values, spec = cast("NDArray[np.float32]", weights), self._conv2d_spec(shape)
+
+        def write(out: Array) -> None:
+            np.copyto(out, pack_conv_weights(values, spec, self.target))
+
+        return _packed(spec.packed_weights, write)
+
+    def _conv2d_spec(self, shape: ConvShape) -> Conv2dSpec:
         window = Window(
             shape.plane, shape.kernel, shape.strides, shape.dilations, shape.pads
         )
-        spec = Conv2dSpec(
+        return Conv2dSpec(
             shape.batch,
             shape.input_channels,
             shape.output_channels,
@@ -110,12 +128,6 @@ class TargetPacker:
             plain_input=shape.plain_input,
             has_bias=True,
         )
-        values = cast("NDArray[np.float32]", weights)
-
-        def write(out: Array) -> None:
-            np.copyto(out, pack_conv_weights(values, spec, self.target))
-
-        return _packed(spec.packed_weights, write)
 
     def matmul(self, weights: Array, rows: int) -> DeferredArray:
         """[K, N] as one flat array, for products with `rows` rows."""
@@ -126,6 +138,13 @@ class TargetPacker:
             pack_matmul_weights(weights, spec, self.target, out=out)
 
         return _packed(spec.packed_elements(self.target), write)
+
+    def choose_channel_lists(
+        self, weights: Array, shape: ConvShape
+    ) -> ChannelLists | None:
+        """The input channels that matter, if reading only these is faster."""
+        values = cast("NDArray[np.float32]", weights)
+        return choose_channel_lists(values, self._conv2d_spec(shape), self.target)
 
     def choose_winograd(self, shape: ConvShape) -> WinogradChoice | None:
         """The fastest tile of a convolution; None where a direct one is faster."""

@@ -7,17 +7,19 @@ channel. The same kernel reads plain [N, C, H, W] input as blocks of one channel
 (`plain_input`), which is how a network's first layer avoids a reordering.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import TypeAlias
 
+from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import SSAValue
 
 from glow.lowering.instr_to_loops import ir_types as types
 from glow.lowering.instr_to_loops.builder import Index, LoopBuilder
 from glow.lowering.instr_to_loops.conv2d_spec import (
     Conv2dSpec,
+    ConvTiling,
     choose_conv_tile,
     pack_channels,
     pack_conv_weights,
@@ -30,7 +32,9 @@ from glow.lowering.instr_to_loops.window import Tile
 from glow.lowering.target import Target
 
 __all__ = [
+    "Carried",
     "Conv2dSpec",
+    "Convolution",
     "build_conv2d",
     "choose_conv_tile",
     "pack_channels",
@@ -40,22 +44,22 @@ __all__ = [
 
 def build_conv2d(name: str, spec: Conv2dSpec, target: Target) -> Kernel:
     """The kernel of a blocked convolution: output, input, weights, [bias], extras."""
-    return _Convolution(spec, target).kernel(name)
+    return Convolution(spec, target).kernel(name)
 
 
 Carried: TypeAlias = Sequence[SSAValue]
 
 
 @dataclass(frozen=True)
-class _Buffers:
+class Buffers:
     output: SSAValue
     input: SSAValue
-    weights: Sequence[SSAValue]
+    weights: Mapping[ChannelPart, SSAValue]
     bias: SSAValue | None
     extras: Sequence[SSAValue]
 
 
-class _Convolution:
+class Convolution:
     """Builds one kernel; positions are (group, image, channel tile) and a tile of pixels."""
 
     def __init__(self, spec: Conv2dSpec, target: Target) -> None:
@@ -63,7 +67,7 @@ class _Convolution:
             raise ValueError("blocked convolution: groups must be whole blocks")
         self.spec = spec
         self.builder = LoopBuilder(target)
-        self.tiling = choose_conv_tile(spec, target)
+        self.tiling = self.choose_tiling(target)
         self.window = self.tiling.window
         # Big weights stay in a near cache if all lines pass by them before the next channels;
         # small ones stay there anyway, and then the input line is what should.
@@ -76,6 +80,10 @@ class _Convolution:
             self.slices = SliceSpace((spec.groups, spec.batch, channel_tiles), lines, 2)
         self.channels_outermost = channels_outermost
 
+    def choose_tiling(self, target: Target) -> ConvTiling:
+        """The register tiles, which the packed weights follow."""
+        return choose_conv_tile(self.spec, target)
+
     def kernel(self, name: str) -> Kernel:
         spec = self.spec
         channels = types.memref_type(
@@ -86,15 +94,21 @@ class _Convolution:
         if spec.has_bias:
             arguments.append(channels)
         arguments += extra_types(spec.epilogue, spec.output_type, channels)
-        function = self.builder.function(name, arguments, self._body)
+        arguments += self.table_types()
+        function = self.builder.function(name, arguments, self.body)
         return Kernel(function, self.slices.size)
 
-    def _body(self, arguments: Sequence[SSAValue], low: Index, high: Index) -> None:
+    def table_types(self) -> Sequence[MemRefType]:
+        """The types of buffers that come after all others."""
+        return ()
+
+    def body(self, arguments: Sequence[SSAValue], low: Index, high: Index) -> None:
+        """Computes the slices [low, high)."""
         output, source, weights, *rest = arguments
         bias = rest.pop(0) if self.spec.has_bias else None
         extras = [self._on_plane(extra) for extra in rest]
-        views = [self._weights(weights, part) for part in self.tiling.parts]
-        self.buffers = _Buffers(
+        views = {part: self.weights_of(weights, part) for part in self.tiling.parts}
+        self.buffers = Buffers(
             self._on_plane(output), self._input(source), views, bias, extras
         )
         self.slices.visit(self.builder, low, high, self._line)
@@ -114,7 +128,8 @@ class _Convolution:
             buffer, (*channels, *self.window.input, self.spec.input_lanes)
         )
 
-    def _weights(self, buffer: SSAValue, part: ChannelPart) -> SSAValue:
+    def weights_of(self, buffer: SSAValue, part: ChannelPart) -> SSAValue:
+        """The packed weights of a part as an array."""
         spec = self.spec
         taps = (spec.input_blocks, *spec.window.kernel, spec.input_lanes)
         steps = prod(taps) * spec.lanes
@@ -134,7 +149,7 @@ class _Convolution:
         def part(number: int) -> None:
             chosen = self.tiling.parts[number]
             within = b.sub(channel_tile, 0 if number == 0 else first.tiles)
-            self._part_line(number, chosen, (group, image, within), line)
+            self._part_line(chosen, (group, image, within), line)
 
         if len(self.tiling.parts) == 1:
             part(0)
@@ -143,24 +158,13 @@ class _Convolution:
             b.if_(is_full, lambda: part(0), lambda: part(1))
 
     def _part_line(
-        self,
-        number: int,
-        part: ChannelPart,
-        position: tuple[Index, Index, Index],
-        line: Index,
+        self, part: ChannelPart, position: tuple[Index, Index, Index], line: Index
     ) -> None:
         plane = self.tiling.traversal(part)
-        weights = self.buffers.weights[number]
-        plane.visit(
-            self.builder, line, lambda tile: self._tile(part, weights, position, tile)
-        )
+        plane.visit(self.builder, line, lambda tile: self._tile(part, position, tile))
 
     def _tile(
-        self,
-        part: ChannelPart,
-        weights: SSAValue,
-        position: tuple[Index, Index, Index],
-        tile: Tile,
+        self, part: ChannelPart, position: tuple[Index, Index, Index], tile: Tile
     ) -> None:
         b, spec = self.builder, self.spec
         group, image, channel_tile = position
@@ -181,22 +185,23 @@ class _Convolution:
         result = apply_epilogue(
             b,
             spec.epilogue,
-            self._accumulate(weights, position, tile, accumulator),
+            self.accumulate(part, position, tile, accumulator),
             self.buffers.extras,
             full=lambda buffer: b.transfer_read(buffer, where, shape, axes),
             channel=channel,
         )
         b.transfer_write(result, self.buffers.output, where, axes)
 
-    def _accumulate(
+    def accumulate(
         self,
-        weights: SSAValue,
+        part: ChannelPart,
         position: tuple[Index, Index, Index],
         tile: Tile,
         accumulator: SSAValue,
     ) -> SSAValue:
         """The accumulator after all input channels and taps of a tile."""
         b, spec = self.builder, self.spec
+        weights = self.buffers.weights[part]
         group, image, channel_tile = position
         full, rest = divmod(spec.group_inputs, spec.input_lanes)
 
@@ -204,7 +209,7 @@ class _Convolution:
             input_block = b.add(b.mul(group, spec.input_blocks), index)
 
             def tap(row: Index, column: Index, values: Carried) -> Carried:
-                pixels = self._pixels(image, input_block, row, column, tile)
+                pixels = self.pixels(image, input_block, row, column, tile)
                 at = (group, channel_tile, index, row, column)
                 return self._steps(pixels, weights, at, lanes, values)
 
@@ -226,7 +231,7 @@ class _Convolution:
             values = block(full, rest, values)
         return values[0]
 
-    def _pixels(
+    def pixels(
         self, image: Index, block: Index, row: Index, column: Index, tile: Tile
     ) -> SSAValue:
         """The input pixels [pixels, input lanes] that a tile reads at one tap."""

@@ -45,6 +45,8 @@ class TileModel:
     steps: int
     vector_bytes: int
     target: Target
+    step_loads: int = 0
+    """What a step does beside its pixels and weights, in loads."""
 
     @property
     def _registers(self) -> int:
@@ -61,7 +63,7 @@ class TileModel:
         vectors = blocks * self._registers
         step = max(
             pixels * vectors / FMA_PER_CYCLE,
-            (pixels + vectors) / LOADS_PER_CYCLE,
+            (pixels + vectors + self.step_loads) / LOADS_PER_CYCLE,
             FMA_LATENCY,
             self._weight_cycles(blocks),
         )

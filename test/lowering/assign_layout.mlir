@@ -35,15 +35,16 @@ func.func @chain(%x: tensor<1x16x4x4xf32>) -> tensor<1x16x4x4xf32> {
   func.return %z : tensor<1x16x4x4xf32>
 }
 
-// Groups that fill blocks, and groups that do not: these become one, zeros in between.
+// Groups that fill blocks, and groups that do not: these become one of few nonzero weights.
 // CHECK-LABEL: func.func @groups(
-// CHECK-NEXT: %v.packed = glow.constant @v.packed : tensor<1024xf32>
-// CHECK-NEXT: %0 = glow.constant dense<0.000000e+00> : tensor<2x16xf32>
+// CHECK-NEXT: %v.packed = glow.constant @v.packed : tensor<512xf32>
+// CHECK-NEXT: %0 = glow.constant dense<[0, 16, 32, 0, 1, 2, {{.*}}, 30, 31]> : tensor<35xi32>
+// CHECK-NEXT: %1 = glow.constant dense<0.000000e+00> : tensor<2x16xf32>
 // CHECK-NEXT: %w.packed = glow.constant @w.packed_2 : tensor<512xf32>
-// CHECK-NEXT: %1 = cpu.pack %x lanes 16 : tensor<1x2x4x4x16xf32>
-// CHECK-NEXT: %y = cpu.conv2d %1, %w.packed, %0 input_channels 32 output_channels 32 group 2 kernel [1, 1] : tensor<1x2x4x4x16xf32>
+// CHECK-NEXT: %2 = cpu.pack %x lanes 16 : tensor<1x2x4x4x16xf32>
+// CHECK-NEXT: %y = cpu.conv2d %2, %w.packed, %1 input_channels 32 output_channels 32 group 2 kernel [1, 1] : tensor<1x2x4x4x16xf32>
 // CHECK-NEXT: %y_1 = cpu.unpack %y channels 32 : tensor<1x32x4x4xf32>
-// CHECK-NEXT: %z = cpu.conv2d %1, %v.packed, %0 input_channels 32 output_channels 32 kernel [1, 1] : tensor<1x2x4x4x16xf32>
+// CHECK-NEXT: %z = cpu.sparse_conv2d %0, %2, %v.packed, %1 input_channels 32 output_channels 32 tile_blocks 1 entries [32] kernel [1, 1] : tensor<1x2x4x4x16xf32>
 // CHECK-NEXT: %z_1 = cpu.unpack %z channels 32 : tensor<1x32x4x4xf32>
 // CHECK-NEXT: func.return %y_1, %z_1 : tensor<1x32x4x4xf32>, tensor<1x32x4x4xf32>
 func.func @groups(%x: tensor<1x32x4x4xf32>) -> (tensor<1x32x4x4xf32>, tensor<1x32x4x4xf32>) {

@@ -25,6 +25,8 @@ from glow.lowering.instr_to_loops.selection.common import (
     invoke,
     named_first,
 )
+from glow.lowering.instr_to_loops.sparse_conv2d import build_sparse_conv2d
+from glow.lowering.instr_to_loops.sparse_conv2d_spec import SparseConv2dSpec
 from glow.lowering.instr_to_loops.window import Window
 from glow.lowering.instr_to_loops.winograd import (
     Operand,
@@ -82,6 +84,25 @@ def _conv2d(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
     )
     buffers = [op.outs[0], image, weights, bias, *extras]
     return invoke("conv2d", spec, named_first(build_conv2d), buffers)
+
+
+def _sparse_conv2d(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
+    table, image, weights, bias, *extras = op.ins
+    attributes, shape = op.attributes_view(), shape_of(image)
+    spec = SparseConv2dSpec(
+        batch=shape[0],
+        in_channels=attributes.int("input_channels"),
+        out_channels=attributes.int("output_channels"),
+        window=window_of(attributes, attributes.ints("kernel"), shape[2:4]),
+        lanes=shape_of(bias)[1],
+        has_bias=True,
+        epilogue=epilogue_of(op, extras),
+        element=_float_element(image),
+        tile_blocks=attributes.int("tile_blocks"),
+        entries=attributes.ints("entries"),
+    )
+    buffers = [op.outs[0], image, weights, bias, *extras, table]
+    return invoke("sparse_conv2d", spec, named_first(build_sparse_conv2d), buffers)
 
 
 def _winograd(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
@@ -229,6 +250,7 @@ def _unpack(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
 
 SELECTORS: Mapping[type[Operation], KernelSelector] = {
     instr.INSTRUCTION_OF[cpu.Conv2dOp]: _conv2d,
+    instr.INSTRUCTION_OF[cpu.SparseConv2dOp]: _sparse_conv2d,
     instr.INSTRUCTION_OF[cpu.WinogradConv2dOp]: _winograd,
     instr.INSTRUCTION_OF[cpu.DepthwiseConv2dOp]: _depthwise,
     instr.INSTRUCTION_OF[cpu.PlainConv2dOp]: _plain_conv2d,

@@ -33,6 +33,22 @@ func.func @convolutions(%x: tensor<1x1x8x8x16xf32>, %i: tensor<1x3x8x8xf32>, %w:
   func.return
 }
 
+// CHECK-LABEL: func.func @sparse(
+// CHECK-NEXT: %0 = cpu.sparse_conv2d %t, %x, %w, %b, %r input_channels 20 output_channels 24 tile_blocks 1 entries [6] kernel [1, 1] {
+// CHECK-NEXT: ^bb0(%sum: f32, %residual: f32):
+// CHECK-NEXT: %s = arith.addf %sum, %residual : f32
+// CHECK-NEXT: glow.yield %s
+// CHECK-NEXT: } : tensor<1x2x4x4x16xf32>
+// CHECK-NEXT: func.return
+func.func @sparse(%t: tensor<9xi32>, %x: tensor<1x2x4x4x16xf32>, %w: tensor<96xf32>, %b: tensor<2x16xf32>, %r: tensor<1x2x4x4x16xf32>) {
+  %0 = cpu.sparse_conv2d %t, %x, %w, %b, %r input_channels 20 output_channels 24 tile_blocks 1 entries [6] kernel [1, 1] {
+  ^bb0(%sum: f32, %residual: f32):
+    %s = arith.addf %sum, %residual : f32
+    glow.yield %s
+  } : tensor<1x2x4x4x16xf32>
+  func.return
+}
+
 // CHECK-LABEL: func.func @plain(
 // CHECK-NEXT: %0 = cpu.plain_conv2d %x, %w, %b, %c group 2 {
 // CHECK-NEXT: ^bb0(%sum: f32, %factor: f32):

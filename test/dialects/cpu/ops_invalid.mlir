@@ -92,3 +92,11 @@ func.func @outer(%x: tensor<7x2x4xf32>, %w: tensor<448xf32>, %b: tensor<32xf32>)
   %0 = cpu.strassen_matmul %x, %w, %b outer [5] : tensor<5x32xf32>
   func.return
 }
+
+// -----
+
+func.func @table(%t: tensor<8xi32>, %x: tensor<1x2x4x4x16xf32>, %w: tensor<96xf32>, %b: tensor<2x16xf32>) {
+  // expected-error @+1 {{the table must have 9 numbers}}
+  %0 = cpu.sparse_conv2d %t, %x, %w, %b input_channels 20 output_channels 24 tile_blocks 1 entries [6] kernel [1, 1] : tensor<1x2x4x4x16xf32>
+  func.return
+}
