@@ -96,6 +96,11 @@ class StrassenSpec:
         return MatmulSpec(self.rows // 2, self.columns // 2, self.depth // 2)
 
     @property
+    def packed_weights(self) -> int:
+        """The elements of the seven factors of B."""
+        return PRODUCTS * self.half.depth * self.half.columns
+
+    @property
     def operations(self) -> int:
         """The additions and multiplications of a direct product."""
         return 2 * self.rows * self.columns * self.depth
@@ -115,22 +120,30 @@ class StrassenSpec:
 
 
 def pack_strassen_weights(
-    weights: np.ndarray, spec: StrassenSpec, target: Target
+    weights: np.ndarray,
+    spec: StrassenSpec,
+    target: Target,
+    *,
+    out: np.ndarray | None = None,
 ) -> np.ndarray:
     """B [depth, columns] as the kernel reads it, flat: [panel][factor][depth / 2][columns].
 
-    The seven factors are made in place. Sums of two are rounded once, so single precision is
-    as good as double.
+    The seven factors are made in place, in `out` if that is given. Sums of two are rounded
+    once, so single precision is as good as double.
     """
-    return _pack(quadrants(weights), RIGHT, spec, target)
+    return _pack(quadrants(weights), RIGHT, spec, target, out)
 
 
 def pack_strassen_factors(
-    factors: np.ndarray, spec: StrassenSpec, target: Target
+    factors: np.ndarray,
+    spec: StrassenSpec,
+    target: Target,
+    *,
+    out: np.ndarray | None = None,
 ) -> np.ndarray:
     """The same for factors [7, depth / 2, columns / 2] that are given."""
     sums = [((number, 1),) for number in range(PRODUCTS)]
-    return _pack(list(factors), sums, spec, target)
+    return _pack(list(factors), sums, spec, target, out)
 
 
 def _pack(
@@ -138,18 +151,18 @@ def _pack(
     factors: Sequence[Sum],
     spec: StrassenSpec,
     target: Target,
+    out: np.ndarray | None,
 ) -> np.ndarray:
     split, depth = spec.half.split(target), spec.half.depth
     width = split.blocks * split.lanes
     whole = split.groups * width
-    packed = np.empty(PRODUCTS * depth * spec.half.columns, np.float32)
+    packed = np.empty(spec.packed_weights, np.float32) if out is None else out
     panels, rest = np.split(packed, [PRODUCTS * depth * whole])
     panels = panels.reshape(split.groups, PRODUCTS, depth, width)
     rest = rest.reshape(PRODUCTS, depth, -1)
     pieces = [part[:, :whole].reshape(depth, -1, width) for part in parts]
     for number, terms in enumerate(factors):
-        out = panels[:, number].transpose(1, 0, 2)
-        signed_sum(pieces, terms, out)
+        signed_sum(pieces, terms, panels[:, number].transpose(1, 0, 2))
         signed_sum([part[:, whole:] for part in parts], terms, rest[number])
     return packed
 

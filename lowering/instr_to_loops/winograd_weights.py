@@ -18,8 +18,11 @@ from glow.lowering.instr_to_loops.winograd_spec import (
 )
 from glow.lowering.target import Target
 
-CHUNK = 16 * 1024
-"""Channel pairs transformed at a time: their float64 results stay in a cache."""
+SERIAL_PRODUCT = 2**18
+"""The multiplications of a product that OpenBLAS does not share between threads.
+
+Its threads would wait for each other: packing has threads of its own.
+"""
 
 
 def kernel_transform(tile: int) -> NDArray[np.float64]:
@@ -54,9 +57,11 @@ def pack_winograd_weights(
     packed = np.empty(spec.packed_weights, weights.dtype) if out is None else out
     start = 0
     for part in choose_winograd_tiling(spec, target).parts:
-        taps = _packed_taps(weights, spec, part)
-        stop = start + spec.positions * taps.shape[1]
-        _transform_into(packed[start:stop].reshape(spec.positions, -1), transform, taps)
+        tiles = _channel_tiles(weights, spec, part)
+        stop = start + spec.positions * tiles.size // 9
+        _transform_into(
+            packed[start:stop].reshape(spec.positions, part.tiles, -1), transform, tiles
+        )
         start = stop
     return packed
 
@@ -84,24 +89,30 @@ def unpack_winograd_weights(
     return np.concatenate(parts)[: spec.out_channels]
 
 
-def _packed_taps(
+def _channel_tiles(
     weights: NDArray[np.floating], spec: WinogradSpec, part: ChannelPart
 ) -> NDArray[np.floating]:
-    """The weights of a part as [9, channel tile x input channel x blocks x lanes]."""
+    """The weights of a part as [channel tile, blocks x lanes, input channel, 9]."""
     width = part.blocks * spec.lanes
     first, count = part.first * spec.lanes, part.tiles * width
     chosen = weights[first : first + count].reshape(-1, spec.in_channels, 9)
     if len(chosen) < count:
         chosen = np.pad(chosen, ((0, count - len(chosen)), (0, 0), (0, 0)))
-    tiles = chosen.reshape(part.tiles, width, spec.in_channels, 9)
-    return np.ascontiguousarray(tiles.transpose(3, 0, 2, 1)).reshape(9, -1)
+    return chosen.reshape(part.tiles, width, spec.in_channels, 9)
 
 
 def _transform_into(
     packed: NDArray[np.floating],
     transform: NDArray[np.float64],
-    taps: NDArray[np.floating],
+    tiles: NDArray[np.floating],
 ) -> None:
-    for start in range(0, taps.shape[1], CHUNK):
-        columns = slice(start, start + CHUNK)
-        packed[:, columns] = transform @ taps[:, columns].astype(np.float64)
+    """Transform [tile, width, input, 9] into [position, tile, input x width]."""
+    _, width, inputs, taps = tiles.shape
+    step = max(SERIAL_PRODUCT // (transform.size * width), 1)
+    for first in range(0, inputs, step):
+        chunk = tiles[:, :, first : first + step]
+        columns = slice(first * width, (first + chunk.shape[2]) * width)
+        ordered = np.empty((taps, chunk.shape[2], width))
+        for number, tile in enumerate(chunk):
+            ordered[...] = tile.transpose(2, 1, 0)
+            packed[:, number, columns] = transform @ ordered.reshape(taps, -1)

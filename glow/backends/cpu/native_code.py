@@ -16,9 +16,6 @@ from glow.lowering.instr_to_loops.instr_to_loops import build_main, declaration
 from glow.lowering.instr_to_loops.kernel import Kernel
 from glow.lowering.instr_to_loops.main_function import barrier_declaration
 from glow.lowering.instr_to_loops.program import Program
-from glow.lowering.llvm_emit import emit_functions
-from glow.lowering.loops_to_llvm.convert_loops_to_llvm import lower_functions
-from glow.lowering.loops_to_llvm.verify_loops import verify_function
 from glow.lowering.target import Target
 from glow.runtime.native_code import compile_object, workers
 from glow.runtime.object_cache import ObjectCache, cache_key
@@ -102,7 +99,14 @@ def main_with_declarations(
 
 
 def function_text(functions: list[func.FuncOp], target: Target) -> str:
-    """The LLVM IR text of loops-level functions, whose vocabulary is checked here."""
+    """The LLVM IR text of loops-level functions, whose vocabulary is checked here.
+
+    The code generator is imported here: a known network needs none.
+    """
+    from glow.lowering.llvm_emit import emit_functions
+    from glow.lowering.loops_to_llvm.convert_loops_to_llvm import lower_functions
+    from glow.lowering.loops_to_llvm.verify_loops import verify_function
+
     for function in functions:
         if function.body.blocks:
             function.sym_visibility = None
