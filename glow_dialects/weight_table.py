@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mmap
 from collections.abc import Callable, Iterator, MutableMapping
 from dataclasses import dataclass
 from math import prod
@@ -84,6 +85,8 @@ class DeferredArray:
     shape: tuple[int, ...]
     dtype: np.dtype[np.generic]
     write: Callable[[Array], None]
+    source: Array | None = None
+    """What `write` reads."""
 
     @property
     def size(self) -> int:
@@ -100,6 +103,32 @@ class DeferredArray:
         result = np.empty(self.shape, self.dtype)
         self.write(result)
         return result
+
+
+def release_pages(array: Array) -> None:
+    """Let go of the memory of an array that shows bytes of a file.
+
+    They are read again if the array is used again, so this is always right; but only
+    the last reader should do it.
+    """
+    file = _mapped_file(array)
+    if file is None:
+        return
+    start = array.ctypes.data - np.frombuffer(file, np.uint8).ctypes.data
+    first = -(-start // mmap.PAGESIZE) * mmap.PAGESIZE
+    end = (start + array.nbytes) // mmap.PAGESIZE * mmap.PAGESIZE
+    if end > first and hasattr(mmap, "MADV_DONTNEED"):
+        file.madvise(mmap.MADV_DONTNEED, first, end - first)
+
+
+def _mapped_file(array: Array) -> mmap.mmap | None:
+    """The read-only mapping of a file that a contiguous array is a part of."""
+    owner: object = array if array.flags.c_contiguous else None
+    while isinstance(owner, np.ndarray | memoryview):
+        if isinstance(owner, memoryview) and not owner.readonly:
+            return None
+        owner = owner.obj if isinstance(owner, memoryview) else owner.base
+    return owner if isinstance(owner, mmap.mmap) else None
 
 
 class WeightTable(MutableMapping[str, Array]):
@@ -135,7 +164,9 @@ class WeightTable(MutableMapping[str, Array]):
         self._arrays[name] = array
 
     def __delitem__(self, name: str) -> None:
-        del self._arrays[name]
+        array = self._arrays.pop(name)
+        if not isinstance(array, DeferredArray):
+            release_pages(array)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._arrays)
@@ -148,6 +179,11 @@ class WeightTable(MutableMapping[str, Array]):
 
     def __eq__(self, other: object) -> bool:
         return self is other
+
+    def clear(self) -> None:
+        """Drop all tensors; the inherited method would make the deferred ones first."""
+        for name in list(self):
+            del self[name]
 
     def copy(self) -> WeightTable:
         """A table of the same arrays that can change by itself."""

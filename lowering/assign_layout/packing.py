@@ -112,7 +112,7 @@ class TargetPacker:
         def write(out: Array) -> None:
             np.copyto(out, pack_conv_weights(values, spec, self.target))
 
-        return _packed(spec.packed_weights, write)
+        return _packed(weights, spec.packed_weights, write)
 
     def _conv2d_spec(self, shape: ConvShape) -> Conv2dSpec:
         window = Window(
@@ -137,7 +137,7 @@ class TargetPacker:
         def write(out: Array) -> None:
             pack_matmul_weights(weights, spec, self.target, out=out)
 
-        return _packed(spec.packed_elements(self.target), write)
+        return _packed(weights, spec.packed_elements(self.target), write)
 
     def choose_channel_lists(
         self, weights: Array, shape: ConvShape
@@ -159,7 +159,7 @@ class TargetPacker:
             target = cast("NDArray[np.float32]", out)
             pack_winograd_weights(values, spec, self.target, out=target)
 
-        return _packed(spec.packed_weights, write)
+        return _packed(weights, spec.packed_weights, write)
 
     def plain_of_winograd(self, packed: Array, shape: ConvShape, tile: int) -> Array:
         """[O, C, 3, 3] of what `winograd` gives, up to rounding."""
@@ -179,7 +179,9 @@ class TargetPacker:
         def write(out: Array) -> None:
             np.copyto(out, pack_strassen_weights(weights, spec, self.target))
 
-        return _packed(PRODUCTS * spec.half.packed_elements(self.target), write)
+        return _packed(
+            weights, PRODUCTS * spec.half.packed_elements(self.target), write
+        )
 
     def strassen_factors(self, factors: Array, rows: int) -> DeferredArray:
         """The same for its seven factors [7, K / 2, N / 2]."""
@@ -189,11 +191,13 @@ class TargetPacker:
         def write(out: Array) -> None:
             np.copyto(out, pack_strassen_factors(factors, spec, self.target))
 
-        return _packed(PRODUCTS * spec.half.packed_elements(self.target), write)
+        return _packed(
+            factors, PRODUCTS * spec.half.packed_elements(self.target), write
+        )
 
 
-def _packed(size: int, write: Callable[[Array], None]) -> DeferredArray:
-    return DeferredArray((size,), np.dtype(np.float32), write)
+def _packed(source: Array, size: int, write: Callable[[Array], None]) -> DeferredArray:
+    return DeferredArray((size,), np.dtype(np.float32), write, source)
 
 
 def pack_channels(values: Array, lanes: int, fill: float = 0.0) -> Array:

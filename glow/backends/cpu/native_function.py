@@ -5,14 +5,15 @@ from __future__ import annotations
 import os
 from collections import deque
 from collections.abc import Sequence
-from concurrent.futures import Executor
+from concurrent.futures import Executor, Future
 from dataclasses import dataclass
 
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp
 
 from glow.backends.cpu.native_code import ObjectBuild
-from glow.dialects.weight_table import Array, DeferredArray
+from glow.dialects.weight_table import Array, DeferredArray, release_pages
+from glow.dialects.weights import weights_of
 from glow.lowering.instr_to_loops.instr_to_loops import build_program
 from glow.lowering.instr_to_loops.program import Place, Program
 from glow.lowering.target import Target
@@ -72,18 +73,28 @@ class NativeFunction:
 
 
 def gather_constants(program: Program, pool: Executor) -> Bytes:
-    """The constants segment of a program, filled by a pool."""
+    """The constants segment of a program, filled by a pool.
+
+    It takes the program's constants: weights that are packed now are let go one by one,
+    the largest first, so that memory holds little more than the segment.
+    """
     segment = aligned_empty(program.sizes["constants"])
 
     def fill(offset: int, array: Array | DeferredArray) -> None:
         part = segment[offset : offset + array.nbytes].view(array.dtype)
         if isinstance(array, DeferredArray):
             array.write(part.reshape(array.shape))
+            if array.source is not None:
+                release_pages(array.source)
         else:
             np.copyto(part.reshape(array.shape), array)
 
-    for filled in [pool.submit(fill, *constant) for constant in program.constants]:
-        filled.result()
+    program.constants.sort(key=lambda constant: constant[1].nbytes)
+    filled: list[Future[None]] = []
+    while program.constants:
+        filled.append(pool.submit(fill, *program.constants.pop()))
+    for future in filled:
+        future.result()
     return segment
 
 
@@ -95,9 +106,10 @@ def available_cores() -> int:
 def build_native_function(
     module: ModuleOp, target: Target, threads: int | None
 ) -> NativeFunction:
-    """Compiles the main function of a planned instr module."""
+    """Compiles the main function of a planned instr module, and takes its weights."""
     function = main_function(module)
     program = build_program(function, target)
+    weights_of(module).clear()
     with workers() as pool:
         build = ObjectBuild(program, target, ObjectCache(), pool)
         constants = gather_constants(program, pool)
