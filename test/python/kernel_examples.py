@@ -1,0 +1,252 @@
+"""A small kernel of every family, for tests that are not about what kernels compute."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import TypeAlias
+
+from conv_testing import LANES, SAME, TARGET, AddScaleRelu
+from xdsl.dialects import math
+from xdsl.dialects.builtin import f32, i1, i64
+
+from glow.dialects import arith
+from glow.lowering.instr_to_loops import activations, math_functions
+from glow.lowering.instr_to_loops.arg_reduce import ArgReduceSpec, build_arg_reduce
+from glow.lowering.instr_to_loops.batch_matmul import (
+    BatchMatmulSpec,
+    build_batch_matmul,
+)
+from glow.lowering.instr_to_loops.conv2d import Conv2dSpec, build_conv2d
+from glow.lowering.instr_to_loops.depthwise import DepthwiseSpec, build_depthwise
+from glow.lowering.instr_to_loops.direct_conv import DirectConvSpec, build_direct_conv
+from glow.lowering.instr_to_loops.elementwise import ElementwiseSpec, build_elementwise
+from glow.lowering.instr_to_loops.gather import (
+    GatherElementsSpec,
+    GatherSpec,
+    build_gather,
+    build_gather_elements,
+)
+from glow.lowering.instr_to_loops.kernel import Kernel
+from glow.lowering.instr_to_loops.layer_norm import LayerNormSpec, build_layer_norm
+from glow.lowering.instr_to_loops.local_response_norm import (
+    LocalResponseNormSpec,
+    build_local_response_norm,
+)
+from glow.lowering.instr_to_loops.matmul import MatmulSpec, build_matmul
+from glow.lowering.instr_to_loops.pack import (
+    PackSpec,
+    PadSpec,
+    build_pack,
+    build_pad_copy,
+    build_unpack,
+)
+from glow.lowering.instr_to_loops.planes import BlockedPlanes
+from glow.lowering.instr_to_loops.pool import PoolSpec, build_pool
+from glow.lowering.instr_to_loops.quadrant_sums import (
+    QuadrantSumsSpec,
+    build_quadrant_sums,
+)
+from glow.lowering.instr_to_loops.reduce import REDUCTIONS, ReduceSpec, build_reduce
+from glow.lowering.instr_to_loops.scalar_region import RegionEpilogue, ScalarRegion
+from glow.lowering.instr_to_loops.softmax import SoftmaxSpec, build_softmax
+from glow.lowering.instr_to_loops.strassen import StrassenSpec, build_strassen
+from glow.lowering.instr_to_loops.structured import (
+    Affine,
+    Dimension,
+    Operand,
+    StructuredSpec,
+    build_structured,
+)
+from glow.lowering.instr_to_loops.structured import Window as StructuredWindow
+from glow.lowering.instr_to_loops.transpose import (
+    CopySpec,
+    TransposeSpec,
+    build_copy,
+    build_pad,
+    build_transpose,
+)
+from glow.lowering.instr_to_loops.transpose import PadSpec as AnyPadSpec
+from glow.lowering.instr_to_loops.window import Window
+from glow.lowering.instr_to_loops.winograd import build_winograd_phase, winograd_phases
+from glow.lowering.instr_to_loops.winograd_spec import WinogradSpec, winograd_tiling
+
+BuildKernel: TypeAlias = Callable[[], Kernel]
+
+GELU_AND_ADD = RegionEpilogue(
+    ScalarRegion.trace(
+        lambda b, x, r, s, c: b.addf(b.mulf(activations.gelu(b, x), s), b.mulf(r, c)),
+        [f32] * 4,
+    ),
+    ("full", "scalar", "channel"),
+)
+PLANES = BlockedPlanes(1, 20, Window((7, 9), (3, 3), (2, 2), pads=SAME), LANES)
+LAYOUT = PackSpec(2, 20, (5, 7), LANES)
+
+
+def conv2d(window: Window, inputs: int = 20, *, plain: bool = False) -> BuildKernel:
+    """A blocked convolution with everything that may follow it."""
+    spec = Conv2dSpec(
+        2,
+        inputs,
+        24,
+        window,
+        lanes=LANES,
+        has_bias=True,
+        epilogue=AddScaleRelu(),
+        plain_input=plain,
+    )
+    return lambda: build_conv2d("kernel", spec, TARGET)
+
+
+def elementwise(region: ScalarRegion, *shapes: tuple[int, ...]) -> BuildKernel:
+    """A region on inputs of those shapes; the first is the result's."""
+    spec = ElementwiseSpec(shapes[0], shapes, region)
+    return lambda: build_elementwise(spec, TARGET)
+
+
+def unary(operation: type) -> BuildKernel:
+    """A function of math on each element."""
+    region = ScalarRegion.trace(lambda b, x: b.unary(operation, x), [f32])
+    return elementwise(region, (3, 50))
+
+
+def choice() -> BuildKernel:
+    """Booleans, integers and conversions."""
+    region = ScalarRegion.trace(
+        lambda b, c, x, n: b.select(c, x, b.cast(arith.SIToFPOp, n, f32)),
+        [i1, f32, i64],
+    )
+    return elementwise(region, (70,), (70,), (70,))
+
+
+def lstm_cell() -> BuildKernel:
+    """A region with two results."""
+
+    def cell(b, i, o, f, c, state):
+        sigmoid, tanh = activations.sigmoid, math_functions.tanh
+        new = b.addf(b.mulf(sigmoid(b, f), state), b.mulf(sigmoid(b, i), tanh(b, c)))
+        return b.mulf(sigmoid(b, o), tanh(b, new)), new
+
+    return elementwise(ScalarRegion.trace(cell, [f32] * 5), *[(3, 50)] * 5)
+
+
+def batch_matmul(rows: int, columns: int, depth: int, **more: bool) -> BuildKernel:
+    """A product of two computed matrices."""
+    spec = BatchMatmulSpec.dense(
+        (2,), rows, columns, depth, has_bias=True, epilogue=GELU_AND_ADD, **more
+    )
+    return lambda: build_batch_matmul(spec, TARGET)
+
+
+def transposed_convolution() -> BuildKernel:
+    """A plain loop nest that skips what lies outside."""
+    step = ScalarRegion.trace(lambda b, acc, x, y: b.addf(acc, b.mulf(x, y)), [f32] * 3)
+    source = StructuredWindow((Dimension(4, 1, (1, -1), 0, 2, exact=True),))
+    operands = (Operand(4, source), Operand(3, Affine((0, 1))))
+    spec = StructuredSpec((9,), (3,), operands, step)
+    return lambda: build_structured(spec, TARGET)
+
+
+def winograd(tile: int, *, fused: bool) -> dict[str, BuildKernel]:
+    """The phases of a convolution."""
+    spec = WinogradSpec(1, 20, 24, (9, 11), tile=tile, lanes=LANES, has_bias=True)
+    tiling = winograd_tiling(spec, TARGET, 1, fused=fused)
+    phases = winograd_phases(spec, TARGET, tiling)
+    form = "fused" if fused else "phase"
+    return {
+        f"winograd {tile} {form} {number}": partial(
+            build_winograd_phase, "kernel", phase, TARGET, tiling
+        )
+        for number, phase in enumerate(phases)
+    }
+
+
+CONVOLUTIONS: dict[str, BuildKernel] = {
+    "conv2d 3x3": conv2d(Window((5, 7), (3, 3), pads=SAME)),
+    "conv2d 3x3 strided": conv2d(Window((7, 9), (3, 3), (2, 2), pads=SAME)),
+    "conv2d 1x1": conv2d(Window((5, 7), (1, 1))),
+    "conv2d 1x1 strided": conv2d(Window((5, 7), (1, 1), (2, 2))),
+    "conv2d plain input": conv2d(
+        Window((11, 13), (5, 5), (2, 2), pads=(2, 2, 2, 2)), 3, plain=True
+    ),
+    "conv2d one channel": conv2d(Window((6, 5), (3, 3), (2, 2), pads=SAME), 1),
+    "depthwise": lambda: build_depthwise(
+        "kernel", DepthwiseSpec(PLANES, has_bias=True), TARGET
+    ),
+    "plain conv2d": lambda: build_direct_conv(
+        "kernel",
+        DirectConvSpec(2, 6, 9, Window((5, 7), (3, 3), pads=SAME), 3),
+        TARGET,
+    ),
+    "max pool": lambda: build_pool("kernel", PoolSpec(PLANES, "max"), TARGET),
+    "average pool": lambda: build_pool("kernel", PoolSpec(PLANES, "average"), TARGET),
+    "global average pool": lambda: build_pool(
+        "kernel",
+        PoolSpec(BlockedPlanes(2, 20, Window((3, 5), (3, 5)), LANES), "average"),
+        TARGET,
+    ),
+    "pack": lambda: build_pack("kernel", LAYOUT, TARGET),
+    "unpack": lambda: build_unpack("kernel", LAYOUT, TARGET),
+    "pad copy": lambda: build_pad_copy("kernel", PadSpec(1, 3, (4, 5), SAME), TARGET),
+    **winograd(2, fused=False),
+    **winograd(4, fused=False),
+    **winograd(4, fused=True),
+}
+
+PRODUCTS: dict[str, BuildKernel] = {
+    "matmul": lambda: build_matmul(
+        MatmulSpec(7, 48, 5, has_bias=True, epilogue=GELU_AND_ADD), TARGET
+    ),
+    "matrix times vector": lambda: build_matmul(MatmulSpec(1, 10, 7), TARGET),
+    "batch matmul": batch_matmul(6, 17, 16),
+    "batch matmul transposed": batch_matmul(6, 17, 16, transposed_b=True),
+    "batch matmul of rows": batch_matmul(1, 21, 50, transposed_b=True),
+    "strassen": lambda: build_strassen(StrassenSpec(18, 160, 34), TARGET),
+    "quadrant sums": lambda: build_quadrant_sums(QuadrantSumsSpec(6, 14), TARGET),
+}
+
+FUNCTIONS: dict[str, BuildKernel] = {
+    "exp": unary(math.ExpOp),
+    "log": unary(math.LogOp),
+    "erf": unary(math.ErfOp),
+    "tanh": unary(math.TanhOp),
+    "sqrt": unary(math.SqrtOp),
+    "lstm cell": lstm_cell(),
+    "choice": choice(),
+}
+
+ROWS: dict[str, BuildKernel] = {
+    **{
+        f"reduce {kind}": partial(
+            build_reduce, ReduceSpec(kind, (3, 5, 33), (0, 2)), TARGET
+        )
+        for kind in REDUCTIONS
+    },
+    "reduce short rows": lambda: build_reduce(
+        ReduceSpec("sum", (4, 3, 5, 7), (1, 3)), TARGET
+    ),
+    "softmax": lambda: build_softmax(SoftmaxSpec(4, 133), TARGET),
+    "softmax of columns": lambda: build_softmax(SoftmaxSpec(2, 9, 30), TARGET),
+    "layer norm": lambda: build_layer_norm(LayerNormSpec(5, 100), TARGET),
+    "arg max": lambda: build_arg_reduce(ArgReduceSpec(3, 40), TARGET),
+    "arg max of columns": lambda: build_arg_reduce(ArgReduceSpec(2, 9, 20), TARGET),
+    "local response norm": lambda: build_local_response_norm(
+        LocalResponseNormSpec(2, 20, 30, 5), TARGET
+    ),
+}
+
+MOVEMENT: dict[str, BuildKernel] = {
+    "transpose": lambda: build_transpose(TransposeSpec((5, 20, 33), (2, 0, 1)), TARGET),
+    "slice": lambda: build_copy(
+        CopySpec((3, 13), (100, -3), (13, 1), 300, 39, 90, 0), TARGET
+    ),
+    "pad": lambda: build_pad(AnyPadSpec((2, 3, 20), (0, 1, 1), (0, 2, 1), 7), TARGET),
+    "gather": lambda: build_gather(GatherSpec(2, 10, 40, 6), TARGET),
+    "gather elements": lambda: build_gather_elements(
+        GatherElementsSpec((4, 5, 6), (3, 7, 6), 1), TARGET
+    ),
+    "transposed convolution": transposed_convolution(),
+}
+
+KERNELS = CONVOLUTIONS | PRODUCTS | FUNCTIONS | ROWS | MOVEMENT

@@ -1,0 +1,151 @@
+"""Upstream MLIR accepts what we print, and its lowering computes what ours does."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Sequence
+from io import StringIO
+
+import numpy as np
+import pytest
+from kernel_examples import KERNELS
+from kernel_testing import TARGET, Array, guarded
+from loops_testing import sample
+from upstream import ABSENT, find_mlir_opt, lower_upstream, mlir_opt, mlir_translate
+from xdsl.dialects.builtin import MemRefType, ModuleOp
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Attribute
+from xdsl.printer import Printer
+
+from benchmarks.networks import TINY_NETWORKS
+from glow.compiler import load, lower_to
+from glow.lowering.llvm_emit import emit_module
+from glow.lowering.loops_to_llvm.convert_loops_to_llvm import lower_module
+from glow.runtime.native_code import Library, compile_object
+from glow.runtime.testing import argument_type
+
+pytestmark = pytest.mark.skipif(find_mlir_opt() is None, reason=ABSENT)
+
+REORDERED = {"softmax", "reduce short rows"}
+"""Sums along a vector whose length is no power of two: upstream adds in another order."""
+
+ROUNDING = 1e-5
+"""What that may change, relative to a value; a tenth of it where values are near 0."""
+
+
+def generic(module: ModuleOp) -> str:
+    """The text of a module in the generic form."""
+    text = StringIO()
+    Printer(text, print_generic_format=True).print_op(module)
+    return text.getvalue()
+
+
+def kernel_module(name: str) -> tuple[ModuleOp, int]:
+    """A module with a kernel as a public function, and its number of slices."""
+    kernel = KERNELS[name]()
+    del kernel.function.properties["sym_visibility"]
+    return ModuleOp([kernel.function]), kernel.slices
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_kernel_is_accepted(name: str) -> None:
+    module, _ = kernel_module(name)
+    assert mlir_opt(str(module)) == mlir_opt(generic(module))
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_lowerings_agree(name: str) -> None:
+    module, slices = kernel_module(name)
+    function = function_of(module, next(iter(module.ops)).sym_name.data)
+    memrefs = [t for t in function.function_type.inputs if isinstance(t, MemRefType)]
+    bound = ROUNDING if name in REORDERED else 0
+    compare(module, function, arrays_of(memrefs), (0, slices), bound)
+
+
+@pytest.mark.parametrize("name", sorted(TINY_NETWORKS))
+def test_network_is_accepted_at_every_level(name: str) -> None:
+    """Dialects of our own are read as unregistered ones."""
+    module = load(TINY_NETWORKS[name]())
+    for stage in ("graph", "lowered", "instr"):
+        lower_to(module, stage)
+        mlir_opt(generic(module), "--allow-unregistered-dialect")
+    lower_to(module, "loops")
+    assert mlir_opt(str(module)) == mlir_opt(generic(module))
+    mlir_translate(str(lower_module(module, TARGET)))
+
+
+@pytest.mark.parametrize("name", sorted(TINY_NETWORKS))
+def test_lowerings_of_a_network_agree(name: str) -> None:
+    """One thread runs `main` on random weights; the barrier of one thread does nothing."""
+    module = load(TINY_NETWORKS[name]())
+    lower_to(module, "loops")
+    main = function_of(module, "main")
+    segments = list(main.function_type.inputs)[:3]
+    arrays = [words_of(type_) for type_ in segments]
+    compare(module, main, arrays, (0, 1, 0), ROUNDING if name == "bert" else 0)
+
+
+def function_of(module: ModuleOp, name: str) -> FuncOp:
+    """The function of that name."""
+    (function,) = (
+        op for op in module.ops if isinstance(op, FuncOp) and op.sym_name.data == name
+    )
+    return function
+
+
+def arrays_of(types: Sequence[MemRefType]) -> list[Array]:
+    """Numbers for buffers of those types, in order."""
+    return [
+        sample(str(t.element_type), int(np.prod(t.get_shape())), seed).reshape(
+            t.get_shape()
+        )
+        for seed, t in enumerate(types)
+    ]
+
+
+def words_of(type_: Attribute) -> Array:
+    """A segment full of numbers: f32 where it is read as such."""
+    assert isinstance(type_, MemRefType)
+    size = -(-type_.get_shape()[0] // 64) * 16
+    return np.abs(sample("f32", size)) * np.float32(0.01)
+
+
+def compare(
+    module: ModuleOp,
+    function: FuncOp,
+    arrays: Sequence[Array],
+    integers: Sequence[int],
+    bound: float,
+) -> None:
+    """Calls the function in our and in upstream's lowering; all buffers must agree."""
+    ours = emit_module(lower_module(module, TARGET).ops, TARGET)
+    theirs = lower_upstream(str(module))
+    found, expected = (
+        call(text, function.sym_name.data, arrays, integers) for text in (ours, theirs)
+    )
+    assert any(map(differ, found, arrays)), "the function wrote nothing"
+    for one, other in zip(found, expected, strict=True):
+        np.testing.assert_allclose(one, other, rtol=bound, atol=bound / 10)
+
+
+def differ(left: Array, right: Array) -> bool:
+    """Whether two arrays hold different bits."""
+    return left.tobytes() != right.tobytes()
+
+
+BARRIER = "define void @glow_barrier(ptr %barrier, i64 %threads) { ret void }"
+
+
+def call(
+    text: str, name: str, arrays: Sequence[Array], integers: Sequence[int]
+) -> list[Array]:
+    """Copies of the buffers after a call."""
+    objects = [compile_object(text, TARGET), compile_object(BARRIER, TARGET)]
+    library = Library(objects, [name])
+    buffers = [guarded(array) for array in arrays]
+    arguments = [*buffers, *integers]
+    function = ctypes.CFUNCTYPE(None, *map(argument_type, arguments))
+    function(library.address(name))(
+        *(a if isinstance(a, int) else a.ctypes.data for a in arguments)
+    )
+    return buffers
