@@ -7,6 +7,7 @@ modulo 2^32.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -20,8 +21,8 @@ from glow.interpreter.arrays import Array
 Floats = npt.NDArray[np.float32]
 Integers = npt.NDArray[np.int64]
 
-FIXED_MULTIPLIER_BITS = 8
-MIN_POST_SHIFT = 15
+FACTOR_BITS = 31
+MAX_SHIFT = 62
 
 
 def along_axis(values: Sequence[float] | Array, data: Quantization, rank: int) -> Array:
@@ -80,31 +81,22 @@ def scaled(accumulators: Array, multiplier: Array, fixed: bool) -> Array:
     multiplier = np.asarray(multiplier, np.float32)
     if not fixed:
         return accumulators.astype(np.float32) * multiplier
-    pre, post, factor = (
+    factor, shift = (
         part.reshape(multiplier.shape)
-        for part in np.vectorize(fixed_point, otypes=[np.int64] * 3)(multiplier)
+        for part in np.vectorize(fixed_point, otypes=[np.int64] * 2)(multiplier)
     )
-    product = (accumulators.astype(np.int64) >> pre) * factor
-    half = np.where(post > 0, np.int64(1) << np.maximum(post - 1, 0), 0)
-    return (product + half) >> post
+    half = np.int64(1) << (shift - 1)
+    return (accumulators.astype(np.int64) * factor + half) >> shift
 
 
-def fixed_point(multiplier: float) -> tuple[int, int, int]:
-    """`(pre, post, factor)`: x * multiplier is about ((x >> pre) * factor) >> post.
+def fixed_point(multiplier: float) -> tuple[int, int]:
+    """`(factor, shift)`: x * multiplier is about (x * factor + 2^(shift-1)) >> shift.
 
-    The factor has 8 bits; Glow's quantizeScaleOffset32To8.
+    The factor has 31 bits, so its error is far below a step of the result (Glow's has 8,
+    which costs a decibel); multipliers of 2^30 and more do not occur.
     """
-    fraction, exponent = np.frexp(np.float64(multiplier))
-    if fraction == 0.5:
-        return _power_of_two(int(exponent) - 1)
-    scale, pre, post = float(multiplier), 0, 0
-    limit = 1 << FIXED_MULTIPLIER_BITS
-    while scale < 0.5 or (scale < limit and post < MIN_POST_SHIFT):
-        scale, post = scale * 2, post + 1
-    while scale > limit - 1:
-        scale, pre = scale / 2, pre + 1
-    return pre, post, round(scale)
-
-
-def _power_of_two(exponent: int) -> tuple[int, int, int]:
-    return (0, 0, 1 << exponent) if exponent >= 0 else (0, -exponent, 1)
+    fraction, exponent = math.frexp(multiplier)
+    factor, shift = round(fraction * (1 << FACTOR_BITS)), FACTOR_BITS - exponent
+    if factor == 1 << FACTOR_BITS:
+        factor, shift = factor // 2, shift - 1
+    return (factor, shift) if 0 < shift <= MAX_SHIFT else (0, 1)

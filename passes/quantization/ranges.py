@@ -14,6 +14,7 @@ from glow.dialects.errors import GlowError
 from glow.dialects.glow.integer_forms import MOVEMENT
 from glow.dialects.node import element_of, shape_of
 from glow.dialects.weight_table import Array, dtype_of
+from glow.dialects.weights import clone_module
 from glow.passes.quantization.calibration import Range, calibrated_range
 from glow.passes.quantization.instrument_profile import (
     expose_profiles,
@@ -44,7 +45,7 @@ def synthetic_profile(module: ModuleOp) -> Profile:
     """The profile of a module's only function on seeded random inputs (interpreted)."""
     from glow.interpreter import run
 
-    copy = module.clone()
+    copy = clone_module(module)
     instrument_profile(copy)
     (function,) = functions_of(copy)
     names = expose_profiles(function)
