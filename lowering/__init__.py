@@ -18,10 +18,14 @@ def _lazy(module: str, class_name: str) -> Callable[[], type[ModulePass]]:
 PASSES: dict[str, Callable[[], type[ModulePass]]] = {
     "assign-layout": _lazy("assign_layout.assign_layout", "AssignLayoutPass"),
     "cancel-packs": _lazy("cancel_packs", "CancelPacksPass"),
+    "eliminate-empty-tensors": _lazy(
+        "eliminate_empty_tensors", "EliminateEmptyTensorsPass"
+    ),
     "fuse-epilogue": _lazy("fuse_epilogue", "FuseEpiloguePass"),
     "glow-to-instr": _lazy("glow_to_instr", "GlowToInstrPass"),
     "instr-to-loops": _lazy("instr_to_loops.instr_to_loops", "InstrToLoopsPass"),
     "lower-nodes": _lazy("lower_nodes.lower_nodes", "LowerNodesPass"),
     "verify-lowered": _lazy("verify_lowered", "VerifyLoweredPass"),
+    "widen-elements": _lazy("widen_elements", "WidenElementsPass"),
 }
 """Pass name to factory."""

@@ -59,7 +59,9 @@ class ScalarBuilder:
         )
 
     def add(self, x: SSAValue, y: SSAValue) -> SSAValue:
-        """x + y."""
+        """x + y; of booleans whether either holds."""
+        if x.type == i1:
+            return self.binary(arith.OrIOp, x, y)
         return self.binary(arith.AddiOp if is_integer(x) else arith.AddfOp, x, y)
 
     def sub(self, x: SSAValue, y: SSAValue) -> SSAValue:
@@ -162,6 +164,8 @@ def _negate(b: ScalarBuilder, x: Operands, _: Attributes) -> SSAValue:
 
 
 def _absolute(b: ScalarBuilder, x: Operands, _: Attributes) -> SSAValue:
+    if is_unsigned(x[0]):
+        return x[0]
     if is_integer(x[0]):
         return b.maximum(x[0], b.sub(b.number(0, x[0]), x[0]))
     return b.unary(math.AbsFOp, x[0])
@@ -176,7 +180,11 @@ def _sign(b: ScalarBuilder, x: Operands, _: Attributes) -> SSAValue:
 
 
 def _not(b: ScalarBuilder, x: Operands, _: Attributes) -> SSAValue:
-    return b.binary(arith.XOrIOp, x[0], b.number(1, x[0]))
+    """Of numbers: 1 for zero, else 0."""
+    zero, one = b.number(0, x[0]), b.number(1, x[0])
+    if x[0].type == i1:
+        return b.binary(arith.XOrIOp, x[0], one)
+    return b.select(b.compare("eq", x[0], zero), one, zero)
 
 
 def _reciprocal(b: ScalarBuilder, x: Operands, _: Attributes) -> SSAValue:

@@ -35,10 +35,16 @@ def run_fully_connected(
 def run_gemm(op: GlowOp, lhs: Array, rhs: Array, addend: Array | None = None) -> Array:
     """`glow.gemm`."""
     attributes = op.attributes_view()
-    result = attributes.float("alpha") * product(op, lhs, rhs)
+    result = scaled(product(op, lhs, rhs), attributes.float("alpha"))
     if addend is not None:
-        result = result + attributes.float("beta") * exact(addend)
+        result = result + scaled(exact(addend), attributes.float("beta"))
     return result
+
+
+def scaled(array: Array, factor: float) -> Array:
+    """The product with a factor; whole factors leave integers what they are."""
+    whole = array.dtype.kind in "iu" and factor.is_integer()
+    return array * (int(factor) if whole else factor)
 
 
 NODES: dict[type[Operation], Function] = {

@@ -18,6 +18,7 @@ from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
+from xdsl.dialects.builtin import IntegerType
 from xdsl.ir import Operation, SSAValue
 
 from glow.dialects import cpu, glow
@@ -81,6 +82,8 @@ def is_dense(shape: ConvShape, lanes: int) -> bool:
 def conv2d(layout: Layout, op: Operation) -> None:
     """Replace a convolution by the node of its kind."""
     assert isinstance(op, glow.Conv2dOp)
+    if isinstance(element_type(op.input), IntegerType):
+        return  # the plain loops take it as it is
     shape = conv_shape(op)
     weights = constant_value(op.weights)
     if weights is None or not is_f32(op.input, op.weights, op.bias):

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 
-from xdsl.dialects.builtin import i32, i64
-from xdsl.ir import SSAValue
+from xdsl.dialects.builtin import f32, i32, i64
+from xdsl.ir import Attribute, SSAValue
 
 from glow.dialects import arith
 from glow.lowering.instr_to_loops import ir_types as types
@@ -27,7 +27,7 @@ _INFINITY = float("inf")
 
 @dataclass(frozen=True)
 class ArgReduceSpec:
-    """out i64 [outer, inner] = position of the extreme of in f32 [outer, extent, inner].
+    """out i64 [outer, inner] = position of the extreme of in [outer, extent, inner].
 
     Arguments of the kernel: out, in. Of equal elements the first counts, or the last.
     """
@@ -37,6 +37,41 @@ class ArgReduceSpec:
     inner: int = 1
     largest: bool = True
     select_last: bool = False
+    element: Attribute = f32
+    is_unsigned: bool = False
+
+    @property
+    def kind(self) -> str:
+        """The reduction that finds the extreme."""
+        verb = "max" if self.largest else "min"
+        if not types.is_integer(self.element):
+            return f"{verb}numf"
+        return f"{verb}{'u' if self.is_unsigned else 's'}i"
+
+    @property
+    def worst(self) -> float:
+        """The number that every element equals or beats."""
+        if not types.is_integer(self.element):
+            return -_INFINITY if self.largest else _INFINITY
+        half = 2 ** (types.bit_width(self.element) - 1)
+        if self.is_unsigned:
+            return 0 if self.largest else -1
+        return -half if self.largest else half - 1
+
+    def compare(
+        self, builder: LoopBuilder, a: SSAValue, b: SSAValue, *, or_equal: bool = False
+    ) -> SSAValue:
+        """Whether a is more extreme than b."""
+        name = ("g" if self.largest else "l") + ("e" if or_equal else "t")
+        if types.is_integer(self.element):
+            return builder.cmpi(("u" if self.is_unsigned else "s") + name, a, b)
+        return builder.cmpf("o" + name, a, b)
+
+    def same(self, builder: LoopBuilder, a: SSAValue, b: SSAValue) -> SSAValue:
+        """Whether a equals b."""
+        if types.is_integer(self.element):
+            return builder.cmpi("eq", a, b)
+        return builder.cmpf("oeq", a, b)
 
 
 @dataclass(frozen=True)
@@ -61,7 +96,7 @@ class _Finder:
     def __init__(self, builder: LoopBuilder, spec: ArgReduceSpec) -> None:
         self.builder = builder
         self.spec = spec
-        self.lanes = builder.target.lanes(32)
+        self.lanes = builder.target.lanes(max(32, types.bit_width(spec.element)))
 
     def rows(self, name: str) -> Kernel:
         """The kernel for the last axis."""
@@ -78,7 +113,7 @@ class _Finder:
 
         buffers = [
             types.memref_type((spec.outer,), i64),
-            types.memref_type((spec.outer, spec.extent)),
+            types.memref_type((spec.outer, spec.extent), spec.element),
         ]
         return Kernel(builder.function(name, buffers, body), spec.outer)
 
@@ -105,22 +140,21 @@ class _Finder:
 
         buffers = [
             types.memref_type((spec.outer, spec.inner), i64),
-            types.memref_type((spec.outer, spec.extent, spec.inner)),
+            types.memref_type((spec.outer, spec.extent, spec.inner), spec.element),
         ]
         return Kernel(builder.function(name, buffers, body), prod(space))
 
     def _start(self, length: int) -> Best:
-        worst = -_INFINITY if self.spec.largest else _INFINITY
-        value = self.builder.constant(worst, types.vector_type((length,)))
+        kind = types.vector_type((length,), self.spec.element)
+        value = self.builder.constant(self.spec.worst, kind)
         # Positions start at 0, so that a row of nothing but NaN gives a valid one.
         return Best(value, self.builder.constant(0, types.vector_type((length,), i32)))
 
     def _better(self, best: Best, value: SSAValue, position: SSAValue) -> Best:
         builder = self.builder
-        predicate = ("og" if self.spec.largest else "ol") + (
-            "e" if self.spec.select_last else "t"
+        wins = self.spec.compare(
+            builder, value, best.value, or_equal=self.spec.select_last
         )
-        wins = builder.cmpf(predicate, value, best.value)
         return Best(
             builder.select(wins, value, best.value),
             builder.select(wins, position, best.position),
@@ -149,12 +183,10 @@ class _Finder:
     def _row(self, source: SSAValue, r: Index) -> SSAValue:
         builder = self.builder
         found = [self._segment(source, r, p) for p in self._segments()]
-        kind = "maxnumf" if self.spec.largest else "minnumf"
-        values = [_reduced(builder, kind, best.value) for best in found]
+        values = [_reduced(builder, self.spec.kind, best.value) for best in found]
         extreme = values[0]
         for value in values[1:]:
-            predicate = "ogt" if self.spec.largest else "olt"
-            wins = builder.cmpf(predicate, value, extreme)
+            wins = self.spec.compare(builder, value, extreme)
             extreme = builder.select(wins, value, extreme)
         positions = [self._where(best, extreme) for best in found]
         result = positions[0]
@@ -194,7 +226,8 @@ class _Finder:
         """The first (or last) position in the lanes that hold the extreme."""
         builder, last = self.builder, self.spec.select_last
         shape = types.shape_of(best.value)
-        holds = builder.cmpf("oeq", best.value, builder.broadcast(extreme, shape))
+        repeated = builder.broadcast(extreme, shape)
+        holds = self.spec.same(builder, best.value, repeated)
         none = builder.like(-1 if last else 2**31 - 1, best.position)
         positions = builder.select(holds, best.position, none)
         return _reduced(builder, "maxsi" if last else "minsi", positions)

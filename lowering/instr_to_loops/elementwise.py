@@ -83,11 +83,6 @@ def merge_dimensions(
     return Space(tuple(extents), walks)
 
 
-def storage_type(element: Attribute) -> Attribute:
-    """The element type in memory: a byte for i1."""
-    return i8 if element == i1 else element
-
-
 def stored(builder: LoopBuilder, value: SSAValue) -> SSAValue:
     """A value as memory holds it."""
     if types.element_of(value) != i1:
@@ -212,7 +207,7 @@ def build_elementwise(
 
 def _buffer_types(space: Space, elements: Sequence[Attribute]) -> list[MemRefType]:
     return [
-        types.memref_type(space.buffer_shape(k), storage_type(element))
+        types.memref_type(space.buffer_shape(k), types.storage_type(element))
         for k, element in enumerate(elements)
     ]
 
@@ -221,7 +216,7 @@ def _empty(spec: ElementwiseSpec, target: Target, name: str) -> Kernel:
     shapes = [spec.shape] * len(spec.region.result_types) + list(spec.input_shapes)
     elements = [*spec.region.result_types, *spec.region.input_types]
     buffers = [
-        types.memref_type((prod(shape),), storage_type(element))
+        types.memref_type((prod(shape),), types.storage_type(element))
         for shape, element in zip(shapes, elements, strict=True)
     ]
     builder = LoopBuilder(target)

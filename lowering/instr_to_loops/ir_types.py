@@ -26,6 +26,8 @@ from xdsl.dialects.builtin import (
     StridedLayoutAttr,
     VectorType,
     f32,
+    i1,
+    i8,
     i32,
     i64,
 )
@@ -132,6 +134,18 @@ def element_of(value: SSAValue) -> Attribute:
     if is_vector(type_) or is_memref(type_):
         return type_.element_type
     return type_
+
+
+@cache
+def signless(element: Attribute) -> Attribute:
+    """The scalar type as arith takes it: operations have signs, integers have none."""
+    return IntegerType(element.width.data) if is_integer(element) else element
+
+
+@cache
+def storage_type(element: Attribute) -> Attribute:
+    """The scalar type as memory holds it: a byte for i1, no sign."""
+    return i8 if element == i1 else signless(element)
 
 
 @cache

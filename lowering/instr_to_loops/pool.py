@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from math import prod
 from typing import Literal
 
-from xdsl.dialects.builtin import i64
+from xdsl.dialects.builtin import f64, i64
 from xdsl.ir import SSAValue
 
 from glow.dialects import arith
@@ -85,8 +85,15 @@ def _average(spec: PoolSpec, tile: PlaneTile, source: SSAValue) -> SSAValue:
     )
     taps = prod(tile.planes.window.kernel)
     if tile.is_interior:
-        return b.mulf(total, b.like(1 / taps, total))
+        return _quotient(b, total, taps)
     return b.divf(total, b.broadcast(_count(spec, tile), tile.shape))
+
+
+def _quotient(b: LoopBuilder, total: SSAValue, count: int) -> SSAValue:
+    """The mean; f64 holds integers too, whose quotients must not end just below one."""
+    if types.element_of(total) == f64:
+        return b.divf(total, b.like(count, total))
+    return b.mulf(total, b.like(1 / count, total))
 
 
 def _count(spec: PoolSpec, tile: PlaneTile) -> SSAValue:
@@ -128,7 +135,7 @@ def build_global_average_pool(
 
         def plane(block: Index) -> None:
             total = _sum_rows(b, source, block)
-            mean = b.mulf(total, b.like(1 / pixels, total))
+            mean = _quotient(b, total, pixels)
             b.vector_store(mean, target_rows, block, 0)
 
         b.loop(low, high, 1, plane)

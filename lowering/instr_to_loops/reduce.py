@@ -46,6 +46,7 @@ class Reduction:
     before: Step = _identity_step
     after: Step = _identity_step
     is_mean: bool = False
+    is_unsigned: bool = False
     is_shifted: bool = False
     """Subtract the maximum before, add it afterwards (log-sum-exp)."""
 
@@ -60,7 +61,7 @@ class Reduction:
         limit = 2 ** (types.bit_width(element) - 1)
         if not isinstance(element, IntegerType):
             return self.float_identity
-        identities = {"maxsi": -limit, "minsi": limit - 1, "mul": 1}
+        identities = {"maxsi": -limit, "minsi": limit - 1, "minui": -1, "mul": 1}
         return identities.get(self.integer_kind, 0)
 
     def combine(self, element: Attribute) -> Combine:
@@ -84,6 +85,8 @@ _OPERATIONS: dict[tuple[str, bool], type[Operation]] = {
     ("mul", True): arith.MuliOp,
     ("maxsi", True): arith.MaxSIOp,
     ("minsi", True): arith.MinSIOp,
+    ("maxui", True): arith.MaxUIOp,
+    ("minui", True): arith.MinUIOp,
 }
 
 
@@ -109,6 +112,9 @@ REDUCTIONS: dict[str, Reduction] = {
     "max": _MAX,
     "min": Reduction("minimumf", "minsi", _INFINITY),
     "prod": Reduction("mul", "mul", 1.0),
+    "mean_unsigned": Reduction(*_SUM, is_mean=True, is_unsigned=True),
+    "max_unsigned": Reduction("maximumf", "maxui", -_INFINITY),
+    "min_unsigned": Reduction("minimumf", "minui", _INFINITY),
     "sum_square": Reduction(*_SUM, before=_square),
     "l1": Reduction(*_SUM, before=_absolute),
     "l2": Reduction(*_SUM, before=_square, after=_root),
@@ -222,7 +228,8 @@ class _Reducer:
             return total
         count = self.builder.like(self.count, total)
         if isinstance(self.element, IntegerType):
-            return self.builder.binary_integer(arith.DivSIOp, total, count)
+            divide = arith.DivUIOp if self.reduction.is_unsigned else arith.DivSIOp
+            return self.builder.binary_integer(divide, total, count)
         return self.builder.divf(total, count)
 
     def _fold(

@@ -16,7 +16,7 @@ from xdsl.ir import SSAValue
 
 from glow.lowering.instr_to_loops import ir_types as types
 from glow.lowering.instr_to_loops.builder import Condition, Index, LoopBuilder
-from glow.lowering.instr_to_loops.elementwise import loaded, storage_type, stored
+from glow.lowering.instr_to_loops.elementwise import loaded, stored
 from glow.lowering.instr_to_loops.kernel import Kernel
 from glow.lowering.instr_to_loops.reduce import nest, visit_segments
 from glow.lowering.instr_to_loops.scalar_region import ScalarRegion
@@ -235,9 +235,9 @@ def build_structured(
     results = (spec.finish or spec.step).result_types
     elements = spec.step.input_types[1 if spec.is_fold else 0 :]
     buffers = [
-        types.memref_type((prod(spec.parallel),), storage_type(results[0])),
+        types.memref_type((prod(spec.parallel),), types.storage_type(results[0])),
         *(
-            types.memref_type((operand.size,), storage_type(element))
+            types.memref_type((operand.size,), types.storage_type(element))
             for operand, element in zip(spec.operands, elements, strict=True)
         ),
     ]

@@ -9,9 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol
 
+from xdsl.dialects.builtin import IntegerType, f32
+
 from glow.dialects import glow
 from glow.dialects.errors import GlowError
-from glow.dialects.node import NodeOp
+from glow.dialects.node import NodeOp, element_of
 from glow.dialects.weights import constant_value
 
 
@@ -21,6 +23,12 @@ class NodeBackend(Protocol):
     def should_lower(self, op: NodeOp) -> bool:
         """Whether the backend wants this node as primitives."""
         ...
+
+
+def _is_integer_layer(op: glow.Conv2dOp) -> bool:
+    """Whether a convolution of integers does more than multiply and add."""
+    is_integer = isinstance(element_of(op.input), IntegerType)
+    return is_integer and (op.bias is not None or op.activation is not None)
 
 
 class CpuNodes:
@@ -33,6 +41,11 @@ class CpuNodes:
         glow.LstmOp,
         glow.TileOp,
     )
+    ONLY_F32 = (
+        glow.LayerNormOp,
+        glow.LocalResponseNormOp,
+        glow.SoftmaxOp,
+    )
 
     def should_lower(self, op: NodeOp) -> bool:
         """Lower what has no kernel; a layer with computed weights is a plain product."""
@@ -40,6 +53,10 @@ class CpuNodes:
             return constant_value(op.weights) is None
         if isinstance(op, glow.PadOp):
             return op.attributes_view().string("mode") != "constant"
+        if isinstance(op, self.ONLY_F32):
+            return element_of(op.inputs[0]) != f32
+        if isinstance(op, glow.Conv2dOp):
+            return _is_integer_layer(op)
         return isinstance(op, self.LOWERED)
 
 

@@ -107,6 +107,43 @@ def log_softmax(op: Operation) -> None:
     builder.replace(builder.node(glow.SubOp, shifted, builder.node(glow.LogOp, total)))
 
 
+def local_response_norm(op: Operation) -> None:
+    """x / (offset + alpha / size * sum of squares of the neighbours) ^ beta.
+
+    The squares are padded along channels; slices of that are the neighbours.
+    """
+    assert isinstance(op, glow.LocalResponseNormOp)
+    builder, attributes = NodeBuilder(op), op.attributes_view()
+    shape, size = shape_of(op.input), attributes.int("size")
+    rest = [0] * (len(shape) - 2)
+    pads = [0, (size - 1) // 2, *rest, 0, size // 2, *rest]
+    squares = builder.node(glow.MulOp, op.input, op.input)
+    padded = builder.node(glow.PadOp, squares, pads=pads)
+    total: SSAValue | None = None
+    for first in range(size):
+        neighbour = builder.node(
+            glow.SliceOp,
+            padded,
+            starts=[0, first, *rest],
+            sizes=list(shape),
+            steps=[1] * len(shape),
+        )
+        total = (
+            neighbour if total is None else builder.node(glow.AddOp, total, neighbour)
+        )
+    assert total is not None
+    scalar = element_type(op.input)
+    factor = builder.splat(attributes.float("alpha") / size, scalar)
+    base = builder.node(
+        glow.AddOp,
+        builder.node(glow.MulOp, total, factor),
+        builder.splat(attributes.float("offset"), scalar),
+    )
+    exponent = builder.splat(attributes.float("beta"), scalar)
+    power = builder.node(glow.PowOp, base, exponent)
+    builder.replace(builder.node(glow.DivOp, op.input, power))
+
+
 def reduce_mean(op: Operation) -> None:
     """The sum times 1 / count."""
     assert isinstance(op, glow.ReduceMeanOp)
@@ -119,6 +156,7 @@ LOWERINGS = {
     glow.BatchNormOp: batch_norm,
     glow.LayerNormOp: layer_norm,
     glow.SoftmaxOp: softmax,
+    glow.LocalResponseNormOp: local_response_norm,
     glow.LogSoftmaxOp: log_softmax,
     glow.ReduceMeanOp: reduce_mean,
 }

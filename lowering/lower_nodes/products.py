@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from xdsl.dialects.builtin import IntegerType
 from xdsl.ir import Operation, SSAValue
 
 from glow.dialects import glow
@@ -68,12 +69,32 @@ def fully_connected(op: Operation) -> None:
     builder.replace(activated(builder, op, result))
 
 
-def grouped_conv2d(op: Operation) -> None:
-    """A slice, a convolution for each group, and their concatenation."""
+def conv2d(op: Operation) -> None:
+    """Groups become convolutions of their own; integers add their bias apart."""
     assert isinstance(op, glow.Conv2dOp)
-    group = op.attributes_view().int("group")
-    if group == 1:
+    if isinstance(element_type(op.input), IntegerType):
+        _integer_conv2d(op)
+    elif op.attributes_view().int("group") > 1:
+        _grouped_conv2d(op)
+
+
+def _integer_conv2d(op: glow.Conv2dOp) -> None:
+    """The plain sums, then bias and activation; there is one kernel for the sums."""
+    if op.bias is None and op.activation is None:
         return
+    builder, attributes = NodeBuilder(op), attributes_of(op)
+    for name in ("activation", "activation_args"):
+        attributes.pop(name, None)
+    result = builder.create(glow.Conv2dOp, [op.input, op.weights], attributes)
+    if op.bias is not None:
+        bias = builder.reshape(op.bias, (shape_of(op.bias)[0], 1, 1))
+        result = builder.node(glow.AddOp, result, bias)
+    builder.replace(activated(builder, op, result))
+
+
+def _grouped_conv2d(op: glow.Conv2dOp) -> None:
+    """A slice, a convolution for each group, and their concatenation."""
+    group = op.attributes_view().int("group")
     builder = NodeBuilder(op)
     attributes = {**attributes_of(op), "group": 1}
     operands = [(op.input, 1), (op.weights, 0)]
@@ -105,5 +126,5 @@ def _part(
 LOWERINGS = {
     glow.GemmOp: gemm,
     glow.FullyConnectedOp: fully_connected,
-    glow.Conv2dOp: grouped_conv2d,
+    glow.Conv2dOp: conv2d,
 }

@@ -24,6 +24,8 @@ class CpuBackend(Backend):
     def lowered_passes(self, target: str, numerics: str) -> Sequence[str]:
         """Node lowering, then layouts, packed weights and fused epilogues."""
         return (
+            "eliminate-empty-tensors",
+            "widen-elements",
             "lower-nodes{backend=cpu}",
             "fold-constants",
             f"assign-layout{{target={target} numerics={numerics}}}",

@@ -5,20 +5,32 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Sequence
 from typing import TypeVar, cast
 
-from xdsl.dialects.builtin import f32
-from xdsl.ir import SSAValue
+from xdsl.dialects.builtin import f32, i1
+from xdsl.ir import Attribute, SSAValue
 
 from glow.dialects import instr
 from glow.dialects.cpu import extra_kind
 from glow.dialects.errors import GlowError
 from glow.dialects.node import element_of, node_name, shape_of
 from glow.lowering.instr_to_loops.epilogue import ExtraInput
+from glow.lowering.instr_to_loops.ir_types import signless, storage_type
 from glow.lowering.instr_to_loops.kernel import Kernel
 from glow.lowering.instr_to_loops.program import Invocation, KernelRequest
 from glow.lowering.instr_to_loops.scalar_region import RegionEpilogue, ScalarRegion
 from glow.lowering.target import Target
 
 Spec = TypeVar("Spec", bound=Hashable)
+
+
+def stored_element(buffer: SSAValue) -> Attribute:
+    """The element type of a buffer as kernels see it: without a sign, i1 as a byte."""
+    return storage_type(element_of(buffer))
+
+
+def is_unsigned(buffer: SSAValue) -> bool:
+    """Whether the elements of a buffer are unsigned integers or booleans."""
+    element = element_of(buffer)
+    return element == i1 or element != signless(element)
 
 
 def require_f32(op: instr.InstructionOp) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from math import prod
 from typing import cast
 
-from xdsl.dialects.builtin import AnyFloat
+from xdsl.dialects.builtin import AnyFloat, IntegerType
 from xdsl.ir import Operation, SSAValue
 
 from glow.dialects import cpu, glow, instr
@@ -20,6 +20,7 @@ from glow.lowering.instr_to_loops.pack import PackSpec, build_pack, build_unpack
 from glow.lowering.instr_to_loops.planes import BlockedPlanes
 from glow.lowering.instr_to_loops.pool import PoolSpec, build_pool
 from glow.lowering.instr_to_loops.program import Invocation, KernelSelector
+from glow.lowering.instr_to_loops.selection import plain
 from glow.lowering.instr_to_loops.selection.common import (
     epilogue_of,
     invoke,
@@ -186,6 +187,11 @@ def _plain_conv2d(op: instr.InstructionOp, target: Target) -> Sequence[Invocatio
 
 def _glow_conv2d(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
     image, weights, *bias = op.ins
+    if isinstance(element_of(image), IntegerType):
+        attributes = op.attributes_view()
+        kernel, plane = shape_of(weights)[2:], shape_of(image)[2:]
+        window = window_of(attributes, kernel, plane)
+        return plain.conv2d(op, window, attributes.int("group"))
     return _direct(op, image, weights, bias, [])
 
 
@@ -224,6 +230,13 @@ def _pool(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
         plane[:2],
         shape_of(op.outs[0])[2:4],
     )
+    if isinstance(element_of(image), IntegerType):
+        if op.node is glow.MaxPool2dOp:
+            return plain.max_pool(op, window)
+        raise GlowError(
+            f"the cpu backend averages floats only, not {element_of(image)}",
+            node=node_name(op),
+        )
     spec = PoolSpec(
         BlockedPlanes(batch, channels * lanes, window, lanes, _float_element(image)),
         "max" if op.node is glow.MaxPool2dOp else "average",

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from math import prod
 
+from xdsl.dialects.builtin import f32
 from xdsl.ir import Operation
 
 from glow.dialects import cpu, glow, instr
-from glow.dialects.node import shape_of
+from glow.dialects.node import element_of, shape_of
 from glow.lowering.instr_to_loops.batch_matmul import (
     BatchMatmulSpec,
     build_batch_matmul,
@@ -27,7 +28,9 @@ from glow.lowering.instr_to_loops.selection.common import (
     require_f32,
 )
 from glow.lowering.instr_to_loops.selection.elementwise import fill
+from glow.lowering.instr_to_loops.selection.plain import multiply_add
 from glow.lowering.instr_to_loops.strassen import StrassenSpec, build_strassen
+from glow.lowering.instr_to_loops.structured import Affine
 from glow.lowering.target import Target
 
 
@@ -89,9 +92,25 @@ def _operand_strides(
     return strides
 
 
+def _plain_matmul(op: instr.InstructionOp) -> Sequence[Invocation]:
+    """A product in any element type."""
+    lhs, rhs = op.ins
+    *batch, rows, columns = shape_of(op.outs[0])
+    attributes, extents = op.attributes_view(), tuple(batch)
+    transposed = attributes.has("transpose_lhs")
+    a = _operand_strides(extents, shape_of(lhs), transposed)
+    b = _operand_strides(extents, shape_of(rhs), attributes.has("transpose_rhs"))
+    return multiply_add(
+        op,
+        (*batch, rows, columns),
+        (shape_of(lhs)[-2 if transposed else -1],),
+        Affine((*a.batch, a.row, 0, a.column)),
+        Affine((*b.batch, 0, b.column, b.row)),
+    )
+
+
 def _matmul(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
     """A product of activations; transposed operands are read through their strides."""
-    require_f32(op)
     lhs, rhs = op.ins
     *batch, rows, columns = shape_of(op.outs[0])
     attributes = op.attributes_view()
@@ -99,6 +118,8 @@ def _matmul(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
     depth = shape_of(lhs)[-2 if transposed else -1]
     if depth == 0:
         return fill(op.outs[0], 0.0)
+    if element_of(lhs) != f32:
+        return _plain_matmul(op)
     extents = tuple(batch)
     spec = BatchMatmulSpec(
         extents,

@@ -9,10 +9,10 @@ from xdsl.ir import Operation
 
 from glow.dialects import glow, instr
 from glow.dialects.errors import GlowError
-from glow.dialects.node import element_of, node_name, shape_of
+from glow.dialects.node import node_name, shape_of
 from glow.lowering.instr_to_loops.gather import GatherSpec, build_gather
 from glow.lowering.instr_to_loops.program import Invocation, KernelSelector
-from glow.lowering.instr_to_loops.selection.common import invoke
+from glow.lowering.instr_to_loops.selection.common import invoke, stored_element
 from glow.lowering.instr_to_loops.transpose import (
     CopySpec,
     PadSpec,
@@ -37,7 +37,7 @@ def row_major(shape: Sequence[int]) -> tuple[int, ...]:
 def _copy(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
     (source,), (out,) = op.ins, op.outs
     size = prod(shape_of(source))
-    spec = CopySpec((size,), (1,), (1,), size, size, element=element_of(source))
+    spec = CopySpec((size,), (1,), (1,), size, size, element=stored_element(source))
     return invoke("copy", spec, build_copy, [out, source])
 
 
@@ -53,7 +53,7 @@ def _insert(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
         prod(shape),
         prod(whole),
         out_offset=_dot(offsets, strides),
-        element=element_of(source),
+        element=stored_element(source),
     )
     return invoke("insert", spec, build_copy, [out, source])
 
@@ -76,7 +76,7 @@ def _slice(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
         prod(whole),
         prod(shape),
         in_offset=_dot(attributes.ints("starts"), strides),
-        element=element_of(source),
+        element=stored_element(source),
     )
     return invoke("slice", spec, build_copy, [out, source])
 
@@ -94,7 +94,7 @@ def _broadcast(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
         row_major(shape),
         prod(own),
         prod(shape),
-        element=element_of(source),
+        element=stored_element(source),
     )
     return invoke("broadcast", spec, build_copy, [out, source])
 
@@ -102,7 +102,7 @@ def _broadcast(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
 def _transpose(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
     (source,), (out,) = op.ins, op.outs
     permutation = op.attributes_view().ints("permutation")
-    spec = TransposeSpec(shape_of(source), permutation, element_of(source))
+    spec = TransposeSpec(shape_of(source), permutation, stored_element(source))
     return invoke("transpose", spec, build_transpose, [out, source])
 
 
@@ -121,7 +121,7 @@ def _pad(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
         pads[:rank],
         pads[rank:],
         attributes.float("value"),
-        element_of(source),
+        stored_element(source),
     )
     return invoke("pad", spec, build_pad, [out, source])
 
@@ -134,8 +134,8 @@ def _gather(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
         shape[axis],
         prod(shape[axis + 1 :]),
         prod(shape_of(indices)),
-        element_of(source),
-        element_of(indices),
+        stored_element(source),
+        stored_element(indices),
     )
     return invoke("gather", spec, build_gather, [op.outs[0], source, indices])
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from math import prod
 
+from xdsl.dialects.builtin import i1
 from xdsl.ir import Operation
 
 from glow.dialects import cpu, glow, instr
@@ -17,7 +18,12 @@ from glow.lowering.instr_to_loops.local_response_norm import (
 )
 from glow.lowering.instr_to_loops.program import Invocation, KernelSelector
 from glow.lowering.instr_to_loops.reduce import ReduceSpec, build_reduce
-from glow.lowering.instr_to_loops.selection.common import invoke, require_f32
+from glow.lowering.instr_to_loops.selection.common import (
+    invoke,
+    is_unsigned,
+    require_f32,
+    stored_element,
+)
 from glow.lowering.instr_to_loops.softmax import SoftmaxSpec, build_softmax
 from glow.lowering.target import Target
 
@@ -75,21 +81,38 @@ REDUCTION_KINDS: Mapping[type[NodeOp], str] = {
 }
 
 
+def _reduction_kind(op: instr.InstructionOp) -> str:
+    """The reduction that computes an instruction's function in its element type."""
+    assert op.node is not None
+    kind, source = REDUCTION_KINDS[op.node], op.ins[0]
+    if element_of(source) == i1:
+        return BOOLEAN_KINDS[kind]
+    has_signs = kind in ("mean", "max", "min")
+    return f"{kind}_unsigned" if has_signs and is_unsigned(source) else kind
+
+
+BOOLEAN_KINDS = {
+    "sum": "max_unsigned",
+    "mean": "min_unsigned",
+    "max": "max_unsigned",
+    "min": "min_unsigned",
+    "prod": "min_unsigned",
+}
+"""What reductions of booleans are: whether any, or whether all hold."""
+
+
 def _reduce(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
-    node = op.node
-    assert node is not None
     source = op.ins[0]
     spec = ReduceSpec(
-        REDUCTION_KINDS[node],
+        _reduction_kind(op),
         shape_of(source),
         op.attributes_view().ints("axes"),
-        element_of(source),
+        stored_element(source),
     )
     return invoke("reduce", spec, build_reduce, [op.outs[0], source])
 
 
 def _arg_reduce(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
-    require_f32(op)
     shape, attributes = shape_of(op.ins[0]), op.attributes_view()
     axis = attributes.int("axis")
     spec = ArgReduceSpec(
@@ -98,6 +121,8 @@ def _arg_reduce(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]
         prod(shape[axis + 1 :]),
         op.node is glow.ArgMaxOp,
         attributes.has("select_last"),
+        stored_element(op.ins[0]),
+        is_unsigned(op.ins[0]),
     )
     return invoke("arg_reduce", spec, build_arg_reduce, [op.outs[0], op.ins[0]])
 
