@@ -15,6 +15,7 @@ import contextlib
 import ctypes
 import ctypes.util
 import itertools
+import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
@@ -42,12 +43,28 @@ def target_machine(target: Target) -> llvm.TargetMachine:
     )
 
 
+class ThreadMachines(threading.local):
+    """The target machines of a thread: a new one costs as much as a small kernel."""
+
+    def __init__(self) -> None:
+        self._machines: dict[Target, llvm.TargetMachine] = {}
+
+    def get(self, target: Target) -> llvm.TargetMachine:
+        """Returns the thread's target machine for a target."""
+        if target not in self._machines:
+            self._machines[target] = target_machine(target)
+        return self._machines[target]
+
+
+_thread_machines = ThreadMachines()
+
+
 def parse(text: str, target: Target) -> tuple[llvm.ModuleRef, llvm.TargetMachine]:
-    """Returns the verified module in a context of its own, and a target machine.
+    """Returns the verified module in a context of its own, and the target machine.
 
     Raises GlowError for text that LLVM rejects, which is a defect of ours.
     """
-    machine = target_machine(target)
+    machine = _thread_machines.get(target)
     try:
         module = llvm.parse_assembly(text, context=llvm.create_context())
         module.triple = target.triple

@@ -24,6 +24,7 @@ from xdsl.irdl import (
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.traits import Commutative, IsTerminator, Pure
+from xdsl.utils.exceptions import VerifyException
 
 from glow.dialects.attributes import Attributes, float_attr
 from glow.dialects.node import (
@@ -55,12 +56,12 @@ def broadcast_shape(shapes: Sequence[Sequence[int]]) -> tuple[int, ...]:
 
 def _same_element_type(operands: Types) -> Attribute:
     first = operands[0].element_type
-    fail_unless(
-        any_quantized(operands)  # rules of their own: `integer_forms`
-        or all(operand.element_type == first for operand in operands),
-        "operands must have one element type, not "
-        + ", ".join(str(operand.element_type) for operand in operands),
-    )
+    if not (
+        all(operand.element_type == first for operand in operands)
+        or any_quantized(operands)  # rules of their own: `integer_forms`
+    ):
+        types = ", ".join(str(operand.element_type) for operand in operands)
+        raise VerifyException(f"operands must have one element type, not {types}")
     return first
 
 

@@ -18,6 +18,7 @@ from xdsl.irdl import (
     prop_def,
     result_def,
 )
+from xdsl.utils.exceptions import VerifyException
 
 from glow.dialects.attributes import Attributes, float_attr, int_attr
 from glow.dialects.node import NodeOp, Types, fail_unless, tensor_type
@@ -49,15 +50,16 @@ class BatchNormOp(NodeOp):
     def infer(cls, operands: Types, attributes: Attributes) -> Types:
         """The input's type; every parameter has one number a channel."""
         image = operands[0]
-        fail_unless(image.get_num_dims() >= 2, f"batch norm needs [N, C, ...]: {image}")
+        if image.get_num_dims() < 2:
+            raise VerifyException(f"batch norm needs [N, C, ...]: {image}")
         channels = image.get_shape()[1]
         for name, parameter in zip(
             ("scale", "bias", "mean", "variance"), operands[1:], strict=True
         ):
-            fail_unless(
-                parameter.get_shape() == (channels,),
-                f"{name} must have shape {channels}, not {parameter}",
-            )
+            if parameter.get_shape() != (channels,):
+                raise VerifyException(
+                    f"{name} must have shape {channels}, not {parameter}"
+                )
         return [image]
 
 

@@ -24,6 +24,7 @@ from xdsl.irdl import (
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.traits import Pure
+from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.hints import isa
 
 from glow.dialects.attributes import Attributes
@@ -71,10 +72,11 @@ class ConstantOp(NodeOp):
         if isa(value, DenseIntOrFPElementsAttr):
             result = results[0]
             stored = stored_type(result) if is_quantized(result) else result
-            fail_unless(
-                value.type == stored,
-                f"the constant's value has type {value.type}, its result {results[0]}",
-            )
+            if value.type != stored:
+                raise VerifyException(
+                    f"the constant's value has type {value.type}, its result "
+                    f"{results[0]}"
+                )
 
     def print(self, printer: Printer) -> None:
         """Print `@name : type` or `dense<...> : type`."""

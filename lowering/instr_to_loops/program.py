@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from hashlib import sha256
 from typing import Literal
 
@@ -81,7 +82,7 @@ class KernelRequest:
     spec: Hashable
     build: Callable[[str, Target], Kernel] = field(compare=False, repr=False)
 
-    @property
+    @cached_property
     def name(self) -> str:
         """A name that depends on the content only: `label_digest`."""
         digest = sha256(repr(self.spec).encode()).hexdigest()[:12]
