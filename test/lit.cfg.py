@@ -12,6 +12,9 @@ import lit.formats
 
 root = Path(config.test_source_root or __file__).resolve()
 root = root if root.is_dir() else root.parent
+sys.path.insert(0, str(root / "python"))
+
+from upstream import find_mlir_opt, mlir_translate_of  # noqa: E402
 
 config.name = "glow"
 config.test_format = lit.formats.ShTest(execute_external=False)
@@ -32,3 +35,12 @@ config.substitutions += [
     ("GLOW_ROUNDTRIP", "glow-opt %s | glow-opt | filecheck %s"),
     ("GLOW_GENERIC_ROUNDTRIP", f"glow-opt {generic} %s | glow-opt | filecheck %s"),
 ]
+
+# Tests with `REQUIRES: mlir-opt` run where upstream MLIR is installed.
+mlir_opt = find_mlir_opt()
+if mlir_opt is not None:
+    config.available_features.add("mlir-opt")
+    config.substitutions += [
+        ("MLIR_OPT", str(mlir_opt)),
+        ("MLIR_TRANSLATE", str(mlir_translate_of(mlir_opt))),
+    ]

@@ -1,7 +1,10 @@
 """What is registered with xDSL: every entry loads, and its name is its own."""
 
+import re
 import subprocess
 import sys
+from functools import cache
+from pathlib import Path
 
 import pytest
 from xdsl.universe import Universe
@@ -14,6 +17,7 @@ from glow.universe import (
     LLVM_PASSES,
     LOWERING_PASSES,
     PASS_GROUPS,
+    QUANTIZATION_PASSES,
     REPLACED_DIALECTS,
     get_glow_passes,
     new_context,
@@ -28,6 +32,21 @@ def test_pass_has_its_name_and_a_summary(name: str) -> None:
     assert summary(PASSES[name])
 
 
+@cache
+def run_lines() -> str:
+    """The commands of all lit tests."""
+    files = Path(__file__).parents[1].rglob("*.mlir")
+    lines = (line for file in files for line in file.read_text().splitlines())
+    return "\n".join(line for line in lines if line.startswith("// RUN:"))
+
+
+@pytest.mark.parametrize("name", sorted(PASSES))
+def test_pass_has_a_lit_test(name: str) -> None:
+    """As a flag of its own or in a pipeline, not as a part of another name."""
+    found = re.search(rf"(?<![\w/-])(--)?{name}(?![\w.-])", run_lines())
+    assert found, f"no RUN line under test/ names {name}"
+
+
 @pytest.mark.parametrize("name", sorted(GLOW_DIALECTS | REPLACED_DIALECTS))
 def test_dialect_has_its_name(name: str) -> None:
     assert (GLOW_DIALECTS | REPLACED_DIALECTS)[name]().name == name
@@ -40,7 +59,13 @@ def test_xdsl_knows_everything() -> None:
 
 
 def test_no_pass_is_registered_twice() -> None:
-    tables = (GRAPH_PASSES, INSTR_PASSES, LOWERING_PASSES, LLVM_PASSES)
+    tables = (
+        GRAPH_PASSES,
+        INSTR_PASSES,
+        LLVM_PASSES,
+        LOWERING_PASSES,
+        QUANTIZATION_PASSES,
+    )
     assert sum(map(len, tables)) == len(PASSES)
 
 

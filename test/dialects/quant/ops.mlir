@@ -25,8 +25,8 @@ func.func @types(
   %c: tensor<2x!quant.uniform<i8<-127:127>:f32, 0.25>>,
   // CHECK-SAME: %d: tensor<2x3x!quant.uniform<i8:f32:0, {5.000000e-01, 2.500000e-01:-1}>>
   %d: tensor<2x3x!quant.uniform<i8:f32:0, {0.5, 0.25:-1}>>,
-  // CHECK-SAME: %e: memref<2x!quant.uniform<i16:f16, 1.000000e-03>>
-  %e: memref<2x!quant.uniform<i16:f16, 0.001>>
+  // CHECK-SAME: %e: tensor<2x!quant.uniform<i16:f16, 1.000000e-03>>
+  %e: tensor<2x!quant.uniform<i16:f16, 0.001>>
 ) {
   func.return
 }
