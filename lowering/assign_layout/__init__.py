@@ -6,6 +6,7 @@
 | `conv_shape.py`    | what decides how a convolution is done                     |
 | `layout.py`        | blocked forms of values, shared by all rules               |
 | `convolution.py`   | which convolution becomes which `cpu` node                 |
+| `split_groups.py`  | groups on their own                                        |
 | `winograd.py`      | which of them are done with few multiplications            |
 | `products.py`      | products with constant matrices                            |
 | `propagation.py`   | nodes that work on blocked tensors as they are             |

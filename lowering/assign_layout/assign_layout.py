@@ -30,6 +30,7 @@ from glow.lowering.assign_layout import convolution, products
 from glow.lowering.assign_layout.layout import Layout
 from glow.lowering.assign_layout.packing import Packer, TargetPacker
 from glow.lowering.assign_layout.propagation import propagate
+from glow.lowering.assign_layout.split_groups import split_groups
 from glow.lowering.assign_layout.winograd import choose_winograd
 from glow.lowering.target import Target
 from glow.passes.graph.node_builder import erase_dead_nodes
@@ -54,6 +55,7 @@ def assign_layout(
     """Convert the module's nodes in program order."""
     layout = Layout(module, packer, check_numerics(numerics))
     if numerics != "exact":
+        split_groups(module, packer)
         layout.winograd = choose_winograd(module, packer, weight_growth)
     for op in list(module.walk()):
         if op.parent is not None:
