@@ -4,6 +4,8 @@
 |--------------------------|-----------------------------------------------------------|
 | `instrument-profile`     | observes every float value under its name                 |
 | `insert-casts`           | chooses what is quantized, and how: pairs of casts        |
+| `fold-storage-casts`     | cancels casts to stored integers (ONNX's spelling)        |
+| `convert-quantized-gemm` | products by quantized weights as fully connected layers   |
 | `fold-casts`             | cancels casts, moves them out of the way                  |
 | `form-integer-nodes`     | nodes between casts become nodes on integers              |
 | `fold-rescale`           | rescaling disappears into producers and consumers         |
@@ -31,8 +33,12 @@ def _lazy(module: str, class_name: str) -> Callable[[], type[ModulePass]]:
 
 PASSES: dict[str, Callable[[], type[ModulePass]]] = {
     "assert-all-quantized": _lazy("assert_all_quantized", "AssertAllQuantizedPass"),
+    "convert-quantized-gemm": _lazy(
+        "convert_quantized_gemm", "ConvertQuantizedGemmPass"
+    ),
     "fold-casts": _lazy("fold_casts", "FoldCastsPass"),
     "fold-rescale": _lazy("fold_rescale", "FoldRescalePass"),
+    "fold-storage-casts": _lazy("fold_storage_casts", "FoldStorageCastsPass"),
     "form-integer-nodes": _lazy("form_integer_nodes", "FormIntegerNodesPass"),
     "insert-casts": _lazy("quantize", "InsertCastsPass"),
     "instrument-profile": _lazy("instrument_profile", "InstrumentProfilePass"),

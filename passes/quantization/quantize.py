@@ -21,9 +21,11 @@ from glow.interpreter.quantized import REQUANTIZE
 from glow.passes.graph.free_unused_weights import FreeUnusedWeightsPass
 from glow.passes.graph.fuse_activation import fuse_activation
 from glow.passes.graph.node_builder import rewrite_nodes
+from glow.passes.quantization.convert_quantized_gemm import convert_quantized_gemm
 from glow.passes.quantization.dynamic import quantize_rows
 from glow.passes.quantization.fold_casts import fold_casts
 from glow.passes.quantization.fold_rescale import fold_rescale
+from glow.passes.quantization.fold_storage_casts import fold_storage_casts
 from glow.passes.quantization.form_integer_nodes import form_integer_nodes
 from glow.passes.quantization.insert_casts import insert_casts
 from glow.passes.quantization.instrument_profile import functions_of, value_names
@@ -110,6 +112,8 @@ def quantize_module(
         add_casts(module, profile, options)
     if options.requantize == "fixed":
         module.attributes[REQUANTIZE] = StringAttr("fixed")
+    fold_storage_casts(module)
+    convert_quantized_gemm(module)
     fold_casts(module)
     form_integer_nodes(module)
     if not has_ranges:

@@ -26,9 +26,9 @@ SMALL = 1024
 """Operators with a handler but without a function here are computed up to this size."""
 
 OWN = frozenset(
-    ("CenterCropPad", "ConstantOfShape", "Expand", "EyeLike", "Flatten", "Identity",
-     "OneHot", "Pad", "Reshape", "Resize", "Shape", "Size", "Slice", "Split", "Squeeze",
-     "Transpose", "Unsqueeze", "Upsample")
+    ("CenterCropPad", "ConstantOfShape", "DequantizeLinear", "Expand", "EyeLike",
+     "Flatten", "Identity", "OneHot", "Pad", "Reshape", "Resize", "Shape", "Size",
+     "Slice", "Split", "Squeeze", "Transpose", "Unsqueeze", "Upsample")
 )  # fmt: skip
 """Operators whose handlers compute constants themselves, as views, and those that could
 turn small inputs into huge results."""

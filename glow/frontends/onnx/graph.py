@@ -7,13 +7,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from xdsl.dialects.builtin import NameLoc
-from xdsl.ir import Block, SSAValue
+from xdsl.dialects.builtin import NameLoc, TensorType
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from glow.dialects.attributes import AttributeValue
 from glow.dialects.errors import GlowError
 from glow.dialects.glow import ConstantOp, SplatOp
 from glow.dialects.node import NodeOp, Types, named_location, tensor_type
+from glow.dialects.quant import CastOp
 from glow.dialects.weight_table import Array, WeightTable, element_type_of
 from glow.dialects.weights import new_constant
 
@@ -81,7 +82,34 @@ class Graph:
             value.value = op.result
         return value.value
 
-    def _append(self, op: NodeOp) -> None:
+    def cast(
+        self,
+        op_class: type[CastOp],
+        value: SSAValue | Constant,
+        result_type: TensorType[Attribute],
+    ) -> SSAValue:
+        """Append a cast of the `quant` dialect, and return its result."""
+        op = op_class.create(
+            operands=[self.value_of(value)], result_types=[result_type]
+        )
+        op.verify_()
+        self._append(op)
+        return op.result
+
+    def quantized_constant(
+        self, constant: Constant, result_type: TensorType[Attribute]
+    ) -> SSAValue:
+        """A constant whose integers are stored values of quantized elements."""
+        array = np.ascontiguousarray(constant.array).reshape(constant.array.shape)
+        name = sanitized(constant.name)
+        made = new_constant(self.table, array, name)
+        assert isinstance(made, ConstantOp)
+        op = ConstantOp.build_node([], [result_type], value=made.value)
+        op.result.name_hint = name
+        self._append(op)
+        return op.result
+
+    def _append(self, op: Operation) -> None:
         if self.location is not None:
             op.location = self.location
         self.block.add_op(op)

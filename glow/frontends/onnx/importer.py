@@ -29,10 +29,12 @@ from glow.frontends.onnx import (
     activations,
     arithmetic,
     constants,
+    contrib,
     convolution,
     matmul,
     movement,
     normalization,
+    quantization,
     recurrent,
     reduction,
     shapes,
@@ -43,13 +45,19 @@ from glow.frontends.onnx.graph import Constant, Graph, sanitized
 from glow.frontends.onnx.inputs import check_declared, check_names, input_types
 from glow.frontends.onnx.loader import LoadedModel, load_model, opset_versions
 from glow.frontends.onnx.node import OnnxNode, Operand, Value
-from glow.frontends.onnx.registry import HANDLERS, UnsupportedError
+from glow.frontends.onnx.registry import (
+    CONTRIB_DOMAIN,
+    CONTRIB_HANDLERS,
+    HANDLERS,
+    Handler,
+    UnsupportedError,
+)
 from glow.frontends.onnx.tensors import to_array
 from glow.frontends.onnx.unsupported import UnsupportedOperators
 
 THEMES = (
-    activations, arithmetic, constants, convolution, matmul, movement, normalization,
-    recurrent, reduction, shapes,
+    activations, arithmetic, constants, contrib, convolution, matmul, movement,
+    normalization, quantization, recurrent, reduction, shapes,
 )  # fmt: skip
 """The modules whose handlers fill `HANDLERS`."""
 
@@ -116,6 +124,13 @@ class Frame:
 def node_name(proto: NodeProto) -> str:
     """A node's name, or where it has none that of its first result."""
     return proto.name or next(filter(None, proto.output), proto.op_type)
+
+
+def handlers_of(domain: str) -> Mapping[str, Handler]:
+    """The handlers of a domain's operators."""
+    if domain in DEFAULT_DOMAINS:
+        return HANDLERS
+    return CONTRIB_HANDLERS if domain == CONTRIB_DOMAIN else {}
 
 
 def used_names(graph: GraphProto) -> set[str]:
@@ -249,7 +264,8 @@ class Importer:
         """The results of one node."""
         inputs = frame.read_inputs(proto, name)
         default = proto.domain in DEFAULT_DOMAINS
-        known = default and (proto.op_type in HANDLERS or proto.op_type == "If")
+        handlers = handlers_of(proto.domain)
+        known = proto.op_type in handlers or (default and proto.op_type == "If")
         if UNKNOWN in inputs:
             # An operand comes from an operator that is already reported.
             if not known and not has_body(proto, self.functions, frame.opsets):
@@ -263,7 +279,7 @@ class Importer:
         if default and proto.op_type == "If":
             return self._import_if(node, frame)
         if known:
-            results = HANDLERS[proto.op_type](node)
+            results = handlers[proto.op_type](node)
             return results if isinstance(results, Sequence) else [results]
         return self._import_body(node, name, frame)
 

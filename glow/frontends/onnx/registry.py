@@ -24,6 +24,11 @@ Handler = Callable[["OnnxNode"], "Value | Sequence[Value]"]
 HANDLERS: dict[str, Handler] = {}
 """Handlers of the default domain's operators by name."""
 
+CONTRIB_HANDLERS: dict[str, Handler] = {}
+"""Handlers of the operators of ONNX Runtime's domain `com.microsoft` by name."""
+
+CONTRIB_DOMAIN = "com.microsoft"
+
 
 class UnsupportedError(Exception):
     """A handler cannot import its node; the message says what is unsupported."""
@@ -37,6 +42,16 @@ def onnx_op(*names: str) -> Callable[[HandlerType], HandlerType]:
 
     def enter(handler: HandlerType) -> HandlerType:
         HANDLERS.update(dict.fromkeys(names, handler))
+        return handler
+
+    return enter
+
+
+def contrib_op(*names: str) -> Callable[[HandlerType], HandlerType]:
+    """A decorator that enters a handler for operators of ONNX Runtime's domain."""
+
+    def enter(handler: HandlerType) -> HandlerType:
+        CONTRIB_HANDLERS.update(dict.fromkeys(names, handler))
         return handler
 
     return enter

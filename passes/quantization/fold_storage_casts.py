@@ -1,0 +1,101 @@
+"""Casts between quantized elements and their integers cancel (`quant.scast`).
+
+ONNX moves and pools the integers; so do we, under their quantized type.
+
+    %1 = quant.scast %0 : tensor<4x!a> to tensor<4xui8>
+    %2 = quant.scast %1 : tensor<4xui8> to tensor<4x!a>       is %0
+    %3 = glow.reshape %1                                      is a cast of the reshaped %0
+"""
+
+from __future__ import annotations
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation, SSAValue
+from xdsl.passes import ModulePass
+
+from glow.dialects import glow
+from glow.dialects.node import NodeOp
+from glow.dialects.quant import StorageCastOp
+from glow.dialects.quantized import quantized_type, stored_type
+from glow.passes.graph.node_builder import NodeBuilder, attributes_of, erase
+from glow.passes.quantization.casts import element, tensor_of
+
+MOVED: tuple[type[NodeOp], ...] = (
+    glow.ReshapeOp, glow.TransposeOp, glow.ConcatOp, glow.SliceOp, glow.BroadcastOp,
+    glow.TileOp, glow.MaxPool2dOp,
+)  # fmt: skip
+"""Nodes whose result on integers is that on quantized elements."""
+
+
+def behind(value: SSAValue) -> SSAValue | None:
+    """The quantized value whose stored integers a value is, or None."""
+    owner = value.owner
+    if not isinstance(owner, StorageCastOp) or element(owner.input) is None:
+        return None
+    return owner.input
+
+
+def cancel(op: StorageCastOp) -> bool:
+    """A cast there and back is nothing."""
+    source = behind(op.input)
+    if source is None or source.type != op.result.type:
+        return False
+    op.result.replace_all_uses_with(source)
+    erase(op)
+    return True
+
+
+def sink(op: NodeOp) -> bool:
+    """Move quantized elements instead of their integers."""
+    sources = [behind(value) for value in op.inputs]
+    found = [source for source in sources if source is not None]
+    types = {element(source) for source in found}
+    if len(found) != len(sources) or len(types) != 1:
+        return False
+    (data,) = types
+    if data is None or data.axis is not None:
+        return False
+    builder = NodeBuilder(op)
+    moved = builder.create(
+        type(op),
+        found,
+        attributes_of(op),
+        types=[quantized_type(tensor_of(op.results[0]), data)],
+    )
+    builder.replace(storage_cast(builder, moved))
+    return True
+
+
+def storage_cast(builder: NodeBuilder, value: SSAValue) -> SSAValue:
+    """The stored integers of a quantized value."""
+    target = stored_type(tensor_of(value))
+    cast = StorageCastOp.create(operands=[value], result_types=[target])
+    return builder.insert(cast).results[0]
+
+
+def fold(op: Operation) -> bool:
+    """Fold one operation."""
+    if isinstance(op, StorageCastOp):
+        return cancel(op)
+    return isinstance(op, MOVED) and bool(op.inputs) and sink(op)
+
+
+def fold_storage_casts(module: ModuleOp) -> None:
+    """Fold in program order: results are seen before their readers."""
+    for op in list(module.walk()):
+        if op.parent is not None:
+            fold(op)
+    for op in reversed(list(module.walk())):
+        if isinstance(op, StorageCastOp) and not op.result.uses:
+            erase(op)
+
+
+class FoldStorageCastsPass(ModulePass):
+    """Cancel casts between quantized elements and their integers."""
+
+    name = "fold-storage-casts"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        """Run the pass on a module."""
+        fold_storage_casts(op)
