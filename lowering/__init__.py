@@ -16,6 +16,7 @@ def _lazy(module: str, class_name: str) -> Callable[[], type[ModulePass]]:
 
 
 PASSES: dict[str, Callable[[], type[ModulePass]]] = {
+    "absorb-transposes": _lazy("absorb_transposes", "AbsorbTransposesPass"),
     "assign-layout": _lazy("assign_layout.assign_layout", "AssignLayoutPass"),
     "cancel-packs": _lazy("cancel_packs", "CancelPacksPass"),
     "eliminate-empty-tensors": _lazy(

@@ -229,6 +229,15 @@ def run_matmul(
     return finish(op, exact(x) @ exact(plain) + exact(bias), extras)
 
 
+def run_batch_matmul(op: GlowOp, lhs: Array, rhs: Array) -> Array:
+    """`cpu.batch_matmul`."""
+    attributes = op.attributes_view()
+    left = exact(lhs).transpose(attributes.ints("lhs_axes"))
+    right = exact(rhs).transpose(attributes.ints("rhs_axes"))
+    total = (left @ right).transpose(attributes.ints("result_axes"))
+    return finish(op, total, ())
+
+
 def run_quadrant_sums(op: GlowOp, x: Array) -> Array:
     """`cpu.quadrant_sums`."""
     parts = quadrants(x.reshape(-1, x.shape[-1]))
@@ -279,6 +288,7 @@ def cpu_functions(
         cpu.DepthwiseConv2dOp: run_depthwise_conv2d,
         cpu.PlainConv2dOp: run_plain_conv2d,
         cpu.MatmulOp: with_packing(cpu.MatmulOp, run_matmul),
+        cpu.BatchMatmulOp: run_batch_matmul,
         cpu.QuadrantSumsOp: run_quadrant_sums,
         cpu.StrassenMatmulOp: with_packing(cpu.StrassenMatmulOp, run_strassen_matmul),
         cpu.LocalResponseNormOp: run_local_response_norm,

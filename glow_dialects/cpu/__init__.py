@@ -38,11 +38,17 @@ from glow.dialects.cpu.convolution import (
     WinogradConv2dOp,
 )
 from glow.dialects.cpu.epilogue import EpilogueOp, ExtraKind, extra_kind
-from glow.dialects.cpu.matmul import MatmulOp, QuadrantSumsOp, StrassenMatmulOp
+from glow.dialects.cpu.matmul import (
+    BatchMatmulOp,
+    MatmulOp,
+    QuadrantSumsOp,
+    StrassenMatmulOp,
+)
 from glow.dialects.node import NodeOp
 
 __all__ = [
-    "NODES", "BlockedWindowOp", "Conv2dOp", "Cpu", "DepthwiseConv2dOp", "EpilogueOp",
+    "NODES", "BatchMatmulOp", "BlockedWindowOp", "Conv2dOp", "Cpu",
+    "DepthwiseConv2dOp", "EpilogueOp",
     "ExtraKind", "LocalResponseNormOp", "MatmulOp", "PackOp", "PlainConv2dOp",
     "QuadrantSumsOp", "SparseConv2dOp", "StrassenMatmulOp", "UnpackOp",
     "WinogradConv2dOp", "blocks", "extra_kind",
@@ -57,6 +63,7 @@ NODES: tuple[type[NodeOp], ...] = (
     DepthwiseConv2dOp,
     PlainConv2dOp,
     MatmulOp,
+    BatchMatmulOp,
     QuadrantSumsOp,
     StrassenMatmulOp,
     LocalResponseNormOp,

@@ -32,6 +32,45 @@ class MatmulOp(EpilogueOp):
         return [tensor_type(shape, lhs.element_type)]
 
 
+def _permuted(shape: tuple[int, ...], axes: tuple[int, ...]) -> tuple[int, ...]:
+    fail_unless(
+        sorted(axes) == list(range(len(shape))),
+        f"{list(axes)} is not a permutation of {len(shape)} axes",
+    )
+    return tuple(shape[axis] for axis in axes)
+
+
+@irdl_op_definition
+class BatchMatmulOp(NodeOp):
+    """`glow.matmul` of equal batches between transpositions that are never made.
+
+    Axis i of the left matrices [..., M, K] is axis `lhs_axes[i]` of lhs, the same on the
+    right ([..., K, N]); axis i of the result is axis `result_axes[i]` of [..., M, N].
+    """
+
+    name = "cpu.batch_matmul"
+    lhs = operand_def(TensorType)
+    rhs = operand_def(TensorType)
+    result = result_def(TensorType)
+    lhs_axes = prop_def(DenseArrayBase)
+    rhs_axes = prop_def(DenseArrayBase)
+    result_axes = prop_def(DenseArrayBase)
+
+    @classmethod
+    def infer(cls, operands: Types, attributes: Attributes) -> Types:
+        """The permuted result."""
+        left = _permuted(operands[0].get_shape(), attributes.ints("lhs_axes"))
+        right = _permuted(operands[1].get_shape(), attributes.ints("rhs_axes"))
+        fail_unless(
+            len(left) == len(right) >= 2
+            and left[:-2] == right[:-2]
+            and left[-1] == right[-2],
+            f"there is no product of {list(left)} and {list(right)}",
+        )
+        shape = _permuted((*left[:-1], right[-1]), attributes.ints("result_axes"))
+        return [tensor_type(shape, operands[0].element_type)]
+
+
 @irdl_op_definition
 class QuadrantSumsOp(NodeOp):
     """The seven sums of quadrants that `cpu.strassen_matmul` multiplies.

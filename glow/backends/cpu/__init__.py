@@ -32,6 +32,7 @@ class CpuBackend(Backend):
             "cancel-packs",
             "canonicalize",
             "cse",
+            "absorb-transposes",
             "fuse-epilogue",
             "dce",
             "free-unused-weights",

@@ -10,6 +10,7 @@ from xdsl.ir import Operation
 
 from glow.dialects import cpu, glow, instr
 from glow.dialects.node import element_of, shape_of
+from glow.lowering.instr_to_loops import ir_types as types
 from glow.lowering.instr_to_loops.batch_matmul import (
     BatchMatmulSpec,
     build_batch_matmul,
@@ -133,8 +134,39 @@ def _matmul(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
     return invoke("batch_matmul", spec, build_batch_matmul, [op.outs[0], lhs, rhs])
 
 
+def _permuted_strides(shape: Sequence[int], axes: Sequence[int]) -> Strides:
+    """The strides of a dense tensor's axes in another order."""
+    steps = types.row_major_strides(tuple(shape))
+    *batch, row, column = (steps[axis] for axis in axes)
+    return Strides(tuple(batch), row, column)
+
+
+def _batch_matmul(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
+    """A product of activations that lie and are stored in any order of axes."""
+    require_f32(op)
+    lhs, rhs = op.ins
+    attributes = op.attributes_view()
+    lhs_axes, rhs_axes = attributes.ints("lhs_axes"), attributes.ints("rhs_axes")
+    *batch, rows, depth = (shape_of(lhs)[axis] for axis in lhs_axes)
+    if depth == 0:
+        return fill(op.outs[0], 0.0)
+    result_axes = attributes.ints("result_axes")
+    stored = [result_axes.index(axis) for axis in range(len(result_axes))]
+    spec = BatchMatmulSpec(
+        tuple(batch),
+        rows,
+        shape_of(rhs)[rhs_axes[-1]],
+        depth,
+        _permuted_strides(shape_of(lhs), lhs_axes),
+        _permuted_strides(shape_of(rhs), rhs_axes),
+        _permuted_strides(shape_of(op.outs[0]), stored),
+    )
+    return invoke("batch_matmul", spec, build_batch_matmul, [op.outs[0], lhs, rhs])
+
+
 SELECTORS: Mapping[type[Operation], KernelSelector] = {
     instr.INSTRUCTION_OF[cpu.MatmulOp]: _packed,
+    instr.INSTRUCTION_OF[cpu.BatchMatmulOp]: _batch_matmul,
     instr.INSTRUCTION_OF[cpu.QuadrantSumsOp]: _quadrant_sums,
     instr.INSTRUCTION_OF[cpu.StrassenMatmulOp]: _strassen,
     instr.INSTRUCTION_OF[glow.FullyConnectedOp]: _fully_connected,

@@ -73,6 +73,14 @@ func.func @product(%x: tensor<2x5x16xf32>, %w: tensor<512xf32>, %b: tensor<32xf3
   func.return %0 : tensor<2x5x32xf32>
 }
 
+// CHECK-LABEL: func.func @batch_product(
+// CHECK-NEXT: %0 = cpu.batch_matmul %x, %y lhs_axes [1, 0, 2] rhs_axes [1, 2, 0] result_axes [1, 0, 2] : tensor<5x3x6xf32>
+// CHECK-NEXT: func.return %0 : tensor<5x3x6xf32>
+func.func @batch_product(%x: tensor<5x3x4xf32>, %y: tensor<6x3x4xf32>) -> tensor<5x3x6xf32> {
+  %0 = cpu.batch_matmul %x, %y lhs_axes [1, 0, 2] rhs_axes [1, 2, 0] result_axes [1, 0, 2] : tensor<5x3x6xf32>
+  func.return %0 : tensor<5x3x6xf32>
+}
+
 // CHECK-LABEL: func.func @strassen(
 // CHECK-NEXT: %0 = cpu.quadrant_sums %x : tensor<7x5x8xf32>
 // CHECK-NEXT: %1 = cpu.strassen_matmul %0, %w, %b outer [2, 5] : tensor<2x5x32xf32>

@@ -100,3 +100,19 @@ func.func @table(%t: tensor<8xi32>, %x: tensor<1x2x4x4x16xf32>, %w: tensor<96xf3
   %0 = cpu.sparse_conv2d %t, %x, %w, %b input_channels 20 output_channels 24 tile_blocks 1 entries [6] kernel [1, 1] : tensor<1x2x4x4x16xf32>
   func.return
 }
+
+// -----
+
+func.func @sizes(%x: tensor<3x5x4xf32>, %y: tensor<3x6x4xf32>) {
+  // expected-error @+1 {{there is no product of [3, 5, 4] and [3, 6, 4]}}
+  %0 = cpu.batch_matmul %x, %y lhs_axes [0, 1, 2] rhs_axes [0, 1, 2] result_axes [0, 1, 2] : tensor<3x5x4xf32>
+  func.return
+}
+
+// -----
+
+func.func @axes(%x: tensor<3x5x4xf32>, %y: tensor<3x4x6xf32>) {
+  // expected-error @+1 {{[0, 1, 1] is not a permutation of 3 axes}}
+  %0 = cpu.batch_matmul %x, %y lhs_axes [0, 1, 1] rhs_axes [0, 1, 2] result_axes [0, 1, 2] : tensor<3x5x6xf32>
+  func.return
+}

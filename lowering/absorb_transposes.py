@@ -1,0 +1,99 @@
+"""Reads and writes products of activations through the transpositions around them.
+
+Attention splits heads by transposing what projections give, and joins them again. The
+product's kernel takes any strides, so no such copy is needed: operands are read where
+they lie, and the result is stored as its only reader wants it.
+
+    %q = glow.transpose %0 permutation [0, 2, 1, 3] : tensor<1x12x128x64xf32>
+    %k = glow.transpose %1 permutation [0, 2, 1, 3] : tensor<1x12x128x64xf32>
+    %s = glow.matmul %q, %k transpose_rhs : tensor<1x12x128x128xf32>
+  becomes
+    %s = cpu.batch_matmul %0, %1 lhs_axes [0, 2, 1, 3] rhs_axes [0, 2, 3, 1]
+        result_axes [0, 1, 2, 3] : tensor<1x12x128x128xf32>
+
+The stored last axis must remain one of the matrix's two, so that reads stay vectors.
+"""
+
+from __future__ import annotations
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp, f32
+from xdsl.ir import Operation, SSAValue
+from xdsl.passes import ModulePass
+
+from glow.dialects import cpu, glow
+from glow.dialects.node import shape_of
+from glow.passes.graph.node_builder import (
+    NodeBuilder,
+    element_type,
+    erase_dead_nodes,
+    rewrite_nodes,
+)
+
+Axes = list[int]
+
+
+def stored_operand(value: SSAValue, swapped: bool) -> tuple[SSAValue, Axes]:
+    """Where an operand's elements lie: a value, and its axis for each of the operand's."""
+    source, axes = value, list(range(len(shape_of(value))))
+    owner = value.owner
+    if isinstance(owner, glow.TransposeOp):
+        permutation = list(owner.attributes_view().ints("permutation"))
+        if len(axes) - 1 in permutation[-2:]:
+            source, axes = owner.input, permutation
+    if swapped:
+        axes[-2:] = axes[:-3:-1]
+    return source, axes
+
+
+def stored_result(op: glow.MatmulOp) -> tuple[Operation, Axes]:
+    """The node whose result the product is stored as, and the product's axes in it."""
+    axes = list(range(len(shape_of(op.result))))
+    user = op.result.get_user_of_unique_use()
+    if isinstance(user, glow.TransposeOp):
+        permutation = list(user.attributes_view().ints("permutation"))
+        if permutation[-1] == axes[-1]:
+            return user, permutation
+    return op, axes
+
+
+def is_plain(op: glow.MatmulOp) -> bool:
+    """Whether it is a product of f32 tensors of equal rank, nothing repeated."""
+    lhs, rhs = shape_of(op.lhs), shape_of(op.rhs)
+    same = len(lhs) == len(rhs) > 2 and lhs[:-2] == rhs[:-2]
+    return same and element_type(op.lhs) == f32 and element_type(op.result) == f32
+
+
+def absorb(op: Operation) -> None:
+    """Replace a product and the transpositions around it."""
+    assert isinstance(op, glow.MatmulOp)
+    if not is_plain(op) or op.predicate is not None:
+        return
+    lhs, lhs_axes = stored_operand(op.lhs, op.transpose_lhs is not None)
+    rhs, rhs_axes = stored_operand(op.rhs, op.transpose_rhs is not None)
+    last, result_axes = stored_result(op)
+    if lhs is op.lhs and rhs is op.rhs and last is op:
+        return
+    builder = NodeBuilder(last)
+    result = builder.node(
+        cpu.BatchMatmulOp,
+        lhs,
+        rhs,
+        lhs_axes=lhs_axes,
+        rhs_axes=rhs_axes,
+        result_axes=result_axes,
+    )
+    assert isinstance(result.owner, Operation)
+    result.owner.location = op.location
+    builder.replace(result)
+
+
+class AbsorbTransposesPass(ModulePass):
+    """Absorb transpositions into products of activations."""
+
+    name = "absorb-transposes"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        """Run the pass on a module."""
+        rewrite_nodes(op, {glow.MatmulOp: absorb})
+        erase_dead_nodes(op)

@@ -1,0 +1,17 @@
+// RUN: glow-opt --absorb-transposes %s | filecheck %s
+
+// The heads of attention, split and joined.
+// CHECK-LABEL: func.func @attention(
+// CHECK-NEXT: %s = cpu.batch_matmul %x, %y lhs_axes [0, 2, 1, 3] rhs_axes [0, 2, 3, 1] result_axes [0, 1, 2, 3] : tensor<1x12x128x128xf32>
+// CHECK-NEXT: %p = glow.softmax %s axis 3 : tensor<1x12x128x128xf32>
+// CHECK-NEXT: %r = cpu.batch_matmul %p, %x lhs_axes [0, 1, 2, 3] rhs_axes [0, 2, 1, 3] result_axes [0, 2, 1, 3] : tensor<1x128x12x64xf32>
+// CHECK-NEXT: func.return %r : tensor<1x128x12x64xf32>
+func.func @attention(%x: tensor<1x128x12x64xf32>, %y: tensor<1x128x12x64xf32>) -> tensor<1x128x12x64xf32> {
+  %q = glow.transpose %x permutation [0, 2, 1, 3] : tensor<1x12x128x64xf32>
+  %k = glow.transpose %y permutation [0, 2, 1, 3] : tensor<1x12x128x64xf32>
+  %s = glow.matmul %q, %k transpose_rhs : tensor<1x12x128x128xf32>
+  %p = glow.softmax %s axis 3 : tensor<1x12x128x128xf32>
+  %c = glow.matmul %p, %q : tensor<1x12x128x64xf32>
+  %r = glow.transpose %c permutation [0, 2, 1, 3] : tensor<1x128x12x64xf32>
+  func.return %r : tensor<1x128x12x64xf32>
+}
