@@ -39,7 +39,7 @@ from glow.lowering.instr_to_loops.program import (
 )
 from glow.lowering.target import Target, host_target
 from glow.runtime.buffers import aligned_empty
-from glow.runtime.native_code import Library
+from glow.runtime.native_code import Library, workers
 from glow.runtime.object_cache import ObjectCache
 from glow.signature import main_function
 
@@ -102,8 +102,10 @@ class Network:
             name: request.build(name, target).slices
             for name, request in requests.items()
         }
+        with workers() as pool:
+            constants = gather_constants(program, pool)
         self.memory: Mapping[Segment, np.ndarray] = {
-            "constants": gather_constants(program),
+            "constants": constants,
             "mutables": aligned_empty(program.sizes["mutables"]),
             "activations": aligned_empty(program.sizes["activations"]),
         }
