@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Sequence
 from io import StringIO
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from upstream import ABSENT, find_mlir_opt, lower_upstream, mlir_opt, mlir_trans
 from xdsl.dialects.builtin import MemRefType, ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute
+from xdsl.parser import Parser
 from xdsl.printer import Printer
 
 from benchmarks.networks import TINY_NETWORKS
@@ -23,11 +25,20 @@ from glow.lowering.llvm_emit import emit_module
 from glow.lowering.loops_to_llvm.convert_loops_to_llvm import lower_module
 from glow.runtime.native_code import Library, compile_object
 from glow.runtime.testing import argument_type
+from glow.universe import new_context
 
 pytestmark = pytest.mark.skipif(find_mlir_opt() is None, reason=ABSENT)
 
 REORDERED = {"softmax", "reduce short rows"}
 """Sums along a vector whose length is no power of two: upstream adds in another order."""
+
+PROGRAMS = [
+    path
+    for folder in ("dialects", "graph", "instr", "lowering", "loops_to_llvm")
+    for path in sorted((Path(__file__).parents[1] / folder).rglob("*.mlir"))
+    if "--verify-diagnostics" not in path.read_text()
+]
+"""The lit tests whose programs are correct."""
 
 ROUNDING = 1e-5
 """What that may change, relative to a value; a tenth of it where values are near 0."""
@@ -62,6 +73,13 @@ def test_lowerings_agree(name: str) -> None:
     compare(module, function, arrays_of(memrefs), (0, slices), bound)
 
 
+@pytest.mark.parametrize("path", PROGRAMS, ids=lambda path: path.stem)
+def test_programs_of_the_lit_tests_are_accepted(path: Path) -> None:
+    for text in path.read_text().split("// -----\n"):
+        module = Parser(new_context(), text).parse_module()
+        mlir_opt(generic(module), "--allow-unregistered-dialect")
+
+
 @pytest.mark.parametrize("name", sorted(TINY_NETWORKS))
 def test_network_is_accepted_at_every_level(name: str) -> None:
     """Dialects of our own are read as unregistered ones."""
@@ -71,7 +89,6 @@ def test_network_is_accepted_at_every_level(name: str) -> None:
         mlir_opt(generic(module), "--allow-unregistered-dialect")
     lower_to(module, "loops")
     assert mlir_opt(str(module)) == mlir_opt(generic(module))
-    mlir_translate(str(lower_module(module, TARGET)))
 
 
 @pytest.mark.parametrize("name", sorted(TINY_NETWORKS))
@@ -117,15 +134,22 @@ def compare(
     integers: Sequence[int],
     bound: float,
 ) -> None:
-    """Calls the function in our and in upstream's lowering; all buffers must agree."""
-    ours = emit_module(lower_module(module, TARGET).ops, TARGET)
-    theirs = lower_upstream(str(module))
-    found, expected = (
-        call(text, function.sym_name.data, arrays, integers) for text in (ours, theirs)
+    """Calls the function in three translations, after which all buffers must agree.
+
+    Ours, upstream's of our llvm dialect, and upstream's of the loops level.
+    """
+    lowered = lower_module(module, TARGET)
+    texts = (
+        emit_module(lowered.ops, TARGET),
+        mlir_translate(str(lowered)),
+        lower_upstream(str(module)),
     )
-    assert any(map(differ, found, arrays)), "the function wrote nothing"
-    for one, other in zip(found, expected, strict=True):
-        np.testing.assert_allclose(one, other, rtol=bound, atol=bound / 10)
+    name = function.sym_name.data
+    ours, emitted, theirs = (call(text, name, arrays, integers) for text in texts)
+    assert any(map(differ, ours, arrays)), "the function wrote nothing"
+    assert not any(map(differ, ours, emitted))
+    for found, expected in zip(ours, theirs, strict=True):
+        np.testing.assert_allclose(found, expected, rtol=bound, atol=bound / 10)
 
 
 def differ(left: Array, right: Array) -> bool:
