@@ -20,15 +20,21 @@ if TYPE_CHECKING:
     from glow.compiled_model import CompiledModel
     from glow.compiler import compile, lower_to
     from glow.dialects.errors import GlowError
+    from glow.passes.quantization.options import QuantizationOptions
+    from glow.passes.quantization.profile import Profile
+    from glow.profiling import profile
     from glow.signature import TensorInfo
 
 __all__ = [
     "CompiledModel",
     "GlowError",
+    "Profile",
+    "QuantizationOptions",
     "TensorInfo",
     "compile",
     "lower_to",
     "onnx_backend",
+    "profile",
 ]
 
 __version__ = "0.1.0"
@@ -36,9 +42,12 @@ __version__ = "0.1.0"
 _HOMES = {
     "CompiledModel": "glow.compiled_model",
     "GlowError": "glow.dialects.errors",
+    "Profile": "glow.passes.quantization.profile",
+    "QuantizationOptions": "glow.passes.quantization.options",
     "TensorInfo": "glow.signature",
     "compile": "glow.compiler",
     "lower_to": "glow.compiler",
+    "profile": "glow.profiling",
 }
 
 

@@ -35,6 +35,9 @@ from glow.signature import main_function, signature_of
 if TYPE_CHECKING:
     import onnx
 
+    from glow.passes.quantization.options import QuantizationOptions
+    from glow.quantization import Quantization
+
 STAGES = ("graph", "lowered", "instr", "loops", "llvm", "asm", "obj")
 
 GRAPH_PASSES = (
@@ -65,6 +68,7 @@ def lower_to(
     backend: str = "cpu",
     target: str = "host",
     numerics: str = "default",
+    quantize: Quantization = False,
 ) -> ModuleOp | str | bytes:
     """Lower a module, from whatever level it has, to `stage`.
 
@@ -79,6 +83,8 @@ def lower_to(
     for name in ("graph", "lowered", "instr", "loops"):
         if level < STAGES.index(name) <= wanted or (name == "graph" and level < 0):
             run_passes(module, passes[name])
+            if name == "graph":
+                _quantize(module, quantize)
     return module if wanted <= STAGES.index("loops") else _emit(module, stage, target)
 
 
@@ -91,20 +97,38 @@ def compile(
     threads: int | None = None,
     input_shapes: Mapping[str, Sequence[int]] | None = None,
     numerics: str = "default",
+    quantize: Quantization = False,
+    quantization: QuantizationOptions | None = None,
 ) -> CompiledModel:
     """A runnable model of an ONNX file, its bytes or proto, or of a graph module.
 
     `threads` is the number of threads of a call, by default one a core; results do not
     depend on it. `numerics` is `exact`, `default` or `fast` (`glow.dialects.numerics`).
+    `quantize` is a profile (`glow.profile`) or its file; `quantization` has the choices.
     Raises GlowError with one clear line for anything wrong with the model.
     """
     module = load(model, input_shapes)
     chosen = get_backend(backend)
     passes = stage_passes(chosen, target, numerics)
     signature = signature_of(main_function(module))
-    for name in ("graph", "lowered", "instr"):
+    run_passes(module, passes["graph"])
+    _quantize(module, quantize, quantization)
+    for name in ("lowered", "instr"):
         run_passes(module, passes[name])
     return CompiledModel(signature, chosen.compile(module, target, threads))
+
+
+def _quantize(
+    module: ModuleOp,
+    quantize: Quantization,
+    options: QuantizationOptions | None = None,
+) -> None:
+    """Quantize an optimized graph, if that is asked for or it has quantized values."""
+    has_casts = any(op.name.startswith("quant.") for op in module.walk())
+    if quantize is not False or has_casts:
+        from glow.quantization import apply_quantization
+
+        apply_quantization(module, quantize, options)
 
 
 def load(

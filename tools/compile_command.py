@@ -16,7 +16,9 @@ from glow.tools.programs import read_program
 from glow.tools.progress import step
 
 
-def compile_model(model: Path, stage: str, output: Path | None) -> None:
+def compile_model(
+    model: Path, stage: str, output: Path | None, quantize: Path | None = None
+) -> None:
     """Lower `model` to `stage` and write it to `output`, or to stdout."""
     check_destination(stage, output)
     with step(f"reading {model}"):
@@ -24,7 +26,7 @@ def compile_model(model: Path, stage: str, output: Path | None) -> None:
     with step(f"compiling to {stage}"):
         from glow.compiler import lower_to
 
-        result = lower_to(module, stage)
+        result = lower_to(module, stage, quantize=quantize or False)
     if output is None:
         sys.stdout.write(as_text(result))
     else:

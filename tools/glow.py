@@ -42,6 +42,9 @@ def make_parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     add_compile_command(commands.add_parser("compile", help="compile to a file"))
     add_run_command(commands.add_parser("run", help="compile and run, with times"))
+    add_profile_command(
+        commands.add_parser("profile", help="observe the ranges of values, to quantize")
+    )
     for command in (parser, *commands.choices.values()):
         command.add_argument(
             "--debug", action="store_true", help="print the traceback of an error"
@@ -65,6 +68,7 @@ def add_compile_command(parser: argparse.ArgumentParser) -> None:
         type=Path,
         help="file to write; without it text goes to stdout",
     )
+    add_quantize_option(parser)
     parser.set_defaults(work=compile_command)
 
 
@@ -88,14 +92,48 @@ def add_run_command(parser: argparse.ArgumentParser) -> None:
         "--repeat", type=at_least_one, default=1, help="number of runs to time (1)"
     )
     parser.add_argument("--seed", type=int, default=0, help="of random inputs (0)")
+    add_quantize_option(parser)
     parser.set_defaults(work=run_command)
+
+
+def add_profile_command(parser: argparse.ArgumentParser) -> None:
+    """Declare `glow profile`."""
+    parser.add_argument("model", type=Path, help=".onnx or .mlir file")
+    parser.add_argument(
+        "--data",
+        type=Path,
+        required=True,
+        metavar="FILE.npz|FOLDER",
+        help="calibration data: an .npz file, or a folder of .npz or .npy files",
+    )
+    parser.add_argument("--batches", type=at_least_one, help="how many to use (all)")
+    parser.add_argument(
+        "-o",
+        "--output",
+        type=Path,
+        help="file to write (MODEL.profile.yaml in the current folder)",
+    )
+    parser.add_argument(
+        "--merge", action="store_true", help="add to the profile that is there"
+    )
+    parser.set_defaults(work=profile_command)
+
+
+def add_quantize_option(parser: argparse.ArgumentParser) -> None:
+    """Declare `--quantize`."""
+    parser.add_argument(
+        "--quantize",
+        type=Path,
+        metavar="PROFILE.yaml",
+        help="quantize to 8 bits by a profile that glow profile made",
+    )
 
 
 def compile_command(args: argparse.Namespace) -> None:
     """Run `glow compile`."""
     from glow.tools.compile_command import compile_model
 
-    compile_model(args.model, args.emit, args.output)
+    compile_model(args.model, args.emit, args.output, args.quantize)
 
 
 def run_command(args: argparse.Namespace) -> None:
@@ -104,8 +142,24 @@ def run_command(args: argparse.Namespace) -> None:
 
     run_model(
         args.model,
-        RunOptions(args.input, args.output, args.threads, args.repeat, args.seed),
+        RunOptions(
+            args.input,
+            args.output,
+            args.threads,
+            args.repeat,
+            args.seed,
+            args.quantize,
+        ),
     )
+
+
+def profile_command(args: argparse.Namespace) -> None:
+    """Run `glow profile`."""
+    from glow.tools.profile_command import profile_model
+
+    model = cast(Path, args.model)
+    output = args.output or Path(f"{model.stem}.profile.yaml")
+    profile_model(model, args.data, args.batches, output, merge=args.merge)
 
 
 def run_glow(arguments: Sequence[str]) -> None:

@@ -39,6 +39,8 @@ class RunOptions:
     threads: int | None
     repeat: int
     seed: int
+    quantize: Path | None = None
+    """A profile to quantize by."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +69,7 @@ def run_model(path: Path, options: RunOptions) -> None:
     given = dict(map(split_input, options.inputs))
     arrays = {name: read_array(file) for name, file in given.items()}
     with step(f"compiling {path}") as compilation:
-        model = compile_program(path, options.threads)
+        model = compile_program(path, options.threads, options.quantize)
     inputs = complete_inputs(model.inputs, arrays, options.seed)
     outputs, seconds = timed_runs(model, inputs, options.repeat)
     if options.output is not None:
@@ -76,12 +78,14 @@ def run_model(path: Path, options: RunOptions) -> None:
     print(Times(compilation.seconds, seconds).table())
 
 
-def compile_program(path: Path, threads: int | None) -> CompiledModel:
+def compile_program(
+    path: Path, threads: int | None, quantize: Path | None = None
+) -> CompiledModel:
     """The compiled model of an `.onnx` or `.mlir` file."""
     import glow
 
     check_program(path)
-    return glow.compile(path, threads=threads)
+    return glow.compile(path, threads=threads, quantize=quantize or False)
 
 
 def split_input(argument: str) -> tuple[str, Path]:

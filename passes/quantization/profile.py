@@ -7,6 +7,7 @@ the old counts move to the bins that now hold their centres. Channels are axis 1
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -63,35 +64,54 @@ class ValueProfile:
     def add(self, array: Array) -> None:
         """Take another batch into account; the numbers must be finite."""
         low, high = float(array.min()), float(array.max())
-        if self.batches == 0:
-            limits = (low, high)
-        else:
-            limits = (min(low, self.low), max(high, self.high))
-            if limits != (self.low, self.high):
-                old = (self.low, self.high)
-                self.histogram = rebinned(self.histogram, old, limits)
-        self.low, self.high = limits
-        found = bins_of(array.reshape(-1), limits)
+        self._widen(low, high)
+        found = bins_of(array.reshape(-1), (self.low, self.high))
         self.histogram += np.bincount(found, minlength=BINS)
-        self._add_channels(array)
+        axis = channel_axis(array.ndim)
+        if axis is not None:
+            others = tuple(index for index in range(array.ndim) if index != axis)
+            self._add_channels(
+                array.min(axis=others).astype(np.float64),
+                array.max(axis=others).astype(np.float64),
+                array.mean(axis=others, dtype=np.float64),
+                1,
+            )
         self.batches += 1
 
-    def _add_channels(self, array: Array) -> None:
-        axis = channel_axis(array.ndim)
-        if axis is None:
+    def merge(self, other: ValueProfile) -> None:
+        """Take everything into account that another profile saw of the value."""
+        if other.batches == 0:
             return
-        others = tuple(index for index in range(array.ndim) if index != axis)
-        low = array.min(axis=others).astype(np.float64)
-        high = array.max(axis=others).astype(np.float64)
-        mean = array.mean(axis=others, dtype=np.float64)
+        self._widen(other.low, other.high)
+        limits = (self.low, self.high)
+        self.histogram += rebinned(other.histogram, (other.low, other.high), limits)
+        channels = (other.channel_low, other.channel_high, other.channel_mean)
+        low, high, mean = channels
+        if low is not None and high is not None and mean is not None:
+            self._add_channels(low, high, mean, other.batches)
+        self.batches += other.batches
+
+    def _widen(self, low: float, high: float) -> None:
+        """Make the histogram cover a range too."""
+        limits = (min(low, self.low), max(high, self.high))
+        old = (self.low, self.high)
+        if self.batches > 0 and limits != old:
+            self.histogram = rebinned(self.histogram, old, limits)
+        self.low, self.high = limits
+
+    def _add_channels(
+        self, low: Floats, high: Floats, mean: Floats, batches: int
+    ) -> None:
+        """Take ranges and means by channel over some batches into account."""
         if self.channel_low is None or self.channel_high is None:
-            self.channel_low, self.channel_high = low, high
-            self.channel_mean = mean
+            self.channel_low, self.channel_high = low.copy(), high.copy()
+            self.channel_mean = mean.copy()
             return
         assert self.channel_mean is not None
         self.channel_low = np.minimum(self.channel_low, low)
         self.channel_high = np.maximum(self.channel_high, high)
-        self.channel_mean += (mean - self.channel_mean) / (self.batches + 1)
+        share = batches / (self.batches + batches)
+        self.channel_mean += (mean - self.channel_mean) * share
 
 
 @dataclass
@@ -114,6 +134,25 @@ class Profile:
                 raise GlowError(f"{kind} in value '{name}' in batch {self.batches}")
             self.values.setdefault(name, ValueProfile()).add(array)
         self.batches += 1
+
+    def merge(self, other: Profile) -> None:
+        """Take everything into account that another profile saw."""
+        for name, value in other.values.items():
+            self.values.setdefault(name, ValueProfile()).merge(value)
+        self.batches += other.batches
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the profile to a YAML file."""
+        from glow.passes.quantization.profile_file import save_profile
+
+        save_profile(self, path)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Profile:
+        """Read a profile from a YAML file."""
+        from glow.passes.quantization.profile_file import load_profile
+
+        return load_profile(path)
 
     def __getitem__(self, name: str) -> ValueProfile:
         if name not in self.values:
