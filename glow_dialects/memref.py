@@ -87,9 +87,10 @@ class PrefetchOp(IRDLOperation):
     @classmethod
     def parse(cls, parser: Parser) -> PrefetchOp:
         source = parser.parse_unresolved_operand()
-        indices = parser.parse_comma_separated_list(
-            parser.Delimiter.SQUARE, parser.parse_operand
+        positions = parser.parse_comma_separated_list(
+            parser.Delimiter.SQUARE, parser.parse_unresolved_operand
         )
+        indices = [parser.resolve_operand(each, IndexType()) for each in positions]
         parser.parse_punctuation(",")
         is_write = parser.expect(
             lambda: parse_either(parser, "write", "read"), "'read' or 'write' expected"
