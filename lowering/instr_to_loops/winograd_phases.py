@@ -5,7 +5,7 @@ The transforms run as loops over columns, then rows, through a small buffer on t
 unrolled, six by six registers would spill.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -123,14 +123,48 @@ class ProductPhase:
     ) -> None:
         self.builder, self.tiling, self.spec = b, tiling, tiling.spec
         self.products, self.patches = products, patches
+        self.packed = weights
         self.weights = [self._part_weights(weights, part) for part in tiling.parts]
 
     def _part_weights(self, weights: SSAValue, part: ChannelPart) -> SSAValue:
         spec = self.spec
         steps = (spec.positions, part.tiles, spec.in_channels)
-        offset = spec.positions * spec.in_channels * part.first * spec.lanes
         shape = (*steps, part.blocks, spec.lanes)
+        offset = self._part_offset(part)
         return self.builder.reinterpret(weights, shape, offset=offset)
+
+    def _part_offset(self, part: ChannelPart) -> int:
+        spec = self.spec
+        return spec.positions * spec.in_channels * part.first * spec.lanes
+
+    def _prefetch(
+        self, part: ChannelPart, at: tuple[Index, Index], tile: Index
+    ) -> Callable[[Index], None]:
+        """What each channel asks for of the next panel of weights, the tiles together all.
+
+        Weights of a near cache need no help.
+        """
+        b, spec = self.builder, self.spec
+        pixels = self.tiling.register_tiles(part)
+        element_bytes = types.bit_width(spec.element) // 8
+        if spec.packed_weights * element_bytes <= b.target.l2_bytes // 2:
+            return lambda channel: None
+        panel = spec.in_channels * part.blocks * spec.lanes
+        lines = -(-part.blocks // -(-self.tiling.tiles // pixels))
+        step = lines * spec.lanes
+        position, channel_tile = at
+        number = b.add(b.mul(position, part.tiles), channel_tile)
+        following = b.add(b.mul(b.add(number, 1), panel), self._part_offset(part))
+        share = b.mul(tile, -(-step * spec.in_channels // pixels))
+        start = b.add(following, share)
+
+        def fetch(channel: Index) -> None:
+            first = b.add(start, b.mul(channel, step))
+            for line in range(lines):
+                place = b.add(first, line * spec.lanes)
+                b.prefetch(self.packed, place, locality=2)
+
+        return fetch
 
     def product(self, position: Index, channel_tile: Index) -> None:
         """The products of all tiles at a position, for one tile of output channels."""
@@ -157,9 +191,11 @@ class ProductPhase:
         position, channel_tile = at
         pixels = self.tiling.register_tiles(part)
         shape = (pixels, part.blocks, spec.lanes)
+        fetch = self._prefetch(part, at, tile)
 
         def step(block: Index, lane: Index, values: Carried) -> Carried:
             channel = b.add(b.mul(block, spec.lanes), lane)
+            fetch(channel)
             weight = b.transfer_read(
                 self.weights[number], (*at, channel, 0, 0), shape[1:], (3, 4)
             )
