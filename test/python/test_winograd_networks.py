@@ -1,0 +1,116 @@
+"""Winograd convolutions inside of compiled networks: chosen, budgeted, near to direct sums."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.parser import Parser
+
+from glow.compiler import compile, context, lower_to
+from glow.dialects import cpu
+from glow.dialects.attributes import ints_attr
+from glow.dialects.errors import GlowError
+from glow.dialects.weights import weights_of
+from glow.interpreter import run
+from glow.lowering.assign_layout.assign_layout import assign_layout
+from glow.lowering.assign_layout.packing import TargetPacker, packings
+from glow.lowering.target import Target
+
+TEXT = """
+func.func @main(%x: tensor<{n}x{a}x{h}x{w}xf32>) -> tensor<{n}x{b}x{h}x{w}xf32> {{
+  %w = glow.constant @w : tensor<{b}x{a}x3x3xf32>
+  %v = glow.constant @v : tensor<{b}x{b}x3x3xf32>
+  %c = glow.constant @c : tensor<{b}xf32>
+  %y = glow.conv2d %x, %w, %c pads [1, 1, 1, 1] activation "relu" : tensor<{n}x{b}x{h}x{w}xf32>
+  %z = glow.conv2d %y, %v pads [1, 1, 1, 1] : tensor<{n}x{b}x{h}x{w}xf32>
+  %s = glow.add %z, %y : tensor<{n}x{b}x{h}x{w}xf32>
+  %r = glow.relu %s : tensor<{n}x{b}x{h}x{w}xf32>
+  func.return %r : tensor<{n}x{b}x{h}x{w}xf32>
+}}
+"""
+
+SHAPES = [
+    (1, 64, 64, 28, 28),
+    (2, 40, 72, 17, 23),
+    (3, 48, 33, 12, 9),
+    (1, 96, 96, 8, 8),
+]
+ERROR = 1e-5
+"""Of the largest output; the documented budget is 1e-4."""
+
+
+def residual_block(shape: tuple[int, int, int, int, int]) -> ModuleOp:
+    batch, inputs, outputs, height, width = shape
+    text = TEXT.format(n=batch, a=inputs, b=outputs, h=height, w=width)
+    module = Parser(context(), text).parse_module()
+    random, table = np.random.default_rng(0), weights_of(module)
+    for name, size in (
+        ("w", (outputs, inputs, 3, 3)),
+        ("v", (outputs, outputs, 3, 3)),
+        ("c", (outputs,)),
+    ):
+        table[name] = random.standard_normal(size).astype(np.float32)
+    return module
+
+
+def image(shape: tuple[int, int, int, int, int]) -> np.ndarray:
+    batch, inputs, _, height, width = shape
+    random = np.random.default_rng(1)
+    return random.standard_normal((batch, inputs, height, width)).astype(np.float32)
+
+
+def nodes_of(module: ModuleOp) -> list[cpu.WinogradConv2dOp]:
+    return [op for op in module.walk() if isinstance(op, cpu.WinogradConv2dOp)]
+
+
+def largest_error(actual: np.ndarray, expected: np.ndarray) -> float:
+    return float(np.abs(actual - expected).max() / np.abs(expected).max())
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("numerics", ["exact", "default"])
+@pytest.mark.parametrize("shape", SHAPES)
+def test_native_code(
+    shape: tuple[int, int, int, int, int], numerics: str, threads: int
+) -> None:
+    x = image(shape)
+    (expected,) = run(residual_block(shape), [x])
+    model = compile(residual_block(shape), threads=threads, numerics=numerics)
+    assert largest_error(model(x), expected) < ERROR  # pyright: ignore
+
+
+@pytest.mark.parametrize("stage", ["lowered", "instr"])
+@pytest.mark.parametrize("target", ["avx512", "avx2", "neon"])
+def test_interpreter_recovers_plain_weights(target: str, stage: str) -> None:
+    shape = SHAPES[0]
+    module = residual_block(shape)
+    lower_to(module, "lowered", target=target)
+    assert len(nodes_of(module)) == 2
+    lower_to(module, stage, target=target)
+    packing = packings(TargetPacker(Target.from_string(target)))
+    (expected,) = run(residual_block(shape), [image(shape)])
+    (actual,) = run(module, [image(shape)], packing=packing)
+    assert largest_error(actual, expected) < 1e-6
+
+
+def test_budget_keeps_weights_small() -> None:
+    """Two layers of 512 channels take 28 MB more each; the weights are 19 MB."""
+    packer = TargetPacker(Target.from_string("avx512"))
+    counts: list[int] = []
+    for growth in (0.0, 1.6, 4.0):
+        module = residual_block((1, 512, 512, 28, 28))
+        assign_layout(module, packer, weight_growth=growth)
+        counts.append(len(nodes_of(module)))
+    assert counts == [0, 1, 2]
+
+
+def test_wrong_scratch_is_refused() -> None:
+    """Too little of it would let a kernel write over other buffers."""
+    module = residual_block(SHAPES[0])
+    lower_to(module, "lowered")
+    for node in nodes_of(module):
+        node.properties["scratch"] = ints_attr(64, 64)
+    lower_to(module, "instr")
+    with pytest.raises(GlowError, match=r"needs scratch \["):
+        lower_to(module, "loops")
