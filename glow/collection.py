@@ -13,12 +13,22 @@ from contextlib import contextmanager
 
 @contextmanager
 def collection_paused() -> Generator[None]:
-    """Runs its body without cyclic garbage collection, unless that is off anyway."""
+    """Runs its body without cyclic garbage collection, unless that is off anyway.
+
+    Objects that are there before stay out of `collect_new`.
+    """
     if not gc.isenabled():
         yield
         return
     gc.disable()
+    gc.freeze()
     try:
         yield
     finally:
+        gc.unfreeze()
         gc.enable()
+
+
+def collect_new() -> None:
+    """Frees the garbage among the objects made since the last call."""
+    gc.collect(0)

@@ -34,7 +34,6 @@ from glow.lowering.instr_to_loops.sparse_conv2d_spec import (
     choose_channel_lists,
 )
 from glow.lowering.instr_to_loops.strassen import (
-    PRODUCTS,
     StrassenSpec,
     pack_strassen_factors,
     pack_strassen_weights,
@@ -110,7 +109,8 @@ class TargetPacker:
         values, spec = cast("NDArray[np.float32]", weights), self._conv2d_spec(shape)
 
         def write(out: Array) -> None:
-            np.copyto(out, pack_conv_weights(values, spec, self.target))
+            place = cast("NDArray[np.float32]", out)
+            pack_conv_weights(values, spec, self.target, out=place)
 
         return _packed(weights, spec.packed_weights, write)
 
@@ -177,11 +177,9 @@ class TargetPacker:
         spec = StrassenSpec(rows, columns, depth)
 
         def write(out: Array) -> None:
-            np.copyto(out, pack_strassen_weights(weights, spec, self.target))
+            pack_strassen_weights(weights, spec, self.target, out=out)
 
-        return _packed(
-            weights, PRODUCTS * spec.half.packed_elements(self.target), write
-        )
+        return _packed(weights, spec.packed_weights, write)
 
     def strassen_factors(self, factors: Array, rows: int) -> DeferredArray:
         """The same for its seven factors [7, K / 2, N / 2]."""
@@ -189,11 +187,9 @@ class TargetPacker:
         spec = StrassenSpec(rows, 2 * columns, 2 * depth)
 
         def write(out: Array) -> None:
-            np.copyto(out, pack_strassen_factors(factors, spec, self.target))
+            pack_strassen_factors(factors, spec, self.target, out=out)
 
-        return _packed(
-            factors, PRODUCTS * spec.half.packed_elements(self.target), write
-        )
+        return _packed(factors, spec.packed_weights, write)
 
 
 def _packed(source: Array, size: int, write: Callable[[Array], None]) -> DeferredArray:

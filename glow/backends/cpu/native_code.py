@@ -12,6 +12,7 @@ from concurrent.futures import Executor
 
 from xdsl.dialects import func
 
+from glow.collection import collect_new
 from glow.lowering.instr_to_loops.instr_to_loops import build_main, declaration
 from glow.lowering.instr_to_loops.kernel import Kernel
 from glow.lowering.instr_to_loops.main_function import barrier_declaration
@@ -21,6 +22,9 @@ from glow.runtime.native_code import compile_object, workers
 from glow.runtime.object_cache import ObjectCache, cache_key
 
 MAIN = "main"
+
+KERNELS_A_COLLECTION = 16
+"""Kernels take a quarter of a megabyte each, in cycles."""
 
 
 def object_keys(program: Program, target: Target) -> dict[str, str]:
@@ -76,14 +80,18 @@ def missing_texts(
 ) -> Iterator[tuple[str, str]]:
     """The names and the LLVM IR of the named functions of a program.
 
-    `main` needs the argument types of all kernels, so all are built when it is missing.
+    `main` needs the argument types of all kernels, so all are built when it is missing;
+    their bodies are let go.
     """
     kernels: dict[str, Kernel] = {}
-    for name, request in program.requests().items():
+    for number, (name, request) in enumerate(program.requests().items()):
         if name in missing or MAIN in missing:
-            kernels[name] = request.build(name, target)
-        if name in missing:
-            yield name, function_text([kernels[name].function], target)
+            kernel = request.build(name, target)
+            kernels[name] = Kernel(declaration(kernel.function), kernel.slices)
+            if name in missing:
+                yield name, function_text([kernel.function], target)
+        if number % KERNELS_A_COLLECTION == 0:
+            collect_new()
     if MAIN in missing:
         yield MAIN, function_text(main_with_declarations(program, kernels), target)
 
