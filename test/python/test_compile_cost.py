@@ -1,0 +1,78 @@
+"""What compilation leaves undone: collections of garbage, and code that is cached."""
+
+from __future__ import annotations
+
+import gc
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import glow
+from glow.collection import collect_new, collection_paused
+from glow.dialects.errors import GlowError
+
+CODE_GENERATOR = "glow.lowering.loops_to_llvm.convert_loops_to_llvm"
+
+COMPILE = f"""
+import sys, numpy as np, onnx, onnx.helper as h, glow
+x, y = (h.make_tensor_value_info(n, onnx.TensorProto.FLOAT, [2, 3]) for n in "xy")
+graph = h.make_graph([h.make_node("Relu", ["x"], ["y"])], "g", [x], [y])
+model = glow.compile(h.make_model(graph))
+assert (model(np.full((2, 3), -1.0, np.float32)) == 0).all()
+print("{CODE_GENERATOR}" in sys.modules)
+"""
+
+
+class Cycle:
+    """Garbage that only the collector finds."""
+
+    def __init__(self) -> None:
+        self.me = self
+        self.alive.append(1)
+
+    def __del__(self) -> None:
+        self.alive.pop()
+
+    alive: list[int] = []
+
+
+def test_collection_is_paused_and_comes_back() -> None:
+    assert gc.isenabled()
+    with collection_paused():
+        assert not gc.isenabled()
+        with collection_paused():
+            assert not gc.isenabled()
+        assert not gc.isenabled()
+    assert gc.isenabled()
+
+
+def test_collection_comes_back_after_errors() -> None:
+    with pytest.raises(GlowError):
+        glow.compile("missing.onnx")
+    assert gc.isenabled()
+
+
+def test_new_garbage_is_collected_in_a_pause() -> None:
+    with collection_paused():
+        Cycle()
+        assert Cycle.alive
+        collect_new()
+        assert not Cycle.alive
+
+
+def test_a_known_network_needs_no_code_generator(tmp_path: Path) -> None:
+    environment = {**os.environ, "GLOW_CACHE_DIR": str(tmp_path)}
+    needed = [
+        subprocess.run(
+            [sys.executable, "-c", COMPILE],
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout.strip()
+        for _ in range(2)
+    ]
+    assert needed == ["True", "False"]
