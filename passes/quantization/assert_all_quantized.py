@@ -6,6 +6,8 @@ float; anything between is a hole in the integers.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, SSAValue
@@ -16,6 +18,8 @@ from glow.dialects.errors import GlowError
 from glow.dialects.glow.integer_forms import PRODUCTS
 from glow.dialects.node import NodeOp, node_name
 from glow.dialects.quantized import any_quantized
+from glow.passes.quantization.instrument_profile import functions_of
+from glow.passes.quantization.selection import is_kept
 
 STORAGE = (glow.ConstantOp, glow.SplatOp)
 MAX_LISTED = 5
@@ -61,20 +65,30 @@ def holes(block: Block) -> list[Operation]:
     ]
 
 
+@dataclass(frozen=True)
 class AssertAllQuantizedPass(ModulePass):
-    """Fail where a float node is left between integer products."""
+    """Fail where a float node is left between integer products, but for those in `keep`."""
 
     name = "assert-all-quantized"
 
+    keep: tuple[str, ...] = ()
+
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Run the pass on a module."""
-        from glow.passes.quantization.instrument_profile import functions_of
-
-        found = [hole for f in functions_of(op) for hole in holes(f.body.block)]
+        found = [
+            hole
+            for function in functions_of(op)
+            for hole in holes(function.body.block)
+            if not is_kept(hole, self.keep)
+        ]
         if found:
-            listed = ", ".join(
-                f"{hole.name} '{node_name(hole) or hole.results[0].name_hint or ''}'"
-                for hole in found[:MAX_LISTED]
-            )
-            more = f" and {len(found) - MAX_LISTED} more" * (len(found) > MAX_LISTED)
-            raise GlowError(f"not quantized: {listed}{more}")
+            raise GlowError(f"not quantized: {_listed(found)}")
+
+
+def _listed(nodes: list[Operation]) -> str:
+    names = [
+        f"{op.name} '{node_name(op) or op.results[0].name_hint or ''}'"
+        for op in nodes[:MAX_LISTED]
+    ]
+    more = len(nodes) - MAX_LISTED
+    return ", ".join(names) + (f" and {more} more" if more > 0 else "")

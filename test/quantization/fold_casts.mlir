@@ -1,0 +1,76 @@
+// RUN: glow-opt --fold-casts %s | filecheck %s
+
+// CHECK-LABEL: func.func @cancel(
+// CHECK-NEXT: func.return %x : tensor<4x!quant.uniform<u8:f32, 5.000000e-01>>
+func.func @cancel(%x: tensor<4x!quant.uniform<u8:f32, 0.5>>) -> tensor<4x!quant.uniform<u8:f32, 0.5>> {
+  %0 = quant.dcast %x : tensor<4x!quant.uniform<u8:f32, 0.5>> to tensor<4xf32>
+  %1 = quant.qcast %0 : tensor<4xf32> to tensor<4x!quant.uniform<u8:f32, 0.5>>
+  func.return %1 : tensor<4x!quant.uniform<u8:f32, 0.5>>
+}
+
+// CHECK-LABEL: func.func @rescale(
+// CHECK-NEXT: %{{.*}} = glow.rescale %x : tensor<4x!quant.uniform<u8:f32, 2.500000e-01>>
+func.func @rescale(%x: tensor<4x!quant.uniform<u8:f32, 0.5>>) -> tensor<4x!quant.uniform<u8:f32, 0.25>> {
+  %0 = quant.dcast %x : tensor<4x!quant.uniform<u8:f32, 0.5>> to tensor<4xf32>
+  %1 = quant.qcast %0 : tensor<4xf32> to tensor<4x!quant.uniform<u8:f32, 0.25>>
+  func.return %1 : tensor<4x!quant.uniform<u8:f32, 0.25>>
+}
+
+// A constant is quantized at compile time.
+// CHECK-LABEL: func.func @constant(
+// CHECK-NEXT: %{{.*}} = glow.constant dense<[3, 1]> : tensor<2xi8> as tensor<2x!quant.uniform<i8:f32, 5.000000e-01:1>>
+func.func @constant() -> tensor<2x!quant.uniform<i8:f32, 0.5:1>> {
+  %0 = glow.constant dense<[1.0, 0.1]> : tensor<2xf32>
+  %1 = quant.qcast %0 : tensor<2xf32> to tensor<2x!quant.uniform<i8:f32, 0.5:1>>
+  func.return %1 : tensor<2x!quant.uniform<i8:f32, 0.5:1>>
+}
+
+// The range of the result starts at 0: it is the ReLU.
+// CHECK-LABEL: func.func @relu_in_range(
+// CHECK-NEXT: %{{.*}} = quant.qcast %x : tensor<4xf32> to tensor<4x!quant.uniform<u8:f32, 5.000000e-01>>
+// CHECK-NEXT: func.return
+func.func @relu_in_range(%x: tensor<4xf32>) -> tensor<4x!quant.uniform<u8:f32, 0.5>> {
+  %0 = glow.relu %x : tensor<4xf32>
+  %1 = quant.qcast %0 : tensor<4xf32> to tensor<4x!quant.uniform<u8:f32, 0.5>>
+  func.return %1 : tensor<4x!quant.uniform<u8:f32, 0.5>>
+}
+
+// CHECK-LABEL: func.func @clip(
+// CHECK-NEXT: %[[Q:.*]] = quant.qcast %x : tensor<4xf32> to tensor<4x!quant.uniform<i8:f32, 5.000000e-01>>
+// CHECK-NEXT: %{{.*}} = glow.clip %[[Q]] low 0.000000e+00 high 6.000000e+00 : tensor<4x!quant.uniform<i8:f32, 5.000000e-01>>
+func.func @clip(%x: tensor<4xf32>) -> tensor<4x!quant.uniform<i8:f32, 0.5>> {
+  %0 = glow.clip %x low 0.0 high 6.0 : tensor<4xf32>
+  %1 = quant.qcast %0 : tensor<4xf32> to tensor<4x!quant.uniform<i8:f32, 0.5>>
+  func.return %1 : tensor<4x!quant.uniform<i8:f32, 0.5>>
+}
+
+// Both parts of a concatenation are cast, one of them is rescaled.
+// CHECK-LABEL: func.func @concat(
+// CHECK-NEXT: %[[A:.*]] = quant.qcast %x
+// CHECK-NEXT: %[[B:.*]] = glow.rescale %y : tensor<4x!quant.uniform<u8:f32, 2.500000e-01>>
+// CHECK-NEXT: %{{.*}} = glow.concat %[[A]], %[[B]] axis 0 : tensor<8x!quant.uniform<u8:f32, 2.500000e-01>>
+func.func @concat(%x: tensor<4xf32>, %y: tensor<4x!quant.uniform<u8:f32, 0.5>>) -> tensor<8x!quant.uniform<u8:f32, 0.25>> {
+  %0 = quant.dcast %y : tensor<4x!quant.uniform<u8:f32, 0.5>> to tensor<4xf32>
+  %1 = glow.concat %x, %0 axis 0 : tensor<8xf32>
+  %2 = quant.qcast %1 : tensor<8xf32> to tensor<8x!quant.uniform<u8:f32, 0.25>>
+  func.return %2 : tensor<8x!quant.uniform<u8:f32, 0.25>>
+}
+
+// CHECK-LABEL: func.func @sink(
+// CHECK-NEXT: %[[M:.*]] = glow.max_pool2d %x kernel [2, 2] : tensor<1x1x1x1x!quant.uniform<u8:f32, 5.000000e-01>>
+// CHECK-NEXT: %{{.*}} = quant.dcast %[[M]]
+func.func @sink(%x: tensor<1x1x2x2x!quant.uniform<u8:f32, 0.5>>) -> tensor<1x1x1x1xf32> {
+  %0 = quant.dcast %x : tensor<1x1x2x2x!quant.uniform<u8:f32, 0.5>> to tensor<1x1x2x2xf32>
+  %1 = glow.max_pool2d %0 kernel [2, 2] : tensor<1x1x1x1xf32>
+  func.return %1 : tensor<1x1x1x1xf32>
+}
+
+// Someone reads the float value: it stays.
+// CHECK-LABEL: func.func @other_reader(
+// CHECK-NEXT: %0 = glow.relu %x : tensor<4xf32>
+// CHECK-NEXT: %1 = quant.qcast %0
+func.func @other_reader(%x: tensor<4xf32>) -> (tensor<4x!quant.uniform<u8:f32, 0.5>>, tensor<4xf32>) {
+  %0 = glow.relu %x : tensor<4xf32>
+  %1 = quant.qcast %0 : tensor<4xf32> to tensor<4x!quant.uniform<u8:f32, 0.5>>
+  func.return %1, %0 : tensor<4x!quant.uniform<u8:f32, 0.5>>, tensor<4xf32>
+}

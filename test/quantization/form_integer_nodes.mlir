@@ -1,0 +1,69 @@
+// RUN: glow-opt --form-integer-nodes %s | filecheck %s
+
+// CHECK-LABEL: func.func @conv2d(
+// CHECK-NEXT: %[[B:.*]] = glow.constant dense<[8, -4]> : tensor<2xi32> as tensor<2x!quant.uniform<i32:f32:0, {2.500000e-01, 1.250000e-01}>>
+// CHECK-NEXT: %[[Y:.*]] = glow.conv2d %x, %w, %[[B]] activation "relu" : tensor<1x2x4x4x!quant.uniform<i8:f32, 1.000000e+00>>
+// CHECK-NEXT: func.return %[[Y]]
+func.func @conv2d(%x: tensor<1x2x4x4x!quant.uniform<u8:f32, 0.5:128>>, %w: tensor<2x2x1x1x!quant.uniform<i8:f32:0, {0.5, 0.25}>>) -> tensor<1x2x4x4x!quant.uniform<i8:f32, 1.0>> {
+  %b = glow.constant dense<[2.0, -0.5]> : tensor<2xf32>
+  %0 = quant.dcast %x : tensor<1x2x4x4x!quant.uniform<u8:f32, 0.5:128>> to tensor<1x2x4x4xf32>
+  %1 = quant.dcast %w : tensor<2x2x1x1x!quant.uniform<i8:f32:0, {0.5, 0.25}>> to tensor<2x2x1x1xf32>
+  %2 = glow.conv2d %0, %1, %b activation "relu" : tensor<1x2x4x4xf32>
+  %3 = quant.qcast %2 : tensor<1x2x4x4xf32> to tensor<1x2x4x4x!quant.uniform<i8:f32, 1.0>>
+  func.return %3 : tensor<1x2x4x4x!quant.uniform<i8:f32, 1.0>>
+}
+
+// Nothing casts the result: floats come from the accumulators.
+// CHECK-LABEL: func.func @float_result(
+// CHECK-NEXT: %[[Y:.*]] = glow.matmul %x, %w : tensor<2x3xf32>
+// CHECK-NEXT: func.return %[[Y]] : tensor<2x3xf32>
+func.func @float_result(%x: tensor<2x2x!quant.uniform<u8:f32, 0.5>>, %w: tensor<2x3x!quant.uniform<i8:f32, 0.5>>) -> tensor<2x3xf32> {
+  %0 = quant.dcast %x : tensor<2x2x!quant.uniform<u8:f32, 0.5>> to tensor<2x2xf32>
+  %1 = quant.dcast %w : tensor<2x3x!quant.uniform<i8:f32, 0.5>> to tensor<2x3xf32>
+  %2 = glow.matmul %0, %1 : tensor<2x3xf32>
+  func.return %2 : tensor<2x3xf32>
+}
+
+// CHECK-LABEL: func.func @add(
+// CHECK-NEXT: %[[Y:.*]] = glow.add %x, %y : tensor<4x!quant.uniform<u8:f32, 2.000000e+00>>
+func.func @add(%x: tensor<4x!quant.uniform<u8:f32, 0.5>>, %y: tensor<4x!quant.uniform<i8:f32, 1.0>>) -> tensor<4x!quant.uniform<u8:f32, 2.0>> {
+  %0 = quant.dcast %x : tensor<4x!quant.uniform<u8:f32, 0.5>> to tensor<4xf32>
+  %1 = quant.dcast %y : tensor<4x!quant.uniform<i8:f32, 1.0>> to tensor<4xf32>
+  %2 = glow.add %0, %1 : tensor<4xf32>
+  %3 = quant.qcast %2 : tensor<4xf32> to tensor<4x!quant.uniform<u8:f32, 2.0>>
+  func.return %3 : tensor<4x!quant.uniform<u8:f32, 2.0>>
+}
+
+// CHECK-LABEL: func.func @affine(
+// CHECK-NEXT: %[[M:.*]] = glow.constant dense<[[[2.000000e+00]], [[4.000000e+00]]]> : tensor<2x1x1xf32>
+// CHECK-NEXT: %[[A:.*]] = glow.constant dense<1.000000e+00> : tensor<2x1x1xf32>
+// CHECK-NEXT: %{{.*}} = glow.rescale %x, %[[M]], %[[A]] : tensor<1x2x4x4x!quant.uniform<u8:f32, 2.000000e+00>>
+func.func @affine(%x: tensor<1x2x4x4x!quant.uniform<u8:f32, 0.5>>) -> tensor<1x2x4x4x!quant.uniform<u8:f32, 2.0>> {
+  %m = glow.constant dense<[[[2.0]], [[4.0]]]> : tensor<2x1x1xf32>
+  %a = glow.constant dense<1.0> : tensor<f32>
+  %0 = quant.dcast %x : tensor<1x2x4x4x!quant.uniform<u8:f32, 0.5>> to tensor<1x2x4x4xf32>
+  %1 = glow.mul %0, %m : tensor<1x2x4x4xf32>
+  %2 = glow.add %1, %a : tensor<1x2x4x4xf32>
+  %3 = quant.qcast %2 : tensor<1x2x4x4xf32> to tensor<1x2x4x4x!quant.uniform<u8:f32, 2.0>>
+  func.return %3 : tensor<1x2x4x4x!quant.uniform<u8:f32, 2.0>>
+}
+
+// CHECK-LABEL: func.func @sigmoid(
+// CHECK-NEXT: %[[T:.*]] = glow.constant @{{.*}} : tensor<256xui8>
+// CHECK-NEXT: %{{.*}} = glow.lookup_table %x, %[[T]] : tensor<4x!quant.uniform<u8:f32, 3.906250e-03>>
+func.func @sigmoid(%x: tensor<4x!quant.uniform<i8:f32, 0.5>>) -> tensor<4x!quant.uniform<u8:f32, 0.00390625>> {
+  %0 = quant.dcast %x : tensor<4x!quant.uniform<i8:f32, 0.5>> to tensor<4xf32>
+  %1 = glow.sigmoid %0 : tensor<4xf32>
+  %2 = quant.qcast %1 : tensor<4xf32> to tensor<4x!quant.uniform<u8:f32, 0.00390625>>
+  func.return %2 : tensor<4x!quant.uniform<u8:f32, 0.00390625>>
+}
+
+// A bias that is computed cannot join the accumulators.
+// CHECK-LABEL: func.func @computed_bias(
+// CHECK: glow.fully_connected %{{.*}}, %{{.*}}, %b : tensor<2x3xf32>
+func.func @computed_bias(%x: tensor<2x2x!quant.uniform<u8:f32, 0.5>>, %w: tensor<2x3x!quant.uniform<i8:f32, 0.5>>, %b: tensor<3xf32>) -> tensor<2x3xf32> {
+  %0 = quant.dcast %x : tensor<2x2x!quant.uniform<u8:f32, 0.5>> to tensor<2x2xf32>
+  %1 = quant.dcast %w : tensor<2x3x!quant.uniform<i8:f32, 0.5>> to tensor<2x3xf32>
+  %2 = glow.fully_connected %0, %1, %b : tensor<2x3xf32>
+  func.return %2 : tensor<2x3xf32>
+}
