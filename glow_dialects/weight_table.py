@@ -6,6 +6,7 @@ import mmap
 from collections.abc import Callable, Iterator, MutableMapping
 from dataclasses import dataclass
 from math import prod
+from typing import cast
 
 import ml_dtypes
 import numpy as np
@@ -123,7 +124,7 @@ def release_pages(array: Array) -> None:
 
 def _mapped_file(array: Array) -> mmap.mmap | None:
     """The read-only mapping of a file that a contiguous array is a part of."""
-    owner: object = array if array.flags.c_contiguous else None
+    owner = cast("object", array) if array.flags.c_contiguous else None
     while isinstance(owner, np.ndarray | memoryview):
         if isinstance(owner, memoryview) and not owner.readonly:
             return None
