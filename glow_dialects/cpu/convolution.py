@@ -99,16 +99,17 @@ class SparseConv2dOp(BlockedWindowOp):
 
 @irdl_op_definition
 class WinogradConv2dOp(EpilogueOp):
-    """3 x 3 convolution of stride one, computed as `tile` x `tile` outputs at a time.
+    """Convolution of stride one, computed as `tile` x `tile` outputs at a time.
 
-    input [N, IC / lanes, H, W, lanes]; transformed weights, (tile + 2)^2 for each pair
-    of channels, packed; bias [OC / lanes, lanes]. `scratch` says how many elements of
+    input [N, IC / lanes, H, W, lanes]; transformed weights, (tile + kernel - 1)^2 for each
+    pair of channels, packed; bias [OC / lanes, lanes]. `scratch` says how many elements of
     memory the transformed inputs and their products take.
     """
 
     name = "cpu.winograd_conv2d"
     input_channels = prop_def(IntegerAttr.constr(i64))
     output_channels = prop_def(IntegerAttr.constr(i64))
+    kernel = prop_def(IntegerAttr.constr(i64), default_value=int_attr(3))
     pads = prop_def(DenseArrayBase, default_value=ints_attr(0, 0, 0, 0))
     tile = prop_def(IntegerAttr.constr(i64))
     scratch = prop_def(DenseArrayBase)
@@ -130,12 +131,13 @@ class WinogradConv2dOp(EpilogueOp):
             bias.get_shape() == (outputs, lanes),
             f"the bias must have {outputs} blocks of {lanes}",
         )
-        count = (tile + 2) ** 2 * inputs * outputs * lanes
+        less = attributes.int("kernel") - 1
+        count = (tile + less) ** 2 * inputs * outputs * lanes
         fail_unless(
             weights.get_shape() == (count,), f"there must be {count} packed weights"
         )
         top, left, bottom, right = _winograd_pads(attributes)
-        plane = (height + top + bottom - 2, width + left + right - 2)
+        plane = (height + top + bottom - less, width + left + right - less)
         fail_unless(min(plane) > 0, f"the input {image} is too small")
         return [tensor_type((batch, outputs, *plane, lanes), image.element_type)]
 
@@ -156,10 +158,10 @@ class WinogradConv2dOp(EpilogueOp):
 
 
 def _winograd_pads(attributes: Attributes) -> tuple[int, ...]:
-    pads = attributes.ints("pads")
+    pads, most = attributes.ints("pads"), attributes.int("kernel") // 2
     fail_unless(
-        len(pads) == 4 and all(0 <= pad <= 1 for pad in pads),
-        f"pads must be four numbers of 0 or 1, not {list(pads)}",
+        len(pads) == 4 and all(0 <= pad <= most for pad in pads),
+        f"pads must be four numbers from 0 to {most}, not {list(pads)}",
     )
     return pads
 

@@ -14,7 +14,7 @@ from glow.lowering.instr_to_loops.winograd_cost import (
     winograd_cycles,
 )
 from glow.lowering.instr_to_loops.winograd_spec import (
-    KERNEL,
+    KERNELS,
     WinogradSpec,
     choose_winograd_tiling,
 )
@@ -60,6 +60,7 @@ def conv_shape_of(attributes: Attributes, image: tuple[int, ...]) -> ConvShape:
 def winograd_shape_of(attributes: Attributes, image: tuple[int, ...]) -> ConvShape:
     """The shapes of a `cpu.winograd_conv2d` that reads an image."""
     batch, _, *plane, _ = image
+    size = attributes.int("kernel")
     return ConvShape(
         batch,
         attributes.int("input_channels"),
@@ -67,7 +68,7 @@ def winograd_shape_of(attributes: Attributes, image: tuple[int, ...]) -> ConvSha
         1,
         False,
         cast(Pair, tuple(plane)),
-        (KERNEL, KERNEL),
+        (size, size),
         (1, 1),
         (1, 1),
         cast(Pads, attributes.ints("pads")),
@@ -95,6 +96,7 @@ def winograd_spec(shape: ConvShape, tile: int, lanes: int) -> WinogradSpec:
         shape.plane,
         shape.pads,
         tile,
+        shape.kernel[0],
         lanes,
         has_bias=True,
     )
@@ -103,8 +105,9 @@ def winograd_spec(shape: ConvShape, tile: int, lanes: int) -> WinogradSpec:
 @cache
 def choose_winograd_tile(shape: ConvShape, target: Target) -> WinogradChoice | None:
     """The fastest tile; None where a direct convolution is faster or the only way."""
-    window = (shape.kernel, shape.strides, shape.dilations)
-    if window != ((KERNEL, KERNEL), (1, 1), (1, 1)):
+    if (shape.strides, shape.dilations) != ((1, 1), (1, 1)):
+        return None
+    if shape.kernel not in [(size, size) for size in KERNELS]:
         return None
     if shape.group != 1 or shape.plain_input:
         return None

@@ -83,7 +83,7 @@ def build_winograd_phase(
 ) -> Kernel:
     """The kernel of a phase. Raises ValueError for a spec that is not `supported()`."""
     if not phase.spec.supported():
-        raise ValueError("Winograd convolution: needs pads of 0 or 1 and a whole tile")
+        raise ValueError("Winograd convolution: needs small pads and a whole tile")
     tiling = tiling or choose_winograd_tiling(phase.spec, target)
     return _Winograd(phase, tiling, LoopBuilder(target)).kernel(name)
 

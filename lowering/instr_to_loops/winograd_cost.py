@@ -2,8 +2,8 @@
 
 Both are estimated with the register-tile model of `tiles.py`. On top of that come the
 transforms, which move every patch and product through a near cache, and the weights, which
-come from memory once per inference: four (m = 4) or 1.8 (m = 2) times as many as a direct
-convolution reads. On planes of 7 x 7 they decide.
+come from memory once per inference: four (m = 4), 1.8 (m = 2) or 1.4 (r = 5) times as many as
+a direct convolution reads. On planes of 7 x 7 they decide.
 """
 
 from dataclasses import replace
@@ -13,7 +13,6 @@ from glow.lowering.instr_to_loops.conv2d_spec import Conv2dSpec, choose_conv_til
 from glow.lowering.instr_to_loops.tiles import ChannelPart
 from glow.lowering.instr_to_loops.window import Window, plane_runs
 from glow.lowering.instr_to_loops.winograd_spec import (
-    KERNEL,
     POINTS,
     WinogradSpec,
     choose_winograd_tiling,
@@ -44,7 +43,8 @@ def winograd_pays(spec: WinogradSpec, target: Target) -> bool:
 
 def choose_winograd(spec: WinogradSpec, target: Target) -> WinogradSpec | None:
     """The spec with the fastest tile size, None if a direct convolution is faster."""
-    candidates = [replace(spec, tile=tile) for tile in POINTS]
+    tiles = [patch - spec.kernel + 1 for patch in POINTS]
+    candidates = [replace(spec, tile=tile) for tile in tiles]
     paying = [each for each in candidates if winograd_pays(each, target)]
     return min(paying, key=lambda each: winograd_cycles(each, target), default=None)
 
@@ -66,7 +66,7 @@ def winograd_cycles(spec: WinogradSpec, target: Target) -> float:
 
 def direct_cycles(spec: WinogradSpec, target: Target) -> float:
     """The estimated cycles of the direct convolution on one core."""
-    window = Window(spec.plane, (KERNEL, KERNEL), pads=spec.pads)
+    window = Window(spec.plane, (spec.kernel, spec.kernel), pads=spec.pads)
     direct = Conv2dSpec(
         spec.batch,
         spec.in_channels,
@@ -90,7 +90,7 @@ def direct_cycles(spec: WinogradSpec, target: Target) -> float:
 
 def _taps_inside(spec: WinogradSpec) -> float:
     """The share of the taps that lie in the image; a direct convolution skips the others."""
-    height, width = (KERNEL * size for size in spec.output_plane)
+    height, width = (spec.kernel * size for size in spec.output_plane)
     top, left, bottom, right = spec.pads
     return (1 - (top + bottom) / height) * (1 - (left + right) / width)
 

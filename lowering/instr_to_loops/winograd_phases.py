@@ -96,13 +96,13 @@ class PatchPhase:
                 b.vector_load(spec.lanes, self.source, tile.image, block, y, x, 0)
                 for y in lines
             ]
-            transformed = transform_patch(b, spec.tile, rows.select(b, values))
+            transformed = transform_patch(b, rows.select(b, values))
             self.stack.store_column(column, transformed)
 
         def across(row: Index) -> None:
             values = columns.select(b, self.stack.load_row(row))
             first = b.mul(row, spec.patch)
-            for j, value in enumerate(transform_patch(b, spec.tile, values)):
+            for j, value in enumerate(transform_patch(b, values)):
                 at = self.patches.at(block, b.add(first, j), tile.number, 0)
                 b.vector_store(value, self.patches.buffer, *at)
 

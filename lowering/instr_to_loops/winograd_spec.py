@@ -1,10 +1,10 @@
 """What a Winograd convolution is, how it is cut into blocks, and how its weights are packed.
 
-F(m x m, 3 x 3) computes an m x m output tile from a patch of (m + 2) x (m + 2) inputs: patches
+F(m x m, r x r) computes an m x m output tile from a patch of n x n inputs, n = m + r - 1: patches
 and kernels are transformed, multiplied position by position (a matrix product over the channels
-for each of the (m + 2)^2 positions), and the products are transformed back. That takes
-(m + 2)^2 / (9 m^2) of the multiplications of a direct convolution: 0.44 for m = 2, 0.25 for
-m = 4.
+for each of the n^2 positions), and the products are transformed back. That takes
+n^2 / (r m)^2 of the multiplications of a direct convolution: 0.44 for m = 2 and r = 3, 0.25 for
+m = 4 and r = 3, 0.36 for m = 2 and r = 5.
 
 Tiles start at multiples of m, except that the last one of a row or column is moved up to end
 with the plane. Consecutive tile rows of all images form blocks. One block of everything is
@@ -12,7 +12,7 @@ computed in three phases, which suits big weights: they stream by once. Small we
 near cache, and then what should stay there too is the block, so blocks are small and each goes
 through all phases in one kernel.
 
-The points of m = 4 are 0, +-0.625, +-1.5 and infinity rather than the usual 0, +-1, +-2: as
+The points of n = 6 are 0, +-0.625, +-1.5 and infinity rather than the usual 0, +-1, +-2: as
 many operations, a third of the error. Expected largest error, relative to the largest output:
 1e-6 for m = 2, 5e-6 for m = 4 with 256 input channels.
 
@@ -35,10 +35,12 @@ from glow.lowering.instr_to_loops.tiles import (
 )
 from glow.lowering.target import Target
 
-POINTS = {2: (1.0,), 4: (0.625, 1.5)}
-"""The positive interpolation points by tile size; besides 0, their negatives and infinity."""
+POINTS = {4: (1.0,), 6: (0.625, 1.5)}
+"""The positive interpolation points by patch size; besides 0, their negatives and infinity."""
 
-KERNEL = 3
+KERNELS = (3, 5)
+"""The kernel sizes for which patches yield enough outputs."""
+
 MAX_FUSED_SLICES = 16
 """The slices of a fused kernel, each with scratch memory of its own."""
 
@@ -51,7 +53,10 @@ MIN_BLOCK_TILES = 14
 
 @dataclass(frozen=True)
 class WinogradSpec:
-    """A 3 x 3 convolution of stride one; pads are ONNX's (top, left, bottom, right), 0 or 1."""
+    """A convolution of stride one with a `kernel` x `kernel` filter.
+
+    Pads are ONNX's (top, left, bottom, right), at most half of the kernel.
+    """
 
     batch: int
     in_channels: int
@@ -59,6 +64,7 @@ class WinogradSpec:
     plane: tuple[int, int]
     pads: tuple[int, int, int, int] = (1, 1, 1, 1)
     tile: int = 4
+    kernel: int = 3
     lanes: int = 16
     has_bias: bool = False
     epilogue: Epilogue | None = None
@@ -68,12 +74,13 @@ class WinogradSpec:
     def output_plane(self) -> tuple[int, int]:
         """The output (height, width)."""
         (height, width), (top, left, bottom, right) = self.plane, self.pads
-        return height + top + bottom - KERNEL + 1, width + left + right - KERNEL + 1
+        less = self.kernel - 1
+        return height + top + bottom - less, width + left + right - less
 
     @property
     def patch(self) -> int:
         """The height and width of an input patch."""
-        return self.tile + KERNEL - 1
+        return self.tile + self.kernel - 1
 
     @property
     def positions(self) -> int:
@@ -130,7 +137,8 @@ class WinogradSpec:
     def supported(self) -> bool:
         """Whether a tile fits the plane and only patch borders can lie in the padding."""
         fits = min(self.output_plane) >= self.tile
-        return self.tile in POINTS and fits and all(0 <= pad <= 1 for pad in self.pads)
+        known = self.kernel in KERNELS and self.tile > 1 and self.patch in POINTS
+        return known and fits and all(0 <= pad <= self.kernel // 2 for pad in self.pads)
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,8 @@
 """Where the tiles of a Winograd convolution lie, and which of their inputs are padding.
 
 Borders and remainders need no halo, mask or extra code. The last tile of a row or column is
-moved up to end with the plane, so only the first and last row and column of a patch can lie in
-the padding: they are read at a clamped address, and zero is selected.
+moved up to end with the plane, so only the first and last rows and columns of a patch, as many as
+there are pads, can lie in the padding: they are read at a clamped address, and zero is selected.
 """
 
 from collections.abc import Callable, Sequence
@@ -75,22 +75,24 @@ class PatchAxis:
         before, after = self._pads
         position = b.sub(b.add(self.origin, index), before)
         outer = not isinstance(index, int)
-        if before and (outer or index == 0):
+        if before and (outer or index < before):
             position = b.maximum(position, 0)
-        if after and (outer or index == self.spec.patch - 1):
+        if after and (outer or index >= self.spec.patch - after):
             position = b.minimum(position, self.spec.plane[self.axis] - 1)
         return position
 
     def select(self, b: LoopBuilder, values: Sequence[SSAValue]) -> list[SSAValue]:
         """The values of the rows (columns), zero in the padding."""
         before, after = self._pads
-        first, *middle, last = values
-        if before:
-            first = _zero_if(b, b.compare("eq", self.origin, 0), first)
-        if after:
-            end = self.spec.output_plane[self.axis] - self.spec.tile
-            last = _zero_if(b, b.compare("eq", self.origin, end), last)
-        return [first, *middle, last]
+        result = list(values)
+        for index in range(before):
+            outside = b.compare("slt", self.origin, before - index)
+            result[index] = _zero_if(b, outside, result[index])
+        end = self.spec.output_plane[self.axis] - self.spec.tile
+        for index in range(after):
+            outside = b.compare("sgt", self.origin, end - after + index)
+            result[-1 - index] = _zero_if(b, outside, result[-1 - index])
+        return result
 
     @property
     def _pads(self) -> tuple[int, int]:

@@ -14,13 +14,13 @@ from glow.lowering.instr_to_loops.winograd_spec import POINTS
 Values = Sequence[SSAValue]
 
 
-def transform_patch(b: LoopBuilder, tile: int, values: Values) -> list[SSAValue]:
-    """The m + 2 inputs of one row or column of a patch, at the points.
+def transform_patch(b: LoopBuilder, values: Values) -> list[SSAValue]:
+    """The inputs of one row or column of a patch, at the points.
 
     The entry of a point is the product of (x - other point) over the other finite points, a
     polynomial whose coefficients multiply the inputs.
     """
-    points = POINTS[tile]
+    points = POINTS[len(values)]
     every = even_polynomial(points)
     result = [_combine(b, every, values[0:-1:2])]
     for point in points:
@@ -33,7 +33,7 @@ def transform_patch(b: LoopBuilder, tile: int, values: Values) -> list[SSAValue]
 
 
 def transform_products(b: LoopBuilder, tile: int, values: Values) -> list[SSAValue]:
-    """The m outputs of m + 2 products at the points: output k sums point^k x product."""
+    """The m outputs of the products at the points: output k sums point^k x product."""
     zero, *finite, infinity = values
     pairs = list(zip(finite[0::2], finite[1::2], strict=True))
     sums = [b.addf(*pair) for pair in pairs]
@@ -42,7 +42,7 @@ def transform_products(b: LoopBuilder, tile: int, values: Values) -> list[SSAVal
     for power in range(tile):
         terms = sums if power % 2 == 0 else differences
         first = {0: zero, tile - 1: infinity}.get(power)
-        scales = [point**power for point in POINTS[tile]]
+        scales = [point**power for point in POINTS[len(values)]]
         result.append(_weighted_sum(b, first, scales, terms))
     return result
 

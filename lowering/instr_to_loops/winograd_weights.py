@@ -1,8 +1,8 @@
 """Transforms and packs the weights of Winograd convolutions, once, when a network is compiled.
 
-Both passes of the transform are one matrix [(m + 2)^2, 9] times the weights as a matrix [9, all
+Both passes of the transform are one matrix [n^2, r^2] times the weights as a matrix [r^2, all
 channel pairs]. With the pairs already in packed order the product is the packed array, so that
-only the nine original taps are ever permuted.
+only the original taps are ever permuted.
 """
 
 from math import prod
@@ -25,20 +25,20 @@ Its threads would wait for each other: packing has threads of its own.
 """
 
 
-def kernel_transform(tile: int) -> NDArray[np.float64]:
-    """The matrix [m + 2, 3] that evaluates a row of taps at the points.
+def kernel_transform(spec: WinogradSpec) -> NDArray[np.float64]:
+    """The matrix [n, r] that evaluates a row of taps at the points.
 
     It carries the scales of the whole algorithm, so that the other transforms need none.
     """
     points = [0.0]
-    for point in POINTS[tile]:
+    for point in POINTS[spec.patch]:
         points += [point, -point]
     rows: list[list[float]] = []
     for k, point in enumerate(points):
         others = points[:k] + points[k + 1 :]
         scale = 1 / prod(point - other for other in others)
-        rows.append([scale, scale * point, scale * point**2])
-    return np.array([*rows, [0.0, 0.0, 1.0]])
+        rows.append([scale * point**power for power in range(spec.kernel)])
+    return np.array([*rows, [0.0] * (spec.kernel - 1) + [1.0]])
 
 
 def pack_winograd_weights(
@@ -48,17 +48,17 @@ def pack_winograd_weights(
     *,
     out: NDArray[np.floating] | None = None,
 ) -> NDArray[np.floating]:
-    """The weights [OC, IC, 3, 3], transformed in float64 and rounded once, packed, 1-D.
+    """The weights [OC, IC, r, r], transformed in float64 and rounded once, packed, 1-D.
 
     `out` is where to put them.
     """
-    single = kernel_transform(spec.tile)
+    single = kernel_transform(spec)
     transform = np.kron(single, single).astype(np.float64)
     packed = np.empty(spec.packed_weights, weights.dtype) if out is None else out
     start = 0
     for part in choose_winograd_tiling(spec, target).parts:
         tiles = _channel_tiles(weights, spec, part)
-        stop = start + spec.positions * tiles.size // 9
+        stop = start + spec.positions * tiles.size // spec.kernel**2
         _transform_into(
             packed[start:stop].reshape(spec.positions, part.tiles, -1), transform, tiles
         )
@@ -69,11 +69,12 @@ def pack_winograd_weights(
 def unpack_winograd_weights(
     packed: NDArray[np.floating], spec: WinogradSpec, target: Target
 ) -> NDArray[np.floating]:
-    """The weights [OC, IC, 3, 3] of a packed array, up to rounding.
+    """The weights [OC, IC, r, r] of a packed array, up to rounding.
 
-    The transform maps 9 numbers to more, so its pseudo-inverse undoes it exactly.
+    The transform maps r^2 numbers to more, so its pseudo-inverse undoes it exactly.
     """
-    single = kernel_transform(spec.tile)
+    single = kernel_transform(spec)
+    shape = (spec.kernel, spec.kernel)
     inverse = np.linalg.pinv(np.kron(single, single))
     parts: list[NDArray[np.floating]] = []
     start = 0
@@ -82,9 +83,9 @@ def unpack_winograd_weights(
         size = spec.positions * spec.in_channels * part.tiles * width
         chosen = packed[start : start + size].reshape(spec.positions, -1)
         taps = (inverse @ chosen.astype(np.float64)).astype(packed.dtype)
-        tiles = taps.reshape(9, part.tiles, spec.in_channels, width)
+        tiles = taps.reshape(-1, part.tiles, spec.in_channels, width)
         plain = tiles.transpose(1, 3, 2, 0)
-        parts.append(plain.reshape(part.tiles * width, spec.in_channels, 3, 3))
+        parts.append(plain.reshape(part.tiles * width, spec.in_channels, *shape))
         start += size
     return np.concatenate(parts)[: spec.out_channels]
 
@@ -92,13 +93,15 @@ def unpack_winograd_weights(
 def _channel_tiles(
     weights: NDArray[np.floating], spec: WinogradSpec, part: ChannelPart
 ) -> NDArray[np.floating]:
-    """The weights of a part as [channel tile, blocks x lanes, input channel, 9]."""
+    """The weights of a part as [channel tile, blocks x lanes, input channel, r^2]."""
     width = part.blocks * spec.lanes
     first, count = part.first * spec.lanes, part.tiles * width
-    chosen = weights[first : first + count].reshape(-1, spec.in_channels, 9)
+    chosen = weights[first : first + count].reshape(
+        -1, spec.in_channels, spec.kernel**2
+    )
     if len(chosen) < count:
         chosen = np.pad(chosen, ((0, count - len(chosen)), (0, 0), (0, 0)))
-    return chosen.reshape(part.tiles, width, spec.in_channels, 9)
+    return chosen.reshape(part.tiles, width, spec.in_channels, -1)
 
 
 def _transform_into(
@@ -106,7 +109,7 @@ def _transform_into(
     transform: NDArray[np.float64],
     tiles: NDArray[np.floating],
 ) -> None:
-    """Transform [tile, width, input, 9] into [position, tile, input x width]."""
+    """Transform [tile, width, input, r^2] into [position, tile, input x width]."""
     _, width, inputs, taps = tiles.shape
     step = max(SERIAL_PRODUCT // (transform.size * width), 1)
     for first in range(0, inputs, step):

@@ -12,21 +12,38 @@ func.func @chosen(%x: tensor<1x64x28x28xf32>) -> tensor<1x64x28x28xf32> {
   func.return %y : tensor<1x64x28x28xf32>
 }
 
-// Strides, dilations, groups, wide pads, other kernels and small planes have direct sums.
+// Five by five taps; groups that fill blocks are slices of memory, and so are their results.
+// CHECK-LABEL: func.func @groups(
+// CHECK: glow.slice %x starts [0, 0, 0, 0] sizes [1, 32, 28, 28] steps [1, 1, 1, 1] : tensor<1x32x28x28xf32>
+// CHECK: cpu.winograd_conv2d %{{.*}}, %w.group0.packed, %{{.*}} input_channels 32 output_channels 32 kernel 5 pads [2, 2, 2, 2] tile 2 scratch [{{[0-9]+}}, {{[0-9]+}}] : tensor<1x2x28x28x16xf32>
+// CHECK: glow.slice %x starts [0, 32, 0, 0] sizes [1, 32, 28, 28] steps [1, 1, 1, 1] : tensor<1x32x28x28xf32>
+// CHECK: cpu.winograd_conv2d %{{.*}}, %w.group1.packed
+// CHECK: glow.concat %{{.*}} axis 1 : tensor<1x4x28x28x16xf32>
+func.func @groups(
+// CHECK: %[[A:.*]] = glow.slice %{{.*}} starts [0, 0, 0, 0, 0] sizes [1, 2, 28, 28, 16] steps [1, 1, 1, 1, 1] : tensor<1x2x28x28x16xf32>
+// CHECK: %[[Y:.*]] = cpu.winograd_conv2d %[[A]], %w.group0.packed, %{{.*}} input_channels 32 output_channels 32 kernel 5 pads [2, 2, 2, 2] tile 2 scratch [{{[0-9]+}}, {{[0-9]+}}] : tensor<1x2x28x28x16xf32>
+// CHECK: %[[B:.*]] = glow.slice %{{.*}} starts [0, 2, 0, 0, 0]
+// CHECK: %[[Z:.*]] = cpu.winograd_conv2d %[[B]], %w.group1.packed
+// CHECK: glow.concat %[[Y]], %[[Z]] axis 1 : tensor<1x4x28x28x16xf32>
+func.func @groups(%x: tensor<1x64x28x28xf32>) -> tensor<1x64x28x28xf32> {
+  %w = glow.splat 1.0 : tensor<64x32x5x5xf32>
+  %y = glow.conv2d %x, %w group 2 pads [2, 2, 2, 2] : tensor<1x64x28x28xf32>
+  func.return %y : tensor<1x64x28x28xf32>
+}
+
+// Strides, dilations, wide pads, other kernels and small planes have direct sums.
 // CHECK-LABEL: func.func @direct(
 // CHECK-NOT: cpu.winograd_conv2d
 // CHECK: func.return
-func.func @direct(%x: tensor<1x64x28x28xf32>, %s: tensor<1x64x3x3xf32>) -> (tensor<1x64x14x14xf32>, tensor<1x64x24x24xf32>, tensor<1x64x26x26xf32>, tensor<1x64x30x30xf32>, tensor<1x64x24x24xf32>, tensor<1x64x3x3xf32>) {
+func.func @direct(%x: tensor<1x64x28x28xf32>, %s: tensor<1x64x3x3xf32>) -> (tensor<1x64x14x14xf32>, tensor<1x64x24x24xf32>, tensor<1x64x30x30xf32>, tensor<1x64x22x22xf32>, tensor<1x64x3x3xf32>) {
   %w = glow.splat 1.0 : tensor<64x64x3x3xf32>
-  %g = glow.splat 1.0 : tensor<64x32x3x3xf32>
-  %k = glow.splat 1.0 : tensor<64x64x5x5xf32>
+  %k = glow.splat 1.0 : tensor<64x64x7x7xf32>
   %0 = glow.conv2d %x, %w strides [2, 2] pads [1, 1, 1, 1] : tensor<1x64x14x14xf32>
   %1 = glow.conv2d %x, %w dilations [2, 2] : tensor<1x64x24x24xf32>
-  %2 = glow.conv2d %x, %g group 2 : tensor<1x64x26x26xf32>
   %3 = glow.conv2d %x, %w pads [2, 2, 2, 2] : tensor<1x64x30x30xf32>
-  %4 = glow.conv2d %x, %k : tensor<1x64x24x24xf32>
+  %4 = glow.conv2d %x, %k : tensor<1x64x22x22xf32>
   %5 = glow.conv2d %s, %w pads [1, 1, 1, 1] : tensor<1x64x3x3xf32>
-  func.return %0, %1, %2, %3, %4, %5 : tensor<1x64x14x14xf32>, tensor<1x64x24x24xf32>, tensor<1x64x26x26xf32>, tensor<1x64x30x30xf32>, tensor<1x64x24x24xf32>, tensor<1x64x3x3xf32>
+  func.return %0, %1, %3, %4, %5 : tensor<1x64x14x14xf32>, tensor<1x64x24x24xf32>, tensor<1x64x30x30xf32>, tensor<1x64x22x22xf32>, tensor<1x64x3x3xf32>
 }
 
 // The transformed weights would take 28 MB more, which a network this small may not.

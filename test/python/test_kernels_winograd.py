@@ -41,6 +41,7 @@ from glow.lowering.instr_to_loops.winograd_spec import (
 from glow.lowering.instr_to_loops.winograd_weights import (
     kernel_transform,
     pack_winograd_weights,
+    unpack_winograd_weights,
 )
 from glow.lowering.target import Target, host_target
 from glow.runtime.testing import compile_function
@@ -97,14 +98,14 @@ def convolution(x: Array, w: Array, spec: WinogradSpec) -> NDArray[np.float64]:
     )
     (height, width), weights = spec.output_plane, w.astype(np.float64)
     result = np.zeros((spec.batch, spec.out_channels, height, width))
-    for i, j in product(range(3), range(3)):
+    for i, j in product(range(spec.kernel), repeat=2):
         window = padded[:, :, i : i + height, j : j + width]
         result += np.einsum("nchw,oc->nohw", window, weights[:, :, i, j], optimize=True)
     return result
 
 
 def weights_of(spec: WinogradSpec) -> NDArray[np.float32]:
-    return random(spec.out_channels, spec.in_channels, 3, 3)
+    return random(spec.out_channels, spec.in_channels, spec.kernel, spec.kernel)
 
 
 def inputs_of(spec: WinogradSpec) -> NDArray[np.float32]:
@@ -158,7 +159,7 @@ SHAPES = {
 }
 
 
-@pytest.mark.parametrize("tile", POINTS)
+@pytest.mark.parametrize("tile", ERROR)
 @pytest.mark.parametrize("name", SHAPES)
 def test_winograd(name: str, tile: int) -> None:
     spec = replace(SHAPES[name], tile=tile, lanes=LANES)
@@ -167,7 +168,29 @@ def test_winograd(name: str, tile: int) -> None:
     assert relative_error(actual, convolution(x, w, spec)) < ERROR[tile]
 
 
-@pytest.mark.parametrize("tile", POINTS)
+LARGE_KERNELS = {
+    "5x5": WinogradSpec(1, 8, 16, (5, 5), (2, 2, 2, 2)),
+    "smallest": WinogradSpec(2, 20, 24, (2, 2), (2, 2, 2, 2)),
+    "no pads": WinogradSpec(1, 16, 16, (9, 14), (0, 0, 0, 0)),
+    "uneven pads": WinogradSpec(1, 16, 40, (8, 11), (2, 0, 1, 2)),
+    "other uneven pads": WinogradSpec(2, 17, 16, (7, 6), (0, 1, 2, 1)),
+    "27x27": WinogradSpec(1, 32, 48, (27, 27), (2, 2, 2, 2)),
+}
+
+
+@pytest.mark.parametrize("name", LARGE_KERNELS)
+def test_winograd_of_five_by_five(name: str) -> None:
+    spec = replace(LARGE_KERNELS[name], tile=2, kernel=5, lanes=LANES)
+    x, w = inputs_of(spec), weights_of(spec)
+    actual = run(spec, x, w)
+    assert relative_error(actual, convolution(x, w, spec)) < ERROR[4]
+    plain = unpack_winograd_weights(
+        pack_winograd_weights(w, spec, TARGET), spec, TARGET
+    )
+    np.testing.assert_allclose(plain, w, atol=1e-5)
+
+
+@pytest.mark.parametrize("tile", ERROR)
 @pytest.mark.parametrize("name", ["odd channels", "images in blocks"])
 def test_winograd_with_bias_and_residual(name: str, tile: int) -> None:
     spec = replace(
@@ -196,7 +219,7 @@ def test_winograd_for_other_vector_widths(lanes: int, has_fma: bool) -> None:
     assert relative_error(actual, convolution(x, w, spec)) < ERROR[4]
 
 
-@pytest.mark.parametrize("tile", POINTS)
+@pytest.mark.parametrize("tile", ERROR)
 def test_winograd_in_double_precision(tile: int) -> None:
     lanes = TARGET.lanes(64)
     spec = WinogradSpec(1, 20, 24, (7, 9), tile=tile, lanes=lanes, element=f64)
@@ -218,18 +241,20 @@ def test_points_halve_the_error_of_the_usual_ones(
     x, w = inputs_of(spec), weights_of(spec)
     expected = convolution(x, w, spec)
     error = relative_error(run(spec, x, w), expected)
-    monkeypatch.setitem(POINTS, 4, (1.0, 2.0))
+    monkeypatch.setitem(POINTS, 6, (1.0, 2.0))
     usual = relative_error(run(spec, x, w), expected)
     assert usual < 1e-4
     assert error < usual / 2
 
 
-@pytest.mark.parametrize("tile", POINTS)
-def test_kernel_transform_evaluates_at_the_points(tile: int) -> None:
-    transform = kernel_transform(tile)
-    points = [0.0, *(s * p for p in POINTS[tile] for s in (1, -1))]
+@pytest.mark.parametrize(("tile", "kernel"), [(2, 3), (4, 3), (2, 5)])
+def test_kernel_transform_evaluates_at_the_points(tile: int, kernel: int) -> None:
+    spec = WinogradSpec(1, 1, 1, (8, 8), tile=tile, kernel=kernel)
+    transform = kernel_transform(spec)
+    assert transform.shape == (spec.patch, kernel)
+    points = [0.0, *(s * p for p in POINTS[spec.patch] for s in (1, -1))]
     for row, point in zip(transform, points, strict=False):
-        np.testing.assert_allclose(row / row[0], [1, point, point**2])
+        np.testing.assert_allclose(row / row[0], point ** np.arange(kernel))
 
 
 def fused_tiling(spec: WinogradSpec) -> WinogradTiling:

@@ -119,6 +119,7 @@ def _winograd(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
         (height, width),
         (top, left, bottom, right),
         attributes.int("tile"),
+        attributes.int("kernel"),
         lanes,
         has_bias=True,
         epilogue=epilogue_of(op, extras),

@@ -21,7 +21,7 @@ func.func @weights(%x: tensor<1x1x8x8x16xf32>, %w: tensor<2304xf32>, %b: tensor<
 }
 
 // -----
-// CHECK: pads must be four numbers of 0 or 1, not [2, 2, 2, 2]
+// CHECK: pads must be four numbers from 0 to 1, not [2, 2, 2, 2]
 func.func @pads(%x: tensor<1x1x8x8x16xf32>, %w: tensor<4096xf32>, %b: tensor<1x16xf32>) {
   %0 = cpu.winograd_conv2d %x, %w, %b input_channels 16 output_channels 16 pads [2, 2, 2, 2] tile 2 scratch [64, 64] : tensor<1x1x10x10x16xf32>
   func.return
