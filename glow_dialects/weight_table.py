@@ -169,6 +169,9 @@ class WeightTable(MutableMapping[str, Array]):
         if not isinstance(array, DeferredArray):
             release_pages(array)
 
+    def __contains__(self, name: object) -> bool:
+        return name in self._arrays
+
     def __iter__(self) -> Iterator[str]:
         return iter(self._arrays)
 

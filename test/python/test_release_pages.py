@@ -1,0 +1,54 @@
+"""Weights that show bytes of a file let go of its memory and stay what they are."""
+
+import mmap
+from pathlib import Path
+
+import numpy as np
+
+from glow.dialects.weight_table import DeferredArray, WeightTable, release_pages
+
+
+def resident_kilobytes() -> int:
+    """The file pages of this process that are in memory (Linux)."""
+    status = Path("/proc/self/status").read_text().splitlines()
+    return next(int(line.split()[1]) for line in status if line.startswith("RssFile"))
+
+
+def test_released_pages_are_read_again(tmp_path: Path) -> None:
+    content = np.arange(1 << 22, dtype=np.float32)
+    path = tmp_path / "weights"
+    path.write_bytes(content.tobytes())
+    with path.open("rb") as file:
+        view = memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
+    array = np.frombuffer(view[8:-8], np.float32)
+    assert array.sum() > 0
+    before = resident_kilobytes()
+    release_pages(array)
+    assert resident_kilobytes() < before - 8 * 1024
+    np.testing.assert_array_equal(array, content[2:-2])
+
+
+def test_arrays_of_their_own_stay() -> None:
+    array = np.ones(1 << 20, np.float32)
+    release_pages(array)
+    assert array.all()
+
+
+def test_deferred_arrays_are_made_when_looked_up() -> None:
+    made: list[int] = []
+
+    def write(out: np.ndarray) -> None:
+        made.append(1)
+        out[...] = 7
+
+    table = WeightTable()
+    table.defer("w", DeferredArray((3,), np.dtype(np.float32), write))
+    other = table.copy()
+    assert len(table) == 1
+    assert not made
+    assert table["w"].tolist() == table["w"].tolist() == [7, 7, 7]
+    assert made == [1]
+    other.clear()
+    assert made == [1]
+    assert "w" in table
+    assert "w" not in other
