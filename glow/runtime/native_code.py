@@ -28,16 +28,21 @@ from glow.lowering.target import Target, host_target, initialize_llvm
 from glow.runtime.support_code import SUPPORT_CODE, needs_support
 
 CODE_GENERATION_LEVEL = 2
+FAST_GENERATION_LEVEL = 0
+"""For code that runs once a call: a tenth of the time."""
+
 WORKERS = 2
 
 
-def target_machine(target: Target) -> llvm.TargetMachine:
+def target_machine(
+    target: Target, level: int = CODE_GENERATION_LEVEL
+) -> llvm.TargetMachine:
     """Returns a new target machine; they must not be shared between threads."""
     initialize_llvm()
     return llvm.Target.from_triple(target.triple).create_target_machine(
         cpu=target.cpu,
         features=target.features,
-        opt=CODE_GENERATION_LEVEL,
+        opt=level,
         reloc="pic",
         codemodel="default",
     )
@@ -47,24 +52,27 @@ class ThreadMachines(threading.local):
     """The target machines of a thread: a new one costs as much as a small kernel."""
 
     def __init__(self) -> None:
-        self._machines: dict[Target, llvm.TargetMachine] = {}
+        self._machines: dict[tuple[Target, int], llvm.TargetMachine] = {}
 
-    def get(self, target: Target) -> llvm.TargetMachine:
-        """Returns the thread's target machine for a target."""
-        if target not in self._machines:
-            self._machines[target] = target_machine(target)
-        return self._machines[target]
+    def get(self, target: Target, level: int) -> llvm.TargetMachine:
+        """Returns the thread's target machine for a target and level."""
+        key = (target, level)
+        if key not in self._machines:
+            self._machines[key] = target_machine(target, level)
+        return self._machines[key]
 
 
 _thread_machines = ThreadMachines()
 
 
-def parse(text: str, target: Target) -> tuple[llvm.ModuleRef, llvm.TargetMachine]:
+def parse(
+    text: str, target: Target, level: int = CODE_GENERATION_LEVEL
+) -> tuple[llvm.ModuleRef, llvm.TargetMachine]:
     """Returns the verified module in a context of its own, and the target machine.
 
     Raises GlowError for text that LLVM rejects, which is a defect of ours.
     """
-    machine = _thread_machines.get(target)
+    machine = _thread_machines.get(target, level)
     try:
         module = llvm.parse_assembly(text, context=llvm.create_context())
         module.triple = target.triple
@@ -75,9 +83,11 @@ def parse(text: str, target: Target) -> tuple[llvm.ModuleRef, llvm.TargetMachine
     return module, machine
 
 
-def compile_object(text: str, target: Target) -> bytes:
+def compile_object(
+    text: str, target: Target, level: int = CODE_GENERATION_LEVEL
+) -> bytes:
     """Returns the relocatable object of LLVM IR text."""
-    module, machine = parse(text, target)
+    module, machine = parse(text, target, level)
     return emit_object(module, machine)
 
 

@@ -18,7 +18,12 @@ from glow.lowering.instr_to_loops.kernel import Kernel
 from glow.lowering.instr_to_loops.main_function import barrier_declaration
 from glow.lowering.instr_to_loops.program import Program
 from glow.lowering.target import Target
-from glow.runtime.native_code import compile_object, workers
+from glow.runtime.native_code import (
+    CODE_GENERATION_LEVEL,
+    FAST_GENERATION_LEVEL,
+    compile_object,
+    workers,
+)
 from glow.runtime.object_cache import ObjectCache, cache_key
 
 MAIN = "main"
@@ -56,7 +61,7 @@ class ObjectBuild:
         }
         missing = self._keys.keys() - self._loaded.keys()
         self._compiled = {
-            name: pool.submit(compile_object, text, target)
+            name: pool.submit(compile_object, text, target, generation_level(name))
             for name, text in missing_texts(program, target, missing)
         }
 
@@ -65,6 +70,11 @@ class ObjectBuild:
         built = {name: future.result() for name, future in self._compiled.items()}
         self._cache.store_all({self._keys[name]: [built[name]] for name in built})
         return self._loaded | built
+
+
+def generation_level(name: str) -> int:
+    """How much is done for a function's code: `main` only calls kernels."""
+    return FAST_GENERATION_LEVEL if name == MAIN else CODE_GENERATION_LEVEL
 
 
 def build_objects(
