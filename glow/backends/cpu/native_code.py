@@ -94,13 +94,14 @@ def missing_texts(
     their bodies are let go.
     """
     kernels: dict[str, Kernel] = {}
-    for number, (name, request) in enumerate(program.requests().items()):
-        if name in missing or MAIN in missing:
-            kernel = request.build(name, target)
-            kernels[name] = Kernel(declaration(kernel.function), kernel.slices)
-            if name in missing:
-                yield name, function_text([kernel.function], target)
-        if number % KERNELS_A_COLLECTION == 0:
+    for name, request in program.requests().items():
+        if not (name in missing or MAIN in missing):
+            continue
+        kernel = request.build(name, target)
+        kernels[name] = Kernel(declaration(kernel.function), kernel.slices)
+        if name in missing:
+            yield name, function_text([kernel.function], target)
+        if len(kernels) % KERNELS_A_COLLECTION == 0:
             collect_new()
     if MAIN in missing:
         yield MAIN, function_text(main_with_declarations(program, kernels), target)
