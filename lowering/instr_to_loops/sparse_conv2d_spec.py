@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import accumulate
 from math import prod
 
@@ -26,7 +27,7 @@ from glow.lowering.instr_to_loops.tiles import (
     TileModel,
     channel_parts,
 )
-from glow.lowering.instr_to_loops.window import plane_runs
+from glow.lowering.instr_to_loops.window import Window, plane_runs
 from glow.lowering.target import Target
 
 Channels = NDArray[np.int32]
@@ -159,15 +160,21 @@ def _cycles(
 ) -> float:
     """The cycles of a plane with tiles of `count` blocks."""
     vector_bytes = spec.lanes * types.bit_width(spec.element) // 8
-    window = spec.window.flattened() if spec.window.is_pointwise else spec.window
-    taps = prod(window.kernel)
-    total = 0.0
-    for tile, channels in enumerate(_lists(used, count)):
-        steps = len(channels) * taps
-        model = TileModel(steps, vector_bytes, target, TABLE_LOADS)
-        blocks = min(count, len(used) - tile * count)
-        total += sum(
-            runs * model.run_cycles(length, blocks)
-            for runs, length in plane_runs(window)
+    taps = prod(spec.window.kernel)
+    return sum(
+        _tile_cycles(
+            TileModel(len(channels) * taps, vector_bytes, target, TABLE_LOADS),
+            min(count, len(used) - tile * count),
+            spec.window,
         )
-    return total
+        for tile, channels in enumerate(_lists(used, count))
+    )
+
+
+@cache
+def _tile_cycles(model: TileModel, blocks: int, window: Window) -> float:
+    """The cycles of a plane for one tile of output channels."""
+    walked = window.flattened() if window.is_pointwise else window
+    return sum(
+        count * model.run_cycles(length, blocks) for count, length in plane_runs(walked)
+    )
