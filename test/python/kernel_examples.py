@@ -8,7 +8,8 @@ from typing import TypeAlias
 
 from conv_testing import LANES, SAME, TARGET, AddScaleRelu
 from xdsl.dialects import math
-from xdsl.dialects.builtin import f32, i1, i64
+from xdsl.dialects.builtin import f32, f64, i1, i64
+from xdsl.ir import Attribute
 
 from glow.dialects import arith
 from glow.lowering.instr_to_loops import activations, math_functions
@@ -50,6 +51,8 @@ from glow.lowering.instr_to_loops.quadrant_sums import (
 from glow.lowering.instr_to_loops.reduce import REDUCTIONS, ReduceSpec, build_reduce
 from glow.lowering.instr_to_loops.scalar_region import RegionEpilogue, ScalarRegion
 from glow.lowering.instr_to_loops.softmax import SoftmaxSpec, build_softmax
+from glow.lowering.instr_to_loops.sparse_conv2d import build_sparse_conv2d
+from glow.lowering.instr_to_loops.sparse_conv2d_spec import SparseConv2dSpec
 from glow.lowering.instr_to_loops.strassen import StrassenSpec, build_strassen
 from glow.lowering.instr_to_loops.structured import (
     Affine,
@@ -105,9 +108,23 @@ def elementwise(region: ScalarRegion, *shapes: tuple[int, ...]) -> BuildKernel:
     return lambda: build_elementwise(spec, TARGET)
 
 
-def unary(operation: type) -> BuildKernel:
+def sparse_conv2d() -> BuildKernel:
+    """A convolution that reads the channels which a table names."""
+    spec = SparseConv2dSpec(
+        1,
+        20,
+        40,
+        Window((5, 7), (3, 3), pads=SAME),
+        lanes=LANES,
+        tile_blocks=1,
+        entries=(5 * -(-40 // LANES),),
+    )
+    return lambda: build_sparse_conv2d("kernel", spec, TARGET)
+
+
+def unary(operation: type, element: Attribute = f32) -> BuildKernel:
     """A function of math on each element."""
-    region = ScalarRegion.trace(lambda b, x: b.unary(operation, x), [f32])
+    region = ScalarRegion.trace(lambda b, x: b.unary(operation, x), [element])
     return elementwise(region, (3, 50))
 
 
@@ -148,12 +165,16 @@ def transposed_convolution() -> BuildKernel:
     return lambda: build_structured(spec, TARGET)
 
 
-def winograd(tile: int, *, fused: bool) -> dict[str, BuildKernel]:
+def winograd(
+    tile: int, kernel: int = 3, *, fused: bool = False
+) -> dict[str, BuildKernel]:
     """The phases of a convolution."""
-    spec = WinogradSpec(1, 20, 24, (9, 11), tile=tile, lanes=LANES, has_bias=True)
+    spec = WinogradSpec(
+        1, 20, 24, (9, 11), tile=tile, kernel=kernel, lanes=LANES, has_bias=True
+    )
     tiling = winograd_tiling(spec, TARGET, 1, fused=fused)
     phases = winograd_phases(spec, TARGET, tiling)
-    form = "fused" if fused else "phase"
+    form = f"{kernel}x{kernel} {'fused' if fused else 'phase'}"
     return {
         f"winograd {tile} {form} {number}": partial(
             build_winograd_phase, "kernel", phase, TARGET, tiling
@@ -171,6 +192,7 @@ CONVOLUTIONS: dict[str, BuildKernel] = {
         Window((11, 13), (5, 5), (2, 2), pads=(2, 2, 2, 2)), 3, plain=True
     ),
     "conv2d one channel": conv2d(Window((6, 5), (3, 3), (2, 2), pads=SAME), 1),
+    "conv2d sparse": sparse_conv2d(),
     "depthwise": lambda: build_depthwise(
         "kernel", DepthwiseSpec(PLANES, has_bias=True), TARGET
     ),
@@ -189,8 +211,9 @@ CONVOLUTIONS: dict[str, BuildKernel] = {
     "pack": lambda: build_pack("kernel", LAYOUT, TARGET),
     "unpack": lambda: build_unpack("kernel", LAYOUT, TARGET),
     "pad copy": lambda: build_pad_copy("kernel", PadSpec(1, 3, (4, 5), SAME), TARGET),
-    **winograd(2, fused=False),
-    **winograd(4, fused=False),
+    **winograd(2),
+    **winograd(4),
+    **winograd(2, kernel=5),
     **winograd(4, fused=True),
 }
 
@@ -210,6 +233,7 @@ FUNCTIONS: dict[str, BuildKernel] = {
     "exp": unary(math.ExpOp),
     "log": unary(math.LogOp),
     "erf": unary(math.ErfOp),
+    "erf of f64": unary(math.ErfOp, f64),
     "tanh": unary(math.TanhOp),
     "sqrt": unary(math.SqrtOp),
     "lstm cell": lstm_cell(),

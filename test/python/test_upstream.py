@@ -111,13 +111,14 @@ def function_of(module: ModuleOp, name: str) -> FuncOp:
 
 
 def arrays_of(types: Sequence[MemRefType]) -> list[Array]:
-    """Numbers for buffers of those types, in order."""
-    return [
-        sample(str(t.element_type), int(np.prod(t.get_shape())), seed).reshape(
-            t.get_shape()
-        )
-        for seed, t in enumerate(types)
-    ]
+    """Numbers for buffers of those types, in order; integers may serve as indices."""
+    arrays: list[Array] = []
+    for seed, type_ in enumerate(types):
+        shape = type_.get_shape()
+        array = sample(str(type_.element_type), int(np.prod(shape)), seed)
+        small = array % 3 if np.issubdtype(array.dtype, np.integer) else array
+        arrays.append(small.reshape(shape))
+    return arrays
 
 
 def words_of(type_: Attribute) -> Array:

@@ -27,6 +27,7 @@ TO_LLVM = (
     "expand-strided-metadata",
     "lower-affine",
     "convert-math-to-llvm",
+    "convert-math-to-libm",
     "convert-vector-to-llvm",
     "convert-arith-to-llvm",
     "finalize-memref-to-llvm",
