@@ -32,13 +32,18 @@ pytestmark = pytest.mark.skipif(find_mlir_opt() is None, reason=ABSENT)
 REORDERED = {"softmax", "reduce short rows"}
 """Sums along a vector whose length is no power of two: upstream adds in another order."""
 
+FOLDERS = ("dialects", "graph", "instr", "loops_to_llvm", "lowering", "quantization")
 PROGRAMS = [
     path
-    for folder in ("dialects", "graph", "instr", "lowering", "loops_to_llvm")
+    for folder in FOLDERS
     for path in sorted((Path(__file__).parents[1] / folder).rglob("*.mlir"))
     if "--verify-diagnostics" not in path.read_text()
 ]
 """The lit tests whose programs are correct."""
+
+UNSIGNED = "upstream's quant.scast gives signless integers, ONNX's tensors are unsigned"
+REFUSED = {"fold_storage_casts": UNSIGNED}
+"""Programs that upstream does not read, and why."""
 
 ROUNDING = 1e-5
 """What that may change, relative to a value; a tenth of it where values are near 0."""
@@ -74,7 +79,12 @@ def test_lowerings_agree(name: str) -> None:
 
 
 @pytest.mark.parametrize("path", PROGRAMS, ids=lambda path: path.stem)
-def test_programs_of_the_lit_tests_are_accepted(path: Path) -> None:
+def test_programs_of_the_lit_tests_are_accepted(
+    path: Path, request: pytest.FixtureRequest
+) -> None:
+    if path.stem in REFUSED:
+        mark = pytest.mark.xfail(reason=REFUSED[path.stem], strict=True)
+        request.node.add_marker(mark)
     for text in path.read_text().split("// -----\n"):
         module = Parser(new_context(), text).parse_module()
         mlir_opt(generic(module), "--allow-unregistered-dialect")
