@@ -37,7 +37,7 @@ def extremes(element: Attribute) -> tuple[float, float]:
     if dtype.kind == "b":
         return 0, 1
     if dtype.kind in "iu":
-        limits = np.iinfo(dtype)
+        limits = np.iinfo(str(dtype))
         return int(limits.min), int(limits.max)
     return -inf, inf
 
@@ -45,7 +45,7 @@ def extremes(element: Attribute) -> tuple[float, float]:
 def fold_of_nothing(op: NodeOp) -> float | None:
     """The number that a node's results have when its input is empty; None of others."""
     low, high = extremes(element_type(op.results[0]))
-    numbers = {
+    numbers: dict[type[NodeOp], float] = {
         glow.ReduceSumOp: 0,
         glow.ReduceMeanOp: nan if high == inf else 0,
         glow.ReduceProdOp: 1,

@@ -166,7 +166,7 @@ class Bufferizer:
     def lower_block(self, block: Block) -> None:
         """Lower the operations of a block, its terminator last."""
         for op in block.ops:
-            handler = _HANDLERS.get(type(op))
+            handler = HANDLERS.get(type(op))
             if handler is not None:
                 handler(self, op)
             elif isinstance(op, NodeOp) and type(op) in instr.INSTRUCTION_OF:
@@ -374,7 +374,7 @@ def _skip(lowering: Bufferizer, op: Operation) -> None:
     """A loop's terminator is built with the loop."""
 
 
-_HANDLERS: dict[type[Operation], Callable[[Bufferizer, Operation], None]] = {
+HANDLERS: dict[type[Operation], Callable[[Bufferizer, Operation], None]] = {
     glow.ConstantOp: _lower_constant,
     glow.ReshapeOp: _lower_reshape,
     glow.SliceOp: _lower_slice,

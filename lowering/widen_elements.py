@@ -21,7 +21,6 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import (
     BFloat16Type,
     Float16Type,
-    IntegerType,
     ModuleOp,
     TensorType,
     f32,
@@ -35,6 +34,7 @@ from xdsl.passes import ModulePass
 from glow.dialects import glow
 from glow.dialects.node import NodeOp, Types, element_of, shape_of, tensor_type
 from glow.dialects.weights import constant_value, dtype_of
+from glow.lowering.type_guards import is_integer
 from glow.passes.graph.node_builder import (
     NodeBuilder,
     attributes_of,
@@ -48,7 +48,7 @@ Rule = Callable[[NodeOp, Attribute], Attribute | None]
 
 def _bits(element: Attribute) -> int:
     """The width of an integer type; 0 of booleans and everything else."""
-    if isinstance(element, IntegerType) and element != i1:
+    if is_integer(element) and element != i1:
         return 8 * dtype_of(element).itemsize
     return 0
 
@@ -71,7 +71,7 @@ def _gemm(op: NodeOp, element: Attribute) -> Attribute | None:
 
 
 def _average(op: NodeOp, element: Attribute) -> Attribute | None:
-    return f64 if isinstance(element, IntegerType) else _float(op, element)
+    return f64 if is_integer(element) else _float(op, element)
 
 
 def _mean(op: NodeOp, element: Attribute) -> Attribute | None:

@@ -5,7 +5,7 @@ A seed names a model, so that a failure can be repeated: `random_example(17)`.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import ml_dtypes
@@ -21,7 +21,6 @@ from differential import (
 
 from glow.dialects import glow
 from glow.dialects.glow import elementwise
-from glow.dialects.node import NodeOp
 
 BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
 FLOATS = tuple(map(np.dtype, ("float16", BFLOAT16, "float32", "float64")))
@@ -208,9 +207,7 @@ def _arg_reduce(c: Chooser) -> Example:
 def _transpose(c: Chooser) -> Example:
     shape = c.shape(c.integer(1, 4))
     permutation = [int(axis) for axis in c.random.permutation(len(shape))]
-    return example(
-        glow.TransposeOp, c.array(shape, c.dtype()), permutation=permutation
-    )
+    return example(glow.TransposeOp, c.array(shape, c.dtype()), permutation=permutation)
 
 
 def _slice(c: Chooser) -> Example:
@@ -277,6 +274,10 @@ def random_example(seed: int) -> Example:
     return MAKERS[seed % len(MAKERS)](Chooser(seed))
 
 
-def node_of(found: Example) -> type[NodeOp]:
-    """The class of the node under test."""
-    return found.node
+TOLERANCES = {2: 2e-2, 4: 1e-4, 8: 1e-12}
+
+
+def tolerance(arrays: Sequence[Array]) -> float:
+    """How far results may be off, by the narrowest float among the arrays."""
+    widths = [array.dtype.itemsize for array in arrays if array.dtype.kind not in "biu"]
+    return TOLERANCES[min(widths, default=4)]

@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 import pytest
-from differential import Example, assert_all_close, nodes_under_test
+from differential import INDEXED, Example, assert_all_close, nodes_under_test
+from random_nodes import tolerance
+from xdsl.dialects.builtin import IndexType
 
 from glow.compiler import compile
+from glow.dialects.errors import GlowError
+from glow.dialects.node import NodeOp
 from glow.interpreter import run
 
-EXAMPLES = [example for example in nodes_under_test() if example.has_only_float32]
+
+def takes_index(example: Example) -> bool:
+    """Whether the model has an `index` argument, which only loops give."""
+    return example.text is None and IndexType() in example.input_types()
+
+
+EXAMPLES = [example for example in nodes_under_test() if not takes_index(example)]
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.name)
@@ -19,4 +29,13 @@ def test_cpu_agrees_with_interpreter(example: Example) -> None:
     model = compile(module, threads=1)
     results = model(*example.inputs)
     actual = results if isinstance(results, tuple) else (results,)
-    assert_all_close(actual, expected)
+    assert_all_close(actual, expected, tolerance([*example.inputs, *expected]))
+
+
+@pytest.mark.parametrize("node", INDEXED, ids=lambda node: node.name)
+def test_index_arguments_are_refused(node: type[NodeOp]) -> None:
+    """Models take tensors; the message says which argument is none."""
+    examples = nodes_under_test()
+    found = next(e for e in examples if e.node is node and takes_index(e))
+    with pytest.raises(GlowError, match="has type index, not a tensor"):
+        compile(found.module())

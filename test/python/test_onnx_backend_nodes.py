@@ -1,4 +1,4 @@
-"""ONNX's own tests of single operators, run by the importer and the interpreter.
+"""ONNX's own tests of single operators, on the interpreter and on the CPU.
 
 The onnx package makes the models and the data; nothing is downloaded. A case whose
 operator we refuse counts as refused, never as passed: which may be refused is listed.
@@ -7,6 +7,7 @@ operator we refuse counts as refused, never as passed: which may be refused is l
 import re
 import warnings
 from dataclasses import dataclass, field
+from functools import cache
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from onnx import TensorProto, numpy_helper
 from onnx.backend.test.case.node import collect_testcases
 from xdsl.dialects.builtin import ModuleOp
 
+from glow.compiler import compile
 from glow.dialects.errors import GlowError
 from glow.frontends.onnx import import_model
 from glow.frontends.onnx.registry import HANDLERS
@@ -27,6 +29,15 @@ KNOWN_FAILURES = re.compile(
 
 LEAST_PASSED = 1100
 """Of 1,884 cases in onnx 1.23; a smaller number means that coverage was lost."""
+
+NOT_ON_THE_CPU = re.compile(
+    r"glow\.(conv2d_integer|dynamic_quantize|dynamic_matmul|matmul_integer|rescale"
+    r"|lookup_table) has no instruction"
+)
+"""Nodes of quantized networks, for which the CPU has no kernels yet."""
+
+CPU_PARTS = 8
+"""The cases that run natively, in parts that test processes share."""
 
 REFUSED_FORMS = {
     "AveragePool": {"3 spatial axes"},
@@ -80,18 +91,43 @@ def import_case(model, values) -> tuple[ModuleOp, list[int]]:
     return module, [i for i, name in enumerate(named) if name not in fixed]
 
 
-def run_case(case) -> str | None:
-    """None where the results agree, else the difference; GlowError where refused."""
-    module = None
+def interpreted(module):
+    """A function of the arrays that interprets the module."""
+    return lambda arrays: run(module, arrays)
+
+
+def compiled(module):
+    """A function of the arrays that runs the module's native code."""
+    try:
+        model = compile(module, threads=1)
+    except GlowError as error:
+        if NOT_ON_THE_CPU.search(error.message):
+            raise
+        raise AssertionError(f"imported, but {error.one_line()}") from error
+
+    def call(arrays):
+        results = model(*arrays)
+        return results if isinstance(results, tuple) else (results,)
+
+    return call
+
+
+def run_case(case, prepare) -> str | None:
+    """None where the results agree, else the difference; GlowError where refused.
+
+    `prepare` makes the function that runs an imported module.
+    """
+    function, taken = None, []
     for inputs, outputs in case.data_sets:
         values = [to_array(value) for value in inputs]
         expected = [to_array(value) for value in outputs]
         if any(value is None for value in (*values, *expected)):
             raise GlowError("sequences are not supported")
-        if module is None:
+        if function is None:
             module, taken = import_case(case.model, values)
             module.verify()
-        results = run(module, [values[number] for number in taken])
+            function = prepare(module)
+        results = function([values[number] for number in taken])
         try:
             for result, wanted in zip(results, expected, strict=True):
                 assert result.dtype == wanted.dtype
@@ -103,15 +139,22 @@ def run_case(case) -> str | None:
     return None
 
 
-@pytest.fixture(scope="module")
-def outcomes() -> Outcomes:
-    """What became of every case."""
+@cache
+def cases():
+    """All cases, made once a process."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return collect_testcases(None)
+
+
+def run_cases(chosen, prepare) -> Outcomes:
+    """What becomes of some cases."""
     found = Outcomes()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        for case in collect_testcases(None):
+        for case in chosen:
             try:
-                difference = run_case(case)
+                difference = run_case(case, prepare)
             except GlowError as error:
                 found.refused[case.name] = error.one_line()
             except Exception as error:
@@ -124,14 +167,32 @@ def outcomes() -> Outcomes:
     return found
 
 
-def test_results_agree(outcomes):
-    """Whatever is imported computes what ONNX says."""
-    unexpected = {
+def unexpected_failures(outcomes: Outcomes) -> dict[str, str]:
+    """The failures that are not known."""
+    return {
         name: message
         for name, message in outcomes.failed.items()
         if not KNOWN_FAILURES.fullmatch(name)
     }
-    assert not unexpected
+
+
+@pytest.fixture(scope="module")
+def outcomes() -> Outcomes:
+    """What became of every case on the interpreter."""
+    return run_cases(cases(), interpreted)
+
+
+def test_results_agree(outcomes):
+    """Whatever is imported computes what ONNX says."""
+    assert not unexpected_failures(outcomes)
+
+
+@pytest.mark.parametrize("part", range(CPU_PARTS))
+def test_results_agree_on_the_cpu(part):
+    """Whatever is imported is compiled, and computes what ONNX says."""
+    outcomes = run_cases(cases()[part::CPU_PARTS], compiled)
+    assert not unexpected_failures(outcomes)
+    assert len(outcomes.passed) >= LEAST_PASSED / CPU_PARTS / 2
 
 
 def test_coverage(outcomes):

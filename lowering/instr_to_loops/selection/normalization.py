@@ -9,7 +9,8 @@ from xdsl.dialects.builtin import i1
 from xdsl.ir import Operation
 
 from glow.dialects import cpu, glow, instr
-from glow.dialects.node import NodeOp, element_of, shape_of
+from glow.dialects.errors import GlowError
+from glow.dialects.node import NodeOp, element_of, node_name, shape_of
 from glow.lowering.instr_to_loops.arg_reduce import ArgReduceSpec, build_arg_reduce
 from glow.lowering.instr_to_loops.layer_norm import LayerNormSpec, build_layer_norm
 from glow.lowering.instr_to_loops.local_response_norm import (
@@ -115,6 +116,8 @@ def _reduce(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
 def _arg_reduce(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
     shape, attributes = shape_of(op.ins[0]), op.attributes_view()
     axis = attributes.int("axis")
+    if shape[axis] == 0:
+        raise GlowError("an empty axis has no largest element", node=node_name(op))
     spec = ArgReduceSpec(
         prod(shape[:axis]),
         shape[axis],

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from math import prod
 
-from xdsl.dialects.builtin import IntegerType
 from xdsl.ir import Attribute, Block, SSAValue
 
 from glow.dialects import instr
@@ -27,6 +26,7 @@ from glow.lowering.instr_to_loops.structured import (
     build_structured,
 )
 from glow.lowering.instr_to_loops.window import Window as SlidingWindow
+from glow.lowering.type_guards import is_integer
 from glow.passes.scalar_bodies import ScalarBuilder
 
 Step = Callable[[ScalarBuilder, Sequence[SSAValue]], SSAValue]
@@ -44,7 +44,7 @@ def _region(element: Attribute, inputs: int, step: Step) -> ScalarRegion:
 def lowest(buffer: SSAValue) -> float:
     """The number of a buffer's element type that never wins a maximum."""
     element = element_of(buffer)
-    if not isinstance(element, IntegerType):
+    if not is_integer(element):
         return float("-inf")
     if is_unsigned(buffer):
         return 0
