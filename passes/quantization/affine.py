@@ -46,17 +46,13 @@ def constant_operand(op: NodeOp) -> tuple[SSAValue, Floats] | None:
 
 def is_affine(op: Operation) -> bool:
     """Whether a node adds or multiplies a constant."""
-    return (
-        isinstance(op, AFFINE)
-        and isinstance(op, NodeOp)
-        and constant_operand(op) is not None
-    )
+    return isinstance(op, AFFINE) and constant_operand(op) is not None
 
 
 def affine_chain(value: SSAValue) -> tuple[SSAValue, Floats, Floats] | None:
     """The value behind a chain of affine nodes, and the chain's multiplier and addend."""
     owner = value.owner
-    if not isinstance(owner, AFFINE) or not isinstance(owner, NodeOp):
+    if not isinstance(owner, AFFINE):
         return value, np.ones(()), np.zeros(())
     found = constant_operand(owner)
     if found is None:

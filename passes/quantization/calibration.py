@@ -22,11 +22,11 @@ MSE_STEPS = 64
 KL_SMOOTHING = 1e-4
 
 
-def centres_of(profile: ValueProfile) -> Floats:
+def centres_of(profile: ValueProfile) -> npt.NDArray[np.floating]:
     """The numbers in the middle of the bins."""
     bins = profile.histogram.size
     width = (profile.high - profile.low) / bins
-    return profile.low + width * (np.arange(bins) + 0.5)
+    return profile.low + width * (np.arange(bins, dtype=np.float64) + 0.5)
 
 
 def min_max(profile: ValueProfile, bits: int) -> Range:
@@ -92,7 +92,8 @@ def entropy(profile: ValueProfile, bits: int) -> Range:
     bins = profile.histogram.size
     positions = np.abs(centres_of(profile)) / max(largest, 1e-30) * bins
     counts = profile.histogram.astype(float)
-    folded = np.bincount(np.minimum(positions.astype(int), bins - 1), counts, bins)
+    places = np.minimum(positions.astype(int), bins - 1)
+    folded = np.bincount(places, counts, bins).astype(np.float64)
     folded[0] = 0  # the zeros of ReLU outputs would pull the range to nothing
     candidates = range(levels, bins + 1, 16)
     best = min(candidates, key=lambda count: divergence(folded, count, levels))

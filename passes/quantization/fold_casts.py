@@ -88,7 +88,7 @@ def raise_cast(op: Operation) -> bool:
     node, target = op.input.owner, element(op.result)
     if not isinstance(node, RAISED) or target is None or target.axis is not None:
         return False
-    if not isinstance(node, NodeOp) or common_target(op.input) != target:
+    if common_target(op.input) != target:
         return False
     builder = NodeBuilder(node)
     operands = [

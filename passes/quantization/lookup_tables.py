@@ -8,10 +8,11 @@ becomes
 from __future__ import annotations
 
 import numpy as np
+from xdsl.dialects.builtin import f32
 from xdsl.ir import Operation
 
 from glow.dialects import glow
-from glow.dialects.node import NodeOp
+from glow.dialects.node import NodeOp, tensor_type
 from glow.dialects.quant import Quantization, QuantizeCastOp
 from glow.dialects.weights import numpy_to_dense
 from glow.interpreter import evaluate_node
@@ -43,7 +44,7 @@ def table_of(op: NodeOp, source: Quantization, target: Quantization) -> Array:
     low, high = source.full_range
     numbers = dequantize(np.arange(low, high + 1), source)
     constant = glow.ConstantOp.build_node(
-        [], [tensor_of_shape(numbers)], value=numpy_to_dense(numbers)
+        [], [tensor_type(numbers.shape, f32)], value=numpy_to_dense(numbers)
     )
     node = type(op).build_node(
         [constant.result],
@@ -56,16 +57,11 @@ def table_of(op: NodeOp, source: Quantization, target: Quantization) -> Array:
     return quantize(values, target)
 
 
-def tensor_of_shape(array: Array):
-    """The tensor type of an array."""
-    return numpy_to_dense(array).type
-
-
 def form_lookup_table(op: QuantizeCastOp) -> bool:
     """Turn a function between casts into a table."""
     node: Operation | object = op.input.owner
     target = common_target(op.input)
-    if not isinstance(node, FUNCTIONS) or not isinstance(node, NodeOp):
+    if not isinstance(node, FUNCTIONS):
         return False
     source = dequantized(node.inputs[0])
     data = None if source is None else element(source)

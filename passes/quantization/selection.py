@@ -34,7 +34,7 @@ def is_constant(value: SSAValue) -> bool:
 
 def is_weighted_product(op: Operation) -> bool:
     """Whether a node multiplies computed values by constant weights (and bias)."""
-    if not isinstance(op, tuple(PRODUCTS)) or not isinstance(op, NodeOp):
+    if not isinstance(op, tuple(PRODUCTS)):
         return False
     data, *constants = op.inputs
     attributes = op.attributes_view()

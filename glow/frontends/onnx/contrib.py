@@ -62,13 +62,16 @@ def qgemm(node: OnnxNode) -> Value:
     return node.emit(FullyConnectedOp, *operands, types=types)
 
 
-def _function(node: OnnxNode, op_class: type[NodeOp], **attributes: float) -> Value:
+def _function(
+    node: OnnxNode, op_class: type[NodeOp], alpha: float | None = None
+) -> Value:
     """A function of a quantized tensor, which becomes a table later."""
     data, target = parameters(node, 1, 2), parameters(node, 3, 4)
     source = stored(node, node.value(0), data)
     floats = tensor_type(node.shape(0), data.expressed)
     value = node.graph.cast(DequantizeCastOp, source, floats)
-    result = node.emit(op_class, value, **attributes)
+    attributes = {} if alpha is None else {"alpha": alpha}
+    result = node.emit(op_class, value, types=None, **attributes)
     quantized = tensor_type(node.shape(0), UniformQuantizedType(target))
     return integers(node, node.graph.cast(QuantizeCastOp, result, quantized))
 

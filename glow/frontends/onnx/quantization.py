@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import cast
 
 import numpy as np
-from xdsl.dialects.builtin import IntegerType, Signedness, TensorType
+from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute, SSAValue
 
 from glow.dialects.errors import GlowError
@@ -37,7 +37,7 @@ from glow.dialects.quant import (
     UniformQuantizedType,
 )
 from glow.dialects.quantized import stored_type
-from glow.dialects.weight_table import Array
+from glow.dialects.weight_table import Array, dtype_of
 from glow.frontends.onnx.convolution import window_of
 from glow.frontends.onnx.graph import Constant
 from glow.frontends.onnx.node import OnnxNode, Operand, Value, element_type, shape
@@ -164,8 +164,6 @@ def dequantize_linear(node: OnnxNode) -> Value:
     if node.has(2):
         points = node.array(2, "zero point")
     else:
-        from glow.dialects.weight_table import dtype_of
-
         points = np.array(0, dtype_of(element_type(node.value(0))))
     data = quantization(scales, points, axis)
     source = stored(node, node.value(0), data)
@@ -301,12 +299,8 @@ def _zero_points(node: OnnxNode) -> list[Operand]:
         if node.has(index):
             found.append(node.value(index))
         else:
-            kind = element_type(node.value(index - 2))
-            signed = isinstance(kind, IntegerType) and (
-                kind.signedness.data is not Signedness.UNSIGNED
-            )
-            zero = np.array(0, np.int8 if signed else np.uint8)
-            found.append(Constant(zero, "zero_point"))
+            dtype = dtype_of(element_type(node.value(index - 2)))
+            found.append(Constant(np.array(0, dtype), "zero_point"))
     return found
 
 
