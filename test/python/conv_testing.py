@@ -25,6 +25,7 @@ class AddScaleRelu:
     """relu((accumulator + residual) * channel scale + scalar)."""
 
     extra_inputs: tuple[ExtraInput, ...] = ("full", "channel", "scalar")
+    is_long: bool = False
 
     def apply(
         self, builder: LoopBuilder, accumulator: SSAValue, extras: Sequence[SSAValue]

@@ -61,6 +61,7 @@ class AddRelu:
     """relu(accumulator + residual)."""
 
     extra_inputs: tuple[ExtraInput, ...] = ("full",)
+    is_long: bool = False
 
     def apply(
         self, builder: LoopBuilder, accumulator: SSAValue, extras: Sequence[SSAValue]
