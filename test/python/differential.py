@@ -116,7 +116,7 @@ class Example:
         return all(array.dtype == np.float32 for array in self.inputs)
 
 
-INDEXED = {glow.DynamicSliceOp, glow.DynamicUpdateOp}
+INDEXED = (glow.DynamicSliceOp, glow.DynamicUpdateOp)
 
 EDGES = np.array(
     [np.nan, np.inf, -np.inf, 0.0, -0.0, 1e-30, -1e-30, 0.5, 1.5, 2.5, -2.5, -0.5, 1.0,
