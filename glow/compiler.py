@@ -60,6 +60,10 @@ GRAPH_PASSES = (
 )
 
 
+WITH_NUMERICS = ("fold-channel-shuffle",)
+"""The graph passes that ask how exact results must be."""
+
+
 @collection_paused()
 def lower_to(
     module: ModuleOp,
@@ -153,7 +157,10 @@ def stage_passes(
     """The passes of each stage up to loops."""
     check_numerics(numerics)
     return {
-        "graph": GRAPH_PASSES,
+        "graph": tuple(
+            f"{name}{{numerics={numerics}}}" if name in WITH_NUMERICS else name
+            for name in GRAPH_PASSES
+        ),
         "lowered": backend.lowered_passes(target, numerics),
         "instr": backend.instr_passes(target),
         "loops": (f"instr-to-loops{{target={target}}}",),

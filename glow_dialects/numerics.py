@@ -2,7 +2,9 @@
 
 exact    direct sums only
 default  Winograd's convolutions and one level of Strassen's products where they pay:
-         errors grow a few times, and stay below 1e-4 of the largest output
+         errors grow a few times, and stay below 1e-4 of the largest output; a few groups
+         of a convolution may be computed as one with zeros between them, so that an
+         infinity in one group gives NaN in others
 fast     whatever is faster within 1e-3 of the largest output
 """
 

@@ -1,8 +1,8 @@
 """Nodes whose element type the CPU has no kernel for compute in a wider one.
 
 Sums and functions of 16-bit floats are computed in f32 and rounded once, as the
-interpreter does; element-wise nodes stay, since all their steps round alike. Products of
-8- and 16-bit integers saturate, means of integers are taken of 64 bits, and averages over
+interpreter does; element-wise nodes of one step stay as they are. Products of 8- and
+16-bit integers saturate, means of integers are taken of 64 bits, and averages over
 windows and fractional factors of integers go through f64.
 
     %0 = glow.softmax %x axis 1 : tensor<2x4xbf16>
@@ -94,6 +94,16 @@ RULES: Mapping[type[Operation], Rule] = {
             glow.SoftmaxOp,
             glow.ArgMaxOp,
             glow.ArgMinOp,
+            glow.EluOp,
+            glow.GeluOp,
+            glow.GeluTanhOp,
+            glow.HardSigmoidOp,
+            glow.HardSwishOp,
+            glow.LeakyReluOp,
+            glow.MishOp,
+            glow.SigmoidOp,
+            glow.SoftplusOp,
+            glow.SoftsignOp,
         ),
         _float,
     ),

@@ -174,8 +174,11 @@ def _absolute(b: ScalarBuilder, x: Operands, _: Attributes) -> SSAValue:
 def _sign(b: ScalarBuilder, x: Operands, _: Attributes) -> SSAValue:
     """x itself where neither comparison holds: zero and NaN."""
     (value,) = x
-    zero, one, minus = (b.number(n, value) for n in (0, 1, -1))
+    zero, one = (b.number(n, value) for n in (0, 1))
     positive = b.select(b.compare("lt", zero, value), one, value)
+    if is_unsigned(value):
+        return positive
+    minus = b.number(-1, value)
     return b.select(b.compare("lt", value, zero), minus, positive)
 
 

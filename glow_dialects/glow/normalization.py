@@ -6,10 +6,12 @@ from xdsl.dialects.builtin import (
     DenseArrayBase,
     FloatAttr,
     IntegerAttr,
+    IntegerType,
     TensorType,
     UnitAttr,
     i64,
 )
+from xdsl.ir import Attribute
 from xdsl.irdl import (
     irdl_op_definition,
     operand_def,
@@ -28,6 +30,15 @@ def check_axis(axis: int, rank: int) -> int:
     """The axis, which must be in [0, rank)."""
     fail_unless(0 <= axis < rank, f"axis {axis} is outside of rank {rank}")
     return axis
+
+
+def check_float(cls: type[NodeOp], operand: TensorType[Attribute]) -> None:
+    """The elements are not plain integers."""
+    element = operand.element_type
+    fail_unless(
+        not isinstance(element, IntegerType),
+        f"{cls.name} needs floating-point elements, not {element}",
+    )
 
 
 @irdl_op_definition
@@ -49,6 +60,7 @@ class BatchNormOp(NodeOp):
     @classmethod
     def infer(cls, operands: Types, attributes: Attributes) -> Types:
         """The input's type; every parameter has one number a channel."""
+        check_float(cls, operands[0])
         image = operands[0]
         if image.get_num_dims() < 2:
             raise VerifyException(f"batch norm needs [N, C, ...]: {image}")
@@ -82,6 +94,7 @@ class LayerNormOp(NodeOp):
     @classmethod
     def infer(cls, operands: Types, attributes: Attributes) -> Types:
         """The input's type; the parameters have the normalized shape."""
+        check_float(cls, operands[0])
         image = operands[0]
         axis = check_axis(attributes.int("axis"), image.get_num_dims())
         for parameter in operands[1:]:
@@ -111,6 +124,7 @@ class LocalResponseNormOp(NodeOp):
     @classmethod
     def infer(cls, operands: Types, attributes: Attributes) -> Types:
         """The input's type."""
+        check_float(cls, operands[0])
         fail_unless(attributes.int("size") > 0, "size must be positive")
         fail_unless(
             operands[0].get_num_dims() >= 2, f"LRN needs [N, C, ...]: {operands[0]}"
@@ -128,6 +142,7 @@ class AxisOp(NodeOp):
     @classmethod
     def infer(cls, operands: Types, attributes: Attributes) -> Types:
         """The input's type."""
+        check_float(cls, operands[0])
         check_axis(attributes.int("axis"), operands[0].get_num_dims())
         return [operands[0]]
 

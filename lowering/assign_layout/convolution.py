@@ -94,7 +94,8 @@ def conv2d(layout: Layout, op: Operation) -> None:
         _depthwise(layout, op, weights, shape)
     elif is_blocked(shape, layout.lanes):
         _direct(layout, op, weights, shape)
-    elif is_dense(shape, layout.lanes):
+    elif layout.numerics != "exact" and is_dense(shape, layout.lanes):
+        # Zeros between groups carry infinities of one group into others as NaN.
         dense = dense_weights(weights, shape.group)
         _direct(layout, op, dense, replace(shape, group=1))
     else:

@@ -5,8 +5,8 @@ costs nothing as a permutation of the outputs of a convolution of one group. Oth
 sinks through nodes that keep to their channels and becomes a permutation of the inputs of
 the next convolution. Groups of that are then no longer contiguous, so it becomes a dense
 one with zero weights, which backends may skip. Where no convolution follows, a few groups
-of the one before become dense instead. (Zero weights times infinite inputs give NaN where
-groups would not.)
+of the one before become dense instead. Zero weights times infinite inputs give NaN where
+groups would not, so exact numerics keep the groups.
 
     %0 = glow.conv2d %x, %v group 4 : tensor<1x136x28x28xf32>
     %1 = glow.reshape %0 : tensor<1x4x34x28x28xf32>
@@ -19,6 +19,9 @@ groups would not.)
 """
 
 from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -102,7 +105,9 @@ def has_constants(conv: glow.Conv2dOp) -> bool:
     return known_bias and constant_value(conv.weights) is not None
 
 
-def consumer_of(value: SSAValue) -> tuple[list[Operation], glow.Conv2dOp] | None:
+def consumer_of(
+    value: SSAValue, max_groups: int
+) -> tuple[list[Operation], glow.Conv2dOp] | None:
     """The nodes that a shuffle of the value can sink through, and the convolution after."""
     passed: list[Operation] = []
     user = value.get_user_of_unique_use()
@@ -112,7 +117,7 @@ def consumer_of(value: SSAValue) -> tuple[list[Operation], glow.Conv2dOp] | None
         user = value.get_user_of_unique_use()
     if not isinstance(user, glow.Conv2dOp) or user.input is not value:
         return None
-    few_groups = user.attributes_view().int("group") <= MAX_DENSE_GROUPS
+    few_groups = user.attributes_view().int("group") <= max_groups
     return (passed, user) if few_groups and has_constants(user) else None
 
 
@@ -159,8 +164,11 @@ def sink(passed: list[Operation], consumer: glow.Conv2dOp, order: Order) -> None
     NodeBuilder(consumer).replace(permuted(consumer, shuffled, None))
 
 
-def fold_shuffle(op: Operation) -> None:
-    """Fold a shuffle into the convolution before it or after it."""
+def fold_shuffle(op: Operation, max_groups: int = MAX_DENSE_GROUPS) -> None:
+    """Fold a shuffle into the convolution before it or after it.
+
+    Convolutions of more than `max_groups` groups do not become dense.
+    """
     assert isinstance(op, glow.TransposeOp)
     order = shuffle_of(op)
     last = op.result.get_user_of_unique_use()
@@ -170,22 +178,29 @@ def fold_shuffle(op: Operation) -> None:
     if producer is not None and not has_constants(producer):
         producer = None
     groups = 0 if producer is None else producer.attributes_view().int("group")
-    consumer = consumer_of(value) if groups != 1 else None
+    consumer = consumer_of(value, max_groups) if groups != 1 else None
     if consumer is not None:
         before = op.input.owner
         assert isinstance(before, glow.ReshapeOp)
         value.replace_all_uses_with(before.input)
         sink(*consumer, order)
-    elif producer is not None and groups <= MAX_DENSE_GROUPS:
+    elif producer is not None and groups <= max_groups:
         NodeBuilder(last).replace(fold_into_producer(producer, order))
 
 
+@dataclass(frozen=True)
 class FoldChannelShufflePass(ModulePass):
-    """Fold channel shuffles into convolutions."""
+    """Fold channel shuffles into convolutions; with `numerics` exact no groups become
+    dense, so that infinities stay in their group.
+    """
 
     name = "fold-channel-shuffle"
 
+    numerics: str = "default"
+
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Run the pass on a module."""
-        rewrite_nodes(op, {glow.TransposeOp: fold_shuffle})
+        max_groups = 1 if self.numerics == "exact" else MAX_DENSE_GROUPS
+        fold = partial(fold_shuffle, max_groups=max_groups)
+        rewrite_nodes(op, {glow.TransposeOp: fold})
         erase_dead_nodes(op)
