@@ -3,12 +3,14 @@
 | pass                     | what it does                                              |
 |--------------------------|-----------------------------------------------------------|
 | `instrument-profile`     | observes every float value under its name                 |
+| `equalize-channels`      | evens out ranges between convolutions, where they differ  |
 | `insert-casts`           | chooses what is quantized, and how: pairs of casts        |
 | `fold-storage-casts`     | cancels casts to stored integers (ONNX's spelling)        |
 | `convert-quantized-gemm` | products by quantized weights as fully connected layers   |
 | `fold-casts`             | cancels casts, moves them out of the way                  |
 | `form-integer-nodes`     | nodes between casts become nodes on integers              |
 | `fold-rescale`           | rescaling disappears into producers and consumers         |
+| `simplify-bounds`        | bounds that ranges imply are dropped, rescaling sinks     |
 | `quantize`               | all of them                                               |
 | `assert-all-quantized`   | fails where a float node is left between integer products |
 
@@ -36,12 +38,14 @@ PASSES: dict[str, Callable[[], type[ModulePass]]] = {
     "convert-quantized-gemm": _lazy(
         "convert_quantized_gemm", "ConvertQuantizedGemmPass"
     ),
+    "equalize-channels": _lazy("equalize_channels", "EqualizeChannelsPass"),
     "fold-casts": _lazy("fold_casts", "FoldCastsPass"),
     "fold-rescale": _lazy("fold_rescale", "FoldRescalePass"),
     "fold-storage-casts": _lazy("fold_storage_casts", "FoldStorageCastsPass"),
     "form-integer-nodes": _lazy("form_integer_nodes", "FormIntegerNodesPass"),
     "insert-casts": _lazy("quantize", "InsertCastsPass"),
     "instrument-profile": _lazy("instrument_profile", "InstrumentProfilePass"),
+    "simplify-bounds": _lazy("simplify_bounds", "SimplifyBoundsPass"),
     "quantize": _lazy("quantize", "QuantizePass"),
 }
 """Pass name to factory."""

@@ -115,4 +115,6 @@ def calibrated_range(profile: ValueProfile, method: str, bits: int) -> Range:
         raise GlowError(
             f"unknown calibration '{method}'", hint=f"one of {', '.join(METHODS)}"
         )
+    if not profile.histogram.any():
+        return min_max(profile, bits)
     return METHODS[method](profile, bits)

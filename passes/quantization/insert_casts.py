@@ -46,7 +46,7 @@ def activation_parameters(
     chosen: Collection[Operation], ranges: Ranges, options: QuantizationOptions
 ) -> dict[SSAValue, Quantization]:
     """The quantization of each value that quantized nodes read."""
-    values = quantized_values(chosen)
+    values = quantized_values(chosen, fused=options.fidelity == "fused")
     ranges.require(values)
     groups: dict[SSAValue, list[SSAValue]] = {}
     for value, representative in shared_scales(chosen, values).items():
@@ -136,16 +136,30 @@ def correct_bias(
 
     Source: Nagel et al., Data-Free Quantization (2019), section 4.2, with means of data.
     """
-    mean = profile.channel_mean
-    if len(op.inputs) < 3 or mean is None or profile.batches < MIN_BATCHES:
+    mean, place = profile.channel_mean, bias_place(op)
+    if place is None or mean is None or profile.batches < MIN_BATCHES:
         return
-    bias = constant_value(op.inputs[2])
+    holder, index = place
+    bias = constant_value(holder.operands[index])
     error = dequantize(quantize(weights, data), data).astype(np.float64) - weights
     shift = mean_product(op, error, mean)
-    if bias is None or shift is None:
+    if bias is None or shift is None or bias.shape != shift.shape:
         return
     corrected = (bias.astype(np.float64) - shift).astype(bias.dtype)
-    op.operands[2] = builder.constant(corrected, f"{name_of(op.inputs[2])}.corrected")
+    name = f"{name_of(holder.operands[index])}.corrected"
+    holder.operands[index] = builder.constant(corrected, name)
+
+
+def bias_place(op: NodeOp) -> tuple[Operation, int] | None:
+    """The node and the number of its operand that is a product's constant bias."""
+    if len(op.inputs) > 2:
+        return op, 2
+    if not op.results[0].has_one_use():
+        return None
+    reader = next(iter(op.results[0].uses)).operation
+    if not isinstance(reader, glow.AddOp):
+        return None
+    return reader, 0 if reader.rhs is op.results[0] else 1
 
 
 def mean_product(

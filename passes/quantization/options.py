@@ -39,6 +39,11 @@ class QuantizationOptions:
     """float multipliers, or fixed-point ones for integer-only targets."""
     bias_correction: bool = True
     """Correct biases by the mean error that the rounding of weights causes."""
+    equalization: bool = True
+    """Even out the ranges of channels, where they differ much: between convolutions, and
+    from the inputs of linear layers into their weights."""
+    fidelity: str = "strict"
+    """strict rounds every value to 8 bits; fused keeps what a sum reads at once in float."""
     keep: tuple[str, ...] = ()
     """Nodes that stay float: names of nodes or values, or kinds such as `matmul`."""
 
@@ -46,4 +51,5 @@ class QuantizationOptions:
         Schema(self.schema, self.precision)
         check_choice("calibration", self.calibration, tuple(METHODS))
         check_choice("activations", self.activations, ACTIVATIONS)
+        check_choice("fidelity", self.fidelity, FIDELITIES)
         check_choice("requantize", self.requantize, REQUANTIZE)

@@ -23,12 +23,14 @@ from glow.passes.graph.fuse_activation import fuse_activation
 from glow.passes.graph.node_builder import rewrite_nodes
 from glow.passes.quantization.convert_quantized_gemm import convert_quantized_gemm
 from glow.passes.quantization.dynamic import quantize_rows
+from glow.passes.quantization.equalize_channels import equalize_channels
 from glow.passes.quantization.fold_casts import fold_casts
 from glow.passes.quantization.fold_rescale import fold_rescale
 from glow.passes.quantization.fold_storage_casts import fold_storage_casts
 from glow.passes.quantization.form_integer_nodes import form_integer_nodes
 from glow.passes.quantization.insert_casts import insert_casts
 from glow.passes.quantization.instrument_profile import functions_of, value_names
+from glow.passes.quantization.migrate_channels import migrate_channels
 from glow.passes.quantization.options import QuantizationOptions
 from glow.passes.quantization.profile import Profile
 from glow.passes.quantization.profile_file import load_profile
@@ -39,6 +41,7 @@ from glow.passes.quantization.selection import (
     quantized_values,
     select_nodes,
 )
+from glow.passes.quantization.simplify_bounds import simplify_bounds
 
 
 def is_quantized_module(module: ModuleOp) -> bool:
@@ -76,7 +79,13 @@ def quantize_function(
     if profile is None:
         warn_synthetic()
         profile = synthetic_profile(_module_of(function))
-    insert_casts(function, chosen, Ranges(profile, names, options.calibration), options)
+    if options.equalization:
+        block = function.body.block
+        profile = equalize_channels(block, names, profile) or profile
+        names, profile = migrate_channels(block, names, profile, options.keep)
+        chosen = select_nodes(block, options.keep)
+    ranges = Ranges(profile, names, options.calibration)
+    insert_casts(function, chosen, ranges, options)
 
 
 def _module_of(function: FuncOp) -> ModuleOp:
@@ -117,6 +126,7 @@ def quantize_module(
     fold_casts(module)
     form_integer_nodes(module)
     if not has_ranges:
+        simplify_bounds(module)
         fold_rescale(module)
     FreeUnusedWeightsPass().apply(Context(), module)
 
@@ -135,6 +145,8 @@ class InsertCastsPass(ModulePass):
     activations: str = "auto"
     requantize: str = "float"
     bias_correction: bool = True
+    equalization: bool = True
+    fidelity: str = "strict"
     keep: tuple[str, ...] = ()
 
     def options(self) -> QuantizationOptions:

@@ -107,11 +107,27 @@ def is_intermediate(value: SSAValue, chosen: Collection[Operation]) -> bool:
     return is_affine(reader) and is_affine(value.owner)
 
 
-def quantized_values(chosen: Iterable[Operation]) -> list[SSAValue]:
-    """The values that quantized nodes read as integers, in program order."""
+def quantized_values(
+    chosen: Iterable[Operation], *, fused: bool = False
+) -> list[SSAValue]:
+    """The values that quantized nodes read as integers, in program order.
+
+    With `fused` a sum reads a product's result as it is.
+    """
     nodes = dict.fromkeys(chosen)
     values = {value: None for op in nodes for value in activations(op)}
-    return [value for value in values if not is_intermediate(value, nodes)]
+    return [
+        value
+        for value in values
+        if not is_intermediate(value, nodes) and not (fused and is_summand(value))
+    ]
+
+
+def is_summand(value: SSAValue) -> bool:
+    """Whether a value goes from a product into a sum only."""
+    if not isinstance(value.owner, tuple(PRODUCTS)) or not value.has_one_use():
+        return False
+    return isinstance(next(iter(value.uses)).operation, glow.AddOp)
 
 
 def shared_scales(

@@ -19,10 +19,13 @@ from onnxruntime.quantization.shape_inference import quant_pre_process
 from xdsl.dialects.builtin import ModuleOp
 
 import glow
+from benchmarks.networks import TINY_NETWORKS, make_inputs
 from glow import GlowError, Profile, QuantizationOptions
 from glow.compiler import GRAPH_PASSES, load, run_passes
-from glow.dialects.weights import clone_module
+from glow.dialects.glow import Conv2dOp, DynamicMatmulOp
+from glow.dialects.weights import clone_module, constant_value
 from glow.interpreter import run
+from glow.passes.graph.node_builder import NodeBuilder
 from glow.passes.quantization.calibration import METHODS, calibrated_range
 from glow.passes.quantization.profile import BINS, ValueProfile
 from glow.passes.quantization.profile_file import parse_profile, profile_text
@@ -99,6 +102,7 @@ def decibels(exact: Array, noisy: Array) -> float:
         ({"requantize": "fixed"}, 35),
         ({"activations": "per-row"}, 35),
         ({"bias_correction": False}, 32.5),
+        ({"fidelity": "fused"}, 35),
         ({"keep": ("layer.0.convolution", "fully_connected")}, 35),
     ],
 )
@@ -112,6 +116,55 @@ def test_signal_to_noise(
     """Forgetting to round, or to fuse ReLU, costs ten decibels or more."""
     module = quantized(graph, profile, **options)
     assert decibels(logits(graph, images), logits(module, images)) > least
+
+
+def rescaled_channels(graph: ModuleOp) -> ModuleOp:
+    """The same function, the channels between convolutions scaled at random."""
+    module, generator = clone_module(graph), np.random.default_rng(0)
+    for op in list(module.walk()):
+        first = op.operands[0].owner if isinstance(op, Conv2dOp) else None
+        if not isinstance(first, Conv2dOp) or not op.operands[0].has_one_use():
+            continue
+        count = constant_value(first.bias).size
+        factors = np.exp(generator.standard_normal(count)).astype(np.float32)
+        for holder, index, by in (
+            (first, 1, 1 / factors[:, None, None, None]),
+            (first, 2, 1 / factors),
+            (op, 1, factors[None, :, None, None]),
+        ):
+            array = constant_value(holder.operands[index]) * by
+            constant = NodeBuilder(holder).constant(array, "rescaled")
+            holder.operands[index] = constant
+    return module
+
+
+def test_equalization_restores_badly_scaled_channels(
+    graph: ModuleOp, images: Array
+) -> None:
+    module = rescaled_channels(graph)
+    exact = logits(module, images)
+    np.testing.assert_allclose(exact, logits(graph, images), rtol=1e-3, atol=1e-3)
+    profile = glow.profile(module, list(images[:CALIBRATION]))
+    with_and_without = [
+        decibels(exact, logits(quantized(module, profile, equalization=on), images))
+        for on in (True, False)
+    ]
+    assert with_and_without[0] > 32 > 28 > with_and_without[1]
+
+
+@pytest.mark.parametrize("activations", ["auto", "per-row", "static"])
+def test_transformer(activations: str) -> None:
+    """Residual stream, layer normalization and softmax stay float."""
+    model = TINY_NETWORKS["bert"]()
+    profile = glow.profile(model, [make_inputs(model, seed=s) for s in range(16)])
+    graph = load(model)
+    run_passes(graph, GRAPH_PASSES)
+    module = quantized(graph, profile, activations=activations)
+    inputs = list(make_inputs(model, seed=100).values())
+    (exact, *_), (rounded, *_) = run(graph, inputs), run(module, inputs)
+    assert decibels(exact, rounded) > (35 if activations == "static" else 38)
+    dynamic = sum(isinstance(op, DynamicMatmulOp) for op in module.walk())
+    assert dynamic == (0 if activations == "static" else 12)
 
 
 def test_accuracy(

@@ -1,0 +1,210 @@
+"""Equalizes the channels between two convolutions; the network's function stays.
+
+A channel that is scaled by 1/s where it is made and by s where it is read changes nothing
+in floats, since ReLU commutes with positive factors. One scale for a tensor serves channels
+of like ranges much better, so s evens out the weights on both sides. Only chains whose
+ranges really differ are touched: elsewhere it gains nothing.
+
+Source: Nagel et al., Data-Free Quantization (2019), section 4.1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Block, Operation, SSAValue
+from xdsl.passes import ModulePass
+
+from glow.dialects import glow
+from glow.dialects.weights import constant_value
+from glow.passes.graph.node_builder import NodeBuilder, name_of
+from glow.passes.quantization.instrument_profile import functions_of, value_names
+from glow.passes.quantization.profile import Profile, ValueProfile
+from glow.passes.quantization.profile_file import load_profile
+
+Floats = npt.NDArray[np.float64]
+
+DISPARITY = 8.0
+"""The largest channel of a tensor over its median one, from which on it is worth it."""
+
+SWEEPS = 8
+SMALLEST_RANGE = 1e-5
+FACTOR_LIMITS = (1e-4, 1e4)
+HOMOGENEOUS = (None, "relu", "leaky_relu")
+"""Activations that commute with positive factors."""
+
+
+@dataclass
+class Pair:
+    """Two convolutions, of which only the second reads the first."""
+
+    first: glow.Conv2dOp
+    second: glow.Conv2dOp
+    factors: Floats
+    """What each channel between them has been divided by."""
+
+
+def group_of(op: glow.Conv2dOp) -> int:
+    """The number of groups of a convolution."""
+    return op.attributes_view().int("group")
+
+
+def has_constants(op: glow.Conv2dOp) -> bool:
+    """Whether weights and bias are known."""
+    constants = [op.weights] if op.bias is None else [op.weights, op.bias]
+    return all(constant_value(value) is not None for value in constants)
+
+
+def pair_of(op: Operation) -> Pair | None:
+    """The pair whose second convolution an operation is, if it can be equalized."""
+    if not isinstance(op, glow.Conv2dOp):
+        return None
+    first = op.input.owner
+    if not isinstance(first, glow.Conv2dOp) or not op.input.has_one_use():
+        return None
+    activation = None if first.activation is None else first.activation.data
+    channels = array_of(first.weights).shape[0] if has_constants(first) else 0
+    fits = group_of(op) in (1, channels) and has_constants(op)
+    if channels == 0 or not fits or activation not in HOMOGENEOUS:
+        return None
+    return Pair(first, op, np.ones(channels))
+
+
+def array_of(value: SSAValue) -> Floats:
+    """A constant as float64."""
+    array = constant_value(value)
+    assert array is not None
+    return array.astype(np.float64)
+
+
+def made_ranges(weights: Floats) -> Floats:
+    """The largest weight that makes each channel."""
+    return np.abs(weights).max(axis=(1, 2, 3))
+
+
+def read_ranges(weights: Floats, group: int) -> Floats:
+    """The largest weight that reads each channel."""
+    axes = (0, 2, 3) if group == 1 else (1, 2, 3)
+    return np.abs(weights).max(axis=axes)
+
+
+def balance(pair: Pair, weights: dict[Operation, Floats]) -> None:
+    """Even out the weights on both sides of a pair."""
+    made = made_ranges(weights[pair.first])
+    read = read_ranges(weights[pair.second], group_of(pair.second))
+    alive = (made > SMALLEST_RANGE) & (read > SMALLEST_RANGE)
+    ratio = np.sqrt(np.where(alive, made, 1.0) / np.where(alive, read, 1.0))
+    factors = np.clip(ratio, *FACTOR_LIMITS)
+    pair.factors = pair.factors * factors
+    weights[pair.first] = weights[pair.first] / factors[:, None, None, None]
+    shape = (1, -1, 1, 1) if group_of(pair.second) == 1 else (-1, 1, 1, 1)
+    weights[pair.second] = weights[pair.second] * factors.reshape(shape)
+
+
+def disparity(pair: Pair, profile: ValueProfile | None) -> float:
+    """How much the channels between two convolutions differ in range."""
+    if profile is None or profile.channel_high is None or profile.channel_low is None:
+        ranges = made_ranges(array_of(pair.first.weights))
+    else:
+        ranges = np.maximum(profile.channel_high, -profile.channel_low)
+    ranges = ranges[ranges > SMALLEST_RANGE]
+    return float(ranges.max() / np.median(ranges)) if ranges.size else 1.0
+
+
+def chains_of(pairs: Collection[Pair]) -> list[list[Pair]]:
+    """Pairs that share a convolution belong together, in program order."""
+    chains: dict[Operation, list[Pair]] = {}
+    for pair in pairs:
+        chain = chains.pop(pair.first, [])
+        chain.append(pair)
+        chains[pair.second] = chain
+    return list(chains.values())
+
+
+def rewrite(pairs: list[Pair], weights: Mapping[Operation, Floats]) -> None:
+    """Give the convolutions of a chain their new weights and biases."""
+    for pair in pairs:
+        _replace(pair.first, 1, weights[pair.first])
+        if pair.first.bias is not None:
+            _replace(pair.first, 2, array_of(pair.first.bias) / pair.factors)
+    _replace(pairs[-1].second, 1, weights[pairs[-1].second])
+
+
+def _replace(op: glow.Conv2dOp, index: int, array: Floats) -> None:
+    old = constant_value(op.operands[index])
+    assert old is not None
+    name = f"{name_of(op.operands[index])}.equalized"
+    op.operands[index] = NodeBuilder(op).constant(array.astype(old.dtype), name)
+
+
+def rescaled(profile: ValueProfile, factors: Floats) -> ValueProfile:
+    """The profile of a value whose channels have been divided by factors.
+
+    The histogram is lost: what calibrates on it falls back to the range.
+    """
+    low, high, mean = (
+        None if numbers is None else numbers / factors
+        for numbers in (
+            profile.channel_low,
+            profile.channel_high,
+            profile.channel_mean,
+        )
+    )
+    assert low is not None
+    assert high is not None
+    result = ValueProfile(float(low.min()), float(high.max()))
+    result.channel_low, result.channel_high, result.channel_mean = low, high, mean
+    result.batches = profile.batches
+    return result
+
+
+def equalize_channels(
+    block: Block, names: Mapping[SSAValue, str], profile: Profile | None
+) -> Profile | None:
+    """Equalize a function's chains; the profile that fits it then."""
+    pairs = [pair for op in block.ops if (pair := pair_of(op)) is not None]
+    values = {} if profile is None else dict(profile.values)
+    for chain in chains_of(pairs):
+        between = [names.get(pair.second.input, "") for pair in chain]
+        known = [values.get(name) for name in between]
+        lacking = [v for v in known if v is None or v.channel_low is None]
+        if profile is not None and lacking:
+            continue
+        if max(map(disparity, chain, known)) < DISPARITY:
+            continue
+        equalize_chain(chain)
+        for pair, name, value in zip(chain, between, known, strict=True):
+            if value is not None:
+                values[name] = rescaled(value, pair.factors)
+    return None if profile is None else Profile(values, profile.batches)
+
+
+def equalize_chain(chain: list[Pair]) -> None:
+    """Balance the pairs of a chain in turn, since they share convolutions."""
+    nodes = dict.fromkeys(op for pair in chain for op in (pair.first, pair.second))
+    weights: dict[Operation, Floats] = {op: array_of(op.weights) for op in nodes}
+    for _ in range(SWEEPS):
+        for pair in chain:
+            balance(pair, weights)
+    rewrite(chain, weights)
+
+
+@dataclass(frozen=True)
+class EqualizeChannelsPass(ModulePass):
+    """Even out the ranges of channels between convolutions (`profile` is optional)."""
+
+    name = "equalize-channels"
+
+    profile: str | None = None
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        """Run the pass on a module."""
+        profile = None if self.profile is None else load_profile(self.profile)
+        for function in functions_of(op):
+            names = value_names(function)
+            equalize_channels(function.body.block, names, profile)

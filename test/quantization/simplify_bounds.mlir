@@ -1,0 +1,67 @@
+// RUN: glow-opt --simplify-bounds %s | filecheck %s
+
+// CHECK-LABEL: func.func @relu(
+// CHECK-NEXT: func.return %x
+func.func @relu(%x: tensor<4x!quant.uniform<u8:f32, 0.5>>) -> tensor<4x!quant.uniform<u8:f32, 0.5>> {
+  %0 = glow.relu %x : tensor<4x!quant.uniform<u8:f32, 0.5>>
+  func.return %0 : tensor<4x!quant.uniform<u8:f32, 0.5>>
+}
+
+// CHECK-LABEL: func.func @relu_needed(
+// CHECK-NEXT: %0 = glow.relu %x
+func.func @relu_needed(%x: tensor<4x!quant.uniform<i8:f32, 0.5>>) -> tensor<4x!quant.uniform<i8:f32, 0.5>> {
+  %0 = glow.relu %x : tensor<4x!quant.uniform<i8:f32, 0.5>>
+  func.return %0 : tensor<4x!quant.uniform<i8:f32, 0.5>>
+}
+
+// 255 * 0.02 is less than 6.
+// CHECK-LABEL: func.func @clip(
+// CHECK-NEXT: func.return %x
+func.func @clip(%x: tensor<4x!quant.uniform<u8:f32, 0.02>>) -> tensor<4x!quant.uniform<u8:f32, 0.02>> {
+  %0 = glow.clip %x low 0.0 high 6.0 : tensor<4x!quant.uniform<u8:f32, 0.02>>
+  func.return %0 : tensor<4x!quant.uniform<u8:f32, 0.02>>
+}
+
+// CHECK-LABEL: func.func @clip_needed(
+// CHECK-NEXT: %0 = glow.clip %x
+func.func @clip_needed(%x: tensor<4x!quant.uniform<u8:f32, 0.03>>) -> tensor<4x!quant.uniform<u8:f32, 0.03>> {
+  %0 = glow.clip %x low 0.0 high 6.0 : tensor<4x!quant.uniform<u8:f32, 0.03>>
+  func.return %0 : tensor<4x!quant.uniform<u8:f32, 0.03>>
+}
+
+// CHECK-LABEL: func.func @absorbed(
+// CHECK-NEXT: %0 = glow.matmul
+// CHECK-NEXT: %1 = glow.fully_connected %x, %w : tensor<2x2x!quant.uniform<u8:f32, 5.000000e-01>>
+func.func @absorbed(%x: tensor<2x2x!quant.uniform<u8:f32, 0.5>>, %w: tensor<2x2x!quant.uniform<i8:f32, 0.5>>) -> (tensor<2x2x!quant.uniform<u8:f32, 0.5>>, tensor<2x2xf32>) {
+  %0 = glow.matmul %x, %w : tensor<2x2xf32>
+  %1 = glow.fully_connected %x, %w activation "relu" : tensor<2x2x!quant.uniform<u8:f32, 0.5>>
+  func.return %1, %0 : tensor<2x2x!quant.uniform<u8:f32, 0.5>>, tensor<2x2xf32>
+}
+
+// CHECK-LABEL: func.func @max(
+// CHECK-NOT: glow.max
+// CHECK: func.return %x
+func.func @max(%x: tensor<4x!quant.uniform<u8:f32, 0.5:10>>) -> tensor<4x!quant.uniform<u8:f32, 0.5:10>> {
+  %c = glow.constant dense<-6> : tensor<4xi8> as tensor<4x!quant.uniform<i8:f32, 1.0>>
+  %0 = glow.max %x, %c : tensor<4x!quant.uniform<u8:f32, 0.5:10>>
+  func.return %0 : tensor<4x!quant.uniform<u8:f32, 0.5:10>>
+}
+
+// CHECK-LABEL: func.func @split(
+// CHECK-NEXT: %[[A:.*]] = glow.rescale %x : tensor<4x!quant.uniform<u8:f32, 2.500000e-01>>
+// CHECK-NEXT: %[[B:.*]] = glow.rescale %y : tensor<4x!quant.uniform<u8:f32, 2.500000e-01>>
+// CHECK-NEXT: %{{.*}} = glow.max %[[A]], %[[B]] : tensor<4x!quant.uniform<u8:f32, 2.500000e-01>>
+func.func @split(%x: tensor<4x!quant.uniform<u8:f32, 0.5>>, %y: tensor<4x!quant.uniform<u8:f32, 0.5>>) -> tensor<4x!quant.uniform<u8:f32, 0.25>> {
+  %0 = glow.max %x, %y : tensor<4x!quant.uniform<u8:f32, 0.5>>
+  %1 = glow.rescale %0 : tensor<4x!quant.uniform<u8:f32, 0.25>>
+  func.return %1 : tensor<4x!quant.uniform<u8:f32, 0.25>>
+}
+
+// CHECK-LABEL: func.func @sink(
+// CHECK-NEXT: %[[R:.*]] = glow.reshape %x : tensor<2x2x!quant.uniform<u8:f32, 5.000000e-01>>
+// CHECK-NEXT: %{{.*}} = glow.rescale %[[R]] : tensor<2x2x!quant.uniform<u8:f32, 2.500000e-01>>
+func.func @sink(%x: tensor<4x!quant.uniform<u8:f32, 0.5>>) -> tensor<2x2x!quant.uniform<u8:f32, 0.25>> {
+  %0 = glow.rescale %x : tensor<4x!quant.uniform<u8:f32, 0.25>>
+  %1 = glow.reshape %0 : tensor<2x2x!quant.uniform<u8:f32, 0.25>>
+  func.return %1 : tensor<2x2x!quant.uniform<u8:f32, 0.25>>
+}
