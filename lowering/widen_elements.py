@@ -57,6 +57,12 @@ def _float(op: NodeOp, element: Attribute) -> Attribute | None:
     return f32 if isinstance(element, Float16Type | BFloat16Type) else None
 
 
+def _batch_norm(op: NodeOp, element: Attribute) -> Attribute | None:
+    """Parameters of another type follow the input."""
+    mixed = any(element_of(value) != element for value in op.inputs)
+    return _float(op, element) or (element if mixed else None)
+
+
 def _product(op: NodeOp, element: Attribute) -> Attribute | None:
     """Sums of products of narrow integers are exact in 64 bits."""
     return i64 if 0 < _bits(element) < 32 else _float(op, element)
@@ -81,7 +87,6 @@ def _mean(op: NodeOp, element: Attribute) -> Attribute | None:
 RULES: Mapping[type[Operation], Rule] = {
     **dict.fromkeys(
         (
-            glow.BatchNormOp,
             glow.LayerNormOp,
             glow.LocalResponseNormOp,
             glow.LogSoftmaxOp,
@@ -107,6 +112,7 @@ RULES: Mapping[type[Operation], Rule] = {
         ),
         _float,
     ),
+    glow.BatchNormOp: _batch_norm,
     glow.Conv2dOp: _product,
     glow.MatmulOp: _product,
     glow.FullyConnectedOp: _product,
@@ -155,7 +161,8 @@ def _converted(
     builder: NodeBuilder, value: SSAValue, old: Attribute, new: Attribute
 ) -> SSAValue:
     """An operand in the wider type; constants are converted here."""
-    if element_of(value) != old:
+    element = element_of(value)
+    if element == new or (element != old and is_integer(element)):
         return value
     array = constant_value(value)
     if array is not None:
