@@ -98,6 +98,18 @@ def arithmetic_form(operands: Types, results: Types) -> None:
         _per_tensor(tensor, "an operand or result of integer arithmetic")
 
 
+def lookup_form(operands: Types, results: Types) -> None:
+    """Rows of a table with a scale each give floats; other gathers move elements."""
+    table = parameters_of(operands[0])
+    if table.axis is None:
+        movement_form(operands, results)
+    elif table.axis != 0 or results[0].element_type != table.expressed:
+        raise VerifyException(
+            f"rows of a table quantized along axis 0 give {table.expressed} elements, "
+            f"not {operands[0]} to {results[0]}"
+        )
+
+
 def product_form(channel_axis: int) -> IntegerForm:
     """Products: input per tensor, weights per tensor or per output channel, i32 bias.
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
+from zipfile import BadZipFile
 
 import numpy as np
 import numpy.typing as npt
@@ -47,7 +48,7 @@ def profile_model(
     report(f"{output}: {len(profile.values)} values, {profile.batches} batches")
 
 
-def bar(total: int | None):
+def bar(total: int | None) -> Callable[[int], None]:
     """A function that shows how many batches are done, on a terminal only."""
 
     def show(done: int) -> None:
@@ -58,7 +59,8 @@ def bar(total: int | None):
         else:
             filled = BAR_WIDTH * done // total
             text = f"[{'#' * filled}{'.' * (BAR_WIDTH - filled)}] {done}/{total}"
-        print(f"\rprofiling {text}", end="", file=sys.stderr, flush=True)
+        end = "\n" if done == total else ""
+        print(f"\rprofiling {text}", end=end, file=sys.stderr, flush=True)
 
     return show
 
@@ -95,7 +97,7 @@ def read_npz(file: Path, names: Sequence[str]) -> Arrays:
     try:
         with np.load(file, allow_pickle=False) as archive:
             arrays = {name: archive[name] for name in archive.files}
-    except (OSError, ValueError, EOFError) as error:
+    except (OSError, ValueError, EOFError, BadZipFile) as error:
         raise GlowError(f"{file} is not an .npz file of numbers") from error
     if len(names) == 1 and len(arrays) == 1:
         return {names[0]: next(iter(arrays.values()))}

@@ -283,6 +283,22 @@ def run_pad(op: GlowOp, x: Array) -> Array:
     return shape.pad(op, x, quantize(value, result_of(op)))
 
 
+def run_gather(op: GlowOp, x: Array, indices: Array) -> Array:
+    """`glow.gather`: stored integers move; rows with a scale each become floats."""
+    (data, *_) = inputs_of(op)
+    rows = shape.run_gather(op, x, indices)
+    if data.axis is None:
+        return rows
+    trailing = [1] * (x.ndim - 1)
+    scales, points = (
+        np.array(numbers)[indices].reshape(*indices.shape, *trailing)
+        for numbers in (data.scales, data.zero_points)
+    )
+    return (rows.astype(np.int64) - points).astype(np.float32) * scales.astype(
+        np.float32
+    )
+
+
 # -- products of operands that are quantized at run time
 
 
@@ -387,6 +403,7 @@ INTEGER_FORMS: dict[type[Operation], Function] = {
     glow.AvgPool2dOp: run_avg_pool2d,
     glow.ReduceMeanOp: run_reduce_mean,
     glow.PadOp: run_pad,
+    glow.GatherOp: run_gather,
 }
 """Other functions that nodes have on quantized elements; the rest only moves them."""
 

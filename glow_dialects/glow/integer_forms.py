@@ -7,6 +7,7 @@ from glow.dialects.node import NodeOp
 from glow.dialects.quantized import (
     IntegerForm,
     arithmetic_form,
+    lookup_form,
     movement_form,
     product_form,
 )
@@ -36,4 +37,5 @@ INTEGER_FORMS: dict[type[NodeOp], IntegerForm] = {
     **PRODUCTS,
     **dict.fromkeys(ARITHMETIC, arithmetic_form),
     **dict.fromkeys(MOVEMENT, movement_form),
+    shape.GatherOp: lookup_form,
 }

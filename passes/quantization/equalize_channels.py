@@ -21,6 +21,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from glow.dialects import glow
+from glow.dialects.node import shape_of
 from glow.dialects.weights import constant_value
 from glow.passes.graph.node_builder import NodeBuilder, name_of
 from glow.passes.quantization.instrument_profile import functions_of, value_names
@@ -68,11 +69,12 @@ def pair_of(op: Operation) -> Pair | None:
     if not isinstance(first, glow.Conv2dOp) or not op.input.has_one_use():
         return None
     activation = None if first.activation is None else first.activation.data
-    channels = array_of(first.weights).shape[0] if has_constants(first) else 0
+    channels = shape_of(first.weights)[0] if has_constants(first) else 0
     fits = group_of(op) in (1, channels) and has_constants(op)
     if channels == 0 or not fits or activation not in HOMOGENEOUS:
         return None
-    return Pair(first, op, np.ones(channels))
+    factors: Floats = np.ones(channels)
+    return Pair(first, op, factors)
 
 
 def array_of(value: SSAValue) -> Floats:

@@ -159,7 +159,7 @@ def bias_place(op: NodeOp) -> tuple[Operation, int] | None:
     reader = next(iter(op.results[0].uses)).operation
     if not isinstance(reader, glow.AddOp):
         return None
-    return reader, 0 if reader.rhs is op.results[0] else 1
+    return reader, 0 if reader.operands[1] is op.results[0] else 1
 
 
 def mean_product(

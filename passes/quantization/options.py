@@ -9,6 +9,8 @@ from glow.passes.quantization.calibration import METHODS
 from glow.passes.quantization.schema import Schema
 
 ACTIVATIONS = ("auto", "static", "per-row")
+EMBEDDINGS = {"float": 0, "int8": 8, "int4": 4}
+"""Bits of the elements of embedding tables; 0 keeps floats."""
 FIDELITIES = ("strict", "fused")
 REQUANTIZE = ("float", "fixed")
 
@@ -44,6 +46,8 @@ class QuantizationOptions:
     from the inputs of linear layers into their weights."""
     fidelity: str = "strict"
     """strict rounds every value to 8 bits; fused keeps what a sum reads at once in float."""
+    embeddings: str = "float"
+    """float, int8 or int4 tables with a scale for each row."""
     keep: tuple[str, ...] = ()
     """Nodes that stay float: names of nodes or values, or kinds such as `matmul`."""
 
@@ -51,5 +55,6 @@ class QuantizationOptions:
         Schema(self.schema, self.precision)
         check_choice("calibration", self.calibration, tuple(METHODS))
         check_choice("activations", self.activations, ACTIVATIONS)
+        check_choice("embeddings", self.embeddings, tuple(EMBEDDINGS))
         check_choice("fidelity", self.fidelity, FIDELITIES)
         check_choice("requantize", self.requantize, REQUANTIZE)

@@ -23,6 +23,7 @@ from glow.passes.graph.fuse_activation import fuse_activation
 from glow.passes.graph.node_builder import rewrite_nodes
 from glow.passes.quantization.convert_quantized_gemm import convert_quantized_gemm
 from glow.passes.quantization.dynamic import quantize_rows
+from glow.passes.quantization.embeddings import quantize_embeddings
 from glow.passes.quantization.equalize_channels import equalize_channels
 from glow.passes.quantization.fold_casts import fold_casts
 from glow.passes.quantization.fold_rescale import fold_rescale
@@ -105,6 +106,7 @@ def add_casts(
             "several functions need a profile", hint="give --quantize=profile=..."
         )
     quantize_linear_layers(module, options)
+    quantize_embeddings(module, options)
     for function in functions:
         quantize_function(function, profile, options)
 
@@ -147,6 +149,7 @@ class InsertCastsPass(ModulePass):
     bias_correction: bool = True
     equalization: bool = True
     fidelity: str = "strict"
+    embeddings: str = "float"
     keep: tuple[str, ...] = ()
 
     def options(self) -> QuantizationOptions:

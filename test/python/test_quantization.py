@@ -167,6 +167,18 @@ def test_transformer(activations: str) -> None:
     assert dynamic == (0 if activations == "static" else 12)
 
 
+@pytest.mark.parametrize(("embeddings", "least"), [("int8", 38), ("int4", 15)])
+def test_embeddings(embeddings: str, least: float) -> None:
+    """Rows of the table have scales of their own, and give floats."""
+    model = TINY_NETWORKS["bert"]()
+    graph = load(model)
+    run_passes(graph, GRAPH_PASSES)
+    module = quantized(graph, None, embeddings=embeddings, keep=("matmul",))
+    inputs = list(make_inputs(model, seed=100).values())
+    (exact, *_), (rounded, *_) = run(graph, inputs), run(module, inputs)
+    assert decibels(exact, rounded) > least
+
+
 def test_accuracy(
     graph: ModuleOp, profile: Profile, images: Array, labels: Array
 ) -> None:
