@@ -128,8 +128,11 @@ def _quantize(
     options: QuantizationOptions | None = None,
 ) -> None:
     """Quantize an optimized graph, if that is asked for or it has quantized values."""
-    has_casts = any(op.name.startswith("quant.") for op in module.walk())
-    if quantize is not False or has_casts:
+    names = {op.name for op in module.walk()}
+    comes_quantized = any(
+        name.startswith("quant.") or name == "glow.dynamic_quantize" for name in names
+    )
+    if quantize is not False or comes_quantized:
         from glow.quantization import apply_quantization
 
         apply_quantization(module, quantize, options)

@@ -9,6 +9,7 @@
 | `convert-quantized-gemm` | products by quantized weights as fully connected layers   |
 | `fold-casts`             | cancels casts, moves them out of the way                  |
 | `form-integer-nodes`     | nodes between casts become nodes on integers              |
+| `form-dynamic-products`  | ONNX's spelling of dynamic quantization as one node       |
 | `fold-rescale`           | rescaling disappears into producers and consumers         |
 | `simplify-bounds`        | bounds that ranges imply are dropped, rescaling sinks     |
 | `quantize`               | all of them                                               |
@@ -42,6 +43,7 @@ PASSES: dict[str, Callable[[], type[ModulePass]]] = {
     "fold-casts": _lazy("fold_casts", "FoldCastsPass"),
     "fold-rescale": _lazy("fold_rescale", "FoldRescalePass"),
     "fold-storage-casts": _lazy("fold_storage_casts", "FoldStorageCastsPass"),
+    "form-dynamic-products": _lazy("form_dynamic_products", "FormDynamicProductsPass"),
     "form-integer-nodes": _lazy("form_integer_nodes", "FormIntegerNodesPass"),
     "insert-casts": _lazy("quantize", "InsertCastsPass"),
     "instrument-profile": _lazy("instrument_profile", "InstrumentProfilePass"),

@@ -28,6 +28,7 @@ from glow.passes.quantization.equalize_channels import equalize_channels
 from glow.passes.quantization.fold_casts import fold_casts
 from glow.passes.quantization.fold_rescale import fold_rescale
 from glow.passes.quantization.fold_storage_casts import fold_storage_casts
+from glow.passes.quantization.form_dynamic_products import form_dynamic_products
 from glow.passes.quantization.form_integer_nodes import form_integer_nodes
 from glow.passes.quantization.insert_casts import insert_casts
 from glow.passes.quantization.instrument_profile import functions_of, value_names
@@ -46,9 +47,11 @@ from glow.passes.quantization.simplify_bounds import simplify_bounds
 
 
 def is_quantized_module(module: ModuleOp) -> bool:
-    """Whether a program has quantized elements already."""
+    """Whether a program has quantized elements, or integer products, already."""
     return any(
-        any_quantized([result.type for result in op.results]) for op in module.walk()
+        isinstance(op, glow.DynamicQuantizeOp)
+        or any_quantized([result.type for result in op.results])
+        for op in module.walk()
     )
 
 
@@ -123,6 +126,7 @@ def quantize_module(
         add_casts(module, profile, options)
     if options.requantize == "fixed":
         module.attributes[REQUANTIZE] = StringAttr("fixed")
+    form_dynamic_products(module)
     fold_storage_casts(module)
     convert_quantized_gemm(module)
     fold_casts(module)

@@ -7,12 +7,14 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import onnx
 import onnxruntime
 import pytest
 from onnxruntime.quantization import (
     CalibrationDataReader,
     QuantFormat,
     QuantType,
+    quantize_dynamic,
     quantize_static,
 )
 from onnxruntime.quantization.shape_inference import quant_pre_process
@@ -260,6 +262,37 @@ def test_quantized_networks(
     difference = np.abs(np.array(ours) - np.array(theirs))
     assert (difference > 1e-6).mean() <= 0.02
     assert difference.max() <= 0.0708  # one step of the logits
+
+
+@pytest.mark.parametrize("per_channel", [False, True])
+def test_dynamically_quantized_transformer(per_channel: bool, tmp_path: Path) -> None:
+    """All linear layers become one node each, with ONNX Runtime's results."""
+    model, path = TINY_NETWORKS["bert"](), tmp_path / "dynamic.onnx"
+    onnx.save(model, tmp_path / "float.onnx")
+    quantize_dynamic(
+        tmp_path / "float.onnx",
+        path,
+        per_channel=per_channel,
+        op_types_to_quantize=["MatMul"],
+        extra_options={"MatMulConstBOnly": True},
+    )
+    module = load(path)
+    run_passes(module, GRAPH_PASSES)
+    quantize_module(module)
+    dynamic = sum(isinstance(op, DynamicMatmulOp) for op in module.walk())
+    assert dynamic == 12
+    inputs = make_inputs(model, seed=3)
+    options = onnxruntime.SessionOptions()
+    options.graph_optimization_level = (
+        onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    )
+    session = onnxruntime.InferenceSession(
+        path, options, providers=["CPUExecutionProvider"]
+    )
+    names = [info.name for info in session.get_inputs()]
+    theirs = session.run(None, {name: inputs[name] for name in names})
+    for one, other in zip(run(module, list(inputs.values())), theirs, strict=True):
+        assert decibels(other, one) > 45  # a rounding differs where floats differ
 
 
 # -- profiles
