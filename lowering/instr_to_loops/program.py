@@ -135,6 +135,10 @@ class Program:
         """All kernel calls, those of loops once."""
         yield from _calls(self.steps)
 
+    def traffic(self) -> int:
+        """The bytes that all calls name, each time that they run."""
+        return _traffic(self.steps)
+
     def requests(self) -> dict[str, KernelRequest]:
         """The distinct kernels by name."""
         return {call.kernel.name: call.kernel for call in self.calls()}
@@ -152,6 +156,17 @@ def _calls(steps: Sequence[Step]) -> Iterator[KernelCall]:
             yield from _calls(step.body)
         else:
             yield step
+
+
+def _traffic(steps: Sequence[Step]) -> int:
+    total = 0
+    for step in steps:
+        if isinstance(step, Loop):
+            turns = len(range(step.lower, step.upper, step.step))
+            total += turns * _traffic(step.body)
+        else:
+            total += sum(place.size for place in step.places)
+    return total
 
 
 def _describe(steps: Sequence[Step]) -> Iterator[str]:

@@ -24,6 +24,11 @@ from glow.runtime.object_cache import ObjectCache
 from glow.signature import buffer_infos, input_count, main_function
 
 
+SINGLE_THREAD_BYTES = 1 << 20
+"""A network that touches fewer bytes runs on the calling thread: it is done sooner than
+another thread wakes up. Results do not depend on it."""
+
+
 @dataclass(frozen=True)
 class Argument:
     """Where an input or output lies in the mutables, and what it is."""
@@ -127,9 +132,10 @@ def build_native_function(
         )
     ]
     count = input_count(function)
+    small = program.traffic() < SINGLE_THREAD_BYTES
     return NativeFunction(
         executable,
         arguments[:count],
         arguments[count:],
-        threads or available_cores(),
+        1 if small else threads or available_cores(),
     )
