@@ -89,10 +89,12 @@ def test_concurrent_calls() -> None:
     """Several Python threads share one model."""
     text = """
     <ir_version: 8, opset_import: ["" : 17]>
-    net (float[64, 256] x) => (float[64, 256] y) { s = Softmax(x) y = Exp(s) }
+    net (float[256, 1024] x) => (float[256, 1024] y) { s = Softmax(x) y = Exp(s) }
     """
     model = glow.compile(parser.parse_model(text), threads=2)
-    inputs = [np.full((64, 256), n, np.float32) + np.eye(64, 256, n) for n in range(16)]
+    inputs = [
+        np.full((256, 1024), n, np.float32) + np.eye(256, 1024, n) for n in range(16)
+    ]
     inputs = [array.astype(np.float32) for array in inputs]
     expected = [model(array) for array in inputs]
     with ThreadPoolExecutor(4) as workers:

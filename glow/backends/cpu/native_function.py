@@ -23,7 +23,6 @@ from glow.runtime.native_code import workers
 from glow.runtime.object_cache import ObjectCache
 from glow.signature import buffer_infos, input_count, main_function
 
-
 SINGLE_THREAD_BYTES = 1 << 20
 """A network that touches fewer bytes runs on the calling thread: it is done sooner than
 another thread wakes up. Results do not depend on it."""
