@@ -34,6 +34,11 @@ REFERENCES: dict[str, Callable[..., np.ndarray]] = {
         )
     ),
 }
+UNSIGNED: dict[str, Callable[..., np.ndarray]] = {
+    "mean_unsigned": lambda x, axis: np.sum(x, axis=axis) // x.shape[axis[0]],
+    "max_unsigned": np.max,
+    "min_unsigned": np.min,
+}
 SHAPES = [
     ((5,), (0,)),
     ((1,), (0,)),
@@ -53,7 +58,7 @@ def reduced(spec: ReduceSpec, x: np.ndarray) -> np.ndarray:
 
 
 def test_every_reduction_has_a_reference() -> None:
-    assert REFERENCES.keys() == REDUCTIONS.keys()
+    assert REFERENCES.keys() | UNSIGNED.keys() == REDUCTIONS.keys()
 
 
 @pytest.mark.parametrize("kind", REFERENCES)
@@ -86,6 +91,17 @@ def test_reduce_integers(element: object, dtype: type) -> None:
         for axes in ((0,), (1,)):
             found = reduced(ReduceSpec(kind, x.shape, axes, element), x)
             np.testing.assert_array_equal(found, REFERENCES[kind](x, axis=axes))
+
+
+@pytest.mark.parametrize("kind", UNSIGNED)
+def test_reduce_unsigned(kind: str) -> None:
+    """The upper half of the range counts as large, not as negative."""
+    x = np.random.default_rng(2).integers(0, 1 << 32, (4, 50)).astype(np.uint32)
+    x //= 64 if kind == "mean_unsigned" else 1
+    for axes in ((0,), (1,)):
+        found = reduced(ReduceSpec(kind, x.shape, axes, i32), x.view(np.int32))
+        expected = UNSIGNED[kind](x, axis=axes)
+        np.testing.assert_array_equal(found.view(np.uint32), expected)
 
 
 def softmax64(x: np.ndarray, axis: int) -> np.ndarray:
