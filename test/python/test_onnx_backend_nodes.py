@@ -42,11 +42,15 @@ CPU_PARTS = 8
 REFUSED_FORMS = {
     "AveragePool": {"3 spatial axes"},
     "BatchNormalization": {"training_mode 1"},
+    "DequantizeLinear": {"blocked quantization", "scale computed at run time"},
     "Dropout": {"training_mode 1"},
     "LSTM": {"peepholes computed at run time"},
     "MaxPool": {"3 spatial axes", "result Indices"},
     "OneHot": {"depth computed at run time"},
     "Pad": {"value computed at run time"},
+    "QLinearConv": {"scale computed at run time"},
+    "QLinearMatMul": {"scale computed at run time"},
+    "QuantizeLinear": {"blocked quantization", "scale computed at run time"},
 }
 """The forms of operators with a handler that are not supported."""
 
