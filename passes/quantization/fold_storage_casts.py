@@ -38,10 +38,10 @@ def behind(value: SSAValue) -> SSAValue | None:
 
 def cancel(op: StorageCastOp) -> bool:
     """A cast there and back is nothing."""
-    source = behind(op.input)
-    if source is None or source.type != op.result.type:
+    first = op.input.owner
+    if not isinstance(first, StorageCastOp) or first.input.type != op.result.type:
         return False
-    op.result.replace_all_uses_with(source)
+    op.result.replace_all_uses_with(first.input)
     erase(op)
     return True
 

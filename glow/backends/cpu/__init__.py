@@ -25,6 +25,7 @@ class CpuBackend(Backend):
         """Node lowering, then layouts, packed weights and fused epilogues."""
         return (
             "eliminate-empty-tensors",
+            "lower-quantized",
             "widen-elements",
             "lower-nodes{backend=cpu}",
             "fold-constants",

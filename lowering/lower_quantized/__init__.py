@@ -1,0 +1,9 @@
+"""Nodes on quantized elements as nodes on their stored integers and exact floats.
+
+| file            | nodes                                                   |
+|-----------------|---------------------------------------------------------|
+| `parts.py`      | reading stored values, rounding and saturating results  |
+| `arithmetic.py` | casts, sums, pools, rescaling, tables, movement         |
+| `products.py`   | convolutions and matrix products                        |
+| `dynamic.py`    | what is quantized at run time                           |
+"""

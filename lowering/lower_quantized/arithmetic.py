@@ -1,0 +1,225 @@
+"""Casts, sums, pools, rescaling, tables and movement on stored integers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from xdsl.dialects.builtin import f32, f64, i64
+from xdsl.ir import Operation, SSAValue
+
+from glow.dialects import glow
+from glow.dialects.node import NodeOp, shape_of, tensor_type
+from glow.dialects.quant import DequantizeCastOp, Quantization, QuantizeCastOp
+from glow.dialects.quantized import is_quantized, parameters_of, stored_type
+from glow.dialects.weight_table import Array
+from glow.interpreter.convolution import fold_windows
+from glow.interpreter.integer_arithmetic import quantize, scales_of
+from glow.lowering.lower_quantized.parts import Bounds, Parts, scale_of
+from glow.passes.graph.node_builder import attributes_of
+from glow.passes.quantization.casts import tensor_of
+
+
+def target_of(op: Operation) -> Quantization:
+    """The quantization of a node's result."""
+    return parameters_of(op.results[0].type)
+
+
+def quantize_cast(op: Operation) -> None:
+    """`quant.qcast`."""
+    assert isinstance(op, QuantizeCastOp)
+    parts, data, value = Parts(op), target_of(op), op.input
+    if data.signed:  # a conversion of NaN would give 0, not the smallest value
+        lowest = parts.splat(float("-inf"), f32)
+        is_nan = parts.node(glow.IsNanOp, value)
+        value = parts.node(glow.SelectOp, is_nan, lowest, value)
+    scales = parts.number(scales_of(data, len(shape_of(value))))
+    parts.replace(parts.finish(parts.node(glow.DivOp, value, scales), data))
+
+
+def dequantize_cast(op: Operation) -> None:
+    """`quant.dcast`."""
+    assert isinstance(op, DequantizeCastOp)
+    parts = Parts(op)
+    scales = scales_of(parameters_of(op.input.type), len(shape_of(op.input)))
+    parts.replace(parts.scaled(parts.centred(op.input), scales))
+
+
+def in_units(parts: Parts, value: SSAValue, data: Quantization) -> SSAValue:
+    """A quantized value in units of the result's scale."""
+    return parts.scaled(parts.centred(value), scale_of(value) / scales_of(data))
+
+
+def binary(op: Operation) -> None:
+    """Sums, differences, maxima and minima."""
+    assert isinstance(op, NodeOp)
+    parts, data = Parts(op), target_of(op)
+    operands = [in_units(parts, value, data) for value in op.inputs]
+    parts.replace(parts.finish(parts.node(type(op), *operands), data))
+
+
+def multiply(op: Operation) -> None:
+    """The exact product, scaled once."""
+    assert isinstance(op, glow.MulOp)
+    parts, data = Parts(op), target_of(op)
+    product = parts.node(glow.MulOp, *(parts.centred(value) for value in op.inputs))
+    lhs, rhs = op.inputs
+    units = scale_of(lhs) * scale_of(rhs) / scales_of(data)
+    parts.replace(parts.finish(parts.scaled(product, units), data))
+
+
+def relu(op: Operation) -> None:
+    """What is above zero, in units of the result's scale."""
+    assert isinstance(op, glow.ReluOp)
+    parts, data = Parts(op), target_of(op)
+    positive = parts.node(glow.ReluOp, parts.centred(op.operand))
+    units = scale_of(op.operand) / scales_of(data)
+    parts.replace(parts.finish(parts.scaled(positive, units), data))
+
+
+def stored_bounds(data: Quantization, low: float, high: float) -> Bounds:
+    """The stored values of two numbers."""
+    bounds = quantize(np.array([low, high], np.float32), data)
+    return float(bounds[0]), float(bounds[1])
+
+
+def clip(op: Operation) -> None:
+    """The rescaled value between the stored bounds."""
+    assert isinstance(op, glow.ClipOp)
+    parts, data, attributes = Parts(op), target_of(op), op.attributes_view()
+    bounds = stored_bounds(data, attributes.float("low"), attributes.float("high"))
+    parts.replace(parts.finish(in_units(parts, op.operand, data), data, bounds))
+
+
+def rescale(op: Operation) -> None:
+    """Another scale, or a multiplier and an addend."""
+    assert isinstance(op, glow.RescaleOp)
+    parts, data = Parts(op), target_of(op)
+    if op.multiplier is None or op.addend is None:
+        parts.replace(parts.finish(in_units(parts, op.input, data), data))
+        return
+    scale = parts.number(scales_of(data))
+    factors = parts.node(glow.MulOp, op.multiplier, parts.number(scale_of(op.input)))
+    units = parts.node(glow.DivOp, factors, scale)
+    offset = parts.node(glow.DivOp, op.addend, scale)
+    value = parts.node(glow.MulOp, parts.centred(op.input), units)
+    parts.replace(parts.finish(parts.node(glow.AddOp, value, offset), data))
+
+
+def mean_of(op: Operation, parts: Parts, total: SSAValue, count: Array) -> None:
+    """Sums (float32) divided by counts."""
+    data = target_of(op)
+    units = scale_of(op.operands[0]) / scales_of(data) / count.astype(np.float32)
+    parts.replace(parts.finish(parts.scaled(total, units), data))
+
+
+def window_counts(op: NodeOp) -> Array:
+    """How many elements each window of an average counts, [1, 1, OH, OW]."""
+    attributes = op.attributes_view()
+    ones = np.ones((1, 1, *shape_of(op.inputs[0])[2:4]))
+    counted = float(attributes.has("count_include_pad"))
+    counts = np.maximum(fold_windows(ones, attributes, (counted, 0), np.add), 1)
+    return counts.reshape(-1)[:1] if np.all(counts == counts.flat[0]) else counts
+
+
+def average_pool(op: Operation) -> None:
+    """The float64 mean times the count is the sum, after rounding."""
+    assert isinstance(op, glow.AvgPool2dOp)
+    parts, counts = Parts(op), window_counts(op)
+    mean = parts.node(
+        glow.AvgPool2dOp, parts.centred(op.input, f64), **attributes_of(op)
+    )
+    total = parts.node(glow.MulOp, mean, parts.number(counts, f64))
+    total = parts.convert(parts.node(glow.RoundOp, total), f32)
+    mean_of(op, parts, total, counts)
+
+
+def reduce_mean(op: Operation) -> None:
+    """The exact sum over the count."""
+    assert isinstance(op, glow.ReduceMeanOp)
+    parts, axes = Parts(op), op.attributes_view().ints("axes")
+    total = parts.node(
+        glow.ReduceSumOp, parts.centred(op.input, f64), **attributes_of(op)
+    )
+    count = np.array(np.prod([shape_of(op.input)[axis] for axis in axes]))
+    mean_of(op, parts, parts.convert(total, f32), count)
+
+
+def lookup_table(op: Operation) -> None:
+    """A gather by the distance from the smallest stored value."""
+    assert isinstance(op, glow.LookupTableOp)
+    parts = Parts(op)
+    low, _ = parameters_of(op.input.type).full_range
+    index = parts.convert(parts.stored(op.input), i64)
+    if low:
+        index = parts.node(glow.SubOp, index, parts.splat(low, i64))
+    found = parts.node(glow.GatherOp, op.table, index, axis=0)
+    parts.replace(parts.quantized(found, target_of(op)))
+
+
+def gather_rows(op: Operation) -> None:
+    """Rows of a table with a scale each; other gathers move integers."""
+    assert isinstance(op, glow.GatherOp)
+    data = parameters_of(op.input.type)
+    if data.axis is None:
+        move(op)
+        return
+    parts, shape = Parts(op), shape_of(op.result)
+    indices = shape_of(op.indices)
+    trailing = (*indices, *[1] * (len(shape) - len(indices)))
+
+    def of_rows(numbers: tuple[float, ...]) -> SSAValue:
+        table = parts.constant(np.array(numbers, np.float32), "rows")
+        found = parts.node(glow.GatherOp, table, op.indices, axis=0)
+        return parts.reshape(found, trailing)
+
+    rows = parts.node(glow.GatherOp, parts.stored(op.input), op.indices, axis=0)
+    points = tuple(float(point) for point in data.zero_points)
+    centred = parts.node(glow.SubOp, parts.convert(rows, f32), of_rows(points))
+    parts.replace(parts.node(glow.MulOp, centred, of_rows(data.scales)))
+
+
+def move(op: Operation) -> None:
+    """Nodes that move or choose elements, on the stored integers."""
+    assert isinstance(op, NodeOp)
+    parts, attributes = Parts(op), attributes_of(op)
+    operands = [
+        parts.stored(value) if is_quantized(value.type) else value
+        for value in op.inputs
+    ]
+    if isinstance(op, glow.PadOp):
+        number = np.array(op.attributes_view().float("value"), np.float32)
+        attributes["value"] = float(quantize(number, target_of(op)))
+    result_type = stored_type(tensor_of(op.results[0]))
+    moved = parts.create(
+        type(op),
+        operands,
+        attributes,
+        types=[tensor_type(result_type.get_shape(), result_type.element_type)],
+    )
+    parts.replace(parts.quantized(moved, target_of(op)))
+
+
+LOWERINGS: dict[type[Operation], Callable[[Operation], None]] = {
+    QuantizeCastOp: quantize_cast,
+    DequantizeCastOp: dequantize_cast,
+    glow.AddOp: binary,
+    glow.SubOp: binary,
+    glow.MaxOp: binary,
+    glow.MinOp: binary,
+    glow.MulOp: multiply,
+    glow.ReluOp: relu,
+    glow.ClipOp: clip,
+    glow.RescaleOp: rescale,
+    glow.AvgPool2dOp: average_pool,
+    glow.ReduceMeanOp: reduce_mean,
+    glow.LookupTableOp: lookup_table,
+    glow.GatherOp: gather_rows,
+    **dict.fromkeys(
+        (
+            glow.ReshapeOp, glow.TransposeOp, glow.ConcatOp, glow.SliceOp, glow.PadOp,
+            glow.BroadcastOp, glow.TileOp, glow.MaxPool2dOp, glow.SelectOp,
+        ),
+        move,
+    ),
+}  # fmt: skip

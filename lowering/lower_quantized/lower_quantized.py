@@ -1,0 +1,106 @@
+"""Lowers every node on quantized elements to nodes on stored integers and floats.
+
+The reference lowering: exact for all shapes and targets, since each step is the one
+operation that `docs/quantization.md` names. A backend keeps what it has kernels for.
+
+    %1 = quant.dcast %0 : tensor<4x!quant.uniform<u8:f32, 0.5:3>> to tensor<4xf32>
+  becomes
+    %2 = glow.convert %0 : tensor<4xf32>
+    %3 = glow.sub %2, %three : tensor<4xf32>
+    %1 = glow.mul %3, %half : tensor<4xf32>
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp, StringAttr
+from xdsl.ir import Operation
+from xdsl.passes import ModulePass
+
+from glow.dialects.errors import GlowError
+from glow.dialects.glow import ConstantOp
+from glow.dialects.node import node_name
+from glow.dialects.quant import StorageCastOp
+from glow.dialects.quantized import any_quantized, is_quantized
+from glow.interpreter.quantized import REQUANTIZE
+from glow.lowering.lower_quantized import arithmetic, dynamic, products
+from glow.passes.graph.node_builder import erase, erase_dead_nodes
+from glow.passes.quantization.casts import tensor_of
+from glow.passes.quantization.fold_storage_casts import fold_storage_casts
+
+Lowering = Callable[[Operation], None]
+
+LOWERINGS: dict[type[Operation], Lowering] = {
+    **arithmetic.LOWERINGS,
+    **products.LOWERINGS,
+    **dynamic.LOWERINGS,
+}
+"""Node class to the function that replaces such a node."""
+
+STORAGE = (ConstantOp, StorageCastOp)
+
+
+def is_pending(op: Operation) -> bool:
+    """Whether an operation computes on quantized elements or integers."""
+    if isinstance(op, STORAGE) or op.name.startswith("func."):
+        return False
+    values = (*op.operands, *op.results)
+    return type(op) in dynamic.LOWERINGS or any_quantized([v.type for v in values])
+
+
+def lower(op: Operation) -> None:
+    """Lower one operation; GlowError where there is no lowering."""
+    lowering = LOWERINGS.get(type(op))
+    if lowering is None:
+        raise GlowError(f"{op.name} has no integer form", node=node_name(op))
+    lowering(op)
+
+
+def store_constants(module: ModuleOp) -> None:
+    """Constants of quantized elements become those of their integers."""
+    for op in list(module.walk()):
+        if not isinstance(op, StorageCastOp):
+            continue
+        constant = op.input.owner
+        if isinstance(constant, ConstantOp) and is_quantized(op.input.type):
+            plain = ConstantOp.build_node(
+                [], [tensor_of(op.result)], value=constant.value
+            )
+            block = op.parent
+            assert block is not None
+            block.insert_op_before(plain, op)
+            plain.location = constant.location
+            plain.result.name_hint = constant.result.name_hint
+            op.result.replace_all_uses_with(plain.result)
+            erase(op)
+
+
+def lower_quantized(module: ModuleOp) -> None:
+    """Lower a module's nodes; casts to stored integers cancel."""
+    pending = [op for op in module.walk() if is_pending(op)]
+    if not pending:
+        return
+    mode = module.attributes.get(REQUANTIZE)
+    if isinstance(mode, StringAttr) and mode.data == "fixed":
+        raise GlowError(
+            "fixed-point requantization is for integer-only targets",
+            hint="quantize with requantize=float, or use the interpreter",
+        )
+    for op in pending:
+        if op.parent is not None:
+            lower(op)
+    store_constants(module)
+    fold_storage_casts(module)
+    erase_dead_nodes(module)
+
+
+class LowerQuantizedPass(ModulePass):
+    """Lower nodes on quantized elements to nodes on stored integers and floats."""
+
+    name = "lower-quantized"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        """Run the pass on a module."""
+        lower_quantized(op)

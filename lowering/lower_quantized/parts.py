@@ -1,0 +1,101 @@
+"""The steps that all quantized nodes are made of; `docs/quantization.md` has the formulas."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from xdsl.dialects.builtin import f32, f64
+from xdsl.ir import Attribute, SSAValue
+
+from glow.dialects import glow
+from glow.dialects.node import shape_of, tensor_type
+from glow.dialects.quant import Quantization, StorageCastOp
+from glow.dialects.quantized import (
+    parameters_of,
+    quantized_type,
+    storage_of,
+    stored_type,
+)
+from glow.dialects.weight_table import Array
+from glow.dialects.weights import constant_value
+from glow.interpreter.integer_arithmetic import along_axis, scales_of, zero_points_of
+from glow.passes.graph.node_builder import NodeBuilder
+from glow.passes.quantization.casts import tensor_of
+
+Bounds = tuple[float, float]
+
+
+class Parts(NodeBuilder):
+    """Builds the plain nodes that replace a quantized one."""
+
+    def convert(self, value: SSAValue, element: Attribute) -> SSAValue:
+        """The value's elements in another type."""
+        if tensor_of(value).element_type == element:
+            return value
+        target = tensor_type(shape_of(value), element)
+        return self.create(glow.ConvertOp, [value], {}, types=[target])
+
+    def number(self, array: Array | float, element: Attribute = f32) -> SSAValue:
+        """A constant; a splat where it is one number."""
+        dtype = np.float64 if element == f64 else np.float32
+        array = np.asarray(array, dtype)
+        if array.size == 1:
+            return self.splat(float(array.reshape(-1)[0]), element)
+        return self.constant(array, "scales")
+
+    def stored(self, value: SSAValue) -> SSAValue:
+        """The stored integers of a quantized value."""
+        target = stored_type(tensor_of(value))
+        cast = StorageCastOp.create(operands=[value], result_types=[target])
+        return self.insert(cast).results[0]
+
+    def quantized(self, stored: SSAValue, data: Quantization) -> SSAValue:
+        """Stored integers as a quantized value."""
+        target = quantized_type(tensor_of(stored), data)
+        cast = StorageCastOp.create(operands=[stored], result_types=[target])
+        return self.insert(cast).results[0]
+
+    def centred(self, value: SSAValue, element: Attribute = f32) -> SSAValue:
+        """Stored values less their zero points, which floats hold exactly."""
+        data = parameters_of(value.type)
+        rank = len(shape_of(value))
+        points = zero_points_of(data, rank)
+        array = constant_value(value)
+        if array is not None and element == f64:
+            return self.constant((array - points).astype(np.float64), "weights")
+        floats = self.convert(self.stored(value), element)
+        if not points.any():
+            return floats
+        return self.node(glow.SubOp, floats, self.number(points, element))
+
+    def scaled(self, value: SSAValue, multiplier: Array) -> SSAValue:
+        """A float value times constants."""
+        if np.all(multiplier == 1):
+            return value
+        return self.node(glow.MulOp, value, self.number(multiplier))
+
+    def finish(
+        self, value: SSAValue, data: Quantization, bounds: Bounds | None = None
+    ) -> SSAValue:
+        """Numbers in units of the result's scale, rounded, saturated and stored.
+
+        `bounds` narrow the range of stored values.
+        """
+        low, high = bounds or data.limits
+        rounded = self.node(glow.RoundOp, value)
+        points = along_axis(data.zero_points, data, len(shape_of(value)))
+        if points.any():
+            rounded = self.node(glow.AddOp, rounded, self.number(points))
+        clipped = self.node(glow.ClipOp, rounded, low=float(low), high=float(high))
+        return self.quantized(self.convert(clipped, storage_of(data)), data)
+
+
+def scale_of(value: SSAValue) -> Array:
+    """The float32 scale of a value that is quantized per tensor."""
+    return scales_of(parameters_of(value.type))
+
+
+def inputs_of(values: Sequence[SSAValue]) -> list[Quantization]:
+    """The quantization of each value."""
+    return [parameters_of(value.type) for value in values]

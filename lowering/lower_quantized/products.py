@@ -1,0 +1,111 @@
+"""Integer products through float64, which holds all their sums exactly.
+
+Correct for every shape and target, and slow: a backend with integer products keeps these
+nodes for its own kernels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from xdsl.dialects.builtin import IntegerType, f32, f64, i32, i64
+from xdsl.ir import Operation, SSAValue
+
+from glow.dialects import glow
+from glow.dialects.node import NodeOp, shape_of
+from glow.dialects.quant import quantization_of
+from glow.dialects.quantized import is_quantized, parameters_of
+from glow.dialects.weight_table import Array
+from glow.dialects.weights import constant_value
+from glow.interpreter.integer_arithmetic import scales_of
+from glow.lowering.lower_nodes.products import activated
+from glow.lowering.lower_quantized.arithmetic import stored_bounds
+from glow.lowering.lower_quantized.parts import Bounds, Parts
+from glow.passes.graph.node_builder import attributes_of
+from glow.passes.quantization.casts import tensor_of
+
+ACTIVATION = ("activation", "activation_args")
+
+
+def units_of(op: NodeOp, channel_axis: int) -> Array:
+    """What one unit of an accumulator stands for, by output channel."""
+    data, weights = (parameters_of(value.type) for value in op.inputs[:2])
+    units = scales_of(data) * np.array(weights.scales, np.float32)
+    extents = [1] * len(shape_of(op.results[0]))
+    extents[channel_axis] = units.size
+    return units.reshape(extents)
+
+
+def bounds_of(op: NodeOp) -> Bounds | None:
+    """The bounds that an absorbed activation puts on the stored values."""
+    attributes, data = op.attributes_view(), parameters_of(op.results[0].type)
+    if "activation" not in op.property_names() or not attributes.has("activation"):
+        return None
+    if attributes.string("activation") == "relu":
+        return stored_bounds(data, 0.0, float("inf"))
+    low, high = attributes.floats("activation_args")
+    return stored_bounds(data, low, high)
+
+
+def finish_product(
+    op: NodeOp, parts: Parts, total: SSAValue, channel_axis: int
+) -> None:
+    """Put the sums (float64) in the result's type in the place of the node."""
+    element = tensor_of(op.results[0]).element_type
+    if isinstance(element, IntegerType):
+        parts.replace(parts.convert(parts.convert(total, i64), i32))
+        return
+    units, target = units_of(op, channel_axis), quantization_of(op.results[0].type)
+    sums = parts.convert(total, f32)
+    if target is None:
+        result = parts.scaled(sums, units)
+        if "activation" in op.property_names():
+            result = activated(parts, op, result)
+        parts.replace(result)
+        return
+    scaled = parts.scaled(sums, units / scales_of(target))
+    parts.replace(parts.finish(scaled, target, bounds_of(op)))
+
+
+def bias_of(parts: Parts, value: SSAValue) -> SSAValue:
+    """The integers of a bias as float64."""
+    array = constant_value(value)
+    if array is not None:
+        return parts.constant(array.astype(np.float64), "bias")
+    stored = parts.stored(value) if is_quantized(value.type) else value
+    return parts.convert(stored, f64)
+
+
+def convolution(op: Operation) -> None:
+    """`glow.conv2d`."""
+    assert isinstance(op, glow.Conv2dOp)
+    parts = Parts(op)
+    operands = [parts.centred(value, f64) for value in op.inputs[:2]]
+    operands += [bias_of(parts, value) for value in op.inputs[2:]]
+    attributes = attributes_of(op)
+    for name in ACTIVATION:
+        attributes.pop(name, None)
+    total = parts.create(glow.Conv2dOp, operands, attributes)
+    finish_product(op, parts, total, 1)
+
+
+def matrix_product(op: Operation) -> None:
+    """`glow.matmul` and `glow.fully_connected`."""
+    assert isinstance(op, NodeOp)
+    parts = Parts(op)
+    operands = [parts.centred(value, f64) for value in op.inputs[:2]]
+    attributes = attributes_of(op)
+    for name in ACTIVATION:
+        attributes.pop(name, None)
+    total = parts.create(glow.MatmulOp, operands, attributes)
+    for bias in op.inputs[2:]:
+        total = parts.node(glow.AddOp, total, bias_of(parts, bias))
+    finish_product(op, parts, total, len(shape_of(op.results[0])) - 1)
+
+
+LOWERINGS: dict[type[Operation], Callable[[Operation], None]] = {
+    glow.Conv2dOp: convolution,
+    glow.MatmulOp: matrix_product,
+    glow.FullyConnectedOp: matrix_product,
+}
