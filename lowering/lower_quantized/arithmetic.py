@@ -12,7 +12,7 @@ from glow.dialects import glow
 from glow.dialects.node import NodeOp, shape_of, tensor_type
 from glow.dialects.quant import DequantizeCastOp, Quantization, QuantizeCastOp
 from glow.dialects.quantized import is_quantized, parameters_of, stored_type
-from glow.dialects.weight_table import Array
+from glow.interpreter.arrays import Array
 from glow.interpreter.convolution import fold_windows
 from glow.interpreter.integer_arithmetic import quantize, scales_of
 from glow.lowering.lower_quantized.parts import Bounds, Parts, scale_of
@@ -70,10 +70,10 @@ def multiply(op: Operation) -> None:
 
 def relu(op: Operation) -> None:
     """What is above zero, in units of the result's scale."""
-    assert isinstance(op, glow.ReluOp)
     parts, data = Parts(op), target_of(op)
-    positive = parts.node(glow.ReluOp, parts.centred(op.operand))
-    units = scale_of(op.operand) / scales_of(data)
+    operand = op.operands[0]
+    positive = parts.node(glow.ReluOp, parts.centred(operand))
+    units = scale_of(operand) / scales_of(data)
     parts.replace(parts.finish(parts.scaled(positive, units), data))
 
 

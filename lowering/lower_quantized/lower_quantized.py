@@ -28,7 +28,7 @@ from glow.interpreter.quantized import REQUANTIZE
 from glow.lowering.lower_quantized import arithmetic, dynamic, products
 from glow.passes.graph.node_builder import erase, erase_dead_nodes
 from glow.passes.quantization.casts import tensor_of
-from glow.passes.quantization.fold_storage_casts import fold_storage_casts
+from glow.passes.quantization.fold_storage_casts import cancel_storage_casts
 
 Lowering = Callable[[Operation], None]
 
@@ -92,7 +92,7 @@ def lower_quantized(module: ModuleOp) -> None:
         if op.parent is not None:
             lower(op)
     store_constants(module)
-    fold_storage_casts(module)
+    cancel_storage_casts(module)
     erase_dead_nodes(module)
 
 

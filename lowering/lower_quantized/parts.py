@@ -17,8 +17,8 @@ from glow.dialects.quantized import (
     storage_of,
     stored_type,
 )
-from glow.dialects.weight_table import Array
 from glow.dialects.weights import constant_value
+from glow.interpreter.arrays import Array
 from glow.interpreter.integer_arithmetic import along_axis, scales_of, zero_points_of
 from glow.passes.graph.node_builder import NodeBuilder
 from glow.passes.quantization.casts import tensor_of
@@ -63,7 +63,8 @@ class Parts(NodeBuilder):
         points = zero_points_of(data, rank)
         array = constant_value(value)
         if array is not None and element == f64:
-            return self.constant((array - points).astype(np.float64), "weights")
+            wide = array.astype(np.float64) - points
+            return self.constant(wide, "weights")
         floats = self.convert(self.stored(value), element)
         if not points.any():
             return floats

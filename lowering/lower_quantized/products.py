@@ -16,8 +16,8 @@ from glow.dialects import glow
 from glow.dialects.node import NodeOp, shape_of
 from glow.dialects.quant import quantization_of
 from glow.dialects.quantized import is_quantized, parameters_of
-from glow.dialects.weight_table import Array
 from glow.dialects.weights import constant_value
+from glow.interpreter.arrays import Array
 from glow.interpreter.integer_arithmetic import scales_of
 from glow.lowering.lower_nodes.products import activated
 from glow.lowering.lower_quantized.arithmetic import stored_bounds

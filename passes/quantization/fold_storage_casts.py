@@ -86,6 +86,19 @@ def fold_storage_casts(module: ModuleOp) -> None:
     for op in list(module.walk()):
         if op.parent is not None:
             fold(op)
+    erase_dead_storage_casts(module)
+
+
+def cancel_storage_casts(module: ModuleOp) -> None:
+    """Cancel casts there and back; nodes stay as they are."""
+    for op in list(module.walk()):
+        if isinstance(op, StorageCastOp):
+            cancel(op)
+    erase_dead_storage_casts(module)
+
+
+def erase_dead_storage_casts(module: ModuleOp) -> None:
+    """Erase casts that nothing reads."""
     for op in reversed(list(module.walk())):
         if isinstance(op, StorageCastOp) and not op.result.uses:
             erase(op)

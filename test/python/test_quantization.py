@@ -194,6 +194,37 @@ def test_accuracy(
     assert rounded >= exact - 0.005
 
 
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"schema": "symmetric"},
+        {"schema": "power-of-two"},
+        {"precision": "int16"},
+        {"fidelity": "fused"},
+        {"per_channel": False},
+    ],
+)
+def test_native_code_has_the_same_bits(
+    profile: Profile, images: Array, options: dict[str, Any]
+) -> None:
+    """On the CPU at any number of threads and in the interpreter."""
+    models = [
+        glow.compile(
+            DIGITS / "digits.onnx",
+            quantize=profile,
+            quantization=QuantizationOptions(**options),
+            backend=backend,
+            threads=threads,
+        )
+        for backend, threads in (("interpreter", 1), ("cpu", 1), ("cpu", 3))
+    ]
+    for image in images[:20]:
+        expected, *others = (model(image) for model in models)
+        for other in others:
+            np.testing.assert_array_equal(other, expected)
+
+
 def test_compile_quantizes(profile: Profile, images: Array, tmp_path: Path) -> None:
     """By a profile or by its file; results are those of the interpreted graph."""
     path = tmp_path / "digits.profile.yaml"

@@ -1,0 +1,45 @@
+// RUN: glow-opt --lower-quantized %s | filecheck %s
+
+// CHECK-LABEL: func.func @casts(
+// CHECK-NEXT: %[[S:.*]] = glow.splat 5.000000e-01 : tensor<f32>
+// CHECK-NEXT: %[[D:.*]] = glow.div %x, %[[S]] : tensor<4xf32>
+// CHECK-NEXT: %[[R:.*]] = glow.round %[[D]] : tensor<4xf32>
+// CHECK-NEXT: %[[Z:.*]] = glow.splat 3.000000e+00 : tensor<f32>
+// CHECK-NEXT: %[[A:.*]] = glow.add %[[R]], %[[Z]] : tensor<4xf32>
+// CHECK-NEXT: %[[C:.*]] = glow.clip %[[A]] low 0.000000e+00 high 2.550000e+02 : tensor<4xf32>
+// CHECK-NEXT: %[[I:.*]] = glow.convert %[[C]] : tensor<4xui8>
+// CHECK-NEXT: %[[F:.*]] = glow.convert %[[I]] : tensor<4xf32>
+// CHECK-NEXT: %[[P:.*]] = glow.splat 3.000000e+00 : tensor<f32>
+// CHECK-NEXT: %[[Q:.*]] = glow.sub %[[F]], %[[P]] : tensor<4xf32>
+// CHECK-NEXT: %[[T:.*]] = glow.splat 5.000000e-01 : tensor<f32>
+// CHECK-NEXT: %[[Y:.*]] = glow.mul %[[Q]], %[[T]] : tensor<4xf32>
+// CHECK-NEXT: func.return %[[Y]] : tensor<4xf32>
+func.func @casts(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = quant.qcast %x : tensor<4xf32> to tensor<4x!quant.uniform<u8:f32, 0.5:3>>
+  %1 = quant.dcast %0 : tensor<4x!quant.uniform<u8:f32, 0.5:3>> to tensor<4xf32>
+  func.return %1 : tensor<4xf32>
+}
+
+// Sums of products are exact in f64; the multiplier is (0.5 * 0.25) / 0.0625.
+// CHECK-LABEL: func.func @product(
+// CHECK: %[[M:.*]] = glow.matmul %{{.*}}, %{{.*}} : tensor<2x2xf64>
+// CHECK-NEXT: %[[B:.*]] = glow.constant dense<[1.000000e+00, -2.000000e+00]> : tensor<2xf64>
+// CHECK-NEXT: %[[S:.*]] = glow.add %[[M]], %[[B]] : tensor<2x2xf64>
+// CHECK-NEXT: %[[F:.*]] = glow.convert %[[S]] : tensor<2x2xf32>
+// CHECK-NEXT: %[[U:.*]] = glow.splat 2.000000e+00 : tensor<f32>
+// CHECK-NEXT: %[[V:.*]] = glow.mul %[[F]], %[[U]] : tensor<2x2xf32>
+// CHECK-NEXT: %[[R:.*]] = glow.round %[[V]]
+// CHECK: glow.clip %{{.*}} low 7.000000e+00 high 2.550000e+02
+func.func @product(%x: tensor<2x2x!quant.uniform<u8:f32, 0.5:128>>) -> tensor<2x2x!quant.uniform<u8:f32, 0.0625:7>> {
+  %w = glow.constant dense<[[1, 2], [3, 4]]> : tensor<2x2xi8> as tensor<2x2x!quant.uniform<i8:f32, 0.25>>
+  %b = glow.constant dense<[1, -2]> : tensor<2xi32> as tensor<2x!quant.uniform<i32:f32, 0.125>>
+  %0 = glow.fully_connected %x, %w, %b activation "relu" : tensor<2x2x!quant.uniform<u8:f32, 0.0625:7>>
+  func.return %0 : tensor<2x2x!quant.uniform<u8:f32, 0.0625:7>>
+}
+
+// CHECK-LABEL: func.func @movement(
+// CHECK: glow.max_pool2d %{{.*}} kernel [2, 2] : tensor<1x1x1x1xui8>
+func.func @movement(%x: tensor<1x1x2x2x!quant.uniform<u8:f32, 0.5>>) -> tensor<1x1x1x1x!quant.uniform<u8:f32, 0.5>> {
+  %0 = glow.max_pool2d %x kernel [2, 2] : tensor<1x1x1x1x!quant.uniform<u8:f32, 0.5>>
+  func.return %0 : tensor<1x1x1x1x!quant.uniform<u8:f32, 0.5>>
+}
