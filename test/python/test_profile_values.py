@@ -1,0 +1,188 @@
+"""Profiles and what follows from them: merging, files, ranges, scales, and bad data."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+import glow
+from glow import GlowError, Profile, QuantizationOptions
+from glow.compiler import GRAPH_PASSES, load, run_passes
+from glow.passes.quantization.calibration import METHODS, calibrated_range
+from glow.passes.quantization.profile import BINS, ValueProfile
+from glow.passes.quantization.profile_file import parse_profile, profile_text
+from glow.passes.quantization.quantize import quantize_module
+from glow.passes.quantization.schema import Schema, asymmetric, weight_parameters
+
+Array = npt.NDArray[Any]
+
+DIGITS = Path(__file__).parents[2] / "examples" / "digits"
+COUNT = 8
+
+
+@pytest.fixture(scope="module")
+def images() -> Array:
+    """Some digits as inputs of the network."""
+    with np.load(DIGITS / "held_back.npz") as held_back:
+        return held_back["images"][:COUNT, None, None].astype(np.float32) / 16
+
+
+# -- profiles
+
+
+def test_profile_round_trip(images: Array) -> None:
+    profile = glow.profile(DIGITS / "digits.onnx", list(images))
+    text = profile_text(profile)
+    again = parse_profile(text, "text")
+    assert profile_text(again) == text
+    assert again.batches == COUNT
+
+
+def test_profiles_merge(images: Array) -> None:
+    """Two halves are the whole, up to what re-binning moves by a bin."""
+    model = DIGITS / "digits.onnx"
+    whole = glow.profile(model, list(images[:8]))
+    halves = glow.profile(model, list(images[:4]))
+    halves.merge(glow.profile(model, list(images[4:8])))
+    assert halves.batches == whole.batches == 8
+    for name, value in whole.values.items():
+        other = halves.values[name]
+        assert (value.low, value.high) == (other.low, other.high)
+        assert value.histogram.sum() == other.histogram.sum()
+        moved = np.abs(np.cumsum(value.histogram) - np.cumsum(other.histogram))
+        assert moved.max() <= 0.02 * value.histogram.sum()
+        if value.channel_mean is not None and other.channel_mean is not None:
+            np.testing.assert_allclose(value.channel_mean, other.channel_mean)
+
+
+def test_backends_profile_alike(images: Array) -> None:
+    model = DIGITS / "digits.onnx"
+    native = glow.profile(model, list(images[:2]))
+    interpreted = glow.profile(model, list(images[:2]), backend="interpreter")
+    assert set(native.values) == set(interpreted.values)
+    for name, value in native.values.items():
+        assert value.low == pytest.approx(interpreted[name].low, rel=1e-4, abs=1e-5)
+
+
+@pytest.mark.parametrize("number", [np.nan, np.inf])
+def test_data_must_be_finite(images: Array, number: float) -> None:
+    bad = images[1].copy()
+    bad[0, 0, 3, 3] = number
+    with pytest.raises(GlowError, match=r"'image' in batch 1"):
+        glow.profile(DIGITS / "digits.onnx", [images[0], bad])
+
+
+def test_no_data() -> None:
+    with pytest.raises(GlowError, match="the data set is empty"):
+        glow.profile(DIGITS / "digits.onnx", [])
+
+
+def test_wrong_data(images: Array) -> None:
+    with pytest.raises(GlowError, match="must have shape"):
+        glow.profile(DIGITS / "digits.onnx", [images[:3]])
+
+
+def test_profile_of_another_network() -> None:
+    graph = load(DIGITS / "digits.onnx")
+    run_passes(graph, GRAPH_PASSES)
+    other = Profile()
+    other.add({"elsewhere": np.ones(3, np.float32)})
+    with pytest.raises(GlowError, match=r"it lacks 'image', .* and \d+ more"):
+        quantize_module(graph, other)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "is not a profile of version 1"),
+        ("glow-profile: 2\n", "is not a profile of version 1"),
+        ("glow-profile 1\n", "expected 'name: value'"),
+        ("glow-profile: 1\nlow: 3\n", "unexpected 'low'"),
+        (
+            'glow-profile: 1\nvalues:\n  "x":\n    histogram: [1, 2]\n',
+            f"a histogram needs {BINS} counts",
+        ),
+        (
+            'glow-profile: 1\nvalues:\n  "x":\n    channel_low: [[1.0]]\n',
+            "'channel_low' must be a list of finite numbers",
+        ),
+    ],
+)
+def test_damaged_profile(text: str, message: str) -> None:
+    with pytest.raises(GlowError) as caught:
+        parse_profile(text, "file.yaml")
+    assert message in caught.value.one_line()
+
+
+# -- choosing parameters
+
+
+def seen(*arrays: Array) -> ValueProfile:
+    """The profile of a value."""
+    profile = ValueProfile()
+    for array in arrays:
+        profile.add(array)
+    return profile
+
+
+@pytest.mark.parametrize("method", sorted(METHODS))
+def test_calibration_stays_inside(method: str) -> None:
+    generator = np.random.default_rng(0)
+    profile = seen(generator.standard_normal(10000), np.zeros(10000), np.array([9.0]))
+    low, high = calibrated_range(profile, method, 8)
+    assert profile.low <= low < 0 < high <= profile.high
+    if method == "minmax":
+        assert (low, high) == (profile.low, 9.0)
+
+
+def test_entropy_survives_many_zeros() -> None:
+    """ReLU outputs: the textbook method clips them to almost nothing."""
+    generator = np.random.default_rng(0)
+    values = np.maximum(generator.standard_normal(100000) - 1, 0)
+    low, high = calibrated_range(seen(values), "entropy", 8)
+    assert low == 0.0
+    assert high > 0.5 * values.max()
+
+
+@pytest.mark.parametrize("precision", ["int8", "int16"])
+@pytest.mark.parametrize(
+    "name", ["asymmetric", "symmetric", "symmetric-uint8", "power-of-two"]
+)
+@pytest.mark.parametrize(
+    ("low", "high"), [(-1.0, 3.0), (0.0, 6.0), (-5.0, 0.0), (0.0, 0.0), (2.0, 3.0)]
+)
+def test_ranges_fit(name: str, precision: str, low: float, high: float) -> None:
+    """The range, 0 included, is within half a step of what can be stored."""
+    data = Schema(name, precision).parameters(low, high)
+    (scale,), (zero_point,) = data.scales, data.zero_points
+    smallest, largest = data.limits
+    assert smallest <= zero_point <= largest
+    assert (smallest - zero_point - 0.51) * scale <= min(low, 0)
+    assert (largest - zero_point + 0.51) * scale >= max(high, 0)
+    if name == "power-of-two":
+        assert np.frexp(scale)[0] == 0.5
+
+
+def test_dead_channels_have_a_scale() -> None:
+    data = weight_parameters(np.zeros((3, 4)), 0)
+    assert data.scales == (1.0, 1.0, 1.0)
+    assert asymmetric(0.0, 1e-45, 8).scales[0] > 0
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"schema": "s"},
+        {"precision": "int4"},
+        {"calibration": "c"},
+        {"activations": "a"},
+        {"requantize": "r"},
+    ],
+)
+def test_unknown_options(options: dict[str, str]) -> None:
+    with pytest.raises(GlowError, match=r"unknown .*one of"):
+        QuantizationOptions(**options)
