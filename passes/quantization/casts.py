@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import cast
 
 import numpy as np
 from xdsl.dialects.builtin import SymbolRefAttr, TensorType
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, SSAValue
 
 from glow.dialects.glow import ConstantOp
 from glow.dialects.glow.storage import MAX_INLINE_ELEMENTS
-from glow.dialects.node import shape_of
 from glow.dialects.quant import (
     DequantizeCastOp,
     Quantization,
@@ -104,15 +102,3 @@ def replace_casts(value: SSAValue, new: SSAValue) -> None:
 def lowest_is_zero(data: Quantization) -> bool:
     """Whether no stored value stands for a negative number."""
     return data.axis is None and data.zero_points[0] == data.limits[0]
-
-
-def float_operands(op: Operation, values: Sequence[SSAValue]) -> list[SSAValue]:
-    """Those of the values that are floating-point tensors."""
-    from glow.passes.quantization.instrument_profile import is_float_tensor
-
-    return [value for value in values if is_float_tensor(value)]
-
-
-def elements_of(value: SSAValue) -> int:
-    """The number of elements of a value."""
-    return int(np.prod(shape_of(value)))
