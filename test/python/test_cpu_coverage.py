@@ -14,6 +14,7 @@ from glow.lowering.glow_to_instr import HANDLERS
 from glow.lowering.instr_to_loops.selection import SELECTORS
 from glow.lowering.lower_nodes.keeps import CpuNodes
 
+
 @pytest.mark.parametrize("node", instr.INSTRUCTION_OF, ids=lambda node: node.name)
 def test_every_node_has_a_kernel(node: type[NodeOp]) -> None:
     """The node is lowered, is a view or a copy, or has a kernel."""
