@@ -61,7 +61,9 @@ def fold_up(op: Operation) -> bool:
             attributes_of(producer),
             types=[tensor_of(op.results[0])],
         )
-        builder.anchor.prev_op.location = producer.location  # type: ignore[union-attr]
+        created = result.owner
+        assert isinstance(created, Operation)
+        created.location = producer.location
     builder.replace(result)
     erase(producer)
     return True
