@@ -1,4 +1,4 @@
-"""Layout changes: plain [N, C, H, W] to channel blocks and back, and padded copies.
+"""Layout changes: plain [N, C, H, W] to channel blocks and back.
 
 Blocks are [N, C / lanes, H, W, lanes]. A square of `lanes` pixels by `lanes` channels is turned
 in registers by one transposing read; the last pixels are a square that overlaps, and zeros complete
@@ -219,79 +219,3 @@ def _each_element(
             0, spec.pixels, 1, lambda pixel: move(b.add(first, lane), lane, pixel)
         ),
     )
-
-
-@dataclass(frozen=True)
-class PadSpec:
-    """A constant padding of the planes of [N, C, H, W]: pads (top, left, bottom, right)."""
-
-    batch: int
-    channels: int
-    plane: tuple[int, int]
-    pads: tuple[int, int, int, int]
-    value: float = 0.0
-    element: AnyFloat = f32
-
-    @property
-    def padded(self) -> tuple[int, int]:
-        """The size of a padded plane."""
-        top, left, bottom, right = self.pads
-        return (self.plane[0] + top + bottom, self.plane[1] + left + right)
-
-
-WIDE = 4
-"""Registers per copy: loads ahead of stores."""
-
-
-def build_pad_copy(name: str, spec: PadSpec, target: Target) -> Kernel:
-    """The kernel (padded, plain) of a constant padding of planes."""
-    if min(spec.pads) < 0:
-        raise ValueError(f"pad copy: negative pads {spec.pads}")
-    b = LoopBuilder(target)
-    planes, (height, width) = spec.batch * spec.channels, spec.padded
-    slices = SliceSpace((planes,), height, 1)
-    shape = (spec.batch, spec.channels)
-    arguments = [
-        types.memref_type((*shape, height, width), spec.element),
-        types.memref_type((*shape, *spec.plane), spec.element),
-    ]
-    most = WIDE * target.lanes(types.bit_width(spec.element))
-    top, left, _, right = spec.pads
-
-    def body(buffers: Sequence[SSAValue], low: Index, high: Index) -> None:
-        padded = b.reinterpret(buffers[0], (planes, height, width))
-        source = b.reinterpret(buffers[1], (planes, *spec.plane))
-
-        def fill(plane: Index, row: Index, start: int, stop: int) -> None:
-            size = min(most, stop - start)
-            if size:
-                value = b.constant(spec.value, types.vector_type((size,), spec.element))
-                b.tiles(
-                    start,
-                    stop,
-                    size,
-                    lambda column: b.vector_store(value, padded, plane, row, column),
-                )
-
-        def copy(plane: Index, row: Index) -> None:
-            size, source_row = min(most, spec.plane[1]), b.sub(row, top)
-
-            def tile(column: Index) -> None:
-                pixels = b.vector_load(size, source, plane, source_row, column)
-                b.vector_store(pixels, padded, plane, row, b.add(column, left))
-
-            fill(plane, row, 0, left)
-            b.tiles(0, spec.plane[1], size, tile)
-            fill(plane, row, width - right, width)
-
-        def line(outer: Sequence[Index], row: Index) -> None:
-            (plane,) = outer
-            b.if_(
-                b.compare("ult", b.sub(row, top), spec.plane[0]),
-                lambda: copy(plane, row),
-                lambda: fill(plane, row, 0, width),
-            )
-
-        slices.visit(b, low, high, line)
-
-    return Kernel(b.function(name, arguments, body), slices.size)

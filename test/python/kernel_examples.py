@@ -37,9 +37,7 @@ from glow.lowering.instr_to_loops.local_response_norm import (
 from glow.lowering.instr_to_loops.matmul import MatmulSpec, build_matmul
 from glow.lowering.instr_to_loops.pack import (
     PackSpec,
-    PadSpec,
     build_pack,
-    build_pad_copy,
     build_unpack,
 )
 from glow.lowering.instr_to_loops.planes import BlockedPlanes
@@ -64,12 +62,12 @@ from glow.lowering.instr_to_loops.structured import (
 from glow.lowering.instr_to_loops.structured import Window as StructuredWindow
 from glow.lowering.instr_to_loops.transpose import (
     CopySpec,
+    PadSpec,
     TransposeSpec,
     build_copy,
     build_pad,
     build_transpose,
 )
-from glow.lowering.instr_to_loops.transpose import PadSpec as AnyPadSpec
 from glow.lowering.instr_to_loops.window import Window
 from glow.lowering.instr_to_loops.winograd import build_winograd_phase, winograd_phases
 from glow.lowering.instr_to_loops.winograd_spec import WinogradSpec, winograd_tiling
@@ -210,7 +208,6 @@ CONVOLUTIONS: dict[str, BuildKernel] = {
     ),
     "pack": lambda: build_pack("kernel", LAYOUT, TARGET),
     "unpack": lambda: build_unpack("kernel", LAYOUT, TARGET),
-    "pad copy": lambda: build_pad_copy("kernel", PadSpec(1, 3, (4, 5), SAME), TARGET),
     **winograd(2),
     **winograd(4),
     **winograd(2, kernel=5),
@@ -265,7 +262,7 @@ MOVEMENT: dict[str, BuildKernel] = {
     "slice": lambda: build_copy(
         CopySpec((3, 13), (100, -3), (13, 1), 300, 39, 90, 0), TARGET
     ),
-    "pad": lambda: build_pad(AnyPadSpec((2, 3, 20), (0, 1, 1), (0, 2, 1), 7), TARGET),
+    "pad": lambda: build_pad(PadSpec((2, 3, 20), (0, 1, 1), (0, 2, 1), 7), TARGET),
     "gather": lambda: build_gather(GatherSpec(2, 10, 40, 6), TARGET),
     "gather elements": lambda: build_gather_elements(
         GatherElementsSpec((4, 5, 6), (3, 7, 6), 1), TARGET

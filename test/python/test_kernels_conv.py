@@ -48,9 +48,7 @@ from glow.lowering.instr_to_loops.direct_conv import DirectConvSpec, build_direc
 from glow.lowering.instr_to_loops.kernel import Kernel
 from glow.lowering.instr_to_loops.pack import (
     PackSpec,
-    PadSpec,
     build_pack,
-    build_pad_copy,
     build_unpack,
 )
 from glow.lowering.instr_to_loops.planes import BlockedPlanes
@@ -311,24 +309,6 @@ def test_pack_and_unpack(channels: int, plane: tuple[int, int]) -> None:
     np.testing.assert_array_equal(run(kernel, x.shape, to_blocks(x)), x)
 
 
-@pytest.mark.parametrize(
-    "pads", [(0, 0, 0, 0), (1, 2, 0, 3), (0, 0, 1, 1), (3, 3, 3, 3)]
-)
-@pytest.mark.parametrize("plane", [(1, 1), (5, 7), (4, 150)])
-def test_pad_copy(plane: tuple[int, int], pads: tuple[int, int, int, int]) -> None:
-    x = random(2, 3, *plane)
-    top, left, bottom, right = pads
-    kernel = build_pad_copy("kernel", PadSpec(2, 3, plane, pads, 1.5), TARGET)
-    edges = ((0, 0), (0, 0), (top, bottom), (left, right))
-    expected = np.pad(x, edges, constant_values=1.5)
-    np.testing.assert_array_equal(run(kernel, expected.shape, x), expected)
-
-
-def test_pad_copy_refuses_negative_pads() -> None:
-    with pytest.raises(ValueError, match="negative pads"):
-        build_pad_copy("kernel", PadSpec(1, 1, (4, 4), (-1, 0, 0, 0)), TARGET)
-
-
 DIRECT_CONVOLUTIONS = {
     "groups of two": DirectConvSpec(2, 6, 9, Window((5, 7), (3, 3), pads=SAME), 3),
     "multiplier": DirectConvSpec(
@@ -372,7 +352,6 @@ def one_of_each() -> list[Kernel]:
         build_pool("kernel", PoolSpec(planes, "average"), TARGET),
         build_pack("kernel", layout, TARGET),
         build_unpack("kernel", layout, TARGET),
-        build_pad_copy("kernel", PadSpec(1, 3, (4, 5), SAME), TARGET),
     ]
 
 
