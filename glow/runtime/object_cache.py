@@ -13,6 +13,7 @@ import hashlib
 import os
 import struct
 import tempfile
+import time
 from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib import import_module
@@ -26,6 +27,9 @@ SUFFIX = ".glowobj"
 DIGEST_BYTES = 32
 MAX_BYTES = 512 * 2**20
 """The entries that were not used for longest go when all together take more."""
+PRUNE_SECONDS = 3600
+"""How long nobody looks whether they do."""
+PRUNE_MARKER = ".pruned"
 
 SOURCES = ("glow", "glow.dialects", "glow.passes", "glow.lowering")
 
@@ -129,7 +133,8 @@ class ObjectCache:
             self.directory.mkdir(parents=True, exist_ok=True)
             for key, blobs in entries.items():
                 self.write(self.path(key), pack(blobs))
-            self.prune()
+            if self.prune_is_due():
+                self.prune()
         except OSError:
             return False
         return True
@@ -145,6 +150,18 @@ class ObjectCache:
             with contextlib.suppress(OSError):
                 os.unlink(temporary)
             raise
+
+    def prune_is_due(self) -> bool:
+        """Whether nobody has looked through the folder for a while; marks that now.
+
+        Looking through tens of thousands of entries takes longer than to compile one.
+        """
+        marker = self.directory / PRUNE_MARKER
+        with contextlib.suppress(FileNotFoundError):
+            if time.time() - marker.stat().st_mtime < PRUNE_SECONDS:
+                return False
+        marker.touch()
+        return True
 
     def prune(self) -> None:
         """Removes the entries that were not used for longest."""

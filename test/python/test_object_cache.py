@@ -19,7 +19,7 @@ def test_round_trip(tmp_path: Path) -> None:
     assert cache.load("key") is None
     assert cache.store("key", BLOBS)
     assert cache.load("key") == BLOBS
-    assert [path.name for path in cache.directory.iterdir()] == ["key.glowobj"]
+    assert [path.name for path in cache.directory.glob("*.glowobj")] == ["key.glowobj"]
 
 
 @pytest.mark.parametrize("position", [0, 10, 45, 60, 500, -1])
@@ -63,12 +63,26 @@ def test_entry_that_is_a_folder(tmp_path: Path) -> None:
 
 def test_old_entries_go(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(object_cache, "MAX_BYTES", 3 * len(object_cache.pack(BLOBS)))
+    monkeypatch.setattr(object_cache, "PRUNE_SECONDS", 0)
     cache = ObjectCache(tmp_path)
     for number in range(5):
         cache.store(f"key{number}", BLOBS)
         os.utime(cache.path(f"key{number}"), (number, number))
-    kept = sorted(path.stem for path in tmp_path.iterdir())
+    kept = sorted(path.stem for path in tmp_path.glob("*.glowobj"))
     assert kept == ["key2", "key3", "key4"]
+
+
+def test_entries_are_counted_once_an_hour(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cache = ObjectCache(tmp_path)
+    cache.store("first", BLOBS)
+    monkeypatch.setattr(object_cache, "MAX_BYTES", 0)
+    cache.store("second", BLOBS)
+    assert cache.load("first") == BLOBS
+    os.utime(tmp_path / object_cache.PRUNE_MARKER, (0, 0))
+    cache.store("third", BLOBS)
+    assert not list(tmp_path.glob("*.glowobj"))
 
 
 def test_entries_of_one_build_are_stored_together(tmp_path: Path) -> None:
