@@ -7,6 +7,7 @@ load them at each tap.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from math import prod
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +28,13 @@ class DepthwiseSpec:
     planes: BlockedPlanes
     has_bias: bool = False
     epilogue: Epilogue | None = None
+
+    @property
+    def operations(self) -> int:
+        """The additions and multiplications, those with padding included."""
+        window = self.planes.window
+        outputs = self.planes.batch * self.planes.channels * prod(window.output)
+        return 2 * outputs * prod(window.kernel)
 
 
 def pack_depthwise_weights(

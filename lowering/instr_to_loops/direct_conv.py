@@ -10,6 +10,7 @@ KW].
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from math import prod
 
 from xdsl.dialects.builtin import AnyFloat, MemRefType, f32
 from xdsl.ir import SSAValue
@@ -55,6 +56,12 @@ class DirectConvSpec:
     def group_outputs(self) -> int:
         """The output channels of a group."""
         return self.out_channels // self.groups
+
+    @property
+    def operations(self) -> int:
+        """The additions and multiplications, those with padding included."""
+        outputs = self.batch * self.out_channels * prod(self.window.output)
+        return 2 * outputs * self.group_inputs * prod(self.window.kernel)
 
     @property
     def argument_types(self) -> list[MemRefType]:

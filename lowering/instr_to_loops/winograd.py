@@ -56,6 +56,11 @@ class WinogradPhase:
     operands: tuple[Operand, ...]
     writes: int = 1
 
+    @property
+    def operations(self) -> int:
+        """Those of the direct sums, which the products replace; none in other phases."""
+        return self.spec.operations if self.name in ("products", "fused") else 0
+
 
 def winograd_phases(
     spec: WinogradSpec, target: Target, tiling: WinogradTiling | None = None

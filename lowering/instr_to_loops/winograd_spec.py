@@ -10,14 +10,16 @@ Tiles start at multiples of m, except that the last one of a row or column is mo
 with the plane. Consecutive tile rows of all images form blocks. One block of everything is
 computed in three phases, which suits big weights: they stream by once. Small weights stay in a
 near cache, and then what should stay there too is the block, so blocks are small and each goes
-through all phases in one kernel.
+through all phases in one kernel: all patches first, then products and outputs of one channel
+tile after the other, so that few products exist at a time.
 
 The points of n = 6 are 0, +-0.625, +-1.5 and infinity rather than the usual 0, +-1, +-2: as
 many operations, a third of the error. Expected largest error, relative to the largest output:
 1e-6 for m = 2, 5e-6 for m = 4 with 256 input channels.
 
-Packed weights are [position][channel tile][input channel][blocks][lanes], one such array per
-`ChannelPart`: the product reads them front to back.
+Packed weights are [position][channel tile][input channel][blocks][lanes], or with channel tiles
+outermost for a fused kernel, one such array per `ChannelPart`: the product reads them front to
+back.
 """
 
 from dataclasses import dataclass, replace
@@ -113,6 +115,12 @@ class WinogradSpec:
         return -(-self.out_channels // self.lanes)
 
     @property
+    def operations(self) -> int:
+        """The additions and multiplications of the direct sums."""
+        outputs = self.batch * self.out_channels * prod(self.output_plane)
+        return 2 * outputs * self.in_channels * self.kernel**2
+
+    @property
     def input_type(self) -> MemRefType:
         """The memref type of the input."""
         shape = (self.batch, self.input_blocks, *self.plane, self.lanes)
@@ -197,7 +205,20 @@ class WinogradTiling:
     @property
     def products_type(self) -> MemRefType:
         """The memref type of the products."""
-        return self._scratch(self.spec.output_blocks)
+        return self._scratch(self.product_blocks)
+
+    @property
+    def product_blocks(self) -> int:
+        """The blocks of output channels whose products exist at a time."""
+        return self.parts[0].blocks if self.fused else self.spec.output_blocks
+
+    def panel(self, position: Position, channel_tile: Position) -> tuple[Position, Position]:
+        """The leading indices of a part's packed weights."""
+        return (channel_tile, position) if self.fused else (position, channel_tile)
+
+    def panels(self, part: ChannelPart) -> tuple[int, int]:
+        """The leading extents of a part's packed weights."""
+        return (part.tiles, self.spec.positions) if self.fused else (self.spec.positions, part.tiles)
 
     def _scratch(self, blocks: int) -> MemRefType:
         spec = self.spec
