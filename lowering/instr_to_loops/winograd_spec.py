@@ -24,6 +24,8 @@ back.
 
 from dataclasses import dataclass, replace
 from functools import cache
+from math import prod
+from typing import TypeVar
 
 from xdsl.dialects.builtin import AnyFloat, MemRefType, f32
 
@@ -51,6 +53,9 @@ MIN_FUSED_BLOCKS = 8
 
 MIN_BLOCK_TILES = 14
 """Weights pass by at 128 / tiles bytes per cycle, of which a far cache delivers about ten."""
+
+
+_Index = TypeVar("_Index")
 
 
 @dataclass(frozen=True)
@@ -212,13 +217,9 @@ class WinogradTiling:
         """The blocks of output channels whose products exist at a time."""
         return self.parts[0].blocks if self.fused else self.spec.output_blocks
 
-    def panel(self, position: Position, channel_tile: Position) -> tuple[Position, Position]:
-        """The leading indices of a part's packed weights."""
+    def panel(self, position: _Index, channel_tile: _Index) -> tuple[_Index, _Index]:
+        """The leading indices, or extents, of packed weights in their order."""
         return (channel_tile, position) if self.fused else (position, channel_tile)
-
-    def panels(self, part: ChannelPart) -> tuple[int, int]:
-        """The leading extents of a part's packed weights."""
-        return (part.tiles, self.spec.positions) if self.fused else (self.spec.positions, part.tiles)
 
     def _scratch(self, blocks: int) -> MemRefType:
         spec = self.spec
