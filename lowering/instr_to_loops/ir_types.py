@@ -36,6 +36,7 @@ from xdsl.ir import Attribute, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 
 from glow.dialects.arith import FastMathFlagsAttr
+from glow.dialects.vector import ADD, IteratorTypeAttr
 
 INDEX = IndexType()
 DYNAMIC = -9223372036854775808
@@ -198,6 +199,19 @@ def permutation_map(rank: int, dimensions: tuple[int | None, ...]) -> AffineMapA
         for axis in dimensions
     )
     return AffineMapAttr(AffineMap(rank, 0, results))
+
+
+@cache
+def contraction() -> dict[str, Attribute]:
+    """The properties of a `vector.contract` (m, k), (n, l, k) -> (m, n, l)."""
+    m, n, lane, k = (AffineExpr.dimension(axis) for axis in range(4))
+    maps = [(m, k), (n, lane, k), (m, n, lane)]
+    iterators = ["parallel", "parallel", "parallel", "reduction"]
+    return {
+        "indexing_maps": ArrayAttr(AffineMapAttr(AffineMap(4, 0, e)) for e in maps),
+        "iterator_types": ArrayAttr(map(IteratorTypeAttr, iterators)),
+        "kind": ADD,
+    }
 
 
 @cache

@@ -8,6 +8,7 @@ from xdsl.dialects.vector import CombiningKindAttr, CombiningKindFlag
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from glow.dialects import arith
+from glow.dialects.vector import ContractOp
 from glow.lowering.instr_to_loops import ir_types as types
 from glow.lowering.instr_to_loops.index_builder import IndexBuilder
 
@@ -126,6 +127,17 @@ class ValueBuilder(IndexBuilder):
         result = types.vector_type(shape, types.element_of(a))
         properties = {"mask": types.int64_array(tuple(mask))}
         return self.value(vector.ShuffleOp, (a, b), result, properties)
+
+    def contract(self, a: SSAValue, b: SSAValue, accumulator: SSAValue) -> SSAValue:
+        """accumulator[m, n, l] + the sum over k of a[m, k] * b[n, l, k].
+
+        With few k and operands extended from a narrow type it is one instruction a register,
+        where the target has one (`loops_to_llvm/contract.py`).
+        """
+        properties = types.contraction()
+        return self.value(
+            ContractOp, (a, b, accumulator), accumulator.type, properties
+        )
 
     def reduction(
         self, kind: str, a: SSAValue, fast_math: tuple[str, ...] = ()
