@@ -135,9 +135,7 @@ class ValueBuilder(IndexBuilder):
         where the target has one (`loops_to_llvm/contract.py`).
         """
         properties = types.contraction()
-        return self.value(
-            ContractOp, (a, b, accumulator), accumulator.type, properties
-        )
+        return self.value(ContractOp, (a, b, accumulator), accumulator.type, properties)
 
     def reduction(
         self, kind: str, a: SSAValue, fast_math: tuple[str, ...] = ()
