@@ -24,10 +24,19 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 import numpy as np
 
 from benchmarks.client import Array, Server, ServerError
-from benchmarks.networks import NETWORKS, make_inputs
+from benchmarks.networks import (
+    NETWORKS,
+    OPERATOR_NETWORKS,
+    QUANTIZED_NETWORKS,
+    make_inputs,
+)
 
+KNOWN = {**NETWORKS, **QUANTIZED_NETWORKS}
 PEERS = {"ort": "onnxruntime", "openvino": "openvino"}
 """The module of each peer."""
+MODEL = "model.onnx"
+OPERATORS = "operators.onnx"
+"""The same quantized network as integer operators."""
 TURN_MILLISECONDS = 500
 MOST_INFERENCES = 200
 
@@ -70,7 +79,7 @@ def main() -> int:
             print(f"compare: {network}: {error}", file=sys.stderr)
             failed = True
     if results:
-        print(table(results, peers))
+        print(table(results))
     if arguments.json:
         rows = [{**asdict(result), "ratio": result.ratio} for result in results]
         arguments.json.write_text(json.dumps(rows, indent=2) + "\n")
@@ -82,7 +91,7 @@ def parse_arguments() -> argparse.Namespace:
         prog="compare", description="Measure Glow against other runtimes."
     )
     add = parser.add_argument
-    add("--networks", type=names(NETWORKS), default=list(NETWORKS), metavar="A,B")
+    add("--networks", type=names(KNOWN), default=list(NETWORKS), metavar="A,B")
     add("--threads", type=counts, default=[1, 2], metavar="N,M")
     add("--peers", type=names(PEERS), default=list(PEERS), metavar="A,B")
     add("--rounds", type=int, default=5, help="turns of each runtime (default: 5)")
@@ -135,27 +144,58 @@ def compare(
 
 
 def write_network(network: str, folder: Path) -> None:
-    """Write `model.onnx` and `inputs.npz`, and drop them from memory."""
-    model = NETWORKS[network]()
+    """Write the model, as operators too where there are such, and `inputs.npz`."""
+    model = KNOWN[network]()
     np.savez(folder / "inputs.npz", allow_pickle=False, **make_inputs(model))
-    (folder / "model.onnx").write_bytes(model.SerializeToString())
+    (folder / MODEL).write_bytes(model.SerializeToString())
+    if network in OPERATOR_NETWORKS:
+        operators = OPERATOR_NETWORKS[network]()
+        (folder / OPERATORS).write_bytes(operators.SerializeToString())
+
+
+def runners(network: str, peers: Sequence[str]) -> dict[str, tuple[str, str]]:
+    """Returns the runtime of `server.py` and the file of each column of the table.
+
+    Of a quantized network OpenVINO may compute the rest in its default precision.
+    """
+    found = {name: (name, MODEL) for name in ("glow", *peers)}
+    if network in QUANTIZED_NETWORKS and "openvino" in peers:
+        found["openvino"] = ("openvino_default", MODEL)
+    if network in OPERATOR_NETWORKS and "ort" in peers:
+        found["ort operators"] = ("ort", OPERATORS)
+    return found
 
 
 def measure(
     network: str, threads: int, peers: Sequence[str], rounds: int, folder: Path
 ) -> Result:
-    """Returns the result at one number of threads, all runtimes alive at once."""
+    """Returns the result at one number of threads, all runtimes alive at once.
 
-    def start(runtime: str) -> Server:
+    A peer that cannot run the network is left out.
+    """
+
+    def start(runtime: str, model: str) -> Server:
         print(f"{network}, {threads} threads: {runtime} loads", file=sys.stderr)
-        files = folder / "model.onnx", folder / "inputs.npz"
+        files = folder / model, folder / "inputs.npz"
         return Server(runtime, *files, threads, {"XDG_CACHE_HOME": cache})
 
     cache = tempfile.mkdtemp(dir=folder)
-    with start("glow") as cold:
+    with start("glow", MODEL) as cold:
         cold_seconds = cold.load_seconds
     with ExitStack() as stack:
-        servers = {name: stack.enter_context(start(name)) for name in ("glow", *peers)}
+        servers: dict[str, Server] = {}
+        for name, (runtime, model) in runners(network, peers).items():
+            try:
+                server = stack.enter_context(start(runtime, model))
+                server.run(1)
+            except ServerError as error:
+                if name == "glow":
+                    raise
+                print(f"compare: {network}: {error}, left out", file=sys.stderr)
+            else:
+                servers[name] = server
+        if len(servers) == 1:
+            raise ServerError("no peer can run it")
         milliseconds = take_turns(servers, rounds)
         saved = {
             name: server.save(folder / f"{name}.npz")
@@ -168,7 +208,7 @@ def measure(
         {name: peak for name, (_, peak) in saved.items()},
         {name: server.load_seconds for name, server in servers.items()},
         cold_seconds,
-        max(largest_error(saved["glow"][0], saved[peer][0]) for peer in peers),
+        max(largest_error(saved["glow"][0], outputs) for outputs, _ in saved.values()),
         {name: server.version for name, server in servers.items()},
     )
 
@@ -195,8 +235,10 @@ def largest_error(ours: list[Array], theirs: list[Array]) -> float:
     )
 
 
-def table(results: Sequence[Result], peers: Sequence[str]) -> str:
+def table(results: Sequence[Result]) -> str:
     """Returns the results as a Markdown table, its columns padded to be read as it is."""
+    columns = dict.fromkeys(name for result in results for name in result.milliseconds)
+    peers = [name for name in columns if name != "glow"]
     header = ["model", "threads", "glow ms", *(f"{peer} ms" for peer in peers), "ratio"]
     header += ["cold s", "warm s", "MB", *(f"{peer} MB" for peer in peers), "error"]
     rows = [header, *(cells(result, peers) for result in results)]
@@ -211,13 +253,18 @@ def cells(result: Result, peers: Sequence[str]) -> list[str]:
     return [
         result.network,
         str(result.threads),
-        *(f"{result.milliseconds[name]:.2f}" for name in runtimes),
+        *(number(result.milliseconds, name, ".2f") for name in runtimes),
         f"{result.ratio:.2f}",
         f"{result.cold_seconds:.2f}",
         f"{result.load_seconds['glow']:.2f}",
-        *(f"{result.peak_megabytes[name]:.0f}" for name in runtimes),
+        *(number(result.peak_megabytes, name, ".0f") for name in runtimes),
         f"{result.error:.0e}",
     ]
+
+
+def number(values: dict[str, float], name: str, form: str) -> str:
+    """Returns the value of a runtime as text, a dash where it has none."""
+    return format(values[name], form) if name in values else "-"
 
 
 if __name__ == "__main__":

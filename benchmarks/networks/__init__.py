@@ -13,11 +13,14 @@ from functools import partial
 
 from onnx import ModelProto
 
-from benchmarks.networks import bert, light, lstm, mobilenet_v2
+from benchmarks.networks import bert, light, lstm, mobilenet_v2, quantized
 from benchmarks.networks.inputs import make_inputs
 from benchmarks.networks.reference import evaluate_reference
 
-__all__ = ["NETWORKS", "TINY_NETWORKS", "evaluate_reference", "make_inputs"]
+__all__ = [
+    "NETWORKS", "OPERATOR_NETWORKS", "QUANTIZED_NETWORKS", "TINY_NETWORKS",
+    "evaluate_reference", "make_inputs",
+]  # fmt: skip
 
 NETWORKS: dict[str, Callable[[], ModelProto]] = {
     **{name: partial(light.build, name) for name in light.FILES},
@@ -27,6 +30,33 @@ NETWORKS: dict[str, Callable[[], ModelProto]] = {
     "lstm": lstm.build,
 }
 """The full-size networks by name; building one takes up to a few seconds."""
+
+CONVOLUTIONAL = ("resnet50", "squeezenet", "densenet121", "mobilenet_v2")
+TRANSFORMERS = ("bert_base", "minilm")
+
+
+def _quantized(
+    schemes: tuple[str, ...], names: tuple[str, ...], *, operators: bool = False
+) -> dict[str, Callable[[], ModelProto]]:
+    return {
+        f"{name}_{scheme}": partial(
+            quantized.build, NETWORKS[name], scheme, operators=operators
+        )
+        for name in names
+        for scheme in schemes
+    }
+
+
+QUANTIZED_NETWORKS = {
+    **_quantized(quantized.STATIC, CONVOLUTIONAL),
+    **_quantized(quantized.SCHEMES, TRANSFORMERS),
+}
+"""Networks of the quantizer of ONNX Runtime, which they need, named after their scheme."""
+
+OPERATOR_NETWORKS = _quantized(
+    quantized.STATIC, (*CONVOLUTIONAL, *TRANSFORMERS), operators=True
+)
+"""The static ones of them in the form of integer operators."""
 
 TINY_NETWORKS: dict[str, Callable[[], ModelProto]] = {
     "mobilenet_v2": partial(mobilenet_v2.build, mobilenet_v2.TINY),

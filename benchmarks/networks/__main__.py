@@ -8,7 +8,9 @@ import argparse
 import sys
 from pathlib import Path
 
-from benchmarks.networks import NETWORKS
+from benchmarks.networks import NETWORKS, QUANTIZED_NETWORKS
+
+KNOWN = {**NETWORKS, **QUANTIZED_NETWORKS}
 
 
 def main() -> int:
@@ -16,13 +18,15 @@ def main() -> int:
         prog="python -m benchmarks.networks",
         description="Write networks as ONNX files.",
     )
-    parser.add_argument("name", nargs="?", choices=NETWORKS, metavar="NAME")
+    parser.add_argument("name", nargs="?", choices=KNOWN, metavar="NAME")
     parser.add_argument("-o", "--output", type=Path, help="default: NAME.onnx")
-    parser.add_argument("--all", type=Path, metavar="DIR", help="write every network")
+    parser.add_argument(
+        "--all", type=Path, metavar="DIR", help="write every float network"
+    )
     parser.add_argument("--list", action="store_true", help="print the names")
     arguments = parser.parse_args()
     if arguments.list:
-        print(*NETWORKS, sep="\n")
+        print(*KNOWN, sep="\n")
     elif arguments.all:
         arguments.all.mkdir(parents=True, exist_ok=True)
         for name in NETWORKS:
@@ -30,14 +34,14 @@ def main() -> int:
     elif arguments.name:
         write(arguments.name, arguments.output or Path(f"{arguments.name}.onnx"))
     else:
-        parser.error(f"a NAME, --all or --list is needed; names: {', '.join(NETWORKS)}")
+        parser.error(f"a NAME, --all or --list is needed; names: {', '.join(KNOWN)}")
     return 0
 
 
 def write(name: str, path: Path) -> None:
     """Build the network `name` and save it at `path`."""
     print(f"{name} -> {path}", file=sys.stderr)
-    path.write_bytes(NETWORKS[name]().SerializeToString())
+    path.write_bytes(KNOWN[name]().SerializeToString())
 
 
 if __name__ == "__main__":
