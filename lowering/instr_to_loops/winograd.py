@@ -243,7 +243,7 @@ class _Winograd:
 
     def _all_phases(self, at: _Arguments) -> Callable[[Origin], None]:
         """What takes a block through all phases."""
-        spec, tiling = self.spec, self.tiling
+        b, spec, tiling = self.builder, self.spec, self.tiling
         patches = self._patch_phase(at)
         products = self._product_phase(at)
         output = self._output_phase(at)
@@ -253,16 +253,28 @@ class _Winograd:
                 (spec.input_blocks, tiling.block_rows),
                 lambda block, row: patches.row(block, origin, row),
             )
-            self._nest((spec.positions, tiling.channel_tiles), products.product)
+            b.loop(0, tiling.channel_tiles, 1, lambda tile: finish(origin, tile))
+
+        def finish(origin: Origin, tile: Index) -> None:
+            b.loop(0, spec.positions, 1, lambda k: products.product(k, tile))
+            first, count = self._blocks_of(tile)
             self._nest(
-                (spec.output_blocks, tiling.block_rows),
-                lambda block, row: output.row(block, origin, row),
+                (count, tiling.block_rows),
+                lambda k, row: output.row(b.add(first, k), origin, row, k),
             )
 
         return run_block
 
+    def _blocks_of(self, channel_tile: Index) -> tuple[Index, Index]:
+        """The first channel block of a channel tile, and how many it has."""
+        b, most = self.builder, self.tiling.product_blocks
+        first = b.mul(channel_tile, most)
+        if self.spec.output_blocks % most == 0:
+            return first, most
+        return first, b.minimum(b.sub(self.spec.output_blocks, first), most)
+
     def _nest(
-        self, extents: tuple[int, int], body: Callable[[Index, Index], None]
+        self, extents: tuple[Index, int], body: Callable[[Index, Index], None]
     ) -> None:
         b, (outer, inner) = self.builder, extents
         b.loop(0, outer, 1, lambda i: b.loop(0, inner, 1, lambda j: body(i, j)))

@@ -128,8 +128,8 @@ class ProductPhase:
 
     def _part_weights(self, weights: SSAValue, part: ChannelPart) -> SSAValue:
         spec = self.spec
-        steps = (spec.positions, part.tiles, spec.in_channels)
-        shape = (*steps, part.blocks, spec.lanes)
+        panels = self.tiling.panel(spec.positions, part.tiles)
+        shape = (*panels, spec.in_channels, part.blocks, spec.lanes)
         offset = self._part_offset(part)
         return self.builder.reinterpret(weights, shape, offset=offset)
 
@@ -138,7 +138,7 @@ class ProductPhase:
         return spec.positions * spec.in_channels * part.first * spec.lanes
 
     def _prefetch(
-        self, part: ChannelPart, at: tuple[Index, Index], tile: Index
+        self, part: ChannelPart, panel: tuple[Index, Index], tile: Index
     ) -> Callable[[Index], None]:
         """What each channel asks for of the next panel of weights, the tiles together all.
 
@@ -149,12 +149,12 @@ class ProductPhase:
         element_bytes = types.bit_width(spec.element) // 8
         if spec.packed_weights * element_bytes <= b.target.l2_bytes // 2:
             return lambda channel: None
-        panel = spec.in_channels * part.blocks * spec.lanes
+        size = spec.in_channels * part.blocks * spec.lanes
         lines = -(-part.blocks // -(-self.tiling.tiles // pixels))
         step = lines * spec.lanes
-        position, channel_tile = at
-        number = b.add(b.mul(position, part.tiles), channel_tile)
-        following = b.add(b.mul(b.add(number, 1), panel), self._part_offset(part))
+        _, inner = self.tiling.panel(spec.positions, part.tiles)
+        number = b.add(b.mul(panel[0], inner), panel[1])
+        following = b.add(b.mul(b.add(number, 1), size), self._part_offset(part))
         share = b.mul(tile, -(-step * spec.in_channels // pixels))
         start = b.add(following, share)
 
@@ -189,15 +189,16 @@ class ProductPhase:
     def _register_tile(self, number: int, at: tuple[Index, Index], tile: Index) -> None:
         b, spec, part = self.builder, self.spec, self.tiling.parts[number]
         position, channel_tile = at
+        panel = self.tiling.panel(position, channel_tile)
         pixels = self.tiling.register_tiles(part)
         shape = (pixels, part.blocks, spec.lanes)
-        fetch = self._prefetch(part, at, tile)
+        fetch = self._prefetch(part, panel, tile)
 
         def step(block: Index, lane: Index, values: Carried) -> Carried:
             channel = b.add(b.mul(block, spec.lanes), lane)
             fetch(channel)
             weight = b.transfer_read(
-                self.weights[number], (*at, channel, 0, 0), shape[1:], (3, 4)
+                self.weights[number], (*panel, channel, 0, 0), shape[1:], (3, 4)
             )
             where = self.patches.at(block, position, tile, lane)
             x = b.transfer_read(self.patches.buffer, where, shape, (3, None, None))
@@ -210,7 +211,9 @@ class ProductPhase:
         zero = b.constant(0.0, types.vector_type(shape, spec.element))
         values = b.carry(0, full, 1, [zero], lambda k, v: steps(k, spec.lanes, v))
         values = steps(full, rest, values)
-        block = b.add(b.mul(channel_tile, part.blocks), part.first)
+        block: Index = 0
+        if not self.tiling.fused:
+            block = b.add(b.mul(channel_tile, part.blocks), part.first)
         where = self.products.at(block, position, tile, 0)
         b.transfer_write(values[0], self.products.buffer, where, (3, 1, 4))
 
@@ -244,21 +247,27 @@ class OutputPhase:
         self.products, self.finish = products, finish
         self.stack = StackPatch(b, spec)
 
-    def row(self, block: Index, origin: Origin, row: Index) -> None:
-        """The outputs of a channel block in one tile row."""
+    def row(
+        self, block: Index, origin: Origin, row: Index, products: Index | None = None
+    ) -> None:
+        """The outputs of a channel block in one tile row.
+
+        `products` is the block of the scratch that has its products, if it is another.
+        """
+        scratch = block if products is None else products
         visit_row(
             self.builder,
             self.tiling,
             origin,
             row,
-            lambda tile: self._output(block, tile),
+            lambda tile: self._output(block, scratch, tile),
         )
 
-    def _output(self, block: Index, tile: Tile) -> None:
+    def _output(self, block: Index, scratch: Index, tile: Tile) -> None:
         b, spec = self.builder, self.spec
 
         def product(position: Index) -> SSAValue:
-            at = self.products.at(block, position, tile.number, 0)
+            at = self.products.at(scratch, position, tile.number, 0)
             return b.vector_load(spec.lanes, self.products.buffer, *at)
 
         def down(column: Index) -> None:

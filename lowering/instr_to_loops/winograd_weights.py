@@ -14,6 +14,7 @@ from glow.lowering.instr_to_loops.tiles import ChannelPart
 from glow.lowering.instr_to_loops.winograd_spec import (
     POINTS,
     WinogradSpec,
+    WinogradTiling,
     choose_winograd_tiling,
 )
 from glow.lowering.target import Target
@@ -55,13 +56,14 @@ def pack_winograd_weights(
     single = kernel_transform(spec)
     transform = np.kron(single, single).astype(np.float64)
     packed = np.empty(spec.packed_weights, weights.dtype) if out is None else out
-    start = 0
-    for part in choose_winograd_tiling(spec, target).parts:
+    tiling, start = choose_winograd_tiling(spec, target), 0
+    for part in tiling.parts:
         tiles = _channel_tiles(weights, spec, part)
         stop = start + spec.positions * tiles.size // spec.kernel**2
-        _transform_into(
-            packed[start:stop].reshape(spec.positions, part.tiles, -1), transform, tiles
+        panels = packed[start:stop].reshape(
+            *tiling.panel(spec.positions, part.tiles), -1
         )
+        _transform_into(_by_position(panels, tiling), transform, tiles)
         start = stop
     return packed
 
@@ -77,17 +79,27 @@ def unpack_winograd_weights(
     shape = (spec.kernel, spec.kernel)
     inverse = np.linalg.pinv(np.kron(single, single))
     parts: list[NDArray[np.floating]] = []
-    start = 0
-    for part in choose_winograd_tiling(spec, target).parts:
+    tiling, start = choose_winograd_tiling(spec, target), 0
+    for part in tiling.parts:
         width = part.blocks * spec.lanes
         size = spec.positions * spec.in_channels * part.tiles * width
-        chosen = packed[start : start + size].reshape(spec.positions, -1)
+        panels = packed[start : start + size].reshape(
+            *tiling.panel(spec.positions, part.tiles), -1
+        )
+        chosen = _by_position(panels, tiling).reshape(spec.positions, -1)
         taps = (inverse @ chosen.astype(np.float64)).astype(packed.dtype)
         tiles = taps.reshape(-1, part.tiles, spec.in_channels, width)
         plain = tiles.transpose(1, 3, 2, 0)
         parts.append(plain.reshape(part.tiles * width, spec.in_channels, *shape))
         start += size
     return np.concatenate(parts)[: spec.out_channels]
+
+
+def _by_position(
+    panels: NDArray[np.floating], tiling: WinogradTiling
+) -> NDArray[np.floating]:
+    """Packed panels of weights as a view [position, channel tile, input x width]."""
+    return panels.swapaxes(0, 1) if tiling.fused else panels
 
 
 def _channel_tiles(
