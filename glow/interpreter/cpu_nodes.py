@@ -24,7 +24,7 @@ from glow.interpreter.arrays import Array, exact, garbage
 from glow.interpreter.convolution import convolve
 from glow.interpreter.evaluation import evaluate_region
 from glow.interpreter.normalization import local_response_norm
-from glow.interpreter.scalar_functions import Function, result_dtype
+from glow.interpreter.scalar_functions import Function, element_dtype, result_dtype
 from glow.interpreter.strassen import (
     LEFT,
     PRODUCTS,
@@ -104,10 +104,12 @@ def unpacked(
 
 def finish(op: Operation, total: Array, extras: tuple[Array, ...]) -> Array:
     """The rounded sums with the node's epilogue applied."""
-    total = total.astype(result_dtype(op))
     if not op.regions or not op.regions[0].blocks:
-        return total
-    return evaluate_region(op.regions[0].block, (total, *extras))[0]
+        return total.astype(result_dtype(op))
+    block = op.regions[0].block
+    return evaluate_region(
+        block, (total.astype(element_dtype(block.args[0].type)), *extras)
+    )[0]
 
 
 def run_conv2d(

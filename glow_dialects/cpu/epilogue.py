@@ -6,9 +6,11 @@ from math import prod
 from typing import Literal
 
 from xdsl.dialects.builtin import TensorType
+from xdsl.ir import Attribute
 from xdsl.irdl import operand_def, opt_region_def, result_def, var_operand_def
 
 from glow.dialects.glow.elementwise import verify_scalar_region
+from glow.dialects.half import accumulator_of, rounds_sums
 from glow.dialects.node import NodeOp, element_of, fail_unless, shape_of
 
 ExtraKind = Literal["full", "channel", "scalar"]
@@ -46,6 +48,11 @@ class EpilogueOp(NodeOp):
     result = result_def(TensorType)
     epilogue = opt_region_def("single_block")
 
+    @classmethod
+    def may_store(cls, inferred: Attribute, chosen: Attribute) -> bool:
+        """Sums in f32 may be rounded when they are stored."""
+        return rounds_sums(inferred, chosen)
+
     def verify_(self) -> None:
         """The epilogue takes the sum and the extras, which fit the result."""
         super().verify_()
@@ -62,6 +69,6 @@ class EpilogueOp(NodeOp):
         element = element_of(self.result)
         verify_scalar_region(
             self.epilogue.block,
-            [element, *(extra.type for extra in self.extras)],
+            [accumulator_of(element), *(extra.type for extra in self.extras)],
             [element],
         )

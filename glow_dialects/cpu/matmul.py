@@ -5,11 +5,13 @@ from __future__ import annotations
 from math import prod
 
 from xdsl.dialects.builtin import DenseArrayBase, TensorType
+from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def
 
 from glow.dialects.attributes import Attributes
 from glow.dialects.cpu.epilogue import EpilogueOp
 from glow.dialects.glow.convolution import check_rank
+from glow.dialects.half import rounds_sums
 from glow.dialects.node import NodeOp, Types, fail_unless, tensor_type
 
 
@@ -55,6 +57,11 @@ class BatchMatmulOp(NodeOp):
     lhs_axes = prop_def(DenseArrayBase)
     rhs_axes = prop_def(DenseArrayBase)
     result_axes = prop_def(DenseArrayBase)
+
+    @classmethod
+    def may_store(cls, inferred: Attribute, chosen: Attribute) -> bool:
+        """Sums in f32 may be rounded when they are stored."""
+        return rounds_sums(inferred, chosen)
 
     @classmethod
     def infer(cls, operands: Types, attributes: Attributes) -> Types:

@@ -16,6 +16,7 @@ from xdsl.dialects.builtin import (
     UnitAttr,
     i64,
 )
+from xdsl.ir import Attribute
 from xdsl.irdl import (
     irdl_op_definition,
     operand_def,
@@ -26,6 +27,7 @@ from xdsl.irdl import (
 )
 
 from glow.dialects.attributes import Attributes, int_attr, ints_attr
+from glow.dialects.half import keeps_sums
 from glow.dialects.node import NodeOp, Types, fail_unless, tensor_type
 
 ACTIVATIONS = ("relu", "clip", "sigmoid", "tanh", "leaky_relu", "hard_swish")
@@ -110,6 +112,11 @@ class Conv2dOp(NodeOp):
     group = prop_def(IntegerAttr.constr(i64), default_value=int_attr(1))
     activation = opt_prop_def(StringAttr)
     activation_args = opt_prop_def(DenseArrayBase)
+
+    @classmethod
+    def may_store(cls, inferred: Attribute, chosen: Attribute) -> bool:
+        """Sums of products of 16-bit floats may stay f32."""
+        return keeps_sums(inferred, chosen)
 
     @classmethod
     def infer(cls, operands: Types, attributes: Attributes) -> Types:

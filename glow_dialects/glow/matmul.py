@@ -9,6 +9,7 @@ from xdsl.dialects.builtin import (
     TensorType,
     UnitAttr,
 )
+from xdsl.ir import Attribute
 from xdsl.irdl import (
     irdl_op_definition,
     operand_def,
@@ -21,6 +22,7 @@ from xdsl.irdl import (
 from glow.dialects.attributes import Attributes, float_attr
 from glow.dialects.glow.convolution import check_activation
 from glow.dialects.glow.elementwise import broadcast_shape
+from glow.dialects.half import keeps_sums
 from glow.dialects.node import NodeOp, Types, fail_unless, tensor_type
 from glow.dialects.quantized import any_quantized
 
@@ -43,6 +45,11 @@ class MatmulOp(NodeOp):
     result = result_def(TensorType)
     transpose_lhs = opt_prop_def(UnitAttr)
     transpose_rhs = opt_prop_def(UnitAttr)
+
+    @classmethod
+    def may_store(cls, inferred: Attribute, chosen: Attribute) -> bool:
+        """Sums of products of 16-bit floats may stay f32."""
+        return keeps_sums(inferred, chosen)
 
     @classmethod
     def infer(cls, operands: Types, attributes: Attributes) -> Types:
@@ -80,6 +87,11 @@ class FullyConnectedOp(NodeOp):
     result = result_def(TensorType)
     activation = opt_prop_def(StringAttr)
     activation_args = opt_prop_def(DenseArrayBase)
+
+    @classmethod
+    def may_store(cls, inferred: Attribute, chosen: Attribute) -> bool:
+        """Sums of products of 16-bit floats may stay f32."""
+        return keeps_sums(inferred, chosen)
 
     @classmethod
     def infer(cls, operands: Types, attributes: Attributes) -> Types:

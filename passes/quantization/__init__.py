@@ -13,6 +13,7 @@
 | `fold-rescale`           | rescaling disappears into producers and consumers         |
 | `simplify-bounds`        | bounds that ranges imply are dropped, rescaling sinks     |
 | `quantize`               | all of them                                               |
+| `convert-to-bf16`, `convert-to-fp16` | products multiply 16-bit floats, add in f32   |
 | `assert-all-quantized`   | fails where a float node is left between integer products |
 
 A network that comes quantized (ONNX QDQ) needs `fold-casts` and `form-integer-nodes`.
@@ -39,6 +40,8 @@ PASSES: dict[str, Callable[[], type[ModulePass]]] = {
     "convert-quantized-gemm": _lazy(
         "convert_quantized_gemm", "ConvertQuantizedGemmPass"
     ),
+    "convert-to-bf16": _lazy("convert_to_bf16", "ConvertToBf16Pass"),
+    "convert-to-fp16": _lazy("convert_to_fp16", "ConvertToFp16Pass"),
     "equalize-channels": _lazy("equalize_channels", "EqualizeChannelsPass"),
     "fold-casts": _lazy("fold_casts", "FoldCastsPass"),
     "fold-rescale": _lazy("fold_rescale", "FoldRescalePass"),

@@ -225,3 +225,19 @@ func.func @before_definition(%x: tensor<4xf32>) {
   %y = glow.neg %x : tensor<4xf32>
   func.return
 }
+
+// -----
+
+func.func @rounded_twice(%x: tensor<2x3xf32>, %w: tensor<3x2xf32>) {
+  // expected-error @+1 {{result 0 has type tensor<2x2xbf16>, but operands and attributes give tensor<2x2xf32>}}
+  %0 = glow.matmul %x, %w : tensor<2x2xbf16>
+  func.return
+}
+
+// -----
+
+func.func @sums_of_halves(%x: tensor<2x3xbf16>, %w: tensor<3x2xbf16>) {
+  // expected-error @+1 {{result 0 has type tensor<2x2xf16>, but operands and attributes give tensor<2x2xbf16>}}
+  %0 = glow.matmul %x, %w : tensor<2x2xf16>
+  func.return
+}

@@ -1,0 +1,24 @@
+"""Lets products multiply bf16 and add in f32; see `half_products`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import BFloat16Type, ModuleOp
+from xdsl.passes import ModulePass
+
+from glow.passes.quantization.half_products import convert_products, kept_by_name
+
+
+@dataclass(frozen=True)
+class ConvertToBf16Pass(ModulePass):
+    """Let products multiply bf16, except those that `keep` names."""
+
+    name = "convert-to-bf16"
+
+    keep: tuple[str, ...] = ()
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        """Run the pass on a module."""
+        convert_products(op, BFloat16Type(), kept_by_name(self.keep))
