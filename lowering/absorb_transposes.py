@@ -23,6 +23,7 @@ from xdsl.passes import ModulePass
 
 from glow.dialects import cpu, glow
 from glow.dialects.node import shape_of
+from glow.passes.contract import VALUES
 from glow.passes.graph.node_builder import (
     NodeBuilder,
     element_type,
@@ -92,6 +93,7 @@ class AbsorbTransposesPass(ModulePass):
     """Absorb transpositions into products of activations."""
 
     name = "absorb-transposes"
+    keeps = VALUES
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Run the pass on a module."""

@@ -32,6 +32,7 @@ from glow.dialects import cpu
 from glow.dialects.cpu import EpilogueOp
 from glow.dialects.node import NodeOp, shape_of
 from glow.dialects.weights import constant_value
+from glow.passes.contract import VALUES
 from glow.passes.graph.node_builder import (
     NodeBuilder,
     attributes_of,
@@ -198,6 +199,7 @@ class FuseEpiloguePass(ModulePass):
     """Fuse element-wise nodes into convolutions and products."""
 
     name = "fuse-epilogue"
+    keeps = VALUES
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Run the pass on a module."""

@@ -15,7 +15,8 @@ from glow.dialects.errors import GlowError
 from glow.dialects.node import NodeOp, node_name
 from glow.lowering.lower_nodes.keeps import backend_named
 from glow.lowering.lower_nodes.lower_nodes import LOWERINGS
-from glow.passes.graph.verify_graph import DIALECTS, SCALARS, check_dialects
+from glow.passes.contract import GRAPH_DIALECTS
+from glow.passes.graph.verify_graph import check_dialects
 
 
 @dataclass(frozen=True)
@@ -29,7 +30,7 @@ class VerifyLoweredPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Run the pass on a module."""
         backend = backend_named(self.backend)
-        check_dialects(op, "lowered", (*DIALECTS, "cpu", *SCALARS))
+        check_dialects(op, "lowered", (*GRAPH_DIALECTS, "cpu"))
         for child in op.walk():
             if (
                 isinstance(child, NodeOp)

@@ -35,6 +35,7 @@ from glow.dialects import glow
 from glow.dialects.node import NodeOp, Types, element_of, shape_of, tensor_type
 from glow.dialects.weights import constant_value, dtype_of
 from glow.lowering.type_guards import is_integer
+from glow.passes.contract import VALUES
 from glow.passes.graph.node_builder import (
     NodeBuilder,
     attributes_of,
@@ -199,6 +200,7 @@ class WidenElementsPass(ModulePass):
     """Compute in a wider element type what the CPU has no kernel for."""
 
     name = "widen-elements"
+    keeps = VALUES
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Run the pass on a module."""

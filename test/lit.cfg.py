@@ -8,16 +8,16 @@ import os
 import sys
 from pathlib import Path
 
-import lit.formats
-
 root = Path(config.test_source_root or __file__).resolve()
 root = root if root.is_dir() else root.parent
 sys.path.insert(0, str(root / "python"))
 
 from upstream import find_mlir_opt, mlir_translate_of  # noqa: E402
+from validated_format import ValidatedTest  # noqa: E402
 
 config.name = "glow"
-config.test_format = lit.formats.ShTest(execute_external=False)
+# After its RUN lines, the passes of each test must keep the results of its programs.
+config.test_format = ValidatedTest(execute_external=False)
 config.suffixes = [".mlir"]
 config.excludes = ["python", "inputs", "Output"]
 config.test_source_root = str(root)

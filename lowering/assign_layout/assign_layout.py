@@ -33,6 +33,7 @@ from glow.lowering.assign_layout.propagation import propagate
 from glow.lowering.assign_layout.split_groups import split_groups
 from glow.lowering.assign_layout.winograd import choose_winograd
 from glow.lowering.target import Target
+from glow.passes.contract import VALUES
 from glow.passes.graph.node_builder import erase_dead_nodes
 
 WEIGHT_GROWTH = 1.0
@@ -71,6 +72,7 @@ class AssignLayoutPass(ModulePass):
     """
 
     name = "assign-layout"
+    keeps = VALUES
 
     target: str = "host"
     numerics: str = "default"

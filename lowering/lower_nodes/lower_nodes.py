@@ -28,6 +28,7 @@ from glow.lowering.lower_nodes import (
     products,
 )
 from glow.lowering.lower_nodes.keeps import NodeBackend, backend_named
+from glow.passes.contract import VALUES
 
 Lowering = Callable[[Operation], None]
 
@@ -66,6 +67,7 @@ class LowerNodesPass(ModulePass):
     """Lower high-level nodes; `backend` (cpu, interpreter, none) says what it keeps."""
 
     name = "lower-nodes"
+    keeps = VALUES
 
     backend: str = "cpu"
 

@@ -17,11 +17,11 @@ import numpy as np
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
-from xdsl.passes import ModulePass
 
 from glow.dialects import glow
 from glow.dialects.node import shape_of
 from glow.dialects.weights import constant_value
+from glow.passes.contract import VALUES, GraphPass
 from glow.passes.graph.node_builder import NodeBuilder, name_of, rewrite_nodes
 
 
@@ -103,10 +103,11 @@ def convert_matmul(op: Operation) -> None:
         )
 
 
-class ConvertGemmPass(ModulePass):
+class ConvertGemmPass(GraphPass):
     """Turn products with constant matrices into fully connected layers."""
 
     name = "convert-gemm"
+    keeps = VALUES
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Run the pass on a module."""

@@ -21,11 +21,11 @@ import numpy as np
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
-from xdsl.passes import ModulePass
 
 from glow.dialects import glow
 from glow.dialects.node import DataParallel, NodeOp, shape_of, tensor_type
 from glow.dialects.weights import constant_value
+from glow.passes.contract import VALUES, GraphPass
 from glow.passes.graph.node_builder import (
     NodeBuilder,
     attributes_of,
@@ -168,10 +168,11 @@ def rewrite(op: NodeOp) -> None:
         sink_through_elementwise(op)
 
 
-class EliminateTransposesPass(ModulePass):
+class EliminateTransposesPass(GraphPass):
     """Sink, merge and absorb transposes."""
 
     name = "eliminate-transposes"
+    keeps = VALUES
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Run the pass on a module."""

@@ -21,11 +21,11 @@ from numpy.typing import NDArray
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
-from xdsl.passes import ModulePass
 
 from glow.dialects import glow
 from glow.dialects.node import NodeOp, shape_of
 from glow.dialects.weights import constant_value, dtype_of
+from glow.passes.contract import VALUES, GraphPass
 from glow.passes.graph.node_builder import (
     NodeBuilder,
     attributes_of,
@@ -206,10 +206,11 @@ def _is_constant(value: SSAValue) -> bool:
     return isinstance(value.owner, glow.ConstantOp | glow.SplatOp)
 
 
-class FoldBatchNormPass(ModulePass):
+class FoldBatchNormPass(GraphPass):
     """Fold batch normalizations and channel-wise steps into weights."""
 
     name = "fold-batch-norm"
+    keeps = VALUES
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Run the pass on a module."""

@@ -28,12 +28,12 @@ from numpy.typing import NDArray
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
-from xdsl.passes import ModulePass
 
 from glow.dialects import glow
 from glow.dialects.node import shape_of
 from glow.dialects.weight_table import Array
 from glow.dialects.weights import constant_value
+from glow.passes.contract import VALUES, GraphPass
 from glow.passes.graph.node_builder import (
     NodeBuilder,
     attributes_of,
@@ -189,12 +189,13 @@ def fold_shuffle(op: Operation, max_groups: int = MAX_DENSE_GROUPS) -> None:
 
 
 @dataclass(frozen=True)
-class FoldChannelShufflePass(ModulePass):
+class FoldChannelShufflePass(GraphPass):
     """Fold channel shuffles into convolutions; with `numerics` exact no groups become
     dense, so that infinities stay in their group.
     """
 
     name = "fold-channel-shuffle"
+    keeps = VALUES
 
     numerics: str = "default"
 

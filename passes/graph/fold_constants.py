@@ -20,13 +20,13 @@ import numpy as np
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, TensorType
 from xdsl.ir import SSAValue
-from xdsl.passes import ModulePass
 
 from glow.dialects import glow
 from glow.dialects.glow import MAX_INLINE_ELEMENTS
 from glow.dialects.node import NodeOp, node_name, shape_of
 from glow.dialects.weights import Array, constant_value
 from glow.interpreter import FUNCTIONS, evaluate_node
+from glow.passes.contract import NODES, GraphPass
 from glow.passes.graph.node_builder import NodeBuilder, erase_dead_nodes, like, name_of
 
 MAX_GROWTH = 1 << 16
@@ -115,10 +115,11 @@ def fold_constants(module: ModuleOp) -> None:
         erase_dead_nodes(module)
 
 
-class FoldConstantsPass(ModulePass):
+class FoldConstantsPass(GraphPass):
     """Compute nodes on constants at compile time."""
 
     name = "fold-constants"
+    requires = ensures = (NODES,)
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Run the pass on a module."""

@@ -20,10 +20,10 @@ import numpy as np
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
-from xdsl.passes import ModulePass
 
 from glow.dialects import glow
 from glow.dialects.weights import constant_value
+from glow.passes.contract import VALUES, GraphPass
 from glow.passes.graph.node_builder import (
     NodeBuilder,
     erase_dead_nodes,
@@ -113,10 +113,11 @@ def fold_scale(op: Operation) -> None:
             return
 
 
-class FoldScalePass(ModulePass):
+class FoldScalePass(GraphPass):
     """Fold the scaling of products into weights."""
 
     name = "fold-scale"
+    keeps = VALUES
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Run the pass on a module."""

@@ -9,16 +9,17 @@ from __future__ import annotations
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.passes import ModulePass
 
 from glow.dialects.weights import free_unused_weights
+from glow.passes.contract import NODES, GraphPass
 from glow.passes.graph.node_builder import erase_dead_nodes
 
 
-class FreeUnusedWeightsPass(ModulePass):
+class FreeUnusedWeightsPass(GraphPass):
     """Erase dead nodes and the weights that they alone used."""
 
     name = "free-unused-weights"
+    requires = ensures = (NODES,)
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Run the pass on a module."""

@@ -16,11 +16,11 @@ from collections.abc import Callable
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.ir import Operation
-from xdsl.passes import ModulePass
 
 from glow.dialects import glow
 from glow.dialects.attributes import Attributes, floats_attr
 from glow.dialects.node import NodeOp
+from glow.passes.contract import GraphPass
 from glow.passes.graph.node_builder import erase, rewrite_nodes
 
 PRODUCERS = (glow.Conv2dOp, glow.FullyConnectedOp)
@@ -57,7 +57,7 @@ def fuse_activation(op: Operation) -> None:
     erase(op)
 
 
-class FuseActivationPass(ModulePass):
+class FuseActivationPass(GraphPass):
     """Fuse activations into convolutions and fully connected layers."""
 
     name = "fuse-activation"

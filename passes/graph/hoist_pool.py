@@ -19,10 +19,10 @@ from math import prod
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
-from xdsl.passes import ModulePass
 
 from glow.dialects import glow
 from glow.dialects.node import shape_of
+from glow.passes.contract import VALUES, GraphPass
 from glow.passes.graph.node_builder import (
     NodeBuilder,
     attributes_of,
@@ -70,10 +70,11 @@ def hoist_pool(op: Operation) -> None:
     erase(conv)
 
 
-class HoistPoolPass(ModulePass):
+class HoistPoolPass(GraphPass):
     """Move average pools in front of 1x1 convolutions."""
 
     name = "hoist-pool"
+    keeps = VALUES
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Run the pass on a module."""

@@ -20,11 +20,11 @@ from math import isclose, sqrt
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
-from xdsl.passes import ModulePass
 
 from glow.dialects import glow
 from glow.dialects.node import shape_of
 from glow.dialects.weights import constant_value
+from glow.passes.contract import VALUES, GraphPass
 from glow.passes.graph.node_builder import (
     NodeBuilder,
     erase_dead_nodes,
@@ -93,10 +93,11 @@ def recognize_gelu(op: Operation) -> None:
             return
 
 
-class RecognizeGeluPass(ModulePass):
+class RecognizeGeluPass(GraphPass):
     """Find GELU in its parts."""
 
     name = "recognize-gelu"
+    keeps = VALUES
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Run the pass on a module."""

@@ -7,14 +7,10 @@ from __future__ import annotations
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.passes import ModulePass
 
 from glow.dialects.errors import GlowError
 from glow.dialects.node import node_name
-
-DIALECTS = ("glow", "func", "builtin", "scf", "quant")
-SCALARS = ("arith", "math")
-"""Dialects of loop bounds and of scalar regions."""
+from glow.passes.contract import GRAPH_DIALECTS, GraphPass
 
 
 def check_dialects(module: ModuleOp, level: str, dialects: tuple[str, ...]) -> None:
@@ -29,12 +25,13 @@ def check_dialects(module: ModuleOp, level: str, dialects: tuple[str, ...]) -> N
             )
 
 
-class VerifyGraphPass(ModulePass):
+class VerifyGraphPass(GraphPass):
     """Verify the contract of the graph level."""
 
     name = "verify-graph"
+    requires = ()
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Run the pass on a module."""
-        check_dialects(op, "graph", (*DIALECTS, *SCALARS))
+        check_dialects(op, "graph", GRAPH_DIALECTS)
         op.verify()

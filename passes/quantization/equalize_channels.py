@@ -23,6 +23,7 @@ from xdsl.passes import ModulePass
 from glow.dialects import glow
 from glow.dialects.node import shape_of
 from glow.dialects.weights import constant_value
+from glow.passes.contract import VALUES
 from glow.passes.graph.node_builder import NodeBuilder, name_of
 from glow.passes.quantization.instrument_profile import functions_of, value_names
 from glow.passes.quantization.profile import Profile, ValueProfile
@@ -201,6 +202,7 @@ class EqualizeChannelsPass(ModulePass):
     """Even out the ranges of channels between convolutions (`profile` is optional)."""
 
     name = "equalize-channels"
+    keeps = VALUES
 
     profile: str | None = None
 

@@ -21,6 +21,7 @@ from glow.dialects import glow
 from glow.dialects.glow.integer_forms import ARITHMETIC, PRODUCTS
 from glow.dialects.node import NodeOp
 from glow.dialects.quant import DequantizeCastOp, QuantizeCastOp
+from glow.passes.contract import MEANING
 from glow.passes.graph.node_builder import (
     NodeBuilder,
     attributes_of,
@@ -124,6 +125,7 @@ class FoldRescalePass(ModulePass):
     """Fold rescaling into producers and readers."""
 
     name = "fold-rescale"
+    keeps = MEANING
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Run the pass on a module."""

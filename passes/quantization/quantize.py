@@ -18,6 +18,7 @@ from glow.dialects import glow
 from glow.dialects.errors import GlowError
 from glow.dialects.quantized import any_quantized
 from glow.interpreter.quantized import REQUANTIZE
+from glow.passes.contract import MEANING
 from glow.passes.graph.free_unused_weights import FreeUnusedWeightsPass
 from glow.passes.graph.fuse_activation import fuse_activation
 from glow.passes.graph.node_builder import rewrite_nodes
@@ -142,6 +143,7 @@ class InsertCastsPass(ModulePass):
     """Choose what is quantized, and how; see `QuantizationOptions`."""
 
     name = "insert-casts"
+    keeps = MEANING
 
     profile: str | None = None
     schema: str = "asymmetric"

@@ -1,0 +1,91 @@
+"""What a pass promises: its level before and after, and how much of the results it keeps.
+
+A pass states it on its class, and `--verify-each`, the lit suites and the fuzzer check it:
+
+    class SinkReshapesPass(GraphPass):
+        requires = (GRAPH,)       # what must hold of the module before
+        ensures = (GRAPH,)        # and after
+        keeps = BITS              # the results: bit for bit, but for rounding, or not
+
+Nothing is checked in a normal run: passes rely on it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from typing import ClassVar
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
+
+from glow.dialects.errors import GlowError
+
+BITS = "bits"
+"""Results keep every bit, of NaN and infinities too (which NaN it is does not count)."""
+VALUES = "values"
+"""Sums and products are arranged anew, so that results differ by rounding."""
+MEANING = "meaning"
+"""Results change on purpose (quantization): only shapes and types are kept."""
+
+
+@dataclass(frozen=True)
+class Condition:
+    """Something that holds of a module; `broken` says where it does not."""
+
+    name: str
+    broken: Callable[[ModuleOp], str | None]
+
+    def check(self, module: ModuleOp, when: str) -> None:
+        """Raise GlowError where the condition does not hold."""
+        found = self.broken(module)
+        if found is not None:
+            raise GlowError(f"{when}: not {self.name}: {found}")
+
+
+def only_dialects(name: str, dialects: Collection[str]) -> Condition:
+    """All operations belong to some dialects."""
+
+    def broken(module: ModuleOp) -> str | None:
+        for op in module.walk():
+            if op.name.partition(".")[0] not in dialects:
+                return f"{op.name} is none of {', '.join(dialects)}"
+        return None
+
+    return Condition(name, broken)
+
+
+SCALARS = ("arith", "math")
+GRAPH_DIALECTS = ("glow", "func", "builtin", "scf", "quant", *SCALARS)
+GRAPH = only_dialects("the graph level", GRAPH_DIALECTS)
+NODES = only_dialects("a level of nodes", (*GRAPH_DIALECTS, "cpu"))
+
+
+class GraphPass(ModulePass):
+    """A pass from graphs to graphs."""
+
+    requires: ClassVar[tuple[Condition, ...]] = (GRAPH,)
+    ensures: ClassVar[tuple[Condition, ...]] = (GRAPH,)
+    keeps: ClassVar[str] = BITS
+
+
+def conditions(compiler_pass: ModulePass, kind: str) -> tuple[Condition, ...]:
+    """What a pass `requires` or `ensures`; nothing where it does not say."""
+    return getattr(compiler_pass, kind, ())
+
+
+def keeps_of(compiler_pass: ModulePass) -> str:
+    """How much of the results a pass keeps; a pass that does not say keeps the bits."""
+    return getattr(compiler_pass, "keeps", BITS)
+
+
+def check_requires(compiler_pass: ModulePass, module: ModuleOp) -> None:
+    """Raise GlowError unless a pass may run."""
+    for condition in conditions(compiler_pass, "requires"):
+        condition.check(module, f"before {compiler_pass.name}")
+
+
+def check_ensures(compiler_pass: ModulePass, module: ModuleOp) -> None:
+    """Raise GlowError unless a pass left what it promises."""
+    for condition in conditions(compiler_pass, "ensures"):
+        condition.check(module, f"after {compiler_pass.name}")
