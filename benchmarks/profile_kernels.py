@@ -39,7 +39,8 @@ from glow.lowering.instr_to_loops.program import (
 )
 from glow.lowering.target import Target, host_target
 from glow.runtime.buffers import aligned_empty
-from glow.runtime.native_code import Library, workers
+from glow.runtime.library import Library
+from glow.runtime.native_code import workers
 from glow.runtime.object_cache import ObjectCache
 from glow.signature import main_function
 

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from glow.dialects.errors import GlowError
 from glow.runtime.buffers import ALIGNMENT, aligned_empty
-from glow.runtime.native_code import Library
+from glow.runtime.library import Library
 from glow.runtime.thread_pool import thread_pool
 
 Bytes = npt.NDArray[np.uint8]

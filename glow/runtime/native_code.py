@@ -16,7 +16,7 @@ import ctypes
 import ctypes.util
 import itertools
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 
@@ -25,7 +25,7 @@ from llvmlite.binding import ffi
 
 from glow.dialects.errors import GlowError
 from glow.lowering.target import Target, host_target, initialize_llvm
-from glow.runtime.support_code import SUPPORT_CODE, needs_support
+from glow.runtime.support_code import SUPPORT_CODE
 
 CODE_GENERATION_LEVEL = 2
 FAST_GENERATION_LEVEL = 0
@@ -153,35 +153,28 @@ def support_object() -> bytes:
     return compile_object(SUPPORT_CODE, host_target())
 
 
-class Library:
-    """Linked native code; lives as long as this object does.
-
-    `symbols` are the functions whose addresses are wanted, `imports` addresses for
-    names that the objects leave open; the C and math libraries are found anyway.
-    """
+class LinkedLibrary:
+    """What LLVM's linker made of objects; lives as long as this object does."""
 
     def __init__(
         self,
         objects: Sequence[bytes],
         symbols: Sequence[str],
-        imports: dict[str, int] | None = None,
+        imports: Mapping[str, int],
     ):
         builder = llvm.JITLibraryBuilder().add_current_process()
         for image in objects:
             builder.add_object_img(image)
-        if any(needs_support(image) for image in objects):
-            builder.add_object_img(support_object())
         for name in symbols:
             builder.export_symbol(name)
-        for name, address in (imports or {}).items():
+        for name, address in imports.items():
             builder.import_symbol(name, address)
         name = f"glow{next(_library_numbers)}"
         try:
             self._tracker = builder.link(linker(), name)
         except RuntimeError as error:
             raise GlowError(f"native code cannot be linked: {error}") from error
-        self._symbols = {name: self._tracker[name] for name in symbols}
 
     def address(self, name: str) -> int:
         """Returns the address of an exported function."""
-        return self._symbols[name]
+        return self._tracker[name]

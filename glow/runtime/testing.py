@@ -13,7 +13,8 @@ from xdsl.dialects.func import FuncOp
 from glow.lowering.llvm_emit import emit_functions
 from glow.lowering.loops_to_llvm.convert_loops_to_llvm import lower_functions
 from glow.lowering.target import Target, host_target
-from glow.runtime.native_code import Library, compile_object
+from glow.runtime.library import Library
+from glow.runtime.native_code import compile_object
 
 Array = npt.NDArray[np.generic]
 

@@ -16,7 +16,8 @@ import platform
 from functools import cache
 
 from glow.lowering.target import Target, host_target
-from glow.runtime.native_code import Library, compile_object
+from glow.runtime.library import Library
+from glow.runtime.native_code import compile_object
 
 MAX_THREADS = 255
 """The thread count takes eight bits of the published word."""

@@ -12,7 +12,8 @@ from glow.lowering.loops_to_llvm.convert_loops_to_llvm import lower_functions
 from glow.lowering.target import Target, host_target
 from glow.runtime.buffers import aligned_copy, aligned_empty
 from glow.runtime.executable import Executable
-from glow.runtime.native_code import Library, assembly, compile_object, compile_objects
+from glow.runtime.library import Library
+from glow.runtime.native_code import assembly, compile_object, compile_objects
 from glow.runtime.testing import functions_of
 
 PROGRAM = """

@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 from glow.lowering.target import host_target
-from glow.runtime.native_code import Library, compile_object
+from glow.runtime.library import Library
+from glow.runtime.native_code import compile_object
 from glow.runtime.thread_pool import MAX_THREADS, thread_pool
 
 # Each thread adds one to its own counter and, behind a barrier, thread 0 sums them up.

@@ -23,7 +23,8 @@ from benchmarks.networks import TINY_NETWORKS
 from glow.compiler import load, lower_to
 from glow.lowering.llvm_emit import emit_module
 from glow.lowering.loops_to_llvm.convert_loops_to_llvm import lower_module
-from glow.runtime.native_code import Library, compile_object
+from glow.runtime.library import Library
+from glow.runtime.native_code import compile_object
 from glow.runtime.testing import argument_type
 from glow.universe import new_context
 
