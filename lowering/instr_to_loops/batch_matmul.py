@@ -20,6 +20,7 @@ from typing import Literal
 from xdsl.ir import SSAValue
 
 from glow.lowering.instr_to_loops import ir_types as types
+from glow.lowering.instr_to_loops.accumulation import accumulate
 from glow.lowering.instr_to_loops.builder import Index, LoopBuilder
 from glow.lowering.instr_to_loops.epilogue import Epilogue
 from glow.lowering.instr_to_loops.kernel import Kernel
@@ -33,7 +34,6 @@ from glow.lowering.instr_to_loops.matmul_tile import (
     Strides,
     Tile,
     TileStore,
-    accumulate,
     choose_tile,
     columns_of,
     flat,
@@ -345,8 +345,8 @@ def _build_dot(spec: BatchMatmulSpec, target: Target, name: str) -> Kernel:
 
 
 def _buffers(spec: BatchMatmulSpec) -> list[types.MemRefType]:
-    c = flat(spec.c.span(spec.batch, spec.rows, spec.columns))
     a = flat(spec.a.span(spec.batch, spec.rows, spec.depth))
     b = flat(spec.b.span(spec.batch, spec.depth, spec.columns))
     finish = Finish(spec.has_bias, spec.epilogue, spec.channel)
+    c = finish.output(spec.c.span(spec.batch, spec.rows, spec.columns))
     return [c, a, b, *finish.buffers(c, spec.rows, spec.columns)]

@@ -24,7 +24,11 @@ from glow.lowering.instr_to_loops.conv2d_spec import (
     pack_channels,
     pack_conv_weights,
 )
-from glow.lowering.instr_to_loops.epilogue import apply_epilogue, extra_types
+from glow.lowering.instr_to_loops.epilogue import (
+    apply_epilogue,
+    extra_types,
+    stored_type,
+)
 from glow.lowering.instr_to_loops.kernel import Kernel
 from glow.lowering.instr_to_loops.slices import SliceSpace
 from glow.lowering.instr_to_loops.tiles import ChannelPart
@@ -90,7 +94,8 @@ class Convolution:
             (spec.groups * spec.output_blocks, spec.lanes), spec.element
         )
         weights = types.memref_type((spec.packed_weights,), spec.element)
-        arguments = [spec.output_type, spec.input_type, weights]
+        output = stored_type(spec.epilogue, spec.output_type)
+        arguments = [output, spec.input_type, weights]
         if spec.has_bias:
             arguments.append(channels)
         arguments += extra_types(spec.epilogue, spec.output_type, channels)

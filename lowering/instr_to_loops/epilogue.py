@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Literal, Protocol
 
 from xdsl.dialects.builtin import MemRefType
-from xdsl.ir import SSAValue
+from xdsl.ir import Attribute, SSAValue
 
 from glow.lowering.instr_to_loops import ir_types as types
 from glow.lowering.instr_to_loops.builder import LoopBuilder
@@ -31,6 +31,16 @@ class Epilogue(Protocol):
         ...
 
     @property
+    def extra_elements(self) -> tuple[Attribute, ...]:
+        """The element types of those inputs."""
+        ...
+
+    @property
+    def result_element(self) -> Attribute:
+        """The element type of the values to store."""
+        ...
+
+    @property
     def is_long(self) -> bool:
         """Whether it needs many registers for each element, as exponentials do."""
         ...
@@ -38,7 +48,7 @@ class Epilogue(Protocol):
     def apply(
         self, builder: LoopBuilder, accumulator: SSAValue, extras: Sequence[SSAValue]
     ) -> SSAValue:
-        """The value to store; all operands and the result have the accumulator's type."""
+        """The value to store; all operands and the result have the accumulator's shape."""
         ...
 
 
@@ -46,9 +56,17 @@ def extra_types(
     epilogue: Epilogue | None, full: MemRefType, channel: MemRefType
 ) -> list[MemRefType]:
     """The buffer types of an epilogue's extra inputs."""
-    scalar = types.memref_type((1,), full.element_type)
-    by_layout = {"full": full, "channel": channel, "scalar": scalar}
-    return [by_layout[layout] for layout in epilogue.extra_inputs] if epilogue else []
+    if epilogue is None:
+        return []
+    shapes = {"full": full.get_shape(), "channel": channel.get_shape(), "scalar": (1,)}
+    kinds = zip(epilogue.extra_inputs, epilogue.extra_elements, strict=True)
+    return [types.memref_type(shapes[layout], element) for layout, element in kinds]
+
+
+def stored_type(epilogue: Epilogue | None, sums: MemRefType) -> MemRefType:
+    """The buffer type in which sums of that type are stored."""
+    element = sums.element_type if epilogue is None else epilogue.result_element
+    return types.memref_type(sums.get_shape(), element)
 
 
 Reader = Callable[[SSAValue], SSAValue]

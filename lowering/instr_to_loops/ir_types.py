@@ -137,6 +137,11 @@ def element_of(value: SSAValue) -> Attribute:
     return type_
 
 
+def byte_width(element: Attribute) -> int:
+    """The size of a fixed-width scalar type of whole bytes."""
+    return bit_width(element) // 8
+
+
 @cache
 def signless(element: Attribute) -> Attribute:
     """The scalar type as arith takes it: operations have signs, integers have none."""

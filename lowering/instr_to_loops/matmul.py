@@ -2,7 +2,8 @@
 
 `pack_matmul_weights` lays B out in the order in which the kernel reads it: groups of columns
 as wide as the register tile, [K][blocks][lanes] each, so that B is one linear stream whatever
-its size. A is read in place: its elements are only broadcast.
+its size. A is read in place: its elements are only broadcast. 16-bit elements are multiplied
+in pairs of neighbours along the depth, [K / 2][blocks][lanes][2].
 """
 
 from __future__ import annotations
@@ -11,9 +12,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from xdsl.dialects.builtin import AnyFloat, f32
 from xdsl.ir import SSAValue
 
 from glow.lowering.instr_to_loops import ir_types as types
+from glow.lowering.instr_to_loops.accumulation import PRODUCTS, accumulate
 from glow.lowering.instr_to_loops.builder import Index, LoopBuilder
 from glow.lowering.instr_to_loops.epilogue import Epilogue
 from glow.lowering.instr_to_loops.kernel import Kernel
@@ -26,16 +29,15 @@ from glow.lowering.instr_to_loops.matmul_tile import (
     Strides,
     Tile,
     TileStore,
-    accumulate,
     choose_tile,
     columns_of,
     flat,
     matrices_of,
 )
+from glow.lowering.instr_to_loops.matmul_weights import PackedWeights, PanelPrefetch
 from glow.lowering.target import Target
 
 WANTED_SLICES = 16
-_STEPS_AHEAD = 8
 
 
 def stored_rows(rows: int) -> int:
@@ -44,14 +46,14 @@ def stored_rows(rows: int) -> int:
 
 
 _RowBody = Callable[[Index], None]
-_StepBody = Callable[[Index], None]
 
 
 @dataclass(frozen=True)
 class MatmulSpec:
-    """C[rows, columns] = epilogue(A[rows, depth] B[depth, columns] + bias), f32.
+    """C[rows, columns] = epilogue(A[rows, depth] B[depth, columns] + bias), summed up in f32.
 
-    Arguments of the kernel: C, A, packed B, bias if `has_bias`, the epilogue's inputs. A and C
+    `element` is what A and B have; bf16 needs an even depth. Arguments of the kernel: C, A,
+    packed B, bias if `has_bias`, the epilogue's inputs. A and C
     may have longer rows in memory (`a_row_stride`, `c_row_stride`; 0: dense). A "full" input of
     the epilogue is strided like C and must not be C.
     """
@@ -63,6 +65,21 @@ class MatmulSpec:
     epilogue: Epilogue | None = None
     a_row_stride: int = 0
     c_row_stride: int = 0
+    element: AnyFloat = f32
+
+    def __post_init__(self) -> None:
+        if self.depth % self.group:
+            raise ValueError(f"{self.element} products take a depth in pairs")
+
+    @property
+    def group(self) -> int:
+        """The elements that are multiplied and added up at once: as many as fit in 32 bits."""
+        return max(1, 32 // types.bit_width(self.element))
+
+    @property
+    def steps(self) -> int:
+        """The groups along the depth."""
+        return self.depth // self.group
 
     @property
     def operations(self) -> int:
@@ -81,7 +98,7 @@ class MatmulSpec:
 
     def tile(self, target: Target) -> Tile:
         """The register tile, which decides how the weights are packed."""
-        return choose_tile(self.rows, self.columns, self.depth, target)
+        return choose_tile(self.rows, self.columns, self.steps, target)
 
     def split(self, target: Target) -> ColumnSplit:
         """How the columns are cut into tiles."""
@@ -123,102 +140,25 @@ def pack_matmul_weights(
     split = spec.split(target)
     width = split.blocks * split.lanes
     size = spec.packed_elements(target)
-    packed = np.empty(size, np.float32) if out is None else out
+    packed = np.empty(size, weights.dtype) if out is None else out
     end = split.groups * spec.depth * width
-    groups = packed[:end].reshape(split.groups, spec.depth, width)
+    groups = packed[:end].reshape(split.groups, spec.steps, width, spec.group)
     # One copy from either order: intermediate arrays would cost a large layer seconds.
     for number, group in enumerate(groups):
         columns = matrix[:, number * width : (number + 1) * width]
         _fill_columns(group, columns)
     if end < packed.size:
-        rest = packed[end:].reshape(spec.depth, -1)
+        rest = packed[end:].reshape(spec.steps, -1, spec.group)
         _fill_columns(rest, matrix[:, split.groups * width :])
     return packed
 
 
 def _fill_columns(target: np.ndarray, columns: np.ndarray) -> None:
-    """Copy columns into a matrix that may have more, which become zero."""
-    target[:, : columns.shape[1]] = columns
-    target[:, columns.shape[1] :] = 0
-
-
-class PackedWeights:
-    """Reads the rows of the packed matrix."""
-
-    def __init__(
-        self, builder: LoopBuilder, buffer: SSAValue, depth: int, split: ColumnSplit
-    ) -> None:
-        self.builder = builder
-        self.split = split
-        whole = (split.groups, depth, split.blocks, split.lanes)
-        rest = split.rest
-        self.whole = builder.reinterpret(buffer, whole) if split.groups else buffer
-        if rest is not None:
-            offset = split.groups * depth * split.blocks * split.lanes
-            shape = (depth, rest.blocks, split.lanes)
-            self.rest = builder.reinterpret(buffer, shape, offset=offset)
-
-    def read(self, unit: Index, group: ColumnGroup, k: Index) -> SSAValue:
-        """The row k of a group of columns, [blocks, lanes]."""
-        shape = (group.blocks, self.split.lanes)
-        if group == self.split.rest:
-            return self.builder.transfer_read(self.rest, (k, 0, 0), shape, (1, 2))
-        return self.builder.transfer_read(self.whole, (unit, k, 0, 0), shape, (2, 3))
-
-
-class PanelPrefetch:
-    """Fetches what comes next of the packed matrix while a tile is multiplied.
-
-    Each step of the depth asks for one element: the tiles of a panel together cover the next
-    panel. Saves 9 % of the time where B comes from memory and costs nothing where it does
-    not. A product that reads B once, with a single tile of rows, fetches a few steps ahead
-    where B exceeds the second cache, which saves 18 %.
-    """
-
-    def __init__(
-        self,
-        builder: LoopBuilder,
-        buffer: SSAValue,
-        depth: int,
-        tiles: int,
-        tile_rows: int,
-    ) -> None:
-        self.builder = builder
-        self.buffer = buffer
-        self.depth = depth
-        self.tiles = tiles
-        self.tile_rows = tile_rows
-
-    def at(self, next_panel: Index, group: ColumnGroup, row: Index) -> _StepBody:
-        """What each step of the tile in that row does; the panel is an element's index."""
-        builder, lanes = self.builder, self.builder.target.lanes(32)
-        stride = -(-group.blocks * lanes // self.tiles)
-        if self.tiles == 1:
-            return self._ahead(next_panel, group)
-        if stride > lanes:
-            return lambda k: None
-        share = builder.mul(row, -(-stride * self.depth // self.tile_rows))
-        start = builder.add(next_panel, share)
-        return lambda k: builder.prefetch(
-            self.buffer, builder.add(start, builder.mul(k, stride)), locality=3
-        )
-
-    def _ahead(self, next_panel: Index, group: ColumnGroup) -> _StepBody:
-        """Asks for the whole row of the panel that is read `_STEPS_AHEAD` steps later."""
-        builder, lanes = self.builder, self.builder.target.lanes(32)
-        (elements,) = types.shape_of(self.buffer)
-        if 4 * elements <= builder.target.l2_bytes:
-            return lambda k: None
-        width = group.blocks * lanes
-        start = builder.add(next_panel, (_STEPS_AHEAD - self.depth) * width)
-
-        def fetch(k: Index) -> None:
-            row = builder.add(start, builder.mul(k, width))
-            for block in range(group.blocks):
-                place = builder.add(row, block * lanes)
-                builder.prefetch(self.buffer, place, locality=3)
-
-        return fetch
+    """Copy [K, N] into [K / group, N or more, group], the rest of which becomes zero."""
+    group, count = target.shape[-1], columns.shape[1]
+    for k in range(group):
+        target[:, :count, k] = columns[k::group]
+    target[:, count:] = 0
 
 
 @dataclass(frozen=True)
@@ -321,10 +261,10 @@ class _PackedProduct:
         self.a = Matrix(
             builder, a_buffer, spec.a_strides, (spec.rows, spec.depth), lanes
         )
-        self.b = PackedWeights(builder, b_buffer, spec.depth, self.split)
+        self.b = PackedWeights(builder, b_buffer, spec.steps, self.split, spec.group)
         tiles = -(-spec.rows // self.tile.rows)
         self.prefetch = PanelPrefetch(
-            builder, b_buffer, spec.depth, tiles, self.tile.rows
+            builder, b_buffer, spec.steps, tiles, self.tile.rows
         )
         c = Matrix(builder, c_buffer, strides, extents, lanes, blocked=True)
         extras = matrices_of(builder, spec.finish, extra_buffers, strides, extents)
@@ -346,17 +286,24 @@ class _PackedProduct:
         shape = (self.tile.rows, group.blocks, self.split.lanes)
         unroll = Tile(self.tile.rows, group.blocks).unroll
 
-        panel = self.spec.depth * group.blocks * self.split.lanes
+        panel = self.spec.steps * group.blocks * self.split.lanes
         following = self.builder.mul(self.builder.add(unit, 1), panel)
         prefetch = self.prefetch.at(following, group, row)
 
         def factors(k: Index) -> tuple[SSAValue, SSAValue]:
             prefetch(k)
-            a = self.a.read(row, k, shape, (0, None, None))
-            return a, self.b.read(unit, group, k)
+            return self._left(row, k, shape), self.b.read(unit, group, k)
 
-        product = accumulate(self.builder, self.spec.depth, unroll, shape, factors)
-        self.store(product, row, group)
+        steps, product = self.spec.steps, PRODUCTS[self.spec.group]
+        total = accumulate(self.builder, steps, unroll, shape, factors, product)
+        self.store(total, row, group)
+
+    def _left(self, row: Index, k: Index, shape: tuple[int, ...]) -> SSAValue:
+        """What the rows of a tile multiply at step k."""
+        group = self.spec.group
+        if group == 1:
+            return self.a.read(row, k, shape, (0, None, None))
+        return self.a.read(row, self.builder.mul(k, group), (shape[0], group), (0, 1))
 
 
 def build_matmul(spec: MatmulSpec, target: Target, name: str = "matmul") -> Kernel:
@@ -367,11 +314,11 @@ def build_matmul(spec: MatmulSpec, target: Target, name: str = "matmul") -> Kern
     def body(buffers: Sequence[SSAValue], low: Index, high: Index) -> None:
         builder.space(low, high, space, _PackedProduct(builder, spec, buffers).unit)
 
-    output = flat(spec.c_strides.span((), spec.rows, spec.columns))
+    output = spec.finish.output(spec.c_strides.span((), spec.rows, spec.columns))
     buffers = [
         output,
-        flat(spec.a_strides.span((), spec.rows, spec.depth)),
-        flat(spec.packed_elements(target)),
+        flat(spec.a_strides.span((), spec.rows, spec.depth), spec.element),
+        flat(spec.packed_elements(target), spec.element),
         *spec.finish.buffers(output, spec.rows, spec.columns),
     ]
     return Kernel(builder.function(name, buffers, body), space[0] * space[1])

@@ -1,4 +1,4 @@
-"""Register tiles of matrix products: choice of size, the loop over the depth, the store.
+"""Register tiles of matrix products: choice of size, and the store.
 
 A tile is `rows` rows times `blocks` registers of columns, `vector<8x3x16xf32>`: each step of
 the depth broadcasts one element of A per row and multiplies it with one row of B. Tiles start
@@ -14,11 +14,16 @@ from dataclasses import dataclass
 from functools import cache
 
 from xdsl.dialects.builtin import MemRefType, f32
-from xdsl.ir import SSAValue
+from xdsl.ir import Attribute, SSAValue
 
 from glow.lowering.instr_to_loops import ir_types as types
 from glow.lowering.instr_to_loops.builder import Index, LoopBuilder
-from glow.lowering.instr_to_loops.epilogue import Epilogue, ExtraInput
+from glow.lowering.instr_to_loops.epilogue import (
+    Epilogue,
+    ExtraInput,
+    extra_types,
+    stored_type,
+)
 from glow.lowering.target import Target
 
 MAX_BLOCKS = 4
@@ -243,35 +248,6 @@ class Matrix:
         return self.blocked, indices, (outer, outer + 1, outer + 2)
 
 
-def accumulate(
-    builder: LoopBuilder,
-    depth: int,
-    unroll: int,
-    shape: tuple[int, ...],
-    factors: Callable[[Index], tuple[SSAValue, SSAValue]],
-) -> SSAValue:
-    """The sum over k < depth of the products of `factors(k)`, vectors of that shape."""
-    unroll = min(unroll, depth)
-    zero = builder.constant(0.0, types.vector_type(shape))
-
-    def step(k: Index, accumulator: SSAValue) -> SSAValue:
-        a, b = factors(k)
-        return builder.fma(a, builder.broadcast(b, shape), accumulator)
-
-    def body(k: Index, carried: Sequence[SSAValue]) -> Sequence[SSAValue]:
-        return [step(builder.add(k, u), value) for u, value in enumerate(carried)]
-
-    whole = depth - depth % unroll
-    sums = list(builder.carry(0, whole, unroll, [zero] * unroll, body))
-    for k in range(whole, depth):
-        sums[0] = step(k, sums[0])
-    while len(sums) > 1:
-        odd = sums[len(sums) // 2 * 2 :]
-        pairs = zip(sums[0::2], sums[1::2], strict=False)
-        sums = [builder.addf(a, b) for a, b in pairs] + odd
-    return sums[0]
-
-
 @dataclass(frozen=True)
 class Finish:
     """What happens to a product before it is stored: bias and epilogue.
@@ -290,15 +266,15 @@ class Finish:
         extras = () if self.epilogue is None else self.epilogue.extra_inputs
         return (*(("channel",) if self.has_bias else ()), *extras)
 
+    def output(self, elements: int) -> MemRefType:
+        """The type of a flat buffer of results."""
+        return stored_type(self.epilogue, flat(elements))
+
     def buffers(self, full: MemRefType, rows: int, columns: int) -> list[MemRefType]:
         """The types of the inputs after the matrices."""
-        channels = columns if self.channel == "column" else rows
-        kinds = {
-            "full": full,
-            "channel": types.memref_type((channels,)),
-            "scalar": types.memref_type((1,)),
-        }
-        return [kinds[kind] for kind in self.extra_inputs]
+        channels = flat(columns if self.channel == "column" else rows)
+        bias = [channels] if self.has_bias else []
+        return bias + extra_types(self.epilogue, full, channels)
 
 
 class TileStore:
@@ -382,6 +358,6 @@ def matrices_of(
     ]
 
 
-def flat(elements: int) -> MemRefType:
-    """A flat f32 buffer."""
-    return types.memref_type((elements,), f32)
+def flat(elements: int, element: Attribute = f32) -> MemRefType:
+    """A flat buffer."""
+    return types.memref_type((elements,), element)

@@ -149,6 +149,16 @@ class RegionEpilogue:
     extra_inputs: tuple[ExtraInput, ...] = ()
 
     @property
+    def extra_elements(self) -> tuple[Attribute, ...]:
+        """The element types of the inputs after the accumulator."""
+        return self.region.input_types[1:]
+
+    @property
+    def result_element(self) -> Attribute:
+        """The element type of the one result."""
+        return self.region.result_types[0]
+
+    @property
     def is_long(self) -> bool:
         """Whether it has many operations, or a function, which is written out."""
         operations = list(self.region.block.ops)

@@ -23,14 +23,11 @@ from glow.interpreter.strassen import (
     signed_sum,
 )
 from glow.lowering.instr_to_loops import ir_types as types
+from glow.lowering.instr_to_loops.accumulation import accumulate
 from glow.lowering.instr_to_loops.builder import Index, LoopBuilder
 from glow.lowering.instr_to_loops.epilogue import Epilogue
 from glow.lowering.instr_to_loops.kernel import Kernel
-from glow.lowering.instr_to_loops.matmul import (
-    MatmulSpec,
-    PanelPrefetch,
-    stored_rows,
-)
+from glow.lowering.instr_to_loops.matmul import MatmulSpec, stored_rows
 from glow.lowering.instr_to_loops.matmul_tile import (
     ColumnGroup,
     Finish,
@@ -38,11 +35,11 @@ from glow.lowering.instr_to_loops.matmul_tile import (
     Strides,
     Tile,
     TileStore,
-    accumulate,
     columns_of,
     flat,
     matrices_of,
 )
+from glow.lowering.instr_to_loops.matmul_weights import PanelPrefetch
 from glow.lowering.target import Target
 
 WANTED_SLICES = 8

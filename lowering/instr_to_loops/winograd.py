@@ -20,7 +20,7 @@ from xdsl.ir import SSAValue
 
 from glow.lowering.instr_to_loops import ir_types as types
 from glow.lowering.instr_to_loops.builder import Index, LoopBuilder
-from glow.lowering.instr_to_loops.epilogue import extra_types
+from glow.lowering.instr_to_loops.epilogue import extra_types, stored_type
 from glow.lowering.instr_to_loops.kernel import Kernel
 from glow.lowering.instr_to_loops.slices import SliceSpace
 from glow.lowering.instr_to_loops.winograd_phases import (
@@ -150,7 +150,7 @@ class _Winograd:
     def _types(self) -> dict[Operand, list[MemRefType]]:
         spec, tiling = self.spec, self.tiling
         return {
-            "output": [spec.output_type],
+            "output": [stored_type(spec.epilogue, spec.output_type)],
             "patches": [tiling.patches_type],
             "products": [tiling.products_type],
             "input": [spec.input_type],

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 from kernel_testing import run_kernel
 from numpy.typing import NDArray
-from xdsl.ir import SSAValue
+from xdsl.dialects.builtin import f32
+from xdsl.ir import Attribute, SSAValue
 
 from glow.lowering.instr_to_loops.builder import LoopBuilder
 from glow.lowering.instr_to_loops.epilogue import ExtraInput
@@ -25,6 +26,8 @@ class AddScaleRelu:
     """relu((accumulator + residual) * channel scale + scalar)."""
 
     extra_inputs: tuple[ExtraInput, ...] = ("full", "channel", "scalar")
+    extra_elements: tuple[Attribute, ...] = (f32, f32, f32)
+    result_element: Attribute = f32
     is_long: bool = False
 
     def apply(

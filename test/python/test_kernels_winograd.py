@@ -13,15 +13,15 @@ import pytest
 from kernel_testing import guarded, relative_error, run_kernel
 from numpy.typing import NDArray
 from xdsl.context import Context
-from xdsl.dialects.builtin import Builtin, ModuleOp, f64
+from xdsl.dialects.builtin import Builtin, ModuleOp, f32, f64
 from xdsl.dialects.func import Func
-from xdsl.dialects.memref import MemRef
 from xdsl.dialects.scf import Scf
 from xdsl.dialects.vector import Vector
-from xdsl.ir import SSAValue
+from xdsl.ir import Attribute, SSAValue
 from xdsl.parser import Parser
 
 from glow.dialects.arith import Arith
+from glow.dialects.memref import MemRef
 from glow.lowering.instr_to_loops.builder import LoopBuilder
 from glow.lowering.instr_to_loops.conv2d import pack_channels
 from glow.lowering.instr_to_loops.epilogue import ExtraInput
@@ -61,6 +61,8 @@ class AddRelu:
     """relu(accumulator + residual)."""
 
     extra_inputs: tuple[ExtraInput, ...] = ("full",)
+    extra_elements: tuple[Attribute, ...] = (f32,)
+    result_element: Attribute = f32
     is_long: bool = False
 
     def apply(

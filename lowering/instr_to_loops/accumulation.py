@@ -1,0 +1,68 @@
+"""The loop over the depth of a product, one register tile `[rows, blocks, lanes]` at a time.
+
+A step of f32 multiplies an element of each row with a row of B; a step of 16-bit floats two
+elements with two rows, by a dot-product instruction where the target has one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from xdsl.dialects.builtin import f32
+from xdsl.ir import SSAValue
+
+from glow.dialects import arith
+from glow.lowering.instr_to_loops import ir_types as types
+from glow.lowering.instr_to_loops.builder import Index, LoopBuilder
+
+Product = Callable[[LoopBuilder, SSAValue, SSAValue, SSAValue], SSAValue]
+"""`product(builder, a, b, accumulator)`: the accumulator after one more step."""
+
+
+def outer_product(
+    builder: LoopBuilder, a: SSAValue, b: SSAValue, accumulator: SSAValue
+) -> SSAValue:
+    """Adds a column times a row."""
+    shape = types.shape_of(accumulator)
+    return builder.fma(a, builder.broadcast(b, shape), accumulator)
+
+
+def pair_product(
+    builder: LoopBuilder, a: SSAValue, b: SSAValue, accumulator: SSAValue
+) -> SSAValue:
+    """Adds [rows, 2] times [blocks, lanes, 2] of 16-bit floats."""
+    wide = (builder.cast(arith.ExtFOp, value, f32) for value in (a, b))
+    return builder.contract(*wide, accumulator)
+
+
+PRODUCTS: Mapping[int, Product] = {1: outer_product, 2: pair_product}
+"""By how many elements along the depth are multiplied at once."""
+
+
+def accumulate(
+    builder: LoopBuilder,
+    depth: int,
+    unroll: int,
+    shape: tuple[int, ...],
+    factors: Callable[[Index], tuple[SSAValue, SSAValue]],
+    product: Product = outer_product,
+) -> SSAValue:
+    """The sum over k < depth of the products of `factors(k)`, vectors of that shape."""
+    unroll = min(unroll, depth)
+    zero = builder.constant(0.0, types.vector_type(shape))
+
+    def step(k: Index, accumulator: SSAValue) -> SSAValue:
+        return product(builder, *factors(k), accumulator)
+
+    def body(k: Index, carried: Sequence[SSAValue]) -> Sequence[SSAValue]:
+        return [step(builder.add(k, u), value) for u, value in enumerate(carried)]
+
+    whole = depth - depth % unroll
+    sums = list(builder.carry(0, whole, unroll, [zero] * unroll, body))
+    for k in range(whole, depth):
+        sums[0] = step(k, sums[0])
+    while len(sums) > 1:
+        odd = sums[len(sums) // 2 * 2 :]
+        pairs = zip(sums[0::2], sums[1::2], strict=False)
+        sums = [builder.addf(a, b) for a, b in pairs] + odd
+    return sums[0]
