@@ -30,6 +30,7 @@ from glow.lowering.instr_to_loops.winograd_phases import (
     ProductPhase,
     Scratch,
 )
+from glow.lowering.instr_to_loops.winograd_prefetch import BlockAhead, planes_are_far
 from glow.lowering.instr_to_loops.winograd_spec import (
     WinogradSpec,
     WinogradTiling,
@@ -224,39 +225,49 @@ class _Winograd:
             if tiling.row_blocks % count:
                 stop = b.minimum(stop, tiling.row_blocks)
             run_block = self._all_phases(at)
-            b.loop(b.mul(low, count), stop, 1, lambda k: self._row_block(k, run_block))
+            segments = tiling.segments
+
+            def block(number: Index) -> None:
+                following = self._origin(b.add(number, 1))
+                run_block(self._origin(number), following)
+
+            first = b.mul(low, count * segments)
+            b.loop(first, b.mul(stop, segments), 1, block)
 
         return tiling.regions, body
 
-    def _row_block(self, number: Index, run_block: Callable[[Origin], None]) -> None:
-        """Runs the segments of a block of tile rows."""
-        b, tiling = self.builder, self.tiling
-        row = b.mul(number, tiling.block_rows)
-        if self.spec.tile_rows % tiling.block_rows:
-            row = b.minimum(row, self.spec.tile_rows - tiling.block_rows)
-        b.tiles(
-            0,
-            self.spec.tiles_across,
-            tiling.tiles_across,
-            lambda across: run_block(Origin(row, across)),
-        )
+    def _origin(self, number: Index) -> Origin:
+        """Where a block starts: blocks are segments of rows, or several rows."""
+        b, tiling, spec = self.builder, self.tiling, self.spec
+        block, segment = b.unflatten(number, (tiling.row_blocks, tiling.segments))
+        row = b.mul(block, tiling.block_rows)
+        across = b.mul(segment, tiling.tiles_across)
+        if spec.tile_rows % tiling.block_rows:
+            row = b.minimum(row, spec.tile_rows - tiling.block_rows)
+        if spec.tiles_across % tiling.tiles_across:
+            across = b.minimum(across, spec.tiles_across - tiling.tiles_across)
+        return Origin(row, across)
 
-    def _all_phases(self, at: _Arguments) -> Callable[[Origin], None]:
-        """What takes a block through all phases."""
+    def _all_phases(self, at: _Arguments) -> Callable[[Origin, Origin], None]:
+        """What takes the block at an origin through all phases, before that at another."""
         b, spec, tiling = self.builder, self.spec, self.tiling
         patches = self._patch_phase(at)
         products = self._product_phase(at)
         output = self._output_phase(at)
 
-        def run_block(origin: Origin) -> None:
+        def run_block(origin: Origin, following: Origin) -> None:
+            ahead = None
+            if planes_are_far(spec, b.target):
+                planes = at.one("input"), at.one("output")
+                ahead = BlockAhead(b, tiling, *planes, origin, following)
             self._nest(
                 (spec.input_blocks, tiling.block_rows),
                 lambda block, row: patches.row(block, origin, row),
             )
-            b.loop(0, tiling.channel_tiles, 1, lambda tile: finish(origin, tile))
+            b.loop(0, tiling.channel_tiles, 1, lambda tile: finish(origin, ahead, tile))
 
-        def finish(origin: Origin, tile: Index) -> None:
-            b.loop(0, spec.positions, 1, lambda k: products.product(k, tile))
+        def finish(origin: Origin, ahead: BlockAhead | None, tile: Index) -> None:
+            b.loop(0, spec.positions, 1, lambda k: products.product(k, tile, ahead))
             first, count = self._blocks_of(tile)
             self._nest(
                 (count, tiling.block_rows),

@@ -5,7 +5,7 @@ The transforms run as loops over columns, then rows, through a small buffer on t
 unrolled, six by six registers would spill.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -15,6 +15,7 @@ from glow.lowering.instr_to_loops import ir_types as types
 from glow.lowering.instr_to_loops.builder import Index, LoopBuilder
 from glow.lowering.instr_to_loops.epilogue import apply_epilogue
 from glow.lowering.instr_to_loops.tiles import ChannelPart
+from glow.lowering.instr_to_loops.winograd_prefetch import BlockAhead, WeightsAhead
 from glow.lowering.instr_to_loops.winograd_spec import WinogradSpec, WinogradTiling
 from glow.lowering.instr_to_loops.winograd_tiles import (
     Origin,
@@ -123,7 +124,7 @@ class ProductPhase:
     ) -> None:
         self.builder, self.tiling, self.spec = b, tiling, tiling.spec
         self.products, self.patches = products, patches
-        self.packed = weights
+        self.weights_ahead = WeightsAhead(b, tiling, weights)
         self.weights = [self._part_weights(weights, part) for part in tiling.parts]
 
     def _part_weights(self, weights: SSAValue, part: ChannelPart) -> SSAValue:
@@ -137,36 +138,12 @@ class ProductPhase:
         spec = self.spec
         return spec.positions * spec.in_channels * part.first * spec.lanes
 
-    def _prefetch(
-        self, part: ChannelPart, panel: tuple[Index, Index], tile: Index
-    ) -> Callable[[Index], None]:
-        """What each channel asks for of the next panel of weights, the tiles together all.
-
-        Weights of a near cache need no help.
-        """
-        b, spec = self.builder, self.spec
-        pixels = self.tiling.register_tiles(part)
-        element_bytes = types.bit_width(spec.element) // 8
-        if spec.packed_weights * element_bytes <= b.target.l2_bytes // 2:
-            return lambda channel: None
-        size = spec.in_channels * part.blocks * spec.lanes
-        lines = -(-part.blocks // -(-self.tiling.tiles // pixels))
-        step = lines * spec.lanes
-        _, inner = self.tiling.panel(spec.positions, part.tiles)
-        number = b.add(b.mul(panel[0], inner), panel[1])
-        following = b.add(b.mul(b.add(number, 1), size), self._part_offset(part))
-        share = b.mul(tile, -(-step * spec.in_channels // pixels))
-        start = b.add(following, share)
-
-        def fetch(channel: Index) -> None:
-            first = b.add(start, b.mul(channel, step))
-            for line in range(lines):
-                place = b.add(first, line * spec.lanes)
-                b.prefetch(self.packed, place, locality=2)
-
-        return fetch
-
-    def product(self, position: Index, channel_tile: Index) -> None:
+    def product(
+        self,
+        position: Index,
+        channel_tile: Index,
+        block_ahead: BlockAhead | None = None,
+    ) -> None:
         """The products of all tiles at a position, for one tile of output channels."""
         b, parts = self.builder, self.tiling.parts
 
@@ -177,7 +154,9 @@ class ProductPhase:
                 0,
                 self.tiling.tiles,
                 self.tiling.register_tiles(chosen),
-                lambda tile: self._register_tile(number, (position, within), tile),
+                lambda tile: self._register_tile(
+                    number, (position, within), tile, block_ahead
+                ),
             )
 
         if len(parts) == 1:
@@ -186,13 +165,22 @@ class ProductPhase:
             is_first = b.compare("slt", channel_tile, parts[0].tiles)
             b.if_(is_first, lambda: part(0), lambda: part(1))
 
-    def _register_tile(self, number: int, at: tuple[Index, Index], tile: Index) -> None:
+    def _register_tile(
+        self,
+        number: int,
+        at: tuple[Index, Index],
+        tile: Index,
+        block_ahead: BlockAhead | None,
+    ) -> None:
         b, spec, part = self.builder, self.spec, self.tiling.parts[number]
         position, channel_tile = at
         panel = self.tiling.panel(position, channel_tile)
         pixels = self.tiling.register_tiles(part)
         shape = (pixels, part.blocks, spec.lanes)
-        fetch = self._prefetch(part, panel, tile)
+        offset = self._part_offset(part)
+        fetch = self.weights_ahead.fetch(part, offset, panel, tile)
+        if block_ahead is not None:
+            block_ahead.fetch(part, at, tile)
 
         def step(block: Index, lane: Index, values: Carried) -> Carried:
             channel = b.add(b.mul(block, spec.lanes), lane)
