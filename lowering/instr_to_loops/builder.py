@@ -81,16 +81,22 @@ class LoopBuilder(MemoryBuilder):
             lambda k: body(self.minimum(self.add(self.mul(k, size), low), high - size)),
         )
 
+    def share(self, count: int, part: Index, parts: int) -> tuple[Index, Index]:
+        """The range that is one of `parts` equal shares of [0, count), up to one."""
+        if count % parts == 0:
+            size = count // parts
+            first = self.mul(part, size)
+            return first, self.add(first, size)
+        ends = (self.mul(number, count) for number in (part, self.add(part, 1)))
+        first, last = (self.floordiv(end, parts) for end in ends)
+        return first, last
+
     def tile_range(
         self, low: int, high: int, size: int, part: Index, parts: int, body: Body
     ) -> None:
         """Runs the body on one of `parts` equal shares of the tiles covering [low, high)."""
         count = -(-(high - low) // size)
-        share = -(-count // parts)
-        first = self.mul(part, share)
-        last = self.add(first, share)
-        if count != share * parts:
-            last = self.minimum(last, count)
+        first, last = self.share(count, part, parts)
 
         def tile(k: Index) -> None:
             origin = self.add(self.mul(k, size), low)

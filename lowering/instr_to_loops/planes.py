@@ -95,8 +95,11 @@ class BlockedPlanes:
 
     @property
     def slices(self) -> SliceSpace:
-        """The parallel space: (image, channel block) and the lines of a plane."""
-        return SliceSpace((self.batch, self.blocks), self.traversal.lines, 2)
+        """The parallel space: the lines of a plane, then its channel blocks.
+
+        Lines come first as in convolutions, so that a thread reads what it wrote.
+        """
+        return SliceSpace((self.batch, self.blocks), self.traversal.lines, 1)
 
 
 TapBody = Callable[[Index, Index, SSAValue, Sequence[SSAValue]], Sequence[SSAValue]]

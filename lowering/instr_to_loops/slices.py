@@ -1,7 +1,10 @@
 """How a kernel's work is cut into slices that threads can take.
 
 The space is (outer coordinates) x (lines of a plane). A slice is a chunk of lines at one outer
-position, as long as enough slices remain to balance a handful of threads.
+position, as long as enough slices remain to balance a handful of threads. Lines are cut into a
+power of two of equal chunks: kernels that cut the same plane cut it at the same lines, whatever
+their channels are. A thread then finds what it wrote in its own cache, which another core reads
+several times slower.
 """
 
 from collections.abc import Callable, Sequence
@@ -10,7 +13,7 @@ from math import prod
 from typing import TypeAlias
 
 from glow.lowering.instr_to_loops.builder import Index, LoopBuilder
-from glow.lowering.instr_to_loops.window import ENOUGH_SLICES
+from glow.lowering.instr_to_loops.window import enough_chunks
 
 LineBody: TypeAlias = Callable[[Sequence[Index], Index], None]
 
@@ -24,14 +27,9 @@ class SliceSpace:
     line_axis: int
 
     @property
-    def lines_per_slice(self) -> int:
-        """The lines of one slice."""
-        return max(1, self.lines * prod(self.outer) // ENOUGH_SLICES)
-
-    @property
     def chunks(self) -> int:
         """The slices per outer position."""
-        return -(-self.lines // self.lines_per_slice)
+        return min(self.lines, enough_chunks(prod(self.outer)))
 
     @property
     def size(self) -> int:
@@ -40,17 +38,13 @@ class SliceSpace:
 
     def visit(self, b: LoopBuilder, low: Index, high: Index, body: LineBody) -> None:
         """Runs the body on (outer coordinates, line) of the slices [low, high)."""
-        axis, count = self.line_axis, self.lines_per_slice
+        axis = self.line_axis
         extents = [*self.outer[:axis], self.chunks, *self.outer[axis:]]
 
         def one_slice(coordinates: list[Index]) -> None:
-            chunk = coordinates.pop(axis)
-            first = b.mul(chunk, count)
-            last = b.add(first, count)
-            if self.lines % count:
-                last = b.minimum(last, self.lines)
-            if count == 1:
-                body(coordinates, chunk)
+            first, last = b.share(self.lines, coordinates.pop(axis), self.chunks)
+            if self.lines == self.chunks:
+                body(coordinates, first)
             else:
                 b.loop(first, last, 1, lambda line: body(coordinates, line))
 

@@ -122,13 +122,18 @@ ENOUGH_SLICES = 64
 """Eight threads then wait for each other at most an eighth of the time."""
 
 
+def enough_chunks(pieces: int) -> int:
+    """The chunks, a power of two, into which to cut each of so many independent pieces."""
+    return 1 << max(0, -(-ENOUGH_SLICES // pieces) - 1).bit_length()
+
+
 def row_segments(window: Window, tile_size: TileSize, planes: int) -> int:
     """The segments to cut each row into, so that `planes` planes give enough slices."""
     low, high = window.interior(1)
     if high == low:
         return 1
     tiles = -(-(high - low) // tile_size(high - low))
-    return min(tiles, -(-ENOUGH_SLICES // (window.output[0] * planes)))
+    return min(tiles, enough_chunks(window.output[0] * planes))
 
 
 @dataclass(frozen=True)
