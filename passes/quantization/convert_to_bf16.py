@@ -8,6 +8,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import BFloat16Type, ModuleOp
 from xdsl.passes import ModulePass
 
+from glow.passes.contract import MEANING
 from glow.passes.quantization.half_products import convert_products, kept_by_name
 
 
@@ -16,6 +17,7 @@ class ConvertToBf16Pass(ModulePass):
     """Let products multiply bf16, except those that `keep` names."""
 
     name = "convert-to-bf16"
+    keeps = MEANING
 
     keep: tuple[str, ...] = ()
 

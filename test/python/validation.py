@@ -33,7 +33,7 @@ from xdsl.universe import Universe
 from glow.diagnostics import verify_module
 from glow.dialects.errors import GlowError
 from glow.dialects.glow import ConstantOp
-from glow.dialects.node import element_of, shape_of
+from glow.dialects.node import element_of
 from glow.dialects.quantized import is_quantized, stored_type
 from glow.dialects.weight_table import dtype_of
 from glow.dialects.weights import weights_of
@@ -194,10 +194,11 @@ def random_value(value_type: Attribute, name: str) -> Array:
         return np.asarray(0)
     if not isinstance(value_type, ShapedType):
         return random_array((), dtype_of(value_type), seed)
-    element = element_of(value_type)
-    if isinstance(value_type, TensorType) and is_quantized(value_type):
-        element = element_of(stored_type(cast("TensorType[Attribute]", value_type)))
-    array = random_array(shape_of(value_type), dtype_of(element), seed)
+    element, shape = element_of(value_type), value_type.get_shape()
+    if isinstance(value_type, TensorType):
+        tensor = cast("TensorType[Attribute]", value_type)
+        element = element_of(stored_type(tensor) if is_quantized(tensor) else tensor)
+    array = random_array(shape, dtype_of(element), seed)
     if array.ndim == 1 and array.dtype.kind not in "biu":
         array = np.abs(array) + array.dtype.type(0.1)
     return array
