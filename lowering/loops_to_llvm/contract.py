@@ -5,7 +5,8 @@ contiguous `k` (four int8, two bf16) and operands extended from the narrow type.
 the target has a dot-product instruction, the extension and the contraction are one
 instruction per accumulator register, and the narrow operands come straight from memory:
 a row of `w` as one register, `k` elements of `a` as one repeated 32-bit word. Without
-such an instruction the `k` products are multiplied and added one after the other.
+such an instruction bytes become 16-bit words, whose products in pairs are exact in 32
+bits, on x86; elsewhere the `k` products are multiplied and added one after the other.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from xdsl.dialects import llvm as xllvm
 from xdsl.dialects.builtin import (
     AffineMapAttr,
     BFloat16Type,
+    i16,
     i32,
 )
 from xdsl.ir import Attribute, Operation, SSAValue
@@ -25,7 +27,7 @@ from xdsl.ir.affine import AffineDimExpr
 from xdsl.utils.exceptions import DiagnosticException
 
 from glow.dialects import arith, vector
-from glow.lowering.loops_to_llvm.builder import FLOAT
+from glow.lowering.loops_to_llvm.builder import FLOAT, NO_OVERFLOW
 from glow.lowering.loops_to_llvm.function_lowering import (
     FunctionLowering,
     Rule,
@@ -96,7 +98,11 @@ def contract(low: FunctionLowering, op: vector.ContractOp) -> None:
     rhs = narrow_operand(low, op.rhs, rhs_map)
     accumulated = iterators_of(acc_map)
     verify_form(op, lhs.dimensions, rhs.dimensions, accumulated)
-    dot = dot_product(low, lhs, rhs) or multiply_add(low, lhs, rhs)
+    dot = (
+        dot_product(low, lhs, rhs)
+        or widened_dot_product(low, lhs, rhs)
+        or multiply_add(low, lhs, rhs)
+    )
     operands = Operands(low, lhs, rhs)
     layout, registers = low.layout(op.acc), low.registers(op.acc)
     pieces = len(layout.chunks)
@@ -211,13 +217,8 @@ DotProduct = Callable[[SSAValue, SSAValue, SSAValue], SSAValue]
 
 def dot_product(low: FunctionLowering, lhs: Narrow, rhs: Narrow) -> DotProduct | None:
     """Returns the contraction by an instruction of the target, None without one."""
-    lanes = rhs.layout.shape[-1]
-    native = min(low.target.vector_bytes, lanes * WORD_BYTES)
-    is_word = lhs.layout.width * lhs.layout.element_bytes == WORD_BYTES
-    if not is_word or native not in NATIVE_BYTES or lanes * WORD_BYTES % native:
-        return None
-    name = instruction(low, lhs, rhs)
-    if name is None:
+    native, name = native_bytes(low, lhs, rhs), instruction(low, lhs, rhs)
+    if not native or name is None:
         return None
     swaps = lhs.extension is xllvm.SExtOp
 
@@ -237,6 +238,16 @@ def dot_product(low: FunctionLowering, lhs: Narrow, rhs: Narrow) -> DotProduct |
     return dot
 
 
+def native_bytes(low: FunctionLowering, lhs: Narrow, rhs: Narrow) -> int:
+    """Returns the size of the machine registers that hold the right operand's words; 0
+    where its elements make no words, or no whole registers.
+    """
+    size = rhs.layout.shape[-1] * WORD_BYTES
+    native = min(low.target.vector_bytes, size)
+    is_word = lhs.layout.width * lhs.layout.element_bytes == WORD_BYTES
+    return native if is_word and native in NATIVE_BYTES and size % native == 0 else 0
+
+
 def instruction(low: FunctionLowering, lhs: Narrow, rhs: Narrow) -> str | None:
     """Returns the intrinsic, without its width, for the operands' types."""
     element = lhs.layout.element
@@ -249,6 +260,56 @@ def instruction(low: FunctionLowering, lhs: Narrow, rhs: Narrow) -> str | None:
     if is_byte and mixed and low.target.has_vnni:
         return "llvm.x86.avx512.vpdpbusd"
     return None
+
+
+PAIR_PRODUCTS = {
+    16: "llvm.x86.sse2.pmadd.wd",
+    32: "llvm.x86.avx2.pmadd.wd",
+    64: "llvm.x86.avx512.pmaddw.d.512",
+}
+"""Sums of two products of signed 16-bit words, by register size."""
+
+
+def widened_dot_product(
+    low: FunctionLowering, lhs: Narrow, rhs: Narrow
+) -> DotProduct | None:
+    """Returns the contraction of bytes as one of words; None for other operands.
+
+    The even and the odd bytes are multiplied apart: both extend without a shuffle.
+    """
+    native = native_bytes(low, lhs, rhs)
+    elements = lhs.layout.element, rhs.layout.element
+    are_bytes = all(integer_width(element) == 8 for element in elements)
+    if not (native and are_bytes and low.target.triple.startswith("x86_64")):
+        return None
+    builder = low.builder
+    words = register_type(i16, native // 2)
+
+    def halves(operand: Narrow, register: SSAValue) -> list[SSAValue]:
+        """The even bytes and the odd bytes, extended."""
+        shift = xllvm.AShrOp if operand.extension is xllvm.SExtOp else xllvm.LShrOp
+        byte = builder.number(8, words)
+        odd = builder.emit(xllvm.BitcastOp, (register,), words)
+        even = builder.emit(xllvm.ShlOp, (odd, byte), words, NO_OVERFLOW)
+        return [builder.emit(shift, (value, byte), words) for value in (even, odd)]
+
+    def native_dot(acc: SSAValue, word: SSAValue, weights: SSAValue) -> SSAValue:
+        pairs = zip(
+            halves(lhs, repeat_word(low, word, native)),
+            halves(rhs, weights),
+            strict=True,
+        )
+        for pair in pairs:
+            product = builder.intrinsic(PAIR_PRODUCTS[native], pair, acc.type)
+            acc = builder.add(acc, product)
+        return acc
+
+    def dot(acc: SSAValue, word: SSAValue, weights: SSAValue) -> SSAValue:
+        width = native // WORD_BYTES
+        pieces = zip(cut(low, acc, width), cut(low, weights, native), strict=True)
+        return join_balanced(low, [native_dot(a, word, w) for a, w in pieces])
+
+    return dot
 
 
 def cut(low: FunctionLowering, register: SSAValue, width: int) -> list[SSAValue]:
