@@ -16,6 +16,7 @@ from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import SSAValue
 
 from glow.lowering.instr_to_loops import ir_types as types
+from glow.lowering.instr_to_loops.accumulation import PRODUCTS
 from glow.lowering.instr_to_loops.builder import Index, LoopBuilder
 from glow.lowering.instr_to_loops.conv2d_spec import (
     Conv2dSpec,
@@ -75,7 +76,8 @@ class Convolution:
         self.window = self.tiling.window
         # Big weights stay in a near cache if all lines pass by them before the next channels;
         # small ones stay there anyway, and then the input line is what should.
-        channels_outermost = spec.packed_weights * 4 > target.l2_bytes // 2
+        weight_bytes = spec.packed_weights * types.byte_width(spec.element)
+        channels_outermost = weight_bytes > target.l2_bytes // 2
         channel_tiles = sum(part.tiles for part in self.tiling.parts)
         lines = self.tiling.traversal(self.tiling.parts[0]).lines
         if channels_outermost:
@@ -91,7 +93,7 @@ class Convolution:
     def kernel(self, name: str) -> Kernel:
         spec = self.spec
         channels = types.memref_type(
-            (spec.groups * spec.output_blocks, spec.lanes), spec.element
+            (spec.groups * spec.output_blocks, spec.lanes), spec.sums
         )
         weights = types.memref_type((spec.packed_weights,), spec.element)
         output = stored_type(spec.epilogue, spec.output_type)
@@ -136,9 +138,19 @@ class Convolution:
     def weights_of(self, buffer: SSAValue, part: ChannelPart) -> SSAValue:
         """The packed weights of a part as an array."""
         spec = self.spec
-        taps = (spec.input_blocks, *spec.window.kernel, spec.input_lanes)
-        steps = prod(taps) * spec.lanes
-        shape = (spec.groups, part.tiles, *taps, part.blocks, spec.lanes)
+        taps = (spec.input_blocks, *spec.window.kernel)
+        steps = prod(taps) * spec.input_lanes * spec.lanes
+        pairs = spec.input_lanes // spec.step_lanes
+        inside = () if spec.step_lanes == 1 else (spec.step_lanes,)
+        shape = (
+            spec.groups,
+            part.tiles,
+            *taps,
+            pairs,
+            part.blocks,
+            spec.lanes,
+            *inside,
+        )
         return self.builder.reinterpret(
             buffer, shape, offset=spec.groups * part.first * steps
         )
@@ -184,7 +196,7 @@ class Convolution:
         where = (image, block, tile.row, tile.column, 0)
         axes = (2 if tile.vertical else 3, 1, 4)
         if self.buffers.bias is None:
-            accumulator = b.constant(0.0, types.vector_type(shape, spec.element))
+            accumulator = b.constant(0.0, types.vector_type(shape, spec.sums))
         else:
             accumulator = channel(self.buffers.bias)
         result = apply_epilogue(
@@ -262,12 +274,19 @@ class Convolution:
         values: Carried,
     ) -> Carried:
         """One multiply-add of the whole tile per input lane."""
-        b = self.builder
+        b, group = self.builder, self.spec.step_lanes
         shape = types.shape_of(values[0])
+        panel = shape[1:] if group == 1 else (*shape[1:], group)
+        axes, inside = range(6, 6 + len(panel)), (0,) * len(panel)
 
-        def step(lane: Index, values: Carried) -> Carried:
-            weight = b.transfer_read(weights, (*at, lane, 0, 0), shape[1:], (6, 7))
-            x = b.transfer_read(pixels, (0, lane), shape, (0, None, None))
-            return [b.fma(x, b.broadcast(weight, shape), values[0])]
+        def pixel(k: Index) -> SSAValue:
+            if group == 1:
+                return b.transfer_read(pixels, (0, k), shape, (0, None, None))
+            lane = b.mul(k, group)
+            return b.transfer_read(pixels, (0, lane), (shape[0], group), (0, 1))
 
-        return b.carry(0, lanes, 1, values, step)
+        def step(k: Index, values: Carried) -> Carried:
+            weight = b.transfer_read(weights, (*at, k, *inside), panel, tuple(axes))
+            return [PRODUCTS[group](b, pixel(k), weight, values[0])]
+
+        return b.carry(0, lanes // group, 1, values, step)

@@ -1,7 +1,8 @@
 """What a blocked convolution is, how it is tiled, and how its weights are packed for that.
 
 Packed weights are [groups][channel tile][input block][kernel row][kernel column][input lane]
-[blocks][lanes], one such array per `ChannelPart`: a tile reads them front to back.
+[blocks][lanes], one such array per `ChannelPart`: a tile reads them front to back. 16-bit
+weights are multiplied in pairs of input lanes: ... [input lane / 2][blocks][lanes][2].
 """
 
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from xdsl.dialects.builtin import AnyFloat, MemRefType, f32
 
+from glow.dialects.half import is_half
 from glow.lowering.instr_to_loops import ir_types as types
 from glow.lowering.instr_to_loops.epilogue import (
     Epilogue,
@@ -33,7 +35,10 @@ from glow.lowering.target import Target
 
 @dataclass(frozen=True)
 class Conv2dSpec:
-    """A blocked convolution. With groups, channels per group are multiples of `lanes`."""
+    """A blocked convolution. With groups, channels per group are multiples of `lanes`.
+
+    `element` is that of input and weights; sums of bf16 are f32.
+    """
 
     batch: int
     in_channels: int
@@ -45,6 +50,16 @@ class Conv2dSpec:
     has_bias: bool = False
     epilogue: Epilogue | None = None
     element: AnyFloat = f32
+
+    @property
+    def sums(self) -> AnyFloat:
+        """The element type of sums, bias and output."""
+        return f32 if is_half(self.element) else self.element
+
+    @property
+    def step_lanes(self) -> int:
+        """The input lanes that one step multiplies."""
+        return 2 if is_half(self.element) else 1
 
     @property
     def input_lanes(self) -> int:
@@ -69,13 +84,13 @@ class Conv2dSpec:
     @property
     def steps(self) -> int:
         """The multiply-adds per output value."""
-        return self.group_inputs * prod(self.window.kernel)
+        return self.group_inputs * prod(self.window.kernel) // self.step_lanes
 
     @property
     def operations(self) -> int:
         """The additions and multiplications, those with padding included."""
         outputs = self.batch * self.out_channels * prod(self.window.output)
-        return 2 * outputs * self.steps
+        return 2 * outputs * self.steps * self.step_lanes
 
     @property
     def input_type(self) -> MemRefType:
@@ -92,7 +107,7 @@ class Conv2dSpec:
         """The memref type of the output."""
         blocks = self.groups * self.output_blocks
         shape = (self.batch, blocks, *self.window.output, self.lanes)
-        return types.memref_type(shape, self.element)
+        return types.memref_type(shape, self.sums)
 
     @property
     def packed_weights(self) -> int:
@@ -101,7 +116,9 @@ class Conv2dSpec:
         return self.groups * self.output_blocks * self.lanes * steps
 
     def supported(self) -> bool:
-        """Whether the blocked layout can express the grouping."""
+        """Whether the blocked layout can express the grouping, and steps divide the lanes."""
+        if self.group_inputs % self.step_lanes or self.input_lanes % self.step_lanes:
+            return False
         if self.groups == 1:
             return True
         whole_inputs = self.group_inputs % self.input_lanes == 0
@@ -137,7 +154,7 @@ def choose_conv_tile(spec: Conv2dSpec, target: Target) -> ConvTiling:
 
     Bias, epilogue and batch make no difference to the packing, which can thus come first.
     """
-    vector_bytes = spec.lanes * types.bit_width(spec.element) // 8
+    vector_bytes = spec.lanes * types.byte_width(spec.sums)
     model, window = TileModel(spec.steps, vector_bytes, target), spec.window
     if window.is_pointwise:
         window = window.flattened()
@@ -163,10 +180,11 @@ def pack_conv_weights(
     start = 0
     for part in choose_conv_tile(spec, target).parts:
         first, count = part.first * lanes, part.tiles * part.blocks * lanes
+        pairs = spec.input_lanes // spec.step_lanes, spec.step_lanes
         split = padded[:, first : first + count].reshape(
-            groups, part.tiles, part.blocks, lanes, -1, spec.input_lanes, *kernel
+            groups, part.tiles, part.blocks, lanes, -1, *pairs, *kernel
         )
-        ordered = split.transpose(0, 1, 4, 6, 7, 5, 2, 3)
+        ordered = split.transpose(0, 1, 4, 7, 8, 5, 2, 3, 6)
         stop = start + ordered.size
         packed[start:stop].reshape(ordered.shape)[...] = ordered
         start = stop
