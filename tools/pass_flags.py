@@ -158,7 +158,11 @@ def from_spec(kind: type[ConvertibleT], spec: ArgSpec, what: str) -> Convertible
     """A pass or a target (`what`) with the options of `spec`."""
     owner = f"{what} '{spec.name}'"
     options = ArgSpec(kind.name, spec.parameters).normalize_parameter_names()
-    known = [field.name for field in dataclasses.fields(kind) if field.init]
+    fields = [field for field in dataclasses.fields(kind) if field.init]
+    known = [field.name for field in fields]
+    for field in fields:  # an option without a value switches something on
+        if str(field.type) == "bool" and options.parameters.get(field.name) == ():
+            options.parameters[field.name] = (True,)
     for option in options.parameters:
         if option not in known:
             raise GlowError(

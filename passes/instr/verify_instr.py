@@ -10,7 +10,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 from xdsl.context import Context
@@ -20,10 +19,9 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from glow.dialects import instr
-from glow.dialects.errors import GlowError
-from glow.dialects.node import node_name
 from glow.passes.instr.accesses import place_of
 from glow.passes.instr.buffers import root_of
+from glow.passes.instr.lifetimes import fail, lifetimes
 
 INDEX_OPS = (arith.ConstantOp, arith.AddiOp, arith.SubiOp)
 WORKING_OPS = (instr.InstructionOp, scf.ForOp, scf.YieldOp, func.ReturnOp)
@@ -36,17 +34,11 @@ MEMORY_OPS = (
 )
 
 
-def fail(op: Operation, rule: str) -> None:
-    """Raise the error of a broken rule."""
-    raise GlowError(f"{op.name}: {rule}", node=node_name(op))
-
-
 class Verifier:
     """Walks one function in program order."""
 
     def __init__(self, function: func.FuncOp) -> None:
         self.function = function
-        self.freed: set[SSAValue] = set()
         self.written: set[SSAValue] = set()
 
     def run(self) -> None:
@@ -57,21 +49,15 @@ class Verifier:
         if self.function.function_type.outputs:
             fail(self.function, "results must be @out arguments")
         self._visit_block(self.function.body.block)
+        lifetimes(self.function)
 
     def _visit_block(self, block: Block) -> None:
         for op in block.ops:
             self._check_kind(op)
-            for operand in op.operands:
-                if root_of(operand) in self.freed:
-                    fail(op, "uses a buffer after its dealloc")
             if isinstance(op, instr.InstructionOp):
                 self._check_instruction(op)
             elif isinstance(op, scf.ForOp):
                 self._visit_loop(op)
-            elif isinstance(op, instr.AllocOp):
-                self._check_alloc(op)
-            elif isinstance(op, instr.DeallocOp):
-                self._check_dealloc(op)
 
     def _check_kind(self, op: Operation) -> None:
         known = isinstance(
@@ -117,25 +103,6 @@ class Verifier:
                     op.is_data_parallel and written == read
                 ):
                     fail(op, "reads bytes that it overwrites")
-
-    def _check_alloc(self, op: instr.AllocOp) -> None:
-        deallocs = list(_deallocs(op))
-        if len(deallocs) > 1:
-            fail(deallocs[1], "ends the life of a buffer that has ended already")
-        if not deallocs and op.offset is None:
-            fail(op, "needs an instr.dealloc, or a place in the arena")
-
-    def _check_dealloc(self, op: instr.DeallocOp) -> None:
-        alloc = op.buffer.owner
-        if not isinstance(alloc, instr.AllocOp) or alloc.parent is not op.parent:
-            fail(op, "ends a life that no instr.alloc of its block has started")
-        self.freed.add(op.buffer)
-
-
-def _deallocs(op: instr.AllocOp) -> Iterator[Operation]:
-    for use in op.result.uses:
-        if isinstance(use.operation, instr.DeallocOp):
-            yield use.operation
 
 
 @dataclass(frozen=True)

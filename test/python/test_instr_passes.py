@@ -5,11 +5,10 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 
-import numpy as np
 import pytest
 from differential import LOOP, Array, assert_all_close, random_array
 from xdsl.context import Context
-from xdsl.dialects.builtin import MemRefType, ModuleOp, i64
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 
 from glow.dialects import instr
@@ -19,9 +18,8 @@ from glow.lowering.glow_to_instr import GlowToInstrPass
 from glow.passes.instr import PASSES
 from glow.passes.instr.accesses import AccessTable
 from glow.passes.instr.arrange import working_ops
-from glow.passes.instr.buffers import Lifetime, lifetimes, live_bound
 from glow.passes.instr.dependencies import dependencies_of
-from glow.passes.instr.plan_memory import arena_size, plan
+from glow.passes.instr.lifetimes import lifetimes
 from glow.passes.instr.schedule_for_memory import (
     best_order,
     child_memory_order,
@@ -330,44 +328,11 @@ def test_schedules_are_allowed_and_never_worse(seed: int) -> None:
     assert peak_of(graph, best_order(graph)) <= given
 
 
-def random_lifetimes(count: int, seed: int) -> list[Lifetime]:
-    """Buffers of random sizes that live for a random, mostly short time."""
-    generator = np.random.default_rng(seed)
-    starts = generator.integers(0, 2 * count, count)
-    lengths = generator.geometric(0.1, count)
-    sizes = 64 * generator.integers(1, 200, count)
-    alloc = instr.AllocOp.build_memory([], MemRefType(i64, [1]))
-    return [
-        Lifetime(alloc, int(size), int(start), int(start + length))
-        for size, start, length in zip(sizes, starts, lengths, strict=True)
-    ]
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_plans_do_not_overlap_and_are_tight(seed: int) -> None:
-    buffers = random_lifetimes(200, seed)
-    offsets = plan(buffers)
-    placed = list(offsets.items())
-    for number, (one, offset) in enumerate(placed):
-        assert offset % 64 == 0
-        for other, other_offset in placed[:number]:
-            if one.overlaps(other):
-                assert (
-                    offset + one.size <= other_offset
-                    or other_offset + other.size <= offset
-                )
-    assert arena_size(offsets) <= 1.25 * live_bound(buffers)
-
-
-def test_ten_thousand_buffers_can_be_planned() -> None:
-    buffers = random_lifetimes(10_000, 0)
-    assert arena_size(plan(buffers)) >= live_bound(buffers)
-
-
 def test_lifetimes_end_at_the_last_use() -> None:
     ctx, module = instructions(GraphWriter(3).text())
     PASSES["schedule-for-memory"]()().apply(ctx, module)
-    block = main_block(module)
-    for lifetime in lifetimes(block):
-        ops = list(block.ops)
+    function = main_block(module).parent_op()
+    assert isinstance(function, FuncOp)
+    ops = list(function.body.walk())
+    for lifetime in lifetimes(function):
         assert isinstance(ops[lifetime.end], instr.DeallocOp)
