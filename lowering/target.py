@@ -3,6 +3,7 @@
 Builders read widths and sizes from a `Target` and never test for an instruction set by
 name; code generation passes the triple, the CPU and the features on to LLVM. The same
 builders serve the host (`host_target()`) and other machines (`Target.from_string`).
+LLVM is imported only to ask it about the host.
 """
 
 from __future__ import annotations
@@ -10,8 +11,6 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 from functools import cache
-
-import llvmlite.binding as llvm
 
 from glow.dialects.errors import GlowError
 
@@ -39,7 +38,7 @@ class Target:
 
     @staticmethod
     def from_string(text: str) -> Target:
-        """Returns the target that the text names: `host`, `avx512`, `avx2`, `neon`,
+        """Returns the target that the text names: `host`, `avx512`, `avx512bf16`, `avx2`, `neon`,
         `scalar`, or one of these as a feature of the CPU backend,
         `cpu{features=avx2}`. Raises GlowError for an unknown name.
         """
@@ -62,6 +61,17 @@ PRESETS = {
         num_vector_registers=32,
         has_fma=True,
         has_vnni=True,
+        l2_bytes=1024 * KIB,
+    ),
+    "avx512bf16": Target(
+        triple="x86_64-unknown-linux-gnu",
+        cpu="x86-64-v4",
+        features="+avx512vnni,+avx512bf16",
+        vector_bytes=64,
+        num_vector_registers=32,
+        has_fma=True,
+        has_vnni=True,
+        has_bf16=True,
         l2_bytes=1024 * KIB,
     ),
     "avx2": Target(
@@ -92,21 +102,11 @@ PRESETS = {
 }
 
 
-def initialize_llvm() -> None:
-    """Registers all LLVM targets with llvmlite; cheap to call again."""
-    _initialize_llvm_once()
-
-
-@cache
-def _initialize_llvm_once() -> None:
-    llvm.initialize_all_targets()
-    llvm.initialize_all_asmprinters()
-    llvm.initialize_native_asmparser()
-
-
 @cache
 def host_target() -> Target:
     """Returns the target of the machine that this process runs on."""
+    import llvmlite.binding as llvm
+
     features = llvm.get_host_cpu_features()
     preset = host_preset(dict(features), llvm.get_process_triple())
     vnni = "avx512vnni" if preset.vector_bytes == 64 else "avxvnni"

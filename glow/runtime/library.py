@@ -12,6 +12,7 @@ from typing import Protocol
 from glow.dialects.errors import GlowError
 from glow.runtime.elf import UnsupportedObjectError
 from glow.runtime.image import Image
+from glow.runtime.runtime_objects import support_object
 from glow.runtime.support_code import needs_support
 
 LINUX_LIBRARIES = ("libm.so.6", "libgcc_s.so.1")
@@ -40,7 +41,7 @@ class Library:
         imports: Mapping[str, int] | None = None,
     ):
         if any(needs_support(image) for image in objects):
-            objects = [*objects, _support_object()]
+            objects = [*objects, support_object()]
         self._linked = link(objects, symbols, imports or {})
         self._symbols = {name: self._linked.address(name) for name in symbols}
 
@@ -84,9 +85,3 @@ def process_address(name: str) -> int | None:
 @cache
 def _open(library: str | None) -> ctypes.CDLL:
     return ctypes.CDLL(library)
-
-
-def _support_object() -> bytes:
-    from glow.runtime.native_code import support_object
-
-    return support_object()

@@ -24,8 +24,7 @@ import llvmlite.binding as llvm
 from llvmlite.binding import ffi
 
 from glow.dialects.errors import GlowError
-from glow.lowering.target import Target, host_target, initialize_llvm
-from glow.runtime.support_code import SUPPORT_CODE
+from glow.lowering.target import Target
 
 CODE_GENERATION_LEVEL = 2
 FAST_GENERATION_LEVEL = 0
@@ -34,12 +33,35 @@ FAST_GENERATION_LEVEL = 0
 WORKERS = 2
 
 
+@cache
+def initialize_native() -> None:
+    """Registers this machine with LLVM: the code for all machines takes 10 MB."""
+    llvm.initialize_native_target()  # pyright: ignore
+    llvm.initialize_native_asmprinter()  # pyright: ignore
+
+
+@cache
+def initialize_all() -> None:
+    """Registers all machines with LLVM."""
+    llvm.initialize_all_targets()
+    llvm.initialize_all_asmprinters()
+
+
+def llvm_target(triple: str) -> llvm.Target:
+    """Returns what LLVM knows about the machines of a triple."""
+    initialize_native()
+    try:
+        return llvm.Target.from_triple(triple)
+    except RuntimeError:
+        initialize_all()
+        return llvm.Target.from_triple(triple)
+
+
 def target_machine(
     target: Target, level: int = CODE_GENERATION_LEVEL
 ) -> llvm.TargetMachine:
     """Returns a new target machine; they must not be shared between threads."""
-    initialize_llvm()
-    return llvm.Target.from_triple(target.triple).create_target_machine(
+    return llvm_target(target.triple).create_target_machine(
         cpu=target.cpu,
         features=target.features,
         opt=level,
@@ -138,19 +160,13 @@ _library_numbers = itertools.count()
 @cache
 def linker() -> llvm.LLJIT:
     """Returns the process-wide linker of native code."""
-    initialize_llvm()
+    initialize_native()
     for name in ("m", "gcc_s"):
         path = ctypes.util.find_library(name)
         if path:
             with contextlib.suppress(RuntimeError):
                 llvm.load_library_permanently(path)
     return llvm.create_lljit_compiler(suppress_errors=True)
-
-
-@cache
-def support_object() -> bytes:
-    """Returns the object of the support functions, for this machine."""
-    return compile_object(SUPPORT_CODE, host_target())
 
 
 class LinkedLibrary:

@@ -19,8 +19,10 @@ from functools import cache
 from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from glow.lowering.target import Target
+if TYPE_CHECKING:
+    from glow.lowering.target import Target
 
 MAGIC = b"glowobj1"
 SUFFIX = ".glowobj"

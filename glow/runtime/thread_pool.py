@@ -15,9 +15,9 @@ import os
 import platform
 from functools import cache
 
-from glow.lowering.target import Target, host_target
+from glow.lowering.target import Target
 from glow.runtime.library import Library
-from glow.runtime.native_code import compile_object
+from glow.runtime.runtime_objects import runtime_object
 
 MAX_THREADS = 255
 """The thread count takes eight bits of the published word."""
@@ -293,8 +293,7 @@ class ThreadPool:
     """Worker threads that run native programs; made by `thread_pool()`."""
 
     def __init__(self) -> None:
-        target = host_target()
-        image = compile_object(pool_code(target), target)
+        image = runtime_object("thread pool", pool_code)
         self._library = Library([image], ["glow_run", "glow_barrier"])
         pointer, count = ctypes.c_void_p, ctypes.c_int64
         prototype = ctypes.CFUNCTYPE(count, pointer, pointer, pointer, pointer, count)
