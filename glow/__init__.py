@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from glow.passes.quantization.options import QuantizationOptions
     from glow.passes.quantization.profile import Profile
     from glow.profiling import profile
-    from glow.signature import TensorInfo
+    from glow.tensor_info import TensorInfo
 
 __all__ = [
     "CompiledModel",
@@ -44,7 +44,7 @@ _HOMES = {
     "GlowError": "glow.dialects.errors",
     "Profile": "glow.passes.quantization.profile",
     "QuantizationOptions": "glow.passes.quantization.options",
-    "TensorInfo": "glow.signature",
+    "TensorInfo": "glow.tensor_info",
     "compile": "glow.compiler",
     "lower_to": "glow.compiler",
     "profile": "glow.profiling",

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 
-from glow.backends.backend import CompiledFunction
 from glow.dialects.errors import GlowError
-from glow.dialects.weight_table import Array
-from glow.signature import Signature, TensorInfo
+from glow.tensor_info import Signature, TensorInfo
+
+if TYPE_CHECKING:
+    from glow.backends.backend import CompiledFunction
+
+Array = npt.NDArray[np.generic]
 
 
 class CompiledModel:

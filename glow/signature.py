@@ -1,9 +1,8 @@
-"""Names, shapes and dtypes of a function's inputs and outputs."""
+"""The names, shapes and dtypes that a function's types and attributes tell."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import cast
 
 import numpy as np
@@ -22,26 +21,7 @@ from glow.dialects.errors import GlowError
 from glow.dialects.node import element_of, shape_of
 from glow.dialects.weight_table import dtype_of
 from glow.lowering.glow_to_instr import INPUT_COUNT
-
-
-@dataclass(frozen=True)
-class TensorInfo:
-    """Name, shape and dtype of an input or output."""
-
-    name: str
-    shape: tuple[int, ...]
-    dtype: np.dtype[np.generic]
-
-    def __str__(self) -> str:
-        return f"{self.name}: {self.dtype}{list(self.shape)}"
-
-
-@dataclass(frozen=True)
-class Signature:
-    """The inputs and outputs of a function, in order."""
-
-    inputs: tuple[TensorInfo, ...]
-    outputs: tuple[TensorInfo, ...]
+from glow.tensor_info import Signature, TensorInfo
 
 
 def main_function(module: ModuleOp) -> func.FuncOp:

@@ -36,8 +36,8 @@ WORKERS = 2
 @cache
 def initialize_native() -> None:
     """Registers this machine with LLVM: the code for all machines takes 10 MB."""
-    llvm.initialize_native_target()  # pyright: ignore
-    llvm.initialize_native_asmprinter()  # pyright: ignore
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
 
 
 @cache
