@@ -14,6 +14,7 @@ from xdsl.ir import SSAValue
 from glow.dialects import arith
 from glow.lowering.instr_to_loops import ir_types as types
 from glow.lowering.instr_to_loops.builder import Index, LoopBuilder
+from glow.lowering.instr_to_loops.int8_tile import dot
 
 Product = Callable[[LoopBuilder, SSAValue, SSAValue, SSAValue], SSAValue]
 """`product(builder, a, b, accumulator)`: the accumulator after one more step."""
@@ -35,7 +36,7 @@ def pair_product(
     return builder.contract(*wide, accumulator)
 
 
-PRODUCTS: Mapping[int, Product] = {1: outer_product, 2: pair_product}
+PRODUCTS: Mapping[int, Product] = {1: outer_product, 2: pair_product, 4: dot}
 """By how many elements along the depth are multiplied at once."""
 
 

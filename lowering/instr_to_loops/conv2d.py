@@ -26,6 +26,7 @@ from glow.lowering.instr_to_loops.conv2d_spec import (
     pack_conv_weights,
 )
 from glow.lowering.instr_to_loops.epilogue import (
+    Reader,
     apply_epilogue,
     extra_types,
     stored_type,
@@ -190,22 +191,45 @@ class Convolution:
         block = b.add(block, b.mul(group, spec.output_blocks))
 
         def channel(buffer: SSAValue) -> SSAValue:
-            row = b.transfer_read(buffer, (block, 0), shape[1:], (0, 1))
-            return b.broadcast(row, shape)
+            return b.transfer_read(buffer, (block, 0), shape[1:], (0, 1))
 
-        where = (image, block, tile.row, tile.column, 0)
-        axes = (2 if tile.vertical else 3, 1, 4)
         if self.buffers.bias is None:
             accumulator = b.constant(0.0, types.vector_type(shape, spec.sums))
         else:
-            accumulator = channel(self.buffers.bias)
+            accumulator = b.broadcast(channel(self.buffers.bias), shape)
+        total = self.accumulate(part, position, tile, accumulator)
+        axes = (2 if tile.vertical else 3, 1, 4)
+        for first, pixels in self.finished_together(tile.pixels, part.blocks):
+            row = b.add(tile.row, first if tile.vertical else 0)
+            column = b.add(tile.column, 0 if tile.vertical else first)
+            some = range(first, first + pixels)
+            self._finish(
+                b.shuffle(total, total, some) if pixels < tile.pixels else total,
+                (image, block, row, column, 0),
+                axes,
+                channel,
+            )
+
+    def finished_together(self, pixels: int, blocks: int) -> Sequence[tuple[int, int]]:
+        """The runs (first, count) of a tile's pixels that the epilogue takes at once."""
+        return [(0, pixels)]
+
+    def _finish(
+        self,
+        total: SSAValue,
+        where: Sequence[Index],
+        axes: tuple[int, ...],
+        channel: Reader,
+    ) -> None:
+        """Stores sums after the epilogue."""
+        b, shape = self.builder, types.shape_of(total)
         result = apply_epilogue(
             b,
-            spec.epilogue,
-            self.accumulate(part, position, tile, accumulator),
+            self.spec.epilogue,
+            total,
             self.buffers.extras,
             full=lambda buffer: b.transfer_read(buffer, where, shape, axes),
-            channel=channel,
+            channel=lambda buffer: b.broadcast(channel(buffer), shape),
         )
         b.transfer_write(result, self.buffers.output, where, axes)
 
@@ -289,4 +313,4 @@ class Convolution:
             weight = b.transfer_read(weights, (*at, k, *inside), panel, tuple(axes))
             return [PRODUCTS[group](b, pixel(k), weight, values[0])]
 
-        return b.carry(0, lanes // group, 1, values, step)
+        return b.carry(0, -(-lanes // group), 1, values, step)

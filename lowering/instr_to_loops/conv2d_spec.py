@@ -11,7 +11,8 @@ from math import prod
 
 import numpy as np
 from numpy.typing import NDArray
-from xdsl.dialects.builtin import AnyFloat, MemRefType, f32
+from xdsl.dialects.builtin import MemRefType, f32
+from xdsl.ir import Attribute
 
 from glow.dialects.half import is_half
 from glow.lowering.instr_to_loops import ir_types as types
@@ -49,10 +50,10 @@ class Conv2dSpec:
     plain_input: bool = False
     has_bias: bool = False
     epilogue: Epilogue | None = None
-    element: AnyFloat = f32
+    element: Attribute = f32
 
     @property
-    def sums(self) -> AnyFloat:
+    def sums(self) -> Attribute:
         """The element type of sums, bias and output."""
         return f32 if is_half(self.element) else self.element
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from functools import cache
 
 from xdsl.dialects import llvm as xllvm
+from xdsl.dialects import math
 from xdsl.dialects.builtin import BFloat16Type, VectorType, f32, i16, i32
 from xdsl.ir import Attribute, Operation, SSAValue
 
@@ -14,6 +15,7 @@ from glow.lowering.loops_to_llvm.builder import (
     FLOAT,
     NO_PROPERTIES,
     Properties,
+    mangled,
     predicate_properties,
 )
 from glow.lowering.loops_to_llvm.function_lowering import (
@@ -112,6 +114,22 @@ def truncate_to_bfloat(low: FunctionLowering, register: SSAValue) -> SSAValue:
     return builder.emit(xllvm.BitcastOp, (narrow,), with_element(type_, BFloat16Type()))
 
 
+def float_to_signed(low: FunctionLowering, op: arith.FPToSIOp) -> None:
+    """Of a number that was just rounded to the nearest: one instruction for both."""
+    owner = op.input.owner
+    nearest = isinstance(owner, math.RoundEvenOp)
+    if not nearest or low.layout(op.result).element != i32:
+        conversion(llvm.FPToSIOp)(low, op)
+        return
+    registers: list[SSAValue] = []
+    for register in low.registers(owner.operand):
+        type_ = with_element(register.type, i32)
+        source, target = mangled("", register.type), mangled("", type_)
+        name = f"llvm.lrint{target}{source}"
+        registers.append(low.builder.intrinsic(name, (register,), type_))
+    low.set_registers(op.result, registers)
+
+
 RULES: dict[type[Operation], Rule] = dict(
     [
         entry(arith.ExtFOp, conversion(xllvm.FPExtOp)),
@@ -121,7 +139,7 @@ RULES: dict[type[Operation], Rule] = dict(
         entry(arith.TruncIOp, conversion(xllvm.TruncOp)),
         entry(arith.SIToFPOp, conversion(xllvm.SIToFPOp)),
         entry(arith.UIToFPOp, conversion(llvm.UIToFPOp)),
-        entry(arith.FPToSIOp, conversion(llvm.FPToSIOp)),
+        entry(arith.FPToSIOp, float_to_signed),
         entry(arith.FPToUIOp, conversion(llvm.FPToUIOp)),
         entry(arith.BitcastOp, conversion(xllvm.BitcastOp)),
         entry(arith.IndexCastOp, index_cast),

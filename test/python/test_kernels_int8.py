@@ -1,17 +1,24 @@
 """Integer kernels against NumPy, bit for bit, with and without dot-product instructions."""
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import pytest
+from conv_testing import convolution
+from kernel_testing import run_kernel
+from numpy.typing import NDArray
 from xdsl.dialects.builtin import i8, i32
 from xdsl.ir import SSAValue
 
 from glow.lowering.instr_to_loops import ir_types as types
 from glow.lowering.instr_to_loops.builder import Index, LoopBuilder
+from glow.lowering.instr_to_loops.conv2d_spec import pack_conv_weights
+from glow.lowering.instr_to_loops.int8_conv2d import Int8Conv2dSpec, build_int8_conv2d
 from glow.lowering.instr_to_loops.int8_tile import WORD, dot
-from glow.lowering.target import PRESETS, host_target
+from glow.lowering.instr_to_loops.window import Window
+from glow.lowering.target import PRESETS, Target, host_target
 from glow.runtime.testing import compile_function
 
 HOST = host_target()
@@ -59,3 +66,108 @@ def test_dot_is_exact(name: str, lanes: int) -> None:
     expected = (sums + exact).astype(np.int32)
     compile_function(function, target=target)(sums, x, w, 0, 1)
     np.testing.assert_array_equal(sums, expected)
+
+
+Array = NDArray[Any]
+
+
+def to_blocks(x: Array, lanes: int) -> Array:
+    """[N, C, H, W] as [N, C / lanes, H, W, lanes], something in the pad lanes."""
+    batch, channels, *plane = x.shape
+    blocks = -(-channels // lanes)
+    padded = np.full((batch, blocks * lanes, *plane), 165, x.dtype)
+    padded[:, :channels] = x
+    split = padded.reshape(batch, blocks, lanes, *plane)
+    return np.ascontiguousarray(split.transpose(0, 1, 3, 4, 2))
+
+
+def to_plain(x: Array, channels: int) -> Array:
+    """[N, C / lanes, H, W, lanes] as [N, C, H, W]."""
+    batch, blocks, height, width, lanes = x.shape
+    joined = x.transpose(0, 1, 4, 2, 3)
+    return joined.reshape(batch, blocks * lanes, height, width)[:, :channels]
+
+
+@dataclass(frozen=True)
+class Case:
+    """A convolution of bytes."""
+
+    channels: tuple[int, int]
+    window: Window
+    batch: int = 1
+    groups: int = 1
+    zero_point: int = 0
+    block_lanes: int = 0
+
+
+SAME = (1, 1, 1, 1)
+CASES = {
+    "pointwise": Case((33, 17), Window((1, 1), (1, 1))),
+    "whole tiles": Case((16, 32), Window((7, 9), (1, 1)), batch=3),
+    "odd channels": Case((20, 24), Window((7, 9), (3, 3), pads=SAME), batch=2),
+    "padded with a number": Case(
+        (20, 24), Window((7, 9), (3, 3), pads=SAME), zero_point=128
+    ),
+    "first layer": Case(
+        (3, 24),
+        Window((9, 9), (3, 3), (2, 2), pads=SAME),
+        zero_point=123,
+        block_lanes=4,
+    ),
+    "groups, dilated": Case(
+        (64, 64),
+        Window((6, 6), (3, 3), dilations=(2, 2), pads=(2, 1, 2, 0)),
+        groups=2,
+        zero_point=7,
+    ),
+    "mostly padding": Case(
+        (5, 1), Window((3, 3), (3, 3), pads=(2, 2, 2, 2)), zero_point=9
+    ),
+    "nothing but padding": Case(
+        (3, 2), Window((1, 1), (2, 3), (3, 3), pads=(4, 4, 4, 4)), zero_point=255
+    ),
+}
+
+
+@pytest.mark.parametrize("case", sorted(CASES))
+@pytest.mark.parametrize("name", sorted(TARGETS))
+def test_convolution_is_exact(name: str, case: str) -> None:
+    check_convolution(CASES[case], TARGETS[name])
+
+
+def check_convolution(case: Case, target: Target) -> None:
+    """The sums of random bytes are those of NumPy."""
+    window, lanes = case.window, target.lanes(32)
+    (inputs, outputs), random = case.channels, np.random.default_rng(0)
+    spec = Int8Conv2dSpec(
+        case.batch,
+        inputs,
+        outputs,
+        window,
+        groups=case.groups,
+        lanes=lanes,
+        has_bias=True,
+        block_lanes=case.block_lanes or lanes,
+        zero_point=case.zero_point,
+    )
+    x: Array = random.integers(0, 256, (case.batch, inputs, *window.input)).astype(
+        np.uint8
+    )
+    shape = (outputs, inputs // case.groups, *window.kernel)
+    w: Array = random.integers(-128, 128, shape).astype(np.int8)
+    bias = random.integers(-999, 999, (1, outputs, 1, 1)).astype(np.int32)
+    output = np.zeros(spec.output_type.get_shape(), np.int32)
+    (sums,) = run_kernel(
+        build_int8_conv2d("convolution", spec, target),
+        [output],
+        [
+            to_blocks(x, spec.block_lanes),
+            pack_conv_weights(w, spec, target),
+            to_blocks(bias, lanes).reshape(-1, lanes),
+        ],
+        target,
+    )
+    centred: Array = x.astype(np.float64) - case.zero_point
+    exact = convolution(centred, w.astype(np.float64), window, case.groups)
+    constant = case.zero_point * w.astype(np.int64).sum((1, 2, 3)).reshape(bias.shape)
+    np.testing.assert_array_equal(to_plain(sums, outputs), exact + constant + bias)
