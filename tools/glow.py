@@ -92,6 +92,17 @@ def add_run_command(parser: argparse.ArgumentParser) -> None:
         "--repeat", type=at_least_one, default=1, help="number of runs to time (1)"
     )
     parser.add_argument("--seed", type=int, default=0, help="of random inputs (0)")
+    parser.add_argument(
+        "--profile",
+        action="store_true",
+        help="print the time of each kernel, and write a Chrome trace",
+    )
+    parser.add_argument(
+        "--trace",
+        type=Path,
+        metavar="FILE.json",
+        help="where --profile writes it (MODEL.trace.json in the current folder)",
+    )
     add_quantize_option(parser)
     parser.set_defaults(work=run_command)
 
@@ -140,8 +151,12 @@ def run_command(args: argparse.Namespace) -> None:
     """Run `glow run`."""
     from glow.tools.run_command import RunOptions, run_model
 
+    model = cast(Path, args.model)
+    if args.trace is not None and not args.profile:
+        raise GlowError("--trace needs --profile")
+    trace = args.trace or Path(f"{model.stem}.trace.json")
     run_model(
-        args.model,
+        model,
         RunOptions(
             args.input,
             args.output,
@@ -149,6 +164,7 @@ def run_command(args: argparse.Namespace) -> None:
             args.repeat,
             args.seed,
             args.quantize,
+            trace if args.profile else None,
         ),
     )
 

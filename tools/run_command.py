@@ -18,6 +18,7 @@ from glow.dialects.errors import GlowError
 from glow.tools.atomic_output import (
     atomic_path,
     check_output_folder,
+    check_writable,
     make_output_folder,
 )
 from glow.tools.programs import check_program
@@ -25,6 +26,7 @@ from glow.tools.progress import report, step
 
 if TYPE_CHECKING:
     from glow import CompiledModel, TensorInfo
+    from glow.kernel_profile import TracedModel
 
 Array = npt.NDArray[np.generic]
 
@@ -41,6 +43,8 @@ class RunOptions:
     seed: int
     quantize: Path | None = None
     """A profile to quantize by."""
+    trace: Path | None = None
+    """Where to write a Chrome trace; with one the times of kernels are printed."""
 
 
 @dataclass(frozen=True)
@@ -66,26 +70,52 @@ def run_model(path: Path, options: RunOptions) -> None:
     """Compile and run the model at `path`; write and list its outputs."""
     if options.output is not None:
         check_output_folder(options.output)
+    if options.trace is not None:
+        check_writable(options.trace.parent)
     given = dict(map(split_input, options.inputs))
     arrays = {name: read_array(file) for name, file in given.items()}
     with step(f"compiling {path}") as compilation:
-        model = compile_program(path, options.threads, options.quantize)
+        traced = None if options.trace is None else trace_program(path, options)
+        model = traced.model if traced else compile_program(path, options)
     inputs = complete_inputs(model.inputs, arrays, options.seed)
     outputs, seconds = timed_runs(model, inputs, options.repeat)
     if options.output is not None:
         write_outputs(outputs, options.output)
     print(list_outputs(outputs))
     print(Times(compilation.seconds, seconds).table())
+    if traced is not None and options.trace is not None:
+        report_kernels(traced, inputs, options.repeat, options.trace)
 
 
-def compile_program(
-    path: Path, threads: int | None, quantize: Path | None = None
-) -> CompiledModel:
+def compile_program(path: Path, options: RunOptions) -> CompiledModel:
     """The compiled model of an `.onnx` or `.mlir` file."""
     import glow
 
     check_program(path)
-    return glow.compile(path, threads=threads, quantize=quantize or False)
+    return glow.compile(
+        path, threads=options.threads, quantize=options.quantize or False
+    )
+
+
+def trace_program(path: Path, options: RunOptions) -> TracedModel:
+    """The same, with a look at the clock around each kernel."""
+    from glow.kernel_profile import TracedModel
+
+    check_program(path)
+    return TracedModel(
+        path, threads=options.threads, quantize=options.quantize or False
+    )
+
+
+def report_kernels(
+    model: TracedModel, inputs: Mapping[str, Array], repeat: int, trace: Path
+) -> None:
+    """Print the table of kernels, and write the trace of the last run."""
+    profile = model.profile(inputs, repeat)
+    print(profile.table())
+    with atomic_path(trace) as temporary:
+        temporary.write_text(profile.chrome_trace(), encoding="utf-8")
+    report(f"{trace}: open it with chrome://tracing or ui.perfetto.dev")
 
 
 def split_input(argument: str) -> tuple[str, Path]:

@@ -26,6 +26,7 @@ from glow.lowering.instr_to_loops.kernel import Kernel
 from glow.lowering.instr_to_loops.main_function import (
     BARRIER,
     MainBuilder,
+    TraceRegion,
     barrier_declaration,
 )
 from glow.lowering.instr_to_loops.program import Program, ProgramBuilder
@@ -38,9 +39,13 @@ def build_program(function: func.FuncOp, target: Target) -> Program:
     return ProgramBuilder(function, target, SELECTORS).run()
 
 
-def build_main(program: Program, kernels: Mapping[str, Kernel]) -> func.FuncOp:
+def build_main(
+    program: Program,
+    kernels: Mapping[str, Kernel],
+    trace: TraceRegion | None = None,
+) -> func.FuncOp:
     """The main function of a program over its kernels."""
-    main = MainBuilder(program, kernels).run()
+    main = MainBuilder(program, kernels, trace).run()
     for segment, size in program.sizes.items():
         main.attributes[f"glow.{segment}_bytes"] = int_attr(size)
     main.attributes["glow.arguments"] = ints_attr(

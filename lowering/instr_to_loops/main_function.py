@@ -12,6 +12,7 @@ sharing them costs more than it saves. Results do not depend on the number of th
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from xdsl.builder import Builder
 from xdsl.dialects import arith, func, memref, scf
@@ -40,18 +41,33 @@ from glow.passes.instr.buffers import byte_size
 SEGMENTS: Sequence[Segment] = ("constants", "mutables", "activations")
 BARRIER = "glow_barrier"
 BARRIER_BYTES = 64
+TICK = "glow_tick"
 SERIAL_BYTES = 16 * 1024
 """A call that touches fewer bytes is not shared between threads."""
 
 INDEX = IndexType()
 
 
+@dataclass(frozen=True)
+class TraceRegion:
+    """Where in the activations the times of calls go: `thread_bytes` for each thread."""
+
+    offset: int
+    thread_bytes: int
+
+
 class MainBuilder:
     """Builds the function; see the module's docstring."""
 
-    def __init__(self, program: Program, kernels: Mapping[str, Kernel]) -> None:
+    def __init__(
+        self,
+        program: Program,
+        kernels: Mapping[str, Kernel],
+        trace: TraceRegion | None = None,
+    ) -> None:
         self.program = program
         self.kernels = kernels
+        self.trace = trace
         types: list[Attribute] = [
             MemRefType(i8, [max(program.sizes[segment], 1)]) for segment in SEGMENTS
         ]
@@ -72,6 +88,7 @@ class MainBuilder:
         self.slices: dict[tuple[int, bool], tuple[SSAValue, SSAValue]] = {}
         self.views: dict[tuple[Place, Attribute], SSAValue] = {}
         self.indices: dict[int, SSAValue] = {}
+        self.own_trace: SSAValue | None = None
         self.pending: list[KernelCall] = []
 
     def run(self) -> func.FuncOp:
@@ -126,7 +143,27 @@ class MainBuilder:
         ]
         shared = sum(place.size for place in call.places) >= SERIAL_BYTES
         low, high = self._slice(kernel.slices, shared)
+        self._tick()
         self.builder.insert(func.CallOp(call.kernel.name, [*operands, low, high], []))
+        self._tick()
+
+    def _tick(self) -> None:
+        """The time goes to the thread's part of the trace, if there is one."""
+        if self.trace is not None:
+            self.builder.insert(func.CallOp(TICK, [self._own_trace(self.trace)], []))
+
+    def _own_trace(self, trace: TraceRegion) -> SSAValue:
+        if self.own_trace is None:
+            size = self._constant(trace.thread_bytes)
+            moved = self.hoisted.insert(arith.MuliOp(self.thread, size)).result
+            base = self._constant(trace.offset)
+            offset = self.hoisted.insert(arith.AddiOp(moved, base)).result
+            view = memref.ViewOp.build(
+                operands=[self.segments["activations"], offset, []],
+                result_types=[MemRefType(i8, [trace.thread_bytes])],
+            )
+            self.own_trace = self.hoisted.insert(view).results[0]
+        return self.own_trace
 
     # -- values
 
@@ -193,3 +230,9 @@ def barrier_declaration() -> func.FuncOp:
     """`func.func private @glow_barrier(memref<64xi8>, index)`, which the runtime has."""
     types = [MemRefType(i8, [BARRIER_BYTES]), INDEX]
     return func.FuncOp.external(BARRIER, types, [])
+
+
+def tick_declaration(trace: TraceRegion) -> func.FuncOp:
+    """`func.func private @glow_tick(memref<Nxi8>)`, which the runtime has."""
+    types = [MemRefType(i8, [trace.thread_bytes])]
+    return func.FuncOp.external(TICK, types, [])

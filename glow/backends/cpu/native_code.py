@@ -15,7 +15,11 @@ from xdsl.dialects import func
 from glow.collection import collect_new
 from glow.lowering.instr_to_loops.instr_to_loops import build_main, declaration
 from glow.lowering.instr_to_loops.kernel import Kernel
-from glow.lowering.instr_to_loops.main_function import barrier_declaration
+from glow.lowering.instr_to_loops.main_function import (
+    TraceRegion,
+    barrier_declaration,
+    tick_declaration,
+)
 from glow.lowering.instr_to_loops.program import Program
 from glow.lowering.target import Target
 from glow.runtime.native_code import (
@@ -108,13 +112,16 @@ def missing_texts(
 
 
 def main_with_declarations(
-    program: Program, kernels: Mapping[str, Kernel]
+    program: Program,
+    kernels: Mapping[str, Kernel],
+    trace: TraceRegion | None = None,
 ) -> list[func.FuncOp]:
     """`main` and the declarations of what it calls."""
-    main = build_main(program, kernels)
+    main = build_main(program, kernels, trace)
     main.sym_name = type(main.sym_name)(MAIN)
     externals = [declaration(kernel.function) for kernel in kernels.values()]
-    return [barrier_declaration(), *externals, main]
+    clock = [] if trace is None else [tick_declaration(trace)]
+    return [barrier_declaration(), *clock, *externals, main]
 
 
 def function_text(functions: list[func.FuncOp], target: Target) -> str:

@@ -51,12 +51,6 @@ def gather_constants(program: Program, pool: Executor) -> Bytes:
     return segment
 
 
-def thread_count(program: Program, threads: int | None) -> int:
-    """The threads that a call uses where `threads` are allowed, by default one a core."""
-    small = program.traffic() < SINGLE_THREAD_BYTES
-    return 1 if small else threads or available_cores()
-
-
 def build_native_function(
     module: ModuleOp, target: Target, threads: int | None
 ) -> NativeFunction:
