@@ -38,11 +38,12 @@ class Server:
         inputs: Path,
         threads: int,
         environment: Mapping[str, str] | None = None,
+        python: str = sys.executable,
     ) -> None:
         self.runtime = runtime
         cores = ",".join(map(str, sorted(os.sched_getaffinity(0))[:threads]))
         self.process = subprocess.Popen(
-            [sys.executable, SERVER, runtime, model, inputs, str(threads), cores],
+            [python, SERVER, runtime, model, inputs, str(threads), cores],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,

@@ -1,6 +1,7 @@
-"""Measures Glow against ONNX Runtime and OpenVINO, and compares what they compute.
+"""Measures Glow against ONNX Runtime, OpenVINO and others, and compares what they compute.
 
 python benchmarks/compare.py --networks resnet50,lstm --threads 1,2 --json results.json
+python benchmarks/compare.py --all --exact --json results.json --chart results.svg
 
 Speed here means the median of many inferences of one input, each runtime in its own process
 on the same cores. The runtimes take turns, A B A B, because a machine's speed drifts by more
@@ -15,28 +16,25 @@ import tempfile
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass
-from importlib.util import find_spec
 from pathlib import Path
-from statistics import median
+from statistics import median, quantiles
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import numpy as np
 
 from benchmarks.client import Array, Server, ServerError
-from benchmarks.networks import (
-    NETWORKS,
-    OPERATOR_NETWORKS,
-    QUANTIZED_NETWORKS,
-    make_inputs,
+from benchmarks.contestants import (
+    KNOWN,
+    MODEL,
+    OPERATORS,
+    PEERS,
+    RIVALS,
+    Contest,
+    is_ours,
 )
+from benchmarks.networks import NETWORKS, OPERATOR_NETWORKS, make_inputs
 
-KNOWN = {**NETWORKS, **QUANTIZED_NETWORKS}
-PEERS = {"ort": "onnxruntime", "openvino": "openvino"}
-"""The module of each peer."""
-MODEL = "model.onnx"
-OPERATORS = "operators.onnx"
-"""The same quantized network as integer operators."""
 TURN_MILLISECONDS = 500
 MOST_INFERENCES = 200
 
@@ -49,6 +47,8 @@ class Result:
     threads: int
     milliseconds: dict[str, float]
     """The median inference by runtime; `glow` is ours."""
+    spread: dict[str, float]
+    """Half the distance between the quartiles of the times, over their median."""
     peak_megabytes: dict[str, float]
     load_seconds: dict[str, float]
     """Of `glow` with a warm cache."""
@@ -59,31 +59,50 @@ class Result:
 
     @property
     def ratio(self) -> float:
-        """The best peer's time over ours: above one, we are faster."""
-        peers = [time for name, time in self.milliseconds.items() if name != "glow"]
-        return min(peers) / self.milliseconds["glow"]
+        """The best rival's time over ours: above one, we are faster."""
+        return self.ratio_of("glow")
+
+    def ratio_of(self, ours: str) -> float:
+        """Returns the best rival's time over that of `ours`."""
+        peers = {n: time for n, time in self.milliseconds.items() if not is_ours(n)}
+        rivals = [time for name, time in peers.items() if name in RIVALS]
+        return min(rivals or peers.values()) / self.milliseconds[ours]
 
 
 def main() -> int:
     arguments = parse_arguments()
-    peers = [peer for peer in arguments.peers if is_installed(peer)]
-    if not peers:
+    contest = Contest(arguments.peers, dict(arguments.python), arguments.exact)
+    if not contest.peers:
         print("compare: none of the peers is installed", file=sys.stderr)
         return 1
     results: list[Result] = []
     failed = False
     for network in arguments.networks:
         try:
-            results += compare(network, arguments.threads, peers, arguments.rounds)
+            for result in compare(
+                network, arguments.threads, contest, arguments.rounds
+            ):
+                results.append(result)
+                print(table([result]), file=sys.stderr)
         except ServerError as error:
             print(f"compare: {network}: {error}", file=sys.stderr)
             failed = True
     if results:
         print(table(results))
-    if arguments.json:
-        rows = [{**asdict(result), "ratio": result.ratio} for result in results]
-        arguments.json.write_text(json.dumps(rows, indent=2) + "\n")
+        write(results, arguments.json, arguments.chart)
     return int(failed)
+
+
+def write(results: Sequence[Result], table: Path | None, chart: Path | None) -> None:
+    """Write the results as JSON and as a picture, where files are given."""
+    if table:
+        rows = [{**asdict(result), "ratio": result.ratio} for result in results]
+        table.write_text(json.dumps(rows, indent=2) + "\n")
+    if chart:
+        from benchmarks.chart import draw
+
+        labels = [f"{result.network}, {result.threads}" for result in results]
+        draw(labels, [result.milliseconds for result in results], chart)
 
 
 def parse_arguments() -> argparse.Namespace:
@@ -93,10 +112,32 @@ def parse_arguments() -> argparse.Namespace:
     add = parser.add_argument
     add("--networks", type=names(KNOWN), default=list(NETWORKS), metavar="A,B")
     add("--threads", type=counts, default=[1, 2], metavar="N,M")
-    add("--peers", type=names(PEERS), default=list(PEERS), metavar="A,B")
+    add("--peers", type=names(PEERS), default=list(PEERS)[:2], metavar="A,B")
+    add("--all", action="store_true", help="every network against every peer")
+    add("--exact", action="store_true", help="time our numerics=exact as well")
     add("--rounds", type=int, default=5, help="turns of each runtime (default: 5)")
     add("--json", type=Path, metavar="FILE", help="write the results here as well")
-    return parser.parse_args()
+    add("--chart", type=Path, metavar="FILE.svg", help="draw them (needs matplotlib)")
+    add(
+        "--python",
+        type=interpreter,
+        action="append",
+        default=[],
+        metavar="PEER=PATH",
+        help="the Python that has this peer, if it is another (may be repeated)",
+    )
+    arguments = parser.parse_args()
+    if arguments.all:
+        arguments.networks, arguments.peers = list(KNOWN), list(PEERS)
+    return arguments
+
+
+def interpreter(text: str) -> tuple[str, str]:
+    """Returns the peer and the path of `PEER=PATH`."""
+    peer, _, path = text.partition("=")
+    if peer not in PEERS or not Path(path).is_file():
+        raise argparse.ArgumentTypeError(f"expected PEER=PYTHON, not '{text}'")
+    return peer, path
 
 
 def names(known: Collection[str]) -> Callable[[str], list[str]]:
@@ -120,16 +161,8 @@ def counts(text: str) -> list[int]:
     return [int(part) for part in text.split(",")]
 
 
-def is_installed(peer: str) -> bool:
-    """Tell on stderr if `peer` is missing; returns whether it is there."""
-    found = find_spec(PEERS[peer]) is not None
-    if not found:
-        print(f"compare: {PEERS[peer]} is not installed, left out", file=sys.stderr)
-    return found
-
-
 def compare(
-    network: str, thread_counts: Sequence[int], peers: Sequence[str], rounds: int
+    network: str, thread_counts: Sequence[int], contest: Contest, rounds: int
 ) -> Iterator[Result]:
     """Yield the result of `network` at each number of threads.
 
@@ -140,7 +173,7 @@ def compare(
         print(f"{network}: building", file=sys.stderr)
         write_network(network, folder)
         for threads in thread_counts:
-            yield measure(network, threads, peers, rounds, folder)
+            yield measure(network, threads, contest, rounds, folder)
 
 
 def write_network(network: str, folder: Path) -> None:
@@ -153,50 +186,40 @@ def write_network(network: str, folder: Path) -> None:
         (folder / OPERATORS).write_bytes(operators.SerializeToString())
 
 
-def runners(network: str, peers: Sequence[str]) -> dict[str, tuple[str, str]]:
-    """Returns the runtime of `server.py` and the file of each column of the table.
-
-    Of a quantized network OpenVINO may compute the rest in its default precision.
-    """
-    found = {name: (name, MODEL) for name in ("glow", *peers)}
-    if network in QUANTIZED_NETWORKS and "openvino" in peers:
-        found["openvino"] = ("openvino_default", MODEL)
-    if network in OPERATOR_NETWORKS and "ort" in peers:
-        found["ort operators"] = ("ort", OPERATORS)
-    return found
-
-
 def measure(
-    network: str, threads: int, peers: Sequence[str], rounds: int, folder: Path
+    network: str, threads: int, contest: Contest, rounds: int, folder: Path
 ) -> Result:
     """Returns the result at one number of threads, all runtimes alive at once.
 
     A peer that cannot run the network is left out.
     """
 
-    def start(runtime: str, model: str) -> Server:
-        print(f"{network}, {threads} threads: {runtime} loads", file=sys.stderr)
+    def start(name: str) -> Server:
+        print(f"{network}, {threads} threads: {name} loads", file=sys.stderr)
+        runtime, model = runners[name]
         files = folder / model, folder / "inputs.npz"
-        return Server(runtime, *files, threads, {"XDG_CACHE_HOME": cache})
+        python = contest.python(name)
+        return Server(runtime, *files, threads, {"XDG_CACHE_HOME": cache}, python)
 
+    runners = contest.runners(network)
     cache = tempfile.mkdtemp(dir=folder)
-    with start("glow", MODEL) as cold:
+    with start("glow") as cold:
         cold_seconds = cold.load_seconds
     with ExitStack() as stack:
         servers: dict[str, Server] = {}
-        for name, (runtime, model) in runners(network, peers).items():
+        for name in runners:
             try:
-                server = stack.enter_context(start(runtime, model))
+                server = stack.enter_context(start(name))
                 server.run(1)
             except ServerError as error:
-                if name == "glow":
+                if is_ours(name):
                     raise
                 print(f"compare: {network}: {error}, left out", file=sys.stderr)
             else:
                 servers[name] = server
-        if len(servers) == 1:
+        if all(map(is_ours, servers)):
             raise ServerError("no peer can run it")
-        milliseconds = take_turns(servers, rounds)
+        times = take_turns(servers, rounds)
         saved = {
             name: server.save(folder / f"{name}.npz")
             for name, server in servers.items()
@@ -204,7 +227,8 @@ def measure(
     return Result(
         network,
         threads,
-        milliseconds,
+        {name: median(measured) for name, measured in times.items()},
+        {name: relative_spread(measured) for name, measured in times.items()},
         {name: peak for name, (_, peak) in saved.items()},
         {name: server.load_seconds for name, server in servers.items()},
         cold_seconds,
@@ -213,8 +237,8 @@ def measure(
     )
 
 
-def take_turns(servers: dict[str, Server], rounds: int) -> dict[str, float]:
-    """Returns the median milliseconds of each runtime over all its turns."""
+def take_turns(servers: dict[str, Server], rounds: int) -> dict[str, list[float]]:
+    """Returns the milliseconds of each runtime's inferences, over all its turns."""
     inferences = {
         name: max(1, min(MOST_INFERENCES, int(TURN_MILLISECONDS / min(server.run(2)))))
         for name, server in servers.items()
@@ -224,7 +248,15 @@ def take_turns(servers: dict[str, Server], rounds: int) -> dict[str, float]:
         print(f"  turn {turn + 1} of {rounds}", file=sys.stderr)
         for name, server in servers.items():
             times[name] += server.run(inferences[name])
-    return {name: median(measured) for name, measured in times.items()}
+    return times
+
+
+def relative_spread(measured: Sequence[float]) -> float:
+    """Returns half the distance between the quartiles, over the median."""
+    if len(measured) < 2:
+        return 0.0
+    low, middle, high = quantiles(measured, n=4)
+    return (high - low) / 2 / middle
 
 
 def largest_error(ours: list[Array], theirs: list[Array]) -> float:
@@ -240,6 +272,8 @@ def table(results: Sequence[Result]) -> str:
     columns = dict.fromkeys(name for result in results for name in result.milliseconds)
     peers = [name for name in columns if name != "glow"]
     header = ["model", "threads", "glow ms", *(f"{peer} ms" for peer in peers), "ratio"]
+    if "glow exact" in columns:
+        header.append("exact ratio")
     header += ["cold s", "warm s", "MB", *(f"{peer} MB" for peer in peers), "error"]
     rows = [header, *(cells(result, peers) for result in results)]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
@@ -250,16 +284,25 @@ def table(results: Sequence[Result]) -> str:
 def cells(result: Result, peers: Sequence[str]) -> list[str]:
     """Returns a row of the table, in the order of its header."""
     runtimes = ["glow", *peers]
+    exact = "glow exact" in result.milliseconds
     return [
         result.network,
         str(result.threads),
-        *(number(result.milliseconds, name, ".2f") for name in runtimes),
+        *(time(result, name) for name in runtimes),
         f"{result.ratio:.2f}",
+        *([f"{result.ratio_of('glow exact'):.2f}"] if exact else []),
         f"{result.cold_seconds:.2f}",
         f"{result.load_seconds['glow']:.2f}",
         *(number(result.peak_megabytes, name, ".0f") for name in runtimes),
         f"{result.error:.0e}",
     ]
+
+
+def time(result: Result, name: str) -> str:
+    """Returns a runtime's median and its spread, a dash where it has none."""
+    if name not in result.milliseconds:
+        return "-"
+    return f"{result.milliseconds[name]:.2f} ±{result.spread[name]:.0%}"
 
 
 def number(values: dict[str, float], name: str, form: str) -> str:

@@ -18,7 +18,7 @@ from benchmarks.networks.inputs import make_inputs
 from benchmarks.networks.reference import evaluate_reference
 
 __all__ = [
-    "NETWORKS", "OPERATOR_NETWORKS", "QUANTIZED_NETWORKS", "TINY_NETWORKS",
+    "BATCHED_NETWORKS", "NETWORKS", "OPERATOR_NETWORKS", "QUANTIZED_NETWORKS", "TINY_NETWORKS",
     "evaluate_reference", "make_inputs",
 ]  # fmt: skip
 
@@ -30,6 +30,11 @@ NETWORKS: dict[str, Callable[[], ModelProto]] = {
     "lstm": lstm.build,
 }
 """The full-size networks by name; building one takes up to a few seconds."""
+
+BATCHED_NETWORKS: dict[str, Callable[[], ModelProto]] = {
+    "resnet50_batch8": partial(light.build_batch, "resnet50", 8)
+}
+"""Networks that take several images at once."""
 
 CONVOLUTIONAL = ("resnet50", "squeezenet", "densenet121", "mobilenet_v2")
 TRANSFORMERS = ("bert_base", "minilm")

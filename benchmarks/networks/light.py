@@ -55,6 +55,21 @@ def build(name: str) -> ModelProto:
     )
 
 
+def build_batch(name: str, batch: int) -> ModelProto:
+    """Returns the network `name` for `batch` images at once."""
+    model = build(name)
+    for value in (*model.graph.input, *model.graph.output):
+        value.type.tensor_type.shape.dim[0].dim_value = batch
+    del model.graph.value_info[:]
+    shapes = {n.input[1] for n in model.graph.node if n.op_type == "Reshape"}
+    for tensor in model.graph.initializer:
+        if tensor.name in shapes and tensor.dims[0]:
+            shape = numpy_helper.to_array(tensor) * 1
+            shape[0] = batch
+            tensor.CopyFrom(numpy_helper.from_array(shape, tensor.name))
+    return model
+
+
 def _weight_shapes(graph: GraphProto) -> dict[str, Shape]:
     """Returns the shape of each floating-point weight by name."""
     initializers = {tensor.name: tensor for tensor in graph.initializer}

@@ -1,0 +1,74 @@
+"""Tunes a network by TVM's MetaSchedule for a given time.
+
+python benchmarks/tune_tvm.py MODEL.onnx --seconds 600 -o FOLDER
+TVM_DATABASE=FOLDER python benchmarks/compare.py --peers tvm ...
+
+The tuner knows numbers of trials and no time: it runs in a process of its own, which is ended
+when the time is over. What it found until then is in the folder.
+"""
+
+import argparse
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+# pyright: basic, reportMissingImports=false
+
+MOST_TRIALS = 1_000_000
+SLOWEST_BUILD_SECONDS = 120
+"""The first build of each of the tuner's processes takes longer than its default limit."""
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="tune_tvm", description=__doc__)
+    parser.add_argument("model", type=Path)
+    parser.add_argument("--seconds", type=int, default=600)
+    parser.add_argument("-o", dest="folder", type=Path, required=True)
+    parser.add_argument("--now", action="store_true", help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    arguments.folder.mkdir(parents=True, exist_ok=True)
+    if arguments.now:
+        tune(arguments.model, arguments.folder)
+        return 0
+    command = [
+        sys.executable,
+        __file__,
+        arguments.model,
+        "--now",
+        "-o",
+        arguments.folder,
+    ]
+    process = subprocess.Popen(command, start_new_session=True)
+    try:
+        return process.wait(arguments.seconds)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        return 0
+
+
+def tune(model: Path, folder: Path) -> None:
+    """Write the best schedules to `folder`, until it is ended."""
+    import onnx
+    from compilers import tvm_target
+    from tvm import relax
+    from tvm.relax.frontend.onnx import from_onnx
+    from tvm.s_tir.meta_schedule.builder import LocalBuilder
+    from tvm.s_tir.meta_schedule.relax_integration import tune_relax
+
+    target = tvm_target(os.cpu_count() or 1)
+    module = from_onnx(onnx.load(model), keep_params_in_input=False)
+    module = relax.transform.DecomposeOpsForInference()(module)
+    tune_relax(
+        relax.get_pipeline("zero")(module),
+        {},
+        target,
+        str(folder),
+        MOST_TRIALS,
+        builder=LocalBuilder(timeout_sec=SLOWEST_BUILD_SECONDS),
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())
