@@ -6,7 +6,7 @@ JOBS ?= 2
 BIN = $(VENV)/bin
 FARM = build/typing/glow
 
-.PHONY: help venv dev demo test lint typing bench clean
+.PHONY: help venv dev demo test fuzz lint typing bench clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "%-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -27,6 +27,9 @@ lint: dev  ## ruff, pyright and the import contracts
 	$(BIN)/ruff format --check .
 	$(BIN)/basedpyright --pythonpath $(BIN)/python
 	cd build/typing && $(abspath $(BIN))/lint-imports --config $(CURDIR)/pyproject.toml
+
+fuzz: $(VENV)/.installed-dev  ## run all passes on thousands of random graphs (minutes)
+	$(BIN)/python test/fuzz/fuzz.py --jobs $(JOBS)
 
 bench: $(VENV)/.installed-dev  ## compare the speed with other runtimes
 	$(BIN)/pip install --quiet -e '.[benchmarks]'

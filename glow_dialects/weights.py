@@ -72,7 +72,7 @@ def dense_to_numpy(attribute: DenseIntOrFPElementsAttr) -> Array:
     element_type = attribute.get_element_type()
     dtype = dtype_of(element_type)
     count = int(np.prod(shape))
-    if dtype == np.bool_ or (attribute.is_splat() and count > 1):
+    if dtype == np.bool_ or (count > 1 and attribute.is_splat()):
         values = np.array(attribute.get_values(), dtype=dtype)
         return (
             np.broadcast_to(values, (count,)).reshape(shape)

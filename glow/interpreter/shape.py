@@ -84,9 +84,11 @@ def pad(op: GlowOp, x: Array, value: Array) -> Array:
     ]
     positive = [(max(0, begin), max(0, end)) for begin, end in widths]
     mode = attributes.string("mode")
+    if not any(map(any, positive)):
+        return x  # a number has no axis, which np.pad refuses
     if mode == "constant":
         return np.pad(x, positive, constant_values=value)
-    if x.size == 0 and any(map(any, positive)):
+    if x.size == 0:
         raise GlowError(f"pad mode '{mode}' needs an element to repeat")
     return np.pad(x, positive, mode=mode)  # pyright: ignore
 

@@ -20,7 +20,7 @@ from xdsl.ir import Operation
 from glow.dialects import glow
 from glow.dialects.attributes import Attributes, floats_attr
 from glow.dialects.node import NodeOp
-from glow.passes.contract import GraphPass
+from glow.passes.contract import VALUES, GraphPass
 from glow.passes.graph.node_builder import erase, rewrite_nodes
 
 PRODUCERS = (glow.Conv2dOp, glow.FullyConnectedOp)
@@ -61,6 +61,7 @@ class FuseActivationPass(GraphPass):
     """Fuse activations into convolutions and fully connected layers."""
 
     name = "fuse-activation"
+    keeps = VALUES
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Run the pass on a module."""

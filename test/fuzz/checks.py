@@ -1,0 +1,215 @@
+"""What must hold of a random graph: passes, alone and in any order, keep its results.
+
+Passes that arrange sums anew change roundings, which some graphs magnify (a step function,
+a difference of equal numbers). How much a graph does is measured: its own results with
+noise on every node. Where the noise shows, only passes that keep the bits are compared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import cast
+
+import numpy as np
+from idioms import IDIOMS
+from random_graphs import Array, random_graph
+from single_nodes import STEPS
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import SSAValue
+from xdsl.passes import ModulePass, PassPipeline
+
+from glow.backends.backend import get_backend
+from glow.compiler import available_passes, context, stage_passes
+from glow.diagnostics import verify_module
+from glow.dialects.node import NodeOp
+from glow.dialects.weights import clone_module
+from glow.interpreter import evaluate_node, run
+from glow.lowering.assign_layout.packing import TargetPacker, packings
+from glow.lowering.target import Target
+from glow.passes.contract import (
+    BITS,
+    VALUES,
+    check_ensures,
+    check_requires,
+    keeps_of,
+)
+from glow.passes.graph import PASSES as GRAPH_PASSES
+
+NOISE = {2: 4e-3, 4: 2e-6, 8: 1e-13}
+"""Relative noise on every node's results, some roundings of each float type."""
+WELL_BEHAVED = 1e-3
+"""Noise may change a result by so much of the largest element."""
+MARGIN = 50
+"""How much more than the noise a pass may change."""
+
+ALONE = (
+    "canonicalize", "cse", "dce", *GRAPH_PASSES, "eliminate-empty-tensors",
+    "widen-elements", "lower-nodes{backend=cpu}", "lower-nodes{backend=none}",
+)  # fmt: skip
+"""The passes on graphs."""
+TARGETS = ("avx512", "avx2", "scalar")
+
+
+def graph_of(seed: int) -> tuple[ModuleOp, list[Array]]:
+    """The graph of a seed; half of its steps are idioms."""
+    return random_graph(seed, (*STEPS, *IDIOMS * 4))
+
+
+def named(spec: str) -> ModulePass:
+    """The pass that a specification names."""
+    (found,) = PassPipeline.parse_spec(available_passes(), spec).passes
+    return found
+
+
+@dataclass
+class Reference:
+    """A graph's results, and how far passes may change them."""
+
+    module: ModuleOp
+    inputs: list[Array]
+    results: list[Array] = field(init=False)
+    noisy: list[Array] = field(init=False)
+
+    def __post_init__(self) -> None:
+        with np.errstate(all="ignore"):
+            self.results = evaluate(self.module, self.inputs)
+            self.noisy = evaluate(self.module, self.inputs, np.random.default_rng(1))
+
+    @property
+    def is_well_behaved(self) -> bool:
+        """Whether results are finite, and noise hardly shows."""
+        return all(
+            np.all(np.isfinite(a.astype(np.float64)))
+            and deviation(b, a) <= WELL_BEHAVED * scale_of(a)
+            for a, b in zip(self.results, self.noisy, strict=True)
+        )
+
+    def check(self, module: ModuleOp, keeps: str, target: str = "avx512") -> None:
+        """Fail unless a module made of the graph has its results."""
+        packing = packings(TargetPacker(Target.from_string(target)))
+        actual = run(module, self.inputs, packing=packing)
+        assert len(actual) == len(self.results), "another number of results"
+        for after, before, noisy in zip(actual, self.results, self.noisy, strict=True):
+            assert after.shape == before.shape, f"{after.shape} != {before.shape}"
+            assert after.dtype == before.dtype, f"{after.dtype} != {before.dtype}"
+            if keeps == BITS:
+                np.testing.assert_array_equal(after, before)
+                continue
+            smallest = NOISE[4 if before.dtype.kind in "biu" else before.dtype.itemsize]
+            allowed = MARGIN * max(
+                deviation(noisy, before), smallest * scale_of(before)
+            )
+            found = deviation(after, before)
+            assert found <= allowed, f"off by {found}, allowed are {allowed}"
+
+
+def deviation(one: Array, other: Array) -> float:
+    """The largest difference."""
+    with np.errstate(all="ignore"):
+        difference = np.abs(one.astype(np.float64) - other.astype(np.float64))
+    worst = float(np.max(difference, initial=0.0))
+    return worst if worst == worst else float("inf")
+
+
+def scale_of(array: Array) -> float:
+    """The largest element."""
+    return float(np.max(np.abs(array.astype(np.float64)), initial=1e-3))
+
+
+def evaluate(
+    module: ModuleOp, inputs: Sequence[Array], noise: np.random.Generator | None = None
+) -> list[Array]:
+    """A straight graph's results; with noise on every float result of every node."""
+    function = cast(FuncOp, module.body.block.first_op)
+    block = function.body.block
+    values: dict[SSAValue, Array] = dict(zip(block.args, inputs, strict=True))
+    for op in block.ops:
+        operands = [values[operand] for operand in op.operands]
+        if not isinstance(op, NodeOp):
+            return [np.array(operand) for operand in operands]
+        for result, array in zip(op.results, evaluate_node(op, operands), strict=True):
+            values[result] = array if noise is None else _with_noise(array, noise)
+    return []
+
+
+def _with_noise(array: Array, noise: np.random.Generator) -> Array:
+    if array.dtype.kind in "biu":
+        return array
+    relative = NOISE[array.dtype.itemsize] * noise.standard_normal(array.shape)
+    return np.asarray(array * (1 + relative)).astype(array.dtype)
+
+
+def weakest(passes: Sequence[ModulePass]) -> str:
+    """What several passes keep together."""
+    kept = {keeps_of(each) for each in passes}
+    return VALUES if VALUES in kept else BITS
+
+
+def apply(module: ModuleOp, passes: Sequence[ModulePass]) -> None:
+    """Run passes under all checks but that of the results."""
+    for each in passes:
+        check_requires(each, module)
+        each.apply(context(), module)
+        verify_module(module, f"after {each.name}")
+        check_ensures(each, module)
+
+
+class Wrong(AssertionError):
+    """A pass (or passes) that broke a graph."""
+
+
+def try_passes(
+    reference: Reference, specs: Sequence[str], target: str, what: str
+) -> bool:
+    """Whether passes could be compared on a graph; raises Wrong if they break it."""
+    passes = [named(spec) for spec in specs]
+    keeps = weakest(passes)
+    if keeps != BITS and not reference.is_well_behaved:
+        return False
+    module = clone_module(reference.module)
+    try:
+        apply(module, passes)
+        reference.check(module, keeps, target)
+    except Exception as error:
+        raise Wrong(f"{what}: {describe(error)} after {','.join(specs)}") from error
+    return True
+
+
+def describe(error: Exception) -> str:
+    """The kind and the first words of an error."""
+    return f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
+
+
+def check_alone(seed: int, reference: Reference) -> int:
+    """Each pass alone; how many were compared."""
+    return sum(
+        try_passes(reference, [spec], "avx512", f"seed {seed}") for spec in ALONE
+    )
+
+
+def check_orders(seed: int, reference: Reference) -> int:
+    """Passes in a random order, some several times."""
+    random = np.random.default_rng(seed)
+    picked = random.choice([s for s in ALONE if "{" not in s], 12)
+    specs = [*map(str, picked), str(random.choice(("dce", *ALONE[-2:])))]
+    return int(try_passes(reference, specs, "avx512", f"seed {seed}"))
+
+
+def check_pipeline(seed: int, reference: Reference) -> int:
+    """The whole pipeline for a target, down to planned instructions."""
+    target = TARGETS[seed % len(TARGETS)]
+    stages = stage_passes(get_backend("cpu"), target)
+    compared, specs = 0, list[str]()
+    for stage in ("graph", "lowered", "instr"):
+        specs += stages[stage]
+        compared += try_passes(reference, specs, target, f"seed {seed} ({stage})")
+    return compared
+
+
+def check_seed(seed: int) -> int:
+    """All checks of one seed; how many comparisons were made."""
+    reference = Reference(*graph_of(seed))
+    checks = (check_alone, check_orders, check_pipeline)
+    return sum(check(seed, reference) for check in checks)

@@ -1,0 +1,104 @@
+"""A slice of `make fuzz`: random graphs under all passes; and tests of the fuzzer itself."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "fuzz"))
+
+from checks import (
+    Reference,
+    Wrong,
+    check_alone,
+    check_orders,
+    check_pipeline,
+    check_seed,
+    evaluate,
+    graph_of,
+    try_passes,
+)
+from xdsl.ir import SSAValue
+
+from glow.dialects import glow
+from glow.dialects.node import NodeOp
+from glow.interpreter import run
+from glow.passes.graph.fold_constants import FoldConstantsPass
+from glow.passes.graph.node_builder import NodeBuilder
+from glow.passes.graph.rewriting import RewritePass
+
+SEEDS = range(1000, 1016)
+
+UNREACHED = {
+    "glow.fused": "made by passes only",
+    "glow.dynamic_slice": "stands in loops only, which the LSTM's lowering makes",
+    "glow.dynamic_update": "stands in loops only, which the LSTM's lowering makes",
+}
+
+
+@pytest.mark.parametrize("part", range(4))
+def test_passes_keep_results(part: int) -> None:
+    assert all(check_seed(seed) for seed in SEEDS[part::4])
+
+
+def test_graphs_have_all_nodes() -> None:
+    found = {
+        op.name for seed in range(600) for op in graph_of(seed)[0].walk()
+    } | UNREACHED.keys()
+    assert {node.name for node in glow.NODES} - found == set()
+
+
+def test_seeds_repeat_and_run() -> None:
+    for seed in range(5):
+        module, inputs = graph_of(seed)
+        again, same = graph_of(seed)
+        assert str(module) == str(again)
+        for a, b in zip(inputs, same, strict=True):
+            np.testing.assert_array_equal(a, b)
+        results = evaluate(module, inputs)
+        for a, b in zip(results, run(module, inputs), strict=True):
+            np.testing.assert_array_equal(a, b)
+
+
+def test_most_graphs_are_well_behaved() -> None:
+    """Else rounding passes are compared on nothing."""
+    references = [Reference(*graph_of(seed)) for seed in range(40)]
+    assert sum(reference.is_well_behaved for reference in references) > 25
+    assert all(reference.results for reference in references)
+
+
+def _forget_activation(op: NodeOp, builder: NodeBuilder) -> SSAValue:
+    return op.operands[0]
+
+
+class ForgetfulPass(RewritePass):
+    """A wrong pass under a right one's name."""
+
+    name = "fold-constants"
+    rewrites = {glow.ReluOp: (_forget_activation,)}
+
+
+@pytest.mark.parametrize("check", [check_alone, check_orders, check_pipeline])
+def test_a_wrong_pass_is_caught(monkeypatch: pytest.MonkeyPatch, check: object) -> None:
+    monkeypatch.setattr(FoldConstantsPass, "apply", ForgetfulPass.apply)
+    monkeypatch.setattr(
+        FoldConstantsPass, "rewrites", ForgetfulPass.rewrites, raising=False
+    )
+    caught = 0
+    for seed in range(16):
+        module, inputs = graph_of(seed)
+        if any(isinstance(op, glow.ReluOp) for op in module.walk()):
+            try:
+                check(seed, Reference(module, inputs))  # pyright: ignore
+            except Wrong:
+                caught += 1
+    assert caught
+
+
+def test_a_failure_names_its_seed() -> None:
+    reference = Reference(*graph_of(0))
+    with pytest.raises(Wrong, match="seed 0"):
+        try_passes(reference, ["lower-nodes{backend=toaster}"], "avx2", "seed 0")
