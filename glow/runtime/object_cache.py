@@ -1,9 +1,9 @@
 """Compiled objects on disk, found by the content that they were compiled from.
 
 A key covers the content, the target and every version that may change the code: ours
-(all our sources), xDSL's and llvmlite's. Entries are written to a temporary file and
-renamed, so readers never see half of one; each begins with a checksum, and a damaged
-one counts as missing. A folder that cannot be written means no cache, not an error.
+(all our sources) and those of the packages that we build on. Each entry begins with a
+checksum, and a damaged one counts as missing. A folder that cannot be written means no
+cache, not an error.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ import contextlib
 import hashlib
 import os
 import struct
-import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from functools import cache
@@ -20,6 +19,8 @@ from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from glow.runtime.cache_folder import default_directory, prune, whole_file
 
 if TYPE_CHECKING:
     from glow.lowering.target import Target
@@ -33,22 +34,14 @@ PRUNE_SECONDS = 3600
 """How long nobody looks whether they do."""
 PRUNE_MARKER = ".pruned"
 
+PACKAGES = ("xdsl", "llvmlite", "numpy", "onnx", "ml_dtypes")
 SOURCES = ("glow", "glow.dialects", "glow.passes", "glow.lowering")
-
-
-def default_directory() -> Path:
-    """Returns `$GLOW_CACHE_DIR`, or `glow` in the user's cache folder."""
-    chosen = os.environ.get("GLOW_CACHE_DIR")
-    if chosen:
-        return Path(chosen)
-    base = os.environ.get("XDG_CACHE_HOME")
-    return (Path(base) if base else Path.home() / ".cache") / "glow"
 
 
 @cache
 def versions() -> str:
-    """Returns the versions of everything that generates code."""
-    packages = (f"{name} {version(name)}" for name in ("xdsl", "llvmlite"))
+    """Returns the versions of everything that generates code or computes constants."""
+    packages = (f"{name} {version(name)}" for name in PACKAGES)
     return "; ".join([*packages, f"glow {source_digest()}"])
 
 
@@ -132,26 +125,14 @@ class ObjectCache:
         if not entries:
             return True
         try:
-            self.directory.mkdir(parents=True, exist_ok=True)
             for key, blobs in entries.items():
-                self.write(self.path(key), pack(blobs))
+                with whole_file(self.path(key)) as file:
+                    file.write(pack(blobs))
             if self.prune_is_due():
-                self.prune()
+                prune(self.directory, SUFFIX, MAX_BYTES)
         except OSError:
             return False
         return True
-
-    def write(self, path: Path, data: bytes) -> None:
-        """Writes a file so that it is there whole or not at all."""
-        descriptor, temporary = tempfile.mkstemp(dir=self.directory, prefix=".new-")
-        try:
-            with os.fdopen(descriptor, "wb") as file:
-                file.write(data)
-            os.replace(temporary, path)
-        except BaseException:
-            with contextlib.suppress(OSError):
-                os.unlink(temporary)
-            raise
 
     def prune_is_due(self) -> bool:
         """Whether nobody has looked through the folder for a while; marks that now.
@@ -164,19 +145,3 @@ class ObjectCache:
                 return False
         marker.touch()
         return True
-
-    def prune(self) -> None:
-        """Removes the entries that were not used for longest."""
-        with os.scandir(self.directory) as files:
-            found = [
-                (file.stat(), file.path) for file in files if file.name.endswith(SUFFIX)
-            ]
-        excess = sum(status.st_size for status, _ in found) - MAX_BYTES
-        if excess <= 0:
-            return
-        for status, path in sorted(found, key=lambda entry: entry[0].st_mtime):
-            if excess <= 0:
-                break
-            with contextlib.suppress(OSError):
-                os.unlink(path)
-                excess -= status.st_size

@@ -9,7 +9,8 @@ import pytest
 
 import glow.runtime.object_cache as object_cache
 from glow.lowering.target import Target
-from glow.runtime.object_cache import ObjectCache, cache_key, default_directory
+from glow.runtime.cache_folder import default_directory
+from glow.runtime.object_cache import ObjectCache, cache_key
 
 BLOBS = [b"first", b"", b"\0" * 1000]
 

@@ -6,6 +6,7 @@
 | `loader.py`         | reading and checking of the file                            |
 | `wire_format.py`    | cutting the weights out of the file's message               |
 | `tensors.py`        | weights as zero-copy arrays, external data                  |
+| `external_files.py` | hashes of the files of weights beside the model             |
 | `inputs.py`         | types of inputs and outputs                                 |
 | `node.py`           | what a handler sees of a node                               |
 | `graph.py`          | the function under construction and its constants           |

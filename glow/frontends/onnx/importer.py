@@ -25,6 +25,7 @@ from xdsl.utils.exceptions import VerifyException
 from glow.dialects.errors import GlowError
 from glow.dialects.weight_table import Array
 from glow.dialects.weights import weights_of
+from glow.frontends.notes import ImportNotes
 from glow.frontends.onnx import (
     activations,
     arithmetic,
@@ -39,6 +40,7 @@ from glow.frontends.onnx import (
     reduction,
     shapes,
 )
+from glow.frontends.onnx.external_files import external_digests
 from glow.frontends.onnx.folding import fold
 from glow.frontends.onnx.functions import function_body, has_body
 from glow.frontends.onnx.graph import Constant, Graph, sanitized
@@ -149,16 +151,24 @@ def import_model(
     *,
     input_shapes: Mapping[str, Sequence[int]] | None = None,
     input_values: Mapping[str, Array] | None = None,
+    notes: ImportNotes | None = None,
 ) -> ModuleOp:
     """The module of an ONNX model: `func.func @main` and the weight table.
 
     `input_shapes` gives the shapes of inputs by name, for those that the model leaves
     open. `input_values` fixes inputs for good, which removes them from the function: a
-    shape or an axis that is an input must be known here. Raises GlowError, whose one
-    line names the ONNX node where there is one.
+    shape or an axis that is an input must be known here. Where there are `notes`, they
+    take what would be a warning. Raises GlowError, whose one line names the ONNX node
+    where there is one.
     """
-    importer = Importer(load_model(model))
+    loaded = load_model(model)
+    if notes is not None:
+        notes.files.update(external_digests(loaded))
+    importer = Importer(loaded)
     module = importer.run(input_shapes or {}, input_values or {})
+    if notes is not None:
+        notes.warnings.extend(importer.warnings)
+        return module
     for message in importer.warnings:
         warnings.warn(message, stacklevel=2)
     return module

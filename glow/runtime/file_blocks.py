@@ -1,0 +1,74 @@
+"""Files block by block on several threads: hashing, and reading with checksums.
+
+Hashing reads through small buffers: a mapped file would count as this process's memory.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import zlib
+from collections.abc import Callable, Sequence
+
+BLOCK = 4 << 20
+"""What one thread takes at a time; large enough that faults of fresh memory are few."""
+PIECE = 1 << 20
+"""What is read at a time to be hashed: it stays in the second-level cache."""
+WORKERS = 2
+
+
+def in_parallel(
+    function: Callable[[int], str | int], count: int, workers: int = WORKERS
+) -> list[str | int]:
+    """The results for 0 to `count` in order, computed by some threads."""
+    if min(count, workers) <= 1:
+        return [function(number) for number in range(count)]
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(workers, "glow-blocks") as pool:
+        return list(pool.map(function, range(count)))
+
+
+def file_digest(path: str | os.PathLike[str], workers: int = WORKERS) -> str:
+    """The hash of a file's size and of the hashes of its blocks; raises OSError."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        size = os.fstat(descriptor).st_size
+
+        def block_digest(number: int) -> str:
+            return _hash_range(descriptor, number * BLOCK, BLOCK)
+
+        blocks = in_parallel(block_digest, -(-size // BLOCK), workers)
+    finally:
+        os.close(descriptor)
+    return hashlib.sha256(f"{size} {blocks}".encode()).hexdigest()
+
+
+def _hash_range(descriptor: int, start: int, length: int) -> str:
+    digest = hashlib.sha256()
+    piece = memoryview(bytearray(PIECE))
+    for position in range(start, start + length, PIECE):
+        read = os.preadv(descriptor, [piece], position)
+        digest.update(piece[:read])
+        if read == 0:
+            break
+    return digest.hexdigest()
+
+
+def checksums(data: memoryview) -> list[int]:
+    """A checksum of each block of some bytes."""
+    starts = range(0, len(data), BLOCK)
+    return [zlib.crc32(data[start : start + BLOCK]) for start in starts]
+
+
+def read_checked(
+    descriptor: int, position: int, data: memoryview, expected: Sequence[int]
+) -> bool:
+    """Fills `data` from a file; tells whether all blocks have their checksums."""
+
+    def read_block(number: int) -> int:
+        block = data[number * BLOCK : (number + 1) * BLOCK]
+        read = os.preadv(descriptor, [block], position + number * BLOCK)
+        return zlib.crc32(block[:read])
+
+    return in_parallel(read_block, -(-len(data) // BLOCK)) == list(expected)

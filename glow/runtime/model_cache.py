@@ -1,0 +1,122 @@
+"""Compiled models on disk: a known model runs without the compiler, ONNX or LLVM.
+
+A model is found by all that it was compiled from: the bytes of its file, the options, the
+versions of everything that generates code, and the processor. The weights in other files
+are compared when it is found. `$GLOW_MODEL_CACHE_MB` limits what all models take together,
+2048 unless it is set; 0 turns this cache off. A folder that cannot be written means no
+cache, not an error.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import fields, is_dataclass
+from operator import index
+from pathlib import Path
+from typing import Any, cast
+
+from glow.runtime.cache_folder import default_directory, prune, whole_file
+from glow.runtime.file_blocks import file_digest
+from glow.runtime.machine import machine
+from glow.runtime.model_file import StoredModel, read_model, stored_size, write_model
+from glow.runtime.object_cache import versions
+
+FOLDER = "models"
+SUFFIX = ".glowmodel"
+LIMIT_VARIABLE = "GLOW_MODEL_CACHE_MB"
+LIMIT_MEGABYTES = 2048
+
+
+def limit_bytes() -> int:
+    """The bytes that all models may take; 0 where there is to be no cache."""
+    text = os.environ.get(LIMIT_VARIABLE, "")
+    return (int(text) if text.isdecimal() else LIMIT_MEGABYTES) * 2**20
+
+
+class UnknownOptionError(Exception):
+    """An option whose value has no text that stands for it."""
+
+
+def describe(value: object) -> str:
+    """Text that differs for values that differ; raises UnknownOptionError, OSError.
+
+    A path stands for the content of its file.
+    """
+    if value is None or isinstance(value, bool | int | float | str):
+        return repr(value)
+    if isinstance(value, os.PathLike):
+        return f"file {file_digest(cast('os.PathLike[str]', value))}"
+    if isinstance(value, Mapping):
+        items = cast("Mapping[str, object]", value).items()
+        return repr(sorted((name, describe(item)) for name, item in items))
+    if isinstance(value, Sequence):
+        return repr([describe(item) for item in cast("Sequence[object]", value)])
+    if is_dataclass(value) and not isinstance(value, type):
+        parts = {part.name: getattr(value, part.name) for part in fields(value)}
+        return f"{type(value).__name__} {describe(parts)}"
+    if hasattr(value, "__index__"):
+        return repr(index(cast(Any, value)))
+    raise UnknownOptionError(type(value).__name__)
+
+
+def model_key(digest: str, options: Mapping[str, object]) -> str:
+    """The key of a model whose file has a digest; raises as `describe` does."""
+    parts = [digest, describe(options), versions(), machine()]
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()
+
+
+class ModelCache:
+    """A folder of compiled models."""
+
+    def __init__(self, directory: Path | None = None) -> None:
+        self.directory = (directory or default_directory()) / FOLDER
+
+    def path(self, key: str) -> Path:
+        """The file of a model."""
+        return self.directory / f"{key}{SUFFIX}"
+
+    def load(self, key: str, folder: Path | None) -> StoredModel | None:
+        """A model; None where it is missing or damaged or its weights have changed.
+
+        `folder` is that of the model's file, where its other files are.
+        """
+        path = self.path(key)
+        try:
+            found = read_model(path)
+        except OSError:
+            return None
+        with contextlib.suppress(OSError):
+            if found is None:
+                path.unlink()
+            else:
+                os.utime(path)
+        if found is None or not has_files(found, folder):
+            return None
+        return found
+
+    def store(self, key: str, model: StoredModel) -> bool:
+        """Writes a model; tells whether that was possible."""
+        limit = limit_bytes()
+        if stored_size(model.program) > limit:
+            return False
+        try:
+            with whole_file(self.path(key)) as file:
+                write_model(model, file)
+            prune(self.directory, SUFFIX, limit)
+        except OSError:
+            return False
+        return True
+
+
+def has_files(model: StoredModel, folder: Path | None, workers: int = 2) -> bool:
+    """Whether the files of weights beside a model are those that it was compiled from."""
+    try:
+        return all(
+            folder is not None and file_digest(folder / name, workers) == digest
+            for name, digest in model.files.items()
+        )
+    except OSError:
+        return False

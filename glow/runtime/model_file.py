@@ -1,0 +1,153 @@
+"""A compiled model as a file: all that it takes to run it, and checksums of everything.
+
+    magic | length | hash | size of the head | head (JSON) | objects | ... | constants
+
+The hash covers head and objects; the head has a checksum of each block of the constants,
+which begin at a page. They are read, not mapped: networks run faster on memory of large
+pages, and it is no matter what becomes of the file.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import mmap
+import os
+import struct
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+
+from glow.runtime.buffers import aligned_empty
+from glow.runtime.file_blocks import checksums, read_checked
+from glow.runtime.native_function import Argument, NativeProgram
+from glow.tensor_info import Signature, TensorInfo
+
+MAGIC = b"glowmod1"
+PREFIX = struct.Struct("<8sQ32s")
+HEAD_SIZE = struct.Struct("<Q")
+
+DAMAGE = (OSError, ValueError, LookupError, TypeError, struct.error, MemoryError)
+"""What reading a damaged file may raise."""
+
+
+@dataclass(frozen=True)
+class StoredModel:
+    """A compiled model and what its compilation had to say."""
+
+    signature: Signature
+    program: NativeProgram
+    warnings: Sequence[str] = ()
+    files: Mapping[str, str] = field(default_factory=dict[str, str])
+    """The hashes of the files of weights beside the model, by name."""
+
+
+def write_model(model: StoredModel, file: BinaryIO) -> None:
+    """Writes a model; raises OSError."""
+    program = model.program
+    head = json.dumps(_describe(model)).encode()
+    payload = b"".join([HEAD_SIZE.pack(len(head)), head, *program.objects])
+    file.write(PREFIX.pack(MAGIC, len(payload), hashlib.sha256(payload).digest()))
+    file.write(payload)
+    file.write(bytes(_constants_start(len(payload)) - PREFIX.size - len(payload)))
+    file.write(program.constants.data)
+
+
+def stored_size(program: NativeProgram) -> int:
+    """About how many bytes a program's file has."""
+    return program.constants.nbytes + sum(map(len, program.objects))
+
+
+def read_model(path: Path) -> StoredModel | None:
+    """The model in a file; None where any byte of it is missing or wrong.
+
+    Raises FileNotFoundError.
+    """
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        return _read(descriptor)
+    except DAMAGE:
+        return None
+    finally:
+        os.close(descriptor)
+
+
+def _read(descriptor: int) -> StoredModel | None:
+    magic, length, digest = PREFIX.unpack(os.pread(descriptor, PREFIX.size, 0))
+    size = os.fstat(descriptor).st_size
+    if magic != MAGIC or length > size:
+        return None
+    payload = os.pread(descriptor, length, PREFIX.size)
+    if hashlib.sha256(payload).digest() != digest:
+        return None
+    (head_size,) = HEAD_SIZE.unpack_from(payload)
+    end = HEAD_SIZE.size + head_size
+    head: dict[str, Any] = json.loads(payload[HEAD_SIZE.size : end])
+    start = _constants_start(length)
+    if size != start + head["constants"]:
+        return None
+    constants = aligned_empty(head["constants"])
+    if not read_checked(descriptor, start, constants.data, head["blocks"]):
+        return None
+    objects: list[bytes] = []
+    for object_size in head["objects"]:
+        objects.append(payload[end : end + object_size])
+        end += object_size
+    program = NativeProgram(
+        objects,
+        constants,
+        head["mutables"],
+        head["activations"],
+        [_argument(entry) for entry in head["inputs"]],
+        [_argument(entry) for entry in head["outputs"]],
+        head["is_small"],
+    )
+    inputs, outputs = (tuple(map(_info, head[key])) for key in ("takes", "gives"))
+    return StoredModel(
+        Signature(inputs, outputs), program, head["warnings"], head["files"]
+    )
+
+
+def _constants_start(payload_size: int) -> int:
+    return -(-(PREFIX.size + payload_size) // mmap.PAGESIZE) * mmap.PAGESIZE
+
+
+def _describe(model: StoredModel) -> dict[str, Any]:
+    """The head of a model's file."""
+    program, signature = model.program, model.signature
+    return {
+        "takes": [[i.name, i.shape, i.dtype.name] for i in signature.inputs],
+        "gives": [[i.name, i.shape, i.dtype.name] for i in signature.outputs],
+        "inputs": [[a.offset, a.shape, a.dtype.name] for a in program.inputs],
+        "outputs": [[a.offset, a.shape, a.dtype.name] for a in program.outputs],
+        "constants": program.constants.nbytes,
+        "mutables": program.mutables_size,
+        "activations": program.activations_size,
+        "is_small": program.is_small,
+        "objects": list(map(len, program.objects)),
+        "blocks": checksums(program.constants.data),
+        "warnings": list(model.warnings),
+        "files": dict(model.files),
+    }
+
+
+def _info(entry: Sequence[Any]) -> TensorInfo:
+    name, shape, dtype = entry
+    return TensorInfo(name, tuple(shape), _dtype(dtype))
+
+
+def _argument(entry: Sequence[Any]) -> Argument:
+    offset, shape, dtype = entry
+    return Argument(offset, tuple(shape), _dtype(dtype))
+
+
+def _dtype(name: str) -> np.dtype[np.generic]:
+    """The dtype of a name, also of those that another package adds to NumPy's."""
+    if name == "bfloat16":
+        import ml_dtypes
+
+        return np.dtype(ml_dtypes.bfloat16)
+    return np.dtype(name)
