@@ -1,4 +1,4 @@
-"""Layers of a convolutional network in plain NumPy: forward, backward, and their ONNX nodes.
+"""Layers of small networks in plain NumPy: forward, backward, and their ONNX nodes.
 
 Values are `[N, C, H, W]`, 32-bit floats. `forward` keeps what `backward` needs; `backward`
 takes the gradient of the loss by the result, stores it by the parameters and returns it by
@@ -172,25 +172,86 @@ class Relu:
         return graph.node("Relu", name, value)
 
 
-class Classifier:
-    """The mean over the image, then a linear layer to `[N, classes]`."""
+class Depthwise:
+    """A 3 x 3 convolution of each channel by itself, without bias."""
 
-    def __init__(self, rng: np.random.Generator, channels: int, classes: int) -> None:
-        shape = classes, channels
-        self.weight = Parameter(rng.standard_normal(shape) * channels**-0.5)
-        self.bias = Parameter(np.zeros(classes))
+    KERNEL = 3
+
+    def __init__(self, rng: np.random.Generator, channels: int, stride: int) -> None:
+        shape = channels, 1, self.KERNEL, self.KERNEL
+        he = (2 / self.KERNEL**2) ** 0.5
+        self.weight = Parameter(rng.standard_normal(shape) * he)
+        self.stride = stride
+
+    def forward(self, x: Array, *, training: bool) -> Array:
+        padded = np.pad(x, ((0, 0), (0, 0), (1, 1), (1, 1)))
+        self.padded_shape = padded.shape
+        windows = sliding_window_view(padded, (self.KERNEL, self.KERNEL), (2, 3))
+        self.windows = windows[:, :, :: self.stride, :: self.stride]
+        return np.einsum("nchwij,cij->nchw", self.windows, self.weight.value[:, 0])
+
+    def backward(self, gradient: Array) -> Array:
+        taps = np.einsum("nchw,nchwij->cij", gradient, self.windows)
+        self.weight.gradient = taps[:, None]
+        result = np.zeros(self.padded_shape, np.float32)
+        height, width = (size * self.stride for size in gradient.shape[2:])
+        for row, column in np.ndindex(self.KERNEL, self.KERNEL):
+            rows = slice(row, row + height, self.stride)
+            columns = slice(column, column + width, self.stride)
+            tap = _by_channel(self.weight.value[:, 0, row, column])
+            result[:, :, rows, columns] += gradient * tap
+        return result[:, :, 1:-1, 1:-1]
+
+    def parameters(self) -> list[Parameter]:
+        return [self.weight]
+
+    def export(self, graph: GraphBuilder, name: str, value: str) -> str:
+        weight = graph.stored(f"{name}.weight", self.weight.value)
+        return graph.node(
+            "Conv",
+            name,
+            value,
+            weight,
+            group=len(self.weight.value),
+            kernel_shape=[self.KERNEL] * 2,
+            pads=[1] * 4,
+            strides=[self.stride] * 2,
+        )
+
+
+class Flatten:
+    """All but the first axis as one."""
 
     def forward(self, x: Array, *, training: bool) -> Array:
         self.shape = x.shape
-        self.features = x.mean((2, 3))
-        return self.features @ self.weight.value.T + self.bias.value
+        return x.reshape(len(x), -1)
 
     def backward(self, gradient: Array) -> Array:
-        self.weight.gradient = gradient.T @ self.features
+        return gradient.reshape(self.shape)
+
+    def parameters(self) -> list[Parameter]:
+        return []
+
+    def export(self, graph: GraphBuilder, name: str, value: str) -> str:
+        return graph.node("Flatten", name, value, axis=1)
+
+
+class Linear:
+    """A linear layer from `[N, inputs]` to `[N, outputs]`."""
+
+    def __init__(self, rng: np.random.Generator, inputs: int, outputs: int) -> None:
+        shape = outputs, inputs
+        self.weight = Parameter(rng.standard_normal(shape) * inputs**-0.5)
+        self.bias = Parameter(np.zeros(outputs))
+
+    def forward(self, x: Array, *, training: bool) -> Array:
+        self.x = x
+        return x @ self.weight.value.T + self.bias.value
+
+    def backward(self, gradient: Array) -> Array:
+        self.weight.gradient = gradient.T @ self.x
         self.bias.gradient = gradient.sum(0)
-        height, width = self.shape[2:]
-        spread = (gradient @ self.weight.value)[:, :, None, None]
-        return np.broadcast_to(spread / np.float32(height * width), self.shape)
+        return gradient @ self.weight.value
 
     def parameters(self) -> list[Parameter]:
         return [self.weight, self.bias]
@@ -198,9 +259,31 @@ class Classifier:
     def export(self, graph: GraphBuilder, name: str, value: str) -> str:
         weight = graph.stored(f"{name}.weight", self.weight.value)
         bias = graph.stored(f"{name}.bias", self.bias.value)
+        return graph.node("Gemm", name, value, weight, bias, transB=1)
+
+
+class Classifier:
+    """The mean over the image, then a linear layer to `[N, classes]`."""
+
+    def __init__(self, rng: np.random.Generator, channels: int, classes: int) -> None:
+        self.linear = Linear(rng, channels, classes)
+
+    def forward(self, x: Array, *, training: bool) -> Array:
+        self.shape = x.shape
+        return self.linear.forward(x.mean((2, 3)), training=training)
+
+    def backward(self, gradient: Array) -> Array:
+        height, width = self.shape[2:]
+        spread = self.linear.backward(gradient)[:, :, None, None]
+        return np.broadcast_to(spread / np.float32(height * width), self.shape)
+
+    def parameters(self) -> list[Parameter]:
+        return self.linear.parameters()
+
+    def export(self, graph: GraphBuilder, name: str, value: str) -> str:
         value = graph.node("GlobalAveragePool", f"{name}.pool", value)
         value = graph.node("Flatten", f"{name}.features", value, axis=1)
-        return graph.node("Gemm", "logits", value, weight, bias, transB=1)
+        return self.linear.export(graph, "logits", value)
 
 
 class Sequence:
@@ -230,21 +313,19 @@ class Sequence:
 
 
 class Residual:
-    """The sum of a body and a shortcut, then ReLU.
+    """The sum of a body and a shortcut.
 
     He et al. 2016, "Deep residual learning". An empty shortcut passes the operand on.
     """
 
     def __init__(self, body: Sequence, shortcut: Sequence) -> None:
-        self.body, self.shortcut, self.relu = body, shortcut, Relu()
+        self.body, self.shortcut = body, shortcut
 
     def forward(self, x: Array, *, training: bool) -> Array:
         body = self.body.forward(x, training=training)
-        shortcut = self.shortcut.forward(x, training=training)
-        return self.relu.forward(body + shortcut, training=training)
+        return body + self.shortcut.forward(x, training=training)
 
     def backward(self, gradient: Array) -> Array:
-        gradient = self.relu.backward(gradient)
         return self.body.backward(gradient) + self.shortcut.backward(gradient)
 
     def parameters(self) -> list[Parameter]:
@@ -253,5 +334,4 @@ class Residual:
     def export(self, graph: GraphBuilder, name: str, value: str) -> str:
         body = self.body.export(graph, f"{name}.body", value)
         shortcut = self.shortcut.export(graph, f"{name}.shortcut", value)
-        total = graph.node("Add", f"{name}.sum", body, shortcut)
-        return self.relu.export(graph, f"{name}.relu", total)
+        return graph.node("Add", f"{name}.sum", body, shortcut)

@@ -1,12 +1,16 @@
-"""Trains the network of `digits.onnx` on scikit-learn's bundled digits, in plain NumPy.
+"""Trains the networks of this folder on scikit-learn's bundled digits, in plain NumPy.
 
-python -m examples.digits.train     (from the root of the repository; a quarter of a minute)
+python -m examples.digits.train     (from the root of the repository; a minute)
 
-A small residual network: 8 x 8 images of 16 grey levels, ten classes. A fifth of the images
-is held back, and stored beside the network, so that to use it needs no scikit-learn.
+Images are 8 x 8 of 16 grey levels, of ten classes. `digits.onnx` is a small residual
+network, `mlp.onnx` has linear layers only, `depthwise.onnx` depthwise-separable
+convolutions and an inverted residual block. 540 images are held back, and stored beside
+the networks with some of the others to calibrate by, so that to use them needs no
+scikit-learn.
 """
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -20,7 +24,10 @@ from examples.digits.layers import (
     BatchNorm,
     Classifier,
     Convolution,
+    Depthwise,
+    Flatten,
     Layer,
+    Linear,
     Parameter,
     Relu,
     Residual,
@@ -34,6 +41,8 @@ BATCH = 50
 LEARNING_RATE = 3e-3
 GREY_LEVELS = 16
 CLASSES = 10
+HELD_BACK = 540
+CALIBRATION = 256
 
 Images = NDArray[np.uint8]
 """Grey levels 0 to 16, `[N, 8, 8]`."""
@@ -41,21 +50,25 @@ Labels = NDArray[np.int64]
 
 
 def main() -> int:
-    rng = np.random.default_rng(SEED)
-    images, labels = load(rng)
-    count = len(labels) // 5
-    held_back = images[:count], labels[:count]
-
-    network = make_network(rng)
-    train(network, normalise(images[count:]), labels[count:], rng)
-    print(f"accuracy on {count} held-back digits: {accuracy(network, *held_back):.4f}")
-
-    (FOLDER / "digits.onnx").write_bytes(export(network).SerializeToString())
-    images, labels = held_back
-    np.savez_compressed(
-        FOLDER / "held_back.npz", images=images, labels=labels.astype(np.uint8)
-    )
+    images, labels = load(np.random.default_rng(SEED))
+    held_back = images[:HELD_BACK], labels[:HELD_BACK]
+    for name, make in NETWORKS.items():
+        rng = np.random.default_rng(SEED)
+        network = make(rng)
+        train(network, normalise(images[HELD_BACK:]), labels[HELD_BACK:], rng)
+        share = accuracy(network, *held_back)
+        print(f"{name}: {share:.4f} of {HELD_BACK} held-back digits right")
+        model = export(network).SerializeToString()
+        (FOLDER / f"{name}.onnx").write_bytes(model)
+    store("held_back.npz", *held_back)
+    end = HELD_BACK + CALIBRATION
+    store("calibration.npz", images[HELD_BACK:end], labels[HELD_BACK:end])
     return 0
+
+
+def store(name: str, images: Images, labels: Labels) -> None:
+    """Write images and their labels."""
+    np.savez_compressed(FOLDER / name, images=images, labels=labels.astype(np.uint8))
 
 
 def load(rng: np.random.Generator) -> tuple[Images, Labels]:
@@ -67,14 +80,56 @@ def load(rng: np.random.Generator) -> tuple[Images, Labels]:
     return images[order], labels[order]
 
 
-def make_network(rng: np.random.Generator) -> Sequence:
-    """Returns an untrained network of about twenty thousand weights."""
+def make_residual(rng: np.random.Generator) -> Sequence:
+    """Returns an untrained residual network of about twenty thousand weights."""
     return Sequence(
         *_normalised(rng, 1, 16),
         Relu(),
-        _block(rng, 16, 16, stride=1),
-        _block(rng, 16, 32, stride=2),
+        *_block(rng, 16, 16, stride=1),
+        *_block(rng, 16, 32, stride=2),
         Classifier(rng, 32, CLASSES),
+    )
+
+
+def make_mlp(rng: np.random.Generator) -> Sequence:
+    """Returns an untrained network of three linear layers."""
+    return Sequence(
+        Flatten(),
+        Linear(rng, 64, 128),
+        Relu(),
+        Linear(rng, 128, 64),
+        Relu(),
+        Linear(rng, 64, CLASSES),
+    )
+
+
+def make_depthwise(rng: np.random.Generator) -> Sequence:
+    """Returns an untrained network of the kind that mobile phones run.
+
+    Sandler et al. 2018, "MobileNetV2": the body of the residual block is wide inside, and
+    its last convolution has no activation.
+    """
+    inverted = Sequence(
+        *_normalised(rng, 32, 96, kernel=1),
+        Relu(),
+        *_separated(rng, 96),
+        Relu(),
+        *_normalised(rng, 96, 32, kernel=1),
+    )
+    return Sequence(
+        *_normalised(rng, 1, 16),
+        Relu(),
+        *_separated(rng, 16),
+        Relu(),
+        *_normalised(rng, 16, 32, kernel=1),
+        Relu(),
+        *_separated(rng, 32, stride=2),
+        Relu(),
+        *_normalised(rng, 32, 32, kernel=1),
+        Residual(inverted, Sequence()),
+        *_normalised(rng, 32, 64, kernel=1),
+        Relu(),
+        Classifier(rng, 64, CLASSES),
     )
 
 
@@ -88,9 +143,15 @@ def _normalised(
     return Convolution(rng, inputs, outputs, kernel, stride), BatchNorm(outputs)
 
 
+def _separated(
+    rng: np.random.Generator, channels: int, stride: int = 1
+) -> tuple[Layer, Layer]:
+    return Depthwise(rng, channels, stride), BatchNorm(channels)
+
+
 def _block(
     rng: np.random.Generator, inputs: int, outputs: int, stride: int
-) -> Residual:
+) -> tuple[Layer, Layer]:
     body = Sequence(
         *_normalised(rng, inputs, outputs, stride=stride),
         Relu(),
@@ -100,7 +161,14 @@ def _block(
     shortcut = (
         () if same else _normalised(rng, inputs, outputs, kernel=1, stride=stride)
     )
-    return Residual(body, Sequence(*shortcut))
+    return Residual(body, Sequence(*shortcut)), Relu()
+
+
+NETWORKS: dict[str, Callable[[np.random.Generator], Sequence]] = {
+    "digits": make_residual,
+    "mlp": make_mlp,
+    "depthwise": make_depthwise,
+}
 
 
 def normalise(images: Images) -> Array:
@@ -156,7 +224,7 @@ def accuracy(network: Sequence, images: Images, labels: Labels) -> float:
 
 
 def export(network: Sequence) -> ModelProto:
-    """Returns the network for one image, `image` `[1, 1, 8, 8]` to `logits` `[1, 10]`."""
+    """Returns the network for one image, `image` `[1, 1, 8, 8]` to `[1, 10]`."""
     graph = GraphBuilder("digits")
     image = graph.input("image", TensorProto.FLOAT, (1, 1, 8, 8))
     graph.output(network.export(graph, "layer", image), (1, CLASSES))

@@ -7,6 +7,7 @@ import numpy.typing as npt
 from xdsl.ir import SSAValue
 
 from glow.dialects.quant import Quantization
+from glow.dialects.weight_table import Array
 from glow.dialects.weights import constant_value
 from glow.interpreter.integer_arithmetic import dequantize, quantize
 from glow.passes.graph.node_builder import NodeBuilder, name_of
@@ -22,12 +23,9 @@ SCALE_TOLERANCE = 1e-5
 
 
 def quantize_weights(
-    builder: NodeBuilder, value: SSAValue, data: Quantization
+    builder: NodeBuilder, value: SSAValue, data: Quantization, stored: Array
 ) -> SSAValue:
-    """Constant weights as a quantized constant behind a `quant.dcast`."""
-    array = constant_value(value)
-    assert array is not None
-    stored = quantize(np.asarray(array), data)
+    """Constant weights, as the integers they are rounded to, behind a `quant.dcast`."""
     name = f"{name_of(value)}.i{data.bits}"
     return dequantize_value(builder, quantized_constant(builder, stored, data, name))
 

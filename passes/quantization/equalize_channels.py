@@ -31,7 +31,7 @@ from glow.passes.quantization.profile_file import load_profile
 
 Floats = npt.NDArray[np.float64]
 
-DISPARITY = 8.0
+DISPARITY = 4.0
 """The largest channel of a tensor over its median one, from which on it is worth it."""
 
 SWEEPS = 8

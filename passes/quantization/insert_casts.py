@@ -30,6 +30,7 @@ from glow.passes.quantization.constants import quantize_weights
 from glow.passes.quantization.options import QuantizationOptions
 from glow.passes.quantization.profile import ValueProfile
 from glow.passes.quantization.ranges import Ranges
+from glow.passes.quantization.rounding import round_weights
 from glow.passes.quantization.schema import Schema, weight_parameters
 from glow.passes.quantization.selection import (
     activations,
@@ -99,7 +100,9 @@ def cast_constants(op: Operation, options: QuantizationOptions) -> None:
             if numbers.dtype.kind == "f":
                 low, high = float(numbers.min()), float(numbers.max())
                 data = schema.parameters(low, high)
-                op.operands[index] = quantize_weights(NodeBuilder(op), value, data)
+                stored = quantize(numbers, data)
+                builder = NodeBuilder(op)
+                op.operands[index] = quantize_weights(builder, value, data, stored)
 
 
 def channel_axis(op: Operation) -> int:
@@ -119,20 +122,17 @@ def cast_weights(
         channel_axis(op) if options.per_channel else None,
         power_of_two=options.schema == "power-of-two",
     )
-    builder = NodeBuilder(op)
+    builder, stored = NodeBuilder(op), round_weights(np.asarray(weights), data)
     if options.bias_correction and profile is not None:
-        correct_bias(op, builder, np.asarray(weights), data, profile)
-    op.operands[1] = quantize_weights(builder, op.inputs[1], data)
+        error = dequantize(stored, data) - np.asarray(weights, np.float64)
+        correct_bias(op, builder, error, profile)
+    op.operands[1] = quantize_weights(builder, op.inputs[1], data, stored)
 
 
 def correct_bias(
-    op: NodeOp,
-    builder: NodeBuilder,
-    weights: np.ndarray,
-    data: Quantization,
-    profile: ValueProfile,
+    op: NodeOp, builder: NodeBuilder, error: np.ndarray, profile: ValueProfile
 ) -> None:
-    """Take the mean of what the rounding of the weights adds out of the bias.
+    """Take the mean of what the error of the weights adds out of the bias.
 
     Source: Nagel et al., Data-Free Quantization (2019), section 4.2, with means of data.
     """
@@ -141,7 +141,6 @@ def correct_bias(
         return
     holder, index = place
     bias = constant_value(holder.operands[index])
-    error = dequantize(quantize(weights, data), data).astype(np.float64) - weights
     shift = mean_product(op, error, mean)
     if bias is None or shift is None or bias.shape != shift.shape:
         return
@@ -173,8 +172,22 @@ def mean_product(
     outputs, per_group = weights.shape[:2]
     if mean.size != per_group * group:
         return None
-    taps = weights.sum(axis=(2, 3)).reshape(group, outputs // group, per_group)
+    shares = [taps_inside(op, axis) for axis in (0, 1)]
+    taps = np.einsum("oihw,h,w->oi", weights, *shares)
+    taps = taps.reshape(group, outputs // group, per_group)
     return np.einsum("goc,gc->go", taps, mean.reshape(group, per_group)).reshape(-1)
+
+
+def taps_inside(op: glow.Conv2dOp, axis: int) -> np.ndarray:
+    """How often each tap along a spatial axis reads the image and not its padding."""
+    attributes = op.attributes_view()
+    size, results = (shape_of(v)[2 + axis] for v in (op.input, op.result))
+    taps = (
+        np.arange(shape_of(op.weights)[2 + axis]) * attributes.ints("dilations")[axis]
+    )
+    starts = np.arange(results) * attributes.ints("strides")[axis]
+    places = starts[:, None] + taps - attributes.ints("pads")[axis]
+    return ((places >= 0) & (places < size)).mean(axis=0)
 
 
 def insert_casts(

@@ -91,7 +91,7 @@ def decibels(exact: Array, noisy: Array) -> float:
         ({}, 35),
         ({"calibration": "mse"}, 34.5),
         ({"calibration": "percentile"}, 30),
-        ({"calibration": "entropy"}, 30),
+        ({"calibration": "entropy"}, 28),
         ({"schema": "symmetric"}, 32),
         ({"schema": "symmetric-uint8"}, 34),
         ({"schema": "power-of-two"}, 33),

@@ -21,8 +21,8 @@ func.func @main(%x: tensor<1x1x4x4xf32>) -> tensor<1x1x4x4xf32> {
 // CHECK: glow.conv2d %x, %w activation "relu"
 // CHECK: glow.conv2d %{{.*}}, %v :
 func.func @even(%x: tensor<1x1x4x4xf32>) -> tensor<1x1x4x4xf32> {
-  %w = glow.constant dense<[[[[1.0]]], [[[4.0]]], [[[1.0]]]]> : tensor<3x1x1x1xf32>
-  %v = glow.constant dense<[[[[1.0]], [[0.25]], [[1.0]]]]> : tensor<1x3x1x1xf32>
+  %w = glow.constant dense<[[[[1.0]]], [[[2.0]]], [[[1.0]]]]> : tensor<3x1x1x1xf32>
+  %v = glow.constant dense<[[[[1.0]], [[0.5]], [[1.0]]]]> : tensor<1x3x1x1xf32>
   %0 = glow.conv2d %x, %w activation "relu" : tensor<1x3x4x4xf32>
   %1 = glow.conv2d %0, %v : tensor<1x1x4x4xf32>
   func.return %1 : tensor<1x1x4x4xf32>
