@@ -31,6 +31,7 @@ from glow.dialects.numerics import check_numerics
 from glow.dialects.weights import clone_module
 from glow.lowering.target import Target
 from glow.signature import main_function, signature_of
+from glow.precision import apply_precision, check_precision
 
 if TYPE_CHECKING:
     import onnx
@@ -75,6 +76,7 @@ def lower_to(
     quantize: Quantization = False,
 ) -> ModuleOp | str | bytes:
     """Lower a module, from whatever level it has, to `stage`.
+    precision: str = "f32",
 
     Returns the module up to `loops`, text for `llvm` and `asm`, bytes for `obj`.
     """
@@ -91,6 +93,7 @@ def lower_to(
                 _quantize(module, quantize)
     return module if wanted <= STAGES.index("loops") else _emit(module, stage, target)
 
+                apply_precision(module, precision, chosen, target, numerics)
 
 @collection_paused()
 def compile(
@@ -105,12 +108,15 @@ def compile(
     quantization: QuantizationOptions | None = None,
 ) -> CompiledModel:
     """A runnable model of an ONNX file, its bytes or proto, or of a graph module.
+    precision: str = "f32",
 
     `threads` is the number of threads of a call, by default one a core; results do not
     depend on it. `numerics` is `exact`, `default` or `fast` (`glow.dialects.numerics`).
     `quantize` is a profile (`glow.profile`) or its file; `quantization` has the choices.
+    `precision` is what products multiply: `f32`, `bf16` where that is faster, or `fp16`.
     Raises GlowError with one clear line for anything wrong with the model.
     """
+    check_precision(precision)
     module = load(model, input_shapes)
     chosen = get_backend(backend)
     passes = stage_passes(chosen, target, numerics)
@@ -119,6 +125,8 @@ def compile(
     _quantize(module, quantize, quantization)
     for name in ("lowered", "instr"):
         run_passes(module, passes[name])
+    keep = quantization.keep if quantization else ()
+    apply_precision(module, precision, chosen, target, numerics, keep)
     return CompiledModel(signature, chosen.compile(module, target, threads))
 
 

@@ -3,7 +3,8 @@
 From each such node grows a group of element-wise nodes that read it; the largest part
 whose values are used outside only through its last node becomes scalar code in the
 epilogue region. The other operands become extra operands: residuals, one number a
-channel, or one number; constants of one element go into the region. The node moves to
+channel, or one number; constants of one element go into the region. Rounding to 16 bits can come
+last, and extras may be extended from 16 bits. The node moves to
 the place of the last absorbed one, so that all extras are defined before it. Later nodes
 come first, since a sum of two convolutions belongs to the later one.
 
@@ -23,13 +24,14 @@ come first, since a sum of two convolutions belongs to the later one.
 from __future__ import annotations
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import ModuleOp, f32
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.traits import Commutative
 
-from glow.dialects import cpu
+from glow.dialects import cpu, glow
 from glow.dialects.cpu import EpilogueOp
+from glow.dialects.half import is_half
 from glow.dialects.node import NodeOp, shape_of
 from glow.dialects.weights import constant_value
 from glow.passes.contract import VALUES
@@ -39,12 +41,17 @@ from glow.passes.graph.node_builder import (
     element_type,
     erase,
 )
+from glow.passes.quantization.casts import tensor_of
 from glow.passes.scalar_bodies import (
     ScalarBuilder,
+    convert,
     emit_node,
     has_scalar_body,
     inline_body,
 )
+
+HALF_STORES = (cpu.Conv2dOp, cpu.MatmulOp, cpu.WinogradConv2dOp)
+"""Nodes whose kernels sum up in f32, and read and store 16-bit floats."""
 
 MAX_GROUP = 24
 """Longer chains gain nothing: their work is arithmetic, not memory traffic."""
@@ -61,17 +68,34 @@ def scalar_constant(value: SSAValue) -> float | int | None:
     return None if array is None else array.reshape(()).item()
 
 
+def stored_value(root: EpilogueOp, value: SSAValue) -> SSAValue:
+    """What a kernel reads for an f32 operand: the 16-bit floats that it is made from."""
+    owner = value.owner
+    if not isinstance(owner, glow.ConvertOp) or not isinstance(root, HALF_STORES):
+        return value
+    extends = is_half(element_type(owner.operand)) and element_type(value) == f32
+    return owner.operand if extends else value
+
+
+def is_rounding(root: EpilogueOp, op: Operation) -> bool:
+    """Whether a node rounds f32 to 16 bits, which the root can do when it stores."""
+    if not isinstance(op, glow.ConvertOp) or not isinstance(root, HALF_STORES):
+        return False
+    return element_type(op.operand) == f32 and is_half(element_type(op.result))
+
+
 def can_absorb(root: EpilogueOp, op: Operation) -> bool:
     """Whether an operation is scalar code on the root's elements and fitting extras."""
     if not isinstance(op, NodeOp) or not has_scalar_body(op):
         return False
     if op.parent is not root.parent or op.predicate is not None:
         return False
-    result_type = root.result.type
-    if [result.type for result in op.results] != [result_type]:
+    shape = shape_of(root.result)
+    if [shape_of(result) for result in op.results] != [shape]:
         return False
-    element, shape = element_type(root.result), shape_of(root.result)
-    return all(
+    element = element_type(root.result)
+    same = element_type(op.results[0]) == element or is_rounding(root, op)
+    return same and all(
         element_type(value) == element
         and cpu.extra_kind(shape_of(value), shape) is not None
         for value in op.inputs
@@ -127,7 +151,7 @@ class Group:
             assert isinstance(op, NodeOp)
             for value in op.inputs:
                 if value not in inside and scalar_constant(value) is None:
-                    found[value] = None
+                    found[stored_value(self.root, value)] = None
         return list(found)
 
     def _inputs(self, op: NodeOp) -> list[SSAValue]:
@@ -154,24 +178,29 @@ class Group:
         for op in self.ops[1:]:
             assert isinstance(op, NodeOp)
             operands = [
-                _element(builder, value, elements) for value in self._inputs(op)
+                self._element(builder, value, elements) for value in self._inputs(op)
             ]
             (elements[op.results[0]],) = emit_node(builder, op, operands)
         builder.yield_(elements[self.ops[-1].results[0]])
         return Region(block)
 
-
-def _element(
-    builder: ScalarBuilder, value: SSAValue, elements: dict[SSAValue, SSAValue]
-) -> SSAValue:
-    """The scalar of an operand: known, or a constant."""
-    known = elements.get(value)
-    if known is None:
-        number = scalar_constant(value)
-        assert number is not None
-        known = builder.number(number, builder.block.args[0])
-        elements[value] = known
-    return known
+    def _element(
+        self,
+        builder: ScalarBuilder,
+        value: SSAValue,
+        elements: dict[SSAValue, SSAValue],
+    ) -> SSAValue:
+        """The scalar of an operand: known, a constant, or extended from 16 bits."""
+        known = elements.get(value)
+        if known is None:
+            number = scalar_constant(value)
+            if number is None:
+                stored = elements[stored_value(self.root, value)]
+                known = convert(builder, stored, element_type(value))
+            else:
+                known = builder.number(number, builder.block.args[0])
+            elements[value] = known
+        return known
 
 
 def fuse_epilogue(root: EpilogueOp, order: dict[Operation, int]) -> None:
@@ -185,7 +214,13 @@ def fuse_epilogue(root: EpilogueOp, order: dict[Operation, int]) -> None:
     before = root.inputs[: len(root.inputs) - len(root.extras)]
     operands = (*before, *extras)
     regions = [group.region(extras)]
-    result = builder.create(type(root), operands, attributes_of(root), regions=regions)
+    result = builder.create(
+        type(root),
+        operands,
+        attributes_of(root),
+        types=[tensor_of(last.results[0])],
+        regions=regions,
+    )
     new = result.owner
     assert isinstance(new, Operation)
     new.location = root.location

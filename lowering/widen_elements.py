@@ -1,7 +1,8 @@
 """Nodes whose element type the CPU has no kernel for compute in a wider one.
 
 Sums and functions of 16-bit floats are computed in f32 and rounded once, as the
-interpreter does; element-wise nodes of one step stay as they are. Products of 8- and
+interpreter does; element-wise nodes of one step stay as they are, and so do products of
+bf16 that the target has dot products for, whose sums are f32. Products of 8- and
 16-bit integers saturate, means of integers are taken of 64 bits, and averages over
 windows and fractional factors of integers go through f64.
 
@@ -15,6 +16,8 @@ windows and fractional factors of integers go through f64.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
 from typing import cast
 
 from xdsl.context import Context
@@ -34,6 +37,8 @@ from xdsl.passes import ModulePass
 from glow.dialects import glow
 from glow.dialects.node import NodeOp, Types, element_of, shape_of, tensor_type
 from glow.dialects.weights import constant_value, dtype_of
+from glow.lowering.half_kernels import stays_half
+from glow.lowering.target import Target
 from glow.lowering.type_guards import is_integer
 from glow.passes.contract import VALUES
 from glow.passes.graph.node_builder import (
@@ -124,12 +129,15 @@ RULES: Mapping[type[Operation], Rule] = {
 """Node class to the rule that says what it computes in."""
 
 
-def widen(op: Operation) -> None:
+def widen(op: Operation, target: Target) -> None:
     """Let a node compute in a wider element type where its rule says so."""
     assert isinstance(op, NodeOp)
     if not all(isinstance(value.type, TensorType) for value in op.inputs):
         return
     element = element_of(op.inputs[0])
+    if stays_half(op, target):
+        _widen_sums(op)
+        return
     wide = RULES[type(op)](op, element)
     if wide is None:
         return
@@ -149,6 +157,22 @@ def widen(op: Operation) -> None:
         )
     )
 
+
+def _widen_sums(op: NodeOp) -> None:
+    """Let a product of bf16 give its sums, and round them after it."""
+    if element_of(op.results[0]) == f32:
+        return
+    builder, shape = NodeBuilder(op), shape_of(op.results[0])
+    inputs, sums = op.inputs, tensor_type(shape, f32)
+    if len(inputs) > FACTORS:
+        bias = _converted(builder, inputs[FACTORS], element_of(inputs[0]), f32)
+        inputs = [*inputs[:FACTORS], bias]
+    result = builder.create(type(op), inputs, attributes_of(op), types=[sums])
+    builder.replace(_convert(builder, result, element_of(op.results[0])))
+
+
+FACTORS = 2
+"""The operands that are multiplied; a bias is added to the sums."""
 
 PRODUCTS = (glow.Conv2dOp, glow.MatmulOp, glow.FullyConnectedOp, glow.GemmOp)
 
@@ -196,12 +220,18 @@ def _back(
     return _convert(builder, value, element)
 
 
+@dataclass(frozen=True)
 class WidenElementsPass(ModulePass):
-    """Compute in a wider element type what the CPU has no kernel for."""
+    """Compute in a wider element type what a target (host, avx512, avx2, ...) has no
+    kernel for.
+    """
 
     name = "widen-elements"
     keeps = VALUES
 
+    target: str = "host"
+
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Run the pass on a module."""
-        rewrite_nodes(op, dict.fromkeys(RULES, widen))
+        rewrite = partial(widen, target=Target.from_string(self.target))
+        rewrite_nodes(op, dict.fromkeys(RULES, rewrite))

@@ -12,6 +12,7 @@ from importlib.metadata import entry_points
 from typing import Protocol
 
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
 
 from glow.dialects.errors import GlowError
 from glow.dialects.node import NodeOp
@@ -34,6 +35,10 @@ class Backend(ABC):
     @abstractmethod
     def should_lower(self, op: NodeOp) -> bool:
         """Whether node lowering replaces this node by simpler ones."""
+
+    def prefers_f32(self, op: Operation, target: str, numerics: str) -> bool:
+        """Whether a product of f32 is not faster in bf16."""
+        return False
 
     @abstractmethod
     def lowered_passes(self, target: str, numerics: str) -> Sequence[str]:

@@ -36,14 +36,19 @@ from glow.interpreter.strassen import (
 Packing: TypeAlias = Callable[[Attributes, tuple[int, ...], Array], Array]
 """`packing(attributes, input_shape, weights)`: the flat array that a node reads, of plain
 weights: [O, I / group, kh, kw], [K, N] of a matrix product, [7, K / 2, N / 2] of Strassen's.
-It may add zeros, keeps every weight once, and serves a node and its instruction alike."""
+It may add zeros, keeps every weight once, depends on the width of the elements at most, and
+serves a node and its instruction alike."""
 
 Unpacking: TypeAlias = Callable[[Attributes, tuple[int, ...], Array], Array]
 """`unpacking(attributes, input_shape, packed)`: the plain weights of nodes that read
 transformed ones, of which every packed number mixes several."""
 
-POSITION_DIGIT = 1 << 20
-"""Positions are packed as two digits that are exact in float32."""
+DIGITS: Mapping[int, tuple[str, int]] = {
+    1: ("u1", 1 << 8),
+    2: ("u2", 1 << 16),
+    4: ("f4", 1 << 20),
+}
+"""Positions are packed as digits in elements as wide as the weights: dtype and base."""
 
 
 def to_blocks(x: Array, lanes: int) -> Array:
@@ -89,14 +94,14 @@ def unpacked(
                 hint="interpreting it needs the backend's packing",
             )
         return packed.reshape(shape)
-    positions = np.arange(1, size + 1).reshape(shape)
-    high, low = (
-        packing(op.attributes_view(), image.shape, digit.astype(np.float32)).astype(
-            np.int64
-        )
-        for digit in np.divmod(positions, POSITION_DIGIT)
-    )
-    order = high * POSITION_DIGIT + low
+    dtype, base = DIGITS[packed.itemsize]
+    rest, unit = np.arange(1, size + 1).reshape(shape), 1
+    order = np.zeros(packed.shape, np.int64)
+    while rest.any():
+        rest, digit = np.divmod(rest, base)
+        placed = packing(op.attributes_view(), image.shape, digit.astype(dtype))
+        order += unit * placed.astype(np.int64)
+        unit *= base
     plain = np.empty(size, packed.dtype)
     plain[order[order > 0] - 1] = packed[order > 0]
     return plain.reshape(shape)

@@ -83,6 +83,7 @@ class WinogradChoice:
     scratch: Pair
     """The elements of transformed inputs, and of products."""
     packed_weights: int
+    cycles: float
     saved_cycles: float
     """The time that a direct convolution takes longer."""
 
@@ -119,5 +120,7 @@ def choose_winograd_tile(shape: ConvShape, target: Target) -> WinogradChoice | N
         prod(memref.get_shape())
         for memref in (tiling.patches_type, tiling.products_type)
     )
-    saved = direct_cycles(spec, target) - winograd_cycles(spec, target)
-    return WinogradChoice(spec.tile, (patches, products), spec.packed_weights, saved)
+    cycles = winograd_cycles(spec, target)
+    saved = direct_cycles(spec, target) - cycles
+    scratch = patches, products
+    return WinogradChoice(spec.tile, scratch, spec.packed_weights, cycles, saved)

@@ -22,7 +22,8 @@ from xdsl.dialects.builtin import IntegerType
 from xdsl.ir import Operation, SSAValue
 
 from glow.dialects import cpu, glow
-from glow.dialects.node import NodeOp, shape_of
+from glow.dialects.half import is_half
+from glow.dialects.node import NodeOp, shape_of, tensor_type
 from glow.dialects.weights import Array, constant_value
 from glow.lowering.assign_layout.conv_shape import ConvShape, Pair, WinogradChoice
 from glow.lowering.assign_layout.layout import (
@@ -86,7 +87,8 @@ def conv2d(layout: Layout, op: Operation) -> None:
         return  # the plain loops take it as it is
     shape = conv_shape(op)
     weights = constant_value(op.weights)
-    if weights is None or not is_f32(op.input, op.weights, op.bias):
+    half = is_half(element_type(op.input))
+    if weights is None or not (half or is_f32(op.input, op.weights, op.bias)):
         _plain(layout, op)
     elif (choice := layout.winograd.get(op)) is not None:
         _winograd(layout, op, weights, shape, choice)
@@ -136,7 +138,7 @@ def _direct(
     few = shape.input_channels < layout.lanes
     shape = replace(shape, plain_input=few and blocked_source(op.input) is None)
     lists = None
-    if shape.group == 1 and not shape.plain_input:
+    if shape.group == 1 and not shape.plain_input and is_f32(op.weights):
         lists = layout.packer.choose_channel_lists(weights, shape)
     if lists is None:
         _blocked(layout, op, weights, shape)
@@ -188,18 +190,22 @@ def _blocked(
         f"{name_of(op.weights)}.packed",
         lambda: layout.packer.conv2d(weights, shape),
     )
-    result = builder.node(
+    image = op.input if plain_input else layout.blocked(builder, op.input)
+    batch, channels, *plane = shape_of(op.result)
+    blocks = (batch, cpu.blocks(channels, layout.lanes), *plane, layout.lanes)
+    result = builder.create(
         cpu.Conv2dOp,
-        op.input if plain_input else layout.blocked(builder, op.input),
-        packed,
-        _blocked_bias(layout, op),
-        input_channels=shape.input_channels,
-        output_channels=shape.output_channels,
-        group=shape.group,
-        kernel=shape.kernel,
-        strides=shape.strides,
-        pads=shape.pads,
-        dilations=shape.dilations,
+        [image, packed, _blocked_bias(layout, op)],
+        {
+            "input_channels": shape.input_channels,
+            "output_channels": shape.output_channels,
+            "group": shape.group,
+            "kernel": shape.kernel,
+            "strides": shape.strides,
+            "pads": shape.pads,
+            "dilations": shape.dilations,
+        },
+        types=[tensor_type(blocks, element_type(op.result))],
     )
     _finish(layout, op, result)
 

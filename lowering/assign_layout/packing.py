@@ -13,6 +13,7 @@ from typing import Protocol, cast
 
 import numpy as np
 from numpy.typing import NDArray
+from xdsl.dialects.builtin import AnyFloat, bf16, f32
 from xdsl.ir import Operation
 
 from glow.dialects import cpu
@@ -44,6 +45,8 @@ from glow.lowering.instr_to_loops.winograd_weights import (
     unpack_winograd_weights,
 )
 from glow.lowering.target import Target
+
+HALF_BYTES = 2
 
 
 class Packer(Protocol):
@@ -106,7 +109,8 @@ class TargetPacker:
 
     def conv2d(self, weights: Array, shape: ConvShape) -> DeferredArray:
         """[O, C / group, kh, kw] as one flat array."""
-        values, spec = cast("NDArray[np.float32]", weights), self._conv2d_spec(shape)
+        values = cast("NDArray[np.float32]", weights)
+        spec = self._conv2d_spec(shape, _element_of(weights))
 
         def write(out: Array) -> None:
             place = cast("NDArray[np.float32]", out)
@@ -114,7 +118,7 @@ class TargetPacker:
 
         return _packed(weights, spec.packed_weights, write)
 
-    def _conv2d_spec(self, shape: ConvShape) -> Conv2dSpec:
+    def _conv2d_spec(self, shape: ConvShape, element: AnyFloat = f32) -> Conv2dSpec:
         window = Window(
             shape.plane, shape.kernel, shape.strides, shape.dilations, shape.pads
         )
@@ -127,12 +131,14 @@ class TargetPacker:
             lanes=self.lanes,
             plain_input=shape.plain_input,
             has_bias=True,
+            element=element,
         )
 
     def matmul(self, weights: Array, rows: int) -> DeferredArray:
         """[K, N] as one flat array, for products with `rows` rows."""
         depth, columns = weights.shape
-        spec = MatmulSpec(rows, columns, depth, has_bias=True)
+        element = _element_of(weights)
+        spec = MatmulSpec(rows, columns, depth, has_bias=True, element=element)
 
         def write(out: Array) -> None:
             pack_matmul_weights(weights, spec, self.target, out=out)
@@ -193,7 +199,12 @@ class TargetPacker:
 
 
 def _packed(source: Array, size: int, write: Callable[[Array], None]) -> DeferredArray:
-    return DeferredArray((size,), np.dtype(np.float32), write, source)
+    return DeferredArray((size,), source.dtype, write, source)
+
+
+def _element_of(weights: Array) -> AnyFloat:
+    """What kernels multiply; the width alone decides how it is packed."""
+    return bf16 if weights.itemsize == HALF_BYTES else f32
 
 
 def pack_channels(values: Array, lanes: int, fill: float = 0.0) -> Array:

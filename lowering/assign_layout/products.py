@@ -8,16 +8,18 @@ from __future__ import annotations
 
 from math import prod
 
+from xdsl.dialects.builtin import f32
 from xdsl.ir import Operation, SSAValue
 
 from glow.dialects import cpu, glow
-from glow.dialects.node import NodeOp, shape_of
+from glow.dialects.half import is_half
+from glow.dialects.node import NodeOp, shape_of, tensor_type
 from glow.dialects.weight_table import DeferredArray
 from glow.dialects.weights import constant_value
 from glow.lowering.assign_layout.layout import Layout, constant_key, is_f32
 from glow.lowering.lower_nodes.products import activated
 from glow.lowering.lower_nodes.products import fully_connected as lower_fully_connected
-from glow.passes.graph.node_builder import NodeBuilder, name_of
+from glow.passes.graph.node_builder import NodeBuilder, element_type, name_of
 
 
 def _packed_product(
@@ -29,12 +31,15 @@ def _packed_product(
     """`cpu.matmul` or Strassen's, or None when the right side is not a constant f32 matrix."""
     lhs, weights = operands
     array = constant_value(weights)
-    if array is None or array.ndim != 2 or not is_f32(lhs, weights, bias):
+    half = is_half(element_type(weights))
+    if array is None or array.ndim != 2 or not (half or is_f32(lhs, weights, bias)):
         return None
     rows = prod(shape_of(lhs)[:-1])
     depth, columns = array.shape
-    strassen = layout.numerics != "exact" and layout.packer.strassen_pays(
-        rows, columns, depth
+    strassen = (
+        not half
+        and layout.numerics != "exact"
+        and layout.packer.strassen_pays(rows, columns, depth)
     )
 
     def pack() -> DeferredArray:
@@ -48,10 +53,11 @@ def _packed_product(
         bias = layout.zeros(anchor, array.shape[1:])
     bias = layout.stored(anchor, bias)
     builder = NodeBuilder(anchor)
-    if not strassen:
-        return builder.node(cpu.MatmulOp, lhs, packed, bias)
-    sums = builder.node(cpu.QuadrantSumsOp, lhs)
     outer = shape_of(lhs)[:-1]
+    if not strassen:
+        types = [tensor_type((*outer, columns), f32)]
+        return builder.create(cpu.MatmulOp, [lhs, packed, bias], {}, types=types)
+    sums = builder.node(cpu.QuadrantSumsOp, lhs)
     return builder.node(cpu.StrassenMatmulOp, sums, packed, bias, outer=outer)
 
 

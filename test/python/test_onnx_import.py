@@ -11,6 +11,7 @@ from onnx.external_data_helper import convert_model_to_external_data
 from onnx.reference import ReferenceEvaluator
 from xdsl.dialects.func import FuncOp
 
+from glow.compiler import GRAPH_PASSES, run_passes
 from glow.dialects.errors import GlowError
 from glow.dialects.glow import ConstantOp, SplatOp
 from glow.dialects.node import NodeOp, node_name
@@ -575,3 +576,18 @@ def test_external_weights_stay_in_the_folder(tmp_path, weighted, location):
     path = tmp_path / "model.onnx"
     path.write_bytes(weighted.SerializeToString())
     assert "is outside of the model's folder" in error_of(path)
+
+
+@pytest.mark.parametrize("name", ["7", "_12", "x/3", "é"])
+def test_any_name_of_a_value(name):
+    node = helper.make_node("Gemm", ["x", "w"], [name])
+    weights = numpy_helper.from_array(random(3, 2), "w")
+    graph = helper.make_graph(
+        [node],
+        "names",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, (1, 3))],
+        [helper.make_empty_tensor_value_info(name)],
+        [weights],
+    )
+    module = import_model(helper.make_model(graph))
+    run_passes(module, GRAPH_PASSES)

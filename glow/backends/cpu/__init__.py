@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
 
 from glow.backends.backend import Backend, CompiledFunction
 from glow.dialects.node import NodeOp
@@ -21,14 +22,22 @@ class CpuBackend(Backend):
 
         return not cpu_keeps(op)
 
+    def prefers_f32(self, op: Operation, target: str, numerics: str) -> bool:
+        """Products without dot products of pairs, and those with few multiplications."""
+        from glow.lowering.half_kernels import prefers_f32
+        from glow.lowering.target import Target
+
+        return prefers_f32(op, Target.from_string(target), numerics)
+
     def lowered_passes(self, target: str, numerics: str) -> Sequence[str]:
         """Node lowering, then layouts, packed weights and fused epilogues."""
         return (
             "eliminate-empty-tensors",
             "lower-quantized",
-            "widen-elements",
+            f"widen-elements{{target={target}}}",
             "lower-nodes{backend=cpu}",
             "fold-constants",
+            f"store-half{{target={target}}}",
             f"assign-layout{{target={target} numerics={numerics}}}",
             "cancel-packs",
             "canonicalize",

@@ -29,7 +29,9 @@ def sanitized(name: str | bytes) -> str:
     if isinstance(name, bytes):
         raise GlowError(f"the name {name} is no text")
     clean = _NOT_IN_NAMES.sub("_", name) or "value"
-    return f"_{clean}" if clean[0].isdigit() else clean
+    name = f"_{clean}" if clean[0].isdigit() else clean
+    # xDSL takes a number at the end off, which leaves nothing of `_12`.
+    return name if SSAValue.extract_valid_name(name) else f"value{name}"
 
 
 @dataclass(eq=False)

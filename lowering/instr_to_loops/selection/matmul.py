@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from math import prod
+from typing import cast
 
-from xdsl.dialects.builtin import f32
+from xdsl.dialects.builtin import AnyFloat, f32
 from xdsl.ir import Operation
 
 from glow.dialects import cpu, glow, instr
@@ -36,7 +37,6 @@ from glow.lowering.target import Target
 
 
 def _packed(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
-    require_f32(op)
     lhs, weights, bias, *extras = op.ins
     *rows, depth = shape_of(lhs)
     spec = MatmulSpec(
@@ -45,6 +45,7 @@ def _packed(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
         depth,
         has_bias=True,
         epilogue=epilogue_of(op, extras),
+        element=cast("AnyFloat", element_of(lhs)),
     )
     return invoke(
         "matmul", spec, build_matmul, [op.outs[0], lhs, weights, bias, *extras]
