@@ -1,6 +1,6 @@
 """Reorders instructions so that fewer bytes are alive at once (Glow's scheduler).
 
-The best order is NP-hard to find; three candidates are cheap and good, and the one with
+The best order is NP-hard to find. Three candidates are cheap and good, and the one with
 the lowest peak is kept, the given order on a tie:
 
 - the given order, with each buffer alive from its first to its last use;
@@ -8,6 +8,9 @@ the lowest peak is kept, the given order on a tie:
   instruction needs first that which takes the most memory beyond its own result;
 - list scheduling: of the instructions that may run next, the one after which the fewest
   bytes are alive.
+
+Where the peak is more than some instruction needs for itself, `order_search` looks for
+an order with a lower one: within its budget it finds the lowest.
 
     relu @out %a, @in %x  (large)           relu @out %a, @in %x
     relu @out %b, @in %y  (large)     ->    pool @out %c, @in %a
@@ -28,6 +31,7 @@ from xdsl.passes import ModulePass
 from glow.passes.instr.accesses import AccessTable, functions_of
 from glow.passes.instr.arrange import arrange, working_ops
 from glow.passes.instr.dependencies import Dependencies, dependencies_of
+from glow.passes.instr.order_search import OrderSearch
 
 Order = Sequence[int]
 
@@ -146,13 +150,24 @@ def list_order(graph: Dependencies) -> list[int]:
 
 
 def best_order(graph: Dependencies) -> Order:
-    """The candidate with the lowest peak."""
+    """The candidate with the lowest peak, or a better one that the search finds."""
     candidates = (
         range(len(graph.before)),
         child_memory_order(graph),
         list_order(graph),
     )
-    return min(candidates, key=lambda order: peak_of(graph, order))
+    best = min(candidates, key=lambda order: peak_of(graph, order))
+    peak = peak_of(graph, best)
+    if peak > least_peak(graph):
+        best = OrderSearch(graph).run(peak) or best
+    return best
+
+
+def least_peak(graph: Dependencies) -> int:
+    """The bytes of the buffers of the most demanding instruction: no order has less."""
+    return max(
+        (sum(graph.sizes[buffer] for buffer in used) for used in graph.uses), default=0
+    )
 
 
 def schedule(function: func.FuncOp) -> None:
