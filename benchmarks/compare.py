@@ -71,7 +71,9 @@ class Result:
 
 def main() -> int:
     arguments = parse_arguments()
-    contest = Contest(arguments.peers, dict(arguments.python), arguments.exact)
+    contest = Contest(
+        arguments.peers, dict(arguments.python), arguments.exact, arguments.bf16
+    )
     if not contest.peers:
         print("compare: none of the peers is installed", file=sys.stderr)
         return 1
@@ -115,6 +117,7 @@ def parse_arguments() -> argparse.Namespace:
     add("--peers", type=names(PEERS), default=list(PEERS)[:2], metavar="A,B")
     add("--all", action="store_true", help="every network against every peer")
     add("--exact", action="store_true", help="time our numerics=exact as well")
+    add("--bf16", action="store_true", help="bf16 in Glow and OpenVINO")
     add("--rounds", type=int, default=5, help="turns of each runtime (default: 5)")
     add("--json", type=Path, metavar="FILE", help="write the results here as well")
     add("--chart", type=Path, metavar="FILE.svg", help="draw them (needs matplotlib)")

@@ -41,12 +41,13 @@ class Contest:
     """The peers to compare with; those that are not installed are left out.
 
     `pythons` are the interpreters of those that have one of their own; `exact` adds Glow
-    under `numerics=exact`.
+    under `numerics=exact`, `bf16` computes in the processor's bf16 where a runtime can.
     """
 
     peers: Sequence[str]
     pythons: dict[str, str] = field(default_factory=dict)
     exact: bool = False
+    bf16: bool = False
 
     def __post_init__(self) -> None:
         self.peers = [peer for peer in self.peers if self._is_installed(peer)]
@@ -71,7 +72,9 @@ class Contest:
         found = {name: (name, MODEL) for name in ("glow", *self.peers)}
         if self.exact and network not in QUANTIZED_NETWORKS:
             found["glow exact"] = ("glow_exact", MODEL)
-        if network in QUANTIZED_NETWORKS and "openvino" in found:
+        if self.bf16:
+            found["glow"] = ("glow_bf16", MODEL)
+        if (self.bf16 or network in QUANTIZED_NETWORKS) and "openvino" in found:
             found["openvino"] = ("openvino_default", MODEL)
         if network in OPERATOR_NETWORKS and "ort" in found:
             found["ort operators"] = ("ort", OPERATORS)

@@ -109,12 +109,12 @@ def _peak_memory() -> float:
 
 
 def _load_glow(
-    model: str, feed: Inputs, threads: int, numerics: str = "default"
+    model: str, feed: Inputs, threads: int, **options: str
 ) -> tuple[Run, str, float]:
     import glow
 
     start = time.perf_counter()
-    compiled = glow.compile(model, threads=threads, numerics=numerics)
+    compiled = glow.compile(model, threads=threads, **options)
     seconds = time.perf_counter() - start
 
     return lambda: compiled(**feed), getattr(glow, "__version__", ""), seconds
@@ -169,6 +169,7 @@ def _load_openvino(
 LOADERS = {
     "glow": _load_glow,
     "glow_exact": partial(_load_glow, numerics="exact"),
+    "glow_bf16": partial(_load_glow, precision="bf16"),
     "ort": _load_onnxruntime,
     "openvino": partial(_load_openvino, precision="f32"),
     "openvino_default": _load_openvino,

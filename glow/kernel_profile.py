@@ -150,11 +150,19 @@ class TracedModel:
         target: str = "host",
         numerics: str = "default",
         quantize: Quantization = False,
+        precision: str = "f32",
     ) -> None:
         """Compiles the model for `threads` threads, by default one a core."""
         module = load(model)
         signature = signature_of(main_function(module))
-        lower_to(module, "instr", target=target, numerics=numerics, quantize=quantize)
+        lower_to(
+            module,
+            "instr",
+            target=target,
+            numerics=numerics,
+            quantize=quantize,
+            precision=precision,
+        )
         self._function, self._calls = build_traced_function(
             module, Target.from_string(target), threads
         )

@@ -17,7 +17,11 @@ from glow.tools.progress import step
 
 
 def compile_model(
-    model: Path, stage: str, output: Path | None, quantize: Path | None = None
+    model: Path,
+    stage: str,
+    output: Path | None,
+    quantize: Path | None = None,
+    precision: str = "f32",
 ) -> None:
     """Lower `model` to `stage` and write it to `output`, or to stdout."""
     check_destination(stage, output)
@@ -26,7 +30,9 @@ def compile_model(
     with step(f"compiling to {stage}"):
         from glow.compiler import lower_to
 
-        result = lower_to(module, stage, quantize=quantize or False)
+        result = lower_to(
+            module, stage, quantize=quantize or False, precision=precision
+        )
     if output is None:
         sys.stdout.write(as_text(result))
     else:

@@ -15,6 +15,7 @@ from glow.dialects.errors import GlowError
 TOOL = "glow"
 DISTRIBUTION = "glow-xdsl"
 STAGES = ("graph", "lowered", "instr", "loops", "llvm", "asm", "obj")
+PRECISIONS = ("f32", "bf16", "fp16")
 
 
 class OneLineParser(argparse.ArgumentParser):
@@ -68,7 +69,7 @@ def add_compile_command(parser: argparse.ArgumentParser) -> None:
         type=Path,
         help="file to write; without it text goes to stdout",
     )
-    add_quantize_option(parser)
+    add_numbers_options(parser)
     parser.set_defaults(work=compile_command)
 
 
@@ -103,7 +104,7 @@ def add_run_command(parser: argparse.ArgumentParser) -> None:
         metavar="FILE.json",
         help="where --profile writes it (MODEL.trace.json in the current folder)",
     )
-    add_quantize_option(parser)
+    add_numbers_options(parser)
     parser.set_defaults(work=run_command)
 
 
@@ -130,13 +131,20 @@ def add_profile_command(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(work=profile_command)
 
 
-def add_quantize_option(parser: argparse.ArgumentParser) -> None:
-    """Declare `--quantize`."""
+def add_numbers_options(parser: argparse.ArgumentParser) -> None:
+    """Declare what the network computes on: `--quantize` and `--precision`."""
     parser.add_argument(
         "--quantize",
         type=Path,
         metavar="PROFILE.yaml",
         help="quantize to 8 bits by a profile that glow profile made",
+    )
+    parser.add_argument(
+        "--precision",
+        choices=PRECISIONS,
+        default="f32",
+        help="floats that products multiply (f32): bf16 where that is faster, or fp16; "
+        "sums stay f32",
     )
 
 
@@ -144,7 +152,7 @@ def compile_command(args: argparse.Namespace) -> None:
     """Run `glow compile`."""
     from glow.tools.compile_command import compile_model
 
-    compile_model(args.model, args.emit, args.output, args.quantize)
+    compile_model(args.model, args.emit, args.output, args.quantize, args.precision)
 
 
 def run_command(args: argparse.Namespace) -> None:
@@ -164,6 +172,7 @@ def run_command(args: argparse.Namespace) -> None:
             args.repeat,
             args.seed,
             args.quantize,
+            args.precision,
             trace if args.profile else None,
         ),
     )

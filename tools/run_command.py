@@ -43,6 +43,7 @@ class RunOptions:
     seed: int
     quantize: Path | None = None
     """A profile to quantize by."""
+    precision: str = "f32"
     trace: Path | None = None
     """Where to write a Chrome trace; with one the times of kernels are printed."""
 
@@ -93,7 +94,10 @@ def compile_program(path: Path, options: RunOptions) -> CompiledModel:
 
     check_program(path)
     return glow.compile(
-        path, threads=options.threads, quantize=options.quantize or False
+        path,
+        threads=options.threads,
+        quantize=options.quantize or False,
+        precision=options.precision,
     )
 
 
@@ -103,7 +107,10 @@ def trace_program(path: Path, options: RunOptions) -> TracedModel:
 
     check_program(path)
     return TracedModel(
-        path, threads=options.threads, quantize=options.quantize or False
+        path,
+        threads=options.threads,
+        quantize=options.quantize or False,
+        precision=options.precision,
     )
 
 
