@@ -17,8 +17,9 @@ from glow.collection import collection_paused
 
 if TYPE_CHECKING:
     from glow import onnx_backend
+    from glow.compilation import compile
     from glow.compiled_model import CompiledModel
-    from glow.compiler import compile, lower_to
+    from glow.compiler import lower_to
     from glow.dialects.errors import GlowError
     from glow.passes.quantization.options import QuantizationOptions
     from glow.passes.quantization.profile import Profile
@@ -45,7 +46,7 @@ _HOMES = {
     "Profile": "glow.passes.quantization.profile",
     "QuantizationOptions": "glow.passes.quantization.options",
     "TensorInfo": "glow.tensor_info",
-    "compile": "glow.compiler",
+    "compile": "glow.compilation",
     "lower_to": "glow.compiler",
     "profile": "glow.profiling",
 }

@@ -27,30 +27,30 @@ class CompiledModel:
     """
 
     def __init__(self, signature: Signature, function: CompiledFunction) -> None:
-        self._signature = signature
-        self._function = function
+        self.signature = signature
+        self.function = function
 
     @property
     def inputs(self) -> tuple[TensorInfo, ...]:
         """The inputs in order."""
-        return self._signature.inputs
+        return self.signature.inputs
 
     @property
     def outputs(self) -> tuple[TensorInfo, ...]:
         """The outputs in order."""
-        return self._signature.outputs
+        return self.signature.outputs
 
     def __call__(self, *arrays: Array, **named: Array) -> Array | tuple[Array, ...]:
         """The output, or the outputs as a tuple.
 
         Raises GlowError for a missing or unknown input, a wrong shape or dtype.
         """
-        results = self._function.run(self._arrange(arrays, named))
+        results = self.function.run(self._arrange(arrays, named))
         return results[0] if len(results) == 1 else tuple(results)
 
     def run(self, inputs: Mapping[str, Array]) -> dict[str, Array]:
         """The outputs by name for inputs by name; names may hold any character."""
-        results = self._function.run(self._arrange((), inputs))
+        results = self.function.run(self._arrange((), inputs))
         names = [info.name for info in self.outputs]
         return dict(zip(names, results, strict=True))
 

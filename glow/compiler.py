@@ -9,7 +9,8 @@
     obj      an object file of the target
 
 `lower_to` stops after a stage and returns what it has; `compile` goes to the end and
-returns a model that runs.
+returns a model that runs. `glow.compile` is `glow.compilation.compile`, which calls it for
+models that are not in its cache.
 """
 
 from __future__ import annotations
@@ -30,12 +31,13 @@ from glow.dialects.errors import GlowError
 from glow.dialects.numerics import check_numerics
 from glow.dialects.weights import clone_module
 from glow.lowering.target import Target
-from glow.signature import main_function, signature_of
 from glow.precision import apply_precision, check_precision
+from glow.signature import main_function, signature_of
 
 if TYPE_CHECKING:
     import onnx
 
+    from glow.frontends.notes import ImportNotes
     from glow.passes.quantization.options import QuantizationOptions
     from glow.quantization import Quantization
 
@@ -74,9 +76,9 @@ def lower_to(
     target: str = "host",
     numerics: str = "default",
     quantize: Quantization = False,
+    precision: str = "f32",
 ) -> ModuleOp | str | bytes:
     """Lower a module, from whatever level it has, to `stage`.
-    precision: str = "f32",
 
     Returns the module up to `loops`, text for `llvm` and `asm`, bytes for `obj`.
     """
@@ -91,9 +93,9 @@ def lower_to(
             run_passes(module, passes[name])
             if name == "graph":
                 _quantize(module, quantize)
+                apply_precision(module, precision, chosen, target, numerics)
     return module if wanted <= STAGES.index("loops") else _emit(module, stage, target)
 
-                apply_precision(module, precision, chosen, target, numerics)
 
 @collection_paused()
 def compile(
@@ -106,27 +108,29 @@ def compile(
     numerics: str = "default",
     quantize: Quantization = False,
     quantization: QuantizationOptions | None = None,
+    precision: str = "f32",
+    notes: ImportNotes | None = None,
 ) -> CompiledModel:
     """A runnable model of an ONNX file, its bytes or proto, or of a graph module.
-    precision: str = "f32",
 
     `threads` is the number of threads of a call, by default one a core; results do not
     depend on it. `numerics` is `exact`, `default` or `fast` (`glow.dialects.numerics`).
     `quantize` is a profile (`glow.profile`) or its file; `quantization` has the choices.
     `precision` is what products multiply: `f32`, `bf16` where that is faster, or `fp16`.
-    Raises GlowError with one clear line for anything wrong with the model.
+    `notes` take what the import would warn of. Raises GlowError with one clear line for
+    anything wrong with the model.
     """
     check_precision(precision)
-    module = load(model, input_shapes)
+    module = load(model, input_shapes, notes)
     chosen = get_backend(backend)
     passes = stage_passes(chosen, target, numerics)
     signature = signature_of(main_function(module))
     run_passes(module, passes["graph"])
     _quantize(module, quantize, quantization)
-    for name in ("lowered", "instr"):
-        run_passes(module, passes[name])
     keep = quantization.keep if quantization else ()
     apply_precision(module, precision, chosen, target, numerics, keep)
+    for name in ("lowered", "instr"):
+        run_passes(module, passes[name])
     return CompiledModel(signature, chosen.compile(module, target, threads))
 
 
@@ -149,6 +153,7 @@ def _quantize(
 def load(
     model: str | os.PathLike[str] | bytes | onnx.ModelProto | ModuleOp,
     input_shapes: Mapping[str, Sequence[int]] | None = None,
+    notes: ImportNotes | None = None,
 ) -> ModuleOp:
     """The graph module of a model; a module is cloned, since passes change it."""
     if isinstance(model, ModuleOp):
@@ -159,7 +164,7 @@ def load(
         return read_mlir(model, context())
     from glow.frontends.onnx import import_model
 
-    return import_model(model, input_shapes=input_shapes)
+    return import_model(model, input_shapes=input_shapes, notes=notes)
 
 
 def stage_passes(

@@ -1,0 +1,176 @@
+"""`glow.compile`: a model from the cache of models, else from the compiler.
+
+The compiler, ONNX and LLVM are loaded only for a model that the cache does not have. What
+is compiled is stored by another thread while the caller goes on; weights are written from
+where they are. The model's files are hashed before they are read and again before an entry
+is written, so that a file that changes meanwhile leaves no entry.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sys
+import threading
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from glow.collection import collection_paused
+from glow.compiled_model import CompiledModel
+from glow.frontends.notes import ImportNotes
+from glow.runtime.file_blocks import file_digest
+from glow.runtime.model_cache import (
+    ModelCache,
+    UnknownOptionError,
+    has_files,
+    limit_bytes,
+    model_key,
+)
+from glow.runtime.model_file import StoredModel
+from glow.runtime.native_function import NativeFunction
+
+if TYPE_CHECKING:
+    import onnx
+    from xdsl.dialects.builtin import ModuleOp
+
+    from glow.passes.quantization.options import QuantizationOptions
+    from glow.quantization import Quantization
+
+Options = dict[str, Any]
+"""The options that change what is compiled, by name."""
+
+BACKGROUND_NICENESS = 10
+
+_stores: list[threading.Thread] = []
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where a model comes from, its content's hash, and the key of its cache entry."""
+
+    path: Path | None
+    digest: str
+    key: str
+
+    @property
+    def folder(self) -> Path | None:
+        """Where the other files of the model are."""
+        return None if self.path is None else self.path.parent
+
+    def is_unchanged(self) -> bool:
+        """Whether the file still has the content that it had."""
+        try:
+            return self.path is None or file_digest(self.path, 1) == self.digest
+        except OSError:
+            return False
+
+
+@collection_paused()
+def compile(
+    model: str | os.PathLike[str] | bytes | onnx.ModelProto | ModuleOp,
+    *,
+    backend: str = "cpu",
+    target: str = "host",
+    threads: int | None = None,
+    input_shapes: Mapping[str, Sequence[int]] | None = None,
+    numerics: str = "default",
+    quantize: Quantization = False,
+    quantization: QuantizationOptions | None = None,
+    precision: str = "f32",
+) -> CompiledModel:
+    """A runnable model of an ONNX file, its bytes or proto, or of a graph module.
+
+    `threads` is the number of threads of a call, by default one a core; results do not
+    depend on it. `numerics` is `exact`, `default` or `fast` (`glow.dialects.numerics`).
+    `quantize` is a profile (`glow.profile`) or its file; `quantization` has the choices.
+    `precision` is what products multiply: `f32`, `bf16` where that is faster, or `fp16`.
+    Raises GlowError with one clear line for anything wrong with the model.
+    """
+    options: Options = {
+        "backend": backend,
+        "target": target,
+        "input_shapes": input_shapes,
+        "numerics": numerics,
+        "quantize": quantize,
+        "quantization": quantization,
+        "precision": precision,
+    }
+    source = find_source(model, options)
+    cache = ModelCache()
+    stored = cache.load(source.key, source.folder) if source else None
+    if stored is not None:
+        function = NativeFunction(stored.program, threads)
+        _warn(stored.warnings)
+        return CompiledModel(stored.signature, function)
+    from glow import compiler
+
+    notes = ImportNotes()
+    compiled = compiler.compile(model, threads=threads, notes=notes, **options)
+    if source is not None and isinstance(compiled.function, NativeFunction):
+        program = compiled.function.program
+        new = StoredModel(compiled.signature, program, notes.warnings, notes.files)
+        store_later(cache, source, new)
+    _warn(notes.warnings)
+    return compiled
+
+
+def _warn(messages: Sequence[str]) -> None:
+    """Warn the caller of `compile`, which a context manager wraps."""
+    for message in messages:
+        warnings.warn(message, stacklevel=4)
+
+
+def find_source(model: object, options: Options) -> Source | None:
+    """The source of a model that may be cached: an ONNX file, or its bytes."""
+    if limit_bytes() == 0 or options["backend"] != "cpu":
+        return None
+    try:
+        path, digest = _content(model)
+        return Source(path, digest, model_key(digest, _described(options)))
+    except (OSError, UnknownOptionError):
+        return None
+
+
+def _content(model: object) -> tuple[Path | None, str]:
+    """The file, if it is one, and the hash of its content."""
+    if isinstance(model, bytes):
+        return None, hashlib.sha256(model).hexdigest()
+    if isinstance(model, str | os.PathLike):
+        path = Path(os.fspath(cast(str, model)))
+        if path.suffix != ".mlir" and path.is_file():
+            return path, file_digest(path)
+    raise UnknownOptionError("a model that is no ONNX file")
+
+
+def _described(options: Options) -> dict[str, object]:
+    """The options; a profile is given by the name of its file."""
+    quantize: object = options["quantize"]
+    return (
+        {**options, "quantize": Path(quantize)}
+        if isinstance(quantize, str)
+        else options
+    )
+
+
+def store_later(cache: ModelCache, source: Source, model: StoredModel) -> None:
+    """Stores a model in a thread of its own, behind the threads of inferences."""
+
+    def store() -> None:
+        if sys.platform == "linux":  # Where threads have priorities of their own.
+            thread = threading.get_native_id()
+            os.setpriority(os.PRIO_PROCESS, thread, BACKGROUND_NICENESS)
+        if source.is_unchanged() and has_files(model, source.folder, 1):
+            cache.store(source.key, model)
+
+    thread = threading.Thread(target=store, name="glow-store")
+    _stores[:] = [*filter(threading.Thread.is_alive, _stores), thread]
+    thread.start()
+
+
+def wait_for_stores() -> None:
+    """Returns when all models that were compiled so far are stored."""
+    for thread in _stores:
+        thread.join()

@@ -1,0 +1,358 @@
+"""`glow.compile` with its cache: what is found again, and what must never be."""
+
+from __future__ import annotations
+
+import inspect
+import os
+import subprocess
+import sys
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+
+import glow
+from glow import compilation, compiler
+from glow.compilation import wait_for_stores
+from glow.runtime.cache_folder import UNFINISHED
+from glow.runtime.model_cache import LIMIT_VARIABLE
+
+X = np.linspace(-1, 1, 8 * 64, dtype=np.float32).reshape(8, 64)
+WEIGHTS = np.random.default_rng(0).standard_normal((64, 32)).astype(np.float32)
+
+RUN = """
+import sys, numpy as np, glow
+from glow.compilation import wait_for_stores
+model = glow.compile(sys.argv[1])
+y = model(np.linspace(-1, 1, 8 * 64, dtype=np.float32).reshape(8, 64))
+wait_for_stores()
+print(*[name in sys.modules for name in ("xdsl", "onnx", "llvmlite")], y.tobytes().hex())
+"""
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Returns the empty folder of models, and counts compilations."""
+    monkeypatch.setenv("GLOW_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.delenv(LIMIT_VARIABLE, raising=False)
+    return tmp_path / "cache" / "models"
+
+
+@pytest.fixture
+def compilations(monkeypatch: pytest.MonkeyPatch) -> list[object]:
+    """Returns the models that the compiler had to compile."""
+    compiled: list[object] = []
+    original = compiler.compile
+
+    def counted(model: Any, **options: Any) -> glow.CompiledModel:
+        compiled.append(model)
+        return original(model, **options)
+
+    monkeypatch.setattr(compiler, "compile", counted)
+    return compiled
+
+
+def network(weights: np.ndarray = WEIGHTS, batch: int | str = 8) -> onnx.ModelProto:
+    """A product with weights, and an activation."""
+    nodes = [
+        helper.make_node("MatMul", ["x", "w"], ["p"]),
+        helper.make_node("Relu", ["p"], ["y"]),
+    ]
+    x = helper.make_tensor_value_info("x", TensorProto.FLOAT, [batch, 64])
+    y = helper.make_tensor_value_info("y", TensorProto.FLOAT, [batch, 32])
+    initializer = numpy_helper.from_array(weights, "w")
+    return helper.make_model(helper.make_graph(nodes, "net", [x], [y], [initializer]))
+
+
+def expected(weights: np.ndarray = WEIGHTS, x: np.ndarray = X) -> np.ndarray:
+    """What the network computes."""
+    return np.maximum(x.astype(np.float64) @ weights, 0)
+
+
+def save(path: Path, weights: np.ndarray = WEIGHTS) -> Path:
+    """The network's file."""
+    path.write_bytes(network(weights).SerializeToString())
+    return path
+
+
+def run(model: Any, **options: Any) -> np.ndarray:
+    """What a model computes once it is compiled and stored."""
+    result = glow.compile(model, **options)(X)
+    wait_for_stores()
+    assert isinstance(result, np.ndarray)
+    return result
+
+
+def test_a_file_is_compiled_once(tmp_path: Path, compilations: list[object]) -> None:
+    path = save(tmp_path / "net.onnx")
+    first = run(path)
+    np.testing.assert_allclose(first, expected(), rtol=1e-4, atol=1e-4)
+    np.testing.assert_array_equal(run(str(path)), first)
+    np.testing.assert_array_equal(run(save(tmp_path / "copy.onnx")), first)
+    assert compilations == [path]
+
+
+def test_a_known_model_is_the_same_model(
+    tmp_path: Path, compilations: list[object]
+) -> None:
+    path = save(tmp_path / "net.onnx")
+    run(path)
+    found = glow.compile(path)
+    assert len(compilations) == 1
+    assert [str(info) for info in found.inputs] == ["x: float32[8, 64]"]
+    assert [str(info) for info in found.outputs] == ["y: float32[8, 32]"]
+    assert list(found.run({"x": X})) == ["y"]
+    with pytest.raises(glow.GlowError, match=r"must have shape \[8, 64\]"):
+        found(X[:1])
+
+
+def test_bytes_are_compiled_once(compilations: list[object]) -> None:
+    data = network().SerializeToString()
+    np.testing.assert_array_equal(run(data), run(data))
+    assert len(compilations) == 1
+
+
+def test_protos_and_modules_are_compiled_each_time(
+    compilations: list[object], folder: Path
+) -> None:
+    for _ in range(2):
+        run(network())
+        run(compiler.load(network()))
+    assert len(compilations) == 4
+    assert not folder.exists()
+
+
+@pytest.mark.parametrize("position", [0, 1000, -1])
+def test_one_byte_of_a_weight(tmp_path: Path, position: int) -> None:
+    """The file keeps its name, its size and its time."""
+    path = save(tmp_path / "net.onnx")
+    status = path.stat()
+    run(path)
+    data = bytearray(WEIGHTS.tobytes())
+    data[position] ^= 0x20
+    changed = np.frombuffer(bytes(data), np.float32).reshape(WEIGHTS.shape)
+    save(path, changed)
+    os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
+    np.testing.assert_allclose(run(path), expected(changed), rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"numerics": "exact"},
+        {"precision": "bf16"},
+        {"target": "avx2"},
+        {"input_shapes": {"x": (8, 64)}},
+        {"quantize": True},
+    ],
+    ids=str,
+)
+def test_options(
+    tmp_path: Path, compilations: list[object], options: dict[str, Any]
+) -> None:
+    path = save(tmp_path / "net.onnx")
+    run(path)
+    once = run(path, **options)
+    assert len(compilations) == 2
+    np.testing.assert_array_equal(run(path, **options), once)
+    run(path)
+    assert len(compilations) == 2
+
+
+def test_thread_counts_share_a_model(
+    tmp_path: Path, compilations: list[object]
+) -> None:
+    path = save(tmp_path / "net.onnx")
+    results = [run(path, threads=threads) for threads in (None, 1, 2, 3)]
+    for result in results:
+        np.testing.assert_array_equal(result, results[0])
+    assert len(compilations) == 1
+
+
+def test_other_backends_are_not_cached(tmp_path: Path, folder: Path) -> None:
+    run(save(tmp_path / "net.onnx"), backend="interpreter")
+    assert not folder.exists()
+
+
+def test_profiles_by_content(tmp_path: Path, compilations: list[object]) -> None:
+    from glow.passes.quantization.profile_file import save_profile
+
+    path = save(tmp_path / "net.onnx")
+    profiles = [tmp_path / f"{number}.json" for number in range(2)]
+    for number, file in enumerate(profiles):
+        save_profile(glow.profile(path, [X * (1 + 3 * number)]), file)
+    first = run(path, quantize=profiles[0])
+    os.replace(profiles[1], profiles[0])
+    second = run(path, quantize=str(profiles[0]))
+    assert (first != second).any()
+    np.testing.assert_array_equal(run(path, quantize=str(profiles[0])), second)
+    assert len(compilations) == 2
+
+
+def external(folder: Path, weights: np.ndarray) -> Path:
+    """The network with its weights in another file."""
+    proto = network(weights)
+    onnx.save(
+        proto,
+        folder / "net.onnx",
+        save_as_external_data=True,
+        location="weights.bin",
+        size_threshold=0,
+    )
+    return folder / "net.onnx"
+
+
+def test_weights_in_another_file(tmp_path: Path, compilations: list[object]) -> None:
+    path = external(tmp_path, WEIGHTS)
+    np.testing.assert_array_equal(run(path), run(path))
+    assert len(compilations) == 1
+    data, name = path.read_bytes(), tmp_path / "weights.bin"
+    (WEIGHTS * 2).tofile(name)
+    np.testing.assert_allclose(run(path), expected(WEIGHTS * 2), rtol=1e-4, atol=1e-4)
+    assert path.read_bytes() == data
+    name.unlink()
+    with pytest.raises(glow.GlowError, match=r"weight file .* does not exist"):
+        glow.compile(path)
+
+
+def test_warnings_come_again(tmp_path: Path, compilations: list[object]) -> None:
+    path = tmp_path / "net.onnx"
+    path.write_bytes(network(batch="n").SerializeToString())
+    for _ in range(2):
+        with pytest.warns(UserWarning, match="open sizes") as caught:
+            glow.compile(path)
+        wait_for_stores()
+        assert caught[0].filename == __file__
+    assert len(compilations) == 1
+
+
+def test_damage_is_compiled_again(
+    tmp_path: Path, folder: Path, compilations: list[object]
+) -> None:
+    path = save(tmp_path / "net.onnx")
+    first = run(path)
+    (entry,) = folder.iterdir()
+    whole = entry.read_bytes()
+    for damaged in (whole[:100], whole[:-1], whole[:-9] + b"\x7f" + whole[-8:], b""):
+        entry.write_bytes(damaged)
+        np.testing.assert_array_equal(run(path), first)
+        assert entry.read_bytes() == whole
+    assert len(compilations) == 5
+
+
+def test_a_file_that_changes_while_it_is_compiled(
+    tmp_path: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = save(tmp_path / "net.onnx")
+    original = compiler.compile
+
+    def changing(model: Any, **options: Any) -> glow.CompiledModel:
+        save(path, WEIGHTS * 3)
+        return original(model, **options)
+
+    monkeypatch.setattr(compiler, "compile", changing)
+    np.testing.assert_allclose(run(path), expected(WEIGHTS * 3), rtol=1e-4, atol=1e-4)
+    assert not folder.exists()
+    save(path)
+    monkeypatch.undo()
+    np.testing.assert_allclose(run(path), expected(), rtol=1e-4, atol=1e-4)
+
+
+def test_weights_that_change_while_they_are_compiled(
+    tmp_path: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = external(tmp_path, WEIGHTS)
+    original = compiler.compile
+
+    def changing(model: Any, **options: Any) -> glow.CompiledModel:
+        compiled = original(model, **options)
+        (WEIGHTS * 2).tofile(tmp_path / "weights.bin")
+        return compiled
+
+    monkeypatch.setattr(compiler, "compile", changing)
+    run(path)
+    assert not folder.exists()
+
+
+def test_it_can_be_turned_off(
+    tmp_path: Path,
+    folder: Path,
+    compilations: list[object],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv(LIMIT_VARIABLE, "0")
+    path = save(tmp_path / "net.onnx")
+    run(path)
+    run(path)
+    assert len(compilations) == 2
+    assert not folder.exists()
+
+
+def test_a_folder_that_cannot_be_made(
+    tmp_path: Path, compilations: list[object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").write_text("in the way")
+    monkeypatch.setenv("GLOW_CACHE_DIR", str(tmp_path / "file"))
+    path = save(tmp_path / "net.onnx")
+    np.testing.assert_array_equal(run(path), run(path))
+    assert len(compilations) == 2
+
+
+def test_an_entry_that_goes_while_its_model_runs(tmp_path: Path, folder: Path) -> None:
+    path = save(tmp_path / "net.onnx")
+    first = run(path)
+    found = glow.compile(path)
+    (entry,) = folder.iterdir()
+    entry.write_bytes(b"")
+    entry.unlink()
+    np.testing.assert_array_equal(found(X), first)
+    np.testing.assert_array_equal(run(path), first)
+
+
+def test_several_processes_and_no_compiler(tmp_path: Path, folder: Path) -> None:
+    """All write the same entry; who comes later loads neither xDSL nor ONNX nor LLVM."""
+    path = save(tmp_path / "net.onnx")
+
+    def start() -> subprocess.Popen[str]:
+        command = [sys.executable, "-c", RUN, str(path)]
+        return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+
+    answers = [
+        process.communicate()[0].split() for process in [start() for _ in range(3)]
+    ]
+    assert [name.name[: len(UNFINISHED)] for name in folder.iterdir()] != [UNFINISHED]
+    assert len(list(folder.iterdir())) == 1
+    answers.append(start().communicate()[0].split())
+    assert len({answer[3] for answer in answers}) == 1
+    assert answers[-1][:3] == ["False", "False", "False"]
+    found = np.frombuffer(bytes.fromhex(answers[0][3]), np.float32).reshape(8, 32)
+    np.testing.assert_allclose(found, expected(), rtol=1e-4, atol=1e-4)
+
+
+def test_errors_are_the_compilers(tmp_path: Path) -> None:
+    (tmp_path / "net.onnx").write_bytes(b"no model at all")
+    for path in (tmp_path / "net.onnx", tmp_path / "missing.onnx", tmp_path):
+        with pytest.raises(glow.GlowError):
+            glow.compile(path)
+    with pytest.raises(glow.GlowError, match="unknown numerics"):
+        glow.compile(save(tmp_path / "net.onnx"), numerics="none")
+
+
+def test_both_take_the_same_options() -> None:
+    outer = inspect.signature(compilation.compile).parameters
+    inner = dict(inspect.signature(compiler.compile).parameters)
+    del inner["notes"]
+    assert {name: p.default for name, p in outer.items()} == {
+        name: p.default for name, p in inner.items()
+    }
+    assert glow.compile is compilation.compile
+
+
+def test_nothing_is_warned_about_in_between(tmp_path: Path) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        run(save(tmp_path / "net.onnx"))
