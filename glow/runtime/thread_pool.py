@@ -3,8 +3,9 @@
 A call publishes one 32-bit word (generation and thread count); workers spin on it for a
 moment after each call and then park in a futex, since waking a parked thread costs half
 a millisecond and a spinning one 0.1 us. Generated code calls `glow_barrier` between
-dependent kernels. A call that finds the pool busy runs with one thread: results do not
-depend on the thread count. The pool is native code, so no worker ever takes the GIL.
+dependent kernels. A call that finds the pool busy runs with one thread, and where cores
+are short calls get fewer (`crowding.py`): results do not depend on the thread count. The
+pool is native code, so no worker ever takes the GIL.
 After a fork the child makes a pool of its own, for threads do not survive a fork.
 """
 
@@ -12,10 +13,10 @@ from __future__ import annotations
 
 import ctypes
 import os
-import platform
 from functools import cache
 
 from glow.lowering.target import Target
+from glow.runtime.crowding import clocks, crowding_code
 from glow.runtime.library import Library
 from glow.runtime.runtime_objects import runtime_object
 
@@ -26,7 +27,8 @@ SPINS_BEFORE_PARKING = 20_000
 """About a quarter of a millisecond."""
 
 SPINS_BEFORE_YIELDING = 2_000
-"""In a barrier: with more threads than cores the one that is missing needs a core."""
+"""In a barrier: with more threads than cores the one that is missing needs a core. One
+that parked there would be missed for half a millisecond after it could go on."""
 
 PAUSE = {
     "x86_64": "call void @llvm.x86.sse2.pause()",
@@ -67,16 +69,33 @@ define private void @wake() {
 
 BARRIER = """
 declare i32 @sched_yield()
-{pause_declaration}
+{declaration}
 
 ; One look of a waiting thread: a pause, and the core to others after many looks.
-define private void @relax(i64 %spins) {{
+define private void @relax(i32 %spins) {{
   {pause}
-  %long = icmp ugt i64 %spins, {yielding}
+  %long = icmp ugt i32 %spins, {yielding}
   br i1 %long, label %yield, label %done
 yield:
   %r = call i32 @sched_yield()
   br label %done
+done:
+  ret void
+}}
+
+; Waits until `place` is not `seen`.
+define private void @wait_for_change(ptr %place, i32 %seen) {{
+entry:
+  br label %look
+look:
+  %spins = phi i32 [ 0, %entry ], [ %more, %again ]
+  %value = load atomic i32, ptr %place acquire, align 4
+  %changed = icmp ne i32 %value, %seen
+  br i1 %changed, label %done, label %again
+again:
+  call void @relax(i32 %spins)
+  %more = add i32 %spins, 1
+  br label %look
 done:
   ret void
 }}
@@ -99,14 +118,8 @@ open:
   store atomic i32 %next, ptr %place release, align 4
   ret void
 wait:
-  %spins = phi i64 [ 0, %arrive ], [ %more, %again ]
-  %now = load atomic i32, ptr %place acquire, align 4
-  %opened = icmp ne i32 %now, %phase
-  br i1 %opened, label %done, label %again
-again:
-  call void @relax(i64 %spins)
-  %more = add i64 %spins, 1
-  br label %wait
+  call void @wait_for_change(ptr %place, i32 %phase)
+  br label %done
 done:
   ret void
 }}
@@ -117,8 +130,9 @@ declare i32 @pthread_create(ptr, ptr, ptr, ptr)
 
 @word = private global i32 0, align 64      ; generation << 8 | threads
 @running = private global i32 0, align 64   ; workers still inside the program
-@parked = private global i32 0, align 64
+@parked = private global i32 0, align 64    ; workers that sleep
 @busy = private global i32 0, align 64
+@callers = private global i32 0, align 4    ; calls that run
 @workers = private global i64 0, align 64   ; worker threads that exist
 @handle = private global i64 0, align 8
 @barrier = private global [64 x i8] zeroinitializer, align 64
@@ -167,7 +181,7 @@ join:
   %wanted = icmp ult i64 %index, %threads
   br i1 %wanted, label %leave, label %wait
 leave:
-  call void @run_program(i64 %index, i64 %threads)
+  call void @run_measured(i64 %index, i64 %threads)
   %left = atomicrmw sub ptr @running, i32 1 release
   br label %wait
 }}
@@ -202,7 +216,10 @@ done:
 define i64 @glow_run(ptr %program, ptr %constants, ptr %mutables, ptr %activations,
                      i64 %wanted) {{
 entry:
-  %single = icmp ule i64 %wanted, 1
+  %others = atomicrmw add ptr @callers, i32 1 acq_rel
+  %begin = call i64 @clock(i32 {wall})
+  %share = call i64 @share(i64 %wanted, i32 %others, i64 %begin)
+  %single = icmp ule i64 %share, 1
   br i1 %single, label %alone, label %lock
 lock:
   %pair = cmpxchg ptr @busy, i32 0, i32 1 acq_rel monotonic
@@ -211,10 +228,10 @@ lock:
 alone:
   call void %program(ptr %constants, ptr %mutables, ptr %activations,
                      i64 0, i64 1, ptr @barrier)
-  ret i64 1
+  br label %return
 publish:
-  %others = sub i64 %wanted, 1
-  %helpers = call i64 @hire(i64 %others)
+  %helping = sub i64 %share, 1
+  %helpers = call i64 @hire(i64 %helping)
   %threads = add i64 %helpers, 1
   store ptr %program, ptr @program
   store ptr %constants, ptr @constants
@@ -235,20 +252,23 @@ rouse:
   call void @wake()
   br label %work
 work:
-  call void @run_program(i64 0, i64 %threads)
+  call void @run_measured(i64 0, i64 %threads)
   br label %wait
 wait:
-  %spins = phi i64 [ 0, %work ], [ %more, %again ]
   %left = load atomic i32, ptr @running acquire, align 4
   %finished = icmp eq i32 %left, 0
   br i1 %finished, label %done, label %again
 again:
-  call void @relax(i64 %spins)
-  %more = add i64 %spins, 1
+  call void @wait_for_change(ptr @running, i32 %left)
   br label %wait
 done:
+  call void @judge(i64 %begin)
   store atomic i32 0, ptr @busy release, align 4
-  ret i64 %threads
+  br label %return
+return:
+  %used = phi i64 [ 1, %alone ], [ %threads, %done ]
+  %remaining = atomicrmw sub ptr @callers, i32 1 release
+  ret i64 %used
 }}
 """
 
@@ -259,30 +279,35 @@ def architecture(target: Target) -> str:
     return {"arm64": "aarch64"}.get(name, name)
 
 
-def parking_code(machine: str) -> str:
-    """Returns the LLVM IR that parks and wakes workers on this system."""
-    if platform.system() != "Linux" or machine not in FUTEX_SYSCALL:
+def parking_code(target: Target) -> str:
+    """Returns the LLVM IR that parks and wakes threads on the target's system."""
+    machine = architecture(target)
+    if "linux" not in target.triple or machine not in FUTEX_SYSCALL:
         return POLLING
     return FUTEX.format(
         number=FUTEX_SYSCALL[machine], wait=FUTEX_WAIT_PRIVATE, wake=FUTEX_WAKE_PRIVATE
     )
 
 
+def pause(target: Target) -> dict[str, str]:
+    """Returns the instruction for a waiting thread, and its declaration."""
+    machine = architecture(target)
+    return {
+        "pause": PAUSE.get(machine, ""),
+        "declaration": PAUSE_DECLARATION.get(machine, ""),
+    }
+
+
 def barrier_code(target: Target) -> str:
     """Returns the LLVM IR of `glow_barrier`, which ahead-of-time code links too."""
-    machine = architecture(target)
-    return BARRIER.format(
-        pause=PAUSE.get(machine, ""),
-        pause_declaration=PAUSE_DECLARATION.get(machine, ""),
-        yielding=SPINS_BEFORE_YIELDING,
-    )
+    return BARRIER.format(yielding=SPINS_BEFORE_YIELDING, **pause(target))
 
 
 def pool_code(target: Target) -> str:
     """Returns the LLVM IR of the pool and the barrier."""
-    machine = architecture(target)
-    pool = POOL.format(pause=PAUSE.get(machine, ""), spins=SPINS_BEFORE_PARKING)
-    return barrier_code(target) + parking_code(machine) + pool
+    wall, _ = clocks(target)
+    pool = POOL.format(spins=SPINS_BEFORE_PARKING, wall=wall, **pause(target))
+    return barrier_code(target) + parking_code(target) + pool + crowding_code(target)
 
 
 _pools: list[ThreadPool] = []
@@ -292,8 +317,8 @@ _pools: list[ThreadPool] = []
 class ThreadPool:
     """Worker threads that run native programs; made by `thread_pool()`."""
 
-    def __init__(self) -> None:
-        image = runtime_object("thread pool", pool_code)
+    def __init__(self, image: bytes) -> None:
+        """`image` is the object of `pool_code`."""
         self._library = Library([image], ["glow_run", "glow_barrier"])
         pointer, count = ctypes.c_void_p, ctypes.c_int64
         prototype = ctypes.CFUNCTYPE(count, pointer, pointer, pointer, pointer, count)
@@ -312,7 +337,7 @@ class ThreadPool:
         """Runs the native function at address `program` once on every thread.
 
         The other arguments are the addresses that it gets, `threads` the number of
-        threads wanted. Returns the number used: one while another call has the pool.
+        threads wanted. Returns the number used, which is less while others need cores.
         """
         wanted = min(max(threads, 1), MAX_THREADS)
         return self._run(program, constants, mutables, activations, wanted)
@@ -321,7 +346,7 @@ class ThreadPool:
 @cache
 def thread_pool() -> ThreadPool:
     """Returns the pool of this process; workers start with the first call for them."""
-    return ThreadPool()
+    return ThreadPool(runtime_object("thread pool", pool_code))
 
 
 if hasattr(os, "register_at_fork"):
