@@ -1,10 +1,15 @@
 """Which convolutions are done with few multiplications, within a budget of memory.
 
 Transformed weights are two to four times as large as plain ones. The convolutions that
-save the most time for each byte come first, until the budget is spent.
+save the most time for each byte come first, until the budget is spent. Convolutions that
+share their weights and shape (the images of a batch) share the transformed weights too.
 """
 
 from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
@@ -14,7 +19,7 @@ from glow.dialects.node import shape_of
 from glow.dialects.weights import constant_value, weights_of
 from glow.lowering.assign_layout.conv_shape import WinogradChoice
 from glow.lowering.assign_layout.convolution import conv_shape, is_blocked
-from glow.lowering.assign_layout.layout import is_f32
+from glow.lowering.assign_layout.layout import constant_key, is_f32
 from glow.lowering.assign_layout.packing import Packer
 
 FREE_BYTES = 8 * 1024 * 1024
@@ -32,20 +37,42 @@ def choose_winograd(
     table = weights_of(module)
     total = sum(table.entry(name).nbytes for name in table)
     budget = max(weight_growth * total, FREE_BYTES)
+    groups: dict[object, list[glow.Conv2dOp]] = defaultdict(list)
+    for op in module.walk():
+        if isinstance(op, glow.Conv2dOp):
+            groups[constant_key(op.weights), conv_shape(op)].append(op)
     candidates = [
-        (op, choice)
-        for op in module.walk()
-        if isinstance(op, glow.Conv2dOp)
-        and (choice := winograd_choice(op, packer)) is not None
+        Candidate(ops, choice)
+        for ops in groups.values()
+        if (choice := winograd_choice(ops[0], packer)) is not None
     ]
-    candidates.sort(key=lambda item: -item[1].saved_cycles / extra_bytes(*item))
+    candidates.sort(key=lambda candidate: -candidate.saved_cycles_per_byte)
     chosen: dict[Operation, WinogradChoice] = {}
-    for op, choice in candidates:
-        extra = extra_bytes(op, choice)
-        if extra <= budget:
-            budget -= extra
-            chosen[op] = choice
+    for candidate in candidates:
+        if candidate.extra_bytes <= budget:
+            budget -= candidate.extra_bytes
+            chosen |= dict.fromkeys(candidate.ops, candidate.choice)
     return chosen
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """Convolutions of the same shape that share their weights, and how they can be done."""
+
+    ops: Sequence[glow.Conv2dOp]
+    choice: WinogradChoice
+
+    @property
+    def extra_bytes(self) -> int:
+        """The bytes that transformed weights take more than plain ones."""
+        outputs, inputs, height, width = shape_of(self.ops[0].weights)
+        plain = outputs * inputs * height * width
+        return ITEM_BYTES * (self.choice.packed_weights - plain)
+
+    @property
+    def saved_cycles_per_byte(self) -> float:
+        """The worth of the memory."""
+        return len(self.ops) * self.choice.saved_cycles / self.extra_bytes
 
 
 def winograd_choice(op: glow.Conv2dOp, packer: Packer) -> WinogradChoice | None:
@@ -57,9 +84,3 @@ def winograd_choice(op: glow.Conv2dOp, packer: Packer) -> WinogradChoice | None:
     if constant_value(op.weights) is None:
         return None
     return packer.choose_winograd(shape)
-
-
-def extra_bytes(op: glow.Conv2dOp, choice: WinogradChoice) -> int:
-    """The bytes that transformed weights take more than plain ones."""
-    outputs, inputs, height, width = shape_of(op.weights)
-    return ITEM_BYTES * (choice.packed_weights - outputs * inputs * height * width)

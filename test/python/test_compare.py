@@ -1,15 +1,20 @@
 """The benchmark's measuring, on networks of a few kilobytes; what it measures is not tested."""
 
 import argparse
+import sys
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
+import onnx
 import pytest
 
 from benchmarks import compare
 from benchmarks.client import Server, ServerError
+from benchmarks.contestants import Contest
 from benchmarks.networks import (
+    BATCHED_NETWORKS,
     TINY_NETWORKS,
     evaluate_reference,
     make_inputs,
@@ -113,7 +118,8 @@ def test_table_shows_the_best_peer() -> None:
     result = compare.Result(
         network="resnet50",
         threads=2,
-        milliseconds={"glow": 20.0, "ort": 30.0, "openvino": 25.0},
+        milliseconds={"glow": 20.0, "ort": 30.0, "openvino": 25.0, "tvm": 10.0},
+        spread={"glow": 0.01, "ort": 0.02, "openvino": 0.03, "tvm": 0.04},
         peak_megabytes={"glow": 200, "ort": 300, "openvino": 400},
         load_seconds={"glow": 0.5, "ort": 0.1, "openvino": 0.2},
         cold_seconds=2.5,
@@ -126,9 +132,36 @@ def test_table_shows_the_best_peer() -> None:
         zip(*([c.strip() for c in x.split("|")] for x in (header, row)), strict=True)
     )
     assert cells["ratio"] == "1.25"
+    assert cells["ort ms"] == "30.00 ±2%"
+    assert cells["tvm MB"] == "-"
     assert cells["cold s"] == "2.50"
     assert cells["openvino MB"] == "400"
     assert cells["error"] == "3e-07"
+
+
+def test_missing_peers_are_left_out(capsys: pytest.CaptureFixture[str]) -> None:
+    contest = Contest(["ort", "tvm"], {"tvm": sys.executable, "ort": sys.executable})
+    assert "ort" in contest.peers
+    assert ("tvm" in contest.peers) == (find_spec("tvm") is not None)
+    assert ("tvm" in contest.peers) == (
+        "tvm is not installed" not in capsys.readouterr().err
+    )
+
+
+def test_quantized_networks_have_columns_of_their_own() -> None:
+    contest = Contest(["ort"], exact=True)
+    assert list(contest.runners("resnet50")) == ["glow", "ort", "glow exact"]
+    assert list(contest.runners("resnet50_u8s8")) == ["glow", "ort", "ort operators"]
+
+
+def test_batched_networks_are_valid() -> None:
+    model = BATCHED_NETWORKS["resnet50_batch8"]()
+    (images,) = make_inputs(model).values()
+    assert images.shape == (8, 3, 224, 224)
+    onnx.checker.check_model(model)
+    shapes = onnx.shape_inference.infer_shapes(model, strict_mode=True, data_prop=True)
+    dims = shapes.graph.output[0].type.tensor_type.shape.dim
+    assert [dim.dim_value for dim in dims] == [8, 1000]
 
 
 def test_arguments_are_checked() -> None:

@@ -38,6 +38,7 @@ class CpuBackend(Backend):
             "lower-nodes{backend=cpu}",
             "fold-constants",
             f"store-half{{target={target}}}",
+            f"split-batch{{target={target}}}",
             f"assign-layout{{target={target} numerics={numerics}}}",
             "cancel-packs",
             "canonicalize",
