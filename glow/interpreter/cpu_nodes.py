@@ -23,6 +23,7 @@ from glow.dialects.node import GlowOp
 from glow.interpreter.arrays import Array, exact, garbage
 from glow.interpreter.convolution import convolve
 from glow.interpreter.evaluation import evaluate_region
+from glow.interpreter.dynamic_quantization import quantize_rows
 from glow.interpreter.normalization import local_response_norm
 from glow.interpreter.scalar_functions import Function, element_dtype, result_dtype
 from glow.interpreter.strassen import (
@@ -289,6 +290,7 @@ def cpu_functions(
     return {
         cpu.PackOp: run_pack,
         cpu.UnpackOp: run_unpack,
+        cpu.QuantizeRowsOp: quantize_rows,
         cpu.Conv2dOp: with_packing(cpu.Conv2dOp, run_conv2d),
         cpu.SparseConv2dOp: run_sparse_conv2d,
         cpu.WinogradConv2dOp: with_packing(cpu.WinogradConv2dOp, run_winograd_conv2d),

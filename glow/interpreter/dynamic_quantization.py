@@ -14,6 +14,11 @@ from glow.interpreter.integer_arithmetic import centred, wrapped
 from glow.interpreter.scalar_functions import Function
 
 
+def to_bytes(numbers: Array) -> Array:
+    """Whole numbers as `ui8`, saturated; NaN becomes 0."""
+    return np.fmin(np.fmax(numbers, np.float32(0)), np.float32(255)).astype(np.uint8)
+
+
 def dynamic_parameters(x: Array, axes: int | None) -> tuple[Array, Array]:
     """Scale and `ui8` zero point of a tensor or of each row; the range includes 0."""
     keep = axes is not None
@@ -21,15 +26,24 @@ def dynamic_parameters(x: Array, axes: int | None) -> tuple[Array, Array]:
     high = np.maximum(x.max(axis=axes, keepdims=keep, initial=0), np.float32(0))
     span = (high - low).astype(np.float32)
     scale = np.where(span == 0, np.float32(1), span / np.float32(255))
-    zero_point = np.clip(np.rint(-low / scale), 0, 255)
-    return scale.astype(np.float32), zero_point.astype(np.uint8)
+    return scale.astype(np.float32), to_bytes(np.rint(-low / scale))
 
 
 def quantize_dynamic(x: Array, axes: int | None) -> tuple[Array, Array, Array]:
     """Stored values, scale and zero point."""
     scale, zero_point = dynamic_parameters(x, axes)
-    stored = np.clip(np.rint(x / scale) + zero_point.astype(np.float32), 0, 255)
-    return stored.astype(np.uint8), scale, zero_point
+    stored = to_bytes(np.rint(x / scale) + zero_point.astype(np.float32))
+    return stored, scale, zero_point
+
+
+def quantize_rows(op: GlowOp, x: Array) -> tuple[Array, Array, Array]:
+    """`cpu.quantize_rows`."""
+    stored, scale, zero_point = quantize_dynamic(x, -1)
+    columns = op.attributes_view().int("columns")
+    padded = np.zeros((*x.shape[:-1], columns), np.uint8)
+    padded[..., : x.shape[-1]] = stored
+    scale = np.where(np.isfinite(x).all(-1, keepdims=True), scale, np.float32("nan"))
+    return padded, scale, zero_point
 
 
 def run_dynamic_quantize(op: Operation, x: Array) -> tuple[Array, Array, Array]:

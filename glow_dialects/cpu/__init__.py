@@ -24,6 +24,7 @@ cost no pass over memory:
 | `epilogue.py`    | the base of nodes with an epilogue                      |
 | `convolution.py` | convolutions                                            |
 | `matmul.py`      | matrix products                                         |
+| `dynamic.py`     | quantization of rows at run time                        |
 """
 
 from xdsl.ir import Dialect
@@ -37,6 +38,7 @@ from glow.dialects.cpu.convolution import (
     SparseConv2dOp,
     WinogradConv2dOp,
 )
+from glow.dialects.cpu.dynamic import QuantizeRowsOp
 from glow.dialects.cpu.epilogue import EpilogueOp, ExtraKind, extra_kind
 from glow.dialects.cpu.matmul import (
     BatchMatmulOp,
@@ -50,7 +52,7 @@ __all__ = [
     "NODES", "BatchMatmulOp", "BlockedWindowOp", "Conv2dOp", "Cpu",
     "DepthwiseConv2dOp", "EpilogueOp",
     "ExtraKind", "LocalResponseNormOp", "MatmulOp", "PackOp", "PlainConv2dOp",
-    "QuadrantSumsOp", "SparseConv2dOp", "StrassenMatmulOp", "UnpackOp",
+    "QuadrantSumsOp", "QuantizeRowsOp", "SparseConv2dOp", "StrassenMatmulOp", "UnpackOp",
     "WinogradConv2dOp", "blocks", "extra_kind",
 ]  # fmt: skip
 
@@ -70,3 +72,4 @@ NODES: tuple[type[NodeOp], ...] = (
 )
 
 Cpu = Dialect("cpu", [*NODES], [])
+    QuantizeRowsOp,

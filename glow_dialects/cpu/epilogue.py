@@ -13,14 +13,15 @@ from glow.dialects.glow.elementwise import verify_scalar_region
 from glow.dialects.half import accumulator_of, rounds_sums
 from glow.dialects.node import NodeOp, element_of, fail_unless, shape_of
 
-ExtraKind = Literal["full", "channel", "scalar"]
+ExtraKind = Literal["full", "channel", "row", "scalar"]
 
 
 def extra_kind(shape: tuple[int, ...], result: tuple[int, ...]) -> ExtraKind | None:
     """How an extra operand of an epilogue is read, or None when it cannot be.
 
     `full`: one element for each result element; `channel`: one for each channel
-    (the last axis of a matrix, block and lane of a blocked tensor); `scalar`: one.
+    (the last axis of a matrix, block and lane of a blocked tensor); `row`: one for each
+    row of a matrix; `scalar`: one.
     """
     if shape == result:
         return "full"
@@ -35,6 +36,8 @@ def extra_kind(shape: tuple[int, ...], result: tuple[int, ...]) -> ExtraKind | N
         return "channel"
     if len(result) in (2, 3) and shape[-1] == result[-1] == prod(shape):
         return "channel"
+    if len(result) in (2, 3) and shape == (*result[:-1], 1):
+        return "row"
     return None
 
 

@@ -9,12 +9,12 @@ from xdsl.ir import Attribute, SSAValue
 from glow.lowering.instr_to_loops import ir_types as types
 from glow.lowering.instr_to_loops.builder import LoopBuilder
 
-ExtraInput = Literal["full", "channel", "scalar"]
+ExtraInput = Literal["full", "channel", "row", "scalar"]
 """How an extra input of an epilogue is laid out.
 
 `full`: like the kernel's output, read at the same positions; `channel`: one value per output
-channel, [OCB, lanes] beside a blocked output and [OC] beside a plain one; `scalar`: one element,
-a memref of shape [1].
+channel, [OCB, lanes] beside a blocked output and [OC] beside a plain one; `row`: one value per row
+of a matrix; `scalar`: one element, a memref of shape [1].
 """
 
 
@@ -53,12 +53,17 @@ class Epilogue(Protocol):
 
 
 def extra_types(
-    epilogue: Epilogue | None, full: MemRefType, channel: MemRefType
+    epilogue: Epilogue | None, full: MemRefType, channel: MemRefType, rows: int = 1
 ) -> list[MemRefType]:
     """The buffer types of an epilogue's extra inputs."""
     if epilogue is None:
         return []
-    shapes = {"full": full.get_shape(), "channel": channel.get_shape(), "scalar": (1,)}
+    shapes = {
+        "full": full.get_shape(),
+        "channel": channel.get_shape(),
+        "row": (rows,),
+        "scalar": (1,),
+    }
     kinds = zip(epilogue.extra_inputs, epilogue.extra_elements, strict=True)
     return [types.memref_type(shapes[layout], element) for layout, element in kinds]
 

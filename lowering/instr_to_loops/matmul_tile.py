@@ -274,7 +274,7 @@ class Finish:
         """The types of the inputs after the matrices."""
         channels = flat(columns if self.channel == "column" else rows)
         bias = [channels] if self.has_bias else []
-        return bias + extra_types(self.epilogue, full, channels)
+        return bias + extra_types(self.epilogue, full, channels, rows)
 
 
 class TileStore:
@@ -328,7 +328,7 @@ class TileStore:
             return extra.read_columns(row, shape[0], columns)
         if kind == "scalar":
             return builder.broadcast(builder.load(extra, 0), shape)
-        if self.finish.channel == "row":
+        if "row" in (kind, self.finish.channel):
             axes = (0, *[None] * (len(shape) - 1))
             return builder.transfer_read(extra, (row,), shape, axes)
         lanes = self.output.lanes

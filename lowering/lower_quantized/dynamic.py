@@ -5,17 +5,27 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 import numpy as np
-from xdsl.dialects.builtin import f32, f64, i32, i64
-from xdsl.ir import Operation, SSAValue
+from xdsl.dialects.builtin import IntegerType, Signedness, f32, f64, i32, i64
+from xdsl.ir import Block, Operation, Region, SSAValue
 
-from glow.dialects import glow
-from glow.dialects.node import NodeOp, shape_of
+from glow.dialects import cpu, glow
+from glow.dialects.node import NodeOp, shape_of, tensor_type
+from glow.dialects.quant import Quantization
 from glow.dialects.quantized import parameters_of
+from glow.dialects.weights import constant_value
+from glow.interpreter.arrays import Array
+from glow.interpreter.integer_arithmetic import centred
 from glow.lowering.lower_quantized.parts import Parts
-from glow.passes.graph.node_builder import attributes_of
+from glow.passes.graph.node_builder import attributes_of, name_of
 from glow.passes.quantization.casts import tensor_of
+from glow.passes.scalar_bodies import ScalarBuilder, convert
 
 LEVELS = 255.0
+WORD = 4
+"""The depth of products of bytes is a multiple of this; more of it is zeros."""
+MATRIX_AXES = 2
+BYTES = np.iinfo(np.int8)
+U8 = IntegerType(8, Signedness.UNSIGNED)
 
 
 def parameters(
@@ -114,6 +124,100 @@ def conv2d_integer(op: Operation) -> None:
     total = parts.create(glow.Conv2dOp, [image, weights], attributes_of(op))
     parts.replace(parts.convert(parts.convert(total, i64), i32))
 
+
+def byte_product(op: Operation) -> bool:
+    """`glow.dynamic_matmul` as a product of bytes; returns whether its weights are bytes.
+
+        %q, %s, %z = cpu.quantize_rows %x
+        %sums = glow.matmul_integer %q, %w : tensor<9x64xi32>
+        %y = glow.fused %sums, %z, ... : tensor<9x64xf32>
+
+    where the last node takes the zero points off the sums, scales them and adds the bias.
+    """
+    assert isinstance(op, glow.DynamicMatmulOp)
+    *outer, depth = shape_of(op.input)
+    stored, data = constant_value(op.weights), parameters_of(op.weights.type)
+    if stored is None or not stored.size or not 1 <= len(outer) <= MATRIX_AXES:
+        return False
+    weights = centred(stored, data)
+    if not BYTES.min <= weights.min() <= weights.max() <= BYTES.max:
+        return False
+    parts, by_row = Parts(op), op.granularity.data == "row"
+    padded = np.zeros((-(-depth // WORD) * WORD, weights.shape[1]), np.int8)
+    padded[:depth] = weights
+    x = parts.convert(op.input, f32)
+    quantize = _quantized_rows if by_row else _quantized_tensor
+    rows, scale, point = quantize(parts, x, len(padded))
+    sums = parts.node(
+        glow.MatmulIntegerOp,
+        rows,
+        parts.constant(padded, name_of(op.weights)),
+        parts.constant(np.array(0, np.uint8), "zero_point"),
+        parts.constant(np.array(0, np.int8), "zero_point"),
+    )
+    bias = None if op.bias is None else parts.convert(op.bias, f32)
+    result = _scaled_sums(parts, sums, (scale, point), padded, data, bias)
+    parts.replace(parts.convert(result, tensor_of(op.result).element_type))
+    return True
+
+
+def _quantized_rows(parts: Parts, x: SSAValue, columns: int) -> Sequence[SSAValue]:
+    """Stored values, scale and zero point of each row, by one node."""
+    node = parts.insert(cpu.QuantizeRowsOp.build_node([x], columns=columns))
+    return node.results
+
+
+def _quantized_tensor(parts: Parts, x: SSAValue, columns: int) -> Sequence[SSAValue]:
+    """Stored values, scale and zero point of all rows."""
+    rank = len(shape_of(x))
+    scale, point = parameters(parts, x, range(rank))
+    stored = parts.convert(quantized(parts, x, scale, point), U8)
+    missing = columns - shape_of(x)[-1]
+    if missing:
+        pads = [0] * (2 * rank - 1) + [missing]
+        stored = parts.node(glow.PadOp, stored, pads=pads)
+    return stored, scale, parts.convert(point, i32)
+
+
+def _scaled_sums(
+    parts: Parts,
+    sums: SSAValue,
+    parameters: tuple[SSAValue, SSAValue],
+    weights: Array,
+    data: Quantization,
+    bias: SSAValue | None,
+) -> SSAValue:
+    """`float(sums - zero_point * column sums) * (scale * weight scale) + bias`, as one node."""
+    scale, point = parameters
+    columns = weights.shape[1]
+    totals = weights.astype(np.int64).sum(0).astype(np.int32)
+    scales = np.broadcast_to(np.array(data.scales, np.float32), (columns,))
+    operands = [
+        sums,
+        point,
+        parts.constant(totals, "column_sums"),
+        scale,
+        parts.constant(np.ascontiguousarray(scales), "scales"),
+        *([] if bias is None else [bias]),
+    ]
+    block = Block(arg_types=[tensor_of(value).element_type for value in operands])
+    builder = ScalarBuilder(block)
+    acc, shift, total, row, column, *rest = block.args
+    number = convert(builder, builder.sub(acc, builder.mul(shift, total)), f32)
+    result = builder.mul(number, builder.mul(row, column))
+    for addend in rest:
+        result = builder.add(result, addend)
+    builder.yield_(result)
+    types = [tensor_type(shape_of(sums), f32)]
+    return parts.create(
+        glow.FusedOp, operands, {}, types=types, regions=[Region(block)]
+    )
+
+
+BYTE_PRODUCTS: dict[type[Operation], Callable[[Operation], bool]] = {
+    glow.DynamicMatmulOp: byte_product,
+}
+"""For backends with kernels for products of bytes; each returns whether it replaced the node."""
 
 LOWERINGS: dict[type[Operation], Callable[[Operation], None]] = {
     glow.DynamicQuantizeOp: dynamic_quantize,

@@ -11,6 +11,7 @@ from xdsl.ir import Operation
 from glow.lowering.instr_to_loops.program import KernelSelector
 from glow.lowering.instr_to_loops.selection import (
     convolution,
+    dynamic,
     elementwise,
     matmul,
     movement,
@@ -24,3 +25,4 @@ SELECTORS: Mapping[type[Operation], KernelSelector] = {
     **normalization.SELECTORS,
     **movement.SELECTORS,
 }
+    **dynamic.SELECTORS,

@@ -1,0 +1,56 @@
+"""Quantization of rows while a network runs."""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import (
+    IntegerAttr,
+    IntegerType,
+    Signedness,
+    TensorType,
+    f32,
+    i32,
+    i64,
+)
+from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def
+
+from glow.dialects.attributes import Attributes
+from glow.dialects.node import NodeOp, Types, fail_unless, tensor_type
+
+BYTE = IntegerType(8, Signedness.UNSIGNED)
+
+
+@irdl_op_definition
+class QuantizeRowsOp(NodeOp):
+    """Stored values, scale and zero point of each row, as `glow.dynamic_matmul` takes them.
+
+    input [..., K] f32 -> ([..., columns] ui8, [..., 1] f32, [..., 1] i32). The stored values
+    beyond K are 0. A row with an infinity or NaN has the scale NaN, and zeros.
+
+    %q, %s, %z = cpu.quantize_rows %x columns 8 : tensor<9x8xui8>, tensor<9x1xf32>,
+        tensor<9x1xi32>
+    """
+
+    name = "cpu.quantize_rows"
+    input = operand_def(TensorType)
+    stored = result_def(TensorType)
+    scale = result_def(TensorType)
+    zero_point = result_def(TensorType)
+    columns = prop_def(IntegerAttr.constr(i64))
+
+    @classmethod
+    def infer(cls, operands: Types, attributes: Attributes) -> Types:
+        """The types follow from the rows."""
+        (rows,) = operands
+        shape, columns = rows.get_shape(), attributes.int("columns")
+        fail_unless(
+            rows.element_type == f32 and len(shape) > 0,
+            f"the rows must be f32, not {rows}",
+        )
+        fail_unless(
+            columns >= shape[-1], f"{columns} columns do not hold rows of {shape[-1]}"
+        )
+        return [
+            tensor_type((*shape[:-1], columns), BYTE),
+            tensor_type((*shape[:-1], 1), f32),
+            tensor_type((*shape[:-1], 1), i32),
+        ]

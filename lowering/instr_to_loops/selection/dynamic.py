@@ -1,0 +1,31 @@
+"""Kernels of what is quantized at run time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import prod
+
+from xdsl.ir import Operation
+
+from glow.dialects import cpu, instr
+from glow.dialects.node import shape_of
+from glow.lowering.instr_to_loops.program import Invocation, KernelSelector
+from glow.lowering.instr_to_loops.quantize_rows import (
+    QuantizeRowsSpec,
+    build_quantize_rows,
+)
+from glow.lowering.instr_to_loops.selection.common import invoke
+from glow.lowering.target import Target
+
+
+def _quantize_rows(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
+    *outer, extent = shape_of(op.ins[0])
+    columns = op.attributes_view().int("columns")
+    spec = QuantizeRowsSpec(prod(outer), extent, columns)
+    buffers = [*op.outs, *op.ins]
+    return invoke("quantize_rows", spec, build_quantize_rows, buffers, len(op.outs))
+
+
+SELECTORS: Mapping[type[Operation], KernelSelector] = {
+    instr.INSTRUCTION_OF[cpu.QuantizeRowsOp]: _quantize_rows,
+}

@@ -1,0 +1,51 @@
+"""Quantization of rows at run time: the interpreter's bits on every target."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from kernel_testing import TARGET, normal, run_kernel
+
+from glow.interpreter.dynamic_quantization import quantize_dynamic
+from glow.lowering.instr_to_loops.quantize_rows import (
+    QuantizeRowsSpec,
+    build_quantize_rows,
+)
+from glow.lowering.target import PRESETS, Target
+
+TARGETS = [TARGET, PRESETS["avx2"], PRESETS["scalar"]]
+NAMES = ["host", "avx2", "scalar"]
+
+
+def rows_of(extent: int) -> np.ndarray:
+    """Ordinary rows, and rows that are hard: flat, one-sided, tiny, huge, not finite."""
+    x = normal(12, extent)
+    x[1], x[2], x[3] = 0, 5, -0.25
+    x[4], x[5] = np.abs(x[4]), -np.abs(x[5])
+    x[6] *= np.float32(1e-44)
+    x[7] *= np.float32(2e38)
+    x[8, extent // 2], x[9, -1], x[10, 0] = np.nan, np.inf, -np.inf
+    return x
+
+
+@pytest.mark.parametrize("extent", [1, 7, 16, 67, 384])
+@pytest.mark.parametrize("target", TARGETS, ids=NAMES)
+def test_quantize_rows(extent: int, target: Target) -> None:
+    x, columns = rows_of(extent), -(-extent // 4) * 4
+    spec = QuantizeRowsSpec(len(x), extent, columns)
+    outputs = [
+        np.full((len(x), columns), 99, np.uint8),
+        np.zeros(len(x), np.float32),
+        np.zeros(len(x), np.int32),
+    ]
+    kernel = build_quantize_rows(spec, target)
+    stored, scale, point = run_kernel(kernel, outputs, [x], target)
+    with np.errstate(all="ignore"):
+        expected, scales, points = quantize_dynamic(x, -1)
+    finite = np.isfinite(x).all(-1)
+    np.testing.assert_array_equal(stored[finite, :extent], expected[finite])
+    np.testing.assert_array_equal(scale[finite], scales[finite, 0])
+    np.testing.assert_array_equal(point[finite], points[finite, 0])
+    assert not stored[:, extent:].any()
+    assert np.isnan(scale[~finite]).all()
+    assert not stored[~finite].any()
