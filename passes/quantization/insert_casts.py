@@ -12,6 +12,7 @@ floats what the integers will compute, and can be run as it is.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Collection, Mapping
 
 import numpy as np
@@ -25,13 +26,17 @@ from glow.dialects.quant import Quantization
 from glow.dialects.weights import constant_value
 from glow.interpreter.integer_arithmetic import dequantize, quantize
 from glow.passes.graph.node_builder import NodeBuilder, name_of
+from glow.passes.quantization.accumulators import (
+    fit_accumulators,
+    product_weights,
+)
 from glow.passes.quantization.casts import dequantize_value, quantize_value
 from glow.passes.quantization.constants import quantize_weights
 from glow.passes.quantization.options import QuantizationOptions
 from glow.passes.quantization.profile import ValueProfile
-from glow.passes.quantization.ranges import Ranges
+from glow.passes.quantization.ranges import Ranges, listed
 from glow.passes.quantization.rounding import round_weights
-from glow.passes.quantization.schema import Schema, weight_parameters
+from glow.passes.quantization.schema import Schema
 from glow.passes.quantization.selection import (
     activations,
     is_constant,
@@ -52,12 +57,27 @@ def activation_parameters(
     groups: dict[SSAValue, list[SSAValue]] = {}
     for value, representative in shared_scales(chosen, values).items():
         groups.setdefault(representative, []).append(value)
-    schema = Schema(options.schema, options.precision)
     parameters: dict[SSAValue, Quantization] = {}
     for members in groups.values():
-        data = schema.parameters(*ranges.range_of(members, options.precision))
+        precision = ranges.precision_of(members, options.precision)
+        limits = ranges.range_of(members, precision)
+        data = Schema(options.schema, precision).parameters(*limits)
+        data = fit_accumulators(data, chosen, members, options)
         parameters.update(dict.fromkeys(members, data))
+    warn_constant(parameters, ranges)
     return parameters
+
+
+def warn_constant(values: Collection[SSAValue], ranges: Ranges) -> None:
+    """Say which values were 0 throughout: no scale can be derived for them."""
+    seen = {ranges.name_of(v): ranges.find(v) for v in values}
+    zeros = [name for name, p in seen.items() if p and p.low == p.high == 0]
+    if zeros:
+        print(
+            f"warning: always 0 in the calibration data, quantized with scale 1: "
+            f"{listed(zeros)}",
+            file=sys.stderr,
+        )
 
 
 def builder_after(value: SSAValue, function: FuncOp) -> NodeBuilder:
@@ -105,26 +125,15 @@ def cast_constants(op: Operation, options: QuantizationOptions) -> None:
                 op.operands[index] = quantize_weights(builder, value, data, stored)
 
 
-def channel_axis(op: Operation) -> int:
-    """The axis of output channels of a product's weights."""
-    return 0 if isinstance(op, glow.Conv2dOp) else -1
-
-
 def cast_weights(
     op: Operation, profile: ValueProfile | None, options: QuantizationOptions
 ) -> None:
     """Quantize a product's weights; correct its bias by their mean error."""
     assert isinstance(op, NodeOp)
-    weights = constant_value(op.inputs[1])
-    assert weights is not None
-    data = weight_parameters(
-        np.asarray(weights),
-        channel_axis(op) if options.per_channel else None,
-        power_of_two=options.schema == "power-of-two",
-    )
-    builder, stored = NodeBuilder(op), round_weights(np.asarray(weights), data)
+    weights, data = product_weights(op, options)
+    builder, stored = NodeBuilder(op), round_weights(weights, data)
     if options.bias_correction and profile is not None:
-        error = dequantize(stored, data) - np.asarray(weights, np.float64)
+        error = dequantize(stored, data) - weights.astype(np.float64)
         correct_bias(op, builder, error, profile)
     op.operands[1] = quantize_weights(builder, op.inputs[1], data, stored)
 

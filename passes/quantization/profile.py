@@ -60,6 +60,10 @@ class ValueProfile:
     channel_high: Floats | None = None
     channel_mean: Floats | None = None
     batches: int = 0
+    range: tuple[float, float] | None = None
+    """The range to quantize by, where it was searched for (`glow tune-quantization`)."""
+    precision: str | None = None
+    """The precision that was found to be needed, instead of the one that is asked for."""
 
     def add(self, array: Array) -> None:
         """Take another batch into account; the numbers must be finite."""
@@ -102,10 +106,18 @@ class ValueProfile:
     def _add_channels(
         self, low: Floats, high: Floats, mean: Floats, batches: int
     ) -> None:
-        """Take ranges and means by channel over some batches into account."""
-        if self.channel_low is None or self.channel_high is None:
+        """Take ranges and means by channel over some batches into account.
+
+        There are none where the number of channels is another each time.
+        """
+        if self.batches == 0:
             self.channel_low, self.channel_high = low.copy(), high.copy()
             self.channel_mean = mean.copy()
+            return
+        if self.channel_low is None or self.channel_high is None:
+            return
+        if self.channel_low.shape != low.shape:
+            self.channel_low = self.channel_high = self.channel_mean = None
             return
         assert self.channel_mean is not None
         self.channel_low = np.minimum(self.channel_low, low)
@@ -120,6 +132,8 @@ class Profile:
 
     values: dict[str, ValueProfile] = field(default_factory=dict[str, ValueProfile])
     batches: int = 0
+    keep: tuple[str, ...] = ()
+    """Nodes that were found to be better left in float."""
 
     def add(self, arrays: Mapping[str, Array]) -> None:
         """Take the values of another batch into account.
@@ -140,6 +154,7 @@ class Profile:
         for name, value in other.values.items():
             self.values.setdefault(name, ValueProfile()).merge(value)
         self.batches += other.batches
+        self.keep = tuple(dict.fromkeys((*self.keep, *other.keep)))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the profile to a YAML file."""

@@ -25,12 +25,12 @@ from typing import cast
 import numpy as np
 
 from glow.dialects.errors import GlowError
-from glow.dialects.weight_table import Array
 from glow.passes.quantization.profile import BINS, Profile, ValueProfile
+from glow.passes.quantization.schema import Schema
 
 VERSION = 1
 CHANNELS = ("channel_low", "channel_high", "channel_mean")
-SCALARS = ("low", "high", "batches")
+SCALARS = ("low", "high")
 
 
 def save_profile(profile: Profile, path: str | os.PathLike[str]) -> None:
@@ -40,7 +40,10 @@ def save_profile(profile: Profile, path: str | os.PathLike[str]) -> None:
 
 def profile_text(profile: Profile) -> str:
     """A profile as YAML."""
-    lines = [f"glow-profile: {VERSION}", f"batches: {profile.batches}", "values:"]
+    lines = [f"glow-profile: {VERSION}", f"batches: {profile.batches}"]
+    if profile.keep:
+        lines.append(f"keep: {json.dumps(profile.keep)}")
+    lines.append("values:")
     for name, value in profile.values.items():
         lines.append(f"  {json.dumps(name)}:")
         for entry in fields(ValueProfile):
@@ -50,7 +53,7 @@ def profile_text(profile: Profile) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _spelled(content: float | Array) -> str:
+def _spelled(content: object) -> str:
     if isinstance(content, np.ndarray):
         return json.dumps(content.tolist())
     return json.dumps(content)
@@ -73,24 +76,60 @@ def parse_profile(text: str, source: str) -> Profile:
     profile, value, version = Profile(), None, 0
     for number, indent, key, content in _entries(text, source):
         try:
-            if indent == 0 and key == "glow-profile":
-                version = int(cast(int, content))
-            elif indent == 0 and key == "batches":
-                profile.batches = int(cast(int, content))
+            if (indent, key) == (0, "glow-profile"):
+                version = _count(key, content)
+            elif indent == 0:
+                _set_header(profile, key, content)
             elif indent == 2 and content is None:
                 value = profile.values[key] = ValueProfile()
             elif indent == 4 and value is not None:
                 _set_entry(value, key, content)
-            elif (indent, key, content) != (0, "values", None):
+            else:
                 raise ValueError(f"unexpected '{key}'")
-        except (TypeError, ValueError) as error:
+        except (TypeError, ValueError, OverflowError) as error:
             raise _error(source, number, str(error)) from None
     if version != VERSION:
         raise GlowError(
             f"'{source}' is not a profile of version {VERSION}",
             hint="make one with glow profile",
         )
+    for name, found in profile.values.items():
+        if found.low > found.high:
+            raise GlowError(f"'{source}': the value '{name}' has no range")
     return profile
+
+
+def _set_header(profile: Profile, key: str, content: object) -> None:
+    if key == "batches":
+        profile.batches = _count(key, content)
+    elif key == "keep":
+        profile.keep = _names(content)
+    elif (key, content) != ("values", None):
+        raise ValueError(f"unexpected '{key}'")
+
+
+def _count(key: str, content: object) -> int:
+    if not isinstance(content, int) or isinstance(content, bool) or content < 0:
+        raise ValueError(f"'{key}' must be a whole number")
+    return content
+
+
+def _names(content: object) -> tuple[str, ...]:
+    names = cast(list[object], content) if isinstance(content, list) else [None]
+    if not all(isinstance(name, str) for name in names):
+        raise ValueError("'keep' must be a list of names")
+    return tuple(map(str, names))
+
+
+def _range(content: object) -> tuple[float, float]:
+    numbers = np.array(content, np.float64)
+    if (
+        numbers.shape != (2,)
+        or not np.isfinite(numbers).all()
+        or numbers[0] > numbers[1]
+    ):
+        raise ValueError("'range' must be two finite numbers, the smaller one first")
+    return float(numbers[0]), float(numbers[1])
 
 
 def _error(source: str, number: int, message: str) -> GlowError:
@@ -124,10 +163,13 @@ def _split_key(body: str) -> tuple[str, str]:
 
 def _set_entry(value: ValueProfile, key: str, content: object) -> None:
     if key in SCALARS:
-        number = cast(float, content)
-        if isinstance(content, bool) or not math.isfinite(number):
-            raise ValueError(f"'{key}' must be a finite number")
-        setattr(value, key, number)
+        setattr(value, key, _number(key, content))
+    elif key == "batches":
+        value.batches = _count(key, content)
+    elif key == "range":
+        value.range = _range(content)
+    elif key == "precision":
+        value.precision = Schema(precision=str(content)).precision
     elif key == "histogram":
         counts = np.array(content, np.int64)
         if counts.shape != (BINS,) or counts.min() < 0:
@@ -140,3 +182,10 @@ def _set_entry(value: ValueProfile, key: str, content: object) -> None:
         setattr(value, key, numbers)
     else:
         raise ValueError(f"unknown entry '{key}'")
+
+
+def _number(key: str, content: object) -> float:
+    number = cast(float, content)
+    if isinstance(content, bool) or not math.isfinite(number):
+        raise ValueError(f"'{key}' must be a finite number")
+    return number

@@ -7,7 +7,7 @@ go the same way: casts cancel or move, and nodes between them become integer nod
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, StringAttr
@@ -39,6 +39,7 @@ from glow.passes.quantization.profile import Profile
 from glow.passes.quantization.profile_file import load_profile
 from glow.passes.quantization.ranges import Ranges, synthetic_profile, warn_synthetic
 from glow.passes.quantization.selection import (
+    check_keep,
     is_kept,
     is_linear_layer,
     quantized_values,
@@ -103,6 +104,9 @@ def add_casts(
     module: ModuleOp, profile: Profile | None, options: QuantizationOptions
 ) -> None:
     """Fuse bounds first, so that ranges are those behind them; then cast."""
+    if profile is not None:
+        options = replace(options, keep=(*options.keep, *profile.keep))
+    check_keep(module, options.keep)
     rewrite_nodes(module, dict.fromkeys((glow.ReluOp, glow.ClipOp), fuse_activation))
     functions = functions_of(module)
     if profile is None and len(functions) > 1:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp
@@ -68,6 +68,13 @@ def warn_synthetic() -> None:
     )
 
 
+def listed(names: Sequence[str]) -> str:
+    """The first few names in quotes, and how many more there are."""
+    shown = ", ".join(f"'{name}'" for name in names[:MAX_LISTED])
+    more = len(names) - MAX_LISTED
+    return shown + (f" and {more} more" if more > 0 else "")
+
+
 class Ranges:
     """Profiles of values; those that only move others' elements may lack one."""
 
@@ -88,15 +95,16 @@ class Ranges:
             return self.find(owner.operands[0])
         return None
 
+    def name_of(self, value: SSAValue) -> str:
+        """The name of a value."""
+        return self._names[value]
+
     def require(self, values: Iterable[SSAValue]) -> None:
         """Raise GlowError that names the values without a profile."""
         missing = [self._names[v] for v in values if self.find(v) is None]
         if missing:
-            listed = ", ".join(f"'{name}'" for name in missing[:MAX_LISTED])
-            more = len(missing) - MAX_LISTED
             raise GlowError(
-                f"the profile does not fit the network: it lacks {listed}"
-                + (f" and {more} more" if more > 0 else ""),
+                f"the profile does not fit the network: it lacks {listed(missing)}",
                 hint="profile this network with glow profile",
             )
 
@@ -106,9 +114,15 @@ class Ranges:
         for value in values:
             profile = self.find(value)
             assert profile is not None
-            low, high = calibrated_range(
+            low, high = profile.range or calibrated_range(
                 profile, self._calibration, PRECISIONS[precision]
             )
             lows.append(low)
             highs.append(high)
         return min(lows), max(highs)
+
+    def precision_of(self, values: Iterable[SSAValue], asked: str) -> str:
+        """The widest precision that several values need, at least the one asked for."""
+        found = [profile.precision for v in values if (profile := self.find(v))]
+        known = [name for name in (asked, *found) if name is not None]
+        return max(known, key=PRECISIONS.__getitem__)

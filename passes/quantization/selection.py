@@ -9,10 +9,13 @@ enters a softmax or a layer normalization (a transformer's residual stream), sta
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
+from difflib import get_close_matches
 
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, SSAValue
 
 from glow.dialects import glow
+from glow.dialects.errors import GlowError
 from glow.dialects.glow.integer_forms import ARITHMETIC, MOVEMENT, PRODUCTS
 from glow.dialects.node import NodeOp, node_name
 from glow.dialects.weights import constant_value
@@ -58,9 +61,28 @@ def is_linear_layer(op: Operation) -> bool:
 
 def is_kept(op: Operation, keep: Collection[str]) -> bool:
     """Whether the user wants a node in floats: by its name, its value's or its kind."""
+    return any(name in keep for name in names_of(op))
+
+
+def names_of(op: Operation) -> set[str]:
+    """What a node may be called: its kind, its name, and the names of its values."""
     names = {op.name.partition(".")[2], node_name(op)}
     names |= {result.name_hint for result in op.results}
-    return any(name in keep for name in names if name)
+    return {name for name in names if name}
+
+
+def check_keep(module: ModuleOp, keep: Collection[str]) -> None:
+    """Raise GlowError for names in `keep` that nothing has."""
+    known = {kind.name.partition(".")[2] for kind in glow.Glow.operations}
+    for op in module.walk():
+        known |= names_of(op)
+    unknown = [name for name in keep if name not in known]
+    if unknown:
+        near = get_close_matches(unknown[0], sorted(known), 1)
+        raise GlowError(
+            f"keep: the network has no node '{unknown[0]}'",
+            hint=f"did you mean '{near[0]}'?" if near else None,
+        )
 
 
 def activations(op: Operation) -> list[SSAValue]:

@@ -1,0 +1,148 @@
+"""What a profile may say beyond ranges, and the choices that must hold for any network."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from xdsl.dialects.builtin import ModuleOp
+
+import glow
+from glow import GlowError, Profile, QuantizationOptions
+from glow.compiler import context
+from glow.dialects.quant import quantization_of
+from glow.dialects.weights import clone_module
+from glow.frontends.mlir import parse_text
+from glow.interpreter import run
+from glow.passes.quantization.profile_file import parse_profile, profile_text
+from glow.passes.quantization.quantize import quantize_module
+
+Array = npt.NDArray[Any]
+
+CHAIN = """
+func.func @main(%x: tensor<1x512x4x4xf32>) -> tensor<1x2x4x4xf32> {
+  %w = glow.splat 0.9 : tensor<512x512x3x3xf32>
+  %v = glow.splat 0.25 : tensor<2x512x1x1xf32>
+  %r = glow.relu %x : tensor<1x512x4x4xf32>
+  %y = glow.conv2d %r, %w pads [1, 1, 1, 1] : tensor<1x512x4x4xf32>
+  %z = glow.conv2d %y, %v : tensor<1x2x4x4xf32>
+  func.return %z : tensor<1x2x4x4xf32>
+}
+"""
+
+
+@pytest.fixture
+def graph() -> ModuleOp:
+    """Two convolutions of wide sums."""
+    return parse_text(context(), CHAIN, "chain.mlir")
+
+
+@pytest.fixture
+def image() -> Array:
+    """An input of the two convolutions."""
+    return np.random.default_rng(0).random((1, 512, 4, 4), np.float32)
+
+
+def quantized(module: ModuleOp, profile: Profile, **options: Any) -> ModuleOp:
+    """A quantized copy."""
+    copy = clone_module(module)
+    quantize_module(copy, profile, QuantizationOptions(**options))
+    copy.verify()
+    return copy
+
+
+def storage(module: ModuleOp, name: str) -> tuple[int, int] | None:
+    """The stored range of the value with a name; None for floats."""
+    for op in module.walk():
+        for result in op.results:
+            if result.name_hint == name:
+                data = quantization_of(result.type)
+                return None if data is None else data.limits
+    raise AssertionError(name)
+
+
+@pytest.mark.parametrize("schema", ["asymmetric", "symmetric", "power-of-two"])
+def test_sums_fit_32_bits(graph: ModuleOp, image: Array, schema: str) -> None:
+    """65535 steps times 512 x 9 weights of 127 would not."""
+    profile = glow.profile(graph, [image], backend="interpreter")
+    module = quantized(graph, profile, precision="int16", schema=schema)
+    (exact,), (found,) = run(graph, [image]), run(module, [image])
+    np.testing.assert_allclose(found, exact, rtol=2e-2)
+    assert storage(module, "y") is not None
+
+
+def test_choices_of_a_profile(graph: ModuleOp, image: Array) -> None:
+    """Ranges, precision and nodes that stay float survive the file and are followed."""
+    profile = glow.profile(graph, [image], backend="interpreter")
+    profile["y"].range = (0.0, 51.0)
+    profile["y"].precision = "int16"
+    profile = parse_profile(profile_text(profile), "profile")
+    module = quantized(graph, profile)
+    stored = storage(module, "y")
+    assert stored is not None
+    assert stored[1] - stored[0] > 255
+    profile.keep = ("z",)
+    module = quantized(graph, parse_profile(profile_text(profile), "profile"))
+    assert storage(module, "y") is None
+
+
+def test_ranges_of_a_profile_count(graph: ModuleOp, image: Array) -> None:
+    profile = glow.profile(graph, [image], backend="interpreter")
+    profile["y"].range = (0.0, 51.0)
+    text = str(quantized(graph, profile))
+    assert "u8:f32, 2.000000e-01" in text or "u8:f32, 0.2000000" in text
+
+
+def test_unknown_names_to_keep(graph: ModuleOp, image: Array) -> None:
+    profile = glow.profile(graph, [image], backend="interpreter")
+    with pytest.raises(GlowError, match=r"no node 'convv'; did you mean 'conv2d'\?"):
+        quantized(graph, profile, keep=("convv",))
+    quantized(graph, profile, keep=("conv2d", "lstm"))
+
+
+def test_values_that_are_always_zero(
+    graph: ModuleOp, image: Array, capsys: pytest.CaptureFixture[str]
+) -> None:
+    profile = glow.profile(graph, [np.zeros_like(image)], backend="interpreter")
+    module = quantized(graph, profile)
+    lines = capsys.readouterr().err.splitlines()
+    assert len(lines) == 1
+    assert lines[0].startswith("warning: always 0 in the calibration data")
+    assert "'y'" in lines[0]
+    np.testing.assert_array_equal(run(module, [np.zeros_like(image)])[0], 0)
+
+
+HEADER = 'glow-profile: 1\nbatches: 2\nvalues:\n  "y":\n'
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "is not a profile of version 1"),
+        ("glow-profile: 2\n", "is not a profile of version 1"),
+        ("glow-profile: 1\nbatches: -1\n", r"2:1.*'batches' must be a whole number"),
+        ("glow-profile: 1\nkeep: 3\n", r"2:1.*'keep' must be a list of names"),
+        ("glow-profile: 1\nnonsense: 3\n", r"2:1.*unexpected 'nonsense'"),
+        ("glow-profile: 1\n  - y\n", r"2:1.*expected 'name: value'"),
+        (HEADER + "    low: 1\n    high: 0\n", "'y' has no range"),
+        (HEADER + "    low: NaN\n", r"5:1.*'low' must be a finite number"),
+        (HEADER + "    low: [1]\n", "5:1"),
+        (HEADER + "    range: [1, 0]\n", r"5:1.*'range' must be two finite numbers"),
+        (HEADER + "    range: 3\n", r"5:1.*'range' must be two finite numbers"),
+        (HEADER + '    precision: "int7"\n', r"5:1.*unknown precision 'int7'"),
+        (HEADER + "    histogram: [1]\n", r"5:1.*a histogram needs 2048 counts"),
+        (HEADER + "    wrong: 1\n", r"5:1.*unknown entry 'wrong'"),
+    ],
+)
+def test_broken_profiles(text: str, message: str, tmp_path: Path) -> None:
+    """One line with the place, from the file too."""
+    (tmp_path / "p.yaml").write_text(text)
+    with pytest.raises(GlowError) as caught:
+        Profile.load(tmp_path / "p.yaml")
+    line = f"{caught.value.location}: {caught.value.one_line()}"
+    assert "\n" not in line
+    assert re.search(message, line)
