@@ -12,6 +12,7 @@ but no memory.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from math import prod
 from typing import Literal, TypeAlias
 
@@ -28,7 +29,6 @@ from glow.lowering.instr_to_loops.winograd_phases import (
     OutputPhase,
     PatchPhase,
     ProductPhase,
-    Scratch,
 )
 from glow.lowering.instr_to_loops.winograd_prefetch import BlockAhead, planes_are_far
 from glow.lowering.instr_to_loops.winograd_spec import (
@@ -36,7 +36,7 @@ from glow.lowering.instr_to_loops.winograd_spec import (
     WinogradTiling,
     choose_winograd_tiling,
 )
-from glow.lowering.instr_to_loops.winograd_tiles import Origin
+from glow.lowering.instr_to_loops.winograd_tiles import Origin, Scratch
 from glow.lowering.target import Target
 
 Operand = Literal["output", "patches", "products", "input", "weights", "bias", "extras"]
@@ -211,7 +211,9 @@ class _Winograd:
 
         def body(at: _Arguments, low: Index, high: Index) -> None:
             phase = self._product_phase(at)
-            self.builder.space(low, high, extents, lambda where: phase.product(*where))
+            self.builder.space(
+                low, high, extents, lambda where: phase.product(where[0], where[1])
+            )
 
         return prod(extents), body
 
@@ -264,7 +266,7 @@ class _Winograd:
                 (spec.input_blocks, tiling.block_rows),
                 lambda block, row: patches.row(block, origin, row),
             )
-            b.loop(0, tiling.channel_tiles, 1, lambda tile: finish(origin, ahead, tile))
+            b.loop(0, tiling.channel_tiles, 1, partial(finish, origin, ahead))
 
         def finish(origin: Origin, ahead: BlockAhead | None, tile: Index) -> None:
             b.loop(0, spec.positions, 1, lambda k: products.product(k, tile, ahead))

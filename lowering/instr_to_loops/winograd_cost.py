@@ -53,10 +53,7 @@ def winograd_cycles(spec: WinogradSpec, target: Target) -> float:
     """The estimated cycles of all phases on one core."""
     tiling = choose_winograd_tiling(spec, target)
     blocks = tiling.row_blocks * tiling.segments
-    products = sum(
-        part.tiles * tiling.model.run_cycles(tiling.tiles, part.blocks)
-        for part in tiling.parts
-    )
+    products = tiling.tiles * tiling.product_cycles()
     registers = max(1, tiling.model.vector_bytes // target.vector_bytes)
     vectors = tiling.tiles * (spec.input_blocks + spec.output_blocks) * registers
     per_block = spec.positions * (products + TRANSFORM_CYCLES * vectors)

@@ -15,11 +15,16 @@ from glow.lowering.instr_to_loops import ir_types as types
 from glow.lowering.instr_to_loops.builder import Index, LoopBuilder
 from glow.lowering.instr_to_loops.epilogue import apply_epilogue
 from glow.lowering.instr_to_loops.tiles import ChannelPart
-from glow.lowering.instr_to_loops.winograd_prefetch import BlockAhead, WeightsAhead
+from glow.lowering.instr_to_loops.winograd_prefetch import (
+    BlockAhead,
+    PatchesAhead,
+    WeightsAhead,
+)
 from glow.lowering.instr_to_loops.winograd_spec import WinogradSpec, WinogradTiling
 from glow.lowering.instr_to_loops.winograd_tiles import (
     Origin,
     PatchAxis,
+    Scratch,
     Tile,
     visit_row,
 )
@@ -29,18 +34,6 @@ from glow.lowering.instr_to_loops.winograd_transform import (
 )
 
 Carried: TypeAlias = Sequence[SSAValue]
-
-
-@dataclass(frozen=True)
-class Scratch:
-    """A scratch buffer and the region of it that the running call uses."""
-
-    buffer: SSAValue
-    region: Index
-
-    def at(self, *position: Index) -> tuple[Index, ...]:
-        """The indices of (block, position, tile, lane)."""
-        return (self.region, *position)
 
 
 class StackPatch:
@@ -125,6 +118,7 @@ class ProductPhase:
         self.builder, self.tiling, self.spec = b, tiling, tiling.spec
         self.products, self.patches = products, patches
         self.weights_ahead = WeightsAhead(b, tiling, weights)
+        self.patches_ahead = PatchesAhead(b, tiling, patches)
         self.weights = [self._part_weights(weights, part) for part in tiling.parts]
 
     def _part_weights(self, weights: SSAValue, part: ChannelPart) -> SSAValue:
@@ -178,13 +172,14 @@ class ProductPhase:
         pixels = self.tiling.register_tiles(part)
         shape = (pixels, part.blocks, spec.lanes)
         offset = self._part_offset(part)
-        fetch = self.weights_ahead.fetch(part, offset, panel, tile)
+        fetch_weights = self.weights_ahead.fetch(part, offset, panel, tile)
+        fetch_patches = self.patches_ahead.fetch(part, at, tile)
         if block_ahead is not None:
             block_ahead.fetch(part, at, tile)
 
         def step(block: Index, lane: Index, values: Carried) -> Carried:
             channel = b.add(b.mul(block, spec.lanes), lane)
-            fetch(channel)
+            fetch_weights(channel)
             weight = b.transfer_read(
                 self.weights[number], (*panel, channel, 0, 0), shape[1:], (3, 4)
             )
@@ -193,6 +188,7 @@ class ProductPhase:
             return [b.fma(x, b.broadcast(weight, shape), values[0])]
 
         def steps(block: Index, lanes: int, values: Carried) -> Carried:
+            fetch_patches(block)
             return b.carry(0, lanes, 1, values, lambda i, v: step(block, i, v))
 
         full, rest = divmod(spec.in_channels, spec.lanes)

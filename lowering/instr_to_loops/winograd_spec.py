@@ -212,6 +212,27 @@ class WinogradTiling:
         """The memref type of the products."""
         return self._scratch(self.product_blocks)
 
+    def product_cycles(self) -> float:
+        """The cycles of a tile's products at one position."""
+        run = self.model.run_cycles
+        return sum(p.tiles * run(self.tiles, p.blocks) for p in self.parts) / self.tiles
+
+    def is_roomy(self) -> bool:
+        """Whether a block and the weights of a channel tile leave room in a near cache."""
+        spec, blocks = self.spec, self.product_blocks
+        weights = spec.positions * spec.in_channels * blocks * self.model.vector_bytes
+        most = max(2 * self._block_bytes, self._block_bytes + weights)
+        return most <= self.model.target.l2_bytes
+
+    def fits(self) -> bool:
+        """Whether a block stays in a near cache while weights pass by."""
+        return self._block_bytes <= self.model.target.l2_bytes * 3 // 4
+
+    @property
+    def _block_bytes(self) -> int:
+        blocks = self.spec.input_blocks + self.product_blocks
+        return self.spec.positions * self.tiles * blocks * self.model.vector_bytes
+
     @property
     def product_blocks(self) -> int:
         """The blocks of output channels whose products exist at a time."""
@@ -219,7 +240,9 @@ class WinogradTiling:
 
     def panel(self, position: _Index, channel_tile: _Index) -> tuple[_Index, _Index]:
         """The leading indices, or extents, of packed weights in their order."""
-        return (channel_tile, position) if self.fused else (position, channel_tile)
+        if self.fused:
+            return channel_tile, position
+        return position, channel_tile
 
     def _scratch(self, blocks: int) -> MemRefType:
         spec = self.spec
@@ -237,19 +260,21 @@ def choose_winograd_tiling(spec: WinogradSpec, target: Target) -> WinogradTiling
 
 @cache
 def _choose_tiling(spec: WinogradSpec, target: Target) -> WinogradTiling:
-    channels = (spec.input_blocks + spec.output_blocks) * spec.lanes
-    tile_bytes = spec.positions * channels * types.bit_width(spec.element) // 8
-    roomy = target.l2_bytes // 2 // tile_bytes
-    most = target.l2_bytes // tile_bytes
-    # Half of the cache leaves room for weights; a block that needs all of it still pays if it
-    # is not too small, since the weights pass by once per block.
-    tiles = max(roomy, min(most, MIN_BLOCK_TILES))
     across, rows = spec.tiles_across, spec.tile_rows
-    if tiles >= MIN_BLOCK_TILES and rows >= MIN_FUSED_BLOCKS:
-        block_rows = max(1, min(tiles // across, rows // MIN_FUSED_BLOCKS))
-        segments = -(-across // tiles)
-        if block_rows * across // segments >= MIN_BLOCK_TILES:
-            return winograd_tiling(spec, target, block_rows, segments, fused=True)
+    most_rows = rows // MIN_FUSED_BLOCKS
+    most_segments = across // MIN_BLOCK_TILES
+    cuts = [(count, 1) for count in range(most_rows, 0, -1)]
+    if most_rows:
+        cuts += [(1, count) for count in range(2, most_segments + 1)]
+    fused = [
+        winograd_tiling(spec, target, *cut, fused=True)
+        for cut in cuts
+        if cut[0] * across // cut[1] >= MIN_BLOCK_TILES
+    ]
+    for wanted in (WinogradTiling.is_roomy, WinogradTiling.fits):
+        chosen = [tiling for tiling in fused if wanted(tiling)]
+        if chosen:
+            return min(chosen, key=WinogradTiling.product_cycles)
     return winograd_tiling(spec, target, rows)
 
 

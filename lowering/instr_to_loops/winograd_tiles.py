@@ -22,6 +22,18 @@ class Origin(NamedTuple):
     across: Index
 
 
+@dataclass(frozen=True)
+class Scratch:
+    """A scratch buffer and the region of it that the running call uses."""
+
+    buffer: SSAValue
+    region: Index
+
+    def at(self, *position: Index) -> tuple[Index, ...]:
+        """The indices of (block, position, tile, lane)."""
+        return (self.region, *position)
+
+
 class Tile(NamedTuple):
     """A tile: its number in the block, its image, and its first output row and column.
 

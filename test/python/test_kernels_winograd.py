@@ -281,8 +281,10 @@ def test_scratch_of_a_slice_fits_a_near_cache() -> None:
     for channels, plane in product((16, 64, 128, 256), (28, 56, 112, 224)):
         spec = WinogradSpec(1, channels, channels, (plane, plane))
         tiling = choose_winograd_tiling(spec, WIDE)
-        elements = 2 * channels * spec.positions * tiling.tiles
-        assert not tiling.fused or elements * 4 <= WIDE.l2_bytes
+        blocks = spec.input_blocks + tiling.product_blocks
+        elements = blocks * spec.lanes * spec.positions * tiling.tiles
+        assert not tiling.fused or elements * 4 <= WIDE.l2_bytes * 3 // 4
+        assert not tiling.fused or tiling.tiles % 14 == 0
 
 
 def test_concurrent_slices_do_not_share_scratch() -> None:
