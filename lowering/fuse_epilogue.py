@@ -49,6 +49,7 @@ from glow.passes.scalar_bodies import (
     has_scalar_body,
     inline_body,
 )
+from glow.passes.trace import fused
 
 HALF_STORES = (cpu.Conv2dOp, cpu.MatmulOp, cpu.WinogradConv2dOp)
 """Nodes whose kernels sum up in f32, and read and store 16-bit floats."""
@@ -102,6 +103,10 @@ def can_absorb(root: EpilogueOp, op: Operation) -> bool:
     )
 
 
+NOT_ABSORBED = "it is not scalar code on equal elements, rows or channels"
+NOT_CLOSED = "values inside are needed elsewhere, or too many others would be read"
+
+
 class Group:
     """A root and the element-wise nodes that grow from it, in program order."""
 
@@ -115,11 +120,16 @@ class Group:
         closed = 1
         while len(self.ops) <= MAX_GROUP:
             user = self._next_user()
-            if user is None or not can_absorb(self.root, user):
+            if user is None:
+                break
+            if not can_absorb(self.root, user):
+                fused(user, self.root, NOT_ABSORBED)
                 break
             self.ops.append(user)
             if self._is_closed() and len(self.extras()) <= MAX_EXTRAS:
                 closed = len(self.ops)
+        for op in self.ops[closed:]:
+            fused(op, self.root, NOT_CLOSED)
         del self.ops[closed:]
 
     def _next_user(self) -> Operation | None:
@@ -208,6 +218,8 @@ def fuse_epilogue(root: EpilogueOp, order: dict[Operation, int]) -> None:
     group = Group(root, order)
     if len(group.ops) == 1:
         return
+    for op in group.ops[1:]:
+        fused(op, root)
     last = group.ops[-1]
     extras = group.extras()
     builder = NodeBuilder(last)

@@ -46,6 +46,9 @@ def make_parser() -> argparse.ArgumentParser:
     add_profile_command(
         commands.add_parser("profile", help="observe the ranges of values, to quantize")
     )
+    add_report_command(
+        commands.add_parser("report", help="write a page about a network")
+    )
     for command in (parser, *commands.choices.values()):
         command.add_argument(
             "--debug", action="store_true", help="print the traceback of an error"
@@ -131,6 +134,27 @@ def add_profile_command(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(work=profile_command)
 
 
+def add_report_command(parser: argparse.ArgumentParser) -> None:
+    """Declare `glow report`."""
+    parser.add_argument("model", type=Path, help=".onnx or .mlir file")
+    parser.add_argument(
+        "-o",
+        "--output",
+        type=Path,
+        help="file to write (MODEL.report.html in the current folder)",
+    )
+    parser.add_argument(
+        "--profile",
+        action="store_true",
+        help="run the network for the times of kernels",
+    )
+    parser.add_argument(
+        "--threads", type=at_least_one, help="threads of --profile (all cores)"
+    )
+    add_numbers_options(parser)
+    parser.set_defaults(work=report_command)
+
+
 def add_numbers_options(parser: argparse.ArgumentParser) -> None:
     """Declare what the network computes on: `--quantize` and `--precision`."""
     parser.add_argument(
@@ -185,6 +209,21 @@ def profile_command(args: argparse.Namespace) -> None:
     model = cast(Path, args.model)
     output = args.output or Path(f"{model.stem}.profile.yaml")
     profile_model(model, args.data, args.batches, output, merge=args.merge)
+
+
+def report_command(args: argparse.Namespace) -> None:
+    """Run `glow report`."""
+    from glow.tools.report_command import report_model
+
+    model = cast(Path, args.model)
+    report_model(
+        model,
+        args.output or Path(f"{model.stem}.report.html"),
+        profile=args.profile,
+        quantize=args.quantize,
+        precision=args.precision,
+        threads=args.threads,
+    )
 
 
 def run_glow(arguments: Sequence[str]) -> None:

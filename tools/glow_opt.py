@@ -17,7 +17,7 @@ from contextlib import ExitStack
 from importlib.metadata import version
 from io import BytesIO, StringIO
 from pathlib import Path
-from typing import IO, cast
+from typing import IO, TYPE_CHECKING, cast
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import PassPipeline
@@ -31,13 +31,17 @@ from glow.diagnostics import Diagnosis, diagnose, run_reporting
 from glow.dialects.errors import GlowError
 from glow.tools.atomic_output import atomic_path
 from glow.tools.expected_diagnostics import Expectation, compare, parse_expectations
-from glow.tools.instrumentation import Instrumentation, Selection
+from glow.tools.instrumentation import Instrumentation, Selection, Statistics
 from glow.tools.listings import list_dialects, list_passes
 from glow.tools.opt_arguments import add_glow_arguments, configure_parser
 from glow.tools.pass_flags import fold_pipeline, from_spec, parse_passes
 from glow.universe import PASS_GROUPS, register_dialects
 
+if TYPE_CHECKING:
+    from glow.tools.report.graph import Graph
+
 TOOL = "glow-opt"
+PICTURES = (".html", ".svg")
 
 
 def get_llvm_target() -> type[Target]:
@@ -87,13 +91,20 @@ class GlowOptMain(xDSLOptMain):
                 args.print_ir_before_all, args.print_ir_before
             ),
             print_after=Selection.parse(
-                args.print_ir_after_all or args.print_between_passes,
+                args.print_ir_after_all
+                or args.print_between_passes
+                or (args.print_ir_after_change and not args.print_ir_after),
                 args.print_ir_after,
             ),
+            only_changes=args.print_ir_after_change,
             verify_each=args.verify_each,
             verify_borders=not args.disable_verify,
             print_module=self.print_mlir,
         )
+        if args.graph_diff is not None and args.graph_diff.suffix not in PICTURES:
+            raise GlowError(
+                f"{args.graph_diff}: --graph-diff writes {' and '.join(PICTURES)}"
+            )
         passes = parse_passes(args.passes, self.available_passes, PASS_GROUPS)
         self.pipeline = PassPipeline(passes, self.instrumentation)
         self.check_target()
@@ -187,8 +198,9 @@ class GlowOptMain(xDSLOptMain):
     def apply_passes(self, prog: ModuleOp) -> None:
         instrumentation = self.instrumentation
         instrumentation.seconds.clear()
+        before = self.graph_before(prog)
         try:
-            super().apply_passes(prog)
+            self.apply_watched_passes(prog)
         except Exception as error:
             wants_shrinking = isinstance(error, ShrinkException)
             if wants_shrinking or instrumentation.running is None:
@@ -196,6 +208,42 @@ class GlowOptMain(xDSLOptMain):
             raise pass_failure(instrumentation.running.name, error) from error
         if self.args.mlir_timing or self.args.time_passes:
             print(instrumentation.timing_table(), file=sys.stderr)
+        if before is not None:
+            self.write_graph_diff(before, prog)
+
+    def apply_watched_passes(self, prog: ModuleOp) -> None:
+        """Run the passes, and count their rewrites if that is asked for."""
+        if not self.args.pass_statistics:
+            super().apply_passes(prog)
+            return
+        from glow.passes.trace import listening
+        from glow.tools.pattern_statistics import PatternWatch
+
+        with listening() as trace:
+            patterns = PatternWatch(trace.rewrites)
+            statistics = Statistics(trace.rewrites, patterns)
+            self.instrumentation.statistics = statistics
+            try:
+                super().apply_passes(prog)
+            finally:
+                patterns.unwatch()
+        print(statistics.table(), file=sys.stderr)
+
+    def graph_before(self, module: ModuleOp) -> Graph | None:
+        """The graph of the input, for `--graph-diff`."""
+        if self.args.graph_diff is None:
+            return None
+        from glow.tools.report.graph import graph_of
+
+        return graph_of(module)
+
+    def write_graph_diff(self, before: Graph, module: ModuleOp) -> None:
+        """Write what `--graph-diff` asks for."""
+        from glow.tools.report.graph_diff import graph_diff
+
+        path: Path = self.args.graph_diff
+        temporary = self.open_files.enter_context(atomic_path(path))
+        temporary.write_text(graph_diff(before, module, path.suffix), "utf-8")
 
     # Output
 

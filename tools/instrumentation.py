@@ -7,13 +7,18 @@ from __future__ import annotations
 
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
 from glow.diagnostics import verify_module
+
+if TYPE_CHECKING:
+    from glow.tools.pattern_statistics import PatternWatch
 
 TIMING_WIDTH = 57
 
@@ -35,6 +40,35 @@ class Selection:
 
 
 @dataclass
+class Statistics:
+    """What each pass did: operations before and after, and its rewrites."""
+
+    rewrites: Counter[str]
+    patterns: PatternWatch
+    lines: list[str] = field(default_factory=list[str])
+    operations: int = 0
+
+    def before(self, module: ModuleOp) -> None:
+        """Count what there is, and watch the patterns that are loaded by now."""
+        self.patterns.watch()
+        self.rewrites.clear()
+        self.operations = sum(1 for _ in module.walk())
+
+    def after(self, finished: ModulePass, module: ModuleOp) -> None:
+        """Write the lines of a pass."""
+        operations = sum(1 for _ in module.walk())
+        change = f"{self.operations} -> {operations} operations"
+        self.lines.append(f"{finished.name}: {change}")
+        self.lines += [
+            f"  {count:>6} {name}" for name, count in sorted(self.rewrites.items())
+        ]
+
+    def table(self) -> str:
+        """All lines under a heading."""
+        return "\n".join(["pass statistics: rewrites applied", *self.lines])
+
+
+@dataclass
 class Instrumentation:
     """The callback of xDSL's `PassPipeline`: called around each pass."""
 
@@ -43,9 +77,14 @@ class Instrumentation:
     verify_each: bool
     verify_borders: bool
     print_module: Callable[[ModuleOp], str]
+    only_changes: bool = False
+    """Print after a pass only if it changed the module."""
+    statistics: Statistics | None = None
     seconds: list[tuple[str, float]] = field(default_factory=list[tuple[str, float]])
     running: ModulePass | None = None
     started: float = 0.0
+    text: str = ""
+    """The module before the pass that runs, where changes are asked for."""
 
     def __call__(
         self,
@@ -63,15 +102,25 @@ class Instrumentation:
     def after(self, finished: ModulePass, module: ModuleOp) -> None:
         """Record the time of a pass and print the module if wanted."""
         self.seconds.append((finished.name, time.perf_counter() - self.started))
-        if finished in self.print_after:
+        if self.statistics is not None:
+            self.statistics.after(finished, module)
+        if finished in self.print_after and self.has_changed(module):
             self.dump(f"IR Dump After {finished.name}", module)
 
     def before(self, starting: ModulePass, module: ModuleOp) -> None:
         """Print the module if wanted and start the clock of a pass."""
         if starting in self.print_before:
             self.dump(f"IR Dump Before {starting.name}", module)
+        if self.only_changes:
+            self.text = self.print_module(module)
+        if self.statistics is not None:
+            self.statistics.before(module)
         self.running = starting
         self.started = time.perf_counter()
+
+    def has_changed(self, module: ModuleOp) -> bool:
+        """Whether the pass changed the module, as far as that is asked for."""
+        return not self.only_changes or self.print_module(module) != self.text
 
     def verify(
         self,

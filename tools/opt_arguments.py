@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import re
 from collections.abc import Sequence
+from pathlib import Path
 from typing import NoReturn
 
 from glow.diagnostics import did_you_mean
@@ -90,6 +91,23 @@ def add_glow_arguments(parser: argparse.ArgumentParser) -> None:
         "--mlir-print-ir-after-all",
         dest="print_ir_after_all",
         help="print after each pass",
+    )
+    flag(
+        "--mlir-print-ir-after-change",
+        dest="print_ir_after_change",
+        help="print after each pass that changed the program",
+    )
+    flag(
+        "--pass-statistics",
+        dest="pass_statistics",
+        help="print what each pass did and how often each rewrite applied",
+    )
+    parser.add_argument(
+        "--graph-diff",
+        dest="graph_diff",
+        type=Path,
+        metavar="FILE.html|svg",
+        help="draw the program before and after the passes side by side",
     )
     flag("--mlir-timing", dest="mlir_timing", help="print a table of times")
     flag("--verify-each", dest="verify_each", help="verify after each pass too")

@@ -34,6 +34,7 @@ from glow.passes.graph.node_builder import (
     name_of,
     rewrite_nodes,
 )
+from glow.passes.trace import fused
 
 Channels = NDArray[np.float64]
 
@@ -142,6 +143,8 @@ def fold_into_weights(op: Operation) -> None:
     chain = chain_after(op.result) if _is_float(op.result) else None
     if chain is None:
         return
+    for step in chain.ops:
+        fused(step, op)
     affine, dtype = chain.affine, weights.dtype
     outputs = len(affine.scale)
     per_output = (outputs, 1, 1, 1) if weights.ndim == 4 else (outputs,)

@@ -22,6 +22,7 @@ from glow.dialects.attributes import Attributes, floats_attr
 from glow.dialects.node import NodeOp
 from glow.passes.contract import VALUES, GraphPass
 from glow.passes.graph.node_builder import erase, rewrite_nodes
+from glow.passes.trace import fused
 
 PRODUCERS = (glow.Conv2dOp, glow.FullyConnectedOp)
 
@@ -47,7 +48,10 @@ def fuse_activation(op: Operation) -> None:
         or producer.activation is not None
         or not producer.result.has_one_use()
     ):
+        if isinstance(producer, PRODUCERS):
+            fused(op, producer, "its input is needed elsewhere, or has an activation")
         return
+    fused(op, producer)
     producer.properties["activation"] = StringAttr(op.name.removeprefix("glow."))
     arguments = ACTIVATIONS[type(op)](op.attributes_view())
     if arguments:

@@ -16,6 +16,7 @@ from glow.dialects.attributes import AttributeValue
 from glow.dialects.glow import ConstantOp, ReshapeOp, SplatOp, TransposeOp
 from glow.dialects.node import NodeOp, Types, node_name, shape_of, tensor_type
 from glow.dialects.weights import Array, new_constant, weights_of
+from glow.passes.trace import counted
 
 
 class NodeBuilder:
@@ -136,7 +137,7 @@ def rewrite_nodes(
     for op in list(module.walk()):
         rewrite = table.get(type(op))
         if rewrite is not None and op.parent is not None:
-            rewrite(op)
+            counted(rewrite, op)
 
 
 def erase_dead_nodes(module: ModuleOp) -> None:

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from xdsl.dialects import func
-from xdsl.ir import Operation
+from xdsl.ir import Operation, SSAValue
 
 from glow.dialects import instr
 from glow.dialects.errors import GlowError
@@ -41,7 +41,7 @@ def lifetimes(function: func.FuncOp) -> list[Lifetime]:
             found.append(Lifetime(aligned(byte_size(op.result)), start, end, op))
         elif isinstance(op, instr.DeallocOp):
             _check_dealloc(op)
-    ends = {lifetime.alloc.result: lifetime.end for lifetime in found}
+    ends: dict[SSAValue, int] = {lifetime.alloc.result: lifetime.end for lifetime in found}
     for number, op in enumerate(ops):
         for operand in op.operands:
             if number > ends.get(root_of(operand), number):

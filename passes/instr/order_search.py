@@ -41,7 +41,7 @@ class OrderSearch:
         everything = (1 << len(self.before)) - 1
         ready = [number for number, before in enumerate(self.before) if not before]
         tickets = count()
-        start = self._run_free(0, 0, 0, (), ready)
+        start = self._run_free(0, 0, 0, None, ready)
         # The set, its live bytes, the order that led there, and what may run next.
         queue = [(0, -len(ready), next(tickets), start)]
         seen: set[int] = set()
@@ -107,7 +107,7 @@ class OrderSearch:
                 return done, live, path, waiting
 
 
-Path = tuple[()] | tuple[int, "Path"]
+Path = tuple[int, "Path"] | None
 """An order from its end: the last instruction and what came before."""
 
 State = tuple[int, int, Path, list[int]]
@@ -115,7 +115,7 @@ State = tuple[int, int, Path, list[int]]
 
 def _unrolled(path: Path) -> list[int]:
     order: list[int] = []
-    while path:
+    while path is not None:
         order.append(path[0])
         path = path[1]
     return order[::-1]

@@ -48,6 +48,7 @@ from glow.passes.instr.stack_region import (
     StackBuilder,
     has_body,
 )
+from glow.passes.trace import fused
 
 MOST_BUFFERS = 16
 """A stack of more streams than the processor prefetches would be slower than two."""
@@ -221,6 +222,7 @@ class Stacker:
             if relation == Relation.CONFLICTS or (
                 relation == Relation.DEPENDS and not group.fits(other)
             ):
+                self._refuse(other, group, relation)
                 self._close(other)
             elif relation != Relation.NONE:
                 joins.append((other, relation))
@@ -234,6 +236,15 @@ class Stacker:
             elif relation == Relation.DEPENDS:
                 self._close(other)
         self._open(group)
+
+    def _refuse(self, other: Group, group: Group, relation: Relation) -> None:
+        """Tell why two groups stay two loops."""
+        reason = (
+            "one overwrites what the other needs at other positions"
+            if relation == Relation.CONFLICTS
+            else f"shapes differ, or together they use over {MOST_BUFFERS} buffers"
+        )
+        fused(other.members[-1].op, group.members[0].op, reason)
 
     def _open(self, group: Group) -> None:
         self.groups[group] = None
@@ -280,6 +291,8 @@ def is_worthwhile(group: Group) -> bool:
 
 def replace_by_stack(group: Group, inner: AccessTable, outer: AccessTable) -> None:
     """Put the stack in the place of its last member."""
+    for member in group.members[:-1]:
+        fused(member.op, group.members[-1].op)
     builder = StackBuilder(group.shape, inner.place)
     for member in group.members:
         builder.add(member)

@@ -1,0 +1,114 @@
+"""What each instruction of a planned function costs: kernels, operations, bytes, time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from math import prod
+
+from xdsl.dialects import arith, func, scf
+from xdsl.dialects.builtin import IntegerAttr
+from xdsl.ir import Operation, SSAValue
+
+from glow.dialects import instr
+from glow.dialects.node import shape_of
+from glow.kernel_profile import KernelProfile, operations_of
+from glow.lowering.instr_to_loops.instr_to_loops import SELECTORS
+from glow.lowering.instr_to_loops.program import KernelCall, ProgramBuilder
+from glow.lowering.target import Target
+
+SILENT = ("arith.constant", "glow.yield")
+"""What a scalar region holds besides its operations."""
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What the kernels of one instruction do in one inference."""
+
+    calls: int
+    operations: int
+    """Of the arithmetic that it stands for; a fast algorithm counts as the direct one."""
+    bytes: int
+    """The sizes of the buffers that its kernels name."""
+    seconds: float | None = None
+
+    @property
+    def intensity(self) -> float:
+        """Operations for each byte."""
+        return self.operations / self.bytes if self.bytes else 0.0
+
+
+class CostBuilder(ProgramBuilder):
+    """Builds a program and keeps which instruction asked for which calls."""
+
+    def __init__(self, function: func.FuncOp, target: Target) -> None:
+        super().__init__(function, target, SELECTORS)
+        self.calls_of: dict[instr.InstructionOp, list[KernelCall]] = {}
+
+    def _instruction(self, op: instr.InstructionOp) -> Iterator[KernelCall]:
+        self.calls_of[op] = list(super()._instruction(op))
+        yield from self.calls_of[op]
+
+
+def kernel_costs(
+    function: func.FuncOp, target: Target, profile: KernelProfile | None = None
+) -> Mapping[instr.InstructionOp, Cost]:
+    """The cost of each instruction, with times if there is a profile."""
+    builder = CostBuilder(function, target)
+    builder.run()
+    seconds: dict[KernelCall, float] = {}
+    if profile is not None:
+        for call, row in zip(profile.calls, profile.rows(), strict=True):
+            seconds[call] = seconds.get(call, 0.0) + row.seconds
+    return {
+        op: _cost(op, calls, None if profile is None else seconds)
+        for op, calls in builder.calls_of.items()
+    }
+
+
+def _cost(
+    op: instr.InstructionOp,
+    calls: list[KernelCall],
+    seconds: dict[KernelCall, float] | None,
+) -> Cost:
+    turns = _turns(op)
+    operations = sum(map(operations_of, calls)) or _scalar_operations(op)
+    return Cost(
+        turns * len(calls),
+        turns * operations,
+        turns * sum(place.size for call in calls for place in call.places),
+        None
+        if seconds is None
+        else sum(seconds.get(call, 0.0) for call in dict.fromkeys(calls)),
+    )
+
+
+def _scalar_operations(op: instr.InstructionOp) -> int:
+    """The operations of an element-wise instruction; none of one that only moves."""
+    if not op.is_data_parallel or isinstance(op, instr.CopyOp | instr.SplatOp):
+        return 0
+    inside = [
+        inner
+        for region in op.regions
+        for inner in region.walk()
+        if inner.name not in SILENT
+    ]
+    return prod(shape_of(op.outs[0])) * (len(inside) if op.regions else 1)
+
+
+def _turns(op: Operation) -> int:
+    """How often an instruction runs: the turns of the loops around it."""
+    turns, parent = 1, op.parent_op()
+    while parent is not None:
+        if isinstance(parent, scf.ForOp):
+            low, high, step = map(_constant, (parent.lb, parent.ub, parent.step))
+            turns *= len(range(low, high, step))
+        parent = parent.parent_op()
+    return turns
+
+
+def _constant(value: SSAValue) -> int:
+    owner = value.owner
+    assert isinstance(owner, arith.ConstantOp)
+    assert isinstance(owner.value, IntegerAttr)
+    return owner.value.value.data

@@ -1,0 +1,55 @@
+"""`glow report`: one page about a network that opens in any browser."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from glow.tools.atomic_output import atomic_path, check_writable
+from glow.tools.programs import read_program
+from glow.tools.progress import report, step
+
+RUNS = 10
+"""So often a network runs for the times of its kernels."""
+
+
+def report_model(
+    model: Path,
+    output: Path,
+    *,
+    profile: bool,
+    quantize: Path | None,
+    precision: str,
+    threads: int | None,
+) -> None:
+    """Write the page about `model`, with times if `profile`."""
+    check_writable(output.parent)
+    with step(f"reading {model}"):
+        module = read_program(model)
+    with step("compiling"):
+        from glow.compiler import lower_to
+        from glow.kernel_profile import TracedModel
+        from glow.lowering.target import host_target
+        from glow.passes.trace import listening
+        from glow.signature import main_function
+        from glow.tools.report.kernels import kernel_costs
+        from glow.tools.report.page import Subject, names_of, report_page
+
+        traced = None
+        if profile:
+            traced = TracedModel(
+                model, threads=threads, quantize=quantize or False, precision=precision
+            )
+        names = names_of(module)
+        with listening() as trace:
+            lower_to(module, "instr", quantize=quantize or False, precision=precision)
+    times = None
+    if traced is not None:
+        with step("running"):
+            from glow.tools.run_command import complete_inputs
+
+            times = traced.profile(complete_inputs(traced.model.inputs, {}, 0), RUNS)
+    costs = kernel_costs(main_function(module), host_target(), times)
+    page = report_page(Subject(model.name, names, module, costs, trace))
+    with atomic_path(output) as temporary:
+        temporary.write_text(page, encoding="utf-8")
+    report(f"{output}: open it in a browser")
