@@ -24,7 +24,7 @@ from glow.compiled_model import CompiledModel
 from glow.compiler import load, lower_to
 from glow.dialects.weight_table import Array
 from glow.lowering.instr_to_loops.program import KernelCall
-from glow.lowering.target import Target
+from glow.lowering.target import runnable_target
 from glow.signature import main_function, signature_of
 
 if TYPE_CHECKING:
@@ -164,7 +164,7 @@ class TracedModel:
             precision=precision,
         )
         self._function, self._calls = build_traced_function(
-            module, Target.from_string(target), threads
+            module, runnable_target(target), threads
         )
         self.model = CompiledModel(signature, self._function)
 

@@ -9,6 +9,7 @@ LLVM is imported only to ask it about the host.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 
@@ -38,18 +39,63 @@ class Target:
 
     @staticmethod
     def from_string(text: str) -> Target:
-        """Returns the target that the text names: `host`, `avx512`, `avx512bf16`, `avx2`, `neon`,
-        `scalar`, or one of these as a feature of the CPU backend,
+        """Returns the target that the text names.
+
+        `host`, a preset (`avx512`, `avx512bf16`, `avx2`, `neon`, `scalar`) or a CPU as
+        LLVM calls it, then features to add and remove: `host_without-avx512f`,
+        `haswell_with-avxvnni`. Or one of these as a feature of the CPU backend,
         `cpu{features=avx2}`. Raises GlowError for an unknown name.
         """
         match = re.fullmatch(r"cpu(?:\{features=(\S+)\})?|(\S+)", text.strip())
         name = (match.group(1) or match.group(2) or "host") if match else text
-        if name == "host":
-            return host_target()
-        if name not in PRESETS:
-            known = ", ".join(["host", *PRESETS])
-            raise GlowError(f"unknown target '{text}'", hint=f"known targets: {known}")
-        return PRESETS[name]
+        base = re.split(FEATURE, name)[0]
+        changes = re.findall(FEATURE, name)
+        return base_target(base).changed(
+            {feature: sign == "with" for sign, feature in changes}
+        )
+
+    def runs_on(self, machine: Target) -> bool:
+        """Whether a machine has what the description says; LLVM's CPU may have more."""
+        same = self.triple.split("-")[0] == machine.triple.split("-")[0]
+        levels = machine.feature_levels()
+        return same and all(
+            levels.get(feature) or f"+{feature}" in machine.features.split(",")
+            for feature, needed in self.feature_levels().items()
+            if needed
+        )
+
+    def changed(self, features: Mapping[str, bool]) -> Target:
+        """Returns the target with features, or without them and what is built on them."""
+        if not features:
+            return self
+        has = {**self.feature_levels(), **features}
+        if not (has["avx2"] and has["fma"]):
+            has["avx512f"] = False
+        level = host_preset(has, self.triple)
+        signed = ["-+"[enabled] + name for name, enabled in features.items()]
+        return replace(
+            self,
+            features=",".join(filter(None, [self.features, *signed])),
+            vector_bytes=level.vector_bytes,
+            num_vector_registers=level.num_vector_registers,
+            has_fma=level.has_fma,
+            has_vnni=has.get(vnni_feature(level), False),
+            has_bf16=has["avx512bf16"] and level.vector_bytes == 64,
+        )
+
+    def feature_levels(self) -> dict[str, bool]:
+        """Returns the features that descriptions depend on, and whether this has them."""
+        wide, middle = self.vector_bytes == 64, self.vector_bytes >= 32
+        return {
+            **dict.fromkeys(("avx512f", "avx512bw"), wide),
+            **dict.fromkeys(("avx2", "fma"), middle),
+            "avx512bf16": self.has_bf16,
+            vnni_feature(self): self.has_vnni,
+        }
+
+
+FEATURE = re.compile(r"_(with|without)-([A-Za-z0-9.-]+)")
+"""A change of features in the name of a target."""
 
 
 PRESETS = {
@@ -61,17 +107,6 @@ PRESETS = {
         num_vector_registers=32,
         has_fma=True,
         has_vnni=True,
-        l2_bytes=1024 * KIB,
-    ),
-    "avx512bf16": Target(
-        triple="x86_64-unknown-linux-gnu",
-        cpu="x86-64-v4",
-        features="+avx512vnni,+avx512bf16",
-        vector_bytes=64,
-        num_vector_registers=32,
-        has_fma=True,
-        has_vnni=True,
-        has_bf16=True,
         l2_bytes=1024 * KIB,
     ),
     "avx2": Target(
@@ -99,7 +134,81 @@ PRESETS = {
         num_vector_registers=16,
         has_fma=False,
     ),
+    "avx512bf16": Target(
+        triple="x86_64-unknown-linux-gnu",
+        cpu="x86-64-v4",
+        features="+avx512vnni,+avx512bf16",
+        vector_bytes=64,
+        num_vector_registers=32,
+        has_fma=True,
+        has_vnni=True,
+        has_bf16=True,
+        l2_bytes=1024 * KIB,
+    ),
 }
+
+
+CPUS = {
+    **dict.fromkeys(("x86-64", "x86-64-v2"), "scalar"),
+    **dict.fromkeys(
+        ("x86-64-v3", "haswell", "broadwell", "skylake", "znver1", "znver2", "znver3"),
+        "avx2",
+    ),
+    **dict.fromkeys(("x86-64-v4", "skylake-avx512"), "avx512"),
+    **dict.fromkeys(("cascadelake", "icelake-server"), "avx512"),
+    **dict.fromkeys(("cooperlake", "sapphirerapids", "znver4", "znver5"), "avx512bf16"),
+    **dict.fromkeys(("generic", "cortex-a72", "cortex-a76", "neoverse-n1"), "neon"),
+    **dict.fromkeys(("neoverse-n2", "neoverse-v1", "neoverse-v2"), "neon"),
+}
+"""The presets that describe CPUs, by LLVM's names."""
+
+WITHOUT_VNNI = ("x86-64-v4", "skylake-avx512")
+
+
+def base_target(name: str) -> Target:
+    """Returns the host, a preset or a CPU; raises GlowError for another name."""
+    if name == "host":
+        return host_target()
+    if name in PRESETS:
+        return PRESETS[name]
+    if name not in CPUS:
+        known = ", ".join(["host", *PRESETS, *CPUS])
+        raise GlowError(f"unknown target '{name}'", hint=f"known targets: {known}")
+    preset = replace(PRESETS[CPUS[name]], cpu=name)
+    if name in WITHOUT_VNNI:
+        return replace(preset, features="", has_vnni=False)
+    return preset
+
+
+def target_name(cpu: str | None, features: str | None) -> str:
+    """Returns the name of a CPU (the host's) with features such as `+avxvnni,-fma`.
+
+    Raises GlowError for a feature without a sign, or a CPU that is not known.
+    """
+    name = cpu or "host"
+    for change in filter(None, (features or "").split(",")):
+        match = re.fullmatch(r"([-+])([A-Za-z0-9.-]+)", change.strip())
+        if match is None:
+            raise GlowError(f"feature '{change}' has no sign", hint="+avx2 or -avx2")
+        name += f"_{'with' if match[1] == '+' else 'without'}-{match[2]}"
+    Target.from_string(name)
+    return name
+
+
+def runnable_target(name: str) -> Target:
+    """Returns a target by name; raises GlowError where this machine cannot run it."""
+    target = Target.from_string(name)
+    if not target.runs_on(host_target()):
+        raise GlowError(
+            f"this machine cannot run code for '{name}'",
+            hint="glow compile writes object files for other machines",
+        )
+    return target
+
+
+def vnni_feature(target: Target) -> str:
+    """Returns the name of the integer dot products for x86 vectors of that size."""
+    return {64: "avx512vnni", 32: "avxvnni"}.get(target.vector_bytes, "")
 
 
 @cache
@@ -109,13 +218,12 @@ def host_target() -> Target:
 
     features = llvm.get_host_cpu_features()
     preset = host_preset(dict(features), llvm.get_process_triple())
-    vnni = "avx512vnni" if preset.vector_bytes == 64 else "avxvnni"
     return replace(
         preset,
         triple=llvm.get_process_triple(),
         cpu=llvm.get_host_cpu_name(),
         features=features.flatten(),
-        has_vnni=features.get(vnni, False),
+        has_vnni=features.get(vnni_feature(preset), False),
         has_bf16=features.get("avx512bf16", False),
         **cache_sizes(),
     )

@@ -22,6 +22,7 @@ def compile_model(
     output: Path | None,
     quantize: Path | None = None,
     precision: str = "f32",
+    target: str = "host",
 ) -> None:
     """Lower `model` to `stage` and write it to `output`, or to stdout."""
     check_destination(stage, output)
@@ -31,7 +32,11 @@ def compile_model(
         from glow.compiler import lower_to
 
         result = lower_to(
-            module, stage, quantize=quantize or False, precision=precision
+            module,
+            stage,
+            target=target,
+            quantize=quantize or False,
+            precision=precision,
         )
     if output is None:
         sys.stdout.write(as_text(result))

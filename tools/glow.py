@@ -72,6 +72,7 @@ def add_compile_command(parser: argparse.ArgumentParser) -> None:
         type=Path,
         help="file to write; without it text goes to stdout",
     )
+    add_target_options(parser)
     add_numbers_options(parser)
     parser.set_defaults(work=compile_command)
 
@@ -107,6 +108,7 @@ def add_run_command(parser: argparse.ArgumentParser) -> None:
         metavar="FILE.json",
         help="where --profile writes it (MODEL.trace.json in the current folder)",
     )
+    add_target_options(parser)
     add_numbers_options(parser)
     parser.set_defaults(work=run_command)
 
@@ -155,6 +157,21 @@ def add_report_command(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(work=report_command)
 
 
+def add_target_options(parser: argparse.ArgumentParser) -> None:
+    """Declare what machine code is made for: `--target-cpu` and `--target-features`."""
+    parser.add_argument(
+        "--target-cpu",
+        metavar="CPU",
+        help="x86-64-v3, znver4, neoverse-n1, ... or a preset such as avx2 (this "
+        "machine)",
+    )
+    parser.add_argument(
+        "--target-features",
+        metavar="+A,-B",
+        help="features to add and remove: -avx512f makes AVX2 code here",
+    )
+
+
 def add_numbers_options(parser: argparse.ArgumentParser) -> None:
     """Declare what the network computes on: `--quantize` and `--precision`."""
     parser.add_argument(
@@ -172,11 +189,25 @@ def add_numbers_options(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def target_of(args: argparse.Namespace) -> str:
+    """The name of the target that the options ask for."""
+    from glow.lowering.target import target_name
+
+    return target_name(args.target_cpu, args.target_features)
+
+
 def compile_command(args: argparse.Namespace) -> None:
     """Run `glow compile`."""
     from glow.tools.compile_command import compile_model
 
-    compile_model(args.model, args.emit, args.output, args.quantize, args.precision)
+    compile_model(
+        args.model,
+        args.emit,
+        args.output,
+        args.quantize,
+        args.precision,
+        target_of(args),
+    )
 
 
 def run_command(args: argparse.Namespace) -> None:
@@ -197,6 +228,7 @@ def run_command(args: argparse.Namespace) -> None:
             args.seed,
             args.quantize,
             args.precision,
+            target_of(args),
             trace if args.profile else None,
         ),
     )

@@ -44,6 +44,7 @@ class RunOptions:
     quantize: Path | None = None
     """A profile to quantize by."""
     precision: str = "f32"
+    target: str = "host"
     trace: Path | None = None
     """Where to write a Chrome trace; with one the times of kernels are printed."""
 
@@ -98,6 +99,7 @@ def compile_program(path: Path, options: RunOptions) -> CompiledModel:
         threads=options.threads,
         quantize=options.quantize or False,
         precision=options.precision,
+        target=options.target,
     )
 
 
@@ -111,6 +113,7 @@ def trace_program(path: Path, options: RunOptions) -> TracedModel:
         threads=options.threads,
         quantize=options.quantize or False,
         precision=options.precision,
+        target=options.target,
     )
 
 

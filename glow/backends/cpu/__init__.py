@@ -68,6 +68,6 @@ class CpuBackend(Backend):
     ) -> CompiledFunction:
         """Native code of the module's main function."""
         from glow.backends.cpu.native_function import build_native_function
-        from glow.lowering.target import Target
+        from glow.lowering.target import runnable_target
 
-        return build_native_function(module, Target.from_string(target), threads)
+        return build_native_function(module, runnable_target(target), threads)
