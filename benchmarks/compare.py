@@ -53,6 +53,7 @@ class Result:
     load_seconds: dict[str, float]
     """Of `glow` with a warm cache."""
     cold_seconds: float
+    cold_megabytes: float
     error: float
     """The largest difference from any peer, over that peer's largest output."""
     versions: dict[str, str]
@@ -207,7 +208,7 @@ def measure(
     runners = contest.runners(network)
     cache = tempfile.mkdtemp(dir=folder)
     with start("glow") as cold:
-        cold_seconds = cold.load_seconds
+        _, cold_megabytes = cold.save(folder / "cold.npz")
     with ExitStack() as stack:
         servers: dict[str, Server] = {}
         for name in runners:
@@ -234,7 +235,8 @@ def measure(
         {name: relative_spread(measured) for name, measured in times.items()},
         {name: peak for name, (_, peak) in saved.items()},
         {name: server.load_seconds for name, server in servers.items()},
-        cold_seconds,
+        cold.load_seconds,
+        cold_megabytes,
         max(largest_error(saved["glow"][0], outputs) for outputs, _ in saved.values()),
         {name: server.version for name, server in servers.items()},
     )
@@ -277,7 +279,8 @@ def table(results: Sequence[Result]) -> str:
     header = ["model", "threads", "glow ms", *(f"{peer} ms" for peer in peers), "ratio"]
     if "glow exact" in columns:
         header.append("exact ratio")
-    header += ["cold s", "warm s", "MB", *(f"{peer} MB" for peer in peers), "error"]
+    header += ["cold s", "warm s", "cold MB", "MB"]
+    header += [*(f"{peer} MB" for peer in peers), "error"]
     rows = [header, *(cells(result, peers) for result in results)]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     rows.insert(1, [f"{'-' * (width - 1)}:" for width in widths])
@@ -296,6 +299,7 @@ def cells(result: Result, peers: Sequence[str]) -> list[str]:
         *([f"{result.ratio_of('glow exact'):.2f}"] if exact else []),
         f"{result.cold_seconds:.2f}",
         f"{result.load_seconds['glow']:.2f}",
+        f"{result.cold_megabytes:.0f}",
         *(number(result.peak_megabytes, name, ".0f") for name in runtimes),
         f"{result.error:.0e}",
     ]

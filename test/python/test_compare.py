@@ -123,6 +123,7 @@ def test_table_shows_the_best_peer() -> None:
         peak_megabytes={"glow": 200, "ort": 300, "openvino": 400},
         load_seconds={"glow": 0.5, "ort": 0.1, "openvino": 0.2},
         cold_seconds=2.5,
+        cold_megabytes=350,
         error=3e-7,
         versions={},
     )
@@ -135,6 +136,8 @@ def test_table_shows_the_best_peer() -> None:
     assert cells["ort ms"] == "30.00 ±2%"
     assert cells["tvm MB"] == "-"
     assert cells["cold s"] == "2.50"
+    assert cells["cold MB"] == "350"
+    assert cells["MB"] == "200"
     assert cells["openvino MB"] == "400"
     assert cells["error"] == "3e-07"
 
