@@ -24,6 +24,7 @@ from glow.interpreter import (
     recurrent,
     scalar_functions,
     shape,
+    spatial_convolution,
     storage,
 )
 from glow.interpreter.array_functions import convert
@@ -77,6 +78,7 @@ FUNCTIONS: dict[type[Operation], Function] = {
     **scalar_functions.NODES,
     glow.FusedOp: run_fused,
     **convolution.NODES,
+    **spatial_convolution.NODES,
     **matmul.NODES,
     **normalization.NODES,
     **shape.NODES,

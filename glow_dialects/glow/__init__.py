@@ -5,6 +5,7 @@
 | `storage.py`       | weights, inline constants, splats                           |
 | `elementwise.py`   | data-parallel arithmetic, logic, non-linearities, fusion    |
 | `convolution.py`   | convolution and pooling                                     |
+| `spatial_convolution.py` | convolution over volumes, transposed convolution      |
 | `matmul.py`        | matrix products                                             |
 | `normalization.py` | normalizations, softmax, reductions                         |
 | `shape.py`         | element movement                                            |
@@ -27,6 +28,7 @@ from glow.dialects.glow import (
     quantization,
     recurrent,
     shape,
+    spatial_convolution,
     storage,
 )
 from glow.dialects.glow.convolution import (
@@ -139,6 +141,7 @@ from glow.dialects.glow.shape import (
     TileOp,
     TransposeOp,
 )
+from glow.dialects.glow.spatial_convolution import Conv3dOp, ConvTranspose2dOp
 from glow.dialects.glow.storage import (
     MAX_INLINE_ELEMENTS,
     ConstantOp,
@@ -175,6 +178,8 @@ __all__ = [
     "ConstantOp",
     "Conv2dIntegerOp",
     "Conv2dOp",
+    "Conv3dOp",
+    "ConvTranspose2dOp",
     "ConvertOp",
     "CosOp",
     "DataParallel",
@@ -269,6 +274,7 @@ NODES: tuple[type[NodeOp], ...] = (
     *storage.OPS,
     *elementwise.OPS,
     *convolution.OPS,
+    *spatial_convolution.OPS,
     *matmul.OPS,
     *normalization.OPS,
     *shape.OPS,

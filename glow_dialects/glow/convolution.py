@@ -79,9 +79,9 @@ def window_shape(
     )
 
 
-def check_window(attributes: Attributes) -> None:
-    """The window attributes have two strides, two dilations and four pads."""
-    for name, count in (("strides", 2), ("dilations", 2), ("pads", 4)):
+def check_window(attributes: Attributes, axes: int = 2) -> None:
+    """The window attributes have a stride, a dilation and two pads for each axis."""
+    for name, count in (("strides", axes), ("dilations", axes), ("pads", 2 * axes)):
         found = len(attributes.ints(name))
         fail_unless(found == count, f"{name} needs {count} numbers, not {found}")
 

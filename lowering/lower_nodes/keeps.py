@@ -36,6 +36,8 @@ class CpuNodes:
 
     LOWERED = (
         glow.BatchNormOp,
+        glow.Conv3dOp,
+        glow.ConvTranspose2dOp,
         glow.GemmOp,
         glow.LogSoftmaxOp,
         glow.LstmOp,

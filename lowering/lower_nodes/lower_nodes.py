@@ -26,6 +26,7 @@ from glow.lowering.lower_nodes import (
     movement,
     normalization,
     products,
+    spatial_convolution,
 )
 from glow.lowering.lower_nodes.keeps import NodeBackend, backend_named
 from glow.passes.contract import VALUES
@@ -36,6 +37,7 @@ LOWERINGS: dict[type[Operation], Lowering] = {
     **elementwise.LOWERINGS,
     **normalization.LOWERINGS,
     **products.LOWERINGS,
+    **spatial_convolution.LOWERINGS,
     **movement.LOWERINGS,
     **lstm.LOWERINGS,
 }

@@ -286,6 +286,7 @@ def _convolution_examples() -> Iterator[Example]:
     yield _conv2d((1, 4, 11, 11), 8, (3, 3), dilations=[2, 3], pads=[2, 3, 2, 3])
     yield _conv2d((1, 32, 14, 14), 64, (3, 3), pads=[1, 1, 1, 1])
     yield _conv2d((0, 3, 5, 5), 4, (3, 3))
+    yield from _spatial_convolution_examples()
     fused = (("relu", []), ("clip", [0.0, 6.0]), ("sigmoid", []), ("tanh", []),
              ("leaky_relu", [0.1]), ("hard_swish", []))  # fmt: skip
     for activation, arguments in fused:
@@ -293,6 +294,43 @@ def _convolution_examples() -> Iterator[Example]:
         yield _conv2d((1, 16, 5, 5), 16, (3, 3), activation=activation, **extra)
         matrices = random_array((3, 8)), random_array((8, 5), seed=1)
         yield example(glow.FullyConnectedOp, *matrices, activation=activation, **extra)
+
+
+def _spatial_convolution_examples() -> Iterator[Example]:
+    volumes: list[tuple[Sequence[int], Sequence[int], dict[str, Any]]] = [
+        ((1, 1, 1, 1, 1), (1, 1, 1, 1, 1), {}),
+        ((2, 3, 5, 6, 7), (4, 3, 3, 3, 3), {"pads": [1, 1, 1, 1, 1, 1]}),
+        ((1, 16, 4, 5, 5), (32, 16, 2, 1, 3), {"strides": [2, 1, 2]}),
+        ((1, 6, 7, 7, 7), (9, 2, 3, 2, 3), {"group": 3, "pads": [1, 0, 2, 0, 1, 1]}),
+        ((1, 2, 9, 8, 7), (3, 2, 3, 2, 2), {"dilations": [3, 2, 1]}),
+    ]
+    for image, kernel, attributes in volumes:
+        operands = [random_array(image), random_array(kernel, seed=1)]
+        yield example(glow.Conv3dOp, *operands, **attributes)
+    bias = random_array((4,), seed=2)
+    yield example(
+        glow.Conv3dOp,
+        random_array((1, 2, 3, 4, 5)),
+        random_array((4, 2, 2, 2, 2)),
+        bias,
+    )
+    planes: list[tuple[Sequence[int], Sequence[int], dict[str, Any]]] = [
+        ((1, 1, 1, 1), (1, 1, 1, 1), {}),
+        ((1, 3, 5, 7), (3, 4, 3, 3), {"pads": [1, 1, 1, 1]}),
+        ((2, 16, 6, 5), (16, 8, 4, 4), {"strides": [2, 2], "pads": [1, 1, 1, 1]}),
+        ((1, 4, 5, 5), (4, 6, 3, 3), {"strides": [2, 2], "output_padding": [1, 1],
+                                      "pads": [1, 1, 1, 1]}),
+        ((1, 3, 4, 5), (3, 2, 3, 2), {"strides": [3, 2]}),
+        ((1, 2, 4, 4), (2, 3, 3, 3), {"dilations": [2, 3], "strides": [2, 1]}),
+        ((1, 2, 5, 5), (2, 3, 2, 2), {"strides": [3, 3], "pads": [2, 4, 1, 0]}),
+        ((1, 3, 4, 4), (3, 2, 5, 5), {"strides": [2, 2], "pads": [4, 3, 4, 3]}),
+    ]  # fmt: skip
+    for image, kernel, attributes in planes:
+        operands = [random_array(image), random_array(kernel, seed=1)]
+        yield example(glow.ConvTranspose2dOp, *operands, **attributes)
+        outputs = kernel[1] * attributes.get("group", 1)
+        operands.append(random_array((outputs,), seed=2))
+        yield example(glow.ConvTranspose2dOp, *operands, **attributes)
 
 
 def _pool_examples() -> Iterator[Example]:

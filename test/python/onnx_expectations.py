@@ -85,6 +85,13 @@ def conv(example: Example) -> Call:
     return call[0], call[1], call[2] | {"kernel_shape": example.inputs[1].shape[2:]}
 
 
+def conv_transpose(example: Example) -> Call:
+    """The output is as large as asked for, as the pads of the operator say it."""
+    names = ("strides", "pads", "dilations", "output_padding", "group")
+    call = unit("ConvTranspose", *names)(example)
+    return call[0], call[1], call[2] | {"kernel_shape": example.inputs[1].shape[2:]}
+
+
 def pool(operator: str) -> Callable[[Example], Call]:
     """The kernel has another name; reduction over windows."""
     names = ("strides", "pads", "dilations", "ceil_mode", "count_include_pad")
@@ -226,6 +233,8 @@ ONNX: dict[type[NodeOp], Callable[[Example], Call]] = {
     glow.HardSigmoidOp: unit("HardSigmoid", "alpha", "beta"),
     glow.SelectOp: same("Where"),
     glow.Conv2dOp: conv,
+    glow.Conv3dOp: conv,
+    glow.ConvTranspose2dOp: conv_transpose,
     glow.MaxPool2dOp: pool("MaxPool"),
     glow.AvgPool2dOp: pool("AveragePool"),
     glow.MatmulOp: same("MatMul"),

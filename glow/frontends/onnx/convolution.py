@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from glow.dialects.glow import (
     AvgPool2dOp,
     Conv2dOp,
+    Conv3dOp,
+    ConvTranspose2dOp,
     MaxPool2dOp,
     Pool2dOp,
     ReduceMaxOp,
@@ -21,7 +23,7 @@ from glow.frontends.onnx.registry import onnx_op, refuse_if
 
 @dataclass
 class Window:
-    """A sliding window over one or two spatial axes, as ONNX gives it."""
+    """A sliding window over one to three spatial axes, as ONNX gives it."""
 
     kernel: list[int]
     strides: list[int]
@@ -29,7 +31,7 @@ class Window:
     dilations: list[int]
 
     def attributes(self) -> dict[str, Sequence[int]]:
-        """The attributes over two axes."""
+        """The attributes over two axes, or three."""
         if len(self.kernel) == 1:
             return {
                 "strides": [1, *self.strides],
@@ -103,9 +105,13 @@ def from_plane(node: OnnxNode, value: Operand, rank: int) -> Operand:
 
 @onnx_op("Conv")
 def conv(node: OnnxNode) -> Value:
-    """Convolution over one or two spatial axes."""
+    """Convolution over one to three spatial axes."""
     rank = node.rank(0)
-    image, weights = as_plane(node, node.value(0)), as_plane(node, node.value(1))
+    is_volume = rank == 5
+    image, weights = (
+        node.value(index) if is_volume else as_plane(node, node.value(index))
+        for index in (0, 1)
+    )
     kernel = node.shape(1)[2:]
     declared = node.attr_ints("kernel_shape")
     fail_unless(
@@ -116,7 +122,7 @@ def conv(node: OnnxNode) -> Value:
     window = window_of(node, node.shape(0)[2:], kernel)
     bias = [node.value(2)] if node.has(2) else []
     result = node.emit(
-        Conv2dOp,
+        Conv3dOp if is_volume else Conv2dOp,
         image,
         weights,
         *bias,
@@ -124,7 +130,67 @@ def conv(node: OnnxNode) -> Value:
         group=node.attr_int("group", 1),
         **window.attributes(),
     )
+    return result if is_volume else from_plane(node, result, rank)
+
+
+@onnx_op("ConvTranspose")
+def conv_transpose(node: OnnxNode) -> Value:
+    """Transposed convolution over one or two spatial axes."""
+    rank = node.rank(0)
+    image, weights = as_plane(node, node.value(0)), as_plane(node, node.value(1))
+    kernel = node.shape(1)[2:]
+    declared = node.attr_ints("kernel_shape")
+    fail_unless(
+        node.rank(1) == rank and declared in (None, list(kernel)),
+        f"kernel_shape {declared} and weights {list(node.shape(1))} do not suit an "
+        f"input {list(node.shape(0))}",
+    )
+    more = node.attr_ints("output_padding") or [0] * len(kernel)
+    window = transposed_window(node, node.shape(0)[2:], kernel, more)
+    bias = [node.value(2)] if node.has(2) else []
+    result = node.emit(
+        ConvTranspose2dOp,
+        image,
+        weights,
+        *bias,
+        types=None,
+        group=node.attr_int("group", 1),
+        output_padding=more if len(more) == 2 else [0, *more],
+        **window.attributes(),
+    )
     return from_plane(node, result, rank)
+
+
+def transposed_window(
+    node: OnnxNode, plane: Sequence[int], kernel: Sequence[int], more: Sequence[int]
+) -> Window:
+    """The window of a transposed convolution; pads from `output_shape` where it is."""
+    rank = len(plane)
+    mode = node.attr_string("auto_pad", "NOTSET")
+    wanted = node.attr_ints("output_shape")
+    strides = node.attr_ints("strides") or [1] * rank
+    dilations = node.attr_ints("dilations") or [1] * rank
+    is_same = mode in ("SAME_UPPER", "SAME_LOWER")
+    if wanted is None and is_same:
+        wanted = [size * stride for size, stride in zip(plane, strides, strict=True)]
+    if wanted is None:
+        return window_of(node, plane, kernel)
+    fail_unless(
+        len(wanted[-rank:]) == len(more) == len(strides) == len(dilations) == rank,
+        f"output_shape {wanted} does not suit {rank} spatial axes",
+    )
+    totals = [
+        (plane[axis] - 1) * strides[axis]
+        + more[axis]
+        + (kernel[axis] - 1) * dilations[axis]
+        + 1
+        - wanted[-rank:][axis]
+        for axis in range(rank)
+    ]
+    halves = [total // 2 for total in totals]
+    rests = [total - half for total, half in zip(totals, halves, strict=True)]
+    pads = halves + rests if mode == "SAME_UPPER" else rests + halves
+    return Window(list(kernel), strides, pads, dilations)
 
 
 def _pool(node: OnnxNode, op_class: type[Pool2dOp], **options: bool) -> Value:

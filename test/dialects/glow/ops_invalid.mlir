@@ -241,3 +241,35 @@ func.func @sums_of_halves(%x: tensor<2x3xbf16>, %w: tensor<3x2xbf16>) {
   %0 = glow.matmul %x, %w : tensor<2x2xf16>
   func.return
 }
+
+// -----
+
+func.func @volume_channels(%x: tensor<1x3x8x8x8xf32>, %w: tensor<4x2x3x3x3xf32>) {
+  // expected-error @+1 {{3 input channels do not suit weights for 2 in 1 groups with 4 outputs}}
+  %0 = glow.conv3d %x, %w : tensor<1x4x6x6x6xf32>
+  func.return
+}
+
+// -----
+
+func.func @volume_pads(%x: tensor<1x3x8x8x8xf32>, %w: tensor<4x3x3x3x3xf32>) {
+  // expected-error @+1 {{pads needs 6 numbers, not 4}}
+  %0 = glow.conv3d %x, %w pads [1, 1, 1, 1] : tensor<1x4x6x6x6xf32>
+  func.return
+}
+
+// -----
+
+func.func @transposed_pads(%x: tensor<1x3x2x2xf32>, %w: tensor<3x4x2x2xf32>) {
+  // expected-error @+1 {{pads [2, 0, 2, 0] cut off more than the output's 3}}
+  %0 = glow.conv_transpose2d %x, %w pads [2, 0, 2, 0] : tensor<1x4x1x3xf32>
+  func.return
+}
+
+// -----
+
+func.func @output_padding(%x: tensor<1x3x2x2xf32>, %w: tensor<3x4x2x2xf32>) {
+  // expected-error @+1 {{output_padding must be less than the stride or the dilation, not 2}}
+  %0 = glow.conv_transpose2d %x, %w strides [2, 2] output_padding [2, 0] : tensor<1x4x6x4xf32>
+  func.return
+}

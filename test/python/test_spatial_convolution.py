@@ -1,0 +1,99 @@
+"""Volumes and transposed convolutions as ONNX writes them, against ONNX Runtime."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+
+import glow
+from glow import GlowError
+
+onnxruntime = pytest.importorskip("onnxruntime")
+
+CASES: list[tuple[str, tuple[int, ...], tuple[int, ...], dict[str, Any]]] = [
+    ("Conv", (2, 3, 5, 6, 7), (4, 3, 3, 3, 3), {"pads": [1] * 6}),
+    ("Conv", (1, 4, 6, 5, 4), (6, 2, 2, 3, 1), {"group": 2, "auto_pad": "SAME_LOWER"}),
+    ("Conv", (1, 3, 9, 9, 9), (5, 3, 3, 3, 3), {"strides": [2, 3, 1], "dilations": [2, 1, 3]}),
+    ("ConvTranspose", (1, 6, 4, 5), (6, 2, 3, 2), {"strides": [3, 2], "group": 3}),
+    ("ConvTranspose", (1, 3, 6, 6), (3, 4, 4, 4), {"strides": [2, 2], "pads": [1, 1, 1, 1]}),
+    ("ConvTranspose", (1, 3, 5, 6), (3, 4, 3, 3), {"strides": [2, 2], "auto_pad": "SAME_UPPER"}),
+    ("ConvTranspose", (1, 3, 5, 6), (3, 4, 3, 3), {"strides": [2, 2], "auto_pad": "SAME_LOWER"}),
+    ("ConvTranspose", (1, 3, 5, 6), (3, 4, 3, 3), {"strides": [2, 2], "output_shape": [10, 13],
+                                                  "output_padding": [1, 0]}),
+    ("ConvTranspose", (2, 3, 9), (3, 2, 4), {"strides": [3], "pads": [1, 2],
+                                             "output_padding": [1]}),
+    ("ConvTranspose", (1, 33, 9, 11), (33, 17, 5, 3), {"strides": [2, 3], "pads": [2, 0, 1, 1],
+                                                       "dilations": [2, 1]}),
+]  # fmt: skip
+
+
+def model(
+    operator: str,
+    image: tuple[int, ...],
+    weights: tuple[int, ...],
+    attributes: dict[str, Any],
+) -> onnx.ModelProto:
+    group = attributes.get("group", 1)
+    outputs = weights[0] if operator == "Conv" else weights[1] * group
+    random = np.random.default_rng(0)
+    values = {
+        "w": random.standard_normal(weights, np.float32),
+        "b": random.standard_normal(outputs, np.float32),
+    }
+    graph = helper.make_graph(
+        [
+            helper.make_node(
+                operator, ["x", "w", "b"], ["y"], name="layer", **attributes
+            )
+        ],
+        "layer",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, image)],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, None)],
+        [numpy_helper.from_array(value, name) for name, value in values.items()],
+    )
+    opsets = [helper.make_opsetid("", 17)]
+    return helper.make_model(graph, opset_imports=opsets, ir_version=8)
+
+
+@pytest.mark.parametrize("backend", ["interpreter", "cpu"])
+@pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case[0]}-{case[1]}")
+def test_layer(case: Any, backend: str) -> None:
+    network = model(*case)
+    image = np.random.default_rng(1).standard_normal(case[1], np.float32)
+    session = onnxruntime.InferenceSession(
+        network.SerializeToString(), providers=["CPUExecutionProvider"]
+    )
+    (expected,) = session.run(None, {"x": image})
+    actual = glow.compile(network, backend=backend, threads=1)(image)
+    scale = np.abs(expected).max()
+    np.testing.assert_allclose(actual, expected, atol=1e-5 * scale, rtol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("case", "message"),
+    [
+        (
+            ("ConvTranspose", (1, 3, 4, 4, 4), (3, 2, 3, 3, 3), {}),
+            "3 spatial axes",
+        ),
+        (
+            ("ConvTranspose", (1, 3, 4, 4), (3, 2, 3, 3), {"output_padding": [2, 0]}),
+            "output_padding must be less than the stride or the dilation",
+        ),
+        (
+            ("ConvTranspose", (1, 4, 4, 4), (3, 2, 3, 3), {}),
+            "4 input channels do not suit weights for 3",
+        ),
+        (
+            ("Conv", (1, 3, 2, 2, 2), (3, 3, 3, 3, 3), {}),
+            "the window of 3 is larger than the padded input of 2",
+        ),
+    ],
+)
+def test_bad_layers_are_refused(case: Any, message: str) -> None:
+    with pytest.raises(GlowError, match=message):
+        glow.compile(model(*case))
