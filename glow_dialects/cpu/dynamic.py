@@ -43,7 +43,7 @@ class QuantizeRowsOp(NodeOp):
         (rows,) = operands
         shape, columns = rows.get_shape(), attributes.int("columns")
         fail_unless(
-            rows.element_type == f32 and len(shape) > 0,
+            rows.element_type == f32 and rows.get_num_dims() > 0,
             f"the rows must be f32, not {rows}",
         )
         fail_unless(
