@@ -1,7 +1,8 @@
 """Turns any failure into one line: `file:line:col: error: message`, exit code 1.
 
 The tools run their work inside `run_reporting`; nothing else in the package prints
-errors. A traceback appears with `--debug` only.
+errors. A traceback appears with `--debug` only. xDSL is imported to describe an error,
+not before: a network that is compiled already runs without it.
 """
 
 from __future__ import annotations
@@ -11,21 +12,6 @@ import sys
 import traceback
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-
-from xdsl.dialects.builtin import (
-    CallSiteLoc,
-    FileLineColLoc,
-    FusedLoc,
-    ModuleOp,
-    NameLoc,
-)
-from xdsl.ir import Attribute, Operation
-from xdsl.utils.exceptions import (
-    ArgSpecParseError,
-    DiagnosticException,
-    ParseError,
-    VerifyException,
-)
 
 from glow.dialects.errors import GlowError
 
@@ -59,6 +45,8 @@ def one_line(text: str) -> str:
 
 def diagnose(error: BaseException) -> Diagnosis:
     """The diagnosis of any exception."""
+    from xdsl.utils.exceptions import ArgSpecParseError, DiagnosticException, ParseError
+
     match error:
         case ParseError():
             return Diagnosis(one_line(error.msg), str(error.span.get_location()))
@@ -105,80 +93,6 @@ def did_you_mean(name: str, candidates: Iterable[str]) -> str:
     return f"; did you mean '{near[0]}'?" if near else ""
 
 
-def place_of(operation: Operation) -> str | None:
-    """`file:line:col` of an operation, if it came from a file."""
-    return next(
-        (
-            f"{leaf.filename.data}:{leaf.line.data}:{leaf.column.data}"
-            for leaf in _location_leaves(operation.location)
-            if isinstance(leaf, FileLineColLoc)
-        ),
-        None,
-    )
-
-
-def node_of(operation: Operation) -> str | None:
-    """The name of the network's node that an operation came from."""
-    return next(
-        (
-            leaf.desc.data
-            for leaf in _location_leaves(operation.location)
-            if isinstance(leaf, NameLoc)
-        ),
-        None,
-    )
-
-
-def _location_leaves(location: Attribute) -> Iterable[Attribute]:
-    """`location` and everything nested in it, outermost first."""
-    yield location
-    match location:
-        case NameLoc():
-            yield from _location_leaves(location.location)
-        case FusedLoc(locations=locations):
-            for inner in getattr(locations, "data", ()):
-                yield from _location_leaves(inner)
-        case CallSiteLoc():
-            yield from _location_leaves(location.callee)
-        case _:
-            pass
-
-
-def verify_module(module: ModuleOp, when: str = "") -> None:
-    """Verify; on failure raise one line with the operation and where it came from.
-
-    xDSL's own message carries a dump of the whole module. `when` says after what the
-    check ran.
-    """
-    try:
-        module.verify()
-    except VerifyException as error:
-        raise _locate(module, error, when) from error
-
-
-def _locate(module: ModuleOp, error: VerifyException, when: str) -> GlowError:
-    culprit = _first_invalid(module)
-    suffix = f" ({when})" if when else ""
-    if culprit is None:
-        return GlowError(f"{one_line(str(error))}{suffix}")
-    operation, message = culprit
-    return GlowError(
-        f"'{operation.name}': {message}{suffix}",
-        node=node_of(operation),
-        location=place_of(operation),
-    )
-
-
-def _first_invalid(module: ModuleOp) -> tuple[Operation, str] | None:
-    """The innermost operation that does not verify by itself, and why."""
-    for operation in module.walk(reverse=False):
-        try:
-            operation.verify(verify_nested_ops=False)
-        except VerifyException as error:
-            return operation, one_line(str(error))
-    return None
-
-
 def run_reporting(tool: str, work: Callable[[], int | None], *, debug: bool) -> int:
     """The exit code of `work`, whose failure becomes one line on stderr."""
     try:
@@ -187,7 +101,9 @@ def run_reporting(tool: str, work: Callable[[], int | None], *, debug: bool) -> 
         # The reader of our output (`| head`) has seen enough.
         sys.stdout = None  # keeps the interpreter from flushing into the closed pipe
         return EXIT_FAILURE
-    except (Exception, ArgSpecParseError, KeyboardInterrupt) as error:
+    except (SystemExit, GeneratorExit):
+        raise
+    except BaseException as error:  # xDSL's errors of arguments are no Exception.
         if debug:
             traceback.print_exc()
         print(diagnose(error).text(tool), file=sys.stderr)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
-from glow.diagnostics import verify_module
+from glow.verification import verify_module
 
 if TYPE_CHECKING:
     from glow.tools.pattern_statistics import PatternWatch

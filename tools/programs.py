@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-
-from xdsl.dialects.builtin import ModuleOp
+from typing import TYPE_CHECKING
 
 from glow.dialects.errors import GlowError
+
+if TYPE_CHECKING:
+    from xdsl.dialects.builtin import ModuleOp
 
 SUFFIXES = (".onnx", ".mlir")
 

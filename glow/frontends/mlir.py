@@ -29,9 +29,10 @@ from xdsl.parser import Parser, UnresolvedOperand
 from xdsl.utils.exceptions import ParseError
 from xdsl.utils.lexer import Input, Span
 
-from glow.diagnostics import did_you_mean, verify_module
+from glow.diagnostics import did_you_mean
 from glow.dialects.errors import GlowError
 from glow.frontends.sidecar import attach_sidecar
+from glow.verification import verify_module
 
 UNKNOWN = UnknownLoc()
 

@@ -22,7 +22,7 @@ from xdsl.passes import ModulePass, PassPipeline
 
 from glow.backends.backend import get_backend
 from glow.compiler import available_passes, context, stage_passes
-from glow.diagnostics import verify_module
+from glow.verification import verify_module
 from glow.dialects.node import NodeOp
 from glow.dialects.weights import clone_module
 from glow.interpreter import evaluate_node, run

@@ -7,10 +7,11 @@ from xdsl.dialects.builtin import FileLineColLoc, IntAttr, NameLoc, StringAttr
 from xdsl.dialects.func import ReturnOp
 from xdsl.utils.exceptions import ParseError, VerifyException
 
-from glow.diagnostics import diagnose, did_you_mean, node_of, place_of, run_reporting
+from glow.diagnostics import diagnose, did_you_mean, run_reporting
 from glow.dialects.errors import GlowError
 from glow.frontends.mlir import check_strings, parse_text
 from glow.universe import new_context
+from glow.verification import node_of, place_of
 
 
 def test_diagnose_keeps_one_line() -> None:

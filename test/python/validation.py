@@ -30,7 +30,7 @@ from xdsl.ir import Attribute
 from xdsl.passes import ModulePass
 from xdsl.universe import Universe
 
-from glow.diagnostics import verify_module
+from glow.verification import verify_module
 from glow.dialects.errors import GlowError
 from glow.dialects.glow import ConstantOp
 from glow.dialects.node import element_of
