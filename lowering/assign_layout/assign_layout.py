@@ -80,5 +80,5 @@ class AssignLayoutPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Run the pass on a module."""
-        packer = TargetPacker(Target.from_string(self.target))
+        packer = TargetPacker(Target.from_string(self.target), self.numerics)
         assign_layout(op, packer, self.numerics, self.weight_growth)

@@ -14,7 +14,9 @@ from glow.lowering.instr_to_loops.winograd_cost import (
     winograd_cycles,
 )
 from glow.lowering.instr_to_loops.winograd_spec import (
+    ACCURATE_PATCH,
     KERNELS,
+    POINTS,
     WinogradSpec,
     choose_winograd_tiling,
 )
@@ -104,7 +106,9 @@ def winograd_spec(shape: ConvShape, tile: int, lanes: int) -> WinogradSpec:
 
 
 @cache
-def choose_winograd_tile(shape: ConvShape, target: Target) -> WinogradChoice | None:
+def choose_winograd_tile(
+    shape: ConvShape, target: Target, numerics: str = "default"
+) -> WinogradChoice | None:
     """The fastest tile; None where a direct convolution is faster or the only way."""
     if (shape.strides, shape.dilations) != ((1, 1), (1, 1)):
         return None
@@ -112,7 +116,8 @@ def choose_winograd_tile(shape: ConvShape, target: Target) -> WinogradChoice | N
         return None
     if shape.group != 1 or shape.plain_input:
         return None
-    spec = choose_winograd(winograd_spec(shape, 4, target.lanes(32)), target)
+    largest = max(POINTS) if numerics == "fast" else ACCURATE_PATCH
+    spec = choose_winograd(winograd_spec(shape, 4, target.lanes(32)), target, largest)
     if spec is None:
         return None
     tiling = choose_winograd_tiling(spec, target)

@@ -98,9 +98,10 @@ class Packer(Protocol):
 
 @dataclass(frozen=True)
 class TargetPacker:
-    """Packs as the kernels of a target want it."""
+    """Packs as the kernels of a target want it; `numerics` bounds what is chosen."""
 
     target: Target
+    numerics: str = "default"
 
     @property
     def lanes(self) -> int:
@@ -154,7 +155,7 @@ class TargetPacker:
 
     def choose_winograd(self, shape: ConvShape) -> WinogradChoice | None:
         """The fastest tile of a convolution; None where a direct one is faster."""
-        return choose_winograd_tile(shape, self.target)
+        return choose_winograd_tile(shape, self.target, self.numerics)
 
     def winograd(self, weights: Array, shape: ConvShape, tile: int) -> DeferredArray:
         """[O, C, 3, 3] transformed, as one flat array."""

@@ -2,8 +2,8 @@
 
 Both are estimated with the register-tile model of `tiles.py`. On top of that come the
 transforms, which move every patch and product through a near cache, and the weights, which
-come from memory once per inference: four (m = 4), 1.8 (m = 2) or 1.4 (r = 5) times as many as
-a direct convolution reads. On planes of 7 x 7 they decide.
+come from memory once per inference: seven (m = 6), four (m = 4), 1.8 (m = 2) or 1.4 (r = 5)
+times as many as a direct convolution reads. On planes of 7 x 7 they decide.
 """
 
 from dataclasses import replace
@@ -13,6 +13,7 @@ from glow.lowering.instr_to_loops.conv2d_spec import Conv2dSpec, choose_conv_til
 from glow.lowering.instr_to_loops.tiles import ChannelPart
 from glow.lowering.instr_to_loops.window import Window, plane_runs
 from glow.lowering.instr_to_loops.winograd_spec import (
+    ACCURATE_PATCH,
     POINTS,
     WinogradSpec,
     choose_winograd_tiling,
@@ -41,9 +42,12 @@ def winograd_pays(spec: WinogradSpec, target: Target) -> bool:
     return winograd_cycles(spec, target) < GAIN * direct_cycles(spec, target)
 
 
-def choose_winograd(spec: WinogradSpec, target: Target) -> WinogradSpec | None:
+def choose_winograd(
+    spec: WinogradSpec, target: Target, largest_patch: int = ACCURATE_PATCH
+) -> WinogradSpec | None:
     """The spec with the fastest tile size, None if a direct convolution is faster."""
-    tiles = [patch - spec.kernel + 1 for patch in POINTS]
+    patches = [patch for patch in POINTS if patch <= largest_patch]
+    tiles = [patch - spec.kernel + 1 for patch in patches]
     candidates = [replace(spec, tile=tile) for tile in tiles]
     paying = [each for each in candidates if winograd_pays(each, target)]
     return min(paying, key=lambda each: winograd_cycles(each, target), default=None)

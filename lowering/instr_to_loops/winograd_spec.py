@@ -3,8 +3,8 @@
 F(m x m, r x r) computes an m x m output tile from a patch of n x n inputs, n = m + r - 1: patches
 and kernels are transformed, multiplied position by position (a matrix product over the channels
 for each of the n^2 positions), and the products are transformed back. That takes
-n^2 / (r m)^2 of the multiplications of a direct convolution: 0.44 for m = 2 and r = 3, 0.25 for
-m = 4 and r = 3, 0.36 for m = 2 and r = 5.
+n^2 / (r m)^2 of the multiplications of a direct convolution: for r = 3 0.44 with m = 2, 0.25 with
+m = 4, 0.2 with m = 6; for r = 5 0.36 with m = 2, 0.16 with m = 4.
 
 Tiles start at multiples of m, except that the last one of a row or column is moved up to end
 with the plane. Consecutive tile rows of all images form blocks. One block of everything is
@@ -14,8 +14,8 @@ through all phases in one kernel: all patches first, then products and outputs o
 tile after the other, so that few products exist at a time.
 
 The points of n = 6 are 0, +-0.625, +-1.5 and infinity rather than the usual 0, +-1, +-2: as
-many operations, a third of the error. Expected largest error, relative to the largest output:
-1e-6 for m = 2, 5e-6 for m = 4 with 256 input channels.
+many operations, a third of the error. Those of n = 8 have the least error of some hundred
+triples that were tried. Expected errors are in `docs/numerics.md`.
 
 Packed weights are [position][channel tile][input channel][blocks][lanes], or with channel tiles
 outermost for a fused kernel, one such array per `ChannelPart`: the product reads them front to
@@ -39,8 +39,11 @@ from glow.lowering.instr_to_loops.tiles import (
 )
 from glow.lowering.target import Target
 
-POINTS = {4: (1.0,), 6: (0.625, 1.5)}
+POINTS = {4: (1.0,), 6: (0.625, 1.5), 8: (0.5, 1.0, 2.0)}
 """The positive interpolation points by patch size; besides 0, their negatives and infinity."""
+
+ACCURATE_PATCH = 6
+"""The largest patch whose errors are of the size of a direct convolution's."""
 
 KERNELS = (3, 5)
 """The kernel sizes for which patches yield enough outputs."""

@@ -1,7 +1,11 @@
 // RUN: glow-opt --assign-layout='target=avx512' %s | filecheck %s
 // RUN: glow-opt --assign-layout='target=avx512 numerics=exact' %s | filecheck %s --check-prefix=EXACT
+// RUN: glow-opt --assign-layout='target=avx512 numerics=fast' %s | filecheck %s --check-prefix=FAST
 
 // EXACT-NOT: cpu.winograd_conv2d
+
+// FAST: cpu.winograd_conv2d {{.*}} pads [1, 1, 1, 1] tile 6
+// FAST: cpu.winograd_conv2d {{.*}} kernel 5 pads [2, 2, 2, 2] tile 4
 
 // CHECK-LABEL: func.func @chosen(
 // CHECK: %2 = cpu.winograd_conv2d %1, %w.packed, %0 input_channels 64 output_channels 64 pads [1, 1, 1, 1] tile 4 scratch [{{[0-9]+}}, {{[0-9]+}}] : tensor<1x4x28x28x16xf32>
