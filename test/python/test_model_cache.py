@@ -352,6 +352,19 @@ def test_both_take_the_same_options() -> None:
     assert glow.compile is compilation.compile
 
 
+def test_every_option_is_a_part_of_the_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All but the number of threads, which results do not depend on."""
+    keys: list[set[str]] = []
+
+    def recorded(_: object, options: dict[str, object]) -> None:
+        keys.append(set(options))
+
+    monkeypatch.setattr(compilation, "find_source", recorded)
+    glow.compile(network())
+    parameters = inspect.signature(compilation.compile).parameters
+    assert keys == [set(parameters) - {"model", "threads"}]
+
+
 def test_nothing_is_warned_about_in_between(tmp_path: Path) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
