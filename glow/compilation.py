@@ -80,6 +80,7 @@ def compile(
     quantize: Quantization = False,
     quantization: QuantizationOptions | None = None,
     precision: str = "f32",
+    memory_limit: int | None = None,
 ) -> CompiledModel:
     """A runnable model of an ONNX file, its bytes or proto, or of a graph module.
 
@@ -87,6 +88,8 @@ def compile(
     depend on it. `numerics` is `exact`, `default` or `fast` (`glow.dialects.numerics`).
     `quantize` is a profile (`glow.profile`) or its file; `quantization` has the choices.
     `precision` is what products multiply: `f32`, `bf16` where that is faster, or `fp16`.
+    `memory_limit` is the most bytes that the values between nodes may take: the order of
+    work and values computed twice make room, or the error names the node that needs most.
     Raises GlowError with one clear line for anything wrong with the model.
     """
     options: Options = {
@@ -97,6 +100,7 @@ def compile(
         "quantize": quantize,
         "quantization": quantization,
         "precision": precision,
+        "memory_limit": memory_limit,
     }
     source = find_source(model, options)
     cache = ModelCache()

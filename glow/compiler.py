@@ -63,6 +63,8 @@ GRAPH_PASSES = (
 )
 
 
+PLAN = "plan-memory"
+
 WITH_NUMERICS = ("fold-channel-shuffle",)
 """The graph passes that ask how exact results must be."""
 
@@ -77,6 +79,7 @@ def lower_to(
     numerics: str = "default",
     quantize: Quantization = False,
     precision: str = "f32",
+    memory_limit: int | None = None,
 ) -> ModuleOp | str | bytes:
     """Lower a module, from whatever level it has, to `stage`.
 
@@ -87,7 +90,7 @@ def lower_to(
     chosen = get_backend(backend)
     wanted = STAGES.index(stage)
     level = level_of(module)
-    passes = stage_passes(chosen, target, numerics)
+    passes = stage_passes(chosen, target, numerics, memory_limit)
     for name in ("graph", "lowered", "instr", "loops"):
         if level < STAGES.index(name) <= wanted or (name == "graph" and level < 0):
             run_passes(module, passes[name])
@@ -110,6 +113,7 @@ def compile(
     quantization: QuantizationOptions | None = None,
     precision: str = "f32",
     notes: ImportNotes | None = None,
+    memory_limit: int | None = None,
 ) -> CompiledModel:
     """A runnable model of an ONNX file, its bytes or proto, or of a graph module.
 
@@ -117,13 +121,15 @@ def compile(
     depend on it. `numerics` is `exact`, `default` or `fast` (`glow.dialects.numerics`).
     `quantize` is a profile (`glow.profile`) or its file; `quantization` has the choices.
     `precision` is what products multiply: `f32`, `bf16` where that is faster, or `fp16`.
-    `notes` take what the import would warn of. Raises GlowError with one clear line for
+    `notes` take what the import would warn of. `memory_limit` is the most bytes that the
+    values between nodes may take: the order of work and values computed twice make room,
+    or the error names the node that needs most. Raises GlowError with one clear line for
     anything wrong with the model.
     """
     check_precision(precision)
     module = load(model, input_shapes, notes)
     chosen = get_backend(backend)
-    passes = stage_passes(chosen, target, numerics)
+    passes = stage_passes(chosen, target, numerics, memory_limit)
     signature = signature_of(main_function(module))
     run_passes(module, passes["graph"])
     _quantize(module, quantize, quantization)
@@ -168,7 +174,10 @@ def load(
 
 
 def stage_passes(
-    backend: Backend, target: str, numerics: str = "default"
+    backend: Backend,
+    target: str,
+    numerics: str = "default",
+    memory_limit: int | None = None,
 ) -> dict[str, Sequence[str]]:
     """The passes of each stage up to loops."""
     check_numerics(numerics)
@@ -178,9 +187,19 @@ def stage_passes(
             for name in GRAPH_PASSES
         ),
         "lowered": backend.lowered_passes(target, numerics),
-        "instr": backend.instr_passes(target),
+        "instr": limited(backend.instr_passes(target), memory_limit),
         "loops": (f"instr-to-loops{{target={target}}}",),
     }
+
+
+def limited(passes: Sequence[str], memory_limit: int | None) -> Sequence[str]:
+    """The passes with a memory plan that keeps to a limit."""
+    if memory_limit is None:
+        return passes
+    if PLAN not in passes:
+        raise GlowError("a memory limit needs a backend that plans memory, such as cpu")
+    fitting = [f"{name}{{limit={memory_limit}}}" for name in ("fit-memory", PLAN)]
+    return [new for name in passes for new in (fitting if name == PLAN else [name])]
 
 
 def level_of(module: ModuleOp) -> int:

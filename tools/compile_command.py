@@ -23,6 +23,7 @@ def compile_model(
     quantize: Path | None = None,
     precision: str = "f32",
     target: str = "host",
+    memory_limit: int | None = None,
 ) -> None:
     """Lower `model` to `stage` and write it to `output`, or to stdout."""
     check_destination(stage, output)
@@ -37,6 +38,7 @@ def compile_model(
             target=target,
             quantize=quantize or False,
             precision=precision,
+            memory_limit=memory_limit,
         )
     if output is None:
         sys.stdout.write(as_text(result))

@@ -73,6 +73,13 @@ def add_compile_command(parser: argparse.ArgumentParser) -> None:
         help="file to write; without it text goes to stdout",
     )
     add_target_options(parser)
+    parser.add_argument(
+        "--memory-limit",
+        type=at_least_one,
+        metavar="BYTES",
+        help="the most that the values between nodes may take; compute some twice, or "
+        "fail with the node that needs most",
+    )
     add_numbers_options(parser)
     parser.set_defaults(work=compile_command)
 
@@ -207,6 +214,7 @@ def compile_command(args: argparse.Namespace) -> None:
         args.quantize,
         args.precision,
         target_of(args),
+        args.memory_limit,
     )
 
 

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, cast
 
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.passes import PassPipeline
+from xdsl.passes import ModulePass, PassPipeline
 from xdsl.universe import Universe
 from xdsl.utils.arg_spec import parse_spec
 from xdsl.utils.exceptions import DiagnosticException, ParseError, ShrinkException
@@ -106,6 +106,8 @@ class GlowOptMain(xDSLOptMain):
                 f"{args.graph_diff}: --graph-diff writes {' and '.join(PICTURES)}"
             )
         passes = parse_passes(args.passes, self.available_passes, PASS_GROUPS)
+        if args.memory_limit is not None:
+            passes = with_memory_limit(passes, args.memory_limit)
         self.pipeline = PassPipeline(passes, self.instrumentation)
         self.check_target()
 
@@ -338,6 +340,25 @@ class GlowOptMain(xDSLOptMain):
         except (DiagnosticException, GlowError) as error:
             return [diagnose(error)]
         return []
+
+
+def with_memory_limit(
+    passes: Sequence[ModulePass], limit: int
+) -> tuple[ModulePass, ...]:
+    """The passes with each memory plan kept to a limit."""
+    from glow.passes.instr.fit_memory import FitMemoryPass
+    from glow.passes.instr.plan_memory import PlanMemoryPass
+
+    limited: list[ModulePass] = []
+    for one in passes:
+        if isinstance(one, PlanMemoryPass):
+            limited.append(FitMemoryPass(limit))
+            limited.append(dataclasses.replace(one, limit=limit))
+        else:
+            limited.append(one)
+    if len(limited) == len(passes):
+        raise GlowError("--memory-limit is for --plan-memory, which does not run")
+    return tuple(limited)
 
 
 def pass_failure(name: str, error: Exception) -> GlowError:

@@ -32,6 +32,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
     ),
     "passes": (
         "passes",
+        "memory_limit",
         "list_passes",
         "dump_pass_pipeline",
         "show_dialects",

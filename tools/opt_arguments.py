@@ -103,6 +103,13 @@ def add_glow_arguments(parser: argparse.ArgumentParser) -> None:
         help="print what each pass did and how often each rewrite applied",
     )
     parser.add_argument(
+        "--memory-limit",
+        dest="memory_limit",
+        type=int,
+        metavar="BYTES",
+        help="reorder and compute again before --plan-memory what would take more",
+    )
+    parser.add_argument(
         "--graph-diff",
         dest="graph_diff",
         type=Path,

@@ -50,6 +50,36 @@ def _verify_instr() -> type[ModulePass]:
     return VerifyInstrPass
 
 
+def _fit_memory() -> type[ModulePass]:
+    from glow.passes.instr.fit_memory import FitMemoryPass
+
+    return FitMemoryPass
+
+
+def _hoist_deallocs() -> type[ModulePass]:
+    from glow.passes.instr.hoist_deallocs import HoistDeallocsPass
+
+    return HoistDeallocsPass
+
+
+def _sink_allocs() -> type[ModulePass]:
+    from glow.passes.instr.sink_allocs import SinkAllocsPass
+
+    return SinkAllocsPass
+
+
+def _eliminate_dead_allocs() -> type[ModulePass]:
+    from glow.passes.instr.eliminate_dead_allocs import EliminateDeadAllocsPass
+
+    return EliminateDeadAllocsPass
+
+
+def _simplify_instr() -> type[ModulePass]:
+    from glow.passes.instr.simplify_instr import SimplifyInstrPass
+
+    return SimplifyInstrPass
+
+
 PASSES: dict[str, Callable[[], type[ModulePass]]] = {
     "schedule-for-memory": _schedule_for_memory,
     "eliminate-copies": _eliminate_copies,
@@ -57,5 +87,10 @@ PASSES: dict[str, Callable[[], type[ModulePass]]] = {
     "stack-data-parallel": _stack_data_parallel,
     "share-buffers": _share_buffers,
     "plan-memory": _plan_memory,
+    "fit-memory": _fit_memory,
+    "hoist-deallocs": _hoist_deallocs,
+    "sink-allocs": _sink_allocs,
+    "eliminate-dead-allocs": _eliminate_dead_allocs,
+    "simplify-instr": _simplify_instr,
     "verify-instr": _verify_instr,
 }

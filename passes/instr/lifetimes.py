@@ -41,7 +41,9 @@ def lifetimes(function: func.FuncOp) -> list[Lifetime]:
             found.append(Lifetime(aligned(byte_size(op.result)), start, end, op))
         elif isinstance(op, instr.DeallocOp):
             _check_dealloc(op)
-    ends: dict[SSAValue, int] = {lifetime.alloc.result: lifetime.end for lifetime in found}
+    ends: dict[SSAValue, int] = {
+        lifetime.alloc.result: lifetime.end for lifetime in found
+    }
     for number, op in enumerate(ops):
         for operand in op.operands:
             if number > ends.get(root_of(operand), number):

@@ -19,6 +19,8 @@ from glow.passes.instr import PASSES
 from glow.passes.instr.accesses import AccessTable
 from glow.passes.instr.arrange import working_ops
 from glow.passes.instr.dependencies import dependencies_of
+from glow.passes.instr.fit_memory import FitMemoryPass
+from glow.passes.instr.interval_packing import live_bound
 from glow.passes.instr.lifetimes import lifetimes
 from glow.passes.instr.schedule_for_memory import (
     best_order,
@@ -36,6 +38,9 @@ PIPELINE = (
     "share-buffers",
     "plan-memory",
 )
+OTHERS = (
+    "hoist-deallocs", "sink-allocs", "eliminate-dead-allocs", "simplify-instr",
+)  # fmt: skip
 SEEDS = range(12)
 UNARY = ("relu", "neg", "abs", "tanh", "exp")
 BINARY = ("add", "sub", "mul", "max", "min")
@@ -284,7 +289,7 @@ def test_pipeline_on_random_graphs(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_passes_in_any_order(seed: int) -> None:
-    names = random.Random(seed).choices(PIPELINE[:-1], k=6)
+    names = random.Random(seed).choices((*PIPELINE[:-1], *OTHERS), k=8)
     inputs = [random_array((4, 6), seed=n) for n in (seed, seed + 1)]
     check_passes(GraphWriter(seed + 100).text(20), inputs, [*names, "plan-memory"])
 
@@ -293,6 +298,23 @@ def test_passes_in_any_order(seed: int) -> None:
 def test_pipeline_on_random_loops(seed: int) -> None:
     inputs = [random_array((4, 6), seed=n) for n in (seed, seed + 1)]
     check_passes(GraphWriter(seed + 200).loop_text(), inputs, PIPELINE)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_memory_is_fitted(seed: int) -> None:
+    """Less than half of the memory, where that is possible, and the same results."""
+    text = GraphWriter(seed + 300).text(20)
+    inputs = [random_array((4, 6), seed=n) for n in (seed, seed + 1)]
+    ctx, module = instructions(text)
+    expected = run(module, inputs)
+    function = main_block(module).parent_op()
+    assert isinstance(function, FuncOp)
+    before = live_bound(lifetimes(function))
+    FitMemoryPass(before // 2).apply(ctx, module)
+    module.verify()
+    PASSES["verify-instr"]()().apply(ctx, module)
+    assert_all_close(run(module, inputs), expected, 1e-5)
+    assert live_bound(lifetimes(function)) <= before
 
 
 @pytest.mark.parametrize("name", LOOPS)
