@@ -13,7 +13,7 @@ from math import prod
 from typing import TypeAlias
 
 from glow.lowering.instr_to_loops.builder import Index, LoopBuilder
-from glow.lowering.instr_to_loops.window import enough_chunks
+from glow.lowering.instr_to_loops.window import chunks_of
 
 LineBody: TypeAlias = Callable[[Sequence[Index], Index], None]
 
@@ -29,7 +29,7 @@ class SliceSpace:
     @property
     def chunks(self) -> int:
         """The slices per outer position."""
-        return min(self.lines, enough_chunks(prod(self.outer)))
+        return chunks_of(self.lines, prod(self.outer))
 
     @property
     def size(self) -> int:

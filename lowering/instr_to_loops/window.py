@@ -122,9 +122,18 @@ ENOUGH_SLICES = 64
 """Eight threads then wait for each other at most an eighth of the time."""
 
 
-def enough_chunks(pieces: int) -> int:
-    """The chunks, a power of two, into which to cut each of so many independent pieces."""
-    return 1 << max(0, -(-ENOUGH_SLICES // pieces) - 1).bit_length()
+FEW_LINES = 16
+"""A line more or less than another thread has is then too much."""
+
+
+def chunks_of(lines: int, pieces: int) -> int:
+    """The chunks into which to cut the lines of each of so many independent pieces.
+
+    A power of two, so that all kernels cut a plane in its middle; or each line by itself
+    where few lines cannot be shared evenly.
+    """
+    wanted = 1 << max(0, -(-ENOUGH_SLICES // pieces) - 1).bit_length()
+    return lines if lines < FEW_LINES and lines % wanted else min(lines, wanted)
 
 
 def row_segments(window: Window, tile_size: TileSize, planes: int) -> int:
@@ -133,7 +142,7 @@ def row_segments(window: Window, tile_size: TileSize, planes: int) -> int:
     if high == low:
         return 1
     tiles = -(-(high - low) // tile_size(high - low))
-    return min(tiles, enough_chunks(window.output[0] * planes))
+    return chunks_of(tiles, window.output[0] * planes)
 
 
 @dataclass(frozen=True)
