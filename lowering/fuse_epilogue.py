@@ -33,6 +33,7 @@ from glow.dialects import cpu, glow
 from glow.dialects.cpu import EpilogueOp
 from glow.dialects.half import is_half
 from glow.dialects.node import NodeOp, shape_of
+from glow.dialects.weight_table import dtype_of
 from glow.dialects.weights import constant_value
 from glow.passes.contract import VALUES
 from glow.passes.graph.node_builder import (
@@ -44,7 +45,6 @@ from glow.passes.graph.node_builder import (
 from glow.passes.quantization.casts import tensor_of
 from glow.passes.scalar_bodies import (
     ScalarBuilder,
-    convert,
     emit_node,
     has_scalar_body,
     inline_body,
@@ -57,8 +57,11 @@ HALF_STORES = (cpu.Conv2dOp, cpu.MatmulOp, cpu.WinogradConv2dOp)
 MAX_GROUP = 24
 """Longer chains gain nothing: their work is arithmetic, not memory traffic."""
 
-MAX_EXTRAS = 4
-"""More residuals than this would take the registers of the tile."""
+MAX_SOURCE_STEPS = 4
+"""Dequantization is a conversion, a difference and a product."""
+
+MAX_RESIDUALS = 4
+"""More would take the registers of the tile; a channel's or row's number is a broadcast."""
 
 
 def scalar_constant(value: SSAValue) -> float | int | None:
@@ -70,12 +73,41 @@ def scalar_constant(value: SSAValue) -> float | int | None:
 
 
 def stored_value(root: EpilogueOp, value: SSAValue) -> SSAValue:
-    """What a kernel reads for an f32 operand: the 16-bit floats that it is made from."""
+    """What a kernel reads for an f32 operand: the 16-bit floats that it is made from, or
+    of products of bytes, what it is computed from.
+    """
     owner = value.owner
+    if isinstance(root, cpu.Int8Op):
+        return narrow_source(value)
     if not isinstance(owner, glow.ConvertOp) or not isinstance(root, HALF_STORES):
         return value
     extends = is_half(element_type(owner.operand)) and element_type(value) == f32
     return owner.operand if extends else value
+
+
+def narrow_source(value: SSAValue) -> SSAValue:
+    """The narrower tensor from which element-wise nodes with constants compute a value;
+    the value itself if there is none.
+    """
+    source = value
+    for _ in range(MAX_SOURCE_STEPS):
+        source = element_source(source)
+        if (
+            dtype_of(element_type(source)).itemsize
+            < dtype_of(element_type(value)).itemsize
+        ):
+            return source
+    return value
+
+
+def element_source(value: SSAValue) -> SSAValue:
+    """The one operand of an element-wise node that is no constant; else the value."""
+    owner = value.owner
+    if not isinstance(owner, NodeOp) or not has_scalar_body(owner) or owner.regions:
+        return value
+    varying = [x for x in owner.inputs if scalar_constant(x) is None]
+    is_one = len(varying) == 1 and shape_of(varying[0]) == shape_of(value)
+    return varying[0] if is_one and owner.predicate is None else value
 
 
 def is_rounding(root: EpilogueOp, op: Operation) -> bool:
@@ -94,6 +126,10 @@ def can_absorb(root: EpilogueOp, op: Operation) -> bool:
     shape = shape_of(root.result)
     if [shape_of(result) for result in op.results] != [shape]:
         return False
+    if isinstance(root, cpu.Int8Op):
+        return all(
+            cpu.extra_kind(shape_of(value), shape) is not None for value in op.inputs
+        )
     element = element_type(root.result)
     same = element_type(op.results[0]) == element or is_rounding(root, op)
     return same and all(
@@ -126,7 +162,7 @@ class Group:
                 fused(user, self.root, NOT_ABSORBED)
                 break
             self.ops.append(user)
-            if self._is_closed() and len(self.extras()) <= MAX_EXTRAS:
+            if self._is_closed() and self._residuals() <= MAX_RESIDUALS:
                 closed = len(self.ops)
         for op in self.ops[closed:]:
             fused(op, self.root, NOT_CLOSED)
@@ -153,6 +189,11 @@ class Group:
             for use in op.results[0].uses
         )
 
+    def _residuals(self) -> int:
+        """How many extras have an element for each of the result."""
+        shape = shape_of(self.root.result)
+        return sum(shape_of(extra) == shape for extra in self.extras())
+
     def extras(self) -> list[SSAValue]:
         """What the absorbed nodes read from outside, without scalar constants."""
         inside = {op.results[0] for op in self.ops}
@@ -177,7 +218,8 @@ class Group:
     def region(self, extras: list[SSAValue]) -> Region:
         """The epilogue of the root with the absorbed nodes as scalar code."""
         values = [self.root.result, *extras]
-        block = Block(arg_types=[element_type(value) for value in values])
+        sums = self.root.accumulator(element_type(self.root.result))
+        block = Block(arg_types=[sums, *(element_type(value) for value in extras)])
         builder = ScalarBuilder(block)
         elements: dict[SSAValue, SSAValue] = dict(zip(values, block.args, strict=True))
         if self.root.epilogue is not None:
@@ -200,17 +242,24 @@ class Group:
         value: SSAValue,
         elements: dict[SSAValue, SSAValue],
     ) -> SSAValue:
-        """The scalar of an operand: known, a constant, or extended from 16 bits."""
+        """The scalar of an operand: known, a constant, or computed from a narrow one."""
         known = elements.get(value)
         if known is None:
-            number = scalar_constant(value)
-            if number is None:
-                stored = elements[stored_value(self.root, value)]
-                known = convert(builder, stored, element_type(value))
-            else:
-                known = builder.number(number, builder.block.args[0])
-            elements[value] = known
+            known = elements[value] = self._computed(builder, value, elements)
         return known
+
+    def _computed(
+        self,
+        builder: ScalarBuilder,
+        value: SSAValue,
+        elements: dict[SSAValue, SSAValue],
+    ) -> SSAValue:
+        number, owner = scalar_constant(value), value.owner
+        if number is not None:
+            return builder.constant(number, element_type(value))
+        assert isinstance(owner, NodeOp)
+        operands = [self._element(builder, x, elements) for x in owner.inputs]
+        return emit_node(builder, owner, operands)[0]
 
 
 def fuse_epilogue(root: EpilogueOp, order: dict[Operation, int]) -> None:
@@ -218,9 +267,9 @@ def fuse_epilogue(root: EpilogueOp, order: dict[Operation, int]) -> None:
     group = Group(root, order)
     if len(group.ops) == 1:
         return
+    last = group.ops[-1]
     for op in group.ops[1:]:
         fused(op, root)
-    last = group.ops[-1]
     extras = group.extras()
     builder = NodeBuilder(last)
     before = root.inputs[: len(root.inputs) - len(root.extras)]

@@ -51,10 +51,14 @@ class ScalarBuilder:
 
     def number(self, value: float, like: SSAValue) -> SSAValue:
         """A constant of the type of `like`."""
-        attribute = scalar_attr(value, like.type)
+        return self.constant(value, like.type)
+
+    def constant(self, value: float, scalar: Attribute) -> SSAValue:
+        """A constant of a scalar type."""
+        attribute = scalar_attr(value, scalar)
         return self.append(
             arith.ConstantOp.create(
-                properties={"value": attribute}, result_types=[like.type]
+                properties={"value": attribute}, result_types=[scalar]
             )
         )
 

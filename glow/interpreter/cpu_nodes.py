@@ -20,10 +20,16 @@ from glow.dialects import cpu, glow
 from glow.dialects.attributes import Attributes, ints_attr
 from glow.dialects.errors import GlowError
 from glow.dialects.node import GlowOp
-from glow.interpreter.arrays import Array, exact, garbage
+from glow.interpreter.arrays import Array, exact
+from glow.interpreter.blocks import from_blocks, to_blocks
 from glow.interpreter.convolution import convolve
-from glow.interpreter.evaluation import evaluate_region
 from glow.interpreter.dynamic_quantization import quantize_rows
+from glow.interpreter.evaluation import evaluate_region
+from glow.interpreter.int8_nodes import (
+    run_int8_conv2d,
+    run_int8_depthwise_conv2d,
+    run_int8_matmul,
+)
 from glow.interpreter.normalization import local_response_norm
 from glow.interpreter.scalar_functions import Function, element_dtype, result_dtype
 from glow.interpreter.strassen import (
@@ -50,23 +56,6 @@ DIGITS: Mapping[int, tuple[str, int]] = {
     4: ("f4", 1 << 20),
 }
 """Positions are packed as digits in elements as wide as the weights: dtype and base."""
-
-
-def to_blocks(x: Array, lanes: int) -> Array:
-    """[N, C, H, W] as [N, C / lanes, H, W, lanes]."""
-    batch, channels, height, width = x.shape
-    blocks = cpu.blocks(channels, lanes)
-    padded = garbage((batch, blocks * lanes, height, width), x.dtype)
-    padded[:, :channels] = x
-    split = padded.reshape(batch, blocks, lanes, height, width)
-    return split.transpose(0, 1, 3, 4, 2)
-
-
-def from_blocks(x: Array, channels: int | None = None) -> Array:
-    """[N, C / lanes, H, W, lanes] as [N, C, H, W]; all lanes unless `channels` is given."""
-    batch, blocks, height, width, lanes = x.shape
-    joined = x.transpose(0, 1, 4, 2, 3).reshape(batch, blocks * lanes, height, width)
-    return joined[:, :channels]
 
 
 def run_pack(op: GlowOp, x: Array) -> Array:
@@ -101,6 +90,10 @@ def unpacked(
     while rest.any():
         rest, digit = np.divmod(rest, base)
         placed = packing(op.attributes_view(), image.shape, digit.astype(dtype))
+        if placed.shape != packed.shape:
+            raise GlowError(
+                f"{op.name} has {packed.size} packed weights, not {placed.size}"
+            )
         order += unit * placed.astype(np.int64)
         unit *= base
     plain = np.empty(size, packed.dtype)
@@ -287,10 +280,12 @@ def cpu_functions(
     def with_packing(node: type[Operation], function: Function) -> Function:
         return partial(function, packing=packing.get(node))
 
+    def of_bytes(node: type[Operation], function: Function) -> Function:
+        return partial(function, plain=partial(unpacked, packing=packing.get(node)))
+
     return {
         cpu.PackOp: run_pack,
         cpu.UnpackOp: run_unpack,
-        cpu.QuantizeRowsOp: quantize_rows,
         cpu.Conv2dOp: with_packing(cpu.Conv2dOp, run_conv2d),
         cpu.SparseConv2dOp: run_sparse_conv2d,
         cpu.WinogradConv2dOp: with_packing(cpu.WinogradConv2dOp, run_winograd_conv2d),
@@ -299,6 +294,10 @@ def cpu_functions(
         cpu.MatmulOp: with_packing(cpu.MatmulOp, run_matmul),
         cpu.BatchMatmulOp: run_batch_matmul,
         cpu.QuadrantSumsOp: run_quadrant_sums,
+        cpu.QuantizeRowsOp: quantize_rows,
         cpu.StrassenMatmulOp: with_packing(cpu.StrassenMatmulOp, run_strassen_matmul),
         cpu.LocalResponseNormOp: run_local_response_norm,
+        cpu.Int8Conv2dOp: of_bytes(cpu.Int8Conv2dOp, run_int8_conv2d),
+        cpu.Int8DepthwiseConv2dOp: run_int8_depthwise_conv2d,
+        cpu.Int8MatmulOp: of_bytes(cpu.Int8MatmulOp, run_int8_matmul),
     }

@@ -25,6 +25,7 @@ cost no pass over memory:
 | `convolution.py` | convolutions                                            |
 | `matmul.py`      | matrix products                                         |
 | `dynamic.py`     | quantization of rows at run time                        |
+| `int8.py`        | convolutions and products of bytes                      |
 """
 
 from xdsl.ir import Dialect
@@ -40,6 +41,13 @@ from glow.dialects.cpu.convolution import (
 )
 from glow.dialects.cpu.dynamic import QuantizeRowsOp
 from glow.dialects.cpu.epilogue import EpilogueOp, ExtraKind, extra_kind
+from glow.dialects.cpu.int8 import (
+    Int8Conv2dOp,
+    Int8DepthwiseConv2dOp,
+    Int8MatmulOp,
+    Int8Op,
+    Int8WindowOp,
+)
 from glow.dialects.cpu.matmul import (
     BatchMatmulOp,
     MatmulOp,
@@ -51,7 +59,8 @@ from glow.dialects.node import NodeOp
 __all__ = [
     "NODES", "BatchMatmulOp", "BlockedWindowOp", "Conv2dOp", "Cpu",
     "DepthwiseConv2dOp", "EpilogueOp",
-    "ExtraKind", "LocalResponseNormOp", "MatmulOp", "PackOp", "PlainConv2dOp",
+    "ExtraKind", "Int8Conv2dOp", "Int8DepthwiseConv2dOp", "Int8MatmulOp", "Int8Op",
+    "Int8WindowOp", "LocalResponseNormOp", "MatmulOp", "PackOp", "PlainConv2dOp",
     "QuadrantSumsOp", "QuantizeRowsOp", "SparseConv2dOp", "StrassenMatmulOp", "UnpackOp",
     "WinogradConv2dOp", "blocks", "extra_kind",
 ]  # fmt: skip
@@ -69,7 +78,10 @@ NODES: tuple[type[NodeOp], ...] = (
     QuadrantSumsOp,
     StrassenMatmulOp,
     LocalResponseNormOp,
+    QuantizeRowsOp,
+    Int8Conv2dOp,
+    Int8DepthwiseConv2dOp,
+    Int8MatmulOp,
 )
 
 Cpu = Dialect("cpu", [*NODES], [])
-    QuantizeRowsOp,

@@ -56,6 +56,11 @@ class EpilogueOp(NodeOp):
         """Sums in f32 may be rounded when they are stored."""
         return rounds_sums(inferred, chosen)
 
+    @classmethod
+    def accumulator(cls, stored: Attribute) -> Attribute:
+        """The element type of the sums that the epilogue takes."""
+        return accumulator_of(stored)
+
     def verify_(self) -> None:
         """The epilogue takes the sum and the extras, which fit the result."""
         super().verify_()
@@ -72,6 +77,6 @@ class EpilogueOp(NodeOp):
         element = element_of(self.result)
         verify_scalar_region(
             self.epilogue.block,
-            [accumulator_of(element), *(extra.type for extra in self.extras)],
+            [self.accumulator(element), *(extra.type for extra in self.extras)],
             [element],
         )

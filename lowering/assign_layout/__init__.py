@@ -9,6 +9,7 @@
 | `split_groups.py`  | groups on their own                                        |
 | `winograd.py`      | which of them are done with few multiplications            |
 | `products.py`      | products with constant matrices                            |
+| `integer_products.py` | convolutions and products of bytes                      |
 | `propagation.py`   | nodes that work on blocked tensors as they are             |
 | `assign_layout.py` | the table and the pass                                     |
 """

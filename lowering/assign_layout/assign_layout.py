@@ -26,7 +26,7 @@ from xdsl.passes import ModulePass
 
 from glow.dialects import glow
 from glow.dialects.numerics import check_numerics
-from glow.lowering.assign_layout import convolution, products
+from glow.lowering.assign_layout import convolution, integer_products, products
 from glow.lowering.assign_layout.layout import Layout
 from glow.lowering.assign_layout.packing import Packer, TargetPacker
 from glow.lowering.assign_layout.propagation import propagate
@@ -43,6 +43,8 @@ CONVERSIONS: dict[type[Operation], Callable[[Layout, Operation], None]] = {
     glow.Conv2dOp: convolution.conv2d,
     glow.FullyConnectedOp: products.fully_connected,
     glow.MatmulOp: products.matmul,
+    glow.Conv2dIntegerOp: integer_products.conv2d_integer,
+    glow.MatmulIntegerOp: integer_products.matmul_integer,
 }
 """Nodes that become `cpu` nodes; all others are asked whether blocks suit them."""
 

@@ -6,15 +6,15 @@ specification, made here from the node's shapes.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from math import prod
 from typing import Protocol, cast
 
 import numpy as np
 from numpy.typing import NDArray
-from xdsl.dialects.builtin import AnyFloat, bf16, f32
-from xdsl.ir import Operation
+from xdsl.dialects.builtin import bf16, f32, i8
+from xdsl.ir import Attribute, Operation
 
 from glow.dialects import cpu
 from glow.dialects.attributes import Attributes
@@ -29,6 +29,7 @@ from glow.lowering.assign_layout.conv_shape import (
     winograd_spec,
 )
 from glow.lowering.instr_to_loops.conv2d import Conv2dSpec, pack_conv_weights
+from glow.lowering.instr_to_loops.int8_conv2d import Int8Conv2dSpec
 from glow.lowering.instr_to_loops.matmul import MatmulSpec, pack_matmul_weights
 from glow.lowering.instr_to_loops.sparse_conv2d_spec import (
     ChannelLists,
@@ -46,7 +47,7 @@ from glow.lowering.instr_to_loops.winograd_weights import (
 )
 from glow.lowering.target import Target
 
-HALF_BYTES = 2
+ELEMENTS: Mapping[int, Attribute] = {1: i8, 2: bf16, 4: f32}
 
 
 class Packer(Protocol):
@@ -63,6 +64,12 @@ class Packer(Protocol):
 
     def matmul(self, weights: Array, rows: int) -> DeferredArray:
         """[K, N] as one flat array, for products with `rows` rows."""
+        ...
+
+    def int8_conv2d(
+        self, weights: Array, shape: ConvShape, block_lanes: int
+    ) -> DeferredArray:
+        """[O, C / group, kh, kw] of bytes as one flat array, for blocks of that size."""
         ...
 
     def choose_channel_lists(
@@ -119,7 +126,18 @@ class TargetPacker:
 
         return _packed(weights, spec.packed_weights, write)
 
-    def _conv2d_spec(self, shape: ConvShape, element: AnyFloat = f32) -> Conv2dSpec:
+    def int8_conv2d(
+        self, weights: Array, shape: ConvShape, block_lanes: int
+    ) -> DeferredArray:
+        """[O, C / group, kh, kw] of bytes as one flat array, for blocks of that size."""
+        spec = int8_conv2d_spec(shape, self.lanes, block_lanes)
+
+        def write(out: Array) -> None:
+            pack_conv_weights(weights, spec, self.target, out=out)
+
+        return _packed(weights, spec.packed_weights, write)
+
+    def _conv2d_spec(self, shape: ConvShape, element: Attribute = f32) -> Conv2dSpec:
         window = Window(
             shape.plane, shape.kernel, shape.strides, shape.dilations, shape.pads
         )
@@ -203,9 +221,26 @@ def _packed(source: Array, size: int, write: Callable[[Array], None]) -> Deferre
     return DeferredArray((size,), source.dtype, write, source)
 
 
-def _element_of(weights: Array) -> AnyFloat:
+def int8_conv2d_spec(shape: ConvShape, lanes: int, block_lanes: int) -> Int8Conv2dSpec:
+    """A convolution of bytes as its packing sees it."""
+    window = Window(
+        shape.plane, shape.kernel, shape.strides, shape.dilations, shape.pads
+    )
+    return Int8Conv2dSpec(
+        shape.batch,
+        shape.input_channels,
+        shape.output_channels,
+        window,
+        groups=shape.group,
+        lanes=lanes,
+        has_bias=True,
+        block_lanes=block_lanes,
+    )
+
+
+def _element_of(weights: Array) -> Attribute:
     """What kernels multiply; the width alone decides how it is packed."""
-    return bf16 if weights.itemsize == HALF_BYTES else f32
+    return ELEMENTS[weights.itemsize]
 
 
 def pack_channels(values: Array, lanes: int, fill: float = 0.0) -> Array:
@@ -238,7 +273,15 @@ def packings(packer: Packer) -> dict[type[Operation], Packing | Unpacking]:
         shape = winograd_shape_of(attributes, image)
         return packer.plain_of_winograd(packed, shape, attributes.int("tile"))
 
+    def int8_conv2d(
+        attributes: Attributes, image: tuple[int, ...], weights: Array
+    ) -> Array:
+        shape = conv_shape_of(attributes, image)
+        return packer.int8_conv2d(weights, shape, image[-1]).array()
+
     return {
+        cpu.Int8Conv2dOp: int8_conv2d,
+        cpu.Int8MatmulOp: matmul,
         cpu.Conv2dOp: conv2d,
         cpu.MatmulOp: matmul,
         cpu.StrassenMatmulOp: strassen,

@@ -1,7 +1,7 @@
 """The loop over the depth of a product, one register tile `[rows, blocks, lanes]` at a time.
 
 A step of f32 multiplies an element of each row with a row of B; a step of 16-bit floats two
-elements with two rows, by a dot-product instruction where the target has one.
+elements with two rows, one of bytes four, by a dot-product instruction where the target has one.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from xdsl.dialects.builtin import f32
-from xdsl.ir import SSAValue
+from xdsl.ir import Attribute, SSAValue
 
 from glow.dialects import arith
 from glow.lowering.instr_to_loops import ir_types as types
@@ -32,8 +32,8 @@ def pair_product(
     builder: LoopBuilder, a: SSAValue, b: SSAValue, accumulator: SSAValue
 ) -> SSAValue:
     """Adds [rows, 2] times [blocks, lanes, 2] of 16-bit floats."""
-    wide = (builder.cast(arith.ExtFOp, value, f32) for value in (a, b))
-    return builder.contract(*wide, accumulator)
+    left, right = (builder.cast(arith.ExtFOp, value, f32) for value in (a, b))
+    return builder.contract(left, right, accumulator)
 
 
 PRODUCTS: Mapping[int, Product] = {1: outer_product, 2: pair_product, 4: dot}
@@ -47,10 +47,11 @@ def accumulate(
     shape: tuple[int, ...],
     factors: Callable[[Index], tuple[SSAValue, SSAValue]],
     product: Product = outer_product,
+    element: Attribute = f32,
 ) -> SSAValue:
     """The sum over k < depth of the products of `factors(k)`, vectors of that shape."""
     unroll = min(unroll, depth)
-    zero = builder.constant(0.0, types.vector_type(shape))
+    zero = builder.constant(0, types.vector_type(shape, element))
 
     def step(k: Index, accumulator: SSAValue) -> SSAValue:
         return product(builder, *factors(k), accumulator)
@@ -65,5 +66,5 @@ def accumulate(
     while len(sums) > 1:
         odd = sums[len(sums) // 2 * 2 :]
         pairs = zip(sums[0::2], sums[1::2], strict=False)
-        sums = [builder.addf(a, b) for a, b in pairs] + odd
+        sums = [builder.add_values(a, b) for a, b in pairs] + odd
     return sums[0]

@@ -8,6 +8,7 @@ weights are multiplied in pairs of input lanes: ... [input lane / 2][blocks][lan
 from dataclasses import dataclass
 from functools import cache
 from math import prod
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -166,11 +167,11 @@ def choose_conv_tile(spec: Conv2dSpec, target: Target) -> ConvTiling:
 
 
 def pack_conv_weights(
-    weights: NDArray[np.float32],
+    weights: NDArray[Any],
     spec: Conv2dSpec,
     target: Target,
-    out: NDArray[np.float32] | None = None,
-) -> NDArray[np.float32]:
+    out: NDArray[Any] | None = None,
+) -> NDArray[Any]:
     """The weights [OC, IC / groups, KH, KW] in the order that the kernel reads them, 1-D.
 
     Written into `out` if that is given.
@@ -192,9 +193,7 @@ def pack_conv_weights(
     return packed
 
 
-def _padded_weights(
-    weights: NDArray[np.float32], spec: Conv2dSpec
-) -> NDArray[np.float32]:
+def _padded_weights(weights: NDArray[Any], spec: Conv2dSpec) -> NDArray[Any]:
     """[groups, outputs, inputs, KH, KW] with whole blocks of channels."""
     split = weights.reshape(spec.groups, -1, *weights.shape[1:])
     outputs = spec.output_blocks * spec.lanes

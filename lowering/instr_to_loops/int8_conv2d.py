@@ -20,7 +20,7 @@ from glow.lowering.instr_to_loops.conv2d_spec import Conv2dSpec
 from glow.lowering.instr_to_loops.int8_tile import WORD, dot, words
 from glow.lowering.instr_to_loops.kernel import Kernel
 from glow.lowering.instr_to_loops.tiles import ChannelPart
-from glow.lowering.instr_to_loops.window import Range, Tile
+from glow.lowering.instr_to_loops.window import Range, Tile, outside_taps
 from glow.lowering.target import Target
 
 FINISHED_REGISTERS = 4
@@ -107,7 +107,9 @@ class _Int8Convolution(Convolution):
         """The accumulator after all taps, those in the padding included."""
         b = self.builder
         total = super().accumulate(part, position, tile, accumulator)
-        for rows, columns in self._outside(tile):
+        if not self.bytes.zero_point:
+            return total
+        for rows, columns in outside_taps(b, tile, self.window.kernel):
             shape = types.shape_of(total)
             nothing = b.constant(0, types.vector_type((1, *shape[1:]), i32))
             sums = self._padding(part, position, rows, columns, nothing)
@@ -115,26 +117,6 @@ class _Int8Convolution(Convolution):
                 padding = b.broadcast(b.extract(sums, 0), shape)
                 total = b.binary_integer(arith.AddiOp, total, padding)
         return total
-
-    def _outside(self, tile: Tile) -> Sequence[tuple[Range, Range]]:
-        """The taps of a tile that lie in padding that counts, as rectangles."""
-        if not self.bytes.zero_point:
-            return []
-        b, (height, width) = self.builder, self.window.kernel
-        (top, bottom), (left, right) = tile.row_taps, tile.column_taps
-        # Of a window that lies in the padding, the first tap inside is none of its own.
-        top, left = b.minimum(top, height), b.minimum(left, width)
-        rectangles = (
-            ((0, top), (0, width)),
-            ((bottom, height), (0, width)),
-            ((top, bottom), (0, left)),
-            ((top, bottom), (right, width)),
-        )
-        return [
-            (rows, columns)
-            for rows, columns in rectangles
-            if not _is_empty(rows) and not _is_empty(columns)
-        ]
 
     def _padding(
         self,
@@ -174,11 +156,6 @@ class _Int8Convolution(Convolution):
             )
 
         return b.carry(*rows, 1, [nothing], over_columns)[0]
-
-
-def _is_empty(taps: Range) -> bool:
-    low, high = taps
-    return isinstance(low, int) and isinstance(high, int) and low >= high
 
 
 def _signed(byte: int) -> int:

@@ -12,8 +12,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from xdsl.dialects.builtin import AnyFloat, f32
-from xdsl.ir import SSAValue
+from xdsl.dialects.builtin import f32, i8, i32
+from xdsl.ir import Attribute, SSAValue
 
 from glow.lowering.instr_to_loops import ir_types as types
 from glow.lowering.instr_to_loops.accumulation import PRODUCTS, accumulate
@@ -50,9 +50,10 @@ _RowBody = Callable[[Index], None]
 
 @dataclass(frozen=True)
 class MatmulSpec:
-    """C[rows, columns] = epilogue(A[rows, depth] B[depth, columns] + bias), summed up in f32.
+    """C[rows, columns] = epilogue(A[rows, depth] B[depth, columns] + bias).
 
-    `element` is what A and B have; bf16 needs an even depth. Arguments of the kernel: C, A,
+    `element` is what A and B have. bf16 needs an even depth, and sums are f32; bytes, unsigned
+    times signed ones, a multiple of four, and sums are i32. Arguments of the kernel: C, A,
     packed B, bias if `has_bias`, the epilogue's inputs. A and C
     may have longer rows in memory (`a_row_stride`, `c_row_stride`; 0: dense). A "full" input of
     the epilogue is strided like C and must not be C.
@@ -65,11 +66,18 @@ class MatmulSpec:
     epilogue: Epilogue | None = None
     a_row_stride: int = 0
     c_row_stride: int = 0
-    element: AnyFloat = f32
+    element: Attribute = f32
 
     def __post_init__(self) -> None:
         if self.depth % self.group:
-            raise ValueError(f"{self.element} products take a depth in pairs")
+            raise ValueError(
+                f"{self.element} products take a depth in groups of {self.group}"
+            )
+
+    @property
+    def sums(self) -> Attribute:
+        """The element type of sums and bias."""
+        return i32 if self.element == i8 else f32
 
     @property
     def group(self) -> int:
@@ -112,7 +120,7 @@ class MatmulSpec:
     @property
     def finish(self) -> Finish:
         """Bias and epilogue."""
-        return Finish(self.has_bias, self.epilogue)
+        return Finish(self.has_bias, self.epilogue, sums=self.sums)
 
     def packed_elements(self, target: Target) -> int:
         """The size of the packed B in elements."""
@@ -216,7 +224,7 @@ class PartialStore:
             self.store.store(value, row, pieces[0])
             return
         scratch = self.builder.alloca(
-            types.memref_type((self.rows, group.blocks, lanes))
+            types.memref_type((self.rows, group.blocks, lanes), types.element_of(value))
         )
         self.builder.transfer_write(value, scratch, (0, 0, 0), (0, 1, 2))
         height = stored_rows(self.rows) if slowly else self.rows
@@ -295,7 +303,9 @@ class _PackedProduct:
             return self._left(row, k, shape), self.b.read(unit, group, k)
 
         steps, product = self.spec.steps, PRODUCTS[self.spec.group]
-        total = accumulate(self.builder, steps, unroll, shape, factors, product)
+        total = accumulate(
+            self.builder, steps, unroll, shape, factors, product, self.spec.sums
+        )
         self.store(total, row, group)
 
     def _left(self, row: Index, k: Index, shape: tuple[int, ...]) -> SSAValue:

@@ -259,6 +259,7 @@ class Finish:
     has_bias: bool = False
     epilogue: Epilogue | None = None
     channel: str = "column"
+    sums: Attribute = f32
 
     @property
     def extra_inputs(self) -> tuple[ExtraInput, ...]:
@@ -268,11 +269,12 @@ class Finish:
 
     def output(self, elements: int) -> MemRefType:
         """The type of a flat buffer of results."""
-        return stored_type(self.epilogue, flat(elements))
+        return stored_type(self.epilogue, flat(elements, self.sums))
 
     def buffers(self, full: MemRefType, rows: int, columns: int) -> list[MemRefType]:
         """The types of the inputs after the matrices."""
-        channels = flat(columns if self.channel == "column" else rows)
+        count = columns if self.channel == "column" else rows
+        channels = flat(count, self.sums)
         bias = [channels] if self.has_bias else []
         return bias + extra_types(self.epilogue, full, channels, rows)
 
@@ -310,7 +312,7 @@ class TileStore:
     def apply(self, value: SSAValue, extras: list[SSAValue]) -> SSAValue:
         """The value after bias and epilogue; scalars or vectors."""
         if self.finish.has_bias:
-            value = self.builder.addf(value, extras.pop(0))
+            value = self.builder.add_values(value, extras.pop(0))
         if self.finish.epilogue is not None:
             value = self.finish.epilogue.apply(self.builder, value, extras)
         return value

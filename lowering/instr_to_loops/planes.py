@@ -7,8 +7,8 @@ taps, walks the planes and stores the tiles.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from xdsl.dialects.builtin import AnyFloat, MemRefType, f32
-from xdsl.ir import SSAValue
+from xdsl.dialects.builtin import MemRefType, f32
+from xdsl.ir import Attribute, SSAValue
 
 from glow.lowering.instr_to_loops import ir_types as types
 from glow.lowering.instr_to_loops.builder import Index, LoopBuilder
@@ -40,7 +40,7 @@ class BlockedPlanes:
     channels: int
     window: Window
     lanes: int = 16
-    element: AnyFloat = f32
+    element: Attribute = f32
 
     @property
     def blocks(self) -> int:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from math import inf
 
 from xdsl.dialects import math
 from xdsl.dialects.builtin import (
@@ -367,6 +368,9 @@ def _truncate(
     unsigned, bits = isinstance(operation, arith.FPToUIOp), types.bit_width(element)
     low = 0 if unsigned else -(2 ** (bits - 1))
     end = low + 2**bits
+    least, most = _bounds(operation.operands[0])
+    if low <= least and most < end:
+        return builder.cast(type(operation), value, element)
     mantissa = 24 if types.element_of(value) == f32 else 53
     is_nan = builder.cmpf("uno", value, value)
     number = builder.select(is_nan, builder.like(0.0, value), value)
@@ -381,6 +385,19 @@ def _truncate(
     above = builder.cmpf("oge", number, builder.like(float(end), number))
     largest = builder.like(-1 if unsigned else end - 1, result)
     return builder.select(above, largest, result)
+
+
+def _bounds(value: SSAValue) -> tuple[float, float]:
+    """The range that clamping gives a value; saturation has nothing to do within."""
+    owner = value.owner
+    if isinstance(owner, math.RoundEvenOp):
+        return _bounds(owner.operand)
+    if isinstance(owner, arith.MaximumfOp | arith.MinimumfOp):
+        limit, (low, high) = constant_value(owner.rhs), _bounds(owner.lhs)
+        if limit is not None:
+            bound = max if isinstance(owner, arith.MaximumfOp) else min
+            return bound(low, limit), bound(high, limit)
+    return -inf, inf
 
 
 _DIVISIONS = (

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from xdsl.dialects import vector
-from xdsl.dialects.builtin import IntegerAttr, i1, i64
+from xdsl.dialects.builtin import IntegerAttr, IntegerType, i1, i64
 from xdsl.dialects.vector import CombiningKindAttr, CombiningKindFlag
 from xdsl.ir import Attribute, Operation, SSAValue
 
@@ -46,6 +46,12 @@ class ValueBuilder(IndexBuilder):
     def addf(self, a: SSAValue, b: SSAValue) -> SSAValue:
         """The sum."""
         return self.binary(arith.AddfOp, a, b)
+
+    def add_values(self, a: SSAValue, b: SSAValue) -> SSAValue:
+        """The sum of floats or integers."""
+        if isinstance(types.element_of(a), IntegerType):
+            return self.binary_integer(arith.AddiOp, a, b)
+        return self.addf(a, b)
 
     def subf(self, a: SSAValue, b: SSAValue) -> SSAValue:
         """The difference."""

@@ -113,6 +113,32 @@ class Tile(NamedTuple):
     column_taps: Range
 
 
+def outside_taps(
+    b: LoopBuilder, tile: Tile, kernel: tuple[int, int]
+) -> list[tuple[Range, Range]]:
+    """The taps of a tile that lie in the padding, as rectangles of rows and columns."""
+    height, width = kernel
+    (top, bottom), (left, right) = tile.row_taps, tile.column_taps
+    # Of a window that lies in the padding, the first tap inside is none of its own.
+    top, left = b.minimum(top, height), b.minimum(left, width)
+    rectangles: list[tuple[Range, Range]] = [
+        ((0, top), (0, width)),
+        ((bottom, height), (0, width)),
+        ((top, bottom), (0, left)),
+        ((top, bottom), (right, width)),
+    ]
+    return [
+        (rows, columns)
+        for rows, columns in rectangles
+        if not _is_empty(rows) and not _is_empty(columns)
+    ]
+
+
+def _is_empty(taps: Range) -> bool:
+    low, high = taps
+    return isinstance(low, int) and isinstance(high, int) and low >= high
+
+
 TileBody: TypeAlias = Callable[[Tile], None]
 TileSize: TypeAlias = Callable[[int], int]
 """How many pixels a tile should have to cover a run of that many."""

@@ -5,5 +5,6 @@
 | `parts.py`      | reading stored values, rounding and saturating results  |
 | `arithmetic.py` | casts, sums, pools, rescaling, tables, movement         |
 | `products.py`   | convolutions and matrix products                        |
+| `integer_products.py` | the same of bytes, where a backend has kernels    |
 | `dynamic.py`    | what is quantized at run time                           |
 """

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 from xdsl.dialects.builtin import f32, f64, i64
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 
 from glow.dialects import glow
 from glow.dialects.node import NodeOp, shape_of, tensor_type
@@ -19,6 +19,9 @@ from glow.lowering.lower_quantized.parts import Bounds, Parts, scale_of
 from glow.passes.graph.node_builder import attributes_of
 from glow.passes.quantization.casts import tensor_of
 
+EXACT_BITS = 21
+"""An f32 holds whole numbers of that many bits with three to spare for rounding."""
+
 
 def target_of(op: Operation) -> Quantization:
     """The quantization of a node's result."""
@@ -28,11 +31,8 @@ def target_of(op: Operation) -> Quantization:
 def quantize_cast(op: Operation) -> None:
     """`quant.qcast`."""
     assert isinstance(op, QuantizeCastOp)
-    parts, data, value = Parts(op), target_of(op), op.input
-    if data.signed:  # a conversion of NaN would give 0, not the smallest value
-        lowest = parts.splat(float("-inf"), f32)
-        is_nan = parts.node(glow.IsNanOp, value)
-        value = parts.node(glow.SelectOp, is_nan, lowest, value)
+    parts, data = Parts(op), target_of(op)
+    value = parts.no_nan(op.input)
     scales = parts.number(scales_of(data, len(shape_of(value))))
     parts.replace(parts.finish(parts.node(glow.DivOp, value, scales), data))
 
@@ -103,7 +103,8 @@ def rescale(op: Operation) -> None:
     units = parts.node(glow.DivOp, factors, scale)
     offset = parts.node(glow.DivOp, op.addend, scale)
     value = parts.node(glow.MulOp, parts.centred(op.input), units)
-    parts.replace(parts.finish(parts.node(glow.AddOp, value, offset), data))
+    total = parts.no_nan(parts.node(glow.AddOp, value, offset))
+    parts.replace(parts.finish(total, data))
 
 
 def mean_of(op: Operation, parts: Parts, total: SSAValue, count: Array) -> None:
@@ -122,14 +123,23 @@ def window_counts(op: NodeOp) -> Array:
     return counts.reshape(-1)[:1] if np.all(counts == counts.flat[0]) else counts
 
 
+def sum_type(value: SSAValue, count: Array) -> Attribute:
+    """The float type that holds sums of so many stored values, and whose mean of them
+    times their number is off by less than a half.
+    """
+    largest = float(count) * 2.0 ** parameters_of(value.type).bits
+    return f32 if largest < 2**EXACT_BITS else f64
+
+
 def average_pool(op: Operation) -> None:
-    """The float64 mean times the count is the sum, after rounding."""
+    """The mean times the count is the sum, after rounding."""
     assert isinstance(op, glow.AvgPool2dOp)
     parts, counts = Parts(op), window_counts(op)
+    element = sum_type(op.input, np.max(counts))
     mean = parts.node(
-        glow.AvgPool2dOp, parts.centred(op.input, f64), **attributes_of(op)
+        glow.AvgPool2dOp, parts.centred(op.input, element), **attributes_of(op)
     )
-    total = parts.node(glow.MulOp, mean, parts.number(counts, f64))
+    total = parts.node(glow.MulOp, mean, parts.number(counts, element))
     total = parts.convert(parts.node(glow.RoundOp, total), f32)
     mean_of(op, parts, total, counts)
 
@@ -138,10 +148,9 @@ def reduce_mean(op: Operation) -> None:
     """The exact sum over the count."""
     assert isinstance(op, glow.ReduceMeanOp)
     parts, axes = Parts(op), op.attributes_view().ints("axes")
-    total = parts.node(
-        glow.ReduceSumOp, parts.centred(op.input, f64), **attributes_of(op)
-    )
     count = np.array(np.prod([shape_of(op.input)[axis] for axis in axes]))
+    centred = parts.centred(op.input, sum_type(op.input, count))
+    total = parts.node(glow.ReduceSumOp, centred, **attributes_of(op))
     mean_of(op, parts, parts.convert(total, f32), count)
 
 

@@ -13,6 +13,7 @@ operation that `docs/quantization.md` names. A backend keeps what it has kernels
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, StringAttr
@@ -25,7 +26,13 @@ from glow.dialects.node import node_name
 from glow.dialects.quant import StorageCastOp
 from glow.dialects.quantized import any_quantized, is_quantized
 from glow.interpreter.quantized import REQUANTIZE
-from glow.lowering.lower_quantized import arithmetic, dynamic, products
+from glow.lowering.lower_quantized import (
+    arithmetic,
+    dynamic,
+    integer_products,
+    products,
+)
+from glow.lowering.lower_quantized.unsigned import make_unsigned
 from glow.passes.graph.node_builder import erase, erase_dead_nodes
 from glow.passes.quantization.casts import tensor_of
 from glow.passes.quantization.fold_storage_casts import cancel_storage_casts
@@ -38,6 +45,9 @@ LOWERINGS: dict[type[Operation], Lowering] = {
     **dynamic.LOWERINGS,
 }
 """Node class to the function that replaces such a node."""
+
+BYTE_PRODUCTS = {**integer_products.LOWERINGS, **dynamic.BYTE_PRODUCTS}
+"""The same for backends with kernels for products of bytes, where those fit."""
 
 STORAGE = (ConstantOp, StorageCastOp)
 
@@ -77,8 +87,11 @@ def store_constants(module: ModuleOp) -> None:
             erase(op)
 
 
-def lower_quantized(module: ModuleOp) -> None:
-    """Lower a module's nodes; casts to stored integers cancel."""
+def lower_quantized(module: ModuleOp, *, keep_products: bool = False) -> None:
+    """Lower a module's nodes; casts to stored integers cancel.
+
+    With `keep_products`, products of bytes with constant weights stay integer nodes.
+    """
     pending = [op for op in module.walk() if is_pending(op)]
     if not pending:
         return
@@ -88,19 +101,29 @@ def lower_quantized(module: ModuleOp) -> None:
             "fixed-point requantization is for integer-only targets",
             hint="quantize with requantize=float, or use the interpreter",
         )
+    if keep_products:
+        make_unsigned(module)
     for op in pending:
-        if op.parent is not None:
+        if op.parent is None:
+            continue
+        keep = BYTE_PRODUCTS.get(type(op)) if keep_products else None
+        if keep is None or not keep(op):
             lower(op)
     store_constants(module)
     cancel_storage_casts(module)
     erase_dead_nodes(module)
 
 
+@dataclass(frozen=True)
 class LowerQuantizedPass(ModulePass):
-    """Lower nodes on quantized elements to nodes on stored integers and floats."""
+    """Lower nodes on quantized elements to nodes on stored integers and floats; with
+    `keep-products`, sums of products of bytes with constant weights stay nodes.
+    """
 
     name = "lower-quantized"
 
+    keep_products: bool = False
+
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Run the pass on a module."""
-        lower_quantized(op)
+        lower_quantized(op, keep_products=self.keep_products)

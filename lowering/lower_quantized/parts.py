@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from xdsl.dialects.builtin import f32, f64
+from xdsl.dialects.builtin import f32, f64, i32
 from xdsl.ir import Attribute, SSAValue
 
 from glow.dialects import glow
@@ -24,6 +24,8 @@ from glow.passes.graph.node_builder import NodeBuilder
 from glow.passes.quantization.casts import tensor_of
 
 Bounds = tuple[float, float]
+
+BYTE = 8
 
 
 class Parts(NodeBuilder):
@@ -81,15 +83,31 @@ class Parts(NodeBuilder):
     ) -> SSAValue:
         """Numbers in units of the result's scale, rounded, saturated and stored.
 
-        `bounds` narrow the range of stored values.
+        `bounds` narrow the range of stored values. Bytes are clamped first, since then
+        integers are what remains to be rounded to, and added to.
         """
         low, high = bounds or data.limits
-        rounded = self.node(glow.RoundOp, value)
         points = along_axis(data.zero_points, data, len(shape_of(value)))
+        if data.axis is None and data.bits <= BYTE:
+            point = data.zero_points[0]
+            clipped = self.node(
+                glow.ClipOp, value, low=float(low - point), high=float(high - point)
+            )
+            whole = self.convert(self.node(glow.RoundOp, clipped), i32)
+            if point:
+                whole = self.node(glow.AddOp, whole, self.splat(point, i32))
+            return self.quantized(self.convert(whole, storage_of(data)), data)
+        rounded = self.node(glow.RoundOp, value)
         if points.any():
             rounded = self.node(glow.AddOp, rounded, self.number(points))
         clipped = self.node(glow.ClipOp, rounded, low=float(low), high=float(high))
         return self.quantized(self.convert(clipped, storage_of(data)), data)
+
+    def no_nan(self, value: SSAValue) -> SSAValue:
+        """The value, NaN being the smallest number: saturation makes it the lowest one."""
+        lowest = self.splat(float("-inf"), f32)
+        is_nan = self.node(glow.IsNanOp, value)
+        return self.node(glow.SelectOp, is_nan, lowest, value)
 
 
 def scale_of(value: SSAValue) -> Array:

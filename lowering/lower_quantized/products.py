@@ -1,7 +1,7 @@
-"""Integer products through float64, which holds all their sums exactly.
+"""Integer products through floats that hold all their sums exactly.
 
-Correct for every shape and target, and slow: a backend with integer products keeps these
-nodes for its own kernels.
+Correct for every shape and target, and slow: `integer_products.py` is for backends that
+have kernels for sums of products of bytes.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import numpy as np
 from xdsl.dialects.builtin import IntegerType, f32, f64, i32, i64
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 
 from glow.dialects import glow
 from glow.dialects.node import NodeOp, shape_of
@@ -24,6 +24,9 @@ from glow.lowering.lower_quantized.arithmetic import stored_bounds
 from glow.lowering.lower_quantized.parts import Bounds, Parts
 from glow.passes.graph.node_builder import attributes_of
 from glow.passes.quantization.casts import tensor_of
+
+EXACT_F32 = 1 << 24
+"""All whole numbers up to this are f32 numbers."""
 
 ACTIVATION = ("activation", "activation_args")
 
@@ -51,10 +54,12 @@ def bounds_of(op: NodeOp) -> Bounds | None:
 def finish_product(
     op: NodeOp, parts: Parts, total: SSAValue, channel_axis: int
 ) -> None:
-    """Put the sums (float64) in the result's type in the place of the node."""
+    """Put the sums (float64 or i32) in the result's type in the place of the node."""
     element = tensor_of(op.results[0]).element_type
     if isinstance(element, IntegerType):
-        parts.replace(parts.convert(parts.convert(total, i64), i32))
+        is_float = tensor_of(total).element_type != i32
+        whole = parts.convert(total, i64) if is_float else total
+        parts.replace(parts.convert(whole, i32))
         return
     units, target = units_of(op, channel_axis), quantization_of(op.results[0].type)
     sums = parts.convert(total, f32)
@@ -90,11 +95,33 @@ def convolution(op: Operation) -> None:
     finish_product(op, parts, total, 1)
 
 
+def largest(value: SSAValue) -> int:
+    """The largest size of a stored value less its zero point."""
+    data = parameters_of(value.type)
+    low, high = data.limits
+    return max(max(point - low, high - point) for point in data.zero_points)
+
+
+def exact_element(op: NodeOp) -> Attribute:
+    """The smallest float that holds all sums of a product exactly, in whatever order.
+
+    Products of activations (attention) are short enough for f32. Those with weights may be
+    computed from sums of elements (Strassen), for which f32 has no bits left.
+    """
+    lhs, rhs = op.inputs[:2]
+    if constant_value(rhs) is not None:
+        return f64
+    transposed = isinstance(op, glow.MatmulOp) and op.transpose_lhs is not None
+    depth = shape_of(lhs)[-2 if transposed else -1]
+    bound = depth * largest(lhs) * largest(rhs)
+    return f32 if bound < EXACT_F32 else f64
+
+
 def matrix_product(op: Operation) -> None:
     """`glow.matmul` and `glow.fully_connected`."""
     assert isinstance(op, NodeOp)
-    parts = Parts(op)
-    operands = [parts.centred(value, f64) for value in op.inputs[:2]]
+    parts, element = Parts(op), exact_element(op)
+    operands = [parts.centred(value, element) for value in op.inputs[:2]]
     attributes = attributes_of(op)
     for name in ACTIVATION:
         attributes.pop(name, None)

@@ -1,13 +1,18 @@
 // RUN: glow-opt --lower-quantized %s | filecheck %s
 
+// NaN is the smallest number; bytes are clamped before they are rounded.
 // CHECK-LABEL: func.func @casts(
+// CHECK-NEXT: %[[L:.*]] = glow.splat 0xff800000 : tensor<f32>
+// CHECK-NEXT: %[[N:.*]] = glow.is_nan %x : tensor<4xi1>
+// CHECK-NEXT: %[[V:.*]] = glow.select %[[N]], %[[L]], %x : tensor<4xf32>
 // CHECK-NEXT: %[[S:.*]] = glow.splat 5.000000e-01 : tensor<f32>
-// CHECK-NEXT: %[[D:.*]] = glow.div %x, %[[S]] : tensor<4xf32>
-// CHECK-NEXT: %[[R:.*]] = glow.round %[[D]] : tensor<4xf32>
-// CHECK-NEXT: %[[Z:.*]] = glow.splat 3.000000e+00 : tensor<f32>
-// CHECK-NEXT: %[[A:.*]] = glow.add %[[R]], %[[Z]] : tensor<4xf32>
-// CHECK-NEXT: %[[C:.*]] = glow.clip %[[A]] low 0.000000e+00 high 2.550000e+02 : tensor<4xf32>
-// CHECK-NEXT: %[[I:.*]] = glow.convert %[[C]] : tensor<4xui8>
+// CHECK-NEXT: %[[D:.*]] = glow.div %[[V]], %[[S]] : tensor<4xf32>
+// CHECK-NEXT: %[[C:.*]] = glow.clip %[[D]] low -3.000000e+00 high 2.520000e+02 : tensor<4xf32>
+// CHECK-NEXT: %[[R:.*]] = glow.round %[[C]] : tensor<4xf32>
+// CHECK-NEXT: %[[W:.*]] = glow.convert %[[R]] : tensor<4xi32>
+// CHECK-NEXT: %[[Z:.*]] = glow.splat 3 : tensor<i32>
+// CHECK-NEXT: %[[A:.*]] = glow.add %[[W]], %[[Z]] : tensor<4xi32>
+// CHECK-NEXT: %[[I:.*]] = glow.convert %[[A]] : tensor<4xui8>
 // CHECK-NEXT: %[[F:.*]] = glow.convert %[[I]] : tensor<4xf32>
 // CHECK-NEXT: %[[P:.*]] = glow.splat 3.000000e+00 : tensor<f32>
 // CHECK-NEXT: %[[Q:.*]] = glow.sub %[[F]], %[[P]] : tensor<4xf32>
@@ -28,8 +33,8 @@ func.func @casts(%x: tensor<4xf32>) -> tensor<4xf32> {
 // CHECK-NEXT: %[[F:.*]] = glow.convert %[[S]] : tensor<2x2xf32>
 // CHECK-NEXT: %[[U:.*]] = glow.splat 2.000000e+00 : tensor<f32>
 // CHECK-NEXT: %[[V:.*]] = glow.mul %[[F]], %[[U]] : tensor<2x2xf32>
-// CHECK-NEXT: %[[R:.*]] = glow.round %[[V]]
-// CHECK: glow.clip %{{.*}} low 7.000000e+00 high 2.550000e+02
+// CHECK-NEXT: %[[C:.*]] = glow.clip %[[V]] low 0.000000e+00 high 2.480000e+02
+// CHECK-NEXT: glow.round %[[C]]
 func.func @product(%x: tensor<2x2x!quant.uniform<u8:f32, 0.5:128>>) -> tensor<2x2x!quant.uniform<u8:f32, 0.0625:7>> {
   %w = glow.constant dense<[[1, 2], [3, 4]]> : tensor<2x2xi8> as tensor<2x2x!quant.uniform<i8:f32, 0.25>>
   %b = glow.constant dense<[1, -2]> : tensor<2xi32> as tensor<2x!quant.uniform<i32:f32, 0.125>>

@@ -71,7 +71,7 @@ def test_matmul_adds_and_stores_bf16() -> None:
 
 
 def test_an_odd_depth_has_no_pairs() -> None:
-    with pytest.raises(ValueError, match="pairs"):
+    with pytest.raises(ValueError, match="groups of 2"):
         MatmulSpec(3, 4, 5, element=bf16)
 
 

@@ -16,7 +16,12 @@ from glow.lowering.instr_to_loops import ir_types as types
 from glow.lowering.instr_to_loops.builder import Index, LoopBuilder
 from glow.lowering.instr_to_loops.conv2d_spec import pack_conv_weights
 from glow.lowering.instr_to_loops.int8_conv2d import Int8Conv2dSpec, build_int8_conv2d
+from glow.lowering.instr_to_loops.int8_depthwise import (
+    Int8DepthwiseSpec,
+    build_int8_depthwise,
+)
 from glow.lowering.instr_to_loops.int8_tile import WORD, dot
+from glow.lowering.instr_to_loops.planes import BlockedPlanes
 from glow.lowering.instr_to_loops.window import Window
 from glow.lowering.target import PRESETS, Target, host_target
 from glow.runtime.testing import compile_function
@@ -75,7 +80,7 @@ def to_blocks(x: Array, lanes: int) -> Array:
     """[N, C, H, W] as [N, C / lanes, H, W, lanes], something in the pad lanes."""
     batch, channels, *plane = x.shape
     blocks = -(-channels // lanes)
-    padded = np.full((batch, blocks * lanes, *plane), 165, x.dtype)
+    padded = np.full((batch, blocks * lanes, *plane), 99, x.dtype)
     padded[:, :channels] = x
     split = padded.reshape(batch, blocks, lanes, *plane)
     return np.ascontiguousarray(split.transpose(0, 1, 3, 4, 2))
@@ -129,33 +134,83 @@ CASES = {
 }
 
 
+DEPTHWISE = {
+    "interior": Case((20, 20), Window((5, 6), (3, 3))),
+    "strided": Case((33, 33), Window((8, 11), (3, 3), (2, 2), pads=SAME), batch=2),
+    "padded with a number": Case(
+        (16, 16), Window((7, 9), (3, 3), pads=SAME), zero_point=128
+    ),
+    "large": Case(
+        (4, 4), Window((6, 6), (5, 5), pads=(2, 2, 2, 2)), zero_point=1, batch=3
+    ),
+    "dilated": Case(
+        (7, 7),
+        Window((5, 5), (3, 2), dilations=(2, 3), pads=(3, 4, 1, 2)),
+        zero_point=9,
+    ),
+}
+
+
+@pytest.mark.parametrize("case", sorted(DEPTHWISE))
+@pytest.mark.parametrize("name", sorted(TARGETS))
+def test_depthwise_convolution_is_exact(name: str, case: str) -> None:
+    """Each channel with its own filter gives the sums of NumPy."""
+    target, one = TARGETS[name], DEPTHWISE[case]
+    window, lanes, channels = one.window, target.lanes(32), one.channels[0]
+    planes = BlockedPlanes(one.batch, channels, window, lanes, i8)
+    x, w, bias, expected = operands(one, channels)
+    output = np.zeros(planes.output_type.get_shape(), np.int32)
+    (sums,) = run_kernel(
+        build_int8_depthwise(
+            "depthwise", Int8DepthwiseSpec(planes, one.zero_point), target
+        ),
+        [output],
+        [
+            to_blocks(x, lanes),
+            to_blocks(np.swapaxes(w, 0, 1), lanes)[0],
+            to_blocks(bias, lanes).reshape(-1, lanes),
+        ],
+        target,
+    )
+    np.testing.assert_array_equal(to_plain(sums, channels), expected)
+
+
 @pytest.mark.parametrize("case", sorted(CASES))
 @pytest.mark.parametrize("name", sorted(TARGETS))
 def test_convolution_is_exact(name: str, case: str) -> None:
     check_convolution(CASES[case], TARGETS[name])
 
 
+def operands(case: Case, groups: int) -> tuple[Array, Array, Array, Array]:
+    """Random input, weights and bias, and the sums as the kernel defines them."""
+    (inputs, outputs), random = case.channels, np.random.default_rng(0)
+    shape = (case.batch, inputs, *case.window.input)
+    x: Array = random.integers(0, 256, shape).astype(np.uint8)
+    shape = (outputs, inputs // groups, *case.window.kernel)
+    w: Array = random.integers(-128, 128, shape).astype(np.int8)
+    bias = random.integers(-999, 999, (1, outputs, 1, 1)).astype(np.int32)
+    centred: Array = x.astype(np.float64) - case.zero_point
+    wide: Array = w.astype(np.float64)
+    exact = convolution(centred, wide, case.window, groups)
+    constant = case.zero_point * w.astype(np.int64).sum((1, 2, 3)).reshape(bias.shape)
+    return x, w, bias, exact + constant + bias
+
+
 def check_convolution(case: Case, target: Target) -> None:
     """The sums of random bytes are those of NumPy."""
-    window, lanes = case.window, target.lanes(32)
-    (inputs, outputs), random = case.channels, np.random.default_rng(0)
+    lanes, (inputs, outputs) = target.lanes(32), case.channels
     spec = Int8Conv2dSpec(
         case.batch,
         inputs,
         outputs,
-        window,
+        case.window,
         groups=case.groups,
         lanes=lanes,
         has_bias=True,
         block_lanes=case.block_lanes or lanes,
         zero_point=case.zero_point,
     )
-    x: Array = random.integers(0, 256, (case.batch, inputs, *window.input)).astype(
-        np.uint8
-    )
-    shape = (outputs, inputs // case.groups, *window.kernel)
-    w: Array = random.integers(-128, 128, shape).astype(np.int8)
-    bias = random.integers(-999, 999, (1, outputs, 1, 1)).astype(np.int32)
+    x, w, bias, expected = operands(case, case.groups)
     output = np.zeros(spec.output_type.get_shape(), np.int32)
     (sums,) = run_kernel(
         build_int8_conv2d("convolution", spec, target),
@@ -167,7 +222,4 @@ def check_convolution(case: Case, target: Target) -> None:
         ],
         target,
     )
-    centred: Array = x.astype(np.float64) - case.zero_point
-    exact = convolution(centred, w.astype(np.float64), window, case.groups)
-    constant = case.zero_point * w.astype(np.int64).sum((1, 2, 3)).reshape(bias.shape)
-    np.testing.assert_array_equal(to_plain(sums, outputs), exact + constant + bias)
+    np.testing.assert_array_equal(to_plain(sums, outputs), expected)

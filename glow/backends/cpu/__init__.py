@@ -33,7 +33,7 @@ class CpuBackend(Backend):
         """Node lowering, then layouts, packed weights and fused epilogues."""
         return (
             "eliminate-empty-tensors",
-            "lower-quantized",
+            "lower-quantized{keep-products=true}",
             f"widen-elements{{target={target}}}",
             "lower-nodes{backend=cpu}",
             "fold-constants",

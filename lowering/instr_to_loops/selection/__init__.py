@@ -13,6 +13,7 @@ from glow.lowering.instr_to_loops.selection import (
     convolution,
     dynamic,
     elementwise,
+    integers,
     matmul,
     movement,
     normalization,
@@ -22,7 +23,8 @@ SELECTORS: Mapping[type[Operation], KernelSelector] = {
     **elementwise.SELECTORS,
     **convolution.SELECTORS,
     **matmul.SELECTORS,
+    **integers.SELECTORS,
     **normalization.SELECTORS,
     **movement.SELECTORS,
-}
     **dynamic.SELECTORS,
+}

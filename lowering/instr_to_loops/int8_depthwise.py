@@ -1,0 +1,151 @@
+"""Depthwise convolution of unsigned bytes with signed ones, on channel blocks.
+
+Weights are [C / lanes, KH, KW, lanes]. Bytes are extended to 32 bits when they are loaded; a
+border tile adds what its taps in the padding give.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from math import prod
+
+from xdsl.dialects.builtin import i8, i32
+from xdsl.ir import SSAValue
+
+from glow.dialects import arith
+from glow.lowering.instr_to_loops import ir_types as types
+from glow.lowering.instr_to_loops.builder import Index, LoopBuilder
+from glow.lowering.instr_to_loops.epilogue import Epilogue, extra_types, stored_type
+from glow.lowering.instr_to_loops.kernel import Kernel
+from glow.lowering.instr_to_loops.planes import BlockedPlanes, PlaneTile, visit_planes
+from glow.lowering.instr_to_loops.window import outside_taps
+from glow.lowering.target import Target
+
+
+@dataclass(frozen=True)
+class Int8DepthwiseSpec:
+    """A depthwise convolution; the planes are those of the input, of i8."""
+
+    planes: BlockedPlanes
+    zero_point: int = 0
+    epilogue: Epilogue | None = None
+
+    @property
+    def operations(self) -> int:
+        """The additions and multiplications, those with padding included."""
+        window = self.planes.window
+        outputs = self.planes.batch * self.planes.channels * prod(window.output)
+        return 2 * outputs * prod(window.kernel)
+
+
+def build_int8_depthwise(name: str, spec: Int8DepthwiseSpec, target: Target) -> Kernel:
+    """The kernel: output, input, weights, bias, extras."""
+    planes, b = spec.planes, LoopBuilder(target)
+    weights_shape = (planes.blocks, *planes.window.kernel, planes.lanes)
+    sums = types.memref_type(planes.output_type.get_shape(), i32)
+    channels = types.memref_type((planes.blocks, planes.lanes), i32)
+    arguments = [
+        stored_type(spec.epilogue, sums),
+        planes.input_type,
+        types.memref_type(weights_shape, i8),
+        channels,
+        *extra_types(spec.epilogue, sums, channels),
+    ]
+
+    def body(buffers: Sequence[SSAValue], low: Index, high: Index) -> None:
+        output, source, weights, bias, *extras = buffers
+
+        def begin_line(block: Index) -> Callable[[PlaneTile], None]:
+            filters = _Filters(b, planes, weights, block)
+
+            def tile(tile: PlaneTile) -> None:
+                held = tile.is_interior and planes.unrolled
+                (total,) = tile.taps(
+                    source, [tile.channel(bias)], filters.multiply_add(tile, held)
+                )
+                if spec.zero_point:
+                    total = filters.add_padding(tile, spec.zero_point, total)
+                tile.store(total, output, spec.epilogue, extras)
+
+            return tile
+
+        visit_planes(b, planes, low, high, begin_line)
+
+    return Kernel(b.function(name, arguments, body), planes.slices.size)
+
+
+TapBody = Callable[[Index, Index, SSAValue, Sequence[SSAValue]], Sequence[SSAValue]]
+
+
+class _Filters:
+    """The filter of a line, in registers where it is small."""
+
+    def __init__(
+        self, b: LoopBuilder, planes: BlockedPlanes, weights: SSAValue, block: Index
+    ) -> None:
+        self.b, self.planes, self.weights, self.block = b, planes, weights, block
+        rows, columns = planes.window.kernel
+        self.held = {
+            (row, column): self.load(row, column)
+            for row in range(rows if planes.unrolled else 0)
+            for column in range(columns)
+        }
+
+    def load(self, row: Index, column: Index) -> SSAValue:
+        """The weights [lanes] of a tap in 32 bits."""
+        weight = self.b.vector_load(
+            self.planes.lanes, self.weights, self.block, row, column, 0
+        )
+        return self.b.cast(arith.ExtSIOp, weight, i32)
+
+    def multiply_add(self, tile: PlaneTile, held: bool) -> TapBody:
+        """What a tap does to the sums."""
+        b = self.b
+
+        def tap(
+            row: Index, column: Index, pixels: SSAValue, values: Sequence[SSAValue]
+        ) -> Sequence[SSAValue]:
+            weight = self.load(row, column)
+            if held and isinstance(row, int) and isinstance(column, int):
+                weight = self.held[row, column]
+            wide = b.cast(arith.ExtUIOp, pixels, i32)
+            factor = b.broadcast(weight, tile.shape)
+            product = b.binary_integer(arith.MuliOp, wide, factor)
+            return [b.binary_integer(arith.AddiOp, values[0], product)]
+
+        return tap
+
+    def add_padding(
+        self, tile: PlaneTile, zero_point: int, total: SSAValue
+    ) -> SSAValue:
+        """The sums and what the taps in the padding give, which is one for all pixels."""
+        b = self.b
+        nothing = b.constant(0, types.vector_type((self.planes.lanes,), i32))
+        value = nothing
+        kernel = self.planes.window.kernel
+        for rows, columns in outside_taps(b, tile.tile, kernel):
+            value = self._sum(rows, columns, value)
+        if value is nothing:
+            return total
+        scaled = b.binary_integer(arith.MuliOp, value, b.like(zero_point, value))
+        return b.binary_integer(arith.AddiOp, total, b.broadcast(scaled, tile.shape))
+
+    def _sum(
+        self,
+        rows: tuple[Index, Index],
+        columns: tuple[Index, Index],
+        value: SSAValue,
+    ) -> SSAValue:
+        """The value plus the weights of a rectangle of taps."""
+        b = self.b
+
+        def over_columns(row: Index, values: Sequence[SSAValue]) -> Sequence[SSAValue]:
+            return b.carry(
+                *columns,
+                1,
+                values,
+                lambda column, values: [
+                    b.binary_integer(arith.AddiOp, values[0], self.load(row, column))
+                ],
+            )
+
+        return b.carry(*rows, 1, [value], over_columns)[0]

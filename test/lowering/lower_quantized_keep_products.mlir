@@ -1,0 +1,26 @@
+// RUN: glow-opt --lower-quantized='keep-products=true' %s | filecheck %s
+
+// CHECK-LABEL: func.func @product(
+// CHECK: %[[W:.*]] = glow.constant dense<{{.*}}> : tensor<2x2xi8>
+// CHECK-NEXT: %[[P:.*]] = glow.constant dense<128> : tensor<ui8>
+// CHECK-NEXT: %[[Q:.*]] = glow.constant dense<0> : tensor<i8>
+// CHECK-NEXT: %[[M:.*]] = glow.matmul_integer %{{.*}}, %[[W]], %[[P]], %[[Q]] : tensor<2x2xi32>
+// CHECK-NEXT: %[[B:.*]] = glow.constant dense<{{.*}}> : tensor<1x2xi32>
+// CHECK-NEXT: %[[S:.*]] = glow.add %[[M]], %[[B]] : tensor<2x2xi32>
+// CHECK-NEXT: glow.convert %[[S]] : tensor<2x2xf32>
+func.func @product(%x: tensor<2x2x!quant.uniform<u8:f32, 0.5:128>>) -> tensor<2x2x!quant.uniform<u8:f32, 0.0625:7>> {
+  %w = glow.constant dense<[[1, 2], [3, 4]]> : tensor<2x2xi8> as tensor<2x2x!quant.uniform<i8:f32, 0.25>>
+  %b = glow.constant dense<[1, -2]> : tensor<2xi32> as tensor<2x!quant.uniform<i32:f32, 0.125>>
+  %0 = glow.fully_connected %x, %w, %b activation "relu" : tensor<2x2x!quant.uniform<u8:f32, 0.0625:7>>
+  func.return %0 : tensor<2x2x!quant.uniform<u8:f32, 0.0625:7>>
+}
+
+// Of signed activations no kernel multiplies.
+// CHECK-LABEL: func.func @signed(
+// CHECK-NOT: glow.conv2d_integer
+// CHECK: glow.conv2d %{{.*}} : tensor<1x1x1x1xf64>
+func.func @signed(%x: tensor<1x1x1x1x!quant.uniform<i8:f32, 0.5>>) -> tensor<1x1x1x1xi32> {
+  %w = glow.constant dense<3> : tensor<1x1x1x1xi8> as tensor<1x1x1x1x!quant.uniform<i8:f32, 0.25>>
+  %0 = glow.conv2d %x, %w : tensor<1x1x1x1xi32>
+  func.return %0 : tensor<1x1x1x1xi32>
+}
