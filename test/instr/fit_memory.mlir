@@ -34,4 +34,3 @@ func.func @main(%x: memref<16x4xf32>, %y: memref<80xf32>, %z: memref<64xf32>) {
   instr.dealloc %d
   func.return
 }
-/root/.pyenv/libexec/pyenv-hooks: line 24: enable: cannot open shared object /root/.pyenv/libexec/pyenv-realpath.dylib: /root/.pyenv/libexec/pyenv-realpath.dylib: cannot open shared object file: No such file or directory
