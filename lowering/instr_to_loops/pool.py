@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from math import prod
 from typing import Literal
 
-from xdsl.dialects.builtin import f64, i64
+from xdsl.dialects.builtin import IntegerType, f64, i64
 from xdsl.ir import SSAValue
 
 from glow.dialects import arith
@@ -21,7 +21,8 @@ from glow.lowering.target import Target
 class PoolSpec:
     """A pooling; the window's `output_size` says what ceil_mode made of the output.
 
-    Max pooling lets NaN through and takes padding as minus infinity. Average pooling divides by
+    Max pooling lets NaN through and takes padding as minus infinity, of integers as the smallest
+    one; `unsigned` says how their bits count. Average pooling divides by
     the taps inside the image, or with `count_include_pad` by those inside image and padding.
     """
 
@@ -29,6 +30,7 @@ class PoolSpec:
     kind: Literal["max", "average"]
     count_include_pad: bool = False
     epilogue: Epilogue | None = None
+    unsigned: bool = False
 
     @property
     def is_global_average(self) -> bool:
@@ -61,15 +63,20 @@ def build_pool(name: str, spec: PoolSpec, target: Target) -> Kernel:
     return Kernel(b.function(name, arguments, body), planes.slices.size)
 
 
-def _max(_: PoolSpec, tile: PlaneTile, source: SSAValue) -> SSAValue:
-    b = tile.builder
-    start = b.constant(
-        float("-inf"), types.vector_type(tile.shape, tile.planes.element)
-    )
+def _max(spec: PoolSpec, tile: PlaneTile, source: SSAValue) -> SSAValue:
+    b, element = tile.builder, tile.planes.element
+    is_integer = isinstance(element, IntegerType)
+    lowest = float("-inf")
+    if is_integer:
+        lowest = 0 if spec.unsigned else -(2 ** (types.bit_width(element) - 1))
+    start = b.constant(lowest, types.vector_type(tile.shape, element))
 
     def tap(
         _row: Index, _column: Index, pixels: SSAValue, values: Sequence[SSAValue]
     ) -> Sequence[SSAValue]:
+        if is_integer:
+            larger = arith.MaxUIOp if spec.unsigned else arith.MaxSIOp
+            return [b.binary_integer(larger, values[0], pixels)]
         # Which zero wins does not matter, and saying so halves the instructions on x86.
         return [b.binary(arith.MaximumfOp, values[0], pixels, ("nsz",))]
 

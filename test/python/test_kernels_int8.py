@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from conv_testing import convolution
+from conv_testing import convolution, taps
 from kernel_testing import run_kernel
 from numpy.typing import NDArray
 from xdsl.dialects.builtin import i8, i32
@@ -22,6 +22,7 @@ from glow.lowering.instr_to_loops.int8_depthwise import (
 )
 from glow.lowering.instr_to_loops.int8_tile import WORD, dot
 from glow.lowering.instr_to_loops.planes import BlockedPlanes
+from glow.lowering.instr_to_loops.pool import PoolSpec, build_pool
 from glow.lowering.instr_to_loops.window import Window
 from glow.lowering.target import PRESETS, Target, host_target
 from glow.runtime.testing import compile_function
@@ -223,3 +224,19 @@ def check_convolution(case: Case, target: Target) -> None:
         target,
     )
     np.testing.assert_array_equal(to_plain(sums, outputs), expected)
+
+
+@pytest.mark.parametrize("unsigned", [True, False])
+def test_max_pool_of_bytes(unsigned: bool) -> None:
+    """Padding never wins."""
+    window = Window((6, 9), (3, 3), (2, 2), pads=SAME)
+    lanes, dtype = HOST.lanes(32), np.uint8 if unsigned else np.int8
+    limits = np.iinfo(dtype)
+    random = np.random.default_rng(0)
+    x: Array = random.integers(limits.min, limits.max + 1, (2, 20, 6, 9)).astype(dtype)
+    planes = BlockedPlanes(2, 20, window, lanes, i8)
+    output = np.zeros(planes.output_type.get_shape(), dtype)
+    kernel = build_pool("pool", PoolSpec(planes, "max", unsigned=unsigned), HOST)
+    (found,) = run_kernel(kernel, [output], [to_blocks(x, lanes)])
+    expected = taps(x, window, limits.min).max(axis=(0, 1))
+    np.testing.assert_array_equal(to_plain(found, 20), expected)

@@ -24,7 +24,9 @@ from glow.lowering.instr_to_loops.selection import plain
 from glow.lowering.instr_to_loops.selection.common import (
     epilogue_of,
     invoke,
+    is_unsigned,
     named_first,
+    stored_element,
 )
 from glow.lowering.instr_to_loops.sparse_conv2d import build_sparse_conv2d
 from glow.lowering.instr_to_loops.sparse_conv2d_spec import SparseConv2dSpec
@@ -233,7 +235,7 @@ def _pool(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
     )
     if isinstance(element_of(image), IntegerType):
         if op.node is glow.MaxPool2dOp:
-            return plain.max_pool(op, window)
+            return _integer_max_pool(op, window, lanes)
         raise GlowError(
             f"the cpu backend averages floats only, not {element_of(image)}",
             node=node_name(op),
@@ -243,6 +245,19 @@ def _pool(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
         "max" if op.node is glow.MaxPool2dOp else "average",
         attributes.has("count_include_pad"),
     )
+    return invoke("pool", spec, named_first(build_pool), [op.outs[0], image])
+
+
+def _integer_max_pool(
+    op: instr.InstructionOp, window: Window, lanes: int
+) -> Sequence[Invocation]:
+    """Blocks in vectors, plain tensors in plain loops."""
+    (image,) = op.ins
+    if lanes == 1:
+        return plain.max_pool(op, window)
+    batch, blocks = shape_of(image)[:2]
+    planes = BlockedPlanes(batch, blocks * lanes, window, lanes, stored_element(image))
+    spec = PoolSpec(planes, "max", unsigned=is_unsigned(image))
     return invoke("pool", spec, named_first(build_pool), [op.outs[0], image])
 
 
