@@ -32,6 +32,11 @@ from glow.tensor_info import Signature, TensorInfo
 FLOAT, BFLOAT = np.dtype(np.float32), np.dtype(ml_dtypes.bfloat16)
 
 
+@pytest.fixture(autouse=True)
+def _usual_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(LIMIT_VARIABLE, raising=False)
+
+
 def example(size: int = 10_000, files: Mapping[str, str] | None = None) -> StoredModel:
     """A model whose code is never run."""
     constants = aligned_empty(size)
