@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from io import BytesIO
@@ -138,6 +140,32 @@ def test_folder_that_cannot_be_made(tmp_path: Path) -> None:
     cache = ModelCache(tmp_path / "file")
     assert not cache.store("key", example())
     assert cache.load("key", None) is None
+
+
+def test_folder_that_can_only_be_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise PermissionError
+
+    cache = ModelCache(tmp_path)
+    assert cache.store("key", example())
+    monkeypatch.setattr(tempfile, "mkstemp", refuse)
+    monkeypatch.setattr(os, "utime", refuse)
+    assert_same(cache.load("key", None), example())
+    assert not cache.store("other", example())
+
+
+def test_disk_that_is_full(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "no space")
+
+    cache = ModelCache(tmp_path)
+    assert cache.store("key", example())
+    monkeypatch.setattr(model_cache, "write_model", fail)
+    assert not cache.store("key", example(70))
+    assert_same(cache.load("key", None), example())
+    assert len(list(cache.directory.iterdir())) == 1
 
 
 def test_entry_that_is_a_folder(tmp_path: Path) -> None:
