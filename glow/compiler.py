@@ -45,19 +45,19 @@ STAGES = ("graph", "lowered", "instr", "loops", "llvm", "asm", "obj")
 
 GRAPH_PASSES = (
     "canonicalize",
-    "cse",
+    "merge-weights",
     "fold-constants",
     "convert-gemm",
+    "optimize-graph",
     "fold-batch-norm",
     "eliminate-transposes",
     "fold-scale",
     "hoist-pool",
-    "recognize-gelu",
+    "fold-constants",
     "canonicalize",
     "fuse-activation",
     "fold-channel-shuffle",
-    "cse",
-    "dce",
+    "merge-weights",
     "free-unused-weights",
     "verify-graph",
 )

@@ -90,14 +90,14 @@ def parse_property(parser: Parser, kind: Kind) -> Attribute:
 
 def _parse_number(parser: Parser) -> int | float:
     """Parse an integer, a float, `inf`, `-inf` or `nan`."""
-    number = parser.parse_optional_number()
-    if number is not None:
-        return number
-    sign = -1.0 if parser.parse_optional_punctuation("-") is not None else 1.0
+    negative = parser.parse_optional_punctuation("-") is not None
     for name in ("inf", "nan"):
         if parser.parse_optional_keyword(name) is not None:
-            return sign * float(name)
-    parser.raise_error("number expected")
+            return float(f"-{name}" if negative else name)
+    number = parser.parse_optional_number()
+    if number is None:
+        parser.raise_error("number expected")
+    return -number if negative else number
 
 
 def _parse_array(parser: Parser) -> DenseArrayBase:

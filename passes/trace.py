@@ -75,3 +75,10 @@ def counted(rewrite: Callable[[Operation], None], op: Operation) -> None:
     after = (op.parent, tuple(op.operands), dict(op.properties), len(op.results))
     if after != before:
         trace.rewrites[rewrite.__name__] += 1
+
+
+def rewrote(name: str) -> None:
+    """Record that a rewrite changed something."""
+    trace = _LISTENER.get()
+    if trace is not None:
+        trace.rewrites[name] += 1

@@ -12,6 +12,10 @@ value that exists, or one new node) or None. They hold for every input, NaN incl
 | two into one        | reshape of reshape, transpose of transpose, nested concat   |
 | no element moves    | a transpose of axes of size 1 is a reshape                  |
 | of a splat          | reshape, transpose, slice, broadcast of a splat is a splat  |
+| one form            | constants last, no explicit broadcasts, `x * 0.5` for `/ 2` |
+| what was split      | adjacent slices, gathers of ranges, pads, conversions       |
+
+Those of the last two rows stand in `simplify_arithmetic` and `simplify_movement`.
 """
 
 from __future__ import annotations
@@ -23,9 +27,13 @@ import numpy as np
 from xdsl.dialects.builtin import IntegerType, TensorType
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
+from xdsl.traits import Commutative
 
 from glow.dialects import glow
-from glow.dialects.node import NodeOp, shape_of
+from glow.dialects.glow import simplify_arithmetic as arithmetic
+from glow.dialects.glow import simplify_movement as movement
+from glow.dialects.node import DataParallel, NodeOp, shape_of
+from glow.dialects.quantized import is_quantized
 from glow.dialects.weights import constant_value
 
 Replacement = SSAValue | NodeOp | None
@@ -43,6 +51,8 @@ def _is_integer(op: NodeOp) -> bool:
 def _uniform(value: SSAValue) -> float | int | None:
     """The number that all elements of a splat or small constant are."""
     owner = value.owner
+    if is_quantized(cast("TensorType[Attribute]", value.type)):
+        return None  # a stored integer is no number of the network
     if isinstance(owner, glow.SplatOp):
         return owner.number
     if not isinstance(owner, glow.ConstantOp) or owner.weight_name is not None:
@@ -288,17 +298,17 @@ _REDUCTIONS = (
     glow.ReduceProdOp,
 )  # fmt: skip
 
-SIMPLIFICATIONS: dict[type[NodeOp], tuple[Simplification, ...]] = {
+_SPECIFIC: dict[type[NodeOp], tuple[Simplification, ...]] = {
     glow.AddOp: (neutral_rhs(0), neutral_lhs(0)),
     glow.SubOp: (neutral_rhs(0),),
     glow.MulOp: (neutral_rhs(1), neutral_lhs(1), integer_product_with_zero),
-    glow.DivOp: (neutral_rhs(1),),
-    glow.PowOp: (neutral_rhs(1),),
+    glow.DivOp: (neutral_rhs(1), arithmetic.exact_reciprocal),
+    glow.PowOp: (neutral_rhs(1), arithmetic.square),
     glow.MaxOp: (equal_operands,),
     glow.MinOp: (equal_operands,),
     glow.AndOp: (equal_operands,),
     glow.OrOp: (equal_operands,),
-    glow.SelectOp: (known_condition,),
+    glow.SelectOp: (known_condition, arithmetic.equal_branches),
     glow.NegOp: (inverse_of_itself,),
     glow.NotOp: (inverse_of_itself,),
     glow.AbsOp: (idempotent,),
@@ -306,18 +316,45 @@ SIMPLIFICATIONS: dict[type[NodeOp], tuple[Simplification, ...]] = {
     glow.CeilOp: (idempotent,),
     glow.RoundOp: (idempotent,),
     glow.ReluOp: (merge_bounds,),
-    glow.ClipOp: (merge_bounds,),
-    glow.ConvertOp: (same_type,),
+    glow.ClipOp: (merge_bounds, arithmetic.bounds_beyond_type),
+    glow.ConvertOp: (same_type, arithmetic.merge_conversions),
     glow.ReshapeOp: (same_type, merge_reshapes, moved_splat),
     glow.TransposeOp: (merge_transposes, identity_transpose, moved_splat),
-    glow.ConcatOp: (single_piece, nested_concat),
+    glow.ConcatOp: (
+        single_piece,
+        nested_concat,
+        movement.adjacent_slices,
+        movement.concat_of_reshapes,
+    ),
     glow.SliceOp: (identity_slice, moved_splat, slice_of_piece, merge_slices),
-    glow.PadOp: (no_pads,),
-    glow.BroadcastOp: (same_type, moved_splat),
+    glow.PadOp: (no_pads, movement.merge_pads),
+    glow.GatherOp: (movement.gather_to_slice,),
+    glow.MaxPool2dOp: (movement.identity_window,),
+    glow.AvgPool2dOp: (movement.identity_window,),
+    glow.MatmulOp: (movement.unbroadcast_matrix,),
+    glow.BroadcastOp: (same_type, moved_splat, movement.merge_broadcasts),
     glow.TileOp: (same_type, moved_splat),
     **dict.fromkeys(_REDUCTIONS, (reduce_nothing,)),
 }
 """Node class to what simplifies it, tried in order."""
+
+
+def _of_class(op_class: type[NodeOp]) -> tuple[Simplification, ...]:
+    """What simplifies a class: what is listed, and what its traits allow."""
+    found = _SPECIFIC.get(op_class, ())
+    if op_class.has_trait(Commutative):
+        found = (*found, arithmetic.constant_last)
+    if op_class.has_trait(DataParallel) and issubclass(op_class, _BROADCASTING):
+        found = (*found, arithmetic.without_broadcasts)
+    return found
+
+
+_BROADCASTING = (glow.BinaryOp, glow.SelectOp)
+
+SIMPLIFICATIONS = {
+    op_class: found for op_class in glow.NODES if (found := _of_class(op_class))
+}
+"""Node class to all that simplifies it."""
 
 
 class Simplify(RewritePattern):

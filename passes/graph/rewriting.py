@@ -17,6 +17,7 @@ from xdsl.ir import Operation, SSAValue
 from glow.dialects.node import NodeOp
 from glow.passes.contract import GraphPass
 from glow.passes.graph.node_builder import NodeBuilder, erase
+from glow.passes.trace import rewrote
 
 Rewrite = Callable[[NodeOp, NodeBuilder], SSAValue | None]
 Rewrites = Mapping[type[Operation], Sequence[Rewrite]]
@@ -63,6 +64,7 @@ def _apply(rewrite: Rewrite, op: NodeOp) -> bool:
     value = rewrite(op, builder)
     if value is None:
         return False
+    rewrote(rewrite.__name__)
     operands = list(op.operands)
     builder.replace(value)
     for operand in operands:

@@ -157,3 +157,174 @@ func.func @reduce_ones(%x: tensor<1x4x1xf32>) -> (tensor<4xf32>, tensor<1x4x1xf3
   %b = glow.reduce_mean %x axes [0] keepdims : tensor<1x4x1xf32>
   func.return %a, %b : tensor<4xf32>, tensor<1x4x1xf32>
 }
+
+// CHECK-LABEL: func.func @constants_last(
+// CHECK-NEXT: %c = glow.splat 3.000000e+00 : tensor<f32>
+// CHECK-NEXT: %0 = glow.add %x, %c : tensor<4xf32>
+// CHECK-NEXT: %1 = glow.equal %y, %c : tensor<4xi1>
+// CHECK-NEXT: %2 = glow.sub %c, %x : tensor<4xf32>
+// CHECK-NEXT: func.return %0, %1, %2 : tensor<4xf32>, tensor<4xi1>, tensor<4xf32>
+func.func @constants_last(%x: tensor<4xf32>, %y: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xi1>, tensor<4xf32>) {
+  %c = glow.splat 3.0 : tensor<f32>
+  %0 = glow.add %c, %x : tensor<4xf32>
+  %1 = glow.equal %c, %y : tensor<4xi1>
+  %2 = glow.sub %c, %x : tensor<4xf32>
+  func.return %0, %1, %2 : tensor<4xf32>, tensor<4xi1>, tensor<4xf32>
+}
+
+// CHECK-LABEL: func.func @equal_branches(
+// CHECK-NEXT: func.return %x : tensor<4xf32>
+func.func @equal_branches(%c: tensor<4xi1>, %x: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = glow.select %c, %x, %x : tensor<4xf32>
+  func.return %0 : tensor<4xf32>
+}
+
+// Broadcasts vanish where the other operand has the shape; `%1` would be too small.
+// CHECK-LABEL: func.func @broadcasts(
+// CHECK-NEXT: %0 = glow.broadcast %b : tensor<2x4xf32>
+// CHECK-NEXT: %1 = glow.add %x, %b : tensor<2x4xf32>
+// CHECK-NEXT: %2 = glow.mul %r, %x : tensor<2x4xf32>
+// CHECK-NEXT: %3 = glow.add %0, %b : tensor<2x4xf32>
+// CHECK-NEXT: func.return %1, %2, %3 : tensor<2x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>
+func.func @broadcasts(%x: tensor<2x4xf32>, %b: tensor<4xf32>, %r: tensor<1x4xf32>) -> (tensor<2x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>) {
+  %0 = glow.broadcast %b : tensor<2x4xf32>
+  %1 = glow.add %x, %0 : tensor<2x4xf32>
+  %2 = glow.tile %r repeats [2, 1] : tensor<2x4xf32>
+  %3 = glow.mul %2, %x : tensor<2x4xf32>
+  %4 = glow.add %0, %b : tensor<2x4xf32>
+  func.return %1, %3, %4 : tensor<2x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>
+}
+
+// Powers of two have exact reciprocals; 3 has none, and zero neither.
+// CHECK-LABEL: func.func @reciprocals(
+// CHECK-NEXT: %three = glow.splat 3.000000e+00 : tensor<f32>
+// CHECK-NEXT: %zero = glow.splat 0.000000e+00 : tensor<f32>
+// CHECK-NEXT: %0 = glow.splat -1.250000e-01 : tensor<f32>
+// CHECK-NEXT: %1 = glow.mul %x, %0 : tensor<4xf32>
+// CHECK-NEXT: %2 = glow.div %x, %three : tensor<4xf32>
+// CHECK-NEXT: %3 = glow.div %x, %zero : tensor<4xf32>
+// CHECK-NEXT: %4 = glow.mul %x, %x : tensor<4xf32>
+// CHECK-NEXT: func.return %1, %2, %3, %4 : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>
+func.func @reciprocals(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) {
+  %eight = glow.splat -8.0 : tensor<f32>
+  %three = glow.splat 3.0 : tensor<f32>
+  %zero = glow.splat 0.0 : tensor<f32>
+  %two = glow.splat 2.0 : tensor<f32>
+  %0 = glow.div %x, %eight : tensor<4xf32>
+  %1 = glow.div %x, %three : tensor<4xf32>
+  %2 = glow.div %x, %zero : tensor<4xf32>
+  %3 = glow.pow %x, %two : tensor<4xf32>
+  func.return %0, %1, %2, %3 : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>
+}
+
+// Bounds that no element passes: of bytes, of half precision (70000 rounds to infinity).
+// CHECK-LABEL: func.func @bounds_beyond_type(
+// CHECK-NEXT: %0 = glow.clip %x high 1.000000e+02 : tensor<4xi8>
+// CHECK-NEXT: %1 = glow.clip %f low -7.000000e+04 high 7.000000e+04 : tensor<4xf32>
+// CHECK-NEXT: func.return %0, %h, %1 : tensor<4xi8>, tensor<4xf16>, tensor<4xf32>
+func.func @bounds_beyond_type(%x: tensor<4xi8>, %h: tensor<4xf16>, %f: tensor<4xf32>) -> (tensor<4xi8>, tensor<4xf16>, tensor<4xf32>) {
+  %0 = glow.clip %x low -128.0 high 100.0 : tensor<4xi8>
+  %1 = glow.clip %h low -70000.0 high 70000.0 : tensor<4xf16>
+  %2 = glow.clip %f low -70000.0 high 70000.0 : tensor<4xf32>
+  func.return %0, %1, %2 : tensor<4xi8>, tensor<4xf16>, tensor<4xf32>
+}
+
+// The first conversion must keep every value.
+// CHECK-LABEL: func.func @conversions(
+// CHECK-NEXT: %0 = glow.convert %x : tensor<4xf64>
+// CHECK-NEXT: %1 = glow.convert %y : tensor<4xf16>
+// CHECK-NEXT: %2 = glow.convert %1 : tensor<4xf32>
+// CHECK-NEXT: func.return %0, %2 : tensor<4xf64>, tensor<4xf32>
+func.func @conversions(%x: tensor<4xf16>, %y: tensor<4xf32>) -> (tensor<4xf64>, tensor<4xf32>) {
+  %0 = glow.convert %x : tensor<4xf32>
+  %1 = glow.convert %0 : tensor<4xf64>
+  %2 = glow.convert %y : tensor<4xf16>
+  %3 = glow.convert %2 : tensor<4xf32>
+  func.return %1, %3 : tensor<4xf64>, tensor<4xf32>
+}
+
+// CHECK-LABEL: func.func @windows(
+// CHECK-NEXT: %0 = glow.avg_pool2d %x kernel [1, 1] strides [2, 2] : tensor<1x2x2x2xf32>
+// CHECK-NEXT: func.return %x, %0 : tensor<1x2x4x4xf32>, tensor<1x2x2x2xf32>
+func.func @windows(%x: tensor<1x2x4x4xf32>) -> (tensor<1x2x4x4xf32>, tensor<1x2x2x2xf32>) {
+  %0 = glow.max_pool2d %x kernel [1, 1] : tensor<1x2x4x4xf32>
+  %1 = glow.avg_pool2d %0 kernel [1, 1] strides [1, 1] : tensor<1x2x4x4xf32>
+  %2 = glow.avg_pool2d %0 kernel [1, 1] strides [2, 2] : tensor<1x2x2x2xf32>
+  func.return %1, %2 : tensor<1x2x4x4xf32>, tensor<1x2x2x2xf32>
+}
+
+// Slices that touch are one; a gap, another order or another tensor keeps them apart.
+// CHECK-LABEL: func.func @adjacent_slices(
+// CHECK-NEXT: %0 = glow.slice %x starts [0] sizes [2] steps [1] : tensor<2xf32>
+// CHECK-NEXT: %1 = glow.slice %x starts [0] sizes [5] steps [1] : tensor<5xf32>
+// CHECK-NEXT: %2 = glow.slice %x starts [3] sizes [2] steps [1] : tensor<2xf32>
+// CHECK-NEXT: %3 = glow.concat %0, %2 axis 0 : tensor<4xf32>
+// CHECK-NEXT: func.return %1, %3 : tensor<5xf32>, tensor<4xf32>
+func.func @adjacent_slices(%x: tensor<6xf32>) -> (tensor<5xf32>, tensor<4xf32>) {
+  %0 = glow.slice %x starts [0] sizes [2] steps [1] : tensor<2xf32>
+  %1 = glow.slice %x starts [2] sizes [3] steps [1] : tensor<3xf32>
+  %2 = glow.concat %0, %1 axis 0 : tensor<5xf32>
+  %3 = glow.slice %x starts [3] sizes [2] steps [1] : tensor<2xf32>
+  %4 = glow.concat %0, %3 axis 0 : tensor<4xf32>
+  func.return %2, %4 : tensor<5xf32>, tensor<4xf32>
+}
+
+// CHECK-LABEL: func.func @concat_of_reshapes(
+// CHECK-NEXT: %0 = glow.concat %x, %y axis 1 : tensor<2x8xf32>
+// CHECK-NEXT: %1 = glow.reshape %0 : tensor<2x1x8xf32>
+// CHECK-NEXT: %2 = glow.reshape %x : tensor<6xf32>
+// CHECK-NEXT: %3 = glow.reshape %y : tensor<10xf32>
+// CHECK-NEXT: %4 = glow.concat %2, %3 axis 0 : tensor<16xf32>
+// CHECK-NEXT: func.return %1, %4 : tensor<2x1x8xf32>, tensor<16xf32>
+func.func @concat_of_reshapes(%x: tensor<2x3xf32>, %y: tensor<2x5xf32>) -> (tensor<2x1x8xf32>, tensor<16xf32>) {
+  %0 = glow.reshape %x : tensor<2x1x3xf32>
+  %1 = glow.reshape %y : tensor<2x1x5xf32>
+  %2 = glow.concat %0, %1 axis 2 : tensor<2x1x8xf32>
+  %3 = glow.reshape %x : tensor<6xf32>
+  %4 = glow.reshape %y : tensor<10xf32>
+  %5 = glow.concat %3, %4 axis 0 : tensor<16xf32>
+  func.return %2, %5 : tensor<2x1x8xf32>, tensor<16xf32>
+}
+
+// Ranges of indices are slices; others are not, and wrong ones stay to be reported.
+// CHECK-LABEL: func.func @gathers(
+// CHECK-NEXT: %s = glow.constant dense<[0, 2]> : tensor<2xi64>
+// CHECK-NEXT: %0 = glow.slice %x starts [3, 0] sizes [1, 3] steps [1, 1] : tensor<1x3xf32>
+// CHECK-NEXT: %1 = glow.reshape %0 : tensor<3xf32>
+// CHECK-NEXT: %2 = glow.slice %x starts [1, 0] sizes [2, 3] steps [1, 1] : tensor<2x3xf32>
+// CHECK-NEXT: %3 = glow.gather %x, %s : tensor<2x3xf32>
+// CHECK-NEXT: func.return %1, %2, %3 : tensor<3xf32>, tensor<2x3xf32>, tensor<2x3xf32>
+func.func @gathers(%x: tensor<4x3xf32>) -> (tensor<3xf32>, tensor<2x3xf32>, tensor<2x3xf32>) {
+  %i = glow.constant dense<-1> : tensor<i64>
+  %r = glow.constant dense<[1, 2]> : tensor<2xi64>
+  %s = glow.constant dense<[0, 2]> : tensor<2xi64>
+  %0 = glow.gather %x, %i : tensor<3xf32>
+  %1 = glow.gather %x, %r : tensor<2x3xf32>
+  %2 = glow.gather %x, %s : tensor<2x3xf32>
+  func.return %0, %1, %2 : tensor<3xf32>, tensor<2x3xf32>, tensor<2x3xf32>
+}
+
+// CHECK-LABEL: func.func @pads_and_broadcasts(
+// CHECK-NEXT: %0 = glow.pad %x pads [0, 1, 0, 2] : tensor<1x5xf32>
+// CHECK-NEXT: %1 = glow.pad %x pads [0, 1, 0, 0] value 1.000000e+00 : tensor<1x3xf32>
+// CHECK-NEXT: %2 = glow.pad %1 pads [0, 0, 0, 1] : tensor<1x4xf32>
+// CHECK-NEXT: %3 = glow.broadcast %x : tensor<4x3x2xf32>
+// CHECK-NEXT: func.return %0, %2, %3 : tensor<1x5xf32>, tensor<1x4xf32>, tensor<4x3x2xf32>
+func.func @pads_and_broadcasts(%x: tensor<1x2xf32>) -> (tensor<1x5xf32>, tensor<1x4xf32>, tensor<4x3x2xf32>) {
+  %0 = glow.pad %x pads [0, 1, 0, 1] : tensor<1x4xf32>
+  %1 = glow.pad %0 pads [0, 0, 0, 1] : tensor<1x5xf32>
+  %2 = glow.pad %x pads [0, 1, 0, 0] value 1.0 : tensor<1x3xf32>
+  %3 = glow.pad %2 pads [0, 0, 0, 1] : tensor<1x4xf32>
+  %4 = glow.broadcast %x : tensor<3x2xf32>
+  %5 = glow.broadcast %4 : tensor<4x3x2xf32>
+  func.return %1, %3, %5 : tensor<1x5xf32>, tensor<1x4xf32>, tensor<4x3x2xf32>
+}
+
+// CHECK-LABEL: func.func @broadcast_matrix(
+// CHECK-NEXT: %0 = glow.matmul %x, %w : tensor<2x4x5xf32>
+// CHECK-NEXT: func.return %0 : tensor<2x4x5xf32>
+func.func @broadcast_matrix(%x: tensor<2x4x3xf32>, %w: tensor<3x5xf32>) -> tensor<2x4x5xf32> {
+  %0 = glow.broadcast %w : tensor<2x3x5xf32>
+  %1 = glow.matmul %x, %0 : tensor<2x4x5xf32>
+  func.return %1 : tensor<2x4x5xf32>
+}

@@ -4,7 +4,7 @@
 // CHECK-NEXT: %0 = glow.constant dense<{{\[\[}}1.250000e-01, 2.500000e-01], [3.750000e-01, 5.000000e-01]]> : tensor<2x2xf32>
 // CHECK-NEXT: %m = glow.matmul %x, %0 : tensor<1x4x2xf32>
 // CHECK-NEXT: %1 = glow.constant dense<[1.000000e+00, 2.000000e+00]> : tensor<2xf32>
-// CHECK-NEXT: %a = glow.add %1, %m : tensor<1x4x2xf32>
+// CHECK-NEXT: %a = glow.add %m, %1 : tensor<1x4x2xf32>
 // CHECK-NEXT: %q = glow.reshape %a : tensor<1x1x4x2xf32>
 // CHECK-NEXT: %s = glow.matmul %q, %k transpose_rhs : tensor<1x1x4x4xf32>
 // CHECK-NEXT: func.return %s : tensor<1x1x4x4xf32>

@@ -156,4 +156,5 @@ def test_most_graph_tests_run() -> None:
     """The suites of the graph level have no program that cannot run."""
     files = sorted((Path(__file__).parents[1] / "graph").glob("*.mlir"))
     reports = [validation.validate_file(file) for file in files[:6]]
-    assert all(report.compared for report in reports)
+    assert sum(report.compared for report in reports) >= len(reports)
+    assert not any(report.wrong for report in reports)

@@ -1,0 +1,179 @@
+"""Simplifications of nodes that move elements, for `canonicalize`.
+
+Rows of the table in `canonicalization`; here stand those that join what was taken apart.
+"""
+
+from __future__ import annotations
+
+from math import prod
+
+import numpy as np
+from xdsl.ir import SSAValue
+
+from glow.dialects import glow
+from glow.dialects.glow.simplify_arithmetic import Replacement, result_type
+from glow.dialects.node import NodeOp, shape_of
+from glow.dialects.weights import constant_value
+
+
+def identity_window(op: NodeOp) -> Replacement:
+    """x for a pool over single pixels."""
+    attributes = op.attributes_view()
+    is_identity = (
+        set(attributes.ints("kernel")) == {1}
+        and set(attributes.ints("strides")) == {1}
+        and not any(attributes.ints("pads"))
+    )
+    return op.inputs[0] if is_identity else None
+
+
+def adjacent_slices(op: NodeOp) -> Replacement:
+    """Slices that follow each other in their tensor, joined as one slice."""
+    axis = op.attributes_view().int("axis")
+    pieces: list[SSAValue] = []
+    block = op.parent
+    assert block is not None
+    for value in op.inputs:
+        merged = _joined(pieces[-1], value, axis) if pieces else None
+        if merged is None:
+            pieces.append(value)
+        else:
+            block.insert_op_before(merged, op)
+            pieces[-1] = merged.results[0]
+    if len(pieces) == len(op.inputs):
+        return None
+    return glow.ConcatOp.build_node(pieces, axis=axis)
+
+
+def _joined(first: SSAValue, second: SSAValue, axis: int) -> NodeOp | None:
+    """The slice that covers two slices of one tensor, if they touch along the axis."""
+    one, two = first.owner, second.owner
+    if not isinstance(one, glow.SliceOp) or not isinstance(two, glow.SliceOp):
+        return None
+    a, b = one.attributes_view(), two.attributes_view()
+    starts, sizes, steps = (
+        list(a.ints("starts")),
+        list(a.ints("sizes")),
+        a.ints("steps"),
+    )
+    if one.input is not two.input or steps != b.ints("steps") or steps[axis] != 1:
+        return None
+    expected = list(starts)
+    expected[axis] += sizes[axis]
+    if expected != list(b.ints("starts")):
+        return None
+    sizes[axis] += b.ints("sizes")[axis]
+    return glow.SliceOp.build_node([one.input], starts=starts, sizes=sizes, steps=steps)
+
+
+def concat_of_reshapes(op: NodeOp) -> Replacement:
+    """One reshape of a concatenation for a concatenation of reshapes."""
+    inner = [value.owner for value in op.inputs]
+    sources = [o.input for o in inner if isinstance(o, glow.ReshapeOp)]
+    if len(sources) < max(len(inner), 2):
+        return None
+    target = shape_of(op.inputs[0])
+    axis = _matching_axis(
+        shape_of(sources[0]), target[: op.attributes_view().int("axis")]
+    )
+    if axis is None or not all(_agree(source, sources[0], axis) for source in sources):
+        return None
+    joined = glow.ConcatOp.build_node(sources, axis=axis)
+    block = op.parent
+    assert block is not None
+    block.insert_op_before(joined, op)
+    return glow.ReshapeOp.build_node([joined.result], [result_type(op)])
+
+
+def _matching_axis(shape: tuple[int, ...], before: tuple[int, ...]) -> int | None:
+    """The axis of `shape` with as many elements in front of it as `before` has."""
+    for axis in range(len(shape)):
+        if prod(shape[:axis]) == prod(before):
+            return axis
+    return None
+
+
+def _agree(one: SSAValue, other: SSAValue, axis: int) -> bool:
+    """Whether two values differ in the size of one axis at most."""
+    sizes, others = list(shape_of(one)), list(shape_of(other))
+    if len(sizes) != len(others):
+        return False
+    sizes[axis] = others[axis]
+    return sizes == others
+
+
+def gather_to_slice(op: NodeOp) -> Replacement:
+    """A slice for constant indices that follow each other."""
+    source, indices = op.inputs
+    array = (
+        constant_value(indices)
+        if shape_of(indices) in ((), shape_of(indices)[:1])
+        else None
+    )
+    axis = op.attributes_view().int("axis")
+    extent = shape_of(source)[axis]
+    if array is None or array.size == 0 or extent == 0:
+        return None
+    picked = array.reshape(-1).astype(np.int64)
+    if picked.min() < -extent or picked.max() >= extent:
+        return None  # an error to report when it runs
+    picked = np.where(picked < 0, picked + extent, picked)
+    if np.any(np.diff(picked) != 1):
+        return None
+    starts, sizes = [0] * len(shape_of(source)), list(shape_of(source))
+    starts[axis], sizes[axis] = int(picked[0]), picked.size
+    taken = glow.SliceOp.build_node(
+        [source], starts=starts, sizes=sizes, steps=[1] * len(sizes)
+    )
+    if taken.result.type == op.results[0].type:
+        return taken
+    block = op.parent
+    assert block is not None
+    block.insert_op_before(taken, op)
+    return glow.ReshapeOp.build_node([taken.result], [result_type(op)])
+
+
+def merge_pads(op: NodeOp) -> Replacement:
+    """One padding for two of the same number, neither of which crops."""
+    inner = op.inputs[0].owner
+    if not isinstance(inner, glow.PadOp):
+        return None
+    outer_view, inner_view = op.attributes_view(), inner.attributes_view()
+    first, second = inner_view.ints("pads"), outer_view.ints("pads")
+    constant = {view.string("mode") for view in (outer_view, inner_view)} == {
+        "constant"
+    }
+    same = outer_view.float("value") == inner_view.float("value")
+    if not constant or not same or min((*first, *second), default=0) < 0:
+        return None
+    pads = [a + b for a, b in zip(first, second, strict=True)]
+    return glow.PadOp.build_node(
+        [inner.input], pads=pads, value=outer_view.float("value")
+    )
+
+
+def merge_broadcasts(op: NodeOp) -> Replacement:
+    """One broadcast for two in a row."""
+    inner = op.inputs[0].owner
+    if not isinstance(inner, glow.BroadcastOp):
+        return None
+    return glow.BroadcastOp.build_node([inner.input], [result_type(op)])
+
+
+def unbroadcast_matrix(op: NodeOp) -> Replacement:
+    """A product reads a matrix that is repeated for a batch once."""
+    operands = list(op.inputs)
+    owner = operands[1].owner
+    if not isinstance(owner, glow.BroadcastOp) or len(shape_of(owner.input)) < 2:
+        return None
+    if shape_of(owner.input)[-2:] != shape_of(operands[1])[-2:]:
+        return None
+    new = glow.MatmulOp.build_node(
+        [operands[0], owner.input],
+        transpose_lhs=op.attributes_view().has("transpose_lhs"),
+        transpose_rhs=op.attributes_view().has("transpose_rhs"),
+    )
+    if new.result.type == op.results[0].type:
+        return new
+    new.erase()
+    return None

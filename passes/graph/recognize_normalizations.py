@@ -1,0 +1,194 @@
+"""Finds layer normalization and softmax in the nodes that exporters spell them with.
+
+    %m = glow.reduce_mean %x axes [2] keepdims
+    %c = glow.sub %x, %m
+    %s = glow.mul %c, %c                        (or pow 2)
+    %v = glow.reduce_mean %s axes [2] keepdims
+    %d = glow.sqrt (%v + epsilon)
+    %n = glow.div %c, %d
+    %y = glow.add (glow.mul %n, %scale), %bias
+  becomes
+    %y = glow.layer_norm %x, %scale, %bias axis 2 epsilon ...
+
+    %e = glow.exp %x                            (or of x - max(x))
+    %y = glow.div %e, (glow.reduce_sum %e axes [1] keepdims)
+  becomes
+    %y = glow.softmax %x axis 1
+
+Scales and shifts after a layer normalization multiply into its own (`fold-layer-norm`).
+"""
+
+from __future__ import annotations
+
+from typing import cast
+
+from xdsl.dialects.builtin import TensorType
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from glow.dialects import glow
+from glow.dialects.node import NodeOp, shape_of, tensor_type
+from glow.passes.contract import VALUES
+from glow.passes.graph.matching import is_number, number_of
+from glow.passes.graph.node_builder import NodeBuilder, element_type
+from glow.passes.graph.rewriting import RewritePass
+
+
+def reduced(
+    value: SSAValue, op_class: type[glow.ReduceOp]
+) -> tuple[SSAValue, tuple[int, ...]] | None:
+    """The operand and the axes of a reduction that keeps its axes."""
+    owner = value.owner
+    if not isinstance(owner, op_class) or owner.keepdims is None:
+        return None
+    return owner.input, owner.attributes_view().ints("axes")
+
+
+def _trailing_axis(x: SSAValue, axes: tuple[int, ...]) -> int | None:
+    """The first of the axes, if they are the last ones."""
+    rank = len(shape_of(x))
+    return axes[0] if axes and axes == tuple(range(rank - len(axes), rank)) else None
+
+
+def _is_square(value: SSAValue, x: SSAValue) -> bool:
+    owner = value.owner
+    if isinstance(owner, glow.MulOp):
+        return owner.operands[0] is x and owner.operands[1] is x
+    return (
+        isinstance(owner, glow.PowOp)
+        and owner.operands[0] is x
+        and is_number(owner.operands[1], 2.0)
+    )
+
+
+def normalized(op: NodeOp, builder: NodeBuilder) -> SSAValue | None:
+    """A layer normalization without scale for `(x - mean) / sqrt(variance + epsilon)`."""
+    centred, deviation = op.inputs
+    difference, root = centred.owner, deviation.owner
+    if not isinstance(difference, glow.SubOp) or not isinstance(root, glow.SqrtOp):
+        return None
+    x = difference.operands[0]
+    mean = reduced(difference.operands[1], glow.ReduceMeanOp)
+    total = root.operands[0].owner
+    if mean is None or mean[0] is not x or not isinstance(total, glow.AddOp):
+        return None
+    for variance, epsilon in (total.operands[:2], total.operands[1::-1]):
+        number, found = number_of(epsilon), reduced(variance, glow.ReduceMeanOp)
+        if number is None or found is None or found[1] != mean[1]:
+            continue
+        axis = _trailing_axis(x, mean[1])
+        if axis is not None and _is_square(found[0], centred):
+            return _layer_norm(builder, x, axis, number)
+    return None
+
+
+def _layer_norm(
+    builder: NodeBuilder, x: SSAValue, axis: int, epsilon: float
+) -> SSAValue:
+    ones = glow.SplatOp.from_number(
+        1.0, tensor_type(shape_of(x)[axis:], element_type(x))
+    )
+    scale = builder.insert(ones).results[0]
+    return builder.node(glow.LayerNormOp, x, scale, axis=axis, epsilon=epsilon)
+
+
+def softmax(op: NodeOp, builder: NodeBuilder) -> SSAValue | None:
+    """A softmax for exponentials by their sum."""
+    powers, total = op.inputs
+    found = reduced(total, glow.ReduceSumOp)
+    owner = powers.owner
+    if found is None or found[0] is not powers or not isinstance(owner, glow.ExpOp):
+        return None
+    axes = found[1]
+    if len(axes) != 1:
+        return None
+    x = _unshifted(owner.operands[0], axes)
+    return builder.node(glow.SoftmaxOp, x, axis=axes[0])
+
+
+def _unshifted(value: SSAValue, axes: tuple[int, ...]) -> SSAValue:
+    """x of `x - max(x)`, which has the same softmax; else the value."""
+    owner = value.owner
+    if isinstance(owner, glow.SubOp):
+        largest = reduced(owner.operands[1], glow.ReduceMaxOp)
+        if largest is not None and largest == (owner.operands[0], axes):
+            return owner.operands[0]
+    return value
+
+
+def _normalization(value: SSAValue) -> glow.LayerNormOp | None:
+    owner = value.owner
+    if not value.has_one_use() or not isinstance(owner, glow.LayerNormOp):
+        return None
+    return owner
+
+
+def _parameter(
+    builder: NodeBuilder, value: SSAValue, norm: glow.LayerNormOp
+) -> SSAValue | None:
+    """A factor or addend as a value of the normalized shape; None if it has more axes."""
+    wanted = cast("TensorType[Attribute]", norm.scale.type)
+    shape = shape_of(value)
+    while len(shape) > wanted.get_num_dims() and shape[0] == 1:
+        shape = shape[1:]
+    if len(shape) > wanted.get_num_dims() or value.type == norm.result.type != wanted:
+        return None
+    value = builder.reshape(value, shape)
+    if value.type == wanted:
+        return value
+    return builder.create(glow.BroadcastOp, [value], {}, types=[wanted])
+
+
+def scaled(op: NodeOp, builder: NodeBuilder) -> SSAValue | None:
+    """A layer normalization's result times a vector: a part of its scale (and bias)."""
+    return _folded(op, builder, glow.MulOp)
+
+
+def shifted(op: NodeOp, builder: NodeBuilder) -> SSAValue | None:
+    """A layer normalization's result plus a vector: a part of its bias."""
+    return _folded(op, builder, glow.AddOp)
+
+
+def _folded(op: NodeOp, builder: NodeBuilder, kind: type[NodeOp]) -> SSAValue | None:
+    for value, other in (op.inputs, op.inputs[::-1]):
+        norm = _normalization(value)
+        if norm is None or value.type != op.results[0].type or not _is_parameter(other):
+            continue
+        parameter = _parameter(builder, other, norm)
+        if parameter is None:
+            continue
+        scale, bias = norm.scale, norm.bias
+        if kind is glow.MulOp:
+            scale = builder.node(glow.MulOp, scale, parameter)
+            bias = None if bias is None else builder.node(glow.MulOp, bias, parameter)
+        else:
+            bias = (
+                parameter if bias is None else builder.node(glow.AddOp, bias, parameter)
+            )
+        operands = [norm.input, scale, *([] if bias is None else [bias])]
+        view = norm.attributes_view()
+        return builder.node(
+            glow.LayerNormOp,
+            *operands,
+            axis=view.int("axis"),
+            epsilon=view.float("epsilon"),
+        )
+    return None
+
+
+def _is_parameter(value: SSAValue) -> bool:
+    """Whether a value is a constant, so that folding it costs nothing at run time."""
+    return isinstance(value.owner, Operation) and isinstance(
+        value.owner, glow.ConstantOp | glow.SplatOp
+    )
+
+
+class RecognizeNormalizationsPass(RewritePass):
+    """Find layer normalization and softmax in their parts."""
+
+    name = "recognize-normalizations"
+    keeps = VALUES
+    rewrites = {
+        glow.DivOp: (normalized, softmax),
+        glow.MulOp: (scaled,),
+        glow.AddOp: (shifted,),
+    }

@@ -1,0 +1,58 @@
+// RUN: glow-opt --merge-products %s | filecheck %s
+
+// CHECK-LABEL: func.func @layers(
+// CHECK-NEXT: %0 = glow.constant dense<[[1.000000e+00, 2.000000e+00, 5.000000e+00], [3.000000e+00, 4.000000e+00, 6.000000e+00]]> : tensor<2x3xf32>
+// CHECK-NEXT: %1 = glow.constant dense<[0.000000e+00, 0.000000e+00, 7.000000e+00]> : tensor<3xf32>
+// CHECK-NEXT: %2 = glow.fully_connected %x, %0, %1 : tensor<4x3xf32>
+// CHECK-NEXT: %3 = glow.slice %2 starts [0, 0] sizes [4, 2] steps [1, 1] : tensor<4x2xf32>
+// CHECK-NEXT: %4 = glow.slice %2 starts [0, 2] sizes [4, 1] steps [1, 1] : tensor<4x1xf32>
+// CHECK-NEXT: func.return %3, %4 : tensor<4x2xf32>, tensor<4x1xf32>
+func.func @layers(%x: tensor<4x2xf32>) -> (tensor<4x2xf32>, tensor<4x1xf32>) {
+  %v = glow.constant dense<[[1.0, 2.0], [3.0, 4.0]]> : tensor<2x2xf32>
+  %w = glow.constant dense<[[5.0], [6.0]]> : tensor<2x1xf32>
+  %b = glow.constant dense<[7.0]> : tensor<1xf32>
+  %0 = glow.fully_connected %x, %v : tensor<4x2xf32>
+  %1 = glow.fully_connected %x, %w, %b : tensor<4x1xf32>
+  func.return %0, %1 : tensor<4x2xf32>, tensor<4x1xf32>
+}
+
+// CHECK-LABEL: func.func @convolutions(
+// CHECK-NEXT: %0 = glow.constant dense<[[[[1.000000e+00]], [[2.000000e+00]]], [[[3.000000e+00]], [[4.000000e+00]]], [[[5.000000e+00]], [[6.000000e+00]]]]> : tensor<3x2x1x1xf32>
+// CHECK-NEXT: %1 = glow.conv2d %x, %0 activation "relu" : tensor<1x3x3x3xf32>
+// CHECK-NEXT: %2 = glow.slice %1 starts [0, 0, 0, 0] sizes [1, 1, 3, 3] steps [1, 1, 1, 1] : tensor<1x1x3x3xf32>
+// CHECK-NEXT: %3 = glow.slice %1 starts [0, 1, 0, 0] sizes [1, 2, 3, 3] steps [1, 1, 1, 1] : tensor<1x2x3x3xf32>
+// CHECK-NEXT: func.return %2, %3 : tensor<1x1x3x3xf32>, tensor<1x2x3x3xf32>
+func.func @convolutions(%x: tensor<1x2x3x3xf32>) -> (tensor<1x1x3x3xf32>, tensor<1x2x3x3xf32>) {
+  %v = glow.constant dense<[[[[1.0]], [[2.0]]]]> : tensor<1x2x1x1xf32>
+  %w = glow.constant dense<[[[[3.0]], [[4.0]]], [[[5.0]], [[6.0]]]]> : tensor<2x2x1x1xf32>
+  %0 = glow.conv2d %x, %v activation "relu" : tensor<1x1x3x3xf32>
+  %1 = glow.conv2d %x, %w activation "relu" : tensor<1x2x3x3xf32>
+  func.return %0, %1 : tensor<1x1x3x3xf32>, tensor<1x2x3x3xf32>
+}
+
+// CHECK-LABEL: func.func @matrices(
+// CHECK-NEXT: %0 = glow.constant dense<[[1.000000e+00, 2.000000e+00, 5.000000e+00, 6.000000e+00], [3.000000e+00, 4.000000e+00, 7.000000e+00, 8.000000e+00]]> : tensor<2x4xf32>
+// CHECK-NEXT: %1 = glow.matmul %x, %0 : tensor<2x3x4xf32>
+// CHECK-NEXT: %2 = glow.slice %1 starts [0, 0, 0] sizes [2, 3, 2] steps [1, 1, 1] : tensor<2x3x2xf32>
+// CHECK-NEXT: %3 = glow.slice %1 starts [0, 0, 2] sizes [2, 3, 2] steps [1, 1, 1] : tensor<2x3x2xf32>
+// CHECK-NEXT: func.return %2, %3 : tensor<2x3x2xf32>, tensor<2x3x2xf32>
+func.func @matrices(%x: tensor<2x3x2xf32>) -> (tensor<2x3x2xf32>, tensor<2x3x2xf32>) {
+  %v = glow.constant dense<[[1.0, 2.0], [3.0, 4.0]]> : tensor<2x2xf32>
+  %w = glow.constant dense<[[5.0, 6.0], [7.0, 8.0]]> : tensor<2x2xf32>
+  %0 = glow.matmul %x, %v : tensor<2x3x2xf32>
+  %1 = glow.matmul %x, %w : tensor<2x3x2xf32>
+  func.return %0, %1 : tensor<2x3x2xf32>, tensor<2x3x2xf32>
+}
+
+// Several inputs by one matrix.
+// CHECK-LABEL: func.func @rows(
+// CHECK-NEXT: %0 = glow.concat %x, %y axis 0 : tensor<7x2xf32>
+// CHECK-NEXT: %1 = glow.fully_connected %0, %w : tensor<7x5xf32>
+// CHECK-NEXT: %2 = glow.slice %1 starts [0, 0] sizes [4, 5] steps [1, 1] : tensor<4x5xf32>
+// CHECK-NEXT: %3 = glow.slice %1 starts [4, 0] sizes [3, 5] steps [1, 1] : tensor<3x5xf32>
+// CHECK-NEXT: func.return %2, %3 : tensor<4x5xf32>, tensor<3x5xf32>
+func.func @rows(%x: tensor<4x2xf32>, %y: tensor<3x2xf32>, %w: tensor<2x5xf32>) -> (tensor<4x5xf32>, tensor<3x5xf32>) {
+  %0 = glow.fully_connected %x, %w : tensor<4x5xf32>
+  %1 = glow.fully_connected %y, %w : tensor<3x5xf32>
+  func.return %0, %1 : tensor<4x5xf32>, tensor<3x5xf32>
+}

@@ -1,0 +1,71 @@
+// RUN: glow-opt --recognize-activations %s | filecheck %s
+
+// Slopes above 1 and below 0 are other functions, and so are bounds for each element.
+// CHECK-LABEL: func.func @not_leaky(
+// CHECK-NEXT: %alpha = glow.splat 2.000000e+00 : tensor<f32>
+// CHECK-NEXT: %0 = glow.mul %alpha, %x : tensor<4xf32>
+// CHECK-NEXT: %1 = glow.max %0, %x : tensor<4xf32>
+// CHECK-NEXT: %c = glow.constant dense<[1.000000e+00, 2.000000e+00, 3.000000e+00, 4.000000e+00]> : tensor<4xf32>
+// CHECK-NEXT: %2 = glow.max %x, %c : tensor<4xf32>
+// CHECK-NEXT: %3 = glow.max %x, %y : tensor<4xf32>
+// CHECK-NEXT: func.return %1, %2, %3 : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>
+func.func @not_leaky(%x: tensor<4xf32>, %y: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) {
+  %alpha = glow.splat 2.0 : tensor<f32>
+  %0 = glow.mul %alpha, %x : tensor<4xf32>
+  %1 = glow.max %0, %x : tensor<4xf32>
+  %c = glow.constant dense<[1.0, 2.0, 3.0, 4.0]> : tensor<4xf32>
+  %2 = glow.max %x, %c : tensor<4xf32>
+  %3 = glow.max %x, %y : tensor<4xf32>
+  func.return %1, %2, %3 : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>
+}
+
+// exp(x) in the place of exp(-x), 2 in the place of 1, x of another node.
+// CHECK-LABEL: func.func @not_sigmoid(
+// CHECK-NEXT: %one = glow.splat 1.000000e+00 : tensor<f32>
+// CHECK-NEXT: %two = glow.splat 2.000000e+00 : tensor<f32>
+// CHECK-NEXT: %0 = glow.exp %x : tensor<4xf32>
+// CHECK-NEXT: %1 = glow.add %one, %0 : tensor<4xf32>
+// CHECK-NEXT: %2 = glow.div %one, %1 : tensor<4xf32>
+// CHECK-NEXT: %3 = glow.neg %x : tensor<4xf32>
+// CHECK-NEXT: %4 = glow.exp %3 : tensor<4xf32>
+// CHECK-NEXT: %5 = glow.add %4, %two : tensor<4xf32>
+// CHECK-NEXT: %6 = glow.div %one, %5 : tensor<4xf32>
+// CHECK-NEXT: %7 = glow.add %4, %one : tensor<4xf32>
+// CHECK-NEXT: %8 = glow.div %y, %7 : tensor<4xf32>
+// CHECK-NEXT: func.return %2, %6, %8 : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>
+func.func @not_sigmoid(%x: tensor<4xf32>, %y: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) {
+  %one = glow.splat 1.0 : tensor<f32>
+  %two = glow.splat 2.0 : tensor<f32>
+  %0 = glow.exp %x : tensor<4xf32>
+  %1 = glow.add %one, %0 : tensor<4xf32>
+  %2 = glow.div %one, %1 : tensor<4xf32>
+  %3 = glow.neg %x : tensor<4xf32>
+  %4 = glow.exp %3 : tensor<4xf32>
+  %5 = glow.add %4, %two : tensor<4xf32>
+  %6 = glow.div %one, %5 : tensor<4xf32>
+  %7 = glow.add %4, %one : tensor<4xf32>
+  %8 = glow.div %y, %7 : tensor<4xf32>
+  func.return %2, %6, %8 : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>
+}
+
+// CHECK-LABEL: func.func @not_hard(
+// CHECK-NEXT: %three = glow.splat 3.000000e+00 : tensor<f32>
+// CHECK-NEXT: %six = glow.splat 6.000000e+00 : tensor<f32>
+// CHECK-NEXT: %0 = glow.add %x, %three : tensor<4xf32>
+// CHECK-NEXT: %1 = glow.clip %0 low 0.000000e+00 high 5.000000e+00 : tensor<4xf32>
+// CHECK-NEXT: %2 = glow.div %1, %six : tensor<4xf32>
+// CHECK-NEXT: %3 = glow.clip %0 low 0.000000e+00 high 6.000000e+00 : tensor<4xf32>
+// CHECK-NEXT: %4 = glow.mul %y, %3 : tensor<4xf32>
+// CHECK-NEXT: %5 = glow.div %4, %six : tensor<4xf32>
+// CHECK-NEXT: func.return %2, %5 : tensor<4xf32>, tensor<4xf32>
+func.func @not_hard(%x: tensor<4xf32>, %y: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+  %three = glow.splat 3.0 : tensor<f32>
+  %six = glow.splat 6.0 : tensor<f32>
+  %0 = glow.add %x, %three : tensor<4xf32>
+  %1 = glow.clip %0 low 0.0 high 5.0 : tensor<4xf32>
+  %2 = glow.div %1, %six : tensor<4xf32>
+  %3 = glow.clip %0 low 0.0 high 6.0 : tensor<4xf32>
+  %4 = glow.mul %y, %3 : tensor<4xf32>
+  %5 = glow.div %4, %six : tensor<4xf32>
+  func.return %2, %5 : tensor<4xf32>, tensor<4xf32>
+}

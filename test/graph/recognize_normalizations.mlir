@@ -1,0 +1,61 @@
+// RUN: glow-opt --recognize-normalizations %s | filecheck %s
+
+// CHECK-LABEL: func.func @layer_norm(
+// CHECK-NEXT: %scale = glow.constant dense<[1.000000e+00, 2.000000e+00, 3.000000e+00, 4.000000e+00]> : tensor<4xf32>
+// CHECK-NEXT: %bias = glow.constant dense<[5.000000e+00, 6.000000e+00, 7.000000e+00, 8.000000e+00]> : tensor<4xf32>
+// CHECK-NEXT: %0 = glow.splat 1.000000e+00 : tensor<4xf32>
+// CHECK-NEXT: %1 = glow.mul %0, %scale : tensor<4xf32>
+// CHECK-NEXT: %y = glow.layer_norm %x, %1, %bias axis 1 epsilon 1.000000e-02 : tensor<2x4xf32>
+// CHECK-NEXT: func.return %y : tensor<2x4xf32>
+func.func @layer_norm(%x: tensor<2x4xf32>) -> tensor<2x4xf32> {
+  %two = glow.splat 2.0 : tensor<f32>
+  %epsilon = glow.splat 0.01 : tensor<f32>
+  %scale = glow.constant dense<[1.0, 2.0, 3.0, 4.0]> : tensor<4xf32>
+  %bias = glow.constant dense<[5.0, 6.0, 7.0, 8.0]> : tensor<4xf32>
+  %m = glow.reduce_mean %x axes [1] keepdims : tensor<2x1xf32>
+  %c = glow.sub %x, %m : tensor<2x4xf32>
+  %s = glow.pow %c, %two : tensor<2x4xf32>
+  %v = glow.reduce_mean %s axes [1] keepdims : tensor<2x1xf32>
+  %e = glow.add %v, %epsilon : tensor<2x1xf32>
+  %d = glow.sqrt %e : tensor<2x1xf32>
+  %n = glow.div %c, %d : tensor<2x4xf32>
+  %t = glow.mul %n, %scale : tensor<2x4xf32>
+  %y = glow.add %bias, %t : tensor<2x4xf32>
+  func.return %y : tensor<2x4xf32>
+}
+
+// CHECK-LABEL: func.func @fold_layer_norm(
+// CHECK-NEXT: %two = glow.splat 2.000000e+00 : tensor<1x1xf32>
+// CHECK-NEXT: %c = glow.constant dense<[[5.000000e+00, 6.000000e+00, 7.000000e+00, 8.000000e+00]]> : tensor<1x4xf32>
+// CHECK-NEXT: %0 = glow.reshape %two : tensor<1xf32>
+// CHECK-NEXT: %1 = glow.broadcast %0 : tensor<4xf32>
+// CHECK-NEXT: %2 = glow.mul %s, %1 : tensor<4xf32>
+// CHECK-NEXT: %3 = glow.mul %b, %1 : tensor<4xf32>
+// CHECK-NEXT: %4 = glow.reshape %c : tensor<4xf32>
+// CHECK-NEXT: %5 = glow.add %3, %4 : tensor<4xf32>
+// CHECK-NEXT: %y = glow.layer_norm %x, %2, %5 axis 1 : tensor<2x4xf32>
+// CHECK-NEXT: func.return %y : tensor<2x4xf32>
+func.func @fold_layer_norm(%x: tensor<2x4xf32>, %s: tensor<4xf32>, %b: tensor<4xf32>) -> tensor<2x4xf32> {
+  %two = glow.splat 2.0 : tensor<1x1xf32>
+  %c = glow.constant dense<[[5.0, 6.0, 7.0, 8.0]]> : tensor<1x4xf32>
+  %n = glow.layer_norm %x, %s, %b axis 1 : tensor<2x4xf32>
+  %t = glow.mul %two, %n : tensor<2x4xf32>
+  %y = glow.add %t, %c : tensor<2x4xf32>
+  func.return %y : tensor<2x4xf32>
+}
+
+// CHECK-LABEL: func.func @softmax(
+// CHECK-NEXT: %y = glow.softmax %x axis 0 : tensor<2x4xf32>
+// CHECK-NEXT: %z = glow.softmax %x axis 1 : tensor<2x4xf32>
+// CHECK-NEXT: func.return %y, %z : tensor<2x4xf32>, tensor<2x4xf32>
+func.func @softmax(%x: tensor<2x4xf32>) -> (tensor<2x4xf32>, tensor<2x4xf32>) {
+  %e = glow.exp %x : tensor<2x4xf32>
+  %t = glow.reduce_sum %e axes [0] keepdims : tensor<1x4xf32>
+  %y = glow.div %e, %t : tensor<2x4xf32>
+  %m = glow.reduce_max %x axes [1] keepdims : tensor<2x1xf32>
+  %s = glow.sub %x, %m : tensor<2x4xf32>
+  %f = glow.exp %s : tensor<2x4xf32>
+  %u = glow.reduce_sum %f axes [1] keepdims : tensor<2x1xf32>
+  %z = glow.div %f, %u : tensor<2x4xf32>
+  func.return %y, %z : tensor<2x4xf32>, tensor<2x4xf32>
+}

@@ -1,0 +1,23 @@
+// RUN: glow-opt --shrink-convolutions %s | filecheck %s
+
+// The strides of one step say nothing.
+// CHECK-LABEL: func.func @strides(
+// CHECK-NEXT: %w = glow.constant dense<[[[[1.000000e+00, 2.000000e+00], [3.000000e+00, 4.000000e+00]]]]> : tensor<1x1x2x2xf32>
+// CHECK-NEXT: %0 = glow.conv2d %x, %w : tensor<1x1x1x1xf32>
+// CHECK-NEXT: func.return %0 : tensor<1x1x1x1xf32>
+func.func @strides(%x: tensor<1x1x2x2xf32>) -> tensor<1x1x1x1xf32> {
+  %w = glow.constant dense<[[[[1.0, 2.0], [3.0, 4.0]]]]> : tensor<1x1x2x2xf32>
+  %0 = glow.conv2d %x, %w strides [2, 2] : tensor<1x1x1x1xf32>
+  func.return %0 : tensor<1x1x1x1xf32>
+}
+
+// Rows and columns that lie in the padding.
+// CHECK-LABEL: func.func @hidden_weights(
+// CHECK-NEXT: %0 = glow.constant dense<[[[[5.000000e+00], [8.000000e+00]]]]> : tensor<1x1x2x1xf32>
+// CHECK-NEXT: %1 = glow.conv2d %x, %0 : tensor<1x1x1x1xf32>
+// CHECK-NEXT: func.return %1 : tensor<1x1x1x1xf32>
+func.func @hidden_weights(%x: tensor<1x1x2x1xf32>) -> tensor<1x1x1x1xf32> {
+  %w = glow.constant dense<[[[[1.0, 2.0, 3.0], [4.0, 5.0, 6.0], [7.0, 8.0, 9.0]]]]> : tensor<1x1x3x3xf32>
+  %0 = glow.conv2d %x, %w pads [1, 1, 0, 1] strides [2, 2] : tensor<1x1x1x1xf32>
+  func.return %0 : tensor<1x1x1x1xf32>
+}
