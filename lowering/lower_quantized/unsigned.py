@@ -8,6 +8,8 @@ same numbers, and the stored bytes are 128 more.
   becomes
     %1 = glow.relu %0 : tensor<4x!quant.uniform<u8:f32, 0.5>>
 
+Numbers that are never negative, with zero point 0, keep their bytes: then zero still pads.
+
 What shows its stored integers keeps them: inputs and results of functions, constants, tables,
 casts to storage, and values that only move from or to such.
 """
@@ -87,10 +89,30 @@ def make_unsigned(module: ModuleOp) -> None:
                 _shift(group)
 
 
+def is_positive(value: SSAValue) -> bool:
+    """Whether a value is not negative because of the node that makes or moves it."""
+    owner, data = value.owner, element(value)
+    if data is None or any(data.zero_points) or not isinstance(owner, NodeOp):
+        return False
+    if isinstance(owner, MOVEMENT):
+        return not isinstance(owner, glow.PadOp) and all(map(is_signed, owner.inputs))
+    if isinstance(owner, glow.ReluOp):
+        return True
+    attributes = owner.attributes_view()
+    absorbs = "activation" in owner.property_names() and attributes.has("activation")
+    return absorbs and attributes.string("activation") == "relu"
+
+
+def positive(data: Quantization) -> Quantization:
+    """The parameters of the same bytes, none of which has a sign."""
+    return replace(data, signed=False, storage_range=(0, data.limits[1]))
+
+
 def _shift(group: set[SSAValue]) -> None:
+    change = positive if all(map(is_positive, group)) else unsigned
     for value in group:
         data = element(value)
         assert data is not None
         Rewriter.replace_value_with_new_type(
-            value, quantized_type(expressed_type(tensor_of(value)), unsigned(data))
+            value, quantized_type(expressed_type(tensor_of(value)), change(data))
         )
