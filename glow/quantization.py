@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 import os
+import shlex
+from dataclasses import fields, replace
+from difflib import get_close_matches
+from pathlib import Path
 
 from xdsl.dialects.builtin import ModuleOp
 
+from glow.dialects.errors import GlowError
 from glow.passes.quantization.options import QuantizationOptions
 from glow.passes.quantization.profile import Profile
 from glow.passes.quantization.profile_file import load_profile
 from glow.passes.quantization.quantize import is_quantized_module, quantize_module
 
 Quantization = bool | Profile | str | os.PathLike[str]
-"""A profile or its file; `True` quantizes without one (dynamic, or by random inputs)."""
+"""A profile, its file, or `profile=FILE schema=symmetric ...` as `glow-opt --quantize`
+takes it; `True` quantizes without a profile (dynamically, or by random inputs)."""
+
+SWITCHES = {"true": True, "false": False}
 
 
 def apply_quantization(
@@ -22,9 +30,52 @@ def apply_quantization(
 ) -> None:
     """Quantize a graph; one that comes quantized runs in integers in any case."""
     if isinstance(quantize, str | os.PathLike):
-        quantize = load_profile(quantize)
+        path, options = parse_quantization(os.fspath(quantize), options)
+        quantize = True if path is None else load_profile(path)
     profile = quantize if isinstance(quantize, Profile) else None
     if quantize is not False:
         quantize_module(module, profile, options)
     elif is_quantized_module(module):
         quantize_module(module, None, options)
+
+
+def parse_quantization(
+    text: str, options: QuantizationOptions | None = None
+) -> tuple[Path | None, QuantizationOptions]:
+    """The profile and the options of `profile=p.yaml schema=symmetric keep=a,b`.
+
+    Text without `=` is the profile's file. Raises GlowError for what is not known.
+    """
+    chosen = options or QuantizationOptions()
+    if "=" not in text or Path(text).exists():
+        return (Path(text) if text else None), chosen
+    profile, choices = None, {}
+    for word in shlex.split(text):
+        key, _, value = word.partition("=")
+        if key == "profile":
+            profile = Path(value)
+        else:
+            name = key.replace("-", "_")
+            choices[name] = _option(name, value, chosen)
+    return profile, replace(chosen, **choices)
+
+
+def _option(name: str, value: str, options: QuantizationOptions) -> object:
+    """The value of an option as the type that it has."""
+    known = [field.name for field in fields(options)]
+    if name not in known:
+        near = get_close_matches(name, known, 1)
+        raise GlowError(
+            f"unknown option '{name}' of --quantize",
+            hint=f"did you mean '{near[0]}'?"
+            if near
+            else f"one of profile, {', '.join(known)}",
+        )
+    default: object = getattr(options, name)
+    if isinstance(default, tuple):
+        return tuple(value.split(","))
+    if isinstance(default, bool):
+        if value not in SWITCHES:
+            raise GlowError(f"'{name}' is true or false, not '{value}'")
+        return SWITCHES[value]
+    return value

@@ -11,6 +11,11 @@ from typing import NoReturn, cast
 
 from glow.diagnostics import run_reporting
 from glow.dialects.errors import GlowError
+from glow.tools.quantization_commands import (
+    add_quantize_report_command,
+    add_tune_quantization_command,
+    at_least_one,
+)
 
 TOOL = "glow"
 DISTRIBUTION = "glow-xdsl"
@@ -24,14 +29,6 @@ class OneLineParser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """Raise GlowError instead of printing the usage."""
         raise GlowError(message, hint=f"see {self.prog} --help")
-
-
-def at_least_one(text: str) -> int:
-    """The number that `text` spells, if it is 1 or more."""
-    number = int(text)
-    if number < 1:
-        raise argparse.ArgumentTypeError(f"{text} is less than 1")
-    return number
 
 
 def make_parser() -> argparse.ArgumentParser:
@@ -48,6 +45,12 @@ def make_parser() -> argparse.ArgumentParser:
     )
     add_report_command(
         commands.add_parser("report", help="write a page about a network")
+    )
+    add_quantize_report_command(
+        commands.add_parser("quantize-report", help="show what each layer loses")
+    )
+    add_tune_quantization_command(
+        commands.add_parser("tune-quantization", help="search what is good enough")
     )
     for command in (parser, *commands.choices.values()):
         command.add_argument(
@@ -185,7 +188,8 @@ def add_numbers_options(parser: argparse.ArgumentParser) -> None:
         "--quantize",
         type=Path,
         metavar="PROFILE.yaml",
-        help="quantize to 8 bits by a profile that glow profile made",
+        help="quantize to 8 bits by a profile that glow profile made; options as in "
+        "glow-opt: 'profile=PROFILE.yaml schema=symmetric ...'",
     )
     parser.add_argument(
         "--precision",

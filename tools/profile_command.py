@@ -14,13 +14,11 @@ import numpy.typing as npt
 from glow.dialects.errors import GlowError
 from glow.tools.atomic_output import atomic_path, check_writable
 from glow.tools.programs import check_program, read_program
-from glow.tools.progress import report
+from glow.tools.progress import report, show_progress
 from glow.tools.run_command import read_array
 
 Array = npt.NDArray[np.generic]
 Arrays = dict[str, Array]
-
-BAR_WIDTH = 30
 
 
 def profile_model(
@@ -52,15 +50,8 @@ def bar(total: int | None) -> Callable[[int], None]:
     """A function that shows how many batches are done, on a terminal only."""
 
     def show(done: int) -> None:
-        if not sys.stderr.isatty():
-            return
-        if total is None:
-            text = f"{done} batches"
-        else:
-            filled = BAR_WIDTH * done // total
-            text = f"[{'#' * filled}{'.' * (BAR_WIDTH - filled)}] {done}/{total}"
-        end = "\n" if done == total else ""
-        print(f"\rprofiling {text}", end=end, file=sys.stderr, flush=True)
+        if sys.stderr.isatty():
+            show_progress("profiling", done, total)
 
     return show
 

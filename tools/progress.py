@@ -9,6 +9,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+BAR_WIDTH = 30
 PATIENCE = 1.0
 """Seconds after which a user wants to know what is going on."""
 
@@ -40,3 +41,14 @@ def step(what: str) -> Generator[Stopwatch]:
 def report(line: str) -> None:
     """Print a line to stderr at once."""
     print(line, file=sys.stderr, flush=True)
+
+
+def show_progress(what: str, done: int, total: int | None) -> None:
+    """Draw how much is done over what was drawn before."""
+    if total is None:
+        text = f"{done} batches"
+    else:
+        filled = BAR_WIDTH * done // total
+        text = f"[{'#' * filled}{'.' * (BAR_WIDTH - filled)}] {done}/{total}"
+    end = "\n" if done == total else ""
+    print(f"\r{what} {text}", end=end, file=sys.stderr, flush=True)

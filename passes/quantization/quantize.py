@@ -7,11 +7,13 @@ go the same way: casts cancel or move, and nodes between them become integer nod
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.dialects.func import FuncOp
+from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 
 from glow.dialects import glow
@@ -62,34 +64,49 @@ def is_transformer(module: ModuleOp) -> bool:
     return any(isinstance(op, glow.LayerNormOp) for op in module.walk())
 
 
-def quantize_linear_layers(module: ModuleOp, options: QuantizationOptions) -> None:
-    """Make linear layers quantize their rows, where that is chosen."""
-    by_row = options.activations == "per-row" or (
+def quantizes_rows(module: ModuleOp, options: QuantizationOptions) -> bool:
+    """Whether linear layers quantize their rows while the network runs."""
+    return options.activations == "per-row" or (
         options.activations == "auto" and is_transformer(module)
     )
-    if not by_row:
+
+
+def quantize_linear_layers(module: ModuleOp, options: QuantizationOptions) -> None:
+    """Make linear layers quantize their rows, where that is chosen."""
+    if not quantizes_rows(module, options):
         return
     for op in list(module.walk()):
         if is_linear_layer(op) and not is_kept(op, options.keep):
             quantize_rows(op, per_channel=options.per_channel)
 
 
+def even_out_channels(
+    function: FuncOp, profile: Profile, options: QuantizationOptions
+) -> tuple[Mapping[SSAValue, str], Profile]:
+    """Equalize and migrate channels if that is asked for; names and profile then."""
+    names, block = value_names(function), function.body.block
+    if not options.equalization:
+        return names, profile
+    keep = profile.keep
+    profile = equalize_channels(block, names, profile) or profile
+    if not quantizes_rows(_module_of(function), options):
+        names, profile = migrate_channels(block, names, profile, options.keep)
+    profile.keep = keep
+    return names, profile
+
+
 def quantize_function(
     function: FuncOp, profile: Profile | None, options: QuantizationOptions
 ) -> None:
     """Cast what a function computes on, by a profile."""
-    names = value_names(function)
     chosen = select_nodes(function.body.block, options.keep)
     if not quantized_values(chosen):
         return
     if profile is None:
         warn_synthetic()
         profile = synthetic_profile(_module_of(function))
-    if options.equalization:
-        block = function.body.block
-        profile = equalize_channels(block, names, profile) or profile
-        names, profile = migrate_channels(block, names, profile, options.keep)
-        chosen = select_nodes(block, options.keep)
+    names, profile = even_out_channels(function, profile, options)
+    chosen = select_nodes(function.body.block, options.keep)
     ranges = Ranges(profile, names, options.calibration)
     insert_casts(function, chosen, ranges, options)
 
@@ -100,14 +117,19 @@ def _module_of(function: FuncOp) -> ModuleOp:
     return module
 
 
+def fuse_bounds(module: ModuleOp) -> None:
+    """Let products absorb ReLU and clip, so that ranges are those behind them."""
+    rewrite_nodes(module, dict.fromkeys((glow.ReluOp, glow.ClipOp), fuse_activation))
+
+
 def add_casts(
     module: ModuleOp, profile: Profile | None, options: QuantizationOptions
 ) -> None:
-    """Fuse bounds first, so that ranges are those behind them; then cast."""
+    """Fuse bounds first; then cast."""
     if profile is not None:
         options = replace(options, keep=(*options.keep, *profile.keep))
     check_keep(module, options.keep)
-    rewrite_nodes(module, dict.fromkeys((glow.ReluOp, glow.ClipOp), fuse_activation))
+    fuse_bounds(module)
     functions = functions_of(module)
     if profile is None and len(functions) > 1:
         raise GlowError(
