@@ -39,8 +39,9 @@ def apply_precision(
     if precision == "f32":
         return
     from glow.passes.quantization.half_products import convert_products
-    from glow.passes.quantization.selection import is_kept
+    from glow.passes.quantization.selection import check_keep, is_kept
 
+    check_keep(module, keep)
     prefers = partial(backend.prefers_f32, target=target, numerics=numerics)
 
     def stays(op: Operation) -> bool:

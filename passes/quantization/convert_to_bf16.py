@@ -10,6 +10,7 @@ from xdsl.passes import ModulePass
 
 from glow.passes.contract import MEANING
 from glow.passes.quantization.half_products import convert_products, kept_by_name
+from glow.passes.quantization.selection import check_keep
 
 
 @dataclass(frozen=True)
@@ -23,4 +24,5 @@ class ConvertToBf16Pass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Run the pass on a module."""
+        check_keep(op, self.keep)
         convert_products(op, BFloat16Type(), kept_by_name(self.keep))
