@@ -139,7 +139,7 @@ def can_absorb(root: EpilogueOp, op: Operation) -> bool:
     )
 
 
-NOT_ABSORBED = "it is not scalar code on equal elements, rows or channels"
+NOT_ABSORBED = "it reads something that is neither equal elements, a row nor a channel"
 NOT_CLOSED = "values inside are needed elsewhere, or too many others would be read"
 
 
@@ -159,7 +159,8 @@ class Group:
             if user is None:
                 break
             if not can_absorb(self.root, user):
-                fused(user, self.root, NOT_ABSORBED)
+                if isinstance(user, NodeOp) and has_scalar_body(user):
+                    fused(user, self.root, NOT_ABSORBED)
                 break
             self.ops.append(user)
             if self._is_closed() and self._residuals() <= MAX_RESIDUALS:

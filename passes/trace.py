@@ -55,8 +55,11 @@ def listening() -> Generator[Trace]:
 def fused(part: Operation, whole: Operation, reason: str | None = None) -> None:
     """Record that an operation becomes part of another, or why it does not."""
     trace = _LISTENER.get()
-    if trace is not None:
-        trace.fusions[Fusion(_described(part), _described(whole), reason)] = None
+    if trace is None:
+        return
+    fusion = Fusion(_described(part), _described(whole), reason)
+    if fusion.part != fusion.whole:  # else both were made from one node
+        trace.fusions[fusion] = None
 
 
 def _described(op: Operation) -> str:

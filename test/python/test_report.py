@@ -169,6 +169,10 @@ const zoomed = svg.getAttribute('viewBox');
 svg.dispatchEvent(new PointerEvent('pointerdown', {clientX: 10, clientY: 10}));
 svg.dispatchEvent(new PointerEvent('pointermove', {clientX: 60, clientY: 30}));
 body.dataset.moved = svg.getAttribute('viewBox') !== zoomed;
+svg.dispatchEvent(new MouseEvent('dblclick'));
+body.dataset.reset = svg.getAttribute('viewBox') === before;
+svg.dispatchEvent(new MouseEvent('dblclick'));
+body.dataset.whole = svg.getAttribute('viewBox') === svg.dataset.whole;
 const search = document.getElementById('search');
 search.value = 'pool';
 search.dispatchEvent(new Event('change'));
@@ -194,6 +198,7 @@ def test_page_works_in_a_browser(page: Path, tmp_path: Path) -> None:
     body = re.search(r"<body[^>]*>", dom)
     assert body is not None
     facts = dict(re.findall(r'data-(\w+)="(\w+)"', body[0]))
-    assert (facts["zoomed"], facts["moved"], facts["found"]) == ("true",) * 3
+    for name in ("zoomed", "moved", "reset", "whole", "found"):
+        assert facts[name] == "true", name
     assert int(facts["boxes"]) >= 5
     assert int(facts["buffers"]) >= 2

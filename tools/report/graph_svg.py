@@ -17,6 +17,9 @@ STYLE = """
 .box .name { fill: #666; font-size: 9px } .edge { fill: none; stroke: #99a; }
 """
 
+READABLE = 1300
+"""So many units fit across the page and are still easy to read."""
+
 SCRIPT = """
 for (const svg of document.querySelectorAll('svg.graph')) {
   const whole = svg.viewBox.baseVal;
@@ -30,6 +33,13 @@ for (const svg of document.querySelectorAll('svg.graph')) {
     view.x = x - (x - view.x) * factor; view.y = y - (y - view.y) * factor;
     view.w *= factor; view.h *= factor; show();
   }, {passive: false});
+  const first = [view.x, view.y, view.w, view.h];
+  svg.addEventListener('dblclick', () => {
+    const whole = (svg.dataset.whole || '').split(' ').map(Number);
+    const isFirst = view.w === first[2] && view.h === first[3];
+    [view.x, view.y, view.w, view.h] = isFirst && whole.length === 4 ? whole : first;
+    show();
+  });
   let from = null;
   svg.addEventListener('pointerdown', event => { from = [event.clientX, event.clientY]; });
   window.addEventListener('pointerup', () => { from = null; });
@@ -72,8 +82,7 @@ def draw_graph(graph: Graph, panel: str = "", search: str = "") -> str:
     content = "\n".join(_elements(graph, layout))
     return (
         f'<svg class="graph" xmlns="http://www.w3.org/2000/svg" data-panel="{panel}" '
-        f'data-search="{search}" width="100%" height="600" '
-        f'viewBox="-20 -20 {layout.width + 40:.0f} {layout.height + 40:.0f}">\n'
+        f'data-search="{search}" width="100%" height="600" {_views(layout)}>\n'
         f"<style>{STYLE}</style>\n{content}\n</svg>"
     )
 
@@ -83,6 +92,17 @@ def draw_inside(graph: Graph, x: float, y: float) -> tuple[str, Layout]:
     layout = layered(shown(graph), list(graph.edges))
     content = "\n".join(_elements(graph, layout))
     return f'<g transform="translate({x:.0f} {y:.0f})">\n{content}\n</g>', layout
+
+
+def _views(layout: Layout) -> str:
+    """The first view, of boxes that can be read, and that of everything."""
+    width, height = layout.width + 40, layout.height + 40
+    across = max(min(width, 2 * READABLE), READABLE)
+    start = (layout.width - across) / 2
+    return (
+        f'viewBox="{start:.0f} -20 {across:.0f} {min(height, across / 2):.0f}" '
+        f'data-whole="-20 -20 {width:.0f} {height:.0f}"'
+    )
 
 
 def _elements(graph: Graph, layout: Layout) -> Iterator[str]:

@@ -88,7 +88,8 @@ def _graph(subject: Subject) -> str:
 
     map_nodes(graph, add_cost)
     help_text = html.paragraph(
-        "Wheel: zoom. Drag: move. Click: details. Edges carry the type of what flows."
+        "Wheel: zoom. Drag: move. Click: details. Double click: all of it. Edges carry "
+        "the type of what flows."
     )
     search = '<input id="search" placeholder="find a node">'
     panel = '<pre id="chosen" class="note">Click on a node.</pre>'
