@@ -1,0 +1,69 @@
+"""Trained networks in 8 bits, beside every static setting of ONNX Runtime.
+
+`python -m benchmarks.quantization_accuracy` prints the figures.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from benchmarks.quantization_accuracy import Row, digit_networks, digit_rows
+from glow.dialects.quant import Quantization
+from glow.interpreter.integer_arithmetic import dequantize
+from glow.passes.quantization.rounding import round_weights
+from glow.passes.quantization.schema import weight_parameters
+
+Array = npt.NDArray[Any]
+
+AHEAD = {"mlp": 1.0, "digits": 1.0, "depthwise": 0.0, "depthwise, rescaled": 15.0}
+"""Decibels that our defaults must be ahead of ONNX Runtime's best setting."""
+
+IN_8_BITS, POWERS_OF_TWO = 0.4, 1.0
+"""Points of accuracy that may be lost."""
+
+
+@pytest.fixture(scope="module", params=sorted(AHEAD))
+def rows(request: pytest.FixtureRequest) -> tuple[str, list[Row]]:
+    """A network's name and its figures."""
+    return request.param, digit_rows(digit_networks()[request.param])
+
+
+def figures(rows: list[Row], compiler: str) -> dict[str, tuple[float, float]]:
+    """Ratio and accuracy by setting."""
+    return {row[1]: row[2:] for row in rows if row[0] == compiler}
+
+
+def test_accuracy(rows: tuple[str, list[Row]]) -> None:
+    name, found = rows
+    ours, theirs = figures(found, "glow"), figures(found, "onnxruntime")
+    exact, right = ours["float"][1], ours["default"][1]
+    assert right >= exact - IN_8_BITS
+    assert ours["schema=power-of-two"][1] >= exact - POWERS_OF_TWO
+    best = max(ratio for ratio, _ in theirs.values())
+    assert ours["default"][0] >= best + AHEAD[name]
+
+
+@pytest.mark.parametrize("per_channel", [True, False])
+def test_errors_of_a_kernel_cancel(per_channel: bool) -> None:
+    """Each kernel's errors sum up to half a step, and no weight moves by more than one."""
+    weights = np.random.default_rng(0).standard_normal((8, 3, 5, 5)).astype(np.float32)
+    data = weight_parameters(weights, 0 if per_channel else None)
+    stored = round_weights(weights, data)
+    scales = np.array(data.scales).reshape(-1, 1, 1, 1)
+    errors = (dequantize(stored, data) - weights) / scales
+    low, high = data.limits
+    assert low <= stored.min() <= stored.max() <= high
+    assert np.abs(errors).max() < 1
+    assert np.abs(errors.sum(axis=(2, 3))).max() <= 0.5 + 1e-4
+
+
+def test_weights_of_linear_layers_round_to_the_nearest() -> None:
+    data = Quantization(8, True, (0.5,), (0,), storage_range=(-127, 127))
+    weights = np.array([[0.3, 0.3, 0.3], [10.2, -90.0, 90.0]], np.float32)
+    np.testing.assert_array_equal(
+        round_weights(weights, data), [[1, 1, 1], [20, -127, 127]]
+    )
