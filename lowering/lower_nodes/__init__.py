@@ -5,8 +5,8 @@
 | `keeps.py`         | what each backend keeps                                    |
 | `elementwise.py`   | non-linearities into arithmetic                            |
 | `normalization.py` | batch and layer normalization, softmax, mean               |
-| `products.py`      | gemm, fully connected, grouped convolution                 |
-| `movement.py`      | tile                                                       |
+| `products.py`      | gemm, layers, batched products, groups, 1x1 convolutions   |
+| `movement.py`      | tile, broadcast, pad                                       |
 | `lstm.py`          | recurrent layers into loops                                |
 | `lower_nodes.py`   | the table and the pass                                     |
 """

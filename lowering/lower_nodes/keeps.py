@@ -13,7 +13,7 @@ from xdsl.dialects.builtin import IntegerType, f32
 
 from glow.dialects import glow
 from glow.dialects.errors import GlowError
-from glow.dialects.node import NodeOp, element_of
+from glow.dialects.node import NodeOp, element_of, shape_of
 from glow.dialects.weights import constant_value
 
 
@@ -79,9 +79,17 @@ class NoBackend:
     """Everything becomes primitives: the smallest set that a backend can support."""
 
     def should_lower(self, op: NodeOp) -> bool:
-        """Lower everything; a convolution without groups is a primitive."""
-        return (
-            not isinstance(op, glow.Conv2dOp) or op.attributes_view().int("group") > 1
+        """Lower everything; products of matrices and dense windows are primitives."""
+        if isinstance(op, glow.MatmulOp):
+            batch = shape_of(op.result)[:-2]
+            return len(batch) > 0 and 0 not in batch
+        if not isinstance(op, glow.Conv2dOp):
+            return True
+        is_float = not isinstance(element_of(op.input), IntegerType)
+        view = op.attributes_view()
+        is_pointwise = shape_of(op.weights)[2:] == (1, 1) and not any(view.ints("pads"))
+        return view.int("group") > 1 or (
+            is_float and is_pointwise and set(view.ints("strides")) == {1}
         )
 
 

@@ -1,15 +1,15 @@
-"""Repetition as concatenation; padding by repeated elements as gathers."""
+"""Repetition and padding as concatenation; padding by repeated elements as gathers."""
 
 from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
 from xdsl.dialects.builtin import TensorType
-from xdsl.ir import Operation
+from xdsl.ir import Operation, SSAValue
 
 from glow.dialects import glow
 from glow.dialects.node import shape_of
-from glow.passes.graph.node_builder import NodeBuilder
+from glow.passes.graph.node_builder import NodeBuilder, like
 
 
 def tile(op: Operation) -> None:
@@ -33,12 +33,13 @@ def pad(op: Operation) -> None:
     """Each padded axis is read through the indices that the padding repeats.
 
     NumPy pads the indices, so its modes are ours, paddings longer than the axis
-    included. Padding with a constant stays.
+    included. Padding with a constant is a concatenation with splats.
     """
     assert isinstance(op, glow.PadOp)
     attributes, builder, value = op.attributes_view(), NodeBuilder(op), op.input
     mode = attributes.string("mode")
     if mode == "constant":
+        _pad_with_constant(op, builder)
         return
     pads, shape = attributes.ints("pads"), shape_of(op.input)
     for axis, size in enumerate(shape):
@@ -49,6 +50,60 @@ def pad(op: Operation) -> None:
         indices = _repeat(kept, (max(before, 0), max(after, 0)), mode)
         constant = builder.constant(indices, "indices")
         value = builder.node(glow.GatherOp, value, constant, axis=axis)
+    builder.replace(value)
+
+
+def _pad_with_constant(op: glow.PadOp, builder: NodeBuilder) -> None:
+    """Crop each axis by a slice, and lengthen it by splats before and after."""
+    attributes, value, rank = op.attributes_view(), op.input, len(shape_of(op.input))
+    pads = attributes.ints("pads")
+    value = _cropped(builder, value, [min(pad, 0) for pad in pads])
+    for axis in range(rank):
+        before, after = (
+            [_splat_along(builder, value, axis, pad, attributes.float("value"))]
+            if pad > 0
+            else []
+            for pad in (pads[axis], pads[axis + rank])
+        )
+        if before or after:
+            value = builder.node(glow.ConcatOp, *before, value, *after, axis=axis)
+    builder.replace(value)
+
+
+def _cropped(builder: NodeBuilder, value: SSAValue, pads: list[int]) -> SSAValue:
+    """The value without as many elements as negative pads say."""
+    shape, rank = shape_of(value), len(shape_of(value))
+    if not any(pads):
+        return value
+    sizes = [size + pads[axis] + pads[axis + rank] for axis, size in enumerate(shape)]
+    starts = [-pad for pad in pads[:rank]]
+    return builder.node(
+        glow.SliceOp, value, starts=starts, sizes=sizes, steps=[1] * rank
+    )
+
+
+def _splat_along(
+    builder: NodeBuilder, value: SSAValue, axis: int, size: int, number: float
+) -> SSAValue:
+    """A splat that can be joined to a value along an axis."""
+    shape = list(shape_of(value))
+    shape[axis] = size
+    splat = glow.SplatOp.from_number(number, like(value, shape))
+    return builder.insert(splat).results[0]
+
+
+def broadcast(op: Operation) -> None:
+    """A reshape that adds axes of size 1, then a repetition."""
+    assert isinstance(op, glow.BroadcastOp)
+    builder, target = NodeBuilder(op), shape_of(op.result)
+    shape = (1,) * (len(target) - len(shape_of(op.input))) + shape_of(op.input)
+    repeats = [
+        1 if size == wanted else wanted
+        for size, wanted in zip(shape, target, strict=True)
+    ]
+    value = builder.reshape(op.input, shape)
+    if set(repeats) != {1}:
+        value = builder.node(glow.TileOp, value, repeats=repeats)
     builder.replace(value)
 
 
@@ -63,4 +118,4 @@ def _repeat(
     return np.pad(indices, pads, mode="wrap")
 
 
-LOWERINGS = {glow.PadOp: pad, glow.TileOp: tile}
+LOWERINGS = {glow.PadOp: pad, glow.TileOp: tile, glow.BroadcastOp: broadcast}

@@ -1,7 +1,10 @@
-"""Matrix products and grouped convolutions as plain products."""
+"""Matrix products, grouped and pointwise convolutions as plain products."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from numpy import ndindex
 from xdsl.dialects.builtin import IntegerType
 from xdsl.ir import Operation, SSAValue
 
@@ -76,6 +79,69 @@ def conv2d(op: Operation) -> None:
         _integer_conv2d(op)
     elif op.attributes_view().int("group") > 1:
         _grouped_conv2d(op)
+    elif is_pointwise(op):
+        _pointwise_conv2d(op)
+
+
+def is_pointwise(op: glow.Conv2dOp) -> bool:
+    """Whether a convolution mixes the channels of each pixel, and no more."""
+    view = op.attributes_view()
+    return (
+        shape_of(op.weights)[2:] == (1, 1)
+        and view.int("group") == 1
+        and view.ints("strides") == (1, 1)
+        and not any(view.ints("pads"))
+    )
+
+
+def _pointwise_conv2d(op: glow.Conv2dOp) -> None:
+    """The weights [O, C] times the pixels [N, C, H * W]."""
+    builder = NodeBuilder(op)
+    batch, channels, height, width = shape_of(op.input)
+    outputs = shape_of(op.weights)[0]
+    weights = builder.reshape(op.weights, (outputs, channels))
+    pixels = builder.reshape(op.input, (batch, channels, height * width))
+    result = builder.node(glow.MatmulOp, weights, pixels)
+    if op.bias is not None:
+        bias = builder.reshape(op.bias, (outputs, 1))
+        result = builder.node(glow.AddOp, result, bias)
+    result = builder.reshape(result, shape_of(op.result))
+    builder.replace(activated(builder, op, result))
+
+
+def matmul(op: Operation) -> None:
+    """A product of matrices for each element of the batch, and their concatenation."""
+    assert isinstance(op, glow.MatmulOp)
+    *batch, rows, columns = shape_of(op.result)
+    if not batch or 0 in batch:
+        return
+    builder, attributes = NodeBuilder(op), attributes_of(op)
+    products: list[SSAValue] = []
+    for index in ndindex(*batch):
+        operands = [_matrix(builder, value, index) for value in op.inputs]
+        product = builder.create(glow.MatmulOp, operands, attributes)
+        products.append(builder.reshape(product, (1, rows, columns)))
+    joined = products[0]
+    if len(products) > 1:
+        joined = builder.node(glow.ConcatOp, *products, axis=0)
+    builder.replace(builder.reshape(joined, shape_of(op.result)))
+
+
+def _matrix(builder: NodeBuilder, value: SSAValue, index: Sequence[int]) -> SSAValue:
+    """The matrix at an index of the batch, which broadcasts."""
+    *batch, rows, columns = shape_of(value)
+    if not batch:
+        return value
+    own = index[len(index) - len(batch) :]
+    starts = [0 if size == 1 else place for size, place in zip(batch, own, strict=True)]
+    part = builder.node(
+        glow.SliceOp,
+        value,
+        starts=[*starts, 0, 0],
+        sizes=[*[1] * len(batch), rows, columns],
+        steps=[1] * (len(batch) + 2),
+    )
+    return builder.reshape(part, (rows, columns))
 
 
 def _integer_conv2d(op: glow.Conv2dOp) -> None:
@@ -125,6 +191,7 @@ def _part(
 
 LOWERINGS = {
     glow.GemmOp: gemm,
+    glow.MatmulOp: matmul,
     glow.FullyConnectedOp: fully_connected,
     glow.Conv2dOp: conv2d,
 }
