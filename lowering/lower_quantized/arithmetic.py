@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from xdsl.dialects.builtin import f32, f64, i64
@@ -45,16 +45,32 @@ def dequantize_cast(op: Operation) -> None:
     parts.replace(parts.scaled(parts.centred(op.input), scales))
 
 
-def in_units(parts: Parts, value: SSAValue, data: Quantization) -> SSAValue:
+def in_units(
+    parts: Parts, value: SSAValue, data: Quantization, *, is_last: bool = True
+) -> SSAValue:
     """A quantized value in units of the result's scale."""
-    return parts.scaled(parts.centred(value), scale_of(value) / scales_of(data))
+    centred = parts.last_centred(value) if is_last else parts.centred(value)
+    return parts.scaled(centred, scale_of(value) / scales_of(data))
+
+
+def made_last(values: Sequence[SSAValue]) -> SSAValue:
+    """The value whose node comes last; a product before it can do what is done to it."""
+
+    def position(value: SSAValue) -> int:
+        owner = value.owner
+        if not isinstance(owner, Operation) or owner.parent is None:
+            return -1
+        return owner.parent.get_operation_index(owner)
+
+    return max(values, key=position)
 
 
 def binary(op: Operation) -> None:
     """Sums, differences, maxima and minima."""
     assert isinstance(op, NodeOp)
     parts, data = Parts(op), target_of(op)
-    operands = [in_units(parts, value, data) for value in op.inputs]
+    last = made_last(op.inputs)
+    operands = [in_units(parts, v, data, is_last=v is last) for v in op.inputs]
     parts.replace(parts.finish(parts.node(type(op), *operands), data))
 
 
@@ -72,7 +88,7 @@ def relu(op: Operation) -> None:
     """What is above zero, in units of the result's scale."""
     parts, data = Parts(op), target_of(op)
     operand = op.operands[0]
-    positive = parts.node(glow.ReluOp, parts.centred(operand))
+    positive = parts.node(glow.ReluOp, parts.last_centred(operand))
     units = scale_of(operand) / scales_of(data)
     parts.replace(parts.finish(parts.scaled(positive, units), data))
 

@@ -72,6 +72,13 @@ class Parts(NodeBuilder):
             return floats
         return self.node(glow.SubOp, floats, self.number(points, element))
 
+    def last_centred(self, value: SSAValue) -> SSAValue:
+        """As `centred`, for the operand that is computed last: what nothing else reads is
+        taken as it was before it was stored.
+        """
+        rounded = before_storing(value)
+        return self.centred(value) if rounded is None else rounded
+
     def scaled(self, value: SSAValue, multiplier: Array) -> SSAValue:
         """A float value times constants."""
         if np.all(multiplier == 1):
@@ -108,6 +115,41 @@ class Parts(NodeBuilder):
         lowest = self.splat(float("-inf"), f32)
         is_nan = self.node(glow.IsNanOp, value)
         return self.node(glow.SelectOp, is_nan, lowest, value)
+
+
+def before_storing(value: SSAValue) -> SSAValue | None:
+    """The rounded f32 numbers, less the zero point, that `finish` made a byte of; None for
+    other values and those that several nodes read.
+    """
+    if value.get_user_of_unique_use() is None:
+        return None
+    data, cast = parameters_of(value.type), value.owner
+    if not isinstance(cast, StorageCastOp) or data.axis is not None:
+        return None
+    stored = cast.input.owner
+    if not isinstance(stored, glow.ConvertOp):
+        return None
+    whole, point = stored.operand.owner, data.zero_points[0]
+    if isinstance(whole, glow.AddOp):
+        addend = constant_value(whole.operands[1])
+        if addend is None or np.any(addend != point):
+            return None
+        whole, point = whole.operands[0].owner, 0
+    if point or not isinstance(whole, glow.ConvertOp):
+        return None
+    rounded = whole.operand
+    return rounded if _is_clamped(rounded, data) else None
+
+
+def _is_clamped(rounded: SSAValue, data: Quantization) -> bool:
+    """Whether a value was clamped, before it was rounded, to what can be stored."""
+    owner = rounded.owner
+    clip = owner.operands[0].owner if isinstance(owner, glow.RoundOp) else None
+    if not isinstance(clip, glow.ClipOp):
+        return False
+    attributes, point = clip.attributes_view(), data.zero_points[0]
+    low, high = (limit - point for limit in data.full_range)
+    return low <= attributes.float("low") and attributes.float("high") <= high
 
 
 def scale_of(value: SSAValue) -> Array:

@@ -48,3 +48,30 @@ func.func @movement(%x: tensor<1x1x2x2x!quant.uniform<u8:f32, 0.5>>) -> tensor<1
   %0 = glow.max_pool2d %x kernel [2, 2] : tensor<1x1x1x1x!quant.uniform<u8:f32, 0.5>>
   func.return %0 : tensor<1x1x1x1x!quant.uniform<u8:f32, 0.5>>
 }
+
+// A sum takes the rounded number of its last operand, which nothing else reads, not its byte.
+// CHECK-LABEL: func.func @sum(
+// CHECK: %[[A:.*]] = glow.round
+// CHECK: %[[B:.*]] = glow.round
+// CHECK: %[[M:.*]] = glow.mul %[[B]], %{{.*}} : tensor<4xf32>
+// CHECK: glow.add %{{.*}}, %[[M]] : tensor<4xf32>
+func.func @sum(%x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<4x!quant.uniform<u8:f32, 0.25>> {
+  %a = quant.qcast %x : tensor<4xf32> to tensor<4x!quant.uniform<u8:f32, 0.5:3>>
+  %b = quant.qcast %y : tensor<4xf32> to tensor<4x!quant.uniform<u8:f32, 0.75:5>>
+  %s = glow.add %a, %b : tensor<4x!quant.uniform<u8:f32, 0.25>>
+  func.return %s : tensor<4x!quant.uniform<u8:f32, 0.25>>
+}
+
+// Bytes that nobody clamped are read as they are.
+// CHECK-LABEL: func.func @not_clamped(
+// CHECK: %[[I:.*]] = glow.convert %{{.*}} : tensor<4xui8>
+// CHECK: %[[F:.*]] = glow.convert %[[I]] : tensor<4xf32>
+// CHECK: glow.relu %[[F]]
+func.func @not_clamped(%x: tensor<4xf32>) -> tensor<4x!quant.uniform<u8:f32, 0.25>> {
+  %r = glow.round %x : tensor<4xf32>
+  %w = glow.convert %r : tensor<4xi32>
+  %i = glow.convert %w : tensor<4xui8>
+  %q = quant.scast %i : tensor<4xui8> to tensor<4x!quant.uniform<u8:f32, 0.5>>
+  %s = glow.relu %q : tensor<4x!quant.uniform<u8:f32, 0.25>>
+  func.return %s : tensor<4x!quant.uniform<u8:f32, 0.25>>
+}
