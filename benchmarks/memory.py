@@ -5,7 +5,7 @@ python benchmarks/memory.py resnet50.onnx bert_base.onnx ...
 The arena is what values between nodes take; the bound is the most that is alive at once,
 which no plan can beat. ONNX Runtime's arena is what its log says it allocated after three
 runs of the network, once as it comes and once with an arena that grows by no more than
-is asked for and without patterns, its leanest. Weights count for neither: ONNX Runtime
+is asked for and without patterns. Weights count for neither: ONNX Runtime
 is told to reserve memory of its own for them, and to pack none.
 
 Kernels and bytes are those of one inference before any optimization, each node lowered
@@ -168,7 +168,7 @@ def runtime_arena(path: Path, mode: str) -> int | None:
 def lines(rows: Sequence[Row]) -> Iterator[str]:
     """The table as Markdown."""
     yield (
-        "| network | arena | bound | ratio | ONNX Runtime | its leanest | "
+        "| network | arena | bound | ratio | ONNX Runtime | growing as asked | "
         "kernels before → after | MB moved before → after |"
     )
     yield "|---|---:|---:|---:|---:|---:|---:|---:|"

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from html import escape
 
 from glow.tools.report.graph import Graph, Node
-from glow.tools.report.layout import HEIGHT, WIDTH, Layout, layered
+from glow.tools.report.layout import HEIGHT, ROW, WIDTH, Layout, layered
 
 STYLE = """
 .box rect { fill: #e8eef7; stroke: #5b7db1; rx: 4 }
@@ -117,9 +117,11 @@ def _edge(source: tuple[float, float], target: tuple[float, float], label: str) 
     x1, y1 = source[0] + WIDTH / 2, source[1] + HEIGHT
     x2, y2 = target[0] + WIDTH / 2, target[1]
     bend = max(abs(y2 - y1) / 2, 12)
+    # Around the boxes in between, where there are some.
+    aside = WIDTH if y2 - y1 > ROW and abs(x1 - x2) < WIDTH else 0
     return (
-        f'<path class="edge" d="M{x1:.0f} {y1:.0f}C{x1:.0f} {y1 + bend:.0f} '
-        f'{x2:.0f} {y2 - bend:.0f} {x2:.0f} {y2:.0f}">'
+        f'<path class="edge" d="M{x1:.0f} {y1:.0f}C{x1 + aside:.0f} {y1 + bend:.0f} '
+        f'{x2 + aside:.0f} {y2 - bend:.0f} {x2:.0f} {y2:.0f}">'
         f"<title>{escape(label)}</title></path>"
     )
 
