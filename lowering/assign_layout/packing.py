@@ -18,7 +18,7 @@ from xdsl.ir import Attribute, Operation
 
 from glow.dialects import cpu
 from glow.dialects.attributes import Attributes
-from glow.dialects.weight_table import Array, DeferredArray
+from glow.dialects.weight_table import Array, DeferredArray, dtype_of
 from glow.interpreter import Packing, Unpacking
 from glow.lowering.assign_layout.conv_shape import (
     ConvShape,
@@ -88,6 +88,14 @@ class Packer(Protocol):
 
     def plain_of_winograd(self, packed: Array, shape: ConvShape, tile: int) -> Array:
         """[O, C, 3, 3] of what `winograd` gives, up to rounding."""
+        ...
+
+    def halves_matmul(self, rows: int, columns: int, depth: int) -> bool:
+        """Whether the weights of a product of f32 are stored as bf16."""
+        ...
+
+    def halved_matmul(self, weights: Array, rows: int) -> DeferredArray:
+        """[K, N] of f32 as one flat array of bf16, for products with `rows` rows."""
         ...
 
     def strassen_pays(self, rows: int, columns: int, depth: int) -> bool:
@@ -191,6 +199,28 @@ class TargetPacker:
         values = cast("NDArray[np.float32]", packed)
         spec = winograd_spec(shape, tile, self.lanes)
         return unpack_winograd_weights(values, spec, self.target)
+
+    def halves_matmul(self, rows: int, columns: int, depth: int) -> bool:
+        """Whether the weights of a product of f32 are stored as bf16.
+
+        Only by choice, and where reading them is what takes the time.
+        """
+        spec = MatmulSpec(rows, columns, depth)
+        even = depth % 2 == 0
+        return (
+            self.numerics == "fast" and even and spec.is_bound_by_reading(self.target)
+        )
+
+    def halved_matmul(self, weights: Array, rows: int) -> DeferredArray:
+        """[K, N] of f32 as one flat array of bf16, for products with `rows` rows."""
+        depth, columns = weights.shape
+        spec = MatmulSpec(rows, columns, depth, has_bias=True, widens=True)
+
+        def write(out: Array) -> None:
+            pack_matmul_weights(weights, spec, self.target, out=out)
+
+        size = spec.packed_elements(self.target)
+        return DeferredArray((size,), dtype_of(bf16), write, weights)
 
     def strassen_pays(self, rows: int, columns: int, depth: int) -> bool:
         """Whether Strassen's product is faster than the direct one."""

@@ -1,6 +1,7 @@
 """Products with constant matrices: `cpu.matmul` with packed weights and a bias.
 
-Where Strassen's algorithm pays and the numerics allow it, `cpu.strassen_matmul` on the
+Where the numerics allow it, weights that are mostly read are stored as bf16. Where Strassen's
+algorithm pays and the numerics allow it, `cpu.strassen_matmul` on the
 `cpu.quadrant_sums` of the input, which products of one input share after `cse`.
 """
 
@@ -14,7 +15,6 @@ from xdsl.ir import Operation, SSAValue
 from glow.dialects import cpu, glow
 from glow.dialects.half import is_half
 from glow.dialects.node import NodeOp, shape_of, tensor_type
-from glow.dialects.weight_table import DeferredArray
 from glow.dialects.weights import constant_value
 from glow.lowering.assign_layout.layout import Layout, constant_key, is_f32
 from glow.lowering.lower_nodes.products import activated
@@ -41,14 +41,12 @@ def _packed_product(
         and layout.numerics != "exact"
         and layout.packer.strassen_pays(rows, columns, depth)
     )
-
-    def pack() -> DeferredArray:
-        if strassen:
-            return layout.packer.strassen(array, rows)
-        return layout.packer.matmul(array, rows)
-
-    key = ("strassen" if strassen else "matmul", constant_key(weights), rows)
-    packed = layout.constant(anchor, key, f"{name_of(weights)}.packed", pack)
+    pack = layout.packer.strassen if strassen else layout.packer.matmul
+    if not half and layout.packer.halves_matmul(rows, columns, depth):
+        pack = layout.packer.halved_matmul
+    key = (pack.__name__, constant_key(weights), rows)
+    name = f"{name_of(weights)}.packed"
+    packed = layout.constant(anchor, key, name, lambda: pack(array, rows))
     if bias is None:
         bias = layout.zeros(anchor, array.shape[1:])
     bias = layout.stored(anchor, bias)

@@ -2,6 +2,7 @@
 
 A step of f32 multiplies an element of each row with a row of B; a step of 16-bit floats two
 elements with two rows, one of bytes four, by a dot-product instruction where the target has one.
+Rows of B that are stored as bf16 can be widened too: that takes no special instruction.
 """
 
 from __future__ import annotations
@@ -16,8 +17,11 @@ from glow.lowering.instr_to_loops import ir_types as types
 from glow.lowering.instr_to_loops.builder import Index, LoopBuilder
 from glow.lowering.instr_to_loops.int8_tile import dot
 
-Product = Callable[[LoopBuilder, SSAValue, SSAValue, SSAValue], SSAValue]
-"""`product(builder, a, b, accumulator)`: the accumulator after one more step."""
+Product = Callable[..., SSAValue]
+"""`product(builder, *factors, accumulator)`: the accumulator after one more step."""
+
+HIGH_HALF = -(1 << 16)
+"""The mask of the upper 16 bits of a word."""
 
 
 def outer_product(
@@ -36,6 +40,23 @@ def pair_product(
     return builder.contract(left, right, accumulator)
 
 
+def widening_product(
+    builder: LoopBuilder,
+    a: SSAValue,
+    following: SSAValue,
+    words: SSAValue,
+    accumulator: SSAValue,
+) -> SSAValue:
+    """Adds two columns of f32 times two rows of bf16, of which each word holds one of both."""
+    shape, mask = types.shape_of(accumulator), builder.like(HIGH_HALF, words)
+    upper = builder.binary_integer(arith.AndIOp, words, mask)
+    lower = builder.binary_integer(arith.ShLIOp, words, builder.like(16, words))
+    for left, bits in ((a, lower), (following, upper)):
+        row = builder.broadcast(builder.bitcast(bits, f32), shape)
+        accumulator = builder.fma(left, row, accumulator)
+    return accumulator
+
+
 PRODUCTS: Mapping[int, Product] = {1: outer_product, 2: pair_product, 4: dot}
 """By how many elements along the depth are multiplied at once."""
 
@@ -45,7 +66,7 @@ def accumulate(
     depth: int,
     unroll: int,
     shape: tuple[int, ...],
-    factors: Callable[[Index], tuple[SSAValue, SSAValue]],
+    factors: Callable[[Index], Sequence[SSAValue]],
     product: Product = outer_product,
     element: Attribute = f32,
 ) -> SSAValue:

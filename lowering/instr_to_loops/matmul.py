@@ -3,7 +3,8 @@
 `pack_matmul_weights` lays B out in the order in which the kernel reads it: groups of columns
 as wide as the register tile, [K][blocks][lanes] each, so that B is one linear stream whatever
 its size. A is read in place: its elements are only broadcast. 16-bit elements are multiplied
-in pairs of neighbours along the depth, [K / 2][blocks][lanes][2].
+in pairs of neighbours along the depth, [K / 2][blocks][lanes][2]. A product of f32 that is bound
+by reading B may have it stored in that form as bf16, and widens it.
 """
 
 from __future__ import annotations
@@ -12,11 +13,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from xdsl.dialects.builtin import f32, i8, i32
+from xdsl.dialects.builtin import MemRefType, f32, i8, i32
 from xdsl.ir import Attribute, SSAValue
 
 from glow.lowering.instr_to_loops import ir_types as types
-from glow.lowering.instr_to_loops.accumulation import PRODUCTS, accumulate
+from glow.lowering.instr_to_loops.accumulation import (
+    PRODUCTS,
+    accumulate,
+    widening_product,
+)
 from glow.lowering.instr_to_loops.builder import Index, LoopBuilder
 from glow.lowering.instr_to_loops.epilogue import Epilogue
 from glow.lowering.instr_to_loops.kernel import Kernel
@@ -35,9 +40,11 @@ from glow.lowering.instr_to_loops.matmul_tile import (
     matrices_of,
 )
 from glow.lowering.instr_to_loops.matmul_weights import PackedWeights, PanelPrefetch
+from glow.lowering.instr_to_loops.tiles import FAR_BYTES_PER_CYCLE, FMA_PER_CYCLE
 from glow.lowering.target import Target
 
 WANTED_SLICES = 16
+F32_BYTES = 4
 
 
 def stored_rows(rows: int) -> int:
@@ -56,7 +63,7 @@ class MatmulSpec:
     times signed ones, a multiple of four, and sums are i32. Arguments of the kernel: C, A,
     packed B, bias if `has_bias`, the epilogue's inputs. A and C
     may have longer rows in memory (`a_row_stride`, `c_row_stride`; 0: dense). A "full" input of
-    the epilogue is strided like C and must not be C.
+    the epilogue is strided like C and must not be C. `widens`: A is f32, B is stored as bf16.
     """
 
     rows: int
@@ -67,6 +74,7 @@ class MatmulSpec:
     a_row_stride: int = 0
     c_row_stride: int = 0
     element: Attribute = f32
+    widens: bool = False
 
     def __post_init__(self) -> None:
         if self.depth % self.group:
@@ -82,7 +90,14 @@ class MatmulSpec:
     @property
     def group(self) -> int:
         """The elements that are multiplied and added up at once: as many as fit in 32 bits."""
-        return max(1, 32 // types.bit_width(self.element))
+        return 2 if self.widens else max(1, 32 // types.bit_width(self.element))
+
+    def is_bound_by_reading(self, target: Target) -> bool:
+        """Whether B, f32 in a far cache or memory, takes longer to read than to multiply."""
+        elements = self.depth * self.columns
+        read = elements * F32_BYTES / FAR_BYTES_PER_CYCLE
+        multiplied = elements * self.rows / (FMA_PER_CYCLE * target.lanes(32))
+        return elements * F32_BYTES > target.l2_bytes and read > multiplied
 
     @property
     def steps(self) -> int:
@@ -269,7 +284,8 @@ class _PackedProduct:
         self.a = Matrix(
             builder, a_buffer, spec.a_strides, (spec.rows, spec.depth), lanes
         )
-        self.b = PackedWeights(builder, b_buffer, spec.steps, self.split, spec.group)
+        inner = 1 if spec.widens else spec.group
+        self.b = PackedWeights(builder, b_buffer, spec.steps, self.split, inner)
         tiles = -(-spec.rows // self.tile.rows)
         self.prefetch = PanelPrefetch(
             builder, b_buffer, spec.steps, tiles, self.tile.rows
@@ -298,22 +314,32 @@ class _PackedProduct:
         following = self.builder.mul(self.builder.add(unit, 1), panel)
         prefetch = self.prefetch.at(following, group, row)
 
-        def factors(k: Index) -> tuple[SSAValue, SSAValue]:
+        def factors(k: Index) -> Sequence[SSAValue]:
             prefetch(k)
-            return self._left(row, k, shape), self.b.read(unit, group, k)
+            return *self._left(row, k, shape), self.b.read(unit, group, k)
 
         steps, product = self.spec.steps, PRODUCTS[self.spec.group]
+        if self.spec.widens:
+            product = widening_product
         total = accumulate(
             self.builder, steps, unroll, shape, factors, product, self.spec.sums
         )
         self.store(total, row, group)
 
-    def _left(self, row: Index, k: Index, shape: tuple[int, ...]) -> SSAValue:
+    def _left(self, row: Index, k: Index, shape: tuple[int, ...]) -> Sequence[SSAValue]:
         """What the rows of a tile multiply at step k."""
         group = self.spec.group
-        if group == 1:
-            return self.a.read(row, k, shape, (0, None, None))
-        return self.a.read(row, self.builder.mul(k, group), (shape[0], group), (0, 1))
+        first = self.builder.mul(k, group)
+        if group > 1 and not self.spec.widens:
+            return [self.a.read(row, first, (shape[0], group), (0, 1))]
+        columns = [self.builder.add(first, i) for i in range(group)]
+        return [self.a.read(row, column, shape, (0, None, None)) for column in columns]
+
+
+def _packed_type(spec: MatmulSpec, target: Target) -> MemRefType:
+    """The memref of the packed B; what is widened is read as words of two elements."""
+    elements = spec.packed_elements(target)
+    return flat(elements // 2, i32) if spec.widens else flat(elements, spec.element)
 
 
 def build_matmul(spec: MatmulSpec, target: Target, name: str = "matmul") -> Kernel:
@@ -328,7 +354,7 @@ def build_matmul(spec: MatmulSpec, target: Target, name: str = "matmul") -> Kern
     buffers = [
         output,
         flat(spec.a_strides.span((), spec.rows, spec.depth), spec.element),
-        flat(spec.packed_elements(target), spec.element),
+        _packed_type(spec, target),
         *spec.finish.buffers(output, spec.rows, spec.columns),
     ]
     return Kernel(builder.function(name, buffers, body), space[0] * space[1])

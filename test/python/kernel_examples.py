@@ -212,6 +212,7 @@ CONVOLUTIONS: dict[str, BuildKernel] = {
     **winograd(4),
     **winograd(2, kernel=5),
     **winograd(4, fused=True),
+    **winograd(6),
 }
 
 PRODUCTS: dict[str, BuildKernel] = {
@@ -219,6 +220,9 @@ PRODUCTS: dict[str, BuildKernel] = {
         MatmulSpec(7, 48, 5, has_bias=True, epilogue=GELU_AND_ADD), TARGET
     ),
     "matrix times vector": lambda: build_matmul(MatmulSpec(1, 10, 7), TARGET),
+    "matmul that widens weights": lambda: build_matmul(
+        MatmulSpec(2, 20, 6, widens=True), TARGET
+    ),
     "batch matmul": batch_matmul(6, 17, 16),
     "batch matmul transposed": batch_matmul(6, 17, 16, transposed_b=True),
     "batch matmul of rows": batch_matmul(1, 21, 50, transposed_b=True),

@@ -100,3 +100,19 @@ def test_convolution(
     (found,) = run_kernel(kernel, [out], [blocked, packed], target)
     expected = convolution(exact(image), exact(weights), window, groups)
     assert relative_error(to_plain(found, outputs), expected) < 4e-6
+
+
+@pytest.mark.parametrize(
+    ("rows", "columns", "depth"), [(1, 1000, 34), (1, 24, 2), (5, 130, 64)]
+)
+@pytest.mark.parametrize("target", [TARGET, PRESETS["avx2"]], ids=["host", "avx2"])
+def test_matmul_widens_stored_weights(
+    rows: int, columns: int, depth: int, target: Target
+) -> None:
+    a, b, bias = normal(rows, depth), halves(depth, columns), normal(columns)
+    spec = MatmulSpec(rows, columns, depth, has_bias=True, widens=True)
+    packed = pack_matmul_weights(b, spec, target)
+    out = np.full((rows, columns), np.nan, np.float32)
+    inputs = [a, packed, bias]
+    (found,) = run_kernel(build_matmul(spec, target), [out], inputs, target)
+    assert relative_error(found, exact(a) @ exact(b) + bias) < 4e-6

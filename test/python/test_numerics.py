@@ -1,9 +1,47 @@
-"""The choice of numerics: names, and that `exact` keeps to direct sums."""
+"""The choice of numerics: names, and how far each keeps to direct sums."""
 
+from __future__ import annotations
+
+import numpy as np
 import pytest
+from kernel_testing import relative_error
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.parser import Parser
 
+from glow.compiler import compile, context, lower_to
 from glow.dialects.errors import GlowError
 from glow.dialects.numerics import NUMERICS, check_numerics
+from glow.dialects.weights import weights_of
+from glow.interpreter import run
+from glow.lowering.assign_layout.packing import TargetPacker, packings
+from glow.lowering.target import Target
+
+BUDGET = {"exact": 1e-5, "default": 1e-4, "fast": 1e-2}
+"""The documented errors, relative to the largest output."""
+
+LAYERS = """
+func.func @main(%x: tensor<2x1024xf32>) -> tensor<2x640xf32> {
+  %w = glow.constant @w : tensor<1024x768xf32>
+  %v = glow.constant @v : tensor<768x640xf32>
+  %y = glow.matmul %x, %w : tensor<2x768xf32>
+  %z = glow.relu %y : tensor<2x768xf32>
+  %r = glow.matmul %z, %v : tensor<2x640xf32>
+  func.return %r : tensor<2x640xf32>
+}
+"""
+"""Products of few rows with weights that no near cache holds."""
+
+
+def layers() -> ModuleOp:
+    module = Parser(context(), LAYERS).parse_module()
+    random, table = np.random.default_rng(0), weights_of(module)
+    for name, shape in (("w", (1024, 768)), ("v", (768, 640))):
+        table[name] = random.standard_normal(shape).astype(np.float32)
+    return module
+
+
+def rows() -> np.ndarray:
+    return np.random.default_rng(1).standard_normal((2, 1024)).astype(np.float32)
 
 
 @pytest.mark.parametrize("name", NUMERICS)
@@ -14,3 +52,24 @@ def test_names(name: str) -> None:
 def test_other_names_are_refused() -> None:
     with pytest.raises(GlowError, match="unknown numerics 'wrong'"):
         check_numerics("wrong")
+
+
+@pytest.mark.parametrize("numerics", NUMERICS)
+@pytest.mark.parametrize("target", ["avx512", "avx2", "neon"])
+def test_interpreter_and_stored_weights(target: str, numerics: str) -> None:
+    """Rounding weights is the only difference, and only `fast` rounds them."""
+    (expected,) = run(layers(), [rows()])
+    module = layers()
+    lower_to(module, "lowered", target=target, numerics=numerics)
+    packing = packings(TargetPacker(Target.from_string(target)))
+    (found,) = run(module, [rows()], packing=packing)
+    error = relative_error(found, expected)
+    assert error < BUDGET[numerics]
+    assert (error > BUDGET["default"]) == (numerics == "fast")
+
+
+@pytest.mark.parametrize("numerics", NUMERICS)
+def test_native_code_keeps_the_budget(numerics: str) -> None:
+    (expected,) = run(layers(), [rows()])
+    model = compile(layers(), threads=1, numerics=numerics)
+    assert relative_error(np.asarray(model(rows())), expected) < BUDGET[numerics]

@@ -46,6 +46,7 @@ def _packed(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
         has_bias=True,
         epilogue=epilogue_of(op, extras),
         element=cast("AnyFloat", element_of(lhs)),
+        widens=element_of(lhs) != element_of(weights),
     )
     return invoke(
         "matmul", spec, build_matmul, [op.outs[0], lhs, weights, bias, *extras]
