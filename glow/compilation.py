@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import sys
 import threading
 import warnings
 from collections.abc import Mapping, Sequence
@@ -42,8 +41,11 @@ if TYPE_CHECKING:
 Options = dict[str, Any]
 """The options that change what is compiled, by name."""
 
-BACKGROUND_NICENESS = 10
+REST_SECONDS = 0.008
+"""After each piece of work of a store, which takes half a millisecond: an inference on all
+cores would wait for the one that is taken."""
 
+_hurry = threading.Event()
 _stores: list[threading.Thread] = []
 
 
@@ -63,7 +65,7 @@ class Source:
     def is_unchanged(self) -> bool:
         """Whether the file still has the content that it had."""
         try:
-            return self.path is None or file_digest(self.path, 1) == self.digest
+            return self.path is None or file_digest(self.path, 1, rest) == self.digest
         except OSError:
             return False
 
@@ -160,21 +162,32 @@ def _described(options: Options) -> dict[str, object]:
 
 
 def store_later(cache: ModelCache, source: Source, model: StoredModel) -> None:
-    """Stores a model in a thread of its own, behind the threads of inferences."""
+    """Stores a model in a thread of its own, which leaves the cores to inferences."""
 
     def store() -> None:
-        if sys.platform == "linux":  # Where threads have priorities of their own.
-            thread = threading.get_native_id()
-            os.setpriority(os.PRIO_PROCESS, thread, BACKGROUND_NICENESS)
-        if source.is_unchanged() and has_files(model, source.folder, 1):
-            cache.store(source.key, model)
+        if source.is_unchanged() and has_files(model, source.folder, 1, rest):
+            cache.store(source.key, model, rest)
 
     thread = threading.Thread(target=store, name="glow-store")
     _stores[:] = [*filter(threading.Thread.is_alive, _stores), thread]
     thread.start()
 
 
+def rest() -> None:
+    """Leave the cores to others for a while, unless somebody waits for the store.
+
+    A low priority would do worse: a busy machine would hardly ever let the thread go on,
+    which may hold Python's lock, or the end of the process.
+    """
+    if threading.main_thread().is_alive():
+        _hurry.wait(REST_SECONDS)
+
+
 def wait_for_stores() -> None:
     """Returns when all models that were compiled so far are stored."""
-    for thread in _stores:
-        thread.join()
+    _hurry.set()
+    try:
+        for thread in list(_stores):
+            thread.join()
+    finally:
+        _hurry.clear()

@@ -1,6 +1,7 @@
 """Files block by block on several threads: hashing, and reading with checksums.
 
 Hashing reads through small buffers: a mapped file would count as this process's memory.
+What works in the background passes a function `rest`, which is called after each piece.
 """
 
 from __future__ import annotations
@@ -9,12 +10,19 @@ import hashlib
 import os
 import zlib
 from collections.abc import Callable, Sequence
+from typing import BinaryIO
 
 BLOCK = 4 << 20
 """What one thread takes at a time; large enough that faults of fresh memory are few."""
 PIECE = 1 << 20
 """What is read at a time to be hashed: it stays in the second-level cache."""
 WORKERS = 2
+
+Rest = Callable[[], None]
+
+
+def no_rest() -> None:
+    """Goes on at once."""
 
 
 def in_parallel(
@@ -29,14 +37,16 @@ def in_parallel(
         return list(pool.map(function, range(count)))
 
 
-def file_digest(path: str | os.PathLike[str], workers: int = WORKERS) -> str:
+def file_digest(
+    path: str | os.PathLike[str], workers: int = WORKERS, rest: Rest = no_rest
+) -> str:
     """The hash of a file's size and of the hashes of its blocks; raises OSError."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         size = os.fstat(descriptor).st_size
 
         def block_digest(number: int) -> str:
-            return _hash_range(descriptor, number * BLOCK, BLOCK)
+            return _hash_range(descriptor, number * BLOCK, rest)
 
         blocks = in_parallel(block_digest, -(-size // BLOCK), workers)
     finally:
@@ -44,21 +54,32 @@ def file_digest(path: str | os.PathLike[str], workers: int = WORKERS) -> str:
     return hashlib.sha256(f"{size} {blocks}".encode()).hexdigest()
 
 
-def _hash_range(descriptor: int, start: int, length: int) -> str:
+def _hash_range(descriptor: int, start: int, rest: Rest) -> str:
     digest = hashlib.sha256()
     piece = memoryview(bytearray(PIECE))
-    for position in range(start, start + length, PIECE):
+    for position in range(start, start + BLOCK, PIECE):
         read = os.preadv(descriptor, [piece], position)
         digest.update(piece[:read])
         if read == 0:
             break
+        rest()
     return digest.hexdigest()
 
 
-def checksums(data: memoryview) -> list[int]:
+def checksums(data: memoryview, rest: Rest = no_rest) -> list[int]:
     """A checksum of each block of some bytes."""
-    starts = range(0, len(data), BLOCK)
-    return [zlib.crc32(data[start : start + BLOCK]) for start in starts]
+    found: list[int] = []
+    for start in range(0, len(data), BLOCK):
+        found.append(zlib.crc32(data[start : start + BLOCK]))
+        rest()
+    return found
+
+
+def write_pieces(file: BinaryIO, data: memoryview, rest: Rest = no_rest) -> None:
+    """Writes bytes piece by piece; raises OSError."""
+    for start in range(0, len(data), PIECE):
+        file.write(data[start : start + PIECE])
+        rest()
 
 
 def read_checked(

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from glow.runtime.cache_folder import default_directory, prune, whole_file
-from glow.runtime.file_blocks import file_digest
+from glow.runtime.file_blocks import WORKERS, Rest, file_digest, no_rest
 from glow.runtime.machine import machine
 from glow.runtime.model_file import StoredModel, read_model, stored_size, write_model
 from glow.runtime.object_cache import versions
@@ -97,25 +97,30 @@ class ModelCache:
             return None
         return found
 
-    def store(self, key: str, model: StoredModel) -> bool:
+    def store(self, key: str, model: StoredModel, rest: Rest = no_rest) -> bool:
         """Writes a model; tells whether that was possible."""
         limit = limit_bytes()
         if stored_size(model.program) > limit:
             return False
         try:
             with whole_file(self.path(key)) as file:
-                write_model(model, file)
+                write_model(model, file, rest)
             prune(self.directory, SUFFIX, limit)
         except OSError:
             return False
         return True
 
 
-def has_files(model: StoredModel, folder: Path | None, workers: int = 2) -> bool:
+def has_files(
+    model: StoredModel,
+    folder: Path | None,
+    workers: int = WORKERS,
+    rest: Rest = no_rest,
+) -> bool:
     """Whether the files of weights beside a model are those that it was compiled from."""
     try:
         return all(
-            folder is not None and file_digest(folder / name, workers) == digest
+            folder is not None and file_digest(folder / name, workers, rest) == digest
             for name, digest in model.files.items()
         )
     except OSError:

@@ -22,7 +22,13 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from glow.runtime.buffers import aligned_empty
-from glow.runtime.file_blocks import checksums, read_checked
+from glow.runtime.file_blocks import (
+    Rest,
+    checksums,
+    no_rest,
+    read_checked,
+    write_pieces,
+)
 from glow.runtime.native_function import Argument, NativeProgram
 from glow.tensor_info import Signature, TensorInfo
 
@@ -45,15 +51,15 @@ class StoredModel:
     """The hashes of the files of weights beside the model, by name."""
 
 
-def write_model(model: StoredModel, file: BinaryIO) -> None:
+def write_model(model: StoredModel, file: BinaryIO, rest: Rest = no_rest) -> None:
     """Writes a model; raises OSError."""
     program = model.program
-    head = json.dumps(_describe(model)).encode()
+    head = json.dumps(_describe(model, rest)).encode()
     payload = b"".join([HEAD_SIZE.pack(len(head)), head, *program.objects])
     file.write(PREFIX.pack(MAGIC, len(payload), hashlib.sha256(payload).digest()))
     file.write(payload)
     file.write(bytes(_constants_start(len(payload)) - PREFIX.size - len(payload)))
-    file.write(program.constants.data)
+    write_pieces(file, program.constants.data, rest)
 
 
 def stored_size(program: NativeProgram) -> int:
@@ -115,7 +121,7 @@ def _constants_start(payload_size: int) -> int:
     return -(-(PREFIX.size + payload_size) // mmap.PAGESIZE) * mmap.PAGESIZE
 
 
-def _describe(model: StoredModel) -> dict[str, Any]:
+def _describe(model: StoredModel, rest: Rest) -> dict[str, Any]:
     """The head of a model's file."""
     program, signature = model.program, model.signature
     return {
@@ -128,7 +134,7 @@ def _describe(model: StoredModel) -> dict[str, Any]:
         "activations": program.activations_size,
         "is_small": program.is_small,
         "objects": list(map(len, program.objects)),
-        "blocks": checksums(program.constants.data),
+        "blocks": checksums(program.constants.data, rest),
         "warnings": list(model.warnings),
         "files": dict(model.files),
     }

@@ -6,6 +6,7 @@ import inspect
 import os
 import subprocess
 import sys
+import threading
 import warnings
 from pathlib import Path
 from typing import Any
@@ -26,10 +27,8 @@ WEIGHTS = np.random.default_rng(0).standard_normal((64, 32)).astype(np.float32)
 
 RUN = """
 import sys, numpy as np, glow
-from glow.compilation import wait_for_stores
 model = glow.compile(sys.argv[1])
 y = model(np.linspace(-1, 1, 8 * 64, dtype=np.float32).reshape(8, 64))
-wait_for_stores()
 print(*[name in sys.modules for name in ("xdsl", "onnx", "llvmlite")], y.tobytes().hex())
 """
 
@@ -331,6 +330,15 @@ def test_several_processes_and_no_compiler(tmp_path: Path, folder: Path) -> None
     assert answers[-1][:3] == ["False", "False", "False"]
     found = np.frombuffer(bytes.fromhex(answers[0][3]), np.float32).reshape(8, 32)
     np.testing.assert_allclose(found, expected(), rtol=1e-4, atol=1e-4)
+
+
+def test_a_store_rests_unless_somebody_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(compilation, "REST_SECONDS", 60.0)
+    resting = threading.Thread(target=compilation.rest)
+    resting.start()
+    monkeypatch.setattr(compilation, "_stores", [resting])
+    wait_for_stores()
+    assert not resting.is_alive()
 
 
 def test_errors_are_the_compilers(tmp_path: Path) -> None:
