@@ -24,6 +24,7 @@ from xdsl.ir import SSAValue
 from glow.dialects import glow
 from glow.dialects.glow import MAX_INLINE_ELEMENTS
 from glow.dialects.node import NodeOp, node_name, shape_of
+from glow.dialects.quantized import any_quantized
 from glow.dialects.weights import Array, constant_value
 from glow.interpreter import FUNCTIONS, evaluate_node
 from glow.passes.contract import NODES, GraphPass
@@ -89,6 +90,8 @@ def fold(op: NodeOp) -> bool:
     """Replace a node on constants by its results; returns whether it was."""
     if isinstance(op, STORAGE) or type(op) not in FUNCTIONS or not in_budget(op):
         return False
+    if any_quantized([result.type for result in op.results]):
+        return False  # fold-casts and fold-rescale fold those
     operands = operand_values(op)
     if operands is None:
         return False

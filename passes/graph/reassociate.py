@@ -6,6 +6,7 @@
 | `(x + a) + b`, `(x - a) + b`     | `x + (a + b)`, `x + (b - a)`                   |
 | `layer(x * a)`, constant weights | `layer'(x)`: a multiplies the weights' inputs  |
 | `layer(x + a)`, fully connected  | `layer'(x)`: a times the weights joins the bias|
+| `conv_transpose2d(x) + a`        | with the bias a, and so for `conv3d`           |
 
 What follows a layer is `fold-batch-norm`'s. Constants are only combined where their
 product or sum is no larger than they are.
@@ -170,6 +171,33 @@ def shift_into_layer(op: NodeOp, builder: NodeBuilder) -> SSAValue | None:
     return builder.create(type(op), [found[0], op.weights, value], attributes_of(op))
 
 
+def shift_into_bias(op: NodeOp, builder: NodeBuilder) -> SSAValue | None:
+    """A convolution with another bias for one whose channels are shifted afterwards.
+
+    `fold-batch-norm` does so for plain convolutions.
+    """
+    found = constant_beside(op)
+    conv = found[0].owner if found is not None else None
+    if found is None or not isinstance(conv, SPATIAL) or not found[0].has_one_use():
+        return None
+    shape, array = shape_of(found[0]), found[1]
+    full = (1,) * (len(shape) - array.ndim) + array.shape
+    old = None if conv.bias is None else constant_value(conv.bias)
+    is_vector = all(size == 1 for axis, size in enumerate(full) if axis != 1)
+    if not is_vector or (conv.bias is not None and old is None):
+        return None
+    total = np.broadcast_to(array.reshape(-1), shape[1:2]).astype(np.float64)
+    if old is not None:
+        total = np.add(total, old.astype(np.float64))
+    bias = builder.constant(total.astype(array.dtype), f"{name_of(conv.weights)}.bias")
+    return builder.create(
+        type(conv), [conv.input, conv.weights, bias], attributes_of(conv)
+    )
+
+
+SPATIAL = (glow.Conv3dOp, glow.ConvTranspose2dOp)
+
+
 class ReassociatePass(RewritePass):
     """Gather constants along chains, and fold scales into the layers after them."""
 
@@ -177,7 +205,7 @@ class ReassociatePass(RewritePass):
     keeps = VALUES
     rewrites = {
         glow.MulOp: (merge_scales,),
-        glow.AddOp: (merge_shifts,),
+        glow.AddOp: (merge_shifts, shift_into_bias),
         glow.SubOp: (difference,),
         glow.Conv2dOp: (scale_into_layer,),
         glow.MatmulOp: (scale_into_layer,),

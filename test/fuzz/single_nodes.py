@@ -117,6 +117,26 @@ def conv2d(g: GraphMaker, x: SSAValue | None = None) -> SSAValue:
     return g.node(glow.Conv2dOp, *operands, group=group, **window(g))
 
 
+def conv3d(g: GraphMaker) -> None:
+    """A convolution over a volume."""
+    x = g.tensor(5, F32)
+    channels, plane = shape_of(x)[1], shape_of(x)[2:]
+    kernel = [g.integer(1, min(size, 2)) for size in plane]
+    g.node(glow.Conv3dOp, x, g.new((g.integer(1, 3), channels, *kernel)))
+
+
+def conv_transpose2d(g: GraphMaker) -> None:
+    """A transposed convolution, sometimes with a shift after it."""
+    x = g.tensor(4, F32)
+    outputs = g.integer(1, 3)
+    weights = g.new((shape_of(x)[1], outputs, 2, 2))
+    bias = [g.new((outputs,))] if g.chance(0.5) else []
+    strides = [g.integer(1, 2), 1]
+    y = g.node(glow.ConvTranspose2dOp, x, weights, *bias, strides=strides)
+    if g.chance(0.5):
+        g.node(glow.AddOp, y, g.constant(g.array((outputs, 1, 1))))
+
+
 def pool(node: type[NodeOp], g: GraphMaker) -> None:
     """A pool, sometimes over the whole plane."""
     x = g.tensor(4, F32)
@@ -310,5 +330,6 @@ STEPS: tuple[Step, ...] = (
     *(partial(along_axis, node) for node in AXIS_NODES),
     select, convert, partial(pool, glow.MaxPool2dOp), partial(pool, glow.AvgPool2dOp),
     *(conv2d, matmul, layer, batch_norm) * 3, layer_norm, local_response_norm,
+    conv3d, conv_transpose2d,
     *(reshape, transpose, concat, slice_, pad, broadcast, tile, gather) * 3, lstm,
 )  # fmt: skip

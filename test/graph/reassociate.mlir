@@ -36,3 +36,16 @@ func.func @into_weights(%x: tensor<2x2xf32>, %i: tensor<1x2x2x2xf32>) -> (tensor
   %4 = glow.conv2d %3, %v : tensor<1x1x2x2xf32>
   func.return %2, %4 : tensor<2x2xf32>, tensor<1x1x2x2xf32>
 }
+
+// Shifts of channels are biases.
+// CHECK-LABEL: func.func @into_bias(
+// CHECK-NEXT: %0 = glow.constant dense<[3.000000e+00, 5.000000e+00]> : tensor<2xf32>
+// CHECK-NEXT: %1 = glow.conv_transpose2d %x, %w, %0 : tensor<1x2x3x3xf32>
+// CHECK-NEXT: func.return %1 : tensor<1x2x3x3xf32>
+func.func @into_bias(%x: tensor<1x2x2x2xf32>, %w: tensor<2x2x2x2xf32>) -> tensor<1x2x3x3xf32> {
+  %b = glow.constant dense<[1.0, 2.0]> : tensor<2xf32>
+  %c = glow.constant dense<[[[2.0]], [[3.0]]]> : tensor<2x1x1xf32>
+  %0 = glow.conv_transpose2d %x, %w, %b : tensor<1x2x3x3xf32>
+  %1 = glow.add %c, %0 : tensor<1x2x3x3xf32>
+  func.return %1 : tensor<1x2x3x3xf32>
+}

@@ -47,3 +47,16 @@ func.func @weights(%x: tensor<2x2xf32>, %i: tensor<1x2x2x2xf32>) -> (tensor<2x2x
   %3 = glow.conv2d %2, %v pads [1, 1, 1, 1] : tensor<1x1x4x4xf32>
   func.return %1, %3 : tensor<2x2xf32>, tensor<1x1x4x4xf32>
 }
+
+// A shift for each column is no bias.
+// CHECK-LABEL: func.func @not_a_bias(
+// CHECK-NEXT: %c = glow.constant dense<[2.000000e+00, 3.000000e+00, 4.000000e+00]> : tensor<3xf32>
+// CHECK-NEXT: %0 = glow.conv_transpose2d %x, %w : tensor<1x2x3x3xf32>
+// CHECK-NEXT: %1 = glow.add %0, %c : tensor<1x2x3x3xf32>
+// CHECK-NEXT: func.return %1 : tensor<1x2x3x3xf32>
+func.func @not_a_bias(%x: tensor<1x2x2x2xf32>, %w: tensor<2x2x2x2xf32>) -> tensor<1x2x3x3xf32> {
+  %c = glow.constant dense<[2.0, 3.0, 4.0]> : tensor<3xf32>
+  %0 = glow.conv_transpose2d %x, %w : tensor<1x2x3x3xf32>
+  %1 = glow.add %0, %c : tensor<1x2x3x3xf32>
+  func.return %1 : tensor<1x2x3x3xf32>
+}
