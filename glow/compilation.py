@@ -162,12 +162,16 @@ def _described(options: Options) -> dict[str, object]:
 
 
 def store_later(cache: ModelCache, source: Source, model: StoredModel) -> None:
-    """Stores a model in a thread of its own, which leaves the cores to inferences."""
+    """Stores a model in a thread of its own, which leaves the cores to inferences.
+
+    The model before it is stored first: no more than one waits with all its weights.
+    """
 
     def store() -> None:
         if source.is_unchanged() and has_files(model, source.folder, 1, rest):
             cache.store(source.key, model, rest)
 
+    wait_for_stores()
     thread = threading.Thread(target=store, name="glow-store")
     _stores[:] = [*filter(threading.Thread.is_alive, _stores), thread]
     thread.start()

@@ -341,6 +341,18 @@ def test_a_store_rests_unless_somebody_waits(monkeypatch: pytest.MonkeyPatch) ->
     assert not resting.is_alive()
 
 
+def test_one_model_waits_at_a_time(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each is stored by the time that the next one is."""
+    monkeypatch.setattr(compilation, "REST_SECONDS", 60.0)
+    for number in range(3):
+        glow.compile(network(WEIGHTS + number).SerializeToString())
+        assert sum(map(threading.Thread.is_alive, compilation._stores)) <= 1
+        assert len(list(folder.glob("*.glowmodel"))) >= number
+    wait_for_stores()
+
+
 def test_errors_are_the_compilers(tmp_path: Path) -> None:
     (tmp_path / "net.onnx").write_bytes(b"no model at all")
     for path in (tmp_path / "net.onnx", tmp_path / "missing.onnx", tmp_path):
