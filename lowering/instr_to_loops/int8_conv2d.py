@@ -84,11 +84,55 @@ def build_int8_conv2d(name: str, spec: Int8Conv2dSpec, target: Target) -> Kernel
 
 
 class _Int8Convolution(Convolution):
-    """Builds one kernel."""
+    """Builds one kernel.
+
+    Where weights come from far away, each line of a plane fetches its share of those of the
+    next channels, while it computes with these.
+    """
 
     def __init__(self, spec: Int8Conv2dSpec, target: Target) -> None:
         self.bytes = spec
         super().__init__(spec, target)
+        self.line: Index = 0
+
+    def body(self, arguments: Sequence[SSAValue], low: Index, high: Index) -> None:
+        """Computes the slices [low, high)."""
+        self.packed = arguments[2]
+        super().body(arguments, low, high)
+
+    def _line(self, outer: Sequence[Index], line: Index) -> None:
+        self.line = line
+        super()._line(outer, line)
+
+    def _steps(
+        self,
+        pixels: SSAValue,
+        weights: SSAValue,
+        at: tuple[Index, ...],
+        lanes: int,
+        values: Carried,
+    ) -> Carried:
+        if self.channels_outermost:
+            self._fetch(at, types.shape_of(values[0])[1])
+        return super()._steps(pixels, weights, at, lanes, values)
+
+    def _fetch(self, at: tuple[Index, ...], blocks: int) -> None:
+        """Asks for this line's share, at one tap of an input block, of the next weights."""
+        b, spec = self.builder, self.bytes
+        group, channel_tile, *tap = at
+        lines = self.tiling.traversal(self.tiling.parts[0]).lines
+        register = spec.lanes * WORD
+        registers = spec.block_lanes // WORD * blocks
+        count = -(-registers // lines)
+        panels = b.add(b.mul(group, self.tiling.parts[0].tiles), channel_tile)
+        taps = (spec.input_blocks, *spec.window.kernel)
+        place: Index = b.add(panels, 1)
+        for extent, position in zip(taps, tap, strict=True):
+            place = b.add(b.mul(place, extent), position)
+        share = b.mul(self.line, count * register)
+        start = b.add(b.mul(place, registers * register), share)
+        for number in range(count):
+            b.prefetch(self.packed, b.add(start, number * register), locality=2)
 
     def finished_together(self, pixels: int, blocks: int) -> Sequence[tuple[int, int]]:
         """A few registers at a time."""

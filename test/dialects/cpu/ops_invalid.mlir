@@ -48,8 +48,8 @@ func.func @filters(%x: tensor<1x1x8x8x16xf32>, %w: tensor<1x3x3x8xf32>, %b: tens
 
 // -----
 
-func.func @extra(%x: tensor<2x8xf32>, %w: tensor<64xf32>, %b: tensor<8xf32>, %r: tensor<2x1xf32>) {
-  // expected-error @+1 {{the extra operand tensor<2x1xf32> fits neither the result tensor<2x8xf32> nor its channels}}
+func.func @extra(%x: tensor<2x8xf32>, %w: tensor<64xf32>, %b: tensor<8xf32>, %r: tensor<3x1xf32>) {
+  // expected-error @+1 {{the extra operand tensor<3x1xf32> fits neither the result tensor<2x8xf32> nor its channels}}
   %0 = cpu.matmul %x, %w, %b, %r {
   ^bb0(%sum: f32, %e: f32):
     %s = arith.addf %sum, %e : f32
@@ -114,5 +114,29 @@ func.func @sizes(%x: tensor<3x5x4xf32>, %y: tensor<3x6x4xf32>) {
 func.func @axes(%x: tensor<3x5x4xf32>, %y: tensor<3x4x6xf32>) {
   // expected-error @+1 {{[0, 1, 1] is not a permutation of 3 axes}}
   %0 = cpu.batch_matmul %x, %y lhs_axes [0, 1, 1] rhs_axes [0, 1, 2] result_axes [0, 1, 2] : tensor<3x5x6xf32>
+  func.return
+}
+
+// -----
+
+func.func @float_input(%x: tensor<1x1x4x4x16xf32>, %w: tensor<256xi8>, %b: tensor<1x16xi32>) {
+  // expected-error @+1 {{the input must be bytes, not tensor<1x1x4x4x16xf32>}}
+  %0 = cpu.int8_conv2d %x, %w, %b input_channels 16 output_channels 16 kernel [1, 1] : tensor<1x1x4x4x16xi32>
+  func.return
+}
+
+// -----
+
+func.func @few_channels(%x: tensor<1x1x4x4x16xui8>, %w: tensor<256xi8>, %b: tensor<1x16xi32>) {
+  // expected-error @+1 {{does not hold 17 channels}}
+  %0 = cpu.int8_conv2d %x, %w, %b input_channels 17 output_channels 16 kernel [1, 1] : tensor<1x1x4x4x16xi32>
+  func.return
+}
+
+// -----
+
+func.func @float_bias(%x: tensor<1x1x4x4x16xui8>, %w: tensor<256xi8>, %b: tensor<1x16xf32>) {
+  // expected-error @+1 {{the bias must have 1 blocks of i32, not tensor<1x16xf32>}}
+  %0 = cpu.int8_conv2d %x, %w, %b input_channels 16 output_channels 16 kernel [1, 1] : tensor<1x1x4x4x16xi32>
   func.return
 }
