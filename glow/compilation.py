@@ -8,6 +8,7 @@ is written, so that a file that changes meanwhile leaves no entry.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import threading
@@ -173,8 +174,9 @@ def store_later(cache: ModelCache, source: Source, model: StoredModel) -> None:
 
     wait_for_stores()
     thread = threading.Thread(target=store, name="glow-store")
-    _stores[:] = [*filter(threading.Thread.is_alive, _stores), thread]
-    thread.start()
+    with contextlib.suppress(RuntimeError):  # Where no thread can be started.
+        thread.start()
+        _stores.append(thread)
 
 
 def rest() -> None:
@@ -193,5 +195,7 @@ def wait_for_stores() -> None:
     try:
         for thread in list(_stores):
             thread.join()
+            with contextlib.suppress(ValueError):  # Another thread has waited too.
+                _stores.remove(thread)
     finally:
         _hurry.clear()

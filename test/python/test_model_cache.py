@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -351,6 +352,33 @@ def test_one_model_waits_at_a_time(
         assert sum(map(threading.Thread.is_alive, compilation._stores)) <= 1
         assert len(list(folder.glob("*.glowmodel"))) >= number
     wait_for_stores()
+
+
+def test_threads_that_compile_at_once(folder: Path) -> None:
+    models = [network(WEIGHTS * (1 + n)).SerializeToString() for n in range(4)]
+    with ThreadPoolExecutor(4) as workers:
+        results = list(workers.map(glow.compile, models * 2))
+    wait_for_stores()
+    for number, model in enumerate(results):
+        weights = WEIGHTS * (1 + number % 4)
+        np.testing.assert_allclose(model(X), expected(weights), rtol=1e-4, atol=1e-3)
+    assert len(list(folder.iterdir())) == 4
+
+
+def test_no_more_threads_can_be_started(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    start = threading.Thread.start
+
+    def refuse(thread: threading.Thread) -> None:
+        if thread.name == "glow-store":
+            raise RuntimeError("can't start new thread")
+        start(thread)
+
+    monkeypatch.setattr(threading.Thread, "start", refuse)
+    model = compilation.compile(network().SerializeToString(), threads=1)
+    np.testing.assert_allclose(model(X), expected(), rtol=1e-4, atol=1e-4)
+    assert not folder.exists()
 
 
 def test_errors_are_the_compilers(tmp_path: Path) -> None:
