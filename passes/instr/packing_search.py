@@ -8,18 +8,27 @@ the floor counts as at least the lowest offset that anything left in the section
 have. Nothing is tried that leaves room below itself for another interval, nor the second of
 two equal ones.
 
-First the live bound is tried as the height, then whatever is better than the best
-packing so far; without the budget of `MOST_WORK` the result would always be optimal.
+First the live bound is tried as the height, then heights between it and the best packing
+so far; without the budget of `MOST_WORK` the result would always be optimal.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from math import gcd
 from operator import add
 
 MOST_WORK = 1_500_000
 """So many intervals are looked at, about a second, before the best packing is taken."""
+
+Ranking = Callable[[int, int], int]
+"""Which of two intervals at equal offsets is tried first, by size and sections."""
+
+RANKINGS: Sequence[Ranking] = (
+    lambda size, sections: -sections,
+    lambda size, sections: -size,
+)
 
 Item = tuple[int, int, int]
 """Size, first and last position."""
@@ -72,25 +81,32 @@ def independent_groups(items: Sequence[Item]) -> list[list[int]]:
 def _search_group(
     items: Sequence[Item], bound: int, known: list[int], budget: list[int]
 ) -> list[int]:
-    best, limit = known, bound
-    while limit < (reached := _height(items, best)):
-        try:
-            found = Search(items, limit, budget).run()
-        except OutOfSteps:
-            return best
-        if found is None:  # not so low: be content with less
-            limit = _next_limit(items, limit, reached)
+    """The bound is tried first, then the middle of what may be and what is known."""
+    unit = gcd(*(size for size, _, _ in items))
+    best, reached = known, _height(items, known)
+    limit, impossible = bound, bound - unit
+    while impossible + unit < reached and budget[0] > 0:
+        found = _attempts(items, limit, budget)
+        if found is None:
+            impossible = limit  # or too hard to find
         else:
-            best = found
+            best, reached = found, _height(items, found)
+        limit = impossible + max((reached - impossible) // unit // 2, 1) * unit
     return best
 
 
-def _next_limit(items: Sequence[Item], limit: int, reached: int) -> int:
-    """A height between one that cannot be and one that can, nearer to the first."""
-    step = min(size for size, _, _ in items)
-    unit = next(u for u in (64, 1) if all(size % u == 0 for size, _, _ in items))
-    wanted = limit + max((reached - limit) // 4, min(step, reached - limit) // 4, unit)
-    return min(wanted, reached)
+def _attempts(items: Sequence[Item], limit: int, budget: list[int]) -> list[int] | None:
+    """A packing of so many bytes; the rankings share half of what is left to spend."""
+    for ranking in RANKINGS:
+        share = [budget[0] // (2 * len(RANKINGS)) + 1]
+        budget[0] -= share[0]
+        try:
+            return Search(items, limit, share).run(ranking)
+        except OutOfSteps:
+            continue
+        finally:
+            budget[0] += max(share[0], 0)
+    return None
 
 
 class Search:
@@ -110,11 +126,11 @@ class Search:
                 self.left[section] += size
         self.offsets = [0] * len(items)
 
-    def run(self) -> list[int] | None:
+    def run(self, ranking: Ranking) -> list[int] | None:
         """The offsets, or None when there are none."""
         waiting = sorted(
             range(len(self.sizes)),
-            key=lambda n: self.firsts[n] - self.ends[n],
+            key=lambda n: ranking(self.sizes[n], self.ends[n] - self.firsts[n]),
         )
         return self.offsets if self._place(waiting, 0) else None
 

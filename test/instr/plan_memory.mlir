@@ -93,3 +93,26 @@ func.func @nothing(%x: memref<4xf32>, %y: memref<4xf32>) {
   instr.exp @out %y, @in %x
   func.return
 }
+
+// -----
+
+// What a loop allocates for itself has a place too.
+// CHECK-LABEL: func.func @loop(%x: memref<4xf32>, %y: memref<4xf32>) attributes {glow.arena_bytes = 128 : i64, glow.live_bytes = 128 : i64} {
+// CHECK:         %a = instr.alloc offset 0 : memref<4xf32>
+// CHECK:           %b = instr.alloc offset 64 : memref<4xf32>
+// CHECK:           instr.dealloc %b
+func.func @loop(%x: memref<4xf32>, %y: memref<4xf32>) {
+  %zero = arith.constant 0 : index
+  %one = arith.constant 1 : index
+  %a = instr.alloc : memref<4xf32>
+  instr.exp @out %a, @in %x
+  scf.for %i = %zero to %one step %one {
+    %b = instr.alloc : memref<4xf32>
+    instr.exp @out %b, @in %a
+    instr.exp @out %y, @in %b
+    instr.dealloc %b
+    scf.yield
+  }
+  instr.dealloc %a
+  func.return
+}
