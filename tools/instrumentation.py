@@ -39,6 +39,18 @@ class Selection:
         return Selection(every, frozenset(filter(None, names.split(","))))
 
 
+def check_conditions(
+    previous: ModulePass | None, module: ModuleOp, following: ModulePass | None
+) -> None:
+    """Raise GlowError where a pass does not find or leave what it states."""
+    from glow.passes.contract import check_ensures, check_requires
+
+    if previous is not None:
+        check_ensures(previous, module)
+    if following is not None:
+        check_requires(following, module)
+
+
 @dataclass
 class Statistics:
     """What each pass did: operations before and after, and its rewrites."""
@@ -130,6 +142,8 @@ class Instrumentation:
     ) -> None:
         """Verify at the input and the end, and in between when asked to."""
         at_border = previous is None or following is None
+        if self.verify_each:
+            check_conditions(previous, module, following)
         if self.verify_borders and (at_border or self.verify_each):
             verify_module(module, f"after pass {previous.name}" if previous else "")
 

@@ -117,5 +117,9 @@ def add_glow_arguments(parser: argparse.ArgumentParser) -> None:
         help="draw the program before and after the passes side by side",
     )
     flag("--mlir-timing", dest="mlir_timing", help="print a table of times")
-    flag("--verify-each", dest="verify_each", help="verify after each pass too")
+    flag(
+        "--verify-each",
+        dest="verify_each",
+        help="verify after each pass too, and what passes require and ensure",
+    )
     flag("--debug", dest="debug", help="print the traceback of an error")

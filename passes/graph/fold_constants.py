@@ -3,8 +3,12 @@
 The interpreter evaluates the node, so folding means what running means. Folding stays
 in a budget: a result may not be larger than its operands (or a few ten thousand
 elements), since a repeated or broadcast constant costs more as weights than it saves;
-and heavy products of large constants are left to run time. Results are entries of the
-weight table, named after the node; large uniform ones become `glow.splat`.
+and all folds together may take so many steps of the interpreter (multiplications of
+products, elements of other nodes). A step takes it some ten times as long as native code,
+so what exceeds the budget would only pay after many inferences, and is left to run time.
+The count is of steps, not of seconds: the same network folds to the same program
+everywhere. Results are entries of the weight table, named after the node; large uniform
+ones become `glow.splat`.
 
     %w = glow.constant @w : tensor<64x32xf32>
     %1 = glow.transpose %w permutation [1, 0] : tensor<32x64xf32>
@@ -33,8 +37,8 @@ from glow.passes.graph.node_builder import NodeBuilder, erase_dead_nodes, like, 
 MAX_GROWTH = 1 << 16
 """Elements that a result may have although its operands have fewer."""
 
-MAX_PRODUCT_OPERAND = 1 << 20
-"""Elements of an operand from which on a product is too slow to fold."""
+MAX_STEPS = 1 << 27
+"""Steps of all folds together: some tenths of a second."""
 
 STORAGE = (glow.ConstantOp, glow.SplatOp)
 PRODUCTS = (
@@ -57,10 +61,18 @@ def in_budget(op: NodeOp) -> bool:
         for size, value in zip(sizes, op.inputs, strict=True)
         if isinstance(value.owner, glow.ConstantOp)
     ]
-    if isinstance(op, PRODUCTS) and max(sizes, default=0) > MAX_PRODUCT_OPERAND:
-        return False
     produced = sum(prod(shape_of(result)) for result in op.results)
     return produced <= max(sum(stored), MAX_GROWTH)
+
+
+def steps_of(op: NodeOp) -> int:
+    """Multiplications of a product, else a quarter of the elements that are written."""
+    produced = sum(prod(shape_of(result)) for result in op.results)
+    if isinstance(op, PRODUCTS):
+        weights = shape_of(op.operands[1])
+        outputs = shape_of(op.results[0])[1 if isinstance(op, glow.Conv2dOp) else -1]
+        return produced * max(prod(weights) // max(outputs, 1), 1)
+    return produced // 4
 
 
 def operand_values(op: NodeOp) -> list[Array] | None:
@@ -86,15 +98,16 @@ def _folded_name(op: NodeOp, result: SSAValue) -> str:
     return name_of(result)
 
 
-def fold(op: NodeOp) -> bool:
-    """Replace a node on constants by its results; returns whether it was."""
+def fold(op: NodeOp, steps: int) -> int:
+    """Replace a node on constants by its results, within some steps; those it took."""
     if isinstance(op, STORAGE) or type(op) not in FUNCTIONS or not in_budget(op):
-        return False
+        return 0
     if any_quantized([result.type for result in op.results]):
-        return False  # fold-casts and fold-rescale fold those
+        return 0  # fold-casts and fold-rescale fold those
     operands = operand_values(op)
-    if operands is None:
-        return False
+    cost = max(steps_of(op), 1)
+    if operands is None or cost > steps:
+        return 0
     builder = NodeBuilder(op)
     results: list[SSAValue] = []
     for old, array in zip(op.results, evaluate_node(op, operands), strict=True):
@@ -105,16 +118,16 @@ def fold(op: NodeOp) -> bool:
         else:
             results.append(builder.constant(array, _folded_name(op, old)))
     builder.replace(*results)
-    return True
+    return cost
 
 
 def fold_constants(module: ModuleOp) -> None:
     """Fold the module's nodes in program order, so that folds feed folds."""
-    folded = False
+    steps = MAX_STEPS
     for op in list(module.walk()):
         if isinstance(op, NodeOp):
-            folded |= fold(op)
-    if folded:
+            steps -= fold(op, steps)
+    if steps < MAX_STEPS:
         erase_dead_nodes(module)
 
 

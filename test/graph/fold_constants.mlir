@@ -44,3 +44,17 @@ func.func @growth() -> tensor<4x65536xf32> {
   %b = glow.broadcast %c : tensor<4x65536xf32>
   func.return %b : tensor<4x65536xf32>
 }
+
+// 2^28 multiplications are more than the budget: the product stays, and small nodes fold.
+// CHECK-LABEL: func.func @over_budget(
+// CHECK:      glow.matmul
+// CHECK-NEXT: %{{.*}} = glow.constant dense<5.000000e+00> : tensor<f32>
+func.func @over_budget() -> (tensor<512x1024xf32>, tensor<f32>) {
+  %a = glow.splat 1.0 : tensor<512x512xf32>
+  %b = glow.splat 1.0 : tensor<512x1024xf32>
+  %x = glow.splat 2.0 : tensor<f32>
+  %y = glow.splat 3.0 : tensor<f32>
+  %0 = glow.matmul %a, %b : tensor<512x1024xf32>
+  %1 = glow.add %x, %y : tensor<f32>
+  func.return %0, %1 : tensor<512x1024xf32>, tensor<f32>
+}
