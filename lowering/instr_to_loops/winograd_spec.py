@@ -274,6 +274,9 @@ def _choose_tiling(spec: WinogradSpec, target: Target) -> WinogradTiling:
         for cut in cuts
         if cut[0] * across // cut[1] >= MIN_BLOCK_TILES
     ]
+    # Products of fewer channels than they store are sooner done than their results are put
+    # away: taking these up again at once is slower (16 channels to 64: by 40 %).
+    fused = [tiling for tiling in fused if spec.input_blocks >= tiling.product_blocks]
     for wanted in (WinogradTiling.is_roomy, WinogradTiling.fits):
         chosen = [tiling for tiling in fused if wanted(tiling)]
         if chosen:
