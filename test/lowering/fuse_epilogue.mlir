@@ -91,3 +91,16 @@ func.func @grows(%x: tensor<2x8xf32>, %w: tensor<64xf32>, %b: tensor<8xf32>, %r:
   %z = glow.mul %half, %y : tensor<2x8xf32>
   func.return %z : tensor<2x8xf32>
 }
+
+// One number a row.
+// CHECK-LABEL: func.func @row(
+// CHECK-NEXT: %y = cpu.matmul %x, %w, %b, %r {
+// CHECK-NEXT: ^bb0(%0: f32, %1: f32):
+// CHECK-NEXT: %2 = arith.mulf %0, %1 : f32
+// CHECK-NEXT: glow.yield %2
+// CHECK-NEXT: } : tensor<1x2x8xf32>
+func.func @row(%x: tensor<1x2x8xf32>, %w: tensor<64xf32>, %b: tensor<8xf32>, %r: tensor<1x2x1xf32>) -> tensor<1x2x8xf32> {
+  %0 = cpu.matmul %x, %w, %b : tensor<1x2x8xf32>
+  %y = glow.mul %0, %r : tensor<1x2x8xf32>
+  func.return %y : tensor<1x2x8xf32>
+}

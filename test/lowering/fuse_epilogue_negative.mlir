@@ -11,21 +11,21 @@ func.func @other_reader(%x: tensor<2x8xf32>, %w: tensor<64xf32>, %b: tensor<8xf3
   func.return %y, %g : tensor<2x8xf32>, tensor<2x8xf32>
 }
 
-// Another shape, another element type, an operand that is one number a row.
+// Another shape, another element type, an operand that is one number a batch.
 // CHECK-LABEL: func.func @no_fit(
 // CHECK-NEXT: %y = cpu.matmul %x, %w, %b : tensor<1x8xf32>
 // CHECK-NEXT: %a = glow.add %y, %l : tensor<4x8xf32>
 // CHECK-NEXT: %v = cpu.matmul %x, %w, %b : tensor<1x8xf32>
 // CHECK-NEXT: %n = glow.is_nan %v : tensor<1x8xi1>
-// CHECK-NEXT: %u = cpu.matmul %q, %w, %b : tensor<2x8xf32>
-// CHECK-NEXT: %m = glow.mul %u, %r : tensor<2x8xf32>
-// CHECK-NEXT: func.return %a, %n, %m : tensor<4x8xf32>, tensor<1x8xi1>, tensor<2x8xf32>
-func.func @no_fit(%x: tensor<1x8xf32>, %w: tensor<64xf32>, %b: tensor<8xf32>, %l: tensor<4x8xf32>, %r: tensor<2x1xf32>, %q: tensor<2x8xf32>) -> (tensor<4x8xf32>, tensor<1x8xi1>, tensor<2x8xf32>) {
+// CHECK-NEXT: %u = cpu.matmul %q, %w, %b : tensor<2x3x8xf32>
+// CHECK-NEXT: %m = glow.mul %u, %r : tensor<2x3x8xf32>
+// CHECK-NEXT: func.return %a, %n, %m : tensor<4x8xf32>, tensor<1x8xi1>, tensor<2x3x8xf32>
+func.func @no_fit(%x: tensor<1x8xf32>, %w: tensor<64xf32>, %b: tensor<8xf32>, %l: tensor<4x8xf32>, %r: tensor<2x1x1xf32>, %q: tensor<2x3x8xf32>) -> (tensor<4x8xf32>, tensor<1x8xi1>, tensor<2x3x8xf32>) {
   %y = cpu.matmul %x, %w, %b : tensor<1x8xf32>
   %a = glow.add %y, %l : tensor<4x8xf32>
   %v = cpu.matmul %x, %w, %b : tensor<1x8xf32>
   %n = glow.is_nan %v : tensor<1x8xi1>
-  %u = cpu.matmul %q, %w, %b : tensor<2x8xf32>
-  %m = glow.mul %u, %r : tensor<2x8xf32>
-  func.return %a, %n, %m : tensor<4x8xf32>, tensor<1x8xi1>, tensor<2x8xf32>
+  %u = cpu.matmul %q, %w, %b : tensor<2x3x8xf32>
+  %m = glow.mul %u, %r : tensor<2x3x8xf32>
+  func.return %a, %n, %m : tensor<4x8xf32>, tensor<1x8xi1>, tensor<2x3x8xf32>
 }

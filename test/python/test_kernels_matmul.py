@@ -68,6 +68,21 @@ def test_matmul(rows: int, columns: int, depth: int, fused: bool) -> None:
     np.testing.assert_array_equal(packed, transposed)
 
 
+SCALE_ROWS = RegionEpilogue(
+    ScalarRegion.trace(lambda b, x, r: b.mulf(x, r), [f32] * 2), ("row",)
+)
+
+
+@pytest.mark.parametrize(("rows", "columns"), [(1, 20), (7, 16), (29, 50)])
+def test_matmul_with_a_number_for_each_row(rows: int, columns: int) -> None:
+    a, b, scale = normal(rows, 12), normal(12, columns), normal(rows)
+    spec = MatmulSpec(rows, columns, 12, epilogue=SCALE_ROWS)
+    inputs = [a, pack_matmul_weights(b, spec, TARGET), scale]
+    out = np.zeros((rows, columns), np.float32)
+    (found,) = run_kernel(build_matmul(spec, TARGET), [out], inputs)
+    assert relative_error(found, (a.astype(np.float64) @ b) * scale[:, None]) < 2e-6
+
+
 def test_matmul_keeps_what_lies_between_strided_rows() -> None:
     a, b = normal(9, 30), normal(20, 40)
     spec = MatmulSpec(9, 40, 20, a_row_stride=30, c_row_stride=50)
