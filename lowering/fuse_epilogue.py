@@ -3,10 +3,10 @@
 From each such node grows a group of element-wise nodes that read it; the largest part
 whose values are used outside only through its last node becomes scalar code in the
 epilogue region. The other operands become extra operands: residuals, one number a
-channel, or one number; constants of one element go into the region. Rounding to 16 bits can come
-last, and extras may be extended from 16 bits. The node moves to
-the place of the last absorbed one, so that all extras are defined before it. Later nodes
-come first, since a sum of two convolutions belongs to the later one.
+channel or row, or one number; constants of one element go into the region. Rounding to 16
+bits can come last, and extras may be extended from 16 bits. The node moves to the place of
+the last absorbed one, so that all extras are defined before it. Later nodes come first,
+since a sum of two convolutions belongs to the later one.
 
     %0 = cpu.conv2d %x, %w, %b ... : tensor<1x4x56x56x16xf32>
     %1 = glow.add %0, %residual : tensor<1x4x56x56x16xf32>
