@@ -4,7 +4,9 @@ import mmap
 from pathlib import Path
 
 import numpy as np
+import pytest
 
+import glow.backends.cpu.native_function as native_function
 from glow.dialects.weight_table import DeferredArray, WeightTable, release_pages
 
 
@@ -32,6 +34,40 @@ def test_arrays_of_their_own_stay() -> None:
     array = np.ones(1 << 20, np.float32)
     release_pages(array)
     assert array.all()
+
+
+def test_a_copied_file_is_in_memory_once(tmp_path: Path) -> None:
+    content = np.arange(1 << 23, dtype=np.float32).reshape(1 << 13, 1 << 10)
+    path = tmp_path / "weights"
+    path.write_bytes(content.tobytes())
+    with path.open("rb") as file:
+        view = memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
+    source, target = np.frombuffer(view, np.float32), np.empty_like(content)
+    before = resident_kilobytes()
+    native_function.copy_letting_go(target, source.reshape(content.shape))
+    assert resident_kilobytes() < before + 16 * 1024
+    np.testing.assert_array_equal(target, content)
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        np.array(3.0),
+        np.zeros((0, 4)),
+        np.zeros((4, 0)),
+        np.arange(1000.0),
+        np.arange(24.0).reshape(2, 3, 4).transpose(2, 0, 1),
+        np.broadcast_to(np.arange(5.0), (7, 5)),
+    ],
+    ids=lambda source: "x".join(map(str, source.shape)) or "scalar",
+)
+def test_copies_of_any_layout(
+    source: np.ndarray, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(native_function, "PIECE_BYTES", 64)
+    target = np.full(source.shape, -1.0)
+    native_function.copy_letting_go(target, source)
+    np.testing.assert_array_equal(target, source)
 
 
 def test_deferred_arrays_are_made_when_looked_up() -> None:

@@ -24,6 +24,19 @@ SINGLE_THREAD_BYTES = 1 << 20
 """A network that touches fewer bytes runs on the calling thread: it is done sooner than
 another thread wakes up. Results do not depend on it."""
 
+PIECE_BYTES = 4 << 20
+"""What is copied at a time: tables of embeddings need not be in memory twice."""
+
+
+def copy_letting_go(target: Array, source: Array) -> None:
+    """Copies an array some rows at a time; pages of a file are let go behind."""
+    targets, sources = np.atleast_1d(target), np.atleast_1d(source)
+    rows = max(1, PIECE_BYTES * len(sources) // max(1, sources.nbytes))
+    for start in range(0, len(sources), rows):
+        piece = sources[start : start + rows]
+        np.copyto(targets[start : start + rows], piece)
+        release_pages(piece)
+
 
 def gather_constants(program: Program, pool: Executor) -> Bytes:
     """The constants segment of a program, filled by a pool.
@@ -40,7 +53,7 @@ def gather_constants(program: Program, pool: Executor) -> Bytes:
             if array.source is not None:
                 release_pages(array.source)
         else:
-            np.copyto(part.reshape(array.shape), array)
+            copy_letting_go(part.reshape(array.shape), array)
 
     program.constants.sort(key=lambda constant: constant[1].nbytes)
     filled: list[Future[None]] = []
