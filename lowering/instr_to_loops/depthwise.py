@@ -72,7 +72,7 @@ def build_depthwise(name: str, spec: DepthwiseSpec, target: Target) -> Kernel:
 
             def tile(tile: PlaneTile) -> None:
                 start = _start(tile, bias)
-                tap = _multiply_add(tile, weights, held if tile.is_interior else {})
+                tap = _multiply_add(tile, weights, held)
                 (value,) = tile.taps(source, [start], tap)
                 tile.store(value, output, spec.epilogue, rest)
 

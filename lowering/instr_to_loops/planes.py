@@ -11,12 +11,13 @@ from xdsl.dialects.builtin import MemRefType, f32
 from xdsl.ir import Attribute, SSAValue
 
 from glow.lowering.instr_to_loops import ir_types as types
-from glow.lowering.instr_to_loops.builder import Index, LoopBuilder
+from glow.lowering.instr_to_loops.builder import CarryBody, Index, LoopBuilder
 from glow.lowering.instr_to_loops.epilogue import Epilogue, apply_epilogue
 from glow.lowering.instr_to_loops.slices import SliceSpace
 from glow.lowering.instr_to_loops.tiles import LOADS_PER_CYCLE, covering_size
 from glow.lowering.instr_to_loops.window import (
     PlaneTraversal,
+    Range,
     Tile,
     Window,
     row_segments,
@@ -28,6 +29,7 @@ MAX_UNROLLED_PIXELS = 4
 strength reduction is superlinear in the loads of a loop. Short runs need no loop."""
 
 MAX_UNROLLED_TAPS = 9
+MAX_UNROLLED_SIDES = 2
 TILE_CYCLES = 10
 """Cycles around the taps of a tile."""
 
@@ -84,13 +86,15 @@ class BlockedPlanes:
     @property
     def traversal(self) -> PlaneTraversal:
         """The walk over one output plane."""
+        segments = row_segments(self.window, self.tile_size, self.batch * self.blocks)
+        low, high = self.window.interior(1)
+        few_sides = self.window.side_columns() <= MAX_UNROLLED_SIDES
         return PlaneTraversal(
             self.window,
             self.tile_size,
             static_rows=self.unrolled,
-            segments=row_segments(
-                self.window, self.tile_size, self.batch * self.blocks
-            ),
+            segments=segments,
+            whole_rows=self.unrolled and few_sides and low < high and segments == 1,
         )
 
     @property
@@ -131,26 +135,30 @@ class PlaneTile:
         self, source: SSAValue, values: Sequence[SSAValue], body: TapBody
     ) -> Sequence[SSAValue]:
         """The values after all taps that lie inside the image."""
-        b = self.builder
-        if self.is_interior and self.planes.unrolled:
-            rows, columns = self.planes.window.kernel
-            for row in range(rows):
-                for column in range(columns):
-                    pixels = self.pixels(source, row, column)
-                    values = body(row, column, pixels, values)
-            return values
 
         def over_columns(row: Index, values: Sequence[SSAValue]) -> Sequence[SSAValue]:
-            return b.carry(
-                *self.tile.column_taps,
-                1,
+            return self._over(
+                self.tile.column_taps,
                 values,
                 lambda column, values: body(
                     row, column, self.pixels(source, row, column), values
                 ),
             )
 
-        return b.carry(*self.tile.row_taps, 1, values, over_columns)
+        return self._over(self.tile.row_taps, values, over_columns)
+
+    def _over(
+        self, taps: Range, values: Sequence[SSAValue], body: CarryBody
+    ) -> Sequence[SSAValue]:
+        """The values after a range of taps, one copy of the body each where known."""
+        low, high = taps
+        if not (
+            self.planes.unrolled and isinstance(low, int) and isinstance(high, int)
+        ):
+            return self.builder.carry(low, high, 1, values, body)
+        for position in range(low, high):
+            values = body(position, values)
+        return values
 
     def pixels(self, source: SSAValue, row: Index, column: Index) -> SSAValue:
         """The input pixels [pixels, lanes] of the tile at one tap."""

@@ -155,11 +155,15 @@ FEW_LINES = 16
 def chunks_of(lines: int, pieces: int) -> int:
     """The chunks into which to cut the lines of each of so many independent pieces.
 
-    A power of two, so that all kernels cut a plane in its middle; or each line by itself
-    where few lines cannot be shared evenly.
+    A power of two, so that all kernels cut a plane in its middle; with few lines one that
+    divides them, or each line by itself.
     """
-    wanted = 1 << max(0, -(-ENOUGH_SLICES // pieces) - 1).bit_length()
-    return lines if lines < FEW_LINES and lines % wanted else min(lines, wanted)
+    chunks = 1 << max(0, -(-ENOUGH_SLICES // pieces) - 1).bit_length()
+    if lines >= FEW_LINES:
+        return min(lines, chunks)
+    while lines % chunks:
+        chunks //= 2
+    return chunks if 2 * chunks * pieces >= ENOUGH_SLICES else lines
 
 
 def row_segments(window: Window, tile_size: TileSize, planes: int) -> int:
@@ -185,6 +189,8 @@ class PlaneTraversal:
     segments: int = 1
     side_size: TileSize | None = None
     """The tile size in side columns, `tile_size` unless given."""
+    whole_rows: bool = False
+    """Whether a row's pixels in side columns are visited with the row, one by one."""
 
     @property
     def row_lines(self) -> int:
@@ -195,13 +201,14 @@ class PlaneTraversal:
     @property
     def lines(self) -> int:
         """The number of lines: row segments, then side columns."""
-        return self.row_lines + self.window.side_columns()
+        sides = 0 if self.whole_rows else self.window.side_columns()
+        return self.row_lines + sides
 
     def visit(self, b: LoopBuilder, line: Index, body: TileBody) -> None:
         """Runs the body on the tiles of one line."""
         if not self.row_lines:
             self._column(b, line, body)
-        elif not self.window.side_columns():
+        elif self.whole_rows or not self.window.side_columns():
             self._row(b, line, body)
         else:
             b.if_(
@@ -248,6 +255,10 @@ class PlaneTraversal:
             b.tiles(low, high, pixels, tile)
         else:
             b.tile_range(low, high, pixels, segment, self.segments, tile)
+        if self.whole_rows:
+            for side in (*range(low), *range(high, self.window.output[1])):
+                side_taps = self.window.taps(b, 1, side)
+                body(Tile(row, side, 1, False, row_taps, side_taps))
 
     def _column(self, b: LoopBuilder, side: Index, body: TileBody) -> None:
         column = _outside(b, side, *self.window.interior(1))
