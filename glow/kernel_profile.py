@@ -214,7 +214,8 @@ def window_of(spec: object) -> tuple[object, object, object]:
     if window is not None:
         return window.kernel, window.strides, window.input
     size = getattr(spec, "kernel", None)
-    return (size, size), (1, 1), getattr(spec, "plane", None)
+    plane = None if size is None else getattr(spec, "plane", None)
+    return (size, size), (1, 1), plane
 
 
 def grouped_rows(rows: Sequence[Row]) -> list[Row]:
