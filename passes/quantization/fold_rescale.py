@@ -1,8 +1,9 @@
 """Rescaling disappears into the nodes around it (Glow's OptimizeQuantization).
 
-Up: a node with one reader gives its result at the reader's scale at once. Down: sums and
-pools take operands of any scale. Each fold removes a rounding, so results change by a
-step; networks that come quantized are left as they are (`quantize` skips this pass).
+Up: a node with one reader gives its result at the reader's scale at once. Down: products,
+sums, pools and bounds take operands of any scale. Each fold removes a rounding, so results
+change by a step; networks that come quantized are left as they are (`quantize` skips this
+pass).
 
     %1 = glow.conv2d %x, %w : tensor<1x2x8x8x!a>
     %2 = glow.rescale %1 : tensor<1x2x8x8x!b>
@@ -21,22 +22,29 @@ from glow.dialects import glow
 from glow.dialects.glow.integer_forms import ARITHMETIC, PRODUCTS
 from glow.dialects.node import NodeOp
 from glow.dialects.quant import DequantizeCastOp, QuantizeCastOp
+from glow.dialects.weights import constant_value
+from glow.interpreter import evaluate_node
+from glow.interpreter.integer_arithmetic import dequantize
 from glow.passes.contract import MEANING
 from glow.passes.graph.node_builder import (
     NodeBuilder,
     attributes_of,
     erase,
-    erase_dead_nodes,
+    name_of,
 )
 from glow.passes.quantization.casts import (
     dequantize_value,
     element,
     quantize_value,
+    quantized_constant,
     tensor_of,
 )
+from glow.passes.quantization.constants import accumulator_bias
+from glow.passes.quantization.fold_casts import erase_dead_casts
 
 UP = (*PRODUCTS, *ARITHMETIC, glow.RescaleOp, QuantizeCastOp)
-DOWN = (glow.AddOp, glow.SubOp, glow.MulOp, glow.MaxOp, glow.MinOp, glow.AvgPool2dOp)
+DOWN = ARITHMETIC
+"""Nodes whose operands may have any scale."""
 
 
 def is_plain_rescale(op: Operation | object) -> bool:
@@ -91,6 +99,50 @@ def fold_into_dequantize(op: Operation) -> bool:
     return True
 
 
+def fold_constant(op: Operation) -> bool:
+    """A rescaled constant is a constant."""
+    assert isinstance(op, NodeOp)
+    stored, data = constant_value(op.operands[0]), element(op.results[0])
+    if stored is None or data is None:
+        return False
+    builder = NodeBuilder(op)
+    (rescaled,) = evaluate_node(op, [stored])
+    builder.replace(
+        quantized_constant(builder, rescaled, data, name_of(op.operands[0]))
+    )
+    return True
+
+
+def fold_dequantized_constant(op: Operation) -> bool:
+    """A constant that nothing reads as integers is one of floats."""
+    stored, data = constant_value(op.operands[0]), element(op.operands[0])
+    if stored is None or data is None:
+        return False
+    builder = NodeBuilder(op)
+    floats = dequantize(stored, data)
+    builder.replace(builder.constant(floats, name_of(op.operands[0])))
+    return True
+
+
+def fold_into_product(op: Operation) -> bool:
+    """Let a product read its left operand at that one's own scale; the bias follows."""
+    assert isinstance(op, NodeOp)
+    rescale = op.inputs[0].owner
+    if not isinstance(rescale, glow.RescaleOp) or not is_plain_rescale(rescale):
+        return False
+    source, weights = element(rescale.input), element(op.inputs[1])
+    if source is None or weights is None or source.axis is not None:
+        return False
+    if len(op.inputs) > 2:
+        bias = dequantize_value(NodeBuilder(op), op.inputs[2])
+        stored = accumulator_bias(NodeBuilder(op), bias, source, weights)
+        if stored is None:
+            return False
+        op.operands[2] = stored
+    op.operands[0] = rescale.input
+    return True
+
+
 def fold_same_type(op: Operation) -> bool:
     """Rescaling to the same type is nothing."""
     if op.operands[0].type != op.results[0].type:
@@ -102,11 +154,13 @@ def fold_same_type(op: Operation) -> bool:
 def fold(op: Operation) -> bool:
     """Fold one operation."""
     if isinstance(op, DequantizeCastOp):
-        return fold_into_dequantize(op)
+        return fold_into_dequantize(op) or fold_dequantized_constant(op)
+    if isinstance(op, tuple(PRODUCTS)):
+        return fold_into_product(op)
     if isinstance(op, DOWN):
         return fold_into_reader(op)
     if is_plain_rescale(op):
-        return fold_same_type(op) or fold_up(op)
+        return fold_same_type(op) or fold_constant(op) or fold_up(op)
     return False
 
 
@@ -118,7 +172,7 @@ def fold_rescale(module: ModuleOp) -> None:
         for op in list(module.walk()):
             if op.parent is not None:
                 changed |= fold(op)
-        erase_dead_nodes(module)
+        erase_dead_casts(module)
 
 
 class FoldRescalePass(ModulePass):

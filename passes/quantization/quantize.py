@@ -33,6 +33,7 @@ from glow.passes.quantization.fold_rescale import fold_rescale
 from glow.passes.quantization.fold_storage_casts import fold_storage_casts
 from glow.passes.quantization.form_dynamic_products import form_dynamic_products
 from glow.passes.quantization.form_integer_nodes import form_integer_nodes
+from glow.passes.quantization.fuse_sums import fuse_sums
 from glow.passes.quantization.insert_casts import insert_casts
 from glow.passes.quantization.instrument_profile import functions_of, value_names
 from glow.passes.quantization.migrate_channels import migrate_channels
@@ -156,6 +157,8 @@ def quantize_module(
     form_dynamic_products(module)
     fold_storage_casts(module)
     convert_quantized_gemm(module)
+    if options.fidelity == "fused":
+        fuse_sums(module)
     fold_casts(module)
     form_integer_nodes(module)
     if not has_ranges:
