@@ -30,9 +30,9 @@ from glow.universe import get_glow_passes, new_context
 Array = npt.NDArray[np.generic]
 
 PIPELINE = (
-    "verify-graph canonicalize cse fold-constants convert-gemm fold-batch-norm "
-    "eliminate-transposes fold-scale hoist-pool recognize-gelu canonicalize "
-    "fuse-activation fold-channel-shuffle lower-nodes "
+    "verify-graph canonicalize merge-weights fold-constants convert-gemm optimize-graph "
+    "fold-batch-norm eliminate-transposes fold-scale hoist-pool fold-constants "
+    "canonicalize fuse-activation fold-channel-shuffle merge-weights lower-nodes "
     "assign-layout cancel-packs canonicalize cse fuse-epilogue free-unused-weights "
     "verify-lowered"
 ).split()
