@@ -1,7 +1,10 @@
 """Depthwise convolution of unsigned bytes with signed ones, on channel blocks.
 
-Weights are [C / lanes, KH, KW, lanes]. Bytes are extended to 32 bits when they are loaded; a
-border tile adds what its taps in the padding give.
+Weights are [C / lanes, KH, KW, lanes]. Inside of a plane the taps of a kernel row are one dot
+product a lane: four neighbouring pixels are read at once, the last of which may count nothing.
+In the last row inside, where that might read past the end, and at the borders bytes are
+extended to 32 bits when they are loaded, and a border tile adds what its taps in the padding
+give.
 """
 
 from collections.abc import Callable, Sequence
@@ -15,6 +18,7 @@ from glow.dialects import arith
 from glow.lowering.instr_to_loops import ir_types as types
 from glow.lowering.instr_to_loops.builder import Index, LoopBuilder
 from glow.lowering.instr_to_loops.epilogue import Epilogue, extra_types, stored_type
+from glow.lowering.instr_to_loops.int8_tile import WORD
 from glow.lowering.instr_to_loops.kernel import Kernel
 from glow.lowering.instr_to_loops.planes import BlockedPlanes, PlaneTile, visit_planes
 from glow.lowering.instr_to_loops.window import outside_taps
@@ -28,6 +32,12 @@ class Int8DepthwiseSpec:
     planes: BlockedPlanes
     zero_point: int = 0
     epilogue: Epilogue | None = None
+
+    @property
+    def takes_rows(self) -> bool:
+        """Whether the taps of a kernel row are neighbours, and few enough for a word."""
+        window = self.planes.window
+        return window.kernel[1] <= WORD and window.dilations[1] == 1
 
     @property
     def operations(self) -> int:
@@ -54,23 +64,49 @@ def build_int8_depthwise(name: str, spec: Int8DepthwiseSpec, target: Target) -> 
     def body(buffers: Sequence[SSAValue], low: Index, high: Index) -> None:
         output, source, weights, bias, *extras = buffers
 
+        rows = b.alloca(
+            types.memref_type((planes.window.kernel[0], planes.lanes, WORD), i8)
+        )
+
         def begin_line(block: Index) -> Callable[[PlaneTile], None]:
             filters = _Filters(b, planes, weights, block)
+            has_rows = spec.takes_rows
+            if has_rows:
+                filters.store_rows(rows)
 
-            def tile(tile: PlaneTile) -> None:
+            def finish(tile: PlaneTile, total: SSAValue) -> None:
+                tile.store(total, output, spec.epilogue, extras)
+
+            def by_taps(tile: PlaneTile) -> None:
                 held = tile.is_interior and planes.unrolled
                 (total,) = tile.taps(
                     source, [tile.channel(bias)], filters.multiply_add(tile, held)
                 )
                 if spec.zero_point:
                     total = filters.add_padding(tile, spec.zero_point, total)
-                tile.store(total, output, spec.epilogue, extras)
+                finish(tile, total)
+
+            def tile(tile: PlaneTile) -> None:
+                if not (has_rows and tile.is_interior):
+                    by_taps(tile)
+                    return
+                last = planes.window.interior(0)[1] - 1
+                b.if_(
+                    b.compare("slt", tile.tile.row, last),
+                    lambda: finish(tile, filters.by_rows(tile, source, rows, bias)),
+                    lambda: by_taps(tile),
+                )
 
             return tile
 
         visit_planes(b, planes, low, high, begin_line)
 
     return Kernel(b.function(name, arguments, body), planes.slices.size)
+
+
+def _alternating(count: int) -> list[int]:
+    """Takes the elements of two vectors in turns."""
+    return [k // 2 + k % 2 * count for k in range(2 * count)]
 
 
 TapBody = Callable[[Index, Index, SSAValue, Sequence[SSAValue]], Sequence[SSAValue]]
@@ -89,6 +125,57 @@ class _Filters:
             for row in range(rows if planes.unrolled else 0)
             for column in range(columns)
         }
+
+    def store_rows(self, rows: SSAValue) -> None:
+        """The filter as rows [lanes, 4] of each kernel row, zeros behind its columns."""
+        b, planes = self.b, self.planes
+        height, width = planes.window.kernel
+        lanes = planes.lanes
+        flat = b.reinterpret(rows, (height, lanes * WORD))
+        nothing = b.constant(0, types.vector_type((lanes,), i8))
+        for row in range(height):
+            columns = [
+                b.vector_load(lanes, self.weights, self.block, row, column, 0)
+                for column in range(width)
+            ]
+            columns += [nothing] * (WORD - width)
+            even, odd = (
+                b.shuffle(columns[k], columns[k + 2], _alternating(lanes))
+                for k in (0, 1)
+            )
+            b.vector_store(b.shuffle(even, odd, _alternating(2 * lanes)), flat, row, 0)
+
+    def by_rows(
+        self, tile: PlaneTile, source: SSAValue, rows: SSAValue, bias: SSAValue
+    ) -> SSAValue:
+        """The sums of an interior tile, one dot product for each kernel row."""
+        b, planes, window = self.b, self.planes, self.planes.window
+        lanes, (height, width) = planes.lanes, window.input
+        # Four neighbours of each pixel: a view whose pixels overlap.
+        shape = (planes.batch, planes.blocks, height, width, WORD, lanes)
+        plane = height * width * lanes
+        strides = (planes.blocks * plane, plane, width * lanes, lanes, lanes, 1)
+        neighbours = b.reinterpret(source, shape, strides)
+        total = tile.channel(bias)
+        x = window.origin(b, 1, tile.tile.column)
+        for row in range(window.kernel[0]):
+            y = b.add(window.origin(b, 0, tile.tile.row), row * window.dilations[0])
+            view = b.subview(
+                neighbours,
+                (tile.image, self.block, y, x, 0, 0),
+                (1, 1, 1, tile.tile.pixels, WORD, lanes),
+                (1, 1, 1, window.strides[1], 1, 1),
+                drop=(0, 1, 2),
+            )
+            shape = (tile.tile.pixels, WORD, lanes)
+            pixels = b.transfer_read(view, (0, 0, 0), shape, (0, 1, 2))
+            weights = b.transfer_read(rows, (row, 0, 0), (lanes, WORD), (1, 2))
+            total = b.contract_lanes(
+                b.cast(arith.ExtUIOp, pixels, i32),
+                b.cast(arith.ExtSIOp, weights, i32),
+                total,
+            )
+        return total
 
     def load(self, row: Index, column: Index) -> SSAValue:
         """The weights [lanes] of a tap in 32 bits."""

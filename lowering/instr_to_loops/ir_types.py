@@ -210,10 +210,23 @@ def permutation_map(rank: int, dimensions: tuple[int | None, ...]) -> AffineMapA
 def contraction() -> dict[str, Attribute]:
     """The properties of a `vector.contract` (m, k), (n, l, k) -> (m, n, l)."""
     m, n, lane, k = (AffineExpr.dimension(axis) for axis in range(4))
-    maps = [(m, k), (n, lane, k), (m, n, lane)]
-    iterators = ["parallel", "parallel", "parallel", "reduction"]
+    return _contraction([(m, k), (n, lane, k), (m, n, lane)], 4)
+
+
+@cache
+def lane_contraction() -> dict[str, Attribute]:
+    """The properties of a `vector.contract` (m, k, l), (l, k) -> (m, l)."""
+    m, lane, k = (AffineExpr.dimension(axis) for axis in range(3))
+    return _contraction([(m, k, lane), (lane, k), (m, lane)], 3)
+
+
+def _contraction(
+    maps: Sequence[tuple[AffineExpr, ...]], rank: int
+) -> dict[str, Attribute]:
+    """The last iterator is the one that is summed over."""
+    iterators = ["parallel"] * (rank - 1) + ["reduction"]
     return {
-        "indexing_maps": ArrayAttr(AffineMapAttr(AffineMap(4, 0, e)) for e in maps),
+        "indexing_maps": ArrayAttr(AffineMapAttr(AffineMap(rank, 0, e)) for e in maps),
         "iterator_types": ArrayAttr(map(IteratorTypeAttr, iterators)),
         "kind": ADD,
     }

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from math import prod
 from typing import Literal
 
-from xdsl.dialects.builtin import IntegerType, f64, i64
+from xdsl.dialects.builtin import f64, i64
 from xdsl.ir import SSAValue
 
 from glow.dialects import arith
@@ -15,6 +15,7 @@ from glow.lowering.instr_to_loops.epilogue import Epilogue, extra_types
 from glow.lowering.instr_to_loops.kernel import Kernel
 from glow.lowering.instr_to_loops.planes import BlockedPlanes, PlaneTile, visit_planes
 from glow.lowering.target import Target
+from glow.lowering.type_guards import is_integer
 
 
 @dataclass(frozen=True)
@@ -65,16 +66,15 @@ def build_pool(name: str, spec: PoolSpec, target: Target) -> Kernel:
 
 def _max(spec: PoolSpec, tile: PlaneTile, source: SSAValue) -> SSAValue:
     b, element = tile.builder, tile.planes.element
-    is_integer = isinstance(element, IntegerType)
     lowest = float("-inf")
-    if is_integer:
+    if is_integer(element):
         lowest = 0 if spec.unsigned else -(2 ** (types.bit_width(element) - 1))
     start = b.constant(lowest, types.vector_type(tile.shape, element))
 
     def tap(
         _row: Index, _column: Index, pixels: SSAValue, values: Sequence[SSAValue]
     ) -> Sequence[SSAValue]:
-        if is_integer:
+        if is_integer(element):
             larger = arith.MaxUIOp if spec.unsigned else arith.MaxSIOp
             return [b.binary_integer(larger, values[0], pixels)]
         # Which zero wins does not matter, and saying so halves the instructions on x86.

@@ -143,6 +143,15 @@ class ValueBuilder(IndexBuilder):
         properties = types.contraction()
         return self.value(ContractOp, (a, b, accumulator), accumulator.type, properties)
 
+    def contract_lanes(
+        self, a: SSAValue, b: SSAValue, accumulator: SSAValue
+    ) -> SSAValue:
+        """accumulator[m, l] + the sum over k of a[m, k, l] * b[l, k]: as `contract`, with
+        factors of its own for each lane.
+        """
+        properties = types.lane_contraction()
+        return self.value(ContractOp, (a, b, accumulator), accumulator.type, properties)
+
     def reduction(
         self, kind: str, a: SSAValue, fast_math: tuple[str, ...] = ()
     ) -> SSAValue:

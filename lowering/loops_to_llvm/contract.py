@@ -1,7 +1,8 @@
 """Rules for `vector.contract`: sums of products of narrow elements.
 
 The form of low-precision kernels: `acc[m, n, l] += a[m, k] * w[n, l, k]` with a short
-contiguous `k` (four int8, two bf16) and operands extended from the narrow type. Where
+contiguous `k` (four int8, two bf16) and operands extended from the narrow type; or each lane
+has factors of its own, `acc[m, l] += a[m, k, l] * w[l, k]`. Where
 the target has a dot-product instruction, the extension and the contraction are one
 instruction per accumulator register, and the narrow operands come straight from memory:
 a row of `w` as one register, `k` elements of `a` as one repeated 32-bit word. Without
@@ -97,7 +98,9 @@ def contract(low: FunctionLowering, op: vector.ContractOp) -> None:
     lhs = narrow_operand(low, op.lhs, lhs_map)
     rhs = narrow_operand(low, op.rhs, rhs_map)
     accumulated = iterators_of(acc_map)
-    verify_form(op, lhs.dimensions, rhs.dimensions, accumulated)
+    by_lane = has_lane_form(lhs.dimensions, rhs.dimensions, accumulated)
+    if not by_lane:
+        verify_form(op, lhs.dimensions, rhs.dimensions, accumulated)
     dot = (
         dot_product(low, lhs, rhs)
         or widened_dot_product(low, lhs, rhs)
@@ -109,10 +112,19 @@ def contract(low: FunctionLowering, op: vector.ContractOp) -> None:
     results: list[SSAValue] = []
     for row, place in enumerate(product(*map(range, layout.shape))):
         where = dict(zip(accumulated, place, strict=False))
-        word, weights = operands.word(where), operands.weights(where)
+        word = operands.lanes(where) if by_lane else operands.word(where)
+        weights = operands.weights(where)
         acc = join(low, registers[row * pieces : (row + 1) * pieces])
         results += split(low, dot(acc, word, weights), layout.chunks)
     low.set_registers(op.result, results)
+
+
+def has_lane_form(lhs: Sequence[int], rhs: Sequence[int], acc: Sequence[int]) -> bool:
+    """Whether each lane has factors of its own: `(m, k, l), (l, k) -> (m, l)`."""
+    if len(lhs) < 2 or len(rhs) != 2:
+        return False
+    *outer, step, lane = lhs
+    return tuple(rhs) == (lane, step) and tuple(acc) == (*outer, lane)
 
 
 def verify_form(
@@ -177,6 +189,26 @@ class Operands:
         distance = self.offset(source, self.lhs, where)
         return low.builder.load(source.pointer, distance, type_, layout.element_bytes)
 
+    def lanes(self, where: dict[int, int]) -> SSAValue:
+        """Returns the left operand at a place as one register like that of `weights`: the
+        `k` elements of lane 0, then those of lane 1 ...
+        """
+        low, layout, source = self.low, self.lhs.layout, self.lhs_source
+        lanes, steps = layout.width, layout.shape[-1]
+        size = lanes * layout.element_bytes
+        if source is not None and source.strides[-2] == size:
+            type_ = register_type(layout.element, lanes * steps)
+            distance = self.offset(source, self.lhs, where)
+            joined = low.builder.load(
+                source.pointer, distance, type_, layout.element_bytes
+            )
+        else:
+            first = self.row(self.lhs, 2, where) * steps
+            rows = low.registers(self.lhs.value)[first : first + steps]
+            joined = join(low, rows)
+        mask = tuple(k * lanes + lane for lane in range(lanes) for k in range(steps))
+        return low.builder.shuffle(joined, low.builder.poison(joined.type), mask)
+
     def weights(self, where: dict[int, int]) -> SSAValue:
         """Returns all lanes of the right operand at a place as one register: the `k`
         elements of lane 0, then those of lane 1 ...
@@ -222,18 +254,27 @@ def dot_product(low: FunctionLowering, lhs: Narrow, rhs: Narrow) -> DotProduct |
         return None
     swaps = lhs.extension is xllvm.SExtOp
 
-    def native_dot(acc: SSAValue, word: SSAValue, weights: SSAValue) -> SSAValue:
-        builder = low.builder
-        repeated = repeat_word(low, word, native)
-        pair = (weights, repeated) if swaps else (repeated, weights)
-        return builder.intrinsic(f"{name}.{native * 8}", (acc, *pair), acc.type)
+    def native_dot(acc: SSAValue, left: SSAValue, weights: SSAValue) -> SSAValue:
+        pair = (weights, left) if swaps else (left, weights)
+        return low.builder.intrinsic(f"{name}.{native * 8}", (acc, *pair), acc.type)
+
+    return in_pieces(low, native, native_dot)
+
+
+def in_pieces(low: FunctionLowering, native: int, native_dot: DotProduct) -> DotProduct:
+    """Returns a dot product of registers of any size from one of machine registers."""
 
     def dot(acc: SSAValue, word: SSAValue, weights: SSAValue) -> SSAValue:
-        width = native // WORD_BYTES
+        width, count = native // WORD_BYTES, lanes_of(acc.type)
+        steps = lanes_of(weights.type) // count
         pieces = cut(low, acc, width)
-        narrow = cut(low, weights, width * lhs.layout.width)
-        pairs = zip(pieces, narrow, strict=True)
-        return join_balanced(low, [native_dot(a, word, w) for a, w in pairs])
+        right = cut(low, weights, width * steps)
+        if lanes_of(word.type) == steps:
+            left = [repeat_word(low, word, native)] * len(pieces)
+        else:
+            left = cut(low, word, width * steps)
+        triples = zip(pieces, left, right, strict=True)
+        return join_balanced(low, [native_dot(*triple) for triple in triples])
 
     return dot
 
@@ -244,7 +285,7 @@ def native_bytes(low: FunctionLowering, lhs: Narrow, rhs: Narrow) -> int:
     """
     size = rhs.layout.shape[-1] * WORD_BYTES
     native = min(low.target.vector_bytes, size)
-    is_word = lhs.layout.width * lhs.layout.element_bytes == WORD_BYTES
+    is_word = rhs.layout.width * rhs.layout.element_bytes == WORD_BYTES
     return native if is_word and native in NATIVE_BYTES and size % native == 0 else 0
 
 
@@ -293,23 +334,14 @@ def widened_dot_product(
         even = builder.emit(xllvm.ShlOp, (odd, byte), words, NO_OVERFLOW)
         return [builder.emit(shift, (value, byte), words) for value in (even, odd)]
 
-    def native_dot(acc: SSAValue, word: SSAValue, weights: SSAValue) -> SSAValue:
-        pairs = zip(
-            halves(lhs, repeat_word(low, word, native)),
-            halves(rhs, weights),
-            strict=True,
-        )
+    def native_dot(acc: SSAValue, left: SSAValue, weights: SSAValue) -> SSAValue:
+        pairs = zip(halves(lhs, left), halves(rhs, weights), strict=True)
         for pair in pairs:
             product = builder.intrinsic(PAIR_PRODUCTS[native], pair, acc.type)
             acc = builder.add(acc, product)
         return acc
 
-    def dot(acc: SSAValue, word: SSAValue, weights: SSAValue) -> SSAValue:
-        width = native // WORD_BYTES
-        pieces = zip(cut(low, acc, width), cut(low, weights, native), strict=True)
-        return join_balanced(low, [native_dot(a, word, w) for a, w in pieces])
-
-    return dot
+    return in_pieces(low, native, native_dot)
 
 
 def cut(low: FunctionLowering, register: SSAValue, width: int) -> list[SSAValue]:
@@ -330,7 +362,7 @@ def repeat_word(low: FunctionLowering, word: SSAValue, size: int) -> SSAValue:
 
 def multiply_add(low: FunctionLowering, lhs: Narrow, rhs: Narrow) -> DotProduct:
     """Returns the contraction by one multiplication and addition per `k`."""
-    builder, steps, lanes = low.builder, lhs.layout.width, rhs.layout.shape[-1]
+    builder, steps, lanes = low.builder, rhs.layout.width, rhs.layout.shape[-1]
 
     def extended(operand: Narrow, register: SSAValue, acc: Attribute) -> SSAValue:
         if operand.extension is None:
@@ -341,7 +373,8 @@ def multiply_add(low: FunctionLowering, lhs: Narrow, rhs: Narrow) -> DotProduct:
         for k in range(steps):
             mask = tuple(range(k, lanes * steps, steps))
             column = builder.shuffle(weights, builder.poison(weights.type), mask)
-            row = builder.shuffle(word, builder.poison(word.type), (k,) * lanes)
+            repeated = (k,) * lanes if lanes_of(word.type) == steps else mask
+            row = builder.shuffle(word, builder.poison(word.type), repeated)
             factors = (extended(lhs, row, acc.type), extended(rhs, column, acc.type))
             acc = multiply_accumulate(low, acc, *factors)
         return acc

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from xdsl.dialects.builtin import i8, i32
 from xdsl.ir import SSAValue
 
+from glow.dialects import arith
 from glow.lowering.instr_to_loops import ir_types as types
 from glow.lowering.instr_to_loops.builder import Index, LoopBuilder
 from glow.lowering.instr_to_loops.conv2d_spec import pack_conv_weights
@@ -70,6 +71,41 @@ def test_dot_is_exact(name: str, lanes: int) -> None:
     sums = random.integers(-(2**31), 2**31, shapes[0]).astype(np.int32)
     exact = np.einsum("mk,nlk->mnl", x.astype(np.int64), w.astype(np.int64))
     expected = (sums + exact).astype(np.int32)
+    compile_function(function, target=target)(sums, x, w, 0, 1)
+    np.testing.assert_array_equal(sums, expected)
+
+
+@pytest.mark.parametrize("name", sorted(TARGETS))
+@pytest.mark.parametrize("step", [1, 2])
+def test_lanes_with_factors_of_their_own(name: str, step: int) -> None:
+    """Pixels that overlap in memory, and pixels apart."""
+    target, pixels = TARGETS[name], 3
+    lanes, b = target.lanes(32), LoopBuilder(target)
+    length = step * (pixels - 1) + WORD
+
+    def body(buffers: Sequence[SSAValue], low: Index, high: Index) -> None:
+        sums, bytes_, weights = buffers
+        strides = (step * lanes, lanes, 1)
+        view = b.reinterpret(bytes_, (pixels, WORD, lanes), strides)
+        x = b.transfer_read(view, (0, 0, 0), (pixels, WORD, lanes), (0, 1, 2))
+        w = b.transfer_read(weights, (0, 0), (lanes, WORD), (0, 1))
+        total = b.contract_lanes(
+            b.cast(arith.ExtUIOp, x, i32),
+            b.cast(arith.ExtSIOp, w, i32),
+            b.transfer_read(sums, (0, 0), (pixels, lanes), (0, 1)),
+        )
+        b.transfer_write(total, sums, (0, 0), (0, 1))
+
+    shapes = ((pixels, lanes), (length, lanes), (lanes, WORD))
+    elements = (i32, i8, i8)
+    buffers = [types.memref_type(*pair) for pair in zip(shapes, elements, strict=True)]
+    function = b.function("lanes", buffers, body)
+    random = np.random.default_rng(0)
+    x = random.integers(0, 256, shapes[1]).astype(np.uint8)
+    w = random.integers(-128, 128, shapes[2]).astype(np.int8)
+    sums = random.integers(-99, 99, shapes[0]).astype(np.int32)
+    windows = np.stack([x[step * p : step * p + WORD] for p in range(pixels)])
+    expected = sums + np.einsum("mkl,lk->ml", windows.astype(int), w.astype(int))
     compile_function(function, target=target)(sums, x, w, 0, 1)
     np.testing.assert_array_equal(sums, expected)
 
