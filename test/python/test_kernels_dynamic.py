@@ -23,7 +23,7 @@ def rows_of(extent: int) -> np.ndarray:
     x[1], x[2], x[3] = 0, 5, -0.25
     x[4], x[5] = np.abs(x[4]), -np.abs(x[5])
     x[6] *= np.float32(1e-44)
-    x[7] *= np.float32(2e38)
+    x[7] = np.clip(x[7], -4, 4) * np.float32(8e37)
     x[8, extent // 2], x[9, -1], x[10, 0] = np.nan, np.inf, -np.inf
     return x
 
