@@ -13,11 +13,12 @@ from dataclasses import dataclass, fields, replace
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import SSAValue
+from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from glow.dialects import glow
 from glow.dialects.errors import GlowError
+from glow.dialects.glow.integer_forms import PRODUCTS
 from glow.dialects.quantized import any_quantized
 from glow.interpreter.quantized import REQUANTIZE
 from glow.passes.contract import MEANING
@@ -96,18 +97,31 @@ def even_out_channels(
     return names, profile
 
 
+def choose_nodes(
+    function: FuncOp, options: QuantizationOptions
+) -> dict[Operation, None]:
+    """The nodes to quantize; in transformers only products, whose results stay float.
+
+    A linear layer's outliers would coarsen what a GELU reads.
+    """
+    chosen = select_nodes(function.body.block, options.keep)
+    if not is_transformer(_module_of(function)):
+        return chosen
+    return {op: None for op in chosen if isinstance(op, tuple(PRODUCTS))}
+
+
 def quantize_function(
     function: FuncOp, profile: Profile | None, options: QuantizationOptions
 ) -> None:
     """Cast what a function computes on, by a profile."""
-    chosen = select_nodes(function.body.block, options.keep)
+    chosen = choose_nodes(function, options)
     if not quantized_values(chosen):
         return
     if profile is None:
         warn_synthetic()
         profile = synthetic_profile(_module_of(function))
     names, profile = even_out_channels(function, profile, options)
-    chosen = select_nodes(function.body.block, options.keep)
+    chosen = choose_nodes(function, options)
     ranges = Ranges(profile, names, options.calibration)
     insert_casts(function, chosen, ranges, options)
 
