@@ -101,7 +101,7 @@ def decibels(exact: Array, noisy: Array) -> float:
         ({"activations": "per-row"}, 35),
         ({"bias_correction": False}, 32.5),
         ({"fidelity": "fused"}, 35),
-        ({"keep": ("layer.0.convolution", "fully_connected")}, 35),
+        ({"keep": ("layer.2.relu", "fully_connected")}, 35),
     ],
 )
 def test_signal_to_noise(

@@ -99,7 +99,7 @@ def test_ranges_of_a_profile_count(graph: ModuleOp, image: Array) -> None:
 
 def test_unknown_names_to_keep(graph: ModuleOp, image: Array) -> None:
     profile = glow.profile(graph, [image], backend="interpreter")
-    with pytest.raises(GlowError, match=r"no node 'convv'; did you mean 'conv2d'\?"):
+    with pytest.raises(GlowError, match=r"no node 'convv'; did you mean 'conv"):
         quantized(graph, profile, keep=("convv",))
     quantized(graph, profile, keep=("conv2d", "lstm"))
 
