@@ -90,6 +90,8 @@ class _Int8Convolution(Convolution):
     next channels, while it computes with these.
     """
 
+    fetches_at_steps = False
+
     def __init__(self, spec: Int8Conv2dSpec, target: Target) -> None:
         self.bytes = spec
         super().__init__(spec, target)

@@ -138,6 +138,14 @@ def test_conv2d_weights_far_from_cache_go_channels_outermost() -> None:
     assert_close(to_plain(output, spec.out_channels), expected)
 
 
+@pytest.mark.parametrize(("l2_bytes", "fetched"), [(2**22, False), (2**14, True)])
+def test_conv2d_fetches_weights_that_are_far(l2_bytes: int, fetched: bool) -> None:
+    spec = Conv2dSpec(1, 64, 64, Window((7, 7), (1, 1)), lanes=LANES)
+    kernel = build_conv2d("kernel", spec, replace(TARGET, l2_bytes=l2_bytes))
+    names = {op.name for op in kernel.function.walk()}
+    assert ("memref.prefetch" in names) == fetched
+
+
 @pytest.mark.parametrize("lanes", [4, 8, 16])
 @pytest.mark.parametrize("has_fma", [True, False])
 def test_conv2d_for_other_vector_widths(lanes: int, has_fma: bool) -> None:
