@@ -109,7 +109,7 @@ def conv2d_integer(layout: Layout, op: Operation) -> None:
     elif (dense := _blockable(product, shape, layout.lanes)) is not None:
         result = _blocked(layout, *dense)
     else:
-        _plain(product, glow.Conv2dOp, (1, 2, 3))
+        _plain(product, glow.Conv2dOp)
         return
     layout.replace(NodeBuilder(product.replaced), result)
     product.finish()
@@ -214,7 +214,7 @@ def _depthwise(layout: Layout, product: Product, shape: ConvShape) -> SSAValue:
     )
 
 
-def _plain(product: Product, node: type[NodeOp], axes: tuple[int, ...]) -> None:
+def _plain(product: Product, node: type[NodeOp]) -> None:
     """A product of 32-bit integers, then the bias as it was."""
     op, builder = product.op, product.builder
     image = op.inputs[0]
@@ -238,7 +238,7 @@ def matmul_integer(layout: Layout, op: Operation) -> None:
         return
     depth = product.weights.shape[0]
     if depth % WORD:
-        _plain(product, glow.MatmulOp, (0,))
+        _plain(product, glow.MatmulOp)
         return
     rows = int(np.prod(shape_of(op.lhs)[:-1]))
     name = name_of(op.rhs)
