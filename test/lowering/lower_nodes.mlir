@@ -158,18 +158,18 @@ func.func @fully_connected(%x: tensor<2x3xf32>, %w: tensor<3x4xf32>, %c: tensor<
 
 // CHECK-LABEL: func.func @grouped_conv2d(
 // CHECK-NEXT: %0 = glow.slice %x starts [0, 0, 0, 0] sizes [1, 2, 2, 2] steps [1, 1, 1, 1] : tensor<1x2x2x2xf32>
-// CHECK-NEXT: %1 = glow.slice %w starts [0, 0, 0, 0] sizes [1, 2, 1, 1] steps [1, 1, 1, 1] : tensor<1x2x1x1xf32>
+// CHECK-NEXT: %1 = glow.slice %w starts [0, 0, 0, 0] sizes [1, 2, 1, 2] steps [1, 1, 1, 1] : tensor<1x2x1x2xf32>
 // CHECK-NEXT: %2 = glow.slice %b starts [0] sizes [1] steps [1] : tensor<1xf32>
-// CHECK-NEXT: %3 = glow.conv2d %0, %1, %2 activation "sigmoid" : tensor<1x1x2x2xf32>
+// CHECK-NEXT: %3 = glow.conv2d %0, %1, %2 activation "sigmoid" : tensor<1x1x2x1xf32>
 // CHECK-NEXT: %4 = glow.slice %x starts [0, 2, 0, 0] sizes [1, 2, 2, 2] steps [1, 1, 1, 1] : tensor<1x2x2x2xf32>
-// CHECK-NEXT: %5 = glow.slice %w starts [1, 0, 0, 0] sizes [1, 2, 1, 1] steps [1, 1, 1, 1] : tensor<1x2x1x1xf32>
+// CHECK-NEXT: %5 = glow.slice %w starts [1, 0, 0, 0] sizes [1, 2, 1, 2] steps [1, 1, 1, 1] : tensor<1x2x1x2xf32>
 // CHECK-NEXT: %6 = glow.slice %b starts [1] sizes [1] steps [1] : tensor<1xf32>
-// CHECK-NEXT: %7 = glow.conv2d %4, %5, %6 activation "sigmoid" : tensor<1x1x2x2xf32>
-// CHECK-NEXT: %y = glow.concat %3, %7 axis 1 : tensor<1x2x2x2xf32>
-// CHECK-NEXT: func.return %y : tensor<1x2x2x2xf32>
-func.func @grouped_conv2d(%x: tensor<1x4x2x2xf32>, %w: tensor<2x2x1x1xf32>, %b: tensor<2xf32>) -> tensor<1x2x2x2xf32> {
-  %y = glow.conv2d %x, %w, %b group 2 activation "sigmoid" : tensor<1x2x2x2xf32>
-  func.return %y : tensor<1x2x2x2xf32>
+// CHECK-NEXT: %7 = glow.conv2d %4, %5, %6 activation "sigmoid" : tensor<1x1x2x1xf32>
+// CHECK-NEXT: %y = glow.concat %3, %7 axis 1 : tensor<1x2x2x1xf32>
+// CHECK-NEXT: func.return %y : tensor<1x2x2x1xf32>
+func.func @grouped_conv2d(%x: tensor<1x4x2x2xf32>, %w: tensor<2x2x1x2xf32>, %b: tensor<2xf32>) -> tensor<1x2x2x1xf32> {
+  %y = glow.conv2d %x, %w, %b group 2 activation "sigmoid" : tensor<1x2x2x1xf32>
+  func.return %y : tensor<1x2x2x1xf32>
 }
 
 // CHECK-LABEL: func.func @tile(
