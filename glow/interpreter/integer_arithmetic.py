@@ -81,12 +81,17 @@ def scaled(accumulators: Array, multiplier: Array, fixed: bool) -> Array:
     multiplier = np.asarray(multiplier, np.float32)
     if not fixed:
         return accumulators.astype(np.float32) * multiplier
-    factor, shift = (
-        part.reshape(multiplier.shape)
-        for part in np.vectorize(fixed_point, otypes=[np.int64] * 2)(multiplier)
-    )
+    factor, shift = fixed_points(multiplier)
     half = np.int64(1) << (shift - 1)
     return (accumulators.astype(np.int64) * factor + half) >> shift
+
+
+def fixed_points(multipliers: Array) -> tuple[Integers, Integers]:
+    """The factor and the shift of each multiplier."""
+    numbers = np.asarray(multipliers, np.float32)
+    pairs = [fixed_point(float(number)) for number in numbers.reshape(-1)]
+    factors, shifts = np.array(pairs, np.int64).T.reshape(2, *numbers.shape)
+    return factors, shifts
 
 
 def fixed_point(multiplier: float) -> tuple[int, int]:

@@ -49,8 +49,10 @@ def in_units(
     parts: Parts, value: SSAValue, data: Quantization, *, is_last: bool = True
 ) -> SSAValue:
     """A quantized value in units of the result's scale."""
-    centred = parts.last_centred(value) if is_last else parts.centred(value)
-    return parts.scaled(centred, scale_of(value) / scales_of(data))
+    centred = (
+        parts.last_centred(value) if is_last else parts.centred(value, parts.whole)
+    )
+    return parts.rescaled(centred, scale_of(value) / scales_of(data))
 
 
 def made_last(values: Sequence[SSAValue]) -> SSAValue:
@@ -78,10 +80,11 @@ def multiply(op: Operation) -> None:
     """The exact product, scaled once."""
     assert isinstance(op, glow.MulOp)
     parts, data = Parts(op), target_of(op)
-    product = parts.node(glow.MulOp, *(parts.centred(value) for value in op.inputs))
     lhs, rhs = op.inputs
+    factors = (parts.centred(value, parts.whole) for value in op.inputs)
+    product = parts.node(glow.MulOp, *factors)
     units = scale_of(lhs) * scale_of(rhs) / scales_of(data)
-    parts.replace(parts.finish(parts.scaled(product, units), data))
+    parts.replace(parts.finish(parts.rescaled(product, units), data))
 
 
 def relu(op: Operation) -> None:
@@ -90,7 +93,7 @@ def relu(op: Operation) -> None:
     operand = op.operands[0]
     positive = parts.node(glow.ReluOp, parts.last_centred(operand))
     units = scale_of(operand) / scales_of(data)
-    parts.replace(parts.finish(parts.scaled(positive, units), data))
+    parts.replace(parts.finish(parts.rescaled(positive, units), data))
 
 
 def stored_bounds(data: Quantization, low: float, high: float) -> Bounds:
@@ -124,10 +127,10 @@ def rescale(op: Operation) -> None:
 
 
 def mean_of(op: Operation, parts: Parts, total: SSAValue, count: Array) -> None:
-    """Sums (float32) divided by counts."""
+    """Sums, whole numbers in floats, divided by counts."""
     data = target_of(op)
     units = scale_of(op.operands[0]) / scales_of(data) / count.astype(np.float32)
-    parts.replace(parts.finish(parts.scaled(total, units), data))
+    parts.replace(parts.finish(parts.rescaled(total, units), data))
 
 
 def window_counts(op: NodeOp) -> Array:
@@ -156,8 +159,7 @@ def average_pool(op: Operation) -> None:
         glow.AvgPool2dOp, parts.centred(op.input, element), **attributes_of(op)
     )
     total = parts.node(glow.MulOp, mean, parts.number(counts, element))
-    total = parts.convert(parts.node(glow.RoundOp, total), f32)
-    mean_of(op, parts, total, counts)
+    mean_of(op, parts, parts.node(glow.RoundOp, total), counts)
 
 
 def reduce_mean(op: Operation) -> None:
@@ -167,7 +169,7 @@ def reduce_mean(op: Operation) -> None:
     count = np.array(np.prod([shape_of(op.input)[axis] for axis in axes]))
     centred = parts.centred(op.input, sum_type(op.input, count))
     total = parts.node(glow.ReduceSumOp, centred, **attributes_of(op))
-    mean_of(op, parts, parts.convert(total, f32), count)
+    mean_of(op, parts, total, count)
 
 
 def lookup_table(op: Operation) -> None:

@@ -16,7 +16,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp, StringAttr
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 
@@ -25,7 +25,6 @@ from glow.dialects.glow import ConstantOp
 from glow.dialects.node import node_name
 from glow.dialects.quant import StorageCastOp
 from glow.dialects.quantized import any_quantized, is_quantized
-from glow.interpreter.quantized import REQUANTIZE
 from glow.lowering.lower_quantized import (
     arithmetic,
     dynamic,
@@ -95,12 +94,6 @@ def lower_quantized(module: ModuleOp, *, keep_products: bool = False) -> None:
     pending = [op for op in module.walk() if is_pending(op)]
     if not pending:
         return
-    mode = module.attributes.get(REQUANTIZE)
-    if isinstance(mode, StringAttr) and mode.data == "fixed":
-        raise GlowError(
-            "fixed-point requantization is for integer-only targets",
-            hint="quantize with requantize=float, or use the interpreter",
-        )
     if keep_products:
         make_unsigned(module)
     for op in pending:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from xdsl.dialects.builtin import f32, f64, i32
+from xdsl.dialects.builtin import f32, f64, i32, i64
 from xdsl.ir import Attribute, SSAValue
 
 from glow.dialects import glow
@@ -17,9 +17,16 @@ from glow.dialects.quantized import (
     storage_of,
     stored_type,
 )
+from glow.dialects.weight_table import dtype_of
 from glow.dialects.weights import constant_value
 from glow.interpreter.arrays import Array
-from glow.interpreter.integer_arithmetic import along_axis, scales_of, zero_points_of
+from glow.interpreter.integer_arithmetic import (
+    along_axis,
+    fixed_points,
+    scales_of,
+    zero_points_of,
+)
+from glow.interpreter.quantized import is_fixed
 from glow.passes.graph.node_builder import NodeBuilder
 from glow.passes.quantization.casts import tensor_of
 
@@ -40,10 +47,9 @@ class Parts(NodeBuilder):
 
     def number(self, array: Array | float, element: Attribute = f32) -> SSAValue:
         """A constant; a splat where it is one number."""
-        dtype = np.float64 if element == f64 else np.float32
-        array = np.asarray(array, dtype)
+        array = np.asarray(array, dtype_of(element))
         if array.size == 1:
-            return self.splat(float(array.reshape(-1)[0]), element)
+            return self.splat(array.reshape(-1)[0].item(), element)
         return self.constant(array, "scales")
 
     def stored(self, value: SSAValue) -> SSAValue:
@@ -76,8 +82,31 @@ class Parts(NodeBuilder):
         """As `centred`, for the operand that is computed last: what nothing else reads is
         taken as it was before it was stored.
         """
-        rounded = before_storing(value)
-        return self.centred(value) if rounded is None else rounded
+        rounded = None if self.is_fixed else before_storing(value)
+        return self.centred(value, self.whole) if rounded is None else rounded
+
+    @property
+    def is_fixed(self) -> bool:
+        """Whether multipliers are fixed-point numbers."""
+        return is_fixed(self.anchor)
+
+    @property
+    def whole(self) -> Attribute:
+        """The type of whole numbers that are to be rescaled."""
+        return i64 if self.is_fixed else f32
+
+    def rescaled(self, value: SSAValue, multiplier: Array) -> SSAValue:
+        """Whole numbers times constants, as the module requantizes: f32, or rounded i64."""
+        value = self.convert(value, self.whole)
+        if not self.is_fixed:
+            return self.scaled(value, multiplier)
+        factor, shift = fixed_points(multiplier)
+        half, unit = (np.int64(1) << bits for bits in (shift - 1, shift))
+        product = self.node(glow.MulOp, value, self.number(factor, i64))
+        total = self.node(glow.AddOp, product, self.number(half, i64))
+        divisor = self.number(unit, i64)
+        rest = self.node(glow.ModOp, total, divisor)
+        return self.node(glow.DivOp, self.node(glow.SubOp, total, rest), divisor)
 
     def scaled(self, value: SSAValue, multiplier: Array) -> SSAValue:
         """A float value times constants."""
@@ -91,8 +120,11 @@ class Parts(NodeBuilder):
         """Numbers in units of the result's scale, rounded, saturated and stored.
 
         `bounds` narrow the range of stored values. Bytes are clamped first, since then
-        integers are what remains to be rounded to, and added to.
+        integers are what remains to be rounded to, and added to. i64 numbers are whole.
         """
+        element = tensor_of(value).element_type
+        if element == i64:
+            value, element = self.convert(value, f64), f64
         low, high = bounds or data.limits
         points = along_axis(data.zero_points, data, len(shape_of(value)))
         if data.axis is None and data.bits <= BYTE:
@@ -106,7 +138,7 @@ class Parts(NodeBuilder):
             return self.quantized(self.convert(whole, storage_of(data)), data)
         rounded = self.node(glow.RoundOp, value)
         if points.any():
-            rounded = self.node(glow.AddOp, rounded, self.number(points))
+            rounded = self.node(glow.AddOp, rounded, self.number(points, element))
         clipped = self.node(glow.ClipOp, rounded, low=float(low), high=float(high))
         return self.quantized(self.convert(clipped, storage_of(data)), data)
 

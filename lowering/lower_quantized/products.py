@@ -62,14 +62,13 @@ def finish_product(
         parts.replace(parts.convert(whole, i32))
         return
     units, target = units_of(op, channel_axis), quantization_of(op.results[0].type)
-    sums = parts.convert(total, f32)
     if target is None:
-        result = parts.scaled(sums, units)
+        result = parts.scaled(parts.convert(total, f32), units)
         if "activation" in op.property_names():
             result = activated(parts, op, result)
         parts.replace(result)
         return
-    scaled = parts.scaled(sums, units / scales_of(target))
+    scaled = parts.rescaled(total, units / scales_of(target))
     parts.replace(parts.finish(scaled, target, bounds_of(op)))
 
 

@@ -199,6 +199,9 @@ def test_accuracy(
         {"precision": "int16"},
         {"fidelity": "fused"},
         {"per_channel": False},
+        {"requantize": "fixed"},
+        {"requantize": "fixed", "precision": "int16"},
+        {"requantize": "fixed", "schema": "symmetric"},
     ],
 )
 def test_native_code_has_the_same_bits(

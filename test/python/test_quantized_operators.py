@@ -12,7 +12,7 @@ import pytest
 from onnx import ModelProto, helper, numpy_helper
 
 import glow
-from glow import GlowError
+from glow import GlowError, QuantizationOptions
 from glow.compiler import GRAPH_PASSES, load, run_passes
 from glow.interpreter import run
 from glow.passes.quantization.quantize import quantize_module
@@ -81,12 +81,28 @@ def ours_and_theirs(
     return run(module, list(computed.values())), theirs
 
 
+def check_fixed(model: ModelProto, computed: Mapping[str, Array]) -> None:
+    """Fail unless fixed-point requantization has the same bits natively."""
+    expected, found = (
+        glow.compile(
+            model,
+            backend=backend,
+            quantize=True,
+            quantization=QuantizationOptions(requantize="fixed"),
+        ).run(dict(computed))
+        for backend in ("interpreter", "cpu")
+    )
+    for name, array in expected.items():
+        np.testing.assert_array_equal(found[name], array)
+
+
 def check(model: ModelProto, computed: Mapping[str, Array], steps: int = 0) -> None:
     """Fail unless results differ by at most so many steps of the integers.
 
     Native code has the interpreter's bits at any number of threads.
     """
     ours, theirs = ours_and_theirs(model, computed)
+    check_fixed(model, computed)
     for threads in (1, 3):
         native = glow.compile(model, threads=threads).run(dict(computed))
         for mine, compiled in zip(ours, native.values(), strict=True):
