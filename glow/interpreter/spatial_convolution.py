@@ -9,7 +9,8 @@ import numpy as np
 from xdsl.ir import Operation
 
 from glow.dialects.glow import Conv3dOp, ConvTranspose2dOp
-from glow.dialects.node import GlowOp, shape_of
+from glow.dialects.glow.spatial_convolution import transposed_size, volume_shape
+from glow.dialects.node import GlowOp
 from glow.interpreter.arrays import Array, exact
 from glow.interpreter.scalar_functions import Function
 
@@ -23,7 +24,8 @@ def run_conv3d(
     strides, dilations = attributes.ints("strides"), attributes.ints("dilations")
     widths = [(0, 0), (0, 0), *zip(pads[:3], pads[3:], strict=True)]
     padded = np.pad(exact(volume), widths)
-    batch, outputs, *extents = shape_of(op.results[0])
+    batch, outputs = volume.shape[0], weights.shape[0]
+    extents = volume_shape(volume.shape[2:], weights.shape[2:], attributes)
     padded = padded.reshape(batch, group, -1, *padded.shape[2:])
     taps = exact(weights).reshape(group, outputs // group, *weights.shape[1:])
     total = np.zeros((batch, group, outputs // group, *extents), padded.dtype)
@@ -47,8 +49,11 @@ def run_conv_transpose2d(
     attributes = op.attributes_view()
     group, pads = attributes.int("group"), attributes.ints("pads")
     strides, dilations = attributes.ints("strides"), attributes.ints("dilations")
-    batch, outputs, *extents = shape_of(op.results[0])
-    plane = image.shape[2:]
+    batch, outputs, plane = image.shape[0], weights.shape[1] * group, image.shape[2:]
+    extents = [
+        transposed_size(plane[axis], weights.shape[2 + axis], attributes, axis)
+        for axis in (0, 1)
+    ]
     pixels = exact(image).reshape(batch, group, -1, *plane)
     taps = exact(weights).reshape(group, -1, *weights.shape[1:])
     room = [extents[axis] + pads[axis] + pads[axis + 2] for axis in (0, 1)]

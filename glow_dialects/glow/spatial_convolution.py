@@ -5,6 +5,8 @@ Backends need no kernel for them: `lower-nodes` turns both into `glow.conv2d`.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, TensorType, i64
 from xdsl.irdl import (
     irdl_op_definition,
@@ -68,19 +70,26 @@ class Conv3dOp(NodeOp):
         group = attributes.int("group")
         check_channels(channels, per_group * group, group, outputs)
         check_bias(operands, outputs)
-        strides, dilations = attributes.ints("strides"), attributes.ints("dilations")
-        pads = attributes.ints("pads")
-        extents = [
-            window_size(
-                volume[axis],
-                kernel[axis],
-                strides[axis],
-                dilations[axis],
-                (pads[axis], pads[axis + 3]),
-            )
-            for axis in range(3)
-        ]
+        extents = volume_shape(volume, kernel, attributes)
         return [tensor_type((batch, outputs, *extents), image.element_type)]
+
+
+def volume_shape(
+    volume: Sequence[int], kernel: Sequence[int], attributes: Attributes
+) -> list[int]:
+    """The output [depth, height, width] of a window over a volume."""
+    strides, dilations = attributes.ints("strides"), attributes.ints("dilations")
+    pads = attributes.ints("pads")
+    return [
+        window_size(
+            volume[axis],
+            kernel[axis],
+            strides[axis],
+            dilations[axis],
+            (pads[axis], pads[axis + 3]),
+        )
+        for axis in range(3)
+    ]
 
 
 @irdl_op_definition
