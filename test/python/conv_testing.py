@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 from kernel_testing import run_kernel
@@ -16,6 +17,7 @@ from glow.lowering.instr_to_loops.window import Window
 from glow.lowering.target import Target, host_target
 
 Array = NDArray[np.float32]
+Float = TypeVar("Float", bound=np.floating)
 TARGET = host_target()
 LANES = TARGET.lanes(32)
 SAME = (1, 1, 1, 1)
@@ -50,17 +52,17 @@ def run(
     return run_kernel(kernel, [output], inputs, target)[0]
 
 
-def to_blocks(plain: Array, lanes: int = LANES) -> Array:
+def to_blocks(plain: NDArray[Float], lanes: int = LANES) -> NDArray[Float]:
     """[N, C, H, W] as [N, C / lanes, H, W, lanes], NaN in the pad lanes."""
     batch, channels, height, width = plain.shape
     blocks = -(-channels // lanes)
-    padded = np.full((batch, blocks * lanes, height, width), np.nan, np.float32)
+    padded = np.full((batch, blocks * lanes, height, width), np.nan, plain.dtype)
     padded[:, :channels] = plain
     split = padded.reshape(batch, blocks, lanes, height, width)
     return np.ascontiguousarray(split.transpose(0, 1, 3, 4, 2))
 
 
-def to_plain(blocked: Array, channels: int) -> Array:
+def to_plain(blocked: NDArray[Float], channels: int) -> NDArray[Float]:
     """[N, C / lanes, H, W, lanes] as [N, C, H, W]."""
     batch, blocks, height, width, lanes = blocked.shape
     plain = blocked.transpose(0, 1, 4, 2, 3)

@@ -4,37 +4,30 @@ Inputs have NaN in their pad lanes. `run_kernel` also cuts every kernel in slice
 change a bit, and faults on accesses past the end of a buffer.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from itertools import product
+from dataclasses import replace
 
 import numpy as np
 import pytest
+from conv_testing import LANES, TARGET, random, to_blocks, to_plain
 from kernel_testing import guarded, relative_error, run_kernel
-from numpy.typing import NDArray
+from winograd_testing import ERROR, AddRelu, Array, convolution, inputs_of, weights_of
 from xdsl.context import Context
-from xdsl.dialects.builtin import Builtin, ModuleOp, f32, f64
+from xdsl.dialects.builtin import Builtin, ModuleOp, f64
 from xdsl.dialects.func import Func
 from xdsl.dialects.scf import Scf
 from xdsl.dialects.vector import Vector
-from xdsl.ir import Attribute, SSAValue
 from xdsl.parser import Parser
 
 from glow.dialects.arith import Arith
 from glow.dialects.memref import MemRef
-from glow.lowering.instr_to_loops.builder import LoopBuilder
 from glow.lowering.instr_to_loops.conv2d import pack_channels
-from glow.lowering.instr_to_loops.epilogue import ExtraInput
 from glow.lowering.instr_to_loops.winograd import (
-    WinogradPhase,
     build_winograd_phase,
     winograd_phases,
 )
-from glow.lowering.instr_to_loops.winograd_cost import choose_winograd, winograd_pays
 from glow.lowering.instr_to_loops.winograd_spec import (
     POINTS,
     WinogradSpec,
-    WinogradTiling,
     choose_winograd_tiling,
     winograd_tiling,
 )
@@ -43,76 +36,8 @@ from glow.lowering.instr_to_loops.winograd_weights import (
     pack_winograd_weights,
     unpack_winograd_weights,
 )
-from glow.lowering.target import Target, host_target
+from glow.lowering.target import Target
 from glow.runtime.testing import compile_function
-
-Array = NDArray[np.floating]
-TARGET = host_target()
-LANES = TARGET.lanes(32)
-WIDE = replace(host_target(), vector_bytes=64, num_vector_registers=32, l2_bytes=2**20)
-"""A target with sizes that the choices below are known for."""
-
-ERROR = {2: 1e-6, 4: 5e-6, 6: 4e-5}
-"""The largest error, relative to the largest output, of a few dozen channels."""
-
-
-@dataclass(frozen=True)
-class AddRelu:
-    """relu(accumulator + residual)."""
-
-    extra_inputs: tuple[ExtraInput, ...] = ("full",)
-    extra_elements: tuple[Attribute, ...] = (f32,)
-    result_element: Attribute = f32
-    is_long: bool = False
-
-    def apply(
-        self, builder: LoopBuilder, accumulator: SSAValue, extras: Sequence[SSAValue]
-    ) -> SSAValue:
-        value = builder.addf(accumulator, extras[0])
-        return builder.maximumf(value, builder.like(0.0, value))
-
-
-def random(*shape: int) -> NDArray[np.float32]:
-    return np.random.default_rng(0).standard_normal(shape).astype(np.float32)
-
-
-def to_blocks(plain: Array, lanes: int) -> Array:
-    """[N, C, H, W] as [N, C / lanes, H, W, lanes], NaN in the pad lanes."""
-    batch, channels, *plane = plain.shape
-    blocks = -(-channels // lanes)
-    padded = np.full((batch, blocks * lanes, *plane), np.nan, plain.dtype)
-    padded[:, :channels] = plain
-    split = padded.reshape(batch, blocks, lanes, *plane)
-    return np.ascontiguousarray(split.transpose(0, 1, 3, 4, 2))
-
-
-def to_plain(blocked: Array, channels: int) -> Array:
-    """[N, C / lanes, H, W, lanes] as [N, C, H, W]."""
-    batch, blocks, height, width, lanes = blocked.shape
-    plain = blocked.transpose(0, 1, 4, 2, 3)
-    return plain.reshape(batch, blocks * lanes, height, width)[:, :channels]
-
-
-def convolution(x: Array, w: Array, spec: WinogradSpec) -> NDArray[np.float64]:
-    """The direct convolution in float64."""
-    top, left, bottom, right = spec.pads
-    padded = np.pad(
-        x.astype(np.float64), ((0, 0), (0, 0), (top, bottom), (left, right))
-    )
-    (height, width), weights = spec.output_plane, w.astype(np.float64)
-    result = np.zeros((spec.batch, spec.out_channels, height, width))
-    for i, j in product(range(spec.kernel), repeat=2):
-        window = padded[:, :, i : i + height, j : j + width]
-        result += np.einsum("nchw,oc->nohw", window, weights[:, :, i, j], optimize=True)
-    return result
-
-
-def weights_of(spec: WinogradSpec) -> NDArray[np.float32]:
-    return random(spec.out_channels, spec.in_channels, spec.kernel, spec.kernel)
-
-
-def inputs_of(spec: WinogradSpec) -> NDArray[np.float32]:
-    return random(spec.batch, spec.in_channels, *spec.plane)
 
 
 def run(
@@ -269,33 +194,6 @@ def test_kernel_transform_evaluates_at_the_points(tile: int, kernel: int) -> Non
         np.testing.assert_allclose(row / row[0], point ** np.arange(kernel))
 
 
-def fused_tiling(spec: WinogradSpec) -> WinogradTiling:
-    tiling = choose_winograd_tiling(spec, WIDE)
-    assert tiling.fused
-    return tiling
-
-
-def test_large_planes_are_fused_and_big_weights_stream_by() -> None:
-    small = fused_tiling(WinogradSpec(1, 64, 64, (56, 56)))
-    assert small.block_rows * 14 == small.tiles
-    wide = fused_tiling(WinogradSpec(1, 64, 64, (224, 224)))
-    assert wide.segments > 1
-    assert wide.regions <= 16
-    big = choose_winograd_tiling(WinogradSpec(1, 512, 512, (28, 28)), WIDE)
-    assert not big.fused
-    assert (big.regions, big.tiles) == (1, 49)
-
-
-def test_scratch_of_a_slice_fits_a_near_cache() -> None:
-    for channels, plane in product((16, 64, 128, 256), (28, 56, 112, 224)):
-        spec = WinogradSpec(1, channels, channels, (plane, plane))
-        tiling = choose_winograd_tiling(spec, WIDE)
-        blocks = spec.input_blocks + tiling.product_blocks
-        elements = blocks * spec.lanes * spec.positions * tiling.tiles
-        assert not tiling.fused or elements * 4 <= WIDE.l2_bytes * 3 // 4
-        assert not tiling.fused or tiling.tiles % 14 == 0
-
-
 def test_concurrent_slices_do_not_share_scratch() -> None:
     """A call writes the scratch region of its first slice and no other."""
     spec = WinogradSpec(1, 16, 16, (32, 32), lanes=LANES)
@@ -340,74 +238,6 @@ def test_blocks_may_overlap(segments: int) -> None:
     (output,) = run_kernel(kernel, [output], inputs)
     expected = convolution(x, w, spec)
     assert relative_error(to_plain(output, 16), expected) < ERROR[4]
-
-
-@pytest.mark.parametrize(
-    "spec",
-    [
-        WinogradSpec(1, 16, 16, (3, 9)),
-        WinogradSpec(1, 16, 16, (5, 9), (0, 0, 0, 0)),
-        WinogradSpec(1, 16, 16, (9, 9), (2, 1, 1, 1)),
-        WinogradSpec(1, 16, 16, (9, 9), tile=3),
-    ],
-)
-def test_unsupported_specs_are_refused(spec: WinogradSpec) -> None:
-    assert not spec.supported()
-    assert not winograd_pays(spec, TARGET)
-    with pytest.raises(ValueError, match="Winograd convolution: needs"):
-        build_winograd_phase("kernel", WinogradPhase("patches", spec, ()), TARGET)
-
-
-@pytest.mark.parametrize(
-    ("channels", "plane", "tile"),
-    [
-        ((64, 64), 56, 4),
-        ((64, 64), 224, 4),
-        ((128, 128), 28, 4),
-        ((256, 256), 14, 4),
-        ((512, 512), 28, 4),
-        ((512, 512), 7, 2),
-        ((3, 64), 224, None),
-        ((8, 16), 28, None),
-        ((64, 64), 5, None),
-        ((64, 64), 3, None),
-    ],
-)
-def test_choice_of_the_tile(
-    channels: tuple[int, int], plane: int, tile: int | None
-) -> None:
-    """The choices that measurements of both kernels confirm."""
-    chosen = choose_winograd(WinogradSpec(1, *channels, (plane, plane)), WIDE)
-    assert (chosen and chosen.tile) == tile
-
-
-@pytest.mark.parametrize(
-    ("channels", "plane", "tile"), [(64, 224, 6), (64, 54, 6), (256, 14, 4)]
-)
-def test_fast_numerics_may_choose_a_larger_tile(
-    channels: int, plane: int, tile: int
-) -> None:
-    spec = WinogradSpec(1, channels, channels, (plane, plane))
-    chosen = choose_winograd(spec, WIDE, max(POINTS))
-    assert chosen is not None
-    assert chosen.tile == tile
-
-
-def test_packing_does_not_depend_on_bias_and_epilogue() -> None:
-    spec = WinogradSpec(1, 20, 24, (7, 9))
-    w = weights_of(spec)
-    other = replace(spec, has_bias=True, epilogue=AddRelu())
-    np.testing.assert_array_equal(
-        pack_winograd_weights(w, spec, TARGET), pack_winograd_weights(w, other, TARGET)
-    )
-
-
-def test_phases_share_kernels_whatever_the_epilogue() -> None:
-    plain = WinogradSpec(1, 512, 512, (14, 14))
-    other = replace(plain, has_bias=True, epilogue=AddRelu())
-    before, after = winograd_phases(plain, WIDE), winograd_phases(other, WIDE)
-    assert [a == b for a, b in zip(before, after, strict=True)] == [True, True, False]
-    assert after[2].operands == ("output", "products", "bias", "extras")
 
 
 def test_kernels_read_back_as_printed() -> None:

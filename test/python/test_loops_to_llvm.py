@@ -6,53 +6,13 @@ import math
 
 import numpy as np
 import pytest
-from loops_testing import DTYPES, Array, parse_loops, sample
-from xdsl.dialects.builtin import ModuleOp
+from loops_testing import DTYPES, SIZES, element_wise, execute, parse_loops, sample
 from xdsl.parser import Parser
 from xdsl.utils.exceptions import DiagnosticException
 
 from glow.lowering.target import Target
 from glow.runtime.testing import compile_function, run_function
 from glow.universe import new_context
-
-SIZES = (1, 3, 16, 24, 31, 64)
-"""One lane, odd rows, one register, one register and a half, many pieces, wide."""
-
-
-def element_wise(body: str, inputs: list[str], output: str, size: int) -> ModuleOp:
-    """Returns a function that applies `body` (from %a, %b, %c to %r) to whole vectors.
-
-    `{0}` in the body stands for the vector type of the first input, and so on;
-    `{r}` for the result's.
-    """
-    names = "abc"[: len(inputs)]
-    types = {name: f"memref<{size}x{e}>" for name, e in zip(names, inputs, strict=True)}
-    vectors = [f"vector<{size}x{e}>" for e in inputs]
-    arguments = "".join(f", %m{name}: {types[name]}" for name in names)
-    loads = "\n".join(
-        f"%{name} = vector.load %m{name}[%c0] : {types[name]}, {vector}"
-        for name, vector in zip(names, vectors, strict=True)
-    )
-    result = f"vector<{size}x{output}>"
-    text = f"""
-    func.func @f(%y: memref<{size}x{output}>{arguments}) {{
-      %c0 = arith.constant 0 : index
-      {loads}
-      {body.format(*vectors, r=result)}
-      vector.store %r, %y[%c0] : memref<{size}x{output}>, {result}
-      func.return
-    }}"""
-    return parse_loops(text)
-
-
-def execute(body: str, output: str, *inputs: tuple[str, Array]) -> Array:
-    """Returns what `body` makes of the inputs."""
-    size = inputs[0][1].size
-    module = element_wise(body, [name for name, _ in inputs], output, size)
-    result = np.zeros(size, DTYPES[output])
-    run_function(module, [result, *(array for _, array in inputs)])
-    return result
-
 
 BINARY_FLOAT = {
     "arith.addf": np.add,
@@ -207,63 +167,6 @@ def test_integer_predicates(predicate: str) -> None:
     }[predicate]
     body = f"%r = arith.cmpi {predicate}, %a, %b : {{0}}"
     np.testing.assert_array_equal(execute(body, "i1", ("i8", a), ("i8", b)), expected)
-
-
-CASTS = [
-    ("extf", "f32", "f64"),
-    ("extf", "bf16", "f32"),
-    ("extf", "f16", "f32"),
-    ("truncf", "f32", "bf16"),
-    ("truncf", "f32", "f16"),
-    ("truncf", "f64", "f32"),
-    ("extsi", "i8", "i32"),
-    ("trunci", "i32", "i8"),
-    ("sitofp", "i8", "f32"),
-    ("sitofp", "i32", "f32"),
-    ("fptosi", "f32", "i8"),
-    ("fptosi", "f32", "i32"),
-    ("index_cast", "i32", "index"),
-    ("index_cast", "index", "i32"),
-]
-
-
-@pytest.mark.parametrize(("name", "before", "after"), CASTS)
-@pytest.mark.parametrize("size", [1, 24, 64])
-def test_casts(name: str, before: str, after: str, size: int) -> None:
-    a = sample(before, size)
-    got = execute(f"%r = arith.{name} %a : {{0}} to {{r}}", after, (before, a))
-    np.testing.assert_array_equal(got, a.astype(DTYPES[after]))
-
-
-@pytest.mark.parametrize("name", ["extui", "uitofp"])
-def test_unsigned_casts(name: str) -> None:
-    after = "i32" if name == "extui" else "f32"
-    a = sample("i8", 24)
-    got = execute(f"%r = arith.{name} %a : {{0}} to {{r}}", after, ("i8", a))
-    np.testing.assert_array_equal(got, a.view(np.uint8).astype(DTYPES[after]))
-
-
-def test_float_to_unsigned() -> None:
-    a = np.abs(sample("f32", 24))
-    got = execute("%r = arith.fptoui %a : {0} to {r}", "i8", ("f32", a))
-    np.testing.assert_array_equal(got.view(np.uint8), a.astype(np.uint8))
-
-
-def test_bitcasts() -> None:
-    a = sample("f32", 24)
-    got = execute("%r = arith.bitcast %a : {0} to {r}", "i32", ("f32", a))
-    np.testing.assert_array_equal(got, a.view(np.int32))
-    text = """
-    func.func @f(%y: memref<80xi8>, %x: memref<20xi32>) {
-      %c0 = arith.constant 0 : index
-      %v = vector.load %x[%c0] : memref<20xi32>, vector<20xi32>
-      %b = vector.bitcast %v : vector<20xi32> to vector<80xi8>
-      vector.store %b, %y[%c0] : memref<80xi8>, vector<80xi8>
-      func.return
-    }"""
-    x, y = sample("i32", 20), np.zeros(80, np.int8)
-    run_function(parse_loops(text), [y, x])
-    np.testing.assert_array_equal(y, x.view(np.int8))
 
 
 UNARY_MATH = {

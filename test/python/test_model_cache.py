@@ -4,42 +4,25 @@ from __future__ import annotations
 
 import inspect
 import os
-import subprocess
-import sys
-import threading
 import warnings
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import onnx
 import pytest
-from onnx import TensorProto, helper, numpy_helper
+from model_cache_testing import WEIGHTS, X, expected, network, own_folder, run, save
 
 import glow
 from glow import compilation, compiler
 from glow.compilation import wait_for_stores
-from glow.runtime.cache_folder import UNFINISHED
 from glow.runtime.model_cache import LIMIT_VARIABLE
-
-X = np.linspace(-1, 1, 8 * 64, dtype=np.float32).reshape(8, 64)
-WEIGHTS = np.random.default_rng(0).standard_normal((64, 32)).astype(np.float32)
-
-RUN = """
-import sys, numpy as np, glow
-model = glow.compile(sys.argv[1])
-y = model(np.linspace(-1, 1, 8 * 64, dtype=np.float32).reshape(8, 64))
-print(*[name in sys.modules for name in ("xdsl", "onnx", "llvmlite")], y.tobytes().hex())
-"""
 
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Returns the empty folder of models, and counts compilations."""
-    monkeypatch.setenv("GLOW_CACHE_DIR", str(tmp_path / "cache"))
-    monkeypatch.delenv(LIMIT_VARIABLE, raising=False)
-    return tmp_path / "cache" / "models"
+    """Returns the empty folder of models."""
+    return own_folder(tmp_path, monkeypatch)
 
 
 @pytest.fixture
@@ -54,37 +37,6 @@ def compilations(monkeypatch: pytest.MonkeyPatch) -> list[object]:
 
     monkeypatch.setattr(compiler, "compile", counted)
     return compiled
-
-
-def network(weights: np.ndarray = WEIGHTS, batch: int | str = 8) -> onnx.ModelProto:
-    """A product with weights, and an activation."""
-    nodes = [
-        helper.make_node("MatMul", ["x", "w"], ["p"]),
-        helper.make_node("Relu", ["p"], ["y"]),
-    ]
-    x = helper.make_tensor_value_info("x", TensorProto.FLOAT, [batch, 64])
-    y = helper.make_tensor_value_info("y", TensorProto.FLOAT, [batch, 32])
-    initializer = numpy_helper.from_array(weights, "w")
-    return helper.make_model(helper.make_graph(nodes, "net", [x], [y], [initializer]))
-
-
-def expected(weights: np.ndarray = WEIGHTS, x: np.ndarray = X) -> np.ndarray:
-    """What the network computes."""
-    return np.maximum(x.astype(np.float64) @ weights, 0)
-
-
-def save(path: Path, weights: np.ndarray = WEIGHTS) -> Path:
-    """The network's file."""
-    path.write_bytes(network(weights).SerializeToString())
-    return path
-
-
-def run(model: Any, **options: Any) -> np.ndarray:
-    """What a model computes once it is compiled and stored."""
-    result = glow.compile(model, **options)(X)
-    wait_for_stores()
-    assert isinstance(result, np.ndarray)
-    return result
 
 
 def test_a_file_is_compiled_once(tmp_path: Path, compilations: list[object]) -> None:
@@ -311,74 +263,6 @@ def test_an_entry_that_goes_while_its_model_runs(tmp_path: Path, folder: Path) -
     entry.unlink()
     np.testing.assert_array_equal(found(X), first)
     np.testing.assert_array_equal(run(path), first)
-
-
-def test_several_processes_and_no_compiler(tmp_path: Path, folder: Path) -> None:
-    """All write the same entry; who comes later loads neither xDSL nor ONNX nor LLVM."""
-    path = save(tmp_path / "net.onnx")
-
-    def start() -> subprocess.Popen[str]:
-        command = [sys.executable, "-c", RUN, str(path)]
-        return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-
-    answers = [
-        process.communicate()[0].split() for process in [start() for _ in range(3)]
-    ]
-    assert [name.name[: len(UNFINISHED)] for name in folder.iterdir()] != [UNFINISHED]
-    assert len(list(folder.iterdir())) == 1
-    answers.append(start().communicate()[0].split())
-    assert len({answer[3] for answer in answers}) == 1
-    assert answers[-1][:3] == ["False", "False", "False"]
-    found = np.frombuffer(bytes.fromhex(answers[0][3]), np.float32).reshape(8, 32)
-    np.testing.assert_allclose(found, expected(), rtol=1e-4, atol=1e-4)
-
-
-def test_a_store_rests_unless_somebody_waits(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(compilation, "REST_SECONDS", 60.0)
-    resting = threading.Thread(target=compilation.rest)
-    resting.start()
-    monkeypatch.setattr(compilation, "_stores", [resting])
-    wait_for_stores()
-    assert not resting.is_alive()
-
-
-def test_one_model_waits_at_a_time(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Each is stored by the time that the next one is."""
-    monkeypatch.setattr(compilation, "REST_SECONDS", 60.0)
-    for number in range(3):
-        glow.compile(network(WEIGHTS + number).SerializeToString())
-        assert sum(map(threading.Thread.is_alive, compilation._stores)) <= 1
-        assert len(list(folder.glob("*.glowmodel"))) >= number
-    wait_for_stores()
-
-
-def test_threads_that_compile_at_once(folder: Path) -> None:
-    models = [network(WEIGHTS * (1 + n)).SerializeToString() for n in range(4)]
-    with ThreadPoolExecutor(4) as workers:
-        results = list(workers.map(glow.compile, models * 2))
-    wait_for_stores()
-    for number, model in enumerate(results):
-        weights = WEIGHTS * (1 + number % 4)
-        np.testing.assert_allclose(model(X), expected(weights), rtol=1e-4, atol=1e-3)
-    assert len(list(folder.iterdir())) == 4
-
-
-def test_no_more_threads_can_be_started(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    start = threading.Thread.start
-
-    def refuse(thread: threading.Thread) -> None:
-        if thread.name == "glow-store":
-            raise RuntimeError("can't start new thread")
-        start(thread)
-
-    monkeypatch.setattr(threading.Thread, "start", refuse)
-    model = compilation.compile(network().SerializeToString(), threads=1)
-    np.testing.assert_allclose(model(X), expected(), rtol=1e-4, atol=1e-4)
-    assert not folder.exists()
 
 
 def test_errors_are_the_compilers(tmp_path: Path) -> None:

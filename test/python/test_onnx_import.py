@@ -1,101 +1,26 @@
-"""The ONNX importer: structure of the module, opset differences, and error messages."""
-
-import mmap
-from contextlib import suppress
+"""The ONNX importer: structure of the module, differences between opsets, input shapes."""
 
 import numpy as np
-import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
-from onnx.external_data_helper import convert_model_to_external_data
-from onnx.reference import ReferenceEvaluator
-from xdsl.dialects.func import FuncOp
+from onnx_testing import (
+    FLOAT,
+    check,
+    error_of,
+    main_of,
+    make_model,
+    names_of,
+    node,
+    nodes_of,
+    random,
+)
 
 from glow.compiler import GRAPH_PASSES, run_passes
-from glow.dialects.errors import GlowError
-from glow.dialects.glow import ConstantOp, SplatOp
-from glow.dialects.node import NodeOp, node_name
+from glow.dialects.glow import SplatOp
+from glow.dialects.node import node_name
 from glow.dialects.weights import weights_of
 from glow.frontends.onnx import import_model
 from glow.interpreter import run
-
-FLOAT = TensorProto.FLOAT
-
-
-def make_model(
-    nodes, inputs, outputs=("y",), weights=None, opset=17, functions=(), **opsets
-):
-    """A model of nodes; inputs and outputs are names or `name: shape` entries."""
-
-    def info(entry):
-        name, shape = entry if isinstance(entry, tuple) else (entry, None)
-        return helper.make_tensor_value_info(name, FLOAT, shape)
-
-    graph = helper.make_graph(
-        nodes,
-        "test",
-        [info(entry) for entry in inputs],
-        [info(entry) for entry in outputs],
-        [numpy_helper.from_array(a, name) for name, a in (weights or {}).items()],
-    )
-    imports = [helper.make_opsetid("", opset)]
-    imports += [helper.make_opsetid(domain, v) for domain, v in opsets.items()]
-    return helper.make_model(graph, opset_imports=imports, functions=functions)
-
-
-def node(op_type, inputs, outputs="y", **attributes):
-    """A node; inputs and outputs are names in one string."""
-    return helper.make_node(op_type, inputs.split(), outputs.split(), **attributes)
-
-
-def main_of(module):
-    """The module's only function."""
-    (function,) = module.body.block.ops
-    assert isinstance(function, FuncOp)
-    return function
-
-
-def nodes_of(module):
-    """The nodes in order, constants left out."""
-    return [
-        op
-        for op in module.walk()
-        if isinstance(op, NodeOp) and not isinstance(op, ConstantOp | SplatOp)
-    ]
-
-
-def names_of(module):
-    """The mnemonics of the nodes in order."""
-    return [op.name.removeprefix("glow.") for op in nodes_of(module)]
-
-
-def random(*shape):
-    """A seeded array."""
-    return np.random.default_rng(0).standard_normal(shape).astype(np.float32)
-
-
-def check(model, *inputs, rtol=1e-5):
-    """Import, and compare with the reference; returns the module."""
-    module = import_model(model)
-    module.verify()
-    names = [value.name for value in model.graph.input]
-    expected = ReferenceEvaluator(model).run(
-        None, dict(zip(names, inputs, strict=True))
-    )
-    for result, wanted in zip(run(module, inputs), expected, strict=True):
-        assert result.dtype == wanted.dtype
-        np.testing.assert_allclose(result, wanted, rtol=rtol, atol=1e-5)
-    return module
-
-
-def error_of(model, **options):
-    """The one line with which the import fails."""
-    with pytest.raises(GlowError) as caught:
-        import_model(model, **options)
-    line = caught.value.one_line()
-    assert "\n" not in line
-    return line
-
 
 # Structure
 
@@ -220,6 +145,29 @@ def test_operators_that_onnx_defines_by_others():
     assert {node_name(op) for op in nodes_of(module)} == {"y"}
 
 
+def test_constants_of_one_number_take_no_memory():
+    shape = np.array([2**18, 2**18])
+    nodes = [node("ConstantOfShape", "s", "c"), node("Transpose", "c")]
+    module = import_model(make_model(nodes, [], weights={"s": shape}))
+    (splat,) = (op for op in module.walk() if isinstance(op, SplatOp))
+    assert splat.result.type.get_shape() == (2**18, 2**18)
+
+
+@pytest.mark.parametrize("name", ["7", "_12", "x/3", "é"])
+def test_any_name_of_a_value(name):
+    node = helper.make_node("Gemm", ["x", "w"], [name])
+    weights = numpy_helper.from_array(random(3, 2), "w")
+    graph = helper.make_graph(
+        [node],
+        "names",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, (1, 3))],
+        [helper.make_empty_tensor_value_info(name)],
+        [weights],
+    )
+    module = import_model(helper.make_model(graph))
+    run_passes(module, GRAPH_PASSES)
+
+
 # Differences between opsets
 
 
@@ -334,6 +282,13 @@ def test_batch_first_lstm():
     assert names_of(module) == ["transpose", "lstm", "transpose", "transpose"]
 
 
+def test_old_opset_of_unchanged_operators():
+    model = make_model([node("Not", "c")], [], opset=1)
+    model.graph.input.append(helper.make_tensor_value_info("c", TensorProto.BOOL, [2]))
+    model.graph.output[0].type.tensor_type.elem_type = TensorProto.BOOL
+    assert names_of(import_model(model)) == ["not"]
+
+
 # Shapes of inputs
 
 
@@ -370,224 +325,3 @@ def test_fixed_inputs():
     assert result.tolist() == [1, 1]
     line = error_of(model, input_values={"z": np.ones(2)})
     assert line == "the model has no input 'z'; its inputs are: 'x', 'b'"
-
-
-# Errors
-
-
-def test_all_unsupported_operators_are_listed():
-    model = make_model(
-        [
-            node("Foo", "x", "t", name="a"),
-            node("Foo", "t", "u", name="b"),
-            node("Relu", "u", "v"),
-            node("Bar", "v", "w", name="c", domain="x"),
-            node("MaxPool", "x", "p i", name="d", kernel_shape=[1, 1]),
-            node("Sum", "w p i", "y"),
-        ],
-        [("x", [1, 1, 2, 2])],
-        x=1,
-    )
-    assert error_of(model) == (
-        "3 operators are not supported: 'Foo' at node 'a', 'b'; 'Bar' (domain x) at "
-        "node 'c'; 'MaxPool' (result Indices) at node 'd'"
-    )
-
-
-def test_one_unsupported_operator():
-    model = make_model([node("Foo", "x")], [("x", [1])])
-    assert error_of(model) == "1 operator is not supported: 'Foo' at node 'y'"
-
-
-def test_contradicting_shapes_name_the_node():
-    model = make_model(
-        [node("Add", "x b", name="sum")], [("x", [2])], weights={"b": random(3)}
-    )
-    assert error_of(model) == (
-        "Add: operands do not broadcast: shapes 2, 3 (at node 'sum')"
-    )
-    model = make_model(
-        [node("Conv", "x w", name="c")], [("x", [1, 3, 8, 8])],
-        weights={"w": random(4, 2, 3, 3)},
-    )  # fmt: skip
-    assert "input channels (3) must be group (1) times" in error_of(model)
-
-
-def test_declared_output_contradicts():
-    model = make_model([node("Relu", "x")], [("x", [2])], [("y", [3])])
-    assert error_of(model) == (
-        "output 'y' is declared as 3, but the graph computes tensor<2xf32>"
-    )
-
-
-@pytest.mark.parametrize(
-    ("nodes", "message"),
-    [
-        ([node("Relu", "z")], "'z' is read before it is defined (at node 'y')"),
-        ([node("Relu", "x"), node("Neg", "x")], "'y' is defined twice (at node 'y')"),
-        ([node("Add", "x")], "'Add' (input 1 missing) at node 'y'"),
-        ([node("DepthToSpace", "x", blocksize=2)], "DepthToSpace: "),
-        ([node("Conv", "x x", strides=[0])], "at node 'y'"),
-        ([node("Softmax", "x", axis=7)], "Softmax: axis 7 of a rank-1 tensor"),
-        ([node("Reshape", "x x")], "'Reshape' (shape computed at run time)"),
-        ([node("Cast", "x", to=8)], "elements of type string are not supported"),
-        ([node("Constant", "")], "'Constant' (without exactly one attribute)"),
-    ],
-)  # fmt: skip
-def test_malformed_graphs(nodes, message):
-    assert message in error_of(make_model(nodes, [("x", [2])]))
-
-
-def test_huge_constants_are_never_made():
-    shape = np.array([2**20, 2**20, 2**20])
-    model = make_model([node("ConstantOfShape", "s")], [], weights={"s": shape})
-    assert "is an impossible shape" in error_of(model)
-
-
-def test_constants_of_one_number_take_no_memory():
-    shape = np.array([2**18, 2**18])
-    nodes = [node("ConstantOfShape", "s", "c"), node("Transpose", "c")]
-    module = import_model(make_model(nodes, [], weights={"s": shape}))
-    (splat,) = (op for op in module.walk() if isinstance(op, SplatOp))
-    assert splat.result.type.get_shape() == (2**18, 2**18)
-
-
-def test_function_that_calls_itself():
-    function = helper.make_function(
-        "f", "F", ["a"], ["b"], [node("F", "a", "b", domain="f")], [], []
-    )
-    model = make_model([node("F", "x", domain="f")], [("x", [2])], functions=[function])
-    model.opset_import.add(domain="f", version=1)
-    assert "recursion" in error_of(model)
-
-
-@pytest.mark.parametrize("opset", [1, 6, 99])
-def test_unknown_opsets(opset):
-    model = make_model([node("Add", "x x")], [("x", [2])], opset=opset)
-    assert f"the model has ONNX opset {opset}" in error_of(model)
-
-
-def test_old_opset_of_unchanged_operators():
-    model = make_model([node("Not", "c")], [], opset=1)
-    model.graph.input.append(helper.make_tensor_value_info("c", TensorProto.BOOL, [2]))
-    model.graph.output[0].type.tensor_type.elem_type = TensorProto.BOOL
-    assert names_of(import_model(model)) == ["not"]
-
-
-@pytest.fixture
-def weighted():
-    """A model with one weight of 4 KiB."""
-    return make_model(
-        [node("MatMul", "x w")], [("x", [2, 32])], weights={"w": random(32, 32)}
-    )
-
-
-def test_files(tmp_path, weighted):
-    path = tmp_path / "model.onnx"
-    onnx.save(weighted, path)
-    assert import_model(path)
-    assert import_model(str(path))
-    assert import_model(path.read_bytes())
-    missing = tmp_path / "missing.onnx"
-    assert error_of(missing) == f"the model file '{missing}' does not exist"
-    assert "cannot read" in error_of(tmp_path)
-
-
-@pytest.fixture
-def large(tmp_path):
-    """The path of a model file with a weight of 4 MiB."""
-    model = make_model(
-        [node("MatMul", "x w")], [("x", [1, 1024])], weights={"w": random(1024, 1024)}
-    )
-    path = tmp_path / "large.onnx"
-    onnx.save(model, path)
-    return path
-
-
-def test_large_weights_stay_in_the_file(large):
-    weight = weights_of(import_model(large))["w"]
-    assert np.array_equal(weight, random(1024, 1024))
-    base = weight
-    while isinstance(base, np.ndarray):
-        base = base.base
-    assert isinstance(base, memoryview)
-    assert isinstance(base.obj, mmap.mmap)
-
-
-@pytest.mark.parametrize("kept", [2**20 - 1, 2**21, -5])
-def test_truncated_large_file(large, kept):
-    with large.open("r+b") as file:
-        file.truncate(kept if kept > 0 else large.stat().st_size + kept)
-    assert f"{large} is not a valid ONNX file" in error_of(large)
-
-
-def test_damaged_files_fail_in_one_line(tmp_path, weighted):
-    """Whatever byte is wrong: a module, or one line."""
-    data = weighted.SerializeToString()
-    generator = np.random.default_rng(0)
-    for _ in range(200):
-        damaged = bytearray(data)
-        damaged[generator.integers(len(data) - 4096)] = generator.integers(256)
-        damaged[-generator.integers(1, 200)] = generator.integers(256)
-        # Anything but a GlowError fails the test.
-        with suppress(GlowError):
-            import_model(bytes(damaged))
-
-
-@pytest.mark.parametrize("kept", [0, 1, 100, -1])
-def test_truncated_file(tmp_path, weighted, kept):
-    path = tmp_path / "model.onnx"
-    path.write_bytes(weighted.SerializeToString()[:kept])
-    assert f"{path} is not a valid ONNX file" in error_of(path)
-
-
-def test_short_weights(weighted):
-    weighted.graph.initializer[0].raw_data = b"1234"
-    assert error_of(weighted) == (
-        "tensor 'w': 4 bytes, but its shape [32, 32] needs 4096"
-    )
-
-
-def test_external_weights(tmp_path, weighted):
-    convert_model_to_external_data(weighted, size_threshold=0, location="w.bin")
-    path = tmp_path / "model.onnx"
-    onnx.save(weighted, path)
-    expected = random(32, 32)
-    module = import_model(path)
-    assert np.array_equal(weights_of(module)["w"], expected)
-    # Data inside the folder only, of the full length, and it must be there.
-    loaded = onnx.load(path, load_external_data=False)
-    assert "whose folder is unknown" in error_of(loaded)
-    weights = tmp_path / "w.bin"
-    weights.write_bytes(weights.read_bytes()[:-1])
-    assert "ends at 4095, before 4096" in error_of(path)
-    weights.unlink()
-    assert error_of(path) == (
-        f"tensor 'w': its weight file '{weights.resolve()}' does not exist"
-    )
-
-
-@pytest.mark.parametrize("location", ["../w.bin", "/etc/hostname", ""])
-def test_external_weights_stay_in_the_folder(tmp_path, weighted, location):
-    (tensor,) = weighted.graph.initializer
-    tensor.ClearField("raw_data")
-    tensor.data_location = TensorProto.EXTERNAL
-    tensor.external_data.add(key="location", value=location)
-    path = tmp_path / "model.onnx"
-    path.write_bytes(weighted.SerializeToString())
-    assert "is outside of the model's folder" in error_of(path)
-
-
-@pytest.mark.parametrize("name", ["7", "_12", "x/3", "é"])
-def test_any_name_of_a_value(name):
-    node = helper.make_node("Gemm", ["x", "w"], [name])
-    weights = numpy_helper.from_array(random(3, 2), "w")
-    graph = helper.make_graph(
-        [node],
-        "names",
-        [helper.make_tensor_value_info("x", TensorProto.FLOAT, (1, 3))],
-        [helper.make_empty_tensor_value_info(name)],
-        [weights],
-    )
-    module = import_model(helper.make_model(graph))
-    run_passes(module, GRAPH_PASSES)

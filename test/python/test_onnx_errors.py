@@ -1,0 +1,90 @@
+"""The ONNX importer on models that it must refuse: one line that says what is wrong."""
+
+import numpy as np
+import pytest
+from onnx import helper
+from onnx_testing import error_of, make_model, node, random
+
+
+def test_all_unsupported_operators_are_listed():
+    model = make_model(
+        [
+            node("Foo", "x", "t", name="a"),
+            node("Foo", "t", "u", name="b"),
+            node("Relu", "u", "v"),
+            node("Bar", "v", "w", name="c", domain="x"),
+            node("MaxPool", "x", "p i", name="d", kernel_shape=[1, 1]),
+            node("Sum", "w p i", "y"),
+        ],
+        [("x", [1, 1, 2, 2])],
+        x=1,
+    )
+    assert error_of(model) == (
+        "3 operators are not supported: 'Foo' at node 'a', 'b'; 'Bar' (domain x) at "
+        "node 'c'; 'MaxPool' (result Indices) at node 'd'"
+    )
+
+
+def test_one_unsupported_operator():
+    model = make_model([node("Foo", "x")], [("x", [1])])
+    assert error_of(model) == "1 operator is not supported: 'Foo' at node 'y'"
+
+
+def test_contradicting_shapes_name_the_node():
+    model = make_model(
+        [node("Add", "x b", name="sum")], [("x", [2])], weights={"b": random(3)}
+    )
+    assert error_of(model) == (
+        "Add: operands do not broadcast: shapes 2, 3 (at node 'sum')"
+    )
+    model = make_model(
+        [node("Conv", "x w", name="c")], [("x", [1, 3, 8, 8])],
+        weights={"w": random(4, 2, 3, 3)},
+    )  # fmt: skip
+    assert "input channels (3) must be group (1) times" in error_of(model)
+
+
+def test_declared_output_contradicts():
+    model = make_model([node("Relu", "x")], [("x", [2])], [("y", [3])])
+    assert error_of(model) == (
+        "output 'y' is declared as 3, but the graph computes tensor<2xf32>"
+    )
+
+
+@pytest.mark.parametrize(
+    ("nodes", "message"),
+    [
+        ([node("Relu", "z")], "'z' is read before it is defined (at node 'y')"),
+        ([node("Relu", "x"), node("Neg", "x")], "'y' is defined twice (at node 'y')"),
+        ([node("Add", "x")], "'Add' (input 1 missing) at node 'y'"),
+        ([node("DepthToSpace", "x", blocksize=2)], "DepthToSpace: "),
+        ([node("Conv", "x x", strides=[0])], "at node 'y'"),
+        ([node("Softmax", "x", axis=7)], "Softmax: axis 7 of a rank-1 tensor"),
+        ([node("Reshape", "x x")], "'Reshape' (shape computed at run time)"),
+        ([node("Cast", "x", to=8)], "elements of type string are not supported"),
+        ([node("Constant", "")], "'Constant' (without exactly one attribute)"),
+    ],
+)  # fmt: skip
+def test_malformed_graphs(nodes, message):
+    assert message in error_of(make_model(nodes, [("x", [2])]))
+
+
+def test_huge_constants_are_never_made():
+    shape = np.array([2**20, 2**20, 2**20])
+    model = make_model([node("ConstantOfShape", "s")], [], weights={"s": shape})
+    assert "is an impossible shape" in error_of(model)
+
+
+def test_function_that_calls_itself():
+    function = helper.make_function(
+        "f", "F", ["a"], ["b"], [node("F", "a", "b", domain="f")], [], []
+    )
+    model = make_model([node("F", "x", domain="f")], [("x", [2])], functions=[function])
+    model.opset_import.add(domain="f", version=1)
+    assert "recursion" in error_of(model)
+
+
+@pytest.mark.parametrize("opset", [1, 6, 99])
+def test_unknown_opsets(opset):
+    model = make_model([node("Add", "x x")], [("x", [2])], opset=opset)
+    assert f"the model has ONNX opset {opset}" in error_of(model)
