@@ -93,6 +93,7 @@ def _mean(op: NodeOp, element: Attribute) -> Attribute | None:
 RULES: Mapping[type[Operation], Rule] = {
     **dict.fromkeys(
         (
+            glow.AttentionOp,
             glow.LayerNormOp,
             glow.LocalResponseNormOp,
             glow.LogSoftmaxOp,

@@ -17,6 +17,7 @@ from glow.dialects import glow
 from glow.dialects.errors import GlowError
 from glow.dialects.node import GlowOp, NodeOp, node_name
 from glow.interpreter import (
+    attention,
     convolution,
     matmul,
     normalization,
@@ -83,6 +84,7 @@ FUNCTIONS: dict[type[Operation], Function] = {
     **normalization.NODES,
     **shape.NODES,
     **recurrent.NODES,
+    **attention.NODES,
     **quantized.NODES,
 }
 """The reference semantics of each node: `function(op, *operands)`."""

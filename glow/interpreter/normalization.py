@@ -71,8 +71,12 @@ def run_log_softmax(op: GlowOp, x: Array) -> Array:
 
 
 def run_softmax(op: GlowOp, x: Array) -> Array:
-    """`glow.softmax`, shifted by the maximum so that nothing overflows."""
-    axis = op.attributes_view().int("axis")
+    """`glow.softmax`."""
+    return softmax(x, op.attributes_view().int("axis"))
+
+
+def softmax(x: Array, axis: int) -> Array:
+    """Exponentials by their sum, shifted by the maximum so that nothing overflows."""
     shifted = widen(x) - np.max(widen(x), axis=axis, keepdims=True, initial=-math.inf)
     powers = np.exp(shifted)
     return powers / np.sum(powers, axis=axis, keepdims=True)

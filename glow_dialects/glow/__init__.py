@@ -8,6 +8,7 @@
 | `spatial_convolution.py` | convolution over volumes, transposed convolution      |
 | `matmul.py`        | matrix products                                             |
 | `normalization.py` | normalizations, softmax, reductions                         |
+| `attention.py`     | attention                                                   |
 | `shape.py`         | element movement                                            |
 | `recurrent.py`     | recurrent layers                                            |
 | `quantization.py`  | rescaling, tables, profiles, integer and dynamic products   |
@@ -21,6 +22,7 @@ A new node is one class in the file of its theme and its entry in that file's `O
 from xdsl.ir import Dialect
 
 from glow.dialects.glow import (
+    attention,
     convolution,
     elementwise,
     matmul,
@@ -31,6 +33,7 @@ from glow.dialects.glow import (
     spatial_convolution,
     storage,
 )
+from glow.dialects.glow.attention import AttentionOp
 from glow.dialects.glow.convolution import (
     ACTIVATIONS,
     AvgPool2dOp,
@@ -167,6 +170,7 @@ __all__ = [
     "ArgMinOp",
     "AsinOp",
     "AtanOp",
+    "AttentionOp",
     "AvgPool2dOp",
     "BatchNormOp",
     "BinaryOp",
@@ -279,6 +283,7 @@ NODES: tuple[type[NodeOp], ...] = (
     *normalization.OPS,
     *shape.OPS,
     *recurrent.OPS,
+    *attention.OPS,
 )
 
 QUANTIZATION_NODES: tuple[type[NodeOp], ...] = quantization.OPS

@@ -8,5 +8,6 @@
 | `products.py`      | gemm, layers, batched products, groups, 1x1 convolutions   |
 | `movement.py`      | tile, broadcast, pad                                       |
 | `lstm.py`          | recurrent layers into loops                                |
+| `attention.py`     | attention into products and a softmax                      |
 | `lower_nodes.py`   | the table and the pass                                     |
 """

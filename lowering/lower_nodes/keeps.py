@@ -35,6 +35,7 @@ class CpuNodes:
     """The CPU has a kernel for what pays, and scalar code for everything data-parallel."""
 
     LOWERED = (
+        glow.AttentionOp,
         glow.BatchNormOp,
         glow.Conv3dOp,
         glow.ConvTranspose2dOp,

@@ -21,6 +21,7 @@ from xdsl.passes import ModulePass
 
 from glow.dialects.node import NodeOp
 from glow.lowering.lower_nodes import (
+    attention,
     elementwise,
     lstm,
     movement,
@@ -40,6 +41,7 @@ LOWERINGS: dict[type[Operation], Lowering] = {
     **spatial_convolution.LOWERINGS,
     **movement.LOWERINGS,
     **lstm.LOWERINGS,
+    **attention.LOWERINGS,
 }
 """Node class to the function that replaces such a node."""
 

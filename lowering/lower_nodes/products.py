@@ -15,7 +15,8 @@ from glow.passes.graph.fuse_activation import ACTIVATIONS
 from glow.passes.graph.node_builder import NodeBuilder, attributes_of, element_type
 
 
-def _scaled(builder: NodeBuilder, value: SSAValue, factor: float) -> SSAValue:
+def scaled(builder: NodeBuilder, value: SSAValue, factor: float) -> SSAValue:
+    """The value times a number; itself where that is 1."""
     if factor == 1.0:
         return value
     number = builder.splat(factor, element_type(value))
@@ -33,9 +34,9 @@ def gemm(op: Operation) -> None:
         transpose_lhs=attributes.has("transpose_lhs"),
         transpose_rhs=attributes.has("transpose_rhs"),
     )
-    result = _scaled(builder, product, attributes.float("alpha"))
+    result = scaled(builder, product, attributes.float("alpha"))
     if op.addend is not None:
-        addend = _scaled(builder, op.addend, attributes.float("beta"))
+        addend = scaled(builder, op.addend, attributes.float("beta"))
         result = builder.node(glow.AddOp, result, addend)
     builder.replace(result)
 

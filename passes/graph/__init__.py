@@ -38,6 +38,7 @@ PASSES: dict[str, Callable[[], type[ModulePass]]] = {
     "optimize-graph": _lazy("optimize_graph", "OptimizeGraphPass"),
     "reassociate": _lazy("reassociate", "ReassociatePass"),
     "recognize-activations": _lazy("recognize_activations", "RecognizeActivationsPass"),
+    "recognize-attention": _lazy("recognize_attention", "RecognizeAttentionPass"),
     "recognize-gelu": _lazy("recognize_gelu", "RecognizeGeluPass"),
     "recognize-normalizations": _lazy(
         "recognize_normalizations", "RecognizeNormalizationsPass"

@@ -42,6 +42,7 @@ MAX_STEPS = 1 << 27
 
 STORAGE = (glow.ConstantOp, glow.SplatOp)
 PRODUCTS = (
+    glow.AttentionOp,
     glow.Conv2dOp,
     glow.MatmulOp,
     glow.FullyConnectedOp,

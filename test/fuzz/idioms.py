@@ -211,6 +211,8 @@ def attention(g: GraphMaker) -> None:
         scores = g.node(glow.DivOp, scores, number(g, 2.0))
     else:
         scores = both(g, glow.MulOp, scores, number(g, 0.5))
+    if g.chance(0.5):
+        scores = both(g, glow.AddOp, scores, g.new((batch, 1, 1, length)))
     weights = g.node(glow.SoftmaxOp, scores, axis=3)
     y = g.node(glow.MatmulOp, weights, projected([0, 2, 1, 3]))
     y = g.node(glow.TransposeOp, y, permutation=[0, 2, 1, 3])

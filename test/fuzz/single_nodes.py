@@ -194,6 +194,17 @@ def layer_norm(g: GraphMaker) -> None:
     g.node(glow.LayerNormOp, x, *parameters, axis=axis, epsilon=0.01)
 
 
+def attention(g: GraphMaker) -> None:
+    """Attention of heads that may share their keys, with and without a mask."""
+    batch, heads = g.integer(1, 2), g.integer(1, 2)
+    length, count, size = (g.integer(1, 4) for _ in range(3))
+    queries = g.node(glow.TanhOp, g.new((batch, heads, length, size)))
+    keys = g.new((batch, g.one_of((1, heads)), count, size))
+    values = g.new((batch, heads, count, g.integer(1, 4)))
+    mask = [g.new(g.one_of(((count,), (length, count))))] if g.chance(0.5) else []
+    g.node(glow.AttentionOp, queries, keys, values, *mask, scale=g.one_of((1.0, 0.5)))
+
+
 def local_response_norm(g: GraphMaker) -> None:
     """A normalization over neighbouring channels."""
     g.node(glow.LocalResponseNormOp, g.tensor(4, F32), size=g.integer(1, 3))
@@ -270,7 +281,7 @@ def pad(g: GraphMaker) -> None:
     """Padding, sometimes cropping."""
     x = g.tensor()
     pads = [g.integer(0, 2) if g.chance(0.5) else 0 for _ in shape_of(x) * 2]
-    if g.chance(0.2) and pads:
+    if g.chance(0.2) and shape_of(x)[:1] > (1,):
         pads[0] = -1
     mode = g.one_of(("constant", "constant", "edge", "reflect", "wrap"))
     g.node(glow.PadOp, x, pads=pads, mode=mode, value=float(g.one_of((0.0, 0.0, 1.0))))
@@ -330,6 +341,6 @@ STEPS: tuple[Step, ...] = (
     *(partial(along_axis, node) for node in AXIS_NODES),
     select, convert, partial(pool, glow.MaxPool2dOp), partial(pool, glow.AvgPool2dOp),
     *(conv2d, matmul, layer, batch_norm) * 3, layer_norm, local_response_norm,
-    conv3d, conv_transpose2d,
+    attention, conv3d, conv_transpose2d,
     *(reshape, transpose, concat, slice_, pad, broadcast, tile, gather) * 3, lstm,
 )  # fmt: skip

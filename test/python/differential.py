@@ -382,6 +382,27 @@ def _matrix_examples() -> Iterator[Example]:
         yield example(glow.GemmOp, *transposed, transpose_lhs=True, transpose_rhs=True)
 
 
+def _attention_examples() -> Iterator[Example]:
+    cases: tuple[
+        tuple[Sequence[int], Sequence[int], int, Sequence[int] | None], ...
+    ] = (
+        ((1, 1, 1, 1), (1, 1, 1, 1), 1, None),
+        ((2, 3, 7, 8), (2, 3, 5, 8), 4, (5,)),
+        ((1, 4, 17, 32), (1, 4, 17, 32), 32, (17, 17)),
+        ((2, 2, 6, 16), (2, 2, 9, 16), 5, (2, 1, 1, 9)),
+    )
+    for queries, keys, width, mask in cases:
+        operands = [
+            random_array(queries),
+            random_array(keys, seed=1),
+            random_array((*keys[:-1], width), seed=2),
+        ]
+        yield example(glow.AttentionOp, *operands)
+        if mask is not None:
+            operands.append(random_array(mask, seed=3))
+            yield example(glow.AttentionOp, *operands, scale=0.25)
+
+
 def _normalization_examples() -> Iterator[Example]:
     for shape in ((1, 1, 1, 1), (2, 16, 5, 3), (3, 7)):
         channels = shape[1:2]
@@ -551,6 +572,7 @@ def nodes_under_test() -> list[Example]:
         *_convolution_examples(),
         *_pool_examples(),
         *_matrix_examples(),
+        *_attention_examples(),
         *_normalization_examples(),
         *_reduction_examples(),
         *_movement_examples(),

@@ -14,7 +14,7 @@ from xdsl.dialects.builtin import TensorType
 from glow.dialects import glow
 from glow.dialects.node import NodeOp
 
-OPSET = 22
+OPSET = 23
 
 Call: TypeAlias = tuple[str, Sequence[Array | None], dict[str, Any]]
 """Operator, inputs (None where left out) and attributes of an ONNX node."""
@@ -113,6 +113,15 @@ def gemm(example: Example) -> Call:
     attributes["transA"] = int(attributes.pop("transpose_lhs", False))
     attributes["transB"] = int(attributes.pop("transpose_rhs", False))
     return "Gemm", example.inputs, attributes
+
+
+def attention(example: Example) -> Call:
+    """The mask has at least the scores' two axes; the default scale is another."""
+    queries, keys, values, *masks = example.inputs
+    shape = (queries.shape[-2], keys.shape[-2])
+    masks = [x if x.ndim > 1 else np.broadcast_to(x, shape) for x in masks]
+    attributes = {"scale": example.attributes.get("scale", 1.0)}
+    return "Attention", (queries, keys, values, *masks), attributes
 
 
 def reduction(operator: str) -> Callable[[Example], Call]:
@@ -239,6 +248,7 @@ ONNX: dict[type[NodeOp], Callable[[Example], Call]] = {
     glow.AvgPool2dOp: pool("AveragePool"),
     glow.MatmulOp: same("MatMul"),
     glow.GemmOp: gemm,
+    glow.AttentionOp: attention,
     glow.BatchNormOp: unit("BatchNormalization", "epsilon"),
     glow.LayerNormOp: unit("LayerNormalization", "axis", "epsilon"),
     glow.LocalResponseNormOp: local_response_norm,

@@ -33,8 +33,8 @@ class InterpreterBackend(Backend):
         return False
 
     def lowered_passes(self, target: str, numerics: str) -> Sequence[str]:
-        """No passes."""
-        return ()
+        """Nodes of their own for what it runs in one step."""
+        return ("recognize-attention",)
 
     def compile(
         self, module: ModuleOp, target: str, threads: int | None

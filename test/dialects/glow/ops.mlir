@@ -194,6 +194,16 @@ func.func @products(%x: tensor<2x3xf32>, %y: tensor<3x4xf32>, %z: tensor<4x3xf32
   func.return
 }
 
+// CHECK-LABEL: func.func @attention(
+// CHECK-NEXT: %0 = glow.attention %q, %k, %v : tensor<2x3x4x6xf32>
+// CHECK-NEXT: %1 = glow.attention %q, %k, %v, %m scale 5.000000e-01 : tensor<2x3x4x6xf32>
+// CHECK-NEXT: func.return
+func.func @attention(%q: tensor<2x3x4x8xf32>, %k: tensor<2x1x5x8xf32>, %v: tensor<2x3x5x6xf32>, %m: tensor<2x1x1x5xf32>) {
+  %0 = glow.attention %q, %k, %v : tensor<2x3x4x6xf32>
+  %1 = glow.attention %q, %k, %v, %m scale 0.5 : tensor<2x3x4x6xf32>
+  func.return
+}
+
 // CHECK-LABEL: func.func @normalizations(
 // CHECK-NEXT: %0 = glow.batch_norm %x, %c, %c, %c, %c epsilon 1.250000e-01 : tensor<1x4x3x3xf32>
 // CHECK-NEXT: %1 = glow.layer_norm %x, %r, %r axis 3 : tensor<1x4x3x3xf32>

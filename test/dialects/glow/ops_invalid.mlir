@@ -273,3 +273,51 @@ func.func @output_padding(%x: tensor<1x3x2x2xf32>, %w: tensor<3x4x2x2xf32>) {
   %0 = glow.conv_transpose2d %x, %w strides [2, 2] output_padding [2, 0] : tensor<1x4x6x4xf32>
   func.return
 }
+
+// -----
+
+func.func @attention_of_integers(%q: tensor<4x8xi32>) {
+  // expected-error @+1 {{glow.attention needs floating-point elements, not i32}}
+  %0 = glow.attention %q, %q, %q : tensor<4x8xi32>
+  func.return
+}
+
+// -----
+
+func.func @attention_of_halves(%q: tensor<4x8xf32>, %k: tensor<4x8xf16>) {
+  // expected-error @+1 {{operands must have one element type, not tensor<4x8xf32> and tensor<4x8xf16>}}
+  %0 = glow.attention %q, %k, %q : tensor<4x8xf32>
+  func.return
+}
+
+// -----
+
+func.func @attention_of_a_vector(%q: tensor<4x8xf32>, %v: tensor<4xf32>) {
+  // expected-error @+1 {{attention needs operands of rank 2 or more, not tensor<4xf32>}}
+  %0 = glow.attention %q, %q, %v : tensor<4x8xf32>
+  func.return
+}
+
+// -----
+
+func.func @keys_of_another_size(%q: tensor<4x8xf32>, %k: tensor<4x7xf32>) {
+  // expected-error @+1 {{queries and keys must have one size: tensor<4x8xf32> has 8, tensor<4x7xf32> has 7}}
+  %0 = glow.attention %q, %k, %q : tensor<4x8xf32>
+  func.return
+}
+
+// -----
+
+func.func @missing_values(%q: tensor<4x8xf32>, %v: tensor<3x8xf32>) {
+  // expected-error @+1 {{there must be a value for each key: tensor<4x8xf32> has 4, tensor<3x8xf32> has 3}}
+  %0 = glow.attention %q, %q, %v : tensor<4x8xf32>
+  func.return
+}
+
+// -----
+
+func.func @mask_of_a_batch(%q: tensor<4x8xf32>, %m: tensor<2x4x4xf32>) {
+  // expected-error @+1 {{the mask tensor<2x4x4xf32> must broadcast to the scores' 4x4}}
+  %0 = glow.attention %q, %q, %q, %m : tensor<4x8xf32>
+  func.return
+}

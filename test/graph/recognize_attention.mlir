@@ -1,0 +1,42 @@
+// RUN: glow-opt --recognize-attention %s | filecheck %s
+
+// CHECK-LABEL: func.func @plain(
+// CHECK-NEXT: %y = glow.attention %q, %k, %v : tensor<1x2x4x6xf32>
+// CHECK-NEXT: func.return %y : tensor<1x2x4x6xf32>
+func.func @plain(%q: tensor<1x2x4x8xf32>, %k: tensor<1x2x5x8xf32>, %v: tensor<1x2x5x6xf32>) -> tensor<1x2x4x6xf32> {
+  %s = glow.matmul %q, %k transpose_rhs : tensor<1x2x4x5xf32>
+  %p = glow.softmax %s axis 3 : tensor<1x2x4x5xf32>
+  %y = glow.matmul %p, %v : tensor<1x2x4x6xf32>
+  func.return %y : tensor<1x2x4x6xf32>
+}
+
+// The keys of an attention with heads, a scale that divides, a mask for each key.
+// CHECK-LABEL: func.func @as_exported(
+// CHECK-NEXT: %0 = glow.transpose %k permutation [0, 2, 1, 3] : tensor<1x2x5x8xf32>
+// CHECK-NEXT: %y = glow.attention %q, %0, %v, %m scale 2.500000e-01 : tensor<1x2x4x6xf32>
+// CHECK-NEXT: func.return %y : tensor<1x2x4x6xf32>
+func.func @as_exported(%q: tensor<1x2x4x8xf32>, %k: tensor<1x5x2x8xf32>, %v: tensor<1x2x5x6xf32>, %m: tensor<1x1x1x5xf32>) -> tensor<1x2x4x6xf32> {
+  %root = glow.constant dense<4.0> : tensor<f32>
+  %t = glow.transpose %k permutation [0, 2, 3, 1] : tensor<1x2x8x5xf32>
+  %s = glow.matmul %q, %t : tensor<1x2x4x5xf32>
+  %c = glow.div %s, %root : tensor<1x2x4x5xf32>
+  %a = glow.add %c, %m : tensor<1x2x4x5xf32>
+  %p = glow.softmax %a axis 3 : tensor<1x2x4x5xf32>
+  %y = glow.matmul %p, %v : tensor<1x2x4x6xf32>
+  func.return %y : tensor<1x2x4x6xf32>
+}
+
+// A transposition is all that makes the keys; the factor and the mask stand first.
+// CHECK-LABEL: func.func @other_order(
+// CHECK-NEXT: %y = glow.attention %q, %k, %v, %m scale 5.000000e-01 : tensor<1x2x4x6xf32>
+// CHECK-NEXT: func.return %y : tensor<1x2x4x6xf32>
+func.func @other_order(%q: tensor<1x2x4x8xf32>, %k: tensor<1x2x5x8xf32>, %v: tensor<1x2x5x6xf32>, %m: tensor<1x2x4x5xf32>) -> tensor<1x2x4x6xf32> {
+  %factor = glow.splat 0.5 : tensor<f32>
+  %t = glow.transpose %k permutation [0, 1, 3, 2] : tensor<1x2x8x5xf32>
+  %s = glow.matmul %q, %t : tensor<1x2x4x5xf32>
+  %c = glow.mul %factor, %s : tensor<1x2x4x5xf32>
+  %a = glow.add %m, %c : tensor<1x2x4x5xf32>
+  %p = glow.softmax %a axis 3 : tensor<1x2x4x5xf32>
+  %y = glow.matmul %p, %v : tensor<1x2x4x6xf32>
+  func.return %y : tensor<1x2x4x6xf32>
+}
