@@ -36,7 +36,7 @@ from glow.passes.quantization.options import QuantizationOptions
 from glow.passes.quantization.profile import ValueProfile
 from glow.passes.quantization.ranges import Ranges, listed
 from glow.passes.quantization.rounding import round_weights
-from glow.passes.quantization.schema import Schema
+from glow.passes.quantization.schema import Schema, weight_parameters
 from glow.passes.quantization.selection import (
     activations,
     is_constant,
@@ -135,7 +135,23 @@ def cast_weights(
     if options.bias_correction and profile is not None:
         error = dequantize(stored, data) - weights.astype(np.float64)
         correct_bias(op, builder, error, profile)
+    if options.bias == "int8":
+        round_bias(op, builder, options)
     op.operands[1] = quantize_weights(builder, op.inputs[1], data, stored)
+
+
+def round_bias(op: NodeOp, builder: NodeBuilder, options: QuantizationOptions) -> None:
+    """Make a product's constant bias one that 8 bits hold, symmetric, of one scale."""
+    place = bias_place(op)
+    bias = None if place is None else constant_value(place[0].operands[place[1]])
+    if place is None or bias is None:
+        return
+    holder, index = place
+    is_power = options.schema == "power-of-two"
+    data = weight_parameters(np.asarray(bias), None, power_of_two=is_power)
+    rounded = dequantize(quantize(np.asarray(bias), data), data)
+    name = f"{name_of(holder.operands[index])}.i8"
+    holder.operands[index] = builder.constant(rounded, name)
 
 
 def correct_bias(

@@ -13,6 +13,7 @@ EMBEDDINGS = {"float": 0, "int8": 8, "int4": 4}
 """Bits of the elements of embedding tables; 0 keeps floats."""
 FIDELITIES = ("strict", "fused")
 REQUANTIZE = ("float", "fixed")
+BIASES = ("int32", "int8")
 
 
 def check_choice(what: str, value: str, choices: tuple[str, ...]) -> None:
@@ -39,6 +40,8 @@ class QuantizationOptions:
     """static scales, or per-row for linear layers; auto: per-row in transformers."""
     requantize: str = "float"
     """float multipliers, or fixed-point ones for integer-only targets."""
+    bias: str = "int32"
+    """int32 at the scale of the sums; int8 rounds biases to 8 bits of their own first."""
     bias_correction: bool = True
     """Correct biases by the mean error that the rounding of weights causes."""
     equalization: bool = True
@@ -57,4 +60,5 @@ class QuantizationOptions:
         check_choice("activations", self.activations, ACTIVATIONS)
         check_choice("embeddings", self.embeddings, tuple(EMBEDDINGS))
         check_choice("fidelity", self.fidelity, FIDELITIES)
+        check_choice("bias", self.bias, BIASES)
         check_choice("requantize", self.requantize, REQUANTIZE)

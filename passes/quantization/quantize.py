@@ -195,6 +195,7 @@ class InsertCastsPass(ModulePass):
     calibration: str = "minmax"
     activations: str = "auto"
     requantize: str = "float"
+    bias: str = "int32"
     bias_correction: bool = True
     equalization: bool = True
     fidelity: str = "strict"

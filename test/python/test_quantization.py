@@ -100,6 +100,7 @@ def decibels(exact: Array, noisy: Array) -> float:
         ({"requantize": "fixed"}, 35),
         ({"activations": "per-row"}, 35),
         ({"bias_correction": False}, 32.5),
+        ({"bias": "int8"}, 30),
         ({"fidelity": "fused"}, 35),
         ({"keep": ("layer.2.relu", "fully_connected")}, 35),
     ],

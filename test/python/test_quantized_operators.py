@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import onnx
 import onnxruntime
 import pytest
 from onnx import ModelProto, helper, numpy_helper
@@ -14,6 +17,7 @@ from onnx import ModelProto, helper, numpy_helper
 import glow
 from glow import GlowError, QuantizationOptions
 from glow.compiler import GRAPH_PASSES, load, run_passes
+from glow.diagnostics import diagnose
 from glow.interpreter import run
 from glow.passes.quantization.quantize import quantize_module
 
@@ -290,16 +294,92 @@ def test_dynamic_products() -> None:
     check(model_of("DynamicQuantizeMatMul", {"x": x}, inputs, CONTRIB), {"x": x})
 
 
-def test_scale_of_zero_is_one_line() -> None:
-    x = np.zeros(3, np.float32)
-    model = model_of("QuantizeLinear", {"x": x}, ["x", scalar(0.0)])
-    with pytest.raises(GlowError, match=r"scales must be positive and finite, not 0.0"):
-        load(model)
+BAD_PARAMETERS: dict[str, tuple[Any, Array, str]] = {
+    "zero": (0.0, scalar(0, np.uint8), "positive and finite, not 0.0"),
+    "negative": (-1.0, scalar(0, np.uint8), "positive and finite, not -1.0"),
+    "nan": (float("nan"), scalar(0, np.uint8), "positive and finite, not nan"),
+    "empty": (np.ones(0), scalar(0, np.uint8), "positive and finite, not empty"),
+    "computed": ("s", scalar(0, np.uint8), r"QLinear.*scale computed at run time"),
+    "float zero": (1.0, scalar(0.0), r"QLinear.*stored as float32"),
+    "wide zero": (1.0, scalar(0, np.int64), r"QLinear.*stored as int64"),
+    "other type": (1.0, scalar(0, np.int8), "zero point has type i8, the tensor ui8"),
+    "channels": (np.ones(4), np.zeros(4, np.uint8), "4 scales, not one for the tensor"),
+    "overflow": (1e30, scalar(0, np.uint8), "product of both operands' scales"),
+    "underflow": (1e-30, scalar(0, np.uint8), "product of both operands' scales"),
+}
 
 
-def test_computed_scale_is_refused() -> None:
-    x = np.zeros(3, np.float32)
-    computed = {"x": x, "s": scalar(1.0)}
-    model = model_of("QuantizeLinear", computed, ["x", "s"])
-    with pytest.raises(GlowError, match=r"'QuantizeLinear' .*scale computed at run"):
+@pytest.mark.parametrize("case", BAD_PARAMETERS)
+def test_bad_parameters_are_one_line(case: str) -> None:
+    """Of the image of a convolution, or of its weights too."""
+    scale, zero_point, message = BAD_PARAMETERS[case]
+    is_computed = isinstance(scale, str)
+    given = scale if is_computed else np.asarray(scale, np.float32)
+    of_weights = scale if case in ("overflow", "underflow") else 1.0
+    image = np.zeros((1, 4, 5, 5), np.uint8)
+    weights = np.ones((8, 4, 3, 3), np.int8)
+    model = model_of(
+        "QLinearConv",
+        {"x": image} | ({"s": scalar(1.0)} if is_computed else {}),
+        ["x", given, zero_point, weights, np.full(8, of_weights, np.float32),
+         np.zeros(8, np.int8), scalar(1.0), scalar(0, np.uint8)],
+    )  # fmt: skip
+    check_refusal(model, message)
+
+
+def check_refusal(model: ModelProto, message: str) -> None:
+    """Fail unless a model is refused by one line with its node and the message."""
+    model.graph.node[0].name = "bad one"
+    with pytest.raises(GlowError) as caught:
         load(model)
+    line = caught.value.one_line()
+    assert re.search(message, line)
+    assert "at node 'bad one'" in line
+    assert "\n" not in line
+
+
+@pytest.mark.parametrize(
+    ("scales", "points", "message"),
+    [
+        (3, 3, r"3 scales for 4 indices of axis 1 .*\[1, 4, 2\]"),
+        (4, 3, "3 zero points for 4 scales"),
+    ],
+)
+def test_numbers_of_scales(scales: int, points: int, message: str) -> None:
+    given = ["x", np.ones(scales, np.float32), np.zeros(points, np.int8)]
+    for operator, dtype in (("QuantizeLinear", "f"), ("DequantizeLinear", np.int8)):
+        x = np.zeros((1, 4, 2), dtype)
+        check_refusal(model_of(operator, {"x": x}, given), message)
+
+
+@pytest.mark.parametrize(
+    ("point", "message"),
+    [
+        (np.zeros(3, np.int8), r"3 zero points for a tensor of shape \[6, 5\]"),
+        (scalar(0, np.uint8), "zero point has type ui8, the tensor i8"),
+        (np.zeros((1, 5), np.int8), "zero points of several axes"),
+    ],
+)
+def test_zero_points_of_products(point: Array, message: str) -> None:
+    a, b = np.zeros((2, 6), np.uint8), np.ones((6, 5), np.int8)
+    model = model_of("MatMulInteger", {"a": a}, ["a", b, scalar(0, np.uint8), point])
+    check_refusal(model, message)
+
+
+def test_zero_point_of_sums() -> None:
+    x = np.zeros(3, np.int32)
+    given = ["x", scalar(1.0), scalar(5, np.int32)]
+    message = "32-bit elements must have zero point 0"
+    check_refusal(model_of("DequantizeLinear", {"x": x}, given), message)
+
+
+def test_the_line_names_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "zero.onnx"
+    x = np.zeros(3, np.float32)
+    onnx.save(model_of("QuantizeLinear", {"x": x}, ["x", scalar(0.0)]), path)
+    with pytest.raises(GlowError) as caught:
+        load(path)
+    line = diagnose(caught.value).text("glow")
+    assert line.startswith(
+        f"{path}: error: scales must be positive and finite, not 0.0"
+    )

@@ -165,7 +165,12 @@ def import_model(
     if notes is not None:
         notes.files.update(external_digests(loaded))
     importer = Importer(loaded)
-    module = importer.run(input_shapes or {}, input_values or {})
+    try:
+        module = importer.run(input_shapes or {}, input_values or {})
+    except GlowError as error:
+        if error.location is None and isinstance(model, str | os.PathLike):
+            error.location = os.fspath(model)
+        raise
     if notes is not None:
         notes.warnings.extend(importer.warnings)
         return module

@@ -61,12 +61,18 @@ def storage_bits(dtype: np.dtype[np.generic]) -> tuple[int, bool]:
 
 
 def quantization(scales: Array, zero_points: Array, axis: int | None) -> Quantization:
-    """The parameters that ONNX gives as two tensors."""
+    """The parameters that ONNX gives as two tensors; without an axis one of each."""
     bits, signed = storage_bits(zero_points.dtype)
     refuse_if(scales.ndim > 1, "blocked quantization")
-    numbers = scales.astype(np.float32).reshape(-1)
-    if not (np.isfinite(numbers).all() and (numbers > 0).all()):
-        raise GlowError(f"scales must be positive and finite, not {numbers.min()}")
+    count, numbers = scales.size, scales.astype(np.float32).reshape(-1)
+    refuse_if(count > 1 and axis is None, f"{count} scales, not one for the tensor")
+    if not (count and np.isfinite(numbers).all() and (numbers > 0).all()):
+        found = numbers.min() if count else "empty"
+        raise GlowError(f"scales must be positive and finite, not {found}")
+    if zero_points.size not in (1, count):
+        raise GlowError(f"{zero_points.size} zero points for {count} scales")
+    if bits == BIAS_BITS and zero_points.any():
+        raise GlowError("32-bit elements must have zero point 0")
     points = np.broadcast_to(zero_points.reshape(-1), numbers.shape)
     return Quantization(
         bits,
@@ -90,18 +96,29 @@ def parameters(
     return quantization(scales, points, axis)
 
 
+def quantized_tensor(extents: Sequence[int], data: Quantization) -> Tensor:
+    """The type of a tensor of quantized elements, whose scales must fit its shape."""
+    if data.axis is not None:
+        count, extent = len(data.scales), extents[data.axis]
+        if count != extent:
+            raise GlowError(
+                f"{count} scales for {extent} indices of axis {data.axis} of a tensor "
+                f"of shape {list(extents)}"
+            )
+    return TensorType(UniformQuantizedType(data), extents)
+
+
 def stored(node: OnnxNode, value: Operand, data: Quantization) -> SSAValue:
     """Plain integers as quantized elements."""
-    quantized = UniformQuantizedType(data)
-    quantized_tensor: Tensor = TensorType(quantized, shape(value))
-    plain = stored_type(quantized_tensor).element_type
+    target = quantized_tensor(shape(value), data)
+    plain = stored_type(target).element_type
     if element_type(value) != plain:
         raise GlowError(
             f"the zero point has type {plain}, the tensor {element_type(value)}"
         )
     if isinstance(value, Constant):
-        return node.graph.quantized_constant(value, quantized_tensor)
-    return node.graph.cast(StorageCastOp, value, quantized_tensor)
+        return node.graph.quantized_constant(value, target)
+    return node.graph.cast(StorageCastOp, value, target)
 
 
 def integers(node: OnnxNode, value: SSAValue) -> SSAValue:
@@ -149,7 +166,7 @@ def quantize_linear(node: OnnxNode) -> Value:
     refuse_if(not node.has(2) and node.attr_int("output_dtype", 2) != 2, "output_dtype")
     axis = node.positive(node.attr_int("axis", 1), max(node.rank(0), 2))
     data = parameters(node, 1, 2, axis)
-    target = tensor_type(node.shape(0), UniformQuantizedType(data))
+    target = quantized_tensor(node.shape(0), data)
     value = node.graph.value_of(node.value(0))
     return integers(node, node.graph.cast(QuantizeCastOp, value, target))
 
@@ -179,12 +196,13 @@ def qlinear_conv(node: OnnxNode) -> Value:
     """Convolution of quantized tensors."""
     refuse_if(node.rank(0) != 4, f"{node.rank(0) - 2} spatial axes")
     data, weights = parameters(node, 1, 2), parameters(node, 4, 5, 0)
+    sums = sums_of(data, weights)
     operands = [
         stored(node, node.value(0), data),
         stored(node, node.value(3), weights),
     ]
     if node.has(8):
-        operands.append(stored(node, node.value(8), sums_of(data, weights)))
+        operands.append(stored(node, node.value(8), sums))
     window = window_of(node, node.shape(0)[2:], node.shape(3)[2:])
     return emit(
         node,
@@ -198,7 +216,10 @@ def qlinear_conv(node: OnnxNode) -> Value:
 
 def sums_of(data: Quantization, weights: Quantization) -> Quantization:
     """The quantization of 32-bit sums of products."""
-    units = np.float32(data.scales[0]) * np.array(weights.scales, np.float32)
+    with np.errstate(over="ignore", under="ignore"):
+        units = np.float32(data.scales[0]) * np.array(weights.scales, np.float32)
+    if not np.isfinite(units).all() or not units.all():
+        raise GlowError("the product of both operands' scales is no float32 number")
     zeros = np.zeros(units.size, np.int32)
     return quantization(units, zeros, 0)
 
@@ -208,7 +229,7 @@ def qlinear_matmul(node: OnnxNode) -> Value:
     """Product of quantized matrices."""
     columns = node.rank(3) - 1
     left, right = parameters(node, 1, 2), parameters(node, 4, 5, columns)
-    refuse_if(len(left.scales) > 1, "a scale for each row")
+    sums_of(left, right)
     operands = [
         stored(node, node.value(0), left),
         stored(node, node.value(3), right),
@@ -290,13 +311,17 @@ def dynamic_quantize_linear(node: OnnxNode) -> Sequence[Value]:
     return list(node.graph.add(DynamicQuantizeOp, [node.value(0)]).results)
 
 
-def _zero_points(node: OnnxNode) -> list[Operand]:
-    """Both zero points, or none; one that is left out is 0."""
+def _zero_points(node: OnnxNode, *axes: int | None) -> list[Operand]:
+    """Both zero points, or none; one that is left out is 0.
+
+    There is one for each tensor, or for each index of its axis of `axes`.
+    """
     if not node.has(2) and not node.has(3):
         return []
     found: list[Operand] = []
     for index in (2, 3):
         if node.has(index):
+            _check_zero_point(node, index, axes[index - 2])
             found.append(node.value(index))
         else:
             dtype = dtype_of(element_type(node.value(index - 2)))
@@ -304,11 +329,26 @@ def _zero_points(node: OnnxNode) -> list[Operand]:
     return found
 
 
+def _check_zero_point(node: OnnxNode, index: int, axis: int | None) -> None:
+    """Raise GlowError unless a zero point fits its operand, two inputs before it."""
+    point, extents = node.value(index), node.shape(index - 2)
+    operand = element_type(node.value(index - 2))
+    if element_type(point) != operand:
+        raise GlowError(
+            f"the zero point has type {element_type(point)}, the tensor {operand}"
+        )
+    refuse_if(len(shape(point)) > 1, "zero points of several axes")
+    count = int(np.prod(shape(point)))
+    if count not in (1, *(() if axis is None else (extents[axis],))):
+        raise GlowError(f"{count} zero points for a tensor of shape {list(extents)}")
+
+
 @onnx_op("MatMulInteger")
 def matmul_integer(node: OnnxNode) -> Value:
     """Product of integer matrices less their zero points."""
     refuse_if(node.rank(0) < 2 or node.rank(1) < 2, "a vector operand")
-    return node.emit(MatmulIntegerOp, node.value(0), node.value(1), *_zero_points(node))
+    points = _zero_points(node, -2, -1)
+    return node.emit(MatmulIntegerOp, node.value(0), node.value(1), *points)
 
 
 @onnx_op("ConvInteger")
@@ -320,7 +360,7 @@ def conv_integer(node: OnnxNode) -> Value:
         Conv2dIntegerOp,
         node.value(0),
         node.value(1),
-        *_zero_points(node),
+        *_zero_points(node, None, 0),
         types=None,
         group=node.attr_int("group", 1),
         **window.attributes(),
