@@ -25,8 +25,10 @@ from benchmarks.networks import TINY_NETWORKS, make_inputs
 from glow import Profile, QuantizationOptions
 from glow.compiler import GRAPH_PASSES, load, run_passes
 from glow.dialects.glow import Conv2dOp, DynamicMatmulOp
+from glow.dialects.quantized import parameters_of
 from glow.dialects.weights import clone_module, constant_value
 from glow.interpreter import run
+from glow.interpreter.integer_arithmetic import dequantize, scales_of
 from glow.passes.graph.node_builder import NodeBuilder
 from glow.passes.quantization.quantize import quantize_module
 
@@ -176,6 +178,21 @@ def test_embeddings(embeddings: str, least: float) -> None:
     inputs = list(make_inputs(model, seed=100).values())
     (exact, *_), (rounded, *_) = run(graph, inputs), run(module, inputs)
     assert decibels(exact, rounded) > least
+
+
+@pytest.mark.parametrize("bias", ["int8", "int32"])
+def test_biases(graph: ModuleOp, profile: Profile, bias: str) -> None:
+    """Those of 8 bits are whole numbers of 127ths of the largest, up to the sums' unit."""
+    coarse: list[bool] = []
+    for op in quantized(graph, profile, bias=bias).walk():
+        if isinstance(op, Conv2dOp) and op.bias is not None:
+            data = parameters_of(op.bias.type)
+            floats = dequantize(constant_value(op.bias), data).astype(np.float64)
+            step = np.abs(floats).max() / 127
+            off = np.abs(floats - step * np.rint(floats / step))
+            coarse.append(bool((off <= 2 * scales_of(data, 1)).all()))
+    assert coarse
+    assert coarse == [bias == "int8"] * len(coarse)
 
 
 def test_accuracy(
