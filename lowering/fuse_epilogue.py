@@ -43,12 +43,8 @@ from glow.passes.graph.node_builder import (
     erase,
 )
 from glow.passes.quantization.casts import tensor_of
-from glow.passes.scalar_bodies import (
-    ScalarBuilder,
-    emit_node,
-    has_scalar_body,
-    inline_body,
-)
+from glow.passes.scalar_bodies import emit_node, has_scalar_body, inline_body
+from glow.passes.scalar_builder import ScalarBuilder
 from glow.passes.trace import fused
 
 HALF_STORES = (cpu.Conv2dOp, cpu.MatmulOp, cpu.WinogradConv2dOp)

@@ -4,7 +4,7 @@ Every tensor value gets a buffer. Results of the function become `@out` argument
 the inputs, and no tensor is left. Reshapes and contiguous slices are views; a concat
 is an allocation that its pieces are copied into, so that copy elimination can let each
 producer write its piece in place. A buffer lives from `instr.alloc` to the
-`instr.dealloc` after its last use.
+`instr.dealloc` after its last use (`deallocations`).
 
 Allocations of a loop's body stand before the loop: the memory plan then sees
 straight-line code in which the loop is one instruction.
@@ -42,6 +42,7 @@ from glow.dialects import glow, instr
 from glow.dialects.attributes import int_attr
 from glow.dialects.errors import GlowError
 from glow.dialects.node import NodeOp, Types, memref_of, node_name, shape_of
+from glow.lowering.deallocations import insert_deallocations
 from glow.passes.instr.buffers import root_of
 
 INPUT_COUNT = "glow.input_count"
@@ -178,37 +179,6 @@ class Bufferizer:
 def _safe_hint(text: str, fallback: str) -> str:
     name = text.strip('"')
     return name if SSAValue.is_valid_name(name) else fallback
-
-
-def insert_deallocations(block: Block) -> None:
-    """End each buffer's life after the last top-level operation that uses it."""
-    position = {op: number for number, op in enumerate(block.ops)}
-    last_use: dict[Operation, list[instr.AllocOp]] = {}
-    for op in block.ops:
-        if isinstance(op, instr.AllocOp):
-            users = [_ancestor_in(user, block) for user in alias_users(op.result)]
-            last = max(users, key=position.__getitem__, default=op)
-            last_use.setdefault(last, []).append(op)
-    for op, allocations in last_use.items():
-        builder = Builder(InsertPoint.after(op))
-        for allocation in allocations:
-            builder.insert(instr.DeallocOp.create(operands=[allocation.result]))
-
-
-def alias_users(buffer: SSAValue) -> list[Operation]:
-    """All operations that use a buffer or a view of it."""
-    users: list[Operation] = []
-    for use in buffer.uses:
-        users.append(use.operation)
-        if isinstance(use.operation, instr.TensorviewOp | instr.DynamicViewOp):
-            users.extend(alias_users(use.operation.results[0]))
-    return users
-
-
-def _ancestor_in(op: Operation, block: Block) -> Operation:
-    ancestor = block.find_ancestor_op_in_block(op)
-    assert ancestor is not None
-    return ancestor
 
 
 def _lower_node(lowering: Bufferizer, op: NodeOp) -> None:

@@ -368,7 +368,8 @@ def test_scalar_bodies_mean_what_nodes_mean(name: str) -> None:
     from xdsl.ir import Block, Region
 
     from glow.interpreter import evaluate_node
-    from glow.passes.scalar_bodies import ScalarBuilder, emit_node
+    from glow.passes.scalar_bodies import emit_node
+    from glow.passes.scalar_builder import ScalarBuilder
 
     operands = 2 if name in BINARY_NAMES else 1
     grid = np.meshgrid(*[SPECIAL] * operands)

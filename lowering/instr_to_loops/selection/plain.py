@@ -27,7 +27,7 @@ from glow.lowering.instr_to_loops.structured import (
 )
 from glow.lowering.instr_to_loops.window import Window as SlidingWindow
 from glow.lowering.type_guards import is_integer
-from glow.passes.scalar_bodies import ScalarBuilder
+from glow.passes.scalar_builder import ScalarBuilder
 
 Step = Callable[[ScalarBuilder, Sequence[SSAValue]], SSAValue]
 """Appends the scalar code of one step: takes the accumulator and the elements."""

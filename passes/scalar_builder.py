@@ -1,0 +1,163 @@
+"""Writes scalar `arith` operations by what they mean: one method for all element types.
+
+`add` of two values is `arith.addf`, `arith.addi` or, of booleans, `arith.ori`; `convert` takes
+a value from any element type to any other.
+"""
+
+from __future__ import annotations
+
+from math import inf
+from typing import TypeAlias, cast
+
+from xdsl.dialects.builtin import AnyFloat, IntegerType, Signedness, f32, i1
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+
+from glow.dialects import arith
+from glow.dialects.glow import YieldOp, scalar_attr
+from glow.dialects.weight_table import dtype_of
+
+Integer: TypeAlias = "IntegerType[int, Signedness]"
+
+
+class ScalarBuilder:
+    """Appends scalar operations to a block."""
+
+    def __init__(self, block: Block) -> None:
+        self.block = block
+
+    def append(self, op: Operation) -> SSAValue:
+        """The result of an operation, which ends the block now."""
+        self.block.add_op(op)
+        return op.results[0]
+
+    def unary(self, op_class: type[Operation], x: SSAValue) -> SSAValue:
+        """An operation of one operand that keeps its type."""
+        return self.append(op_class.create(operands=[x], result_types=[x.type]))
+
+    def binary(self, op_class: type[Operation], x: SSAValue, y: SSAValue) -> SSAValue:
+        """An operation of two operands that keeps their type."""
+        return self.append(op_class(x, y))  # pyright: ignore[reportCallIssue]
+
+    def number(self, value: float, like: SSAValue) -> SSAValue:
+        """A constant of the type of `like`."""
+        return self.constant(value, like.type)
+
+    def constant(self, value: float, scalar: Attribute) -> SSAValue:
+        """A constant of a scalar type."""
+        attribute = scalar_attr(value, scalar)
+        return self.append(
+            arith.ConstantOp.create(
+                properties={"value": attribute}, result_types=[scalar]
+            )
+        )
+
+    def add(self, x: SSAValue, y: SSAValue) -> SSAValue:
+        """x + y; of booleans whether either holds."""
+        if x.type == i1:
+            return self.binary(arith.OrIOp, x, y)
+        return self.binary(arith.AddiOp if is_integer(x) else arith.AddfOp, x, y)
+
+    def sub(self, x: SSAValue, y: SSAValue) -> SSAValue:
+        """x - y."""
+        return self.binary(arith.SubiOp if is_integer(x) else arith.SubfOp, x, y)
+
+    def mul(self, x: SSAValue, y: SSAValue) -> SSAValue:
+        """x * y."""
+        return self.binary(arith.MuliOp if is_integer(x) else arith.MulfOp, x, y)
+
+    def div(self, x: SSAValue, y: SSAValue) -> SSAValue:
+        """x / y; integers round towards zero."""
+        return self.binary(by_sign(x, arith.DivSIOp, arith.DivUIOp, arith.DivfOp), x, y)
+
+    def maximum(self, x: SSAValue, y: SSAValue) -> SSAValue:
+        """The larger; NaN wins."""
+        op = by_sign(x, arith.MaxSIOp, arith.MaxUIOp, arith.MaximumfOp)
+        return self.binary(op, x, y)
+
+    def minimum(self, x: SSAValue, y: SSAValue) -> SSAValue:
+        """The smaller; NaN wins."""
+        op = by_sign(x, arith.MinSIOp, arith.MinUIOp, arith.MinimumfOp)
+        return self.binary(op, x, y)
+
+    def compare(self, predicate: str, x: SSAValue, y: SSAValue) -> SSAValue:
+        """An `i1`: `eq`, `ne`, `lt` or `le`; comparisons with NaN are false, `ne` true."""
+        if is_integer(x):
+            sign = "" if predicate in ("eq", "ne") else "u" if is_unsigned(x) else "s"
+            return self.append(arith.CmpiOp(x, y, sign + predicate))
+        order = "u" if predicate == "ne" else "o"
+        return self.append(arith.CmpfOp(x, y, order + predicate))
+
+    def select(self, condition: SSAValue, x: SSAValue, y: SSAValue) -> SSAValue:
+        """x where the condition holds, else y."""
+        return self.append(arith.SelectOp(condition, x, y))
+
+    def clamp(self, x: SSAValue, low: float, high: float) -> SSAValue:
+        """min(max(x, low), high); infinite bounds vanish."""
+        if low != -inf:
+            x = self.maximum(x, self.number(low, x))
+        if high != inf:
+            x = self.minimum(x, self.number(high, x))
+        return x
+
+    def yield_(self, *values: SSAValue) -> None:
+        """End the block with the values of one element."""
+        self.block.add_op(YieldOp.create(operands=values))
+
+
+def as_integer(scalar: Attribute) -> Integer | None:
+    """The type if it is an integer."""
+    return cast("Integer", scalar) if isinstance(scalar, IntegerType) else None
+
+
+def is_integer(value: SSAValue) -> bool:
+    """Whether a scalar is an integer."""
+    return isinstance(value.type, IntegerType)
+
+
+def is_unsigned(value: SSAValue) -> bool:
+    """Whether a scalar is an unsigned integer or a boolean."""
+    integer = as_integer(value.type)
+    return integer is not None and (
+        integer.signedness.data is Signedness.UNSIGNED or integer.width.data == 1
+    )
+
+
+def by_sign(
+    value: SSAValue,
+    signed: type[Operation],
+    unsigned: type[Operation],
+    floating: type[Operation],
+) -> type[Operation]:
+    """The class of operation that fits a scalar's type."""
+    if not is_integer(value):
+        return floating
+    return unsigned if is_unsigned(value) else signed
+
+
+def convert(builder: ScalarBuilder, x: SSAValue, target: Attribute) -> SSAValue:
+    """The scalar in another element type; floats to integers truncate."""
+    if x.type == target:
+        return x
+    if target == i1:
+        return builder.compare("ne", x, builder.number(0, x))
+    source_integer, target_integer = as_integer(x.type), as_integer(target)
+    if source_integer is not None and target_integer is not None:
+        narrower = target_integer.width.data < source_integer.width.data
+        extend = arith.ExtUIOp if is_unsigned(x) else arith.ExtSIOp
+        return builder.append((arith.TruncIOp if narrower else extend)(x, target))
+    if target_integer is not None:
+        unsigned = target_integer.signedness.data is Signedness.UNSIGNED
+        truncate = arith.FPToUIOp if unsigned else arith.FPToSIOp
+        return builder.append(truncate(x, target))
+    if source_integer is not None:
+        widen = arith.UIToFPOp if is_unsigned(x) else arith.SIToFPOp
+        return builder.append(widen(x, target))
+    return _resize_float(builder, x, target)
+
+
+def _resize_float(builder: ScalarBuilder, x: SSAValue, target: Attribute) -> SSAValue:
+    source_width, target_width = dtype_of(x.type).itemsize, dtype_of(target).itemsize
+    if source_width == target_width:  # f16 and bf16: through f32
+        x = builder.append(arith.ExtFOp(x, cast(AnyFloat, f32)))
+    resize = arith.ExtFOp if source_width < target_width else arith.TruncFOp
+    return builder.append(resize(x, cast(AnyFloat, target)))
