@@ -96,6 +96,16 @@ class FloatUnaryOp(UnaryOp):
         return [operands[0]]
 
 
+class NumberUnaryOp(UnaryOp):
+    """A function of one number, which no `i1` element is."""
+
+    @classmethod
+    def infer(cls, operands: Types, attributes: Attributes) -> Types:
+        """The operand's type, which is not `i1`."""
+        fail_unless(operands[0].element_type != i1, f"{cls.name} needs numbers, not i1")
+        return [operands[0]]
+
+
 class UnaryTestOp(UnaryOp):
     """A question about one element; its result has `i1` elements."""
 
@@ -175,9 +185,9 @@ OrOp = _define(LogicalOp, "or", "Logical or", Commutative)
 XorOp = _define(LogicalOp, "xor", "Logical exclusive or", Commutative)
 NotOp = _define(UnaryOp, "not", "Logical negation of i1 elements")
 # Functions of one number
-NegOp = _define(UnaryOp, "neg", "-x")
+NegOp = _define(NumberUnaryOp, "neg", "-x")
 AbsOp = _define(UnaryOp, "abs", "|x|")
-SignOp = _define(UnaryOp, "sign", "-1, 0 or 1; NaN stays NaN")
+SignOp = _define(NumberUnaryOp, "sign", "-1, 0 or 1; NaN stays NaN")
 FloorOp = _define(FloatUnaryOp, "floor", "Largest integer <= x")
 CeilOp = _define(FloatUnaryOp, "ceil", "Smallest integer >= x")
 RoundOp = _define(FloatUnaryOp, "round", "Nearest integer, ties to even")

@@ -13,7 +13,7 @@ each reads the shared input directly, so none can depend on another.
 
 On the other side, products by one matrix of several inputs stack their rows. It is no
 part of the default pipeline: the CPU reads a slice of a product through a copy, which
-costs more than the sharing brings (`docs/passes.md` has the figures).
+costs what the sharing brings (`docs/passes.md` has the figures).
 """
 
 from __future__ import annotations

@@ -6,8 +6,8 @@ from functools import partial
 from math import pi, sqrt
 
 import numpy as np
-from random_graphs import F32, GraphMaker, Step
-from single_nodes import conv2d
+from random_graphs import F32, GraphMaker, Step, dtype_in
+from single_nodes import BOOL, conv2d
 from xdsl.ir import SSAValue
 
 from glow.dialects import glow
@@ -276,7 +276,7 @@ def pieces(g: GraphMaker) -> None:
     joined = g.node(glow.ConcatOp, *parts, axis=axis)
     if g.chance(0.5):
         more = g.node(glow.ConcatOp, joined, parts[0], axis=axis)
-        g.node(glow.NegOp, more) if shape_of(more) else None
+        g.node(glow.NotOp if dtype_in(more) == BOOL else glow.NegOp, more)
 
 
 def wrapped(g: GraphMaker) -> None:

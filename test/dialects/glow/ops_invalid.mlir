@@ -321,3 +321,19 @@ func.func @mask_of_a_batch(%q: tensor<4x8xf32>, %m: tensor<2x4x4xf32>) {
   %0 = glow.attention %q, %q, %q, %m : tensor<4x8xf32>
   func.return
 }
+
+// -----
+
+func.func @negative_truth(%x: tensor<4xi1>) {
+  // expected-error @+1 {{glow.neg needs numbers, not i1}}
+  %0 = glow.neg %x : tensor<4xi1>
+  func.return
+}
+
+// -----
+
+func.func @sign_of_truth(%x: tensor<4xi1>) {
+  // expected-error @+1 {{glow.sign needs numbers, not i1}}
+  %0 = glow.sign %x : tensor<4xi1>
+  func.return
+}
