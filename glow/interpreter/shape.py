@@ -90,7 +90,7 @@ def pad(op: GlowOp, x: Array, value: Array) -> Array:
         return np.pad(x, positive, constant_values=value)
     if x.size == 0:
         raise GlowError(f"pad mode '{mode}' needs an element to repeat")
-    return np.pad(x, positive, mode=mode)  # pyright: ignore
+    return np.pad(x, positive, mode=mode)  # pyright: ignore[reportArgumentType, reportCallIssue, reportUnknownVariableType]
 
 
 def run_broadcast(op: GlowOp, x: Array) -> Array:

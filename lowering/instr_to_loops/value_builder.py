@@ -69,10 +69,6 @@ class ValueBuilder(IndexBuilder):
         """The larger; NaN if either is NaN."""
         return self.binary(arith.MaximumfOp, a, b)
 
-    def minimumf(self, a: SSAValue, b: SSAValue) -> SSAValue:
-        """The smaller; NaN if either is NaN."""
-        return self.binary(arith.MinimumfOp, a, b)
-
     def fma(self, a: SSAValue, b: SSAValue, accumulator: SSAValue) -> SSAValue:
         """The sum a * b + accumulator, fused where the target can (else LLVM calls libm)."""
         if self.target.has_fma and types.is_vector(accumulator.type):

@@ -117,7 +117,7 @@ def vector_attribute(
     numbers: Sequence[float | int], type_: VectorType[Attribute]
 ) -> Attribute:
     """Returns the attribute of a vector constant; one number makes a splat."""
-    return DenseIntOrFPElementsAttr.from_list(type_, numbers)  # pyright: ignore
+    return DenseIntOrFPElementsAttr.from_list(type_, numbers)  # pyright: ignore[reportArgumentType, reportCallIssue, reportUnknownVariableType]
 
 
 class LlvmBuilder:

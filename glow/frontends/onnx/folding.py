@@ -88,7 +88,7 @@ def _evaluate(node: OnnxNode) -> list[Array] | None:
     opsets = [helper.make_opsetid("", node.opset)]
     try:
         evaluator = ReferenceEvaluator(helper.make_model(graph, opset_imports=opsets))
-        found = iter(evaluator.run(None, inputs))  # pyright: ignore
+        found = iter(evaluator.run(None, inputs))  # pyright: ignore[reportUnknownMemberType]
         results = [next(found) if name else np.empty(0) for name in node.proto.output]
     except Exception:
         # Whatever the evaluator cannot do is left to the handlers, which report it.

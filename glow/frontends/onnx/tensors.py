@@ -44,7 +44,7 @@ def dtype_of_onnx(data_type: int) -> np.dtype[np.generic]:
         known = data_type in TensorProto.DataType.values()
         name = TensorProto.DataType.Name(data_type) if known else str(data_type)
         raise GlowError(f"elements of type {name.lower()} are not supported")
-    return np.dtype(NUMPY_NAMES[data_type])  # pyright: ignore
+    return np.dtype(NUMPY_NAMES[data_type])  # pyright: ignore[reportArgumentType]
 
 
 def element_type_of_onnx(data_type: int) -> Attribute:
