@@ -18,6 +18,7 @@ from xdsl.ir import Operation
 
 from glow.dialects import cpu, glow
 from glow.dialects.attributes import Attributes, ints_attr
+from glow.dialects.cpu.matmul import STRASSEN_LEVELS
 from glow.dialects.errors import GlowError
 from glow.dialects.node import GlowOp
 from glow.interpreter.arrays import Array, exact
@@ -32,17 +33,11 @@ from glow.interpreter.int8_nodes import (
 )
 from glow.interpreter.normalization import local_response_norm
 from glow.interpreter.scalar_functions import Function, element_dtype, result_dtype
-from glow.interpreter.strassen import (
-    LEFT,
-    PRODUCTS,
-    RESULT,
-    quadrants,
-    signed_sum,
-)
+from glow.interpreter.strassen import left_sums, result_of
 
 Packing: TypeAlias = Callable[[Attributes, tuple[int, ...], Array], Array]
 """`packing(attributes, input_shape, weights)`: the flat array that a node reads, of plain
-weights: [O, I / group, kh, kw], [K, N] of a matrix product, [7, K / 2, N / 2] of Strassen's.
+weights: [O, I / group, kh, kw], [K, N] of a matrix product, the factors of Strassen's.
 It may add zeros, keeps every weight once, depends on the width of the elements at most, and
 serves a node and its instruction alike."""
 
@@ -241,8 +236,8 @@ def run_batch_matmul(op: GlowOp, lhs: Array, rhs: Array) -> Array:
 
 def run_quadrant_sums(op: GlowOp, x: Array) -> Array:
     """`cpu.quadrant_sums`."""
-    parts = quadrants(x.reshape(-1, x.shape[-1]))
-    return np.stack([signed_sum(parts, terms) for terms in LEFT])
+    levels = op.attributes_view().int("levels")
+    return np.stack(list(left_sums(x.reshape(-1, x.shape[-1]), levels)))
 
 
 def run_strassen_matmul(
@@ -254,13 +249,10 @@ def run_strassen_matmul(
     packing: Packing | None = None,
 ) -> Array:
     """`cpu.strassen_matmul`."""
-    shape = (PRODUCTS, sums.shape[2], bias.shape[0] // 2)
-    factors = unpacked(op, sums, weights, shape, packing)
-    products = list(exact(sums) @ exact(factors))
-    upper_left, upper_right, lower_left, lower_right = (
-        signed_sum(products, terms) for terms in RESULT
-    )
-    total = np.block([[upper_left, upper_right], [lower_left, lower_right]])
+    products, _, depth = sums.shape
+    columns = bias.shape[0] >> STRASSEN_LEVELS[products]
+    factors = unpacked(op, sums, weights, (products, depth, columns), packing)
+    total = result_of(list(exact(sums) @ exact(factors)))
     outer = op.attributes_view().ints("outer")
     return finish(op, (total + exact(bias)).reshape(*outer, -1), extras)
 

@@ -2,13 +2,15 @@
 
 Quadrants are numbered by rows: 0 1 / 2 3. Product p multiplies the sum LEFT[p] of the left
 matrix's quadrants with the sum RIGHT[p] of the right one's; quadrant q of the result is the
-sum RESULT[q] of products. Errors grow norm-wise: about twofold at random, more where columns
-differ much in size (Higham, Accuracy and Stability of Numerical Algorithms, section 23.2.2).
+sum RESULT[q] of products. With two levels each product is made the same way: product 7 p + r
+of the 49 multiplies the sums r of the quadrants of the sums p. Errors grow norm-wise: about
+twofold for a level at random, more where columns differ much in size (Higham, Accuracy and
+Stability of Numerical Algorithms, section 23.2.2).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -18,6 +20,7 @@ Sum = tuple[tuple[int, int], ...]
 """Terms (number, sign)."""
 
 PRODUCTS = 7
+QUADRANTS = 4
 
 LEFT: Sequence[Sum] = (
     ((0, 1), (3, 1)),
@@ -58,6 +61,15 @@ def quadrants(matrix: Array) -> list[Array]:
     ]
 
 
+def place(number: int, levels: int) -> tuple[int, int]:
+    """(row, column) of a quadrant of quadrants: digits of base four, the outer one first."""
+    row = column = 0
+    for level in reversed(range(levels)):
+        down, right = divmod(number // QUADRANTS**level % QUADRANTS, 2)
+        row, column = 2 * row + down, 2 * column + right
+    return row, column
+
+
 def signed_sum(parts: Sequence[Array], terms: Sum, out: Array | None = None) -> Array:
     """The sum of some of the arrays, written to `out` if given; the first sign is positive."""
     (first, _), *others = terms
@@ -70,3 +82,35 @@ def signed_sum(parts: Sequence[Array], terms: Sum, out: Array | None = None) -> 
         combine = np.add if sign > 0 else np.subtract
         total = combine(total, parts[number], out=out)
     return out
+
+
+def left_sums(matrix: Array, levels: int) -> Iterator[Array]:
+    """The left factors of all products."""
+    for parts, terms in _factors(matrix, levels, LEFT):
+        yield signed_sum(parts, terms)
+
+
+def right_sums(matrix: Array, levels: int) -> Iterator[tuple[Sequence[Array], Sum]]:
+    """The right factors of all products, as the sums of parts that they are."""
+    return _factors(matrix, levels, RIGHT)
+
+
+def _factors(
+    matrix: Array, levels: int, sums: Sequence[Sum]
+) -> Iterator[tuple[Sequence[Array], Sum]]:
+    parts = quadrants(matrix)
+    for terms in sums:
+        if levels == 1:
+            yield parts, terms
+        else:
+            yield from _factors(signed_sum(parts, terms), levels - 1, sums)
+
+
+def result_of(products: Sequence[Array]) -> Array:
+    """The matrix product of all products of one level or two."""
+    if len(products) == 1:
+        return products[0]
+    size = len(products) // PRODUCTS
+    inner = [result_of(products[i * size : (i + 1) * size]) for i in range(PRODUCTS)]
+    a, b, c, d = (signed_sum(inner, terms) for terms in RESULT)
+    return np.block([[a, b], [c, d]])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import prod
 
-from xdsl.dialects.builtin import DenseArrayBase, TensorType
+from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, TensorType
 from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def
 
@@ -13,6 +13,9 @@ from glow.dialects.cpu.epilogue import EpilogueOp
 from glow.dialects.glow.convolution import check_rank
 from glow.dialects.half import rounds_sums
 from glow.dialects.node import NodeOp, Types, fail_unless, tensor_type
+
+STRASSEN_LEVELS = {7: 1, 49: 2}
+"""How often matrices are cut into quadrants, by the number of products."""
 
 
 @irdl_op_definition
@@ -80,33 +83,38 @@ class BatchMatmulOp(NodeOp):
 
 @irdl_op_definition
 class QuadrantSumsOp(NodeOp):
-    """The seven sums of quadrants that `cpu.strassen_matmul` multiplies.
+    """The sums of quadrants that `cpu.strassen_matmul` multiplies.
 
-    input [..., K], all but the last axis counted as rows M -> [7, M / 2, K / 2].
+    input [..., K], all but the last axis counted as rows M -> [7, M / 2, K / 2]; with two
+    `levels` the sums of each sum's quadrants, [49, M / 4, K / 4].
     """
 
     name = "cpu.quadrant_sums"
     input = operand_def(TensorType)
     result = result_def(TensorType)
+    levels = prop_def(IntegerAttr)
 
     @classmethod
     def infer(cls, operands: Types, attributes: Attributes) -> Types:
-        """Seven quadrants."""
+        """Seven quadrants, or seven of each."""
         *outer, columns = operands[0].get_shape()
-        rows = prod(outer)
+        rows, levels = prod(outer), attributes.int("levels")
+        fail_unless(levels in (1, 2), f"there are one or two levels, not {levels}")
+        parts = 2**levels
         fail_unless(
-            rows % 2 == 0 and columns % 2 == 0,
+            rows % parts == 0 and columns % parts == 0,
             f"{rows} rows and {columns} columns have no equal quadrants",
         )
-        return [tensor_type((7, rows // 2, columns // 2), operands[0].element_type)]
+        shape = (7**levels, rows // parts, columns // parts)
+        return [tensor_type(shape, operands[0].element_type)]
 
 
 @irdl_op_definition
 class StrassenMatmulOp(EpilogueOp):
-    """`cpu.matmul` by seven half-size products instead of eight.
+    """`cpu.matmul` by seven half-size products instead of eight, or 49 instead of 64.
 
-    input [7, M / 2, K / 2] of `cpu.quadrant_sums`, weights the packed seven factors, bias
-    [N] -> [*outer, N], where `outer` are the axes that make up the rows M.
+    input [7, M / 2, K / 2] or [49, M / 4, K / 4] of `cpu.quadrant_sums`, weights as many
+    packed factors, bias [N] -> [*outer, N], where `outer` are the axes that make up the rows M.
     """
 
     name = "cpu.strassen_matmul"
@@ -121,7 +129,10 @@ class StrassenMatmulOp(EpilogueOp):
         check_rank(bias, 1, "the bias")
         products, rows, _ = sums.get_shape()
         outer = attributes.ints("outer")
-        fail_unless(products == 7, f"there must be 7 sums, not {products}")
-        fail_unless(prod(outer) == 2 * rows, f"{list(outer)} are not {2 * rows} rows")
+        fail_unless(
+            products in STRASSEN_LEVELS, f"there must be 7 or 49 sums, not {products}"
+        )
+        rows *= 2 ** STRASSEN_LEVELS[products]
+        fail_unless(prod(outer) == rows, f"{list(outer)} are not {rows} rows")
         shape = (*outer, bias.get_shape()[0])
         return [tensor_type(shape, sums.element_type)]

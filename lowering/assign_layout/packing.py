@@ -18,6 +18,7 @@ from xdsl.ir import Attribute, Operation
 
 from glow.dialects import cpu
 from glow.dialects.attributes import Attributes
+from glow.dialects.cpu.matmul import STRASSEN_LEVELS
 from glow.dialects.weight_table import Array, DeferredArray, dtype_of
 from glow.interpreter import Packing, Unpacking
 from glow.lowering.assign_layout.conv_shape import (
@@ -35,8 +36,8 @@ from glow.lowering.instr_to_loops.sparse_conv2d_spec import (
     ChannelLists,
     choose_channel_lists,
 )
-from glow.lowering.instr_to_loops.strassen import (
-    StrassenSpec,
+from glow.lowering.instr_to_loops.strassen_spec import StrassenSpec
+from glow.lowering.instr_to_loops.strassen_weights import (
     pack_strassen_factors,
     pack_strassen_weights,
 )
@@ -98,8 +99,8 @@ class Packer(Protocol):
         """[K, N] of f32 as one flat array of bf16, for products with `rows` rows."""
         ...
 
-    def strassen_pays(self, rows: int, columns: int, depth: int) -> bool:
-        """Whether Strassen's product is faster than the direct one."""
+    def strassen_levels(self, rows: int, columns: int, depth: int) -> int:
+        """The levels of Strassen's product; 0 where the direct one is faster."""
         ...
 
     def strassen(self, weights: Array, rows: int) -> DeferredArray:
@@ -107,7 +108,7 @@ class Packer(Protocol):
         ...
 
     def strassen_factors(self, factors: Array, rows: int) -> DeferredArray:
-        """The same for its seven factors [7, K / 2, N / 2]."""
+        """The same for its factors, [7, K / 2, N / 2] or [49, K / 4, N / 4]."""
         ...
 
 
@@ -222,14 +223,19 @@ class TargetPacker:
         size = spec.packed_elements(self.target)
         return DeferredArray((size,), dtype_of(bf16), write, weights)
 
-    def strassen_pays(self, rows: int, columns: int, depth: int) -> bool:
-        """Whether Strassen's product is faster than the direct one."""
-        return StrassenSpec(rows, columns, depth).pays(self.target)
+    def strassen_levels(self, rows: int, columns: int, depth: int) -> int:
+        """The levels of Strassen's product; 0 where the direct one is faster."""
+        most = {"exact": 0, "default": 1, "fast": 2}[self.numerics]
+        for levels in range(most, 0, -1):
+            if StrassenSpec(rows, columns, depth, levels=levels).pays(self.target):
+                return levels
+        return 0
 
     def strassen(self, weights: Array, rows: int) -> DeferredArray:
         """[K, N] as one flat array, for Strassen's products with `rows` rows."""
         depth, columns = weights.shape
-        spec = StrassenSpec(rows, columns, depth)
+        levels = self.strassen_levels(rows, columns, depth)
+        spec = StrassenSpec(rows, columns, depth, levels=levels)
 
         def write(out: Array) -> None:
             pack_strassen_weights(weights, spec, self.target, out=out)
@@ -237,9 +243,10 @@ class TargetPacker:
         return _packed(weights, spec.packed_weights, write)
 
     def strassen_factors(self, factors: Array, rows: int) -> DeferredArray:
-        """The same for its seven factors [7, K / 2, N / 2]."""
-        _, depth, columns = factors.shape
-        spec = StrassenSpec(rows, 2 * columns, 2 * depth)
+        """The same for its factors, [7, K / 2, N / 2] or [49, K / 4, N / 4]."""
+        products, depth, columns = factors.shape
+        levels = STRASSEN_LEVELS[products]
+        spec = StrassenSpec(rows, columns << levels, depth << levels, levels=levels)
 
         def write(out: Array) -> None:
             pack_strassen_factors(factors, spec, self.target, out=out)
@@ -295,7 +302,7 @@ def packings(packer: Packer) -> dict[type[Operation], Packing | Unpacking]:
     def strassen(
         attributes: Attributes, sums: tuple[int, ...], factors: Array
     ) -> Array:
-        return packer.strassen_factors(factors, 2 * sums[1]).array()
+        return packer.strassen_factors(factors, prod(attributes.ints("outer"))).array()
 
     def winograd(
         attributes: Attributes, image: tuple[int, ...], packed: Array

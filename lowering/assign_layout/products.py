@@ -2,7 +2,8 @@
 
 Where the numerics allow it, weights that are mostly read are stored as bf16. Where Strassen's
 algorithm pays and the numerics allow it, `cpu.strassen_matmul` on the
-`cpu.quadrant_sums` of the input, which products of one input share after `cse`.
+`cpu.quadrant_sums` of the input, which products of one input share after `cse`; two levels of
+it where they pay and the numerics are `fast`.
 """
 
 from __future__ import annotations
@@ -36,12 +37,8 @@ def _packed_product(
         return None
     rows = prod(shape_of(lhs)[:-1])
     depth, columns = array.shape
-    strassen = (
-        not half
-        and layout.numerics != "exact"
-        and layout.packer.strassen_pays(rows, columns, depth)
-    )
-    pack = layout.packer.strassen if strassen else layout.packer.matmul
+    levels = 0 if half else layout.packer.strassen_levels(rows, columns, depth)
+    pack = layout.packer.strassen if levels else layout.packer.matmul
     if not half and layout.packer.halves_matmul(rows, columns, depth):
         pack = layout.packer.halved_matmul
     key = (pack.__name__, constant_key(weights), rows)
@@ -52,10 +49,10 @@ def _packed_product(
     bias = layout.stored(anchor, bias)
     builder = NodeBuilder(anchor)
     outer = shape_of(lhs)[:-1]
-    if not strassen:
+    if not levels:
         types = [tensor_type((*outer, columns), f32)]
         return builder.create(cpu.MatmulOp, [lhs, packed, bias], {}, types=types)
-    sums = builder.node(cpu.QuadrantSumsOp, lhs)
+    sums = builder.node(cpu.QuadrantSumsOp, lhs, levels=levels)
     return builder.node(cpu.StrassenMatmulOp, sums, packed, bias, outer=outer)
 
 

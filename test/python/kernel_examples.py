@@ -51,7 +51,8 @@ from glow.lowering.instr_to_loops.scalar_region import RegionEpilogue, ScalarReg
 from glow.lowering.instr_to_loops.softmax import SoftmaxSpec, build_softmax
 from glow.lowering.instr_to_loops.sparse_conv2d import build_sparse_conv2d
 from glow.lowering.instr_to_loops.sparse_conv2d_spec import SparseConv2dSpec
-from glow.lowering.instr_to_loops.strassen import StrassenSpec, build_strassen
+from glow.lowering.instr_to_loops.strassen import build_strassen
+from glow.lowering.instr_to_loops.strassen_spec import StrassenSpec
 from glow.lowering.instr_to_loops.structured import (
     Affine,
     Dimension,
@@ -227,7 +228,13 @@ PRODUCTS: dict[str, BuildKernel] = {
     "batch matmul transposed": batch_matmul(6, 17, 16, transposed_b=True),
     "batch matmul of rows": batch_matmul(1, 21, 50, transposed_b=True),
     "strassen": lambda: build_strassen(StrassenSpec(18, 160, 34), TARGET),
+    "strassen of two levels": lambda: build_strassen(
+        StrassenSpec(36, 320, 20, levels=2), TARGET
+    ),
     "quadrant sums": lambda: build_quadrant_sums(QuadrantSumsSpec(6, 14), TARGET),
+    "sums of two levels": lambda: build_quadrant_sums(
+        QuadrantSumsSpec(8, 28, 2), TARGET
+    ),
 }
 
 FUNCTIONS: dict[str, BuildKernel] = {

@@ -10,6 +10,7 @@ from xdsl.dialects.builtin import AnyFloat, f32
 from xdsl.ir import Operation
 
 from glow.dialects import cpu, glow, instr
+from glow.dialects.cpu.matmul import STRASSEN_LEVELS
 from glow.dialects.node import element_of, shape_of
 from glow.lowering.instr_to_loops import ir_types as types
 from glow.lowering.instr_to_loops.batch_matmul import (
@@ -31,7 +32,8 @@ from glow.lowering.instr_to_loops.selection.common import (
 )
 from glow.lowering.instr_to_loops.selection.elementwise import fill
 from glow.lowering.instr_to_loops.selection.plain import multiply_add
-from glow.lowering.instr_to_loops.strassen import StrassenSpec, build_strassen
+from glow.lowering.instr_to_loops.strassen import build_strassen
+from glow.lowering.instr_to_loops.strassen_spec import StrassenSpec
 from glow.lowering.instr_to_loops.structured import Affine
 from glow.lowering.target import Target
 
@@ -55,19 +57,22 @@ def _packed(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
 
 def _quadrant_sums(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
     *outer, columns = shape_of(op.ins[0])
-    spec = QuadrantSumsSpec(prod(outer), columns)
+    levels = op.attributes_view().int("levels")
+    spec = QuadrantSumsSpec(prod(outer), columns, levels)
     return invoke("quadrant_sums", spec, build_quadrant_sums, [op.outs[0], op.ins[0]])
 
 
 def _strassen(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
     sums, weights, bias, *extras = op.ins
-    _, rows, depth = shape_of(sums)
+    products, rows, depth = shape_of(sums)
+    levels = STRASSEN_LEVELS[products]
     spec = StrassenSpec(
-        2 * rows,
+        rows << levels,
         shape_of(bias)[0],
-        2 * depth,
+        depth << levels,
         has_bias=True,
         epilogue=epilogue_of(op, extras),
+        levels=levels,
     )
     buffers = [op.outs[0], sums, weights, bias, *extras]
     return invoke("strassen", spec, build_strassen, buffers)

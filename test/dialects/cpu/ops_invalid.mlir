@@ -81,7 +81,23 @@ func.func @yield(%x: tensor<2x8xf32>, %w: tensor<64xf32>, %b: tensor<8xf32>) {
 
 func.func @odd(%x: tensor<3x8xf32>) {
   // expected-error @+1 {{3 rows and 8 columns have no equal quadrants}}
-  %0 = cpu.quadrant_sums %x : tensor<7x1x4xf32>
+  %0 = cpu.quadrant_sums %x levels 1 : tensor<7x1x4xf32>
+  func.return
+}
+
+// -----
+
+func.func @levels(%x: tensor<8x8xf32>) {
+  // expected-error @+1 {{there are one or two levels, not 3}}
+  %0 = cpu.quadrant_sums %x levels 3 : tensor<343x1x1xf32>
+  func.return
+}
+
+// -----
+
+func.func @sums(%x: tensor<8x2x4xf32>, %w: tensor<448xf32>, %b: tensor<32xf32>) {
+  // expected-error @+1 {{there must be 7 or 49 sums, not 8}}
+  %0 = cpu.strassen_matmul %x, %w, %b outer [4] : tensor<4x32xf32>
   func.return
 }
 
