@@ -11,6 +11,9 @@ each reads the shared input directly, so none can depend on another.
     %0 = glow.slice %2 starts [0, 0] ... : tensor<128x64xf32>
     %1 = glow.slice %2 starts [0, 64] ... : tensor<128x64xf32>
 
+Quantized products are joined alike, one scale for each output, where their results have one
+quantization or are floats.
+
 On the other side, products by one matrix of several inputs stack their rows. It is no
 part of the default pipeline: the CPU reads a slice of a product through a copy, which
 costs what the sharing brings (`docs/passes.md` has the figures).
@@ -19,6 +22,8 @@ costs what the sharing brings (`docs/passes.md` has the figures).
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from math import prod
 
 import numpy as np
 from xdsl.context import Context
@@ -26,19 +31,25 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, SSAValue
 
 from glow.dialects import glow
-from glow.dialects.node import NodeOp, element_of, shape_of
-from glow.dialects.weight_table import Array, dtype_of
+from glow.dialects.node import NodeOp, element_of, shape_of, tensor_type
+from glow.dialects.weight_table import dtype_of
 from glow.dialects.weights import constant_value
 from glow.passes.contract import VALUES, GraphPass
 from glow.passes.graph.node_builder import (
     NodeBuilder,
     attributes_of,
+    element_type,
     erase_dead_nodes,
     name_of,
 )
+from glow.passes.quantization.casts import element, quantized_constant
 
-PRODUCTS = (glow.Conv2dOp, glow.FullyConnectedOp, glow.MatmulOp)
-OUTPUTS: dict[type[NodeOp], int] = {glow.Conv2dOp: 0, glow.FullyConnectedOp: 1}
+OUTPUTS: dict[type[NodeOp], int] = {
+    glow.Conv2dOp: 0,
+    glow.DynamicMatmulOp: 1,
+    glow.FullyConnectedOp: 1,
+    glow.MatmulOp: 1,
+}
 """The weights' axis of outputs."""
 
 MAX_JOINED = 1 << 22
@@ -49,45 +60,67 @@ Key = tuple[object, ...]
 
 def sisters_key(op: NodeOp) -> Key | None:
     """What products that can be joined have in common; None for those that cannot."""
-    if not isinstance(op, PRODUCTS) or constant_value(op.operands[1]) is None:
+    axis = OUTPUTS.get(type(op))
+    if axis is None or any(constant_value(value) is None for value in op.inputs[1:]):
         return None
-    if dtype_of(element_of(op.operands[0])).kind != "f":
+    kinds = elements_key(op, axis)
+    if kinds is None:
         return None
     shape = list(shape_of(op.operands[1]))
     attributes = tuple(sorted((k, str(v)) for k, v in attributes_of(op).items()))
-    if isinstance(op, glow.MatmulOp):
-        if op.transpose_rhs is not None or len(shape) != 2:
-            return None
-        return (op.operands[0], type(op), attributes, shape[0])
+    if isinstance(op, glow.MatmulOp) and (
+        op.transpose_rhs is not None or len(shape) != 2
+    ):
+        return None
     if isinstance(op, glow.Conv2dOp) and op.attributes_view().int("group") != 1:
         return None
-    if len(op.inputs) > 2 and constant_value(op.inputs[2]) is None:
+    del shape[axis]
+    return (op.operands[0], type(op), attributes, *shape, *kinds)
+
+
+def elements_key(op: NodeOp, axis: int) -> Key | None:
+    """The kinds of elements of a product; None of plain integers, and of scales along
+    another axis than that of the outputs.
+    """
+    result = element_of(op.results[0])
+    weights = element(op.operands[1])
+    if weights is None:
+        is_float = dtype_of(element_of(op.operands[0])).kind == "f"
+        return (result,) if is_float else None
+    constants = [weights, *map(element, op.inputs[2:])]
+    axes = (axis, *[0] * len(op.inputs[2:]))
+    for data, outputs in zip(constants, axes, strict=True):
+        if data is not None and data.axis not in (None, outputs):
+            return None
+    found = element(op.results[0])
+    if found is not None and found.axis is not None:
         return None
-    del shape[OUTPUTS[type(op)]]
-    return (op.operands[0], type(op), attributes, *shape)
+    kinds = [data and replace(data, **NO_SCALES) for data in constants]
+    return (result, *kinds)
+
+
+NO_SCALES = {"scales": (), "zero_points": (), "axis": None}
+"""What joined constants need not have in common."""
 
 
 def join_sisters(ops: Sequence[NodeOp]) -> None:
     """Replace products of one input by slices of one product."""
     first = ops[0]
     builder = NodeBuilder(first)
-    axis = OUTPUTS.get(type(first), 1)
-    arrays = [_array(op.operands[1]) for op in ops]
-    if sum(array.size for array in arrays) > MAX_JOINED:
+    axis = OUTPUTS[type(first)]
+    weights = [op.operands[1] for op in ops]
+    if sum(prod(shape_of(value)) for value in weights) > MAX_JOINED:
         return
-    operands = [
-        first.operands[0],
-        builder.constant(
-            np.concatenate(arrays, axis), f"{name_of(first.operands[1])}.joined"
-        ),
-    ]
+    name = f"{name_of(weights[0])}.joined"
+    operands = [first.operands[0], joined_constant(builder, weights, axis, name)]
     if any(len(op.inputs) > 2 for op in ops):
-        biases = [
-            _bias(op, array.shape[axis]) for op, array in zip(ops, arrays, strict=True)
-        ]
-        operands.append(builder.constant(np.concatenate(biases), "bias.joined"))
-    whole = builder.create(type(first), operands, attributes_of(first))
-    place = 1 if isinstance(first, glow.Conv2dOp) else len(shape_of(whole)) - 1
+        biases = [bias_of(op, shape_of(op.operands[1])[axis]) for op in ops]
+        operands.append(joined_constant(builder, biases, 0, "bias.joined"))
+    shape = list(shape_of(first.results[0]))
+    place = 1 if isinstance(first, glow.Conv2dOp) else len(shape) - 1
+    shape[place] = sum(shape_of(value)[axis] for value in weights)
+    types = [tensor_type(shape, element_type(first.results[0]))]
+    whole = builder.create(type(first), operands, attributes_of(first), types=types)
     start = 0
     for op in ops:
         sizes = list(shape_of(op.results[0]))
@@ -100,17 +133,35 @@ def join_sisters(ops: Sequence[NodeOp]) -> None:
         )
 
 
-def _array(value: SSAValue) -> Array:
-    array = constant_value(value)
-    assert array is not None
-    return array
+def joined_constant(
+    builder: NodeBuilder, values: Sequence[SSAValue], axis: int, name: str
+) -> SSAValue:
+    """Constants one after the other along an axis, quantized ones with their scales."""
+    arrays = [constant_value(value) for value in values]
+    joined = np.concatenate([array for array in arrays if array is not None], axis)
+    first = element(values[0])
+    if first is None:
+        return builder.constant(joined, name)
+    scales: list[float] = []
+    zero_points: list[int] = []
+    for value in values:
+        data = element(value)
+        assert data is not None
+        count = 1 if data.axis is not None else shape_of(value)[axis]
+        scales += data.scales * count
+        zero_points += data.zero_points * count
+    merged = replace(
+        first, scales=tuple(scales), zero_points=tuple(zero_points), axis=axis
+    )
+    return quantized_constant(builder, joined, merged, name)
 
 
-def _bias(op: NodeOp, outputs: int) -> Array:
-    """The bias of a product, zeros where it has none."""
+def bias_of(op: NodeOp, outputs: int) -> SSAValue:
+    """The bias of a product, zeros where a product of floats has none."""
     if len(op.inputs) > 2:
-        return _array(op.inputs[2])
-    return np.zeros(outputs, dtype_of(element_of(op.results[0])))
+        return op.inputs[2]
+    zeros = np.zeros(outputs, dtype_of(element_of(op.results[0])))
+    return NodeBuilder(op).constant(zeros, "bias")
 
 
 def rows_key(op: NodeOp) -> Key | None:

@@ -56,3 +56,44 @@ func.func @rows(%x: tensor<4x2xf32>, %y: tensor<3x2xf32>, %w: tensor<2x5xf32>) -
   %1 = glow.fully_connected %y, %w : tensor<3x5xf32>
   func.return %0, %1 : tensor<4x5xf32>, tensor<3x5xf32>
 }
+
+// Bytes: one scale for each output, whatever the pieces had; results of one quantization.
+// CHECK-LABEL: func.func @quantized(
+// CHECK-NEXT: %0 = glow.constant dense<{{\[\[}}1, 2, 5], [3, 4, 6]]> : tensor<2x3xi8> as tensor<2x3x!quant.uniform<i8:f32:1, {5.000000e-01, 2.500000e-01, 1.250000e-01}>>
+// CHECK-NEXT: %1 = glow.constant dense<[7, 8, 9]> : tensor<3xi32> as tensor<3x!quant.uniform<i32:f32:0, {2.500000e-01, 1.250000e-01, 6.250000e-02}>>
+// CHECK-NEXT: %2 = glow.fully_connected %x, %0, %1 : tensor<4x3x!quant.uniform<u8:f32, 1.000000e+00>>
+// CHECK-NEXT: glow.slice %2 starts [0, 0] sizes [4, 2]
+// CHECK-NEXT: glow.slice %2 starts [0, 2] sizes [4, 1]
+func.func @quantized(%x: tensor<4x2x!quant.uniform<u8:f32, 0.5:128>>) -> (tensor<4x2x!quant.uniform<u8:f32, 1.0>>, tensor<4x1x!quant.uniform<u8:f32, 1.0>>) {
+  %v = glow.constant dense<[[1, 2], [3, 4]]> : tensor<2x2xi8> as tensor<2x2x!quant.uniform<i8:f32:1, {0.5, 0.25}>>
+  %w = glow.constant dense<[[5], [6]]> : tensor<2x1xi8> as tensor<2x1x!quant.uniform<i8:f32, 0.125>>
+  %a = glow.constant dense<[7, 8]> : tensor<2xi32> as tensor<2x!quant.uniform<i32:f32:0, {0.25, 0.125}>>
+  %b = glow.constant dense<[9]> : tensor<1xi32> as tensor<1x!quant.uniform<i32:f32, 0.0625>>
+  %0 = glow.fully_connected %x, %v, %a : tensor<4x2x!quant.uniform<u8:f32, 1.0>>
+  %1 = glow.fully_connected %x, %w, %b : tensor<4x1x!quant.uniform<u8:f32, 1.0>>
+  func.return %0, %1 : tensor<4x2x!quant.uniform<u8:f32, 1.0>>, tensor<4x1x!quant.uniform<u8:f32, 1.0>>
+}
+
+// Results of two quantizations stay apart.
+// CHECK-LABEL: func.func @two_scales(
+// CHECK-COUNT-2: glow.matmul
+func.func @two_scales(%x: tensor<4x2x!quant.uniform<u8:f32, 0.5:128>>) -> (tensor<4x2x!quant.uniform<u8:f32, 1.0>>, tensor<4x1x!quant.uniform<u8:f32, 2.0>>) {
+  %v = glow.constant dense<[[1, 2], [3, 4]]> : tensor<2x2xi8> as tensor<2x2x!quant.uniform<i8:f32:1, {0.5, 0.25}>>
+  %w = glow.constant dense<[[5], [6]]> : tensor<2x1xi8> as tensor<2x1x!quant.uniform<i8:f32, 0.125>>
+  %0 = glow.matmul %x, %v : tensor<4x2x!quant.uniform<u8:f32, 1.0>>
+  %1 = glow.matmul %x, %w : tensor<4x1x!quant.uniform<u8:f32, 2.0>>
+  func.return %0, %1 : tensor<4x2x!quant.uniform<u8:f32, 1.0>>, tensor<4x1x!quant.uniform<u8:f32, 2.0>>
+}
+
+// Rows are quantized once for all products that read them.
+// CHECK-LABEL: func.func @dynamic(
+// CHECK: %[[Y:.*]] = glow.dynamic_matmul %x, %{{.*}} : tensor<4x3xf32>
+// CHECK-NEXT: glow.slice %[[Y]] starts [0, 0] sizes [4, 2]
+// CHECK-NEXT: glow.slice %[[Y]] starts [0, 2] sizes [4, 1]
+func.func @dynamic(%x: tensor<4x2xf32>) -> (tensor<4x2xf32>, tensor<4x1xf32>) {
+  %v = glow.constant dense<[[1, 2], [3, 4]]> : tensor<2x2xi8> as tensor<2x2x!quant.uniform<i8:f32:1, {0.5, 0.25}>>
+  %w = glow.constant dense<[[5], [6]]> : tensor<2x1xi8> as tensor<2x1x!quant.uniform<i8:f32:1, {0.125}>>
+  %0 = glow.dynamic_matmul %x, %v : tensor<4x2xf32>
+  %1 = glow.dynamic_matmul %x, %w : tensor<4x1xf32>
+  func.return %0, %1 : tensor<4x2xf32>, tensor<4x1xf32>
+}
