@@ -61,17 +61,3 @@ func.func @sum(%x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<4x!quant.uniform<
   %s = glow.add %a, %b : tensor<4x!quant.uniform<u8:f32, 0.25>>
   func.return %s : tensor<4x!quant.uniform<u8:f32, 0.25>>
 }
-
-// Bytes that nobody clamped are read as they are.
-// CHECK-LABEL: func.func @not_clamped(
-// CHECK: %[[I:.*]] = glow.convert %{{.*}} : tensor<4xui8>
-// CHECK: %[[F:.*]] = glow.convert %[[I]] : tensor<4xf32>
-// CHECK: glow.relu %[[F]]
-func.func @not_clamped(%x: tensor<4xf32>) -> tensor<4x!quant.uniform<u8:f32, 0.25>> {
-  %r = glow.round %x : tensor<4xf32>
-  %w = glow.convert %r : tensor<4xi32>
-  %i = glow.convert %w : tensor<4xui8>
-  %q = quant.scast %i : tensor<4xui8> to tensor<4x!quant.uniform<u8:f32, 0.5>>
-  %s = glow.relu %q : tensor<4x!quant.uniform<u8:f32, 0.25>>
-  func.return %s : tensor<4x!quant.uniform<u8:f32, 0.25>>
-}

@@ -147,6 +147,13 @@ def conv_transpose(node: OnnxNode) -> Value:
     )
     more = node.attr_ints("output_padding") or [0] * len(kernel)
     window = transposed_window(node, node.shape(0)[2:], kernel, more)
+    # An `output_shape` with room for one more asks for a negative pad at the end.
+    more = [
+        extra + max(0, -end)
+        for extra, end in zip(more, window.pads[len(kernel) :], strict=True)
+    ]
+    ends = [max(0, pad) for pad in window.pads[len(kernel) :]]
+    window.pads = window.pads[: len(kernel)] + ends
     bias = [node.value(2)] if node.has(2) else []
     result = node.emit(
         ConvTranspose2dOp,

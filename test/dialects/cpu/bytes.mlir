@@ -1,0 +1,20 @@
+// RUN: GLOW_ROUNDTRIP
+// RUN: GLOW_GENERIC_ROUNDTRIP
+
+// CHECK-LABEL: func.func @bytes(
+// CHECK-NEXT: %0 = cpu.int8_conv2d %x, %w, %b, %s input_channels 16 output_channels 16 zero_point 7 kernel [1, 1] {
+// CHECK-NEXT: ^bb0(%{{.*}}: i32, %{{.*}}: f32):
+// CHECK: glow.yield %{{.*}}
+// CHECK-NEXT: } : tensor<1x1x4x4x16xui8>
+// CHECK-NEXT: %{{.*}} = cpu.int8_depthwise_conv2d %0, %d, %b kernel [3, 3] : tensor<1x1x2x2x16xi32>
+func.func @bytes(%x: tensor<1x1x4x4x16xui8>, %w: tensor<256xi8>, %d: tensor<1x3x3x16xi8>, %b: tensor<1x16xi32>, %s: tensor<1x1x1x1x16xf32>) -> tensor<1x1x2x2x16xi32> {
+  %0 = cpu.int8_conv2d %x, %w, %b, %s input_channels 16 output_channels 16 zero_point 7 kernel [1, 1] {
+  ^bb0(%sum: i32, %scale: f32):
+    %f = arith.sitofp %sum : i32 to f32
+    %m = arith.mulf %f, %scale : f32
+    %i = arith.fptoui %m : f32 to ui8
+    glow.yield %i
+  } : tensor<1x1x4x4x16xui8>
+  %1 = cpu.int8_depthwise_conv2d %0, %d, %b kernel [3, 3] : tensor<1x1x2x2x16xi32>
+  func.return %1 : tensor<1x1x2x2x16xi32>
+}
