@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from math import pi, sqrt
 
+from xdsl.dialects.builtin import f16
 from xdsl.ir import Operation, SSAValue
 
 from glow.dialects import glow
@@ -118,9 +119,16 @@ def softplus(op: Operation) -> None:
 
 
 def mish(op: Operation) -> None:
-    """x * tanh(softplus(x))."""
+    """x * tanh(softplus(x)) as x * n / (n + 2), n = e^x * (e^x + 2).
+
+    The logarithm of 1 + e^x would lose the digits of a negative x.
+    """
     a = Arithmetic(op)
-    a.builder.replace(a.mul(a.x, a.unary(glow.TanhOp, _softplus(a))))
+    limit = a.number(5.5 if a.element_type == f16 else 20.0)
+    e = a.unary(glow.ExpOp, a.builder.node(glow.MinOp, a.x, limit))
+    n = a.mul(e, a.add(e, a.number(2.0)))
+    share = a.builder.node(glow.DivOp, n, a.add(n, a.number(2.0)))
+    a.builder.replace(a.mul(a.x, share))
 
 
 def softsign(op: Operation) -> None:
