@@ -14,10 +14,11 @@ if TYPE_CHECKING:
 
 def at_least_one(text: str) -> int:
     """The number that `text` spells, if it is 1 or more."""
-    number = int(text)
-    if number < 1:
+    if not text.removeprefix("-").isdecimal():
+        raise argparse.ArgumentTypeError(f"expected a whole number, not '{text}'")
+    if int(text) < 1:
         raise argparse.ArgumentTypeError(f"{text} is less than 1")
-    return number
+    return int(text)
 
 
 def add_common(parser: argparse.ArgumentParser, suffix: str) -> None:

@@ -38,8 +38,6 @@ from glow.passes.graph.matching import (
 from glow.passes.graph.node_builder import NodeBuilder
 from glow.passes.graph.rewriting import RewritePass
 
-INFINITY = float("inf")
-
 
 def _is_integer(value: SSAValue) -> bool:
     return isinstance(element_of(value), IntegerType)

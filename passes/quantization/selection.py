@@ -27,8 +27,6 @@ from glow.passes.quantization.lookup_tables import FUNCTIONS
 CARRIERS = (*ARITHMETIC, *MOVEMENT, *FUNCTIONS)
 """Nodes that are quantized between products."""
 
-RANK_OF_IMAGES = 4
-
 
 def is_constant(value: SSAValue) -> bool:
     """Whether a value is a constant or splat."""

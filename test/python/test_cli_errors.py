@@ -193,6 +193,9 @@ def test_unknown_pass_or_option(
 def test_unknown_option_of_glow(glow: Tool, relu: Path) -> None:
     assert_one_line(glow("run", relu, "--thread-count", "2"), "--thread-count")
     assert_one_line(glow("run", relu, "--threads", "0"), "less than 1")
+    assert_one_line(
+        glow("run", relu, "--threads", "two"), "expected a whole number, not 'two'"
+    )
     assert_one_line(glow("explode"), "explode")
     assert_one_line(glow("compile", relu, "--emit=magic"), "magic")
 
