@@ -42,7 +42,7 @@ from glow.passes.graph.fold_channel_shuffle import (
 from glow.passes.graph.node_builder import NodeBuilder, element_type, name_of
 
 
-def conv_shape(op: glow.Conv2dOp) -> ConvShape:
+def conv_shape(op: glow.Conv2dOp | glow.Conv2dIntegerOp) -> ConvShape:
     """The shapes of a convolution that reads blocks."""
     batch, channels, *plane = shape_of(op.input)
     outputs, _, *kernel = shape_of(op.weights)

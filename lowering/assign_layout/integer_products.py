@@ -21,8 +21,8 @@ from xdsl.ir import Operation, SSAValue
 from glow.dialects import cpu, glow
 from glow.dialects.node import NodeOp, shape_of, tensor_type
 from glow.dialects.weights import Array, constant_value
-from glow.lowering.assign_layout.conv_shape import ConvShape, Pads, Pair
-from glow.lowering.assign_layout.convolution import is_depthwise
+from glow.lowering.assign_layout.conv_shape import ConvShape
+from glow.lowering.assign_layout.convolution import conv_shape, is_depthwise
 from glow.lowering.assign_layout.layout import (
     Layout,
     blocked_source,
@@ -113,25 +113,6 @@ def conv2d_integer(layout: Layout, op: Operation) -> None:
         return
     layout.replace(NodeBuilder(product.replaced), result)
     product.finish()
-
-
-def conv_shape(op: glow.Conv2dIntegerOp) -> ConvShape:
-    """The shapes of a convolution that reads blocks."""
-    batch, channels, *plane = shape_of(op.input)
-    outputs, _, *kernel = shape_of(op.weights)
-    attributes = op.attributes_view()
-    return ConvShape(
-        batch,
-        channels,
-        outputs,
-        attributes.int("group"),
-        False,
-        cast(Pair, tuple(plane)),
-        cast(Pair, tuple(kernel)),
-        cast(Pair, attributes.ints("strides")),
-        cast(Pair, attributes.ints("dilations")),
-        cast(Pads, attributes.ints("pads")),
-    )
 
 
 def _blockable(

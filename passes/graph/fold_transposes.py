@@ -141,7 +141,7 @@ def above_repetition(op: NodeOp, builder: NodeBuilder) -> SSAValue | None:
     if len(shape) != len(permutation) or shape == shape_of(repeated.result):
         return None
     moved = builder.transpose(repeated.input, permutation)
-    return builder.create(glow.BroadcastOp, [moved], {}, types=[op.results[0].type])  # pyright: ignore
+    return builder.create(glow.BroadcastOp, [moved], {}, types=[op.results[0].type])  # pyright: ignore[reportArgumentType]
 
 
 REDUCTIONS = (

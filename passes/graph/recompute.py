@@ -133,7 +133,7 @@ def _copy_before(
         type(owner),
         list(owner.inputs),
         attributes_of(owner),
-        types=[value.type],  # pyright: ignore
+        types=[value.type],  # pyright: ignore[reportArgumentType]
     )
     for use in list(value.uses):
         if liveness.place.get(use.operation, -1) > peak:
