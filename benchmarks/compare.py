@@ -237,7 +237,14 @@ def measure(
         {name: server.load_seconds for name, server in servers.items()},
         cold.load_seconds,
         cold_megabytes,
-        max(largest_error(saved["glow"][0], outputs) for outputs, _ in saved.values()),
+        float(
+            np.max(
+                [
+                    largest_error(saved["glow"][0], outputs)
+                    for outputs, _ in saved.values()
+                ]
+            )
+        ),
         {name: server.version for name, server in servers.items()},
     )
 
@@ -265,10 +272,20 @@ def relative_spread(measured: Sequence[float]) -> float:
 
 
 def largest_error(ours: list[Array], theirs: list[Array]) -> float:
-    """Returns the largest difference over the largest expected value, of any output."""
-    return max(
-        float(np.abs(our - their).max() / np.abs(their).max())
-        for our, their in zip(ours, theirs, strict=True)
+    """Returns the largest difference over the largest expected value, of any output.
+
+    NaN where a result is NaN. Raises ServerError where only zeros are expected: they would
+    compare equal whatever was computed.
+    """
+    if not all(np.any(their) for their in theirs):
+        raise ServerError("a result is zero everywhere: nothing to compare")
+    return float(
+        np.max(
+            [
+                np.abs(our - their).max() / np.abs(their).max()
+                for our, their in zip(ours, theirs, strict=True)
+            ]
+        )
     )
 
 

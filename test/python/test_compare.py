@@ -114,6 +114,33 @@ def test_error_is_relative_to_the_largest_expected_value() -> None:
     assert compare.largest_error(ours, theirs) == pytest.approx(0.5)
 
 
+def test_results_that_are_no_numbers_are_an_error() -> None:
+    ours = [np.array([1.0]), np.array([np.nan, 2.0])]
+    theirs = [np.array([1.0]), np.array([1.0, 2.0])]
+    assert np.isnan(compare.largest_error(ours, theirs))
+
+
+def test_zeros_prove_nothing() -> None:
+    with pytest.raises(ServerError, match="zero everywhere"):
+        compare.largest_error([np.zeros(3)], [np.zeros(3)])
+
+
+def test_probabilities_of_quantized_networks_stay_float() -> None:
+    value = onnx.helper.make_tensor_value_info
+    nodes = [
+        onnx.helper.make_node("Relu", ["x"], ["hidden"], "relu"),
+        onnx.helper.make_node("Softmax", ["hidden"], ["flat"], "softmax"),
+        onnx.helper.make_node("Reshape", ["flat", "shape"], ["y"], "shape"),
+    ]
+    x = value("x", onnx.TensorProto.FLOAT, [1, 4])
+    y = value("y", onnx.TensorProto.FLOAT, [1, 4])
+    shape = onnx.numpy_helper.from_array(np.array([1, 4]), "shape")
+    model = onnx.helper.make_model(
+        onnx.helper.make_graph(nodes, "graph", [x], [y], [shape])
+    )
+    assert quantized.probabilities(model) == ["shape", "softmax"]
+
+
 def test_table_shows_the_best_peer() -> None:
     result = compare.Result(
         network="resnet50",
