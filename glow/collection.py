@@ -29,6 +29,7 @@ def collection_paused() -> Generator[None]:
         gc.enable()
 
 
-def collect_new() -> None:
-    """Frees the garbage among the objects made since the last call."""
-    gc.collect(0)
+def collect_new(at_least: int = 0) -> None:
+    """Frees the garbage among the objects made since the last call, if there are many."""
+    if gc.get_count()[0] >= at_least:
+        gc.collect(0)

@@ -20,11 +20,11 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 
-import llvmlite.binding as llvm
 from llvmlite.binding import ffi
 
 from glow.dialects.errors import GlowError
 from glow.lowering.target import Target
+from glow.runtime.llvm_library import PAGES, llvm
 
 CODE_GENERATION_LEVEL = 2
 FAST_GENERATION_LEVEL = 0
@@ -116,6 +116,11 @@ def compile_object(
 def workers() -> ThreadPoolExecutor:
     """Returns a pool of threads that compile objects; it starts them when needed."""
     return ThreadPoolExecutor(WORKERS, "glow-compile")
+
+
+def release_llvm() -> None:
+    """Lets go of LLVM's pages, which come back with the next code that is generated."""
+    PAGES.release()
 
 
 def compile_objects(texts: Sequence[str], target: Target) -> list[bytes]:

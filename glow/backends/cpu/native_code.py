@@ -32,8 +32,8 @@ from glow.runtime.object_cache import ObjectCache, cache_key
 
 MAIN = "main"
 
-KERNELS_A_COLLECTION = 16
-"""Kernels take a quarter of a megabyte each, in cycles."""
+OBJECTS_A_COLLECTION = 10_000
+"""Kernels leave up to a megabyte each behind, in cycles."""
 
 
 def object_keys(program: Program, target: Target) -> dict[str, str]:
@@ -105,8 +105,8 @@ def missing_texts(
         kernels[name] = Kernel(declaration(kernel.function), kernel.slices)
         if name in missing:
             yield name, function_text([kernel.function], target)
-        if len(kernels) % KERNELS_A_COLLECTION == 0:
-            collect_new()
+        del kernel
+        collect_new(OBJECTS_A_COLLECTION)
     if MAIN in missing:
         yield MAIN, function_text(main_with_declarations(program, kernels), target)
 

@@ -15,7 +15,8 @@ from glow.lowering.instr_to_loops.program import Program
 from glow.lowering.target import Target
 from glow.runtime.buffers import aligned_empty
 from glow.runtime.executable import Bytes
-from glow.runtime.native_code import workers
+from glow.runtime.heap import trim
+from glow.runtime.native_code import release_llvm, workers
 from glow.runtime.native_function import Argument, NativeFunction, NativeProgram
 from glow.runtime.object_cache import ObjectCache
 from glow.signature import buffer_infos, input_count, main_function
@@ -71,10 +72,14 @@ def build_native_function(
     function = main_function(module)
     program = build_program(function, target)
     weights_of(module).clear()
+    trim()
     with workers() as pool:
         build = ObjectBuild(program, target, ObjectCache(), pool)
+        pool.submit(release_llvm)
         constants = gather_constants(program, pool)
         objects = build.finish()
+    release_llvm()
+    trim()
     arguments = [
         Argument(place.offset, shape, dtype)
         for place, (shape, dtype) in zip(
