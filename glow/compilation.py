@@ -13,7 +13,7 @@ import hashlib
 import os
 import threading
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -31,6 +31,7 @@ from glow.runtime.model_cache import (
 )
 from glow.runtime.model_file import StoredModel
 from glow.runtime.native_function import NativeFunction
+from glow.runtime.thread_pool import thread_pool
 
 if TYPE_CHECKING:
     import onnx
@@ -112,16 +113,39 @@ def compile(
         function = NativeFunction(stored.program, threads)
         _warn(stored.warnings)
         return CompiledModel(stored.signature, function)
-    from glow import compiler
-
     notes = ImportNotes()
-    compiled = compiler.compile(model, threads=threads, notes=notes, **options)
+    with native_runtime_coming(backend):
+        from glow import compiler
+
+        compiled = compiler.compile(model, threads=threads, notes=notes, **options)
     if source is not None and isinstance(compiled.function, NativeFunction):
         program = compiled.function.program
         new = StoredModel(compiled.signature, program, notes.warnings, notes.files)
         store_later(cache, source, new)
     _warn(notes.warnings)
     return compiled
+
+
+@contextlib.contextmanager
+def native_runtime_coming(backend: str) -> Generator[None]:
+    """LLVM is loaded, and generates the pool of threads, while the graph is read.
+
+    Errors come again where the pool is needed.
+    """
+
+    def make_pool() -> None:
+        with contextlib.suppress(Exception):
+            thread_pool()
+
+    thread = threading.Thread(target=make_pool, name="glow-runtime")
+    if backend == "cpu":
+        with contextlib.suppress(RuntimeError):  # Where no thread can be started.
+            thread.start()
+    try:
+        yield
+    finally:
+        if thread.ident is not None:
+            thread.join()
 
 
 def _warn(messages: Sequence[str]) -> None:

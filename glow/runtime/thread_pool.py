@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import threading
 from functools import cache
 
 from glow.lowering.target import Target
@@ -343,11 +344,25 @@ class ThreadPool:
         return self._run(program, constants, mutables, activations, wanted)
 
 
-@cache
+_creation = threading.Lock()
+
+
 def thread_pool() -> ThreadPool:
     """Returns the pool of this process; workers start with the first call for them."""
+    with _creation:
+        return _only_pool()
+
+
+@cache
+def _only_pool() -> ThreadPool:
     return ThreadPool(runtime_object("thread pool", pool_code))
 
 
+def _forget_pool() -> None:
+    global _creation
+    _creation = threading.Lock()
+    _only_pool.cache_clear()
+
+
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=thread_pool.cache_clear)
+    os.register_at_fork(after_in_child=_forget_pool)

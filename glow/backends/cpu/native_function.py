@@ -39,6 +39,14 @@ def copy_letting_go(target: Array, source: Array) -> None:
         release_pages(piece)
 
 
+def let_go(program: Program) -> None:
+    """Lets go of the pages of weights that passes have looked at."""
+    for _, array in program.constants:
+        source = array.source if isinstance(array, DeferredArray) else array
+        if source is not None:
+            release_pages(source)
+
+
 def gather_constants(program: Program, pool: Executor) -> Bytes:
     """The constants segment of a program, filled by a pool.
 
@@ -72,6 +80,7 @@ def build_native_function(
     function = main_function(module)
     program = build_program(function, target)
     weights_of(module).clear()
+    let_go(program)
     trim()
     with workers() as pool:
         build = ObjectBuild(program, target, ObjectCache(), pool)
