@@ -69,10 +69,10 @@ def load_tvm(model: str, feed: Inputs, threads: int):
     module = from_onnx(onnx.load(model), keep_params_in_input=False)
     target = tvm_target(threads)
     if database := os.environ.get("TVM_DATABASE"):
-        schedule = relax.get_pipeline(
-            "static_shape_tuning", total_trials=0, target=target, work_dir=database
-        )
-        module = schedule(relax.transform.DecomposeOpsForInference()(module))
+        module = relax.transform.DecomposeOpsForInference()(module)
+        with target:
+            module = relax.get_pipeline("zero")(module)
+            module = relax.transform.MetaScheduleApplyDatabase(database)(module)
     with target:
         machine = relax.VirtualMachine(tvm.compile(module, target=target), tvm.cpu())
     main = machine["main"]
