@@ -16,6 +16,8 @@ The stored last axis must remain one of the matrix's two, so that reads stay vec
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, f32
 from xdsl.ir import Operation, SSAValue
@@ -26,10 +28,14 @@ from glow.dialects.node import shape_of
 from glow.passes.contract import VALUES
 from glow.passes.graph.node_builder import (
     NodeBuilder,
+    NodeRewrite,
+    attributes_of,
     element_type,
+    erase,
     erase_dead_nodes,
     rewrite_nodes,
 )
+from glow.passes.quantization.casts import tensor_of
 
 Axes = list[int]
 
@@ -65,6 +71,56 @@ def is_plain(op: glow.MatmulOp) -> bool:
     return same and element_type(op.lhs) == f32 and element_type(op.result) == f32
 
 
+def absorb_into_bytes(op: Operation) -> None:
+    """Replace a product of bytes, whose axes and epilogue are known, and what is around it.
+
+    A residual lies as the result does: then that stays where it is.
+    """
+    assert isinstance(op, cpu.Int8BatchMatmulOp)
+    attributes = op.attributes_view()
+    lhs, rhs = (
+        permuted_source(value, attributes.ints(axes))
+        for value, axes in ((op.lhs, "lhs_axes"), (op.rhs, "rhs_axes"))
+    )
+    axes, last = (
+        list(attributes.ints("result_axes")),
+        op.result.get_user_of_unique_use(),
+    )
+    has_residual = any(shape_of(extra) == shape_of(op.result) for extra in op.extras)
+    if not isinstance(last, glow.TransposeOp) or has_residual:
+        last = op
+    else:
+        permutation = last.attributes_view().ints("permutation")
+        moved = [axes[axis] for axis in permutation]
+        axes, last = (moved, last) if moved[-1] == axes[-1] else (axes, op)
+    if lhs[0] is op.lhs and rhs[0] is op.rhs and last is op:
+        return
+    builder = NodeBuilder(last)
+    result = builder.create(
+        cpu.Int8BatchMatmulOp,
+        [lhs[0], rhs[0], op.points, *op.extras],
+        {
+            **attributes_of(op),
+            "lhs_axes": lhs[1],
+            "rhs_axes": rhs[1],
+            "result_axes": axes,
+        },
+        types=[tensor_of(last.results[0])],
+        regions=[op.detach_region(region) for region in list(op.regions)],
+    )
+    assert isinstance(result.owner, Operation)
+    result.owner.location = op.location
+    builder.replace(result)
+    if last is not op:
+        erase(op)
+
+
+def permuted_source(value: SSAValue, axes: Sequence[int]) -> tuple[SSAValue, Axes]:
+    """As `stored_operand`, of an operand that is read through `axes` already."""
+    source, inner = stored_operand(value, swapped=False)
+    return source, [inner[axis] for axis in axes]
+
+
 def absorb(op: Operation) -> None:
     """Replace a product and the transpositions around it."""
     assert isinstance(op, glow.MatmulOp)
@@ -89,6 +145,12 @@ def absorb(op: Operation) -> None:
     builder.replace(result)
 
 
+ABSORPTIONS: Mapping[type[Operation], NodeRewrite] = {
+    glow.MatmulOp: absorb,
+    cpu.Int8BatchMatmulOp: absorb_into_bytes,
+}
+
+
 class AbsorbTransposesPass(ModulePass):
     """Absorb transpositions into products of activations."""
 
@@ -97,5 +159,5 @@ class AbsorbTransposesPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Run the pass on a module."""
-        rewrite_nodes(op, {glow.MatmulOp: absorb})
+        rewrite_nodes(op, ABSORPTIONS)
         erase_dead_nodes(op)

@@ -99,7 +99,7 @@ def narrow_source(value: SSAValue) -> SSAValue:
 def element_source(value: SSAValue) -> SSAValue:
     """The one operand of an element-wise node that is no constant; else the value."""
     owner = value.owner
-    if not isinstance(owner, NodeOp) or not has_scalar_body(owner) or owner.regions:
+    if not isinstance(owner, NodeOp) or not has_scalar_body(owner):
         return value
     varying = [x for x in owner.inputs if scalar_constant(x) is None]
     is_one = len(varying) == 1 and shape_of(varying[0]) == shape_of(value)
@@ -124,13 +124,14 @@ def can_absorb(root: EpilogueOp, op: Operation) -> bool:
         return False
     if isinstance(root, cpu.Int8Op):
         return all(
-            cpu.extra_kind(shape_of(value), shape) is not None for value in op.inputs
+            root.kind_of_extra(shape_of(value), shape) is not None
+            for value in op.inputs
         )
     element = element_type(root.result)
     same = element_type(op.results[0]) == element or is_rounding(root, op)
     return same and all(
         element_type(value) == element
-        and cpu.extra_kind(shape_of(value), shape) is not None
+        and root.kind_of_extra(shape_of(value), shape) is not None
         for value in op.inputs
     )
 

@@ -27,6 +27,7 @@ from glow.interpreter.convolution import convolve
 from glow.interpreter.dynamic_quantization import quantize_rows
 from glow.interpreter.evaluation import evaluate_region
 from glow.interpreter.int8_nodes import (
+    run_int8_batch_matmul,
     run_int8_conv2d,
     run_int8_depthwise_conv2d,
     run_int8_matmul,
@@ -292,4 +293,5 @@ def cpu_functions(
         cpu.Int8Conv2dOp: of_bytes(cpu.Int8Conv2dOp, run_int8_conv2d),
         cpu.Int8DepthwiseConv2dOp: run_int8_depthwise_conv2d,
         cpu.Int8MatmulOp: of_bytes(cpu.Int8MatmulOp, run_int8_matmul),
+        cpu.Int8BatchMatmulOp: run_int8_batch_matmul,
     }

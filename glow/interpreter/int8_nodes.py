@@ -88,3 +88,19 @@ def run_int8_matmul(
     matrix = plain(op, x, weights, (x.shape[-1], bias.shape[0]))
     total = x.astype(np.float64) @ matrix.astype(np.float64)
     return finish(op, wrapped(total + bias), extras)
+
+
+def run_int8_batch_matmul(
+    op: GlowOp, lhs: Array, rhs: Array, points: Array, *extras: Array
+) -> Array:
+    """`cpu.int8_batch_matmul`."""
+    attributes = op.attributes_view()
+    left, right = (
+        np.transpose(x.astype(np.float64) - point, attributes.ints(axes))
+        for x, point, axes in (
+            (lhs, points[0], "lhs_axes"),
+            (rhs, points[1], "rhs_axes"),
+        )
+    )
+    total = np.transpose(left @ right, attributes.ints("result_axes"))
+    return finish(op, wrapped(total), extras)

@@ -42,6 +42,7 @@ from glow.dialects.cpu.convolution import (
 from glow.dialects.cpu.dynamic import QuantizeRowsOp
 from glow.dialects.cpu.epilogue import EpilogueOp, ExtraKind, extra_kind
 from glow.dialects.cpu.int8 import (
+    Int8BatchMatmulOp,
     Int8Conv2dOp,
     Int8DepthwiseConv2dOp,
     Int8MatmulOp,
@@ -59,8 +60,8 @@ from glow.dialects.node import NodeOp
 __all__ = [
     "NODES", "BatchMatmulOp", "BlockedWindowOp", "Conv2dOp", "Cpu",
     "DepthwiseConv2dOp", "EpilogueOp",
-    "ExtraKind", "Int8Conv2dOp", "Int8DepthwiseConv2dOp", "Int8MatmulOp", "Int8Op",
-    "Int8WindowOp", "LocalResponseNormOp", "MatmulOp", "PackOp", "PlainConv2dOp",
+    "ExtraKind", "Int8BatchMatmulOp", "Int8Conv2dOp", "Int8DepthwiseConv2dOp",
+    "Int8MatmulOp", "Int8Op", "Int8WindowOp", "LocalResponseNormOp", "MatmulOp", "PackOp", "PlainConv2dOp",
     "QuadrantSumsOp", "QuantizeRowsOp", "SparseConv2dOp", "StrassenMatmulOp", "UnpackOp",
     "WinogradConv2dOp", "blocks", "extra_kind",
 ]  # fmt: skip
@@ -82,6 +83,7 @@ NODES: tuple[type[NodeOp], ...] = (
     Int8Conv2dOp,
     Int8DepthwiseConv2dOp,
     Int8MatmulOp,
+    Int8BatchMatmulOp,
 )
 
 Cpu = Dialect("cpu", [*NODES], [])

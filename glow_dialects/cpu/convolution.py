@@ -7,12 +7,12 @@ from xdsl.irdl import irdl_op_definition, operand_def, prop_def
 
 from glow.dialects.attributes import Attributes, int_attr, ints_attr
 from glow.dialects.cpu.blocked import blocks
-from glow.dialects.cpu.epilogue import EpilogueOp
+from glow.dialects.cpu.epilogue import WeightedOp
 from glow.dialects.glow.convolution import check_rank, check_window, window_shape
 from glow.dialects.node import Types, fail_unless, tensor_type
 
 
-class BlockedWindowOp(EpilogueOp):
+class BlockedWindowOp(WeightedOp):
     """A convolution with a blocked result."""
 
     kernel = prop_def(DenseArrayBase)
@@ -98,7 +98,7 @@ class SparseConv2dOp(BlockedWindowOp):
 
 
 @irdl_op_definition
-class WinogradConv2dOp(EpilogueOp):
+class WinogradConv2dOp(WeightedOp):
     """Convolution of stride one, computed as `tile` x `tile` outputs at a time.
 
     input [N, IC / lanes, H, W, lanes]; transformed weights, (tile + kernel - 1)^2 for each
@@ -193,7 +193,7 @@ class DepthwiseConv2dOp(BlockedWindowOp):
 
 
 @irdl_op_definition
-class PlainConv2dOp(EpilogueOp):
+class PlainConv2dOp(WeightedOp):
     """Convolution on plain [N, C, H, W] tensors, for channel counts that do not block.
 
     weights [O, C / group, kh, kw] as they are, bias [O].

@@ -42,11 +42,8 @@ def extra_kind(shape: tuple[int, ...], result: tuple[int, ...]) -> ExtraKind | N
 
 
 class EpilogueOp(NodeOp):
-    """A node with weights, bias, extra operands and an optional epilogue region."""
+    """A node with extra operands and an optional epilogue region."""
 
-    input = operand_def(TensorType)
-    weights = operand_def(TensorType)
-    bias = operand_def(TensorType)
     extras = var_operand_def(TensorType)
     result = result_def(TensorType)
     epilogue = opt_region_def("single_block")
@@ -61,13 +58,20 @@ class EpilogueOp(NodeOp):
         """The element type of the sums that the epilogue takes."""
         return accumulator_of(stored)
 
+    @classmethod
+    def kind_of_extra(
+        cls, shape: tuple[int, ...], result: tuple[int, ...]
+    ) -> ExtraKind | None:
+        """How an extra operand is read, or None when it cannot be one."""
+        return extra_kind(shape, result)
+
     def verify_(self) -> None:
         """The epilogue takes the sum and the extras, which fit the result."""
         super().verify_()
         result = shape_of(self.result)
         for extra in self.extras:
             fail_unless(
-                extra_kind(shape_of(extra), result) is not None,
+                self.kind_of_extra(shape_of(extra), result) is not None,
                 f"the extra operand {extra.type} fits neither the result "
                 f"{self.result.type} nor its channels",
             )
@@ -80,3 +84,11 @@ class EpilogueOp(NodeOp):
             [self.accumulator(element), *(extra.type for extra in self.extras)],
             [element],
         )
+
+
+class WeightedOp(EpilogueOp):
+    """A node with weights and a bias, extra operands and an optional epilogue region."""
+
+    input = operand_def(TensorType)
+    weights = operand_def(TensorType)
+    bias = operand_def(TensorType)

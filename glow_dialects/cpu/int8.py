@@ -14,15 +14,28 @@ where requantization, residual sums and activations go.
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import IntegerAttr, IntegerType, TensorType, i32, i64
+from math import prod
+
+from xdsl.dialects.builtin import (
+    DenseArrayBase,
+    IntegerAttr,
+    IntegerType,
+    Signedness,
+    TensorType,
+    UnitAttr,
+    i32,
+    i64,
+)
 from xdsl.ir import Attribute
-from xdsl.irdl import irdl_op_definition, prop_def
+from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def
 
 from glow.dialects.attributes import Attributes, int_attr
 from glow.dialects.cpu.blocked import blocks
 from glow.dialects.cpu.convolution import BlockedWindowOp
-from glow.dialects.cpu.epilogue import EpilogueOp
+from glow.dialects.cpu.epilogue import EpilogueOp, ExtraKind, WeightedOp
+from glow.dialects.cpu.matmul import permuted
 from glow.dialects.glow.convolution import check_rank, check_window, window_shape
+from glow.dialects.glow.elementwise import broadcast_shape
 from glow.dialects.node import Types, fail_unless, tensor_type
 
 
@@ -121,7 +134,7 @@ class Int8DepthwiseConv2dOp(Int8WindowOp):
 
 
 @irdl_op_definition
-class Int8MatmulOp(Int8Op):
+class Int8MatmulOp(Int8Op, WeightedOp):
     """Product of bytes with packed constant weights.
 
     input [..., M, K] row-major, weights packed, bias [N] of i32 -> [..., M, N].
@@ -137,3 +150,59 @@ class Int8MatmulOp(Int8Op):
         check_rank(bias, 1, "the bias")
         _check_bytes(lhs, weights)
         return [tensor_type((*lhs.get_shape()[:-1], bias.get_shape()[0]), i32)]
+
+
+@irdl_op_definition
+class Int8BatchMatmulOp(Int8Op):
+    """Product of two computed tensors of bytes, over batch axes that may repeat either.
+
+    Axis i of the left matrices [..., M, K] is axis `lhs_axes[i]` of lhs, the same on the
+    right ([..., K, N]); axis i of the result is axis `result_axes[i]` of [..., M, N], as in
+    `cpu.batch_matmul`. lhs has unsigned bytes, rhs either; `points` are their zero points,
+    [2] of i32. `plain_lhs` says that the first is 0, `plain_rhs` that the second is the
+    one of signed bytes around 0 (0, or 128 where they are unsigned).
+
+    %s = cpu.int8_batch_matmul %q, %k, %points lhs_axes [0, 2, 1, 3] rhs_axes [0, 2, 3, 1]
+        result_axes [0, 1, 2, 3] : tensor<1x12x128x128xi32>
+    """
+
+    name = "cpu.int8_batch_matmul"
+    lhs = operand_def(TensorType)
+    rhs = operand_def(TensorType)
+    points = operand_def(TensorType)
+    lhs_axes = prop_def(DenseArrayBase)
+    rhs_axes = prop_def(DenseArrayBase)
+    result_axes = prop_def(DenseArrayBase)
+    plain_lhs = opt_prop_def(UnitAttr)
+    plain_rhs = opt_prop_def(UnitAttr)
+
+    @classmethod
+    def kind_of_extra(
+        cls, shape: tuple[int, ...], result: tuple[int, ...]
+    ) -> ExtraKind | None:
+        """One element for each of the result, or one for all."""
+        if shape == result:
+            return "full"
+        return "scalar" if prod(shape) == 1 else None
+
+    @classmethod
+    def infer(cls, operands: Types, attributes: Attributes) -> Types:
+        """The permuted sums."""
+        lhs, rhs, points = operands[:3]
+        _check_bytes(lhs, rhs)
+        fail_unless(
+            lhs.element_type == IntegerType(8, Signedness.UNSIGNED),
+            f"the input must be unsigned bytes, not {lhs}",
+        )
+        fail_unless(
+            points == tensor_type((2,), i32), f"there must be two points, not {points}"
+        )
+        left = permuted(lhs.get_shape(), attributes.ints("lhs_axes"))
+        right = permuted(rhs.get_shape(), attributes.ints("rhs_axes"))
+        fail_unless(
+            len(left) == len(right) >= 2 and left[-1] == right[-2],
+            f"there is no product of {list(left)} and {list(right)}",
+        )
+        batch = broadcast_shape([left[:-2], right[:-2]])
+        whole = (*batch, left[-2], right[-1])
+        return [tensor_type(permuted(whole, attributes.ints("result_axes")), i32)]

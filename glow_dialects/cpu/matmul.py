@@ -9,7 +9,7 @@ from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def
 
 from glow.dialects.attributes import Attributes
-from glow.dialects.cpu.epilogue import EpilogueOp
+from glow.dialects.cpu.epilogue import WeightedOp
 from glow.dialects.glow.convolution import check_rank
 from glow.dialects.half import rounds_sums
 from glow.dialects.node import NodeOp, Types, fail_unless, tensor_type
@@ -19,7 +19,7 @@ STRASSEN_LEVELS = {7: 1, 49: 2}
 
 
 @irdl_op_definition
-class MatmulOp(EpilogueOp):
+class MatmulOp(WeightedOp):
     """Product with packed constant weights.
 
     input [..., M, K] row-major, weights packed, bias [N] -> [..., M, N].
@@ -37,7 +37,8 @@ class MatmulOp(EpilogueOp):
         return [tensor_type(shape, lhs.element_type)]
 
 
-def _permuted(shape: tuple[int, ...], axes: tuple[int, ...]) -> tuple[int, ...]:
+def permuted(shape: tuple[int, ...], axes: tuple[int, ...]) -> tuple[int, ...]:
+    """The shape with its axes in another order; fails where they are no permutation."""
     fail_unless(
         sorted(axes) == list(range(len(shape))),
         f"{list(axes)} is not a permutation of {len(shape)} axes",
@@ -69,15 +70,15 @@ class BatchMatmulOp(NodeOp):
     @classmethod
     def infer(cls, operands: Types, attributes: Attributes) -> Types:
         """The permuted result."""
-        left = _permuted(operands[0].get_shape(), attributes.ints("lhs_axes"))
-        right = _permuted(operands[1].get_shape(), attributes.ints("rhs_axes"))
+        left = permuted(operands[0].get_shape(), attributes.ints("lhs_axes"))
+        right = permuted(operands[1].get_shape(), attributes.ints("rhs_axes"))
         fail_unless(
             len(left) == len(right) >= 2
             and left[:-2] == right[:-2]
             and left[-1] == right[-2],
             f"there is no product of {list(left)} and {list(right)}",
         )
-        shape = _permuted((*left[:-1], right[-1]), attributes.ints("result_axes"))
+        shape = permuted((*left[:-1], right[-1]), attributes.ints("result_axes"))
         return [tensor_type(shape, operands[0].element_type)]
 
 
@@ -110,7 +111,7 @@ class QuadrantSumsOp(NodeOp):
 
 
 @irdl_op_definition
-class StrassenMatmulOp(EpilogueOp):
+class StrassenMatmulOp(WeightedOp):
     """`cpu.matmul` by seven half-size products instead of eight, or 49 instead of 64.
 
     input [7, M / 2, K / 2] or [49, M / 4, K / 4] of `cpu.quadrant_sums`, weights as many

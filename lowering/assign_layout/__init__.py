@@ -10,6 +10,7 @@
 | `winograd.py`      | which of them are done with few multiplications            |
 | `products.py`      | products with constant matrices                            |
 | `integer_products.py` | convolutions and products of bytes                      |
+| `byte_products.py` | products of two computed tensors of bytes                  |
 | `propagation.py`   | nodes that work on blocked tensors as they are             |
 | `assign_layout.py` | the table and the pass                                     |
 """

@@ -21,6 +21,7 @@ from xdsl.ir import Operation, SSAValue
 from glow.dialects import cpu, glow
 from glow.dialects.node import NodeOp, shape_of, tensor_type
 from glow.dialects.weights import Array, constant_value
+from glow.lowering.assign_layout.byte_products import byte_product
 from glow.lowering.assign_layout.conv_shape import ConvShape
 from glow.lowering.assign_layout.convolution import conv_shape, is_depthwise
 from glow.lowering.assign_layout.layout import (
@@ -30,6 +31,7 @@ from glow.lowering.assign_layout.layout import (
 )
 from glow.lowering.assign_layout.packing import pack_channels
 from glow.lowering.instr_to_loops.int8_tile import WORD
+from glow.lowering.lower_quantized.integer_products import has_byte_kernel
 from glow.passes.graph.fold_channel_shuffle import MAX_DENSE_GROUPS, dense_weights
 from glow.passes.graph.node_builder import (
     NodeBuilder,
@@ -211,11 +213,13 @@ def _plain(product: Product, node: type[NodeOp]) -> None:
 
 
 def matmul_integer(layout: Layout, op: Operation) -> None:
-    """Replace a product of bytes with a constant matrix."""
+    """Replace a product of bytes, which is packed now if it is a constant matrix."""
     assert isinstance(op, glow.MatmulIntegerOp)
     rank = len(shape_of(op.result))
     product = product_of(op, rank - 1, shape_of(op.result)[-1])
     if product is None or product.weights.ndim != 2:
+        if has_byte_kernel(op):
+            byte_product(op)
         return
     depth = product.weights.shape[0]
     if depth % WORD:

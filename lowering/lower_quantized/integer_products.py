@@ -1,4 +1,4 @@
-"""Products of unsigned bytes with constant weights as sums in i32.
+"""Products of bytes as sums in i32, with constant weights or of two computed tensors.
 
   %y = glow.conv2d %x, %w, %b : tensor<...x!quant.uniform<u8:f32, 0.1:3>>
 becomes
@@ -10,15 +10,17 @@ and what requantizes %1.
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import prod
 
 import numpy as np
 from xdsl.dialects.builtin import i32
-from xdsl.ir import Operation
+from xdsl.ir import Operation, SSAValue
 
 from glow.dialects import glow
-from glow.dialects.node import NodeOp, shape_of
-from glow.dialects.quant import quantization_of
+from glow.dialects.node import NodeOp, element_of, shape_of
+from glow.dialects.quant import Quantization, quantization_of
 from glow.dialects.quantized import is_quantized
+from glow.dialects.weight_table import dtype_of
 from glow.dialects.weights import constant_value
 from glow.interpreter.arrays import Array
 from glow.interpreter.integer_arithmetic import centred
@@ -27,6 +29,8 @@ from glow.lowering.lower_quantized.products import ACTIVATION, finish_product
 from glow.passes.graph.node_builder import attributes_of, name_of
 
 WEIGHT_LIMITS = np.iinfo(np.int8)
+MAX_DEPTH = 1 << 15
+"""A panel of 16 columns of a deeper matrix would not fit on the stack."""
 
 
 def byte_weights(op: NodeOp) -> Array | None:
@@ -90,13 +94,61 @@ def matrix_product(op: Operation) -> bool:
     )
     rank = len(shape_of(op.results[0]))
     if transposed or len(shape_of(op.inputs[1])) != 2 or rank < 2:
+        return computed_product(op)
+    return integer_product(glow.MatmulIntegerOp, op, rank - 1, rank) or (
+        computed_product(op)
+    )
+
+
+def computed_product(op: NodeOp) -> bool:
+    """`glow.matmul` of two tensors of bytes of which none need be constant."""
+    data = [quantization_of(value.type) for value in op.inputs[:2]]
+    if not isinstance(op, glow.MatmulOp) or not all(map(is_byte, data)):
         return False
-    return integer_product(glow.MatmulIntegerOp, op, rank - 1, rank)
+    parts, operands = Parts(op), list[SSAValue]()
+    swaps = (op.transpose_lhs is not None, op.transpose_rhs is not None)
+    for value, swapped in zip(op.inputs, swaps, strict=True):
+        axes = list(range(len(shape_of(value))))
+        if swapped:
+            axes[-2:] = axes[:-3:-1]
+        operands.append(parts.transpose(parts.stored(value), axes))
+    for stored, parameters in zip(list(operands), data, strict=True):
+        assert parameters is not None
+        point = np.array(parameters.zero_points[0], dtype_of(element_of(stored)))
+        operands.append(parts.constant(point, "zero_point"))
+    if not is_multiplied(*map(shape_of, operands[:2])):
+        return False
+    total = parts.node(glow.MatmulIntegerOp, *operands)
+    finish_product(op, parts, total, len(shape_of(op.result)) - 1)
+    return True
+
+
+def is_byte(data: Quantization | None) -> bool:
+    """Whether elements are bytes of one scale."""
+    return data is not None and data.bits == BYTE and data.axis is None
+
+
+def is_multiplied(lhs: tuple[int, ...], rhs: tuple[int, ...]) -> bool:
+    """Whether the kernel of computed bytes takes matrices of those shapes."""
+    return 0 < lhs[-1] <= MAX_DEPTH and 0 not in (*lhs, *rhs)
+
+
+def has_byte_kernel(op: glow.MatmulIntegerOp) -> bool:
+    """Whether the kernel of computed bytes takes a product."""
+    points = (op.lhs_zero_point, op.rhs_zero_point)
+    scalars = all(point is None or prod(shape_of(point)) == 1 for point in points)
+    return scalars and is_multiplied(shape_of(op.lhs), shape_of(op.rhs))
+
+
+def kept_product(op: Operation) -> bool:
+    """`glow.matmul_integer`, which stays as it is where a kernel takes it."""
+    return isinstance(op, glow.MatmulIntegerOp) and has_byte_kernel(op)
 
 
 LOWERINGS: dict[type[Operation], Callable[[Operation], bool]] = {
     glow.Conv2dOp: convolution,
     glow.MatmulOp: matrix_product,
     glow.FullyConnectedOp: matrix_product,
+    glow.MatmulIntegerOp: kept_product,
 }
 """Each returns whether it replaced the node."""

@@ -24,3 +24,24 @@ func.func @signed(%x: tensor<1x1x1x1x!quant.uniform<i8:f32, 0.5>>) -> tensor<1x1
   %0 = glow.conv2d %x, %w : tensor<1x1x1x1xi32>
   func.return %0 : tensor<1x1x1x1xi32>
 }
+
+// Two computed tensors of bytes: the sums are a node too.
+// CHECK-LABEL: func.func @computed(
+// CHECK: %[[T:.*]] = glow.transpose %{{.*}} permutation [0, 2, 1] : tensor<2x4x5xui8>
+// CHECK: %[[P:.*]] = glow.constant dense<3> : tensor<ui8>
+// CHECK: %[[Q:.*]] = glow.constant dense<130> : tensor<ui8>
+// CHECK: glow.matmul_integer %{{.*}}, %[[T]], %[[P]], %[[Q]] : tensor<2x3x5xi32>
+// CHECK-NEXT: glow.convert %{{.*}} : tensor<2x3x5xf32>
+func.func @computed(%x: tensor<2x3x4x!quant.uniform<u8:f32, 0.5:3>>, %y: tensor<2x5x4x!quant.uniform<u8:f32, 0.25:130>>) -> tensor<2x3x5xf32> {
+  %0 = glow.matmul %x, %y transpose_rhs : tensor<2x3x5xf32>
+  func.return %0 : tensor<2x3x5xf32>
+}
+
+// What has a zero point for each row takes the reference way.
+// CHECK-LABEL: func.func @rows(
+// CHECK-NOT: glow.matmul_integer
+// CHECK: glow.matmul %{{.*}} : tensor<3x5xf64>
+func.func @rows(%x: tensor<3x4xui8>, %y: tensor<4x5xui8>, %p: tensor<3xui8>, %q: tensor<ui8>) -> tensor<3x5xi32> {
+  %0 = glow.matmul_integer %x, %y, %p, %q : tensor<3x5xi32>
+  func.return %0 : tensor<3x5xi32>
+}

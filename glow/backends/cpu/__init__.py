@@ -30,7 +30,10 @@ class CpuBackend(Backend):
         return prefers_f32(op, Target.from_string(target), numerics)
 
     def lowered_passes(self, target: str, numerics: str) -> Sequence[str]:
-        """Node lowering, then layouts, packed weights and fused epilogues."""
+        """Node lowering, then layouts, packed weights and fused epilogues.
+
+        Transpositions behind an epilogue are absorbed after it is made.
+        """
         return (
             "eliminate-empty-tensors",
             "lower-quantized{keep-products=true}",
@@ -45,6 +48,7 @@ class CpuBackend(Backend):
             "cse",
             "absorb-transposes",
             "fuse-epilogue",
+            "absorb-transposes",
             "dce",
             "free-unused-weights",
             "verify-lowered{backend=cpu}",

@@ -9,7 +9,7 @@ from xdsl.dialects.builtin import f32, i1
 from xdsl.ir import Attribute, SSAValue
 
 from glow.dialects import instr
-from glow.dialects.cpu import extra_kind
+from glow.dialects.cpu import EpilogueOp
 from glow.dialects.errors import GlowError
 from glow.dialects.node import element_of, node_name, shape_of
 from glow.lowering.instr_to_loops.epilogue import ExtraInput
@@ -72,8 +72,11 @@ def epilogue_of(
     """The epilogue of an instruction's region over its extra operands."""
     if not op.regions or not op.regions[0].blocks:
         return None
-    result = shape_of(op.outs[0])
+    node, result = op.node, shape_of(op.outs[0])
+    assert node is not None
+    assert issubclass(node, EpilogueOp)
     kinds: tuple[ExtraInput, ...] = tuple(
-        cast("ExtraInput", extra_kind(shape_of(extra), result)) for extra in extras
+        cast("ExtraInput", node.kind_of_extra(shape_of(extra), result))
+        for extra in extras
     )
     return RegionEpilogue(ScalarRegion(op.regions[0].block), kinds)

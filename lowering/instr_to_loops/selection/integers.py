@@ -10,6 +10,10 @@ from xdsl.ir import Operation
 
 from glow.dialects import cpu, instr
 from glow.dialects.node import shape_of
+from glow.lowering.instr_to_loops.int8_batch_matmul import (
+    Int8BatchMatmulSpec,
+    build_int8_batch_matmul,
+)
 from glow.lowering.instr_to_loops.int8_conv2d import Int8Conv2dSpec, build_int8_conv2d
 from glow.lowering.instr_to_loops.int8_depthwise import (
     Int8DepthwiseSpec,
@@ -21,9 +25,11 @@ from glow.lowering.instr_to_loops.program import Invocation, KernelSelector
 from glow.lowering.instr_to_loops.selection.common import (
     epilogue_of,
     invoke,
+    is_unsigned,
     named_first,
 )
 from glow.lowering.instr_to_loops.selection.convolution import window_of
+from glow.lowering.instr_to_loops.selection.matmul import permuted_strides
 from glow.lowering.target import Target
 
 
@@ -75,8 +81,33 @@ def _matmul(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
     return invoke("int8_matmul", spec, build_matmul, buffers)
 
 
+def _batch_matmul(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
+    lhs, rhs, points, *extras = op.ins
+    attributes = op.attributes_view()
+    lhs_axes, rhs_axes = attributes.ints("lhs_axes"), attributes.ints("rhs_axes")
+    result_axes = attributes.ints("result_axes")
+    stored = [result_axes.index(axis) for axis in range(len(result_axes))]
+    *batch, rows, columns = (shape_of(op.outs[0])[axis] for axis in stored)
+    spec = Int8BatchMatmulSpec(
+        tuple(batch),
+        rows,
+        columns,
+        shape_of(lhs)[lhs_axes[-1]],
+        permuted_strides(shape_of(lhs), lhs_axes),
+        permuted_strides(shape_of(rhs), rhs_axes),
+        permuted_strides(shape_of(op.outs[0]), stored),
+        signed_b=not is_unsigned(rhs),
+        plain_a=attributes.has("plain_lhs"),
+        plain_b=attributes.has("plain_rhs"),
+        epilogue=epilogue_of(op, extras),
+    )
+    buffers = [op.outs[0], lhs, rhs, points, *extras]
+    return invoke("int8_batch_matmul", spec, build_int8_batch_matmul, buffers)
+
+
 SELECTORS: Mapping[type[Operation], KernelSelector] = {
     instr.INSTRUCTION_OF[cpu.Int8Conv2dOp]: _conv2d,
     instr.INSTRUCTION_OF[cpu.Int8DepthwiseConv2dOp]: _depthwise,
     instr.INSTRUCTION_OF[cpu.Int8MatmulOp]: _matmul,
+    instr.INSTRUCTION_OF[cpu.Int8BatchMatmulOp]: _batch_matmul,
 }

@@ -141,10 +141,11 @@ def _matmul(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
     return invoke("batch_matmul", spec, build_batch_matmul, [op.outs[0], lhs, rhs])
 
 
-def _permuted_strides(shape: Sequence[int], axes: Sequence[int]) -> Strides:
-    """The strides of a dense tensor's axes in another order."""
+def permuted_strides(shape: Sequence[int], axes: Sequence[int]) -> Strides:
+    """The strides of a dense tensor's axes in another order; batches of 1 repeat it."""
     steps = types.row_major_strides(tuple(shape))
-    *batch, row, column = (steps[axis] for axis in axes)
+    *_, row, column = (steps[axis] for axis in axes)
+    batch = [0 if shape[axis] == 1 else steps[axis] for axis in axes[:-2]]
     return Strides(tuple(batch), row, column)
 
 
@@ -164,9 +165,9 @@ def _batch_matmul(op: instr.InstructionOp, target: Target) -> Sequence[Invocatio
         rows,
         shape_of(rhs)[rhs_axes[-1]],
         depth,
-        _permuted_strides(shape_of(lhs), lhs_axes),
-        _permuted_strides(shape_of(rhs), rhs_axes),
-        _permuted_strides(shape_of(op.outs[0]), stored),
+        permuted_strides(shape_of(lhs), lhs_axes),
+        permuted_strides(shape_of(rhs), rhs_axes),
+        permuted_strides(shape_of(op.outs[0]), stored),
     )
     return invoke("batch_matmul", spec, build_batch_matmul, [op.outs[0], lhs, rhs])
 

@@ -18,3 +18,10 @@ func.func @bytes(%x: tensor<1x1x4x4x16xui8>, %w: tensor<256xi8>, %d: tensor<1x3x
   %1 = cpu.int8_depthwise_conv2d %0, %d, %b kernel [3, 3] : tensor<1x1x2x2x16xi32>
   func.return %1 : tensor<1x1x2x2x16xi32>
 }
+
+// CHECK-LABEL: func.func @computed(
+// CHECK-NEXT: %0 = cpu.int8_batch_matmul %x, %y, %p lhs_axes [0, 1, 2] rhs_axes [0, 2, 1] result_axes [1, 0, 2] plain_lhs plain_rhs : tensor<3x2x5xi32>
+func.func @computed(%x: tensor<2x3x4xui8>, %y: tensor<1x5x4xi8>, %p: tensor<2xi32>) -> tensor<3x2x5xi32> {
+  %0 = cpu.int8_batch_matmul %x, %y, %p lhs_axes [0, 1, 2] rhs_axes [0, 2, 1] result_axes [1, 0, 2] plain_lhs plain_rhs : tensor<3x2x5xi32>
+  func.return %0 : tensor<3x2x5xi32>
+}
