@@ -18,7 +18,7 @@ from glow.interpreter.integer_arithmetic import centred
 from glow.lowering.lower_quantized.parts import Parts
 from glow.passes.graph.node_builder import attributes_of, name_of
 from glow.passes.quantization.casts import tensor_of
-from glow.passes.scalar_bodies import ScalarBuilder, convert
+from glow.passes.scalar_builder import ScalarBuilder, convert
 
 LEVELS = 255.0
 WORD = 4
