@@ -21,7 +21,7 @@ Rule = Callable[[Layout, NodeOp], SSAValue | None]
 
 def elementwise(layout: Layout, op: NodeOp) -> SSAValue | None:
     """Element by element, when an operand of the result's shape is in blocks."""
-    if len(op.results) != 1 or op.regions or len(shape_of(op.results[0])) != 4:
+    if len(op.results) != 1 or len(shape_of(op.results[0])) != 4:
         return None
     shape = shape_of(op.results[0])
     if not any(
@@ -33,7 +33,10 @@ def elementwise(layout: Layout, op: NodeOp) -> SSAValue | None:
     operands = [layout.blocked_operand(builder, v, shape[1]) for v in op.inputs]
     blocked = (shape[0], cpu.blocks(shape[1], layout.lanes), *shape[2:], layout.lanes)
     result_type = tensor_type(blocked, element_type(op.results[0]))
-    return builder.create(type(op), operands, attributes_of(op), types=[result_type])
+    regions = [region.clone() for region in op.regions]
+    return builder.create(
+        type(op), operands, attributes_of(op), types=[result_type], regions=regions
+    )
 
 
 def pool(layout: Layout, op: NodeOp) -> SSAValue | None:

@@ -1,7 +1,9 @@
-"""Gathers: ONNX Gather and GatherElements.
+"""Gathers: ONNX Gather and GatherElements, and tables of functions.
 
 Indices come from the user's data, so they are made safe: negative ones count from the end, and
 whatever still lies outside is clamped. No index can make the kernel read outside its buffer.
+Where there is an entry for each value of a narrow index, as in the table of a function, all
+indices are inside, and a negative one is what its bits are without a sign.
 """
 
 from __future__ import annotations
@@ -52,6 +54,9 @@ class GatherElementsSpec:
 
 def safe_index(builder: LoopBuilder, value: SSAValue, extent: int) -> Index:
     """An index read from memory as a position in [0, extent)."""
+    if extent == 1 << types.bit_width(value.type):
+        wide = builder.cast(arith.ExtUIOp, value, i64)
+        return builder.value(arith.IndexCastOp, (wide,), types.INDEX)
     index = builder.value(arith.IndexCastOp, (value,), types.INDEX)
     wrapped = builder.add(index, extent)
     negative = builder.compare("slt", index, 0)

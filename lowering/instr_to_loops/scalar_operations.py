@@ -26,6 +26,11 @@ from glow.dialects import arith
 from glow.lowering.instr_to_loops import ir_types as types
 from glow.lowering.instr_to_loops import math_functions
 from glow.lowering.instr_to_loops.builder import Index, LoopBuilder
+from glow.lowering.instr_to_loops.multiply_high import (
+    WORD,
+    upper_half_factors,
+    upper_halves,
+)
 
 
 def _widened(scalar: Attribute, shape: tuple[int, ...]) -> Attribute:
@@ -193,10 +198,15 @@ def _whole_power(builder: LoopBuilder, base: SSAValue, exponent: SSAValue) -> SS
 def _resize(
     builder: LoopBuilder, operation: Operation, operands: Sequence[SSAValue]
 ) -> SSAValue | None:
-    """A change of the sign alone is none in memory."""
-    element = types.element_of(operands[0])
-    same = element == types.signless(operation.results[0].type)
-    return operands[0] if same else None
+    """A change of the sign alone is none in memory; upper halves of products are made so."""
+    (value,), element = operands, types.element_of(operands[0])
+    if element == types.signless(operation.results[0].type):
+        return value
+    shift = operation.operands[0].owner
+    if not isinstance(shift, arith.ShRSIOp) or constant_value(shift.rhs) != WORD:
+        return None
+    factors = upper_half_factors(value)
+    return None if factors is None else upper_halves(builder, *factors)
 
 
 def _truncate(

@@ -12,11 +12,12 @@ from glow.dialects import glow
 from glow.dialects.node import NodeOp, shape_of, tensor_type
 from glow.dialects.quant import DequantizeCastOp, Quantization, QuantizeCastOp
 from glow.dialects.quantized import is_quantized, parameters_of, stored_type
+from glow.dialects.weights import constant_value
 from glow.interpreter.arrays import Array
 from glow.interpreter.convolution import fold_windows
 from glow.interpreter.integer_arithmetic import quantize, scales_of
-from glow.lowering.lower_quantized.parts import Bounds, Parts, scale_of
-from glow.passes.graph.node_builder import attributes_of
+from glow.lowering.lower_quantized.parts import Bounds, Parts, scale_of, whole_bits
+from glow.passes.graph.node_builder import attributes_of, name_of
 from glow.passes.quantization.casts import tensor_of
 
 EXACT_BITS = 21
@@ -50,9 +51,12 @@ def in_units(
 ) -> SSAValue:
     """A quantized value in units of the result's scale."""
     centred = (
-        parts.last_centred(value) if is_last else parts.centred(value, parts.whole)
+        parts.last_centred(value)
+        if is_last
+        else parts.centred(value, parts.whole(value))
     )
-    return parts.rescaled(centred, scale_of(value) / scales_of(data))
+    units = scale_of(value) / scales_of(data)
+    return parts.rescaled(centred, units, whole_bits(value))
 
 
 def made_last(values: Sequence[SSAValue]) -> SSAValue:
@@ -73,6 +77,8 @@ def binary(op: Operation) -> None:
     parts, data = Parts(op), target_of(op)
     last = made_last(op.inputs)
     operands = [in_units(parts, v, data, is_last=v is last) for v in op.inputs]
+    if i64 in [tensor_of(value).element_type for value in operands]:
+        operands = [parts.convert(value, i64) for value in operands]
     parts.replace(parts.finish(parts.node(type(op), *operands), data))
 
 
@@ -81,10 +87,11 @@ def multiply(op: Operation) -> None:
     assert isinstance(op, glow.MulOp)
     parts, data = Parts(op), target_of(op)
     lhs, rhs = op.inputs
-    factors = (parts.centred(value, parts.whole) for value in op.inputs)
+    element, bits = parts.whole(lhs, rhs), whole_bits(lhs, rhs)
+    factors = (parts.centred(value, element) for value in op.inputs)
     product = parts.node(glow.MulOp, *factors)
     units = scale_of(lhs) * scale_of(rhs) / scales_of(data)
-    parts.replace(parts.finish(parts.rescaled(product, units), data))
+    parts.replace(parts.finish(parts.rescaled(product, units, bits), data))
 
 
 def relu(op: Operation) -> None:
@@ -93,7 +100,8 @@ def relu(op: Operation) -> None:
     operand = op.operands[0]
     positive = parts.node(glow.ReluOp, parts.last_centred(operand))
     units = scale_of(operand) / scales_of(data)
-    parts.replace(parts.finish(parts.rescaled(positive, units), data))
+    scaled = parts.rescaled(positive, units, whole_bits(operand))
+    parts.replace(parts.finish(scaled, data))
 
 
 def stored_bounds(data: Quantization, low: float, high: float) -> Bounds:
@@ -173,15 +181,19 @@ def reduce_mean(op: Operation) -> None:
 
 
 def lookup_table(op: Operation) -> None:
-    """A gather by the distance from the smallest stored value."""
+    """A gather by the stored value; negative ones find the entries at the end."""
     assert isinstance(op, glow.LookupTableOp)
-    parts = Parts(op)
-    low, _ = parameters_of(op.input.type).full_range
-    index = parts.convert(parts.stored(op.input), i64)
-    if low:
-        index = parts.node(glow.SubOp, index, parts.splat(low, i64))
-    found = parts.node(glow.GatherOp, op.table, index, axis=0)
-    parts.replace(parts.quantized(found, target_of(op)))
+    parts, array = Parts(op), constant_value(op.table)
+    (low, _), index = parameters_of(op.input.type).full_range, parts.stored(op.input)
+    if low and array is None:
+        wide = parts.convert(index, i64)
+        found = (op.table, parts.node(glow.SubOp, wide, parts.splat(low, i64)))
+    elif low and array is not None:
+        found = (parts.constant(np.roll(array, low), name_of(op.table)), index)
+    else:
+        found = (op.table, index)
+    entries = parts.node(glow.GatherOp, *found, axis=0)
+    parts.replace(parts.quantized(entries, target_of(op)))
 
 
 def gather_rows(op: Operation) -> None:

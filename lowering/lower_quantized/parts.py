@@ -22,17 +22,20 @@ from glow.dialects.weights import constant_value
 from glow.interpreter.arrays import Array
 from glow.interpreter.integer_arithmetic import (
     along_axis,
-    fixed_points,
     scales_of,
     zero_points_of,
 )
 from glow.interpreter.quantized import is_fixed
+from glow.lowering.lower_quantized.fixed_point import fixed_product
 from glow.passes.graph.node_builder import NodeBuilder
 from glow.passes.quantization.casts import tensor_of
 
 Bounds = tuple[float, float]
 
 BYTE = 8
+
+SUM_BITS = 31
+"""Of sums of products, without the sign."""
 
 
 class Parts(NodeBuilder):
@@ -82,31 +85,31 @@ class Parts(NodeBuilder):
         """As `centred`, for the operand that is computed last: what nothing else reads is
         taken as it was before it was stored.
         """
-        rounded = None if self.is_fixed else before_storing(value)
-        return self.centred(value, self.whole) if rounded is None else rounded
+        rounded = before_storing(value)
+        return self.centred(value, self.whole(value)) if rounded is None else rounded
 
     @property
     def is_fixed(self) -> bool:
         """Whether multipliers are fixed-point numbers."""
         return is_fixed(self.anchor)
 
-    @property
-    def whole(self) -> Attribute:
-        """The type of whole numbers that are to be rescaled."""
-        return i64 if self.is_fixed else f32
+    def whole(self, *factors: SSAValue) -> Attribute:
+        """The type of products of centred values, which are to be rescaled."""
+        return integers(whole_bits(*factors)) if self.is_fixed else f32
 
-    def rescaled(self, value: SSAValue, multiplier: Array) -> SSAValue:
-        """Whole numbers times constants, as the module requantizes: f32, or rounded i64."""
-        value = self.convert(value, self.whole)
+    def rescaled(
+        self, value: SSAValue, multiplier: Array, bits: int = SUM_BITS
+    ) -> SSAValue:
+        """Whole numbers times constants, as the module requantizes: f32, or rounded integers.
+
+        Fixed-point arithmetic wraps them to so many bits and a sign.
+        """
         if not self.is_fixed:
-            return self.scaled(value, multiplier)
-        factor, shift = fixed_points(multiplier)
-        half, unit = (np.int64(1) << bits for bits in (shift - 1, shift))
-        product = self.node(glow.MulOp, value, self.number(factor, i64))
-        total = self.node(glow.AddOp, product, self.number(half, i64))
-        divisor = self.number(unit, i64)
-        rest = self.node(glow.ModOp, total, divisor)
-        return self.node(glow.DivOp, self.node(glow.SubOp, total, rest), divisor)
+            return self.scaled(self.convert(value, f32), multiplier)
+        if tensor_of(value).element_type == f64:
+            value = self.convert(value, i64)
+        value = self.convert(value, integers(bits))
+        return fixed_product(self, value, multiplier, bits)
 
     def scaled(self, value: SSAValue, multiplier: Array) -> SSAValue:
         """A float value times constants."""
@@ -120,11 +123,11 @@ class Parts(NodeBuilder):
         """Numbers in units of the result's scale, rounded, saturated and stored.
 
         `bounds` narrow the range of stored values. Bytes are clamped first, since then
-        integers are what remains to be rounded to, and added to. i64 numbers are whole.
+        integers are what remains to be rounded to, and added to. Integers are whole.
         """
         element = tensor_of(value).element_type
-        if element == i64:
-            value, element = self.convert(value, f64), f64
+        if element in (i32, i64):
+            return self._finish_whole(value, data, bounds)
         low, high = bounds or data.limits
         points = along_axis(data.zero_points, data, len(shape_of(value)))
         if data.axis is None and data.bits <= BYTE:
@@ -142,6 +145,20 @@ class Parts(NodeBuilder):
         clipped = self.node(glow.ClipOp, rounded, low=float(low), high=float(high))
         return self.quantized(self.convert(clipped, storage_of(data)), data)
 
+    def _finish_whole(
+        self, value: SSAValue, data: Quantization, bounds: Bounds | None
+    ) -> SSAValue:
+        """Integers in units of the result's scale, saturated and stored."""
+        value = self.convert(value, i64) if data.bits > SUM_BITS else value
+        (low, high), point = bounds or data.limits, data.zero_points[0]
+        whole = self.node(
+            glow.ClipOp, value, low=float(low - point), high=float(high - point)
+        )
+        if point:
+            addend = self.splat(point, tensor_of(whole).element_type)
+            whole = self.node(glow.AddOp, whole, addend)
+        return self.quantized(self.convert(whole, storage_of(data)), data)
+
     def no_nan(self, value: SSAValue) -> SSAValue:
         """The value, NaN being the smallest number: saturation makes it the lowest one."""
         lowest = self.splat(float("-inf"), f32)
@@ -149,8 +166,18 @@ class Parts(NodeBuilder):
         return self.node(glow.SelectOp, is_nan, lowest, value)
 
 
+def whole_bits(*factors: SSAValue) -> int:
+    """The bits of products of quantized values less their zero points, without the sign."""
+    return sum(parameters_of(factor.type).bits for factor in factors)
+
+
+def integers(bits: int) -> Attribute:
+    """The integers that hold so many bits and a sign."""
+    return i32 if bits <= SUM_BITS else i64
+
+
 def before_storing(value: SSAValue) -> SSAValue | None:
-    """The rounded f32 numbers, less the zero point, that `finish` made a byte of; None for
+    """The rounded numbers, less the zero point, that `finish` made a byte of; None for
     other values and those that several nodes read.
     """
     if value.get_user_of_unique_use() is None:
@@ -161,22 +188,23 @@ def before_storing(value: SSAValue) -> SSAValue | None:
     stored = cast.input.owner
     if not isinstance(stored, glow.ConvertOp):
         return None
-    whole, point = stored.operand.owner, data.zero_points[0]
-    if isinstance(whole, glow.AddOp):
-        addend = constant_value(whole.operands[1])
+    whole, point = stored.operand, data.zero_points[0]
+    if isinstance(whole.owner, glow.AddOp):
+        addend = constant_value(whole.owner.operands[1])
         if addend is None or np.any(addend != point):
             return None
-        whole, point = whole.operands[0].owner, 0
-    if point or not isinstance(whole, glow.ConvertOp):
+        whole, point = whole.owner.operands[0], 0
+    if point:
         return None
-    rounded = whole.operand
-    return rounded if _is_clamped(rounded, data) else None
+    if isinstance(whole.owner, glow.ConvertOp):
+        whole = whole.owner.operand
+    return whole if _is_clamped(whole, data) else None
 
 
-def _is_clamped(rounded: SSAValue, data: Quantization) -> bool:
+def _is_clamped(whole: SSAValue, data: Quantization) -> bool:
     """Whether a value was clamped, before it was rounded, to what can be stored."""
-    owner = rounded.owner
-    clip = owner.operands[0].owner if isinstance(owner, glow.RoundOp) else None
+    owner = whole.owner
+    clip = owner.operands[0].owner if isinstance(owner, glow.RoundOp) else owner
     if not isinstance(clip, glow.ClipOp):
         return False
     attributes, point = clip.attributes_view(), data.zero_points[0]
