@@ -20,8 +20,13 @@ from glow.lowering.instr_to_loops import ir_types as types
 from glow.lowering.instr_to_loops.builder import Index, LoopBuilder
 from glow.lowering.instr_to_loops.kernel import Kernel
 from glow.lowering.instr_to_loops.scalar_region import ScalarRegion
+from glow.lowering.instr_to_loops.slices import SliceSpace
 from glow.lowering.instr_to_loops.vector_row import VectorBody, no_work
 from glow.lowering.target import Target
+
+BLOCKED_RANK = 5
+"""Tensors of channel blocks, [N, C / lanes, H, W, lanes]: threads share their planes as they
+do in convolutions, so that they read what they wrote."""
 
 REGISTERS_PER_VECTOR = 4
 WANTED_SLICES = 64
@@ -52,6 +57,8 @@ class Space:
 
     extents: tuple[int, ...]
     walks: tuple[tuple[int, ...], ...]
+    borders: tuple[int, ...] = ()
+    """The dimensions that begin where the merging had to stop."""
 
     def buffer_shape(self, operand: int) -> tuple[int, ...]:
         """The shape of an operand's buffer over the merged dimensions; (1,) of a scalar."""
@@ -59,17 +66,25 @@ class Space:
 
 
 def merge_dimensions(
-    shape: Sequence[int], operand_shapes: Sequence[Sequence[int]]
+    shape: Sequence[int],
+    operand_shapes: Sequence[Sequence[int]],
+    borders: Sequence[int] = (),
 ) -> Space:
-    """The space of a shape with neighbours merged where all operands repeat or walk alike."""
+    """The space of a shape with neighbours merged where all operands repeat or walk alike.
+
+    An axis in `borders` is not merged with those before it.
+    """
     padded = [(1,) * (len(shape) - len(s)) + tuple(s) for s in operand_shapes]
     extents: list[int] = []
     patterns: list[tuple[bool, ...]] = []
+    starts: list[int] = []
     for axis, extent in enumerate(shape):
+        if axis in borders:
+            starts.append(len(extents))
         if extent == 1:
             continue
         pattern = tuple(operand[axis] != 1 for operand in padded)
-        if patterns and patterns[-1] == pattern:
+        if patterns and patterns[-1] == pattern and len(extents) not in starts:
             extents[-1] *= extent
         else:
             extents.append(extent)
@@ -80,7 +95,7 @@ def merge_dimensions(
         tuple(axis for axis, pattern in enumerate(patterns) if pattern[k])
         for k in range(len(padded))
     )
-    return Space(tuple(extents), walks)
+    return Space(tuple(extents), walks, tuple(starts))
 
 
 def stored(builder: LoopBuilder, value: SSAValue) -> SSAValue:
@@ -184,25 +199,28 @@ def build_elementwise(
     outputs = [spec.shape] * len(region.result_types)
     if prod(spec.shape) == 0:
         return _empty(spec, target, name)
-    space = merge_dimensions(spec.shape, [*outputs, *spec.input_shapes])
+    borders = (1, 2) if len(spec.shape) == BLOCKED_RANK else ()
+    space = merge_dimensions(spec.shape, [*outputs, *spec.input_shapes], borders)
     elements = [*region.result_types, *region.input_types]
     lanes = target.lanes(max(32, *map(types.bit_width, elements)))
     wide = REGISTERS_PER_VECTOR * lanes
     *outer, innermost = space.extents
     chunks = RowChunks(innermost, prod(outer), wide)
-    extents = [*outer, chunks.units]
+    images, planes = space.borders or (0, 0)
+    lines = (*outer[planes:], chunks.units)
+    slices = SliceSpace(tuple(outer[:planes]), prod(lines), images)
     builder = LoopBuilder(target)
 
     def body(buffers: Sequence[SSAValue], low: Index, high: Index) -> None:
-        def row(coordinates: list[Index]) -> None:
-            *where, unit = coordinates
-            vector = _RowBody(builder, spec, space, buffers, where)
+        def row(plane: Sequence[Index], line: Index) -> None:
+            *inside, unit = builder.unflatten(line, lines)
+            vector = _RowBody(builder, spec, space, buffers, (*plane, *inside))
             chunks.walk(builder, unit, wide, lanes, vector)
 
-        builder.space(low, high, extents, row)
+        slices.visit(builder, low, high, row)
 
     function = builder.function(name, _buffer_types(space, elements), body)
-    return Kernel(function, prod(extents))
+    return Kernel(function, slices.size)
 
 
 def _buffer_types(space: Space, elements: Sequence[Attribute]) -> list[MemRefType]:

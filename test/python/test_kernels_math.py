@@ -91,6 +91,38 @@ def test_math_function(name: str) -> None:
     np.testing.assert_allclose(at_edges, expected, rtol=1e-6, atol=1.2e-38)
 
 
+SCALE_RELU = ScalarRegion.trace(
+    lambda b, x, scale: b.maximumf(b.mulf(x, scale), b.constant(0.0, f32)), [f32, f32]
+)
+BLOCKED = {
+    "channel": ((2, 3, 5, 7, 16), (1, 3, 1, 1, 16)),
+    "whole": ((1, 3, 8, 6, 16), (1, 3, 8, 6, 16)),
+    "row": ((2, 3, 5, 7, 16), (2, 3, 5, 1, 16)),
+    "one block": ((2, 1, 5, 5, 16), (1, 1, 1, 1, 16)),
+    "one pixel": ((3, 4, 1, 1, 16), (1, 4, 1, 1, 16)),
+    "one number a block": ((2, 3, 4, 4, 1), (2, 3, 1, 1, 1)),
+}
+
+
+@pytest.mark.parametrize("name", BLOCKED)
+def test_elementwise_on_channel_blocks(name: str) -> None:
+    x, scale = (normal(*shape) for shape in BLOCKED[name])
+    found = apply_region(SCALE_RELU, x, scale)
+    np.testing.assert_array_equal(found, np.maximum(x * scale, 0))
+
+
+def test_threads_share_the_planes_of_channel_blocks() -> None:
+    shape, channel = BLOCKED["whole"][0], (1, 3, 1, 1, 16)
+    kernel = build_elementwise(
+        ElementwiseSpec(shape, (shape, channel), SCALE_RELU), TARGET
+    )
+    call = compile_function(kernel.function, target=TARGET)
+    out = np.full(shape, -1, np.float32)
+    call(out, normal(*shape), normal(*channel), 0, kernel.slices // 2)
+    written = (out != -1).all((0, 1, 3, 4))
+    assert list(written) == [True] * 4 + [False] * 4
+
+
 def test_pow_with_a_constant_exponent() -> None:
     x = np.concatenate([normal(100) * 3, EDGES])
     for exponent in (0.0, 1.0, 2.0, 3.0, -1.0, -2.0, 5.0):
