@@ -46,6 +46,13 @@ def quantize_rows(op: GlowOp, x: Array) -> tuple[Array, Array, Array]:
     return padded, scale, zero_point
 
 
+def row_range(op: GlowOp, x: Array) -> tuple[Array, Array]:
+    """`cpu.row_range`."""
+    zero = np.float32(0)
+    low, high = (f(axis=-1, keepdims=True, initial=0) for f in (x.min, x.max))
+    return np.minimum(low, zero), np.maximum(high, zero)
+
+
 def run_dynamic_quantize(op: Operation, x: Array) -> tuple[Array, Array, Array]:
     """`glow.dynamic_quantize`."""
     return quantize_dynamic(x, None)

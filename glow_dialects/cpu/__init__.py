@@ -39,7 +39,7 @@ from glow.dialects.cpu.convolution import (
     SparseConv2dOp,
     WinogradConv2dOp,
 )
-from glow.dialects.cpu.dynamic import QuantizeRowsOp
+from glow.dialects.cpu.dynamic import QuantizeRowsOp, RowRangeOp
 from glow.dialects.cpu.epilogue import EpilogueOp, ExtraKind, extra_kind
 from glow.dialects.cpu.int8 import (
     Int8BatchMatmulOp,
@@ -61,8 +61,9 @@ __all__ = [
     "NODES", "BatchMatmulOp", "BlockedWindowOp", "Conv2dOp", "Cpu",
     "DepthwiseConv2dOp", "EpilogueOp",
     "ExtraKind", "Int8BatchMatmulOp", "Int8Conv2dOp", "Int8DepthwiseConv2dOp",
-    "Int8MatmulOp", "Int8Op", "Int8WindowOp", "LocalResponseNormOp", "MatmulOp", "PackOp", "PlainConv2dOp",
-    "QuadrantSumsOp", "QuantizeRowsOp", "SparseConv2dOp", "StrassenMatmulOp", "UnpackOp",
+    "Int8MatmulOp", "Int8Op", "Int8WindowOp", "LocalResponseNormOp", "MatmulOp",
+    "PackOp", "PlainConv2dOp",
+    "QuadrantSumsOp", "QuantizeRowsOp", "RowRangeOp", "SparseConv2dOp", "StrassenMatmulOp", "UnpackOp",
     "WinogradConv2dOp", "blocks", "extra_kind",
 ]  # fmt: skip
 
@@ -80,6 +81,7 @@ NODES: tuple[type[NodeOp], ...] = (
     StrassenMatmulOp,
     LocalResponseNormOp,
     QuantizeRowsOp,
+    RowRangeOp,
     Int8Conv2dOp,
     Int8DepthwiseConv2dOp,
     Int8MatmulOp,

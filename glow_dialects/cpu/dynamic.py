@@ -1,4 +1,4 @@
-"""Quantization of rows while a network runs."""
+"""Quantization of rows, and their ranges, while a network runs."""
 
 from __future__ import annotations
 
@@ -54,3 +54,29 @@ class QuantizeRowsOp(NodeOp):
             tensor_type((*shape[:-1], 1), f32),
             tensor_type((*shape[:-1], 1), i32),
         ]
+
+
+@irdl_op_definition
+class RowRangeOp(NodeOp):
+    """The range of each row, which includes 0.
+
+    input [..., K] f32 -> ([..., 1], [..., 1]) f32: the smaller of 0 and the smallest element,
+    the larger of 0 and the largest. Both are NaN where a row has one.
+
+    %low, %high = cpu.row_range %x : tensor<9x1xf32>, tensor<9x1xf32>
+    """
+
+    name = "cpu.row_range"
+    input = operand_def(TensorType)
+    low = result_def(TensorType)
+    high = result_def(TensorType)
+
+    @classmethod
+    def infer(cls, operands: Types, attributes: Attributes) -> Types:
+        """One number of each row."""
+        (rows,) = operands
+        fail_unless(
+            rows.element_type == f32 and rows.get_num_dims() > 0,
+            f"the rows must be f32, not {rows}",
+        )
+        return [tensor_type((*rows.get_shape()[:-1], 1), f32)] * 2

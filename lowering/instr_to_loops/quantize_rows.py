@@ -18,8 +18,8 @@ from glow.dialects import arith
 from glow.lowering.instr_to_loops import ir_types as types
 from glow.lowering.instr_to_loops.builder import Index, LoopBuilder
 from glow.lowering.instr_to_loops.kernel import Kernel
-from glow.lowering.instr_to_loops.softmax import add, larger
-from glow.lowering.instr_to_loops.vector_row import Combine, fold_row, for_each_vector
+from glow.lowering.instr_to_loops.row_range import not_finite, row_range
+from glow.lowering.instr_to_loops.vector_row import for_each_vector
 from glow.lowering.target import Target
 
 LEVELS = 255.0
@@ -35,11 +35,6 @@ class QuantizeRowsSpec:
     rows: int
     extent: int
     columns: int
-
-
-def smaller(builder: LoopBuilder, a: SSAValue, b: SSAValue) -> SSAValue:
-    """The smaller number in one instruction; if either is NaN, one of the two."""
-    return builder.select(builder.cmpf("olt", a, b), a, b)
 
 
 def build_quantize_rows(
@@ -97,34 +92,18 @@ class _Row:
         """Scale and zero point of a row, both f32."""
         builder = self.builder
         zero = builder.constant(0.0, f32)
-        low = self._fold(r, smaller, "minnumf")
-        high = self._fold(r, larger, "maxnumf")
-        span = builder.subf(high, low)
-        step = builder.divf(span, builder.constant(LEVELS, f32))
-        is_flat = builder.cmpf("oeq", span, zero)
-        scale = builder.select(is_flat, builder.constant(1.0, f32), step)
-        scale = builder.addf(scale, self._poison(r))
-        ratio = builder.divf(builder.subf(zero, low), scale)
-        return scale, self._clamped(builder.unary(math.RoundEvenOp, ratio))
-
-    def _fold(self, r: Index, combine: Combine, kind: str) -> SSAValue:
-        """The smallest or largest of a row and 0."""
-        builder, extent = self.builder, self.spec.extent
 
         def read(position: Index, length: int) -> SSAValue:
             return builder.vector_load(length, self.source, r, position)
 
-        return fold_row(builder, extent, f32, read, combine, kind, 0.0)
-
-    def _poison(self, r: Index) -> SSAValue:
-        """0, or NaN where an element is no finite number."""
-        builder = self.builder
-
-        def read(position: Index, length: int) -> SSAValue:
-            value = builder.vector_load(length, self.source, r, position)
-            return builder.mulf(value, builder.like(0.0, value))
-
-        return fold_row(builder, self.spec.extent, f32, read, add, "add", 0.0)
+        low, high, poison = row_range(builder, self.spec.extent, read, not_finite)
+        span = builder.subf(high, low)
+        step = builder.divf(span, builder.constant(LEVELS, f32))
+        is_flat = builder.cmpf("oeq", span, zero)
+        scale = builder.select(is_flat, builder.constant(1.0, f32), step)
+        scale = builder.addf(scale, poison)
+        ratio = builder.divf(builder.subf(zero, low), scale)
+        return scale, self._clamped(builder.unary(math.RoundEvenOp, ratio))
 
     def _clamped(self, value: SSAValue) -> SSAValue:
         """The value in [0, 255]; NaN becomes 0."""

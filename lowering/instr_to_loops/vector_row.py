@@ -60,19 +60,30 @@ def for_each_vector(
         )
 
 
+@dataclass(frozen=True)
+class Fold:
+    """A fold of a run; `kind` is the vector.reduction that `combine` matches."""
+
+    combine: Combine
+    kind: str
+    identity: float
+
+
 def fold_vectors(
     builder: LoopBuilder,
     part: Segment,
-    accumulator: SSAValue,
+    accumulators: Sequence[SSAValue],
     read: Read,
-    combine: Combine,
-) -> SSAValue:
-    """The accumulator after all vectors of one segment."""
+    folds: Sequence[Fold],
+) -> Sequence[SSAValue]:
+    """The accumulators after all vectors of one segment."""
 
     def body(position: Index, carried: Sequence[SSAValue]) -> Sequence[SSAValue]:
-        return [combine(builder, carried[0], read(position, part.length))]
+        value = read(position, part.length)
+        pairs = zip(folds, carried, strict=True)
+        return [fold.combine(builder, total, value) for fold, total in pairs]
 
-    return builder.carry(part.start, part.stop, part.length, [accumulator], body)[0]
+    return builder.carry(part.start, part.stop, part.length, accumulators, body)
 
 
 def fold_row(
@@ -84,16 +95,31 @@ def fold_row(
     kind: str,
     identity: float,
 ) -> SSAValue:
-    """The scalar fold of a run; `kind` is the vector.reduction that `combine` matches."""
+    """The scalar fold of a run."""
+    fold = Fold(combine, kind, identity)
+    return fold_row_by(builder, extent, element, read, [fold])[0]
+
+
+def fold_row_by(
+    builder: LoopBuilder,
+    extent: int,
+    element: Attribute,
+    read: Read,
+    folds: Sequence[Fold],
+) -> list[SSAValue]:
+    """Scalar folds of a run that is read once."""
     lanes = builder.target.lanes(types.bit_width(element))
-    totals: list[SSAValue] = []
+    totals: list[list[SSAValue]] = []
     for part in segments(extent, lanes):
-        start = builder.constant(identity, types.vector_type((part.length,), element))
-        total = fold_vectors(builder, part, start, read, combine)
-        totals.append(reduce_vector(builder, kind, total))
+        vector = types.vector_type((part.length,), element)
+        starts = [builder.constant(fold.identity, vector) for fold in folds]
+        found = fold_vectors(builder, part, starts, read, folds)
+        pairs = zip(folds, found, strict=True)
+        totals.append([reduce_vector(builder, fold.kind, x) for fold, x in pairs])
     result = totals[0]
-    for total in totals[1:]:
-        result = combine(builder, result, total)
+    for more in totals[1:]:
+        triples = zip(folds, result, more, strict=True)
+        result = [fold.combine(builder, a, b) for fold, a, b in triples]
     return result
 
 

@@ -33,13 +33,26 @@ def parameters(
 ) -> tuple[SSAValue, SSAValue]:
     """Scale and zero point (both f32) over the given axes, which stay as 1."""
     zero = parts.splat(0.0, f32)
-    low, high = (
-        parts.node(bound, parts.node(reduce, x, axes=list(axes), keepdims=True), zero)
-        for reduce, bound in (
-            (glow.ReduceMinOp, glow.MinOp),
-            (glow.ReduceMaxOp, glow.MaxOp),
-        )
-    )
+    lows, highs = bounds(parts, x, x, axes)
+    low, high = parts.node(glow.MinOp, lows, zero), parts.node(glow.MaxOp, highs, zero)
+    return parameters_of_range(parts, low, high)
+
+
+def bounds(
+    parts: Parts, lows: SSAValue, highs: SSAValue, axes: Sequence[int]
+) -> list[SSAValue]:
+    """The smallest of the first and the largest of the second over axes, which stay as 1."""
+    return [
+        parts.node(reduce, value, axes=list(axes), keepdims=True)
+        for reduce, value in ((glow.ReduceMinOp, lows), (glow.ReduceMaxOp, highs))
+    ]
+
+
+def parameters_of_range(
+    parts: Parts, low: SSAValue, high: SSAValue
+) -> tuple[SSAValue, SSAValue]:
+    """Scale and zero point (both f32) of a range that includes 0."""
+    zero = parts.splat(0.0, f32)
     span = parts.node(glow.SubOp, high, low)
     step = parts.node(glow.DivOp, span, parts.splat(LEVELS, f32))
     is_flat = parts.node(glow.EqualOp, span, zero)
@@ -170,7 +183,9 @@ def _quantized_rows(parts: Parts, x: SSAValue, columns: int) -> Sequence[SSAValu
 def _quantized_tensor(parts: Parts, x: SSAValue, columns: int) -> Sequence[SSAValue]:
     """Stored values, scale and zero point of all rows."""
     rank = len(shape_of(x))
-    scale, point = parameters(parts, x, range(rank))
+    rows = parts.insert(cpu.RowRangeOp.build_node([x]))
+    low, high = bounds(parts, rows.results[0], rows.results[1], range(rank))
+    scale, point = parameters_of_range(parts, low, high)
     stored = parts.convert(quantized(parts, x, scale, point), U8)
     missing = columns - shape_of(x)[-1]
     if missing:

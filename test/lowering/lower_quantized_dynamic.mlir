@@ -43,9 +43,11 @@ func.func @shared(%x: tensor<1x5x4xf32>) -> (tensor<1x5x1xf32>, tensor<1x5x1xf32
   func.return %0, %1 : tensor<1x5x1xf32>, tensor<1x5x1xf32>
 }
 
-// A whole tensor has one scale, found by reductions.
+// A whole tensor has one scale, found from the ranges of its rows.
 // CHECK-LABEL: func.func @tensor(
-// CHECK: glow.reduce_min %x axes [0, 1] keepdims : tensor<1x1xf32>
+// CHECK: %[[L:.*]], %[[H:.*]] = cpu.row_range %x : tensor<5x1xf32>, tensor<5x1xf32>
+// CHECK: glow.reduce_min %[[L]] axes [0, 1] keepdims : tensor<1x1xf32>
+// CHECK: glow.reduce_max %[[H]] axes [0, 1] keepdims : tensor<1x1xf32>
 // CHECK: glow.matmul_integer
 func.func @tensor(%x: tensor<5x4xf32>) -> tensor<5x1xf32> {
   %w = glow.constant dense<[[1], [2], [3], [4]]> : tensor<4x1xi8> as tensor<4x1x!quant.uniform<i8:f32, 0.5>>

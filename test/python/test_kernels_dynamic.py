@@ -11,6 +11,7 @@ from glow.lowering.instr_to_loops.quantize_rows import (
     QuantizeRowsSpec,
     build_quantize_rows,
 )
+from glow.lowering.instr_to_loops.row_range import RowRangeSpec, build_row_range
 from glow.lowering.target import PRESETS, Target
 
 TARGETS = [TARGET, PRESETS["avx2"], PRESETS["scalar"]]
@@ -49,3 +50,14 @@ def test_quantize_rows(extent: int, target: Target) -> None:
     assert not stored[:, extent:].any()
     assert np.isnan(scale[~finite]).all()
     assert not stored[~finite].any()
+
+
+@pytest.mark.parametrize("extent", [1, 7, 16, 67, 384])
+@pytest.mark.parametrize("target", TARGETS, ids=NAMES)
+def test_row_range(extent: int, target: Target) -> None:
+    x = rows_of(extent)
+    outputs = [np.full(len(x), 9, np.float32) for _ in range(2)]
+    kernel = build_row_range(RowRangeSpec(len(x), extent), target)
+    low, high = run_kernel(kernel, outputs, [x], target)
+    np.testing.assert_array_equal(low, np.minimum(x.min(-1), 0))
+    np.testing.assert_array_equal(high, np.maximum(x.max(-1), 0))

@@ -14,6 +14,7 @@ from glow.lowering.instr_to_loops.quantize_rows import (
     QuantizeRowsSpec,
     build_quantize_rows,
 )
+from glow.lowering.instr_to_loops.row_range import RowRangeSpec, build_row_range
 from glow.lowering.instr_to_loops.selection.common import invoke
 from glow.lowering.target import Target
 
@@ -26,6 +27,13 @@ def _quantize_rows(op: instr.InstructionOp, target: Target) -> Sequence[Invocati
     return invoke("quantize_rows", spec, build_quantize_rows, buffers, len(op.outs))
 
 
+def _row_range(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
+    *outer, extent = shape_of(op.ins[0])
+    spec = RowRangeSpec(prod(outer), extent)
+    return invoke("row_range", spec, build_row_range, [*op.outs, *op.ins], 2)
+
+
 SELECTORS: Mapping[type[Operation], KernelSelector] = {
     instr.INSTRUCTION_OF[cpu.QuantizeRowsOp]: _quantize_rows,
+    instr.INSTRUCTION_OF[cpu.RowRangeOp]: _row_range,
 }

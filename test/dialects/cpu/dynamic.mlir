@@ -8,3 +8,11 @@ func.func @rows(%x: tensor<2x5x7xf32>) -> (tensor<2x5x8xui8>, tensor<2x5x1xf32>,
   %q, %s, %z = cpu.quantize_rows %x columns 8 : tensor<2x5x8xui8>, tensor<2x5x1xf32>, tensor<2x5x1xi32>
   func.return %q, %s, %z : tensor<2x5x8xui8>, tensor<2x5x1xf32>, tensor<2x5x1xi32>
 }
+
+// CHECK-LABEL: func.func @ranges(
+// CHECK: %l, %h = cpu.row_range %x : tensor<2x5x1xf32>, tensor<2x5x1xf32>
+// INSTR: instr.cpu.row_range @out %l, @out %h, @in %x
+func.func @ranges(%x: tensor<2x5x7xf32>) -> (tensor<2x5x1xf32>, tensor<2x5x1xf32>) {
+  %l, %h = cpu.row_range %x : tensor<2x5x1xf32>, tensor<2x5x1xf32>
+  func.return %l, %h : tensor<2x5x1xf32>, tensor<2x5x1xf32>
+}

@@ -29,3 +29,11 @@ func.func @no_columns(%x: tensor<5x8xf32>) {
   %q, %s, %z = cpu.quantize_rows %x : tensor<5x8xui8>, tensor<5x1xf32>, tensor<5x1xi32>
   func.return
 }
+
+// -----
+
+func.func @ranges_of_halves(%x: tensor<5x7xbf16>) {
+  // expected-error @+1 {{the rows must be f32, not tensor<5x7xbf16>}}
+  %l, %h = cpu.row_range %x : tensor<5x1xf32>, tensor<5x1xf32>
+  func.return
+}
