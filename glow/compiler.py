@@ -166,8 +166,9 @@ def load(
         return clone_module(model)
     if isinstance(model, str | os.PathLike) and os.fspath(model).endswith(".mlir"):
         from glow.frontends.mlir import read_mlir
+        from glow.universe import new_context
 
-        return read_mlir(model, context())
+        return read_mlir(model, new_context())
     from glow.frontends.onnx import import_model
 
     return import_model(model, input_shapes=input_shapes, notes=notes)
@@ -217,10 +218,10 @@ def level_of(module: ModuleOp) -> int:
 
 @cache
 def context() -> Context:
-    """The context with all dialects, made once."""
-    from glow.universe import new_context
+    """The context of all passes, made once."""
+    from glow.universe import own_context
 
-    return new_context()
+    return own_context()
 
 
 @cache

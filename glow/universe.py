@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from xdsl.context import Context
+from xdsl.dialects import get_all_dialects
 from xdsl.ir import Dialect
 from xdsl.passes import ModulePass
 from xdsl.universe import Universe
@@ -113,6 +114,19 @@ def register_dialects(context: Context) -> None:
     dialects = Universe.get_multiverse().all_dialects | REPLACED_DIALECTS
     for name, factory in dialects.items():
         context.register_dialect(name, factory)
+
+
+def own_context() -> Context:
+    """A context with xDSL's dialects and ours, which is all that imported graphs have.
+
+    To find those of other packages takes longer than most passes.
+    """
+    context = Context()
+    for name, factory in (
+        get_all_dialects() | GLOW_DIALECTS | REPLACED_DIALECTS
+    ).items():
+        context.register_dialect(name, factory)
+    return context
 
 
 def new_context() -> Context:

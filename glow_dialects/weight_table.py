@@ -5,12 +5,13 @@ from __future__ import annotations
 import mmap
 from collections.abc import Callable, Iterator, MutableMapping
 from dataclasses import dataclass
+from functools import cache
 from math import prod
 from typing import cast
 
-import ml_dtypes
 import numpy as np
 import numpy.typing as npt
+from numpy.lib.array_utils import byte_bounds
 from xdsl.dialects.builtin import (
     BFloat16Type,
     Float16Type,
@@ -34,10 +35,17 @@ Array = npt.NDArray[np.generic]
 
 _FLOATS: dict[type[Attribute], np.dtype[np.generic]] = {
     Float16Type: np.dtype(np.float16),
-    BFloat16Type: np.dtype(ml_dtypes.bfloat16),
     Float32Type: np.dtype(np.float32),
     Float64Type: np.dtype(np.float64),
 }
+
+
+@cache
+def bfloat16() -> np.dtype[np.generic]:
+    """The dtype of bfloat16, whose package is loaded for networks that have some."""
+    import ml_dtypes
+
+    return np.dtype(ml_dtypes.bfloat16)
 
 
 def dtype_of(element_type: Attribute) -> np.dtype[np.generic]:
@@ -47,6 +55,8 @@ def dtype_of(element_type: Attribute) -> np.dtype[np.generic]:
     """
     if type(element_type) in _FLOATS:
         return _FLOATS[type(element_type)]
+    if isinstance(element_type, BFloat16Type):
+        return bfloat16()
     if isinstance(element_type, IndexType):
         return np.dtype(np.int64)
     if isinstance(element_type, UniformQuantizedType):
@@ -66,6 +76,8 @@ def element_type_of(dtype: np.dtype[np.generic]) -> Attribute:
     for element_type, candidate in _FLOATS.items():
         if candidate == dtype:
             return element_type()
+    if dtype.name == "bfloat16":
+        return BFloat16Type()
     if dtype == np.bool_:
         return IntegerType(1)
     if dtype.kind == "u":
@@ -110,21 +122,22 @@ def release_pages(array: Array) -> None:
     """Let go of the memory of an array that shows bytes of a file.
 
     They are read again if the array is used again, so this is always right; but only
-    the last reader should do it.
+    the last reader should do it. What lies between the rows of a slice goes too.
     """
     file = _mapped_file(array)
-    if file is None:
+    if file is None or array.size == 0:
         return
-    start = array.ctypes.data - np.frombuffer(file, np.uint8).ctypes.data
-    first = -(-start // mmap.PAGESIZE) * mmap.PAGESIZE
-    end = (start + array.nbytes) // mmap.PAGESIZE * mmap.PAGESIZE
+    base = np.frombuffer(file, np.uint8).ctypes.data
+    first, end = (address - base for address in byte_bounds(array))
+    first = -(-first // mmap.PAGESIZE) * mmap.PAGESIZE
+    end = end // mmap.PAGESIZE * mmap.PAGESIZE
     if end > first and hasattr(mmap, "MADV_DONTNEED"):
         file.madvise(mmap.MADV_DONTNEED, first, end - first)
 
 
 def _mapped_file(array: Array) -> mmap.mmap | None:
-    """The read-only mapping of a file that a contiguous array is a part of."""
-    owner = cast("object", array) if array.flags.c_contiguous else None
+    """The read-only mapping of a file that an array shows a part of."""
+    owner = cast("object", array)
     while isinstance(owner, np.ndarray | memoryview):
         if isinstance(owner, memoryview) and not owner.readonly:
             return None

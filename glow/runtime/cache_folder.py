@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import tempfile
 import time
 from collections.abc import Generator
 from pathlib import Path
@@ -32,6 +31,8 @@ def whole_file(path: Path) -> Generator[BinaryIO]:
     Readers see the old file or the new one, and so do other writers. Makes the folder;
     raises OSError, and leaves nothing behind, where the file cannot be written.
     """
+    import tempfile  # Which takes a tenth of the time that finding a model takes.
+
     path.parent.mkdir(parents=True, exist_ok=True)
     descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=UNFINISHED)
     try:

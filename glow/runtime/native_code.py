@@ -24,6 +24,7 @@ from llvmlite.binding import ffi
 
 from glow.dialects.errors import GlowError
 from glow.lowering.target import Target
+from glow.runtime.heap import trim
 from glow.runtime.llvm_library import PAGES, llvm
 
 CODE_GENERATION_LEVEL = 2
@@ -110,7 +111,10 @@ def compile_object(
 ) -> bytes:
     """Returns the relocatable object of LLVM IR text."""
     module, machine = parse(text, target, level)
-    return emit_object(module, machine)
+    image = emit_object(module, machine)
+    del module
+    trim()
+    return image
 
 
 def workers() -> ThreadPoolExecutor:

@@ -16,7 +16,7 @@ import time
 from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib import import_module
-from importlib.metadata import version
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -41,8 +41,22 @@ SOURCES = ("glow", "glow.dialects", "glow.passes", "glow.lowering")
 @cache
 def versions() -> str:
     """Returns the versions of everything that generates code or computes constants."""
-    packages = (f"{name} {version(name)}" for name in PACKAGES)
+    packages = (package_version(name) for name in PACKAGES)
     return "; ".join([*packages, f"glow {source_digest()}"])
+
+
+def package_version(name: str) -> str:
+    """Returns a package's name and version, which its folder of metadata is named by.
+
+    `importlib.metadata` takes longer to load than a small network.
+    """
+    spec = find_spec(name)
+    for folder in (spec and spec.submodule_search_locations) or ():
+        if found := sorted(Path(folder).parent.glob(f"{name}-*.dist-info")):
+            return " ".join(path.stem for path in found)
+    from importlib.metadata import version
+
+    return f"{name}-{version(name)}"
 
 
 @cache

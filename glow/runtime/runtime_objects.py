@@ -27,9 +27,10 @@ def runtime_object(name: str, code: Callable[[Target], str]) -> bytes:
     if entry is not None:
         return entry[0]
     from glow.lowering.target import host_target
-    from glow.runtime.native_code import compile_object
+    from glow.runtime.native_code import compile_object, release_llvm
 
     image = compile_object(code(host_target()), host_target())
+    release_llvm()
     objects.store(key, [image])
     return image
 

@@ -9,10 +9,12 @@ import sys
 from pathlib import Path
 
 import pytest
+from onnx import ModelProto, TensorProto, helper
 
 import glow
 from glow.collection import collect_new, collection_paused
 from glow.dialects.errors import GlowError
+from glow.frontends.onnx import messages
 
 CODE_GENERATOR = "glow.lowering.loops_to_llvm.convert_loops_to_llvm"
 
@@ -23,6 +25,28 @@ graph = h.make_graph([h.make_node("Relu", ["x"], ["y"])], "g", [x], [y])
 model = glow.compile(h.make_model(graph))
 assert (model(np.full((2, 3), -1.0, np.float32)) == 0).all()
 print("{CODE_GENERATOR}" in sys.modules)
+"""
+
+UNNEEDED = ("onnx", "ml_dtypes", "importlib.metadata")
+"""Packages that take longer to load than they would be of use."""
+
+COMPILE_FILE = f"""
+import sys, glow
+from pathlib import Path
+glow.compile(sys.argv[1])
+print([name for name in {UNNEEDED} if name in sys.modules])
+from glow.runtime.library_pages import MAPS, read_mappings
+from glow.runtime.llvm_library import PAGES
+resident = 0
+if MAPS.exists():
+    starts = [mapping.start for mapping in PAGES.mappings]
+    inside = False
+    for line in MAPS.read_text().splitlines():
+        if "-" in line.split()[0]:
+            inside = any(m.start in starts for m in read_mappings([line]))
+        elif inside and line.startswith("Rss:"):
+            resident += int(line.split()[1])
+print(resident)
 """
 
 
@@ -61,6 +85,30 @@ def test_new_garbage_is_collected_in_a_pause() -> None:
         assert Cycle.alive
         collect_new()
         assert not Cycle.alive
+
+
+def test_a_file_needs_few_packages_and_leaves_no_pages_of_llvm(tmp_path: Path) -> None:
+    x, y = (
+        helper.make_tensor_value_info(name, TensorProto.FLOAT, [2, 3]) for name in "xy"
+    )
+    graph = helper.make_graph([helper.make_node("Relu", ["x"], ["y"])], "g", [x], [y])
+    file = tmp_path / "relu.onnx"
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)])
+    file.write_bytes(model.SerializeToString())
+    unneeded, resident = subprocess.run(
+        [sys.executable, "-c", COMPILE_FILE, str(file)],
+        env={**os.environ, "GLOW_CACHE_DIR": str(tmp_path / "cache")},
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout.splitlines()
+    assert unneeded == "[]"
+    assert int(resident) < 4096
+
+
+def test_messages_are_those_of_the_package() -> None:
+    assert messages.load().ModelProto is ModelProto
+    assert messages.ModelProto is ModelProto
 
 
 def test_a_known_network_needs_no_code_generator(tmp_path: Path) -> None:

@@ -33,8 +33,9 @@ def mapped(tmp_path: Path) -> mmap.mmap:
     """A file that stands for a library, mapped and not touched."""
     path = tmp_path / "libtest.so"
     path.write_bytes(b"\x5a" * (PAGES * mmap.PAGESIZE))
+    rights = mmap.PROT_READ | mmap.PROT_EXEC
     with path.open("rb") as file:
-        return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        return mmap.mmap(file.fileno(), 0, mmap.MAP_PRIVATE, rights)
 
 
 def file_kilobytes() -> int:

@@ -4,6 +4,7 @@
 |---------------------|-------------------------------------------------------------|
 | `importer.py`       | `import_model`: the walk over nodes, inputs and outputs     |
 | `loader.py`         | reading and checking of the file                            |
+| `messages.py`       | the classes of ONNX's messages, without its package         |
 | `wire_format.py`    | cutting the weights out of the file's message               |
 | `tensors.py`        | weights as zero-copy arrays, external data                  |
 | `external_files.py` | hashes of the files of weights beside the model             |

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from onnx import AttributeProto
 
 from glow.dialects.weight_table import dtype_of
 from glow.frontends.onnx.graph import BUDGET
 from glow.frontends.onnx.inputs import check_shape
+from glow.frontends.onnx.messages import AttributeProto
 from glow.frontends.onnx.node import OnnxNode, Value, element_type
 from glow.frontends.onnx.registry import UnsupportedError, onnx_op, refuse_if
 from glow.frontends.onnx.tensors import dtype_of_onnx, to_array

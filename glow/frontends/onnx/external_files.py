@@ -5,10 +5,9 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator
 
-from onnx import AttributeProto, GraphProto, TensorProto
-
 from glow.dialects.errors import GlowError
 from glow.frontends.onnx.loader import LoadedModel
+from glow.frontends.onnx.messages import AttributeProto, GraphProto, TensorProto
 from glow.frontends.onnx.tensors import external_path
 from glow.runtime.file_blocks import file_digest
 

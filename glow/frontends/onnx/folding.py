@@ -14,10 +14,10 @@ from math import ceil, prod
 from typing import cast
 
 import numpy as np
-from onnx import AttributeProto, helper
 
 from glow.dialects.weight_table import Array
 from glow.frontends.onnx.graph import BUDGET, Constant
+from glow.frontends.onnx.messages import AttributeProto
 from glow.frontends.onnx.node import OnnxNode
 from glow.frontends.onnx.registry import HANDLERS
 from glow.frontends.onnx.tensors import dtype_of_onnx
@@ -68,6 +68,7 @@ def _size(arrays: list[Array]) -> int:
 
 def _evaluate(node: OnnxNode) -> list[Array] | None:
     """The results by ONNX's reference evaluator, or None where it fails."""
+    from onnx import helper
     from onnx.reference import ReferenceEvaluator
 
     inputs = {

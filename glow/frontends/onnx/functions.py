@@ -8,15 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol, cast
-
-import onnx
-from onnx import AttributeProto, FunctionProto, NodeProto, TypeProto
-from onnx.helper import make_tensor_type_proto, np_dtype_to_tensor_dtype
+from typing import TYPE_CHECKING, Protocol, cast
 
 from glow.dialects.weight_table import dtype_of
 from glow.frontends.onnx.loader import opset_imports
+from glow.frontends.onnx.messages import (
+    AttributeProto,
+    FunctionProto,
+    NodeProto,
+    TypeProto,
+)
 from glow.frontends.onnx.node import OnnxNode, Operand, element_type, shape
+
+if TYPE_CHECKING:
+    import onnx
 
 Functions = Mapping[tuple[str, str], FunctionProto]
 Opsets = Mapping[str, int]
@@ -88,11 +93,13 @@ def function_body(node: OnnxNode, functions: Functions, opsets: Opsets) -> Body 
 
 
 def _schema(proto: NodeProto, opsets: Opsets) -> BodySchema | None:
+    from onnx import defs
+
     domain = "" if proto.domain == "ai.onnx" else proto.domain
     try:
-        schema = onnx.defs.get_schema(proto.op_type, opsets.get(domain, 1), domain)
+        schema = defs.get_schema(proto.op_type, opsets.get(domain, 1), domain)
         return cast(BodySchema, schema)
-    except onnx.defs.SchemaError:
+    except defs.SchemaError:
         return None
 
 
@@ -117,6 +124,8 @@ def _schema_function(
 def _type_proto(value: Operand | None) -> TypeProto:
     if value is None:
         return TypeProto()
+    from onnx.helper import make_tensor_type_proto, np_dtype_to_tensor_dtype
+
     dtype = dtype_of(element_type(value))
     return make_tensor_type_proto(np_dtype_to_tensor_dtype(dtype), shape(value))
 

@@ -16,7 +16,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-from onnx import AttributeProto, GraphProto, ModelProto, NodeProto
 from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Block, Region, SSAValue
@@ -46,6 +45,12 @@ from glow.frontends.onnx.functions import function_body, has_body
 from glow.frontends.onnx.graph import Constant, Graph, sanitized
 from glow.frontends.onnx.inputs import check_declared, check_names, input_types
 from glow.frontends.onnx.loader import LoadedModel, load_model, opset_versions
+from glow.frontends.onnx.messages import (
+    AttributeProto,
+    GraphProto,
+    ModelProto,
+    NodeProto,
+)
 from glow.frontends.onnx.node import OnnxNode, Operand, Value
 from glow.frontends.onnx.registry import (
     CONTRIB_DOMAIN,

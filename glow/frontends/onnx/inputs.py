@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import prod
 from typing import cast
 
-from onnx import ValueInfoProto
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute, SSAValue
 
 from glow.dialects.errors import GlowError
 from glow.dialects.node import tensor_type
+from glow.frontends.onnx.messages import ValueInfoProto
 from glow.frontends.onnx.tensors import element_type_of_onnx
 
 MAX_ELEMENTS = 2**40

@@ -8,13 +8,14 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import onnx
-from onnx import GraphProto, ModelProto, OperatorSetIdProto
-
 from glow.dialects.errors import GlowError
+from glow.frontends.onnx.messages import GraphProto, ModelProto, OperatorSetIdProto
 from glow.frontends.onnx.wire_format import split_weights
 
 OLDEST_OPSET = 7
+
+KNOWN_OPSET = 24
+"""What every `onnx` package knows that we take."""
 
 
 LARGE = 2**20
@@ -91,8 +92,9 @@ def opset_imports(entries: Iterable[OperatorSetIdProto]) -> dict[str, int]:
 def opset_versions(model: ModelProto) -> dict[str, int]:
     """The opset version of each domain; the default domain's must be one we know."""
     versions = opset_imports(model.opset_import)
-    newest = onnx.defs.onnx_opset_version()
-    version = versions.setdefault("", newest if versions else 1)
+    if "" not in versions:
+        versions[""] = _newest_opset() if versions else 1
+    version = versions[""]
     if version < OLDEST_OPSET:
         changed = _changed_operators(model, version)
         if changed:
@@ -101,7 +103,7 @@ def opset_versions(model: ModelProto) -> dict[str, int]:
                 f"from opset {OLDEST_OPSET}, the oldest that is supported",
                 hint="convert it with onnx.version_converter",
             )
-    if version > newest:
+    if version > KNOWN_OPSET and version > (newest := _newest_opset()):
         raise GlowError(
             f"the model has ONNX opset {version}, but the installed onnx package knows "
             f"only those up to {newest}",
@@ -110,14 +112,23 @@ def opset_versions(model: ModelProto) -> dict[str, int]:
     return versions
 
 
+def _newest_opset() -> int:
+    """The newest opset that the installed `onnx` package knows."""
+    from onnx import defs
+
+    return defs.onnx_opset_version()
+
+
 def _changed_operators(model: ModelProto, version: int) -> list[str]:
     """The model's operators whose definition changed between `version` and ours."""
+    from onnx import defs
+
     operators = {node.op_type for node in model.graph.node if not node.domain}
 
     def since(operator: str, opset: int) -> int:
         try:
-            return onnx.defs.get_schema(operator, opset, "").since_version
-        except onnx.defs.SchemaError:
+            return defs.get_schema(operator, opset, "").since_version
+        except defs.SchemaError:
             return 0
 
     return sorted(

@@ -7,7 +7,6 @@ from math import prod
 from typing import cast
 
 import numpy as np
-from onnx import AttributeProto, NodeProto
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute, SSAValue
 
@@ -16,6 +15,7 @@ from glow.dialects.glow import BroadcastOp, ConvertOp, ReshapeOp, TransposeOp
 from glow.dialects.node import NodeOp, Types, shape_of, tensor_type
 from glow.dialects.weight_table import Array, dtype_of
 from glow.frontends.onnx.graph import BUDGET, Constant, Graph
+from glow.frontends.onnx.messages import AttributeProto, NodeProto
 from glow.frontends.onnx.registry import UnsupportedError, refuse_if
 
 Operand = SSAValue | Constant

@@ -11,11 +11,11 @@ from math import prod
 from pathlib import Path
 
 import numpy as np
-from onnx import TensorProto
 from xdsl.ir import Attribute
 
 from glow.dialects.errors import GlowError
 from glow.dialects.weight_table import Array, element_type_of
+from glow.frontends.onnx.messages import TensorProto
 
 NUMPY_NAMES = {
     TensorProto.FLOAT: "float32",

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from onnx import NodeProto
-
 from glow.dialects.errors import GlowError
+from glow.frontends.onnx.messages import NodeProto
 
 MAX_NAMES = 20
 """Node names listed for one operator; the rest is counted."""
