@@ -49,6 +49,7 @@ SENTENCE_OPTIONS: dict[str, Mapping[str, str] | None] = {
     "float": None,
     "dynamic per row": {"activations": "per-row"},
     "static": {"activations": "static"},
+    "static, attention int8": {"activations": "static", "attention": "int8"},
 }
 
 Inputs = Mapping[str, Array]

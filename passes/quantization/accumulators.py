@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Sequence
 from dataclasses import replace
+from typing import TypeGuard
 
 import numpy as np
 import numpy.typing as npt
@@ -74,7 +75,7 @@ def fit_accumulators(
         use.operation
         for value in values
         for use in value.uses
-        if isinstance(use.operation, tuple(PRODUCTS)) and use.operation in chosen
+        if use.operation in chosen and has_constant_weights(use.operation)
     ]
     limits = [
         most_steps(op, span, options)
@@ -88,6 +89,13 @@ def fit_accumulators(
     if options.schema == "power-of-two":
         factor = 2.0 ** math.ceil(math.log2(factor))
     return narrowed(data, factor)
+
+
+def has_constant_weights(op: Operation) -> TypeGuard[NodeOp]:
+    """Whether a node is a product with constants, and not of two bytes."""
+    if not isinstance(op, tuple(PRODUCTS)):
+        return False
+    return constant_value(op.operands[1]) is not None
 
 
 def may_overflow(op: NodeOp, steps: int) -> bool:

@@ -39,11 +39,13 @@ from glow.passes.quantization.rounding import round_weights
 from glow.passes.quantization.schema import Schema, weight_parameters
 from glow.passes.quantization.selection import (
     activations,
+    is_computed_product,
     is_constant,
     quantized_values,
     shared_scales,
 )
 
+BYTES = "int8"
 MIN_BATCHES = 16
 """Batches from which on means are good enough to correct biases by."""
 
@@ -60,12 +62,19 @@ def activation_parameters(
     parameters: dict[SSAValue, Quantization] = {}
     for members in groups.values():
         precision = ranges.precision_of(members, options.precision)
+        if any(map(is_multiplied, members)):
+            precision = BYTES
         limits = ranges.range_of(members, precision)
         data = Schema(options.schema, precision).parameters(*limits)
         data = fit_accumulators(data, chosen, members, options)
         parameters.update(dict.fromkeys(members, data))
     warn_constant(parameters, ranges)
     return parameters
+
+
+def is_multiplied(value: SSAValue) -> bool:
+    """Whether a product of two computed values reads it: its sums hold bytes only."""
+    return any(is_computed_product(use.operation) for use in value.uses)
 
 
 def warn_constant(values: Collection[SSAValue], ranges: Ranges) -> None:
@@ -224,6 +233,8 @@ def insert_casts(
     """Cast all that the chosen nodes read."""
     parameters = activation_parameters(chosen, ranges, options)
     for op in chosen:
+        if is_computed_product(op):
+            continue
         if isinstance(op, tuple(PRODUCTS)):
             cast_weights(op, ranges.find(op.operands[0]), options)
         else:

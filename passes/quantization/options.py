@@ -9,6 +9,7 @@ from glow.passes.quantization.calibration import METHODS
 from glow.passes.quantization.schema import Schema
 
 ACTIVATIONS = ("auto", "static", "per-row")
+ATTENTION = ("float", "int8")
 EMBEDDINGS = {"float": 0, "int8": 8, "int4": 4}
 """Bits of the elements of embedding tables; 0 keeps floats."""
 FIDELITIES = ("strict", "fused")
@@ -51,6 +52,9 @@ class QuantizationOptions:
     """strict rounds every value to 8 bits; fused keeps what a sum reads at once in float."""
     embeddings: str = "float"
     """float, int8 or int4 tables with a scale for each row."""
+    attention: str = "float"
+    """float or int8 products of two activations, such as queries times keys; int8 where
+    activations are static."""
     keep: tuple[str, ...] = ()
     """Nodes that stay float: names of nodes or values, or kinds such as `matmul`."""
 
@@ -58,6 +62,7 @@ class QuantizationOptions:
         Schema(self.schema, self.precision)
         check_choice("calibration", self.calibration, tuple(METHODS))
         check_choice("activations", self.activations, ACTIVATIONS)
+        check_choice("attention", self.attention, ATTENTION)
         check_choice("embeddings", self.embeddings, tuple(EMBEDDINGS))
         check_choice("fidelity", self.fidelity, FIDELITIES)
         check_choice("bias", self.bias, BIASES)

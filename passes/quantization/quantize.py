@@ -44,6 +44,7 @@ from glow.passes.quantization.profile_file import load_profile
 from glow.passes.quantization.ranges import Ranges, synthetic_profile, warn_synthetic
 from glow.passes.quantization.selection import (
     check_keep,
+    is_computed_product,
     is_kept,
     is_linear_layer,
     quantized_values,
@@ -102,12 +103,23 @@ def choose_nodes(
 ) -> dict[Operation, None]:
     """The nodes to quantize; in transformers only products, whose results stay float.
 
-    A linear layer's outliers would coarsen what a GELU reads.
+    A linear layer's outliers would coarsen what a GELU reads. Products of two activations
+    are added where that is asked for.
     """
-    chosen = select_nodes(function.body.block, options.keep)
-    if not is_transformer(_module_of(function)):
+    block, module = function.body.block, _module_of(function)
+    chosen = select_nodes(block, options.keep)
+    if is_transformer(module):
+        others = [op for op in chosen if not isinstance(op, tuple(PRODUCTS))]
+        for op in others:
+            del chosen[op]
+    if options.attention == "float" or quantizes_rows(module, options):
         return chosen
-    return {op: None for op in chosen if isinstance(op, tuple(PRODUCTS))}
+    wanted = {op for op in block.ops if is_computed_product(op)}
+    return {
+        op: None
+        for op in block.ops
+        if op in chosen or (op in wanted and not is_kept(op, options.keep))
+    }
 
 
 def quantize_function(
@@ -200,6 +212,7 @@ class InsertCastsPass(ModulePass):
     equalization: bool = True
     fidelity: str = "strict"
     embeddings: str = "float"
+    attention: str = "float"
     keep: tuple[str, ...] = ()
 
     def options(self) -> QuantizationOptions:

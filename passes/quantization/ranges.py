@@ -10,6 +10,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation, SSAValue
 
+from glow.dialects import glow
 from glow.dialects.errors import GlowError
 from glow.dialects.glow.integer_forms import MOVEMENT
 from glow.dialects.node import element_of, shape_of
@@ -75,6 +76,11 @@ def listed(names: Sequence[str]) -> str:
     return shown + (f" and {more} more" if more > 0 else "")
 
 
+def known_range(value: SSAValue) -> Range | None:
+    """The range that a node's results have on any data, if that is all of it."""
+    return (0.0, 1.0) if isinstance(value.owner, glow.SoftmaxOp) else None
+
+
 class Ranges:
     """Profiles of values; those that only move others' elements may lack one."""
 
@@ -114,8 +120,10 @@ class Ranges:
         for value in values:
             profile = self.find(value)
             assert profile is not None
-            low, high = profile.range or calibrated_range(
-                profile, self._calibration, PRECISIONS[precision]
+            low, high = (
+                profile.range
+                or known_range(value)
+                or calibrated_range(profile, self._calibration, PRECISIONS[precision])
             )
             lows.append(low)
             highs.append(high)

@@ -50,6 +50,13 @@ def is_weighted_product(op: Operation) -> bool:
     )
 
 
+def is_computed_product(op: Operation) -> bool:
+    """Whether a node multiplies two computed values, as attention does."""
+    return isinstance(op, glow.MatmulOp) and all(
+        is_float_tensor(value) and not is_constant(value) for value in op.inputs
+    )
+
+
 def is_linear_layer(op: Operation) -> bool:
     """Whether a product is a matrix product with a constant matrix."""
     if not isinstance(op, glow.MatmulOp | glow.FullyConnectedOp):
