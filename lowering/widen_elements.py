@@ -98,6 +98,8 @@ RULES: Mapping[type[Operation], Rule] = {
             glow.LocalResponseNormOp,
             glow.LogSoftmaxOp,
             glow.LstmOp,
+            glow.GruOp,
+            glow.RnnOp,
             glow.MaxPool2dOp,
             glow.ReduceMaxOp,
             glow.ReduceMinOp,

@@ -33,6 +33,7 @@ from glow.interpreter.int8_nodes import (
     run_int8_matmul,
 )
 from glow.interpreter.normalization import local_response_norm
+from glow.interpreter.recurrence import run_recurrence
 from glow.interpreter.scalar_functions import Function, element_dtype, result_dtype
 from glow.interpreter.strassen import left_sums, result_of
 
@@ -273,7 +274,7 @@ def cpu_functions(
     def with_packing(node: type[Operation], function: Function) -> Function:
         return partial(function, packing=packing.get(node))
 
-    def of_bytes(node: type[Operation], function: Function) -> Function:
+    def with_plain(node: type[Operation], function: Function) -> Function:
         return partial(function, plain=partial(unpacked, packing=packing.get(node)))
 
     return {
@@ -290,9 +291,10 @@ def cpu_functions(
         cpu.QuantizeRowsOp: quantize_rows,
         cpu.RowRangeOp: row_range,
         cpu.StrassenMatmulOp: with_packing(cpu.StrassenMatmulOp, run_strassen_matmul),
+        cpu.RecurrenceOp: with_plain(cpu.RecurrenceOp, run_recurrence),
         cpu.LocalResponseNormOp: run_local_response_norm,
-        cpu.Int8Conv2dOp: of_bytes(cpu.Int8Conv2dOp, run_int8_conv2d),
+        cpu.Int8Conv2dOp: with_plain(cpu.Int8Conv2dOp, run_int8_conv2d),
         cpu.Int8DepthwiseConv2dOp: run_int8_depthwise_conv2d,
-        cpu.Int8MatmulOp: of_bytes(cpu.Int8MatmulOp, run_int8_matmul),
+        cpu.Int8MatmulOp: with_plain(cpu.Int8MatmulOp, run_int8_matmul),
         cpu.Int8BatchMatmulOp: run_int8_batch_matmul,
     }

@@ -24,6 +24,7 @@ cost no pass over memory:
 | `epilogue.py`    | the base of nodes with an epilogue                      |
 | `convolution.py` | convolutions                                            |
 | `matmul.py`      | matrix products                                         |
+| `recurrence.py`  | recurrent layers                                        |
 | `dynamic.py`     | quantization of rows at run time                        |
 | `int8.py`        | convolutions and products of bytes                      |
 """
@@ -55,6 +56,7 @@ from glow.dialects.cpu.matmul import (
     QuadrantSumsOp,
     StrassenMatmulOp,
 )
+from glow.dialects.cpu.recurrence import RecurrenceOp
 from glow.dialects.node import NodeOp
 
 __all__ = [
@@ -63,8 +65,8 @@ __all__ = [
     "ExtraKind", "Int8BatchMatmulOp", "Int8Conv2dOp", "Int8DepthwiseConv2dOp",
     "Int8MatmulOp", "Int8Op", "Int8WindowOp", "LocalResponseNormOp", "MatmulOp",
     "PackOp", "PlainConv2dOp",
-    "QuadrantSumsOp", "QuantizeRowsOp", "RowRangeOp", "SparseConv2dOp", "StrassenMatmulOp", "UnpackOp",
-    "WinogradConv2dOp", "blocks", "extra_kind",
+    "QuadrantSumsOp", "QuantizeRowsOp", "RecurrenceOp", "RowRangeOp", "SparseConv2dOp",
+    "StrassenMatmulOp", "UnpackOp", "WinogradConv2dOp", "blocks", "extra_kind",
 ]  # fmt: skip
 
 NODES: tuple[type[NodeOp], ...] = (
@@ -79,6 +81,7 @@ NODES: tuple[type[NodeOp], ...] = (
     BatchMatmulOp,
     QuadrantSumsOp,
     StrassenMatmulOp,
+    RecurrenceOp,
     LocalResponseNormOp,
     QuantizeRowsOp,
     RowRangeOp,

@@ -131,7 +131,7 @@ from glow.dialects.glow.quantization import (
     QuantizationProfileOp,
     RescaleOp,
 )
-from glow.dialects.glow.recurrent import LstmOp
+from glow.dialects.glow.recurrent import GruOp, LstmOp, RecurrentOp, RnnOp
 from glow.dialects.glow.shape import (
     BroadcastOp,
     ConcatOp,
@@ -206,6 +206,7 @@ __all__ = [
     "GeluTanhOp",
     "GemmOp",
     "Glow",
+    "GruOp",
     "HardSigmoidOp",
     "HardSwishOp",
     "IsNanOp",
@@ -237,6 +238,7 @@ __all__ = [
     "PowOp",
     "QuantizationProfileOp",
     "ReciprocalOp",
+    "RecurrentOp",
     "ReduceMaxOp",
     "ReduceMeanOp",
     "ReduceMinOp",
@@ -246,6 +248,7 @@ __all__ = [
     "ReluOp",
     "RescaleOp",
     "ReshapeOp",
+    "RnnOp",
     "RoundOp",
     "RsqrtOp",
     "SelectOp",

@@ -26,7 +26,12 @@ from xdsl.passes import ModulePass
 
 from glow.dialects import glow
 from glow.dialects.numerics import check_numerics
-from glow.lowering.assign_layout import convolution, integer_products, products
+from glow.lowering.assign_layout import (
+    convolution,
+    integer_products,
+    products,
+    recurrent,
+)
 from glow.lowering.assign_layout.layout import Layout
 from glow.lowering.assign_layout.packing import Packer, TargetPacker
 from glow.lowering.assign_layout.propagation import propagate
@@ -43,6 +48,7 @@ CONVERSIONS: dict[type[Operation], Callable[[Layout, Operation], None]] = {
     glow.Conv2dOp: convolution.conv2d,
     glow.FullyConnectedOp: products.fully_connected,
     glow.MatmulOp: products.matmul,
+    **dict.fromkeys((glow.LstmOp, glow.GruOp, glow.RnnOp), recurrent.recurrent),
     glow.Conv2dIntegerOp: integer_products.conv2d_integer,
     glow.MatmulIntegerOp: integer_products.matmul_integer,
 }

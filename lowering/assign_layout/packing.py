@@ -32,6 +32,10 @@ from glow.lowering.assign_layout.conv_shape import (
 from glow.lowering.instr_to_loops.conv2d import Conv2dSpec, pack_conv_weights
 from glow.lowering.instr_to_loops.int8_conv2d import Int8Conv2dSpec
 from glow.lowering.instr_to_loops.matmul import MatmulSpec, pack_matmul_weights
+from glow.lowering.instr_to_loops.recurrence_weights import (
+    StepShape,
+    pack_recurrence,
+)
 from glow.lowering.instr_to_loops.sparse_conv2d_spec import (
     ChannelLists,
     choose_channel_lists,
@@ -97,6 +101,10 @@ class Packer(Protocol):
 
     def halved_matmul(self, weights: Array, rows: int) -> DeferredArray:
         """[K, N] of f32 as one flat array of bf16, for products with `rows` rows."""
+        ...
+
+    def recurrence(self, weights: Array, rows: int, gates: int) -> DeferredArray:
+        """[H, gates * H] of a recurrent layer as one flat array, of bf16 where that pays."""
         ...
 
     def strassen_levels(self, rows: int, columns: int, depth: int) -> int:
@@ -223,6 +231,19 @@ class TargetPacker:
         size = spec.packed_elements(self.target)
         return DeferredArray((size,), dtype_of(bf16), write, weights)
 
+    def recurrence(self, weights: Array, rows: int, gates: int) -> DeferredArray:
+        """[H, gates * H] of a recurrent layer as one flat array, of bf16 where that pays."""
+        units, columns = weights.shape
+        halved = self.halves_matmul(rows, columns, units)
+        shape = StepShape(rows, units, gates, halved or weights.itemsize == 2)
+
+        def write(out: Array) -> None:
+            pack_recurrence(weights, shape, self.target, out)
+
+        dtype = dtype_of(bf16) if halved else weights.dtype
+        size = shape.packed_elements(self.target)
+        return DeferredArray((size,), dtype, write, weights)
+
     def strassen_levels(self, rows: int, columns: int, depth: int) -> int:
         """The levels of Strassen's product; 0 where the direct one is faster."""
         most = {"exact": 0, "default": 1, "fast": 2}[self.numerics]
@@ -316,7 +337,13 @@ def packings(packer: Packer) -> dict[type[Operation], Packing | Unpacking]:
         shape = conv_shape_of(attributes, image)
         return packer.int8_conv2d(weights, shape, image[-1]).array()
 
+    def recurrence(
+        attributes: Attributes, entering: tuple[int, ...], weights: Array
+    ) -> Array:
+        return packer.recurrence(weights, entering[1], attributes.int("gates")).array()
+
     return {
+        cpu.RecurrenceOp: recurrence,
         cpu.Int8Conv2dOp: int8_conv2d,
         cpu.Int8MatmulOp: matmul,
         cpu.Conv2dOp: conv2d,

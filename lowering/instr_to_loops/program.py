@@ -179,17 +179,36 @@ def _describe(steps: Sequence[Step]) -> Iterator[str]:
             yield f"{step.kernel.name} {step.writes} {step.places}"
 
 
-KernelSelector = Callable[[instr.InstructionOp, Target], Sequence["Invocation"]]
+KernelSelector = Callable[
+    [instr.InstructionOp, Target], Sequence["Invocation | Repetition"]
+]
 """Gives the kernels of an instruction."""
 
 
 @dataclass(frozen=True)
+class Row:
+    """Element `start` of a buffer's first axis; each turn of a repetition goes on by `step`."""
+
+    buffer: SSAValue
+    start: int
+    step: int = 0
+
+
+@dataclass(frozen=True)
 class Invocation:
-    """A kernel on buffers, the first `writes` of which it writes."""
+    """A kernel on buffers or rows of them, the first `writes` of which it writes."""
 
     kernel: KernelRequest
-    buffers: Sequence[SSAValue]
+    buffers: Sequence[SSAValue | Row]
     writes: int = 1
+
+
+@dataclass(frozen=True)
+class Repetition:
+    """Kernels that run again and again, each turn on other rows."""
+
+    turns: int
+    body: Sequence[Invocation]
 
 
 class ProgramBuilder:
@@ -245,7 +264,7 @@ class ProgramBuilder:
                 raise GlowError(f"no code for {op.name}", node=node_name(op))
         return tuple(steps)
 
-    def _instruction(self, op: instr.InstructionOp) -> Iterator[KernelCall]:
+    def _instruction(self, op: instr.InstructionOp) -> Iterator[Step]:
         if not any(map(byte_size, (*op.outs, *op.inouts))):
             return  # Nothing is written, so there is nothing to do.
         selector = self.select.get(type(op))
@@ -254,8 +273,26 @@ class ProgramBuilder:
                 f"the cpu backend has no kernel for {op.name}", node=node_name(op)
             )
         for invocation in selector(op, self.target):
-            places = tuple(self.places[buffer] for buffer in invocation.buffers)
-            yield KernelCall(invocation.kernel, places, invocation.writes)
+            if isinstance(invocation, Repetition):
+                number, self.loops = self.loops, self.loops + 1
+                body = tuple(self._call(part, number) for part in invocation.body)
+                yield Loop(number, 0, invocation.turns, 1, body)
+            else:
+                yield self._call(invocation)
+
+    def _call(self, invocation: Invocation, loop: int = 0) -> KernelCall:
+        places = tuple(self._place(buffer, loop) for buffer in invocation.buffers)
+        return KernelCall(invocation.kernel, places, invocation.writes)
+
+    def _place(self, buffer: SSAValue | Row, loop: int) -> Place:
+        """Where a buffer is, or the row that turn number `loop` has."""
+        if isinstance(buffer, SSAValue):
+            return self.places[buffer]
+        whole = self.places[buffer.buffer]
+        size = whole.size // shape_of(buffer.buffer)[0]
+        moves = ((loop, buffer.step * size),) if buffer.step else ()
+        offset = whole.offset + buffer.start * size
+        return Place(whole.segment, offset, size, whole.moves + moves)
 
     def _loop(self, op: scf.ForOp) -> Loop:
         body = op.body.block

@@ -7,7 +7,8 @@
 | `normalization.py` | batch and layer normalization, softmax, mean               |
 | `products.py`      | gemm, layers, batched products, groups, 1x1 convolutions   |
 | `movement.py`      | tile, broadcast, pad                                       |
-| `lstm.py`          | recurrent layers into loops                                |
+| `recurrent.py`     | recurrent layers into loops                                |
+| `cells.py`         | what a step of a recurrent layer computes                  |
 | `attention.py`     | attention into products and a softmax                      |
 | `lower_nodes.py`   | the table and the pass                                     |
 """

@@ -15,6 +15,7 @@ from glow.dialects import glow
 from glow.dialects.errors import GlowError
 from glow.dialects.node import NodeOp, element_of, shape_of
 from glow.dialects.weights import constant_value
+from glow.lowering.lower_nodes.cells import cell_of
 
 
 class NodeBackend(Protocol):
@@ -31,6 +32,13 @@ def _is_integer_layer(op: glow.Conv2dOp) -> bool:
     return is_integer and (op.bias is not None or op.activation is not None)
 
 
+def is_fused_recurrence(op: glow.RecurrentOp) -> bool:
+    """Whether a step of the layer is one product with constant weights, and gates."""
+    constant = constant_value(op.recurrence) is not None
+    is_f32 = all(element_of(value) == f32 for value in op.inputs)
+    return constant and is_f32 and cell_of(op) is not None
+
+
 class CpuNodes:
     """The CPU has a kernel for what pays, and scalar code for everything data-parallel."""
 
@@ -40,8 +48,10 @@ class CpuNodes:
         glow.Conv3dOp,
         glow.ConvTranspose2dOp,
         glow.GemmOp,
+        glow.GruOp,
         glow.LogSoftmaxOp,
         glow.LstmOp,
+        glow.RnnOp,
         glow.TileOp,
     )
     ONLY_F32 = (
@@ -60,6 +70,8 @@ class CpuNodes:
             return element_of(op.inputs[0]) != f32
         if isinstance(op, glow.Conv2dOp):
             return _is_integer_layer(op)
+        if isinstance(op, glow.RecurrentOp) and is_fused_recurrence(op):
+            return False
         return isinstance(op, self.LOWERED)
 
 

@@ -23,10 +23,10 @@ from glow.dialects.node import NodeOp
 from glow.lowering.lower_nodes import (
     attention,
     elementwise,
-    lstm,
     movement,
     normalization,
     products,
+    recurrent,
     spatial_convolution,
 )
 from glow.lowering.lower_nodes.keeps import NodeBackend, backend_named
@@ -40,7 +40,7 @@ LOWERINGS: dict[type[Operation], Lowering] = {
     **products.LOWERINGS,
     **spatial_convolution.LOWERINGS,
     **movement.LOWERINGS,
-    **lstm.LOWERINGS,
+    **recurrent.LOWERINGS,
     **attention.LOWERINGS,
 }
 """Node class to the function that replaces such a node."""

@@ -47,7 +47,9 @@ PRODUCTS = (
     glow.MatmulOp,
     glow.FullyConnectedOp,
     glow.GemmOp,
+    glow.GruOp,
     glow.LstmOp,
+    glow.RnnOp,
 )
 
 

@@ -313,18 +313,26 @@ def gather(g: GraphMaker) -> None:
     g.node(glow.GatherOp, x, fixed(np.asarray(indices, np.int64)), axis=axis)
 
 
-def lstm(g: GraphMaker) -> None:
+RECURRENT: tuple[tuple[type[glow.RecurrentOp], dict[str, Any]], ...] = (
+    (glow.LstmOp, {}), (glow.GruOp, {}), (glow.GruOp, {"linear_before_reset": True}),
+    (glow.RnnOp, {"activation": "tanh"}), (glow.RnnOp, {"activation": "relu"}),
+    (glow.RnnOp, {"activation": "sigmoid"}),
+)  # fmt: skip
+
+
+def recurrent(g: GraphMaker) -> None:
     """A short recurrence."""
     direction = g.one_of(("forward", "reverse", "bidirectional"))
     count = 2 if direction == "bidirectional" else 1
+    layer, attributes = g.one_of(RECURRENT)
     x = g.tensor(3, F32)
     _, batch, size = shape_of(x)
-    hidden = g.integer(1, 3)
-    shapes = (
-        (count, 4 * hidden, size), (count, 4 * hidden, hidden), (count, 8 * hidden),
-        (count, batch, hidden), (count, batch, hidden),
-    )  # fmt: skip
-    g.node(glow.LstmOp, x, *(g.new(shape) for shape in shapes), direction=direction)
+    hidden = g.one_of((1, 2, 3, 18))
+    columns = layer.GATES * hidden
+    shapes = ((count, columns, size), (count, columns, hidden), (count, 2 * columns))
+    state = (count, batch, hidden)
+    operands = [g.new(shape) for shape in (*shapes, *[state] * layer.STATES)]
+    g.node(layer, x, *operands, direction=direction, **attributes)
 
 
 REDUCTIONS = (
@@ -342,5 +350,5 @@ STEPS: tuple[Step, ...] = (
     select, convert, partial(pool, glow.MaxPool2dOp), partial(pool, glow.AvgPool2dOp),
     *(conv2d, matmul, layer, batch_norm) * 3, layer_norm, local_response_norm,
     attention, conv3d, conv_transpose2d,
-    *(reshape, transpose, concat, slice_, pad, broadcast, tile, gather) * 3, lstm,
+    *(reshape, transpose, concat, slice_, pad, broadcast, tile, gather) * 3, recurrent,
 )  # fmt: skip

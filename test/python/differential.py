@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -494,16 +495,30 @@ def _movement_examples() -> Iterator[Example]:
     yield example(glow.GatherOp, x, negative, axis=1)
 
 
-def _lstm_examples() -> Iterator[Example]:
-    for direction, count in (("forward", 1), ("reverse", 1), ("bidirectional", 2)):
-        for steps, batch, size, hidden in ((1, 1, 1, 1), (5, 2, 3, 4)):
-            shapes = (
-                (steps, batch, size), (count, 4 * hidden, size),
-                (count, 4 * hidden, hidden), (count, 8 * hidden),
-                (count, batch, hidden), (count, batch, hidden),
-            )  # fmt: skip
-            operands = [random_array(shape, seed=n) for n, shape in enumerate(shapes)]
-            yield example(glow.LstmOp, *operands, direction=direction)
+def _recurrent_examples() -> Iterator[Example]:
+    layers: tuple[tuple[type[glow.RecurrentOp], dict[str, Any]], ...] = (
+        (glow.LstmOp, {}),
+        (glow.GruOp, {}),
+        (glow.GruOp, {"linear_before_reset": True}),
+        (glow.RnnOp, {}),
+        (glow.RnnOp, {"activation": "relu"}),
+        (glow.RnnOp, {"activation": "sigmoid"}),
+    )
+    directions = (("forward", 1), ("reverse", 1), ("bidirectional", 2))
+    sizes = ((1, 1, 1, 1), (5, 2, 3, 4))
+    for (layer, attributes), (direction, count), (
+        steps,
+        batch,
+        size,
+        hidden,
+    ) in product(layers, directions, sizes):
+        shapes = (
+            (steps, batch, size), (count, layer.GATES * hidden, size),
+            (count, layer.GATES * hidden, hidden), (count, 2 * layer.GATES * hidden),
+            *[(count, batch, hidden)] * layer.STATES,
+        )  # fmt: skip
+        operands = [random_array(shape, seed=n) for n, shape in enumerate(shapes)]
+        yield example(layer, *operands, direction=direction, **attributes)
 
 
 FUSED = """
@@ -576,6 +591,6 @@ def nodes_under_test() -> list[Example]:
         *_normalization_examples(),
         *_reduction_examples(),
         *_movement_examples(),
-        *_lstm_examples(),
+        *_recurrent_examples(),
         *_text_examples(),
     ]

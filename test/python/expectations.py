@@ -7,9 +7,9 @@ in float64, written as directly as the definition allows.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from itertools import product
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from differential import Array, Example
@@ -136,28 +136,43 @@ def dynamic_update(example: Example) -> Array:
     return np.stack([value if row == int(index) else x[row] for row in range(len(x))])
 
 
-def forward_lstm(inputs: Sequence[Array], direction: int) -> list[Array]:
-    """ONNX's LSTM on the parameters of one direction."""
-    x, *parameters = inputs
-    w, r, b, h, c = (part[direction : direction + 1] for part in parameters)
+def forward_rnn(example: Example, x: Array, direction: int) -> list[Array]:
+    """A layer with an activation that ONNX's reference does not have."""
+    w, r, b, h = (part[direction].astype(np.float64) for part in example.inputs[1:])
+    activation, states = ACTIVATIONS[example.attributes["activation"]], []
+    for row in x:
+        h = activation(row @ w.T + h @ r.T + b.reshape(2, -1).sum(axis=0))
+        states.append(h[None])
+    return [np.stack(states).astype(x.dtype), h[None].astype(x.dtype)]
+
+
+def forward_layer(example: Example, x: Array, direction: int) -> list[Array]:
+    """ONNX's layer on the parameters of one direction."""
+    layer = cast("type[glow.RecurrentOp]", example.node)
+    if "activation" in example.attributes:
+        return forward_rnn(example, x, direction)
+    w, r, b, *states = (part[direction : direction + 1] for part in example.inputs[1:])
     attributes = {"hidden_size": r.shape[2]}
-    return evaluate(("LSTM", (x, w, r, b, None, h, c), attributes), results=3)
+    if "linear_before_reset" in example.attributes:
+        attributes["linear_before_reset"] = 1
+    name = layer.name.removeprefix("glow.").upper()
+    inputs = (x, w, r, b, None, *states)
+    return evaluate((name, inputs, attributes), results=1 + layer.STATES)
 
 
-def lstm(example: Example) -> list[Array]:
+def recurrent(example: Example) -> list[Array]:
     """Backward is forward on the reversed sequence."""
-    inputs, direction = example.inputs, example.attributes["direction"]
-    reverse = [x[::-1].copy() if n == 0 else x for n, x in enumerate(inputs)]
+    x, direction = example.inputs[0], example.attributes["direction"]
     parts: list[list[Array]] = []
     if direction != "reverse":
-        parts.append(forward_lstm(inputs, 0))
+        parts.append(forward_layer(example, x, 0))
     if direction != "forward":
-        states, *last = forward_lstm(reverse, len(parts))
+        states, *last = forward_layer(example, x[::-1].copy(), len(parts))
         parts.append([states[::-1], *last])
     axes = (1, 0, 0)
     return [
         np.concatenate(results, axis=axis)
-        for axis, results in zip(axes, zip(*parts, strict=True), strict=True)
+        for axis, results in zip(axes, zip(*parts, strict=True), strict=False)
     ]
 
 
@@ -193,7 +208,7 @@ NUMPY: dict[type[NodeOp], Callable[[Example], Any]] = {
     glow.PadOp: pad,
     glow.DynamicSliceOp: lambda example: example.inputs[0][int(example.inputs[1])],
     glow.DynamicUpdateOp: dynamic_update,
-    glow.LstmOp: lstm,
+    **dict.fromkeys((glow.LstmOp, glow.GruOp, glow.RnnOp), recurrent),
 }
 
 

@@ -1,4 +1,6 @@
-"""The handler of the LSTM layer."""
+"""The handlers of recurrent layers; optional inputs become zeros, batch-first layouts
+transposes.
+"""
 
 from __future__ import annotations
 
@@ -6,20 +8,48 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from glow.dialects.glow import LstmOp
+from glow.dialects.attributes import AttributeValue
+from glow.dialects.glow import GruOp, LstmOp, RecurrentOp, RnnOp
+from glow.dialects.glow.recurrent import ACTIVATIONS
 from glow.dialects.node import fail_unless
 from glow.dialects.weight_table import dtype_of
 from glow.frontends.onnx.node import Constant, OnnxNode, Operand, Value, element_type
 from glow.frontends.onnx.registry import onnx_op, refuse_if
 
-ACTIVATIONS = ("sigmoid", "tanh", "tanh")
-
-BIAS, SEQUENCE_LENGTHS, INITIAL_H, INITIAL_C, PEEPHOLES = 3, 4, 5, 6, 7
+BIAS, SEQUENCE_LENGTHS, INITIAL, PEEPHOLES = 3, 4, 5, 7
 
 
 @onnx_op("LSTM")
 def lstm(node: OnnxNode) -> Sequence[Value]:
-    """One node; optional inputs become zeros, batch-first layouts transposes."""
+    """Long short-term memory."""
+    refuse_if(bool(node.attr_int("input_forget", 0)), "input_forget")
+    if node.has(PEEPHOLES):
+        refuse_if(bool(node.array(PEEPHOLES, "peepholes").any()), "peepholes")
+    _check_activations(node, ("sigmoid", "tanh", "tanh"))
+    return _layer(node, LstmOp)
+
+
+@onnx_op("GRU")
+def gru(node: OnnxNode) -> Sequence[Value]:
+    """Gated recurrent units."""
+    _check_activations(node, ("sigmoid", "tanh"))
+    linear = bool(node.attr_int("linear_before_reset", 0))
+    return _layer(node, GruOp, linear_before_reset=linear)
+
+
+@onnx_op("RNN")
+def rnn(node: OnnxNode) -> Sequence[Value]:
+    """One layer fed back to itself."""
+    names = _activations(node) or ["tanh"]
+    is_known = len(set(names)) == 1 and names[0] in ACTIVATIONS
+    refuse_if(not is_known, f"activations {', '.join(names)}")
+    return _layer(node, RnnOp, activation=names[0])
+
+
+def _layer(
+    node: OnnxNode, op_class: type[RecurrentOp], **attributes: AttributeValue
+) -> Sequence[Value]:
+    """One node."""
     batch_first = bool(node.attr_int("layout", 0))
     sequence = node.value(0)
     fail_unless(node.rank(0) == 3, f"the input has rank {node.rank(0)}, not 3")
@@ -28,19 +58,21 @@ def lstm(node: OnnxNode) -> Sequence[Value]:
     _check_supported(node)
     directions, hidden = node.shape(2)[0], node.shape(2)[2]
     batch = node.shape(0)[0 if batch_first else 1]
-    bias = _or_zeros(node, BIAS, (directions, 8 * hidden))
+    bias = _or_zeros(node, BIAS, (directions, 2 * op_class.GATES * hidden))
     states = [
-        _state(node, index, (directions, batch, hidden), batch_first)
-        for index in (INITIAL_H, INITIAL_C)
+        _state(node, INITIAL + number, (directions, batch, hidden), batch_first)
+        for number in range(op_class.STATES)
     ]
     op = node.graph.add(
-        LstmOp,
+        op_class,
         [sequence, node.value(1), node.value(2), bias, *states],
+        None,
         direction=node.attr_string("direction", "forward"),
+        **attributes,
     )
     if not batch_first:
         return list(op.results)
-    permutations = ([2, 0, 1, 3], [1, 0, 2], [1, 0, 2])
+    permutations = ([2, 0, 1, 3], *[[1, 0, 2]] * op_class.STATES)
     return [
         node.transpose(result, permutation) if node.uses(index) else result
         for index, (result, permutation) in enumerate(
@@ -65,19 +97,26 @@ def _state(
     return _or_zeros(node, index, shape)
 
 
-def _check_supported(node: OnnxNode) -> None:
-    """Refuse what the node of the `glow` dialect cannot express."""
-    refuse_if(node.attribute("clip") is not None, "clip")
-    refuse_if(bool(node.attr_int("input_forget", 0)), "input_forget")
+def _activations(node: OnnxNode) -> list[str]:
+    """The activations' names in lower case; none where they are the default."""
     given = node.attribute("activations")
-    if given is not None:
-        names = [name.decode("utf-8", "replace") for name in given.strings]
-        default = all(
-            name.lower() == ACTIVATIONS[index % 3] for index, name in enumerate(names)
-        )
-        refuse_if(not default, f"activations {', '.join(names)}")
-    if node.has(PEEPHOLES):
-        refuse_if(bool(node.array(PEEPHOLES, "peepholes").any()), "peepholes")
+    if given is None:
+        return []
+    return [name.decode("utf-8", "replace").lower() for name in given.strings]
+
+
+def _check_activations(node: OnnxNode, default: Sequence[str]) -> None:
+    """Refuse other activations than the default ones of each direction."""
+    names = _activations(node)
+    is_default = all(
+        name == default[index % len(default)] for index, name in enumerate(names)
+    )
+    refuse_if(not is_default, f"activations {', '.join(names)}")
+
+
+def _check_supported(node: OnnxNode) -> None:
+    """Refuse what the nodes of the `glow` dialect cannot express."""
+    refuse_if(node.attribute("clip") is not None, "clip")
     if node.has(SEQUENCE_LENGTHS):
         steps = node.shape(0)[node.attr_int("layout", 0)]
         lengths = node.integers(SEQUENCE_LENGTHS, "sequence_lens")

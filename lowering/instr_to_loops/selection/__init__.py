@@ -17,6 +17,7 @@ from glow.lowering.instr_to_loops.selection import (
     matmul,
     movement,
     normalization,
+    recurrence,
 )
 
 SELECTORS: Mapping[type[Operation], KernelSelector] = {
@@ -27,4 +28,5 @@ SELECTORS: Mapping[type[Operation], KernelSelector] = {
     **normalization.SELECTORS,
     **movement.SELECTORS,
     **dynamic.SELECTORS,
+    **recurrence.SELECTORS,
 }

@@ -276,6 +276,15 @@ func.func @lstm(%x: tensor<5x1x2xf32>, %w: tensor<2x12x2xf32>, %r: tensor<2x12x3
   func.return
 }
 
+// CHECK-LABEL: func.func @recurrent(
+// CHECK-NEXT: glow.gru %x, %w, %r, %b, %h linear_before_reset direction "reverse" : tensor<5x1x1x3xf32>, tensor<1x1x3xf32>
+// CHECK-NEXT: glow.rnn %x, %v, %q, %d, %h activation "relu" : tensor<5x1x1x3xf32>, tensor<1x1x3xf32>
+func.func @recurrent(%x: tensor<5x1x2xf32>, %w: tensor<1x9x2xf32>, %r: tensor<1x9x3xf32>, %b: tensor<1x18xf32>, %v: tensor<1x3x2xf32>, %q: tensor<1x3x3xf32>, %d: tensor<1x6xf32>, %h: tensor<1x1x3xf32>) {
+  %0, %1 = glow.gru %x, %w, %r, %b, %h linear_before_reset direction "reverse" : tensor<5x1x1x3xf32>, tensor<1x1x3xf32>
+  %2, %3 = glow.rnn %x, %v, %q, %d, %h activation "relu" : tensor<5x1x1x3xf32>, tensor<1x1x3xf32>
+  func.return
+}
+
 // Infinite properties.
 // CHECK-LABEL: func.func @infinite(
 // CHECK-NEXT: glow.pad %x pads [1, 0] value -inf : tensor<4xf32>

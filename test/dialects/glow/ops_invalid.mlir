@@ -192,6 +192,22 @@ func.func @direction(%x: tensor<5x1x2xf32>, %w: tensor<1x12x2xf32>, %r: tensor<1
 
 // -----
 
+func.func @activation(%x: tensor<5x1x2xf32>, %w: tensor<1x3x2xf32>, %r: tensor<1x3x3xf32>, %b: tensor<1x6xf32>, %h: tensor<1x1x3xf32>) {
+  // expected-error @+1 {{unknown activation 'softmax', expected tanh, relu, sigmoid}}
+  %0, %1 = glow.rnn %x, %w, %r, %b, %h activation "softmax" : tensor<5x1x1x3xf32>, tensor<1x1x3xf32>
+  func.return
+}
+
+// -----
+
+func.func @states(%x: tensor<5x1x2xf32>, %w: tensor<1x9x2xf32>, %r: tensor<1x9x3xf32>, %b: tensor<1x18xf32>, %h: tensor<1x1x3xf32>) {
+  // expected-error @+1 {{gru operands have ranks 3, 3, 3, 2, 3}}
+  %0, %1 = glow.gru %x, %w, %r, %b, %h, %h : tensor<5x1x1x3xf32>, tensor<1x1x3xf32>
+  func.return
+}
+
+// -----
+
 func.func @region(%x: tensor<4xf32>) {
   // expected-error @+1 {{the region must take the operands' element types f32}}
   %0 = glow.fused %x {
