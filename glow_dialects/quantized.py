@@ -21,6 +21,9 @@ IntegerForm = Callable[[Types, Types], None]
 
 ACCUMULATOR_BITS = 32
 
+PACKED_BITS = 4
+"""Constants of elements with so many bits or fewer hold two in a byte."""
+
 
 def is_quantized(value_type: Attribute) -> bool:
     """Whether a shaped type has quantized elements."""
@@ -51,6 +54,27 @@ def storage_of(data: Quantization) -> IntegerType:
 def stored_type(tensor: TensorType[Attribute]) -> TensorType[Attribute]:
     """The tensor type of the stored integers."""
     return TensorType(storage_of(parameters_of(tensor)), tensor.get_shape())
+
+
+def is_packed(tensor: TensorType[Attribute]) -> bool:
+    """Whether a constant of quantized elements holds two in a byte."""
+    return parameters_of(tensor).bits <= PACKED_BITS and tensor.get_num_dims() > 0
+
+
+def packed_extent(extent: int) -> int:
+    """The bytes that hold so many packed elements."""
+    return (extent + 1) // 2
+
+
+def constant_type(tensor: TensorType[Attribute]) -> TensorType[Attribute]:
+    """The tensor type of what a constant of quantized elements holds: the stored integers,
+    where they have few bits two in a byte (`glow.dialects.nibbles`).
+    """
+    if not is_packed(tensor):
+        return stored_type(tensor)
+    *outer, extent = tensor.get_shape()
+    byte = IntegerType(8, Signedness.UNSIGNED)
+    return TensorType(byte, [*outer, packed_extent(extent)])
 
 
 def expressed_type(tensor: TensorType[Attribute]) -> TensorType[Attribute]:

@@ -26,7 +26,14 @@ from xdsl.ir import Operation, SSAValue
 
 from glow.dialects.errors import GlowError
 from glow.dialects.glow.storage import MAX_INLINE_ELEMENTS, ConstantOp, SplatOp
+from glow.dialects.nibbles import unpack_nibbles
 from glow.dialects.node import element_of, node_name, shape_of, tensor_type
+from glow.dialects.quantized import (
+    constant_type,
+    is_packed,
+    is_quantized,
+    parameters_of,
+)
 from glow.dialects.weight_table import (
     Array,
     DeferredArray,
@@ -98,7 +105,8 @@ def numpy_to_dense(array: Array) -> DenseIntOrFPElementsAttr:
 def constant_value(value: SSAValue) -> Array | None:
     """The array of a constant or splat value, or None when it is computed.
 
-    Splats come back as broadcast views, so they cost no memory.
+    Splats come back as broadcast views, so they cost no memory. Packed elements are
+    unpacked.
     """
     owner = value.owner
     if isinstance(owner, SplatOp):
@@ -106,6 +114,15 @@ def constant_value(value: SSAValue) -> Array | None:
         return np.broadcast_to(number, shape_of(owner.result))
     if not isinstance(owner, ConstantOp):
         return None
+    array, result = held_value(owner), owner.result.type
+    if not is_quantized(result) or not is_packed(result):
+        return array
+    signed = parameters_of(result).signed
+    return unpack_nibbles(array, result.get_shape()[-1], signed=signed)
+
+
+def held_value(owner: ConstantOp) -> Array:
+    """The array that a constant holds."""
     name = owner.weight_name
     if name is None:
         attribute = owner.value
@@ -115,7 +132,9 @@ def constant_value(value: SSAValue) -> Array | None:
         array = weights_of(owner)[name]
     except GlowError as error:
         raise GlowError(error.message, node=node_name(owner)) from None
-    if array.shape != shape_of(owner.result):
+    result = owner.result.type
+    held = constant_type(result) if is_quantized(result) else result
+    if array.shape != held.get_shape():
         raise GlowError(
             f"weight '{name}' has shape {array.shape}, the program says "
             f"{owner.result.type}"

@@ -25,6 +25,7 @@ from glow.interpreter.arrays import Array, exact
 from glow.interpreter.blocks import from_blocks, to_blocks
 from glow.interpreter.convolution import convolve
 from glow.interpreter.dynamic_quantization import quantize_rows, row_range
+from glow.interpreter.embedding import gather_rows
 from glow.interpreter.evaluation import evaluate_region
 from glow.interpreter.int8_nodes import (
     run_int8_batch_matmul,
@@ -289,6 +290,7 @@ def cpu_functions(
         cpu.BatchMatmulOp: run_batch_matmul,
         cpu.QuadrantSumsOp: run_quadrant_sums,
         cpu.QuantizeRowsOp: quantize_rows,
+        cpu.GatherRowsOp: gather_rows,
         cpu.RowRangeOp: row_range,
         cpu.StrassenMatmulOp: with_packing(cpu.StrassenMatmulOp, run_strassen_matmul),
         cpu.RecurrenceOp: with_plain(cpu.RecurrenceOp, run_recurrence),

@@ -105,7 +105,11 @@ def run_tile(op: GlowOp, x: Array) -> Array:
 
 def run_gather(op: GlowOp, x: Array, indices: Array) -> Array:
     """`glow.gather`."""
-    axis = op.attributes_view().int("axis")
+    return gather(x, indices, op.attributes_view().int("axis"))
+
+
+def gather(x: Array, indices: Array, axis: int) -> Array:
+    """Slices of x along an axis; GlowError for indices outside."""
     size = x.shape[axis]
     outside = (indices < -size) | (indices >= size)
     if outside.any():

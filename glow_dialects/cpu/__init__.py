@@ -27,6 +27,7 @@ cost no pass over memory:
 | `recurrence.py`  | recurrent layers                                        |
 | `dynamic.py`     | quantization of rows at run time                        |
 | `int8.py`        | convolutions and products of bytes                      |
+| `embedding.py`   | rows of quantized tables                                |
 """
 
 from xdsl.ir import Dialect
@@ -41,6 +42,7 @@ from glow.dialects.cpu.convolution import (
     WinogradConv2dOp,
 )
 from glow.dialects.cpu.dynamic import QuantizeRowsOp, RowRangeOp
+from glow.dialects.cpu.embedding import PARAMETER_BYTES, GatherRowsOp, row_bytes
 from glow.dialects.cpu.epilogue import EpilogueOp, ExtraKind, extra_kind
 from glow.dialects.cpu.int8 import (
     Int8BatchMatmulOp,
@@ -60,13 +62,14 @@ from glow.dialects.cpu.recurrence import RecurrenceOp
 from glow.dialects.node import NodeOp
 
 __all__ = [
-    "NODES", "BatchMatmulOp", "BlockedWindowOp", "Conv2dOp", "Cpu",
+    "NODES", "PARAMETER_BYTES", "BatchMatmulOp", "BlockedWindowOp", "Conv2dOp", "Cpu",
     "DepthwiseConv2dOp", "EpilogueOp",
-    "ExtraKind", "Int8BatchMatmulOp", "Int8Conv2dOp", "Int8DepthwiseConv2dOp",
+    "ExtraKind", "GatherRowsOp", "Int8BatchMatmulOp", "Int8Conv2dOp", "Int8DepthwiseConv2dOp",
     "Int8MatmulOp", "Int8Op", "Int8WindowOp", "LocalResponseNormOp", "MatmulOp",
     "PackOp", "PlainConv2dOp",
     "QuadrantSumsOp", "QuantizeRowsOp", "RecurrenceOp", "RowRangeOp", "SparseConv2dOp",
     "StrassenMatmulOp", "UnpackOp", "WinogradConv2dOp", "blocks", "extra_kind",
+    "row_bytes",
 ]  # fmt: skip
 
 NODES: tuple[type[NodeOp], ...] = (
@@ -84,6 +87,7 @@ NODES: tuple[type[NodeOp], ...] = (
     RecurrenceOp,
     LocalResponseNormOp,
     QuantizeRowsOp,
+    GatherRowsOp,
     RowRangeOp,
     Int8Conv2dOp,
     Int8DepthwiseConv2dOp,

@@ -29,7 +29,7 @@ from xdsl.utils.hints import isa
 
 from glow.dialects.attributes import Attributes
 from glow.dialects.node import NodeOp, Types, fail_unless
-from glow.dialects.quantized import is_quantized, stored_type
+from glow.dialects.quantized import constant_type, is_quantized
 
 MAX_INLINE_ELEMENTS = 1024
 """Larger constants live in the weight table: printing them costs 0.5 us an element."""
@@ -44,9 +44,11 @@ class ConstantOp(NodeOp):
         %w = glow.constant @conv1_w : tensor<64x3x7x7xf32>
         %b = glow.constant dense<[1.0, 2.0]> : tensor<2xf32>
 
-    Of quantized elements the value holds the stored integers:
+    Of quantized elements the value holds the stored integers; of four bits and fewer two in
+    a byte, those of the last axis' first half in the lower bits:
 
-        %q = glow.constant dense<[7, 9]> : tensor<2xi8> as tensor<2x!quant.uniform<...>>
+        %q = glow.constant dense<[7, 9]> : tensor<2xi8> as tensor<2x!quant.uniform<i8...>>
+        %p = glow.constant dense<151> : tensor<1xui8> as tensor<2x!quant.uniform<u4...>>
     """
 
     name = "glow.constant"
@@ -71,7 +73,7 @@ class ConstantOp(NodeOp):
         value = attributes.get("value")
         if isa(value, DenseIntOrFPElementsAttr):
             result = results[0]
-            stored = stored_type(result) if is_quantized(result) else result
+            stored = constant_type(result) if is_quantized(result) else result
             if value.type != stored:
                 raise VerifyException(
                     f"the constant's value has type {value.type}, its result "

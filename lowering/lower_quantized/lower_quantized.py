@@ -16,23 +16,25 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Operation
+from xdsl.dialects.builtin import ModuleOp, TensorType
+from xdsl.ir import Attribute, Operation
 from xdsl.passes import ModulePass
 
 from glow.dialects.errors import GlowError
-from glow.dialects.glow import ConstantOp
+from glow.dialects.glow import ConstantOp, SplatOp
 from glow.dialects.node import node_name
 from glow.dialects.quant import StorageCastOp
-from glow.dialects.quantized import any_quantized, is_quantized
+from glow.dialects.quantized import any_quantized, is_packed, is_quantized
+from glow.dialects.weights import constant_value, new_constant, weights_of
 from glow.lowering.lower_quantized import (
     arithmetic,
     dynamic,
+    embeddings,
     integer_products,
     products,
 )
 from glow.lowering.lower_quantized.unsigned import make_unsigned
-from glow.passes.graph.node_builder import erase, erase_dead_nodes
+from glow.passes.graph.node_builder import erase, erase_dead_nodes, name_of
 from glow.passes.quantization.casts import tensor_of
 from glow.passes.quantization.fold_storage_casts import cancel_storage_casts
 
@@ -45,8 +47,12 @@ LOWERINGS: dict[type[Operation], Lowering] = {
 }
 """Node class to the function that replaces such a node."""
 
-BYTE_PRODUCTS = {**integer_products.LOWERINGS, **dynamic.BYTE_PRODUCTS}
-"""The same for backends with kernels for products of bytes, where those fit."""
+BYTE_KERNELS = {
+    **integer_products.LOWERINGS,
+    **dynamic.BYTE_PRODUCTS,
+    **embeddings.BYTE_ROWS,
+}
+"""The same for backends with kernels for products and tables of bytes, where those fit."""
 
 STORAGE = (ConstantOp, StorageCastOp)
 
@@ -74,9 +80,7 @@ def store_constants(module: ModuleOp) -> None:
             continue
         constant = op.input.owner
         if isinstance(constant, ConstantOp) and is_quantized(op.input.type):
-            plain = ConstantOp.build_node(
-                [], [tensor_of(op.result)], value=constant.value
-            )
+            plain = _plain_constant(constant, tensor_of(op.result))
             block = op.parent
             assert block is not None
             block.insert_op_before(plain, op)
@@ -84,6 +88,17 @@ def store_constants(module: ModuleOp) -> None:
             plain.result.name_hint = constant.result.name_hint
             op.result.replace_all_uses_with(plain.result)
             erase(op)
+
+
+def _plain_constant(
+    constant: ConstantOp, stored: TensorType[Attribute]
+) -> ConstantOp | SplatOp:
+    """The constant of the stored integers; packed ones are unpacked."""
+    if not is_packed(tensor_of(constant.result)):
+        return ConstantOp.build_node([], [stored], value=constant.value)
+    array = constant_value(constant.result)
+    assert array is not None
+    return new_constant(weights_of(constant), array, name_of(constant.result))
 
 
 def lower_quantized(module: ModuleOp, *, keep_products: bool = False) -> None:
@@ -99,7 +114,7 @@ def lower_quantized(module: ModuleOp, *, keep_products: bool = False) -> None:
     for op in pending:
         if op.parent is None:
             continue
-        keep = BYTE_PRODUCTS.get(type(op)) if keep_products else None
+        keep = BYTE_KERNELS.get(type(op)) if keep_products else None
         if keep is None or not keep(op):
             lower(op)
     store_constants(module)

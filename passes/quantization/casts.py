@@ -10,13 +10,14 @@ from xdsl.ir import Attribute, SSAValue
 
 from glow.dialects.glow import ConstantOp
 from glow.dialects.glow.storage import MAX_INLINE_ELEMENTS
+from glow.dialects.nibbles import pack_nibbles
 from glow.dialects.quant import (
     DequantizeCastOp,
     Quantization,
     QuantizeCastOp,
     UniformQuantizedType,
 )
-from glow.dialects.quantized import expressed_type, quantized_type
+from glow.dialects.quantized import expressed_type, is_packed, quantized_type
 from glow.dialects.weight_table import Array
 from glow.dialects.weights import numpy_to_dense, weights_of
 from glow.passes.graph.node_builder import NodeBuilder
@@ -58,6 +59,8 @@ def quantized_constant(
 ) -> SSAValue:
     """A constant of quantized elements from its stored integers."""
     result_type: Tensor = TensorType(UniformQuantizedType(data), stored.shape)
+    if is_packed(result_type):
+        stored = pack_nibbles(stored)
     if stored.size <= MAX_INLINE_ELEMENTS // 8:
         op = ConstantOp.build_node([], [result_type], value=numpy_to_dense(stored))
     else:

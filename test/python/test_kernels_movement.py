@@ -156,6 +156,17 @@ def test_gather_clamps_indices_that_lie_outside() -> None:
     np.testing.assert_array_equal(found, data[:, [9, 0, 9, 0]])
 
 
+@pytest.mark.parametrize(("index", "dtype"), [(i8, np.int8), (i16, np.uint16)])
+def test_gather_of_an_entry_for_each_index(index: object, dtype: type) -> None:
+    """All indices are inside; a negative one counts from the end."""
+    indices = np.arange(np.iinfo(dtype).min, np.iinfo(dtype).max + 1).astype(dtype)
+    data = normal(1, len(indices), 1)
+    spec = GatherSpec(1, len(indices), 1, len(indices), index=index)
+    kernel = build_gather(spec, TARGET)
+    (found,) = run_kernel(kernel, [np.zeros_like(data)], [data, indices])
+    np.testing.assert_array_equal(found, np.take(data, indices, axis=1))
+
+
 def test_gather_elements() -> None:
     data = normal(4, 5, 6)
     indices = RANDOM.integers(-5, 5, (3, 7, 6))

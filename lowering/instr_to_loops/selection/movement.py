@@ -7,10 +7,14 @@ from math import prod
 
 from xdsl.ir import Operation
 
-from glow.dialects import glow, instr
+from glow.dialects import cpu, glow, instr
 from glow.dialects.errors import GlowError
 from glow.dialects.node import node_name, shape_of
 from glow.lowering.instr_to_loops.gather import GatherSpec, build_gather
+from glow.lowering.instr_to_loops.gather_rows import (
+    GatherRowsSpec,
+    build_gather_rows,
+)
 from glow.lowering.instr_to_loops.program import Invocation, KernelSelector
 from glow.lowering.instr_to_loops.selection.common import invoke, stored_element
 from glow.lowering.instr_to_loops.transpose import (
@@ -140,6 +144,19 @@ def _gather(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
     return invoke("gather", spec, build_gather, [op.outs[0], source, indices])
 
 
+def _gather_rows(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
+    table, indices = op.ins
+    attributes = op.attributes_view()
+    spec = GatherRowsSpec(
+        shape_of(table)[0],
+        attributes.int("columns"),
+        attributes.int("bits"),
+        prod(shape_of(indices)),
+        stored_element(indices),
+    )
+    return invoke("gather_rows", spec, build_gather_rows, [op.outs[0], table, indices])
+
+
 SELECTORS: Mapping[type[Operation], KernelSelector] = {
     instr.CopyOp: _copy,
     instr.InsertOp: _insert,
@@ -148,4 +165,5 @@ SELECTORS: Mapping[type[Operation], KernelSelector] = {
     instr.INSTRUCTION_OF[glow.TransposeOp]: _transpose,
     instr.INSTRUCTION_OF[glow.PadOp]: _pad,
     instr.INSTRUCTION_OF[glow.GatherOp]: _gather,
+    instr.INSTRUCTION_OF[cpu.GatherRowsOp]: _gather_rows,
 }
