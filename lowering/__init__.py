@@ -25,6 +25,7 @@ PASSES: dict[str, Callable[[], type[ModulePass]]] = {
         "eliminate_empty_tensors", "EliminateEmptyTensorsPass"
     ),
     "fuse-epilogue": _lazy("fuse_epilogue", "FuseEpiloguePass"),
+    "fuse-pool": _lazy("fuse_pool", "FusePoolPass"),
     "glow-to-instr": _lazy("glow_to_instr", "GlowToInstrPass"),
     "instr-to-loops": _lazy("instr_to_loops.instr_to_loops", "InstrToLoopsPass"),
     "lower-nodes": _lazy("lower_nodes.lower_nodes", "LowerNodesPass"),

@@ -103,7 +103,8 @@ class WinogradConv2dOp(WeightedOp):
 
     input [N, IC / lanes, H, W, lanes]; transformed weights, (tile + kernel - 1)^2 for each
     pair of channels, packed; bias [OC / lanes, lanes]. `scratch` says how many elements of
-    memory the transformed inputs and their products take.
+    memory the transformed inputs and their products take. The result has the largest sum of
+    each `pool` x `pool` square, to which the epilogue applies.
     """
 
     name = "cpu.winograd_conv2d"
@@ -112,6 +113,7 @@ class WinogradConv2dOp(WeightedOp):
     kernel = prop_def(IntegerAttr.constr(i64), default_value=int_attr(3))
     pads = prop_def(DenseArrayBase, default_value=ints_attr(0, 0, 0, 0))
     tile = prop_def(IntegerAttr.constr(i64))
+    pool = prop_def(IntegerAttr.constr(i64), default_value=int_attr(1))
     scratch = prop_def(DenseArrayBase)
 
     @classmethod
@@ -139,7 +141,13 @@ class WinogradConv2dOp(WeightedOp):
         top, left, bottom, right = _winograd_pads(attributes)
         plane = (height + top + bottom - less, width + left + right - less)
         fail_unless(min(plane) > 0, f"the input {image} is too small")
-        return [tensor_type((batch, outputs, *plane, lanes), image.element_type)]
+        pool = attributes.int("pool")
+        fail_unless(
+            pool > 0 and not any(size % pool for size in (tile, *plane)),
+            f"squares of {pool} must divide tiles of {tile} and the plane {plane}",
+        )
+        pooled = [size // pool for size in plane]
+        return [tensor_type((batch, outputs, *pooled, lanes), image.element_type)]
 
     @classmethod
     def scratch_types(cls, operands: Types, attributes: Attributes) -> Types:

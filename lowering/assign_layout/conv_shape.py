@@ -100,7 +100,7 @@ def winograd_spec(shape: ConvShape, tile: int, lanes: int) -> WinogradSpec:
         shape.pads,
         tile,
         shape.kernel[0],
-        lanes,
+        lanes=lanes,
         has_bias=True,
     )
 

@@ -77,8 +77,7 @@ def _max(spec: PoolSpec, tile: PlaneTile, source: SSAValue) -> SSAValue:
         if is_integer(element):
             larger = arith.MaxUIOp if spec.unsigned else arith.MaxSIOp
             return [b.binary_integer(larger, values[0], pixels)]
-        # Which zero wins does not matter, and saying so halves the instructions on x86.
-        return [b.binary(arith.MaximumfOp, values[0], pixels, ("nsz",))]
+        return [b.larger(values[0], pixels)]
 
     (value,) = tile.taps(source, [start], tap)
     return value

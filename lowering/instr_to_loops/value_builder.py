@@ -69,6 +69,10 @@ class ValueBuilder(IndexBuilder):
         """The larger; NaN if either is NaN."""
         return self.binary(arith.MaximumfOp, a, b)
 
+    def larger(self, a: SSAValue, b: SSAValue) -> SSAValue:
+        """The larger, either of two zeros, which takes half the instructions on x86."""
+        return self.binary(arith.MaximumfOp, a, b, ("nsz",))
+
     def fma(self, a: SSAValue, b: SSAValue, accumulator: SSAValue) -> SSAValue:
         """The sum a * b + accumulator, fused where the target can (else LLVM calls libm)."""
         if self.target.has_fma and types.is_vector(accumulator.type):

@@ -73,7 +73,7 @@ def winograd_phases(
         scratch: tuple[Operand, ...] = ("output", "patches", "products")
         operands = (*scratch, "input", "weights", *finish)
         return (WinogradPhase("fused", spec, operands, len(scratch)),)
-    bare = replace(spec, has_bias=False, epilogue=None)
+    bare = replace(spec, has_bias=False, epilogue=None, pool=1)
     return (
         WinogradPhase("patches", bare, ("patches", "input")),
         WinogradPhase("products", bare, ("products", "patches", "weights")),
@@ -261,7 +261,7 @@ class _Winograd:
             ahead = None
             if planes_are_far(spec, b.target):
                 planes = at.one("input"), at.one("output")
-                ahead = BlockAhead(b, tiling, *planes, origin, following)
+                ahead = BlockAhead(b, tiling, *planes, origin, following, spec.pool)
             self._nest(
                 (spec.input_blocks, tiling.block_rows),
                 lambda block, row: patches.row(block, origin, row),

@@ -7,6 +7,7 @@ unrolled, six by six registers would spill.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import reduce
 from typing import TypeAlias
 
 from xdsl.ir import SSAValue
@@ -212,7 +213,7 @@ class Finish:
 
 
 class OutputPhase:
-    """Transforms the products, adds the bias, applies the epilogue and stores.
+    """Transforms the products, takes maxima, adds the bias, applies the epilogue and stores.
 
     The last tile of a row or column overlaps its neighbour, and the two may round differently.
     Rows are stored by the upper tile only, whichever thread has it; within a row the right
@@ -260,18 +261,35 @@ class OutputPhase:
             ]
             self.stack.store_column(column, transform_products(b, spec.tile, values))
 
+        y, x, first = (
+            b.floordiv(position, spec.pool)
+            for position in (tile.row, tile.column, tile.shared_rows)
+        )
+
         def across(row: Index) -> None:
-            values = transform_products(b, spec.tile, self.stack.load_row(row))
-            where = (tile.image, block, b.add(tile.row, row), tile.column, 0)
-            self._store(values, where)
+            values = self._pooled_row(b.mul(row, spec.pool))
+            self._store(values, (tile.image, block, b.add(y, row), x, 0))
 
         b.loop(0, spec.patch, 1, down)
-        b.loop(tile.shared_rows, spec.tile, 1, across)
+        b.loop(first, spec.tile // spec.pool, 1, across)
+
+    def _pooled_row(self, first: Index) -> Carried:
+        """The largest sums of the squares whose upper row is the `first`."""
+        b, spec = self.builder, self.spec
+        rows = [
+            transform_products(b, spec.tile, self.stack.load_row(b.add(first, row)))
+            for row in range(spec.pool)
+        ]
+        columns = [reduce(b.larger, column) for column in zip(*rows, strict=True)]
+        return [
+            reduce(b.larger, columns[at : at + spec.pool])
+            for at in range(0, spec.tile, spec.pool)
+        ]
 
     def _store(self, columns: Carried, where: tuple[Index, ...]) -> None:
         """Stores one output row of a tile after bias and epilogue."""
         b, spec = self.builder, self.spec
-        shape, axes = (spec.tile, spec.lanes), (3, 4)
+        shape, axes = (len(columns), spec.lanes), (3, 4)
         value = b.constant(0.0, types.vector_type(shape, spec.element))
         for j, column in enumerate(columns):
             value = b.insert(column, value, j)

@@ -132,6 +132,7 @@ class BlockAhead:
     output: SSAValue
     origin: Origin
     following: Origin
+    pool: int
 
     def fetch(self, part: ChannelPart, at: tuple[Index, Index], tile: Index) -> None:
         """Ask for the share of a tile at (position, channel tile of the part)."""
@@ -149,18 +150,19 @@ class BlockAhead:
         b, spec = self.builder, self.tiling.spec
         image, y, x = self._pixel(self.following)
         shared = spec.patch - spec.tile - spec.pads[0]
-        extents = (spec.input_blocks, *self._plane)
+        extents = (spec.input_blocks, *self._plane(1))
         return _Area(self.source, image, 0, b.add(y, shared), x, extents)
 
     def _output(self, block: Index, blocks: int) -> _Area:
-        image, y, x = self._pixel(self.origin)
-        return _Area(self.output, image, block, y, x, (blocks, *self._plane))
+        b, pool = self.builder, self.pool
+        image, *pixel = self._pixel(self.origin)
+        y, x = (b.floordiv(position, pool) for position in pixel)
+        return _Area(self.output, image, block, y, x, (blocks, *self._plane(pool)))
 
-    @property
-    def _plane(self) -> tuple[int, int]:
-        """The rows and columns of a block."""
-        tile, tiling = self.tiling.spec.tile, self.tiling
-        return tile * tiling.block_rows, tile * tiling.tiles_across
+    def _plane(self, pool: int) -> tuple[int, int]:
+        """The rows and columns of a block, or of its squares of a pool."""
+        size, tiling = self.tiling.spec.tile // pool, self.tiling
+        return size * tiling.block_rows, size * tiling.tiles_across
 
     def _pixel(self, origin: Origin) -> tuple[Index, Index, Index]:
         """The image, row and column where a block of tiles starts."""

@@ -65,7 +65,8 @@ _Index = TypeVar("_Index")
 class WinogradSpec:
     """A convolution of stride one with a `kernel` x `kernel` filter.
 
-    Pads are ONNX's (top, left, bottom, right), at most half of the kernel.
+    Pads are ONNX's (top, left, bottom, right), at most half of the kernel. The largest sum of each
+    `pool` x `pool` square goes through the epilogue and is stored.
     """
 
     batch: int
@@ -75,6 +76,7 @@ class WinogradSpec:
     pads: tuple[int, int, int, int] = (1, 1, 1, 1)
     tile: int = 4
     kernel: int = 3
+    pool: int = 1
     lanes: int = 16
     has_bias: bool = False
     epilogue: Epilogue | None = None
@@ -82,7 +84,7 @@ class WinogradSpec:
 
     @property
     def output_plane(self) -> tuple[int, int]:
-        """The output (height, width)."""
+        """The (height, width) of the sums."""
         (height, width), (top, left, bottom, right) = self.plane, self.pads
         less = self.kernel - 1
         return height + top + bottom - less, width + left + right - less
@@ -137,7 +139,8 @@ class WinogradSpec:
     @property
     def output_type(self) -> MemRefType:
         """The memref type of the output."""
-        shape = (self.batch, self.output_blocks, *self.output_plane, self.lanes)
+        plane = (size // self.pool for size in self.output_plane)
+        shape = (self.batch, self.output_blocks, *plane, self.lanes)
         return types.memref_type(shape, self.element)
 
     @property
@@ -151,10 +154,14 @@ class WinogradSpec:
         return self.positions * self.in_channels * self.output_blocks * self.lanes
 
     def supported(self) -> bool:
-        """Whether a tile fits the plane and only patch borders can lie in the padding."""
+        """Whether a tile fits the plane, only patch borders can lie in the padding, and all
+        squares of the pool lie within tiles.
+        """
         fits = min(self.output_plane) >= self.tile
         known = self.kernel in KERNELS and self.tile > 1 and self.patch in POINTS
-        return known and fits and all(0 <= pad <= self.kernel // 2 for pad in self.pads)
+        whole = not any(size % self.pool for size in (self.tile, *self.output_plane))
+        padded = all(0 <= pad <= self.kernel // 2 for pad in self.pads)
+        return known and fits and whole and padded
 
 
 @dataclass(frozen=True)
@@ -256,9 +263,9 @@ class WinogradTiling:
 def choose_winograd_tiling(spec: WinogradSpec, target: Target) -> WinogradTiling:
     """The blocks and register tiles of a convolution; packing and building agree on it.
 
-    Bias and epilogue make no difference to it.
+    Bias, epilogue and pool make no difference to it.
     """
-    return _choose_tiling(replace(spec, has_bias=False, epilogue=None), target)
+    return _choose_tiling(replace(spec, has_bias=False, epilogue=None, pool=1), target)
 
 
 @cache

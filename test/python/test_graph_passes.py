@@ -33,8 +33,8 @@ PIPELINE = (
     "verify-graph canonicalize merge-weights fold-constants convert-gemm optimize-graph "
     "fold-batch-norm eliminate-transposes fold-scale hoist-pool fold-constants "
     "canonicalize fuse-activation fold-channel-shuffle merge-weights lower-nodes "
-    "assign-layout cancel-packs canonicalize cse fuse-epilogue free-unused-weights "
-    "verify-lowered"
+    "assign-layout cancel-packs canonicalize cse fuse-pool fuse-epilogue "
+    "free-unused-weights verify-lowered"
 ).split()
 """The order in which the CPU backend runs the passes."""
 

@@ -20,6 +20,7 @@ from xdsl.parser import Parser
 
 from glow.dialects.arith import Arith
 from glow.dialects.memref import MemRef
+from glow.interpreter.cpu_nodes import largest_of_squares
 from glow.lowering.instr_to_loops.conv2d import pack_channels
 from glow.lowering.instr_to_loops.winograd import (
     build_winograd_phase,
@@ -142,6 +143,34 @@ def test_winograd_with_bias_and_residual(name: str, tile: int) -> None:
     expected = convolution(x, w, spec) + bias[:, None, None] + residual
     actual = run(spec, x, w, finish)
     assert relative_error(actual, np.maximum(expected, 0.0)) < ERROR[tile]
+
+
+POOLED = {
+    "tiles that overlap": WinogradSpec(1, 24, 40, (10, 14), pool=2),
+    "a tile, a square": WinogradSpec(2, 16, 16, (12, 8), pool=4),
+    "no pads": WinogradSpec(2, 16, 20, (12, 10), (0, 0, 0, 0), pool=2),
+    "small tiles": WinogradSpec(1, 17, 16, (6, 8), tile=2, pool=2),
+    "large tiles": WinogradSpec(3, 16, 16, (8, 14), tile=6, pool=2),
+    "squares of three": WinogradSpec(1, 16, 16, (9, 15), tile=6, pool=3),
+    "5x5": WinogradSpec(1, 16, 16, (6, 6), (2, 2, 2, 2), tile=2, kernel=5, pool=2),
+    "rows in blocks": WinogradSpec(2, 16, 16, (34, 30), pool=2),
+    "rows in segments": WinogradSpec(1, 40, 24, (34, 230), pool=2),
+}
+
+
+@pytest.mark.parametrize("name", POOLED)
+def test_winograd_with_a_pool(name: str) -> None:
+    spec = replace(POOLED[name], lanes=LANES, has_bias=True, epilogue=AddRelu())
+    x, w, bias = inputs_of(spec), weights_of(spec), random(spec.out_channels)
+    sums = largest_of_squares(convolution(x, w, spec), spec.pool)
+    residual = random(*sums.shape)
+    finish: dict[str, list[Array]] = {
+        "bias": [pack_channels(bias, LANES)],
+        "extras": [to_blocks(residual, LANES)],
+    }
+    actual = run(spec, x, w, finish)
+    expected = np.maximum(sums + bias[:, None, None] + residual, 0.0)
+    assert relative_error(actual, expected) < ERROR[spec.patch - 2]
 
 
 @pytest.mark.parametrize("lanes", [4, 8, 16])

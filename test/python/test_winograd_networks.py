@@ -30,6 +30,18 @@ func.func @main(%x: tensor<{n}x{a}x{h}x{w}xf32>) -> tensor<{n}x{b}x{h}x{w}xf32> 
 }}
 """
 
+POOLED = """
+func.func @main(%x: tensor<{n}x{a}x{h}x{w}xf32>) -> tensor<{n}x{b}x{hh}x{ww}xf32> {{
+  %w = glow.constant @w : tensor<{b}x{a}x3x3xf32>
+  %v = glow.constant @v : tensor<{b}x{b}x3x3xf32>
+  %c = glow.constant @c : tensor<{b}xf32>
+  %y = glow.conv2d %x, %w, %c pads [1, 1, 1, 1] activation "relu" : tensor<{n}x{b}x{h}x{w}xf32>
+  %z = glow.conv2d %y, %v pads [1, 1, 1, 1] activation "relu" : tensor<{n}x{b}x{h}x{w}xf32>
+  %r = glow.max_pool2d %z kernel [2, 2] strides [2, 2] : tensor<{n}x{b}x{hh}x{ww}xf32>
+  func.return %r : tensor<{n}x{b}x{hh}x{ww}xf32>
+}}
+"""
+
 SHAPES = [
     (1, 64, 64, 28, 28),
     (2, 40, 72, 17, 23),
@@ -37,6 +49,7 @@ SHAPES = [
     (1, 96, 96, 8, 8),
     (1, 64, 48, 30, 24),
 ]
+POOLED_SHAPES = [(1, 64, 64, 28, 28), (2, 40, 72, 17, 23), (2, 64, 48, 30, 26)]
 ERROR = 1e-5
 """Of the largest output; the documented budget is 1e-4."""
 
@@ -45,8 +58,13 @@ FAST_ERROR = 1e-4
 
 
 def residual_block(shape: tuple[int, int, int, int, int]) -> ModuleOp:
+    return network(TEXT, shape)
+
+
+def network(text: str, shape: tuple[int, int, int, int, int]) -> ModuleOp:
     batch, inputs, outputs, height, width = shape
-    text = TEXT.format(n=batch, a=inputs, b=outputs, h=height, w=width)
+    sizes = {"h": height, "w": width, "hh": height // 2, "ww": width // 2}
+    text = text.format(n=batch, a=inputs, b=outputs, **sizes)
     module = Parser(context(), text).parse_module()
     random, table = np.random.default_rng(0), weights_of(module)
     for name, size in (
@@ -83,6 +101,24 @@ def test_native_code(
     model = compile(residual_block(shape), threads=threads, numerics=numerics)
     bound = FAST_ERROR if numerics == "fast" else ERROR
     assert largest_error(model(x), expected) < bound  # pyright: ignore
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("shape", POOLED_SHAPES)
+def test_pools_of_tiles(shape: tuple[int, int, int, int, int], threads: int) -> None:
+    """Also by the interpreter, and where an odd plane keeps the pool out of tiles."""
+    x = image(shape)
+    (expected,) = run(network(POOLED, shape), [x])
+    model = compile(network(POOLED, shape), threads=threads)
+    assert largest_error(model(x), expected) < ERROR  # pyright: ignore
+    lowered = network(POOLED, shape)
+    lower_to(lowered, "lowered")
+    odd = any(size % 2 for size in shape[3:])
+    pools = [node.attributes_view().int("pool") for node in nodes_of(lowered)]
+    assert pools == [1, 1 if odd else 2]
+    packing = packings(TargetPacker(Target.from_string("host")))
+    (actual,) = run(lowered, [x], packing=packing)
+    assert largest_error(actual, expected) < ERROR
 
 
 @pytest.mark.parametrize("stage", ["lowered", "instr"])

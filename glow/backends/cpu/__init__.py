@@ -30,7 +30,7 @@ class CpuBackend(Backend):
         return prefers_f32(op, Target.from_string(target), numerics)
 
     def lowered_passes(self, target: str, numerics: str) -> Sequence[str]:
-        """Node lowering, then layouts, packed weights and fused epilogues.
+        """Node lowering, then layouts, packed weights, fused pools and epilogues.
 
         Transpositions behind an epilogue are absorbed after it is made.
         """
@@ -47,6 +47,7 @@ class CpuBackend(Backend):
             "canonicalize",
             "cse",
             "absorb-transposes",
+            "fuse-pool",
             "fuse-epilogue",
             "absorb-transposes",
             "dce",

@@ -122,6 +122,7 @@ def _winograd(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
         (top, left, bottom, right),
         attributes.int("tile"),
         attributes.int("kernel"),
+        attributes.int("pool"),
         lanes,
         has_bias=True,
         epilogue=epilogue_of(op, extras),

@@ -25,6 +25,13 @@ func.func @residual(%x: tensor<1x1x8x8x16xf32>, %w: tensor<4096xf32>, %b: tensor
   func.return
 }
 
+// CHECK-LABEL: func.func @pooled(
+// CHECK-NEXT: %0 = cpu.winograd_conv2d %x, %w, %b input_channels 16 output_channels 16 tile 2 pool 2 scratch [64, 64] : tensor<1x1x3x3x16xf32>
+func.func @pooled(%x: tensor<1x1x8x8x16xf32>, %w: tensor<4096xf32>, %b: tensor<1x16xf32>) {
+  %0 = cpu.winograd_conv2d %x, %w, %b input_channels 16 output_channels 16 tile 2 pool 2 scratch [64, 64] : tensor<1x1x3x3x16xf32>
+  func.return
+}
+
 // The instruction has a scratch operand for each size.
 // CHECK-LABEL: func.func @instruction(
 // CHECK-NEXT: instr.cpu.winograd_conv2d @out %y, @inout %p, @inout %q, @in %x, @in %w, @in %b input_channels 16 output_channels 16 tile 2 scratch [64, 32]

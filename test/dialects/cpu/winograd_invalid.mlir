@@ -54,3 +54,10 @@ func.func @operands(%y: memref<1x1x6x6x16xf32>, %p: memref<64xf32>, %x: memref<1
   instr.cpu.winograd_conv2d @out %y, @inout %p, @inout %p, @in %x, @in %w, @in %b input_channels 16 output_channels 16 tile 2 scratch [64, 32]
   func.return
 }
+
+// -----
+// CHECK: squares of 4 must divide tiles of 4 and the plane (8, 6)
+func.func @pool(%x: tensor<1x1x8x6x16xf32>, %w: tensor<9216xf32>, %b: tensor<1x16xf32>) {
+  %0 = cpu.winograd_conv2d %x, %w, %b input_channels 16 output_channels 16 pads [1, 1, 1, 1] tile 4 pool 4 scratch [64, 64] : tensor<1x1x2x1x16xf32>
+  func.return
+}
