@@ -188,7 +188,15 @@ def run_winograd_conv2d(
         bias.reshape(-1)[: plain.shape[0]],
         1,
     )
-    return finish(op, to_blocks(total, bias.shape[1]), extras)
+    largest = largest_of_squares(total, attributes.int("pool"))
+    return finish(op, to_blocks(largest, bias.shape[1]), extras)
+
+
+def largest_of_squares(planes: Array, size: int) -> Array:
+    """The largest element of each `size` x `size` square of [N, C, H, W]."""
+    *outer, height, width = planes.shape
+    squares = planes.reshape(*outer, height // size, size, width // size, size)
+    return squares.max((3, 5))
 
 
 def run_depthwise_conv2d(
