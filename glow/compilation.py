@@ -31,6 +31,7 @@ from glow.runtime.model_cache import (
 )
 from glow.runtime.model_file import StoredModel
 from glow.runtime.native_function import NativeFunction
+from glow.runtime.switching import frequent_switches
 from glow.runtime.thread_pool import thread_pool
 
 if TYPE_CHECKING:
@@ -114,7 +115,7 @@ def compile(
         _warn(stored.warnings)
         return CompiledModel(stored.signature, function)
     notes = ImportNotes()
-    with native_runtime_coming(backend):
+    with frequent_switches(), native_runtime_coming(backend):
         from glow import compiler
 
         compiled = compiler.compile(model, threads=threads, notes=notes, **options)

@@ -119,6 +119,9 @@ def _advise(start: int, size: int, advice: str) -> bool:
 
 @cache
 def _madvise() -> Callable[[int, int, int], int]:
-    function = ctypes.CDLL(None).madvise
+    """The system's function; it keeps Python's lock, since thousands of calls would each
+    wait for it.
+    """
+    function = ctypes.PyDLL(None).madvise
     function.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
     return function

@@ -24,7 +24,6 @@ from llvmlite.binding import ffi
 
 from glow.dialects.errors import GlowError
 from glow.lowering.target import Target
-from glow.runtime.heap import trim
 from glow.runtime.llvm_library import PAGES, llvm
 
 CODE_GENERATION_LEVEL = 2
@@ -111,10 +110,7 @@ def compile_object(
 ) -> bytes:
     """Returns the relocatable object of LLVM IR text."""
     module, machine = parse(text, target, level)
-    image = emit_object(module, machine)
-    del module
-    trim()
-    return image
+    return emit_object(module, machine)
 
 
 def workers() -> ThreadPoolExecutor:

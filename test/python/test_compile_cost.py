@@ -15,6 +15,7 @@ import glow
 from glow.collection import collect_new, collection_paused
 from glow.dialects.errors import GlowError
 from glow.frontends.onnx import messages
+from glow.runtime.switching import frequent_switches
 
 CODE_GENERATOR = "glow.lowering.loops_to_llvm.convert_loops_to_llvm"
 
@@ -85,6 +86,18 @@ def test_new_garbage_is_collected_in_a_pause() -> None:
         assert Cycle.alive
         collect_new()
         assert not Cycle.alive
+
+
+def test_turns_are_short_in_contexts_and_come_back() -> None:
+    before = sys.getswitchinterval()
+    first, second = frequent_switches(), frequent_switches()
+    first.__enter__()
+    assert sys.getswitchinterval() < before
+    second.__enter__()
+    first.__exit__(None, None, None)
+    assert sys.getswitchinterval() < before
+    second.__exit__(None, None, None)
+    assert sys.getswitchinterval() == before
 
 
 def test_a_file_needs_few_packages_and_leaves_no_pages_of_llvm(tmp_path: Path) -> None:
