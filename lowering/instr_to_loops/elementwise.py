@@ -2,8 +2,10 @@
 
 Dimensions that every operand walks alike are merged first, so that most kernels are one or two
 loops. The innermost one handles vectors of four registers, which LLVM splits into independent
-chains, then single registers, then one short vector: no masks, no scalar loop. Nothing is
-computed twice, so an output may be one of the inputs.
+chains, then single registers, then one short vector: no masks, no scalar loop. Rows of a
+register, as the lanes of channel blocks are when an operand has a number for each channel, are
+taken four at a time for the same chains. Nothing is computed twice, so an output may be one of
+the inputs.
 """
 
 from __future__ import annotations
@@ -191,6 +193,48 @@ class _RowBody:
         return self.builder.vector_load(length, self.buffers[operand], *indices)
 
 
+class _TileBody:
+    """Reads, computes and stores `rows` neighbouring rows, each whole."""
+
+    def __init__(
+        self,
+        builder: LoopBuilder,
+        spec: ElementwiseSpec,
+        space: Space,
+        buffers: Sequence[SSAValue],
+    ) -> None:
+        self.builder = builder
+        self.region = spec.region
+        self.space = space
+        self.buffers = buffers
+        self.outputs = len(buffers) - len(spec.input_shapes)
+
+    def __call__(self, coordinates: Sequence[Index], rows: int) -> None:
+        builder, shape = self.builder, (rows, self.space.extents[-1])
+        where = [*coordinates, 0]
+        values = [
+            loaded(builder, self._read(k, where, shape), element)
+            for k, element in enumerate(self.region.input_types, self.outputs)
+        ]
+        results = self.region.instantiate_at(builder, values, shape)
+        for k, result in enumerate(results):
+            last = len(where) - 1
+            builder.transfer_write(
+                stored(builder, result), self.buffers[k], where, (last - 1, last)
+            )
+
+    def _read(
+        self, operand: int, where: Sequence[Index], shape: tuple[int, ...]
+    ) -> SSAValue:
+        walk = self.space.walks[operand]
+        tile = (len(where) - 2, len(where) - 1)
+        dimensions = tuple(walk.index(axis) if axis in walk else None for axis in tile)
+        indices = [where[axis] for axis in walk] or [0]
+        return self.builder.transfer_read(
+            self.buffers[operand], indices, shape, dimensions
+        )
+
+
 def build_elementwise(
     spec: ElementwiseSpec, target: Target, name: str = "elementwise"
 ) -> Kernel:
@@ -211,13 +255,27 @@ def build_elementwise(
     slices = SliceSpace(tuple(outer[:planes]), prod(lines), images)
     builder = LoopBuilder(target)
 
+    rows = wide // innermost if innermost % lanes == 0 else 1
+
     def body(buffers: Sequence[SSAValue], low: Index, high: Index) -> None:
+        tile = _TileBody(builder, spec, space, buffers)
+
+        def chunk(plane: Sequence[Index], first: Index, last: Index) -> None:
+            rest = builder.remainder(slices.chunk_size(builder, first, last), rows)
+            middle = builder.sub(last, rest)
+            builder.loop(first, middle, rows, lambda line: tile((*plane, line), rows))
+            if rest != 0:
+                builder.loop(middle, last, 1, lambda line: tile((*plane, line), 1))
+
         def row(plane: Sequence[Index], line: Index) -> None:
             *inside, unit = builder.unflatten(line, lines)
             vector = _RowBody(builder, spec, space, buffers, (*plane, *inside))
             chunks.walk(builder, unit, wide, lanes, vector)
 
-        slices.visit(builder, low, high, row)
+        if rows > 1 and len(lines) == 2 and slices.lines > slices.chunks:
+            slices.visit_chunks(builder, low, high, chunk)
+        else:
+            slices.visit(builder, low, high, row)
 
     function = builder.function(name, _buffer_types(space, elements), body)
     return Kernel(function, slices.size)

@@ -16,6 +16,7 @@ from glow.lowering.instr_to_loops.builder import Index, LoopBuilder
 from glow.lowering.instr_to_loops.window import chunks_of
 
 LineBody: TypeAlias = Callable[[Sequence[Index], Index], None]
+ChunkBody: TypeAlias = Callable[[Sequence[Index], Index, Index], None]
 
 
 @dataclass(frozen=True)
@@ -36,16 +37,32 @@ class SliceSpace:
         """The number of slices."""
         return self.chunks * prod(self.outer)
 
+    def chunk_size(self, b: LoopBuilder, first: Index, last: Index) -> Index:
+        """The number of lines of a chunk, known if all have the same."""
+        if self.lines % self.chunks == 0:
+            return self.lines // self.chunks
+        return b.sub(last, first)
+
     def visit(self, b: LoopBuilder, low: Index, high: Index, body: LineBody) -> None:
         """Runs the body on (outer coordinates, line) of the slices [low, high)."""
+
+        def each_line(outer: Sequence[Index], first: Index, last: Index) -> None:
+            if self.lines == self.chunks:
+                body(outer, first)
+            else:
+                b.loop(first, last, 1, lambda line: body(outer, line))
+
+        self.visit_chunks(b, low, high, each_line)
+
+    def visit_chunks(
+        self, b: LoopBuilder, low: Index, high: Index, body: ChunkBody
+    ) -> None:
+        """Runs the body on (outer coordinates, first line, end) of the slices [low, high)."""
         axis = self.line_axis
         extents = [*self.outer[:axis], self.chunks, *self.outer[axis:]]
 
         def one_slice(coordinates: list[Index]) -> None:
             first, last = b.share(self.lines, coordinates.pop(axis), self.chunks)
-            if self.lines == self.chunks:
-                body(coordinates, first)
-            else:
-                b.loop(first, last, 1, lambda line: body(coordinates, line))
+            body(coordinates, first, last)
 
         b.space(low, high, extents, one_slice)

@@ -20,6 +20,7 @@ One scan does it: a group of members is open until an instruction conflicts with
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
@@ -51,7 +52,8 @@ from glow.passes.instr.stack_region import (
 from glow.passes.trace import fused
 
 MOST_BUFFERS = 16
-"""A stack of more streams than the processor prefetches would be slower than two."""
+"""A stack of more streams than the processor prefetches would be slower than two. What
+vanishes in the stack is none."""
 
 
 class Relation(IntEnum):
@@ -113,13 +115,12 @@ class Group:
             return Relation.DEPENDS
         return Relation.CONFLICTS
 
-    def fits(self, other: Group) -> bool:
-        """Whether both iterate alike and stay small enough together."""
-        is_alike = self.shape == other.shape or (
+    def is_like(self, other: Group) -> bool:
+        """Whether both iterate alike."""
+        return self.shape == other.shape or (
             self.elements == other.elements
             and not (self.is_shape_fixed and other.is_shape_fixed)
         )
-        return is_alike and len(self.places | other.places) <= MOST_BUFFERS
 
     def joined(self, other: Group) -> Group:
         """The group of all members in program order."""
@@ -220,7 +221,7 @@ class Stacker:
         for other in self._related(group.accesses):
             relation = group.relation(other)
             if relation == Relation.CONFLICTS or (
-                relation == Relation.DEPENDS and not group.fits(other)
+                relation == Relation.DEPENDS and not self._fits(group, other)
             ):
                 self._refuse(other, group, relation)
                 self._close(other)
@@ -229,13 +230,33 @@ class Stacker:
         if is_copy and all(relation != Relation.DEPENDS for _, relation in joins):
             return
         for other, relation in joins:
-            if group.fits(other):
+            if self._fits(group, other):
                 self._close(other)
                 self.groups.pop(other)
                 group = group.joined(other)
             elif relation == Relation.DEPENDS:
                 self._close(other)
         self._open(group)
+
+    def _fits(self, group: Group, other: Group) -> bool:
+        """Whether both iterate alike and stay small enough together."""
+        places = group.places | other.places
+        return group.is_like(other) and (
+            len(places) <= MOST_BUFFERS
+            or len(places) - self._vanishing(group, other) <= MOST_BUFFERS
+        )
+
+    def _vanishing(self, group: Group, other: Group) -> int:
+        """The number of buffers that nothing but these groups touches."""
+        uses = Counter(
+            access.place.root for access in (*group.accesses, *other.accesses)
+        )
+        return sum(
+            isinstance(root.owner, instr.AllocOp)
+            and root.owner.parent is self.table.ops[0].parent
+            and count == len(self.table.by_root[root])
+            for root, count in uses.items()
+        )
 
     def _refuse(self, other: Group, group: Group, relation: Relation) -> None:
         """Tell why two groups stay two loops."""

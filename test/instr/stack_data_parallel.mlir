@@ -195,3 +195,67 @@ func.func @number_in_place(%x: memref<4xf32>, %y: memref<4xf32>) {
   instr.mul @out %y, @in %x, @in %y
   func.return
 }
+
+// -----
+
+// Buffers that vanish are no streams: however many there are, the chain is one loop.
+// CHECK-LABEL: func.func @long_chain
+// CHECK-NEXT:    instr.stacked @out %y, @in %x {
+// CHECK-COUNT-16:  math.
+// CHECK-NOT:     instr.
+// CHECK:         func.return
+func.func @long_chain(%x: memref<4xf32>, %y: memref<4xf32>) {
+  %b0 = instr.alloc : memref<4xf32>
+  instr.cos @out %b0, @in %x
+  %b1 = instr.alloc : memref<4xf32>
+  instr.sin @out %b1, @in %b0
+  instr.dealloc %b0
+  %b2 = instr.alloc : memref<4xf32>
+  instr.exp @out %b2, @in %b1
+  instr.dealloc %b1
+  %b3 = instr.alloc : memref<4xf32>
+  instr.tanh @out %b3, @in %b2
+  instr.dealloc %b2
+  %b4 = instr.alloc : memref<4xf32>
+  instr.neg @out %b4, @in %b3
+  instr.dealloc %b3
+  %b5 = instr.alloc : memref<4xf32>
+  instr.abs @out %b5, @in %b4
+  instr.dealloc %b4
+  %b6 = instr.alloc : memref<4xf32>
+  instr.sqrt @out %b6, @in %b5
+  instr.dealloc %b5
+  %b7 = instr.alloc : memref<4xf32>
+  instr.floor @out %b7, @in %b6
+  instr.dealloc %b6
+  %b8 = instr.alloc : memref<4xf32>
+  instr.ceil @out %b8, @in %b7
+  instr.dealloc %b7
+  %b9 = instr.alloc : memref<4xf32>
+  instr.exp @out %b9, @in %b8
+  instr.dealloc %b8
+  %b10 = instr.alloc : memref<4xf32>
+  instr.cos @out %b10, @in %b9
+  instr.dealloc %b9
+  %b11 = instr.alloc : memref<4xf32>
+  instr.sin @out %b11, @in %b10
+  instr.dealloc %b10
+  %b12 = instr.alloc : memref<4xf32>
+  instr.exp @out %b12, @in %b11
+  instr.dealloc %b11
+  %b13 = instr.alloc : memref<4xf32>
+  instr.tanh @out %b13, @in %b12
+  instr.dealloc %b12
+  %b14 = instr.alloc : memref<4xf32>
+  instr.neg @out %b14, @in %b13
+  instr.dealloc %b13
+  %b15 = instr.alloc : memref<4xf32>
+  instr.abs @out %b15, @in %b14
+  instr.dealloc %b14
+  %b16 = instr.alloc : memref<4xf32>
+  instr.sqrt @out %b16, @in %b15
+  instr.dealloc %b15
+  instr.floor @out %y, @in %b16
+  instr.dealloc %b16
+  func.return
+}
