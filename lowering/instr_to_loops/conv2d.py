@@ -121,8 +121,12 @@ class Convolution:
         extras = [self._on_plane(extra) for extra in rest]
         views = {part: self.weights_of(weights, part) for part in self.tiling.parts}
         self.buffers = Buffers(
-            self._on_plane(output), self._input(source), views, bias, extras
+            self._on_plane(output), self.on_input(source), views, bias, extras
         )
+        self.visit(low, high)
+
+    def visit(self, low: Index, high: Index) -> None:
+        """Visits the tiles of the slices [low, high)."""
         self.slices.visit(self.builder, low, high, self._line)
 
     def _on_plane(self, buffer: SSAValue) -> SSAValue:
@@ -134,7 +138,8 @@ class Convolution:
             buffer, (*shape[:2], *self.window.output, shape[4])
         )
 
-    def _input(self, buffer: SSAValue) -> SSAValue:
+    def on_input(self, buffer: SSAValue) -> SSAValue:
+        """A blocked input with the plane that the tiles read."""
         channels = types.shape_of(buffer)[:2]
         return self.builder.reinterpret(
             buffer, (*channels, *self.window.input, self.spec.input_lanes)
@@ -183,11 +188,12 @@ class Convolution:
         self, part: ChannelPart, position: tuple[Index, Index, Index], line: Index
     ) -> None:
         plane = self.tiling.traversal(part)
-        plane.visit(self.builder, line, lambda tile: self._tile(part, position, tile))
+        plane.visit(self.builder, line, lambda tile: self.tile(part, position, tile))
 
-    def _tile(
+    def tile(
         self, part: ChannelPart, position: tuple[Index, Index, Index], tile: Tile
     ) -> None:
+        """The outputs of a tile of pixels and channels."""
         b, spec = self.builder, self.spec
         group, image, channel_tile = position
         shape = (tile.pixels, part.blocks, spec.lanes)

@@ -22,6 +22,7 @@ from xdsl.passes import ModulePass
 
 from glow.dialects.attributes import int_attr, ints_attr
 from glow.dialects.weight_table import WeightsAttr
+from glow.lowering.instr_to_loops.join_calls import join_calls
 from glow.lowering.instr_to_loops.kernel import Kernel
 from glow.lowering.instr_to_loops.main_function import (
     BARRIER,
@@ -36,7 +37,7 @@ from glow.lowering.target import Target, host_target
 
 def build_program(function: func.FuncOp, target: Target) -> Program:
     """The kernel calls of a planned instr function."""
-    return ProgramBuilder(function, target, SELECTORS).run()
+    return join_calls(ProgramBuilder(function, target, SELECTORS).run(), target)
 
 
 def build_main(

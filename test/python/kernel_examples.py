@@ -42,6 +42,10 @@ from glow.lowering.instr_to_loops.pack import (
 )
 from glow.lowering.instr_to_loops.planes import BlockedPlanes
 from glow.lowering.instr_to_loops.pool import PoolSpec, build_pool
+from glow.lowering.instr_to_loops.prepared_conv2d import (
+    PreparedConv2dSpec,
+    build_prepared_conv2d,
+)
 from glow.lowering.instr_to_loops.quadrant_sums import (
     QuadrantSumsSpec,
     build_quadrant_sums,
@@ -121,6 +125,18 @@ def sparse_conv2d() -> BuildKernel:
     return lambda: build_sparse_conv2d("kernel", spec, TARGET)
 
 
+def prepared_conv2d() -> BuildKernel:
+    """A 1 x 1 convolution with element-wise work on its input."""
+    spec = Conv2dSpec(2, 20, 40, Window((5, 8), (1, 1)), lanes=LANES, has_bias=True)
+    shape, channel = spec.input_type.get_shape(), (1, spec.input_blocks, 1, 1, LANES)
+    region = ScalarRegion.trace(
+        lambda b, x, y: b.maximumf(b.mulf(x, y), b.constant(0.0, f32)), [f32, f32]
+    )
+    work = ElementwiseSpec(shape, (shape, channel), region)
+    prepared = PreparedConv2dSpec(spec, work)
+    return lambda: build_prepared_conv2d("kernel", prepared, TARGET)
+
+
 def unary(operation: type, element: Attribute = f32) -> BuildKernel:
     """A function of math on each element."""
     region = ScalarRegion.trace(lambda b, x: b.unary(operation, x), [element])
@@ -192,6 +208,7 @@ CONVOLUTIONS: dict[str, BuildKernel] = {
     ),
     "conv2d one channel": conv2d(Window((6, 5), (3, 3), (2, 2), pads=SAME), 1),
     "conv2d sparse": sparse_conv2d(),
+    "prepared conv2d": prepared_conv2d(),
     "depthwise": lambda: build_depthwise(
         "kernel", DepthwiseSpec(PLANES, has_bias=True), TARGET
     ),
