@@ -1,4 +1,4 @@
-"""Convolution over [N, C, D, H, W] arrays, and transposed convolution over a plane.
+"""Convolution over [N, C, D, H, W] arrays, and transposed convolutions.
 
 Sums accumulate in float64 and are rounded once, after the bias.
 """
@@ -8,8 +8,8 @@ from __future__ import annotations
 import numpy as np
 from xdsl.ir import Operation
 
-from glow.dialects.glow import Conv3dOp, ConvTranspose2dOp
-from glow.dialects.glow.spatial_convolution import transposed_size, volume_shape
+from glow.dialects.glow import Conv3dOp, ConvTranspose2dOp, ConvTranspose3dOp
+from glow.dialects.glow.spatial_convolution import transposed_shape, volume_shape
 from glow.dialects.node import GlowOp
 from glow.interpreter.arrays import Array, exact
 from glow.interpreter.scalar_functions import Function
@@ -42,34 +42,34 @@ def run_conv3d(
     return with_bias(total.reshape(batch, outputs, *extents), bias)
 
 
-def run_conv_transpose2d(
+def run_conv_transpose(
     op: GlowOp, image: Array, weights: Array, bias: Array | None = None
 ) -> Array:
-    """`glow.conv_transpose2d`: each tap of the kernel adds to a grid of the output."""
+    """`glow.conv_transpose2d` and 3d: each tap adds to a grid of the output."""
     attributes = op.attributes_view()
     group, pads = attributes.int("group"), attributes.ints("pads")
     strides, dilations = attributes.ints("strides"), attributes.ints("dilations")
-    batch, outputs, plane = image.shape[0], weights.shape[1] * group, image.shape[2:]
-    extents = [
-        transposed_size(plane[axis], weights.shape[2 + axis], attributes, axis)
-        for axis in (0, 1)
-    ]
-    pixels = exact(image).reshape(batch, group, -1, *plane)
+    batch, outputs, sizes = image.shape[0], weights.shape[1] * group, image.shape[2:]
+    extents = transposed_shape(sizes, weights.shape[2:], attributes)
+    fronts, backs = pads[: len(sizes)], pads[len(sizes) :]
+    pixels = exact(image).reshape(batch, group, -1, *sizes)
     taps = exact(weights).reshape(group, -1, *weights.shape[1:])
-    room = [extents[axis] + pads[axis] + pads[axis + 2] for axis in (0, 1)]
+    room = map(sum, zip(extents, fronts, backs, strict=True))
     total = np.zeros((batch, group, outputs // group, *room), pixels.dtype)
     for tap in np.ndindex(*weights.shape[2:]):
-        begin = [tap[axis] * dilations[axis] for axis in (0, 1)]
-        rows, columns = (
-            slice(begin[axis], begin[axis] + plane[axis] * strides[axis], strides[axis])
-            for axis in (0, 1)
+        begins = [k * dilation for k, dilation in zip(tap, dilations, strict=True)]
+        places = tuple(
+            slice(begin, begin + size * stride, stride)
+            for begin, size, stride in zip(begins, sizes, strides, strict=True)
         )
-        grid = total[..., rows, columns]
-        added = np.einsum("ngchw,gco->ngohw", pixels, taps[..., *tap])
-        grid += added[..., : grid.shape[-2], : grid.shape[-1]]
-    end = [pads[axis] + extents[axis] for axis in (0, 1)]
-    total = total[..., pads[0] : end[0], pads[1] : end[1]]
-    return with_bias(total.reshape(batch, outputs, *extents), bias)
+        grid = total[..., *places]
+        added = np.einsum("ngc...,gco->ngo...", pixels, taps[..., *tap])
+        grid += added[..., *map(slice, grid.shape[3:])]
+    kept = tuple(
+        slice(front, front + extent)
+        for front, extent in zip(fronts, extents, strict=True)
+    )
+    return with_bias(total[..., *kept].reshape(batch, outputs, *extents), bias)
 
 
 def with_bias(total: Array, bias: Array | None) -> Array:
@@ -81,5 +81,6 @@ def with_bias(total: Array, bias: Array | None) -> Array:
 
 NODES: dict[type[Operation], Function] = {
     Conv3dOp: run_conv3d,
-    ConvTranspose2dOp: run_conv_transpose2d,
+    ConvTranspose2dOp: run_conv_transpose,
+    ConvTranspose3dOp: run_conv_transpose,
 }

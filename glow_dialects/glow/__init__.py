@@ -144,7 +144,12 @@ from glow.dialects.glow.shape import (
     TileOp,
     TransposeOp,
 )
-from glow.dialects.glow.spatial_convolution import Conv3dOp, ConvTranspose2dOp
+from glow.dialects.glow.spatial_convolution import (
+    Conv3dOp,
+    ConvTranspose2dOp,
+    ConvTranspose3dOp,
+    ConvTransposeOp,
+)
 from glow.dialects.glow.storage import (
     MAX_INLINE_ELEMENTS,
     ConstantOp,
@@ -184,6 +189,8 @@ __all__ = [
     "Conv2dOp",
     "Conv3dOp",
     "ConvTranspose2dOp",
+    "ConvTranspose3dOp",
+    "ConvTransposeOp",
     "ConvertOp",
     "CosOp",
     "DataParallel",

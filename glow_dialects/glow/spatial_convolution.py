@@ -1,11 +1,12 @@
 """Convolutions other than the plain one over a plane: over a volume, and transposed.
 
-Backends need no kernel for them: `lower-nodes` turns both into `glow.conv2d`.
+Backends need no kernel for them: `lower-nodes` turns all into `glow.conv2d`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import ClassVar
 
 from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, TensorType, i64
 from xdsl.irdl import (
@@ -92,36 +93,32 @@ def volume_shape(
     ]
 
 
-@irdl_op_definition
-class ConvTranspose2dOp(NodeOp):
+class ConvTransposeOp(NodeOp):
     """The gradient of a convolution with respect to its input, as a layer.
 
     Each input pixel adds its multiple of the kernel to the output, `strides` apart.
-    input [N, C, H, W], weights [C, O / group, kh, kw], bias [O] -> [N, O, OH, OW] with
-    OH = (H - 1) * stride + dilation * (kh - 1) + 1 + output padding - pads; the output
-    padding adds rows and columns at the end that hold what else would be cut off.
+    input [N, C, ...], weights [C, O / group, ...], bias [O] -> [N, O, ...] with extents of
+    (size - 1) * stride + dilation * (kernel - 1) + 1 + output padding - pads; the output
+    padding adds lines at the end of an axis that hold what else would be cut off.
     Source: ONNX ConvTranspose-22, Glow's ConvTranspose.
     """
 
-    name = "glow.conv_transpose2d"
+    AXES: ClassVar[int]
+
     input = operand_def(TensorType)
     weights = operand_def(TensorType)
     bias = opt_operand_def(TensorType)
     result = result_def(TensorType)
-    strides = prop_def(DenseArrayBase, default_value=ints_attr(1, 1))
-    pads = prop_def(DenseArrayBase, default_value=ints_attr(0, 0, 0, 0))
-    dilations = prop_def(DenseArrayBase, default_value=ints_attr(1, 1))
-    output_padding = prop_def(DenseArrayBase, default_value=ints_attr(0, 0))
     group = prop_def(IntegerAttr.constr(i64), default_value=int_attr(1))
 
     @classmethod
     def infer(cls, operands: Types, attributes: Attributes) -> Types:
-        """The result [N, O, OH, OW] in the input's element type."""
+        """The result [N, O, ...] in the input's element type."""
         image, weights = operands[0], operands[1]
-        check_rank(image, 4, "the input")
-        check_rank(weights, 4, "the weights")
-        check_window(attributes)
-        batch, channels, *plane = image.get_shape()
+        check_rank(image, cls.AXES + 2, "the input")
+        check_rank(weights, cls.AXES + 2, "the weights")
+        check_window(attributes, axes=cls.AXES)
+        batch, channels, *extents = image.get_shape()
         inputs, per_group, *kernel = weights.get_shape()
         group = attributes.int("group")
         check_channels(channels, inputs, group, per_group * group)
@@ -130,21 +127,59 @@ class ConvTranspose2dOp(NodeOp):
             f"group ({group}) must divide the input channels ({channels})",
         )
         check_bias(operands, per_group * group)
-        extents = [
-            transposed_size(plane[axis], kernel[axis], attributes, axis)
-            for axis in (0, 1)
-        ]
-        return [tensor_type((batch, per_group * group, *extents), image.element_type)]
+        shape = (
+            batch,
+            per_group * group,
+            *transposed_shape(extents, kernel, attributes),
+        )
+        return [tensor_type(shape, image.element_type)]
 
 
-def transposed_size(size: int, kernel: int, attributes: Attributes, axis: int) -> int:
+@irdl_op_definition
+class ConvTranspose2dOp(ConvTransposeOp):
+    """A transposed convolution over a plane; `pads` are [top, left, bottom, right]."""
+
+    name = "glow.conv_transpose2d"
+    AXES: ClassVar[int] = 2
+    strides = prop_def(DenseArrayBase, default_value=ints_attr(1, 1))
+    pads = prop_def(DenseArrayBase, default_value=ints_attr(0, 0, 0, 0))
+    dilations = prop_def(DenseArrayBase, default_value=ints_attr(1, 1))
+    output_padding = prop_def(DenseArrayBase, default_value=ints_attr(0, 0))
+
+
+@irdl_op_definition
+class ConvTranspose3dOp(ConvTransposeOp):
+    """A transposed convolution over a volume; `pads` are as those of `glow.conv3d`."""
+
+    name = "glow.conv_transpose3d"
+    AXES: ClassVar[int] = 3
+    strides = prop_def(DenseArrayBase, default_value=ints_attr(1, 1, 1))
+    pads = prop_def(DenseArrayBase, default_value=ints_attr(0, 0, 0, 0, 0, 0))
+    dilations = prop_def(DenseArrayBase, default_value=ints_attr(1, 1, 1))
+    output_padding = prop_def(DenseArrayBase, default_value=ints_attr(0, 0, 0))
+
+
+def transposed_shape(
+    extents: Sequence[int], kernel: Sequence[int], attributes: Attributes
+) -> list[int]:
+    """The output's extents of a transposed convolution."""
+    more, axes = attributes.ints("output_padding"), len(extents)
+    fail_unless(
+        len(more) == axes, f"output_padding needs {axes} numbers, not {len(more)}"
+    )
+    return [
+        _transposed_size(extents[axis], kernel[axis], attributes, axis)
+        for axis in range(axes)
+    ]
+
+
+def _transposed_size(size: int, kernel: int, attributes: Attributes, axis: int) -> int:
     """The output extent of a transposed convolution along an axis."""
     stride, dilation = (
         attributes.ints("strides")[axis],
         attributes.ints("dilations")[axis],
     )
     pads, more = attributes.ints("pads"), attributes.ints("output_padding")
-    fail_unless(len(more) == 2, f"output_padding needs 2 numbers, not {len(more)}")
     fail_unless(stride > 0, f"strides must be positive, not {stride}")
     fail_unless(dilation > 0, f"dilations must be positive, not {dilation}")
     fail_unless(min(pads) >= 0, f"pads must not be negative, not {list(pads)}")
@@ -153,9 +188,9 @@ def transposed_size(size: int, kernel: int, attributes: Attributes, axis: int) -
         f"output_padding must be less than the stride or the dilation, not {more[axis]}",
     )
     full = max(size - 1, 0) * stride + dilation * (kernel - 1) + 1
-    extent = full + more[axis] - pads[axis] - pads[axis + 2]
+    extent = full + more[axis] - pads[axis] - pads[axis + len(pads) // 2]
     fail_unless(extent >= 0, f"pads {list(pads)} cut off more than the output's {full}")
     return extent
 
 
-OPS: tuple[type[NodeOp], ...] = (Conv3dOp, ConvTranspose2dOp)
+OPS: tuple[type[NodeOp], ...] = (Conv3dOp, ConvTranspose2dOp, ConvTranspose3dOp)

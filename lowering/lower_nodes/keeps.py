@@ -47,6 +47,7 @@ class CpuNodes:
         glow.BatchNormOp,
         glow.Conv3dOp,
         glow.ConvTranspose2dOp,
+        glow.ConvTranspose3dOp,
         glow.GemmOp,
         glow.GruOp,
         glow.LogSoftmaxOp,

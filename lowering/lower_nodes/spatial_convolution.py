@@ -8,10 +8,10 @@ convolution over a plane.
     %0 = ... the three planes that each output plane reads ... : tensor<4x9x8x8xf32>
     %1 = glow.conv2d %0, %v : tensor<4x8x6x6xf32>       // weights 8x9x3x3, transposed
 
-A transposed convolution with stride s puts each output pixel into one of s * s phases,
+A transposed convolution with stride s puts each output pixel into one of s phases an axis,
 each an ordinary convolution with every s-th tap of the kernel. The phases become output
 channels of one convolution, and their pixels are interleaved: no multiplication by zeros
-that a stride would put between pixels.
+that a stride would put between pixels. Over a volume it becomes `glow.conv3d` in the same way.
 
     %1 = glow.conv_transpose2d %x, %w strides [2, 2] : tensor<1x8x16x16xf32>
   becomes
@@ -22,6 +22,7 @@ that a stride would put between pixels.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import chain
 from math import prod
 
 from xdsl.ir import Operation, SSAValue
@@ -94,41 +95,54 @@ def _depth_in_channels(builder: NodeBuilder, weights: SSAValue) -> SSAValue:
     return builder.reshape(turned, (outputs, depth * inputs, *kernel))
 
 
-def conv_transpose2d(op: Operation) -> None:
+def conv_transpose(op: Operation) -> None:
     """A convolution with an output channel for each phase, and its pixels in order."""
-    assert isinstance(op, glow.ConvTranspose2dOp)
+    assert isinstance(op, glow.ConvTransposeOp)
     builder, attributes = NodeBuilder(op), op.attributes_view()
     strides, pads = attributes.ints("strides"), attributes.ints("pads")
     batch, outputs, *extents = shape_of(op.result)
+    sizes, axes = shape_of(op.input)[2:], range(op.AXES)
     kernel = dilated(builder, op.weights, attributes.ints("dilations"))
     taps = [-(-k // s) for k, s in zip(shape_of(kernel)[2:], strides, strict=True)]
-    # What the pads cut off from the top and left in whole rows is not computed.
-    skipped = [min(pads[axis] // strides[axis], taps[axis] - 1) for axis in (0, 1)]
-    rows = [-(-(pads[axis] + extents[axis]) // strides[axis]) for axis in (0, 1)]
-    begins = [taps[axis] - 1 - skipped[axis] for axis in (0, 1)]
-    ends = [max(0, rows[axis] - shape_of(op.input)[2 + axis]) for axis in (0, 1)]
+    # What the pads cut off from the beginning in whole lines is not computed.
+    skipped = [min(pads[axis] // strides[axis], taps[axis] - 1) for axis in axes]
+    rows = [-(-(pads[axis] + extents[axis]) // strides[axis]) for axis in axes]
+    begins = [taps[axis] - 1 - skipped[axis] for axis in axes]
+    ends = [max(0, rows[axis] - sizes[axis]) for axis in axes]
     phases = builder.node(
-        glow.Conv2dOp,
+        glow.Conv2dOp if op.AXES == 2 else glow.Conv3dOp,
         op.input,
         phase_weights(builder, kernel, strides, taps, attributes.int("group")),
         *([] if op.bias is None else [_repeated(builder, op.bias, prod(strides))]),
         pads=begins + ends,
         group=attributes.int("group"),
     )
-    pixels = builder.reshape(phases, (batch, outputs, *strides, *shape_of(phases)[2:]))
-    pixels = builder.transpose(pixels, (0, 1, 4, 2, 5, 3))
-    plane = [e * s for e, s in zip(shape_of(phases)[2:], strides, strict=True)]
-    result = builder.reshape(pixels, (batch, outputs, *plane))
-    starts = [pads[axis] - skipped[axis] * strides[axis] for axis in (0, 1)]
-    if plane != extents:
+    result = _interleaved(builder, phases, (batch, outputs), strides)
+    if shape_of(result)[2:] != tuple(extents):
+        starts = [pads[axis] - skipped[axis] * strides[axis] for axis in axes]
         result = builder.node(
             glow.SliceOp,
             result,
             starts=[0, 0, *starts],
             sizes=[batch, outputs, *extents],
-            steps=[1, 1, 1, 1],
+            steps=[1] * (2 + op.AXES),
         )
     builder.replace(result)
+
+
+def _interleaved(
+    builder: NodeBuilder,
+    phases: SSAValue,
+    outer: tuple[int, int],
+    strides: Sequence[int],
+) -> SSAValue:
+    """[N, O * phases, sizes...] as [N, O, sizes * strides...]."""
+    sizes, count = shape_of(phases)[2:], len(strides)
+    pixels = builder.reshape(phases, (*outer, *strides, *sizes))
+    pairs = [(2 + count + axis, 2 + axis) for axis in range(count)]
+    pixels = builder.transpose(pixels, (0, 1, *chain.from_iterable(pairs)))
+    extents = [size * stride for size, stride in zip(sizes, strides, strict=True)]
+    return builder.reshape(pixels, (*outer, *extents))
 
 
 def dilated(
@@ -147,7 +161,11 @@ def dilated(
         spread = builder.reshape(spread, shape)
         shape[axis] -= dilation - 1
         weights = builder.node(
-            glow.SliceOp, spread, starts=[0] * 4, sizes=shape, steps=[1] * 4
+            glow.SliceOp,
+            spread,
+            starts=[0] * len(shape),
+            sizes=shape,
+            steps=[1] * len(shape),
         )
     return weights
 
@@ -159,26 +177,30 @@ def phase_weights(
     taps: Sequence[int],
     group: int,
 ) -> SSAValue:
-    """[C, O, kh, kw] as [groups * O * sh * sw, C / groups, taps high, taps wide].
+    """[C, O, kernel...] as [groups * O * phases, C / groups, taps...].
 
     Tap t of phase p is tap `t * s + p` of the kernel, which meets the input t pixels
     before: the taps of a phase are in reverse order.
     """
     inputs, outputs, *sizes = shape_of(kernel)
+    axes = range(len(sizes))
     ends = [t * s - k for t, s, k in zip(taps, strides, sizes, strict=True)]
     if any(ends):
-        kernel = builder.node(glow.PadOp, kernel, pads=[0] * 6 + ends)
-    shape = (group, inputs // group, outputs, taps[0], strides[0], taps[1], strides[1])
+        pads = [0] * (len(sizes) + 4) + ends
+        kernel = builder.node(glow.PadOp, kernel, pads=pads)
+    pairs = list(chain.from_iterable(zip(taps, strides, strict=True)))
+    shape = (group, inputs // group, outputs, *pairs)
     split = builder.reshape(kernel, shape)
     if any(count > 1 for count in taps):
         split = builder.node(
             glow.SliceOp,
             split,
-            starts=[0, 0, 0, taps[0] - 1, 0, taps[1] - 1, 0],
+            starts=[0, 0, 0, *chain.from_iterable((count - 1, 0) for count in taps)],
             sizes=shape,
-            steps=[1, 1, 1, -1, 1, -1, 1],
+            steps=[1, 1, 1] + [-1, 1] * len(taps),
         )
-    turned = builder.transpose(split, (0, 2, 4, 6, 1, 3, 5))
+    phases, places = ([3 + 2 * axis + k for axis in axes] for k in (1, 0))
+    turned = builder.transpose(split, (0, 2, *phases, 1, *places))
     rows = group * outputs * prod(strides)
     return builder.reshape(turned, (rows, inputs // group, *taps))
 
@@ -191,4 +213,8 @@ def _repeated(builder: NodeBuilder, bias: SSAValue, count: int) -> SSAValue:
     return builder.reshape(tiled, (outputs * count,))
 
 
-LOWERINGS = {glow.Conv3dOp: conv3d, glow.ConvTranspose2dOp: conv_transpose2d}
+LOWERINGS = {
+    glow.Conv3dOp: conv3d,
+    glow.ConvTranspose2dOp: conv_transpose,
+    glow.ConvTranspose3dOp: conv_transpose,
+}

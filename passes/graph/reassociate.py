@@ -6,7 +6,7 @@
 | `(x + a) + b`, `(x - a) + b`     | `x + (a + b)`, `x + (b - a)`                   |
 | `layer(x * a)`, constant weights | `layer'(x)`: a multiplies the weights' inputs  |
 | `layer(x + a)`, fully connected  | `layer'(x)`: a times the weights joins the bias|
-| `conv_transpose2d(x) + a`        | with the bias a, and so for `conv3d`           |
+| `conv_transpose(x) + a`          | with the bias a, and so for `conv3d`           |
 
 What follows a layer is `fold-batch-norm`'s. Constants are only combined where their
 product or sum is no larger than they are.
@@ -195,7 +195,7 @@ def shift_into_bias(op: NodeOp, builder: NodeBuilder) -> SSAValue | None:
     )
 
 
-SPATIAL = (glow.Conv3dOp, glow.ConvTranspose2dOp)
+SPATIAL = (glow.Conv3dOp, glow.ConvTransposeOp)
 
 
 class ReassociatePass(RewritePass):

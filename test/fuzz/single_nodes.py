@@ -125,16 +125,17 @@ def conv3d(g: GraphMaker) -> None:
     g.node(glow.Conv3dOp, x, g.new((g.integer(1, 3), channels, *kernel)))
 
 
-def conv_transpose2d(g: GraphMaker) -> None:
+def conv_transpose(layer: type[glow.ConvTransposeOp], g: GraphMaker) -> None:
     """A transposed convolution, sometimes with a shift after it."""
-    x = g.tensor(4, F32)
+    axes = layer.AXES
+    x = g.tensor(axes + 2, F32)
     outputs = g.integer(1, 3)
-    weights = g.new((shape_of(x)[1], outputs, 2, 2))
+    weights = g.new((shape_of(x)[1], outputs, *[2] * axes))
     bias = [g.new((outputs,))] if g.chance(0.5) else []
-    strides = [g.integer(1, 2), 1]
-    y = g.node(glow.ConvTranspose2dOp, x, weights, *bias, strides=strides)
+    strides = [g.integer(1, 2), *[1] * (axes - 1)]
+    y = g.node(layer, x, weights, *bias, strides=strides)
     if g.chance(0.5):
-        g.node(glow.AddOp, y, g.constant(g.array((outputs, 1, 1))))
+        g.node(glow.AddOp, y, g.constant(g.array((outputs, *[1] * axes))))
 
 
 def pool(node: type[NodeOp], g: GraphMaker) -> None:
@@ -349,6 +350,7 @@ STEPS: tuple[Step, ...] = (
     *(partial(along_axis, node) for node in AXIS_NODES),
     select, convert, partial(pool, glow.MaxPool2dOp), partial(pool, glow.AvgPool2dOp),
     *(conv2d, matmul, layer, batch_norm) * 3, layer_norm, local_response_norm,
-    attention, conv3d, conv_transpose2d,
+    attention, conv3d, partial(conv_transpose, glow.ConvTranspose2dOp),
+    partial(conv_transpose, glow.ConvTranspose3dOp),
     *(reshape, transpose, concat, slice_, pad, broadcast, tile, gather) * 3, recurrent,
 )  # fmt: skip

@@ -36,3 +36,16 @@ func.func @single(%x: tensor<1x16x6x6xf32>, %w: tensor<16x8x3x3xf32>) -> tensor<
   %y = glow.conv_transpose2d %x, %w pads [1, 1, 1, 1] : tensor<1x8x6x6xf32>
   func.return %y : tensor<1x8x6x6xf32>
 }
+
+// Eight phases of a volume, by way of a convolution over it.
+// CHECK-LABEL: func.func @upsampled(
+// CHECK:      glow.conv2d {{.*}} : tensor<3x32x5x5xf32>
+// CHECK-NOT:  glow.conv_transpose3d
+// CHECK:      glow.reshape {{.*}} : tensor<1x4x2x2x2x3x5x5xf32>
+// CHECK-NEXT: glow.transpose {{.*}} [0, 1, 5, 2, 6, 3, 7, 4] : tensor<1x4x3x2x5x2x5x2xf32>
+// CHECK-NEXT: glow.reshape {{.*}} : tensor<1x4x6x10x10xf32>
+// CHECK-NEXT: func.return
+func.func @upsampled(%x: tensor<1x16x3x5x5xf32>, %w: tensor<16x4x2x2x2xf32>) -> tensor<1x4x6x10x10xf32> {
+  %y = glow.conv_transpose3d %x, %w strides [2, 2, 2] : tensor<1x4x6x10x10xf32>
+  func.return %y : tensor<1x4x6x10x10xf32>
+}

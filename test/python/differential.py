@@ -326,12 +326,23 @@ def _spatial_convolution_examples() -> Iterator[Example]:
         ((1, 2, 5, 5), (2, 3, 2, 2), {"strides": [3, 3], "pads": [2, 4, 1, 0]}),
         ((1, 3, 4, 4), (3, 2, 5, 5), {"strides": [2, 2], "pads": [4, 3, 4, 3]}),
     ]  # fmt: skip
-    for image, kernel, attributes in planes:
+    volumes = [
+        ((1, 1, 1, 1, 1), (1, 1, 1, 1, 1), {}),
+        ((2, 3, 3, 2, 4), (3, 4, 3, 1, 2), {"pads": [1, 0, 0, 0, 0, 1]}),
+        ((1, 4, 2, 3, 3), (4, 3, 3, 2, 3), {"strides": [2, 3, 1],
+                                            "output_padding": [1, 2, 0]}),
+        ((1, 2, 3, 2, 3), (2, 3, 2, 3, 2), {"dilations": [1, 2, 3], "strides": [2, 2, 2],
+                                            "pads": [1, 2, 0, 2, 1, 1]}),
+    ]  # fmt: skip
+    layers = [(glow.ConvTranspose2dOp, *plane) for plane in planes]
+    for layer, image, kernel, attributes in (
+        *layers, *((glow.ConvTranspose3dOp, *volume) for volume in volumes)
+    ):  # fmt: skip
         operands = [random_array(image), random_array(kernel, seed=1)]
-        yield example(glow.ConvTranspose2dOp, *operands, **attributes)
+        yield example(layer, *operands, **attributes)
         outputs = kernel[1] * attributes.get("group", 1)
         operands.append(random_array((outputs,), seed=2))
-        yield example(glow.ConvTranspose2dOp, *operands, **attributes)
+        yield example(layer, *operands, **attributes)
 
 
 def _pool_examples() -> Iterator[Example]:

@@ -244,6 +244,7 @@ ONNX: dict[type[NodeOp], Callable[[Example], Call]] = {
     glow.Conv2dOp: conv,
     glow.Conv3dOp: conv,
     glow.ConvTranspose2dOp: conv_transpose,
+    glow.ConvTranspose3dOp: conv_transpose,
     glow.MaxPool2dOp: pool("MaxPool"),
     glow.AvgPool2dOp: pool("AveragePool"),
     glow.MatmulOp: same("MatMul"),

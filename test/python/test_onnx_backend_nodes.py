@@ -42,7 +42,6 @@ CPU_PARTS = 8
 REFUSED_FORMS = {
     "AveragePool": {"3 spatial axes"},
     "BatchNormalization": {"training_mode 1"},
-    "ConvTranspose": {"3 spatial axes"},
     "DequantizeLinear": {"blocked quantization", "scale computed at run time"},
     "Dropout": {"training_mode 1"},
     "LSTM": {"peepholes computed at run time"},

@@ -28,6 +28,21 @@ CASES: list[tuple[str, tuple[int, ...], tuple[int, ...], dict[str, Any]]] = [
                                              "output_padding": [1]}),
     ("ConvTranspose", (1, 33, 9, 11), (33, 17, 5, 3), {"strides": [2, 3], "pads": [2, 0, 1, 1],
                                                        "dilations": [2, 1]}),
+    ("ConvTranspose", (1, 2, 3, 4, 2), (2, 3, 2, 1, 3), {}),
+    ("ConvTranspose", (2, 4, 3, 4, 5), (4, 3, 3, 2, 4), {"strides": [2, 1, 3], "group": 2,
+                                                         "pads": [1, 0, 2, 0, 1, 1],
+                                                         "output_padding": [1, 0, 2]}),
+    ("ConvTranspose", (1, 3, 2, 5, 4), (3, 2, 3, 3, 2), {"strides": [1, 2, 2],
+                                                         "dilations": [2, 1, 3]}),
+    ("ConvTranspose", (1, 3, 4, 3, 5), (3, 2, 3, 3, 3), {"strides": [2, 2, 2],
+                                                         "auto_pad": "SAME_UPPER"}),
+    ("ConvTranspose", (1, 3, 4, 3, 5), (3, 2, 2, 3, 4), {"strides": [2, 2, 2],
+                                                         "auto_pad": "SAME_LOWER"}),
+    ("ConvTranspose", (1, 3, 4, 3, 5), (3, 2, 3, 3, 3), {"strides": [2, 2, 2],
+                                                         "output_shape": [10, 7, 8]}),
+    ("ConvTranspose", (2, 3, 7), (3, 2, 4), {"strides": [2], "dilations": [3], "group": 1,
+                                             "output_shape": [19]}),
+    ("ConvTranspose", (1, 17, 4, 8, 8), (17, 16, 2, 2, 2), {"strides": [2, 2, 2]}),
 ]  # fmt: skip
 
 
@@ -77,8 +92,17 @@ def test_layer(case: Any, backend: str) -> None:
     ("case", "message"),
     [
         (
-            ("ConvTranspose", (1, 3, 4, 4, 4), (3, 2, 3, 3, 3), {}),
-            "3 spatial axes",
+            ("ConvTranspose", (1, 3, 4, 4, 4, 4), (3, 2, 3, 3, 3, 3), {}),
+            "4 spatial axes",
+        ),
+        (
+            (
+                "ConvTranspose",
+                (1, 3, 4, 4, 4),
+                (3, 2, 3, 3, 3),
+                {"pads": [2, 0, 0, 9, 0, 0]},
+            ),
+            "cut off more than the output's 6",
         ),
         (
             ("ConvTranspose", (1, 3, 4, 4), (3, 2, 3, 3), {"output_padding": [2, 0]}),

@@ -10,6 +10,7 @@ from glow.dialects.glow import (
     Conv2dOp,
     Conv3dOp,
     ConvTranspose2dOp,
+    ConvTranspose3dOp,
     MaxPool2dOp,
     Pool2dOp,
     ReduceMaxOp,
@@ -135,9 +136,13 @@ def conv(node: OnnxNode) -> Value:
 
 @onnx_op("ConvTranspose")
 def conv_transpose(node: OnnxNode) -> Value:
-    """Transposed convolution over one or two spatial axes."""
+    """Transposed convolution over one to three spatial axes."""
     rank = node.rank(0)
-    image, weights = as_plane(node, node.value(0)), as_plane(node, node.value(1))
+    is_volume = rank == 5
+    image, weights = (
+        node.value(index) if is_volume else as_plane(node, node.value(index))
+        for index in (0, 1)
+    )
     kernel = node.shape(1)[2:]
     declared = node.attr_ints("kernel_shape")
     fail_unless(
@@ -146,32 +151,29 @@ def conv_transpose(node: OnnxNode) -> Value:
         f"input {list(node.shape(0))}",
     )
     more = node.attr_ints("output_padding") or [0] * len(kernel)
-    window = transposed_window(node, node.shape(0)[2:], kernel, more)
-    # An `output_shape` with room for one more asks for a negative pad at the end.
-    more = [
-        extra + max(0, -end)
-        for extra, end in zip(more, window.pads[len(kernel) :], strict=True)
-    ]
-    ends = [max(0, pad) for pad in window.pads[len(kernel) :]]
-    window.pads = window.pads[: len(kernel)] + ends
+    window, more = transposed_window(node, node.shape(0)[2:], kernel, more)
     bias = [node.value(2)] if node.has(2) else []
     result = node.emit(
-        ConvTranspose2dOp,
+        ConvTranspose3dOp if is_volume else ConvTranspose2dOp,
         image,
         weights,
         *bias,
         types=None,
         group=node.attr_int("group", 1),
-        output_padding=more if len(more) == 2 else [0, *more],
+        output_padding=more if len(more) > 1 else [0, *more],
         **window.attributes(),
     )
-    return from_plane(node, result, rank)
+    return result if is_volume else from_plane(node, result, rank)
 
 
 def transposed_window(
-    node: OnnxNode, plane: Sequence[int], kernel: Sequence[int], more: Sequence[int]
-) -> Window:
-    """The window of a transposed convolution; pads from `output_shape` where it is."""
+    node: OnnxNode, plane: Sequence[int], kernel: Sequence[int], more: list[int]
+) -> tuple[Window, list[int]]:
+    """The window of a transposed convolution, and its output padding.
+
+    Pads are those that give `output_shape`, where there is one; what it has beyond the full
+    output is padding at the end, as in ONNX Runtime.
+    """
     rank = len(plane)
     mode = node.attr_string("auto_pad", "NOTSET")
     wanted = node.attr_ints("output_shape")
@@ -181,7 +183,7 @@ def transposed_window(
     if wanted is None and is_same:
         wanted = [size * stride for size, stride in zip(plane, strides, strict=True)]
     if wanted is None:
-        return window_of(node, plane, kernel)
+        return window_of(node, plane, kernel), more
     fail_unless(
         len(wanted[-rank:]) == len(more) == len(strides) == len(dilations) == rank,
         f"output_shape {wanted} does not suit {rank} spatial axes",
@@ -194,10 +196,11 @@ def transposed_window(
         - wanted[-rank:][axis]
         for axis in range(rank)
     ]
-    halves = [total // 2 for total in totals]
-    rests = [total - half for total, half in zip(totals, halves, strict=True)]
+    more = [extra + max(0, -total) for extra, total in zip(more, totals, strict=True)]
+    halves = [max(0, total) // 2 for total in totals]
+    rests = [max(0, total) - half for total, half in zip(totals, halves, strict=True)]
     pads = halves + rests if mode == "SAME_UPPER" else rests + halves
-    return Window(list(kernel), strides, pads, dilations)
+    return Window(list(kernel), strides, pads, dilations), more
 
 
 def _pool(node: OnnxNode, op_class: type[Pool2dOp], **options: bool) -> Value:

@@ -300,9 +300,11 @@ func.func @infinite(%x: tensor<3xf32>) -> tensor<4xf32> {
 // CHECK-LABEL: func.func @other_convolutions(
 // CHECK-NEXT: %0 = glow.conv3d %x, %w, %b strides [1, 2, 2] pads [1, 0, 0, 1, 0, 0] group 2 : tensor<1x8x5x4x4xf32>
 // CHECK-NEXT: %1 = glow.conv_transpose2d %y, %v strides [2, 2] pads [1, 1, 1, 1] output_padding [1, 1] : tensor<1x6x10x12xf32>
+// CHECK-NEXT: %2 = glow.conv_transpose3d %x, %u strides [1, 2, 3] output_padding [0, 1, 2] group 2 : tensor<1x6x5x18x29xf32>
 // CHECK-NEXT: func.return
-func.func @other_convolutions(%x: tensor<1x4x5x9x9xf32>, %w: tensor<8x2x3x3x3xf32>, %b: tensor<8xf32>, %y: tensor<1x4x5x6xf32>, %v: tensor<4x6x3x3xf32>) {
+func.func @other_convolutions(%x: tensor<1x4x5x9x9xf32>, %w: tensor<8x2x3x3x3xf32>, %b: tensor<8xf32>, %y: tensor<1x4x5x6xf32>, %v: tensor<4x6x3x3xf32>, %u: tensor<4x3x1x1x3xf32>) {
   %0 = glow.conv3d %x, %w, %b strides [1, 2, 2] pads [1, 0, 0, 1, 0, 0] group 2 : tensor<1x8x5x4x4xf32>
   %1 = glow.conv_transpose2d %y, %v strides [2, 2] pads [1, 1, 1, 1] output_padding [1, 1] : tensor<1x6x10x12xf32>
+  %2 = glow.conv_transpose3d %x, %u strides [1, 2, 3] output_padding [0, 1, 2] group 2 : tensor<1x6x5x18x29xf32>
   func.return
 }

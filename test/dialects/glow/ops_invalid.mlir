@@ -353,3 +353,11 @@ func.func @sign_of_truth(%x: tensor<4xi1>) {
   %0 = glow.sign %x : tensor<4xi1>
   func.return
 }
+
+// -----
+
+func.func @three_paddings(%x: tensor<1x2x3x3x3xf32>, %w: tensor<2x4x2x2x2xf32>) {
+  // expected-error @+1 {{output_padding needs 3 numbers, not 2}}
+  %0 = glow.conv_transpose3d %x, %w output_padding [0, 0] : tensor<1x4x4x4x4xf32>
+  func.return
+}
