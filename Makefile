@@ -28,7 +28,7 @@ lint: dev  ## ruff, pyright and the import contracts
 	$(BIN)/basedpyright --pythonpath $(BIN)/python
 	cd build/typing && $(abspath $(BIN))/lint-imports --config $(CURDIR)/pyproject.toml
 
-fuzz: $(VENV)/.installed-dev  ## run all passes on thousands of random graphs (minutes)
+fuzz: $(VENV)/.installed-dev  ## run passes, native code and quantization on thousands of random graphs (minutes)
 	$(BIN)/python test/fuzz/fuzz.py --jobs $(JOBS)
 
 bench: $(VENV)/.installed-dev  ## compare the speed with other runtimes

@@ -1,27 +1,60 @@
 """Runs the checks on many seeds: `python test/fuzz/fuzz.py --count 2000 --jobs 2`.
 
-Prints each failure with its seed, which repeats it: `--first SEED --count 1`.
+`passes` are those of the passes, `products` and `quantized` compile networks, on every
+fourth seed. Each failure is printed with its seed, which repeats it:
+`--kinds quantized --first SEED --count 1`.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import sys
+import tempfile
 import time
 from collections import Counter
+from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 
 from checks import Wrong, check_seed
+from native_checks import check_products, check_quantized
+
+Check = Callable[[int], int]
+
+KINDS: dict[str, tuple[Check, int]] = {
+    "passes": (check_seed, 1),
+    "products": (check_products, 4),
+    "quantized": (check_quantized, 4),
+}
+"""What is checked, and on the how-manieth seeds."""
 
 
-def outcome(seed: int) -> tuple[int, str | None]:
+def outcome(kind: str, seed: int) -> tuple[int, str | None]:
     """The number of comparisons of a seed, and what is wrong."""
     try:
-        return check_seed(seed), None
+        return KINDS[kind][0](seed), None
     except Wrong as error:
         return 0, " ".join(str(error).split())
     except Exception as error:
         return 0, f"seed {seed}: no graph: {type(error).__name__}: {error}"
+
+
+def run_kind(kind: str, seeds: range, jobs: int) -> int:
+    """Check seeds and print what is wrong; the number of failures."""
+    started, compared, wrong = time.monotonic(), 0, Counter[str]()
+    with ProcessPoolExecutor(jobs) as pool:
+        kinds = [kind] * len(seeds)
+        for done, failure in pool.map(outcome, kinds, seeds, chunksize=8):
+            compared += done
+            if failure is not None:
+                print(failure[:600], flush=True)
+                wrong[failure.partition(":")[0]] += 1
+    print(
+        f"{kind}: {len(seeds)} graphs, {compared} comparisons, {wrong.total()} wrong "
+        f"in {time.monotonic() - started:.0f} s",
+        flush=True,
+    )
+    return wrong.total()
 
 
 def main() -> int:
@@ -30,20 +63,16 @@ def main() -> int:
     parser.add_argument("--first", type=int, default=0, help="the first seed")
     parser.add_argument("--count", type=int, default=2000, help="how many seeds")
     parser.add_argument("--jobs", type=int, default=2, help="processes")
-    options = parser.parse_args()
-    seeds = range(options.first, options.first + options.count)
-    started, compared, wrong = time.monotonic(), 0, Counter[str]()
-    with ProcessPoolExecutor(options.jobs) as pool:
-        for done, failure in pool.map(outcome, seeds, chunksize=8):
-            compared += done
-            if failure is not None:
-                print(failure[:600], flush=True)
-                wrong[failure.partition(":")[0]] += 1
-    seconds = time.monotonic() - started
-    print(
-        f"{options.count} graphs, {compared} comparisons, {sum(wrong.values())} wrong "
-        f"in {seconds:.0f} s"
+    parser.add_argument(
+        "--kinds", nargs="+", choices=KINDS, default=list(KINDS), help="which checks"
     )
+    options = parser.parse_args()
+    end, wrong = options.first + options.count, 0
+    with tempfile.TemporaryDirectory() as folder:
+        os.environ["GLOW_CACHE_DIR"] = folder
+        for kind in options.kinds:
+            seeds = range(options.first, end, KINDS[kind][1])
+            wrong += run_kind(kind, seeds, options.jobs)
     return 1 if wrong else 0
 
 

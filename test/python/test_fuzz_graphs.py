@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -20,6 +21,7 @@ from checks import (
     graph_of,
     try_passes,
 )
+from native_checks import check_products, check_quantized
 from xdsl.ir import SSAValue
 
 from glow.dialects import glow
@@ -28,8 +30,11 @@ from glow.interpreter import run
 from glow.passes.graph.fold_constants import FoldConstantsPass
 from glow.passes.graph.node_builder import NodeBuilder
 from glow.passes.graph.rewriting import RewritePass
+from glow.runtime.native_function import NativeFunction
 
 SEEDS = range(1000, 1016)
+
+NATIVE_SEEDS = range(1000, 1012)
 
 UNREACHED = {
     "glow.fused": "made by passes only",
@@ -41,6 +46,14 @@ UNREACHED = {
 @pytest.mark.parametrize("part", range(4))
 def test_passes_keep_results(part: int) -> None:
     assert all(check_seed(seed) for seed in SEEDS[part::4])
+
+
+@pytest.mark.parametrize("check", [check_products, check_quantized])
+def test_native_code_keeps_results(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, check: Callable[[int], int]
+) -> None:
+    monkeypatch.setenv("GLOW_CACHE_DIR", str(tmp_path))
+    assert sum(map(check, NATIVE_SEEDS)) > len(NATIVE_SEEDS) / 4
 
 
 def test_graphs_have_all_nodes() -> None:
@@ -81,7 +94,9 @@ class ForgetfulPass(RewritePass):
 
 
 @pytest.mark.parametrize("check", [check_alone, check_pipeline])
-def test_a_wrong_pass_is_caught(monkeypatch: pytest.MonkeyPatch, check: object) -> None:
+def test_a_wrong_pass_is_caught(
+    monkeypatch: pytest.MonkeyPatch, check: Callable[[int, Reference], int]
+) -> None:
     monkeypatch.setattr(FoldConstantsPass, "apply", ForgetfulPass.apply)
     monkeypatch.setattr(
         FoldConstantsPass, "rewrites", ForgetfulPass.rewrites, raising=False
@@ -91,9 +106,32 @@ def test_a_wrong_pass_is_caught(monkeypatch: pytest.MonkeyPatch, check: object) 
         module, inputs = graph_of(seed)
         if any(isinstance(op, glow.ReluOp) for op in module.walk()):
             try:
-                check(seed, Reference(module, inputs))  # pyright: ignore
+                check(seed, Reference(module, inputs))
             except Wrong:
                 caught += 1
+    assert caught
+
+
+@pytest.mark.parametrize("check", [check_products, check_quantized])
+def test_wrong_native_code_is_caught(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, check: Callable[[int], int]
+) -> None:
+    def other_results(
+        function: NativeFunction, inputs: Sequence[np.ndarray]
+    ) -> list[np.ndarray]:
+        return [
+            result * result.dtype.type(2) for result in run_native(function, inputs)
+        ]
+
+    monkeypatch.setenv("GLOW_CACHE_DIR", str(tmp_path))
+    run_native = NativeFunction.run
+    monkeypatch.setattr(NativeFunction, "run", other_results)
+    caught = 0
+    for seed in NATIVE_SEEDS[:4]:
+        try:
+            check(seed)
+        except Wrong as error:
+            caught += f"seed {seed}" in str(error)
     assert caught
 
 
