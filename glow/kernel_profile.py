@@ -151,9 +151,10 @@ class TracedModel:
         numerics: str = "default",
         quantize: Quantization = False,
         precision: str = "f32",
+        input_shapes: Mapping[str, Sequence[int]] | None = None,
     ) -> None:
         """Compiles the model for `threads` threads, by default one a core."""
-        module = load(model)
+        module = load(model, input_shapes)
         signature = signature_of(main_function(module))
         lower_to(
             module,

@@ -50,7 +50,7 @@ def parse_quantization(
     if "=" not in text or Path(text).exists():
         return (Path(text) if text else None), chosen
     profile, choices = None, {}
-    for word in shlex.split(text):
+    for word in _words(text):
         key, _, value = word.partition("=")
         if key == "profile":
             profile = Path(value)
@@ -58,6 +58,13 @@ def parse_quantization(
             name = key.replace("-", "_")
             choices[name] = _option(name, value, chosen)
     return profile, replace(chosen, **choices)
+
+
+def _words(text: str) -> list[str]:
+    try:
+        return shlex.split(text)
+    except ValueError as error:
+        raise GlowError(f"--quantize={text}: {error}") from None
 
 
 def _option(name: str, value: str, options: QuantizationOptions) -> object:

@@ -9,8 +9,9 @@ LLVM is imported only to ask it about the host.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from functools import cache
 
 from glow.dialects.errors import GlowError
@@ -48,17 +49,15 @@ class Target:
         """
         match = re.fullmatch(r"cpu(?:\{features=(\S+)\})?|(\S+)", text.strip())
         name = (match.group(1) or match.group(2) or "host") if match else text
-        base = re.split(FEATURE, name)[0]
+        target = base_target(re.split(FEATURE, name)[0])
         changes = re.findall(FEATURE, name)
-        return base_target(base).changed(
-            {feature: sign == "with" for sign, feature in changes}
-        )
+        check_features(target, [feature for _, feature in changes])
+        return target.changed({feature: sign == "with" for sign, feature in changes})
 
     def runs_on(self, machine: Target) -> bool:
         """Whether a machine has what the description says; LLVM's CPU may have more."""
-        same = self.triple.split("-")[0] == machine.triple.split("-")[0]
         levels = machine.feature_levels()
-        return same and all(
+        return same_architecture(self, machine) and all(
             levels.get(feature) or f"+{feature}" in machine.features.split(",")
             for feature, needed in self.feature_levels().items()
             if needed
@@ -180,12 +179,34 @@ def base_target(name: str) -> Target:
     return preset
 
 
+def check_features(target: Target, names: Sequence[str]) -> None:
+    """Raise GlowError for a feature that LLVM does not know, and would ignore.
+
+    It lists those of the host's architecture only.
+    """
+    if not names or not same_architecture(target, host_target()):
+        return
+    import llvmlite.binding as llvm
+
+    known = llvm.get_host_cpu_features()
+    for name in names:
+        if name not in known:
+            near = get_close_matches(name, known, 1)
+            hint = f"did you mean '{near[0]}'?" if near else None
+            raise GlowError(f"unknown feature '{name}'", hint=hint)
+
+
+def same_architecture(one: Target, other: Target) -> bool:
+    """Whether two machines have the same instructions but for extensions."""
+    return one.triple.split("-")[0] == other.triple.split("-")[0]
+
+
 def target_name(cpu: str | None, features: str | None) -> str:
     """Returns the name of a CPU (the host's) with features such as `+avxvnni,-fma`.
 
     Raises GlowError for a feature without a sign, or a CPU that is not known.
     """
-    name = cpu or "host"
+    name = "host" if cpu is None else cpu
     for change in filter(None, (features or "").split(",")):
         match = re.fullmatch(r"([-+])([A-Za-z0-9.-]+)", change.strip())
         if match is None:

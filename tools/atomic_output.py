@@ -17,9 +17,7 @@ def atomic_path(path: Path) -> Generator[Path]:
 
     Raises `GlowError` before the block runs when the folder cannot be written.
     """
-    check_writable(path.parent)
-    if path.is_dir():
-        raise GlowError(f"cannot write {path}: it is a folder")
+    check_output_file(path)
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     os.close(handle)
     temporary = Path(name)
@@ -29,6 +27,13 @@ def atomic_path(path: Path) -> Generator[Path]:
         temporary.replace(path)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def check_output_file(path: Path) -> None:
+    """Raise `GlowError` unless a file can be written, or replaced, at `path`."""
+    check_writable(path.parent)
+    if path.is_dir():
+        raise GlowError(f"cannot write {path}: it is a folder")
 
 
 def check_writable(folder: Path) -> None:

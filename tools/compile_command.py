@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from glow.dialects.errors import GlowError
 from glow.frontends.sidecar import has_weights, save_sidecar, sidecar_of
-from glow.tools.atomic_output import atomic_path, check_writable
+from glow.tools.atomic_output import atomic_path, check_output_file
 from glow.tools.mlir_target import mlir_text
 from glow.tools.programs import read_program
 from glow.tools.progress import step
@@ -49,7 +49,7 @@ def compile_model(
 def check_destination(stage: str, output: Path | None) -> None:
     """Raise before the work where the result could not be written after it."""
     if output is not None:
-        check_writable(output.parent)
+        check_output_file(output)
     elif stage == "obj":
         raise GlowError("an object file needs -o FILE; text goes to stdout without it")
 

@@ -14,7 +14,7 @@ from glow.dialects.errors import GlowError
 from glow.tools.quantization_commands import (
     add_quantize_report_command,
     add_tune_quantization_command,
-    at_least_one,
+    at_least,
 )
 
 TOOL = "glow"
@@ -78,7 +78,7 @@ def add_compile_command(parser: argparse.ArgumentParser) -> None:
     add_target_options(parser)
     parser.add_argument(
         "--memory-limit",
-        type=at_least_one,
+        type=at_least(1),
         metavar="BYTES",
         help="the most that the values between nodes may take; compute some twice, or "
         "fail with the node that needs most",
@@ -101,12 +101,14 @@ def add_run_command(parser: argparse.ArgumentParser) -> None:
         "--output", type=Path, metavar="FOLDER", help="write each output as NAME.npy"
     )
     parser.add_argument(
-        "--threads", type=at_least_one, help="threads to use (all cores)"
+        "--threads", type=at_least(1), help="threads to use (all cores)"
     )
     parser.add_argument(
-        "--repeat", type=at_least_one, default=1, help="number of runs to time (1)"
+        "--repeat", type=at_least(1), default=1, help="number of runs to time (1)"
     )
-    parser.add_argument("--seed", type=int, default=0, help="of random inputs (0)")
+    parser.add_argument(
+        "--seed", type=at_least(0), default=0, help="of random inputs (0)"
+    )
     parser.add_argument(
         "--profile",
         action="store_true",
@@ -133,7 +135,7 @@ def add_profile_command(parser: argparse.ArgumentParser) -> None:
         metavar="FILE.npz|FOLDER",
         help="calibration data: an .npz file, or a folder of .npz or .npy files",
     )
-    parser.add_argument("--batches", type=at_least_one, help="how many to use (all)")
+    parser.add_argument("--batches", type=at_least(1), help="how many to use (all)")
     parser.add_argument(
         "-o",
         "--output",
@@ -161,7 +163,7 @@ def add_report_command(parser: argparse.ArgumentParser) -> None:
         help="run the network for the times of kernels",
     )
     parser.add_argument(
-        "--threads", type=at_least_one, help="threads of --profile (all cores)"
+        "--threads", type=at_least(1), help="threads of --profile (all cores)"
     )
     add_numbers_options(parser)
     parser.set_defaults(work=report_command)

@@ -14,7 +14,12 @@ from itertools import zip_longest
 from typing import TypeVar
 
 from xdsl.passes import ModulePass
-from xdsl.utils.arg_spec import ArgSpec, ArgSpecConvertible, parse_pipeline
+from xdsl.utils.arg_spec import (
+    ArgSpec,
+    ArgSpecConvertible,
+    ParameterListType,
+    parse_pipeline,
+)
 
 from glow.diagnostics import did_you_mean
 from glow.dialects.errors import GlowError
@@ -154,21 +159,48 @@ def make_pass(
     return from_spec(passes[spec.name](), spec, "pass")
 
 
+KINDS: dict[str, tuple[type, str]] = {
+    "bool": (bool, "true or false"),
+    "float": (float, "a number"),
+    "int": (int, "a whole number"),
+}
+"""What an option must be, by the type of its field."""
+
+
+def option_value(
+    field: dataclasses.Field[object], given: ParameterListType, owner: str
+) -> ParameterListType:
+    """The value as the field's type; GlowError that says what it must be."""
+    name = str(field.type).removesuffix(" | None")
+    if name not in KINDS:
+        return given
+    kind, wanted = KINDS[name]
+    if name == "bool" and not given:  # an option without a value switches something on
+        return (True,)
+    if name == "float" and len(given) == 1 and type(given[0]) is int:
+        return (float(given[0]),)
+    if len(given) == 1 and type(given[0]) is kind:
+        return given
+    found = ",".join(map(str, given)) or "nothing"
+    raise GlowError(f"option '{field.name}' of {owner} must be {wanted}, not {found}")
+
+
 def from_spec(kind: type[ConvertibleT], spec: ArgSpec, what: str) -> ConvertibleT:
     """A pass or a target (`what`) with the options of `spec`."""
     owner = f"{what} '{spec.name}'"
     options = ArgSpec(kind.name, spec.parameters).normalize_parameter_names()
     fields = [field for field in dataclasses.fields(kind) if field.init]
     known = [field.name for field in fields]
-    for field in fields:  # an option without a value switches something on
-        if str(field.type) == "bool" and options.parameters.get(field.name) == ():
-            options.parameters[field.name] = (True,)
     for option in options.parameters:
         if option not in known:
             raise GlowError(
                 f"unknown option '{option}' of {owner}{did_you_mean(option, known)} "
                 f"(it takes {', '.join(known) or 'no options'})"
             )
+    for field in fields:
+        if field.name in options.parameters:
+            given = options.parameters[field.name]
+            options.parameters[field.name] = option_value(field, given, owner)
     try:
         return kind.from_spec(options)
     except ValueError as error:

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from glow.dialects.errors import GlowError
-from glow.tools.atomic_output import atomic_path, check_writable
+from glow.tools.atomic_output import atomic_path, check_output_file
 from glow.tools.programs import check_program, read_program
 from glow.tools.progress import report, show_progress
 from glow.tools.run_command import read_array
@@ -31,7 +31,7 @@ def profile_model(
     from glow.signature import main_function, signature_of
 
     check_program(model)
-    check_writable(output.parent)
+    check_output_file(output)
     module = read_program(model)
     names = [info.name for info in signature_of(main_function(module)).inputs]
     shapes = [info.shape for info in signature_of(main_function(module)).inputs]

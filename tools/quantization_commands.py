@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
@@ -12,13 +13,17 @@ if TYPE_CHECKING:
     from glow.passes.quantization.options import QuantizationOptions
 
 
-def at_least_one(text: str) -> int:
-    """The number that `text` spells, if it is 1 or more."""
-    if not text.removeprefix("-").isdecimal():
-        raise argparse.ArgumentTypeError(f"expected a whole number, not '{text}'")
-    if int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text} is less than 1")
-    return int(text)
+def at_least(least: int) -> Callable[[str], int]:
+    """A function that reads a number, which must not be less."""
+
+    def number(text: str) -> int:
+        if not text.removeprefix("-").isdecimal():
+            raise argparse.ArgumentTypeError(f"expected a whole number, not '{text}'")
+        if int(text) < least:
+            raise argparse.ArgumentTypeError(f"{text} is less than {least}")
+        return int(text)
+
+    return number
 
 
 def add_common(parser: argparse.ArgumentParser, suffix: str) -> None:
@@ -55,7 +60,7 @@ def add_quantize_report_command(parser: argparse.ArgumentParser) -> None:
     """Declare `glow quantize-report`."""
     add_common(parser, ".quantization.html")
     parser.add_argument(
-        "--batches", type=at_least_one, default=4, help="how many to use (4)"
+        "--batches", type=at_least(1), default=4, help="how many to use (4)"
     )
     parser.set_defaults(work=quantize_report_command)
 
@@ -83,7 +88,7 @@ def add_tune_quantization_command(parser: argparse.ArgumentParser) -> None:
         help="without --target: what the score may lose against float (0.004)",
     )
     parser.add_argument(
-        "--trials", type=at_least_one, default=100, help="how many to try at most (100)"
+        "--trials", type=at_least(1), default=100, help="how many to try at most (100)"
     )
     parser.set_defaults(work=tune_quantization_command)
 

@@ -12,7 +12,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from glow.dialects.weight_table import Array
 from glow.passes.quantization.options import QuantizationOptions
-from glow.tools.atomic_output import atomic_path, check_writable
+from glow.tools.atomic_output import atomic_path, check_output_file
 from glow.tools.profile_command import read_batches
 from glow.tools.programs import read_program
 from glow.tools.progress import report, show_progress
@@ -36,7 +36,7 @@ def report_model(
     from glow.quantization_report import report_quantization
     from glow.tools.quantization_page import quantization_page, text_table
 
-    check_writable(output.parent)
+    check_output_file(output)
     module = read_program(model)
     known = load_profile(profile)
     samples = read_samples(module, data, batches)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from glow.tools.atomic_output import atomic_path, check_writable
+from glow.tools.atomic_output import atomic_path, check_output_file
 from glow.tools.programs import read_program
 from glow.tools.progress import report, step
 
@@ -22,7 +22,7 @@ def report_model(
     threads: int | None,
 ) -> None:
     """Write the page about `model`, with times if `profile`."""
-    check_writable(output.parent)
+    check_output_file(output)
     with step(f"reading {model}"):
         module = read_program(model)
     with step("compiling"):

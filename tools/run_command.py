@@ -17,8 +17,8 @@ from glow.diagnostics import did_you_mean
 from glow.dialects.errors import GlowError
 from glow.tools.atomic_output import (
     atomic_path,
+    check_output_file,
     check_output_folder,
-    check_writable,
     make_output_folder,
 )
 from glow.tools.programs import check_program
@@ -73,12 +73,13 @@ def run_model(path: Path, options: RunOptions) -> None:
     if options.output is not None:
         check_output_folder(options.output)
     if options.trace is not None:
-        check_writable(options.trace.parent)
+        check_output_file(options.trace)
     given = dict(map(split_input, options.inputs))
     arrays = {name: read_array(file) for name, file in given.items()}
     with step(f"compiling {path}") as compilation:
-        traced = None if options.trace is None else trace_program(path, options)
-        model = traced.model if traced else compile_program(path, options)
+        shapes = open_shapes(path, arrays)
+        traced = None if options.trace is None else trace_program(path, options, shapes)
+        model = traced.model if traced else compile_program(path, options, shapes)
     inputs = complete_inputs(model.inputs, arrays, options.seed)
     outputs, seconds = timed_runs(model, inputs, options.repeat)
     if options.output is not None:
@@ -89,13 +90,28 @@ def run_model(path: Path, options: RunOptions) -> None:
         report_kernels(traced, inputs, options.repeat, options.trace)
 
 
-def compile_program(path: Path, options: RunOptions) -> CompiledModel:
+def open_shapes(path: Path, given: Mapping[str, Array]) -> dict[str, Sequence[int]]:
+    """The shapes of those values whose inputs have sizes that the model leaves open."""
+    check_program(path)
+    if not given or path.suffix != ".onnx":
+        return {}
+    from glow.frontends.onnx.inputs import open_inputs
+
+    declared = open_inputs(path)
+    only = declared[0] if len(declared) == 1 else ""
+    shapes = {name or only: array.shape for name, array in given.items()}
+    return {name: shape for name, shape in shapes.items() if name in declared}
+
+
+def compile_program(
+    path: Path, options: RunOptions, shapes: Mapping[str, Sequence[int]]
+) -> CompiledModel:
     """The compiled model of an `.onnx` or `.mlir` file."""
     import glow
 
-    check_program(path)
     return glow.compile(
         path,
+        input_shapes=shapes or None,
         threads=options.threads,
         quantize=options.quantize or False,
         precision=options.precision,
@@ -103,13 +119,15 @@ def compile_program(path: Path, options: RunOptions) -> CompiledModel:
     )
 
 
-def trace_program(path: Path, options: RunOptions) -> TracedModel:
+def trace_program(
+    path: Path, options: RunOptions, shapes: Mapping[str, Sequence[int]]
+) -> TracedModel:
     """The same, with a look at the clock around each kernel."""
     from glow.kernel_profile import TracedModel
 
-    check_program(path)
     return TracedModel(
         path,
+        input_shapes=shapes or None,
         threads=options.threads,
         quantize=options.quantize or False,
         precision=options.precision,

@@ -17,7 +17,7 @@ from xdsl.dialects.builtin import ModuleOp
 from glow.dialects.errors import GlowError
 from glow.dialects.weight_table import Array
 from glow.passes.quantization.options import QuantizationOptions
-from glow.tools.atomic_output import atomic_path, check_writable
+from glow.tools.atomic_output import atomic_path, check_output_file
 from glow.tools.programs import read_program
 from glow.tools.progress import report
 from glow.tools.quantize_report_command import Batches, read_samples
@@ -56,7 +56,7 @@ def tune_model(
     from glow.passes.quantization.profile_file import load_profile, profile_text
     from glow.quantization_tuning import tune_quantization
 
-    check_writable(output.parent)
+    check_output_file(output)
     module = read_program(model)
     known = load_profile(profile)
     score = make_score(module, data, goal)

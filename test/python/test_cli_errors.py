@@ -182,6 +182,18 @@ def test_unknown_kind_of_file(glow_opt: Tool, glow: Tool, tmp_path: Path) -> Non
         (["--pass-pipeline"], ["--pass-pipeline needs a pipeline"]),
         (["-t", "nothing"], ["invalid choice: 'nothing'"]),
         (["--mlir-elide-elementsattrs-if-larger=x"], ["invalid int value"]),
+        (
+            ["--quantize=per-channel=maybe"],
+            [
+                "option 'per_channel' of pass 'quantize' must be true or false, not maybe"
+            ],
+        ),
+        (
+            ["--assign-layout=weight-growth=much"],
+            ["option 'weight_growth'", "must be a number, not much"],
+        ),
+        (["--plan-memory=limit=1.5"], ["must be a whole number, not 1.5"]),
+        (["--plan-memory=limit=1,2"], ["must be a whole number, not 1,2"]),
     ],
 )
 def test_unknown_pass_or_option(
@@ -195,6 +207,10 @@ def test_unknown_option_of_glow(glow: Tool, relu: Path) -> None:
     assert_one_line(glow("run", relu, "--threads", "0"), "less than 1")
     assert_one_line(
         glow("run", relu, "--threads", "two"), "expected a whole number, not 'two'"
+    )
+    assert_one_line(glow("run", relu, "--seed", "-1"), "-1 is less than 0")
+    assert_one_line(
+        glow("run", relu, "--quantize", "schema='symmetric"), "No closing quotation"
     )
     assert_one_line(glow("explode"), "explode")
     assert_one_line(glow("compile", relu, "--emit=magic"), "magic")
@@ -217,6 +233,11 @@ def test_output_is_a_folder(glow_opt: Tool, relu: Path) -> None:
     assert_one_line(glow_opt(relu, "-o", relu.parent), "it is a folder")
 
 
+def test_folder_for_a_trace(glow: Tool, relu: Path) -> None:
+    outcome = glow("run", relu, "--profile", "--trace", relu.parent)
+    assert_one_line(outcome, "it is a folder")
+
+
 def test_object_needs_a_file(glow: Tool, relu: Path) -> None:
     assert_one_line(glow("compile", relu), "-o FILE")
 
@@ -234,6 +255,19 @@ def run_with(glow: Tool, model: Path, name: str, array: np.ndarray) -> Outcome:
 def test_wrong_input_shape(glow: Tool, relu: Path) -> None:
     outcome = run_with(glow, relu, "x", np.zeros((3, 2), np.float32))
     assert_one_line(outcome, "'x'", "3", "2")
+
+
+def test_input_tells_open_sizes(glow: Tool, tmp_path: Path) -> None:
+    model = onnx.load(str(save_model(tmp_path / "relu.onnx", "Relu", [2, 3])))
+    for value in (*model.graph.input, *model.graph.output):
+        value.type.tensor_type.shape.dim[0].dim_param = "rows"
+    onnx.save(model, str(tmp_path / "open.onnx"))
+    for name in ("", "x="):
+        np.save(tmp_path / "value.npy", np.ones((7, 3), np.float32))
+        given = f"{name}{tmp_path / 'value.npy'}"
+        outcome = glow("run", tmp_path / "open.onnx", "--input", given)
+        assert outcome.code == 0
+        assert "output 'y': 7x3 float32" in outcome.stdout
 
 
 def test_wrong_input_dtype(glow: Tool, relu: Path) -> None:

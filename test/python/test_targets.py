@@ -67,7 +67,9 @@ def test_the_host_is_the_default() -> None:
     ("cpu", "features", "message"),
     [
         ("pentium", None, "unknown target 'pentium'"),
+        ("", None, "unknown target ''"),
         (None, "avx2", "feature 'avx2' has no sign"),
+        (None, "+nonsense", "unknown feature 'nonsense'"),
     ],
 )
 def test_names_that_are_refused(

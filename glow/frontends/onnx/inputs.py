@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import prod
+from pathlib import Path
 from typing import cast
 
 from xdsl.dialects.builtin import TensorType
@@ -11,6 +12,7 @@ from xdsl.ir import Attribute, SSAValue
 
 from glow.dialects.errors import GlowError
 from glow.dialects.node import tensor_type
+from glow.frontends.onnx.loader import load_model
 from glow.frontends.onnx.messages import ValueInfoProto
 from glow.frontends.onnx.tensors import element_type_of_onnx
 
@@ -101,6 +103,19 @@ def declared_sizes(value: ValueInfoProto) -> list[int | str] | None:
         else dim.dim_param or "?"
         for dim in declared.shape.dim
     ]
+
+
+def open_inputs(path: Path) -> list[str]:
+    """The inputs of a model whose shapes it leaves open, by name."""
+    graph = load_model(path).proto.graph
+    weights = {tensor.name for tensor in graph.initializer}
+    found: list[str] = []
+    for value in graph.input:
+        sizes = declared_sizes(value)
+        is_open = sizes is None or any(isinstance(size, str) for size in sizes)
+        if is_open and value.name not in weights:
+            found.append(value.name)
+    return found
 
 
 def check_declared(value: ValueInfoProto, result: SSAValue) -> None:
