@@ -5,7 +5,7 @@ generation at level 2 is all that is left (measured: equal speed, a fifth of the
 
 llvmlite takes one global lock around every call, which makes threads useless; code
 generation itself is safe where each module has a context and a target machine of its
-own. So the emit function is called below that lock, in a pool of two threads, and
+own. So the emit function is called below that lock, in a pool of threads, and
 through the lock where llvmlite no longer has the private attribute.
 """
 
@@ -25,12 +25,14 @@ from llvmlite.binding import ffi
 from glow.dialects.errors import GlowError
 from glow.lowering.target import Target
 from glow.runtime.llvm_library import PAGES, llvm
+from glow.runtime.native_function import available_cores
 
 CODE_GENERATION_LEVEL = 2
 FAST_GENERATION_LEVEL = 0
 """For code that runs once a call: a tenth of the time."""
 
 WORKERS = 2
+"""Threads that generate code: more would wait for the one that builds kernels."""
 
 
 @cache
@@ -115,7 +117,7 @@ def compile_object(
 
 def workers() -> ThreadPoolExecutor:
     """Returns a pool of threads that compile objects; it starts them when needed."""
-    return ThreadPoolExecutor(WORKERS, "glow-compile")
+    return ThreadPoolExecutor(min(WORKERS, available_cores()), "glow-compile")
 
 
 def release_llvm() -> None:
@@ -124,7 +126,7 @@ def release_llvm() -> None:
 
 
 def compile_objects(texts: Sequence[str], target: Target) -> list[bytes]:
-    """Returns one object per text, in order, compiled by two threads."""
+    """Returns one object per text, in order, compiled by several threads."""
     with workers() as pool:
         return list(pool.map(compile_object, texts, itertools.repeat(target)))
 
