@@ -73,7 +73,7 @@ def stored_value(root: EpilogueOp, value: SSAValue) -> SSAValue:
     of products of bytes, what it is computed from.
     """
     owner = value.owner
-    if isinstance(root, cpu.Int8Op):
+    if root.CONVERTS:
         return narrow_source(value)
     if not isinstance(owner, glow.ConvertOp) or not isinstance(root, HALF_STORES):
         return value
@@ -122,7 +122,7 @@ def can_absorb(root: EpilogueOp, op: Operation) -> bool:
     shape = shape_of(root.result)
     if [shape_of(result) for result in op.results] != [shape]:
         return False
-    if isinstance(root, cpu.Int8Op):
+    if root.CONVERTS:
         return all(
             root.kind_of_extra(shape_of(value), shape) is not None
             for value in op.inputs
@@ -180,8 +180,12 @@ class Group:
         return min(known, key=self.order.__getitem__, default=None)
 
     def _is_closed(self) -> bool:
-        """Whether only the last node's value is used outside."""
-        return all(
+        """Whether only the last node's value is used outside, and other results of the root
+        behind that node.
+        """
+        last = self.order[self.ops[-1]]
+        others = [use for result in self.root.results[1:] for use in result.uses]
+        return all(self.order.get(use.operation, -1) > last for use in others) and all(
             use.operation in self.ops
             for op in self.ops[:-1]
             for use in op.results[0].uses
@@ -277,12 +281,15 @@ def fuse_epilogue(root: EpilogueOp, order: dict[Operation, int]) -> None:
         type(root),
         operands,
         attributes_of(root),
-        types=[tensor_of(last.results[0])],
+        types=[tensor_of(value) for value in (last.results[0], *root.results[1:])],
         regions=regions,
     )
     new = result.owner
     assert isinstance(new, Operation)
     new.location = root.location
+    for old, value in zip(root.results[1:], new.results[1:], strict=True):
+        value.name_hint = old.name_hint
+        old.replace_all_uses_with(value)
     order[new] = order[last]
     builder.replace(result)
     for op in reversed(group.ops[:-1]):

@@ -16,7 +16,7 @@ from typing import TypeAlias
 import numpy as np
 from xdsl.ir import Operation
 
-from glow.dialects import cpu, glow
+from glow.dialects import cpu, glow, instr
 from glow.dialects.attributes import Attributes, ints_attr
 from glow.dialects.cpu.matmul import STRASSEN_LEVELS
 from glow.dialects.errors import GlowError
@@ -33,7 +33,11 @@ from glow.interpreter.int8_nodes import (
     run_int8_depthwise_conv2d,
     run_int8_matmul,
 )
-from glow.interpreter.normalization import local_response_norm
+from glow.interpreter.normalization import (
+    local_response_norm,
+    normalized,
+    softmax,
+)
 from glow.interpreter.recurrence import run_recurrence
 from glow.interpreter.scalar_functions import Function, element_dtype, result_dtype
 from glow.interpreter.strassen import left_sums, result_of
@@ -275,6 +279,21 @@ def run_local_response_norm(op: GlowOp, x: Array) -> Array:
     return to_blocks(local_response_norm(attributes, plain), x.shape[-1])
 
 
+def run_softmax(op: GlowOp, x: Array, *extras: Array) -> Array:
+    """`cpu.softmax`."""
+    return finish(op, softmax(x, x.ndim - 1), extras)
+
+
+def run_layer_norm(
+    op: GlowOp, x: Array, scale: Array, bias: Array, *extras: Array
+) -> Array | tuple[Array, ...]:
+    """`cpu.layer_norm`."""
+    plain = normalized(op.attributes_view(), x, scale, bias).astype(np.float32)
+    result = finish(op, plain, extras)
+    count = len(op.outs) if isinstance(op, instr.InstructionOp) else len(op.results)
+    return result if count == 1 else (result, plain)
+
+
 def cpu_functions(
     packing: Mapping[type[Operation], Packing | Unpacking],
 ) -> dict[type[Operation], Function]:
@@ -298,6 +317,8 @@ def cpu_functions(
         cpu.BatchMatmulOp: run_batch_matmul,
         cpu.QuadrantSumsOp: run_quadrant_sums,
         cpu.QuantizeRowsOp: quantize_rows,
+        cpu.SoftmaxOp: run_softmax,
+        cpu.LayerNormOp: run_layer_norm,
         cpu.GatherRowsOp: gather_rows,
         cpu.RowRangeOp: row_range,
         cpu.StrassenMatmulOp: with_packing(cpu.StrassenMatmulOp, run_strassen_matmul),

@@ -39,7 +39,13 @@ def run_layer_norm(
     op: GlowOp, x: Array, scale: Array, bias: Array | None = None
 ) -> Array:
     """`glow.layer_norm`."""
-    attributes = op.attributes_view()
+    return normalized(op.attributes_view(), x, scale, bias)
+
+
+def normalized(
+    attributes: Attributes, x: Array, scale: Array, bias: Array | None
+) -> Array:
+    """Less the mean, by the deviation, times the scale plus the bias."""
     axes = tuple(range(attributes.int("axis"), x.ndim))
     centred = widen(x) - np.mean(widen(x), axis=axes, keepdims=True)
     variance = np.mean(centred * centred, axis=axes, keepdims=True)

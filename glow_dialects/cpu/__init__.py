@@ -27,6 +27,7 @@ cost no pass over memory:
 | `recurrence.py`  | recurrent layers                                        |
 | `dynamic.py`     | quantization of rows at run time                        |
 | `int8.py`        | convolutions and products of bytes                      |
+| `rows.py`        | softmax and layer normalization with an epilogue        |
 | `embedding.py`   | rows of quantized tables                                |
 """
 
@@ -59,15 +60,16 @@ from glow.dialects.cpu.matmul import (
     StrassenMatmulOp,
 )
 from glow.dialects.cpu.recurrence import RecurrenceOp
+from glow.dialects.cpu.rows import LayerNormOp, RowOp, SoftmaxOp
 from glow.dialects.node import NodeOp
 
 __all__ = [
     "NODES", "PARAMETER_BYTES", "BatchMatmulOp", "BlockedWindowOp", "Conv2dOp", "Cpu",
     "DepthwiseConv2dOp", "EpilogueOp",
     "ExtraKind", "GatherRowsOp", "Int8BatchMatmulOp", "Int8Conv2dOp", "Int8DepthwiseConv2dOp",
-    "Int8MatmulOp", "Int8Op", "Int8WindowOp", "LocalResponseNormOp", "MatmulOp",
-    "PackOp", "PlainConv2dOp",
-    "QuadrantSumsOp", "QuantizeRowsOp", "RecurrenceOp", "RowRangeOp", "SparseConv2dOp",
+    "Int8MatmulOp", "Int8Op", "Int8WindowOp", "LayerNormOp", "LocalResponseNormOp",
+    "MatmulOp", "PackOp", "PlainConv2dOp", "QuadrantSumsOp", "QuantizeRowsOp",
+    "RecurrenceOp", "RowOp", "RowRangeOp", "SoftmaxOp", "SparseConv2dOp",
     "StrassenMatmulOp", "UnpackOp", "WinogradConv2dOp", "blocks", "extra_kind",
     "row_bytes",
 ]  # fmt: skip
@@ -93,6 +95,8 @@ NODES: tuple[type[NodeOp], ...] = (
     Int8DepthwiseConv2dOp,
     Int8MatmulOp,
     Int8BatchMatmulOp,
+    SoftmaxOp,
+    LayerNormOp,
 )
 
 Cpu = Dialect("cpu", [*NODES], [])

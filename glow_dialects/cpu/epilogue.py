@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from math import prod
-from typing import Literal
+from typing import ClassVar, Literal
 
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute
@@ -43,6 +43,9 @@ def extra_kind(shape: tuple[int, ...], result: tuple[int, ...]) -> ExtraKind | N
 
 class EpilogueOp(NodeOp):
     """A node with extra operands and an optional epilogue region."""
+
+    CONVERTS: ClassVar[bool] = False
+    """Whether the epilogue may store elements of any type."""
 
     extras = var_operand_def(TensorType)
     result = result_def(TensorType)

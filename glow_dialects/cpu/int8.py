@@ -15,6 +15,7 @@ where requantization, residual sums and activations go.
 from __future__ import annotations
 
 from math import prod
+from typing import ClassVar
 
 from xdsl.dialects.builtin import (
     DenseArrayBase,
@@ -41,6 +42,8 @@ from glow.dialects.node import Types, fail_unless, tensor_type
 
 class Int8Op(EpilogueOp):
     """A product of bytes with an epilogue that may change the element type."""
+
+    CONVERTS: ClassVar[bool] = True
 
     @classmethod
     def may_store(cls, inferred: Attribute, chosen: Attribute) -> bool:

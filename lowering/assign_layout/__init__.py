@@ -11,6 +11,7 @@
 | `products.py`      | products with constant matrices                            |
 | `integer_products.py` | convolutions and products of bytes                      |
 | `byte_products.py` | products of two computed tensors of bytes                  |
+| `rows.py`          | softmax and layer normalization with a cast behind         |
 | `propagation.py`   | nodes that work on blocked tensors as they are             |
 | `assign_layout.py` | the table and the pass                                     |
 """

@@ -31,6 +31,7 @@ from glow.lowering.assign_layout import (
     integer_products,
     products,
     recurrent,
+    rows,
 )
 from glow.lowering.assign_layout.layout import Layout
 from glow.lowering.assign_layout.packing import Packer, TargetPacker
@@ -51,6 +52,8 @@ CONVERSIONS: dict[type[Operation], Callable[[Layout, Operation], None]] = {
     **dict.fromkeys((glow.LstmOp, glow.GruOp, glow.RnnOp), recurrent.recurrent),
     glow.Conv2dIntegerOp: integer_products.conv2d_integer,
     glow.MatmulIntegerOp: integer_products.matmul_integer,
+    glow.SoftmaxOp: rows.softmax,
+    glow.LayerNormOp: rows.layer_norm,
 }
 """Nodes that become `cpu` nodes; all others are asked whether blocks suit them."""
 

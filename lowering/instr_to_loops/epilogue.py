@@ -7,7 +7,7 @@ from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Attribute, SSAValue
 
 from glow.lowering.instr_to_loops import ir_types as types
-from glow.lowering.instr_to_loops.builder import LoopBuilder
+from glow.lowering.instr_to_loops.builder import Index, LoopBuilder
 
 ExtraInput = Literal["full", "channel", "row", "scalar"]
 """How an extra input of an epilogue is laid out.
@@ -72,6 +72,33 @@ def stored_type(epilogue: Epilogue | None, sums: MemRefType) -> MemRefType:
     """The buffer type in which sums of that type are stored."""
     element = sums.element_type if epilogue is None else epilogue.result_element
     return types.memref_type(sums.get_shape(), element)
+
+
+def row_of_epilogue(
+    b: LoopBuilder,
+    epilogue: Epilogue | None,
+    value: SSAValue,
+    extras: Sequence[SSAValue],
+    row: Index,
+    position: Index,
+) -> SSAValue:
+    """What to store of a row's elements [length] from a position on.
+
+    Extras: "full" [rows, extent], "channel" [extent], "scalar" [1].
+    """
+    if epilogue is None:
+        return value
+    (length,) = types.shape_of(value)
+
+    def read(kind: ExtraInput, buffer: SSAValue) -> SSAValue:
+        if kind == "full":
+            return b.vector_load(length, buffer, row, position)
+        if kind == "channel":
+            return b.vector_load(length, buffer, position)
+        return b.broadcast(b.load(buffer, 0), (length,))
+
+    pairs = zip(epilogue.extra_inputs, extras, strict=True)
+    return epilogue.apply(b, value, [read(*pair) for pair in pairs])
 
 
 Reader = Callable[[SSAValue], SSAValue]

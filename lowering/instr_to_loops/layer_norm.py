@@ -15,6 +15,12 @@ from xdsl.ir import SSAValue
 from glow.lowering.instr_to_loops import ir_types as types
 from glow.lowering.instr_to_loops import math_functions
 from glow.lowering.instr_to_loops.builder import Index, LoopBuilder
+from glow.lowering.instr_to_loops.epilogue import (
+    Epilogue,
+    extra_types,
+    row_of_epilogue,
+    stored_type,
+)
 from glow.lowering.instr_to_loops.kernel import Kernel
 from glow.lowering.instr_to_loops.softmax import add
 from glow.lowering.instr_to_loops.vector_row import Read, fold_row, for_each_vector
@@ -25,9 +31,10 @@ from glow.lowering.target import Target
 class LayerNormSpec:
     """out[r, :] = (in[r, :] - mean) / sqrt(variance + epsilon) * scale + bias, f32.
 
-    Arguments of the kernel: out, [mean [rows], inverse deviation [rows] if `has_statistics`],
-    in, [scale [extent]], [bias [extent]]. `centred` False leaves the mean out (RMS norm). The
-    output may be the input.
+    Arguments of the kernel: out, [the result before the epilogue if `keeps_plain`], [mean
+    [rows], inverse deviation [rows] if `has_statistics`], in, [scale [extent]], [bias
+    [extent]], the epilogue's inputs. `centred` False leaves the mean out (RMS norm). The
+    output may be the input, but not with an epilogue.
     """
 
     rows: int
@@ -37,6 +44,8 @@ class LayerNormSpec:
     has_bias: bool = True
     centred: bool = True
     has_statistics: bool = False
+    epilogue: Epilogue | None = None
+    keeps_plain: bool = False
 
 
 def build_layer_norm(
@@ -51,8 +60,8 @@ def build_layer_norm(
     parameters = spec.has_scale + spec.has_bias
 
     def body(buffers: Sequence[SSAValue], low: Index, high: Index) -> None:
-        out, *rest = buffers
-        row = _Row(builder, spec, out, rest[statistics:])
+        outs, rest = buffers[: 1 + spec.keeps_plain], buffers[1 + spec.keeps_plain :]
+        row = _Row(builder, spec, outs, rest[statistics:])
 
         def at(r: Index) -> None:
             found = row.normalise(r)
@@ -61,7 +70,14 @@ def build_layer_norm(
 
         builder.loop(low, high, 1, at)
 
-    buffers = [matrix, *[statistic] * statistics, matrix, *[parameter] * parameters]
+    buffers = [
+        stored_type(spec.epilogue, matrix),
+        *[matrix] * spec.keeps_plain,
+        *[statistic] * statistics,
+        matrix,
+        *[parameter] * parameters,
+        *extra_types(spec.epilogue, matrix, parameter),
+    ]
     return Kernel(builder.function(name, buffers, body), spec.rows)
 
 
@@ -70,15 +86,16 @@ class _Row:
         self,
         builder: LoopBuilder,
         spec: LayerNormSpec,
-        out: SSAValue,
+        outs: Sequence[SSAValue],
         inputs: Sequence[SSAValue],
     ) -> None:
         self.builder = builder
         self.spec = spec
-        self.out = out
+        self.out, *self.plain = outs
         self.source, *parameters = inputs
         self.scale = parameters.pop(0) if spec.has_scale else None
         self.bias = parameters.pop(0) if spec.has_bias else None
+        self.extras = parameters
 
     def normalise(self, r: Index) -> tuple[SSAValue, SSAValue]:
         """Normalises row r; its mean and inverse deviation."""
@@ -108,7 +125,12 @@ class _Row:
                 centred(position, length), builder.broadcast(inverse, (length,))
             )
             value = self._apply_parameters(scaled, position, length)
-            builder.vector_store(value, self.out, r, position)
+            for plain in self.plain:
+                builder.vector_store(value, plain, r, position)
+            stored = row_of_epilogue(
+                builder, spec.epilogue, value, self.extras, r, position
+            )
+            builder.vector_store(stored, self.out, r, position)
 
         for_each_vector(builder, spec.extent, builder.target.lanes(32), write)
         return mean, inverse

@@ -17,6 +17,12 @@ from xdsl.ir import SSAValue
 from glow.lowering.instr_to_loops import ir_types as types
 from glow.lowering.instr_to_loops import math_functions
 from glow.lowering.instr_to_loops.builder import Index, LoopBuilder
+from glow.lowering.instr_to_loops.epilogue import (
+    Epilogue,
+    extra_types,
+    row_of_epilogue,
+    stored_type,
+)
 from glow.lowering.instr_to_loops.kernel import Kernel
 from glow.lowering.instr_to_loops.reduce import visit_segments
 from glow.lowering.instr_to_loops.vector_row import (
@@ -35,13 +41,15 @@ _LOWEST = -3.4028234663852886e38
 class SoftmaxSpec:
     """out = softmax (or its logarithm) of in [outer, extent, inner] over the middle axis, f32.
 
-    Arguments of the kernel: out, in. They may be one buffer.
+    Arguments of the kernel: out, in, the epilogue's inputs. Out and in may be one buffer, but
+    not with an epilogue, which is for contiguous rows (inner 1, no logarithm).
     """
 
     outer: int
     extent: int
     inner: int = 1
     logarithm: bool = False
+    epilogue: Epilogue | None = None
 
 
 def larger(builder: LoopBuilder, a: SSAValue, b: SSAValue) -> SSAValue:
@@ -68,11 +76,15 @@ class _Row:
     ) -> None:
         self.builder = builder
         self.spec = spec
-        self.out, self.source = buffers
+        self.out, self.source, *self.extras = buffers
+        self.powers = self.out
+        if spec.epilogue is not None:
+            self.powers = builder.alloca(types.memref_type((1, spec.extent)))
 
     def compute(self, r: Index) -> None:
         """Computes row r."""
         builder, spec = self.builder, self.spec
+        place = r if self.powers is self.out else 0
 
         def read(position: Index, length: int) -> SSAValue:
             return builder.vector_load(length, self.source, r, position)
@@ -84,16 +96,19 @@ class _Row:
             value = builder.subf(value, builder.broadcast(maximum, (length,)))
             value = math_functions.exp_nonpositive(builder, value)
             if not spec.logarithm:
-                builder.vector_store(value, self.out, r, position)
+                builder.vector_store(value, self.powers, place, position)
             return value
 
         total = self._fold(exponential, add, "add", 0.0)
         finish = _finisher(builder, spec, maximum, total)
-        memory = self.source if spec.logarithm else self.out
+        memory, row = (self.source, r) if spec.logarithm else (self.powers, place)
 
         def scale(position: Index, length: int) -> None:
-            value = builder.vector_load(length, memory, r, position)
-            builder.vector_store(finish(value), self.out, r, position)
+            value = finish(builder.vector_load(length, memory, row, position))
+            stored = row_of_epilogue(
+                builder, spec.epilogue, value, self.extras, r, position
+            )
+            builder.vector_store(stored, self.out, r, position)
 
         for_each_vector(builder, spec.extent, builder.target.lanes(32), scale)
 
@@ -109,7 +124,13 @@ def _rows(spec: SoftmaxSpec, target: Target, name: str) -> Kernel:
         builder.loop(low, high, 1, _Row(builder, spec, buffers).compute)
 
     buffer = types.memref_type((spec.outer, spec.extent))
-    return Kernel(builder.function(name, [buffer, buffer], body), spec.outer)
+    channel = types.memref_type((spec.extent,))
+    buffers = [
+        stored_type(spec.epilogue, buffer),
+        buffer,
+        *extra_types(spec.epilogue, buffer, channel),
+    ]
+    return Kernel(builder.function(name, buffers, body), spec.outer)
 
 
 def _finisher(

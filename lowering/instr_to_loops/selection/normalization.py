@@ -20,6 +20,7 @@ from glow.lowering.instr_to_loops.local_response_norm import (
 from glow.lowering.instr_to_loops.program import Invocation, KernelSelector
 from glow.lowering.instr_to_loops.reduce import ReduceSpec, build_reduce
 from glow.lowering.instr_to_loops.selection.common import (
+    epilogue_of,
     invoke,
     is_unsigned,
     require_f32,
@@ -52,6 +53,28 @@ def _layer_norm(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]
         has_bias=len(op.ins) > 2,
     )
     return invoke("layer_norm", spec, build_layer_norm, [op.outs[0], *op.ins])
+
+
+def _softmax_of_rows(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
+    source, *extras = op.ins
+    *outer, extent = shape_of(source)
+    spec = SoftmaxSpec(prod(outer), extent, epilogue=epilogue_of(op, extras))
+    return invoke("softmax", spec, build_softmax, [op.outs[0], *op.ins])
+
+
+def _layer_norm_of_rows(
+    op: instr.InstructionOp, target: Target
+) -> Sequence[Invocation]:
+    shape, attributes = shape_of(op.ins[0]), op.attributes_view()
+    spec = LayerNormSpec(
+        prod(shape[:-1]),
+        shape[-1],
+        attributes.float("epsilon"),
+        epilogue=epilogue_of(op, op.ins[3:]),
+        keeps_plain=len(op.outs) > 1,
+    )
+    buffers = [*op.outs, *op.ins]
+    return invoke("layer_norm", spec, build_layer_norm, buffers, len(op.outs))
 
 
 def _local_response_norm(
@@ -134,6 +157,8 @@ SELECTORS: Mapping[type[Operation], KernelSelector] = {
     instr.INSTRUCTION_OF[glow.SoftmaxOp]: _softmax,
     instr.INSTRUCTION_OF[glow.LogSoftmaxOp]: _softmax,
     instr.INSTRUCTION_OF[glow.LayerNormOp]: _layer_norm,
+    instr.INSTRUCTION_OF[cpu.SoftmaxOp]: _softmax_of_rows,
+    instr.INSTRUCTION_OF[cpu.LayerNormOp]: _layer_norm_of_rows,
     instr.INSTRUCTION_OF[glow.LocalResponseNormOp]: _local_response_norm,
     instr.INSTRUCTION_OF[cpu.LocalResponseNormOp]: _local_response_norm,
     **{instr.INSTRUCTION_OF[node]: _reduce for node in REDUCTION_KINDS},
