@@ -1,14 +1,20 @@
 """How far each runtime is from the exact result: largest error over the largest output.
 
 python benchmarks/accuracy.py --networks resnet50,bert_base
+python benchmarks/accuracy.py --networks resnet50,bert_base --bf16 --inputs 8
 
 The exact result is that of the `onnx` package's evaluator with all floats as doubles. Columns
 are our numerics (exact, default, fast) and ONNX Runtime; a network above the budget that
 `docs/numerics.md` states fails the command.
+
+With `--bf16` it is Glow and OpenVINO, both with products in bf16, over a number of inputs: the
+mean over them of the largest error and of the root mean square, relative to the largest and to
+the root mean square of the exact output.
 """
 
 import argparse
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
@@ -17,7 +23,12 @@ import numpy as np
 from onnx import AttributeProto, GraphProto, ModelProto, TensorProto, numpy_helper
 
 from benchmarks.compare import largest_error, names
-from benchmarks.networks import NETWORKS, evaluate_reference, make_inputs
+from benchmarks.networks import (
+    NETWORKS,
+    evaluate_reference,
+    make_inputs,
+    reference_of,
+)
 from benchmarks.networks.inputs import Array
 
 NUMERICS = ("exact", "default", "fast")
@@ -30,10 +41,22 @@ def main() -> int:
     parser.add_argument(
         "--networks", type=names(NETWORKS), default=list(NETWORKS), metavar="A,B"
     )
+    parser.add_argument("--bf16", action="store_true", help="beside OpenVINO, in bf16")
+    parser.add_argument("--inputs", type=int, default=8, help="of --bf16 (default: 8)")
+    arguments = parser.parse_args()
+    return (
+        compare_bf16(arguments.networks, arguments.inputs)
+        if arguments.bf16
+        else compare_numerics(arguments.networks)
+    )
+
+
+def compare_numerics(networks: Sequence[str]) -> int:
+    """Prints the errors in f32; returns whether one is above its budget."""
     failed = False
     print(f"| {'network':>14} | {' | '.join(f'{n:>8}' for n in (*NUMERICS, 'ort'))} |")
     print(f"|{'-' * 15}:|{'---------:|' * 4}")
-    for network in parser.parse_args().networks:
+    for network in networks:
         errors = measure(NETWORKS[network]())
         failed |= any(errors[name] > most for name, most in BUDGET.items())
         cells = " | ".join(f"{error:8.0e}" for error in errors.values())
@@ -60,6 +83,50 @@ def measure(model: ModelProto) -> dict[str, float]:
         errors[numerics] = largest_error([outputs] if single else outputs, expected)
     errors["ort"] = largest_error(session.run(None, inputs), expected)
     return errors
+
+
+def compare_bf16(networks: Sequence[str], inputs: int) -> int:
+    """Prints the errors in bf16; returns whether one of ours is above OpenVINO's."""
+    failed = False
+    columns = ("glow max", "openvino max", "glow rms", "openvino rms")
+    print(f"| {'network':>14} | {' | '.join(f'{n:>12}' for n in columns)} |")
+    print(f"|{'-' * 15}:|{'-------------:|' * 4}")
+    for network in networks:
+        (most, rms), (their_most, their_rms) = measure_bf16(NETWORKS[network](), inputs)
+        failed |= most > their_most or rms > their_rms
+        errors = (most, their_most, rms, their_rms)
+        cells = " | ".join(f"{error:12.5f}" for error in errors)
+        print(f"| {network:>14} | {cells} |", flush=True)
+    return int(failed)
+
+
+def measure_bf16(model: ModelProto, inputs: int) -> Array:
+    """Returns the mean errors of Glow and OpenVINO: the largest, and the root mean square."""
+    import openvino
+
+    import glow
+
+    exact, ours = reference_of(in_doubles(model)), glow.compile(model, precision="bf16")
+    core = openvino.Core()
+    theirs = core.compile_model(core.read_model(model.SerializeToString()), "CPU")
+    errors: list[list[tuple[float, float]]] = []
+    for seed in range(inputs):
+        feed = make_inputs(model, seed)
+        doubles = {name: widened(value) for name, value in feed.items()}
+        expected = exact(doubles)
+        results = (list(ours.run(feed).values()), list(theirs(feed).values()))
+        errors.append(
+            [(largest_error(r, expected), rms_error(r, expected)) for r in results]
+        )
+    return np.mean(errors, axis=0)
+
+
+def rms_error(ours: Sequence[Array], exact: Sequence[Array]) -> float:
+    """Returns the root mean square of the difference over that of the exact value."""
+    return max(
+        float(np.linalg.norm(our - right) / np.linalg.norm(right))
+        for our, right in zip(ours, exact, strict=True)
+    )
 
 
 def widened(value: Array) -> Array:

@@ -15,11 +15,11 @@ from onnx import ModelProto
 
 from benchmarks.networks import bert, light, lstm, mobilenet_v2, quantized
 from benchmarks.networks.inputs import make_inputs
-from benchmarks.networks.reference import evaluate_reference
+from benchmarks.networks.reference import evaluate_reference, reference_of
 
 __all__ = [
     "BATCHED_NETWORKS", "NETWORKS", "OPERATOR_NETWORKS", "QUANTIZED_NETWORKS", "TINY_NETWORKS",
-    "evaluate_reference", "make_inputs",
+    "evaluate_reference", "make_inputs", "reference_of",
 ]  # fmt: skip
 
 NETWORKS: dict[str, Callable[[], ModelProto]] = {

@@ -6,6 +6,8 @@ batch at hand; such a model is converted first. LRN it computes for the first N 
 batch of N only; it is replaced here.
 """
 
+from collections.abc import Callable
+
 import numpy as np
 from onnx import ModelProto, version_converter
 from onnx.reference import ReferenceEvaluator
@@ -19,11 +21,20 @@ _INFERENCE_OPSET = 14
 
 def evaluate_reference(model: ModelProto, inputs: dict[str, Array]) -> list[Array]:
     """Returns the outputs of `model` in their order."""
+    return reference_of(model)(inputs)
+
+
+def reference_of(model: ModelProto) -> Callable[[dict[str, Array]], list[Array]]:
+    """Returns the function that `model` is; it holds a copy of all weights."""
     if _opset(model) < _INFERENCE_OPSET:
         model = version_converter.convert_version(model, _INFERENCE_OPSET)
     evaluator = ReferenceEvaluator(model, new_ops=[LRN])
-    results = evaluator.run(None, dict(inputs))  # pyright: ignore[reportUnknownMemberType]
-    return [np.asarray(result) for result in results]
+
+    def run(inputs: dict[str, Array]) -> list[Array]:
+        results = evaluator.run(None, dict(inputs))  # pyright: ignore[reportUnknownMemberType]
+        return [np.asarray(result) for result in results]
+
+    return run
 
 
 def _opset(model: ModelProto) -> int:
