@@ -23,7 +23,12 @@ from glow.lowering.instr_to_loops.epilogue import (
 )
 from glow.lowering.instr_to_loops.kernel import Kernel
 from glow.lowering.instr_to_loops.softmax import add
-from glow.lowering.instr_to_loops.vector_row import Read, fold_row, for_each_vector
+from glow.lowering.instr_to_loops.vector_row import (
+    Read,
+    VectorBody,
+    fold_row,
+    for_each_vector,
+)
 from glow.lowering.target import Target
 
 
@@ -62,6 +67,9 @@ def build_layer_norm(
     def body(buffers: Sequence[SSAValue], low: Index, high: Index) -> None:
         outs, rest = buffers[: 1 + spec.keeps_plain], buffers[1 + spec.keeps_plain :]
         row = _Row(builder, spec, outs, rest[statistics:])
+        if spec.epilogue is not None:
+            row.normalise_in_turn(low, high)
+            return
 
         def at(r: Index) -> None:
             found = row.normalise(r)
@@ -81,6 +89,10 @@ def build_layer_norm(
     return Kernel(builder.function(name, buffers, body), spec.rows)
 
 
+Statistics = tuple[SSAValue, SSAValue]
+"""A row's mean and inverse deviation."""
+
+
 class _Row:
     def __init__(
         self,
@@ -97,43 +109,93 @@ class _Row:
         self.bias = parameters.pop(0) if spec.has_bias else None
         self.extras = parameters
 
-    def normalise(self, r: Index) -> tuple[SSAValue, SSAValue]:
+    def normalise(self, r: Index) -> Statistics:
         """Normalises row r; its mean and inverse deviation."""
+        found = self._statistics(r)
+        self._for_each(lambda position, length: self._write(r, found, position, length))
+        return found
+
+    def normalise_in_turn(self, low: Index, high: Index) -> None:
+        """Normalises rows [low, high): each is stored while the next one is summed up.
+
+        What a cast takes, above all its division, then runs beside the sums, which wait
+        for each other.
+        """
+        builder = self.builder
+
+        def at(r: Index, carried: Sequence[SSAValue]) -> Sequence[SSAValue]:
+            # Before the first row there is none: what this stores is overwritten.
+            previous = builder.maximum(builder.sub(r, 1), low)
+            mean, inverse = carried
+
+            def store(position: Index, length: int) -> None:
+                self._write(previous, (mean, inverse), position, length)
+
+            return self._statistics(r, store)
+
+        zero = builder.constant(0.0, f32)
+        mean, inverse = builder.carry(low, high, 1, [zero, zero], at)
+
+        def last() -> None:
+            r = builder.sub(high, 1)
+            self._for_each(
+                lambda position, length: self._write(
+                    r, (mean, inverse), position, length
+                )
+            )
+
+        builder.if_(builder.compare("slt", low, high), last)
+
+    def _for_each(self, body: VectorBody) -> None:
+        lanes = self.builder.target.lanes(32)
+        for_each_vector(self.builder, self.spec.extent, lanes, body)
+
+    def _statistics(self, r: Index, beside: VectorBody | None = None) -> Statistics:
+        """Mean and inverse deviation of row r; `beside` is done for each vector."""
         builder, spec = self.builder, self.spec
 
         def read(position: Index, length: int) -> SSAValue:
-            return builder.vector_load(length, self.source, r, position)
+            value = builder.vector_load(length, self.source, r, position)
+            if beside is not None:
+                beside(position, length)
+            return value
 
         mean = self._mean(read) if spec.centred else builder.constant(0.0, f32)
 
-        def centred(position: Index, length: int) -> SSAValue:
-            value = read(position, length)
-            if not spec.centred:
-                return value
-            return builder.subf(value, builder.broadcast(mean, (length,)))
-
         def squared(position: Index, length: int) -> SSAValue:
-            value = centred(position, length)
+            if not spec.centred and beside is not None:
+                beside(position, length)
+            value = self._centred(r, mean, position, length)
             return builder.mulf(value, value)
 
         variance = self._mean(squared)
         shifted = builder.addf(variance, builder.constant(spec.epsilon, f32))
-        inverse = math_functions.rsqrt(builder, shifted)
+        return mean, math_functions.rsqrt(builder, shifted)
 
-        def write(position: Index, length: int) -> None:
-            scaled = builder.mulf(
-                centred(position, length), builder.broadcast(inverse, (length,))
-            )
-            value = self._apply_parameters(scaled, position, length)
-            for plain in self.plain:
-                builder.vector_store(value, plain, r, position)
-            stored = row_of_epilogue(
-                builder, spec.epilogue, value, self.extras, r, position
-            )
-            builder.vector_store(stored, self.out, r, position)
+    def _centred(
+        self, r: Index, mean: SSAValue, position: Index, length: int
+    ) -> SSAValue:
+        builder = self.builder
+        value = builder.vector_load(length, self.source, r, position)
+        if not self.spec.centred:
+            return value
+        return builder.subf(value, builder.broadcast(mean, (length,)))
 
-        for_each_vector(builder, spec.extent, builder.target.lanes(32), write)
-        return mean, inverse
+    def _write(
+        self, r: Index, statistics: Statistics, position: Index, length: int
+    ) -> None:
+        """Stores a vector of row r."""
+        builder, (mean, inverse) = self.builder, statistics
+        scaled = builder.mulf(
+            self._centred(r, mean, position, length),
+            builder.broadcast(inverse, (length,)),
+        )
+        value = self._apply_parameters(scaled, position, length)
+        for plain in self.plain:
+            builder.vector_store(value, plain, r, position)
+        epilogue, extras = self.spec.epilogue, self.extras
+        stored = row_of_epilogue(builder, epilogue, value, extras, r, position)
+        builder.vector_store(stored, self.out, r, position)
 
     def _mean(self, read: Read) -> SSAValue:
         total = fold_row(self.builder, self.spec.extent, f32, read, add, "add", 0.0)

@@ -76,15 +76,11 @@ class _Row:
     ) -> None:
         self.builder = builder
         self.spec = spec
-        self.out, self.source, *self.extras = buffers
-        self.powers = self.out
-        if spec.epilogue is not None:
-            self.powers = builder.alloca(types.memref_type((1, spec.extent)))
+        self.out, self.source = buffers
 
     def compute(self, r: Index) -> None:
         """Computes row r."""
         builder, spec = self.builder, self.spec
-        place = r if self.powers is self.out else 0
 
         def read(position: Index, length: int) -> SSAValue:
             return builder.vector_load(length, self.source, r, position)
@@ -96,19 +92,16 @@ class _Row:
             value = builder.subf(value, builder.broadcast(maximum, (length,)))
             value = math_functions.exp_nonpositive(builder, value)
             if not spec.logarithm:
-                builder.vector_store(value, self.powers, place, position)
+                builder.vector_store(value, self.out, r, position)
             return value
 
         total = self._fold(exponential, add, "add", 0.0)
         finish = _finisher(builder, spec, maximum, total)
-        memory, row = (self.source, r) if spec.logarithm else (self.powers, place)
+        memory = self.source if spec.logarithm else self.out
 
         def scale(position: Index, length: int) -> None:
-            value = finish(builder.vector_load(length, memory, row, position))
-            stored = row_of_epilogue(
-                builder, spec.epilogue, value, self.extras, r, position
-            )
-            builder.vector_store(stored, self.out, r, position)
+            value = builder.vector_load(length, memory, r, position)
+            builder.vector_store(finish(value), self.out, r, position)
 
         for_each_vector(builder, spec.extent, builder.target.lanes(32), scale)
 
@@ -117,10 +110,91 @@ class _Row:
         return fold_row(self.builder, extent, f32, read, combine, kind, start)
 
 
+class _StoredRows:
+    """Contiguous rows that an epilogue stores.
+
+    What a cast takes, above all its division, is done for a row while the exponentials of
+    the next one are computed, on other units of the processor: 70 instead of 55 us for 1536
+    rows of 128 otherwise. Exponentials of two rows lie on the stack.
+    """
+
+    def __init__(
+        self, builder: LoopBuilder, spec: SoftmaxSpec, buffers: Sequence[SSAValue]
+    ) -> None:
+        self.builder = builder
+        self.spec = spec
+        self.out, self.source, *self.extras = buffers
+        self.powers = builder.alloca(types.memref_type((2, spec.extent)))
+
+    def compute(self, low: Index, high: Index) -> None:
+        """Computes rows [low, high)."""
+        builder = self.builder
+
+        def row(r: Index, carried: Sequence[SSAValue]) -> Sequence[SSAValue]:
+            # Before the first row there is none: what this stores is overwritten.
+            previous = builder.maximum(builder.sub(r, 1), low)
+            place = builder.remainder(r, 2)
+            other = builder.sub(1, place)
+            return [self._exponentials(r, place, (previous, other, carried[0]))]
+
+        zero = builder.constant(0.0, f32)
+        (inverse,) = builder.carry(low, high, 1, [zero], row)
+
+        def last() -> None:
+            r = builder.sub(high, 1)
+            place = builder.remainder(r, 2)
+            for_each_vector(
+                builder,
+                self.spec.extent,
+                builder.target.lanes(32),
+                lambda position, length: self._store(
+                    (r, place, inverse), position, length
+                ),
+            )
+
+        builder.if_(builder.compare("slt", low, high), last)
+
+    def _exponentials(
+        self, r: Index, place: Index, previous: tuple[Index, Index, SSAValue]
+    ) -> SSAValue:
+        """Computes the exponentials of row r and stores the previous one; 1 / their sum."""
+        builder, extent = self.builder, self.spec.extent
+
+        def read(position: Index, length: int) -> SSAValue:
+            return builder.vector_load(length, self.source, r, position)
+
+        maximum = fold_row(builder, extent, f32, read, larger, "maxnumf", _LOWEST)
+
+        def exponential(position: Index, length: int) -> SSAValue:
+            value = read(position, length)
+            value = builder.subf(value, builder.broadcast(maximum, (length,)))
+            value = math_functions.exp_nonpositive(builder, value)
+            self._store(previous, position, length)
+            builder.vector_store(value, self.powers, place, position)
+            return value
+
+        total = fold_row(builder, extent, f32, exponential, add, "add", 0.0)
+        return builder.divf(builder.constant(1.0, f32), total)
+
+    def _store(
+        self, row: tuple[Index, Index, SSAValue], position: Index, length: int
+    ) -> None:
+        """Stores a vector of a row, given with its place and the inverse of its sum."""
+        builder, (r, place, inverse) = self.builder, row
+        value = builder.vector_load(length, self.powers, place, position)
+        value = builder.mulf(value, builder.broadcast(inverse, (length,)))
+        epilogue, extras = self.spec.epilogue, self.extras
+        stored = row_of_epilogue(builder, epilogue, value, extras, r, position)
+        builder.vector_store(stored, self.out, r, position)
+
+
 def _rows(spec: SoftmaxSpec, target: Target, name: str) -> Kernel:
     builder = LoopBuilder(target)
 
     def body(buffers: Sequence[SSAValue], low: Index, high: Index) -> None:
+        if spec.epilogue is not None:
+            _StoredRows(builder, spec, buffers).compute(low, high)
+            return
         builder.loop(low, high, 1, _Row(builder, spec, buffers).compute)
 
     buffer = types.memref_type((spec.outer, spec.extent))
