@@ -40,20 +40,25 @@ from glow.passes.quantization.casts import tensor_of
 Axes = list[int]
 
 
-def stored_operand(value: SSAValue, swapped: bool) -> tuple[SSAValue, Axes]:
-    """Where an operand's elements lie: a value, and its axis for each of the operand's."""
+def stored_operand(
+    value: SSAValue, swapped: bool, *, rows: bool = False
+) -> tuple[SSAValue, Axes]:
+    """Where an operand's elements lie: a value, and its axis for each of the operand's.
+
+    `rows`: only if the columns remain its last axis.
+    """
     source, axes = value, list(range(len(shape_of(value))))
     owner = value.owner
     if isinstance(owner, glow.TransposeOp):
         permutation = list(owner.attributes_view().ints("permutation"))
-        if len(axes) - 1 in permutation[-2:]:
+        if len(axes) - 1 in permutation[-1 if rows else -2 :]:
             source, axes = owner.input, permutation
     if swapped:
         axes[-2:] = axes[:-3:-1]
     return source, axes
 
 
-def stored_result(op: glow.MatmulOp) -> tuple[Operation, Axes]:
+def stored_result(op: glow.MatmulOp | glow.AttentionOp) -> tuple[Operation, Axes]:
     """The node whose result the product is stored as, and the product's axes in it."""
     axes = list(range(len(shape_of(op.result))))
     user = op.result.get_user_of_unique_use()
@@ -145,8 +150,36 @@ def absorb(op: Operation) -> None:
     builder.replace(result)
 
 
+def absorb_into_attention(op: Operation) -> None:
+    """Replace an attention and the transpositions around it."""
+    assert isinstance(op, glow.AttentionOp)
+    queries, query_axes = stored_operand(op.queries, False)
+    keys, key_axes = stored_operand(op.keys, True)
+    values, value_axes = stored_operand(op.values, False, rows=True)
+    last, result_axes = stored_result(op)
+    builder = NodeBuilder(last)
+    operands = [queries, keys, values]
+    if op.mask is not None:
+        rank, shape = len(query_axes), shape_of(op.mask)
+        full = (1,) * (rank - len(shape)) + tuple(shape)
+        operands.append(builder.reshape(op.mask, full))
+    result = builder.node(
+        cpu.AttentionOp,
+        *operands,
+        query_axes=query_axes,
+        key_axes=key_axes,
+        value_axes=value_axes,
+        result_axes=result_axes,
+        scale=op.attributes_view().float("scale"),
+    )
+    assert isinstance(result.owner, Operation)
+    result.owner.location = op.location
+    builder.replace(result)
+
+
 ABSORPTIONS: Mapping[type[Operation], NodeRewrite] = {
     glow.MatmulOp: absorb,
+    glow.AttentionOp: absorb_into_attention,
     cpu.Int8BatchMatmulOp: absorb_into_bytes,
 }
 

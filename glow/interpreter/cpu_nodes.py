@@ -249,6 +249,22 @@ def run_batch_matmul(op: GlowOp, lhs: Array, rhs: Array) -> Array:
     return finish(op, total, ())
 
 
+def run_cpu_attention(
+    op: GlowOp, queries: Array, keys: Array, values: Array, mask: Array | None = None
+) -> Array:
+    """`cpu.attention`."""
+    attributes = op.attributes_view()
+    tensors = {"query": queries, "key": keys, "value": values}
+    left, right, shared = (
+        exact(tensor).transpose(attributes.ints(f"{name}_axes"))
+        for name, tensor in tensors.items()
+    )
+    scores = (left @ right) * attributes.float("scale")
+    shares = softmax(scores if mask is None else scores + exact(mask), -1)
+    total = (shares @ shared).transpose(attributes.ints("result_axes"))
+    return finish(op, total, ())
+
+
 def run_quadrant_sums(op: GlowOp, x: Array) -> Array:
     """`cpu.quadrant_sums`."""
     levels = op.attributes_view().int("levels")
@@ -314,6 +330,7 @@ def cpu_functions(
         cpu.DepthwiseConv2dOp: run_depthwise_conv2d,
         cpu.PlainConv2dOp: run_plain_conv2d,
         cpu.MatmulOp: with_packing(cpu.MatmulOp, run_matmul),
+        cpu.AttentionOp: run_cpu_attention,
         cpu.BatchMatmulOp: run_batch_matmul,
         cpu.QuadrantSumsOp: run_quadrant_sums,
         cpu.QuantizeRowsOp: quantize_rows,

@@ -1,16 +1,20 @@
 """Strassen's product of matrices in quadrants: seven half-size products instead of eight.
 
-Quadrants are numbered by rows: 0 1 / 2 3. Product p multiplies the sum LEFT[p] of the left
-matrix's quadrants with the sum RIGHT[p] of the right one's; quadrant q of the result is the
-sum RESULT[q] of products. With two levels each product is made the same way: product 7 p + r
-of the 49 multiplies the sums r of the quadrants of the sums p. Errors grow norm-wise: about
+Quadrants are numbered by rows: 0 1 / 2 3. Those of the left matrix and of the result take every
+other row, so that neighbouring rows of a matrix come from neighbouring rows of all quadrants:
+the thread that computed some rows of one has those of the other.
+
+Product p multiplies the sum LEFT[p] of the left matrix's quadrants with the sum RIGHT[p] of
+the right one's; quadrant q of the result is the sum RESULT[q] of products. With two levels
+each product is made the same way: product 7 p + r of the 49 multiplies the sums r of the
+quadrants of the sums p. Errors grow norm-wise: about
 twofold for a level at random, more where columns differ much in size (Higham, Accuracy and
 Stability of Numerical Algorithms, section 23.2.2).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
@@ -50,23 +54,38 @@ RESULT: Sequence[Sum] = (
 )
 
 
-def quadrants(matrix: Array) -> list[Array]:
+Halves = Callable[[Array], tuple[Array, Array]]
+
+
+def upper_and_lower(matrix: Array) -> tuple[Array, Array]:
+    """The halves of the rows, one below the other."""
+    half = matrix.shape[0] // 2
+    return matrix[:half], matrix[half:]
+
+
+def even_and_odd(matrix: Array) -> tuple[Array, Array]:
+    """The halves of the rows, one row each in turn."""
+    return matrix[::2], matrix[1::2]
+
+
+def quadrants(matrix: Array, halves: Halves) -> list[Array]:
     """The quadrants of a matrix with even sides."""
-    rows, columns = (size // 2 for size in matrix.shape)
+    columns = matrix.shape[1] // 2
     return [
-        matrix[:rows, :columns],
-        matrix[:rows, columns:],
-        matrix[rows:, :columns],
-        matrix[rows:, columns:],
+        part
+        for half in halves(matrix)
+        for part in (half[:, :columns], half[:, columns:])
     ]
 
 
 def place(number: int, levels: int) -> tuple[int, int]:
-    """(row, column) of a quadrant of quadrants: digits of base four, the outer one first."""
+    """(row in turn, column) of a quadrant of quadrants: digits of base four, the outer one
+    first; it counts least for rows, which are taken in turn, and most for columns.
+    """
     row = column = 0
-    for level in reversed(range(levels)):
+    for level in range(levels):
         down, right = divmod(number // QUADRANTS**level % QUADRANTS, 2)
-        row, column = 2 * row + down, 2 * column + right
+        row, column = 2 * row + down, column + (right << level)
     return row, column
 
 
@@ -86,24 +105,24 @@ def signed_sum(parts: Sequence[Array], terms: Sum, out: Array | None = None) -> 
 
 def left_sums(matrix: Array, levels: int) -> Iterator[Array]:
     """The left factors of all products."""
-    for parts, terms in _factors(matrix, levels, LEFT):
+    for parts, terms in _factors(matrix, levels, LEFT, even_and_odd):
         yield signed_sum(parts, terms)
 
 
 def right_sums(matrix: Array, levels: int) -> Iterator[tuple[Sequence[Array], Sum]]:
     """The right factors of all products, as the sums of parts that they are."""
-    return _factors(matrix, levels, RIGHT)
+    return _factors(matrix, levels, RIGHT, upper_and_lower)
 
 
 def _factors(
-    matrix: Array, levels: int, sums: Sequence[Sum]
+    matrix: Array, levels: int, sums: Sequence[Sum], halves: Halves
 ) -> Iterator[tuple[Sequence[Array], Sum]]:
-    parts = quadrants(matrix)
+    parts = quadrants(matrix, halves)
     for terms in sums:
         if levels == 1:
             yield parts, terms
         else:
-            yield from _factors(signed_sum(parts, terms), levels - 1, sums)
+            yield from _factors(signed_sum(parts, terms), levels - 1, sums, halves)
 
 
 def result_of(products: Sequence[Array]) -> Array:
@@ -113,4 +132,5 @@ def result_of(products: Sequence[Array]) -> Array:
     size = len(products) // PRODUCTS
     inner = [result_of(products[i * size : (i + 1) * size]) for i in range(PRODUCTS)]
     a, b, c, d = (signed_sum(inner, terms) for terms in RESULT)
-    return np.block([[a, b], [c, d]])
+    rows = np.stack([np.hstack([a, b]), np.hstack([c, d])], axis=1)
+    return rows.reshape(-1, rows.shape[-1])

@@ -24,6 +24,7 @@ cost no pass over memory:
 | `epilogue.py`    | the base of nodes with an epilogue                      |
 | `convolution.py` | convolutions                                            |
 | `matmul.py`      | matrix products                                         |
+| `attention.py`   | attention                                               |
 | `recurrence.py`  | recurrent layers                                        |
 | `dynamic.py`     | quantization of rows at run time                        |
 | `int8.py`        | convolutions and products of bytes                      |
@@ -33,6 +34,7 @@ cost no pass over memory:
 
 from xdsl.ir import Dialect
 
+from glow.dialects.cpu.attention import AttentionOp
 from glow.dialects.cpu.blocked import LocalResponseNormOp, PackOp, UnpackOp, blocks
 from glow.dialects.cpu.convolution import (
     BlockedWindowOp,
@@ -64,7 +66,8 @@ from glow.dialects.cpu.rows import LayerNormOp, RowOp, SoftmaxOp
 from glow.dialects.node import NodeOp
 
 __all__ = [
-    "NODES", "PARAMETER_BYTES", "BatchMatmulOp", "BlockedWindowOp", "Conv2dOp", "Cpu",
+    "NODES", "PARAMETER_BYTES", "AttentionOp", "BatchMatmulOp", "BlockedWindowOp",
+    "Conv2dOp", "Cpu",
     "DepthwiseConv2dOp", "EpilogueOp",
     "ExtraKind", "GatherRowsOp", "Int8BatchMatmulOp", "Int8Conv2dOp", "Int8DepthwiseConv2dOp",
     "Int8MatmulOp", "Int8Op", "Int8WindowOp", "LayerNormOp", "LocalResponseNormOp",
@@ -86,6 +89,7 @@ NODES: tuple[type[NodeOp], ...] = (
     BatchMatmulOp,
     QuadrantSumsOp,
     StrassenMatmulOp,
+    AttentionOp,
     RecurrenceOp,
     LocalResponseNormOp,
     QuantizeRowsOp,

@@ -202,37 +202,52 @@ class _Product:
         row_blocks.visit(builder, block, at)
 
     def _pack(self, group: ColumnGroup) -> SSAValue:
-        builder, depth, lanes = self.builder, self.spec.depth, self.lanes
-        panel = builder.alloca(types.memref_type((depth, group.blocks, lanes)))
-        squares = self.spec.b.row == 1 and depth >= lanes
-        whole = group.blocks if squares else 0
-        if group.last != lanes:
-            whole = min(whole, group.blocks - 1)
-        first = builder.mul(group.block, lanes)
-
-        def square(block: int, k: Index) -> None:
-            column = builder.add(first, block * lanes)
-            value = self.b.read(k, column, (lanes, lanes), (0, 1))
-            builder.transfer_write(value, panel, (k, block, 0), (0, 2))
-
-        def element(block: int, lane: Index, k: Index) -> None:
-            column = builder.add(builder.add(first, block * lanes), lane)
-            value = builder.load(self.b.plain, *self.b.position, k, column)
-            builder.store(value, panel, k, block, lane)
-
-        for block in range(whole):
-            builder.tiles(0, depth, lanes, lambda k, block=block: square(block, k))
-        for block in range(whole, group.blocks):
-            used = group.last if block == group.blocks - 1 else lanes
-            builder.loop(
-                0,
-                used,
-                1,
-                lambda lane, block=block: builder.loop(
-                    0, depth, 1, lambda k: element(block, lane, k)
-                ),
-            )
+        builder, depth = self.builder, self.spec.depth
+        panel = builder.alloca(types.memref_type((depth, group.blocks, self.lanes)))
+        pack_columns(builder, self.b, depth, group, panel)
         return panel
+
+
+def pack_columns(
+    builder: LoopBuilder,
+    matrix: Matrix,
+    depth: int,
+    group: ColumnGroup,
+    panel: SSAValue,
+    outer: tuple[Index, ...] = (),
+) -> None:
+    """Transposes a group of a matrix's columns into `panel[*outer]`, [depth, blocks, lanes].
+
+    In squares where its columns are contiguous.
+    """
+    lanes, first = matrix.lanes, builder.mul(group.block, matrix.lanes)
+    whole = group.blocks if matrix.strides.row == 1 and depth >= lanes else 0
+    if group.last != lanes:
+        whole = min(whole, group.blocks - 1)
+    axes = (len(outer), len(outer) + 2)
+
+    def square(block: int, k: Index) -> None:
+        column = builder.add(first, block * lanes)
+        value = matrix.read(k, column, (lanes, lanes), (0, 1))
+        builder.transfer_write(value, panel, (*outer, k, block, 0), axes)
+
+    def element(block: int, lane: Index, k: Index) -> None:
+        column = builder.add(builder.add(first, block * lanes), lane)
+        value = builder.load(matrix.plain, *matrix.position, k, column)
+        builder.store(value, panel, *outer, k, block, lane)
+
+    for block in range(whole):
+        builder.tiles(0, depth, lanes, lambda k, block=block: square(block, k))
+    for block in range(whole, group.blocks):
+        used = group.last if block == group.blocks - 1 else lanes
+        builder.loop(
+            0,
+            used,
+            1,
+            lambda lane, block=block: builder.loop(
+                0, depth, 1, lambda k: element(block, lane, k)
+            ),
+        )
 
 
 class _DotProduct(_Product):

@@ -15,3 +15,11 @@ class Kernel:
 
     function: FuncOp
     slices: int
+    runs: tuple[int, ...] = ()
+    """Of how many equal runs each buffer consists that are cut as the space is: slice k touches
+    the k-th of `slices` equal parts of each run and no other byte. 0 where that is not so, and
+    for buffers that are not listed."""
+
+    def runs_of(self, buffer: int) -> int:
+        """The runs of a buffer."""
+        return self.runs[buffer] if buffer < len(self.runs) else 0

@@ -86,7 +86,8 @@ def build_layer_norm(
         *[parameter] * parameters,
         *extra_types(spec.epilogue, matrix, parameter),
     ]
-    return Kernel(builder.function(name, buffers, body), spec.rows)
+    runs = (1,) * (2 + spec.keeps_plain + statistics)
+    return Kernel(builder.function(name, buffers, body), spec.rows, runs)
 
 
 Statistics = tuple[SSAValue, SSAValue]

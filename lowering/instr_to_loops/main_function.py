@@ -1,8 +1,13 @@
 """`main`: one native call per inference.
 
 All threads run the whole program; each takes its slice of every kernel, and a barrier
-separates calls whose order matters. Small kernels run on the first thread alone, since
-sharing them costs more than it saves. Results do not depend on the number of threads.
+separates calls whose order matters. There is none where each thread would wait for itself
+alone: between calls that the first thread makes, and where a thread's slices of all buffers
+that matter are the same in both calls. They are if the number of threads divides the slices,
+which the first lines of `main` find out; else the barrier's threads are all of them.
+
+Small kernels run on the first thread alone, since sharing them costs more than it saves.
+Results do not depend on the number of threads.
 
     func.func @main(%constants: memref<Cxi8>, %mutables: memref<Mxi8>,
                     %activations: memref<Axi8>, %thread: index, %threads: index,
@@ -12,7 +17,8 @@ sharing them costs more than it saves. Results do not depend on the number of th
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from math import gcd
 
 from xdsl.builder import Builder
 from xdsl.dialects import arith, func, memref, scf
@@ -46,6 +52,43 @@ SERIAL_BYTES = 16 * 1024
 """A call that touches fewer bytes is not shared between threads."""
 
 INDEX = IndexType()
+
+
+@dataclass(frozen=True)
+class _SharedCall:
+    """A call and how threads share it; `slices` is 0 if the first thread does it alone."""
+
+    call: KernelCall
+    kernel: Kernel
+    slices: int
+    met: set[int] = field(default_factory=set)
+    """Threads whose number does not divide one of these have met since."""
+
+    def meeting(self, earlier: _SharedCall) -> int:
+        """Whether threads must meet between the calls: 0 if not, 1 if so.
+
+        n > 1: only if their number does not divide n. Else each touches those of n parts
+        that it has touched before.
+        """
+        pairs = list(self.call.conflicting(earlier.call))
+        if not pairs or not (self.slices or earlier.slices):
+            return 0
+        if not all(self._cuts_alike(mine, earlier, theirs) for mine, theirs in pairs):
+            return 1
+        parts = gcd(self.slices, earlier.slices)
+        return 0 if any(parts % met == 0 for met in earlier.met) else parts
+
+    def _cuts_alike(self, mine: int, earlier: _SharedCall, theirs: int) -> bool:
+        """Whether equal parts of the slices touch equal parts of a buffer."""
+        runs = self._runs(mine)
+        same = self.call.places[mine] == earlier.call.places[theirs]
+        return same and runs > 0 and runs == earlier._runs(theirs)
+
+    def _runs(self, buffer: int) -> int:
+        """The runs of a buffer; 0 of one that is not the whole place."""
+        view = self.kernel.function.function_type.inputs.data[buffer]
+        whole = byte_size(view) == self.call.places[buffer].size
+        return self.kernel.runs_of(buffer) if whole and self.slices else 0
 
 
 @dataclass(frozen=True)
@@ -89,7 +132,8 @@ class MainBuilder:
         self.views: dict[tuple[Place, Attribute], SSAValue] = {}
         self.indices: dict[int, SSAValue] = {}
         self.own_trace: SSAValue | None = None
-        self.pending: list[KernelCall] = []
+        self.pending: list[_SharedCall] = []
+        self.meeting: dict[int, SSAValue] = {}
 
     def run(self) -> func.FuncOp:
         """The function `main` of the program."""
@@ -131,18 +175,43 @@ class MainBuilder:
             self.builder.insert(func.CallOp(BARRIER, [self.barrier, self.threads], []))
             self.pending.clear()
 
-    def _call(self, call: KernelCall) -> None:
-        if any(call.conflicts(earlier) for earlier in self.pending):
+    def _wait_for_earlier(self, call: _SharedCall) -> None:
+        """A barrier if the call must wait for other threads."""
+        parts = gcd(*(call.meeting(earlier) for earlier in self.pending))
+        if parts == 1:
             self._synchronize()
+        elif parts:
+            threads = self._threads_that_meet(parts)
+            self.builder.insert(func.CallOp(BARRIER, [self.barrier, threads], []))
+            for earlier in self.pending:
+                earlier.met.add(parts)
         self.pending.append(call)
+
+    def _threads_that_meet(self, parts: int) -> SSAValue:
+        """All threads, or one if they divide the parts."""
+        if parts not in self.meeting:
+            insert, count = self.hoisted.insert, self._constant(parts)
+            share = insert(arith.DivUIOp(count, self.threads)).result
+            shared = insert(arith.MuliOp(share, self.threads)).result
+            is_even = insert(arith.CmpiOp(shared, count, "eq")).result
+            one = self._constant(1)
+            self.meeting[parts] = insert(
+                arith.SelectOp(is_even, one, self.threads)
+            ).result
+        return self.meeting[parts]
+
+    def _call(self, call: KernelCall) -> None:
         kernel = self.kernels[call.kernel.name]
+        is_large = sum(place.size for place in call.places) >= SERIAL_BYTES
+        is_shared = is_large and kernel.slices > 1
+        slices = kernel.slices if is_shared else 0
+        self._wait_for_earlier(_SharedCall(call, kernel, slices))
         types = kernel.function.function_type.inputs.data
         operands = [
             self._view(place, view_type)
             for place, view_type in zip(call.places, types, strict=False)
         ]
-        shared = sum(place.size for place in call.places) >= SERIAL_BYTES
-        low, high = self._slice(kernel.slices, shared)
+        low, high = self._slice(kernel.slices, is_shared)
         self._tick()
         self.builder.insert(func.CallOp(call.kernel.name, [*operands, low, high], []))
         self._tick()
@@ -175,9 +244,9 @@ class MainBuilder:
 
     def _slice(self, slices: int, shared: bool) -> tuple[SSAValue, SSAValue]:
         """The running thread's part of `slices`; all or nothing when it is not shared."""
-        key = (slices, shared and slices > 1)
+        key = (slices, shared)
         if key not in self.slices:
-            make = self._shared_slice if key[1] else self._serial_slice
+            make = self._shared_slice if shared else self._serial_slice
             self.slices[key] = make(slices)
         return self.slices[key]
 

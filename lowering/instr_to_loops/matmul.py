@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from math import prod
 
 import numpy as np
 from xdsl.dialects.builtin import MemRefType, f32, i8, i32
@@ -40,6 +41,7 @@ from glow.lowering.instr_to_loops.matmul_tile import (
     matrices_of,
 )
 from glow.lowering.instr_to_loops.matmul_weights import PackedWeights, PanelPrefetch
+from glow.lowering.instr_to_loops.slices import prefers_rows
 from glow.lowering.instr_to_loops.tiles import FAR_BYTES_PER_CYCLE, FMA_PER_CYCLE
 from glow.lowering.target import Target
 
@@ -127,6 +129,18 @@ class MatmulSpec:
         """How the columns are cut into tiles."""
         return ColumnSplit(self.columns, target.lanes(32), self.tile(target).blocks)
 
+    def tiles(self, target: Target) -> int:
+        """The tiles of rows."""
+        return -(-self.rows // self.tile(target).rows)
+
+    def is_cut_by_rows(self, target: Target) -> bool:
+        """Whether slices are tiles of rows."""
+        read = self.depth * types.byte_width(self.element)
+        weight_bytes = read * self.columns // (2 if self.widens else 1)
+        written = self.columns * types.byte_width(self.finish.output(0).element_type)
+        bytes_of_rows = self.rows * (read + written)
+        return prefers_rows(self.tiles(target), weight_bytes, bytes_of_rows)
+
     def row_blocks(self, target: Target) -> RowBlocks:
         """How the rows are cut into slices."""
         tile, split = self.tile(target), self.split(target)
@@ -206,6 +220,12 @@ class RowBlocks:
         per_block = -(-tiles // self.blocks)
         start = builder.mul(block, per_block)
         end = builder.minimum(builder.add(start, per_block), tiles)
+        self.visit_tiles(builder, start, end, body)
+
+    def visit_tiles(
+        self, builder: LoopBuilder, start: Index, end: Index, body: _RowBody
+    ) -> None:
+        """Runs the body at the first rows of those tiles."""
         last = self.rows - self.tile_rows
 
         def at(tile: Index) -> None:
@@ -286,14 +306,29 @@ class _PackedProduct:
         )
         inner = 1 if spec.widens else spec.group
         self.b = PackedWeights(builder, b_buffer, spec.steps, self.split, inner)
-        tiles = -(-spec.rows // self.tile.rows)
         self.prefetch = PanelPrefetch(
-            builder, b_buffer, spec.steps, tiles, self.tile.rows
+            builder, b_buffer, spec.steps, spec.tiles(target), self.tile.rows
         )
         c = Matrix(builder, c_buffer, strides, extents, lanes, blocked=True)
         extras = matrices_of(builder, spec.finish, extra_buffers, strides, extents)
         store = TileStore(builder, spec.finish, c, extras)
         self.store = PartialStore(builder, store, self.tile.rows)
+
+    def rows(self, low: Index, high: Index) -> None:
+        """Computes the tiles of rows [low, high), panel after panel."""
+
+        def panel(unit: Index) -> None:
+            def group(columns: ColumnGroup) -> None:
+                self.row_blocks.visit_tiles(
+                    self.builder,
+                    low,
+                    high,
+                    lambda row: self._multiply(unit, columns, row),
+                )
+
+            self.split.visit(self.builder, unit, group)
+
+        self.builder.loop(0, self.split.units, 1, panel)
 
     def unit(self, coordinates: list[Index]) -> None:
         """Computes a group of columns of a block of rows."""
@@ -344,11 +379,17 @@ def _packed_type(spec: MatmulSpec, target: Target) -> MemRefType:
 
 def build_matmul(spec: MatmulSpec, target: Target, name: str = "matmul") -> Kernel:
     """The kernel f(C, A, packed B, [bias], extras..., lo, hi)."""
+    by_rows = spec.is_cut_by_rows(target)
     space = [spec.split(target).units, spec.row_blocks(target).blocks]
+    slices = spec.tiles(target) if by_rows else prod(space)
     builder = LoopBuilder(target)
 
     def body(buffers: Sequence[SSAValue], low: Index, high: Index) -> None:
-        builder.space(low, high, space, _PackedProduct(builder, spec, buffers).unit)
+        product = _PackedProduct(builder, spec, buffers)
+        if by_rows:
+            product.rows(low, high)
+        else:
+            builder.space(low, high, space, product.unit)
 
     output = spec.finish.output(spec.c_strides.span((), spec.rows, spec.columns))
     buffers = [
@@ -357,4 +398,7 @@ def build_matmul(spec: MatmulSpec, target: Target, name: str = "matmul") -> Kern
         _packed_type(spec, target),
         *spec.finish.buffers(output, spec.rows, spec.columns),
     ]
-    return Kernel(builder.function(name, buffers, body), space[0] * space[1])
+    dense = not (spec.a_row_stride or spec.c_row_stride)
+    whole = by_rows and dense and spec.rows % spec.tile(target).rows == 0
+    runs = (1, 1, 0, *spec.finish.runs) if whole else ()
+    return Kernel(builder.function(name, buffers, body), slices, runs)

@@ -192,6 +192,7 @@ class Matrix:
         *batch, rows, columns = extents
         self.builder = builder
         self.lanes = lanes
+        self.strides = strides
         self.walked = [k for k, stride in enumerate(strides.batch) if stride]
         outer = tuple(batch[k] for k in self.walked)
         steps = tuple(strides.batch[k] for k in self.walked)
@@ -267,6 +268,11 @@ class Finish:
         extras = () if self.epilogue is None else self.epilogue.extra_inputs
         return (*(("channel",) if self.has_bias else ()), *extras)
 
+    @property
+    def runs(self) -> tuple[int, ...]:
+        """The runs of the inputs after the matrices, if slices are tiles of rows."""
+        return tuple(int(kind in ("full", "row")) for kind in self.extra_inputs)
+
     def output(self, elements: int) -> MemRefType:
         """The type of a flat buffer of results."""
         return stored_type(self.epilogue, flat(elements, self.sums))
@@ -326,13 +332,15 @@ class TileStore:
         shape: tuple[int, ...],
     ) -> SSAValue:
         builder = self.builder
+        of_row = (0, *[None] * (len(shape) - 1))
         if isinstance(extra, Matrix):
+            if kind == "row":
+                return extra.read(row, 0, shape, of_row)
             return extra.read_columns(row, shape[0], columns)
         if kind == "scalar":
             return builder.broadcast(builder.load(extra, 0), shape)
         if "row" in (kind, self.finish.channel):
-            axes = (0, *[None] * (len(shape) - 1))
-            return builder.transfer_read(extra, (row,), shape, axes)
+            return builder.transfer_read(extra, (row,), shape, of_row)
         lanes = self.output.lanes
         column = builder.mul(columns.block, lanes)
         if len(columns.shape) == 1:

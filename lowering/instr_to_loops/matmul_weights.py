@@ -46,19 +46,26 @@ class PackedWeights:
         """The rows of step k of a group of columns, [blocks, lanes] or [blocks, lanes, 2]."""
         shape = (group.blocks, self.split.lanes, *self.inner)
         inside = (0,) * len(shape)
+        memory, outer = self.place(unit, group)
+        axes = tuple(range(len(outer) + 1, len(outer) + 1 + len(shape)))
+        return self.builder.transfer_read(memory, (*outer, k, *inside), shape, axes)
+
+    def place(
+        self, unit: Index, group: ColumnGroup
+    ) -> tuple[SSAValue, tuple[Index, ...]]:
+        """The memory of a group of columns, and the first indices of its steps there."""
         is_rest = group == self.split.rest
-        memory, at = (self.rest, (k,)) if is_rest else (self.whole, (unit, k))
-        axes = tuple(range(len(at), len(at) + len(shape)))
-        return self.builder.transfer_read(memory, (*at, *inside), shape, axes)
+        return (self.rest, ()) if is_rest else (self.whole, (unit,))
 
 
 class PanelPrefetch:
     """Fetches what comes next of the packed matrix while a tile is multiplied.
 
-    Each step of the depth asks for one element: the tiles of a panel together cover the next
-    panel. Saves 9 % of the time where B comes from memory and costs nothing where it does
-    not. A product that reads B once, with a single tile of rows, fetches a few steps ahead
-    where B exceeds the second cache, which saves 18 %.
+    Each step of the depth asks for one element: half of the tiles of a panel together cover the
+    next panel, and the others do so again, since they may be another thread's. Saves 9 % of the
+    time where B comes from memory and costs nothing where it does not. A product that reads B
+    once, with a single tile of rows, fetches a few steps ahead where B exceeds the second cache,
+    which saves 18 %.
     """
 
     def __init__(
@@ -79,11 +86,13 @@ class PanelPrefetch:
     def at(self, next_panel: Index, group: ColumnGroup, row: Index) -> _StepBody:
         """What each step of the tile in that row does; the panel is a 32-bit word's index."""
         builder, lanes = self.builder, self.builder.target.lanes(32)
-        stride = -(-group.blocks * lanes // self.tiles)
         if self.tiles == 1:
             return self._ahead(next_panel, group)
-        if stride > lanes:
+        if self.tiles < group.blocks:
             return lambda k: None
+        tiles = max(-(-self.tiles // 2), group.blocks)
+        stride = -(-group.blocks * lanes // tiles)
+        row = builder.remainder(row, tiles * self.tile_rows)
         share = builder.mul(row, -(-stride * self.depth // self.tile_rows))
         start = builder.add(next_panel, share)
         return lambda k: self._fetch(builder.add(start, builder.mul(k, stride)))

@@ -97,14 +97,13 @@ class KernelCall:
     places: tuple[Place, ...]
     writes: int = 1
 
-    def conflicts(self, other: KernelCall) -> bool:
-        """Whether the order of the two calls matters."""
-        return any(
-            mine.overlaps(theirs)
-            for number, mine in enumerate(self.places)
-            for position, theirs in enumerate(other.places)
-            if number < self.writes or position < other.writes
-        )
+    def conflicting(self, other: KernelCall) -> Iterator[tuple[int, int]]:
+        """The operands of both, by number, because of which the order of the calls matters."""
+        for number, mine in enumerate(self.places):
+            for position, theirs in enumerate(other.places):
+                if number < self.writes or position < other.writes:
+                    if mine.overlaps(theirs):
+                        yield number, position
 
 
 @dataclass(frozen=True)

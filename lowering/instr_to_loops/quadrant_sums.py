@@ -42,7 +42,7 @@ def build_quadrant_sums(
     """The kernel f(sums, matrix, lo, hi); slices are rows of a quadrant."""
     levels, side = spec.levels, 2**spec.levels
     rows, columns = spec.rows // side, spec.columns // side
-    source = types.memref_type((side, rows, side, columns))
+    source = types.memref_type((rows, side, side, columns))
     output = types.memref_type((PRODUCTS**levels, rows, columns))
     width = min(_BLOCKS * target.lanes(32), columns)
     builder = LoopBuilder(target)
@@ -56,7 +56,7 @@ def build_quadrant_sums(
             for number, _ in outer:
                 down, right = place(QUADRANTS * number + inner, levels)
                 loaded[number] = builder.vector_load(
-                    width, matrix, down, row, right, column
+                    width, matrix, row, down, right, column
                 )
             return signed_total(builder, loaded, outer)
 
@@ -77,4 +77,5 @@ def build_quadrant_sums(
 
         builder.loop(low, high, 1, line)
 
-    return Kernel(builder.function(name, [output, source], body), rows)
+    runs = (PRODUCTS**levels, 1)
+    return Kernel(builder.function(name, [output, source], body), rows, runs)

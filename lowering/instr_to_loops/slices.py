@@ -4,7 +4,8 @@ The space is (outer coordinates) x (lines of a plane). A slice is a chunk of lin
 position, as long as enough slices remain to balance a handful of threads. Lines are cut into a
 power of two of equal chunks: kernels that cut the same plane cut it at the same lines, whatever
 their channels are. A thread then finds what it wrote in its own cache, which another core reads
-several times slower.
+several times slower. Kernels on matrices are cut by rows for the same reason, those of products
+where their weights are not much larger than the rows.
 """
 
 from collections.abc import Callable, Sequence
@@ -14,6 +15,13 @@ from typing import TypeAlias
 
 from glow.lowering.instr_to_loops.builder import Index, LoopBuilder
 from glow.lowering.instr_to_loops.window import chunks_of
+
+OTHER_CORE_COST = 4
+"""How many bytes of weights, which are fetched ahead, take as long as one that another core
+wrote."""
+FEW_SLICES, MANY_SLICES = 8, 16
+"""Fewer slices are too few for a handful of threads; from many on it does not matter whether
+threads can share them evenly."""
 
 LineBody: TypeAlias = Callable[[Sequence[Index], Index], None]
 ChunkBody: TypeAlias = Callable[[Sequence[Index], Index, Index], None]
@@ -66,3 +74,14 @@ class SliceSpace:
             body(coordinates, first, last)
 
         b.space(low, high, extents, one_slice)
+
+
+def prefers_rows(tiles: int, weights: int, activations: int) -> bool:
+    """Whether a product is cut by tiles of rows rather than by columns.
+
+    Then a thread reads the rows that it wrote, as kernels around it keep to rows too, but all
+    of the weights. Cut by columns, it reads its share of the weights and what the others wrote.
+    """
+    even = tiles % 2 == 0 and tiles >= FEW_SLICES
+    is_cheap = weights <= OTHER_CORE_COST * activations
+    return (even or tiles >= MANY_SLICES) and is_cheap

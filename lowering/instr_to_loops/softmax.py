@@ -34,7 +34,7 @@ from glow.lowering.instr_to_loops.vector_row import (
 )
 from glow.lowering.target import Target
 
-_LOWEST = -3.4028234663852886e38
+LOWEST = -3.4028234663852886e38
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,7 @@ class _Row:
         def read(position: Index, length: int) -> SSAValue:
             return builder.vector_load(length, self.source, r, position)
 
-        maximum = self._fold(read, larger, "maxnumf", _LOWEST)
+        maximum = self._fold(read, larger, "maxnumf", LOWEST)
 
         def exponential(position: Index, length: int) -> SSAValue:
             value = read(position, length)
@@ -204,7 +204,7 @@ def _rows(spec: SoftmaxSpec, target: Target, name: str) -> Kernel:
         buffer,
         *extra_types(spec.epilogue, buffer, channel),
     ]
-    return Kernel(builder.function(name, buffers, body), spec.outer)
+    return Kernel(builder.function(name, buffers, body), spec.outer, (1, 1))
 
 
 def _finisher(
@@ -274,7 +274,7 @@ def _column(
         first = builder.constant(start, vector)
         return builder.carry(0, spec.extent, 1, [first], body)[0]
 
-    maximum = fold(lambda k: read(source, k), larger, _LOWEST)
+    maximum = fold(lambda k: read(source, k), larger, LOWEST)
 
     def exponential(k: Index) -> SSAValue:
         value = builder.subf(read(source, k), maximum)

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from math import prod
 
 from xdsl.ir import SSAValue
 
@@ -68,6 +69,14 @@ class _Parts:
         return builder.add(self.first, number * self.stride)
 
 
+@dataclass(frozen=True)
+class _Block:
+    """Neighbouring tiles of rows."""
+
+    first: Index
+    count: Index
+
+
 class _StrassenProduct:
     """What the kernel computes, slice by slice."""
 
@@ -76,14 +85,15 @@ class _StrassenProduct:
     ) -> None:
         c_buffer, a_buffer, b_buffer, *extra_buffers = buffers
         leaf, target = spec.leaf, builder.target
-        extents = (spec.rows, spec.columns)
-        strides = Strides((), spec.columns, 1)
+        extents = (spec.parts, leaf.rows, spec.columns)
+        strides = Strides((spec.columns,), spec.parts * spec.columns, 1)
         self.builder = builder
         self.leaf = leaf
         self.levels = spec.levels
         self.tile: Tile = leaf.tile(target)
         self.split = leaf.split(target)
         self.lanes = lanes = self.split.lanes
+        self.tiles = spec.tiles(target)
         _, self.tiles_per_block = spec.row_tiles(target)
         sums = (spec.products * leaf.rows, leaf.depth)
         self.a = Matrix(builder, a_buffer, leaf.a_strides, sums, lanes)
@@ -93,6 +103,11 @@ class _StrassenProduct:
         )
         c = Matrix(builder, c_buffer, strides, extents, lanes, blocked=True)
         extras = matrices_of(builder, spec.finish, extra_buffers, strides, extents)
+        of_rows = (Strides((1,), spec.parts, 1), (spec.parts, leaf.rows, 1))
+        for number, kind in enumerate(spec.finish.extra_inputs):
+            if kind == "row":
+                buffer = extra_buffers[number]
+                extras[number] = Matrix(builder, buffer, *of_rows, lanes)
         self.store = TileStore(builder, spec.finish, c, extras)
         registers = (self.tile.blocks, lanes)
         height = self.tiles_per_block * self.tile.rows
@@ -106,14 +121,36 @@ class _StrassenProduct:
         """The last products, and the quadrants of the half-size ones."""
         self.results = scratch(QUADRANTS, self.tile.rows)
 
-    def slice(self, coordinates: list[Index]) -> None:
+    def panel_of_block(self, coordinates: list[Index]) -> None:
         """Computes a panel of columns of all quadrants for a block of rows."""
         unit, block = coordinates
-        self.split.visit(
-            self.builder, unit, lambda group: self._panel(unit, group, block)
-        )
+        builder, count = self.builder, self.tiles_per_block
+        first = builder.mul(block, count)
+        if self.tiles % count:
+            count = builder.minimum(builder.sub(self.tiles, first), count)
+        block = _Block(first, count)
+        self.split.visit(builder, unit, lambda group: self._panel(unit, group, block))
 
-    def _panel(self, unit: Index, group: ColumnGroup, block: Index) -> None:
+    def rows(self, low: Index, high: Index) -> None:
+        """Computes the tiles of rows [low, high), panel after panel."""
+        builder, most = self.builder, self.tiles_per_block
+
+        def block(unit: Index, group: ColumnGroup, first: Index) -> None:
+            count = builder.minimum(builder.sub(high, first), most)
+            self._panel(unit, group, _Block(first, count))
+
+        def panel(unit: Index) -> None:
+            self.split.visit(
+                builder,
+                unit,
+                lambda group: builder.loop(
+                    low, high, most, lambda first: block(unit, group, first)
+                ),
+            )
+
+        builder.loop(0, self.split.units, 1, panel)
+
+    def _panel(self, unit: Index, group: ColumnGroup, block: _Block) -> None:
         """Multiplies and finishes a panel of columns of a block of rows."""
         builder, inner_quadrants = self.builder, QUADRANTS ** (self.levels - 1)
 
@@ -148,7 +185,7 @@ class _StrassenProduct:
         )
 
     def _multiply_seven(
-        self, unit: Index, group: ColumnGroup, block: Index, first: Index
+        self, unit: Index, group: ColumnGroup, block: _Block, first: Index
     ) -> None:
         """Fills the first scratch with seven products of parts."""
         builder = self.builder
@@ -168,22 +205,17 @@ class _StrassenProduct:
             ),
         )
 
-    def _tiles(self, block: Index, body: _TileBody) -> None:
+    def _tiles(self, block: _Block, body: _TileBody) -> None:
         """Runs the body on (row, place in the scratch) of each tile of a block."""
         builder, height = self.builder, self.tile.rows
-        tiles = -(-self.leaf.rows // height)
-        first = builder.mul(block, self.tiles_per_block)
-        count = self.tiles_per_block
-        if tiles % count:
-            count = builder.minimum(builder.sub(tiles, first), count)
 
         def at(tile: Index) -> None:
-            row = builder.mul(builder.add(first, tile), height)
+            row = builder.mul(builder.add(block.first, tile), height)
             if self.leaf.rows % height:
                 row = builder.minimum(row, self.leaf.rows - height)
             body(row, builder.mul(tile, height))
 
-        builder.loop(0, count, 1, at)
+        builder.loop(0, block.count, 1, at)
 
     def _multiply(
         self, unit: Index, group: ColumnGroup, product: Index, row: Index, slot: Index
@@ -232,11 +264,12 @@ class _StrassenProduct:
         """
         builder = self.builder
         blocks = self.leaf.columns // self.lanes
-        block, line, parts = group.block, row, 2 ** (self.levels - 1)
+        block, turn, parts = group.block, 0, 2 ** (self.levels - 1)
         for part, size in ((quadrant, parts), (inner, 1)):
             lower, right = builder.unflatten(part, (2, 2))
             block = builder.add(block, builder.mul(right, size * blocks))
-            line = builder.add(line, builder.mul(lower, size * self.leaf.rows))
+            turn = builder.add(turn, builder.mul(lower, parts // size))
+        self.store.move_to([turn])
         (columns,) = columns_of(
             ColumnGroup(block, group.blocks, self.lanes), self.lanes
         )
@@ -246,7 +279,7 @@ class _StrassenProduct:
             shape = (height, group.blocks, self.lanes)
             where = (quadrant, position, 0, 0)
             value = builder.transfer_read(self.results, where, shape, (1, 2, 3))
-            self.store.store(value, builder.add(line, position), columns)
+            self.store.store(value, builder.add(row, position), columns)
 
         builder.loop(0, self.tile.rows, height, rows)
 
@@ -255,11 +288,17 @@ def build_strassen(
     spec: StrassenSpec, target: Target, name: str = "strassen"
 ) -> Kernel:
     """The kernel f(C, sums of A, packed B, [bias], extras..., lo, hi)."""
+    by_rows = spec.is_cut_by_rows(target)
     space = [spec.leaf.split(target).units, spec.row_tiles(target)[0]]
+    slices = spec.tiles(target) if by_rows else prod(space)
     builder = LoopBuilder(target)
 
     def body(buffers: Sequence[SSAValue], low: Index, high: Index) -> None:
-        builder.space(low, high, space, _StrassenProduct(builder, spec, buffers).slice)
+        product = _StrassenProduct(builder, spec, buffers)
+        if by_rows:
+            product.rows(low, high)
+        else:
+            builder.space(low, high, space, product.panel_of_block)
 
     output = flat(spec.rows * spec.columns)
     buffers = [
@@ -268,4 +307,6 @@ def build_strassen(
         flat(spec.products * spec.leaf.packed_elements(target)),
         *spec.finish.buffers(output, spec.rows, spec.columns),
     ]
-    return Kernel(builder.function(name, buffers, body), space[0] * space[1])
+    whole = by_rows and spec.leaf.rows % spec.leaf.tile(target).rows == 0
+    runs = (1, spec.products, 0, *spec.finish.runs) if whole else ()
+    return Kernel(builder.function(name, buffers, body), slices, runs)

@@ -8,6 +8,7 @@ from glow.interpreter.strassen import PRODUCTS
 from glow.lowering.instr_to_loops.epilogue import Epilogue
 from glow.lowering.instr_to_loops.matmul import MatmulSpec
 from glow.lowering.instr_to_loops.matmul_tile import Finish
+from glow.lowering.instr_to_loops.slices import prefers_rows
 from glow.lowering.target import Target
 
 WANTED_SLICES = {1: 8, 2: 4}
@@ -103,11 +104,23 @@ class StrassenSpec:
         """Bias and epilogue."""
         return Finish(self.has_bias, self.epilogue)
 
+    def tiles(self, target: Target) -> int:
+        """The tiles of rows of a part."""
+        return -(-self.leaf.rows // self.leaf.tile(target).rows)
+
+    def is_cut_by_rows(self, target: Target) -> bool:
+        """Whether slices are tiles of rows."""
+        sums = self.products * self.leaf.rows * self.leaf.depth
+        activations = sums + self.rows * (self.depth + self.columns)
+        return prefers_rows(self.tiles(target), self.packed_weights, activations)
+
     def row_tiles(self, target: Target) -> tuple[int, int]:
         """(blocks of rows, tiles in each of them)."""
-        tiles = -(-self.leaf.rows // self.leaf.tile(target).rows)
+        tiles = self.tiles(target)
         units = self.leaf.split(target).units
         most, wanted = SCRATCH_TILES[self.levels], WANTED_SLICES[self.levels]
+        if self.is_cut_by_rows(target):
+            wanted = 1
         blocks = max(-(-tiles // most), -(-wanted // units))
         per_block = -(-tiles // min(blocks, tiles))
         return -(-tiles // per_block), per_block

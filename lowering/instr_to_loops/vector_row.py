@@ -34,9 +34,9 @@ class Segment:
     length: int
 
 
-def segments(extent: int, lanes: int) -> list[Segment]:
+def segments(extent: int, lanes: int, registers: int = REGISTERS) -> list[Segment]:
     """The run [0, extent) as wide vectors, registers, and a short vector."""
-    wide = REGISTERS * lanes
+    wide = registers * lanes
     ends = [extent - extent % wide, extent - extent % lanes, extent]
     lengths = [wide, lanes, extent % lanes]
     starts = [0, *ends]

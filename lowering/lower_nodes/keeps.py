@@ -17,6 +17,10 @@ from glow.dialects.node import NodeOp, element_of, shape_of
 from glow.dialects.weights import constant_value
 from glow.lowering.lower_nodes.cells import cell_of
 
+MIN_QUERIES = 6
+MAX_KEY_ELEMENTS = 1 << 16
+"""Of a head's keys, which the kernel of attention keeps transposed on its stack."""
+
 
 class NodeBackend(Protocol):
     """The part of a backend that node lowering needs."""
@@ -39,11 +43,27 @@ def is_fused_recurrence(op: glow.RecurrentOp) -> bool:
     return constant and is_f32 and cell_of(op) is not None
 
 
+def _has_attention_kernel(op: glow.AttentionOp) -> bool:
+    """Whether nothing is repeated, all is f32 and the keys of a head fit a near cache.
+
+    Transposing them takes some queries to pay.
+    """
+    *batch, length, _ = shape_of(op.queries)
+    *key_batch, count, size = shape_of(op.keys)
+    *value_batch, _, _ = shape_of(op.values)
+    return (
+        op.predicate is None
+        and batch == key_batch == value_batch
+        and all(element_of(value) == f32 for value in op.inputs)
+        and length >= MIN_QUERIES
+        and 0 < count * size <= MAX_KEY_ELEMENTS
+    )
+
+
 class CpuNodes:
     """The CPU has a kernel for what pays, and scalar code for everything data-parallel."""
 
     LOWERED = (
-        glow.AttentionOp,
         glow.BatchNormOp,
         glow.Conv3dOp,
         glow.ConvTranspose2dOp,
@@ -63,6 +83,8 @@ class CpuNodes:
 
     def should_lower(self, op: NodeOp) -> bool:
         """Lower what has no kernel; a layer with computed weights is a plain product."""
+        if isinstance(op, glow.AttentionOp):
+            return not _has_attention_kernel(op)
         if isinstance(op, glow.FullyConnectedOp):
             return constant_value(op.weights) is None
         if isinstance(op, glow.PadOp):

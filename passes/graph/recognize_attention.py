@@ -9,9 +9,8 @@
     %y = glow.attention %q, %k, %v, %mask scale ...
 
 Values that something else reads stay what they are. The pass belongs to backends with
-attention as an operation of their own: products can take part in quantization and their
-layouts in other rewrites one by one, so the CPU's pipeline leaves them apart, and
-`lower-nodes` makes the same nodes of an attention again.
+attention as an operation of their own, and behind quantization, in which products take part
+one by one.
 """
 
 from __future__ import annotations

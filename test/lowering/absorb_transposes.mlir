@@ -15,3 +15,15 @@ func.func @attention(%x: tensor<1x128x12x64xf32>, %y: tensor<1x128x12x64xf32>) -
   %r = glow.transpose %c permutation [0, 2, 1, 3] : tensor<1x128x12x64xf32>
   func.return %r : tensor<1x128x12x64xf32>
 }
+
+// CHECK-LABEL: func.func @node(
+// CHECK-NEXT: %0 = glow.reshape %m : tensor<1x1x1x128xf32>
+// CHECK-NEXT: %r = cpu.attention %x, %y, %y, %0 query_axes [0, 2, 1, 3] key_axes [0, 2, 3, 1] value_axes [0, 2, 1, 3] result_axes [0, 2, 1, 3] scale 1.250000e-01 : tensor<1x128x12x64xf32>
+// CHECK-NEXT: func.return %r : tensor<1x128x12x64xf32>
+func.func @node(%x: tensor<1x128x12x64xf32>, %y: tensor<1x128x12x64xf32>, %m: tensor<128xf32>) -> tensor<1x128x12x64xf32> {
+  %q = glow.transpose %x permutation [0, 2, 1, 3] : tensor<1x12x128x64xf32>
+  %k = glow.transpose %y permutation [0, 2, 1, 3] : tensor<1x12x128x64xf32>
+  %c = glow.attention %q, %k, %k, %m scale 0.125 : tensor<1x12x128x64xf32>
+  %r = glow.transpose %c permutation [0, 2, 1, 3] : tensor<1x128x12x64xf32>
+  func.return %r : tensor<1x128x12x64xf32>
+}

@@ -22,3 +22,13 @@ func.func @masked_attention(%q: tensor<2x4x8xf32>, %k: tensor<2x5x8xf32>, %v: te
   %y = glow.attention %q, %k, %v, %m scale 0.125 : tensor<2x4x6xf32>
   func.return %y : tensor<2x4x6xf32>
 }
+
+// Enough queries for the kernel of attention, which repeats no heads.
+// CHECK-LABEL: func.func @kept(
+// CHECK-NEXT: %y = glow.attention %q, %q, %q : tensor<2x16x8xf32>
+// CHECK-NEXT: glow.matmul
+func.func @kept(%q: tensor<2x16x8xf32>, %k: tensor<1x16x8xf32>) -> (tensor<2x16x8xf32>, tensor<2x16x8xf32>) {
+  %y = glow.attention %q, %q, %q : tensor<2x16x8xf32>
+  %z = glow.attention %q, %k, %k : tensor<2x16x8xf32>
+  func.return %y, %z : tensor<2x16x8xf32>, tensor<2x16x8xf32>
+}

@@ -14,6 +14,7 @@ from xdsl.ir import Attribute
 from glow.dialects import arith
 from glow.lowering.instr_to_loops import activations, math_functions
 from glow.lowering.instr_to_loops.arg_reduce import ArgReduceSpec, build_arg_reduce
+from glow.lowering.instr_to_loops.attention import AttentionSpec, build_attention
 from glow.lowering.instr_to_loops.batch_matmul import (
     BatchMatmulSpec,
     build_batch_matmul,
@@ -35,6 +36,7 @@ from glow.lowering.instr_to_loops.local_response_norm import (
     build_local_response_norm,
 )
 from glow.lowering.instr_to_loops.matmul import MatmulSpec, build_matmul
+from glow.lowering.instr_to_loops.matmul_tile import Strides
 from glow.lowering.instr_to_loops.pack import (
     PackSpec,
     build_pack,
@@ -171,6 +173,16 @@ def batch_matmul(rows: int, columns: int, depth: int, **more: bool) -> BuildKern
     return lambda: build_batch_matmul(spec, TARGET)
 
 
+def attention() -> BuildKernel:
+    """Two heads, a mask for all of them."""
+    of_head, of_mask = Strides((3,), 6, 1), Strides((0,), 17, 1)
+    keys = Strides((3,), 1, 6)
+    spec = AttentionSpec(
+        (2,), 9, 17, 3, 3, of_head, keys, of_head, of_head, of_mask, 0.5
+    )
+    return lambda: build_attention(spec, TARGET)
+
+
 def transposed_convolution() -> BuildKernel:
     """A plain loop nest that skips what lies outside."""
     step = ScalarRegion.trace(lambda b, acc, x, y: b.addf(acc, b.mulf(x, y)), [f32] * 3)
@@ -244,6 +256,7 @@ PRODUCTS: dict[str, BuildKernel] = {
     "batch matmul": batch_matmul(6, 17, 16),
     "batch matmul transposed": batch_matmul(6, 17, 16, transposed_b=True),
     "batch matmul of rows": batch_matmul(1, 21, 50, transposed_b=True),
+    "attention": attention(),
     "strassen": lambda: build_strassen(StrassenSpec(18, 160, 34), TARGET),
     "strassen of two levels": lambda: build_strassen(
         StrassenSpec(36, 320, 20, levels=2), TARGET

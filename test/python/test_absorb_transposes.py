@@ -11,6 +11,7 @@ from glow.compiler import lower_to
 from glow.dialects import cpu
 from glow.frontends.mlir import parse_text
 from glow.interpreter import run
+from glow.lowering.lower_nodes.keeps import MIN_QUERIES
 from glow.universe import new_context
 
 ATTENTION = """
@@ -37,7 +38,9 @@ def test_attention(s: int, t: int, d: int) -> None:
     assert relative_error(found, expected) < 2e-6
     lower_to(module, "lowered")
     names = [op.name for op in module.walk()]
-    assert names.count(cpu.BatchMatmulOp.name) == 2
+    fused = s >= MIN_QUERIES
+    assert names.count(cpu.AttentionOp.name) == fused
+    assert names.count(cpu.BatchMatmulOp.name) == 2 * (not fused)
     assert "glow.transpose" not in names
     (lowered,) = run(module, inputs)
     assert relative_error(lowered, expected) < 1e-6

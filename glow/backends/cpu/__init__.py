@@ -38,6 +38,7 @@ class CpuBackend(Backend):
             "eliminate-empty-tensors",
             "lower-quantized{keep-products=true}",
             f"widen-elements{{target={target}}}",
+            "recognize-attention",
             "lower-nodes{backend=cpu}",
             "fold-constants",
             f"store-half{{target={target}}}",

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from concurrent.futures import Executor
+from dataclasses import replace
 
 from xdsl.dialects import func
 
@@ -102,7 +103,7 @@ def missing_texts(
         if not (name in missing or MAIN in missing):
             continue
         kernel = request.build(name, target)
-        kernels[name] = Kernel(declaration(kernel.function), kernel.slices)
+        kernels[name] = replace(kernel, function=declaration(kernel.function))
         if name in missing:
             yield name, function_text([kernel.function], target)
         del kernel

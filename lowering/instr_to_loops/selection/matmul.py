@@ -13,6 +13,7 @@ from glow.dialects import cpu, glow, instr
 from glow.dialects.cpu.matmul import STRASSEN_LEVELS
 from glow.dialects.node import element_of, shape_of
 from glow.lowering.instr_to_loops import ir_types as types
+from glow.lowering.instr_to_loops.attention import AttentionSpec, build_attention
 from glow.lowering.instr_to_loops.batch_matmul import (
     BatchMatmulSpec,
     build_batch_matmul,
@@ -172,8 +173,44 @@ def _batch_matmul(op: instr.InstructionOp, target: Target) -> Sequence[Invocatio
     return invoke("batch_matmul", spec, build_batch_matmul, [op.outs[0], lhs, rhs])
 
 
+def _attention(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
+    """Attention over tensors that lie and are stored in any order of axes."""
+    require_f32(op)
+    queries, keys, values, *masks = op.ins
+    view = op.attributes_view()
+    axes = {name: view.ints(f"{name}_axes") for name in ("query", "key", "value")}
+    *batch, rows, depth = (shape_of(queries)[axis] for axis in axes["query"])
+    result_axes = view.ints("result_axes")
+    stored = [result_axes.index(axis) for axis in range(len(result_axes))]
+    mask_strides = None
+    for mask in masks:
+        shape = shape_of(mask)
+        steps = types.row_major_strides(shape)
+        *outer, row, column = (
+            0 if extent == 1 else step
+            for extent, step in zip(shape, steps, strict=True)
+        )
+        mask_strides = Strides(tuple(outer), row, column)
+    spec = AttentionSpec(
+        tuple(batch),
+        rows,
+        shape_of(keys)[axes["key"][-1]],
+        depth,
+        shape_of(values)[axes["value"][-1]],
+        permuted_strides(shape_of(queries), axes["query"]),
+        permuted_strides(shape_of(keys), axes["key"]),
+        permuted_strides(shape_of(values), axes["value"]),
+        permuted_strides(shape_of(op.outs[0]), stored),
+        mask_strides,
+        view.float("scale"),
+    )
+    buffers = [op.outs[0], queries, keys, values, *masks]
+    return invoke("attention", spec, build_attention, buffers)
+
+
 SELECTORS: Mapping[type[Operation], KernelSelector] = {
     instr.INSTRUCTION_OF[cpu.MatmulOp]: _packed,
+    instr.INSTRUCTION_OF[cpu.AttentionOp]: _attention,
     instr.INSTRUCTION_OF[cpu.BatchMatmulOp]: _batch_matmul,
     instr.INSTRUCTION_OF[cpu.QuadrantSumsOp]: _quadrant_sums,
     instr.INSTRUCTION_OF[cpu.StrassenMatmulOp]: _strassen,

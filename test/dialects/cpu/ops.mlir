@@ -81,6 +81,16 @@ func.func @batch_product(%x: tensor<5x3x4xf32>, %y: tensor<6x3x4xf32>) -> tensor
   func.return %0 : tensor<5x3x6xf32>
 }
 
+// CHECK-LABEL: func.func @attention(
+// CHECK-NEXT: %0 = cpu.attention %x, %y, %y query_axes [1, 0, 2] key_axes [1, 2, 0] value_axes [1, 0, 2] result_axes [1, 0, 2] : tensor<8x3x4xf32>
+// CHECK-NEXT: %1 = cpu.attention %x, %y, %y, %m query_axes [1, 0, 2] key_axes [1, 2, 0] value_axes [1, 0, 2] result_axes [0, 1, 2] scale 5.000000e-01 : tensor<3x8x4xf32>
+// CHECK-NEXT: func.return %0, %1 : tensor<8x3x4xf32>, tensor<3x8x4xf32>
+func.func @attention(%x: tensor<8x3x4xf32>, %y: tensor<6x3x4xf32>, %m: tensor<1x8x6xf32>) -> (tensor<8x3x4xf32>, tensor<3x8x4xf32>) {
+  %0 = cpu.attention %x, %y, %y query_axes [1, 0, 2] key_axes [1, 2, 0] value_axes [1, 0, 2] result_axes [1, 0, 2] : tensor<8x3x4xf32>
+  %1 = cpu.attention %x, %y, %y, %m query_axes [1, 0, 2] key_axes [1, 2, 0] value_axes [1, 0, 2] result_axes [0, 1, 2] scale 0.5 : tensor<3x8x4xf32>
+  func.return %0, %1 : tensor<8x3x4xf32>, tensor<3x8x4xf32>
+}
+
 // CHECK-LABEL: func.func @strassen(
 // CHECK-NEXT: %0 = cpu.quadrant_sums %x levels 1 : tensor<7x5x8xf32>
 // CHECK-NEXT: %1 = cpu.strassen_matmul %0, %w, %b outer [2, 5] : tensor<2x5x32xf32>

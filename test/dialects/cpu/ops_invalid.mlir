@@ -127,6 +127,22 @@ func.func @sizes(%x: tensor<3x5x4xf32>, %y: tensor<3x6x4xf32>) {
 
 // -----
 
+func.func @attention_sizes(%x: tensor<3x5x4xf32>, %y: tensor<3x6x4xf32>) {
+  // expected-error @+1 {{there is no attention of [3, 5, 4], [3, 6, 4] and [3, 6, 4]}}
+  %0 = cpu.attention %x, %y, %y query_axes [0, 1, 2] key_axes [0, 1, 2] value_axes [0, 1, 2] result_axes [0, 1, 2] : tensor<3x5x4xf32>
+  func.return
+}
+
+// -----
+
+func.func @mask(%x: tensor<3x5x4xf32>, %m: tensor<1x4x5xf32>) {
+  // expected-error @+1 {{the mask tensor<1x4x5xf32> does not fit scores [3, 5, 5]}}
+  %0 = cpu.attention %x, %x, %x, %m query_axes [0, 1, 2] key_axes [0, 2, 1] value_axes [0, 1, 2] result_axes [0, 1, 2] : tensor<3x5x4xf32>
+  func.return
+}
+
+// -----
+
 func.func @axes(%x: tensor<3x5x4xf32>, %y: tensor<3x4x6xf32>) {
   // expected-error @+1 {{[0, 1, 1] is not a permutation of 3 axes}}
   %0 = cpu.batch_matmul %x, %y lhs_axes [0, 1, 1] rhs_axes [0, 1, 2] result_axes [0, 1, 2] : tensor<3x5x6xf32>

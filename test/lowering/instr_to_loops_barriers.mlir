@@ -1,0 +1,42 @@
+// RUN: glow-opt --instr-to-loops='target=avx512' --verify-loops %s | filecheck %s
+
+// A barrier stands between calls that depend on each other, and none between those that do not.
+// CHECK-LABEL: func.func @columns(
+// CHECK:        func.call @softmax_
+// CHECK-NEXT:   func.call @softmax_
+// CHECK-NEXT:   func.call @glow_barrier(%barrier, %threads)
+// CHECK-NEXT:   func.call @softmax_
+// CHECK-NEXT:   func.return
+func.func @columns(%x: memref<64x128xf32>, %y: memref<64x128xf32>, %z: memref<64x128xf32>) attributes {glow.arena_bytes = 0 : i64} {
+  instr.softmax @out %y, @in %x axis 0
+  instr.softmax @out %z, @in %x axis 0
+  instr.softmax @out %x, @in %y axis 1
+  func.return
+}
+
+// Where both calls cut their buffers by rows, each thread reads the rows that it wrote: if
+// threads divide the rows, one is said to meet, which does not wait. Those that do not divide
+// them have met once and need not again.
+// CHECK-LABEL: func.func @rows(
+// CHECK:        %[[ROWS:.*]] = arith.constant 64 : index
+// CHECK:        %[[SHARE:.*]] = arith.divui %[[ROWS]], %threads : index
+// CHECK-NEXT:   %[[SHARED:.*]] = arith.muli %[[SHARE]], %threads : index
+// CHECK-NEXT:   %[[EVEN:.*]] = arith.cmpi eq, %[[SHARED]], %[[ROWS]] : index
+// CHECK:        %[[MEET:.*]] = arith.select %[[EVEN]], %{{.*}}, %threads : index
+// CHECK:        func.call @softmax_
+// CHECK-NEXT:   func.call @glow_barrier(%barrier, %[[MEET]])
+// CHECK-NEXT:   func.call @softmax_
+// CHECK-NEXT:   func.call @softmax_
+// CHECK-NEXT:   func.call @glow_barrier(%barrier, %[[MEET]])
+// CHECK-NEXT:   func.call @softmax_
+// CHECK-NEXT:   func.call @glow_barrier(%barrier, %threads)
+// CHECK-NEXT:   func.call @softmax_
+// CHECK-NEXT:   func.return
+func.func @rows(%x: memref<64x128xf32>, %y: memref<64x128xf32>, %z: memref<64x128xf32>, %w: memref<64x128xf32>) attributes {glow.arena_bytes = 0 : i64} {
+  instr.softmax @out %y, @in %x axis 1
+  instr.softmax @out %z, @in %y axis 1
+  instr.softmax @out %w, @in %y axis 1
+  instr.softmax @out %x, @in %w axis 1
+  instr.softmax @out %x, @in %z axis 0
+  func.return
+}
