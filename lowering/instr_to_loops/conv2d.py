@@ -7,8 +7,9 @@ channel. The same kernel reads plain [N, C, H, W] input as blocks of one channel
 (`plain_input`), which is how a network's first layer avoids a reordering.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from math import prod
 from typing import TypeAlias
 
@@ -34,7 +35,7 @@ from glow.lowering.instr_to_loops.epilogue import (
 from glow.lowering.instr_to_loops.kernel import Kernel
 from glow.lowering.instr_to_loops.slices import SliceSpace
 from glow.lowering.instr_to_loops.tiles import ChannelPart
-from glow.lowering.instr_to_loops.window import Tile
+from glow.lowering.instr_to_loops.window import ColumnTaps, Tile
 from glow.lowering.target import Target
 
 __all__ = [
@@ -54,6 +55,9 @@ def build_conv2d(name: str, spec: Conv2dSpec, target: Target) -> Kernel:
 
 
 Carried: TypeAlias = Sequence[SSAValue]
+
+ColumnTap: TypeAlias = Callable[[Index, Tile, Carried], Carried]
+"""Takes a kernel column and the tile of the pixels that have it inside."""
 
 
 @dataclass(frozen=True)
@@ -260,8 +264,8 @@ class Convolution:
         def block(index: Index, lanes: int, values: Carried) -> Carried:
             input_block = b.add(b.mul(group, spec.input_blocks), index)
 
-            def tap(row: Index, column: Index, values: Carried) -> Carried:
-                pixels = self.pixels(image, input_block, row, column, tile)
+            def tap(row: Index, column: Index, some: Tile, values: Carried) -> Carried:
+                pixels = self.pixels(image, input_block, row, column, some)
                 at = (group, channel_tile, index, row, column)
                 return self._steps(pixels, weights, at, lanes, values)
 
@@ -269,12 +273,7 @@ class Convolution:
                 *tile.row_taps,
                 1,
                 values,
-                lambda row, values: b.carry(
-                    *tile.column_taps,
-                    1,
-                    values,
-                    lambda column, values: tap(row, column, values),
-                ),
+                lambda row, values: self._over_columns(tile, values, partial(tap, row)),
             )
 
         values: Carried = [accumulator]
@@ -282,6 +281,34 @@ class Convolution:
         if rest:
             values = block(full, rest, values)
         return values[0]
+
+    def _over_columns(self, tile: Tile, values: Carried, tap: ColumnTap) -> Carried:
+        """The accumulator after a row of taps."""
+        for group in tile.column_groups:
+            values = self._of_pixels(tile, group, values, tap)
+        return values
+
+    def _of_pixels(
+        self, tile: Tile, group: ColumnTaps, values: Carried, tap: ColumnTap
+    ) -> Carried:
+        """The accumulator after taps that only some pixels have inside the image."""
+        b, (columns, pixels) = self.builder, group
+        some = tile.of(b, pixels)
+        (total,) = values
+        is_all = len(pixels) == tile.pixels
+        (result,) = b.carry(
+            *columns,
+            1,
+            values if is_all else [b.shuffle(total, total, pixels)],
+            lambda column, values: tap(column, some, values),
+        )
+        if is_all:
+            return [result]
+        order = list(range(tile.pixels))
+        order[pixels.start : pixels.stop] = (
+            tile.pixels + k for k in range(len(pixels))
+        )
+        return [b.shuffle(total, result, order)]
 
     def _turn(self, tile: Tile, blocks: int) -> Index:
         """The block of the next channel tile's weights that a tile of the plane asks for."""

@@ -5,6 +5,7 @@ Packed weights are [groups][channel tile][input block][kernel row][kernel column
 weights are multiplied in pairs of input lanes: ... [input lane / 2][blocks][lanes][2].
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from math import prod
@@ -20,6 +21,7 @@ from glow.lowering.instr_to_loops import ir_types as types
 from glow.lowering.instr_to_loops.epilogue import (
     Epilogue,
 )
+from glow.lowering.instr_to_loops.row_tiles import RowTraversal, takes_whole_rows
 from glow.lowering.instr_to_loops.tiles import (
     ChannelPart,
     TileModel,
@@ -33,6 +35,7 @@ from glow.lowering.instr_to_loops.window import (
     row_segments,
 )
 from glow.lowering.target import Target
+from glow.lowering.type_guards import is_integer
 
 
 @dataclass(frozen=True)
@@ -136,14 +139,22 @@ class ConvTiling:
     window: Window
     planes: int
     """The (group, image, channel tile) triples, which are computed independently."""
+    whole_rows: bool = False
+    """Whether tiles of rows take in the border columns."""
 
-    def traversal(self, part: ChannelPart) -> PlaneTraversal:
+    @property
+    def runs(self) -> Sequence[tuple[int, int]]:
+        """The (count, length) of the runs of pixels that a traversal visits."""
+        return [self.window.output] if self.whole_rows else plane_runs(self.window)
+
+    def traversal(self, part: ChannelPart) -> PlaneTraversal | RowTraversal:
         """The walk over the plane with the tiles of a part; lines are the same for all."""
         first = self.parts[0].blocks
         segments = row_segments(
             self.window, lambda run: self.model.pixels(run, first), self.planes
         )
-        return PlaneTraversal(
+        kind = RowTraversal if self.whole_rows else PlaneTraversal
+        return kind(
             self.window,
             lambda run: self.model.pixels(run, part.blocks),
             segments=segments,
@@ -160,10 +171,17 @@ def choose_conv_tile(spec: Conv2dSpec, target: Target) -> ConvTiling:
     model, window = TileModel(spec.steps, vector_bytes, target), spec.window
     if window.is_pointwise:
         window = window.flattened()
-    blocks = choose_blocks(model, spec.output_blocks, plane_runs(window))
+    blocks = choose_blocks(model, spec.output_blocks, [window.output])
     parts = channel_parts(spec.output_blocks, blocks)
+    whole_rows = not is_integer(spec.element) and all(
+        takes_whole_rows(window, model.pixels(window.output[1], part.blocks))
+        for part in parts
+    )
+    if not whole_rows:
+        blocks = choose_blocks(model, spec.output_blocks, plane_runs(window))
+        parts = channel_parts(spec.output_blocks, blocks)
     planes = spec.groups * spec.batch * sum(part.tiles for part in parts)
-    return ConvTiling(model, parts, window, planes)
+    return ConvTiling(model, parts, window, planes, whole_rows)
 
 
 def pack_conv_weights(

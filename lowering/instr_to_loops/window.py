@@ -102,8 +102,18 @@ def plane_runs(window: Window) -> list[tuple[int, int]]:
     ]
 
 
+class ColumnTaps(NamedTuple):
+    """Columns of a kernel, and the pixels of a tile that have them inside the image."""
+
+    columns: Range
+    pixels: range
+
+
 class Tile(NamedTuple):
-    """A run of output pixels along a row, or down a column, and the taps they share."""
+    """A run of output pixels along a row, or down a column, and the taps they share.
+
+    Pixels that share no column taps have `border` in their place.
+    """
 
     row: Index
     column: Index
@@ -111,6 +121,18 @@ class Tile(NamedTuple):
     vertical: bool
     row_taps: Range
     column_taps: Range
+    border: tuple[ColumnTaps, ...] = ()
+
+    @property
+    def column_groups(self) -> tuple[ColumnTaps, ...]:
+        """The column taps in order, with the pixels that have them."""
+        return self.border or (ColumnTaps(self.column_taps, range(self.pixels)),)
+
+    def of(self, b: LoopBuilder, pixels: range) -> "Tile":
+        """The tile of some pixels."""
+        return self._replace(
+            column=b.add(self.column, pixels.start), pixels=len(pixels)
+        )
 
 
 def outside_taps(
