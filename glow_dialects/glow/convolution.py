@@ -27,6 +27,8 @@ from xdsl.irdl import (
 )
 
 from glow.dialects.attributes import Attributes, int_attr, ints_attr
+from glow.dialects.glow.elementwise import check_numbers
+from glow.dialects.glow.factors import check_factors
 from glow.dialects.half import keeps_sums
 from glow.dialects.node import NodeOp, Types, fail_unless, tensor_type
 
@@ -121,26 +123,33 @@ class Conv2dOp(NodeOp):
     @classmethod
     def infer(cls, operands: Types, attributes: Attributes) -> Types:
         """The result [N, O, OH, OW] in the input's element type."""
-        image, weights = operands[0], operands[1]
-        check_rank(image, 4, "the input")
-        check_rank(weights, 4, "the weights")
-        check_window(attributes)
+        check_factors(cls, operands)
         check_activation(attributes)
-        batch, channels, *plane = image.get_shape()
-        outputs, per_group, *kernel = weights.get_shape()
-        group = attributes.int("group")
-        fail_unless(
-            group > 0 and channels == per_group * group and outputs % group == 0,
-            f"input channels ({channels}) must be group ({group}) times the weights' "
-            f"channels ({per_group}), and group must divide the outputs ({outputs})",
-        )
+        shape = conv2d_shape(operands[0], operands[1], attributes)
         if len(operands) > 2:
             fail_unless(
-                operands[2].get_shape() == (outputs,),
-                f"the bias must have shape {outputs}, not {operands[2]}",
+                operands[2].get_shape() == shape[1:2],
+                f"the bias must have shape {shape[1]}, not {operands[2]}",
             )
-        height, width = window_shape(plane, kernel, attributes)
-        return [tensor_type((batch, outputs, height, width), image.element_type)]
+        return [tensor_type(shape, operands[0].element_type)]
+
+
+def conv2d_shape(
+    image: TensorType, weights: TensorType, attributes: Attributes
+) -> tuple[int, int, int, int]:
+    """The result's [N, O, OH, OW]."""
+    check_rank(image, 4, "the input")
+    check_rank(weights, 4, "the weights")
+    check_window(attributes)
+    batch, channels, *plane = image.get_shape()
+    outputs, per_group, *kernel = weights.get_shape()
+    group = attributes.int("group")
+    fail_unless(
+        group > 0 and channels == per_group * group and outputs % group == 0,
+        f"input channels ({channels}) must be group ({group}) times the weights' "
+        f"channels ({per_group}), and group must divide the outputs ({outputs})",
+    )
+    return batch, outputs, *window_shape(plane, kernel, attributes)
 
 
 def check_activation(attributes: Attributes) -> None:
@@ -192,6 +201,12 @@ class AvgPool2dOp(Pool2dOp):
 
     name = "glow.avg_pool2d"
     count_include_pad = opt_prop_def(UnitAttr)
+
+    @classmethod
+    def infer(cls, operands: Types, attributes: Attributes) -> Types:
+        """The result of numbers, which `i1` elements are not."""
+        check_numbers(cls, operands[0])
+        return super().infer(operands, attributes)
 
 
 OPS: tuple[type[NodeOp], ...] = (Conv2dOp, MaxPool2dOp, AvgPool2dOp)

@@ -70,6 +70,11 @@ def is_integer(element_type: Attribute) -> bool:
     return isinstance(element_type, IntegerType)
 
 
+def check_numbers(cls: type[NodeOp], operand: TensorType[Attribute]) -> None:
+    """The elements are numbers: nobody says what the sum of two truth values is."""
+    fail_unless(operand.element_type != i1, f"{cls.name} needs numbers, not i1")
+
+
 class UnaryOp(NodeOp):
     """A function of one element."""
 
@@ -102,7 +107,7 @@ class NumberUnaryOp(UnaryOp):
     @classmethod
     def infer(cls, operands: Types, attributes: Attributes) -> Types:
         """The operand's type, which is not `i1`."""
-        fail_unless(operands[0].element_type != i1, f"{cls.name} needs numbers, not i1")
+        check_numbers(cls, operands[0])
         return [operands[0]]
 
 
@@ -129,6 +134,16 @@ class BinaryOp(NodeOp):
         element_type = _same_element_type(operands)
         shape = broadcast_shape([operand.get_shape() for operand in operands])
         return [tensor_type(shape, element_type)]
+
+
+class NumberBinaryOp(BinaryOp):
+    """A function of two numbers, which no `i1` elements are."""
+
+    @classmethod
+    def infer(cls, operands: Types, attributes: Attributes) -> Types:
+        """The broadcast shape, the operands' element type, which is not `i1`."""
+        check_numbers(cls, operands[0])
+        return super().infer(operands, attributes)
 
 
 class CompareOp(BinaryOp):
@@ -166,15 +181,15 @@ def _define(base: type[NodeOp], mnemonic: str, doc: str, *traits: type) -> type[
 
 
 # Arithmetic
-AddOp = _define(BinaryOp, "add", "lhs + rhs", Commutative)
-SubOp = _define(BinaryOp, "sub", "lhs - rhs")
-MulOp = _define(BinaryOp, "mul", "lhs * rhs", Commutative)
-DivOp = _define(BinaryOp, "div", "lhs / rhs; integers round towards zero")
+AddOp = _define(NumberBinaryOp, "add", "lhs + rhs", Commutative)
+SubOp = _define(NumberBinaryOp, "sub", "lhs - rhs")
+MulOp = _define(NumberBinaryOp, "mul", "lhs * rhs", Commutative)
+DivOp = _define(NumberBinaryOp, "div", "lhs / rhs; integers round towards zero")
 MaxOp = _define(BinaryOp, "max", "The larger operand; NaN wins", Commutative)
 MinOp = _define(BinaryOp, "min", "The smaller operand; NaN wins", Commutative)
-PowOp = _define(BinaryOp, "pow", "lhs raised to rhs")
-ModOp = _define(BinaryOp, "mod", "Remainder with the sign of rhs (Python's %)")
-FmodOp = _define(BinaryOp, "fmod", "Remainder with the sign of lhs (C's fmod)")
+PowOp = _define(NumberBinaryOp, "pow", "lhs raised to rhs")
+ModOp = _define(NumberBinaryOp, "mod", "Remainder with the sign of rhs (Python's %)")
+FmodOp = _define(NumberBinaryOp, "fmod", "Remainder with the sign of lhs (C's fmod)")
 # Comparison and logic
 EqualOp = _define(CompareOp, "equal", "lhs == rhs", Commutative)
 NotEqualOp = _define(CompareOp, "not_equal", "lhs != rhs", Commutative)
@@ -186,7 +201,7 @@ XorOp = _define(LogicalOp, "xor", "Logical exclusive or", Commutative)
 NotOp = _define(UnaryOp, "not", "Logical negation of i1 elements")
 # Functions of one number
 NegOp = _define(NumberUnaryOp, "neg", "-x")
-AbsOp = _define(UnaryOp, "abs", "|x|")
+AbsOp = _define(NumberUnaryOp, "abs", "|x|")
 SignOp = _define(NumberUnaryOp, "sign", "-1, 0 or 1; NaN stays NaN")
 FloorOp = _define(FloatUnaryOp, "floor", "Largest integer <= x")
 CeilOp = _define(FloatUnaryOp, "ceil", "Smallest integer >= x")
@@ -205,7 +220,7 @@ AtanOp = _define(FloatUnaryOp, "atan", "Inverse tangent")
 ErfOp = _define(FloatUnaryOp, "erf", "Gauss error function")
 IsNanOp = _define(UnaryTestOp, "is_nan", "Whether x is NaN (i1)")
 # Non-linearities (high level; most are lowered)
-ReluOp = _define(UnaryOp, "relu", "max(x, 0); NaN stays NaN")
+ReluOp = _define(NumberUnaryOp, "relu", "max(x, 0); NaN stays NaN")
 SigmoidOp = _define(FloatUnaryOp, "sigmoid", "1 / (1 + exp(-x))")
 TanhOp = _define(FloatUnaryOp, "tanh", "Hyperbolic tangent")
 SoftplusOp = _define(FloatUnaryOp, "softplus", "log(1 + exp(x))")
@@ -217,7 +232,7 @@ GeluTanhOp = _define(FloatUnaryOp, "gelu_tanh", "GELU's tanh approximation")
 
 
 @irdl_op_definition
-class ClipOp(UnaryOp):
+class ClipOp(NumberUnaryOp):
     """`min(max(x, low), high)`; NaN stays NaN."""
 
     name = "glow.clip"

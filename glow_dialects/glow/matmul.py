@@ -22,9 +22,9 @@ from xdsl.irdl import (
 from glow.dialects.attributes import Attributes, float_attr
 from glow.dialects.glow.convolution import check_activation
 from glow.dialects.glow.elementwise import broadcast_shape
+from glow.dialects.glow.factors import check_factors
 from glow.dialects.half import keeps_sums
 from glow.dialects.node import NodeOp, Types, fail_unless, tensor_type
-from glow.dialects.quantized import any_quantized
 
 
 def _transposed(shape: tuple[int, ...], transpose: bool) -> tuple[int, ...]:
@@ -55,13 +55,10 @@ class MatmulOp(NodeOp):
     def infer(cls, operands: Types, attributes: Attributes) -> Types:
         """The result [..., M, N]."""
         lhs, rhs = operands
+        check_factors(cls, operands)
         fail_unless(
             lhs.get_num_dims() >= 2 and rhs.get_num_dims() >= 2,
             f"matmul needs operands of rank 2 or more, not {lhs} and {rhs}",
-        )
-        fail_unless(
-            lhs.element_type == rhs.element_type or any_quantized(operands),
-            f"operands must have one element type, not {lhs} and {rhs}",
         )
         *batch, m, k = _transposed(lhs.get_shape(), attributes.has("transpose_lhs"))
         *other, k2, n = _transposed(rhs.get_shape(), attributes.has("transpose_rhs"))
@@ -97,6 +94,7 @@ class FullyConnectedOp(NodeOp):
     def infer(cls, operands: Types, attributes: Attributes) -> Types:
         """The result [M, N]."""
         lhs, rhs = operands[0], operands[1]
+        check_factors(cls, operands)
         check_activation(attributes)
         fail_unless(
             lhs.get_num_dims() == 2 and rhs.get_num_dims() == 2,
@@ -130,6 +128,7 @@ class GemmOp(NodeOp):
     def infer(cls, operands: Types, attributes: Attributes) -> Types:
         """The result [M, N]."""
         lhs, rhs = operands[0], operands[1]
+        check_factors(cls, operands)
         fail_unless(
             lhs.get_num_dims() == 2 and rhs.get_num_dims() == 2,
             f"gemm takes matrices, not {lhs} and {rhs}",

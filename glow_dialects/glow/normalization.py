@@ -23,6 +23,7 @@ from xdsl.irdl import (
 from xdsl.utils.exceptions import VerifyException
 
 from glow.dialects.attributes import Attributes, float_attr, int_attr
+from glow.dialects.glow.elementwise import check_numbers
 from glow.dialects.node import NodeOp, Types, fail_unless, tensor_type
 
 
@@ -188,15 +189,25 @@ class ReduceOp(NodeOp):
         return [tensor_type(result, operands[0].element_type)]
 
 
+class NumberReduceOp(ReduceOp):
+    """A reduction of numbers, which no `i1` elements are."""
+
+    @classmethod
+    def infer(cls, operands: Types, attributes: Attributes) -> Types:
+        """The input's shape without the axes; the elements are not `i1`."""
+        check_numbers(cls, operands[0])
+        return super().infer(operands, attributes)
+
+
 @irdl_op_definition
-class ReduceSumOp(ReduceOp):
+class ReduceSumOp(NumberReduceOp):
     """The sum over the axes."""
 
     name = "glow.reduce_sum"
 
 
 @irdl_op_definition
-class ReduceMeanOp(ReduceOp):
+class ReduceMeanOp(NumberReduceOp):
     """The mean over the axes."""
 
     name = "glow.reduce_mean"
@@ -217,7 +228,7 @@ class ReduceMinOp(ReduceOp):
 
 
 @irdl_op_definition
-class ReduceProdOp(ReduceOp):
+class ReduceProdOp(NumberReduceOp):
     """The product over the axes."""
 
     name = "glow.reduce_prod"

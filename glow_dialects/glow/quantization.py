@@ -29,7 +29,7 @@ from xdsl.irdl import (
 from xdsl.utils.hints import isa
 
 from glow.dialects.attributes import Attributes, int_attr, ints_attr
-from glow.dialects.glow.convolution import Conv2dOp
+from glow.dialects.glow.convolution import conv2d_shape
 from glow.dialects.glow.elementwise import broadcast_shape
 from glow.dialects.glow.matmul import MatmulOp
 from glow.dialects.node import NodeOp, Types, fail_unless, tensor_type
@@ -261,8 +261,7 @@ class Conv2dIntegerOp(NodeOp):
     def infer(cls, operands: Types, attributes: Attributes) -> Types:
         """The result [N, O, OH, OW] of i32."""
         _check_integer_operands(operands)
-        (result,) = Conv2dOp.infer(operands[:2], attributes)
-        return [tensor_type(result.get_shape(), i32)]
+        return [tensor_type(conv2d_shape(operands[0], operands[1], attributes), i32)]
 
 
 OPS: tuple[type[NodeOp], ...] = (

@@ -19,6 +19,7 @@ from xdsl.irdl import (
 
 from glow.dialects.attributes import Attributes, int_attr, ints_attr
 from glow.dialects.glow.convolution import check_rank, check_window, window_size
+from glow.dialects.glow.factors import check_factors
 from glow.dialects.node import NodeOp, Types, fail_unless, tensor_type
 
 
@@ -62,6 +63,7 @@ class Conv3dOp(NodeOp):
     @classmethod
     def infer(cls, operands: Types, attributes: Attributes) -> Types:
         """The result [N, O, OD, OH, OW] in the input's element type."""
+        check_factors(cls, operands)
         image, weights = operands[0], operands[1]
         check_rank(image, 5, "the input")
         check_rank(weights, 5, "the weights")
@@ -114,6 +116,7 @@ class ConvTransposeOp(NodeOp):
     @classmethod
     def infer(cls, operands: Types, attributes: Attributes) -> Types:
         """The result [N, O, ...] in the input's element type."""
+        check_factors(cls, operands)
         image, weights = operands[0], operands[1]
         check_rank(image, cls.AXES + 2, "the input")
         check_rank(weights, cls.AXES + 2, "the weights")
