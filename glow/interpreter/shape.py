@@ -110,14 +110,26 @@ def run_gather(op: GlowOp, x: Array, indices: Array) -> Array:
 
 def gather(x: Array, indices: Array, axis: int) -> Array:
     """Slices of x along an axis; GlowError for indices outside."""
-    size = x.shape[axis]
+    check_indices(indices, axis, x.shape[axis])
+    return np.take(x, indices, axis=axis)
+
+
+def run_gather_elements(op: GlowOp, x: Array, indices: Array) -> Array:
+    """`glow.gather_elements`."""
+    axis = op.attributes_view().int("axis")
+    check_indices(indices, axis, x.shape[axis])
+    places = np.indices(indices.shape, sparse=True)
+    return x[(*places[:axis], indices, *places[axis + 1 :])]
+
+
+def check_indices(indices: Array, axis: int, size: int) -> None:
+    """Raise GlowError for an index that no element of the axis has."""
     outside = (indices < -size) | (indices >= size)
     if outside.any():
         raise GlowError(
             f"gather index {indices[outside].flat[0]} is outside of axis {axis} "
             f"of size {size}"
         )
-    return np.take(x, indices, axis=axis)
 
 
 NODES: dict[type[Operation], Function] = {
@@ -131,4 +143,5 @@ NODES: dict[type[Operation], Function] = {
     glow.BroadcastOp: run_broadcast,
     glow.TileOp: run_tile,
     glow.GatherOp: run_gather,
+    glow.GatherElementsOp: run_gather_elements,
 }

@@ -276,7 +276,42 @@ class GatherOp(NodeOp):
         return [tensor_type(result, source.element_type)]
 
 
+@irdl_op_definition
+class GatherElementsOp(NodeOp):
+    """An element of `input` for each of `indices`, which say where along `axis` it is.
+
+    The other coordinates are those of the index (ONNX GatherElements-13); indices
+    outside of the axis are as in `glow.gather`.
+    """
+
+    name = "glow.gather_elements"
+    input = operand_def(TensorType)
+    indices = operand_def(TensorType)
+    result = result_def(TensorType)
+    axis = prop_def(IntegerAttr.constr(i64), default_value=int_attr(0))
+
+    @classmethod
+    def infer(cls, operands: Types, attributes: Attributes) -> Types:
+        """The indices' shape, which fits into the input's beside the axis."""
+        source, indices = operands
+        sizes, shape = source.get_shape(), indices.get_shape()
+        axis = check_axis(attributes.int("axis"), len(sizes))
+        fail_unless(
+            isinstance(indices.element_type, IntegerType),
+            f"indices must be integers, not {indices}",
+        )
+        fail_unless(
+            len(shape) == len(sizes)
+            and all(
+                size <= whole or place == axis
+                for place, (size, whole) in enumerate(zip(shape, sizes, strict=True))
+            ),
+            f"indices {indices} do not fit into {source} beside axis {axis}",
+        )
+        return [tensor_type(shape, source.element_type)]
+
+
 OPS: tuple[type[NodeOp], ...] = (
     ReshapeOp, TransposeOp, ConcatOp, SliceOp, DynamicSliceOp, DynamicUpdateOp, PadOp,
-    BroadcastOp, TileOp, GatherOp,
+    BroadcastOp, TileOp, GatherOp, GatherElementsOp,
 )  # fmt: skip

@@ -314,6 +314,17 @@ def gather(g: GraphMaker) -> None:
     g.node(glow.GatherOp, x, fixed(np.asarray(indices, np.int64)), axis=axis)
 
 
+def gather_elements(g: GraphMaker) -> None:
+    """An element for each index."""
+    x = g.tensor(g.integer(1, 3))
+    axis = g.integer(0, len(shape_of(x)) - 1)
+    extent, shape = shape_of(x)[axis], [g.integer(1, size) for size in shape_of(x)]
+    shape[axis] = g.integer(1, 4)
+    indices = g.random.integers(-extent, extent, shape)
+    fixed = g.constant if g.chance(0.5) else g.argument
+    g.node(glow.GatherElementsOp, x, fixed(np.asarray(indices, np.int64)), axis=axis)
+
+
 RECURRENT: tuple[tuple[type[glow.RecurrentOp], dict[str, Any]], ...] = (
     (glow.LstmOp, {}), (glow.GruOp, {}), (glow.GruOp, {"linear_before_reset": True}),
     (glow.RnnOp, {"activation": "tanh"}), (glow.RnnOp, {"activation": "relu"}),
@@ -351,6 +362,6 @@ STEPS: tuple[Step, ...] = (
     select, convert, partial(pool, glow.MaxPool2dOp), partial(pool, glow.AvgPool2dOp),
     *(conv2d, matmul, layer, batch_norm) * 3, layer_norm, local_response_norm,
     attention, conv3d, partial(conv_transpose, glow.ConvTranspose2dOp),
-    partial(conv_transpose, glow.ConvTranspose3dOp),
+    partial(conv_transpose, glow.ConvTranspose3dOp), gather_elements,
     *(reshape, transpose, concat, slice_, pad, broadcast, tile, gather) * 3, recurrent,
 )  # fmt: skip

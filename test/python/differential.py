@@ -499,11 +499,20 @@ def _movement_examples() -> Iterator[Example]:
         )
     for repeats in ([1, 1, 1], [2, 1, 3], [0, 1, 1]):
         yield example(glow.TileOp, x, repeats=repeats)
+    yield from _gather_examples(x)
+
+
+def _gather_examples(x: Array) -> Iterator[Example]:
     for axis, shape in ((0, (5,)), (1, (2, 2)), (2, ()), (1, (0,))):
         indices = random_array(shape, np.int64) % x.shape[axis]
         yield example(glow.GatherOp, x, indices, axis=axis)
     negative = np.array([-1, 0, -2], np.int32)
     yield example(glow.GatherOp, x, negative, axis=1)
+    for axis, shape in ((0, (5, 3, 4)), (1, (2, 7, 4)), (2, (2, 3, 9)), (1, (2, 0, 4))):
+        size = x.shape[axis]
+        indices = random_array(shape, np.int64) % (2 * size) - size
+        yield example(glow.GatherElementsOp, x, indices, axis=axis)
+    yield example(glow.GatherElementsOp, random_array((3,)), negative)
 
 
 def _recurrent_examples() -> Iterator[Example]:

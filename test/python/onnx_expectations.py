@@ -272,5 +272,6 @@ ONNX: dict[type[NodeOp], Callable[[Example], Call]] = {
     glow.BroadcastOp: with_shape("Expand"),
     glow.TileOp: tile,
     glow.GatherOp: unit("Gather", "axis"),
+    glow.GatherElementsOp: unit("GatherElements", "axis"),
 }  # fmt: skip
 """The ONNX operator of each node that has one."""

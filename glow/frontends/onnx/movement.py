@@ -10,6 +10,7 @@ from xdsl.dialects.builtin import i64
 from glow.dialects.glow import (
     ConcatOp,
     EqualOp,
+    GatherElementsOp,
     GatherOp,
     OrOp,
     PadOp,
@@ -139,6 +140,13 @@ def gather(node: OnnxNode) -> Value:
     """Slices at indices."""
     axis = node.positive(node.attr_int("axis", 0), node.rank(0))
     return node.emit(GatherOp, node.value(0), node.value(1), axis=axis)
+
+
+@onnx_op("GatherElements")
+def gather_elements(node: OnnxNode) -> Value:
+    """An element for each index."""
+    axis = node.positive(node.attr_int("axis", 0), node.rank(0))
+    return node.emit(GatherElementsOp, node.value(0), node.value(1), axis=axis)
 
 
 @onnx_op("OneHot")

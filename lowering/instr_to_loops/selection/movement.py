@@ -10,7 +10,12 @@ from xdsl.ir import Operation
 from glow.dialects import cpu, glow, instr
 from glow.dialects.errors import GlowError
 from glow.dialects.node import node_name, shape_of
-from glow.lowering.instr_to_loops.gather import GatherSpec, build_gather
+from glow.lowering.instr_to_loops.gather import (
+    GatherElementsSpec,
+    GatherSpec,
+    build_gather,
+    build_gather_elements,
+)
 from glow.lowering.instr_to_loops.gather_rows import (
     GatherRowsSpec,
     build_gather_rows,
@@ -157,6 +162,19 @@ def _gather_rows(op: instr.InstructionOp, target: Target) -> Sequence[Invocation
     return invoke("gather_rows", spec, build_gather_rows, [op.outs[0], table, indices])
 
 
+def _gather_elements(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
+    source, indices = op.ins
+    spec = GatherElementsSpec(
+        shape_of(source),
+        shape_of(indices),
+        op.attributes_view().int("axis"),
+        stored_element(source),
+        stored_element(indices),
+    )
+    operands = [op.outs[0], source, indices]
+    return invoke("gather_elements", spec, build_gather_elements, operands)
+
+
 SELECTORS: Mapping[type[Operation], KernelSelector] = {
     instr.CopyOp: _copy,
     instr.InsertOp: _insert,
@@ -165,5 +183,6 @@ SELECTORS: Mapping[type[Operation], KernelSelector] = {
     instr.INSTRUCTION_OF[glow.TransposeOp]: _transpose,
     instr.INSTRUCTION_OF[glow.PadOp]: _pad,
     instr.INSTRUCTION_OF[glow.GatherOp]: _gather,
+    instr.INSTRUCTION_OF[glow.GatherElementsOp]: _gather_elements,
     instr.INSTRUCTION_OF[cpu.GatherRowsOp]: _gather_rows,
 }
