@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import numpy as np
 import onnx
@@ -103,7 +104,7 @@ def test_concurrent_calls() -> None:
                 np.testing.assert_array_equal(one, other)
 
 
-def test_bytes_paths_and_modules(tmp_path) -> None:  # pyright: ignore
+def test_bytes_paths_and_modules(tmp_path: Path) -> None:
     """A model may be a proto, its bytes, a path or a graph module."""
     proto = parser.parse_model(TWO_INPUTS)
     path = tmp_path / "net.onnx"

@@ -17,7 +17,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.universe import Universe
 
 from glow.dialects import cpu, glow
-from glow.dialects.node import node_name
+from glow.dialects.node import element_of, node_name, shape_of
 from glow.dialects.weights import weights_of
 from glow.frontends.mlir import parse_text
 from glow.frontends.onnx import import_model
@@ -71,10 +71,9 @@ def random_inputs(module: ModuleOp, seed: int = 0) -> list[Array]:
     """Random f32 arrays for the arguments of @main."""
     function = next(iter(module.ops))
     random = np.random.default_rng(seed)
-    types = function.regions[0].block.arg_types
     return [
-        random.standard_normal(t.get_shape()).astype(np.float32)  # pyright: ignore
-        for t in types
+        random.standard_normal(shape_of(argument)).astype(np.float32)
+        for argument in function.regions[0].block.args
     ]
 
 
@@ -382,7 +381,7 @@ def test_scalar_bodies_mean_what_nodes_mean(name: str) -> None:
     function = next(iter(module.ops))
     args = function.regions[0].block.args
     node = node_class.build_node(args)
-    block = Block(arg_types=[arg.type.get_element_type() for arg in args])  # pyright: ignore
+    block = Block(arg_types=[element_of(arg) for arg in args])
     builder = ScalarBuilder(block)
     builder.yield_(*emit_node(builder, node, block.args))
     fused = glow.FusedOp.build_node(

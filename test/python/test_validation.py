@@ -11,7 +11,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
 
 from glow.dialects import glow
-from glow.dialects.node import NodeOp
+from glow.dialects.node import NodeOp, element_of
 from glow.passes.contract import BITS, MEANING, VALUES, Condition
 from glow.passes.graph.node_builder import NodeBuilder
 from glow.passes.graph.rewriting import RewritePass
@@ -34,11 +34,8 @@ def slightly_off(op: NodeOp, builder: NodeBuilder) -> SSAValue:
     x = op.operands[0]
     bounded = builder.node(glow.ClipOp, x, low=0.0)
     for number in (3.0, 1 / 3):
-        bounded = builder.node(
-            glow.MulOp,
-            bounded,
-            builder.splat(number, x.type.get_element_type()),  # pyright: ignore
-        )
+        factor = builder.splat(number, element_of(x))
+        bounded = builder.node(glow.MulOp, bounded, factor)
     return bounded
 
 
