@@ -67,7 +67,7 @@ def build_depthwise(name: str, spec: DepthwiseSpec, target: Target) -> Kernel:
         output, source, weights, *rest = buffers
         bias = rest.pop(0) if spec.has_bias else None
 
-        def begin_line(block: Index) -> Callable[[PlaneTile], None]:
+        def begin_chunk(block: Index) -> Callable[[PlaneTile], None]:
             held = _held_weights(b, planes, weights, block)
 
             def tile(tile: PlaneTile) -> None:
@@ -78,7 +78,7 @@ def build_depthwise(name: str, spec: DepthwiseSpec, target: Target) -> Kernel:
 
             return tile
 
-        visit_planes(b, planes, low, high, begin_line)
+        visit_planes(b, planes, low, high, begin_chunk)
 
     return Kernel(b.function(name, arguments, body), planes.slices.size)
 
@@ -86,7 +86,7 @@ def build_depthwise(name: str, spec: DepthwiseSpec, target: Target) -> Kernel:
 def _held_weights(
     b: LoopBuilder, planes: BlockedPlanes, weights: SSAValue, block: Index
 ) -> dict[tuple[Index, Index], SSAValue]:
-    """The filter of a line in registers, by tap; nothing if it is too large for that."""
+    """The filter of a block in registers, by tap; nothing if it is too large for that."""
     if not planes.unrolled:
         return {}
     rows, columns = planes.window.kernel

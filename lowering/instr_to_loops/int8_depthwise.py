@@ -68,7 +68,7 @@ def build_int8_depthwise(name: str, spec: Int8DepthwiseSpec, target: Target) -> 
             types.memref_type((planes.window.kernel[0], planes.lanes, WORD), i8)
         )
 
-        def begin_line(block: Index) -> Callable[[PlaneTile], None]:
+        def begin_chunk(block: Index) -> Callable[[PlaneTile], None]:
             filters = _Filters(b, planes, weights, block)
             has_rows = spec.takes_rows
             if has_rows:
@@ -99,7 +99,7 @@ def build_int8_depthwise(name: str, spec: Int8DepthwiseSpec, target: Target) -> 
 
             return tile
 
-        visit_planes(b, planes, low, high, begin_line)
+        visit_planes(b, planes, low, high, begin_chunk)
 
     return Kernel(b.function(name, arguments, body), planes.slices.size)
 
@@ -113,7 +113,7 @@ TapBody = Callable[[Index, Index, SSAValue, Sequence[SSAValue]], Sequence[SSAVal
 
 
 class _Filters:
-    """The filter of a line, in registers where it is small."""
+    """The filter of a block, in registers where it is small."""
 
     def __init__(
         self, b: LoopBuilder, planes: BlockedPlanes, weights: SSAValue, block: Index

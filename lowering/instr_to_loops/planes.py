@@ -208,19 +208,23 @@ def visit_planes(
     planes: BlockedPlanes,
     low: Index,
     high: Index,
-    begin_line: Callable[[Index], Callable[[PlaneTile], None]],
+    begin_chunk: Callable[[Index], Callable[[PlaneTile], None]],
 ) -> None:
     """Runs the body on every tile of the slices [low, high).
 
-    `begin_line` gets the channel block of a line and returns the body for its tiles, so that
-    what a line needs once is loaded once.
+    `begin_chunk` gets the channel block of some lines and returns the body for their tiles, so
+    that what they need once is loaded once.
     """
 
-    def line(outer: Sequence[Index], index: Index) -> None:
+    def chunk(outer: Sequence[Index], first: Index, last: Index) -> None:
         image, block = outer
-        body = begin_line(block)
-        planes.traversal.visit(
-            b, index, lambda tile: body(PlaneTile(b, planes, image, block, tile))
-        )
+        body = begin_chunk(block)
 
-    planes.slices.visit(b, low, high, line)
+        def line(index: Index) -> None:
+            planes.traversal.visit(
+                b, index, lambda tile: body(PlaneTile(b, planes, image, block, tile))
+            )
+
+        planes.slices.visit_lines(b, first, last, line)
+
+    planes.slices.visit_chunks(b, low, high, chunk)

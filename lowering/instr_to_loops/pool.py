@@ -54,12 +54,12 @@ def build_pool(name: str, spec: PoolSpec, target: Target) -> Kernel:
     def body(buffers: Sequence[SSAValue], low: Index, high: Index) -> None:
         output, source, *extras = buffers
 
-        def begin_line(_: Index) -> Callable[[PlaneTile], None]:
+        def begin_chunk(_: Index) -> Callable[[PlaneTile], None]:
             return lambda tile: tile.store(
                 pool(spec, tile, source), output, spec.epilogue, extras
             )
 
-        visit_planes(b, planes, low, high, begin_line)
+        visit_planes(b, planes, low, high, begin_chunk)
 
     return Kernel(b.function(name, arguments, body), planes.slices.size)
 

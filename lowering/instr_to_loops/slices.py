@@ -55,12 +55,18 @@ class SliceSpace:
         """Runs the body on (outer coordinates, line) of the slices [low, high)."""
 
         def each_line(outer: Sequence[Index], first: Index, last: Index) -> None:
-            if self.lines == self.chunks:
-                body(outer, first)
-            else:
-                b.loop(first, last, 1, lambda line: body(outer, line))
+            self.visit_lines(b, first, last, lambda line: body(outer, line))
 
         self.visit_chunks(b, low, high, each_line)
+
+    def visit_lines(
+        self, b: LoopBuilder, first: Index, last: Index, body: Callable[[Index], None]
+    ) -> None:
+        """Runs the body on the lines of one chunk."""
+        if self.lines == self.chunks:
+            body(first)
+        else:
+            b.loop(first, last, 1, body)
 
     def visit_chunks(
         self, b: LoopBuilder, low: Index, high: Index, body: ChunkBody
