@@ -1,4 +1,4 @@
-"""What each example of `differential` must give, computed without the interpreter.
+"""What each example of `node_examples` must give, computed without the interpreter.
 
 ONNX's reference implementation where it has the operator and is right, else plain NumPy
 in float64, written as directly as the definition allows.
@@ -177,7 +177,7 @@ def recurrent(example: Example) -> list[Array]:
 
 
 def text_example(example: Example) -> list[Array]:
-    """The text examples of `differential` in NumPy."""
+    """The text examples of `node_examples` in NumPy."""
     x, *others = example.inputs
     if example.name == "fused":
         (y,) = others

@@ -1,4 +1,4 @@
-"""What ONNX's reference implementation gives for the examples of `differential`."""
+"""What ONNX's reference implementation gives for the examples of `node_examples`."""
 
 from __future__ import annotations
 

@@ -10,14 +10,8 @@ from typing import Any
 
 import ml_dtypes
 import numpy as np
-from differential import (
-    BROADCASTS,
-    DIVISIONS,
-    Array,
-    Example,
-    example,
-    random_array,
-)
+from differential import Array, Example, example, random_array
+from elementwise_examples import BROADCASTS, DIVISIONS
 
 from glow.dialects import glow
 from glow.dialects.glow import elementwise

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from differential import INDEXED, Example, assert_all_close, nodes_under_test
+from differential import INDEXED, Example, assert_all_close
+from node_examples import nodes_under_test
 from random_nodes import tolerance
 from xdsl.dialects.builtin import IndexType
 

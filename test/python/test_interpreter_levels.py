@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from differential import Example, assert_all_close, nodes_under_test
+from differential import Example, assert_all_close
+from node_examples import nodes_under_test
 
 from benchmarks.networks import TINY_NETWORKS, make_inputs
 from glow.compiler import lower_to, run_passes

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from differential import Example, assert_all_close, nodes_under_test
+from differential import Example, assert_all_close
 from expectations import expected
+from node_examples import nodes_under_test
 
 from glow.dialects import cpu, glow, instr, quant
 from glow.interpreter import FUNCTIONS, run
