@@ -78,7 +78,7 @@ class RescaleOp(NodeOp):
 
 @irdl_op_definition
 class LookupTableOp(NodeOp):
-    """Any function of one 8-bit element: `table[input - smallest stored value]`.
+    """Any function of one element: `table[input - smallest stored value]`.
 
     `table` holds the stored integers of the result (Glow's IntLookupTable).
     """

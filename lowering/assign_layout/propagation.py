@@ -12,6 +12,7 @@ from xdsl.ir import Operation, SSAValue
 
 from glow.dialects import cpu, glow
 from glow.dialects.node import NodeOp, shape_of, tensor_type
+from glow.dialects.weight_table import dtype_of
 from glow.lowering.assign_layout.layout import Layout, blocked_source
 from glow.passes.graph.node_builder import NodeBuilder, attributes_of, element_type
 from glow.passes.scalar_bodies import has_scalar_body
@@ -118,6 +119,16 @@ def pad(layout: Layout, op: NodeOp) -> SSAValue | None:
     )
 
 
+def gather(layout: Layout, op: NodeOp) -> SSAValue | None:
+    """A table with an entry for each value of an element: those in padding lanes too."""
+    table, indices = op.inputs
+    source, extents = blocked_source(indices), shape_of(table)
+    values = 1 << (8 * dtype_of(element_type(indices)).itemsize)
+    if source is None or extents != (values,):
+        return None
+    return NodeBuilder(op).node(glow.GatherOp, table, source, axis=0)
+
+
 RULES: dict[type[NodeOp], Rule] = {
     glow.MaxPool2dOp: pool,
     glow.AvgPool2dOp: pool,
@@ -129,6 +140,7 @@ RULES: dict[type[NodeOp], Rule] = {
     glow.ConcatOp: concat,
     glow.SliceOp: slice_,
     glow.PadOp: pad,
+    glow.GatherOp: gather,
 }
 
 

@@ -9,7 +9,7 @@
 
 with the bias in `i32` at the scale of the sums. Without a cast behind it, a product gives
 floats from its accumulators. Products by constants and their sums become `glow.rescale`,
-functions of one 8-bit number `glow.lookup_table`.
+functions of one number of 8 or 16 bits `glow.lookup_table`.
 """
 
 from __future__ import annotations

@@ -58,6 +58,16 @@ func.func @sigmoid(%x: tensor<4x!quant.uniform<i8:f32, 0.5>>) -> tensor<4x!quant
   func.return %2 : tensor<4x!quant.uniform<u8:f32, 0.00390625>>
 }
 
+// CHECK-LABEL: func.func @sixteen_bits(
+// CHECK-NEXT: %[[T:.*]] = glow.constant @{{.*}} : tensor<65536xi8>
+// CHECK-NEXT: %{{.*}} = glow.lookup_table %x, %[[T]] : tensor<4x!quant.uniform<i8:f32, 7.812500e-03>>
+func.func @sixteen_bits(%x: tensor<4x!quant.uniform<i16:f32, 0.001>>) -> tensor<4x!quant.uniform<i8:f32, 0.0078125>> {
+  %0 = quant.dcast %x : tensor<4x!quant.uniform<i16:f32, 0.001>> to tensor<4xf32>
+  %1 = glow.tanh %0 : tensor<4xf32>
+  %2 = quant.qcast %1 : tensor<4xf32> to tensor<4x!quant.uniform<i8:f32, 0.0078125>>
+  func.return %2 : tensor<4x!quant.uniform<i8:f32, 0.0078125>>
+}
+
 // A bias that is computed cannot join the accumulators.
 // CHECK-LABEL: func.func @computed_bias(
 // CHECK: glow.fully_connected %{{.*}}, %{{.*}}, %b : tensor<2x3xf32>
