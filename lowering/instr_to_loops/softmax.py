@@ -163,7 +163,7 @@ class _StoredRows:
         def read(position: Index, length: int) -> SSAValue:
             return builder.vector_load(length, self.source, r, position)
 
-        maximum = fold_row(builder, extent, f32, read, larger, "maxnumf", _LOWEST)
+        maximum = fold_row(builder, extent, f32, read, larger, "maxnumf", LOWEST)
 
         def exponential(position: Index, length: int) -> SSAValue:
             value = read(position, length)
