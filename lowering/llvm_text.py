@@ -95,10 +95,7 @@ def scalar_text(number: float, type_: Attribute) -> str:
 
 
 def constant_text(value: Attribute, type_: Attribute) -> str:
-    """Returns a constant operand without its type.
-
-    Not cached for scalars: 0.0 and -0.0 are equal as attributes.
-    """
+    """Returns a constant operand without its type."""
     if isinstance(value, IntegerAttr | FloatAttr):
         return scalar_text(value.value.data, type_)
     return dense_text(value, type_)

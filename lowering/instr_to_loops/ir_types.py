@@ -169,7 +169,7 @@ def constant_attribute(value: float, type_: Attribute) -> Attribute:
 
 @cache
 def _constant_attribute(value: float, _sign: float, type_: Attribute) -> Attribute:
-    # The sign is part of the cache key because 0.0 == -0.0.
+    # The sign is part of the cache's key because 0.0 == -0.0.
     if is_vector(type_):
         return dense_attribute((value,), type_)
     if isinstance(type_, IndexType):
@@ -180,9 +180,16 @@ def _constant_attribute(value: float, _sign: float, type_: Attribute) -> Attribu
     return FloatAttr(value, type_)
 
 
-@cache
 def dense_attribute(values: tuple[float, ...], type_: VectorType) -> Attribute:
     """The attribute of a vector constant; a single value is a splat."""
+    signs = tuple(copysign(1.0, value) for value in values)
+    return _dense_attribute(values, signs, type_)
+
+
+@cache
+def _dense_attribute(
+    values: tuple[float, ...], _signs: tuple[float, ...], type_: VectorType
+) -> Attribute:
     element = type_.element_type
     shape = type_.get_shape()
     if is_float(element):

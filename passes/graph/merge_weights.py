@@ -3,8 +3,7 @@
 Networks repeat constants under several names: shared embeddings, the zeros of a bias, the
 same epsilon in every layer. Weights of one type are compared by a sample of elements, and
 in full only where the samples agree, so that the pass costs next to nothing. Equal nodes
-are merged too, where their operands became equal: unlike `cse`, zeros of different sign
-stay apart.
+are merged too, where their operands became equal.
 
     %v = glow.constant @v : tensor<64xf32>      // both full of the same numbers
     %w = glow.constant @w : tensor<64xf32>
@@ -15,12 +14,11 @@ stay apart.
 from __future__ import annotations
 
 from collections.abc import Hashable
-from typing import cast
 
 import numpy as np
 from xdsl.context import Context
-from xdsl.dialects.builtin import AnyFloat, FloatAttr, ModuleOp
-from xdsl.ir import Attribute, Block, Operation
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Block, Operation
 from xdsl.traits import Pure
 
 from glow.dialects import glow
@@ -48,15 +46,6 @@ def same_bits(one: Array, other: Array) -> bool:
         return True
     bits = np.dtype(f"u{one.dtype.itemsize}")
     return bool(np.array_equal(one.view(bits), other.view(bits)))
-
-
-def spelled(attribute: Attribute) -> Hashable:
-    """A key of an attribute that knows -0.0 from 0.0."""
-    if isinstance(attribute, FloatAttr):
-        return str(
-            cast("FloatAttr[AnyFloat]", attribute).type
-        ), attribute.value.data.hex()
-    return attribute
 
 
 class Merger:
@@ -96,7 +85,7 @@ class Merger:
 
     def first_node(self, op: NodeOp) -> NodeOp | None:
         """The first node of the same kind, operands and attributes."""
-        properties = frozenset((name, spelled(v)) for name, v in op.properties.items())
+        properties = frozenset(op.properties.items())
         shapes = tuple(map(shape_of, op.results))
         found = self.nodes.setdefault((type(op), *op.operands, shapes, properties), op)
         if found is op or list(found.result_types) != list(op.result_types):

@@ -9,10 +9,12 @@ from differential import assert_all_close, example, random_array
 from glow.compiler import compile
 from glow.dialects import glow, instr
 from glow.dialects.node import NodeOp
+from glow.frontends.mlir import parse_text
 from glow.interpreter import run
 from glow.lowering.glow_to_instr import HANDLERS
 from glow.lowering.instr_to_loops.selection import SELECTORS
 from glow.lowering.lower_nodes.keeps import CpuNodes
+from glow.universe import new_context
 
 
 @pytest.mark.parametrize("node", instr.INSTRUCTION_OF, ids=lambda node: node.name)
@@ -33,3 +35,25 @@ def test_batch_norm_with_parameters_of_another_type(dtype: str) -> None:
     result = compile(found.module(), threads=1)(*found.inputs)
     assert isinstance(result, np.ndarray)
     assert_all_close([result], expected, 1e-2 if dtype == "float16" else 1e-5)
+
+
+@pytest.mark.parametrize("shape", [(64,), (1,)])
+def test_zeros_of_different_sign(shape: tuple[int, ...]) -> None:
+    """Neither attributes nor what is kept of them may take one zero for the other."""
+    module = parse_text(
+        new_context(), ZEROS.replace("SHAPE", "x".join(map(str, shape))), "zeros"
+    )
+    x = np.ones(shape, np.float32)
+    for one, other in zip(compile(module, threads=1)(x), run(module, [x]), strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+ZEROS = """
+func.func @main(%x: tensor<SHAPExf32>) -> (tensor<SHAPExf32>, tensor<SHAPExf32>) {
+  %zero = glow.splat 0.0 : tensor<f32>
+  %negative = glow.splat -0.0 : tensor<f32>
+  %0 = glow.div %x, %zero : tensor<SHAPExf32>
+  %1 = glow.div %x, %negative : tensor<SHAPExf32>
+  func.return %0, %1 : tensor<SHAPExf32>, tensor<SHAPExf32>
+}
+"""
