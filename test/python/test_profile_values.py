@@ -7,7 +7,9 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import onnx
 import pytest
+from onnx import helper, numpy_helper
 
 import glow
 from glow import GlowError, Profile, QuantizationOptions
@@ -186,3 +188,38 @@ def test_dead_channels_have_a_scale() -> None:
 def test_unknown_options(options: dict[str, str]) -> None:
     with pytest.raises(GlowError, match=r"unknown .*one of"):
         QuantizationOptions(**options)
+
+
+def numbered_network() -> onnx.ModelProto:
+    """Values named by numbers, as PyTorch exports them, some of which optimization removes."""
+    generator = np.random.default_rng(4)
+    weights = {
+        name: (generator.standard_normal((8, 8, 3, 3)) / 9 * size).astype(np.float32)
+        for name, size in (("v", 5), ("w", 0.1))
+    }
+    nodes = [
+        helper.make_node("Conv", ["x", "v"], ["11"]),
+        helper.make_node("Sigmoid", ["11"], ["12"]),
+        helper.make_node("Conv", ["12", "w"], ["layer_13"]),
+        helper.make_node("Tanh", ["layer_13"], ["layer_14"]),
+    ]
+    graph = helper.make_graph(
+        nodes,
+        "numbered",
+        [helper.make_tensor_value_info("x", onnx.TensorProto.FLOAT, (1, 8, 9, 9))],
+        [helper.make_empty_tensor_value_info("layer_14")],
+        [numpy_helper.from_array(array, name) for name, array in weights.items()],
+    )
+    return helper.make_model(
+        graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8
+    )
+
+
+def test_numbers_name_the_same_value_in_every_graph() -> None:
+    model = numbered_network()
+    x = np.random.default_rng(5).standard_normal((1, 8, 9, 9)).astype(np.float32)
+    profile = glow.profile(model, [x])
+    assert set(profile.values) == {"x", "value.11", "value.12", "layer.13", "layer.14"}
+    exact = glow.compile(model)(x)
+    error = glow.compile(model, quantize=profile)(x) - exact
+    assert np.linalg.norm(error) < 0.02 * np.linalg.norm(exact)

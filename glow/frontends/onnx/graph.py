@@ -22,6 +22,8 @@ BUDGET = 2**24
 """The largest number of elements that is computed at import."""
 
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_.$]+")
+_NUMBER = re.compile(r"_(\d+)$")
+"""What xDSL takes off names to number them anew."""
 
 
 def sanitized(name: str | bytes) -> str:
@@ -32,6 +34,14 @@ def sanitized(name: str | bytes) -> str:
     name = f"_{clean}" if clean[0].isdigit() else clean
     # xDSL takes a number at the end off, which leaves nothing of `_12`.
     return name if SSAValue.extract_valid_name(name) else f"value{name}"
+
+
+def value_name(name: str) -> str:
+    """A hint for a computed value that keeps the number at the end: `12` becomes `value.12`.
+
+    Profiles name values by their hints, which must mean the same in every graph.
+    """
+    return _NUMBER.sub(r".\1", sanitized(name))
 
 
 @dataclass(eq=False)

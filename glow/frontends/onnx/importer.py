@@ -42,7 +42,7 @@ from glow.frontends.onnx import (
 from glow.frontends.onnx.external_files import external_digests
 from glow.frontends.onnx.folding import fold
 from glow.frontends.onnx.functions import function_body, has_body
-from glow.frontends.onnx.graph import Constant, Graph, sanitized
+from glow.frontends.onnx.graph import Constant, Graph, sanitized, value_name
 from glow.frontends.onnx.inputs import check_declared, check_names, input_types
 from glow.frontends.onnx.loader import LoadedModel, load_model, opset_versions
 from glow.frontends.onnx.messages import (
@@ -124,7 +124,7 @@ class Frame:
             if isinstance(value, np.ndarray):
                 value = Constant(value, name)
             elif isinstance(value, SSAValue) and value.name_hint is None:
-                value.name_hint = sanitized(name)
+                value.name_hint = value_name(name)
             self.scope[name] = value
 
 
