@@ -125,7 +125,7 @@ class Convolution:
         extras = [self._on_plane(extra) for extra in rest]
         views = {part: self.weights_of(weights, part) for part in self.tiling.parts}
         self.buffers = Buffers(
-            self._on_plane(output), self.on_input(source), views, bias, extras
+            self._on_plane(output), self._input(source), views, bias, extras
         )
         self.visit(low, high)
 
@@ -142,8 +142,7 @@ class Convolution:
             buffer, (*shape[:2], *self.window.output, shape[4])
         )
 
-    def on_input(self, buffer: SSAValue) -> SSAValue:
-        """A blocked input with the plane that the tiles read."""
+    def _input(self, buffer: SSAValue) -> SSAValue:
         channels = types.shape_of(buffer)[:2]
         return self.builder.reinterpret(
             buffer, (*channels, *self.window.input, self.spec.input_lanes)

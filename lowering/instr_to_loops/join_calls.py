@@ -1,11 +1,10 @@
 """Joins kernel calls that pass data on, so that a thread reads what it has just written.
 
-An element-wise call and the 1 x 1 convolution behind it that reads its result, as every layer
-of a pre-activated network begins, become one call that goes from run to run of pixels:
+An element-wise call and the 1 x 1 convolution behind it that alone reads its result, as every
+layer of a pre-activated network begins, become one call that goes from run to run of pixels:
 
     elementwise prepared, x, scale, shift
-    conv2d y, prepared, weights, bias       ->   prepared_conv2d y, prepared, weights, bias,
-                                                                 x, scale, shift
+    conv2d y, prepared, weights, bias       ->   prepared_conv2d y, x, weights, bias, scale, shift
 """
 
 from __future__ import annotations
@@ -59,20 +58,21 @@ def prepared_convolution(
 ) -> KernelCall | None:
     """Both calls as one, if there is a kernel for that."""
     spec = _joint_spec(preparation, convolution)
-    if spec is None or not spec.supported(target):
+    if spec is None or not spec.supported(target) or not preparation.passes_on:
         return None
-    output, prepared, *rest = convolution.places
-    sources = preparation.places[1:]
-    if preparation.places[0] != prepared:
-        return None
-    if any(map(output.overlaps, sources)) or any(map(prepared.overlaps, rest)):
-        return None  # In place, runs to come would read what this one has written.
+    (prepared, *sources), (output, source, *rest) = (
+        preparation.places,
+        convolution.places,
+    )
+    if source != prepared or any(map(output.overlaps, sources)):
+        return None  # Runs to come would read what this one has written.
+    first = sources.pop(spec.first_full)
     request = KernelRequest(
         LABEL,
         (LABEL, spec),
         lambda name, machine: build_prepared_conv2d(name, spec, machine),
     )
-    return KernelCall(request, (output, prepared, *rest, *sources), writes=2)
+    return KernelCall(request, (output, first, *rest, *sources))
 
 
 def _joint_spec(

@@ -9,7 +9,7 @@ function `main`. Its text is the cache key of that function.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from hashlib import sha256
 from typing import Literal
@@ -96,6 +96,8 @@ class KernelCall:
     kernel: KernelRequest
     places: tuple[Place, ...]
     writes: int = 1
+    passes_on: bool = False
+    """Whether one other instruction reads what this one alone writes, and nobody else does."""
 
     def conflicting(self, other: KernelCall) -> Iterator[tuple[int, int]]:
         """The operands of both, by number, because of which the order of the calls matters."""
@@ -277,7 +279,7 @@ class ProgramBuilder:
                 body = tuple(self._call(part, number) for part in invocation.body)
                 yield Loop(number, 0, invocation.turns, 1, body)
             else:
-                yield self._call(invocation)
+                yield replace(self._call(invocation), passes_on=_passes_on(op))
 
     def _call(self, invocation: Invocation, loop: int = 0) -> KernelCall:
         places = tuple(self._place(buffer, loop) for buffer in invocation.buffers)
@@ -365,6 +367,17 @@ class ProgramBuilder:
         """A difference of indices: a loop that runs backwards."""
         left, right = (self.indices[value] for value in op.operands)
         self.indices[op.results[0]] = left.plus(right, -1)
+
+
+def _passes_on(op: instr.InstructionOp) -> bool:
+    """Whether an instruction writes one allocation, and one other reads it."""
+    if len(op.outs) != 1 or op.inouts:
+        return False
+    (written,) = op.outs
+    users = [use.operation for use in written.uses]
+    users = [user for user in users if not isinstance(user, instr.DeallocOp)]
+    alone = len(users) == 2 and {user.parent for user in users} == {op.parent}
+    return alone and isinstance(written.owner, instr.AllocOp)
 
 
 def weight_value(op: instr.WeightOp) -> Array | DeferredArray:

@@ -70,16 +70,14 @@ def prepared_spec(
     return PreparedConv2dSpec(spec, ElementwiseSpec(whole, tuple(shapes), region))
 
 
-def run_prepared(
-    prepared: PreparedConv2dSpec, w: Array, bias: Array, *more: Array
-) -> list[Array]:
-    """The output and the prepared input."""
-    spec = prepared.spec
-    shapes = (spec.output_type.get_shape(), spec.input_type.get_shape())
-    outputs = [np.full(shape, np.inf, np.float32) for shape in shapes]
+def run_prepared(prepared: PreparedConv2dSpec, w: Array, *more: Array) -> Array:
+    """The output for the first full input, the bias, extras and the other inputs."""
+    spec, (source, bias, *others) = prepared.spec, more
+    output = np.full(spec.output_type.get_shape(), np.inf, np.float32)
     packed = pack_conv_weights(w, spec, TARGET)
     kernel = build_prepared_conv2d("kernel", prepared, TARGET)
-    return run_kernel(kernel, outputs, [packed, pack_channels(bias, LANES), *more])
+    inputs = [to_blocks(source), packed, pack_channels(bias, LANES), *others]
+    return to_plain(run_kernel(kernel, [output], inputs)[0], spec.out_channels)
 
 
 def channels(values: Array) -> Array:
@@ -96,13 +94,9 @@ def test_prepared_convolution(name: str) -> None:
         random(spec.out_channels),
     )
     scale, shift = random(2, spec.in_channels)
-    output, values = run_prepared(
-        prepared, w, bias, to_blocks(x), channels(scale), channels(shift)
-    )
-    expected = np.maximum(x * scale[:, None, None] + shift[:, None, None], 0)
-    assert_close(to_plain(values, spec.in_channels), expected)
-    direct = convolution(expected, w, spec.window, 1) + bias[:, None, None]
-    assert_close(to_plain(output, spec.out_channels), direct)
+    output = run_prepared(prepared, w, x, bias, channels(scale), channels(shift))
+    values = np.maximum(x * scale[:, None, None] + shift[:, None, None], 0)
+    assert_close(output, convolution(values, w, spec.window, 1) + bias[:, None, None])
 
 
 def test_two_full_inputs_and_an_epilogue() -> None:
@@ -117,10 +111,10 @@ def test_two_full_inputs_and_an_epilogue() -> None:
     residual = random(1, spec.out_channels, *spec.window.output)
     scale, offset = random(spec.out_channels), random(1)
     extras = to_blocks(residual), pack_channels(scale, LANES), offset
-    output, _ = run_prepared(prepared, w, bias, *extras, to_blocks(x), to_blocks(y))
+    output = run_prepared(prepared, w, x, bias, *extras, to_blocks(y))
     total = convolution(x * y, w, spec.window, 1) + bias[:, None, None] + residual
     expected = np.maximum(total * scale[:, None, None] + offset, 0)
-    assert_close(to_plain(output, spec.out_channels), expected)
+    assert_close(output, expected)
 
 
 def test_runs_that_do_not_fit_are_two_kernels() -> None:
@@ -153,19 +147,21 @@ def test_calls_whose_buffers_overlap_stay_apart() -> None:
             label, (label, content), lambda *_: pytest.fail("not built")
         )
 
-    def joined(output: int, middle: int, bias: int) -> KernelCall | None:
-        x, y, source, weights, more = (
+    def joined(output: int, *, passes_on: bool = True) -> KernelCall | None:
+        x, y, source, weights, bias = (
             Place("activations", offset * 10_000, 10_000)
-            for offset in (output, middle, 2, 3, bias)
+            for offset in (output, 1, 2, 3, 4)
         )
-        first = KernelCall(request("elementwise", work), (y, source, source))
-        second = KernelCall(request("conv2d", spec), (x, y, weights, more))
+        first = KernelCall(
+            request("elementwise", work), (y, source, source), passes_on=passes_on
+        )
+        second = KernelCall(request("conv2d", spec), (x, y, weights, bias))
         return prepared_convolution(first, second, TARGET)
 
-    assert joined(output=0, middle=1, bias=4) is not None
-    assert joined(output=0, middle=2, bias=4) is not None, "prepared in place"
-    assert joined(output=2, middle=1, bias=4) is None, "the input would be overwritten"
-    assert joined(output=0, middle=1, bias=1) is None, "the bias would be half prepared"
+    assert joined(output=0) is not None
+    assert joined(output=1) is not None, "where the prepared values would have been"
+    assert joined(output=2) is None, "the input would be overwritten"
+    assert joined(output=0, passes_on=False) is None, "others read the prepared values"
 
 
 NETWORK = """
@@ -186,6 +182,7 @@ JOINED = {
     "1 x 1": (1, "p", 1),
     "3 x 3": (3, "p", 0),
     "the prepared input is a residual": (1, "r", 0),
+    "3 x 3, a residual": (3, "r", 0),
 }
 
 
