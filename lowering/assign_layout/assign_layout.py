@@ -36,6 +36,7 @@ from glow.lowering.assign_layout import (
 from glow.lowering.assign_layout.layout import Layout
 from glow.lowering.assign_layout.packing import Packer, TargetPacker
 from glow.lowering.assign_layout.propagation import propagate
+from glow.lowering.assign_layout.space_to_depth import space_to_depth
 from glow.lowering.assign_layout.split_groups import split_groups
 from glow.lowering.assign_layout.winograd import choose_winograd
 from glow.lowering.target import Target
@@ -68,6 +69,7 @@ def assign_layout(
     layout = Layout(module, packer, check_numerics(numerics))
     if numerics != "exact":
         split_groups(module, packer)
+        space_to_depth(module, packer)
         layout.winograd = choose_winograd(module, packer, weight_growth)
     for op in list(module.walk()):
         if op.parent is not None:

@@ -5,7 +5,7 @@
 | one filter for each channel                   | `cpu.depthwise_conv2d`              |
 | groups that fill whole blocks, or one group   | `cpu.conv2d`                        |
 | few other groups: dense, zeros between groups | `cpu.conv2d`                        |
-| one group, 3 x 3 or 5 x 5, where chosen        | `cpu.winograd_conv2d`               |
+| one group, 3 x 3 to 5 x 5, where chosen       | `cpu.winograd_conv2d`               |
 | one group, most weights zero                  | `cpu.sparse_conv2d`                 |
 | of these, few input channels (a first layer)  | `cpu.conv2d` reading plain [N,C,H,W]|
 | everything else                               | `cpu.plain_conv2d`                  |

@@ -19,7 +19,7 @@ from glow.dialects.node import shape_of
 from glow.dialects.weights import constant_value, weights_of
 from glow.lowering.assign_layout.conv_shape import WinogradChoice
 from glow.lowering.assign_layout.convolution import conv_shape, is_blocked
-from glow.lowering.assign_layout.layout import constant_key, is_f32
+from glow.lowering.assign_layout.layout import blocked_source, constant_key, is_f32
 from glow.lowering.assign_layout.packing import Packer
 
 FREE_BYTES = 8 * 1024 * 1024
@@ -78,7 +78,8 @@ class Candidate:
 def winograd_choice(op: glow.Conv2dOp, packer: Packer) -> WinogradChoice | None:
     """How a convolution is done with few multiplications, if it can and that is faster."""
     shape = conv_shape(op)
-    fits = is_blocked(shape, packer.lanes) and shape.input_channels >= packer.lanes
+    many = shape.input_channels >= packer.lanes or blocked_source(op.input) is not None
+    fits = is_blocked(shape, packer.lanes) and many
     if not fits or not is_f32(op.input, op.weights, op.bias):
         return None
     if constant_value(op.weights) is None:

@@ -115,13 +115,18 @@ LARGE_KERNELS = {
 
 
 @pytest.mark.parametrize(
-    ("name", "tile"), [*((name, 2) for name in LARGE_KERNELS), ("27x27", 4)]
+    ("name", "kernel", "tile"),
+    [
+        *((name, kernel, 7 - kernel) for name in LARGE_KERNELS for kernel in (4, 5)),
+        ("27x27", 5, 4),
+    ],
 )
-def test_winograd_of_five_by_five(name: str, tile: int) -> None:
-    spec = replace(LARGE_KERNELS[name], tile=tile, kernel=5, lanes=LANES)
+def test_winograd_of_larger_kernels(name: str, kernel: int, tile: int) -> None:
+    spec = replace(LARGE_KERNELS[name], tile=tile, kernel=kernel, lanes=LANES)
     x, w = inputs_of(spec), weights_of(spec)
     actual = run(spec, x, w)
-    assert relative_error(actual, convolution(x, w, spec)) < ERROR[tile + 2]
+    bound = ERROR[tile + kernel - 3]
+    assert relative_error(actual, convolution(x, w, spec)) < bound
     plain = unpack_winograd_weights(
         pack_winograd_weights(w, spec, TARGET), spec, TARGET
     )

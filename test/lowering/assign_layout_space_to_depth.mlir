@@ -1,0 +1,42 @@
+// RUN: glow-opt --assign-layout='target=avx512' %s | filecheck %s
+// RUN: glow-opt --assign-layout='target=avx512 numerics=exact' %s | filecheck %s --check-prefix=EXACT
+
+// EXACT-NOT: cpu.winograd_conv2d
+// EXACT-NOT: glow.pad
+
+// Twelve channels of squares for three, four by four taps for seven by seven.
+// CHECK-LABEL: func.func @two(
+// CHECK:      glow.pad %x pads [0, 0, 3, 3, 0, 0, 3, 3] : tensor<1x3x230x230xf32>
+// CHECK-NEXT: glow.reshape {{.*}} : tensor<1x3x115x2x115x2xf32>
+// CHECK-NEXT: glow.transpose {{.*}} permutation [0, 1, 3, 5, 2, 4] : tensor<1x3x2x2x115x115xf32>
+// CHECK-NEXT: glow.reshape {{.*}} : tensor<1x12x115x115xf32>
+// CHECK-NEXT: cpu.pack {{.*}} lanes 16 : tensor<1x1x115x115x16xf32>
+// CHECK-NEXT: cpu.winograd_conv2d {{.*}} input_channels 12 output_channels 64 kernel 4 tile 3 {{.*}} : tensor<1x4x112x112x16xf32>
+func.func @two(%x: tensor<1x3x224x224xf32>) -> tensor<1x64x112x112xf32> {
+  %w = glow.splat 1.0 : tensor<64x3x7x7xf32>
+  %y = glow.conv2d %x, %w strides [2, 2] pads [3, 3, 3, 3] : tensor<1x64x112x112xf32>
+  func.return %y : tensor<1x64x112x112xf32>
+}
+
+// What no output reads at the end is cropped.
+// CHECK-LABEL: func.func @four(
+// CHECK:      glow.pad %x pads [0, 0, 2, 2, 0, 0, 0, -1] : tensor<1x3x228x228xf32>
+// CHECK:      glow.reshape {{.*}} : tensor<1x48x57x57xf32>
+// CHECK:      cpu.winograd_conv2d {{.*}} input_channels 48 output_channels 96 tile 4
+func.func @four(%x: tensor<1x3x226x227xf32>) -> tensor<1x96x55x55xf32> {
+  %w = glow.splat 1.0 : tensor<96x3x11x11xf32>
+  %y = glow.conv2d %x, %w strides [4, 4] pads [2, 2, 1, 0] : tensor<1x96x55x55xf32>
+  func.return %y : tensor<1x96x55x55xf32>
+}
+
+// Two by two taps would be left of three by three; sums of so many channels leave the caches.
+// CHECK-LABEL: func.func @direct(
+// CHECK-NOT:  cpu.winograd_conv2d
+// CHECK:      func.return
+func.func @direct(%x: tensor<1x3x224x224xf32>) -> (tensor<1x64x112x112xf32>, tensor<1x96x110x110xf32>) {
+  %w = glow.splat 1.0 : tensor<64x3x3x3xf32>
+  %y = glow.conv2d %x, %w strides [2, 2] pads [1, 1, 1, 1] : tensor<1x64x112x112xf32>
+  %v = glow.splat 1.0 : tensor<96x3x7x7xf32>
+  %z = glow.conv2d %x, %v strides [2, 2] pads [1, 1, 1, 1] : tensor<1x96x110x110xf32>
+  func.return %y, %z : tensor<1x64x112x112xf32>, tensor<1x96x110x110xf32>
+}

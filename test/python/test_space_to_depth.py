@@ -1,0 +1,79 @@
+"""Strided first layers as convolutions of squares of pixels, against direct ones."""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+import numpy as np
+import pytest
+from interpreter_testing import parse
+from xdsl.dialects.builtin import ModuleOp
+
+from glow.compiler import compile
+from glow.dialects.weights import weights_of
+from glow.interpreter import run
+
+SHAPES = [
+    ((1, 3, 41, 45), (64, 7, 7), 2, (3, 3, 3, 3)),
+    ((2, 3, 40, 37), (40, 7, 8), 2, (0, 2, 1, 3)),
+    ((1, 1, 67, 70), (17, 11, 11), 4, (2, 1, 0, 2)),
+    ((1, 4, 50, 50), (32, 9, 9), 3, (4, 4, 4, 4)),
+    ((3, 2, 37, 38), (16, 5, 6), 2, (0, 0, 0, 0)),
+    ((1, 5, 31, 31), (24, 3, 3), 2, (1, 1, 1, 1)),
+]
+"""Image, outputs and kernel, stride, pads: odd sizes, pixels that no output reads at the end."""
+
+
+def layer(
+    image: tuple[int, ...], kernel: tuple[int, ...], stride: int, pads: tuple[int, ...]
+) -> ModuleOp:
+    outputs, *taps = kernel
+    weights = (outputs, image[1], *taps)
+    plane = [
+        (image[2 + axis] + pads[axis] + pads[axis + 2] - taps[axis]) // stride + 1
+        for axis in (0, 1)
+    ]
+    shapes = (image, weights, (image[0], outputs, *plane))
+    x, w, y = (f"tensor<{'x'.join(map(str, shape))}xf32>" for shape in shapes)
+    window = f"strides [{stride}, {stride}] pads {list(pads)}"
+    module = parse(f"""
+func.func @main(%x: {x}, %b: tensor<{outputs}xf32>) -> {y} {{
+  %w = glow.constant @w : {w}
+  %y = glow.conv2d %x, %w, %b {window} : {y}
+  func.return %y : {y}
+}}""")
+    random = np.random.default_rng(0)
+    weights_of(module)["w"] = random.standard_normal(weights).astype(np.float32)
+    return module
+
+
+@pytest.mark.parametrize(("image", "kernel", "stride", "pads"), SHAPES)
+@pytest.mark.parametrize("target", ["host", "avx2"])
+def test_squares_give_the_direct_sums(
+    image: tuple[int, ...],
+    kernel: tuple[int, ...],
+    stride: int,
+    pads: tuple[int, ...],
+    target: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Wherever the pass may convert, whether it pays or not."""
+    folder = "glow.lowering.assign_layout"
+    converter = import_module(f"{folder}.space_to_depth")
+    converted: list[object] = []
+    convert = converter._convert
+    monkeypatch.setenv("GLOW_MODEL_CACHE_MB", "0")
+    monkeypatch.setattr(converter, "_pays", lambda *_: True)
+    monkeypatch.setattr(
+        converter, "_convert", lambda *args: (converted.append(args), convert(*args))
+    )
+    module = layer(image, kernel, stride, pads)
+    random = np.random.default_rng(1)
+    inputs = [
+        random.standard_normal(shape).astype(np.float32)
+        for shape in (image, kernel[:1])
+    ]
+    (expected,) = run(module, inputs)
+    actual = compile(module, threads=1, target=target)(*inputs)
+    assert len(converted) == 1
+    assert np.abs(actual - expected).max() < 1e-5 * np.abs(expected).max()
