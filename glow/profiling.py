@@ -58,7 +58,7 @@ def profile(
         values: dict[str, Array] = {}
         for observer in observers:
             values |= observer.run(named_batch(observer, batch))
-        _check_inputs(batch, number)
+        check_inputs(batch, number)
         result.add(values)
         if progress is not None:
             progress(number + 1)
@@ -67,7 +67,8 @@ def profile(
     return result
 
 
-def _check_inputs(batch: Batch, number: int) -> None:
+def check_inputs(batch: Batch, number: int) -> None:
+    """Raise GlowError for NaN and infinity in named inputs, naming input and batch."""
     arrays = batch.items() if isinstance(batch, Mapping) else ()
     for name, array in arrays:
         if np.asarray(array).dtype.kind == "f" and not np.isfinite(array).all():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
@@ -24,6 +25,24 @@ def at_least(least: int) -> Callable[[str], int]:
         return int(text)
 
     return number
+
+
+def finite(text: str) -> float:
+    """The number that `text` spells, if it is finite."""
+    try:
+        number = float(text)
+    except ValueError:
+        number = math.nan
+    if not math.isfinite(number):
+        raise argparse.ArgumentTypeError(f"expected a finite number, not '{text}'")
+    return number
+
+
+def not_negative(text: str) -> float:
+    """The number that `text` spells, if it is finite and at least 0."""
+    if finite(text) < 0:
+        raise argparse.ArgumentTypeError(f"{text} is less than 0")
+    return finite(text)
 
 
 def add_common(parser: argparse.ArgumentParser, suffix: str) -> None:
@@ -80,10 +99,10 @@ def add_tune_quantization_command(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help="the array of labels in --data (labels)",
     )
-    parser.add_argument("--target", type=float, help="the score to reach")
+    parser.add_argument("--target", type=finite, help="the score to reach")
     parser.add_argument(
         "--drop",
-        type=float,
+        type=not_negative,
         default=0.004,
         help="without --target: what the score may lose against float (0.004)",
     )

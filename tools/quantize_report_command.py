@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp
 
+from glow.dialects.errors import GlowError
 from glow.dialects.weight_table import Array
 from glow.passes.quantization.options import QuantizationOptions
 from glow.tools.atomic_output import atomic_path, check_output_file
@@ -51,13 +52,19 @@ def report_model(
 def read_samples(module: ModuleOp, data: Path | None, count: int) -> Batches:
     """The first batches of a data set; without one seeded random inputs, which it says."""
     from glow.passes.quantization.ranges import synthetic_inputs
+    from glow.profiling import check_inputs
     from glow.signature import main_function, signature_of
 
     inputs = signature_of(main_function(module)).inputs
     names = [info.name for info in inputs]
     if data is not None:
         shapes = [info.shape for info in inputs]
-        return list(islice(read_batches(data, names, shapes), count))
+        found = list(islice(read_batches(data, names, shapes), count))
+        for number, batch in enumerate(found):
+            check_inputs(batch, number)
+        if not found:
+            raise GlowError(f"the data set {data} is empty")
+        return found
     report(
         f"warning: no --data: measuring on {SYNTHETIC_BATCHES} random inputs (seed {SEED})"
     )

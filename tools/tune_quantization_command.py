@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, SupportsFloat, cast
+from zipfile import BadZipFile
 
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp
@@ -144,7 +145,7 @@ def read_labels(data: Path, name: str) -> Array:
             return cast(Array, archive[name]).reshape(-1)
     except GlowError:
         raise
-    except (OSError, ValueError, EOFError) as error:
+    except (OSError, ValueError, EOFError, BadZipFile) as error:
         raise GlowError(f"{data} is not an .npz file of numbers") from error
 
 

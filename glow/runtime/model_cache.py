@@ -18,6 +18,7 @@ from operator import index
 from pathlib import Path
 from typing import Any, cast
 
+from glow.dialects.errors import GlowError
 from glow.runtime.cache_folder import default_directory, prune, whole_file
 from glow.runtime.file_blocks import WORKERS, Rest, file_digest, no_rest
 from glow.runtime.machine import machine
@@ -32,8 +33,10 @@ LIMIT_MEGABYTES = 2048
 
 def limit_bytes() -> int:
     """The bytes that all models may take; 0 where there is to be no cache."""
-    text = os.environ.get(LIMIT_VARIABLE, "")
-    return (int(text) if text.isdecimal() else LIMIT_MEGABYTES) * 2**20
+    text = os.environ.get(LIMIT_VARIABLE) or str(LIMIT_MEGABYTES)
+    if not text.isdecimal():
+        raise GlowError(f"{LIMIT_VARIABLE} must be a whole number, not '{text}'")
+    return int(text) * 2**20
 
 
 class UnknownOptionError(Exception):

@@ -62,6 +62,16 @@ def test_a_known_model_is_the_same_model(
         found(X[:1])
 
 
+@pytest.mark.parametrize("limit", ["much", "-3", "1.5"])
+def test_a_limit_that_is_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit: str
+) -> None:
+    monkeypatch.setenv(LIMIT_VARIABLE, limit)
+    path = save(tmp_path / "net.onnx")
+    with pytest.raises(glow.GlowError, match=f"must be a whole number, not '{limit}'"):
+        glow.compile(path)
+
+
 def test_bytes_are_compiled_once(compilations: list[object]) -> None:
     data = network().SerializeToString()
     np.testing.assert_array_equal(run(data), run(data))

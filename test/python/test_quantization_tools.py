@@ -173,6 +173,10 @@ def test_tune_by_accuracy(folder: Path, capsys: pytest.CaptureFixture[str]) -> N
         (["--options=odd"], "--options needs key=value"),
         (["--options=profile=x"], "the profile belongs to --profile"),
         (["--trials=0"], "0 is less than 1"),
+        (["--target=nan"], "expected a finite number, not 'nan'"),
+        (["--drop=inf"], "expected a finite number, not 'inf'"),
+        (["--drop=-1"], "-1 is less than 0"),
+        (["--drop=much"], "expected a finite number, not 'much'"),
     ],
 )
 @pytest.mark.usefixtures("scores")
@@ -180,6 +184,31 @@ def test_tune_refuses(folder: Path, options: list[str], message: str) -> None:
     with pytest.raises(GlowError) as caught:
         command("tune-quantization", folder, "bad.yaml", *options)
     assert message in caught.value.one_line()
+
+
+def test_damaged_labels(folder: Path) -> None:
+    damaged = folder / "damaged.npz"
+    damaged.write_bytes((folder / "data.npz").read_bytes()[:200])
+    with pytest.raises(
+        GlowError, match=r"damaged\.npz is not an \.npz file of numbers"
+    ):
+        command("tune-quantization", folder, "bad.yaml", f"--data={damaged}")
+
+
+def test_report_of_data_that_is_not_finite(folder: Path) -> None:
+    image = np.zeros((2, 1, 1, 8, 8), np.float32)
+    image[1, 0, 0, 3, 3] = np.nan
+    np.savez(folder / "nan.npz", image=image)
+    data = f"--data={folder / 'nan.npz'}"
+    with pytest.raises(GlowError, match="NaN or infinity in input 'image' in batch 1"):
+        command("quantize-report", folder, "bad.html", data)
+
+
+def test_report_of_no_data(folder: Path) -> None:
+    np.savez(folder / "none.npz", image=np.zeros((0, 1, 1, 8, 8), np.float32))
+    data = f"--data={folder / 'none.npz'}"
+    with pytest.raises(GlowError, match=r"the data set .*none\.npz is empty"):
+        command("quantize-report", folder, "bad.html", data)
 
 
 def test_profile_of_another_network(folder: Path) -> None:
