@@ -127,9 +127,17 @@ def test_conv2d_with_bias_and_epilogue(name: str) -> None:
     assert_close(actual, np.maximum(total * scale[:, None, None] + 0.5, 0.0))
 
 
-def test_conv2d_weights_far_from_cache_go_channels_outermost() -> None:
+@pytest.mark.parametrize(
+    "window",
+    [
+        Window((6, 7), (3, 3), pads=SAME),
+        Window((6, 7), (1, 1), (2, 2)),
+        Window((6, 7), (1, 1), (2, 1), pads=(1, 1, 2, 1)),
+    ],
+)
+def test_conv2d_weights_far_from_cache_go_channels_outermost(window: Window) -> None:
     target = replace(TARGET, l1_bytes=1024, l2_bytes=4096)
-    spec = Conv2dSpec(2, 24, 5 * LANES, Window((6, 7), (3, 3), pads=SAME), lanes=LANES)
+    spec = Conv2dSpec(2, 24, 5 * LANES, window, lanes=LANES)
     x, w = conv_inputs(spec)
     packed = pack_conv_weights(w, spec, target)
     kernel = build_conv2d("kernel", spec, target)
@@ -144,6 +152,22 @@ def test_conv2d_fetches_weights_that_are_far(l2_bytes: int, fetched: bool) -> No
     kernel = build_conv2d("kernel", spec, replace(TARGET, l2_bytes=l2_bytes))
     names = {op.name for op in kernel.function.walk()}
     assert ("memref.prefetch" in names) == fetched
+
+
+def test_conv2d_fetches_pixels_that_are_far() -> None:
+    """The planes of one image stay in the second cache, those of two do not."""
+    fetched = [
+        sum(op.name == "memref.prefetch" for op in kernel.function.walk())
+        for kernel in (
+            build_conv2d(
+                "kernel",
+                Conv2dSpec(images, 64, 64, Window((7, 7), (1, 1)), lanes=LANES),
+                replace(TARGET, l2_bytes=2**14),
+            )
+            for images in (1, 2)
+        )
+    ]
+    assert 0 < fetched[0] < fetched[1]
 
 
 @pytest.mark.parametrize("lanes", [4, 8, 16])
