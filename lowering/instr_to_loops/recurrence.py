@@ -54,6 +54,26 @@ class RecurrenceSpec:
         """How many states a step computes."""
         return 1 + sum(self.others)
 
+    @property
+    def rows(self) -> int:
+        """The rows of the product."""
+        return self.shape.rows
+
+    @property
+    def columns(self) -> int:
+        """Its columns: all gates of all units."""
+        return self.shape.gates * self.shape.units
+
+    @property
+    def depth(self) -> int:
+        """Its depth: the hidden state."""
+        return self.shape.units
+
+    @property
+    def operations(self) -> int:
+        """Its additions and multiplications."""
+        return 2 * self.rows * self.columns * self.depth
+
 
 @dataclass(frozen=True)
 class _Units:
