@@ -18,9 +18,15 @@ import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
+from benchmarks.networks import TINY_NETWORKS
+from glow.compiler import load, lower_to
 from glow.dialects.errors import GlowError
+from glow.dialects.node import shape_of
+from glow.lowering.target import host_target
+from glow.signature import main_function
 from glow.tools.glow import run_glow
 from glow.tools.glow_opt import run_glow_opt
+from glow.tools.report.kernels import kernel_costs
 from glow.tools.report.layout import COLUMN, layered
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
@@ -111,6 +117,15 @@ def test_report_without_times(model: Path, tmp_path: Path) -> None:
     output = tmp_path / "page.html"
     run_glow(["report", str(model), "-o", str(output)])
     assert not re.search(r"time: [\d.]+ us", output.read_text())
+
+
+def test_calls_of_a_loop_are_counted_as_often_as_they_run() -> None:
+    module = load(TINY_NETWORKS["lstm"]())
+    steps = shape_of(main_function(module).body.block.args[0])[0]
+    lower_to(module, "instr")
+    costs = kernel_costs(main_function(module), host_target())
+    assert steps > 1
+    assert max(cost.calls for cost in costs.values()) >= steps
 
 
 @pytest.mark.parametrize("suffix", [".html", ".svg"])

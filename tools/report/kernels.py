@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from math import prod
 
@@ -14,7 +14,12 @@ from glow.dialects import instr
 from glow.dialects.node import shape_of
 from glow.kernel_profile import KernelProfile, operations_of
 from glow.lowering.instr_to_loops.instr_to_loops import SELECTORS
-from glow.lowering.instr_to_loops.program import KernelCall, ProgramBuilder
+from glow.lowering.instr_to_loops.program import (
+    KernelCall,
+    Loop,
+    ProgramBuilder,
+    Step,
+)
 from glow.lowering.target import Target
 
 SILENT = ("arith.constant", "glow.yield")
@@ -45,9 +50,20 @@ class CostBuilder(ProgramBuilder):
         super().__init__(function, target, SELECTORS)
         self.calls_of: dict[instr.InstructionOp, list[KernelCall]] = {}
 
-    def _instruction(self, op: instr.InstructionOp) -> Iterator[KernelCall]:
-        self.calls_of[op] = list(super()._instruction(op))
-        yield from self.calls_of[op]
+    def _instruction(self, op: instr.InstructionOp) -> Iterator[Step]:
+        steps = list(super()._instruction(op))
+        self.calls_of[op] = list(_unrolled(steps))
+        yield from steps
+
+
+def _unrolled(steps: Iterable[Step]) -> Iterator[KernelCall]:
+    """The calls, those of loops as often as they run."""
+    for step in steps:
+        if isinstance(step, Loop):
+            turns = len(range(step.lower, step.upper, step.step))
+            yield from turns * list(_unrolled(step.body))
+        else:
+            yield step
 
 
 def kernel_costs(
