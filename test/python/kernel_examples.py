@@ -52,6 +52,8 @@ from glow.lowering.instr_to_loops.quadrant_sums import (
     QuadrantSumsSpec,
     build_quadrant_sums,
 )
+from glow.lowering.instr_to_loops.recurrence import RecurrenceSpec, build_recurrence
+from glow.lowering.instr_to_loops.recurrence_weights import StepShape
 from glow.lowering.instr_to_loops.reduce import REDUCTIONS, ReduceSpec, build_reduce
 from glow.lowering.instr_to_loops.scalar_region import RegionEpilogue, ScalarRegion
 from glow.lowering.instr_to_loops.softmax import SoftmaxSpec, build_softmax
@@ -165,6 +167,20 @@ def lstm_cell() -> BuildKernel:
     return elementwise(ScalarRegion.trace(cell, [f32] * 5), *[(3, 50)] * 5)
 
 
+def recurrence(rows: int, units: int, **more: bool) -> BuildKernel:
+    """A step whose cell has two gates, a second state and a number of each unit."""
+
+    def cell(b, first, second, x, y, hidden, state, number):
+        total = b.addf(b.mulf(first, x), b.mulf(second, y))
+        return b.addf(total, hidden), b.fma(state, number, total)
+
+    region = ScalarRegion.trace(cell, [f32] * 7)
+    shape = StepShape(rows, units, 2, **more)
+    return lambda: build_recurrence(
+        RecurrenceSpec(shape, region, (True, False)), TARGET
+    )
+
+
 def batch_matmul(rows: int, columns: int, depth: int, **more: bool) -> BuildKernel:
     """A product of two computed matrices."""
     spec = BatchMatmulSpec.dense(
@@ -257,6 +273,9 @@ PRODUCTS: dict[str, BuildKernel] = {
     "batch matmul transposed": batch_matmul(6, 17, 16, transposed_b=True),
     "batch matmul of rows": batch_matmul(1, 21, 50, transposed_b=True),
     "attention": attention(),
+    "recurrence": recurrence(1, 33),
+    "recurrence of rows": recurrence(3, 32),
+    "recurrence of bf16": recurrence(1, 34, widens=True),
     "strassen": lambda: build_strassen(StrassenSpec(18, 160, 34), TARGET),
     "strassen of two levels": lambda: build_strassen(
         StrassenSpec(36, 320, 20, levels=2), TARGET
