@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from math import prod
 
 import numpy as np
 from xdsl.dialects.builtin import IntegerType, Signedness, f32, f64, i32, i64
@@ -21,6 +22,8 @@ from glow.passes.quantization.casts import tensor_of
 from glow.passes.scalar_builder import ScalarBuilder, convert
 
 LEVELS = 255.0
+MIN_ROW = 256
+"""Shorter rows are joined: the range of each takes a handful of instructions."""
 WORD = 4
 """The depth of products of bytes is a multiple of this; more of it is zeros."""
 MATRIX_AXES = 2
@@ -71,11 +74,40 @@ def quantized(
     return parts.node(glow.ClipOp, shifted, low=0.0, high=LEVELS)
 
 
+def tensor_parameters(parts: Parts, x: SSAValue) -> tuple[SSAValue, SSAValue]:
+    """Scale and zero point (both f32) of a whole tensor, from the ranges of its rows."""
+    shape = shape_of(x)
+    split = len(shape)
+    while split and prod(shape[split:]) < MIN_ROW:
+        split -= 1
+    matrix = parts.reshape(x, (prod(shape[:split]), prod(shape[split:])))
+    rows = parts.insert(cpu.RowRangeOp.build_node([matrix])).results
+    ends = bounds(parts, rows[0], rows[1], range(2))
+    low, high = (parts.reshape(end, [1] * len(shape)) for end in ends)
+    return parameters_of_range(parts, low, high)
+
+
 def dynamic_quantize(op: Operation) -> None:
     """`glow.dynamic_quantize`."""
     assert isinstance(op, glow.DynamicQuantizeOp)
     parts = Parts(op)
-    scale, point = parameters(parts, op.input, range(len(shape_of(op.input))))
+    axes = range(len(shape_of(op.input)))
+    _quantize_by(op, parts, *parameters(parts, op.input, axes))
+
+
+def dynamic_quantize_by_rows(op: Operation) -> bool:
+    """`glow.dynamic_quantize` for backends that find the ranges of rows."""
+    assert isinstance(op, glow.DynamicQuantizeOp)
+    if 0 in shape_of(op.input):
+        return False
+    parts = Parts(op)
+    _quantize_by(op, parts, *tensor_parameters(parts, op.input))
+    return True
+
+
+def _quantize_by(
+    op: glow.DynamicQuantizeOp, parts: Parts, scale: SSAValue, point: SSAValue
+) -> None:
     stored = quantized(parts, op.input, scale, point)
     ui8 = tensor_of(op.zero_point).element_type
     parts.replace(
@@ -183,9 +215,7 @@ def _quantized_rows(parts: Parts, x: SSAValue, columns: int) -> Sequence[SSAValu
 def _quantized_tensor(parts: Parts, x: SSAValue, columns: int) -> Sequence[SSAValue]:
     """Stored values, scale and zero point of all rows."""
     rank = len(shape_of(x))
-    rows = parts.insert(cpu.RowRangeOp.build_node([x]))
-    low, high = bounds(parts, rows.results[0], rows.results[1], range(rank))
-    scale, point = parameters_of_range(parts, low, high)
+    scale, point = tensor_parameters(parts, x)
     stored = parts.convert(quantized(parts, x, scale, point), U8)
     missing = columns - shape_of(x)[-1]
     if missing:
@@ -231,6 +261,7 @@ def _scaled_sums(
 
 BYTE_PRODUCTS: dict[type[Operation], Callable[[Operation], bool]] = {
     glow.DynamicMatmulOp: byte_product,
+    glow.DynamicQuantizeOp: dynamic_quantize_by_rows,
 }
 """For backends with kernels for products of bytes; each returns whether it replaced the node."""
 

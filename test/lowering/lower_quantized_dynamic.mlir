@@ -45,7 +45,8 @@ func.func @shared(%x: tensor<1x5x4xf32>) -> (tensor<1x5x1xf32>, tensor<1x5x1xf32
 
 // A whole tensor has one scale, found from the ranges of its rows.
 // CHECK-LABEL: func.func @tensor(
-// CHECK: %[[L:.*]], %[[H:.*]] = cpu.row_range %x : tensor<5x1xf32>, tensor<5x1xf32>
+// CHECK: %[[R:.*]] = glow.reshape %x : tensor<1x20xf32>
+// CHECK: %[[L:.*]], %[[H:.*]] = cpu.row_range %[[R]] : tensor<1x1xf32>, tensor<1x1xf32>
 // CHECK: glow.reduce_min %[[L]] axes [0, 1] keepdims : tensor<1x1xf32>
 // CHECK: glow.reduce_max %[[H]] axes [0, 1] keepdims : tensor<1x1xf32>
 // CHECK: glow.matmul_integer
