@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from math import prod
-
 import numpy as np
 import numpy.typing as npt
 
@@ -16,11 +14,3 @@ def aligned_empty(nbytes: int, alignment: int = ALIGNMENT) -> npt.NDArray[np.uin
     buffer = np.empty(nbytes + alignment, np.uint8)
     start = -buffer.ctypes.data % alignment
     return buffer[start : start + nbytes]
-
-
-def aligned_copy(array: npt.NDArray[np.generic]) -> npt.NDArray[np.generic]:
-    """Returns a contiguous copy of an array at an aligned address."""
-    nbytes = prod(array.shape) * array.dtype.itemsize
-    copy = aligned_empty(nbytes).view(array.dtype).reshape(array.shape)
-    copy[...] = array
-    return copy

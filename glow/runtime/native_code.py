@@ -125,12 +125,6 @@ def release_llvm() -> None:
     PAGES.release()
 
 
-def compile_objects(texts: Sequence[str], target: Target) -> list[bytes]:
-    """Returns one object per text, in order, compiled by several threads."""
-    with workers() as pool:
-        return list(pool.map(compile_object, texts, itertools.repeat(target)))
-
-
 def assembly(text: str, target: Target) -> str:
     """Returns the assembly text of LLVM IR text."""
     module, machine = parse(text, target)

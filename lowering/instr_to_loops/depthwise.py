@@ -9,8 +9,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import prod
 
-import numpy as np
-from numpy.typing import NDArray
 from xdsl.ir import SSAValue
 
 from glow.lowering.instr_to_loops import ir_types as types
@@ -35,19 +33,6 @@ class DepthwiseSpec:
         window = self.planes.window
         outputs = self.planes.batch * self.planes.channels * prod(window.output)
         return 2 * outputs * prod(window.kernel)
-
-
-def pack_depthwise_weights(
-    weights: NDArray[np.float32], spec: DepthwiseSpec
-) -> NDArray[np.float32]:
-    """The weights [C, 1, KH, KW] as [C / lanes, KH, KW, lanes], the last block zero-padded."""
-    planes = spec.planes
-    padded = np.zeros(
-        (planes.blocks * planes.lanes, *planes.window.kernel), weights.dtype
-    )
-    padded[: planes.channels] = weights[:, 0]
-    blocks = padded.reshape(planes.blocks, planes.lanes, *planes.window.kernel)
-    return np.ascontiguousarray(blocks.transpose(0, 2, 3, 1))
 
 
 def build_depthwise(name: str, spec: DepthwiseSpec, target: Target) -> Kernel:

@@ -13,6 +13,7 @@ from xdsl.ir import Attribute, SSAValue
 from glow.lowering.instr_to_loops.builder import LoopBuilder
 from glow.lowering.instr_to_loops.epilogue import ExtraInput
 from glow.lowering.instr_to_loops.kernel import Kernel
+from glow.lowering.instr_to_loops.planes import BlockedPlanes
 from glow.lowering.instr_to_loops.window import Window
 from glow.lowering.target import Target, host_target
 
@@ -21,6 +22,16 @@ Float = TypeVar("Float", bound=np.floating)
 TARGET = host_target()
 LANES = TARGET.lanes(32)
 SAME = (1, 1, 1, 1)
+
+
+def pack_depthwise_weights(weights: Array, planes: BlockedPlanes) -> Array:
+    """The weights [C, 1, KH, KW] as [C / lanes, KH, KW, lanes], the last block zero-padded."""
+    padded = np.zeros(
+        (planes.blocks * planes.lanes, *planes.window.kernel), weights.dtype
+    )
+    padded[: planes.channels] = weights[:, 0]
+    blocks = padded.reshape(planes.blocks, planes.lanes, *planes.window.kernel)
+    return np.ascontiguousarray(blocks.transpose(0, 2, 3, 1))
 
 
 @dataclass(frozen=True)

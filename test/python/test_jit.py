@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import repeat
+
 import numpy as np
 import pytest
 from loops_testing import parse_loops
@@ -10,10 +12,10 @@ from glow.dialects.errors import GlowError
 from glow.lowering.llvm_emit import emit_functions
 from glow.lowering.loops_to_llvm.convert_loops_to_llvm import lower_functions
 from glow.lowering.target import Target, host_target
-from glow.runtime.buffers import aligned_copy, aligned_empty
+from glow.runtime.buffers import aligned_empty
 from glow.runtime.executable import Executable
 from glow.runtime.library import Library
-from glow.runtime.native_code import assembly, compile_object, compile_objects
+from glow.runtime.native_code import assembly, compile_object, workers
 from glow.runtime.testing import functions_of
 
 PROGRAM = """
@@ -68,8 +70,9 @@ def program_texts() -> list[str]:
 def build() -> tuple[Executable, np.ndarray]:
     """Returns the program, its kernels compiled apart, and its constants."""
     constants = np.arange(16, dtype=np.float32)
-    objects = compile_objects(program_texts(), host_target())
-    stored = aligned_copy(constants).view(np.uint8)
+    objects = [compile_object(text, host_target()) for text in program_texts()]
+    stored = aligned_empty(constants.nbytes)
+    stored.view(np.float32)[:] = constants
     return Executable(objects, stored, 128, 64), constants
 
 
@@ -97,7 +100,9 @@ def test_buffers_are_checked() -> None:
 def test_parallel_compilation_gives_the_same_objects() -> None:
     texts = program_texts() * 4
     target = host_target()
-    assert compile_objects(texts, target) == [compile_object(t, target) for t in texts]
+    with workers() as pool:
+        found = list(pool.map(compile_object, texts, repeat(target)))
+    assert found == [compile_object(text, target) for text in texts]
 
 
 def test_locked_emission_gives_the_same_object(monkeypatch: pytest.MonkeyPatch) -> None:

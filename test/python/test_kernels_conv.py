@@ -16,6 +16,7 @@ from conv_testing import (
     Array,
     assert_close,
     convolution,
+    pack_depthwise_weights,
     random,
     run,
     taps,
@@ -39,11 +40,7 @@ from glow.lowering.instr_to_loops.conv2d import (
     pack_channels,
     pack_conv_weights,
 )
-from glow.lowering.instr_to_loops.depthwise import (
-    DepthwiseSpec,
-    build_depthwise,
-    pack_depthwise_weights,
-)
+from glow.lowering.instr_to_loops.depthwise import DepthwiseSpec, build_depthwise
 from glow.lowering.instr_to_loops.direct_conv import DirectConvSpec, build_direct_conv
 from glow.lowering.instr_to_loops.kernel import Kernel
 from glow.lowering.instr_to_loops.pack import (
@@ -237,7 +234,7 @@ def test_depthwise(
     x, w, bias = random(2, 20, *plane), random(20, 1, *kernel), random(20)
     inputs = (
         to_blocks(x),
-        pack_depthwise_weights(w, spec),
+        pack_depthwise_weights(w, spec.planes),
         pack_channels(bias, LANES),
     )
     kernel_ = build_depthwise("kernel", spec, TARGET)
@@ -256,7 +253,7 @@ def test_depthwise_uneven_with_epilogue() -> None:
         build_depthwise("kernel", spec, TARGET),
         planes.output_type.get_shape(),
         to_blocks(x),
-        pack_depthwise_weights(w, spec),
+        pack_depthwise_weights(w, planes),
         to_blocks(residual),
         pack_channels(scale, LANES),
         np.float32([0.5]),
