@@ -22,6 +22,8 @@ from glow.lowering.instr_to_loops.kernel import Kernel
 from glow.lowering.instr_to_loops.vector_row import for_each_vector
 from glow.lowering.target import Target
 
+INDEX_BITS = 64
+
 
 @dataclass(frozen=True)
 class GatherSpec:
@@ -36,6 +38,8 @@ class GatherSpec:
     count: int
     element: Attribute = f32
     index: Attribute = i64
+    unsigned: bool = False
+    """Whether indices have no sign."""
 
 
 @dataclass(frozen=True)
@@ -52,12 +56,16 @@ class GatherElementsSpec:
     index: Attribute = i64
 
 
-def safe_index(builder: LoopBuilder, value: SSAValue, extent: int) -> Index:
+def safe_index(
+    builder: LoopBuilder, value: SSAValue, extent: int, *, unsigned: bool = False
+) -> Index:
     """An index read from memory as a position in [0, extent)."""
-    if extent == 1 << types.bit_width(value.type):
-        wide = builder.cast(arith.ExtUIOp, value, i64)
-        return builder.value(arith.IndexCastOp, (wide,), types.INDEX)
+    bits = types.bit_width(value.type)
+    if bits < INDEX_BITS and (unsigned or extent == 1 << bits):
+        value = builder.cast(arith.ExtUIOp, value, i64)
     index = builder.value(arith.IndexCastOp, (value,), types.INDEX)
+    if extent == 1 << bits:
+        return index
     wrapped = builder.add(index, extent)
     negative = builder.compare("slt", index, 0)
     return builder.clamp(builder.select_index(negative, wrapped, index), 0, extent - 1)
@@ -79,7 +87,12 @@ def build_gather(spec: GatherSpec, target: Target, name: str = "gather") -> Kern
 
         def run(coordinates: list[Index]) -> None:
             outer, k = coordinates
-            place = safe_index(builder, builder.load(indices, k), spec.extent)
+            place = safe_index(
+                builder,
+                builder.load(indices, k),
+                spec.extent,
+                unsigned=spec.unsigned,
+            )
 
             def move(position: Index, length: int) -> None:
                 value = builder.vector_load(length, data, outer, place, position)

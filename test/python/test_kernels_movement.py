@@ -167,6 +167,14 @@ def test_gather_of_an_entry_for_each_index(index: object, dtype: type) -> None:
     np.testing.assert_array_equal(found, np.take(data, indices, axis=1))
 
 
+def test_gather_by_numbers_without_a_sign() -> None:
+    data, indices = normal(1, 300, 3), np.array([0, 127, 128, 255], np.uint8)
+    spec = GatherSpec(1, 300, 3, len(indices), index=i8, unsigned=True)
+    out = np.zeros((1, len(indices), 3), np.float32)
+    (found,) = run_kernel(build_gather(spec, TARGET), [out], [data, indices])
+    np.testing.assert_array_equal(found, data[:, indices])
+
+
 def test_gather_elements() -> None:
     data = normal(4, 5, 6)
     indices = RANDOM.integers(-5, 5, (3, 7, 6))

@@ -21,7 +21,11 @@ from glow.lowering.instr_to_loops.gather_rows import (
     build_gather_rows,
 )
 from glow.lowering.instr_to_loops.program import Invocation, KernelSelector
-from glow.lowering.instr_to_loops.selection.common import invoke, stored_element
+from glow.lowering.instr_to_loops.selection.common import (
+    invoke,
+    is_unsigned,
+    stored_element,
+)
 from glow.lowering.instr_to_loops.transpose import (
     CopySpec,
     PadSpec,
@@ -145,6 +149,7 @@ def _gather(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
         prod(shape_of(indices)),
         stored_element(source),
         stored_element(indices),
+        is_unsigned(indices),
     )
     return invoke("gather", spec, build_gather, [op.outs[0], source, indices])
 
