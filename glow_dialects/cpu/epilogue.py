@@ -9,7 +9,7 @@ from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute
 from xdsl.irdl import operand_def, opt_region_def, result_def, var_operand_def
 
-from glow.dialects.glow.elementwise import verify_scalar_region
+from glow.dialects.glow.fused import verify_scalar_region
 from glow.dialects.half import accumulator_of, rounds_sums
 from glow.dialects.node import NodeOp, element_of, fail_unless, shape_of
 

@@ -16,7 +16,7 @@ from xdsl.irdl import (
 
 from glow.dialects.attributes import Attributes
 from glow.dialects.glow.convolution import check_rank
-from glow.dialects.glow.elementwise import verify_scalar_region
+from glow.dialects.glow.fused import verify_scalar_region
 from glow.dialects.node import NodeOp, Types, element_of, fail_unless, tensor_type
 
 

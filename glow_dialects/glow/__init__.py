@@ -3,7 +3,8 @@
 | file               | nodes                                                       |
 |--------------------|-------------------------------------------------------------|
 | `storage.py`       | weights, inline constants, splats                           |
-| `elementwise.py`   | data-parallel arithmetic, logic, non-linearities, fusion    |
+| `elementwise.py`   | data-parallel arithmetic, logic, non-linearities            |
+| `fused.py`         | scalar functions as regions                                 |
 | `convolution.py`   | convolution and pooling                                     |
 | `spatial_convolution.py` | convolution over volumes, transposed convolution      |
 | `matmul.py`        | matrix products                                             |
@@ -25,6 +26,7 @@ from glow.dialects.glow import (
     attention,
     convolution,
     elementwise,
+    fused,
     matmul,
     normalization,
     quantization,
@@ -64,7 +66,6 @@ from glow.dialects.glow.elementwise import (
     FloatUnaryOp,
     FloorOp,
     FmodOp,
-    FusedOp,
     GeluOp,
     GeluTanhOp,
     HardSigmoidOp,
@@ -101,11 +102,10 @@ from glow.dialects.glow.elementwise import (
     TanOp,
     UnaryOp,
     XorOp,
-    YieldOp,
     broadcast_shape,
     is_integer,
-    verify_scalar_region,
 )
+from glow.dialects.glow.fused import FusedOp, YieldOp, verify_scalar_region
 from glow.dialects.glow.matmul import FullyConnectedOp, GemmOp, MatmulOp
 from glow.dialects.glow.normalization import (
     ArgMaxOp,
@@ -289,6 +289,7 @@ __all__ = [
 NODES: tuple[type[NodeOp], ...] = (
     *storage.OPS,
     *elementwise.OPS,
+    *fused.OPS,
     *convolution.OPS,
     *spatial_convolution.OPS,
     *matmul.OPS,
@@ -303,6 +304,6 @@ QUANTIZATION_NODES: tuple[type[NodeOp], ...] = quantization.OPS
 
 Glow = Dialect(
     "glow",
-    [*NODES, *QUANTIZATION_NODES, QuantizationProfileOp, elementwise.YieldOp],
+    [*NODES, *QUANTIZATION_NODES, QuantizationProfileOp, YieldOp],
     [WeightsAttr],
 )

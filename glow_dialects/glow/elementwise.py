@@ -1,4 +1,4 @@
-"""Data-parallel nodes: arithmetic, comparison, non-linearities, conversion, fusion.
+"""Data-parallel nodes: arithmetic, comparison, non-linearities, conversion.
 
 Operands of two- and three-operand nodes broadcast as NumPy's do. The semantics of each
 node are the NumPy function in `glow.interpreter`; its scalar form for code generation
@@ -15,28 +15,21 @@ from xdsl.irdl import (
     irdl_op_definition,
     operand_def,
     prop_def,
-    region_def,
     result_def,
     traits_def,
-    var_operand_def,
-    var_result_def,
 )
-from xdsl.parser import Parser
-from xdsl.printer import Printer
-from xdsl.traits import Commutative, IsTerminator, Pure
+from xdsl.traits import Commutative
 from xdsl.utils.exceptions import VerifyException
 
 from glow.dialects.attributes import Attributes, float_attr
 from glow.dialects.node import (
     DataParallel,
-    GlowOp,
     NodeOp,
     Types,
     fail_unless,
     tensor_type,
 )
 from glow.dialects.quantized import any_quantized
-from glow.dialects.text import parse_operands
 
 
 def broadcast_shape(shapes: Sequence[Sequence[int]]) -> tuple[int, ...]:
@@ -307,91 +300,6 @@ class ConvertOp(NodeOp):
         )
 
 
-@irdl_op_definition
-class FusedOp(NodeOp):
-    """Any scalar function of broadcast operands, given as a region of arith/math ops.
-
-    %0 = glow.fused %a, %b {
-    ^bb0(%x: f32, %y: f32):
-      %s = arith.addf %x, %y : f32
-      glow.yield %s
-    } : tensor<4xf32>
-    """
-
-    name = "glow.fused"
-    arguments = var_operand_def(TensorType)
-    body = region_def("single_block")
-    results_ = var_result_def(TensorType)
-    traits = traits_def(DataParallel())
-
-    @classmethod
-    def check(cls, operands: Types, attributes: Attributes, results: Types) -> None:
-        """All results have the operands' broadcast shape."""
-        shape = broadcast_shape([operand.get_shape() for operand in operands])
-        for result in results:
-            fail_unless(
-                result.get_shape() == shape,
-                f"the result {result} must have the operands' broadcast shape "
-                + "x".join(map(str, shape)),
-            )
-
-    def verify_(self) -> None:
-        """The region takes and yields the element types of operands and results."""
-        super().verify_()
-        verify_scalar_region(
-            self.body.block,
-            [operand.type for operand in self.inputs],
-            self.result_types,
-        )
-
-
-def verify_scalar_region(
-    block: object, operands: Sequence[Attribute], results: Sequence[Attribute]
-) -> None:
-    """Check a scalar region's arguments and yield against tensor or memref types."""
-    from xdsl.dialects.builtin import ContainerType
-    from xdsl.ir import Block
-
-    def elements(types: Sequence[Attribute]) -> list[Attribute]:
-        return [
-            t.get_element_type() if isinstance(t, ContainerType) else t for t in types
-        ]
-
-    assert isinstance(block, Block)
-    fail_unless(
-        list(block.arg_types) == elements(operands),
-        "the region must take the operands' element types "
-        + ", ".join(map(str, elements(operands))),
-    )
-    last = block.last_op
-    fail_unless(
-        isinstance(last, YieldOp)
-        and [value.type for value in last.operands] == elements(results),
-        "the region must end in glow.yield of the results' element types "
-        + ", ".join(map(str, elements(results))),
-    )
-
-
-@irdl_op_definition
-class YieldOp(GlowOp):
-    """Ends a scalar region with the values of one element."""
-
-    name = "glow.yield"
-    values = var_operand_def()
-    traits = traits_def(IsTerminator(), Pure())
-
-    def print(self, printer: Printer) -> None:
-        """Print `%a, %b`."""
-        if self.values:
-            printer.print_string(" ")
-            printer.print_list(self.values, printer.print_ssa_value)
-
-    @classmethod
-    def parse(cls, parser: Parser) -> YieldOp:
-        """Parse `%a, %b`."""
-        return cls.create(operands=parse_operands(parser))
-
-
 UNARY: tuple[type[NodeOp], ...] = (
     NotOp, NegOp, AbsOp, SignOp, FloorOp, CeilOp, RoundOp, SqrtOp, RsqrtOp,
     ReciprocalOp, ExpOp, LogOp, SinOp, CosOp, TanOp, AsinOp, AcosOp, AtanOp, ErfOp,
@@ -404,4 +312,4 @@ BINARY: tuple[type[NodeOp], ...] = (
     NotEqualOp, LessOp, LessEqualOp, AndOp, OrOp, XorOp,
 )  # fmt: skip
 
-OPS: tuple[type[NodeOp], ...] = (*UNARY, *BINARY, SelectOp, ConvertOp, FusedOp)
+OPS: tuple[type[NodeOp], ...] = (*UNARY, *BINARY, SelectOp, ConvertOp)

@@ -28,7 +28,7 @@ from xdsl.traits import EffectInstance, MemoryEffect, MemoryEffectKind
 from xdsl.utils.hints import isa
 
 from glow.dialects.attributes import AttributeValue, to_attribute
-from glow.dialects.glow.elementwise import verify_scalar_region
+from glow.dialects.glow.fused import verify_scalar_region
 from glow.dialects.node import (
     SEGMENTS,
     DataParallel,
