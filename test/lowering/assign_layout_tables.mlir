@@ -25,6 +25,7 @@ func.func @wide_index(%x: tensor<1x16x8x8xui8>, %table: tensor<256xf32>) -> tens
   %zx = glow.constant dense<0> : tensor<ui8>
   %zw = glow.constant dense<0> : tensor<i8>
   %0 = glow.conv2d_integer %x, %w, %zx, %zw : tensor<1x24x8x8xi32>
-  %1 = glow.gather %table, %0 : tensor<1x24x8x8xf32>
-  func.return %1 : tensor<1x24x8x8xf32>
+  %1 = glow.clip %0 low 0.0 high 255.0 : tensor<1x24x8x8xi32>
+  %2 = glow.gather %table, %1 : tensor<1x24x8x8xf32>
+  func.return %2 : tensor<1x24x8x8xf32>
 }
