@@ -30,7 +30,8 @@ from glow.lowering.instr_to_loops.main_function import (
     TraceRegion,
     barrier_declaration,
 )
-from glow.lowering.instr_to_loops.program import Program, ProgramBuilder
+from glow.lowering.instr_to_loops.program import Program
+from glow.lowering.instr_to_loops.program_builder import ProgramBuilder
 from glow.lowering.instr_to_loops.selection import SELECTORS
 from glow.lowering.target import Target, host_target
 

@@ -17,9 +17,9 @@ from glow.lowering.instr_to_loops.instr_to_loops import SELECTORS
 from glow.lowering.instr_to_loops.program import (
     KernelCall,
     Loop,
-    ProgramBuilder,
     Step,
 )
+from glow.lowering.instr_to_loops.program_builder import ProgramBuilder
 from glow.lowering.target import Target
 
 SILENT = ("arith.constant", "glow.yield")
