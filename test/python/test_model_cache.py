@@ -155,6 +155,15 @@ def test_profiles_by_content(tmp_path: Path, compilations: list[object]) -> None
     assert len(compilations) == 2
 
 
+def test_profiles_in_memory(tmp_path: Path, compilations: list[object]) -> None:
+    path = save(tmp_path / "net.onnx")
+    profiles = [glow.profile(path, [X * scale]) for scale in (1, 4)]
+    first, second = (run(path, quantize=profile) for profile in profiles)
+    assert (first != second).any()
+    np.testing.assert_array_equal(run(path, quantize=profiles[0]), first)
+    assert len(compilations) == 2
+
+
 def external(folder: Path, weights: np.ndarray) -> Path:
     """The network with its weights in another file."""
     proto = network(weights)
