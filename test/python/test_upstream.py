@@ -46,6 +46,7 @@ UNSIGNED = "upstream's quant.scast gives signless integers, ONNX's tensors are u
 REFUSED = {
     "bytes": "upstream's arith converts to signless integers, ONNX's bytes are unsigned",
     "fold_storage_casts": UNSIGNED,
+    "assign_layout_rows": UNSIGNED,
     "lower_quantized_unsigned": UNSIGNED,
 }
 """Programs that upstream does not read, and why."""
