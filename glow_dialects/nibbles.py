@@ -33,4 +33,6 @@ def unpack_nibbles(packed: Array, extent: int, *, signed: bool) -> Array:
     whole: Bytes = packed.astype(np.uint8, copy=False)
     nibbles: Bytes = np.concatenate([whole & _MASK, whole >> _BITS], axis=-1)
     nibbles = nibbles[..., :extent]
-    return (nibbles ^ _SIGN).astype(np.int8) - _SIGN.astype(np.int8) if signed else nibbles
+    return (
+        (nibbles ^ _SIGN).astype(np.int8) - _SIGN.astype(np.int8) if signed else nibbles
+    )

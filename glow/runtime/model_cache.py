@@ -18,7 +18,8 @@ from operator import index
 from pathlib import Path
 from typing import Any, cast
 
-import numpy as np
+from numpy import ndarray
+from numpy.typing import NDArray
 
 from glow.dialects.errors import GlowError
 from glow.runtime.cache_folder import default_directory, prune, whole_file
@@ -62,9 +63,10 @@ def describe(value: object) -> str:
     if is_dataclass(value) and not isinstance(value, type):
         parts = {part.name: getattr(value, part.name) for part in fields(value)}
         return f"{type(value).__name__} {describe(parts)}"
-    if isinstance(value, np.ndarray):
-        content = hashlib.sha256(np.ascontiguousarray(value)).hexdigest()
-        return f"array {value.dtype} {value.shape} {content}"
+    if isinstance(value, ndarray):
+        array = cast("NDArray[Any]", value)
+        content = hashlib.sha256(array.tobytes()).hexdigest()
+        return f"array {array.dtype} {array.shape} {content}"
     if hasattr(value, "__index__"):
         return repr(index(cast(Any, value)))
     raise UnknownOptionError(type(value).__name__)

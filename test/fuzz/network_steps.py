@@ -81,7 +81,8 @@ def pool(node: type[NodeOp], g: GraphMaker) -> None:
     kernel = g.one_of(((2, 2), (3, 3), (3, 2)))
     settings = window(g, kernel)
     settings["pads"] = [min(pad, 1) for pad in settings["pads"]]
-    settings.pop("dilations", None)  # no window may lie in the padding: its maximum is -inf
+    # No window may lie in the padding: its maximum is -inf.
+    settings.pop("dilations", None)
     g.node(node, image(g), kernel=list(kernel), **settings)
 
 
