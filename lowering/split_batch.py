@@ -136,7 +136,9 @@ def run_in_parts(
         for result in op.results
         if any(use.operation not in copied for use in result.uses)
     ]
-    builder = NodeBuilder(nodes[-1])
+    first = first_reader(nodes)
+    builder = NodeBuilder(first)
+    hoist_constants(builder, first, nodes[-1])
     copies: list[dict[SSAValue, SSAValue]] = []
     for start in starts:
         mapping: dict[SSAValue, SSAValue] = {}
@@ -153,6 +155,31 @@ def run_in_parts(
         result.replace_all_uses_with(whole)
     for op in reversed(nodes):
         erase(op)
+
+
+def first_reader(nodes: Sequence[NodeOp]) -> Operation:
+    """The first operation that reads what the nodes compute and is none of them, or the last
+    node if it comes before: whole batches have to be there by then.
+    """
+    copied = set(nodes)
+    readers = {
+        use.operation for op in nodes for result in op.results for use in result.uses
+    }
+    block = nodes[-1].parent
+    assert block is not None
+    last = nodes[-1]
+    return next(op for op in block.ops if op is last or op in readers - copied)
+
+
+def hoist_constants(builder: NodeBuilder, first: Operation, last: Operation) -> None:
+    """Insert the constants that stand between two operations."""
+    op: Operation | None = first
+    while op is not None and op is not last:
+        following = op.next_op
+        if isinstance(op, glow.ConstantOp | glow.SplatOp):
+            op.detach()
+            builder.insert(op)
+        op = following
 
 
 def part_of(builder: NodeBuilder, value: SSAValue, start: int, end: int) -> SSAValue:

@@ -34,6 +34,21 @@ func.func @two_readers(%x: tensor<2x16x128x128xf32>) -> (tensor<2x16x128x128xf32
   func.return %a, %m : tensor<2x16x128x128xf32>, tensor<f32>
 }
 
+// A reader may stand before nodes that are split; constants behind it come along.
+// CHECK-LABEL: func.func @reader_between(
+// CHECK: %s = glow.splat
+// CHECK: [[A:%.*]] = glow.concat
+// CHECK: [[C:%.*]] = glow.concat
+// CHECK: %m = glow.reduce_max [[A]]
+// CHECK: func.return [[C]], %m
+func.func @reader_between(%x: tensor<2x16x128x128xf32>) -> (tensor<2x16x128x128xf32>, tensor<f32>) {
+  %a = glow.relu %x : tensor<2x16x128x128xf32>
+  %m = glow.reduce_max %a axes [0, 1, 2, 3] : tensor<f32>
+  %s = glow.splat 0.5 : tensor<16x1x3x3xf32>
+  %c = glow.conv2d %a, %s group 16 pads [1, 1, 1, 1] : tensor<2x16x128x128xf32>
+  func.return %c, %m : tensor<2x16x128x128xf32>, tensor<f32>
+}
+
 // One image has no parts.
 // CHECK-LABEL: func.func @one(
 // CHECK-NOT: glow.slice
