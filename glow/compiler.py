@@ -43,6 +43,8 @@ if TYPE_CHECKING:
 
 STAGES = ("graph", "lowered", "instr", "loops", "llvm", "asm", "obj")
 
+FUSE_ACTIVATION = "fuse-activation"
+
 GRAPH_PASSES = (
     "canonicalize",
     "merge-weights",
@@ -55,7 +57,7 @@ GRAPH_PASSES = (
     "hoist-pool",
     "fold-constants",
     "canonicalize",
-    "fuse-activation",
+    FUSE_ACTIVATION,
     "fold-channel-shuffle",
     "merge-weights",
     "free-unused-weights",
@@ -93,9 +95,10 @@ def lower_to(
     passes = stage_passes(chosen, target, numerics, memory_limit)
     for name in ("graph", "lowered", "instr", "loops"):
         if level < STAGES.index(name) <= wanted or (name == "graph" and level < 0):
-            run_passes(module, passes[name])
-            if name == "graph":
-                _quantize(module, quantize)
+            if name != "graph":
+                run_passes(module, passes[name])
+            else:
+                _optimize(module, passes[name], quantize)
                 apply_precision(module, precision, chosen, target, numerics)
     return module if wanted <= STAGES.index("loops") else _emit(module, stage, target)
 
@@ -131,8 +134,7 @@ def compile(
     chosen = get_backend(backend)
     passes = stage_passes(chosen, target, numerics, memory_limit)
     signature = signature_of(main_function(module))
-    run_passes(module, passes["graph"])
-    _quantize(module, quantize, quantization)
+    _optimize(module, passes["graph"], quantize, quantization)
     keep = quantization.keep if quantization else ()
     apply_precision(module, precision, chosen, target, numerics, keep)
     for name in ("lowered", "instr"):
@@ -140,20 +142,28 @@ def compile(
     return CompiledModel(signature, chosen.compile(module, target, threads))
 
 
-def _quantize(
+def _optimize(
     module: ModuleOp,
+    passes: Sequence[str],
     quantize: Quantization,
     options: QuantizationOptions | None = None,
 ) -> None:
-    """Quantize an optimized graph, if that is asked for or it has quantized values."""
+    """Optimize a graph, and quantize it if that is asked for or it has quantized values."""
     names = {op.name for op in module.walk()}
     comes_quantized = any(
         name.startswith("quant.") or name == "glow.dynamic_quantize" for name in names
     )
-    if quantize is not False or comes_quantized:
-        from glow.quantization import apply_quantization
+    if quantize is False and not comes_quantized:
+        run_passes(module, passes)
+        return
+    from glow.quantization import apply_quantization
 
-        apply_quantization(module, quantize, options)
+    # A function that a product absorbs is computed in floats; by itself it becomes a table.
+    later = () if comes_quantized else (FUSE_ACTIVATION,)
+    run_passes(module, [name for name in passes if name not in later])
+    apply_quantization(module, quantize, options)
+    if later:
+        run_passes(module, later)
 
 
 def load(

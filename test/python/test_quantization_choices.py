@@ -13,7 +13,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 import glow
 from glow import GlowError, Profile, QuantizationOptions
-from glow.compiler import context
+from glow.compiler import context, lower_to
 from glow.dialects.quant import quantization_of
 from glow.dialects.weights import clone_module
 from glow.frontends.mlir import parse_text
@@ -146,3 +146,37 @@ def test_broken_profiles(text: str, message: str, tmp_path: Path) -> None:
     line = f"{caught.value.location}: {caught.value.one_line()}"
     assert "\n" not in line
     assert re.search(message, line)
+
+
+SIGMOIDS = """
+func.func @main(%x: tensor<1x8x16x16xf32>) -> tensor<1x8x16x16xf32> {
+  %w = glow.constant dense<"WEIGHTS"> : tensor<8x8x1x1xf32>
+  %y = glow.conv2d %x, %w : tensor<1x8x16x16xf32>
+  %s = glow.sigmoid %y : tensor<1x8x16x16xf32>
+  %z = glow.conv2d %s, %w : tensor<1x8x16x16xf32>
+  func.return %z : tensor<1x8x16x16xf32>
+}
+"""
+
+
+@pytest.mark.parametrize("fidelity", ["strict", "fused"])
+def test_functions_between_products_are_tables(fidelity: str) -> None:
+    """Backends would compute functions that products absorb with other roundings."""
+    random = np.random.default_rng(0)
+    weights = random.standard_normal(64).astype(np.float32)
+    text = SIGMOIDS.replace("WEIGHTS", "0x" + weights.tobytes().hex().upper())
+    graph = parse_text(context(), text, "sigmoids.mlir")
+    x = random.standard_normal((1, 8, 16, 16)).astype(np.float32)
+    options = QuantizationOptions(precision="int16", fidelity=fidelity)
+    native, interpreted = (
+        glow.compile(
+            graph,
+            backend=backend,
+            quantize=glow.profile(graph, [x]),
+            quantization=options,
+        )(x)
+        for backend in ("cpu", "interpreter")
+    )
+    np.testing.assert_array_equal(native, interpreted)
+    lowered = lower_to(clone_module(graph), "graph", quantize=glow.profile(graph, [x]))
+    assert "glow.lookup_table" in str(lowered)
