@@ -54,10 +54,11 @@ class GatherElementsSpec:
     axis: int
     element: Attribute = f32
     index: Attribute = i64
+    unsigned: bool = False
 
 
 def safe_index(
-    builder: LoopBuilder, value: SSAValue, extent: int, *, unsigned: bool = False
+    builder: LoopBuilder, value: SSAValue, extent: int, *, unsigned: bool
 ) -> Index:
     """An index read from memory as a position in [0, extent)."""
     bits = types.bit_width(value.type)
@@ -128,7 +129,9 @@ def build_gather_elements(
                 where = [*coordinates, k]
                 places = list(where)
                 index = builder.load(indices, *where)
-                places[spec.axis] = safe_index(builder, index, extent)
+                places[spec.axis] = safe_index(
+                    builder, index, extent, unsigned=spec.unsigned
+                )
                 builder.store(builder.load(data, *places), out, *where)
 
             builder.loop(0, last, 1, element)

@@ -37,6 +37,8 @@ class GatherRowsSpec:
     bits: int
     count: int
     index: Attribute = i64
+    unsigned: bool = False
+    """Whether indices have no sign."""
 
     @property
     def row_bytes(self) -> int:
@@ -61,7 +63,12 @@ def build_gather_rows(
         out, table, indices = memrefs
 
         def row(k: Index) -> None:
-            place = safe_index(builder, builder.load(indices, k), spec.rows)
+            place = safe_index(
+                builder,
+                builder.load(indices, k),
+                spec.rows,
+                unsigned=spec.unsigned,
+            )
             _Row(builder, spec, (out, k), (table, place)).run()
 
         builder.loop(low, high, 1, row)

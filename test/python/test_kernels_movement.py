@@ -8,7 +8,10 @@ import numpy as np
 import pytest
 from kernel_testing import RANDOM, TARGET, normal, run_kernel
 from xdsl.dialects.builtin import f32, f64, i8, i16, i32, i64
+from xdsl.parser import Parser
 
+import glow
+from glow.compiler import context
 from glow.lowering.instr_to_loops.gather import (
     GatherElementsSpec,
     GatherSpec,
@@ -173,6 +176,38 @@ def test_gather_by_numbers_without_a_sign() -> None:
     out = np.zeros((1, len(indices), 3), np.float32)
     (found,) = run_kernel(build_gather(spec, TARGET), [out], [data, indices])
     np.testing.assert_array_equal(found, data[:, indices])
+
+
+ROWS = 200
+TABLE = (
+    f"glow.constant dense<{[[k % 7, k] for k in range(ROWS)]}> : tensor<{ROWS}x2xui8> as "
+    f"tensor<{ROWS}x2x!quant.uniform<u8:f32:0, {{{', '.join(['0.5:3'] * ROWS)}}}>>"
+)
+GATHERS = {
+    "elements": "glow.gather_elements %x, %i axis 0 : tensor<200x2xf32>",
+    "rows": "glow.gather %table, %i : tensor<200x2x2xf32>",
+    "slices": "glow.gather %x, %i : tensor<200x2x2xf32>",
+}
+INDICES = {"i8": np.int8, "ui8": np.uint8, "ui16": np.uint16}
+
+
+@pytest.mark.parametrize("gather", GATHERS)
+@pytest.mark.parametrize("index", INDICES)
+def test_gathers_take_the_sign_of_their_indices(gather: str, index: str) -> None:
+    result = GATHERS[gather].rpartition(" : ")[-1]
+    text = f"""
+    func.func @main(%x: tensor<{ROWS}x2xf32>, %i: tensor<{ROWS}x2x{index}>) -> {result} {{
+      %table = {TABLE}
+      %0 = {GATHERS[gather]}
+      func.return %0 : {result}
+    }}"""
+    indices = np.arange(2 * ROWS).reshape(-1, 2) % ROWS
+    arrays = normal(ROWS, 2), indices.astype(INDICES[index])
+    expected, found = (
+        glow.compile(Parser(context(), text).parse_module(), backend=backend)(*arrays)
+        for backend in ("interpreter", "cpu")
+    )
+    np.testing.assert_array_equal(found, expected)
 
 
 def test_gather_elements() -> None:

@@ -163,6 +163,7 @@ def _gather_rows(op: instr.InstructionOp, target: Target) -> Sequence[Invocation
         attributes.int("bits"),
         prod(shape_of(indices)),
         stored_element(indices),
+        is_unsigned(indices),
     )
     return invoke("gather_rows", spec, build_gather_rows, [op.outs[0], table, indices])
 
@@ -175,6 +176,7 @@ def _gather_elements(op: instr.InstructionOp, target: Target) -> Sequence[Invoca
         op.attributes_view().int("axis"),
         stored_element(source),
         stored_element(indices),
+        is_unsigned(indices),
     )
     operands = [op.outs[0], source, indices]
     return invoke("gather_elements", spec, build_gather_elements, operands)
