@@ -9,7 +9,8 @@ is asked for and without patterns. Weights count for neither: ONNX Runtime
 is told to reserve memory of its own for them, and to pack none.
 
 Kernels and bytes are those of one inference before any optimization, each node lowered
-and given a buffer, and after it; bytes are the sizes of all buffers that kernels name.
+and given a buffer, and after it; bytes are the sizes of all buffers that kernels name. A
+recurrent layer is one kernel, whatever its steps.
 """
 
 from __future__ import annotations
