@@ -120,6 +120,8 @@ def split_batches(
 
 def batched(file: Path, name: str, array: Array, shape: tuple[int, ...]) -> Array:
     """An array [batches, *shape]; samples along axis 0 are gathered into batches."""
+    if array.shape[:1] == (0,):
+        raise GlowError(f"the data set {file} is empty: array '{name}' has no batches")
     if array.shape[1:] == shape:
         return array
     samples = array.shape[1:] == shape[1:] and shape[0] > 0

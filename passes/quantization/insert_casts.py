@@ -55,7 +55,6 @@ def activation_parameters(
 ) -> dict[SSAValue, Quantization]:
     """The quantization of each value that quantized nodes read."""
     values = quantized_values(chosen, fused=options.fidelity == "fused")
-    ranges.require(values)
     groups: dict[SSAValue, list[SSAValue]] = {}
     for value, representative in shared_scales(chosen, values).items():
         groups.setdefault(representative, []).append(value)

@@ -144,9 +144,13 @@ def _entries(text: str, source: str) -> Iterator[tuple[int, int, str, object]]:
             continue
         try:
             key, rest = _split_key(body)
-            content: object = json.loads(rest) if rest else None
         except ValueError:
             raise _error(source, number, "expected 'name: value'") from None
+        try:
+            content: object = json.loads(rest) if rest else None
+        except ValueError:
+            message = f"'{key}' must be numbers, names or a list of them, not '{rest}'"
+            raise _error(source, number, message) from None
         yield number, len(line) - len(line.lstrip(" ")), key, content
 
 

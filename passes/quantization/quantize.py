@@ -127,11 +127,13 @@ def quantize_function(
 ) -> None:
     """Cast what a function computes on, by a profile."""
     chosen = choose_nodes(function, options)
-    if not quantized_values(chosen):
+    values = quantized_values(chosen, fused=options.fidelity == "fused")
+    if not values:
         return
     if profile is None:
         warn_synthetic()
         profile = synthetic_profile(_module_of(function))
+    Ranges(profile, value_names(function), options.calibration).require(values)
     names, profile = even_out_channels(function, profile, options)
     chosen = choose_nodes(function, options)
     ranges = Ranges(profile, names, options.calibration)

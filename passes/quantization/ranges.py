@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp
@@ -28,6 +28,7 @@ from glow.passes.quantization.schema import PRECISIONS
 SYNTHETIC_BATCHES = 4
 SEED = 0
 MAX_LISTED = 5
+PROFILE_HINT = "profile this network with glow profile"
 
 
 def synthetic_inputs(function: FuncOp, generator: np.random.Generator) -> list[Array]:
@@ -105,13 +106,29 @@ class Ranges:
         """The name of a value."""
         return self._names[value]
 
-    def require(self, values: Iterable[SSAValue]) -> None:
-        """Raise GlowError that names the values without a profile."""
+    def require(self, values: Collection[SSAValue]) -> None:
+        """Raise GlowError that names the values without a profile, or with another's."""
         missing = [self._names[v] for v in values if self.find(v) is None]
         if missing:
             raise GlowError(
                 f"the profile does not fit the network: it lacks {listed(missing)}",
-                hint="profile this network with glow profile",
+                hint=PROFILE_HINT,
+            )
+        for value in values:
+            self._require_channels(value)
+
+    def _require_channels(self, value: SSAValue) -> None:
+        """Raise GlowError where a value of that name had other channels."""
+        name, shape = self._names[value], shape_of(value)
+        profile = self._profile.values.get(name)
+        if profile is None or profile.channel_low is None:
+            return
+        channels = len(profile.channel_low)
+        if channels not in shape:
+            raise GlowError(
+                f"the profile does not fit the network: '{name}' had {channels} "
+                f"channels, and has the shape {list(shape)}",
+                hint=PROFILE_HINT,
             )
 
     def range_of(self, values: Iterable[SSAValue], precision: str) -> Range:

@@ -68,6 +68,12 @@ def test_default_output(
     assert (tmp_path / "digits.profile.yaml").is_file()
 
 
+def test_no_batches(tmp_path: Path) -> None:
+    np.savez(tmp_path / "none.npz", image=np.zeros((0, 1, 8, 8), np.float32))
+    with pytest.raises(GlowError, match=r"none\.npz is empty: array 'image'"):
+        run_glow(["profile", str(DIGITS), "--data", str(tmp_path / "none.npz")])
+
+
 def test_empty_folder(tmp_path: Path) -> None:
     folder = tmp_path / "data"
     folder.mkdir()

@@ -130,6 +130,7 @@ HEADER = 'glow-profile: 1\nbatches: 2\nvalues:\n  "y":\n'
         ("glow-profile: 1\n  - y\n", r"2:1.*expected 'name: value'"),
         (HEADER + "    low: 1\n    high: 0\n", "'y' has no range"),
         (HEADER + "    low: NaN\n", r"5:1.*'low' must be a finite number"),
+        (HEADER + "    low: .nan\n", r"5:1.*'low' must be numbers.* not '.nan'"),
         (HEADER + "    low: [1]\n", "5:1"),
         (HEADER + "    range: [1, 0]\n", r"5:1.*'range' must be two finite numbers"),
         (HEADER + "    range: 3\n", r"5:1.*'range' must be two finite numbers"),
@@ -180,3 +181,19 @@ def test_functions_between_products_are_tables(fidelity: str) -> None:
     np.testing.assert_array_equal(native, interpreted)
     lowered = lower_to(clone_module(graph), "graph", quantize=glow.profile(graph, [x]))
     assert "glow.lookup_table" in str(lowered)
+
+
+def test_profiles_of_other_channels_do_not_fit(graph: ModuleOp, image: Array) -> None:
+    """Names alone say little: those of another network may be the same."""
+    profile = glow.profile(graph, [image])
+    value = profile.values["y"]
+    assert value.channel_low is not None
+    value.channel_low = value.channel_low[:7]
+    with pytest.raises(GlowError, match=r"'y' had 7 channels, .* \[1, 512, 4, 4\]"):
+        quantized(graph, profile)
+
+
+def test_quantize_takes_no_numbers(graph: ModuleOp) -> None:
+    choice: Any = 3
+    with pytest.raises(GlowError, match="quantize is a profile, its file or True"):
+        glow.compile(graph, quantize=choice)
