@@ -73,7 +73,7 @@ def stored_value(root: EpilogueOp, value: SSAValue) -> SSAValue:
     of products of bytes, what it is computed from.
     """
     owner = value.owner
-    if root.CONVERTS:
+    if isinstance(root, cpu.ConvertingOp):
         return narrow_source(value)
     if not isinstance(owner, glow.ConvertOp) or not isinstance(root, HALF_STORES):
         return value
@@ -122,7 +122,7 @@ def can_absorb(root: EpilogueOp, op: Operation) -> bool:
     shape = shape_of(root.result)
     if [shape_of(result) for result in op.results] != [shape]:
         return False
-    if root.CONVERTS:
+    if isinstance(root, cpu.ConvertingOp):
         return all(
             root.kind_of_extra(shape_of(value), shape) is not None
             for value in op.inputs

@@ -46,7 +46,7 @@ from glow.dialects.cpu.convolution import (
 )
 from glow.dialects.cpu.dynamic import QuantizeRowsOp, RowRangeOp
 from glow.dialects.cpu.embedding import PARAMETER_BYTES, GatherRowsOp, row_bytes
-from glow.dialects.cpu.epilogue import EpilogueOp, ExtraKind, extra_kind
+from glow.dialects.cpu.epilogue import ConvertingOp, EpilogueOp, ExtraKind, extra_kind
 from glow.dialects.cpu.int8 import (
     Int8BatchMatmulOp,
     Int8Conv2dOp,
@@ -67,9 +67,8 @@ from glow.dialects.node import NodeOp
 
 __all__ = [
     "NODES", "PARAMETER_BYTES", "AttentionOp", "BatchMatmulOp", "BlockedWindowOp",
-    "Conv2dOp", "Cpu",
-    "DepthwiseConv2dOp", "EpilogueOp",
-    "ExtraKind", "GatherRowsOp", "Int8BatchMatmulOp", "Int8Conv2dOp", "Int8DepthwiseConv2dOp",
+    "Conv2dOp", "ConvertingOp", "Cpu", "DepthwiseConv2dOp", "EpilogueOp", "ExtraKind",
+    "GatherRowsOp", "Int8BatchMatmulOp", "Int8Conv2dOp", "Int8DepthwiseConv2dOp",
     "Int8MatmulOp", "Int8Op", "Int8WindowOp", "LayerNormOp", "LocalResponseNormOp",
     "MatmulOp", "PackOp", "PlainConv2dOp", "QuadrantSumsOp", "QuantizeRowsOp",
     "RecurrenceOp", "RowOp", "RowRangeOp", "SoftmaxOp", "SparseConv2dOp",

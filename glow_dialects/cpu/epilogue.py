@@ -44,9 +44,6 @@ def extra_kind(shape: tuple[int, ...], result: tuple[int, ...]) -> ExtraKind | N
 class EpilogueOp(NodeOp):
     """A node with extra operands and an optional epilogue region."""
 
-    CONVERTS: ClassVar[bool] = False
-    """Whether the epilogue may store elements of any type."""
-
     extras = var_operand_def(TensorType)
     result = result_def(TensorType)
     epilogue = opt_region_def("single_block")
@@ -87,6 +84,23 @@ class EpilogueOp(NodeOp):
             [self.accumulator(element), *(extra.type for extra in self.extras)],
             [element],
         )
+
+
+class ConvertingOp(EpilogueOp):
+    """A node whose epilogue may store elements of any type, whatever it takes."""
+
+    SUMS: ClassVar[Attribute]
+    """The element type that the epilogue takes."""
+
+    @classmethod
+    def may_store(cls, inferred: Attribute, chosen: Attribute) -> bool:
+        """The epilogue says what is stored."""
+        return True
+
+    @classmethod
+    def accumulator(cls, stored: Attribute) -> Attribute:
+        """The same for all elements that are stored."""
+        return cls.SUMS
 
 
 class WeightedOp(EpilogueOp):

@@ -33,27 +33,17 @@ from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def
 from glow.dialects.attributes import Attributes, int_attr
 from glow.dialects.cpu.blocked import blocks
 from glow.dialects.cpu.convolution import BlockedWindowOp
-from glow.dialects.cpu.epilogue import EpilogueOp, ExtraKind, WeightedOp
+from glow.dialects.cpu.epilogue import ConvertingOp, ExtraKind, WeightedOp
 from glow.dialects.cpu.matmul import permuted
 from glow.dialects.glow.convolution import check_rank, check_window, window_shape
 from glow.dialects.glow.elementwise import broadcast_shape
 from glow.dialects.node import Types, fail_unless, tensor_type
 
 
-class Int8Op(EpilogueOp):
+class Int8Op(ConvertingOp):
     """A product of bytes with an epilogue that may change the element type."""
 
-    CONVERTS: ClassVar[bool] = True
-
-    @classmethod
-    def may_store(cls, inferred: Attribute, chosen: Attribute) -> bool:
-        """The epilogue says what is stored."""
-        return True
-
-    @classmethod
-    def accumulator(cls, stored: Attribute) -> Attribute:
-        """Sums are 32-bit integers, whatever is stored."""
-        return i32
+    SUMS: ClassVar[Attribute] = i32
 
 
 def _check_bytes(image: TensorType[Attribute], weights: TensorType[Attribute]) -> None:

@@ -23,24 +23,14 @@ from xdsl.irdl import (
 )
 
 from glow.dialects.attributes import Attributes, float_attr
-from glow.dialects.cpu.epilogue import EpilogueOp, ExtraKind
+from glow.dialects.cpu.epilogue import ConvertingOp, ExtraKind
 from glow.dialects.node import Types, fail_unless, tensor_type
 
 
-class RowOp(EpilogueOp):
+class RowOp(ConvertingOp):
     """A function of f32 rows; extras are a number for each column, for each element, or one."""
 
-    CONVERTS: ClassVar[bool] = True
-
-    @classmethod
-    def may_store(cls, inferred: Attribute, chosen: Attribute) -> bool:
-        """The epilogue says what is stored."""
-        return True
-
-    @classmethod
-    def accumulator(cls, stored: Attribute) -> Attribute:
-        """The epilogue takes f32, whatever is stored."""
-        return f32
+    SUMS: ClassVar[Attribute] = f32
 
     @classmethod
     def kind_of_extra(
