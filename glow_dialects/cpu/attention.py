@@ -13,6 +13,7 @@ from xdsl.irdl import (
 
 from glow.dialects.attributes import Attributes, float_attr
 from glow.dialects.cpu.matmul import permuted
+from glow.dialects.glow.elementwise import same_element_type
 from glow.dialects.node import NodeOp, Types, fail_unless, tensor_type
 
 
@@ -65,4 +66,4 @@ class AttentionOp(NodeOp):
             )
         result = (*batch, length, values[-1])
         shape = permuted(result, attributes.ints("result_axes"))
-        return [tensor_type(shape, operands[0].element_type)]
+        return [tensor_type(shape, same_element_type(operands))]

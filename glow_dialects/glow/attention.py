@@ -12,7 +12,7 @@ from xdsl.irdl import (
 )
 
 from glow.dialects.attributes import Attributes, float_attr
-from glow.dialects.glow.elementwise import broadcast_shape
+from glow.dialects.glow.elementwise import broadcast_shape, same_element_type
 from glow.dialects.glow.normalization import check_float
 from glow.dialects.node import NodeOp, Types, fail_unless, tensor_type
 
@@ -42,11 +42,7 @@ class AttentionOp(NodeOp):
         """The result [..., L, D]; the mask must not enlarge the scores."""
         queries, keys, values = operands[:3]
         check_float(cls, queries)
-        for operand in operands:
-            fail_unless(
-                operand.element_type == queries.element_type,
-                f"operands must have one element type, not {queries} and {operand}",
-            )
+        element_type = same_element_type(operands)
         for operand in operands[:3]:
             fail_unless(
                 operand.get_num_dims() >= 2,
@@ -74,7 +70,7 @@ class AttentionOp(NodeOp):
                 f"{'x'.join(map(str, scores))}",
             )
         shape = (*broadcast_shape([batch, value_batch]), length, width)
-        return [tensor_type(shape, queries.element_type)]
+        return [tensor_type(shape, element_type)]
 
 
 OPS: tuple[type[NodeOp], ...] = (AttentionOp,)

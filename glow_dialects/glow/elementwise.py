@@ -47,7 +47,8 @@ def broadcast_shape(shapes: Sequence[Sequence[int]]) -> tuple[int, ...]:
     return tuple(result)
 
 
-def _same_element_type(operands: Types) -> Attribute:
+def same_element_type(operands: Types) -> Attribute:
+    """The operands' element type; raises VerifyException where they have several."""
     first = operands[0].element_type
     if not (
         all(operand.element_type == first for operand in operands)
@@ -124,7 +125,7 @@ class BinaryOp(NodeOp):
     @classmethod
     def infer(cls, operands: Types, attributes: Attributes) -> Types:
         """The broadcast shape, the operands' element type."""
-        element_type = _same_element_type(operands)
+        element_type = same_element_type(operands)
         shape = broadcast_shape([operand.get_shape() for operand in operands])
         return [tensor_type(shape, element_type)]
 
@@ -277,7 +278,7 @@ class SelectOp(NodeOp):
             operands[0].element_type == i1,
             f"the condition must have i1 elements, not {operands[0].element_type}",
         )
-        element_type = _same_element_type(operands[1:])
+        element_type = same_element_type(operands[1:])
         shape = broadcast_shape([operand.get_shape() for operand in operands])
         return [tensor_type(shape, element_type)]
 

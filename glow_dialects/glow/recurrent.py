@@ -22,6 +22,8 @@ from xdsl.irdl import (
 )
 
 from glow.dialects.attributes import Attributes
+from glow.dialects.glow.elementwise import same_element_type
+from glow.dialects.glow.normalization import check_float
 from glow.dialects.node import NodeOp, Types, fail_unless, tensor_type
 
 DIRECTIONS = ("forward", "reverse", "bidirectional")
@@ -58,6 +60,8 @@ class RecurrentOp(NodeOp):
             [operand.get_num_dims() for operand in operands] == ranks,
             f"{name} operands have ranks {', '.join(map(str, ranks))}",
         )
+        check_float(cls, operands[0])
+        element_type = same_element_type(operands)
         steps, batch, size = operands[0].get_shape()
         hidden = operands[2].get_shape()[2]
         expected = [
@@ -69,10 +73,9 @@ class RecurrentOp(NodeOp):
         for shape, operand in zip(expected, operands[1:], strict=True):
             fail_unless(
                 operand.get_shape() == shape,
-                f"an {name} operand must have shape {'x'.join(map(str, shape))}, "
+                f"an operand of {name} must have shape {'x'.join(map(str, shape))}, "
                 f"not {operand}",
             )
-        element_type = operands[0].element_type
         state = tensor_type((count, batch, hidden), element_type)
         sequence = tensor_type((steps, count, batch, hidden), element_type)
         return [sequence, *[state] * cls.STATES]

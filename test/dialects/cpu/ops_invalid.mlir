@@ -172,3 +172,11 @@ func.func @float_bias(%x: tensor<1x1x4x4x16xui8>, %w: tensor<256xi8>, %b: tensor
   %0 = cpu.int8_conv2d %x, %w, %b input_channels 16 output_channels 16 kernel [1, 1] : tensor<1x1x4x4x16xi32>
   func.return
 }
+
+// -----
+
+func.func @attention_types(%x: tensor<3x5x4xf32>, %m: tensor<1x5x5xi1>) {
+  // expected-error @+1 {{operands must have one element type, not f32, f32, f32, i1}}
+  %0 = cpu.attention %x, %x, %x, %m query_axes [0, 1, 2] key_axes [0, 2, 1] value_axes [0, 1, 2] result_axes [0, 1, 2] : tensor<3x5x4xf32>
+  func.return
+}

@@ -204,3 +204,27 @@ func.func @elements_beside_the_axis(%x: tensor<2x3xf32>, %i: tensor<3x1xi64>) {
   %0 = glow.gather_elements %x, %i axis 1 : tensor<3x1xf32>
   func.return
 }
+
+// -----
+
+func.func @types_lstm(%x: tensor<5x1x2xf32>, %w: tensor<1x12x2xf32>, %r: tensor<1x12x3xf16>, %b: tensor<1x24xf32>, %h: tensor<1x1x3xf32>) {
+  // expected-error @+1 {{operands must have one element type, not f32, f32, f16, f32, f32, f32}}
+  %0, %1, %2 = glow.lstm %x, %w, %r, %b, %h, %h : tensor<5x1x1x3xf32>, tensor<1x1x3xf32>, tensor<1x1x3xf32>
+  func.return
+}
+
+// -----
+
+func.func @integers_gru(%x: tensor<5x1x2xi32>, %w: tensor<1x9x2xi32>, %r: tensor<1x9x3xi32>, %b: tensor<1x18xi32>, %h: tensor<1x1x3xi32>) {
+  // expected-error @+1 {{glow.gru needs floating-point elements, not i32}}
+  %0, %1 = glow.gru %x, %w, %r, %b, %h : tensor<5x1x1x3xi32>, tensor<1x1x3xi32>
+  func.return
+}
+
+// -----
+
+func.func @sizes_gru(%x: tensor<5x1x2xf32>, %w: tensor<1x9x2xf32>, %r: tensor<1x9x3xf32>, %b: tensor<1x9xf32>, %h: tensor<1x1x3xf32>) {
+  // expected-error @+1 {{an operand of gru must have shape 1x18, not tensor<1x9xf32>}}
+  %0, %1 = glow.gru %x, %w, %r, %b, %h : tensor<5x1x1x3xf32>, tensor<1x1x3xf32>
+  func.return
+}

@@ -301,7 +301,7 @@ func.func @attention_of_integers(%q: tensor<4x8xi32>) {
 // -----
 
 func.func @attention_of_halves(%q: tensor<4x8xf32>, %k: tensor<4x8xf16>) {
-  // expected-error @+1 {{operands must have one element type, not tensor<4x8xf32> and tensor<4x8xf16>}}
+  // expected-error @+1 {{operands must have one element type, not f32, f16, f32}}
   %0 = glow.attention %q, %k, %q : tensor<4x8xf32>
   func.return
 }
