@@ -248,6 +248,16 @@ class TileOp(NodeOp):
         return [tensor_type(result, operands[0].element_type)]
 
 
+def _indexed_axis(operands: Types, attributes: Attributes) -> int:
+    """The axis of the first operand, which the integers in the second index."""
+    source, indices = operands
+    fail_unless(
+        isinstance(indices.element_type, IntegerType),
+        f"indices must be integers, not {indices}",
+    )
+    return check_axis(attributes.int("axis"), source.get_num_dims())
+
+
 @irdl_op_definition
 class GatherOp(NodeOp):
     """Slices of `input` along `axis` at `indices` (ONNX Gather-13).
@@ -267,11 +277,7 @@ class GatherOp(NodeOp):
         """The indices' shape in the place of the axis."""
         source, indices = operands
         shape = source.get_shape()
-        axis = check_axis(attributes.int("axis"), len(shape))
-        fail_unless(
-            isinstance(indices.element_type, IntegerType),
-            f"indices must be integers, not {indices}",
-        )
+        axis = _indexed_axis(operands, attributes)
         result = (*shape[:axis], *indices.get_shape(), *shape[axis + 1 :])
         return [tensor_type(result, source.element_type)]
 
@@ -295,11 +301,7 @@ class GatherElementsOp(NodeOp):
         """The indices' shape, which fits into the input's beside the axis."""
         source, indices = operands
         sizes, shape = source.get_shape(), indices.get_shape()
-        axis = check_axis(attributes.int("axis"), len(sizes))
-        fail_unless(
-            isinstance(indices.element_type, IntegerType),
-            f"indices must be integers, not {indices}",
-        )
+        axis = _indexed_axis(operands, attributes)
         fail_unless(
             len(shape) == len(sizes)
             and all(
