@@ -10,7 +10,7 @@ the inputs.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from math import prod
 
@@ -145,8 +145,8 @@ class RowChunks:
             body(whole, self.extent - whole)
 
 
-class _RowBody:
-    """Reads, computes and stores one vector; reads of repeated inputs happen once a row."""
+class _VectorWork:
+    """Reads, computes and stores vectors: pieces of one row, or rows of a register."""
 
     def __init__(
         self,
@@ -154,85 +154,66 @@ class _RowBody:
         spec: ElementwiseSpec,
         space: Space,
         buffers: Sequence[SSAValue],
-        coordinates: Sequence[Index],
     ) -> None:
         self.builder = builder
         self.region = spec.region
         self.space = space
         self.buffers = buffers
-        self.coordinates = coordinates
         self.outputs = len(buffers) - len(spec.input_shapes)
-        self.innermost = len(space.extents) - 1
-        self.repeated = {
-            k: builder.load(buffers[k], *self._indices(k, 0))
-            for k in range(self.outputs, len(buffers))
-            if self.innermost not in space.walks[k]
+
+    def row(self, coordinates: Sequence[Index]) -> VectorBody:
+        """The work on pieces of the row there; reads of repeated inputs happen once a row."""
+        builder, innermost = self.builder, len(coordinates)
+        repeated = {
+            k: builder.load(self.buffers[k], *self._indices(k, (*coordinates, 0)))
+            for k in range(self.outputs, len(self.buffers))
+            if innermost not in self.space.walks[k]
         }
 
-    def _indices(self, operand: int, position: Index) -> list[Index]:
-        walk = self.space.walks[operand]
-        where = [*self.coordinates, position]
-        return [where[axis] for axis in walk] or [0]
+        def piece(position: Index, length: int) -> None:
+            where = (*coordinates, position)
 
-    def __call__(self, position: Index, length: int) -> None:
+            def read(operand: int) -> SSAValue:
+                if operand in repeated:
+                    return builder.broadcast(repeated[operand], (length,))
+                indices = self._indices(operand, where)
+                return builder.vector_load(length, self.buffers[operand], *indices)
+
+            for k, result in self._results(read, (length,)):
+                indices = self._indices(k, where)
+                builder.vector_store(result, self.buffers[k], *indices)
+
+        return piece
+
+    def rows(self, coordinates: Sequence[Index], count: int) -> None:
+        """The work on neighbouring rows from there on, each whole."""
+        last, where = len(coordinates), (*coordinates, 0)
+        shape, tile = (count, self.space.extents[-1]), (last - 1, last)
+
+        def read(operand: int) -> SSAValue:
+            walk, buffer = self.space.walks[operand], self.buffers[operand]
+            dimensions = tuple(walk.index(k) if k in walk else None for k in tile)
+            indices = self._indices(operand, where)
+            return self.builder.transfer_read(buffer, indices, shape, dimensions)
+
+        for k, result in self._results(read, shape):
+            self.builder.transfer_write(result, self.buffers[k], where, tile)
+
+    def _results(
+        self, read: Callable[[int], SSAValue], shape: tuple[int, ...]
+    ) -> Iterator[tuple[int, SSAValue]]:
+        """The number of each output, and what memory is to hold there."""
         builder = self.builder
         values = [
-            loaded(builder, self._read(k, position, length), element)
-            for k, element in enumerate(self.region.input_types, self.outputs)
-        ]
-        results = self.region.instantiate_at(builder, values, (length,))
-        for k, result in enumerate(results):
-            builder.vector_store(
-                stored(builder, result), self.buffers[k], *self._indices(k, position)
-            )
-
-    def _read(self, operand: int, position: Index, length: int) -> SSAValue:
-        if operand in self.repeated:
-            return self.builder.broadcast(self.repeated[operand], (length,))
-        indices = self._indices(operand, position)
-        return self.builder.vector_load(length, self.buffers[operand], *indices)
-
-
-class _TileBody:
-    """Reads, computes and stores `rows` neighbouring rows, each whole."""
-
-    def __init__(
-        self,
-        builder: LoopBuilder,
-        spec: ElementwiseSpec,
-        space: Space,
-        buffers: Sequence[SSAValue],
-    ) -> None:
-        self.builder = builder
-        self.region = spec.region
-        self.space = space
-        self.buffers = buffers
-        self.outputs = len(buffers) - len(spec.input_shapes)
-
-    def __call__(self, coordinates: Sequence[Index], rows: int) -> None:
-        builder, shape = self.builder, (rows, self.space.extents[-1])
-        where = [*coordinates, 0]
-        values = [
-            loaded(builder, self._read(k, where, shape), element)
+            loaded(builder, read(k), element)
             for k, element in enumerate(self.region.input_types, self.outputs)
         ]
         results = self.region.instantiate_at(builder, values, shape)
         for k, result in enumerate(results):
-            last = len(where) - 1
-            builder.transfer_write(
-                stored(builder, result), self.buffers[k], where, (last - 1, last)
-            )
+            yield k, stored(builder, result)
 
-    def _read(
-        self, operand: int, where: Sequence[Index], shape: tuple[int, ...]
-    ) -> SSAValue:
-        walk = self.space.walks[operand]
-        tile = (len(where) - 2, len(where) - 1)
-        dimensions = tuple(walk.index(axis) if axis in walk else None for axis in tile)
-        indices = [where[axis] for axis in walk] or [0]
-        return self.builder.transfer_read(
-            self.buffers[operand], indices, shape, dimensions
-        )
+    def _indices(self, operand: int, where: Sequence[Index]) -> list[Index]:
+        return [where[axis] for axis in self.space.walks[operand]] or [0]
 
 
 def build_elementwise(
@@ -258,19 +239,20 @@ def build_elementwise(
     rows = wide // innermost if innermost % lanes == 0 else 1
 
     def body(buffers: Sequence[SSAValue], low: Index, high: Index) -> None:
-        tile = _TileBody(builder, spec, space, buffers)
+        work = _VectorWork(builder, spec, space, buffers)
 
         def chunk(plane: Sequence[Index], first: Index, last: Index) -> None:
             rest = builder.remainder(slices.chunk_size(builder, first, last), rows)
             middle = builder.sub(last, rest)
-            builder.loop(first, middle, rows, lambda line: tile((*plane, line), rows))
+            builder.loop(
+                first, middle, rows, lambda line: work.rows((*plane, line), rows)
+            )
             if rest != 0:
-                builder.loop(middle, last, 1, lambda line: tile((*plane, line), 1))
+                builder.loop(middle, last, 1, lambda line: work.rows((*plane, line), 1))
 
         def row(plane: Sequence[Index], line: Index) -> None:
             *inside, unit = builder.unflatten(line, lines)
-            vector = _RowBody(builder, spec, space, buffers, (*plane, *inside))
-            chunks.walk(builder, unit, wide, lanes, vector)
+            chunks.walk(builder, unit, wide, lanes, work.row((*plane, *inside)))
 
         if rows > 1 and len(lines) == 2 and slices.lines > slices.chunks:
             slices.visit_chunks(builder, low, high, chunk)
