@@ -24,19 +24,22 @@ from glow.lowering.instr_to_loops.accumulation import accumulate
 from glow.lowering.instr_to_loops.builder import Index, LoopBuilder
 from glow.lowering.instr_to_loops.epilogue import Epilogue
 from glow.lowering.instr_to_loops.kernel import Kernel
-from glow.lowering.instr_to_loops.matmul import PartialStore, RowBlocks
 from glow.lowering.instr_to_loops.matmul_tile import (
     ColumnGroup,
     Columns,
     ColumnSplit,
-    Finish,
     Matrix,
+    RowBlocks,
     Strides,
     Tile,
-    TileStore,
     choose_tile,
     columns_of,
     flat,
+)
+from glow.lowering.instr_to_loops.tile_store import (
+    Finish,
+    PartialStore,
+    TileStore,
     matrices_of,
 )
 from glow.lowering.target import Target

@@ -27,17 +27,20 @@ from glow.lowering.instr_to_loops.byte_panel import BytePanel
 from glow.lowering.instr_to_loops.epilogue import Epilogue
 from glow.lowering.instr_to_loops.int8_tile import WORD, dot, words
 from glow.lowering.instr_to_loops.kernel import Kernel
-from glow.lowering.instr_to_loops.matmul import PartialStore, RowBlocks
 from glow.lowering.instr_to_loops.matmul_tile import (
     ColumnGroup,
     ColumnSplit,
-    Finish,
     Matrix,
+    RowBlocks,
     Strides,
     Tile,
-    TileStore,
     choose_tile,
     flat,
+)
+from glow.lowering.instr_to_loops.tile_store import (
+    Finish,
+    PartialStore,
+    TileStore,
     matrices_of,
 )
 from glow.lowering.instr_to_loops.vector_row import fold_row

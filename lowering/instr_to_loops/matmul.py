@@ -9,7 +9,7 @@ by reading B may have it stored in that form as bf16, and widens it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 
@@ -28,33 +28,26 @@ from glow.lowering.instr_to_loops.epilogue import Epilogue
 from glow.lowering.instr_to_loops.kernel import Kernel
 from glow.lowering.instr_to_loops.matmul_tile import (
     ColumnGroup,
-    Columns,
     ColumnSplit,
-    Finish,
     Matrix,
+    RowBlocks,
     Strides,
     Tile,
-    TileStore,
     choose_tile,
-    columns_of,
     flat,
-    matrices_of,
 )
 from glow.lowering.instr_to_loops.matmul_weights import PackedWeights, PanelPrefetch
 from glow.lowering.instr_to_loops.slices import prefers_rows
+from glow.lowering.instr_to_loops.tile_store import (
+    Finish,
+    PartialStore,
+    TileStore,
+    matrices_of,
+)
 from glow.lowering.instr_to_loops.tiles import FAR_BYTES_PER_CYCLE, FMA_PER_CYCLE
 from glow.lowering.target import Target
 
-WANTED_SLICES = 16
 F32_BYTES = 4
-
-
-def stored_rows(rows: int) -> int:
-    """How many rows of a tile an epilogue finishes at a time: pairs, where they divide it."""
-    return 1 if rows % 2 else 2
-
-
-_RowBody = Callable[[Index], None]
 
 
 @dataclass(frozen=True)
@@ -196,94 +189,6 @@ def _fill_columns(target: np.ndarray, columns: np.ndarray) -> None:
     for k in range(group):
         target[:, :count, k] = columns[k::group]
     target[:, count:] = 0
-
-
-@dataclass(frozen=True)
-class RowBlocks:
-    """Tiles of rows, cut into blocks when the columns alone give too few slices."""
-
-    rows: int
-    tile_rows: int
-    blocks: int
-
-    @staticmethod
-    def split(rows: int, tile_rows: int, other_slices: int) -> RowBlocks:
-        """As many blocks as bring the slices to `WANTED_SLICES`."""
-        tiles = -(-rows // tile_rows)
-        wanted = min(tiles, -(-WANTED_SLICES // other_slices))
-        per_block = -(-tiles // wanted)
-        return RowBlocks(rows, tile_rows, -(-tiles // per_block))
-
-    def visit(self, builder: LoopBuilder, block: Index, body: _RowBody) -> None:
-        """Runs the body at the first row of each tile of a block."""
-        tiles = -(-self.rows // self.tile_rows)
-        per_block = -(-tiles // self.blocks)
-        start = builder.mul(block, per_block)
-        end = builder.minimum(builder.add(start, per_block), tiles)
-        self.visit_tiles(builder, start, end, body)
-
-    def visit_tiles(
-        self, builder: LoopBuilder, start: Index, end: Index, body: _RowBody
-    ) -> None:
-        """Runs the body at the first rows of those tiles."""
-        last = self.rows - self.tile_rows
-
-        def at(tile: Index) -> None:
-            row = builder.mul(tile, self.tile_rows)
-            exact = self.rows % self.tile_rows == 0
-            body(row if exact else builder.minimum(row, last))
-
-        builder.loop(start, end, 1, at)
-
-
-class PartialStore:
-    """Stores the accumulator of a group.
-
-    Through the stack where its last register is partial, and where the epilogue is long: its
-    values for a whole tile would not fit into the registers, and make a lot of code.
-    """
-
-    def __init__(self, builder: LoopBuilder, store: TileStore, rows: int) -> None:
-        self.builder = builder
-        self.store = store
-        self.rows = rows
-
-    def __call__(self, value: SSAValue, row: Index, group: ColumnGroup) -> None:
-        lanes = self.store.output.lanes
-        pieces = columns_of(group, lanes)
-        whole = len(pieces) == 1 and len(pieces[0].shape) == 2
-        epilogue = self.store.finish.epilogue
-        many = self.rows > stored_rows(self.rows)
-        slowly = many and epilogue is not None and epilogue.is_long
-        if whole and not slowly:
-            self.store.store(value, row, pieces[0])
-            return
-        scratch = self.builder.alloca(
-            types.memref_type((self.rows, group.blocks, lanes), types.element_of(value))
-        )
-        self.builder.transfer_write(value, scratch, (0, 0, 0), (0, 1, 2))
-        height = stored_rows(self.rows) if slowly else self.rows
-
-        def rows(first: Index) -> None:
-            for piece in pieces:
-                part = self._read(scratch, group, piece, first, height)
-                self.store.store(part, self.builder.add(row, first), piece)
-
-        self.builder.loop(0, self.rows, height, rows)
-
-    def _read(
-        self,
-        scratch: SSAValue,
-        group: ColumnGroup,
-        piece: Columns,
-        first: Index,
-        rows: int,
-    ) -> SSAValue:
-        shape = (rows, *piece.shape)
-        if len(piece.shape) == 2:
-            return self.builder.transfer_read(scratch, (first, 0, 0), shape, (0, 1, 2))
-        indices = (first, group.blocks - 1, 0)
-        return self.builder.transfer_read(scratch, indices, shape, (0, 2))
 
 
 class _PackedProduct:

@@ -1,4 +1,4 @@
-"""Register tiles of matrix products: choice of size, and the store.
+"""Register tiles of matrix products: choice of size, and how they cover a matrix.
 
 A tile is `rows` rows times `blocks` registers of columns, `vector<8x3x16xf32>`: each step of
 the depth broadcasts one element of A per row and multiplies it with one row of B. Tiles start
@@ -18,12 +18,6 @@ from xdsl.ir import Attribute, SSAValue
 
 from glow.lowering.instr_to_loops import ir_types as types
 from glow.lowering.instr_to_loops.builder import Index, LoopBuilder
-from glow.lowering.instr_to_loops.epilogue import (
-    Epilogue,
-    ExtraInput,
-    extra_types,
-    stored_type,
-)
 from glow.lowering.target import Target
 
 MAX_BLOCKS = 4
@@ -39,6 +33,10 @@ _A_TRAFFIC = 0.1
 _B_TRAFFIC = 0.2
 """Cycles a step of the depth for fetching elements of A and registers of B: tie-breakers, since
 most of it hides behind the FMAs."""
+WANTED_SLICES = 16
+
+RowBody = Callable[[Index], None]
+"""Takes the first row of a tile."""
 
 
 @dataclass(frozen=True)
@@ -158,6 +156,44 @@ def columns_of(group: ColumnGroup, lanes: int) -> list[Columns]:
 
 
 @dataclass(frozen=True)
+class RowBlocks:
+    """Tiles of rows, cut into blocks when the columns alone give too few slices."""
+
+    rows: int
+    tile_rows: int
+    blocks: int
+
+    @staticmethod
+    def split(rows: int, tile_rows: int, other_slices: int) -> RowBlocks:
+        """As many blocks as bring the slices to `WANTED_SLICES`."""
+        tiles = -(-rows // tile_rows)
+        wanted = min(tiles, -(-WANTED_SLICES // other_slices))
+        per_block = -(-tiles // wanted)
+        return RowBlocks(rows, tile_rows, -(-tiles // per_block))
+
+    def visit(self, builder: LoopBuilder, block: Index, body: RowBody) -> None:
+        """Runs the body at the first row of each tile of a block."""
+        tiles = -(-self.rows // self.tile_rows)
+        per_block = -(-tiles // self.blocks)
+        start = builder.mul(block, per_block)
+        end = builder.minimum(builder.add(start, per_block), tiles)
+        self.visit_tiles(builder, start, end, body)
+
+    def visit_tiles(
+        self, builder: LoopBuilder, start: Index, end: Index, body: RowBody
+    ) -> None:
+        """Runs the body at the first rows of those tiles."""
+        last = self.rows - self.tile_rows
+
+        def at(tile: Index) -> None:
+            row = builder.mul(tile, self.tile_rows)
+            exact = self.rows % self.tile_rows == 0
+            body(row if exact else builder.minimum(row, last))
+
+        builder.loop(start, end, 1, at)
+
+
+@dataclass(frozen=True)
 class Strides:
     """Element strides of a (batch of) matrices; a batch stride of 0 repeats the matrix."""
 
@@ -247,125 +283,6 @@ class Matrix:
         assert self.blocked is not None
         indices = (*self.position, row, columns.block, 0)
         return self.blocked, indices, (outer, outer + 1, outer + 2)
-
-
-@dataclass(frozen=True)
-class Finish:
-    """What happens to a product before it is stored: bias and epilogue.
-
-    `channel` says whether the bias and the epilogue's "channel" inputs have one value per
-    column (matmul) or per row (a convolution with the weights as the left matrix).
-    """
-
-    has_bias: bool = False
-    epilogue: Epilogue | None = None
-    channel: str = "column"
-    sums: Attribute = f32
-
-    @property
-    def extra_inputs(self) -> tuple[ExtraInput, ...]:
-        """How each input after the matrices is laid out."""
-        extras = () if self.epilogue is None else self.epilogue.extra_inputs
-        return (*(("channel",) if self.has_bias else ()), *extras)
-
-    @property
-    def runs(self) -> tuple[int, ...]:
-        """The runs of the inputs after the matrices, if slices are tiles of rows."""
-        return tuple(int(kind in ("full", "row")) for kind in self.extra_inputs)
-
-    def output(self, elements: int) -> MemRefType:
-        """The type of a flat buffer of results."""
-        return stored_type(self.epilogue, flat(elements, self.sums))
-
-    def buffers(self, full: MemRefType, rows: int, columns: int) -> list[MemRefType]:
-        """The types of the inputs after the matrices."""
-        count = columns if self.channel == "column" else rows
-        channels = flat(count, self.sums)
-        bias = [channels] if self.has_bias else []
-        return bias + extra_types(self.epilogue, full, channels, rows)
-
-
-class TileStore:
-    """Finishes and stores rectangles of the product."""
-
-    def __init__(
-        self,
-        builder: LoopBuilder,
-        finish: Finish,
-        output: Matrix,
-        extras: Sequence[SSAValue | Matrix],
-    ) -> None:
-        self.builder = builder
-        self.finish = finish
-        self.output = output
-        self.extras = extras
-
-    def move_to(self, coordinates: Sequence[Index]) -> None:
-        """Selects the matrices at those batch coordinates."""
-        for matrix in (self.output, *self.extras):
-            if isinstance(matrix, Matrix):
-                matrix.move_to(coordinates)
-
-    def store(self, value: SSAValue, row: Index, columns: Columns) -> None:
-        """Stores the rectangle after bias and epilogue."""
-        shape = types.shape_of(value)
-        extras = [
-            self._extra(kind, extra, row, columns, shape)
-            for kind, extra in zip(self.finish.extra_inputs, self.extras, strict=True)
-        ]
-        self.output.write_columns(self.apply(value, extras), row, columns)
-
-    def apply(self, value: SSAValue, extras: list[SSAValue]) -> SSAValue:
-        """The value after bias and epilogue; scalars or vectors."""
-        if self.finish.has_bias:
-            value = self.builder.add_values(value, extras.pop(0))
-        if self.finish.epilogue is not None:
-            value = self.finish.epilogue.apply(self.builder, value, extras)
-        return value
-
-    def _extra(
-        self,
-        kind: ExtraInput,
-        extra: SSAValue | Matrix,
-        row: Index,
-        columns: Columns,
-        shape: tuple[int, ...],
-    ) -> SSAValue:
-        builder = self.builder
-        of_row = (0, *[None] * (len(shape) - 1))
-        if isinstance(extra, Matrix):
-            if kind == "row":
-                return extra.read(row, 0, shape, of_row)
-            return extra.read_columns(row, shape[0], columns)
-        if kind == "scalar":
-            return builder.broadcast(builder.load(extra, 0), shape)
-        if "row" in (kind, self.finish.channel):
-            return builder.transfer_read(extra, (row,), shape, of_row)
-        lanes = self.output.lanes
-        column = builder.mul(columns.block, lanes)
-        if len(columns.shape) == 1:
-            return builder.transfer_read(extra, (column,), shape, (None, 0))
-        (length,) = types.shape_of(extra)
-        blocked = builder.reinterpret(extra, (length // lanes, lanes))
-        value = builder.transfer_read(blocked, (columns.block, 0), shape[1:], (0, 1))
-        return builder.broadcast(value, shape)
-
-
-def matrices_of(
-    builder: LoopBuilder,
-    finish: Finish,
-    buffers: Sequence[SSAValue],
-    strides: Strides,
-    extents: tuple[int, ...],
-) -> list[SSAValue | Matrix]:
-    """The buffers of the finish, the "full" ones as matrices like the output."""
-    lanes = builder.target.lanes(32)
-    return [
-        Matrix(builder, buffer, strides, extents, lanes, blocked=True)
-        if kind == "full"
-        else buffer
-        for kind, buffer in zip(finish.extra_inputs, buffers, strict=True)
-    ]
 
 
 def flat(elements: int, element: Attribute = f32) -> MemRefType:

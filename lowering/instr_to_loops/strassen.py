@@ -23,20 +23,22 @@ from glow.lowering.instr_to_loops import ir_types as types
 from glow.lowering.instr_to_loops.accumulation import accumulate
 from glow.lowering.instr_to_loops.builder import Index, LoopBuilder
 from glow.lowering.instr_to_loops.kernel import Kernel
-from glow.lowering.instr_to_loops.matmul import stored_rows
 from glow.lowering.instr_to_loops.matmul_tile import (
     ColumnGroup,
     Matrix,
     Strides,
     Tile,
-    TileStore,
     columns_of,
     flat,
-    matrices_of,
 )
 from glow.lowering.instr_to_loops.matmul_weights import PanelPrefetch
 from glow.lowering.instr_to_loops.strassen_spec import StrassenSpec
 from glow.lowering.instr_to_loops.strassen_weights import PackedFactors
+from glow.lowering.instr_to_loops.tile_store import (
+    TileStore,
+    matrices_of,
+    stored_rows,
+)
 from glow.lowering.target import Target
 
 _TileBody = Callable[[Index, Index], None]

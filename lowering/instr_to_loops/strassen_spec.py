@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from glow.interpreter.strassen import PRODUCTS
 from glow.lowering.instr_to_loops.epilogue import Epilogue
 from glow.lowering.instr_to_loops.matmul import MatmulSpec
-from glow.lowering.instr_to_loops.matmul_tile import Finish
 from glow.lowering.instr_to_loops.slices import prefers_rows
+from glow.lowering.instr_to_loops.tile_store import Finish
 from glow.lowering.target import Target
 
 WANTED_SLICES = {1: 8, 2: 4}
