@@ -20,6 +20,11 @@ Answer = dict[str, Any]
 """A line from the server; the command says which keys it has."""
 
 
+def cores_of(threads: int) -> list[int]:
+    """Returns the cores that a runtime with this many threads is pinned to."""
+    return sorted(os.sched_getaffinity(0))[:threads]
+
+
 class ServerError(Exception):
     """A runtime that could not load or run a model; carries one line."""
 
@@ -41,7 +46,7 @@ class Server:
         python: str = sys.executable,
     ) -> None:
         self.runtime = runtime
-        cores = ",".join(map(str, sorted(os.sched_getaffinity(0))[:threads]))
+        cores = ",".join(map(str, cores_of(threads)))
         self.process = subprocess.Popen(
             [python, SERVER, runtime, model, inputs, str(threads), cores],
             stdin=subprocess.PIPE,

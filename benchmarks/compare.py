@@ -5,8 +5,9 @@ python benchmarks/compare.py --all --exact --json results.json --chart results.s
 
 Speed here means the median of many inferences of one input, each runtime in its own process
 on the same cores. The runtimes take turns, A B A B, because a machine's speed drifts by more
-than the differences of interest; while one measures the others are stopped. The table goes
-to stdout as Markdown, progress to stderr.
+than the differences of interest; while one measures the others are stopped. With more than one
+thread it also depends on how far apart the cores are at the time, so that near and far ones have
+a row each (`rounds.py`). The table goes to stdout as Markdown, progress to stderr.
 """
 
 import argparse
@@ -16,6 +17,7 @@ import tempfile
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from statistics import median, quantiles
 
@@ -23,7 +25,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import numpy as np
 
-from benchmarks.client import Array, Server, ServerError
+from benchmarks.client import Array, Server, ServerError, cores_of
 from benchmarks.contestants import (
     KNOWN,
     MODEL,
@@ -33,18 +35,23 @@ from benchmarks.contestants import (
     Contest,
     is_ours,
 )
+from benchmarks.core_distance import core_distance
 from benchmarks.networks import NETWORKS, OPERATOR_NETWORKS, make_inputs
-
-TURN_MILLISECONDS = 500
-MOST_INFERENCES = 200
+from benchmarks.rounds import by_state, play
 
 
 @dataclass(frozen=True)
 class Result:
-    """One row of the table: a network at a number of threads."""
+    """One row of the table: a network at a number of threads, on near or on far cores."""
 
     network: str
     threads: int
+    state: str | None
+    """`near` or `far`; None for one thread, and where neither held through a round."""
+    distance_nanoseconds: float | None
+    """The median time that a cache line takes from core to core and back."""
+    rounds: int
+    """Those that this row is of."""
     milliseconds: dict[str, float]
     """The median inference by runtime; `glow` is ours."""
     spread: dict[str, float]
@@ -57,6 +64,11 @@ class Result:
     error: float
     """The largest difference from any peer, over that peer's largest output."""
     versions: dict[str, str]
+
+    @property
+    def threads_and_state(self) -> str:
+        """Returns how it ran, for people to read."""
+        return f"{self.threads} {self.state}" if self.state else str(self.threads)
 
     @property
     def ratio(self) -> float:
@@ -104,7 +116,7 @@ def write(results: Sequence[Result], table: Path | None, chart: Path | None) -> 
     if chart:
         from benchmarks.chart import draw
 
-        labels = [f"{result.network}, {result.threads}" for result in results]
+        labels = [f"{result.network}, {result.threads_and_state}" for result in results]
         draw(labels, [result.milliseconds for result in results], chart)
 
 
@@ -119,9 +131,20 @@ def parse_arguments() -> argparse.Namespace:
     add("--all", action="store_true", help="every network against every peer")
     add("--exact", action="store_true", help="time our numerics=exact as well")
     add("--bf16", action="store_true", help="bf16 in Glow and OpenVINO")
-    add("--rounds", type=int, default=5, help="turns of each runtime (default: 5)")
-    add("--json", type=Path, metavar="FILE", help="write the results here as well")
-    add("--chart", type=Path, metavar="FILE.svg", help="draw them (needs matplotlib)")
+    add(
+        "--rounds",
+        type=positive,
+        default=5,
+        metavar="N",
+        help="turns of each runtime on cores at one distance (default: 5)",
+    )
+    add("--json", type=new_file, metavar="FILE", help="write the results here as well")
+    add(
+        "--chart",
+        type=new_file,
+        metavar="FILE.svg",
+        help="draw them (needs matplotlib)",
+    )
     add(
         "--python",
         type=interpreter,
@@ -131,9 +154,19 @@ def parse_arguments() -> argparse.Namespace:
         help="the Python that has this peer, if it is another (may be repeated)",
     )
     arguments = parser.parse_args()
+    if arguments.chart and find_spec("matplotlib") is None:
+        parser.error("--chart needs matplotlib, which is not installed")
     if arguments.all:
         arguments.networks, arguments.peers = list(KNOWN), list(PEERS)
     return arguments
+
+
+def new_file(text: str) -> Path:
+    """Returns the path of a file in a folder that exists: it is written after an hour."""
+    path = Path(text)
+    if path.is_dir() or not path.parent.is_dir():
+        raise argparse.ArgumentTypeError(f"'{text}' cannot be written")
+    return path
 
 
 def interpreter(text: str) -> tuple[str, str]:
@@ -165,10 +198,17 @@ def counts(text: str) -> list[int]:
     return [int(part) for part in text.split(",")]
 
 
+def positive(text: str) -> int:
+    """Returns a positive number."""
+    if not text.isdecimal() or not int(text):
+        raise argparse.ArgumentTypeError(f"expected a positive number, not '{text}'")
+    return int(text)
+
+
 def compare(
     network: str, thread_counts: Sequence[int], contest: Contest, rounds: int
 ) -> Iterator[Result]:
-    """Yield the result of `network` at each number of threads.
+    """Yield the results of `network` at each number of threads.
 
     Raises ServerError when a runtime fails.
     """
@@ -177,7 +217,7 @@ def compare(
         print(f"{network}: building", file=sys.stderr)
         write_network(network, folder)
         for threads in thread_counts:
-            yield measure(network, threads, contest, rounds, folder)
+            yield from measure(network, threads, contest, rounds, folder)
 
 
 def write_network(network: str, folder: Path) -> None:
@@ -192,11 +232,10 @@ def write_network(network: str, folder: Path) -> None:
 
 def measure(
     network: str, threads: int, contest: Contest, rounds: int, folder: Path
-) -> Result:
-    """Returns the result at one number of threads, all runtimes alive at once.
-
-    A peer that cannot run the network is left out.
-    """
+) -> list[Result]:
+    """Returns the results at one number of threads, all runtimes alive at once."""
+    runners = contest.runners(network)
+    cache = tempfile.mkdtemp(dir=folder)
 
     def start(name: str) -> Server:
         print(f"{network}, {threads} threads: {name} loads", file=sys.stderr)
@@ -205,63 +244,69 @@ def measure(
         python = contest.python(name)
         return Server(runtime, *files, threads, {"XDG_CACHE_HOME": cache}, python)
 
-    def first_run(name: str) -> tuple[float, float]:
-        """Returns the seconds of loading and the peak memory in MB."""
-        with start(name) as server:
-            return server.load_seconds, server.save(folder / "cold.npz")[1]
-
-    runners = contest.runners(network)
-    cache = tempfile.mkdtemp(dir=folder)
     # What is timed below found its model compiled: no thread stores it beside the work.
     # `glow` is the first, so that its kernels are not known either.
-    cold = {name: first_run(name) for name in runners if is_ours(name)}
+    cold = {name: first_run(start(name), folder) for name in runners if is_ours(name)}
     cold_seconds, cold_megabytes = cold["glow"]
     with ExitStack() as stack:
-        servers: dict[str, Server] = {}
-        for name in runners:
-            try:
-                server = stack.enter_context(start(name))
-                server.run(1)
-            except ServerError as error:
-                if is_ours(name):
-                    raise
-                print(f"compare: {network}: {error}, left out", file=sys.stderr)
-            else:
-                servers[name] = server
-        if all(map(is_ours, servers)):
-            raise ServerError("no peer can run it")
-        times = take_turns(servers, rounds)
+        servers = start_all(network, runners, start, stack)
+        cores = cores_of(threads)
+        played = play(servers, rounds, lambda: core_distance(cores))
         saved = {
             name: server.save(folder / f"{name}.npz")
             for name, server in servers.items()
         }
     errors = [largest_error(saved["glow"][0], outputs) for outputs, _ in saved.values()]
-    return Result(
-        network,
-        threads,
-        {name: median(measured) for name, measured in times.items()},
-        {name: relative_spread(measured) for name, measured in times.items()},
-        {name: peak for name, (_, peak) in saved.items()},
-        {name: server.load_seconds for name, server in servers.items()},
-        cold_seconds,
-        cold_megabytes,
-        float(np.max(errors)),
-        {name: server.version for name, server in servers.items()},
-    )
+    return [
+        Result(
+            network,
+            threads,
+            group.state,
+            group.distance,
+            len(group.rounds),
+            {name: median(measured) for name, measured in group.times.items()},
+            {name: relative_spread(measured) for name, measured in group.times.items()},
+            {name: peak for name, (_, peak) in saved.items()},
+            {name: server.load_seconds for name, server in servers.items()},
+            cold_seconds,
+            cold_megabytes,
+            float(np.max(errors)),
+            {name: server.version for name, server in servers.items()},
+        )
+        for group in by_state(played)
+    ]
 
 
-def take_turns(servers: dict[str, Server], rounds: int) -> dict[str, list[float]]:
-    """Returns the milliseconds of each runtime's inferences, over all its turns."""
-    inferences = {
-        name: max(1, min(MOST_INFERENCES, int(TURN_MILLISECONDS / min(server.run(2)))))
-        for name, server in servers.items()
-    }
-    times: dict[str, list[float]] = {name: [] for name in servers}
-    for turn in range(rounds):
-        print(f"  turn {turn + 1} of {rounds}", file=sys.stderr)
-        for name, server in servers.items():
-            times[name] += server.run(inferences[name])
-    return times
+def first_run(server: Server, folder: Path) -> tuple[float, float]:
+    """Returns the seconds of loading and the peak memory in MB of a runtime, and ends it."""
+    with server:
+        return server.load_seconds, server.save(folder / "cold.npz")[1]
+
+
+def start_all(
+    network: str,
+    names: Collection[str],
+    start: Callable[[str], Server],
+    stack: ExitStack,
+) -> dict[str, Server]:
+    """Returns the runtimes that run the network, which end with `stack`.
+
+    A peer that cannot is left out; raises ServerError where no peer can, or where ours cannot.
+    """
+    servers: dict[str, Server] = {}
+    for name in names:
+        try:
+            server = stack.enter_context(start(name))
+            server.run(1)
+        except ServerError as error:
+            if is_ours(name):
+                raise
+            print(f"compare: {network}: {error}, left out", file=sys.stderr)
+        else:
+            servers[name] = server
+    if all(map(is_ours, servers)):
+        raise ServerError("no peer can run it")
+    return servers
 
 
 def relative_spread(measured: Sequence[float]) -> float:
@@ -308,7 +353,7 @@ def cells(result: Result, peers: Sequence[str]) -> list[str]:
     exact = "glow exact" in result.milliseconds
     return [
         result.network,
-        str(result.threads),
+        result.threads_and_state,
         *(time(result, name) for name in runtimes),
         f"{result.ratio:.2f}",
         *([f"{result.ratio_of('glow exact'):.2f}"] if exact else []),

@@ -145,6 +145,9 @@ def test_table_shows_the_best_peer() -> None:
     result = compare.Result(
         network="resnet50",
         threads=2,
+        state="near",
+        distance_nanoseconds=70.0,
+        rounds=5,
         milliseconds={"glow": 20.0, "ort": 30.0, "openvino": 25.0, "tvm": 10.0},
         spread={"glow": 0.01, "ort": 0.02, "openvino": 0.03, "tvm": 0.04},
         peak_megabytes={"glow": 200, "ort": 300, "openvino": 400},
@@ -159,6 +162,7 @@ def test_table_shows_the_best_peer() -> None:
     cells = dict(
         zip(*([c.strip() for c in x.split("|")] for x in (header, row)), strict=True)
     )
+    assert cells["threads"] == "2 near"
     assert cells["ratio"] == "1.25"
     assert cells["ort ms"] == "30.00 ±2%"
     assert cells["tvm MB"] == "-"
@@ -196,10 +200,21 @@ def test_batched_networks_are_valid() -> None:
 
 def test_arguments_are_checked() -> None:
     assert compare.counts("1,2") == [1, 2]
+    assert compare.positive("5") == 5
     for text in ("", "0", "1,x"):
         with pytest.raises(argparse.ArgumentTypeError):
             compare.counts(text)
+    for text in ("", "0", "-1", "x"):
+        with pytest.raises(argparse.ArgumentTypeError, match="a positive number"):
+            compare.positive(text)
     with pytest.raises(
         argparse.ArgumentTypeError, match="unknown: vgg20; known are vgg19"
     ):
         compare.names(["vgg19"])("vgg19,vgg20")
+
+
+def test_files_to_write_are_checked_first(tmp_path: Path) -> None:
+    assert compare.new_file(f"{tmp_path}/new.json") == tmp_path / "new.json"
+    for path in (tmp_path, tmp_path / "missing" / "new.json"):
+        with pytest.raises(argparse.ArgumentTypeError, match="cannot be written"):
+            compare.new_file(str(path))
