@@ -17,7 +17,8 @@ from dataclasses import dataclass
 from math import prod
 from typing import Literal
 
-from xdsl.ir import SSAValue
+from xdsl.dialects.builtin import MemRefType, f32
+from xdsl.ir import Attribute, SSAValue
 
 from glow.lowering.instr_to_loops import ir_types as types
 from glow.lowering.instr_to_loops.accumulation import accumulate
@@ -55,13 +56,11 @@ Form = Literal["direct", "pack", "dot"]
 
 
 @dataclass(frozen=True)
-class BatchMatmulSpec:
-    """C[batch, rows, columns] = epilogue(A[.., rows, depth] B[.., depth, columns] + bias), f32.
+class BatchProduct:
+    """C[batch, rows, columns] = A[.., rows, depth] B[.., depth, columns], in any elements.
 
-    Arguments of the kernel: C, A, B, bias if `has_bias`, the epilogue's inputs. Strides are in
-    elements; the row of B is its index along the depth. C's columns are contiguous. Bias and
-    "channel" inputs have one value per `channel`; "full" inputs are strided like C and must
-    not be C.
+    Strides are in elements; the row of B is its index along the depth. C's columns are
+    contiguous.
     """
 
     batch: tuple[int, ...]
@@ -71,13 +70,38 @@ class BatchMatmulSpec:
     a: Strides
     b: Strides
     c: Strides
-    has_bias: bool = False
-    epilogue: Epilogue | None = None
-    channel: Literal["row", "column"] = "column"
 
     def __post_init__(self) -> None:
         if self.c.column != 1:
             raise ValueError("a batch matmul stores contiguous columns")
+
+    @property
+    def operations(self) -> int:
+        """The additions and multiplications."""
+        return 2 * prod(self.batch) * self.rows * self.columns * self.depth
+
+    def buffers(
+        self, finish: Finish, element: Attribute = f32, *others: MemRefType
+    ) -> list[MemRefType]:
+        """The types of C, A, B, the others, and what the finish takes."""
+        a = flat(self.a.span(self.batch, self.rows, self.depth), element)
+        b = flat(self.b.span(self.batch, self.depth, self.columns), element)
+        c = finish.output(self.c.span(self.batch, self.rows, self.columns))
+        return [c, a, b, *others, *finish.buffers(c, self.rows, self.columns)]
+
+
+@dataclass(frozen=True)
+class BatchMatmulSpec(BatchProduct):
+    """C = epilogue(A B + bias), f32.
+
+    Arguments of the kernel: C, A, B, bias if `has_bias`, the epilogue's inputs. Bias and
+    "channel" inputs have one value per `channel`; "full" inputs are strided like C and must
+    not be C.
+    """
+
+    has_bias: bool = False
+    epilogue: Epilogue | None = None
+    channel: Literal["row", "column"] = "column"
 
     @staticmethod
     def dense(
@@ -106,9 +130,9 @@ class BatchMatmulSpec:
         )
 
     @property
-    def operations(self) -> int:
-        """The additions and multiplications."""
-        return 2 * prod(self.batch) * self.rows * self.columns * self.depth
+    def finish(self) -> Finish:
+        """Bias and epilogue."""
+        return Finish(self.has_bias, self.epilogue, self.channel)
 
     @property
     def form(self) -> Form:
@@ -145,8 +169,7 @@ class _Product:
         c_buffer, a_buffer, b_buffer, *extra_buffers = buffers
         lanes = builder.target.lanes(32)
         extents = (*spec.batch, spec.rows, spec.columns)
-        finish = Finish(spec.has_bias, spec.epilogue, spec.channel)
-        extras = matrices_of(builder, finish, extra_buffers, spec.c, extents)
+        extras = matrices_of(builder, spec.finish, extra_buffers, spec.c, extents)
         a_extents = (*spec.batch, spec.rows, spec.depth)
         b_extents = (*spec.batch, spec.depth, spec.columns)
         self.builder = builder
@@ -159,7 +182,7 @@ class _Product:
         c = Matrix(
             builder, c_buffer, spec.c, extents, lanes, blocked=spec.form != "dot"
         )
-        self.store = TileStore(builder, finish, c, extras)
+        self.store = TileStore(builder, spec.finish, c, extras)
 
     def move_to(self, coordinates: Sequence[Index]) -> None:
         """Selects the matrices at those batch coordinates."""
@@ -330,7 +353,7 @@ def build_batch_matmul(
 
         builder.space(low, high, space, unit)
 
-    return Kernel(builder.function(name, _buffers(spec), body), prod(space))
+    return Kernel(builder.function(name, spec.buffers(spec.finish), body), prod(space))
 
 
 def _build_dot(spec: BatchMatmulSpec, target: Target, name: str) -> Kernel:
@@ -359,12 +382,4 @@ def _build_dot(spec: BatchMatmulSpec, target: Target, name: str) -> Kernel:
 
         builder.space(low, high, space, unit)
 
-    return Kernel(builder.function(name, _buffers(spec), body), prod(space))
-
-
-def _buffers(spec: BatchMatmulSpec) -> list[types.MemRefType]:
-    a = flat(spec.a.span(spec.batch, spec.rows, spec.depth))
-    b = flat(spec.b.span(spec.batch, spec.depth, spec.columns))
-    finish = Finish(spec.has_bias, spec.epilogue, spec.channel)
-    c = finish.output(spec.c.span(spec.batch, spec.rows, spec.columns))
-    return [c, a, b, *finish.buffers(c, spec.rows, spec.columns)]
+    return Kernel(builder.function(name, spec.buffers(spec.finish), body), prod(space))

@@ -22,6 +22,7 @@ from xdsl.ir import SSAValue
 from glow.dialects import arith
 from glow.lowering.instr_to_loops import ir_types as types
 from glow.lowering.instr_to_loops.accumulation import accumulate
+from glow.lowering.instr_to_loops.batch_matmul import BatchProduct
 from glow.lowering.instr_to_loops.builder import Index, LoopBuilder
 from glow.lowering.instr_to_loops.byte_panel import BytePanel
 from glow.lowering.instr_to_loops.epilogue import Epilogue
@@ -32,7 +33,6 @@ from glow.lowering.instr_to_loops.matmul_tile import (
     ColumnSplit,
     Matrix,
     RowBlocks,
-    Strides,
     Tile,
     choose_tile,
     flat,
@@ -53,31 +53,18 @@ SIGN = 128
 
 
 @dataclass(frozen=True)
-class Int8BatchMatmulSpec:
-    """C[batch, rows, columns] = epilogue((A - p) (B - q)).
+class Int8BatchMatmulSpec(BatchProduct):
+    """C = epilogue((A - p) (B - q)).
 
     Arguments of the kernel: C, A (unsigned bytes), B (signed or unsigned), the points p and q
-    [2] of i32, the epilogue's inputs. Strides are in elements; the row of B is its index
-    along the depth. C's columns are contiguous. `plain_a`: p is 0; `plain_b`: q is 0, or 128
-    where B is unsigned.
+    [2] of i32, the epilogue's inputs. `plain_a`: p is 0; `plain_b`: q is 0, or 128 where B is
+    unsigned.
     """
 
-    batch: tuple[int, ...]
-    rows: int
-    columns: int
-    depth: int
-    a: Strides
-    b: Strides
-    c: Strides
     signed_b: bool
     plain_a: bool = False
     plain_b: bool = False
     epilogue: Epilogue | None = None
-
-    @property
-    def operations(self) -> int:
-        """The additions and multiplications."""
-        return 2 * prod(self.batch) * self.rows * self.columns * self.depth
 
     @property
     def steps(self) -> int:
@@ -302,12 +289,5 @@ def build_int8_batch_matmul(
 
         builder.space(low, high, space, unit)
 
-    output = spec.finish.output(spec.c.span(spec.batch, spec.rows, spec.columns))
-    buffers = [
-        output,
-        flat(spec.a.span(spec.batch, spec.rows, spec.depth), i8),
-        flat(spec.b.span(spec.batch, spec.depth, spec.columns), i8),
-        flat(2, i32),
-        *spec.finish.buffers(output, spec.rows, spec.columns),
-    ]
+    buffers = spec.buffers(spec.finish, i8, flat(2, i32))
     return Kernel(builder.function(name, buffers, body), prod(space))
