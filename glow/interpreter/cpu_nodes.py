@@ -21,24 +21,19 @@ from glow.dialects.attributes import Attributes, ints_attr
 from glow.dialects.cpu.matmul import STRASSEN_LEVELS
 from glow.dialects.errors import GlowError
 from glow.dialects.node import GlowOp
-from glow.interpreter.arrays import Array, exact
+from glow.interpreter.arrays import Array, DType, exact
 from glow.interpreter.blocks import from_blocks, to_blocks
 from glow.interpreter.convolution import convolve
 from glow.interpreter.dynamic_quantization import quantize_rows, row_range
 from glow.interpreter.embedding import gather_rows
 from glow.interpreter.evaluation import evaluate_region
-from glow.interpreter.int8_nodes import (
-    run_int8_batch_matmul,
-    run_int8_conv2d,
-    run_int8_depthwise_conv2d,
-    run_int8_matmul,
-)
+from glow.interpreter.integer_arithmetic import wrapped
 from glow.interpreter.normalization import (
     local_response_norm,
     normalized,
     softmax,
 )
-from glow.interpreter.recurrence import run_recurrence
+from glow.interpreter.recurrence import Plain, run_recurrence
 from glow.interpreter.scalar_functions import Function, element_dtype, result_dtype
 from glow.interpreter.strassen import left_sums, result_of
 
@@ -51,6 +46,9 @@ serves a node and its instruction alike."""
 Unpacking: TypeAlias = Callable[[Attributes, tuple[int, ...], Array], Array]
 """`unpacking(attributes, input_shape, packed)`: the plain weights of nodes that read
 transformed ones, of which every packed number mixes several."""
+
+Convolve: TypeAlias = Callable[[Attributes, Array, Array, Array, int], Array]
+"""`convolve(attributes, image, weights, bias, group)`: the sums, before rounding."""
 
 DIGITS: Mapping[int, tuple[str, int]] = {
     1: ("u1", 1 << 8),
@@ -106,11 +104,26 @@ def unpacked(
 def finish(op: Operation, total: Array, extras: tuple[Array, ...]) -> Array:
     """The rounded sums with the node's epilogue applied."""
     if not op.regions or not op.regions[0].blocks:
-        return total.astype(result_dtype(op))
+        return rounded(total, result_dtype(op))
     block = op.regions[0].block
-    return evaluate_region(
-        block, (total.astype(element_dtype(block.args[0].type)), *extras)
-    )[0]
+    sums = rounded(total, element_dtype(block.args[0].type))
+    return evaluate_region(block, (sums, *extras))[0]
+
+
+def rounded(total: Array, dtype: DType) -> Array:
+    """The sums as that type; those of bytes are exact modulo 2^32."""
+    return wrapped(total) if dtype == np.int32 else total.astype(dtype)
+
+
+def convolve_bytes(
+    attributes: Attributes, image: Array, weights: Array, bias: Array, group: int
+) -> Array:
+    """As `convolve`; the image is padded with the zero point."""
+    point = attributes.int("zero_point")
+    # Less the zero point the padding is zero, which gives each sum less this constant.
+    constant = point * weights.astype(np.int64).sum(axis=(1, 2, 3))
+    less = image.astype(np.float64) - point
+    return convolve(attributes, less, weights, constant + bias, group)
 
 
 def run_conv2d(
@@ -119,18 +132,18 @@ def run_conv2d(
     weights: Array,
     bias: Array,
     *extras: Array,
-    packing: Packing | None = None,
+    plain: Plain,
+    sums: Convolve = convolve,
 ) -> Array:
-    """`cpu.conv2d`."""
+    """`cpu.conv2d`, `cpu.int8_conv2d`."""
     attributes = op.attributes_view()
     inputs, group = attributes.int("input_channels"), attributes.int("group")
     outputs, lanes = attributes.int("output_channels"), bias.shape[1]
     shape = (outputs, inputs // group, *attributes.ints("kernel"))
-    plain = from_blocks(image, inputs) if image.ndim == 5 else image
-    total = convolve(
+    total = sums(
         attributes,
-        plain,
-        unpacked(op, image, weights, shape, packing),
+        from_blocks(image, inputs) if image.ndim == 5 else image,
+        plain(op, image, weights, shape),
         bias.reshape(-1)[:outputs],
         group,
     )
@@ -204,11 +217,16 @@ def largest_of_squares(planes: Array, size: int) -> Array:
 
 
 def run_depthwise_conv2d(
-    op: GlowOp, image: Array, weights: Array, bias: Array, *extras: Array
+    op: GlowOp,
+    image: Array,
+    weights: Array,
+    bias: Array,
+    *extras: Array,
+    sums: Convolve = convolve,
 ) -> Array:
-    """`cpu.depthwise_conv2d`, padding lanes included."""
+    """`cpu.depthwise_conv2d`, `cpu.int8_depthwise_conv2d`, padding lanes included."""
     plain = weights.transpose(0, 3, 1, 2).reshape(-1, 1, *weights.shape[1:3])
-    total = convolve(
+    total = sums(
         op.attributes_view(),
         from_blocks(image),
         plain,
@@ -233,20 +251,28 @@ def run_matmul(
     weights: Array,
     bias: Array,
     *extras: Array,
-    packing: Packing | None = None,
+    plain: Plain,
 ) -> Array:
-    """`cpu.matmul`."""
-    plain = unpacked(op, x, weights, (x.shape[-1], bias.shape[0]), packing)
-    return finish(op, exact(x) @ exact(plain) + exact(bias), extras)
+    """`cpu.matmul`, `cpu.int8_matmul`."""
+    matrix = plain(op, x, weights, (x.shape[-1], bias.shape[0]))
+    return finish(op, exact(x) @ exact(matrix) + exact(bias), extras)
 
 
-def run_batch_matmul(op: GlowOp, lhs: Array, rhs: Array) -> Array:
+def run_batch_matmul(op: GlowOp, lhs: Array, rhs: Array, *extras: Array) -> Array:
     """`cpu.batch_matmul`."""
     attributes = op.attributes_view()
     left = exact(lhs).transpose(attributes.ints("lhs_axes"))
     right = exact(rhs).transpose(attributes.ints("rhs_axes"))
     total = (left @ right).transpose(attributes.ints("result_axes"))
-    return finish(op, total, ())
+    return finish(op, total, extras)
+
+
+def run_int8_batch_matmul(
+    op: GlowOp, lhs: Array, rhs: Array, points: Array, *extras: Array
+) -> Array:
+    """`cpu.int8_batch_matmul`."""
+    left, right = exact(lhs) - points[0], exact(rhs) - points[1]
+    return run_batch_matmul(op, left, right, *extras)
 
 
 def run_cpu_attention(
@@ -277,12 +303,12 @@ def run_strassen_matmul(
     weights: Array,
     bias: Array,
     *extras: Array,
-    packing: Packing | None = None,
+    plain: Plain,
 ) -> Array:
     """`cpu.strassen_matmul`."""
     products, _, depth = sums.shape
     columns = bias.shape[0] >> STRASSEN_LEVELS[products]
-    factors = unpacked(op, sums, weights, (products, depth, columns), packing)
+    factors = plain(op, sums, weights, (products, depth, columns))
     total = result_of(list(exact(sums) @ exact(factors)))
     outer = op.attributes_view().ints("outer")
     return finish(op, (total + exact(bias)).reshape(*outer, -1), extras)
@@ -315,21 +341,20 @@ def cpu_functions(
 ) -> dict[type[Operation], Function]:
     """The functions of the `cpu` nodes for a backend's packing of their weights."""
 
-    def with_packing(node: type[Operation], function: Function) -> Function:
-        return partial(function, packing=packing.get(node))
-
     def with_plain(node: type[Operation], function: Function) -> Function:
         return partial(function, plain=partial(unpacked, packing=packing.get(node)))
 
     return {
         cpu.PackOp: run_pack,
         cpu.UnpackOp: run_unpack,
-        cpu.Conv2dOp: with_packing(cpu.Conv2dOp, run_conv2d),
+        cpu.Conv2dOp: with_plain(cpu.Conv2dOp, run_conv2d),
         cpu.SparseConv2dOp: run_sparse_conv2d,
-        cpu.WinogradConv2dOp: with_packing(cpu.WinogradConv2dOp, run_winograd_conv2d),
+        cpu.WinogradConv2dOp: partial(
+            run_winograd_conv2d, packing=packing.get(cpu.WinogradConv2dOp)
+        ),
         cpu.DepthwiseConv2dOp: run_depthwise_conv2d,
         cpu.PlainConv2dOp: run_plain_conv2d,
-        cpu.MatmulOp: with_packing(cpu.MatmulOp, run_matmul),
+        cpu.MatmulOp: with_plain(cpu.MatmulOp, run_matmul),
         cpu.AttentionOp: run_cpu_attention,
         cpu.BatchMatmulOp: run_batch_matmul,
         cpu.QuadrantSumsOp: run_quadrant_sums,
@@ -338,11 +363,13 @@ def cpu_functions(
         cpu.LayerNormOp: run_layer_norm,
         cpu.GatherRowsOp: gather_rows,
         cpu.RowRangeOp: row_range,
-        cpu.StrassenMatmulOp: with_packing(cpu.StrassenMatmulOp, run_strassen_matmul),
+        cpu.StrassenMatmulOp: with_plain(cpu.StrassenMatmulOp, run_strassen_matmul),
         cpu.RecurrenceOp: with_plain(cpu.RecurrenceOp, run_recurrence),
         cpu.LocalResponseNormOp: run_local_response_norm,
-        cpu.Int8Conv2dOp: with_plain(cpu.Int8Conv2dOp, run_int8_conv2d),
-        cpu.Int8DepthwiseConv2dOp: run_int8_depthwise_conv2d,
-        cpu.Int8MatmulOp: with_plain(cpu.Int8MatmulOp, run_int8_matmul),
+        cpu.Int8Conv2dOp: with_plain(
+            cpu.Int8Conv2dOp, partial(run_conv2d, sums=convolve_bytes)
+        ),
+        cpu.Int8DepthwiseConv2dOp: partial(run_depthwise_conv2d, sums=convolve_bytes),
+        cpu.Int8MatmulOp: with_plain(cpu.Int8MatmulOp, run_matmul),
         cpu.Int8BatchMatmulOp: run_int8_batch_matmul,
     }
