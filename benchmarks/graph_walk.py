@@ -1,6 +1,8 @@
 """Runs an ONNX graph by a table of functions, for peers that do not read ONNX themselves."""
 
+import operator
 from collections.abc import Callable, Mapping
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -12,14 +14,23 @@ Emit = Callable[[list[Any], Attributes], Any]
 """From the operands and attributes of a node to its first result."""
 
 
-class GraphWalk:
-    """A network of one output, whose nodes `emitters` run.
+COMMON: Mapping[str, Emit] = {
+    "Add": lambda operands, _: operands[0] + operands[1],
+    "Dropout": lambda operands, _: operands[0],
+    "Mul": lambda operands, _: operands[0] * operands[1],
+    "Sum": lambda operands, _: reduce(operator.add, operands),
+}
+"""What any library's tensors do by themselves."""
 
-    Raises ValueError that names the operators that `emitters` lacks.
+
+class GraphWalk:
+    """A network of one output, whose nodes `emitters` and what is common run.
+
+    Raises ValueError that names the operators that have no translation.
     """
 
     def __init__(self, model: onnx.ModelProto, emitters: Mapping[str, Emit]) -> None:
-        graph = model.graph
+        graph, emitters = model.graph, COMMON | dict(emitters)
         if missing := sorted({n.op_type for n in graph.node} - emitters.keys()):
             raise ValueError(f"no translation of {', '.join(missing)}")
         self.weights = {w.name: _array(w) for w in graph.initializer}

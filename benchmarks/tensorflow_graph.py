@@ -121,21 +121,12 @@ def clip(operands: list, attributes: Attributes):
     return tf.clip_by_value(x, low, high)
 
 
-def total(operands: list, _: Attributes):
-    result = operands[0]
-    for operand in operands[1:]:
-        result = result + operand
-    return result
-
-
 EMITTERS: dict[str, Emit] = {
-    "Add": total,
     "AveragePool": average_pool,
     "BatchNormalization": batch_normalization,
     "Clip": clip,
     "Concat": concat,
     "Conv": conv,
-    "Dropout": lambda operands, _: operands[0],
     "Flatten": flatten,
     "Gemm": gemm,
     "GlobalAveragePool": lambda operands, _: tf.reduce_mean(
@@ -143,10 +134,8 @@ EMITTERS: dict[str, Emit] = {
     ),
     "LRN": local_response_normalization,
     "MaxPool": max_pool,
-    "Mul": lambda operands, _: operands[0] * operands[1],
     "Relu": lambda operands, _: tf.nn.relu(operands[0]),
     "Reshape": reshape,
     "Softmax": softmax,
-    "Sum": total,
     "Unsqueeze": unsqueeze,
 }

@@ -104,33 +104,22 @@ def local_response_normalization(operands: list, attributes: Attributes):
     return functional.local_response_norm(operands[0], *map(attributes.get, names))
 
 
-def total(operands: list, _: Attributes):
-    result = operands[0]
-    for operand in operands[1:]:
-        result = result + operand
-    return result
-
-
 EMITTERS: dict[str, Emit] = {
-    "Add": total,
     "AveragePool": average_pool,
     "BatchNormalization": batch_normalization,
     "Clip": clip,
     "Concat": lambda operands, attributes: torch.cat(operands, attributes["axis"]),
     "Conv": conv,
-    "Dropout": lambda operands, _: operands[0],
     "Flatten": lambda operands, _: torch.flatten(operands[0], 1),
     "Gemm": gemm,
     "GlobalAveragePool": lambda operands, _: operands[0].mean((2, 3), True),
     "LRN": local_response_normalization,
     "MaxPool": max_pool,
-    "Mul": lambda operands, _: operands[0] * operands[1],
     "Relu": lambda operands, _: torch.relu(operands[0]),
     "Reshape": lambda operands, _: operands[0].reshape(operands[1]),
     "Softmax": lambda operands, attributes: torch.softmax(
         operands[0], attributes.get("axis", 1)
     ),
-    "Sum": total,
     "Transpose": lambda operands, attributes: operands[0].permute(attributes["perm"]),
     "Unsqueeze": unsqueeze,
 }
