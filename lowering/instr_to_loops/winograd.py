@@ -266,21 +266,30 @@ class _Winograd:
                 (spec.input_blocks, tiling.block_rows),
                 lambda block, row: patches.row(block, origin, row),
             )
-            b.loop(0, tiling.channel_tiles, 1, partial(finish, origin, ahead))
+            if tiling.keeps_products:
+                b.loop(0, tiling.channel_tiles, 1, partial(multiply, ahead))
+                transform(origin, 0, spec.output_blocks)
+            else:
+                b.loop(0, tiling.channel_tiles, 1, partial(finish, origin, ahead))
 
-        def finish(origin: Origin, ahead: BlockAhead | None, tile: Index) -> None:
+        def multiply(ahead: BlockAhead | None, tile: Index) -> None:
             b.loop(0, spec.positions, 1, lambda k: products.product(k, tile, ahead))
-            first, count = self._blocks_of(tile)
+
+        def transform(origin: Origin, first: Index, count: Index) -> None:
             self._nest(
                 (count, tiling.block_rows),
                 lambda k, row: output.row(b.add(first, k), origin, row, k),
             )
 
+        def finish(origin: Origin, ahead: BlockAhead | None, tile: Index) -> None:
+            multiply(ahead, tile)
+            transform(origin, *self._blocks_of(tile))
+
         return run_block
 
     def _blocks_of(self, channel_tile: Index) -> tuple[Index, Index]:
         """The first channel block of a channel tile, and how many it has."""
-        b, most = self.builder, self.tiling.product_blocks
+        b, most = self.builder, self.tiling.parts[0].blocks
         first = b.mul(channel_tile, most)
         if self.spec.output_blocks % most == 0:
             return first, most

@@ -197,7 +197,7 @@ class ProductPhase:
         values = b.carry(0, full, 1, [zero], lambda k, v: steps(k, spec.lanes, v))
         values = steps(full, rest, values)
         block: Index = 0
-        if not self.tiling.fused:
+        if self.tiling.keeps_products:
             block = b.add(b.mul(channel_tile, part.blocks), part.first)
         where = self.products.at(block, position, tile, 0)
         b.transfer_write(values[0], self.products.buffer, where, (3, 1, 4))

@@ -60,8 +60,7 @@ class WeightsAhead:
         """
         b, spec = self.builder, self.tiling.spec
         pixels = self.tiling.register_tiles(part)
-        element_bytes = types.bit_width(spec.element) // 8
-        if spec.packed_weights * element_bytes <= b.target.l2_bytes // 2:
+        if self.tiling.has_near_weights:
             return nothing
         size = spec.in_channels * part.blocks * spec.lanes
         lines = -(-part.blocks // -(-self.tiling.tiles // pixels))
@@ -147,10 +146,11 @@ class BlockAhead:
         """Ask for the share of a tile at (position, channel tile of the part)."""
         b, positions = self.builder, self.tiling.spec.positions
         position, within = at
-        first_tile = part.first // self.tiling.product_blocks
+        tile_blocks = self.tiling.parts[0].blocks
+        first_tile = part.first // tile_blocks
         channel_tile = b.add(within, first_tile)
         panel = b.add(b.mul(channel_tile, positions), position)
-        block = b.mul(channel_tile, self.tiling.product_blocks)
+        block = b.mul(channel_tile, tile_blocks)
         panels = positions * self.tiling.channel_tiles
         self._share(self._next_input(), part, (panel, panels), tile)
         self._share(self._output(block, part.blocks), part, (position, positions), tile)

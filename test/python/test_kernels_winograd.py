@@ -85,6 +85,7 @@ SHAPES = {
     "55x55": WinogradSpec(1, 3, 16, (55, 55)),
     "rows in segments": WinogradSpec(1, 40, 24, (33, 230)),
     "images in blocks": WinogradSpec(3, 16, 16, (13, 30)),
+    "few channels": WinogradSpec(1, 16, 40, (36, 56)),
 }
 
 

@@ -50,6 +50,34 @@ def test_scratch_of_a_slice_fits_a_near_cache() -> None:
         assert not tiling.fused or tiling.tiles % 14 == 0
 
 
+def test_products_of_few_channels_all_exist_before_any_is_transformed() -> None:
+    few = fused_tiling(WinogradSpec(1, 16, 64, (55, 55)))
+    assert few.keeps_products
+    assert few.product_blocks == few.spec.output_blocks > few.parts[0].blocks
+    many = fused_tiling(WinogradSpec(1, 64, 64, (56, 56)))
+    assert not many.keeps_products
+    assert many.product_blocks == many.parts[0].blocks < many.spec.output_blocks
+
+
+@pytest.mark.parametrize("plane", [8, 14, 32, 55, 56, 64, 128, 256])
+def test_positions_do_not_share_the_sets_of_a_cache(plane: int) -> None:
+    for channels in ((16, 16), (64, 64), (256, 256)):
+        tiling = choose_winograd_tiling(
+            WinogradSpec(1, *channels, (plane, plane)), WIDE
+        )
+        places = tiling.patches_type.get_shape()[3]
+        assert tiling.tiles <= places <= tiling.tiles + 1
+        assert places % 16
+
+
+def test_blocks_are_small_where_weights_are_near() -> None:
+    near = fused_tiling(WinogradSpec(1, 16, 32, (128, 128)))
+    assert near.has_near_weights
+    assert near.block_rows == 1
+    far = fused_tiling(WinogradSpec(1, 64, 64, (56, 56)))
+    assert not far.has_near_weights
+
+
 @pytest.mark.parametrize(
     "spec",
     [
