@@ -19,6 +19,7 @@ from xdsl.ir import SSAValue
 from glow.lowering.instr_to_loops import ir_types as types
 from glow.lowering.instr_to_loops.accumulation import PRODUCTS
 from glow.lowering.instr_to_loops.builder import Index, LoopBuilder
+from glow.lowering.instr_to_loops.conv2d_order import ConvOrder, Position
 from glow.lowering.instr_to_loops.conv2d_spec import (
     Conv2dSpec,
     ConvTiling,
@@ -33,7 +34,6 @@ from glow.lowering.instr_to_loops.epilogue import (
     stored_type,
 )
 from glow.lowering.instr_to_loops.kernel import Kernel
-from glow.lowering.instr_to_loops.slices import SliceSpace
 from glow.lowering.instr_to_loops.tiles import ChannelPart
 from glow.lowering.instr_to_loops.window import ColumnTaps, Tile
 from glow.lowering.target import Target
@@ -82,21 +82,13 @@ class Convolution:
         self.builder = LoopBuilder(target)
         self.tiling = self.choose_tiling(target)
         self.window = self.tiling.window
-        # Big weights stay in a near cache if all lines pass by them before the next channels;
-        # small ones stay there anyway, and then the input line is what should.
-        weight_bytes = spec.packed_weights * types.byte_width(spec.element)
-        channels_outermost = weight_bytes > target.l2_bytes // 2
-        channel_tiles = sum(part.tiles for part in self.tiling.parts)
-        lines = self.tiling.traversal(self.tiling.parts[0]).lines
-        if channels_outermost:
-            self.slices = SliceSpace((spec.groups, channel_tiles, spec.batch), lines, 3)
-        else:
-            self.slices = SliceSpace((spec.groups, spec.batch, channel_tiles), lines, 2)
-        self.channels_outermost = channels_outermost
+        self.order = ConvOrder(spec, self.tiling, target, self.fetches_at_steps)
+        self.slices = self.order.slices
+        self.channels_outermost = self.order.channels_outermost
         # Every tile of channels reads all pixels again, and a single tap is little arithmetic
         # to wait for those of the next block behind.
         input_bytes = prod(spec.input_type.get_shape()) * types.byte_width(spec.element)
-        is_far = channels_outermost and input_bytes > target.l2_bytes
+        is_far = self.channels_outermost and input_bytes > target.l2_bytes
         self.fetches_pixels = is_far and spec.window.kernel == (1, 1)
         self.turn: Index = 0
 
@@ -136,7 +128,7 @@ class Convolution:
 
     def visit(self, low: Index, high: Index) -> None:
         """Visits the tiles of the slices [low, high)."""
-        self.slices.visit(self.builder, low, high, self._line)
+        self.order.visit(self.builder, low, high, self._line)
 
     def _on_plane(self, buffer: SSAValue) -> SSAValue:
         """A blocked output or full extra with the plane that the tiles cover."""
@@ -173,12 +165,8 @@ class Convolution:
             buffer, shape, offset=spec.groups * part.first * steps
         )
 
-    def _line(self, outer: Sequence[Index], line: Index) -> None:
-        b = self.builder
-        if self.channels_outermost:
-            group, channel_tile, image = outer
-        else:
-            group, image, channel_tile = outer
+    def _line(self, position: Position, line: Index) -> None:
+        b, (group, image, channel_tile) = self.builder, position
         first = self.tiling.parts[0]
 
         def part(number: int) -> None:
@@ -192,15 +180,11 @@ class Convolution:
             is_full = b.compare("slt", channel_tile, first.tiles)
             b.if_(is_full, lambda: part(0), lambda: part(1))
 
-    def _part_line(
-        self, part: ChannelPart, position: tuple[Index, Index, Index], line: Index
-    ) -> None:
+    def _part_line(self, part: ChannelPart, position: Position, line: Index) -> None:
         plane = self.tiling.traversal(part)
         plane.visit(self.builder, line, lambda tile: self.tile(part, position, tile))
 
-    def tile(
-        self, part: ChannelPart, position: tuple[Index, Index, Index], tile: Tile
-    ) -> None:
+    def tile(self, part: ChannelPart, position: Position, tile: Tile) -> None:
         """The outputs of a tile of pixels and channels."""
         b, spec = self.builder, self.spec
         group, image, channel_tile = position
@@ -254,7 +238,7 @@ class Convolution:
     def accumulate(
         self,
         part: ChannelPart,
-        position: tuple[Index, Index, Index],
+        position: Position,
         tile: Tile,
         accumulator: SSAValue,
     ) -> SSAValue:

@@ -16,6 +16,7 @@ from glow.dialects import arith
 from glow.lowering.instr_to_loops import ir_types as types
 from glow.lowering.instr_to_loops.builder import Index
 from glow.lowering.instr_to_loops.conv2d import Carried, Convolution
+from glow.lowering.instr_to_loops.conv2d_order import Position
 from glow.lowering.instr_to_loops.conv2d_spec import Conv2dSpec
 from glow.lowering.instr_to_loops.int8_tile import WORD, dot, words
 from glow.lowering.instr_to_loops.kernel import Kernel
@@ -102,9 +103,9 @@ class _Int8Convolution(Convolution):
         self.packed = arguments[2]
         super().body(arguments, low, high)
 
-    def _line(self, outer: Sequence[Index], line: Index) -> None:
+    def _line(self, position: Position, line: Index) -> None:
         self.line = line
-        super()._line(outer, line)
+        super()._line(position, line)
 
     def _steps(
         self,

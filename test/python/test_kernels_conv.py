@@ -40,6 +40,7 @@ from glow.lowering.instr_to_loops.conv2d import (
     pack_channels,
     pack_conv_weights,
 )
+from glow.lowering.instr_to_loops.conv2d_order import ConvOrder
 from glow.lowering.instr_to_loops.depthwise import DepthwiseSpec, build_depthwise
 from glow.lowering.instr_to_loops.direct_conv import DirectConvSpec, build_direct_conv
 from glow.lowering.instr_to_loops.kernel import Kernel
@@ -135,6 +136,30 @@ def test_conv2d_with_bias_and_epilogue(name: str) -> None:
 def test_conv2d_weights_far_from_cache_go_channels_outermost(window: Window) -> None:
     target = replace(TARGET, l1_bytes=1024, l2_bytes=4096)
     spec = Conv2dSpec(2, 24, 5 * LANES, window, lanes=LANES)
+    x, w = conv_inputs(spec)
+    packed = pack_conv_weights(w, spec, target)
+    kernel = build_conv2d("kernel", spec, target)
+    output = run(kernel, spec.output_type.get_shape(), to_blocks(x), packed)
+    expected = convolution(x, w, spec.window, 1)
+    assert_close(to_plain(output, spec.out_channels), expected)
+
+
+@pytest.mark.parametrize("batch", [1, 3])
+@pytest.mark.parametrize(
+    ("plane", "shared"), [((16, 12), "lines"), ((2, 3), "channels")]
+)
+def test_conv2d_shares_lines_of_far_weights_if_there_are_enough(
+    plane: tuple[int, int], shared: str, batch: int
+) -> None:
+    """Every thread then reads all weights, else all of the input."""
+    target = replace(TARGET, l1_bytes=1024, l2_bytes=4096)
+    window = Window(plane, (3, 3), pads=SAME)
+    spec = Conv2dSpec(batch, 24, 5 * LANES, window, lanes=LANES)
+    tiling = choose_conv_tile(spec, target)
+    order = ConvOrder(spec, tiling, target, own_weights=True)
+    assert order.channels_outermost
+    assert len(order.slices.outer) == (1 if shared == "lines" else 3)
+    assert len(ConvOrder(spec, tiling, target, own_weights=False).slices.outer) == 3
     x, w = conv_inputs(spec)
     packed = pack_conv_weights(w, spec, target)
     kernel = build_conv2d("kernel", spec, target)

@@ -1,0 +1,104 @@
+"""In which order a direct convolution visits channels and lines, and what threads share.
+
+Big weights stay in a near cache if all lines pass by them before the next channels; small ones
+stay there anyway, and then the input line is what should. Threads share lines where they can: each
+then reads of the input only what it wrote itself. For big weights that means that each reads all
+of them, so these are shared by channels instead where they are larger than what threads would
+read of each other. With cores that are far from each other, sharing lines of big weights takes
+ResNet-50 from 15.0 to 14.5 ms.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from math import prod
+from typing import TypeAlias
+
+from glow.lowering.instr_to_loops import ir_types as types
+from glow.lowering.instr_to_loops.builder import Index, LoopBuilder
+from glow.lowering.instr_to_loops.conv2d_spec import Conv2dSpec, ConvTiling
+from glow.lowering.instr_to_loops.slices import SliceSpace, prefers_rows
+from glow.lowering.target import Target
+
+Position: TypeAlias = tuple[Index, Index, Index]
+"""A group, an image and a channel tile."""
+
+
+@dataclass(frozen=True)
+class ConvOrder:
+    """The order of one convolution; lines with `own_weights` fetch those of the next channels
+    alone, others share that with all lines of a plane.
+    """
+
+    spec: Conv2dSpec
+    tiling: ConvTiling
+    target: Target
+    own_weights: bool
+
+    @cached_property
+    def lines(self) -> int:
+        """The lines of a plane."""
+        return self.tiling.traversal(self.tiling.parts[0]).lines
+
+    @cached_property
+    def channel_tiles(self) -> int:
+        """The channel tiles of a group."""
+        return sum(part.tiles for part in self.tiling.parts)
+
+    @cached_property
+    def _weight_bytes(self) -> int:
+        return self.spec.packed_weights * types.byte_width(self.spec.element)
+
+    @cached_property
+    def channels_outermost(self) -> bool:
+        """Whether all lines pass by the weights of a channel tile before the next one's."""
+        return self._weight_bytes > self.target.l2_bytes // 2
+
+    @cached_property
+    def _shares_rows(self) -> bool:
+        """Whether threads share the lines of big weights."""
+        spec = self.spec
+        both = prod(spec.input_type.get_shape()) + prod(spec.output_type.get_shape())
+        size, activations = self._rows.size, both * types.byte_width(spec.element)
+        is_better = prefers_rows(size, self._weight_bytes, activations)
+        return self.channels_outermost and self.own_weights and is_better
+
+    @property
+    def _rows(self) -> SliceSpace:
+        return SliceSpace((self.spec.batch,), self.lines, 1)
+
+    @cached_property
+    def slices(self) -> SliceSpace:
+        """What threads share."""
+        spec, tiles = self.spec, self.channel_tiles
+        if self._shares_rows:
+            return self._rows
+        if self.channels_outermost:
+            return SliceSpace((spec.groups, tiles, spec.batch), self.lines, 3)
+        return SliceSpace((spec.groups, spec.batch, tiles), self.lines, 2)
+
+    def visit(
+        self,
+        b: LoopBuilder,
+        low: Index,
+        high: Index,
+        body: Callable[[Position, Index], None],
+    ) -> None:
+        """Runs the body on the positions and lines of the slices [low, high)."""
+        if self._shares_rows:
+            extents = (self.spec.groups, self.channel_tiles)
+
+            def channels(group: Index, tile: Index) -> None:
+                self.slices.visit(
+                    b, low, high, lambda at, line: body((group, at[0], tile), line)
+                )
+
+            b.space(0, prod(extents), extents, lambda at: channels(*at))
+        elif self.channels_outermost:
+            self.slices.visit(
+                b, low, high, lambda at, line: body((at[0], at[2], at[1]), line)
+            )
+        else:
+            self.slices.visit(
+                b, low, high, lambda at, line: body((at[0], at[1], at[2]), line)
+            )
