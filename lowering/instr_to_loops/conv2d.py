@@ -181,7 +181,7 @@ class Convolution:
             b.if_(is_full, lambda: part(0), lambda: part(1))
 
     def _part_line(self, part: ChannelPart, position: Position, line: Index) -> None:
-        plane = self.tiling.traversal(part)
+        plane = self.order.traversal(part)
         plane.visit(self.builder, line, lambda tile: self.tile(part, position, tile))
 
     def tile(self, part: ChannelPart, position: Position, tile: Tile) -> None:

@@ -9,7 +9,7 @@ ResNet-50 from 15.0 to 14.5 ms.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import prod
 from typing import TypeAlias
@@ -17,7 +17,10 @@ from typing import TypeAlias
 from glow.lowering.instr_to_loops import ir_types as types
 from glow.lowering.instr_to_loops.builder import Index, LoopBuilder
 from glow.lowering.instr_to_loops.conv2d_spec import Conv2dSpec, ConvTiling
+from glow.lowering.instr_to_loops.row_tiles import RowTraversal
 from glow.lowering.instr_to_loops.slices import SliceSpace, prefers_rows
+from glow.lowering.instr_to_loops.tiles import ChannelPart
+from glow.lowering.instr_to_loops.window import PlaneTraversal
 from glow.lowering.target import Target
 
 Position: TypeAlias = tuple[Index, Index, Index]
@@ -36,11 +39,6 @@ class ConvOrder:
     own_weights: bool
 
     @cached_property
-    def lines(self) -> int:
-        """The lines of a plane."""
-        return self.tiling.traversal(self.tiling.parts[0]).lines
-
-    @cached_property
     def channel_tiles(self) -> int:
         """The channel tiles of a group."""
         return sum(part.tiles for part in self.tiling.parts)
@@ -55,27 +53,41 @@ class ConvOrder:
         return self._weight_bytes > self.target.l2_bytes // 2
 
     @cached_property
-    def _shares_rows(self) -> bool:
-        """Whether threads share the lines of big weights."""
+    def _shares_lines(self) -> bool:
+        """Whether threads share the lines that pass by big weights."""
         spec = self.spec
         both = prod(spec.input_type.get_shape()) + prod(spec.output_type.get_shape())
-        size, activations = self._rows.size, both * types.byte_width(spec.element)
-        is_better = prefers_rows(size, self._weight_bytes, activations)
+        activations = both * types.byte_width(spec.element)
+        is_better = prefers_rows(self._lines.size, self._weight_bytes, activations)
         return self.channels_outermost and self.own_weights and is_better
 
     @property
-    def _rows(self) -> SliceSpace:
-        return SliceSpace((self.spec.batch,), self.lines, 1)
+    def _line_tiling(self) -> ConvTiling:
+        """With as many segments of rows as threads need if only lines are shared."""
+        return replace(self.tiling, planes=self.spec.batch)
+
+    @property
+    def _lines(self) -> SliceSpace:
+        return SliceSpace((self.spec.batch,), self._count(self._line_tiling), 1)
+
+    def _count(self, tiling: ConvTiling) -> int:
+        return tiling.traversal(tiling.parts[0]).lines
+
+    def traversal(self, part: ChannelPart) -> PlaneTraversal | RowTraversal:
+        """The walk over the plane with the tiles of a part."""
+        tiling = self._line_tiling if self._shares_lines else self.tiling
+        return tiling.traversal(part)
 
     @cached_property
     def slices(self) -> SliceSpace:
         """What threads share."""
         spec, tiles = self.spec, self.channel_tiles
-        if self._shares_rows:
-            return self._rows
+        if self._shares_lines:
+            return self._lines
+        lines = self._count(self.tiling)
         if self.channels_outermost:
-            return SliceSpace((spec.groups, tiles, spec.batch), self.lines, 3)
-        return SliceSpace((spec.groups, spec.batch, tiles), self.lines, 2)
+            return SliceSpace((spec.groups, tiles, spec.batch), lines, 3)
+        return SliceSpace((spec.groups, spec.batch, tiles), lines, 2)
 
     def visit(
         self,
@@ -85,7 +97,7 @@ class ConvOrder:
         body: Callable[[Position, Index], None],
     ) -> None:
         """Runs the body on the positions and lines of the slices [low, high)."""
-        if self._shares_rows:
+        if self._shares_lines:
             extents = (self.spec.groups, self.channel_tiles)
 
             def channels(group: Index, tile: Index) -> None:
