@@ -109,7 +109,7 @@ class Convolution:
         arguments += extra_types(spec.epilogue, spec.output_type, channels)
         arguments += self.table_types()
         function = self.builder.function(name, arguments, self.body)
-        return Kernel(function, self.slices.size)
+        return Kernel(function, self.slices)
 
     def table_types(self) -> Sequence[MemRefType]:
         """The types of buffers that come after all others."""

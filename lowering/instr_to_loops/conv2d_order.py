@@ -27,6 +27,10 @@ Position: TypeAlias = tuple[Index, Index, Index]
 """A group, an image and a channel tile."""
 
 
+ConvBody: TypeAlias = Callable[[Position, Index], None]
+"""Takes a position and a line of the plane."""
+
+
 @dataclass(frozen=True)
 class ConvOrder:
     """The order of one convolution; lines with `own_weights` fetch those of the next channels
@@ -58,7 +62,8 @@ class ConvOrder:
         spec = self.spec
         both = prod(spec.input_type.get_shape()) + prod(spec.output_type.get_shape())
         activations = both * types.byte_width(spec.element)
-        is_better = prefers_rows(self._lines.size, self._weight_bytes, activations)
+        size = self._lines.size * self._shares
+        is_better = prefers_rows(size, self._weight_bytes, activations)
         return self.channels_outermost and self.own_weights and is_better
 
     @property
@@ -70,6 +75,11 @@ class ConvOrder:
     def _lines(self) -> SliceSpace:
         return SliceSpace((self.spec.batch,), self._count(self._line_tiling), 1)
 
+    @property
+    def _shares(self) -> int:
+        """The parts of a line's channels: of an odd number of lines, two threads halve one."""
+        return 1 + self._lines.size % 2
+
     def _count(self, tiling: ConvTiling) -> int:
         return tiling.traversal(tiling.parts[0]).lines
 
@@ -78,39 +88,58 @@ class ConvOrder:
         tiling = self._line_tiling if self._shares_lines else self.tiling
         return tiling.traversal(part)
 
-    @cached_property
-    def slices(self) -> SliceSpace:
-        """What threads share."""
+    @property
+    def _slices(self) -> SliceSpace:
         spec, tiles = self.spec, self.channel_tiles
-        if self._shares_lines:
-            return self._lines
         lines = self._count(self.tiling)
         if self.channels_outermost:
             return SliceSpace((spec.groups, tiles, spec.batch), lines, 3)
         return SliceSpace((spec.groups, spec.batch, tiles), lines, 2)
+
+    @property
+    def slices(self) -> int:
+        """The number of slices that threads share."""
+        if self._shares_lines:
+            return self._lines.size * self._shares
+        return self._slices.size
 
     def visit(
         self,
         b: LoopBuilder,
         low: Index,
         high: Index,
-        body: Callable[[Position, Index], None],
+        body: ConvBody,
     ) -> None:
         """Runs the body on the positions and lines of the slices [low, high)."""
         if self._shares_lines:
-            extents = (self.spec.groups, self.channel_tiles)
-
-            def channels(group: Index, tile: Index) -> None:
-                self.slices.visit(
-                    b, low, high, lambda at, line: body((group, at[0], tile), line)
-                )
-
-            b.space(0, prod(extents), extents, lambda at: channels(*at))
+            self._visit_lines(b, low, high, body)
         elif self.channels_outermost:
-            self.slices.visit(
+            self._slices.visit(
                 b, low, high, lambda at, line: body((at[0], at[2], at[1]), line)
             )
         else:
-            self.slices.visit(
+            self._slices.visit(
                 b, low, high, lambda at, line: body((at[0], at[1], at[2]), line)
             )
+
+    def _visit_lines(
+        self, b: LoopBuilder, low: Index, high: Index, body: ConvBody
+    ) -> None:
+        """All lines of the slices for each channel tile; slices are shares of lines."""
+        count = self._shares
+
+        def line_after(end: Index, share: Index) -> Index:
+            return b.floordiv(b.add(end, b.sub(count - 1, share)), count)
+
+        def channels(group: Index, share: Index) -> None:
+            first, last = line_after(low, share), line_after(high, share)
+
+            def lines(tile: Index) -> None:
+                self._lines.visit(
+                    b, first, last, lambda at, line: body((group, at[0], tile), line)
+                )
+
+            b.loop(*b.share(self.channel_tiles, share, count), 1, lines)
+
+        extents = (self.spec.groups, count)
+        b.space(0, prod(extents), extents, lambda at: channels(*at))

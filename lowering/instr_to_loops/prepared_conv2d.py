@@ -22,7 +22,6 @@ from glow.lowering.instr_to_loops.conv2d import Convolution
 from glow.lowering.instr_to_loops.conv2d_spec import Conv2dSpec, choose_conv_tile
 from glow.lowering.instr_to_loops.elementwise import ElementwiseSpec
 from glow.lowering.instr_to_loops.kernel import Kernel
-from glow.lowering.instr_to_loops.slices import SliceSpace
 from glow.lowering.instr_to_loops.tiles import ChannelPart
 from glow.lowering.instr_to_loops.window import Tile
 from glow.lowering.target import Target
@@ -129,7 +128,7 @@ class _PreparedConvolution(Convolution):
         self.run = prepared.run_pixels(target)
         self.at_once = prepared.runs_at_once(target)
         self.runs = prod(self.window.output) // self.run
-        self.slices = SliceSpace((self.spec.batch * self.runs,), 1, 1)
+        self.slices = self.spec.batch * self.runs
         self.channels_outermost = False
         self.slot: Index = 0
 
