@@ -28,15 +28,20 @@ FREE_BYTES = 8 * 1024 * 1024
 ITEM_BYTES = 4
 
 
+def weight_budget(module: ModuleOp, weight_growth: float) -> float:
+    """The bytes that transformed weights may take more than plain ones."""
+    table = weights_of(module)
+    total = sum(table.entry(name).nbytes for name in table)
+    return max(weight_growth * total, FREE_BYTES)
+
+
 def choose_winograd(
     module: ModuleOp, packer: Packer, weight_growth: float
 ) -> dict[Operation, WinogradChoice]:
     """The chosen convolutions. Their weights grow by at most `weight_growth` times the
     bytes of all weights of the module.
     """
-    table = weights_of(module)
-    total = sum(table.entry(name).nbytes for name in table)
-    budget = max(weight_growth * total, FREE_BYTES)
+    budget = weight_budget(module, weight_growth)
     groups: dict[object, list[glow.Conv2dOp]] = defaultdict(list)
     for op in module.walk():
         if isinstance(op, glow.Conv2dOp):

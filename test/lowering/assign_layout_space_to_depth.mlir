@@ -38,6 +38,25 @@ func.func @wide(%x: tensor<1x3x224x224xf32>) -> tensor<1x96x110x110xf32> {
   func.return %y : tensor<1x96x110x110xf32>
 }
 
+// Not only first layers.
+// CHECK-LABEL: func.func @inner(
+// CHECK:      cpu.winograd_conv2d {{.*}} input_channels 384 output_channels 64 tile 4
+func.func @inner(%x: tensor<1x96x54x54xf32>) -> tensor<1x64x26x26xf32> {
+  %w = glow.splat 1.0 : tensor<64x96x5x5xf32>
+  %y = glow.conv2d %x, %w strides [2, 2] pads [1, 1, 1, 1] : tensor<1x64x26x26xf32>
+  func.return %y : tensor<1x64x26x26xf32>
+}
+
+// So many weights are more than a small network may grow by.
+// CHECK-LABEL: func.func @heavy(
+// CHECK-NOT:  cpu.winograd_conv2d
+// CHECK:      func.return
+func.func @heavy(%x: tensor<1x96x54x54xf32>) -> tensor<1x512x26x26xf32> {
+  %w = glow.splat 1.0 : tensor<512x96x5x5xf32>
+  %y = glow.conv2d %x, %w strides [2, 2] pads [1, 1, 1, 1] : tensor<1x512x26x26xf32>
+  func.return %y : tensor<1x512x26x26xf32>
+}
+
 // Two by two taps would be left of three by three.
 // CHECK-LABEL: func.func @direct(
 // CHECK-NOT:  cpu.winograd_conv2d
