@@ -33,14 +33,14 @@ ConvBody: TypeAlias = Callable[[Position, Index], None]
 
 @dataclass(frozen=True)
 class ConvOrder:
-    """The order of one convolution; lines with `own_weights` fetch those of the next channels
-    alone, others share that with all lines of a plane.
-    """
+    """The order of one convolution."""
 
     spec: Conv2dSpec
     tiling: ConvTiling
     target: Target
     own_weights: bool
+    """Whether few tiles of pixels fetch all weights of the next channels; else each line of a
+    plane fetches its share, and threads that have some of the lines would miss the others'."""
 
     @cached_property
     def channel_tiles(self) -> int:

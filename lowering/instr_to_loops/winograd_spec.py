@@ -251,8 +251,7 @@ class WinogradTiling:
     @property
     def has_near_weights(self) -> bool:
         """Whether all weights stay in a near cache."""
-        element_bytes = types.bit_width(self.spec.element) // 8
-        weight_bytes = self.spec.packed_weights * element_bytes
+        weight_bytes = self.spec.packed_weights * types.byte_width(self.spec.element)
         return weight_bytes <= self.model.target.l2_bytes // 2
 
     def is_roomy(self) -> bool:

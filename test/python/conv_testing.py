@@ -11,6 +11,7 @@ from xdsl.dialects.builtin import f32
 from xdsl.ir import Attribute, SSAValue
 
 from glow.lowering.instr_to_loops.builder import LoopBuilder
+from glow.lowering.instr_to_loops.conv2d import Conv2dSpec
 from glow.lowering.instr_to_loops.epilogue import ExtraInput
 from glow.lowering.instr_to_loops.kernel import Kernel
 from glow.lowering.instr_to_loops.planes import BlockedPlanes
@@ -53,6 +54,11 @@ class AddScaleRelu:
 
 def random(*shape: int) -> Array:
     return np.random.default_rng(0).standard_normal(shape).astype(np.float32)
+
+
+def conv_inputs(spec: Conv2dSpec) -> tuple[Array, Array]:
+    x = random(spec.batch, spec.in_channels, *spec.window.input)
+    return x, random(spec.out_channels, spec.group_inputs, *spec.window.kernel)
 
 
 def run(

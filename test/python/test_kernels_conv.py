@@ -15,6 +15,7 @@ from conv_testing import (
     AddScaleRelu,
     Array,
     assert_close,
+    conv_inputs,
     convolution,
     pack_depthwise_weights,
     random,
@@ -40,7 +41,6 @@ from glow.lowering.instr_to_loops.conv2d import (
     pack_channels,
     pack_conv_weights,
 )
-from glow.lowering.instr_to_loops.conv2d_order import ConvOrder
 from glow.lowering.instr_to_loops.depthwise import DepthwiseSpec, build_depthwise
 from glow.lowering.instr_to_loops.direct_conv import DirectConvSpec, build_direct_conv
 from glow.lowering.instr_to_loops.kernel import Kernel
@@ -89,11 +89,6 @@ CONVOLUTIONS = {
 }
 
 
-def conv_inputs(spec: Conv2dSpec) -> tuple[Array, Array]:
-    x = random(spec.batch, spec.in_channels, *spec.window.input)
-    return x, random(spec.out_channels, spec.group_inputs, *spec.window.kernel)
-
-
 def run_conv(spec: Conv2dSpec, x: Array, w: Array, *more: Array) -> Array:
     packed = pack_conv_weights(w, spec, TARGET)
     assert packed.shape == (spec.packed_weights,)
@@ -123,76 +118,6 @@ def test_conv2d_with_bias_and_epilogue(name: str) -> None:
     actual = run_conv(spec, x, w, pack_channels(bias, LANES), *extras)
     total = convolution(x, w, spec.window, spec.groups) + bias[:, None, None] + residual
     assert_close(actual, np.maximum(total * scale[:, None, None] + 0.5, 0.0))
-
-
-@pytest.mark.parametrize(
-    "window",
-    [
-        Window((6, 7), (3, 3), pads=SAME),
-        Window((6, 7), (1, 1), (2, 2)),
-        Window((6, 7), (1, 1), (2, 1), pads=(1, 1, 2, 1)),
-    ],
-)
-def test_conv2d_weights_far_from_cache_go_channels_outermost(window: Window) -> None:
-    target = replace(TARGET, l1_bytes=1024, l2_bytes=4096)
-    spec = Conv2dSpec(2, 24, 5 * LANES, window, lanes=LANES)
-    x, w = conv_inputs(spec)
-    packed = pack_conv_weights(w, spec, target)
-    kernel = build_conv2d("kernel", spec, target)
-    output = run(kernel, spec.output_type.get_shape(), to_blocks(x), packed)
-    expected = convolution(x, w, spec.window, 1)
-    assert_close(to_plain(output, spec.out_channels), expected)
-
-
-@pytest.mark.parametrize("batch", [1, 3])
-@pytest.mark.parametrize(
-    ("plane", "shared"), [((16, 12), "lines"), ((2, 3), "channels")]
-)
-def test_conv2d_shares_lines_of_far_weights_if_there_are_enough(
-    plane: tuple[int, int], shared: str, batch: int
-) -> None:
-    """Every thread then reads all weights, else all of the input."""
-    target = replace(TARGET, l1_bytes=1024, l2_bytes=4096)
-    window = Window(plane, (3, 3), pads=SAME)
-    spec = Conv2dSpec(batch, 24, 5 * LANES, window, lanes=LANES)
-    tiling = choose_conv_tile(spec, target)
-    order = ConvOrder(spec, tiling, target, own_weights=True)
-    assert order.channels_outermost
-    tiles = sum(part.tiles for part in tiling.parts)
-    by_channels = ConvOrder(spec, tiling, target, own_weights=False).slices
-    assert by_channels % tiles == 0
-    assert (order.slices < by_channels) == (shared == "lines")
-    assert order.slices % 2 == 0 or shared == "channels"
-    x, w = conv_inputs(spec)
-    packed = pack_conv_weights(w, spec, target)
-    kernel = build_conv2d("kernel", spec, target)
-    output = run(kernel, spec.output_type.get_shape(), to_blocks(x), packed)
-    expected = convolution(x, w, spec.window, 1)
-    assert_close(to_plain(output, spec.out_channels), expected)
-
-
-@pytest.mark.parametrize(("l2_bytes", "fetched"), [(2**22, False), (2**14, True)])
-def test_conv2d_fetches_weights_that_are_far(l2_bytes: int, fetched: bool) -> None:
-    spec = Conv2dSpec(1, 64, 64, Window((7, 7), (1, 1)), lanes=LANES)
-    kernel = build_conv2d("kernel", spec, replace(TARGET, l2_bytes=l2_bytes))
-    names = {op.name for op in kernel.function.walk()}
-    assert ("memref.prefetch" in names) == fetched
-
-
-def test_conv2d_fetches_pixels_that_are_far() -> None:
-    """The planes of one image stay in the second cache, those of two do not."""
-    fetched = [
-        sum(op.name == "memref.prefetch" for op in kernel.function.walk())
-        for kernel in (
-            build_conv2d(
-                "kernel",
-                Conv2dSpec(images, 64, 64, Window((7, 7), (1, 1)), lanes=LANES),
-                replace(TARGET, l2_bytes=2**14),
-            )
-            for images in (1, 2)
-        )
-    ]
-    assert 0 < fetched[0] < fetched[1]
 
 
 @pytest.mark.parametrize("lanes", [4, 8, 16])

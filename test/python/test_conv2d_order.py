@@ -1,0 +1,97 @@
+"""In which order direct convolutions visit channels and lines, and what they fetch ahead."""
+
+from dataclasses import replace
+
+import pytest
+from conv_testing import (
+    LANES,
+    SAME,
+    TARGET,
+    assert_close,
+    conv_inputs,
+    convolution,
+    run,
+    to_blocks,
+    to_plain,
+)
+
+from glow.lowering.instr_to_loops.conv2d import (
+    Conv2dSpec,
+    build_conv2d,
+    choose_conv_tile,
+    pack_conv_weights,
+)
+from glow.lowering.instr_to_loops.conv2d_order import ConvOrder
+from glow.lowering.instr_to_loops.window import Window
+
+FAR = replace(TARGET, l1_bytes=1024, l2_bytes=4096)
+"""Caches so small that most weights are far."""
+
+
+def check_far(spec: Conv2dSpec) -> None:
+    """Compare a convolution with NumPy; `run` also cuts it into slices."""
+    x, w = conv_inputs(spec)
+    packed = pack_conv_weights(w, spec, FAR)
+    kernel = build_conv2d("kernel", spec, FAR)
+    output = run(kernel, spec.output_type.get_shape(), to_blocks(x), packed)
+    expected = convolution(x, w, spec.window, 1)
+    assert_close(to_plain(output, spec.out_channels), expected)
+
+
+@pytest.mark.parametrize(
+    "window",
+    [
+        Window((6, 7), (3, 3), pads=SAME),
+        Window((6, 7), (1, 1), (2, 2)),
+        Window((6, 7), (1, 1), (2, 1), pads=(1, 1, 2, 1)),
+    ],
+)
+def test_conv2d_weights_far_from_cache_go_channels_outermost(window: Window) -> None:
+    spec = Conv2dSpec(2, 24, 5 * LANES, window, lanes=LANES)
+    check_far(spec)
+
+
+@pytest.mark.parametrize("batch", [1, 3])
+@pytest.mark.parametrize(
+    ("plane", "shared"),
+    [((16, 12), "lines"), ((9, 12), "lines"), ((2, 3), "channels")],
+)
+def test_conv2d_shares_lines_of_far_weights_if_there_are_enough(
+    plane: tuple[int, int], shared: str, batch: int
+) -> None:
+    """Every thread then reads all weights, else all of the input."""
+    window = Window(plane, (3, 3), pads=SAME)
+    spec = Conv2dSpec(batch, 24, 5 * LANES, window, lanes=LANES)
+    tiling = choose_conv_tile(spec, FAR)
+    order = ConvOrder(spec, tiling, FAR, own_weights=True)
+    assert order.channels_outermost
+    tiles = sum(part.tiles for part in tiling.parts)
+    by_channels = ConvOrder(spec, tiling, FAR, own_weights=False).slices
+    assert by_channels % tiles == 0
+    assert (order.slices < by_channels) == (shared == "lines")
+    assert order.slices % 2 == 0 or shared == "channels"
+    check_far(spec)
+
+
+@pytest.mark.parametrize(("l2_bytes", "fetched"), [(2**22, False), (2**14, True)])
+def test_conv2d_fetches_weights_that_are_far(l2_bytes: int, fetched: bool) -> None:
+    spec = Conv2dSpec(1, 64, 64, Window((7, 7), (1, 1)), lanes=LANES)
+    kernel = build_conv2d("kernel", spec, replace(TARGET, l2_bytes=l2_bytes))
+    names = {op.name for op in kernel.function.walk()}
+    assert ("memref.prefetch" in names) == fetched
+
+
+def test_conv2d_fetches_pixels_that_are_far() -> None:
+    """The planes of one image stay in the second cache, those of two do not."""
+    fetched = [
+        sum(op.name == "memref.prefetch" for op in kernel.function.walk())
+        for kernel in (
+            build_conv2d(
+                "kernel",
+                Conv2dSpec(images, 64, 64, Window((7, 7), (1, 1)), lanes=LANES),
+                replace(TARGET, l2_bytes=2**14),
+            )
+            for images in (1, 2)
+        )
+    ]
+    assert 0 < fetched[0] < fetched[1]
