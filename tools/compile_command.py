@@ -22,6 +22,7 @@ def compile_model(
     output: Path | None,
     quantize: Path | None = None,
     precision: str = "f32",
+    numerics: str = "default",
     target: str = "host",
     memory_limit: int | None = None,
 ) -> None:
@@ -38,6 +39,7 @@ def compile_model(
             target=target,
             quantize=quantize or False,
             precision=precision,
+            numerics=numerics,
             memory_limit=memory_limit,
         )
     if output is None:

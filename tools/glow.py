@@ -11,6 +11,7 @@ from typing import NoReturn, cast
 
 from glow.diagnostics import run_reporting
 from glow.dialects.errors import GlowError
+from glow.dialects.numerics import NUMERICS
 from glow.tools.quantization_commands import (
     add_quantize_report_command,
     add_tune_quantization_command,
@@ -185,7 +186,7 @@ def add_target_options(parser: argparse.ArgumentParser) -> None:
 
 
 def add_numbers_options(parser: argparse.ArgumentParser) -> None:
-    """Declare what the network computes on: `--quantize` and `--precision`."""
+    """Declare what the network computes on, and how exactly."""
     parser.add_argument(
         "--quantize",
         type=Path,
@@ -199,6 +200,13 @@ def add_numbers_options(parser: argparse.ArgumentParser) -> None:
         default="f32",
         help="floats that products multiply (f32): bf16 where that is faster, or fp16; "
         "sums stay f32",
+    )
+    parser.add_argument(
+        "--numerics",
+        choices=NUMERICS,
+        default="default",
+        help="how far results may be from direct sums (default): exact for none but "
+        "these, fast for larger errors and less time",
     )
 
 
@@ -219,6 +227,7 @@ def compile_command(args: argparse.Namespace) -> None:
         args.output,
         args.quantize,
         args.precision,
+        args.numerics,
         target_of(args),
         args.memory_limit,
     )
@@ -242,6 +251,7 @@ def run_command(args: argparse.Namespace) -> None:
             args.seed,
             args.quantize,
             args.precision,
+            args.numerics,
             target_of(args),
             trace if args.profile else None,
         ),
@@ -268,6 +278,7 @@ def report_command(args: argparse.Namespace) -> None:
         profile=args.profile,
         quantize=args.quantize,
         precision=args.precision,
+        numerics=args.numerics,
         threads=args.threads,
     )
 

@@ -19,6 +19,7 @@ def report_model(
     profile: bool,
     quantize: Path | None,
     precision: str,
+    numerics: str,
     threads: int | None,
 ) -> None:
     """Write the page about `model`, with times if `profile`."""
@@ -37,11 +38,21 @@ def report_model(
         traced = None
         if profile:
             traced = TracedModel(
-                model, threads=threads, quantize=quantize or False, precision=precision
+                model,
+                threads=threads,
+                quantize=quantize or False,
+                precision=precision,
+                numerics=numerics,
             )
         names = names_of(module)
         with listening() as trace:
-            lower_to(module, "instr", quantize=quantize or False, precision=precision)
+            lower_to(
+                module,
+                "instr",
+                quantize=quantize or False,
+                precision=precision,
+                numerics=numerics,
+            )
     times = None
     if traced is not None:
         with step("running"):

@@ -44,6 +44,7 @@ class RunOptions:
     quantize: Path | None = None
     """A profile to quantize by."""
     precision: str = "f32"
+    numerics: str = "default"
     target: str = "host"
     trace: Path | None = None
     """Where to write a Chrome trace; with one the times of kernels are printed."""
@@ -115,6 +116,7 @@ def compile_program(
         threads=options.threads,
         quantize=options.quantize or False,
         precision=options.precision,
+        numerics=options.numerics,
         target=options.target,
     )
 
@@ -131,6 +133,7 @@ def trace_program(
         threads=options.threads,
         quantize=options.quantize or False,
         precision=options.precision,
+        numerics=options.numerics,
         target=options.target,
     )
 

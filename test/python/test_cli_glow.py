@@ -101,3 +101,27 @@ def test_graph_with_its_weights_runs(model: Path, tmp_path: Path) -> None:
         next((tmp_path / name).glob("*.npy")) for name in ("model_onnx", "graph_mlir")
     )
     assert np.array_equal(np.load(first), np.load(second))
+
+
+CONVOLUTION = """
+func.func @main(%x: tensor<1x64x28x28xf32>) -> tensor<1x64x28x28xf32> {
+  %w = glow.splat 1.0 : tensor<64x64x3x3xf32>
+  %y = glow.conv2d %x, %w pads [1, 1, 1, 1] : tensor<1x64x28x28xf32>
+  func.return %y : tensor<1x64x28x28xf32>
+}
+"""
+
+
+@pytest.mark.parametrize(("numerics", "fewer"), [("exact", False), ("default", True)])
+def test_numerics_are_chosen(
+    numerics: str,
+    fewer: bool,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    model = tmp_path / "conv.mlir"
+    model.write_text(CONVOLUTION, encoding="utf-8")
+    run_glow(["compile", str(model), "--emit=instr", f"--numerics={numerics}"])
+    assert ("winograd" in capsys.readouterr().out) == fewer
+    run_glow(["run", str(model), f"--numerics={numerics}", "--repeat=1"])
+    assert "1x64x28x28 float32" in capsys.readouterr().out
