@@ -23,6 +23,7 @@ import numpy as np
 import onnx
 
 from benchmarks.networks import make_inputs
+from glow.diagnostics import run_reporting
 from glow.dialects.numerics import NUMERICS
 from glow.kernel_profile import (
     KernelProfile,
@@ -181,4 +182,4 @@ def multiply_add(result: str, sum_: str, vector: str, target: Target) -> str:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_reporting("kernels", main, debug=False))

@@ -31,6 +31,7 @@ from xdsl.dialects.builtin import IntegerAttr, MemRefType, ModuleOp
 from xdsl.ir import Operation, SSAValue
 
 from glow.compiler import load, lower_to, run_passes
+from glow.diagnostics import run_reporting
 from glow.dialects import instr
 from glow.passes.instr.buffers import byte_size
 from glow.passes.instr.plan_memory import ARENA_BYTES, LIVE_BYTES
@@ -197,4 +198,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_reporting("memory", main, debug=False))

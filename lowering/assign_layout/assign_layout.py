@@ -25,6 +25,7 @@ from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 
 from glow.dialects import glow
+from glow.dialects.errors import GlowError
 from glow.dialects.numerics import check_numerics
 from glow.lowering.assign_layout import (
     convolution,
@@ -93,5 +94,7 @@ class AssignLayoutPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Run the pass on a module."""
+        if not self.weight_growth >= 0:
+            raise GlowError(f"weight_growth must not be negative: {self.weight_growth}")
         packer = TargetPacker(Target.from_string(self.target), self.numerics)
         assign_layout(op, packer, self.numerics, self.weight_growth)

@@ -192,6 +192,10 @@ def test_unknown_kind_of_file(glow_opt: Tool, glow: Tool, tmp_path: Path) -> Non
             ["--assign-layout=weight-growth=much"],
             ["option 'weight_growth'", "must be a number, not much"],
         ),
+        (
+            ["--assign-layout=weight-growth=-1"],
+            ["assign-layout: weight_growth must not be negative: -1.0"],
+        ),
         (["--plan-memory=limit=1.5"], ["must be a whole number, not 1.5"]),
         (["--plan-memory=limit=1,2"], ["must be a whole number, not 1,2"]),
     ],

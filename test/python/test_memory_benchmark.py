@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import onnx
@@ -40,3 +42,17 @@ def test_row_of_a_network(model: Path) -> None:
     assert row.lean_runtime is not None
     assert min(row.runtime, row.lean_runtime) >= 4096
     assert "| three | 0.00 | 0.00 | 1.000 |" in "\n".join(memory.lines([row]))
+
+
+@pytest.mark.parametrize("script", ["kernels", "memory"])
+def test_a_missing_model_is_one_line(script: str) -> None:
+    path = Path(__file__).parents[2] / "benchmarks" / f"{script}.py"
+    done = subprocess.run(
+        [sys.executable, path, "missing.onnx"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1
+    expected = f"{script}: error: the model file 'missing.onnx' does not exist\n"
+    assert done.stderr == expected
