@@ -231,7 +231,8 @@ def build_elementwise(
     wide = REGISTERS_PER_VECTOR * lanes
     *outer, innermost = space.extents
     chunks = RowChunks(innermost, prod(outer), wide)
-    images, planes = space.borders or (0, 0)
+    # Where the axes of planes have one element, the lines are the planes.
+    images, planes = (min(border, len(outer)) for border in space.borders or (0, 0))
     lines = (*outer[planes:], chunks.units)
     slices = SliceSpace(tuple(outer[:planes]), prod(lines), images)
     builder = LoopBuilder(target)
