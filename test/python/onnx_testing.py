@@ -6,6 +6,7 @@ from onnx import TensorProto, helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
 from xdsl.dialects.func import FuncOp
 
+from glow.compiler import compile
 from glow.dialects.errors import GlowError
 from glow.dialects.glow import ConstantOp, SplatOp
 from glow.dialects.node import NodeOp
@@ -79,6 +80,33 @@ def check(model, *inputs, rtol=1e-5):
         assert result.dtype == wanted.dtype
         np.testing.assert_allclose(result, wanted, rtol=rtol, atol=1e-5)
     return module
+
+
+def check_with_runtime(model, *inputs, rtol=1e-5, atol=1e-6):
+    """Interpret, compile and run, and compare both with ONNX Runtime.
+
+    Unlike the reference, it has the same semantics for every opset; returns its results.
+    """
+    onnxruntime = pytest.importorskip("onnxruntime")
+    options = onnxruntime.SessionOptions()
+    options.graph_optimization_level = (
+        onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    )
+    model.ir_version = 10
+    session = onnxruntime.InferenceSession(
+        model.SerializeToString(), options, providers=["CPUExecutionProvider"]
+    )
+    names = [value.name for value in model.graph.input]
+    expected = session.run(None, dict(zip(names, inputs, strict=True)))
+    module = import_model(model)
+    module.verify()
+    compiled = compile(module, threads=1)(*inputs)
+    compiled = compiled if isinstance(compiled, tuple) else (compiled,)
+    for results in (run(module, inputs), compiled):
+        for result, wanted in zip(results, expected, strict=True):
+            assert (result.dtype, result.shape) == (wanted.dtype, wanted.shape)
+            np.testing.assert_allclose(result, wanted, rtol=rtol, atol=atol)
+    return expected
 
 
 def error_of(model, **options):

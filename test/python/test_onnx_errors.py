@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from onnx import helper
+from onnx import TensorProto, helper
 from onnx_testing import error_of, make_model, node, random
 
 
@@ -44,10 +44,11 @@ def test_contradicting_shapes_name_the_node():
     assert "input channels (3) must be group (1) times" in error_of(model)
 
 
-def test_declared_output_contradicts():
-    model = make_model([node("Relu", "x")], [("x", [2])], [("y", [3])])
+def test_declared_elements_of_an_output_contradict():
+    model = make_model([node("Relu", "x")], [("x", [2])])
+    model.graph.output[0].type.tensor_type.elem_type = TensorProto.INT8
     assert error_of(model) == (
-        "output 'y' is declared as 3, but the graph computes tensor<2xf32>"
+        "output 'y' is declared with elements i8, but the graph computes tensor<2xf32>"
     )
 
 
@@ -63,6 +64,11 @@ def test_declared_output_contradicts():
         ([node("Reshape", "x x")], "'Reshape' (shape computed at run time)"),
         ([node("Cast", "x", to=8)], "elements of type string are not supported"),
         ([node("Constant", "")], "'Constant' (without exactly one attribute)"),
+        ([node("Softmax", "x", axis="one")], "attribute 'axis' is of type string, not"),
+        ([node("Softmax", "x", axis=1.0)], "attribute 'axis' is of type float, not int"),
+        ([node("Elu", "x", alpha=1)], "attribute 'alpha' is of type int, not float"),
+        ([node("Transpose", "x", perm=0)], "attribute 'perm' is of type int, not ints"),
+        ([node("Gelu", "x", approximate=1)], "attribute 'approximate' is of type int"),
     ],
 )  # fmt: skip
 def test_malformed_graphs(nodes, message):

@@ -2,10 +2,11 @@
 
 import numpy as np
 import pytest
-from onnx import TensorProto, helper, numpy_helper
+from onnx import AttributeProto, TensorProto, helper, numpy_helper
 from onnx_testing import (
     FLOAT,
     check,
+    check_with_runtime,
     error_of,
     main_of,
     make_model,
@@ -171,6 +172,18 @@ def test_any_name_of_a_value(name):
 # Differences between opsets
 
 
+SOFTMAX_AXES = [{}, *({"axis": axis} for axis in (-3, -2, -1, 0, 1, 2))]
+
+
+@pytest.mark.parametrize("operator", ["Softmax", "LogSoftmax", "Hardmax"])
+@pytest.mark.parametrize("opset", [11, 13])
+@pytest.mark.parametrize("attributes", SOFTMAX_AXES, ids=str)
+def test_softmax_along_any_axis(operator, opset, attributes):
+    proto = node(operator, "x", **attributes)
+    model = make_model([proto], [("x", [2, 3, 4])], opset=opset)
+    check_with_runtime(model, random(2, 3, 4))
+
+
 @pytest.mark.parametrize(
     ("shape", "axis", "expected"),
     [
@@ -234,6 +247,89 @@ def test_operator_agrees_with_the_reference(opset, proto, integers):
     outputs = [name for name in proto.output if name != "m"]
     model = make_model([proto], [("x", [1, 3, 4])], outputs, weights, opset)
     check(model, random(1, 3, 4))
+
+
+@pytest.mark.parametrize("dtype", [np.int64, np.int32, np.float64])
+def test_padding_value_keeps_all_its_bits(dtype):
+    number = np.array(0.1 if dtype == np.float64 else 2**24 + 1, dtype)
+    if dtype == np.int64:
+        number = np.array(2**53 + 1)
+    x = np.arange(6).astype(dtype).reshape(2, 3)
+    pads = np.array([1, -1, 0, 2])
+    nodes = [
+        node("Pad", "x p v", "t"),
+        node("Cast", "t", to=1),
+        node("Sub", "t v", "z"),
+    ]
+    model = make_model(nodes, [], ["y", "t", "z"], {"p": pads, "v": number})
+    data_type = helper.np_dtype_to_tensor_dtype(np.dtype(dtype))
+    model.graph.input.append(helper.make_tensor_value_info("x", data_type, [2, 3]))
+    for output in model.graph.output[1:]:
+        output.type.tensor_type.elem_type = data_type
+    _, padded, _ = check_with_runtime(model, x)
+    assert padded[0, 0] == number
+
+
+def test_padding_value_computed_at_run_time():
+    nodes = [node("ReduceMin", "x", "v", keepdims=0), node("Pad", "x p v")]
+    model = make_model(nodes, [("x", [2, 3])], weights={"p": np.array([0, 2, 1, 0])})
+    check_with_runtime(model, random(2, 3))
+
+
+def test_uneven_split_before_opset_18():
+    proto = node("Split", "x", "y z", axis=0)
+    model = make_model([proto], [("x", [3])], ["y", "z"], opset=13)
+    assert "3 elements do not split into 2 equal parts" in error_of(model)
+    proto.attribute.add(name="num_outputs", type=AttributeProto.INT, i=2)
+    model = make_model([proto], [("x", [3])], ["y", "z"], opset=18)
+    check_with_runtime(model, random(3))
+
+
+@pytest.mark.parametrize("shape", [(4,), (2, 4), (1, 3, 1), (2, 3, 4)])
+def test_scale_of_layer_normalization_broadcasts(shape):
+    model = make_model(
+        [node("LayerNormalization", "x s b", axis=-1)],
+        [("x", [2, 3, 4]), ("s", shape if shape[-1] == 4 else [4]), ("b", shape)],
+    )  # fmt: skip
+    if shape == (2, 4):
+        assert "operands do not broadcast" in error_of(model)
+        return
+    scale = random(*shape) if shape[-1] == 4 else random(4)
+    check_with_runtime(model, random(2, 3, 4), scale, random(*shape))
+
+
+def test_mean_variance_normalization_of_large_means():
+    model = make_model([node("MeanVarianceNormalization", "x")], [("x", [2, 3, 4, 4])])
+    check_with_runtime(model, 1000 + random(2, 3, 4, 4), atol=1e-4)
+
+
+HYPERBOLIC = {
+    "Asinh": (-3e38, -1e20, -3, -1e-5, -1e-30, 0, 1e-5, 0.5, 1, 7, 1e20, 3e38, np.inf),
+    "Acosh": (1, 1.0001, 1.5, 2, 1e5, 1e20, 3e38, np.inf, 0.5),
+    "Atanh": (-1, -0.9999, -0.5, -1e-5, -1e-30, 0, 1e-30, 1e-5, 0.5, 0.9999, 1, 2),
+    "Sinh": (-np.inf, -89, -20, -1, -1e-5, 0, 1e-30, 1e-5, 1, 20, 89, 90, np.inf),
+    "Cosh": (-np.inf, -89, -20, -1, -1e-5, 0, 1e-30, 1e-5, 1, 20, 89, 90, np.inf),
+}
+"""Arguments near zero, and where intermediate values of the textbook's formulas overflow."""
+
+
+@pytest.mark.parametrize("operator", HYPERBOLIC)
+def test_hyperbolic_functions_over_their_whole_range(operator):
+    x = np.array(HYPERBOLIC[operator], np.float32)
+    model = make_model([node(operator, "x")], [("x", x.shape)])
+    check_with_runtime(model, x, rtol=1e-5, atol=0)
+
+
+def test_constant_truth_values_without_axes():
+    model = make_model([node("Identity", "c")], [], weights={"c": np.array(True)})
+    model.graph.output[0].type.tensor_type.elem_type = TensorProto.BOOL
+    check_with_runtime(model)
+
+
+@pytest.mark.parametrize("shape", [(3, 1, 1, 1, 1), (1, 3, 1, 1, 1), (2, 1, 3, 1, 1)])
+def test_five_axes_of_which_most_have_one_element(shape):
+    model = make_model([node("Sqrt", "x")], [("x", shape)])
+    check_with_runtime(model, abs(random(*shape)))
 
 
 def test_convolution_over_one_axis():
@@ -308,14 +404,47 @@ def test_unknown_rank():
     assert import_model(model, input_shapes={"x": [4]})
 
 
+def test_declared_size_of_zero():
+    model = make_model([node("Relu", "x")], [("x", [0, 3])])
+    check_with_runtime(model, random(0, 3))
+
+
+def test_size_with_a_name_is_that_of_all_inputs():
+    shapes = [("a", ["N", 3]), ("b", ["N", 1])]
+    model = make_model([node("Add", "a b")], shapes)
+    module = import_model(model, input_shapes={"b": [4, 1]})
+    assert [arg.type.get_shape() for arg in main_of(module).args] == [(4, 3), (4, 1)]
+    line = error_of(model, input_shapes={"a": [4, 3], "b": [5, 1]})
+    assert "with 4 where input_shapes gives 5" in line
+
+
 def test_wrong_input_shapes():
     model = make_model([node("Relu", "x")], [("x", ["N", 3])])
     line = error_of(model, input_shapes={"z": [1]})
     assert line == "the model has no input 'z'; its inputs are: 'x'"
     line = error_of(model, input_shapes={"x": [1]})
     assert line == "input 'x' has 2 axes, but input_shapes gives [1]"
-    line = error_of(model, input_shapes={"x": [-2, 1]})
-    assert line == "input 'x': [-2, 1] is an impossible shape"
+    line = error_of(model, input_shapes={"x": [-2, 3]})
+    assert line == "input 'x': [-2, 3] is an impossible shape"
+    line = error_of(model, input_shapes={"x": [2, 4]})
+    assert "is declared as Nx3, with 3 where input_shapes gives 4" in line
+    line = error_of(
+        make_model([node("Relu", "x")], ["x"]), input_shapes={"x": [1] * 97}
+    )
+    assert line == "input 'x': 97 axes are more than 64"
+
+
+@pytest.mark.parametrize("given", [[4.5, 3], [4, "a"], 4, None, "4x3"])
+def test_input_shapes_are_whole_numbers(given):
+    model = make_model([node("Relu", "x")], [("x", ["N", 3])])
+    line = error_of(model, input_shapes={"x": given})
+    assert line.startswith("input_shapes must give whole numbers for input 'x'")
+
+
+def test_declared_output_of_another_shape():
+    model = make_model([node("Relu", "x")], [("x", ["N"])], [("y", [3])])
+    with pytest.warns(UserWarning, match="output 'y' is declared as 3, but the graph"):
+        import_model(model, input_shapes={"x": [2]})
 
 
 def test_fixed_inputs():

@@ -5,7 +5,6 @@ from __future__ import annotations
 from functools import reduce
 
 import numpy as np
-from xdsl.ir import SSAValue
 
 from glow.dialects.glow import (
     AbsOp,
@@ -157,52 +156,3 @@ def is_infinite(node: OnnxNode) -> Value:
         return np.broadcast_to(np.array(False), node.shape(0))
     infinity = float("inf") if positive else float("-inf")
     return node.emit(EqualOp, value, node.number(infinity, value))
-
-
-def _exponentials(node: OnnxNode) -> tuple[SSAValue, SSAValue]:
-    """`exp(x) / 2` and `exp(-x) / 2`."""
-    value = node.value(0)
-    half = node.number(0.5, value)
-    rising = node.emit(ExpOp, value)
-    falling = node.emit(ExpOp, node.emit(NegOp, value))
-    return node.emit(MulOp, rising, half), node.emit(MulOp, falling, half)
-
-
-@onnx_op("Sinh")
-def sinh(node: OnnxNode) -> Value:
-    """`(exp(x) - exp(-x)) / 2`."""
-    return node.emit(SubOp, *_exponentials(node))
-
-
-@onnx_op("Cosh")
-def cosh(node: OnnxNode) -> Value:
-    """`(exp(x) + exp(-x)) / 2`."""
-    return node.emit(AddOp, *_exponentials(node))
-
-
-@onnx_op("Asinh")
-def asinh(node: OnnxNode) -> Value:
-    """`sign(x) * log(|x| + sqrt(x * x + 1))`, which loses nothing for negative x."""
-    value = node.value(0)
-    square = node.emit(MulOp, value, value)
-    root = node.emit(SqrtOp, node.emit(AddOp, square, node.number(1, value)))
-    logarithm = node.emit(LogOp, node.emit(AddOp, node.emit(AbsOp, value), root))
-    return node.emit(MulOp, node.emit(SignOp, value), logarithm)
-
-
-@onnx_op("Acosh")
-def acosh(node: OnnxNode) -> Value:
-    """`log(x + sqrt(x * x - 1))`."""
-    value = node.value(0)
-    square = node.emit(MulOp, value, value)
-    root = node.emit(SqrtOp, node.emit(SubOp, square, node.number(1, value)))
-    return node.emit(LogOp, node.emit(AddOp, value, root))
-
-
-@onnx_op("Atanh")
-def atanh(node: OnnxNode) -> Value:
-    """`log((1 + x) / (1 - x)) / 2`."""
-    value = node.value(0)
-    one = node.number(1, value)
-    ratio = node.emit(DivOp, node.emit(AddOp, one, value), node.emit(SubOp, one, value))
-    return node.emit(MulOp, node.emit(LogOp, ratio), node.number(0.5, value))

@@ -40,8 +40,8 @@ def constant_of_shape(node: OnnxNode) -> Value:
     """A view of one number; the memory of the full tensor is never taken."""
     sizes = node.integers(0, "shape")
     check_shape(sizes)
-    value = node.attribute("value")
-    number = np.zeros(1, np.float32) if value is None else to_array(value.t)
+    value = node.attr_tensor("value")
+    number = np.zeros(1, np.float32) if value is None else to_array(value)
     return np.broadcast_to(number.reshape(()), sizes)
 
 
@@ -65,7 +65,7 @@ def eye_like(node: OnnxNode) -> Value:
     rows, columns = node.shape(0)
     refuse_if(rows * columns > BUDGET, f"size {rows}x{columns}")
     dtype = dtype_of(element_type(node.value(0)))
-    if node.attribute("dtype") is not None:
+    if node.has_attribute("dtype"):
         dtype = dtype_of_onnx(node.attr_int("dtype", 0))
     return np.eye(rows, columns, node.attr_int("k", 0), dtype)
 

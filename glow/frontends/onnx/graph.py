@@ -112,9 +112,8 @@ class Graph:
         self, constant: Constant, result_type: TensorType[Attribute]
     ) -> SSAValue:
         """A constant whose integers are stored values of quantized elements."""
-        array = np.ascontiguousarray(constant.array).reshape(constant.array.shape)
         name = sanitized(constant.name)
-        made = new_constant(self.table, array, name)
+        made = new_constant(self.table, dense(constant.array), name)
         assert isinstance(made, ConstantOp)
         op = ConstantOp.build_node([], [result_type], value=made.value)
         op.result.name_hint = name
@@ -133,9 +132,14 @@ class Graph:
             number = array.item(0) if array.size else 0
             op = SplatOp.from_number(number, splat_type)
         else:
-            op = new_constant(self.table, np.ascontiguousarray(array), name)
+            op = new_constant(self.table, dense(array), name)
         op.result.name_hint = name
         return op
+
+
+def dense(array: Array) -> Array:
+    """The array with its elements in order; NumPy's own function adds scalars an axis."""
+    return np.ascontiguousarray(array).reshape(array.shape)
 
 
 def is_splat(array: Array) -> bool:

@@ -31,6 +31,7 @@ from glow.frontends.onnx import (
     constants,
     contrib,
     convolution,
+    hyperbolic,
     matmul,
     movement,
     normalization,
@@ -63,8 +64,8 @@ from glow.frontends.onnx.tensors import to_array
 from glow.frontends.onnx.unsupported import UnsupportedOperators
 
 THEMES = (
-    activations, arithmetic, constants, contrib, convolution, matmul, movement,
-    normalization, quantization, recurrent, reduction, shapes,
+    activations, arithmetic, constants, contrib, convolution, hyperbolic, matmul,
+    movement, normalization, quantization, recurrent, reduction, shapes,
 )  # fmt: skip
 """The modules whose handlers fill `HANDLERS`."""
 
@@ -161,10 +162,10 @@ def import_model(
     """The module of an ONNX model: `func.func @main` and the weight table.
 
     `input_shapes` gives the shapes of inputs by name, for those that the model leaves
-    open. `input_values` fixes inputs for good, which removes them from the function: a
-    shape or an axis that is an input must be known here. Where there are `notes`, they
-    take what would be a warning. Raises GlowError, whose one line names the ONNX node
-    where there is one.
+    open; a size with a name is that of all inputs that name it. `input_values` fixes
+    inputs for good, which removes them from the function: a shape or an axis that is
+    an input must be known here. Where there are `notes`, they take what would be a
+    warning. Raises GlowError, whose one line names the ONNX node where there is one.
     """
     loaded = load_model(model)
     if notes is not None:
@@ -219,7 +220,7 @@ class Importer:
         frame = Frame(scope, used_names(graph), self.opsets)
         self.import_nodes(graph.node, frame)
         self.unsupported.raise_if_any()
-        self._finish([value.name for value in inputs], frame, bool(input_shapes))
+        self._finish([value.name for value in inputs], frame)
         return self.module
 
     def _initializers(
@@ -236,7 +237,7 @@ class Importer:
             for tensor in graph.initializer
         }
 
-    def _finish(self, inputs: list[str], frame: Frame, reshaped: bool) -> None:
+    def _finish(self, inputs: list[str], frame: Frame) -> None:
         """Return the outputs and put the function around the block."""
         outputs = self.model.graph.output
         self.graph.location = None
@@ -244,8 +245,7 @@ class Importer:
         for output in outputs:
             value = frame.read(output.name, "graph outputs")
             result = self.graph.value_of(value)
-            if not reshaped:
-                check_declared(output, result)
+            check_declared(output, result, self.warnings.append)
             results.append(result)
         self.block.add_op(ReturnOp(*results))
         types = (
@@ -306,9 +306,7 @@ class Importer:
     def _import_if(self, node: OnnxNode, frame: Frame) -> list[Operand]:
         """The results of the branch that a constant condition takes."""
         taken = bool(node.array(0, "condition").item())
-        branch = node.attribute("then_branch" if taken else "else_branch")
-        assert branch is not None
-        graph = branch.g
+        graph = node.attr_graph("then_branch" if taken else "else_branch")
         scope = {**frame.scope, **self._initializers(graph, {})}
         inner = Frame(scope, used_names(graph), frame.opsets, frame.owner)
         self.import_nodes(graph.node, inner)

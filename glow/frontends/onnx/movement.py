@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 
 import numpy as np
 from xdsl.dialects.builtin import i64
@@ -19,8 +20,15 @@ from glow.dialects.glow import (
     TileOp,
 )  # fmt: skip
 from glow.dialects.node import fail_unless
-from glow.frontends.onnx.node import Constant, OnnxNode, Operand, Value
+from glow.dialects.weight_table import Array
+from glow.frontends.onnx.node import Constant, OnnxNode, Operand, Value, shape
 from glow.frontends.onnx.registry import onnx_op
+
+PAD_INPUTS = 11
+"""From this opset on pads and value are inputs, before attributes."""
+
+UNEVEN_SPLIT = 18
+"""From this opset on a split into equal parts may have a rest."""
 
 
 @onnx_op("Concat")
@@ -92,8 +100,7 @@ def split(node: OnnxNode) -> Sequence[Value]:
     if sizes is None and node.has(1):
         sizes = node.integers(1, "split")
     if sizes is None:
-        each = -(-shape[axis] // count)
-        sizes = [min(each, shape[axis] - each * index) for index in range(count)]
+        sizes = _equal_parts(node, shape[axis], count)
     fail_unless(
         len(sizes) == count and min(sizes) >= 0 and sum(sizes) == shape[axis],
         f"sizes {sizes} do not split axis {axis} of {list(shape)} into {count}",
@@ -110,23 +117,81 @@ def split(node: OnnxNode) -> Sequence[Value]:
     return results
 
 
+def _equal_parts(node: OnnxNode, size: int, count: int) -> list[int]:
+    """The sizes of parts; from opset 18 on the last may be smaller."""
+    fail_unless(
+        node.opset >= UNEVEN_SPLIT or size % count == 0,
+        f"{size} elements do not split into {count} equal parts, as opset "
+        f"{node.opset} wants it",
+    )
+    wanted = node.attr_int("num_outputs", count)
+    fail_unless(wanted == count, f"num_outputs {wanted} of a node with {count} results")
+    each = -(-size // count)
+    return [max(0, min(each, size - each * index)) for index in range(count)]
+
+
 @onnx_op("Pad")
 def pad(node: OnnxNode) -> Value:
-    """Pads of all axes, or of the given ones."""
+    """One node, or pieces put together where its attribute cannot hold the value."""
+    pads, mode = _pads(node), node.attr_string("mode", "constant")
+    if mode == "constant" and node.opset >= PAD_INPUTS and node.has(2):
+        value = node.value(2)
+        fail_unless(prod(shape(value)) == 1, "the padding value is not one number")
+        if not (isinstance(value, Constant) and _fits_float(value.array)):
+            return _pad_by_pieces(node, pads, node.reshape(value, ()))
+        number = float(value.array.item())
+    else:
+        number = node.attr_float("value", 0.0)
+    return node.emit(PadOp, node.value(0), pads=pads, value=number, mode=mode)
+
+
+def _pads(node: OnnxNode) -> list[int]:
+    """The pads of all axes: those before the elements, then those behind."""
     rank = node.rank(0)
-    if node.opset < 11:
-        pads, value = node.attr_ints("pads") or [], node.attr_float("value", 0.0)
+    if node.opset < PAD_INPUTS:
+        pads = node.attr_ints("pads") or []
     else:
         pads = node.integers(1, "pads")
-        value = float(node.array(2, "value").item()) if node.has(2) else 0.0
     axes = node.integers(3, "axes") if node.has(3) else list(range(rank))
     fail_unless(len(pads) == 2 * len(axes), f"pads {pads} do not suit {len(axes)} axes")
     full = [0] * (2 * rank)
     for index, axis in enumerate(axes):
         axis = node.positive(axis, rank)
         full[axis], full[axis + rank] = pads[index], pads[index + len(axes)]
-    mode = node.attr_string("mode", "constant")
-    return node.emit(PadOp, node.value(0), pads=full, value=value, mode=mode)
+    return full
+
+
+def _fits_float(number: Array) -> bool:
+    """Whether an attribute, which is an f32, holds the number."""
+    as_float = number.astype(np.float32)
+    if number.dtype.kind in "iu":
+        return int(as_float.item()) == number.item()
+    return bool(np.array_equal(as_float.astype(number.dtype), number, equal_nan=True))
+
+
+def _pad_by_pieces(node: OnnxNode, pads: Sequence[int], value: Operand) -> Value:
+    """The elements, less what negative pads crop, between pieces of the value."""
+    crop = [min(size, 0) for size in pads]
+    result: Operand = node.value(0)
+    if any(crop):
+        result = node.emit(PadOp, result, pads=crop)
+    rank = node.rank(0)
+    for axis in range(rank):
+        before, after = (
+            _filled(node, value, result, axis, size) for size in pads[axis::rank]
+        )
+        if before or after:
+            result = node.emit(ConcatOp, *before, result, *after, axis=axis)
+    return result
+
+
+def _filled(
+    node: OnnxNode, value: Operand, beside: Operand, axis: int, size: int
+) -> list[Operand]:
+    """A piece of one number beside others along an axis; none where it has no size."""
+    extents = [*shape(beside)]
+    extents[axis] = size
+    return [node.broadcast(value, extents)] if size > 0 else []
 
 
 @onnx_op("Tile")

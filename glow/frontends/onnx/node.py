@@ -11,11 +11,17 @@ from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute, SSAValue
 
 from glow.dialects.attributes import AttributeValue
+from glow.dialects.errors import GlowError
 from glow.dialects.glow import BroadcastOp, ConvertOp, ReshapeOp, TransposeOp
 from glow.dialects.node import NodeOp, Types, shape_of, tensor_type
 from glow.dialects.weight_table import Array, dtype_of
 from glow.frontends.onnx.graph import BUDGET, Constant, Graph
-from glow.frontends.onnx.messages import AttributeProto, NodeProto
+from glow.frontends.onnx.messages import (
+    AttributeProto,
+    GraphProto,
+    NodeProto,
+    TensorProto,
+)
 from glow.frontends.onnx.registry import UnsupportedError, refuse_if
 
 Operand = SSAValue | Constant
@@ -103,29 +109,60 @@ class OnnxNode:
 
     # Attributes
 
-    def attribute(self, name: str) -> AttributeProto | None:
-        """The attribute itself, or None where it is left out."""
-        return self._attributes.get(name)
+    def has_attribute(self, name: str) -> bool:
+        """Whether the attribute is given."""
+        return name in self._attributes
+
+    def _attribute(self, name: str, kind: int) -> AttributeProto | None:
+        """The attribute, None where it is left out; GlowError for one of another type.
+
+        The oldest files leave an attribute's type out.
+        """
+        found = self._attributes.get(name)
+        if found is not None and found.type not in (AttributeProto.UNDEFINED, kind):
+            types = AttributeProto.AttributeType
+            given, wanted = (
+                types.Name(number).lower() for number in (found.type, kind)
+            )
+            raise GlowError(f"attribute '{name}' is of type {given}, not {wanted}")
+        return found
 
     def attr_int(self, name: str, default: int) -> int:
         """An integer attribute."""
-        found = self._attributes.get(name)
+        found = self._attribute(name, AttributeProto.INT)
         return default if found is None else found.i
 
     def attr_float(self, name: str, default: float) -> float:
         """A floating-point attribute."""
-        found = self._attributes.get(name)
+        found = self._attribute(name, AttributeProto.FLOAT)
         return default if found is None else found.f
 
     def attr_string(self, name: str, default: str) -> str:
         """A string attribute."""
-        found = self._attributes.get(name)
+        found = self._attribute(name, AttributeProto.STRING)
         return default if found is None else found.s.decode("utf-8", "replace")
 
     def attr_ints(self, name: str) -> list[int] | None:
         """An attribute of several integers, or None where it is left out."""
-        found = self._attributes.get(name)
+        found = self._attribute(name, AttributeProto.INTS)
         return None if found is None else list(found.ints)
+
+    def attr_strings(self, name: str) -> list[str] | None:
+        """An attribute of several strings, or None where it is left out."""
+        found = self._attribute(name, AttributeProto.STRINGS)
+        return found and [text.decode("utf-8", "replace") for text in found.strings]
+
+    def attr_tensor(self, name: str) -> TensorProto | None:
+        """A tensor attribute, or None where it is left out."""
+        found = self._attribute(name, AttributeProto.TENSOR)
+        return None if found is None else found.t
+
+    def attr_graph(self, name: str) -> GraphProto:
+        """A graph attribute, which must be given."""
+        found = self._attribute(name, AttributeProto.GRAPH)
+        if found is None:
+            raise GlowError(f"attribute '{name}' is missing")
+        return found.g
 
     def axes(self, input_index: int, rank: int) -> list[int] | None:
         """The sorted axes of an attribute `axes` or, in newer opsets, of an input."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import prod
 
 import numpy as np
@@ -26,7 +26,8 @@ from glow.dialects.glow import (
     SqrtOp,
     SubOp,
 )  # fmt: skip
-from glow.dialects.node import NodeOp, fail_unless
+from glow.dialects.glow.elementwise import broadcast_shape
+from glow.dialects.node import fail_unless
 from glow.frontends.onnx.node import (
     Constant,
     OnnxNode,
@@ -85,16 +86,40 @@ def layer_normalization(node: OnnxNode) -> Sequence[Value]:
     value, rank = node.value(0), node.rank(0)
     axis = node.positive(node.attr_int("axis", -1), rank)
     epsilon = node.attr_float("epsilon", 1e-5)
-    parameters = [
-        node.broadcast(node.value(index), shape(value)[axis:])
-        for index in (1, 2)
-        if node.has(index)
-    ]
+    given = [node.value(index) for index in (1, 2) if node.has(index)]
+    fits = [broadcast_shape([shape(value), shape(x)]) == shape(value) for x in given]
+    fail_unless(all(fits), f"scale or bias does not broadcast to {list(shape(value))}")
+    if any(len(shape(parameter)) > rank - axis for parameter in given):
+        # They differ along axes that are not normalized, which one node cannot say.
+        result, mean, inverse = normalized(node, value, range(axis, rank), epsilon)
+        for op_class, parameter in zip((MulOp, AddOp), given, strict=False):
+            result = node.emit(op_class, result, parameter)
+        return [result, mean, inverse]
+    parameters = [node.broadcast(x, shape(value)[axis:]) for x in given]
     result = node.emit(LayerNormOp, value, *parameters, axis=axis, epsilon=epsilon)
     if not node.uses(1) and not node.uses(2):
         return [result]
     _, mean, inverse = normalized(node, value, range(axis, rank), epsilon)
     return [result, mean, inverse]
+
+
+@onnx_op("MeanVarianceNormalization")
+def mean_variance_normalization(node: OnnxNode) -> Value:
+    """`(x - mean) / (deviation + 1e-9)` over axes, by default all but the channels.
+
+    ONNX's own body computes E[x^2] - E[x]^2, which cancels where the mean is large.
+    """
+    value, rank = node.value(0), node.rank(0)
+    given = node.attr_ints("axes")
+    default = [0, 2, 3]
+    axes = sorted(node.positive(a, rank) for a in (default if given is None else given))
+    mean = node.emit(ReduceMeanOp, value, axes=axes, keepdims=True)
+    centered = node.emit(SubOp, value, mean)
+    square = node.emit(MulOp, centered, centered)
+    variance = node.emit(ReduceMeanOp, square, axes=axes, keepdims=True)
+    deviation = node.emit(SqrtOp, variance)
+    divisor = node.emit(AddOp, deviation, node.number(1e-9, value))
+    return node.emit(DivOp, centered, divisor)
 
 
 @onnx_op("InstanceNormalization")
@@ -141,30 +166,28 @@ def group_normalization(node: OnnxNode) -> Value:
     return node.reshape(shifted, node.shape(0))
 
 
-def _along_axis(node: OnnxNode, op_class: type[NodeOp], value: Operand) -> Value:
+def _along_axis(node: OnnxNode, function: Callable[[Operand, int], Operand]) -> Value:
     """A function along `axis`; old opsets flatten all axes from it to one."""
-    sizes = shape(value)
-    rank = len(sizes)
+    value, sizes = node.value(0), node.shape(0)
     if node.opset >= AXIS_SOFTMAX:
-        axis = node.positive(node.attr_int("axis", -1), rank)
-        return node.emit(op_class, value, axis=axis)
-    axis = node.positive(node.attr_int("axis", 1), rank + 1)
-    if prod(sizes[axis + 1 :]) == 1 and axis < rank:
-        return node.emit(op_class, value, axis=axis)
+        return function(value, node.positive(node.attr_int("axis", -1), len(sizes)))
+    axis = node.positive(node.attr_int("axis", 1), len(sizes))
+    if prod(sizes[axis + 1 :]) == 1:
+        return function(value, axis)
     matrix = node.reshape(value, (prod(sizes[:axis]), prod(sizes[axis:])))
-    return node.reshape(node.emit(op_class, matrix, axis=1), sizes)
+    return node.reshape(function(matrix, 1), sizes)
 
 
 @onnx_op("Softmax")
 def softmax(node: OnnxNode) -> Value:
     """`exp(x) / sum(exp(x))`."""
-    return _along_axis(node, SoftmaxOp, node.value(0))
+    return _along_axis(node, lambda x, axis: node.emit(SoftmaxOp, x, axis=axis))
 
 
 @onnx_op("LogSoftmax")
 def log_softmax(node: OnnxNode) -> Value:
     """`x - log(sum(exp(x)))`."""
-    return _along_axis(node, LogSoftmaxOp, node.value(0))
+    return _along_axis(node, lambda x, axis: node.emit(LogSoftmaxOp, x, axis=axis))
 
 
 @onnx_op("LpNormalization")
@@ -187,11 +210,13 @@ def lp_normalization(node: OnnxNode) -> Value:
 @onnx_op("Hardmax")
 def hardmax(node: OnnxNode) -> Value:
     """1 at the first largest element along the axis, 0 elsewhere."""
-    refuse_if(node.opset < AXIS_SOFTMAX, f"opset {node.opset}")
-    value, rank = node.value(0), node.rank(0)
-    axis = node.positive(node.attr_int("axis", -1), rank)
-    largest = node.emit(ArgMaxOp, value, axis=axis, keepdims=True)
-    size = shape(value)[axis]
-    positions = np.arange(size).reshape([size if a == axis else 1 for a in range(rank)])
-    chosen = node.emit(EqualOp, Constant(positions, "positions"), largest)
-    return node.convert(chosen, element_type(value))
+
+    def along(value: Operand, axis: int) -> Operand:
+        largest = node.emit(ArgMaxOp, value, axis=axis, keepdims=True)
+        sizes = shape(value)
+        along_axis = [size if a == axis else 1 for a, size in enumerate(sizes)]
+        positions = np.arange(sizes[axis]).reshape(along_axis)
+        chosen = node.emit(EqualOp, Constant(positions, "positions"), largest)
+        return node.convert(chosen, element_type(value))
+
+    return _along_axis(node, along)

@@ -99,10 +99,7 @@ def _state(
 
 def _activations(node: OnnxNode) -> list[str]:
     """The activations' names in lower case; none where they are the default."""
-    given = node.attribute("activations")
-    if given is None:
-        return []
-    return [name.decode("utf-8", "replace").lower() for name in given.strings]
+    return [name.lower() for name in node.attr_strings("activations") or ()]
 
 
 def _check_activations(node: OnnxNode, default: Sequence[str]) -> None:
@@ -116,7 +113,7 @@ def _check_activations(node: OnnxNode, default: Sequence[str]) -> None:
 
 def _check_supported(node: OnnxNode) -> None:
     """Refuse what the nodes of the `glow` dialect cannot express."""
-    refuse_if(node.attribute("clip") is not None, "clip")
+    refuse_if(node.has_attribute("clip"), "clip")
     if node.has(SEQUENCE_LENGTHS):
         steps = node.shape(0)[node.attr_int("layout", 0)]
         lengths = node.integers(SEQUENCE_LENGTHS, "sequence_lens")
