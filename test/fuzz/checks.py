@@ -7,7 +7,7 @@ noise on every node. Where the noise shows, only passes that keep the bits are c
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import cast
 
@@ -16,13 +16,12 @@ from idioms import IDIOMS
 from random_graphs import Array, random_graph
 from single_nodes import STEPS
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.dialects.func import FuncOp
-from xdsl.ir import SSAValue
+from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass, PassPipeline
 
 from glow.backends.backend import get_backend
 from glow.compiler import available_passes, context, stage_passes
-from glow.dialects.node import NodeOp
 from glow.dialects.weights import clone_module
 from glow.interpreter import evaluate_node, run
 from glow.lowering.assign_layout.packing import TargetPacker, packings
@@ -55,6 +54,10 @@ ALONE = (
 TARGETS = ("avx512", "avx2", "scalar")
 
 
+Noise = Callable[[Operation, Array], Array]
+"""What is made of a result of a node."""
+
+
 def graph_of(seed: int) -> tuple[ModuleOp, list[Array]]:
     """The graph of a seed; half of its steps are idioms."""
     return random_graph(seed, (*STEPS, *IDIOMS * 4))
@@ -78,7 +81,7 @@ class Reference:
     def __post_init__(self) -> None:
         with np.errstate(all="ignore"):
             self.results = evaluate(self.module, self.inputs)
-            self.noisy = evaluate(self.module, self.inputs, np.random.default_rng(1))
+            self.noisy = evaluate(self.module, self.inputs, rounding_noise(1))
 
     @property
     def is_well_behaved(self) -> bool:
@@ -122,26 +125,32 @@ def scale_of(array: Array) -> float:
 
 
 def evaluate(
-    module: ModuleOp, inputs: Sequence[Array], noise: np.random.Generator | None = None
+    module: ModuleOp, inputs: Sequence[Array], noise: Noise = lambda op, array: array
 ) -> list[Array]:
-    """A straight graph's results; with noise on every float result of every node."""
+    """A straight graph's results, with noise on every result of every node."""
     function = cast(FuncOp, module.body.block.first_op)
     block = function.body.block
     values: dict[SSAValue, Array] = dict(zip(block.args, inputs, strict=True))
     for op in block.ops:
         operands = [values[operand] for operand in op.operands]
-        if not isinstance(op, NodeOp):
+        if isinstance(op, ReturnOp):
             return [np.array(operand) for operand in operands]
         for result, array in zip(op.results, evaluate_node(op, operands), strict=True):
-            values[result] = array if noise is None else _with_noise(array, noise)
+            values[result] = noise(op, array)
     return []
 
 
-def _with_noise(array: Array, noise: np.random.Generator) -> Array:
-    if array.dtype.kind in "biu":
-        return array
-    relative = NOISE[array.dtype.itemsize] * noise.standard_normal(array.shape)
-    return np.asarray(array * (1 + relative)).astype(array.dtype)
+def rounding_noise(seed: int) -> Noise:
+    """Noise of some roundings on floats."""
+    random = np.random.default_rng(seed)
+
+    def noise(_: Operation, array: Array) -> Array:
+        if array.dtype.kind in "biu":
+            return array
+        relative = NOISE[array.dtype.itemsize] * random.standard_normal(array.shape)
+        return np.asarray(array * (1 + relative)).astype(array.dtype)
+
+    return noise
 
 
 def weakest(passes: Sequence[ModulePass]) -> str:

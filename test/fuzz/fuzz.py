@@ -1,7 +1,8 @@
 """Runs the checks on many seeds: `python test/fuzz/fuzz.py --count 2000 --jobs 2`.
 
-`passes` are those of the passes, `products` and `quantized` compile networks, on every
-fourth seed. Each failure is printed with its seed, which repeats it:
+`passes` are those of the passes on graphs, `products` and `quantized` compile networks, on
+every fourth seed; `quantized-models` and `float-models` compare ONNX models with ONNX
+Runtime. Each failure is printed with its seed, which repeats it:
 `--kinds quantized --first SEED --count 1`.
 """
 
@@ -18,6 +19,7 @@ from concurrent.futures import ProcessPoolExecutor
 
 from checks import Wrong, check_seed
 from native_checks import check_products, check_quantized
+from onnx_checks import check_float_model, check_quantized_model
 
 Check = Callable[[int], int]
 
@@ -25,6 +27,8 @@ KINDS: dict[str, tuple[Check, int]] = {
     "passes": (check_seed, 1),
     "products": (check_products, 4),
     "quantized": (check_quantized, 4),
+    "quantized-models": (check_quantized_model, 1),
+    "float-models": (check_float_model, 1),
 }
 """What is checked, and on the how-manieth seeds."""
 
@@ -69,7 +73,7 @@ def main() -> int:
     options = parser.parse_args()
     end, wrong = options.first + options.count, 0
     with tempfile.TemporaryDirectory() as folder:
-        os.environ["GLOW_CACHE_DIR"] = folder
+        os.environ |= {"GLOW_CACHE_DIR": folder, "GLOW_MODEL_CACHE_MB": "0"}
         for kind in options.kinds:
             seeds = range(options.first, end, KINDS[kind][1])
             wrong += run_kind(kind, seeds, options.jobs)

@@ -31,17 +31,11 @@ DTYPES = tuple(map(np.dtype, ("float16", "float64", "int32", "int64", "int8", "b
 SIZES = (1, 2, 3, 4, 5, 6, 8)
 
 
-class GraphMaker:
-    """A function under construction: values so far, and random choices."""
+class Choices:
+    """Random choices, the same for a seed."""
 
     def __init__(self, seed: int) -> None:
         self.random = np.random.default_rng(seed)
-        self.block = Block()
-        self.module = ModuleOp([FuncOp("main", ((), ()), Region(self.block))])
-        self.inputs: list[Array] = []
-        self.values: list[SSAValue] = []
-
-    # Choices
 
     def one_of(self, choices: Any) -> Any:
         """One of some choices."""
@@ -72,6 +66,17 @@ class GraphMaker:
         if self.chance(0.15):
             return np.full(shape, self.one_of((0.0, 1.0, -1.0, 0.5, 2.0)), dtype)
         return np.asarray(self.random.standard_normal(shape)).astype(dtype)
+
+
+class GraphMaker(Choices):
+    """A function under construction: values so far, and random choices."""
+
+    def __init__(self, seed: int) -> None:
+        super().__init__(seed)
+        self.block = Block()
+        self.module = ModuleOp([FuncOp("main", ((), ()), Region(self.block))])
+        self.inputs: list[Array] = []
+        self.values: list[SSAValue] = []
 
     # Values
 
