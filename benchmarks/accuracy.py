@@ -22,7 +22,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 import numpy as np
 from onnx import AttributeProto, GraphProto, ModelProto, TensorProto, numpy_helper
 
-from benchmarks.compare import largest_error, names
+from benchmarks.compare import names
 from benchmarks.networks import (
     NETWORKS,
     evaluate_reference,
@@ -30,6 +30,7 @@ from benchmarks.networks import (
     reference_of,
 )
 from benchmarks.networks.inputs import Array
+from benchmarks.result import largest_error
 
 NUMERICS = ("exact", "default", "fast")
 BUDGET = {"exact": 1e-4, "default": 1e-4}

@@ -3,83 +3,52 @@
 python benchmarks/compare.py --networks resnet50,lstm --threads 1,2 --json results.json
 python benchmarks/compare.py --all --exact --json results.json --chart results.svg
 
+A result that is wrong or NaN is an error, and so is a runtime of ours that fails. The JSON file
+is written after each network, and the same command goes on with the networks that it lacks.
+
 Speed here means the median of many inferences of one input, each runtime in its own process
-on the same cores. The runtimes take turns, A B A B, because a machine's speed drifts by more
-than the differences of interest; while one measures the others are stopped. With more than one
-thread it also depends on how far apart the cores are at the time, so that near and far ones have
-a row each (`rounds.py`). The table goes to stdout as Markdown, progress to stderr.
+on the same cores. The runtimes take turns, each the first in its turn, because a machine's
+speed drifts by more than the differences of interest; while one measures the others are
+stopped. With more than one thread it also depends on how far apart the cores are at the time,
+so that near and far ones have a row each (`rounds.py`). The table goes to stdout as Markdown,
+progress to stderr.
 """
 
 import argparse
-import json
 import sys
 import tempfile
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import asdict, dataclass
 from importlib.util import find_spec
 from pathlib import Path
-from statistics import median, quantiles
+from statistics import median
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import numpy as np
 
 from benchmarks.client import Array, Server, ServerError, cores_of
+from benchmarks.compile_time import CompileError, optimizer_share
 from benchmarks.contestants import (
     KNOWN,
     MODEL,
     OPERATORS,
     PEERS,
-    RIVALS,
+    TRANSFORMERS,
     Contest,
     is_ours,
 )
 from benchmarks.core_distance import core_distance
-from benchmarks.networks import NETWORKS, OPERATOR_NETWORKS, make_inputs
+from benchmarks.networks import (
+    NETWORKS,
+    OPERATOR_NETWORKS,
+    TRANSFORMER_NETWORKS,
+    make_inputs,
+)
+from benchmarks.record import Record, RecordError, open_record, this_run
+from benchmarks.result import Errors, Result, largest_error, relative_spread
 from benchmarks.rounds import by_state, play
-
-
-@dataclass(frozen=True)
-class Result:
-    """One row of the table: a network at a number of threads, on near or on far cores."""
-
-    network: str
-    threads: int
-    state: str | None
-    """`near` or `far`; None for one thread, and where neither held through a round."""
-    distance_nanoseconds: float | None
-    """The median time that a cache line takes from core to core and back."""
-    rounds: int
-    """Those that this row is of."""
-    milliseconds: dict[str, float]
-    """The median inference by runtime; `glow` is ours."""
-    spread: dict[str, float]
-    """Half the distance between the quartiles of the times, over their median."""
-    peak_megabytes: dict[str, float]
-    load_seconds: dict[str, float]
-    """Of `glow` with a warm cache."""
-    cold_seconds: float
-    cold_megabytes: float
-    error: float
-    """The largest difference from any peer, over that peer's largest output."""
-    versions: dict[str, str]
-
-    @property
-    def threads_and_state(self) -> str:
-        """Returns how it ran, for people to read."""
-        return f"{self.threads} {self.state}" if self.state else str(self.threads)
-
-    @property
-    def ratio(self) -> float:
-        """The best rival's time over ours: above one, we are faster."""
-        return self.ratio_of("glow")
-
-    def ratio_of(self, ours: str) -> float:
-        """Returns the best rival's time over that of `ours`."""
-        peers = {n: time for n, time in self.milliseconds.items() if not is_ours(n)}
-        rivals = [time for name, time in peers.items() if name in RIVALS]
-        return min(rivals or peers.values()) / self.milliseconds[ours]
+from benchmarks.table import table
 
 
 def main() -> int:
@@ -90,34 +59,61 @@ def main() -> int:
     if not contest.peers:
         print("compare: none of the peers is installed", file=sys.stderr)
         return 1
-    results: list[Result] = []
-    failed = False
-    for network in arguments.networks:
-        try:
-            for result in compare(
-                network, arguments.threads, contest, arguments.rounds
-            ):
-                results.append(result)
-                print(table([result]), file=sys.stderr)
-        except ServerError as error:
-            print(f"compare: {network}: {error}", file=sys.stderr)
-            failed = True
-    if results:
-        print(table(results))
-        write(results, arguments.json, arguments.chart)
-    return int(failed)
+    try:
+        record = open_record(arguments.json, this_run(options_of(arguments)))
+    except RecordError as error:
+        print(f"compare: {error}", file=sys.stderr)
+        return 1
+    done = [] if arguments.again else list(record.networks)
+    missing = [name for name in arguments.networks if name not in done]
+    right = [measure_network(name, contest, record, arguments) for name in missing]
+    if record.results:
+        print(table(record.results))
+        if arguments.chart:
+            write_chart(record.results, arguments.chart)
+    return int(not all(right))
 
 
-def write(results: Sequence[Result], table: Path | None, chart: Path | None) -> None:
-    """Write the results as JSON and as a picture, where files are given."""
-    if table:
-        rows = [{**asdict(result), "ratio": result.ratio} for result in results]
-        table.write_text(json.dumps(rows, indent=2) + "\n")
-    if chart:
-        from benchmarks.chart import draw
+def measure_network(
+    network: str, contest: Contest, record: Record, arguments: argparse.Namespace
+) -> bool:
+    """Measure a network and record it; returns False, and says so, where it is wrong.
 
-        labels = [f"{result.network}, {result.threads_and_state}" for result in results]
-        draw(labels, [result.milliseconds for result in results], chart)
+    What is wrong is not recorded: the next run measures it again.
+    """
+    try:
+        results = list(compare(network, arguments.threads, contest, arguments.rounds))
+    except (ServerError, CompileError) as error:
+        print(f"compare: {network}: {error}", file=sys.stderr)
+        return False
+    print(table(results), file=sys.stderr)
+    faults = dict.fromkeys(fault for result in results for fault in result.faults())
+    for fault in faults:
+        print(f"compare: error: {fault}", file=sys.stderr)
+    if faults:
+        return False
+    record.networks[network] = results
+    if arguments.json:
+        record.write(arguments.json)
+    return True
+
+
+def write_chart(results: Sequence[Result], path: Path) -> None:
+    """Write the results as a picture."""
+    from benchmarks.chart import draw
+
+    labels = [f"{result.network}, {result.threads_and_state}" for result in results]
+    draw(labels, [result.milliseconds for result in results], path)
+
+
+def options_of(arguments: argparse.Namespace) -> list[str]:
+    """Returns the options that what is measured depends on, but for the networks."""
+    threads = ",".join(map(str, arguments.threads))
+    flags = [f"--{name}" for name in ("exact", "bf16") if getattr(arguments, name)]
+    return [
+        *("--threads", threads, "--peers", ",".join(arguments.peers)),
+        *("--rounds", str(arguments.rounds), *flags),
+    ]
 
 
 def parse_arguments() -> argparse.Namespace:
@@ -138,7 +134,13 @@ def parse_arguments() -> argparse.Namespace:
         metavar="N",
         help="turns of each runtime on cores at one distance (default: 5)",
     )
-    add("--json", type=new_file, metavar="FILE", help="write the results here as well")
+    add(
+        "--json",
+        type=new_file,
+        metavar="FILE",
+        help="write each network's results here, and skip those that it has",
+    )
+    add("--again", action="store_true", help="measure networks that FILE has again")
     add(
         "--chart",
         type=new_file,
@@ -221,13 +223,19 @@ def compare(
 
 
 def write_network(network: str, folder: Path) -> None:
-    """Write the model, as operators too where there are such, and `inputs.npz`."""
+    """Write the model and `inputs.npz`, and the other forms in which peers run it."""
     model = KNOWN[network]()
     np.savez(folder / "inputs.npz", allow_pickle=False, **make_inputs(model))
     (folder / MODEL).write_bytes(model.SerializeToString())
     if network in OPERATOR_NETWORKS:
         operators = OPERATOR_NETWORKS[network]()
         (folder / OPERATORS).write_bytes(operators.SerializeToString())
+    if network in TRANSFORMER_NETWORKS:
+        from benchmarks.networks.transformers import optimize
+
+        optimized = optimize(folder / MODEL, TRANSFORMER_NETWORKS[network])
+        if optimized is not None:
+            (folder / TRANSFORMERS).write_bytes(optimized.SerializeToString())
 
 
 def measure(
@@ -248,6 +256,7 @@ def measure(
     # `glow` is the first, so that its kernels are not known either.
     cold = {name: first_run(start(name), folder) for name in runners if is_ours(name)}
     cold_seconds, cold_megabytes = cold["glow"]
+    share = optimizer_share(folder / MODEL, threads)
     with ExitStack() as stack:
         servers = start_all(network, runners, start, stack)
         cores = cores_of(threads)
@@ -256,7 +265,7 @@ def measure(
             name: server.save(folder / f"{name}.npz")
             for name, server in servers.items()
         }
-    errors = [largest_error(saved["glow"][0], outputs) for outputs, _ in saved.values()]
+    outputs = {name: values for name, (values, _) in saved.items()}
     return [
         Result(
             network,
@@ -270,11 +279,25 @@ def measure(
             {name: server.load_seconds for name, server in servers.items()},
             cold_seconds,
             cold_megabytes,
-            float(np.max(errors)),
+            share,
+            errors_of(outputs),
             {name: server.version for name, server in servers.items()},
+            "bf16" if contest.bf16 else "f32",
         )
         for group in by_state(played)
     ]
+
+
+def errors_of(outputs: Mapping[str, list[Array]]) -> Errors:
+    """Returns how far each of our columns is from each peer."""
+    return {
+        ours: {
+            peer: largest_error(outputs[ours], theirs)
+            for peer, theirs in outputs.items()
+            if not is_ours(peer)
+        }
+        for ours in filter(is_ours, outputs)
+    }
 
 
 def first_run(server: Server, folder: Path) -> tuple[float, float]:
@@ -307,74 +330,6 @@ def start_all(
     if all(map(is_ours, servers)):
         raise ServerError("no peer can run it")
     return servers
-
-
-def relative_spread(measured: Sequence[float]) -> float:
-    """Returns half the distance between the quartiles, over the median."""
-    if len(measured) < 2:
-        return 0.0
-    low, middle, high = quantiles(measured, n=4)
-    return (high - low) / 2 / middle
-
-
-def largest_error(ours: list[Array], theirs: list[Array]) -> float:
-    """Returns the largest difference over the largest expected value, of any output.
-
-    NaN where a result is NaN. Raises ServerError where only zeros are expected: they would
-    compare equal whatever was computed.
-    """
-    if not all(np.any(their) for their in theirs):
-        raise ServerError("a result is zero everywhere: nothing to compare")
-    errors = [
-        np.abs(our - their).max() / np.abs(their).max()
-        for our, their in zip(ours, theirs, strict=True)
-    ]
-    return float(np.max(errors))
-
-
-def table(results: Sequence[Result]) -> str:
-    """Returns the results as a Markdown table, its columns padded to be read as it is."""
-    columns = dict.fromkeys(name for result in results for name in result.milliseconds)
-    peers = [name for name in columns if name != "glow"]
-    header = ["model", "threads", "glow ms", *(f"{peer} ms" for peer in peers), "ratio"]
-    if "glow exact" in columns:
-        header.append("exact ratio")
-    header += ["cold s", "warm s", "cold MB", "MB"]
-    header += [*(f"{peer} MB" for peer in peers), "error"]
-    rows = [header, *(cells(result, peers) for result in results)]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    rows.insert(1, [f"{'-' * (width - 1)}:" for width in widths])
-    return "\n".join(f"| {' | '.join(map(str.rjust, row, widths))} |" for row in rows)
-
-
-def cells(result: Result, peers: Sequence[str]) -> list[str]:
-    """Returns a row of the table, in the order of its header."""
-    runtimes = ["glow", *peers]
-    exact = "glow exact" in result.milliseconds
-    return [
-        result.network,
-        result.threads_and_state,
-        *(time(result, name) for name in runtimes),
-        f"{result.ratio:.2f}",
-        *([f"{result.ratio_of('glow exact'):.2f}"] if exact else []),
-        f"{result.cold_seconds:.2f}",
-        f"{result.load_seconds['glow']:.2f}",
-        f"{result.cold_megabytes:.0f}",
-        *(number(result.peak_megabytes, name, ".0f") for name in runtimes),
-        f"{result.error:.0e}",
-    ]
-
-
-def time(result: Result, name: str) -> str:
-    """Returns a runtime's median and its spread, a dash where it has none."""
-    if name not in result.milliseconds:
-        return "-"
-    return f"{result.milliseconds[name]:.2f} ±{result.spread[name]:.0%}"
-
-
-def number(values: dict[str, float], name: str, form: str) -> str:
-    """Returns the value of a runtime as text, a dash where it has none."""
-    return format(values[name], form) if name in values else "-"
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@ from benchmarks.networks import (
     NETWORKS,
     OPERATOR_NETWORKS,
     QUANTIZED_NETWORKS,
+    TRANSFORMER_NETWORKS,
 )
 
 KNOWN = {**NETWORKS, **BATCHED_NETWORKS, **QUANTIZED_NETWORKS}
@@ -22,11 +23,13 @@ PEERS = {
     "torch": "torch",
 }
 """The module of each peer."""
-RIVALS = ("ort", "ort operators", "openvino")
+RIVALS = ("ort", "ort operators", "ort transformers", "openvino")
 """The best of them is what ratios are against; the others stand beside."""
 MODEL = "model.onnx"
 OPERATORS = "operators.onnx"
 """The same quantized network as integer operators."""
+TRANSFORMERS = "transformers.onnx"
+"""The same network as ONNX Runtime's optimizer of transformers writes it."""
 
 _FIND = "import importlib.util, sys; sys.exit(importlib.util.find_spec(sys.argv[1]) is None)"
 
@@ -78,4 +81,6 @@ class Contest:
             found["openvino"] = ("openvino_default", MODEL)
         if network in OPERATOR_NETWORKS and "ort" in found:
             found["ort operators"] = ("ort", OPERATORS)
+        if network in TRANSFORMER_NETWORKS and "ort" in found:
+            found["ort transformers"] = ("ort", TRANSFORMERS)
         return found

@@ -96,12 +96,22 @@ def play(players: Mapping[str, Player], wanted: int, distance: Distance) -> list
     rounds: list[Round] = []
     before = distance()
     while not are_enough(rounds, wanted):
-        times = {name: player.run(inferences[name]) for name, player in players.items()}
+        turns = rotated(list(players), len(rounds))
+        times = {name: players[name].run(inferences[name]) for name in turns}
         after = distance()
         rounds.append(Round(times, before, after))
         before = after
         print(f"  {described(rounds)}", file=sys.stderr)
     return rounds
+
+
+def rotated(names: Sequence[str], by: int) -> list[str]:
+    """Returns the names with the first `by` of them at the end.
+
+    So another runtime is the first after each pause between two rounds.
+    """
+    first = by % len(names)
+    return [*names[first:], *names[:first]]
 
 
 def inferences_of(player: Player) -> int:

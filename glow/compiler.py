@@ -31,6 +31,7 @@ from glow.dialects.errors import GlowError
 from glow.dialects.numerics import check_numerics
 from glow.dialects.weights import clone_module
 from glow.lowering.target import Target
+from glow.passes.trace import pass_clock
 from glow.precision import apply_precision, check_precision
 from glow.signature import main_function, signature_of
 
@@ -246,7 +247,9 @@ def available_passes() -> dict[str, Callable[[], type[ModulePass]]]:
 
 def run_passes(module: ModuleOp, specs: Sequence[str]) -> None:
     """Run passes, given as on the command line, one after the other."""
-    pipeline = PassPipeline.parse_spec(available_passes(), ",".join(specs))
+    pipeline = PassPipeline.parse_spec(
+        available_passes(), ",".join(specs), pass_clock()
+    )
     pipeline.apply(context(), module)
 
 

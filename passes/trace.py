@@ -4,19 +4,23 @@
         run_passes(...)
     trace.rewrites          # how often each rewrite changed something
     trace.fusions           # what went into what, and why something did not
+    trace.seconds           # how long each pass took
 
 Nobody listens in a normal run, and nothing is recorded then.
 """
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
+from xdsl.passes import ModulePass
 
 from glow.dialects.node import node_name
 
@@ -36,6 +40,25 @@ class Trace:
 
     rewrites: Counter[str] = field(default_factory=Counter[str])
     fusions: dict[Fusion, None] = field(default_factory=dict[Fusion, None])
+    seconds: dict[str, float] = field(default_factory=dict[str, float])
+    """Of each pass, over all its runs."""
+
+
+@dataclass
+class PassClock:
+    """The callback of xDSL's `PassPipeline` that fills `Trace.seconds`."""
+
+    trace: Trace
+    started: float = 0.0
+
+    def __call__(
+        self, previous: ModulePass | None, _: ModuleOp, following: ModulePass | None
+    ) -> None:
+        if previous is not None:
+            spent = time.perf_counter() - self.started
+            seconds = self.trace.seconds
+            seconds[previous.name] = seconds.get(previous.name, 0.0) + spent
+        self.started = time.perf_counter()
 
 
 _LISTENER: ContextVar[Trace | None] = ContextVar("listener", default=None)
@@ -50,6 +73,12 @@ def listening() -> Generator[Trace]:
         yield trace
     finally:
         _LISTENER.reset(token)
+
+
+def pass_clock() -> PassClock | None:
+    """What takes the time of passes, while somebody listens."""
+    trace = _LISTENER.get()
+    return None if trace is None else PassClock(trace)
 
 
 def fused(part: Operation, whole: Operation, reason: str | None = None) -> None:

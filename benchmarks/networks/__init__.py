@@ -19,6 +19,7 @@ from benchmarks.networks.reference import evaluate_reference, reference_of
 
 __all__ = [
     "BATCHED_NETWORKS", "NETWORKS", "OPERATOR_NETWORKS", "QUANTIZED_NETWORKS", "TINY_NETWORKS",
+    "TRANSFORMER_NETWORKS",
     "evaluate_reference", "make_inputs", "reference_of",
 ]  # fmt: skip
 
@@ -62,6 +63,9 @@ OPERATOR_NETWORKS = _quantized(
     quantized.STATIC, (*CONVOLUTIONAL, *TRANSFORMERS), operators=True
 )
 """The static ones of them in the form of integer operators."""
+
+TRANSFORMER_NETWORKS = {"bert_base": bert.BERT_BASE, "minilm": bert.MINILM}
+"""Those of `NETWORKS` that ONNX Runtime's optimizer of transformers knows, and their sizes."""
 
 TINY_NETWORKS: dict[str, Callable[[], ModelProto]] = {
     "mobilenet_v2": partial(mobilenet_v2.build, mobilenet_v2.TINY),

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import ctypes
-import json
 import os
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
-from pathlib import Path
 
 import pytest
 
@@ -16,6 +14,7 @@ from benchmarks.contestants import Contest
 from benchmarks.core_distance import RALLY_TYPE, core_distance, rally_library
 from benchmarks.networks import TINY_NETWORKS
 from benchmarks.rounds import Round, are_enough, by_state, described, play
+from benchmarks.table import table
 
 NEAR, BETWEEN, FAR = 70.0, 220.0, 375.0
 
@@ -125,7 +124,30 @@ def test_progress_says_no_distance_that_is_not_known() -> None:
     assert described(rounds_between([None, None])) == "round 1"
 
 
-def test_both_states_are_rows(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_every_runtime_is_the_first_after_the_pause_in_its_turn() -> None:
+    order: list[str] = []
+
+    class Named(FakePlayer):
+        def __init__(self, name: str) -> None:
+            super().__init__()
+            self.name = name
+
+        def run(self, count: int) -> list[float]:
+            order.append(self.name)
+            return super().run(count)
+
+    players = {name: Named(name) for name in ("glow", "ort", "openvino")}
+    play(players, 4, lambda: NEAR)
+    turns = [order[start : start + 3] for start in range(3, len(order), 3)]
+    assert turns == [
+        ["glow", "ort", "openvino"],
+        ["ort", "openvino", "glow"],
+        ["openvino", "glow", "ort"],
+        ["glow", "ort", "openvino"],
+    ]
+
+
+def test_both_states_are_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("onnxruntime")
     distances = iter([NEAR, NEAR, FAR, FAR, FAR])
 
@@ -136,10 +158,9 @@ def test_both_states_are_rows(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -
     monkeypatch.setattr(compare, "core_distance", next_distance)
     monkeypatch.setattr(rounds, "TURN_MILLISECONDS", 1)
     results = list(compare.compare("mobilenet_v2", [2], Contest(["ort"]), 2))
-    rows = compare.table(results).splitlines()[2:]
+    rows = table(results).splitlines()[2:]
     assert [row.split("|")[2].strip() for row in rows] == ["2 near", "2 far"]
-    compare.write(results, tmp_path / "results.json", None)
-    near, far = json.loads((tmp_path / "results.json").read_text())
+    near, far = (result.to_json() for result in results)
     keys = ["threads", "state", "rounds", "distance_nanoseconds"]
     assert [near[key] for key in keys] == [2, "near", 1, NEAR]
     assert [far[key] for key in keys] == [2, "far", 2, FAR]

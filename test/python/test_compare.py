@@ -11,15 +11,19 @@ import onnx
 import pytest
 
 from benchmarks import compare
-from benchmarks.client import Server, ServerError
+from benchmarks.client import Array, Server, ServerError
 from benchmarks.contestants import Contest
 from benchmarks.networks import (
     BATCHED_NETWORKS,
     TINY_NETWORKS,
+    bert,
     evaluate_reference,
     make_inputs,
     quantized,
+    transformers,
 )
+from benchmarks.result import Result, largest_error
+from benchmarks.table import table
 
 pytest.importorskip("onnxruntime")
 
@@ -49,7 +53,7 @@ def test_server_runs_and_saves(
     assert peak > 10
     model = TINY_NETWORKS[request.node.callspec.params["folder"]]()
     expected = evaluate_reference(model, make_inputs(model))
-    assert compare.largest_error(outputs, expected) < 1e-5
+    assert largest_error(outputs, expected) < 1e-5
 
 
 def state(server: Server) -> str:
@@ -85,12 +89,12 @@ def test_quantized_networks_run_in_all_runtimes(scheme: str, tmp_path: Path) -> 
     model = quantized.build(TINY_NETWORKS[name], scheme)
     (tmp_path / "model.onnx").write_bytes(model.SerializeToString())
     np.savez(tmp_path / "inputs.npz", allow_pickle=False, **make_inputs(model))
-    saved: list[list[compare.Array]] = []
+    saved: list[list[Array]] = []
     for runtime in ("glow", "ort"):
         files = tmp_path / "model.onnx", tmp_path / "inputs.npz"
         with Server(runtime, *files, 1) as server:
             saved.append(server.save(tmp_path / f"{runtime}.npz")[0])
-    assert compare.largest_error(*saved) < 0.2
+    assert largest_error(*saved) < 0.2
 
 
 def test_operators_say_the_same_as_casts() -> None:
@@ -111,18 +115,18 @@ def test_operators_say_the_same_as_casts() -> None:
 def test_error_is_relative_to_the_largest_expected_value() -> None:
     ours = [np.array([1.0, 5.0]), np.array([0.1])]
     theirs = [np.array([2.0, 4.0]), np.array([0.2])]
-    assert compare.largest_error(ours, theirs) == pytest.approx(0.5)
+    assert largest_error(ours, theirs) == pytest.approx(0.5)
 
 
 def test_results_that_are_no_numbers_are_an_error() -> None:
     ours = [np.array([1.0]), np.array([np.nan, 2.0])]
     theirs = [np.array([1.0]), np.array([1.0, 2.0])]
-    assert np.isnan(compare.largest_error(ours, theirs))
+    assert np.isnan(largest_error(ours, theirs))
 
 
 def test_zeros_prove_nothing() -> None:
     with pytest.raises(ServerError, match="zero everywhere"):
-        compare.largest_error([np.zeros(3)], [np.zeros(3)])
+        largest_error([np.zeros(3)], [np.zeros(3)])
 
 
 def test_probabilities_of_quantized_networks_stay_float() -> None:
@@ -142,7 +146,7 @@ def test_probabilities_of_quantized_networks_stay_float() -> None:
 
 
 def test_table_shows_the_best_peer() -> None:
-    result = compare.Result(
+    result = Result(
         network="resnet50",
         threads=2,
         state="near",
@@ -154,10 +158,11 @@ def test_table_shows_the_best_peer() -> None:
         load_seconds={"glow": 0.5, "ort": 0.1, "openvino": 0.2},
         cold_seconds=2.5,
         cold_megabytes=350,
-        error=3e-7,
+        optimizer_share=0.25,
+        errors={"glow": {"ort": 3e-7, "openvino": 2e-7}},
         versions={},
     )
-    header, rule, row = compare.table([result]).splitlines()
+    header, rule, row = table([result]).splitlines()
     assert len(header) == len(rule) == len(row)
     cells = dict(
         zip(*([c.strip() for c in x.split("|")] for x in (header, row)), strict=True)
@@ -169,6 +174,7 @@ def test_table_shows_the_best_peer() -> None:
     assert cells["cold s"] == "2.50"
     assert cells["cold MB"] == "350"
     assert cells["MB"] == "200"
+    assert cells["optimizer"] == "25%"
     assert cells["openvino MB"] == "400"
     assert cells["error"] == "3e-07"
 
@@ -186,6 +192,30 @@ def test_quantized_networks_have_columns_of_their_own() -> None:
     contest = Contest(["ort"], exact=True)
     assert list(contest.runners("resnet50")) == ["glow", "ort", "glow exact"]
     assert list(contest.runners("resnet50_u8s8")) == ["glow", "ort", "ort operators"]
+
+
+def test_transformers_are_optimized_for_onnx_runtime(tmp_path: Path) -> None:
+    pytest.importorskip("sympy")
+    model = TINY_NETWORKS["bert"]()
+    np.savez(tmp_path / "inputs.npz", allow_pickle=False, **make_inputs(model))
+    (tmp_path / "model.onnx").write_bytes(model.SerializeToString())
+    optimized = transformers.optimize(tmp_path / "model.onnx", bert.TINY)
+    assert optimized is not None
+    kinds = {node.op_type for node in optimized.graph.node}
+    assert {"Attention", "BiasGelu", "SkipLayerNormalization"} <= kinds
+    (tmp_path / "transformers.onnx").write_bytes(optimized.SerializeToString())
+    saved: list[list[Array]] = []
+    for file in ("model.onnx", "transformers.onnx"):
+        with Server("ort", tmp_path / file, tmp_path / "inputs.npz", 1) as server:
+            saved.append(server.save(tmp_path / "outputs.npz")[0])
+    assert largest_error(*saved) < 1e-5
+    runners = Contest(["ort"]).runners("bert_base")
+    assert runners["ort transformers"] == ("ort", "transformers.onnx")
+
+
+def test_different_shapes_are_no_result() -> None:
+    with pytest.raises(ServerError, match="shapes"):
+        largest_error([np.ones((3, 1))], [np.ones(3)])
 
 
 def test_batched_networks_are_valid() -> None:
