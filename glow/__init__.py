@@ -13,6 +13,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+# First, so that it knows the source files as they are before any other is imported.
+from glow import sources as sources
 from glow.collection import collection_paused
 
 if TYPE_CHECKING:

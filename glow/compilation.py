@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, cast
 from glow.collection import collection_paused
 from glow.compiled_model import CompiledModel
 from glow.frontends.notes import ImportNotes
-from glow.runtime.file_blocks import file_digest
+from glow.runtime.file_blocks import WORKERS, Rest, file_digest, no_rest
 from glow.runtime.model_cache import (
     ModelCache,
     UnknownOptionError,
@@ -68,7 +68,7 @@ class Source:
     def is_unchanged(self) -> bool:
         """Whether the file still has the content that it had."""
         try:
-            return self.path is None or file_digest(self.path, 1, rest) == self.digest
+            return self.path is None or _digest(self.path, 1, rest) == self.digest
         except OSError:
             return False
 
@@ -156,7 +156,7 @@ def _warn(messages: Sequence[str]) -> None:
 
 
 def find_source(model: object, options: Options) -> Source | None:
-    """The source of a model that may be cached: an ONNX file, or its bytes."""
+    """The source of a model that may be cached: a file, or the bytes of one."""
     if limit_bytes() == 0 or options["backend"] != "cpu":
         return None
     try:
@@ -172,9 +172,14 @@ def _content(model: object) -> tuple[Path | None, str]:
         return None, hashlib.sha256(model).hexdigest()
     if isinstance(model, str | os.PathLike):
         path = Path(os.fspath(cast(str, model)))
-        if path.suffix != ".mlir" and path.is_file():
-            return path, file_digest(path)
-    raise UnknownOptionError("a model that is no ONNX file")
+        return path, _digest(path)
+    raise UnknownOptionError("a model that is no file")
+
+
+def _digest(path: Path, workers: int = WORKERS, rest: Rest = no_rest) -> str:
+    """The hash of a model's file; the suffix says how its bytes are read."""
+    kind = ".mlir" if path.suffix == ".mlir" else ""
+    return file_digest(path, workers, rest) + kind
 
 
 def _described(options: Options) -> dict[str, object]:

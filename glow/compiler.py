@@ -179,7 +179,7 @@ def load(
         from glow.frontends.mlir import read_mlir
         from glow.universe import new_context
 
-        return read_mlir(model, new_context())
+        return read_mlir(model, new_context(), notes)
     from glow.frontends.onnx import import_model
 
     return import_model(model, input_shapes=input_shapes, notes=notes)

@@ -31,6 +31,7 @@ from xdsl.utils.lexer import Input, Span
 
 from glow.diagnostics import did_you_mean
 from glow.dialects.errors import GlowError
+from glow.frontends.notes import ImportNotes
 from glow.frontends.sidecar import attach_sidecar
 from glow.verification import verify_module
 
@@ -173,10 +174,12 @@ def _decode(text: bytes, name: str) -> str:
         raise GlowError("not UTF-8 text", location=f"{name}:{line}") from error
 
 
-def read_mlir(path: str | os.PathLike[str], context: Context) -> ModuleOp:
+def read_mlir(
+    path: str | os.PathLike[str], context: Context, notes: ImportNotes | None = None
+) -> ModuleOp:
     """The module in the file `path`, verified, with the weights of its sidecar file."""
     path = Path(path)
     module = parse_text(context, path.read_bytes(), str(path))
     verify_module(module)
-    attach_sidecar(module, path)
+    attach_sidecar(module, path, notes)
     return module

@@ -12,6 +12,8 @@ from pathlib import Path
 from xdsl.dialects.builtin import ModuleOp
 
 from glow.dialects.errors import GlowError
+from glow.frontends.notes import ImportNotes
+from glow.runtime.file_blocks import file_digest
 
 SUFFIX = ".safetensors"
 
@@ -21,10 +23,13 @@ def sidecar_of(path: Path) -> Path:
     return path.with_suffix(SUFFIX)
 
 
-def attach_sidecar(module: ModuleOp, path: Path) -> None:
+def attach_sidecar(
+    module: ModuleOp, path: Path, notes: ImportNotes | None = None
+) -> None:
     """Load the weights of the module read from `path` into its weight table.
 
-    Raises GlowError for a file that is missing, damaged or lacks a weight in use.
+    Their file's hash goes into the notes, if there are any, before it is read. Raises
+    GlowError for a file that is missing, damaged or lacks a weight in use.
     """
     named = _named_file(module)
     sidecar = path.parent / named if named else sidecar_of(path)
@@ -33,6 +38,8 @@ def attach_sidecar(module: ModuleOp, path: Path) -> None:
     if named or sidecar.exists():
         from glow.dialects.weights import load_weights
 
+        if notes is not None and sidecar.is_file():
+            notes.files[sidecar.name] = file_digest(sidecar)
         load_weights(module, sidecar)
 
 

@@ -6,8 +6,10 @@ What works in the background passes a function `rest`, which is called after eac
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
+import stat
 import zlib
 from collections.abc import Callable, Sequence
 from typing import BinaryIO
@@ -40,10 +42,16 @@ def in_parallel(
 def file_digest(
     path: str | os.PathLike[str], workers: int = WORKERS, rest: Rest = no_rest
 ) -> str:
-    """The hash of a file's size and of the hashes of its blocks; raises OSError."""
-    descriptor = os.open(path, os.O_RDONLY)
+    """The hash of a file's size and of the hashes of its blocks.
+
+    Raises OSError, also for a pipe, whose content could be read only once.
+    """
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     try:
-        size = os.fstat(descriptor).st_size
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
+            raise OSError(errno.EINVAL, "not a regular file", os.fspath(path))
+        size = status.st_size
 
         def block_digest(number: int) -> str:
             return _hash_range(descriptor, number * BLOCK, rest)

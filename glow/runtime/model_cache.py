@@ -4,7 +4,7 @@ A model is found by all that it was compiled from: the bytes of its file, the op
 versions of everything that generates code, and the processor. The weights in other files
 are compared when it is found. `$GLOW_MODEL_CACHE_MB` limits what all models take together,
 2048 unless it is set; 0 turns this cache off. A folder that cannot be written means no
-cache, not an error.
+cache, not an error; neither does one that others may write, whose code nobody should run.
 """
 
 from __future__ import annotations
@@ -21,8 +21,14 @@ from typing import Any, cast
 from numpy import ndarray
 from numpy.typing import NDArray
 
+from glow import sources
 from glow.dialects.errors import GlowError
-from glow.runtime.cache_folder import default_directory, prune, whole_file
+from glow.runtime.cache_folder import (
+    default_directory,
+    open_private,
+    prune,
+    whole_file,
+)
 from glow.runtime.file_blocks import WORKERS, Rest, file_digest, no_rest
 from glow.runtime.machine import machine
 from glow.runtime.model_file import StoredModel, read_model, stored_size, write_model
@@ -82,7 +88,8 @@ class ModelCache:
     """A folder of compiled models."""
 
     def __init__(self, directory: Path | None = None) -> None:
-        self.directory = (directory or default_directory()) / FOLDER
+        self.base = directory or default_directory()
+        self.directory = self.base / FOLDER
 
     def path(self, key: str) -> Path:
         """The file of a model."""
@@ -95,9 +102,13 @@ class ModelCache:
         """
         path = self.path(key)
         try:
-            found = read_model(path)
+            descriptor = open_private(path, self.base)
         except OSError:
             return None
+        try:
+            found = read_model(descriptor)
+        finally:
+            os.close(descriptor)
         with contextlib.suppress(OSError):
             if found is None:
                 path.unlink()
@@ -108,17 +119,34 @@ class ModelCache:
         return found
 
     def store(self, key: str, model: StoredModel, rest: Rest = no_rest) -> bool:
-        """Writes a model; tells whether that was possible."""
-        limit = limit_bytes()
-        if stored_size(model.program) > limit:
+        """Writes a model; tells whether that was possible.
+
+        One that is too large is said; nothing is written where the compiler has changed
+        since this process began.
+        """
+        limit, size = limit_bytes(), stored_size(model.program)
+        if size > limit:
+            _log_too_large(size, limit)
+            return False
+        if not sources.are_unchanged():
             return False
         try:
-            with whole_file(self.path(key)) as file:
+            with whole_file(self.path(key), self.base) as file:
                 write_model(model, file, rest)
             prune(self.directory, SUFFIX, limit)
         except OSError:
             return False
         return True
+
+
+def _log_too_large(size: int, limit: int) -> None:
+    import logging  # Which a model that is found has no need of.
+
+    logging.getLogger("glow").warning(
+        "the compiled model of %d MB is not stored: the cache of models holds %d MB "
+        "(%s); it is compiled again each time",
+        *(-(-size // 2**20), limit // 2**20, LIMIT_VARIABLE),
+    )
 
 
 def has_files(

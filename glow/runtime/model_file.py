@@ -16,7 +16,6 @@ import os
 import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -67,18 +66,12 @@ def stored_size(program: NativeProgram) -> int:
     return program.constants.nbytes + sum(map(len, program.objects))
 
 
-def read_model(path: Path) -> StoredModel | None:
-    """The model in a file; None where any byte of it is missing or wrong.
-
-    Raises FileNotFoundError.
-    """
-    descriptor = os.open(path, os.O_RDONLY)
+def read_model(descriptor: int) -> StoredModel | None:
+    """The model in an open file; None where any byte of it is missing or wrong."""
     try:
         return _read(descriptor)
     except DAMAGE:
         return None
-    finally:
-        os.close(descriptor)
 
 
 def _read(descriptor: int) -> StoredModel | None:

@@ -3,7 +3,7 @@
 A key covers the content, the target and every version that may change the code: ours
 (all our sources) and those of the packages that we build on. Each entry begins with a
 checksum, and a damaged one counts as missing. A folder that cannot be written means no
-cache, not an error.
+cache, not an error; neither does one that others may write, whose code nobody should run.
 """
 
 from __future__ import annotations
@@ -15,12 +15,17 @@ import struct
 import time
 from collections.abc import Mapping, Sequence
 from functools import cache
-from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from glow.runtime.cache_folder import default_directory, prune, whole_file
+from glow import sources
+from glow.runtime.cache_folder import (
+    default_directory,
+    open_private,
+    prune,
+    whole_file,
+)
 
 if TYPE_CHECKING:
     from glow.lowering.target import Target
@@ -35,14 +40,13 @@ PRUNE_SECONDS = 3600
 PRUNE_MARKER = ".pruned"
 
 PACKAGES = ("xdsl", "llvmlite", "numpy", "onnx", "ml_dtypes")
-SOURCES = ("glow", "glow.dialects", "glow.passes", "glow.lowering")
 
 
 @cache
 def versions() -> str:
     """Returns the versions of everything that generates code or computes constants."""
     packages = (package_version(name) for name in PACKAGES)
-    return "; ".join([*packages, f"glow {source_digest()}"])
+    return "; ".join([*packages, f"glow {sources.source_digest()}"])
 
 
 def package_version(name: str) -> str:
@@ -57,18 +61,6 @@ def package_version(name: str) -> str:
     from importlib.metadata import version
 
     return f"{name}-{version(name)}"
-
-
-@cache
-def source_digest() -> str:
-    """Returns the hash of all our Python sources."""
-    digest = hashlib.sha256()
-    for name in SOURCES:
-        for folder in import_module(name).__path__:
-            for path in sorted(Path(folder).rglob("*.py")):
-                digest.update(str(path.relative_to(folder)).encode())
-                digest.update(path.read_bytes())
-    return digest.hexdigest()
 
 
 def cache_key(content: str | bytes, target: Target) -> str:
@@ -119,7 +111,8 @@ class ObjectCache:
         """Returns an entry; None where it is missing, unreadable or damaged."""
         path = self.path(key)
         try:
-            data = path.read_bytes()
+            with open(open_private(path, self.directory), "rb") as file:
+                data = file.read()
         except OSError:
             return None
         blobs = unpack(data)
@@ -135,12 +128,17 @@ class ObjectCache:
         return self.store_all({key: blobs})
 
     def store_all(self, entries: Mapping[str, Sequence[bytes]]) -> bool:
-        """Writes entries; tells whether that was possible."""
+        """Writes entries; tells whether that was possible.
+
+        Nothing is written where the compiler has changed since this process began.
+        """
         if not entries:
             return True
+        if not sources.are_unchanged():
+            return False
         try:
             for key, blobs in entries.items():
-                with whole_file(self.path(key)) as file:
+                with whole_file(self.path(key), self.directory) as file:
                     file.write(pack(blobs))
             if self.prune_is_due():
                 prune(self.directory, SUFFIX, MAX_BYTES)

@@ -19,14 +19,16 @@ X = np.linspace(-1, 1, 8 * 64, dtype=np.float32).reshape(8, 64)
 WEIGHTS = np.random.default_rng(0).standard_normal((64, 32)).astype(np.float32)
 
 
-def network(weights: np.ndarray = WEIGHTS, batch: int | str = 8) -> onnx.ModelProto:
+def network(
+    weights: np.ndarray = WEIGHTS, batch: int | str = 8, outputs: int = 32
+) -> onnx.ModelProto:
     """A product with weights, and an activation."""
     nodes = [
         helper.make_node("MatMul", ["x", "w"], ["p"]),
         helper.make_node("Relu", ["p"], ["y"]),
     ]
     x = helper.make_tensor_value_info("x", TensorProto.FLOAT, [batch, 64])
-    y = helper.make_tensor_value_info("y", TensorProto.FLOAT, [batch, 32])
+    y = helper.make_tensor_value_info("y", TensorProto.FLOAT, [batch, outputs])
     initializer = numpy_helper.from_array(weights, "w")
     return helper.make_model(helper.make_graph(nodes, "net", [x], [y], [initializer]))
 

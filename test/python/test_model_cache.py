@@ -12,6 +12,7 @@ import numpy as np
 import onnx
 import pytest
 from model_cache_testing import WEIGHTS, X, expected, network, own_folder, run, save
+from safetensors.numpy import save_file
 
 import glow
 from glow import compilation, compiler
@@ -76,6 +77,56 @@ def test_bytes_are_compiled_once(compilations: list[object]) -> None:
     data = network().SerializeToString()
     np.testing.assert_array_equal(run(data), run(data))
     assert len(compilations) == 1
+
+
+PROGRAM = """
+builtin.module attributes {glow.weights = #glow.weights<"w.safetensors">} {
+  func.func @main(%x: tensor<8x64xf32>) -> tensor<8x32xf32> {
+    %w = glow.constant @w : tensor<64x32xf32>
+    %y = glow.matmul %x, %w : tensor<8x32xf32>
+    func.return %y : tensor<8x32xf32>
+  }
+}
+"""
+
+
+def test_text_is_compiled_once(tmp_path: Path, compilations: list[object]) -> None:
+    """It is found by its content and that of the weights beside it."""
+    path, weights = tmp_path / "net.mlir", tmp_path / "w.safetensors"
+    path.write_text(PROGRAM)
+    save_file({"w": WEIGHTS}, weights)
+    first = run(path)
+    np.testing.assert_array_equal(run(str(path)), first)
+    assert len(compilations) == 1
+    save_file({"w": WEIGHTS * 2}, weights)
+    np.testing.assert_allclose(run(path), first * 2, rtol=1e-6)
+    assert len(compilations) == 2
+    path.write_text(PROGRAM.replace("glow.matmul %x, %w", "glow.matmul %x,  %w"))
+    run(path)
+    assert len(compilations) == 3
+
+
+def test_bytes_of_another_kind(tmp_path: Path, compilations: list[object]) -> None:
+    """What is a program in one file is an error in the other."""
+    path = tmp_path / "net.mlir"
+    path.write_text(PROGRAM)
+    save_file({"w": WEIGHTS}, tmp_path / "w.safetensors")
+    run(path)
+    with pytest.raises(glow.GlowError):
+        glow.compile(path.rename(tmp_path / "net.onnx"))
+
+
+def test_a_model_that_is_too_large_is_said(
+    tmp_path: Path, folder: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    large = np.zeros((64, 1 << 13), np.float32)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(LIMIT_VARIABLE, "1")
+        glow.compile(network(large, outputs=1 << 13).SerializeToString())
+        wait_for_stores()
+    assert "the compiled model of 3 MB is not stored" in caplog.text
+    assert LIMIT_VARIABLE in caplog.text
+    assert not folder.exists()
 
 
 def test_protos_and_modules_are_compiled_each_time(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 import threading
@@ -11,10 +12,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 from model_cache_testing import WEIGHTS, X, expected, network, own_folder, save
+from onnx import TensorProto, helper, numpy_helper
 
 import glow
 from glow import compilation
+from glow.backends.cpu import native_function
 from glow.compilation import wait_for_stores
+from glow.runtime.buffers import aligned_empty
 from glow.runtime.cache_folder import UNFINISHED
 
 RUN = """
@@ -97,3 +101,47 @@ def test_no_more_threads_can_be_started(
     model = compilation.compile(network().SerializeToString(), threads=1)
     np.testing.assert_allclose(model(X), expected(), rtol=1e-4, atol=1e-4)
     assert not folder.exists()
+
+
+def test_two_compilations_give_equal_files(
+    tmp_path: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever was in memory before, and whatever kernels the cache had already."""
+    weights = [
+        numpy_helper.from_array(np.full(size, 0.5, np.float32), f"w{size}")
+        for size in (1, 3, 7)
+    ]
+    nodes = [
+        helper.make_node("Mul", ["x", "w1"], ["a"]),
+        helper.make_node("Add", ["a", "w3"], ["y"]),
+        helper.make_node("Add", ["z", "w7"], ["u"]),
+    ]
+    sizes = {"x": 3, "z": 7, "y": 3, "u": 7}
+    x, z, y, u = (
+        helper.make_tensor_value_info(name, TensorProto.FLOAT, [size])
+        for name, size in sizes.items()
+    )
+    graph = helper.make_graph(nodes, "", [x, z], [y, u], weights)
+    model = helper.make_model(graph).SerializeToString()
+
+    def entry(garbage: int, known: bool) -> bytes:
+        def dirty(size: int) -> np.ndarray:
+            buffer = aligned_empty(size)
+            buffer[:] = garbage
+            return buffer
+
+        monkeypatch.setattr(native_function, "aligned_empty", dirty)
+        monkeypatch.setenv("GLOW_CACHE_DIR", str(tmp_path / f"cache{garbage}"))
+        if known:
+            glow.compile(network().SerializeToString())
+            glow.compile(model, numerics="exact")
+            wait_for_stores()
+            shutil.rmtree(tmp_path / f"cache{garbage}" / "models")
+        glow.compile(model)
+        wait_for_stores()
+        (file,) = (tmp_path / f"cache{garbage}" / "models").iterdir()
+        return file.read_bytes()
+
+    first = entry(0xAA, known=False)
+    assert entry(0x55, known=False) == first
+    assert entry(0x33, known=True) == first

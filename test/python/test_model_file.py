@@ -69,7 +69,8 @@ def image_of(model: StoredModel) -> bytes:
 def read_bytes(data: bytes, folder: Path) -> StoredModel | None:
     """The model in a file of these bytes."""
     (folder / "model").write_bytes(data)
-    return read_model(folder / "model")
+    with (folder / "model").open("rb") as file:
+        return read_model(file.fileno())
 
 
 def assert_same(found: StoredModel | None, expected: StoredModel) -> None:

@@ -71,10 +71,11 @@ class ObjectBuild:
         }
 
     def finish(self) -> dict[str, bytes]:
-        """The object of each kernel and of `main`, by name."""
+        """The object of each kernel and of `main`, by name, in the program's order."""
         built = {name: future.result() for name, future in self._compiled.items()}
         self._cache.store_all({self._keys[name]: [built[name]] for name in built})
-        return self._loaded | built
+        objects = self._loaded | built
+        return {name: objects[name] for name in self._keys}
 
 
 def generation_level(name: str) -> int:

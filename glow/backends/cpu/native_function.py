@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from concurrent.futures import Executor, Future
 
 import numpy as np
@@ -64,6 +65,7 @@ def gather_constants(program: Program, pool: Executor) -> Bytes:
         else:
             copy_letting_go(part.reshape(array.shape), array)
 
+    clear_gaps(segment, [(offset, array.nbytes) for offset, array in program.constants])
     program.constants.sort(key=lambda constant: constant[1].nbytes)
     filled: list[Future[None]] = []
     while program.constants:
@@ -71,6 +73,18 @@ def gather_constants(program: Program, pool: Executor) -> Bytes:
     for future in filled:
         future.result()
     return segment
+
+
+def clear_gaps(segment: Bytes, parts: Sequence[tuple[int, int]]) -> None:
+    """Sets to zero what lies between parts, each an offset and a size.
+
+    Fresh memory may hold anything of this process, and segments are stored in files.
+    """
+    end = 0
+    for offset, size in sorted(parts):
+        segment[end:offset] = 0
+        end = offset + size
+    segment[end:] = 0
 
 
 def build_native_function(

@@ -1,0 +1,86 @@
+"""Our own source files, as they were when this process imported the package.
+
+Modules are imported when they are first needed, and a file may be edited meanwhile. What
+a process computes then belongs to no state of the sources: the caches store nothing that
+was made after a file's size or times have changed since `import glow`.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from functools import cache
+from importlib.util import find_spec
+
+PACKAGES = ("glow", "glow.dialects", "glow.passes", "glow.lowering")
+"""In a clone these are folders beside each other."""
+
+Stamp = tuple[int, int, int]
+"""A file's size, and the times of its last changes in nanoseconds."""
+
+
+def current_stamps() -> Mapping[str, Stamp]:
+    """The stamps of all source files by path; raises ImportError for half a package."""
+    return dict(stamp for name in PACKAGES for stamp in _walk(_folder(name)))
+
+
+def _folder(package: str) -> str:
+    """Where a package is: in this folder, or beside it."""
+    here = os.path.dirname(os.path.abspath(__file__))
+    spec = find_spec(package)
+    for folder in (spec and spec.submodule_search_locations) or ():
+        folder = os.path.abspath(folder)
+        if folder == here or os.path.dirname(folder) in (here, os.path.dirname(here)):
+            return folder
+    raise ImportError(
+        f"{here} belongs to a clone that is not installed, and hides the package that "
+        "is: run `make venv` in the clone and use its .venv/bin/python, or start Python "
+        "in another folder"
+    )
+
+
+def _walk(folder: str) -> Iterator[tuple[str, Stamp]]:
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.name.endswith(".py"):
+                status = entry.stat()
+                times = status.st_mtime_ns, status.st_ctime_ns
+                yield entry.path, (status.st_size, *times)
+            elif entry.name != "__pycache__" and entry.is_dir():
+                yield from _walk(entry.path)
+
+
+IMPORTED = current_stamps()
+"""The stamps when this module was imported, which `glow` does first."""
+
+
+def are_unchanged() -> bool:
+    """Whether every file is as it was when the package was imported."""
+    try:
+        return current_stamps() == IMPORTED
+    except (OSError, ImportError):
+        return False
+
+
+@cache
+def source_digest() -> str:
+    """The hash of the sources that this process has imported, or will.
+
+    Of sources that have changed it is a random number, which no other process has.
+    """
+    import hashlib  # Which takes as long to load as all stamps.
+
+    digest = hashlib.sha256()
+    for name, content in sorted(_contents()):
+        digest.update(f"{name} {len(content)} ".encode())
+        digest.update(content)
+    return digest.hexdigest() if are_unchanged() else os.urandom(32).hex()
+
+
+def _contents() -> Iterator[tuple[str, bytes]]:
+    """Each file's name, as it is once installed, and its bytes."""
+    for package in PACKAGES:
+        folder = _folder(package)
+        for path, _ in _walk(folder):
+            with open(path, "rb") as file:
+                yield f"{package} {os.path.relpath(path, folder)}", file.read()

@@ -1,0 +1,108 @@
+"""What stands for our version in the keys of caches is what the process has imported."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import onnx
+import pytest
+from onnx import TensorProto, helper
+
+ROOT = Path(__file__).parents[2]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]
+FOLDERS: dict[str, str] = PROJECT["package-dir"]
+
+OLD = '"beta": 0.5'
+NEW = '"beta": 0.7'
+"""What an ONNX file's HardSigmoid adds where it does not say."""
+
+RUN = """
+import sys, numpy as np
+import glow
+if "edit" in sys.argv:
+    import glow.frontends.onnx.activations as module
+    text = open(module.__file__).read()
+    assert sys.argv[3] in text
+    open(module.__file__, "w").write(text.replace(sys.argv[3], sys.argv[4]))
+print(glow.compile(sys.argv[1])(np.zeros(4, np.float32)).max())
+"""
+
+DIGEST = "from glow.sources import source_digest; print(source_digest())"
+
+
+@pytest.fixture
+def installed(tmp_path: Path) -> Path:
+    """The folder of a copy of the package, laid out as a wheel lays it out.
+
+    Compiled files are copied too, which fit files of the same times.
+    """
+    for package, folder in FOLDERS.items():
+        place = tmp_path / "site" / package.replace(".", "/")
+        shutil.copytree(ROOT / folder, place, dirs_exist_ok=True)
+    return tmp_path / "site"
+
+
+def python(site: Path, *arguments: str) -> str:
+    """What a program prints that finds the package in `site`, and caches beside it."""
+    environment = dict(os.environ, PYTHONPATH=str(site))
+    environment["GLOW_CACHE_DIR"] = str(site.parent / "cache")
+    environment.pop("GLOW_MODEL_CACHE_MB", None)
+    command = [sys.executable, "-P", "-c", *arguments]
+    return subprocess.run(
+        command, env=environment, check=True, capture_output=True, text=True
+    ).stdout.strip()
+
+
+def test_an_edit_after_the_import(installed: Path, tmp_path: Path) -> None:
+    """The process goes on with what it has; who comes later computes with the new code."""
+    path = str(tmp_path / "net.onnx")
+    x, y = (helper.make_tensor_value_info(n, TensorProto.FLOAT, [4]) for n in "xy")
+    graph = helper.make_graph(
+        [helper.make_node("HardSigmoid", ["x"], ["y"])], "", [x], [y]
+    )
+    onnx.save(helper.make_model(graph), path)
+    assert python(installed, RUN, path, "edit", OLD, NEW) == "0.5"
+    assert not list((tmp_path / "cache").rglob("*.glow*"))
+    assert python(installed, RUN, path) == "0.7"
+    assert len(list((tmp_path / "cache/models").iterdir())) == 1
+
+
+def test_every_file_is_a_part_of_the_digest(installed: Path) -> None:
+    before = python(installed, DIGEST)
+    assert python(installed, DIGEST) == before
+    digests = {before}
+    for package in set(FOLDERS) - {"glow.tools"}:
+        folder = installed / package.replace(".", "/")
+        last = max(folder.rglob("*.py"))
+        last.write_bytes(last.read_bytes() + b"\n")
+        digests.add(python(installed, DIGEST))
+    assert len(digests) == len(FOLDERS)
+
+
+def test_half_a_package_says_what_to_do(tmp_path: Path) -> None:
+    """A clone's folder hides the package that is installed, and lacks what is beside it."""
+    shutil.copytree(ROOT / "glow", tmp_path / "glow")
+    program = "import sys; sys.meta_path[:] = sys.meta_path[:3]; import glow"
+    command = [sys.executable, "-S", "-c", program]
+    result = subprocess.run(
+        command, cwd=tmp_path, check=False, capture_output=True, text=True
+    )
+    assert result.returncode == 1
+    last = result.stderr.splitlines()[-1]
+    assert last.startswith("ImportError: ")
+    assert "run `make venv`" in last
+
+
+def test_two_clones_are_not_mixed(tmp_path: Path) -> None:
+    """The environment of one clone, started in the other."""
+    shutil.copytree(ROOT / "glow", tmp_path / "glow")
+    command = [sys.executable, "-c", "import glow"]
+    result = subprocess.run(
+        command, cwd=tmp_path, check=False, capture_output=True, text=True
+    )
+    assert "run `make venv`" in result.stderr.splitlines()[-1]
