@@ -18,7 +18,7 @@ from benchmarks.networks.inputs import make_inputs
 from benchmarks.networks.reference import evaluate_reference, reference_of
 
 __all__ = [
-    "BATCHED_NETWORKS", "NETWORKS", "OPERATOR_NETWORKS", "QUANTIZED_NETWORKS", "TINY_NETWORKS",
+    "BATCHED_NETWORKS", "LARGE_NETWORKS", "NETWORKS", "OPERATOR_NETWORKS", "QUANTIZED_NETWORKS", "TINY_NETWORKS",
     "TRANSFORMER_NETWORKS",
     "evaluate_reference", "make_inputs", "reference_of",
 ]  # fmt: skip
@@ -31,6 +31,9 @@ NETWORKS: dict[str, Callable[[], ModelProto]] = {
     "lstm": lstm.build,
 }
 """The full-size networks by name; building one takes up to a few seconds."""
+
+LARGE_NETWORKS = frozenset({"alexnet", "bert_base", "vgg19", "zfnet512"})
+"""Those of `NETWORKS` with hundreds of megabytes of weights."""
 
 BATCHED_NETWORKS: dict[str, Callable[[], ModelProto]] = {
     "resnet50_batch8": partial(light.build_batch, "resnet50", 8)
