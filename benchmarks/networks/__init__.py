@@ -18,8 +18,8 @@ from benchmarks.networks.inputs import make_inputs
 from benchmarks.networks.reference import evaluate_reference, reference_of
 
 __all__ = [
-    "BATCHED_NETWORKS", "LARGE_NETWORKS", "NETWORKS", "OPERATOR_NETWORKS", "QUANTIZED_NETWORKS", "TINY_NETWORKS",
-    "TRANSFORMER_NETWORKS",
+    "BATCHED_NETWORKS", "LARGE_NETWORKS", "NETWORKS", "OPERATOR_NETWORKS",
+    "QUANTIZED_NETWORKS", "TINY_NETWORKS", "TRANSFORMER_NETWORKS",
     "evaluate_reference", "make_inputs", "reference_of",
 ]  # fmt: skip
 
