@@ -146,13 +146,14 @@ def _mapped_file(array: Array) -> mmap.mmap | None:
 
 
 class WeightTable(MutableMapping[str, Array]):
-    """Named tensors; `file` is the name under which they are printed and saved.
+    """Named tensors; `file` and the `digest` of its content are where they are saved.
 
     A deferred tensor is made when it is first looked up, unless by `entry`.
     """
 
-    def __init__(self, file: str | None = None) -> None:
+    def __init__(self, file: str | None = None, digest: str | None = None) -> None:
         self.file = file
+        self.digest = digest
         self._arrays: dict[str, Array | DeferredArray] = {}
 
     def entry(self, name: str) -> Array | DeferredArray:
@@ -204,7 +205,7 @@ class WeightTable(MutableMapping[str, Array]):
 
     def copy(self) -> WeightTable:
         """A table of the same arrays that can change by itself."""
-        table = WeightTable(self.file)
+        table = WeightTable(self.file, self.digest)
         table._arrays.update(self._arrays)
         return table
 
@@ -219,18 +220,24 @@ class WeightTable(MutableMapping[str, Array]):
 
 @irdl_attr_definition
 class WeightsAttr(Data[WeightTable]):
-    """The module's weight table; printed as the name of its file."""
+    """The module's weight table; printed as the name and the digest of its file."""
 
     name = "glow.weights"
 
     @classmethod
     def parse_parameter(cls, parser: AttrParser) -> WeightTable:
-        """Parse `<"file">`."""
+        """Parse `<>`, `<"file">` or `<"file", "digest">`."""
         with parser.in_angle_brackets():
-            return WeightTable(parser.parse_optional_str_literal())
+            file, digest = parser.parse_optional_str_literal(), None
+            if file is not None and parser.parse_optional_punctuation(","):
+                digest = parser.parse_str_literal()
+            return WeightTable(file, digest)
 
     def print_parameter(self, printer: Printer) -> None:
-        """Print `<"file">`."""
+        """Print what was parsed."""
         with printer.in_angle_brackets():
             if self.data.file is not None:
                 printer.print_string_literal(self.data.file)
+                if self.data.digest is not None:
+                    printer.print_string(", ")
+                    printer.print_string_literal(self.data.digest)

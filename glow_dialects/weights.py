@@ -2,15 +2,15 @@
 
 100 MB of weights as a dense attribute take 11 s and 2 GB to print, so `glow.constant
 @name` refers to an entry of the table that the module carries in its attribute
-`glow.weights`. On disk the table is a safetensors file beside the `.mlir` file.
+`glow.weights`. On disk the table is a safetensors file beside the `.mlir` file, which is
+named with the digest of its content where this compiler wrote it.
 
-    builtin.module attributes {glow.weights = #glow.weights<"in.safetensors">} { ... }
+    builtin.module attributes {glow.weights = #glow.weights<"in.mlir.safetensors", "d09f...">}
 """
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
+from collections.abc import Iterator
 from typing import cast
 
 import numpy as np
@@ -20,9 +20,10 @@ from xdsl.dialects.builtin import (
     DenseIntOrFPElementsAttr,
     IntegerType,
     ModuleOp,
+    SymbolRefAttr,
     TensorType,
 )
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 
 from glow.dialects.errors import GlowError
 from glow.dialects.glow.storage import MAX_INLINE_ELEMENTS, ConstantOp, SplatOp
@@ -44,6 +45,9 @@ from glow.dialects.weight_table import (
 )
 
 ATTRIBUTE = "glow.weights"
+
+HOLDERS = ("glow.constant", "instr.weight")
+"""The operations whose `value` may name an entry of the table, at their levels."""
 
 
 def module_of(op: Operation) -> ModuleOp:
@@ -132,14 +136,26 @@ def held_value(owner: ConstantOp) -> Array:
         array = weights_of(owner)[name]
     except GlowError as error:
         raise GlowError(error.message, node=node_name(owner)) from None
-    result = owner.result.type
-    held = constant_type(result) if is_quantized(result) else result
-    if array.shape != held.get_shape():
-        raise GlowError(
-            f"weight '{name}' has shape {array.shape}, the program says "
-            f"{owner.result.type}"
-        )
+    check_held(name, array, owner.result.type)
     return array
+
+
+def held_type(program: Attribute) -> Attribute:
+    """The type of the array of a weight that has a tensor or memref type."""
+    if not is_quantized(program):
+        return program
+    return constant_type(cast("TensorType[Attribute]", program))
+
+
+def check_held(name: str, array: Array | DeferredArray, program: Attribute) -> None:
+    """Raise GlowError unless a weight is what a tensor or memref type says."""
+    held = held_type(program)
+    shape, dtype = shape_of(held), dtype_of(element_of(held))
+    if array.shape != shape or array.dtype != dtype:
+        raise GlowError(
+            f"weight '{name}' is {array.dtype}{list(array.shape)}, the program says "
+            f"{program}"
+        )
 
 
 def new_constant(
@@ -160,49 +176,22 @@ def new_constant(
     return op
 
 
+def references(module: ModuleOp) -> Iterator[tuple[Operation, str]]:
+    """The operations that name an entry of the table, each with the name."""
+    for op in module.walk():
+        if op.name in HOLDERS:
+            value = op.properties.get("value")
+            if isinstance(value, SymbolRefAttr):
+                yield op, value.string_value()
+
+
 def used_weights(module: ModuleOp) -> set[str]:
-    """The names that the module's constants refer to."""
-    return {
-        name
-        for op in module.walk()
-        if isinstance(op, ConstantOp) and (name := op.weight_name) is not None
-    }
+    """The names of the table's entries that the module uses."""
+    return {name for _, name in references(module)}
 
 
 def free_unused_weights(module: ModuleOp) -> None:
-    """Drop the table's entries that no constant refers to any more."""
+    """Drop the table's entries that no operation refers to any more."""
     table = weights_of(module)
     for name in set(table) - used_weights(module):
         del table[name]
-
-
-def save_weights(module: ModuleOp, path: str | os.PathLike[str]) -> None:
-    """Write the used entries to a safetensors file and print under its name from now."""
-    from safetensors.numpy import save_file  # pyright: ignore[reportUnknownVariableType]
-
-    table = weights_of(module)
-    arrays = {
-        name: np.ascontiguousarray(table[name]) for name in sorted(used_weights(module))
-    }
-    save_file(arrays, path)
-    table.file = Path(path).name
-
-
-def load_weights(module: ModuleOp, path: str | os.PathLike[str]) -> None:
-    """Read all entries of a safetensors file into the module's table.
-
-    Raises GlowError when the file is missing, damaged or lacks a name in use.
-    """
-    from safetensors import SafetensorError
-    from safetensors.numpy import load_file  # pyright: ignore[reportUnknownVariableType]
-
-    table = weights_of(module)
-    try:
-        table.update(load_file(path))
-    except FileNotFoundError:
-        raise GlowError(f"the weight file '{path}' does not exist") from None
-    except (OSError, SafetensorError) as error:
-        raise GlowError(f"cannot read the weight file '{path}': {error}") from None
-    table.file = Path(path).name
-    for name in sorted(used_weights(module)):
-        _ = table[name]

@@ -1,8 +1,13 @@
-"""Output files appear whole or not at all: a temporary file, renamed at the end."""
+"""Output files appear whole or not at all: a temporary file, renamed at the end.
+
+A link is followed: the file that it names is replaced. A device or FIFO is never replaced:
+it is written to, once all that goes into it is known.
+"""
 
 from __future__ import annotations
 
 import os
+import shutil
 import tempfile
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -10,30 +15,63 @@ from pathlib import Path
 
 from glow.dialects.errors import GlowError
 
+OPEN_FILES = (Path("/dev"), Path("/dev/fd"), Path("/proc/self/fd"))
+"""The folders that name what a process has open, as in `-o /dev/stdout`."""
+
 
 @contextmanager
 def atomic_path(path: Path) -> Generator[Path]:
-    """A temporary path beside `path` to write to; renamed when the block succeeds.
+    """A temporary path to write to; it becomes `path` when the block succeeds.
 
-    Raises `GlowError` before the block runs when the folder cannot be written.
+    Raises `GlowError` before the block runs when `path` cannot be written.
     """
     check_output_file(path)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    stream = is_stream(path)
+    path = path if stream else resolved(path)
+    folder = None if stream else path.parent
+    handle, name = tempfile.mkstemp(dir=folder, prefix=f".{path.name}.")
     os.close(handle)
     temporary = Path(name)
     try:
         yield temporary
-        temporary.chmod(0o666 & ~_umask())
-        temporary.replace(path)
+        if stream:
+            copy_into(path, temporary)
+        else:
+            temporary.chmod(0o666 & ~_umask())
+            temporary.replace(path)
     finally:
         temporary.unlink(missing_ok=True)
 
 
+def is_stream(path: Path) -> bool:
+    """Whether `path` is something to write into: a device, a FIFO, what stdout is."""
+    if path.is_file():
+        return path.absolute().parent in OPEN_FILES
+    return path.exists() and not path.is_dir()
+
+
+def copy_into(stream: Path, source: Path) -> None:
+    """Write the content of a file into a device or FIFO."""
+    with source.open("rb") as content, stream.open("wb") as into:
+        shutil.copyfileobj(content, into)
+
+
 def check_output_file(path: Path) -> None:
     """Raise `GlowError` unless a file can be written, or replaced, at `path`."""
-    check_writable(path.parent)
     if path.is_dir():
         raise GlowError(f"cannot write {path}: it is a folder")
+    if not is_stream(path):
+        check_writable(resolved(path).parent)
+    elif not os.access(path, os.W_OK):
+        raise GlowError(f"cannot write {path}: permission denied")
+
+
+def resolved(path: Path) -> Path:
+    """What a path names behind all links; raises `GlowError` for links in a circle."""
+    try:
+        return path.resolve()
+    except (OSError, RuntimeError) as error:
+        raise GlowError(f"cannot write {path}: its links form a circle") from error
 
 
 def check_writable(folder: Path) -> None:

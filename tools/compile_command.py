@@ -9,9 +9,9 @@ from pathlib import Path
 from xdsl.dialects.builtin import ModuleOp
 
 from glow.dialects.errors import GlowError
-from glow.frontends.sidecar import has_weights, save_sidecar, sidecar_of
 from glow.tools.atomic_output import atomic_path, check_output_file
 from glow.tools.mlir_target import mlir_text
+from glow.tools.program_output import write_program
 from glow.tools.programs import read_program
 from glow.tools.progress import step
 
@@ -42,10 +42,8 @@ def compile_model(
             numerics=numerics,
             memory_limit=memory_limit,
         )
-    if output is None:
-        sys.stdout.write(as_text(result))
-    else:
-        write_result(result, output)
+    with ExitStack() as files:
+        write_result(result, output, files)
 
 
 def check_destination(stage: str, output: Path | None) -> None:
@@ -56,22 +54,22 @@ def check_destination(stage: str, output: Path | None) -> None:
         raise GlowError("an object file needs -o FILE; text goes to stdout without it")
 
 
-def as_text(result: ModuleOp | str | bytes) -> str:
-    """A stage's result as it is printed."""
+def write_result(
+    result: ModuleOp | str | bytes, output: Path | None, files: ExitStack
+) -> None:
+    """Write a stage's result, with the weights that it refers to."""
+    temporary = None if output is None else files.enter_context(atomic_path(output))
     if isinstance(result, bytes):
-        raise GlowError("machine code needs -o FILE")
-    return result if isinstance(result, str) else mlir_text(result)
-
-
-def write_result(result: ModuleOp | str | bytes, output: Path) -> None:
-    """Write a stage's result, and the weights that it refers to beside it."""
-    with ExitStack() as files:
-        temporary = files.enter_context(atomic_path(output))
-        if isinstance(result, ModuleOp) and has_weights(result):
-            sidecar = sidecar_of(output)
-            weights = files.enter_context(atomic_path(sidecar))
-            save_sidecar(result, weights, sidecar.name)
-        if isinstance(result, bytes):
-            temporary.write_bytes(result)
-        else:
-            temporary.write_text(as_text(result), encoding="utf-8")
+        if temporary is None:
+            raise GlowError("machine code needs -o FILE")
+        temporary.write_bytes(result)
+        return
+    stream = (
+        sys.stdout
+        if temporary is None
+        else files.enter_context(temporary.open("w", encoding="utf-8"))
+    )
+    if isinstance(result, ModuleOp):
+        write_program(result, mlir_text, output, stream, files)
+    else:
+        stream.write(result)

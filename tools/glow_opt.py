@@ -249,28 +249,34 @@ class GlowOptMain(xDSLOptMain):
 
     # Output
 
+    @property
+    def output_path(self) -> Path | None:
+        """The output file; None for stdout."""
+        file = self.args.output_file
+        return None if file in (None, "-") else Path(file)
+
     def prepare_output(self) -> IO[str]:
-        if self.args.output_file in (None, "-"):
-            return sys.stdout
-        path = Path(self.args.output_file)
-        temporary = self.open_files.enter_context(atomic_path(path))
-        return temporary.open("w")
+        self.output: IO[str] = sys.stdout
+        if self.output_path is not None:
+            temporary = self.open_files.enter_context(atomic_path(self.output_path))
+            self.output = temporary.open("w")
+        return self.output
 
     def output_resulting_program(self, prog: ModuleOp) -> str:
+        """Write the program; what is left to write for xDSL, which is nothing of MLIR.
+
+        Weights inside the text can be large, and go to the output piece by piece.
+        """
         if parse_spec(self.args.target).name != "mlir":
             return super().output_resulting_program(prog)
-        if self.args.output_file not in (None, "-"):
-            self.write_sidecar(prog, Path(self.args.output_file))
-        return self.print_mlir(prog)
+        if self.args.elide_if_larger is not None and self.output_path is None:
+            return self.print_mlir(prog)
+        from glow.tools.program_output import write_program
 
-    def write_sidecar(self, module: ModuleOp, output: Path) -> None:
-        """Write the module's weights beside the output, if it has any."""
-        from glow.frontends.sidecar import has_weights, save_sidecar, sidecar_of
-
-        if has_weights(module):
-            sidecar = sidecar_of(output)
-            temporary = self.open_files.enter_context(atomic_path(sidecar))
-            save_sidecar(module, temporary, sidecar.name)
+        write_program(
+            prog, self.print_mlir, self.output_path, self.output, self.open_files
+        )
+        return ""
 
     def print_mlir(self, module: ModuleOp) -> str:
         """The module as text, printed as the printing options say."""

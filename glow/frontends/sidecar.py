@@ -1,8 +1,14 @@
 """The `.safetensors` file beside an `.mlir` file, which holds the weights.
 
-A module that carries `glow.weights = #glow.weights<"in.safetensors">` needs that file. A
-module without it may refer to weights all the same: then only a pass that reads a value
-fails. That keeps small hand-written programs free of a second file.
+`net.mlir` has its weights in `net.mlir.safetensors`: the whole name with one more suffix, so
+that no two programs share a file and nobody else's `net.safetensors` is touched. The module
+names the file and the digest of what was written:
+
+    glow.weights = #glow.weights<"net.mlir.safetensors", "d09f5a1be4a0c6d2">
+
+Without a digest any file that has the weights will do, as for programs written by hand. A
+module that names no file takes the one of its own name, or `net.safetensors`, where there is
+one; else its weights are missing only for a pass that reads a value.
 """
 
 from __future__ import annotations
@@ -14,13 +20,14 @@ from xdsl.dialects.builtin import ModuleOp
 from glow.dialects.errors import GlowError
 from glow.frontends.notes import ImportNotes
 from glow.runtime.file_blocks import file_digest
+from glow.verification import node_of, place_of
 
 SUFFIX = ".safetensors"
 
 
 def sidecar_of(path: Path) -> Path:
-    """The file beside `path` that holds its weights."""
-    return path.with_suffix(SUFFIX)
+    """The file beside `path` that its weights are written to."""
+    return path.with_name(path.name + SUFFIX)
 
 
 def attach_sidecar(
@@ -29,18 +36,61 @@ def attach_sidecar(
     """Load the weights of the module read from `path` into its weight table.
 
     Their file's hash goes into the notes, if there are any, before it is read. Raises
-    GlowError for a file that is missing, damaged or lacks a weight in use.
+    GlowError for a file that is missing, damaged or another than the one written with the
+    program, and at the operation for a weight that it lacks or that has another shape or
+    dtype.
     """
-    named = _named_file(module)
-    sidecar = path.parent / named if named else sidecar_of(path)
-    if named and Path(named).name != named:
-        raise GlowError(f"the weight file '{named}' lies outside the folder of {path}")
-    if named or sidecar.exists():
-        from glow.dialects.weights import load_weights
+    sidecar = find_sidecar(module, path)
+    if sidecar is None:
+        return
+    from glow.dialects.weight_file import read_weight_file
+    from glow.dialects.weights import used_weights, weights_of
 
-        if notes is not None and sidecar.is_file():
-            notes.files[sidecar.name] = file_digest(sidecar)
-        load_weights(module, sidecar)
+    if notes is not None and sidecar.is_file():
+        notes.files[sidecar.name] = file_digest(sidecar)
+    found = read_weight_file(sidecar, used_weights(module))
+    table = weights_of(module)
+    if table.digest is not None and table.digest != found.digest:
+        raise GlowError(
+            f"the weight file '{sidecar}' is not the one that was written with {path}",
+            hint="compile the program again, or leave out the digest in #glow.weights to "
+            "take this file",
+        )
+    table.update(found.arrays)
+    table.file = table.digest = None
+    check_weights(module)
+
+
+def find_sidecar(module: ModuleOp, path: Path) -> Path | None:
+    """The weight file of the module read from `path`, if it needs one or has one."""
+    if "glow.weights" in module.attributes:
+        from glow.dialects.weights import used_weights, weights_of
+
+        table = weights_of(module)
+        if table.file is not None and Path(table.file).name != table.file:
+            raise GlowError(
+                f"the weight file '{table.file}' lies outside the folder of {path}"
+            )
+        if table.file is not None:
+            return path.parent / table.file
+        if used_weights(module) <= set(table):
+            return None
+    candidates = (sidecar_of(path), path.with_suffix(SUFFIX))
+    return next((file for file in candidates if file.exists()), None)
+
+
+def check_weights(module: ModuleOp) -> None:
+    """Raise GlowError at the first operation whose weight has another shape or dtype."""
+    from glow.dialects.weights import check_held, references, weights_of
+
+    table = weights_of(module)
+    for op, name in references(module):
+        try:
+            check_held(name, table.entry(name), op.results[0].type)
+        except GlowError as error:
+            raise GlowError(
+                error.message, node=node_of(op), location=place_of(op)
+            ) from None
 
 
 def has_weights(module: ModuleOp) -> bool:
@@ -52,18 +102,23 @@ def has_weights(module: ModuleOp) -> bool:
     return bool(used_weights(module))
 
 
+def check_replaceable(sidecar: Path) -> None:
+    """Raise GlowError where writing weights would replace a file of somebody else."""
+    from glow.dialects.weight_file import is_marked
+
+    if sidecar.exists() and not is_marked(sidecar):
+        raise GlowError(
+            f"{sidecar} is not a weight file that glow wrote, and is not replaced",
+            hint="move it away, or write the program under another name",
+        )
+
+
 def save_sidecar(module: ModuleOp, path: Path, name: str) -> None:
     """Write the module's weights to `path`; the module is printed with file `name`."""
-    from glow.dialects.weights import save_weights, weights_of
+    from glow.dialects.weight_file import write_weight_file
+    from glow.dialects.weights import used_weights, weights_of
 
-    save_weights(module, path)
-    weights_of(module).file = name
-
-
-def _named_file(module: ModuleOp) -> str | None:
-    """The weight file that the module's attribute names."""
-    if "glow.weights" not in module.attributes:
-        return None
-    from glow.dialects.weights import weights_of
-
-    return weights_of(module).file
+    table = weights_of(module)
+    used = {weight: table[weight] for weight in sorted(used_weights(module))}
+    table.digest = write_weight_file(used, path)
+    table.file = name

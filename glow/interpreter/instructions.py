@@ -21,7 +21,7 @@ from xdsl.utils.hints import isa
 from glow.dialects import instr
 from glow.dialects.errors import GlowError
 from glow.dialects.node import node_name, shape_of
-from glow.dialects.weights import dense_to_numpy, weights_of
+from glow.dialects.weights import check_held, dense_to_numpy, weights_of
 from glow.interpreter.arrays import Array, garbage, spoil
 from glow.interpreter.evaluation import call, rounded, run_fused
 from glow.interpreter.scalar_functions import Function, element_dtype
@@ -125,6 +125,7 @@ def run_weight(op: instr.WeightOp) -> Array:
         name = op.weight_name
         assert name is not None
         array = weights_of(op)[name]
+        check_held(name, array, op.result.type)
     view = np.ascontiguousarray(array).reshape(shape_of(op.result)).view()
     view.flags.writeable = False
     return view

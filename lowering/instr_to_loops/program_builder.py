@@ -6,14 +6,14 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 
 from xdsl.dialects import arith, func, scf
-from xdsl.dialects.builtin import IntegerAttr, SymbolRefAttr
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, IntegerAttr
 from xdsl.ir import Block, Operation, SSAValue
 
 from glow.dialects import instr
 from glow.dialects.errors import GlowError
-from glow.dialects.node import element_of, node_name, shape_of
-from glow.dialects.weight_table import Array, DeferredArray, dtype_of
-from glow.dialects.weights import dense_to_numpy, weights_of
+from glow.dialects.node import node_name, shape_of
+from glow.dialects.weight_table import Array, DeferredArray
+from glow.dialects.weights import check_held, dense_to_numpy, weights_of
 from glow.lowering.instr_to_loops.program import (
     Index,
     Invocation,
@@ -142,10 +142,10 @@ class ProgramBuilder:
     def weight(self, op: Operation) -> None:
         """Each weight is stored once, however often it is named."""
         assert isinstance(op, instr.WeightOp)
-        key = op.value
+        key, array = op.value, weight_value(op)
         if key not in self.weight_places:
             place = self._reserve("constants", byte_size(op.result))
-            self.constants.append((place.offset, weight_value(op)))
+            self.constants.append((place.offset, array))
             self.weight_places[key] = place
         self.places[op.result] = self.weight_places[key]
 
@@ -201,19 +201,13 @@ def _passes_on(op: instr.InstructionOp) -> bool:
 
 def weight_value(op: instr.WeightOp) -> Array | DeferredArray:
     """The array of a weight, checked against its type."""
-    name = op.weight_name
-    value = op.value
+    name, value = op.weight_name, op.value
     array = (
-        weights_of(op).entry(value.string_value())
-        if isinstance(value, SymbolRefAttr)
-        else dense_to_numpy(value)
+        dense_to_numpy(value)
+        if isinstance(value, DenseIntOrFPElementsAttr)
+        else weights_of(op).entry(name or "")
     )
-    expected = dtype_of(element_of(op.result))
-    if array.shape != shape_of(op.result) or array.dtype != expected:
-        raise GlowError(
-            f"weight '{name}' is {array.dtype}{list(array.shape)}, the program says "
-            f"{op.result.type}"
-        )
+    check_held(name or "dense", array, op.result.type)
     return array
 
 

@@ -35,8 +35,8 @@ def test_weights_travel_beside_the_program(model: Path, tmp_path: Path) -> None:
     first, second = tmp_path / "first.mlir", tmp_path / "second.mlir"
     run_glow_opt([str(model), "-o", str(first)])
     run_glow_opt([str(first), "-o", str(second)])
-    assert '#glow.weights<"second.safetensors">' in second.read_text()
-    (weight,) = load_file(tmp_path / "second.safetensors").values()
+    assert '#glow.weights<"second.mlir.safetensors", "' in second.read_text()
+    (weight,) = load_file(tmp_path / "second.mlir.safetensors").values()
     assert np.array_equal(weight, WEIGHT)
 
 

@@ -14,7 +14,7 @@ from glow import QuantizationOptions
 from glow.compiler import load
 from glow.dialects.nibbles import pack_nibbles, unpack_nibbles
 from glow.dialects.quant import Quantization
-from glow.dialects.weights import save_weights
+from glow.frontends.sidecar import save_sidecar
 from glow.interpreter.integer_arithmetic import dequantize, quantize
 from glow.lowering.instr_to_loops.gather_rows import GatherRowsSpec, build_gather_rows
 from glow.lowering.lower_quantized.embeddings import fused_rows
@@ -100,6 +100,6 @@ def test_four_bits_take_half_of_the_file(tmp_path: Path) -> None:
         module = load(model_of(table, (4,)))
         quantize_module(module, None, QuantizationOptions(embeddings=embeddings))
         path = tmp_path / f"{embeddings}.safetensors"
-        save_weights(module, path)
+        save_sidecar(module, path, path.name)
         sizes[embeddings] = path.stat().st_size
     assert sizes["int4"] - sizes["int8"] == -table.size // 2
