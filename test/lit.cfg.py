@@ -10,8 +10,9 @@ from pathlib import Path
 
 root = Path(config.test_source_root or __file__).resolve()
 root = root if root.is_dir() else root.parent
-sys.path.insert(0, str(root / "python"))
+sys.path[:0] = [str(root), str(root / "python")]
 
+import tool_server  # noqa: E402
 from upstream import find_mlir_opt, mlir_translate_of  # noqa: E402
 from validated_format import ValidatedTest  # noqa: E402
 
@@ -24,9 +25,11 @@ config.test_source_root = str(root)
 config.test_exec_root = str(root.parent / "build" / "lit")
 config.maxIndividualTestTime = 60
 
-# The scripts of the environment that runs lit come first, whatever is on the PATH.
+# Our tools, then the scripts of the environment that runs lit, whatever is on the PATH.
+tools = tool_server.start()
 scripts = Path(sys.executable).parent
-config.environment["PATH"] = os.pathsep.join([str(scripts), os.environ.get("PATH", "")])
+folders = [str(tools), str(scripts), os.environ.get("PATH", "")]
+config.environment["PATH"] = os.pathsep.join(folders)
 # A cache of its own: a test neither sees nor leaves compiled objects elsewhere.
 config.environment["GLOW_CACHE_DIR"] = str(root.parent / "build" / "lit" / "cache")
 

@@ -1,0 +1,140 @@
+"""Runs our command-line tools for lit without the start of Python and its imports.
+
+A process that has imported everything forks for each command. In the tools' place stands a
+client that imports nothing: it sends its command line, folder, environment and streams over
+a socket, and ends as the tool does. The server ends with lit, whose pipe it reads.
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import os
+import select
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import traceback
+from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
+from pkgutil import walk_packages
+
+TOOLS = {
+    "glow": "glow.tools.glow",
+    "glow-opt": "glow.tools.glow_opt",
+    "filecheck": "filecheck.main",
+}
+"""The module of each tool; its `main` takes `sys.argv` and exits."""
+SECONDS = 120
+"""A command that takes longer is ended; lit has given up on it before."""
+
+CLIENT = """#!{python} -IS
+import _socket, json, os, sys
+server = _socket.socket(_socket.AF_UNIX)
+server.connect({path!r})
+call = json.dumps([{tool!r}, sys.argv[1:], os.getcwd(), dict(os.environ)]).encode()
+streams = b"".join(n.to_bytes(4, sys.byteorder) for n in (0, 1, 2))
+rights = [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, streams)]
+server.sendmsg([len(call).to_bytes(4, "little")], rights)
+server.sendall(call)
+os._exit((server.recv(1) or b"\\xff")[0])
+"""
+
+
+def start() -> Path:
+    """Start a server that ends with this process; the folder of its clients."""
+    server = subprocess.Popen(
+        [sys.executable, __file__], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    )
+    assert server.stdout is not None
+    folder = server.stdout.readline().decode().strip()
+    if not folder:
+        raise RuntimeError("the server of the tools does not start")
+    return Path(folder)
+
+
+def write_clients(folder: Path) -> None:
+    """A client for each tool."""
+    path = str(folder / "socket")
+    for tool in TOOLS:
+        client = folder / tool
+        client.write_text(CLIENT.format(python=sys.executable, path=path, tool=tool))
+        client.chmod(0o755)
+
+
+def preload() -> None:
+    """Import what the tools may need, so that no command does."""
+    import glow
+
+    for tool in TOOLS.values():
+        import_module(tool)
+    for found in walk_packages(glow.__path__, "glow."):
+        import_module(found.name)
+
+
+def serve(folder: Path) -> None:
+    """Fork for each command, until the pipe that is our input closes."""
+    listener = socket.socket(socket.AF_UNIX)
+    listener.bind(str(folder / "socket"))
+    listener.listen(64)
+    preload()
+    gc.collect()
+    gc.freeze()
+    write_clients(folder)
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    print(folder, flush=True)
+    while True:
+        ready, _, _ = select.select([listener, 0], [], [])
+        if 0 in ready:
+            return
+        connection, _ = listener.accept()
+        if os.fork() == 0:
+            listener.close()
+            answer(connection)
+        connection.close()
+
+
+def answer(connection: socket.socket) -> None:
+    """Run the command of a connection in this process, and end."""
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    signal.alarm(SECONDS)
+    head, streams, _, _ = socket.recv_fds(connection, 4, 3)
+    size, text = int.from_bytes(head, "little"), b""
+    while len(text) < size:
+        text += connection.recv(size - len(text))
+    tool, arguments, folder, environment = json.loads(text)
+    for number, stream in enumerate(streams):
+        os.dup2(stream, number)
+        os.close(stream)
+    os.chdir(folder)
+    os.environ.clear()
+    os.environ.update(environment)
+    sys.argv = [tool, *arguments]
+    status = status_of(import_module(TOOLS[tool]).main)
+    connection.send(bytes([status]))
+    os._exit(status)
+
+
+def status_of(main: Callable[[], object]) -> int:
+    """The exit code of a tool that runs in this process."""
+    try:
+        code: object = main()
+    except SystemExit as stop:
+        code = stop.code
+    except BaseException:
+        traceback.print_exc()
+        code = 1
+    sys.stdout.flush()
+    sys.stderr.flush()
+    if isinstance(code, str):
+        print(code, file=sys.stderr, flush=True)
+        return 1
+    return int(code) & 255 if isinstance(code, int) else 0
+
+
+if __name__ == "__main__":
+    with tempfile.TemporaryDirectory(prefix="glow-lit-") as temporary:
+        serve(Path(temporary))
