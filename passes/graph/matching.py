@@ -13,8 +13,9 @@ from glow.dialects.node import NodeOp, shape_of
 from glow.dialects.quantized import is_quantized
 from glow.dialects.weights import constant_value
 
-TOLERANCE = 1e-4
-"""Exporters round numbers such as 1 / sqrt 2."""
+TOLERANCE = 2e-6
+"""Relative: exporters round numbers such as 1 / sqrt 2 to single precision or seven digits. A
+number farther away is another function, whose error would count against every budget."""
 
 STORAGE = (glow.ConstantOp, glow.SplatOp)
 

@@ -69,3 +69,22 @@ func.func @not_hard(%x: tensor<4xf32>, %y: tensor<4xf32>) -> (tensor<4xf32>, ten
   %5 = glow.div %4, %six : tensor<4xf32>
   func.return %2, %5 : tensor<4xf32>, tensor<4xf32>
 }
+
+// Numbers that are only near those of the function.
+// CHECK-LABEL: func.func @nearly(
+// CHECK-NOT: glow.sigmoid
+// CHECK-NOT: glow.hard_sigmoid
+// CHECK: func.return
+func.func @nearly(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+  %one = glow.splat 1.00001 : tensor<f32>
+  %three = glow.splat 3.00001 : tensor<f32>
+  %six = glow.splat 6.0 : tensor<f32>
+  %0 = glow.neg %x : tensor<4xf32>
+  %1 = glow.exp %0 : tensor<4xf32>
+  %2 = glow.add %1, %one : tensor<4xf32>
+  %3 = glow.div %one, %2 : tensor<4xf32>
+  %4 = glow.add %x, %three : tensor<4xf32>
+  %5 = glow.clip %4 low 0.000000e+00 high 6.000000e+00 : tensor<4xf32>
+  %6 = glow.div %5, %six : tensor<4xf32>
+  func.return %3, %6 : tensor<4xf32>, tensor<4xf32>
+}

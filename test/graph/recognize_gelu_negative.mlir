@@ -45,3 +45,19 @@ func.func @other_value(%x: tensor<4xf32>, %z: tensor<4xf32>) -> tensor<4xf32> {
   %y = glow.mul %3, %half : tensor<4xf32>
   func.return %y : tensor<4xf32>
 }
+
+// A number that only begins like sqrt 2: the function differs by 7e-6, more than rounding does.
+// CHECK-LABEL: func.func @nearly(
+// CHECK-NOT: glow.gelu
+// CHECK: func.return
+func.func @nearly(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %sqrt2 = glow.splat 1.4142 : tensor<f32>
+  %one = glow.splat 1.0 : tensor<f32>
+  %half = glow.splat 0.5 : tensor<f32>
+  %0 = glow.div %x, %sqrt2 : tensor<4xf32>
+  %1 = glow.erf %0 : tensor<4xf32>
+  %2 = glow.add %1, %one : tensor<4xf32>
+  %3 = glow.mul %x, %2 : tensor<4xf32>
+  %y = glow.mul %3, %half : tensor<4xf32>
+  func.return %y : tensor<4xf32>
+}
