@@ -35,7 +35,7 @@ from glow.interpreter.normalization import (
 )
 from glow.interpreter.recurrence import Plain, run_recurrence
 from glow.interpreter.scalar_functions import Function, element_dtype, result_dtype
-from glow.interpreter.strassen import left_sums, result_of
+from glow.interpreter.strassen import left_sums, original, row_scales
 
 Packing: TypeAlias = Callable[[Attributes, tuple[int, ...], Array], Array]
 """`packing(attributes, input_shape, weights)`: the flat array that a node reads, of plain
@@ -291,27 +291,31 @@ def run_cpu_attention(
     return finish(op, total, ())
 
 
-def run_quadrant_sums(op: GlowOp, x: Array) -> Array:
+def run_quadrant_sums(op: GlowOp, x: Array) -> tuple[Array, Array]:
     """`cpu.quadrant_sums`."""
-    levels = op.attributes_view().int("levels")
-    return np.stack(list(left_sums(x.reshape(-1, x.shape[-1]), levels)))
+    levels, rows = op.attributes_view().int("levels"), x.reshape(-1, x.shape[-1])
+    factors, scales = row_scales(rows, levels)
+    scaled = rows * factors[:, None].astype(x.dtype)
+    sums = np.stack(list(left_sums(scaled, levels)))
+    return sums, scales.astype(x.dtype)
 
 
 def run_strassen_matmul(
     op: GlowOp,
+    matrix: Array,
+    scales: Array,
     sums: Array,
     weights: Array,
     bias: Array,
     *extras: Array,
     plain: Plain,
 ) -> Array:
-    """`cpu.strassen_matmul`."""
+    """`cpu.strassen_matmul`, as the direct sums that it stands for."""
     products, _, depth = sums.shape
     columns = bias.shape[0] >> STRASSEN_LEVELS[products]
     factors = plain(op, sums, weights, (products, depth, columns))
-    total = result_of(list(exact(sums) @ exact(factors)))
-    outer = op.attributes_view().ints("outer")
-    return finish(op, (total + exact(bias)).reshape(*outer, -1), extras)
+    right = original(list(exact(factors)))
+    return finish(op, exact(matrix) @ right + exact(bias), extras)
 
 
 def run_local_response_norm(op: GlowOp, x: Array) -> Array:

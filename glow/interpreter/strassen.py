@@ -8,8 +8,12 @@ Product p multiplies the sum LEFT[p] of the left matrix's quadrants with the sum
 the right one's; quadrant q of the result is the sum RESULT[q] of products. With two levels
 each product is made the same way: product 7 p + r of the 49 multiplies the sums r of the
 quadrants of the sums p. Errors grow norm-wise: about
-twofold for a level at random, more where columns differ much in size (Higham, Accuracy and
-Stability of Numerical Algorithms, section 23.2.2).
+twofold for a level at random, more where rows or columns differ much in size (Higham, Accuracy
+and Stability of Numerical Algorithms, section 23.2.2). So rows of the left matrix are multiplied
+by powers of two first, which is exact, and those of the result by their inverses.
+
+The right matrix can be had back from its sums, up to a rounding: quadrant q is the sum
+ORIGINAL[q] of the right factors.
 """
 
 from __future__ import annotations
@@ -51,6 +55,14 @@ RESULT: Sequence[Sum] = (
     ((2, 1), (4, 1)),
     ((1, 1), (3, 1)),
     ((0, 1), (1, -1), (2, 1), (5, 1)),
+)
+
+
+ORIGINAL: Sequence[Sum] = (
+    ((1, 1),),
+    ((2, 1), (4, 1)),
+    ((3, 1), (1, 1)),
+    ((4, 1),),
 )
 
 
@@ -114,6 +126,41 @@ def right_sums(matrix: Array, levels: int) -> Iterator[tuple[Sequence[Array], Su
     return _factors(matrix, levels, RIGHT, upper_and_lower)
 
 
+def original(factors: Sequence[Array]) -> Array:
+    """The right matrix whose factors these are."""
+    if len(factors) == 1:
+        return factors[0]
+    size = len(factors) // PRODUCTS
+    inner = [original(factors[i * size : (i + 1) * size]) for i in range(PRODUCTS)]
+    a, b, c, d = (signed_sum(inner, terms) for terms in ORIGINAL)
+    return np.block([[a, b], [c, d]])
+
+
+def factors_of_part(row: int, column: int, levels: int) -> list[int]:
+    """The numbers of the factors whose sum is the part (row, column) of the right matrix."""
+    numbers = [0]
+    for level in reversed(range(levels)):
+        down, right = row >> level & 1, column >> level & 1
+        terms = ORIGINAL[2 * down + right]
+        numbers = [PRODUCTS * n + factor for n in numbers for factor, _ in terms]
+    return numbers
+
+
+def row_scales(matrix: Array, levels: int) -> tuple[Array, Array]:
+    """Powers of two that bring the largest of each row into [1, 2), and their inverses.
+
+    The inverses are NaN for all rows that share sums with an infinity or NaN. Rows of extreme
+    size are brought as near as two normal f32 that are inverse to each other can.
+    """
+    largest = np.abs(matrix).max(1, initial=0).astype(np.float64)
+    finite = np.isfinite(largest)
+    bounded = np.clip(np.where(finite, largest, np.inf), 2.0**-126, 2.0**126)
+    exponents = np.frexp(bounded)[1] - 1
+    all_finite = finite.reshape(-1, 2**levels).all(1).repeat(2**levels)
+    inverses = np.where(all_finite, np.ldexp(1.0, exponents), np.nan)
+    return np.ldexp(1.0, -exponents), inverses
+
+
 def _factors(
     matrix: Array, levels: int, sums: Sequence[Sum], halves: Halves
 ) -> Iterator[tuple[Sequence[Array], Sum]]:
@@ -123,14 +170,3 @@ def _factors(
             yield parts, terms
         else:
             yield from _factors(signed_sum(parts, terms), levels - 1, sums, halves)
-
-
-def result_of(products: Sequence[Array]) -> Array:
-    """The matrix product of all products of one level or two."""
-    if len(products) == 1:
-        return products[0]
-    size = len(products) // PRODUCTS
-    inner = [result_of(products[i * size : (i + 1) * size]) for i in range(PRODUCTS)]
-    a, b, c, d = (signed_sum(inner, terms) for terms in RESULT)
-    rows = np.stack([np.hstack([a, b]), np.hstack([c, d])], axis=1)
-    return rows.reshape(-1, rows.shape[-1])

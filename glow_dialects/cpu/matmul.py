@@ -84,20 +84,25 @@ class BatchMatmulOp(NodeOp):
 
 @irdl_op_definition
 class QuadrantSumsOp(NodeOp):
-    """The sums of quadrants that `cpu.strassen_matmul` multiplies.
+    """The sums of quadrants that `cpu.strassen_matmul` multiplies, and the sizes of rows.
 
-    input [..., K], all but the last axis counted as rows M -> [7, M / 2, K / 2]; with two
-    `levels` the sums of each sum's quadrants, [49, M / 4, K / 4].
+    input [..., K], all but the last axis counted as rows M -> sums [7, M / 2, K / 2] and
+    scales [M]; with two `levels` the sums of each sum's quadrants, [49, M / 4, K / 4]. Each row
+    is divided by its scale before, the power of two below its largest element. The 2 (or 4)
+    rows that share sums have the scale NaN if one of them has an infinity or NaN.
+
+    %sums, %scales = cpu.quadrant_sums %x levels 1 : tensor<7x64x384xf32>, tensor<128xf32>
     """
 
     name = "cpu.quadrant_sums"
     input = operand_def(TensorType)
-    result = result_def(TensorType)
+    sums = result_def(TensorType)
+    scales = result_def(TensorType)
     levels = prop_def(IntegerAttr)
 
     @classmethod
     def infer(cls, operands: Types, attributes: Attributes) -> Types:
-        """Seven quadrants, or seven of each."""
+        """Seven quadrants, or seven of each, and a number for each row."""
         *outer, columns = operands[0].get_shape()
         rows, levels = prod(outer), attributes.int("levels")
         fail_unless(levels in (1, 2), f"there are one or two levels, not {levels}")
@@ -106,34 +111,48 @@ class QuadrantSumsOp(NodeOp):
             rows % parts == 0 and columns % parts == 0,
             f"{rows} rows and {columns} columns have no equal quadrants",
         )
-        shape = (7**levels, rows // parts, columns // parts)
-        return [tensor_type(shape, operands[0].element_type)]
+        shape, element = (7**levels, rows // parts, columns // parts), operands[0]
+        sizes = (shape, (rows,))
+        return [tensor_type(size, element.element_type) for size in sizes]
 
 
 @irdl_op_definition
 class StrassenMatmulOp(WeightedOp):
     """`cpu.matmul` by seven half-size products instead of eight, or 49 instead of 64.
 
-    input [7, M / 2, K / 2] or [49, M / 4, K / 4] of `cpu.quadrant_sums`, weights as many
-    packed factors, bias [N] -> [*outer, N], where `outer` are the axes that make up the rows M.
+    matrix [*outer, K], scales [M] and input [7, M / 2, K / 2] or [49, M / 4, K / 4] of
+    `cpu.quadrant_sums`, weights as many packed factors, bias [N] -> [*outer, N], where `outer`
+    are the axes that make up the rows M. Rows whose scale is NaN are direct sums of the matrix,
+    the weights taken back from their factors: an infinity stays in its row.
     """
 
     name = "cpu.strassen_matmul"
+    matrix = operand_def(TensorType)
+    scales = operand_def(TensorType)
     outer = prop_def(DenseArrayBase)
 
     @classmethod
     def infer(cls, operands: Types, attributes: Attributes) -> Types:
         """The result [*outer, N]; the bias says N."""
-        sums, weights, bias = operands[:3]
+        matrix, scales, sums, weights, bias = operands[:5]
         check_rank(sums, 3, "the sums")
         check_rank(weights, 1, "packed weights")
         check_rank(bias, 1, "the bias")
-        products, rows, _ = sums.get_shape()
+        products, rows, depth = sums.get_shape()
         outer = attributes.ints("outer")
         fail_unless(
             products in STRASSEN_LEVELS, f"there must be 7 or 49 sums, not {products}"
         )
-        rows *= 2 ** STRASSEN_LEVELS[products]
+        parts = 2 ** STRASSEN_LEVELS[products]
+        rows, depth = rows * parts, depth * parts
         fail_unless(prod(outer) == rows, f"{list(outer)} are not {rows} rows")
+        fail_unless(
+            matrix.get_shape() == (*outer, depth),
+            f"the matrix must be {[*outer, depth]}, not {list(matrix.get_shape())}",
+        )
+        fail_unless(
+            scales.get_shape() == (rows,),
+            f"there must be {rows} scales, not {list(scales.get_shape())}",
+        )
         shape = (*outer, bias.get_shape()[0])
         return [tensor_type(shape, sums.element_type)]

@@ -3,7 +3,8 @@
 Where the numerics allow it, weights that are mostly read are stored as bf16. Where Strassen's
 algorithm pays and the numerics allow it, `cpu.strassen_matmul` on the
 `cpu.quadrant_sums` of the input, which products of one input share after `cse`; two levels of
-it where they pay and the numerics are `fast`.
+it where they pay and the numerics are `fast`. Not for weights some rows or columns of which are
+much smaller than others.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from glow.dialects.half import is_half
 from glow.dialects.node import NodeOp, shape_of, tensor_type
 from glow.dialects.weights import constant_value
 from glow.lowering.assign_layout.layout import Layout, constant_key, is_f32
+from glow.lowering.assign_layout.weight_norms import are_even
 from glow.lowering.lower_nodes.products import activated
 from glow.lowering.lower_nodes.products import fully_connected as lower_fully_connected
 from glow.passes.graph.node_builder import NodeBuilder, element_type, name_of
@@ -38,6 +40,8 @@ def _packed_product(
     rows = prod(shape_of(lhs)[:-1])
     depth, columns = array.shape
     levels = 0 if half else layout.packer.strassen_levels(rows, columns, depth)
+    if levels and not are_even(array):
+        levels = 0
     pack = layout.packer.strassen if levels else layout.packer.matmul
     if not half and layout.packer.halves_matmul(rows, columns, depth):
         pack = layout.packer.halved_matmul
@@ -52,8 +56,10 @@ def _packed_product(
     if not levels:
         types = [tensor_type((*outer, columns), f32)]
         return builder.create(cpu.MatmulOp, [lhs, packed, bias], {}, types=types)
-    sums = builder.node(cpu.QuadrantSumsOp, lhs, levels=levels)
-    return builder.node(cpu.StrassenMatmulOp, sums, packed, bias, outer=outer)
+    node = cpu.QuadrantSumsOp.build_node([lhs], levels=levels)
+    sums, scales = builder.insert(node).results
+    inputs = [lhs, scales, sums, packed, bias]
+    return builder.create(cpu.StrassenMatmulOp, inputs, {"outer": outer})
 
 
 def fully_connected(layout: Layout, op: Operation) -> None:

@@ -8,23 +8,34 @@ the second cache and from there, as sums, into the four quadrants of the result.
 With two levels the left operand comes as the sums of each sum's quadrants, 49 of them. Seven
 products of a quarter of the size become the quadrants of one half-size product, which a second
 scratch keeps until all seven are there.
+
+Rows of the left operand were divided by their scales, which the result is multiplied by. Where a
+scale is NaN the rows that share its sums are direct sums of the left matrix itself, so that an
+infinity or NaN reaches what it reaches in these; the weights are had back from their factors.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from math import prod
 
 from xdsl.ir import SSAValue
 
-from glow.interpreter.strassen import PRODUCTS, QUADRANTS, RESULT
+from glow.interpreter.strassen import (
+    PRODUCTS,
+    QUADRANTS,
+    RESULT,
+    factors_of_part,
+)
 from glow.lowering.instr_to_loops import ir_types as types
 from glow.lowering.instr_to_loops.accumulation import accumulate
 from glow.lowering.instr_to_loops.builder import Index, LoopBuilder
 from glow.lowering.instr_to_loops.kernel import Kernel
 from glow.lowering.instr_to_loops.matmul_tile import (
     ColumnGroup,
+    Columns,
     Matrix,
     Strides,
     Tile,
@@ -85,13 +96,14 @@ class _StrassenProduct:
     def __init__(
         self, builder: LoopBuilder, spec: StrassenSpec, buffers: Sequence[SSAValue]
     ) -> None:
-        c_buffer, a_buffer, b_buffer, *extra_buffers = buffers
+        c_buffer, matrix, scales, a_buffer, b_buffer, *extra_buffers = buffers
         leaf, target = spec.leaf, builder.target
         extents = (spec.parts, leaf.rows, spec.columns)
         strides = Strides((spec.columns,), spec.parts * spec.columns, 1)
         self.builder = builder
         self.leaf = leaf
         self.levels = spec.levels
+        self.parts = spec.parts
         self.tile: Tile = leaf.tile(target)
         self.split = leaf.split(target)
         self.lanes = lanes = self.split.lanes
@@ -106,6 +118,9 @@ class _StrassenProduct:
         c = Matrix(builder, c_buffer, strides, extents, lanes, blocked=True)
         extras = matrices_of(builder, spec.finish, extra_buffers, strides, extents)
         of_rows = (Strides((1,), spec.parts, 1), (spec.parts, leaf.rows, 1))
+        self.scales = Matrix(builder, scales, *of_rows, lanes)
+        whole = (spec.rows, spec.depth)
+        self.matrix = Matrix(builder, matrix, Strides((), spec.depth, 1), whole, lanes)
         for number, kind in enumerate(spec.finish.extra_inputs):
             if kind == "row":
                 buffer = extra_buffers[number]
@@ -185,6 +200,7 @@ class _StrassenProduct:
                 0, inner_quadrants, 1, lambda inner: finish(row, slot, inner)
             ),
         )
+        self._tiles(block, lambda row, _: self._mend(unit, group, row))
 
     def _multiply_seven(
         self, unit: Index, group: ColumnGroup, block: _Block, first: Index
@@ -265,31 +281,90 @@ class _StrassenProduct:
         of a whole tile would not fit into the registers.
         """
         builder = self.builder
-        blocks = self.leaf.columns // self.lanes
-        block, turn, parts = group.block, 0, 2 ** (self.levels - 1)
+        column, turn, parts = 0, 0, 2 ** (self.levels - 1)
         for part, size in ((quadrant, parts), (inner, 1)):
             lower, right = builder.unflatten(part, (2, 2))
-            block = builder.add(block, builder.mul(right, size * blocks))
+            column = builder.add(column, builder.mul(right, size))
             turn = builder.add(turn, builder.mul(lower, parts // size))
-        self.store.move_to([turn])
-        (columns,) = columns_of(
-            ColumnGroup(block, group.blocks, self.lanes), self.lanes
-        )
+        columns = self._columns(group, column)
+        self._move_to(turn)
         height = stored_rows(self.tile.rows)
 
         def rows(position: Index) -> None:
             shape = (height, group.blocks, self.lanes)
             where = (quadrant, position, 0, 0)
             value = builder.transfer_read(self.results, where, shape, (1, 2, 3))
-            self.store.store(value, builder.add(row, position), columns)
+            at = builder.add(row, position)
+            scale = self.scales.read(at, 0, shape, (0, None, None))
+            self.store.store(builder.mulf(value, scale), at, columns)
 
         builder.loop(0, self.tile.rows, height, rows)
+
+    def _move_to(self, turn: Index) -> None:
+        """Selects every `parts`-th row from the one of that number on."""
+        self.store.move_to([turn])
+        self.scales.move_to([turn])
+
+    def _columns(self, group: ColumnGroup, part: Index) -> Columns:
+        """Where the columns of a group are in that part of the result."""
+        blocks = self.builder.mul(part, self.leaf.columns // self.lanes)
+        block = self.builder.add(group.block, blocks)
+        (columns,) = columns_of(
+            ColumnGroup(block, group.blocks, self.lanes), self.lanes
+        )
+        return columns
+
+    def _mend(self, unit: Index, group: ColumnGroup, row: Index) -> None:
+        """Computes the rows of a tile anew whose scales are NaN."""
+        builder = self.builder
+
+        def direct(at: Index) -> None:
+            for part in range(self.parts):
+                self._direct_rows(unit, group, at, part)
+
+        def check(position: Index) -> None:
+            at = builder.add(row, position)
+            scale = builder.load(self.scales.plain, 0, at, 0)
+            lost = builder.cmpf("uno", scale, scale)
+            builder.if_(lost, lambda: direct(at))
+
+        builder.loop(0, self.tile.rows, 1, check)
+
+    def _direct_rows(
+        self, unit: Index, group: ColumnGroup, row: Index, part: int
+    ) -> None:
+        """The direct sums of the rows number `row` of all parts, of a part's columns."""
+        builder, depth = self.builder, self.leaf.depth
+        shape = (self.parts, group.blocks, self.lanes)
+        first = builder.mul(row, self.parts)
+        total = builder.constant(0.0, types.vector_type(shape))
+        for start in range(self.parts):
+            factors = factors_of_part(start, part, self.levels)
+
+            def step(
+                k: Index,
+                sums: Sequence[SSAValue],
+                start: int = start,
+                factors: Sequence[int] = tuple(factors),
+            ) -> Sequence[SSAValue]:
+                at = builder.add(k, start * depth)
+                a = self.matrix.read(first, at, shape, (0, None, None))
+                b = [self.b.read(unit, number, group, k) for number in factors]
+                row = builder.broadcast(reduce(builder.addf, b), shape)
+                return [builder.fma(a, row, sums[0])]
+
+            (total,) = builder.carry(0, depth, 1, [total], step)
+        columns = self._columns(group, part)
+        for turn in range(self.parts):
+            self._move_to(turn)
+            value = builder.broadcast(builder.extract(total, turn), (1, *shape[1:]))
+            self.store.store(value, row, columns)
 
 
 def build_strassen(
     spec: StrassenSpec, target: Target, name: str = "strassen"
 ) -> Kernel:
-    """The kernel f(C, sums of A, packed B, [bias], extras..., lo, hi)."""
+    """The kernel f(C, A, scales, sums of A, packed B, [bias], extras..., lo, hi)."""
     by_rows = spec.is_cut_by_rows(target)
     space = [spec.leaf.split(target).units, spec.row_tiles(target)[0]]
     slices = spec.tiles(target) if by_rows else prod(space)
@@ -305,10 +380,12 @@ def build_strassen(
     output = flat(spec.rows * spec.columns)
     buffers = [
         output,
+        flat(spec.rows * spec.depth),
+        flat(spec.rows),
         flat(spec.products * spec.leaf.rows * spec.leaf.depth),
         flat(spec.products * spec.leaf.packed_elements(target)),
         *spec.finish.buffers(output, spec.rows, spec.columns),
     ]
     whole = by_rows and spec.leaf.rows % spec.leaf.tile(target).rows == 0
-    runs = (1, spec.products, 0, *spec.finish.runs) if whole else ()
+    runs = (1, 1, 1, spec.products, 0, *spec.finish.runs) if whole else ()
     return Kernel(builder.function(name, buffers, body), slices, runs)

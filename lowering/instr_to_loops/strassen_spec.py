@@ -29,8 +29,9 @@ MOST_BLOCKS = 2
 class StrassenSpec:
     """C[rows, columns] = epilogue(A[rows, depth] B[depth, columns] + bias), f32.
 
-    Arguments of the kernel: C, the sums of A [7, rows / 2, depth / 2], with two levels
-    [49, rows / 4, depth / 4], packed B, bias if `has_bias`, the epilogue's inputs.
+    Arguments of the kernel: C, A, the scales of its rows, its sums [7, rows / 2, depth / 2],
+    with two levels [49, rows / 4, depth / 4], packed B, bias if `has_bias`, the epilogue's
+    inputs.
     """
 
     rows: int

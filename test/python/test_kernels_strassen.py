@@ -12,7 +12,15 @@ from glow.compiler import lower_to
 from glow.dialects.weights import weights_of
 from glow.frontends.mlir import parse_text
 from glow.interpreter import run
-from glow.interpreter.strassen import left_sums, result_of, right_sums, signed_sum
+from glow.interpreter.strassen import (
+    PRODUCTS,
+    RESULT,
+    left_sums,
+    original,
+    right_sums,
+    row_scales,
+    signed_sum,
+)
 from glow.lowering.assign_layout.packing import TargetPacker, packings
 from glow.lowering.instr_to_loops.quadrant_sums import (
     QuadrantSumsSpec,
@@ -33,6 +41,17 @@ SCALE_AND_ADD = RegionEpilogue(
 )
 
 
+def result_of(products: list[np.ndarray]) -> np.ndarray:
+    """The matrix product of all products of one level or two."""
+    if len(products) == 1:
+        return products[0]
+    size = len(products) // PRODUCTS
+    inner = [result_of(products[i * size : (i + 1) * size]) for i in range(PRODUCTS)]
+    a, b, c, d = (signed_sum(inner, terms) for terms in RESULT)
+    rows = np.stack([np.hstack([a, b]), np.hstack([c, d])], axis=1)
+    return rows.reshape(-1, rows.shape[-1])
+
+
 @pytest.mark.parametrize("levels", [1, 2])
 def test_seven_products_are_one(levels: int) -> None:
     a, b = normal(12, 4).astype(np.float64), normal(4, 20).astype(np.float64)
@@ -42,6 +61,8 @@ def test_seven_products_are_one(levels: int) -> None:
     ]
     assert len(products) == 7**levels
     np.testing.assert_allclose(result_of(products), a @ b, atol=1e-13)
+    factors = [signed_sum(*right) for right in right_sums(b, levels)]
+    np.testing.assert_allclose(original(factors), b, atol=1e-14)
 
 
 @pytest.mark.parametrize("levels", [1, 2])
@@ -49,11 +70,40 @@ def test_seven_products_are_one(levels: int) -> None:
 def test_quadrant_sums(rows: int, columns: int, levels: int) -> None:
     rows, columns = rows * levels, columns * levels
     x = normal(rows, columns)
-    shape = (7**levels, rows // 2**levels, columns // 2**levels)
-    out = np.full(shape, np.nan, np.float32)
+    outputs = empty_sums(rows, columns, levels)
     kernel = build_quadrant_sums(QuadrantSumsSpec(rows, columns, levels), TARGET)
-    (found,) = run_kernel(kernel, [out], [x])
-    np.testing.assert_array_equal(found, np.stack(list(left_sums(x, levels))))
+    sums, scales = run_kernel(kernel, outputs, [x])
+    assert (np.log2(scales) % 1 == 0).all()
+    largest = np.abs(x).max(1) / scales
+    assert (1 <= largest).all()
+    assert (largest < 2).all()
+    scaled = x / scales[:, None]
+    np.testing.assert_array_equal(sums, np.stack(list(left_sums(scaled, levels))))
+
+
+def empty_sums(rows: int, columns: int, levels: int) -> list[np.ndarray]:
+    shape = (7**levels, rows // 2**levels, columns // 2**levels)
+    return [np.full(size, np.nan, np.float32) for size in (shape, (rows,))]
+
+
+@pytest.mark.parametrize("levels", [1, 2])
+def test_scales_of_extreme_rows(levels: int) -> None:
+    """Scales and their inverses are normal numbers; one infinity or NaN is one of its group."""
+    tiny = np.finfo(np.float32).smallest_subnormal
+    sizes = [3e38, 2.0**126, 1.5, 0.0, tiny, 2.0**-126, 1e-20, 1.0]
+    x = np.float32(sizes)[:, None] * np.float32([0.5, 1, -1, 0.25])
+    kernel = build_quadrant_sums(QuadrantSumsSpec(8, 4, levels), TARGET)
+    sums, scales = run_kernel(kernel, empty_sums(8, 4, levels), [x])
+    expected = [2.0**126, 2.0**126, 1, 2.0**-126, 2.0**-126, 2.0**-126]
+    np.testing.assert_array_equal(scales[:6], np.float32(expected))
+    np.testing.assert_array_equal(scales, row_scales(x, levels)[1])
+    assert np.abs(sums).max() < 16
+    for wrong in (np.inf, -np.inf, np.nan):
+        spoilt = x.copy()
+        spoilt[1, 2] = wrong
+        _, scales = run_kernel(kernel, empty_sums(8, 4, levels), [spoilt])
+        np.testing.assert_array_equal(np.isnan(scales), np.arange(8) < 2**levels)
+        np.testing.assert_array_equal(scales, row_scales(spoilt, levels)[1])
 
 
 SHAPES = [
@@ -76,16 +126,72 @@ def test_strassen(
     residual, factor, channel = normal(rows, columns), normal(1), normal(columns)
     epilogue = SCALE_AND_ADD if fused else None
     spec = StrassenSpec(rows, columns, depth, fused, epilogue, levels)
-    sums = np.stack(list(left_sums(a, levels)))
-    packed = pack_strassen_weights(b, spec, target)
     extras = [bias, residual, factor, channel] if fused else []
-    out = np.full((rows, columns), np.nan, np.float32)
-    kernel = build_strassen(spec, target)
-    (found,) = run_kernel(kernel, [out], [sums, packed, *extras], target)
+    found = strassen(a, b, spec, extras, target)
     exact = a.astype(np.float64) @ b
     if fused:
         exact = (exact + bias) * factor + residual * channel
     assert relative_error(found, exact) < 5e-6
+
+
+def strassen(
+    a: np.ndarray,
+    b: np.ndarray,
+    spec: StrassenSpec,
+    extras: list[np.ndarray],
+    target: Target,
+) -> np.ndarray:
+    """What the kernels compute for a and b."""
+    sums_spec = QuadrantSumsSpec(spec.rows, spec.depth, spec.levels)
+    sums, scales = run_kernel(
+        build_quadrant_sums(sums_spec, target),
+        empty_sums(spec.rows, spec.depth, spec.levels),
+        [a],
+        target,
+    )
+    packed = pack_strassen_weights(b, spec, target)
+    out = np.full((spec.rows, spec.columns), np.nan, np.float32)
+    kernel = build_strassen(spec, target)
+    (found,) = run_kernel(kernel, [out], [a, scales, sums, packed, *extras], target)
+    return found
+
+
+@pytest.mark.parametrize(("rows", "columns", "depth", "levels"), SHAPES)
+@pytest.mark.parametrize("wrong", [np.inf, -np.inf, np.nan])
+def test_what_is_not_finite_stays_in_its_row(
+    rows: int, columns: int, depth: int, levels: int, wrong: float
+) -> None:
+    """Also beside zero weights, and with a bias and an epilogue."""
+    a, b = normal(rows, depth), normal(depth, columns)
+    b[:, ::5] = 0
+    a[rows - 1, depth - 1] = wrong
+    extras = [normal(columns), normal(rows, columns), normal(1), normal(columns)]
+    bias, residual, factor, channel = extras
+    spec = StrassenSpec(rows, columns, depth, True, SCALE_AND_ADD, levels)
+    found = strassen(a, b, spec, extras, TARGET)
+    exact = (a.astype(np.float64) @ b + bias) * factor + residual * channel
+    np.testing.assert_array_equal(np.isnan(found), np.isnan(exact))
+    infinite = np.isinf(exact)
+    np.testing.assert_array_equal(found[infinite], exact[infinite])
+    whole = np.isfinite(exact)
+    assert whole.sum() == (rows - 1) * columns
+    assert relative_error(found[whole], exact[whole]) < 5e-6
+
+
+@pytest.mark.parametrize("levels", [1, 2])
+def test_each_row_keeps_its_digits(levels: int) -> None:
+    """Rows of all sizes, up to those that only just do not overflow, are as exact as alone."""
+    rows, depth, columns = 64, 64, 64
+    a, b = normal(rows, depth), normal(depth, columns)
+    sizes = 2.0 ** np.linspace(-100, 120, rows)
+    a = (a * np.random.default_rng(3).permutation(sizes)[:, None]).astype(np.float32)
+    a[0] = np.float32(2.5e38) * (np.arange(depth) == 5)
+    b[5] = np.clip(b[5], -1, 1)
+    spec = StrassenSpec(rows, columns, depth, levels=levels)
+    found = strassen(a, b, spec, [], TARGET)
+    exact = a.astype(np.float64) @ b
+    errors = np.abs(found - exact).max(1) / np.abs(exact).max(1)
+    assert errors.max() < 5e-6
 
 
 def test_choice() -> None:
@@ -191,3 +297,29 @@ def test_compiled_results_do_not_depend_on_threads(module: ModuleOp) -> None:
     for first, second, wanted in zip(one, two, expected, strict=True):
         assert relative_error(first, wanted) < 5e-6
         np.testing.assert_array_equal(first, second)
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+@pytest.mark.parametrize(
+    ("factor", "count"),
+    [(1.0, 2), (1 / 16, 2), (1e-4, 0), (1e4, 0), (0.0, 0), (np.nan, 0)],
+)
+def test_uneven_weights_have_direct_sums(
+    module: ModuleOp, axis: int, factor: float, count: int
+) -> None:
+    """One row or column that is far from the others, in both matrices."""
+    table = weights_of(module)
+    for name in ("w", "v"):
+        weights = np.array(table[name])
+        np.moveaxis(weights, axis, 0)[3] *= np.float32(factor)
+        table[name] = weights
+    lower_to(module, "lowered", target="avx512")
+    found = sum(op.name == "cpu.strassen_matmul" for op in module.walk())
+    assert found == count
+
+
+def test_weights_of_extreme_sizes_have_direct_sums(module: ModuleOp) -> None:
+    table = weights_of(module)
+    table["w"], table["v"] = table["w"] * 1e35, table["v"] * 1e-35
+    lower_to(module, "lowered", target="avx512")
+    assert count(module, "cpu.strassen_matmul") == 0

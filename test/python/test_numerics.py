@@ -8,6 +8,8 @@ from kernel_testing import relative_error
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.parser import Parser
 
+from benchmarks.adversarial import BUDGET, CASES, operands, worst_row
+from benchmarks.adversarial import LAYERS as UNEVEN_LAYERS
 from glow.compiler import compile, context, lower_to
 from glow.dialects.errors import GlowError
 from glow.dialects.numerics import NUMERICS, check_numerics
@@ -15,9 +17,6 @@ from glow.dialects.weights import weights_of
 from glow.interpreter import run
 from glow.lowering.assign_layout.packing import TargetPacker, packings
 from glow.lowering.target import Target
-
-BUDGET = {"exact": 1e-5, "default": 1e-4, "fast": 1e-2}
-"""The documented errors, relative to the largest output."""
 
 LAYERS = """
 func.func @main(%x: tensor<2x1024xf32>) -> tensor<2x640xf32> {
@@ -73,3 +72,13 @@ def test_native_code_keeps_the_budget(numerics: str) -> None:
     (expected,) = run(layers(), [rows()])
     model = compile(layers(), threads=1, numerics=numerics)
     assert relative_error(np.asarray(model(rows())), expected) < BUDGET[numerics]
+
+
+@pytest.mark.parametrize("numerics", NUMERICS)
+@pytest.mark.parametrize("case", CASES)
+def test_rows_of_products_keep_the_budget(numerics: str, case: str) -> None:
+    """On inputs and weights of very uneven sizes, and with an infinity or NaN."""
+    layer = UNEVEN_LAYERS["product"]
+    x, w = operands(layer, case)
+    model = compile(layer.model(w), threads=1, numerics=numerics)
+    assert worst_row(layer, x, w, np.asarray(model(x))) < BUDGET[numerics]

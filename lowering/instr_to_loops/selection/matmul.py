@@ -60,11 +60,12 @@ def _quadrant_sums(op: instr.InstructionOp, target: Target) -> Sequence[Invocati
     *outer, columns = shape_of(op.ins[0])
     levels = op.attributes_view().int("levels")
     spec = QuadrantSumsSpec(prod(outer), columns, levels)
-    return invoke("quadrant_sums", spec, build_quadrant_sums, [op.outs[0], op.ins[0]])
+    buffers = [*op.outs, op.ins[0]]
+    return invoke("quadrant_sums", spec, build_quadrant_sums, buffers, 2)
 
 
 def _strassen(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
-    sums, weights, bias, *extras = op.ins
+    matrix, scales, sums, weights, bias, *extras = op.ins
     products, rows, depth = shape_of(sums)
     levels = STRASSEN_LEVELS[products]
     spec = StrassenSpec(
@@ -75,7 +76,7 @@ def _strassen(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
         epilogue=epilogue_of(op, extras),
         levels=levels,
     )
-    buffers = [op.outs[0], sums, weights, bias, *extras]
+    buffers = [op.outs[0], matrix, scales, sums, weights, bias, *extras]
     return invoke("strassen", spec, build_strassen, buffers)
 
 

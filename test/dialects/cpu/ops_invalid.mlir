@@ -81,7 +81,7 @@ func.func @yield(%x: tensor<2x8xf32>, %w: tensor<64xf32>, %b: tensor<8xf32>) {
 
 func.func @odd(%x: tensor<3x8xf32>) {
   // expected-error @+1 {{3 rows and 8 columns have no equal quadrants}}
-  %0 = cpu.quadrant_sums %x levels 1 : tensor<7x1x4xf32>
+  %0, %s = cpu.quadrant_sums %x levels 1 : tensor<7x1x4xf32>, tensor<3xf32>
   func.return
 }
 
@@ -89,23 +89,39 @@ func.func @odd(%x: tensor<3x8xf32>) {
 
 func.func @levels(%x: tensor<8x8xf32>) {
   // expected-error @+1 {{there are one or two levels, not 3}}
-  %0 = cpu.quadrant_sums %x levels 3 : tensor<343x1x1xf32>
+  %0, %s = cpu.quadrant_sums %x levels 3 : tensor<343x1x1xf32>, tensor<8xf32>
   func.return
 }
 
 // -----
 
-func.func @sums(%x: tensor<8x2x4xf32>, %w: tensor<448xf32>, %b: tensor<32xf32>) {
+func.func @sums(%m: tensor<4x8xf32>, %s: tensor<4xf32>, %x: tensor<8x2x4xf32>, %w: tensor<448xf32>, %b: tensor<32xf32>) {
   // expected-error @+1 {{there must be 7 or 49 sums, not 8}}
-  %0 = cpu.strassen_matmul %x, %w, %b outer [4] : tensor<4x32xf32>
+  %0 = cpu.strassen_matmul %m, %s, %x, %w, %b outer [4] : tensor<4x32xf32>
   func.return
 }
 
 // -----
 
-func.func @outer(%x: tensor<7x2x4xf32>, %w: tensor<448xf32>, %b: tensor<32xf32>) {
+func.func @outer(%m: tensor<5x8xf32>, %s: tensor<4xf32>, %x: tensor<7x2x4xf32>, %w: tensor<448xf32>, %b: tensor<32xf32>) {
   // expected-error @+1 {{[5] are not 4 rows}}
-  %0 = cpu.strassen_matmul %x, %w, %b outer [5] : tensor<5x32xf32>
+  %0 = cpu.strassen_matmul %m, %s, %x, %w, %b outer [5] : tensor<5x32xf32>
+  func.return
+}
+
+// -----
+
+func.func @matrix(%m: tensor<4x4xf32>, %s: tensor<4xf32>, %x: tensor<7x2x4xf32>, %w: tensor<448xf32>, %b: tensor<32xf32>) {
+  // expected-error @+1 {{the matrix must be [2, 2, 8], not [4, 4]}}
+  %0 = cpu.strassen_matmul %m, %s, %x, %w, %b outer [2, 2] : tensor<2x2x32xf32>
+  func.return
+}
+
+// -----
+
+func.func @scales(%m: tensor<4x8xf32>, %s: tensor<2xf32>, %x: tensor<7x2x4xf32>, %w: tensor<448xf32>, %b: tensor<32xf32>) {
+  // expected-error @+1 {{there must be 4 scales, not [2]}}
+  %0 = cpu.strassen_matmul %m, %s, %x, %w, %b outer [4] : tensor<4x32xf32>
   func.return
 }
 
