@@ -71,6 +71,7 @@ def dtype_of(element_type: Attribute) -> np.dtype[np.generic]:
     raise GlowError(f"element type {element_type} has no NumPy dtype")
 
 
+@cache
 def element_type_of(dtype: np.dtype[np.generic]) -> Attribute:
     """The element type of a NumPy dtype (the inverse of `dtype_of`)."""
     for element_type, candidate in _FLOATS.items():

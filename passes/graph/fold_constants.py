@@ -3,12 +3,12 @@
 The interpreter evaluates the node, so folding means what running means. Folding stays
 in a budget: a result may not be larger than its operands (or a few ten thousand
 elements), since a repeated or broadcast constant costs more as weights than it saves;
-and all folds together may take so many steps of the interpreter (multiplications of
-products, elements of other nodes). A step takes it some ten times as long as native code,
-so what exceeds the budget would only pay after many inferences, and is left to run time.
-The count is of steps, not of seconds: the same network folds to the same program
-everywhere. Results are entries of the weight table, named after the node; large uniform
-ones become `glow.splat`.
+all results together may not take much more memory than the weights do; and all folds
+together may take so many steps of the interpreter (multiplications of products, elements
+of other nodes). A step takes it some ten times as long as native code, so what exceeds
+the budget would only pay after many inferences, and is left to run time. The count is of
+steps, not of seconds: the same network folds to the same program everywhere. Results are
+entries of the weight table, named after the node; large uniform ones become `glow.splat`.
 
     %w = glow.constant @w : tensor<64x32xf32>
     %1 = glow.transpose %w permutation [1, 0] : tensor<32x64xf32>
@@ -18,6 +18,7 @@ ones become `glow.splat`.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from math import prod
 
 import numpy as np
@@ -27,9 +28,10 @@ from xdsl.ir import SSAValue
 
 from glow.dialects import glow
 from glow.dialects.glow import MAX_INLINE_ELEMENTS
-from glow.dialects.node import NodeOp, node_name, shape_of
+from glow.dialects.node import NodeOp, element_of, node_name, shape_of
 from glow.dialects.quantized import any_quantized
-from glow.dialects.weights import Array, constant_value
+from glow.dialects.weight_table import dtype_of
+from glow.dialects.weights import Array, constant_value, weights_of
 from glow.interpreter import FUNCTIONS, evaluate_node
 from glow.passes.contract import NODES, GraphPass
 from glow.passes.graph.node_builder import NodeBuilder, erase_dead_nodes, like, name_of
@@ -39,6 +41,9 @@ MAX_GROWTH = 1 << 16
 
 MAX_STEPS = 1 << 27
 """Steps of all folds together: some tenths of a second."""
+
+MIN_BYTES = 1 << 27
+"""What all results may take beside twice the bytes of the weights."""
 
 STORAGE = (glow.ConstantOp, glow.SplatOp)
 PRODUCTS = (
@@ -51,6 +56,36 @@ PRODUCTS = (
     glow.LstmOp,
     glow.RnnOp,
 )
+
+
+CHEAP = frozenset((
+    glow.AbsOp, glow.AddOp, glow.AndOp, glow.BroadcastOp, glow.ConcatOp, glow.ConvertOp,
+    glow.DivOp, glow.EqualOp, glow.GatherOp, glow.LessEqualOp, glow.LessOp, glow.MaxOp,
+    glow.MinOp, glow.MulOp, glow.NegOp, glow.NotOp, glow.OrOp, glow.PadOp, glow.ReshapeOp,
+    glow.SelectOp, glow.SliceOp, glow.SqrtOp, glow.SubOp, glow.TileOp, glow.TransposeOp,
+    glow.XorOp,
+))  # fmt: skip
+"""Nodes that take the interpreter little more than writing their result takes."""
+
+COSTLY_ELEMENT = 8
+"""Steps for an element of other nodes: functions are computed in float64."""
+
+
+@dataclass
+class Budget:
+    """What folds may still take."""
+
+    bytes: int
+    steps: int = MAX_STEPS
+
+    def spend(self, op: NodeOp) -> bool:
+        """Take the cost of a node off; False where too little is left."""
+        steps, size = max(steps_of(op), 1), sum(map(bytes_of, op.results))
+        if steps > self.steps or size > self.bytes:
+            return False
+        self.bytes -= size
+        self.steps -= steps
+        return True
 
 
 def in_budget(op: NodeOp) -> bool:
@@ -68,14 +103,19 @@ def in_budget(op: NodeOp) -> bool:
     return produced <= max(sum(stored), MAX_GROWTH)
 
 
+def bytes_of(value: SSAValue) -> int:
+    """The bytes of a tensor."""
+    return prod(shape_of(value)) * dtype_of(element_of(value)).itemsize
+
+
 def steps_of(op: NodeOp) -> int:
-    """Multiplications of a product, else a quarter of the elements that are written."""
+    """Multiplications of a product, else what writing or computing the elements costs."""
     produced = sum(prod(shape_of(result)) for result in op.results)
     if isinstance(op, PRODUCTS):
         weights = shape_of(op.operands[1])
         outputs = shape_of(op.results[0])[1 if isinstance(op, glow.Conv2dOp) else -1]
         return produced * max(prod(weights) // max(outputs, 1), 1)
-    return produced // 4
+    return produced // 4 if type(op) in CHEAP else produced * COSTLY_ELEMENT
 
 
 def operand_values(op: NodeOp) -> list[Array] | None:
@@ -101,16 +141,15 @@ def _folded_name(op: NodeOp, result: SSAValue) -> str:
     return name_of(result)
 
 
-def fold(op: NodeOp, steps: int) -> int:
-    """Replace a node on constants by its results, within some steps; those it took."""
+def fold(op: NodeOp, budget: Budget) -> bool:
+    """Replace a node on constants by its results, within a budget; whether that was."""
     if isinstance(op, STORAGE) or type(op) not in FUNCTIONS or not in_budget(op):
-        return 0
+        return False
     if any_quantized([result.type for result in op.results]):
-        return 0  # fold-casts and fold-rescale fold those
+        return False  # fold-casts and fold-rescale fold those
     operands = operand_values(op)
-    cost = max(steps_of(op), 1)
-    if operands is None or cost > steps:
-        return 0
+    if operands is None or not budget.spend(op):
+        return False
     builder = NodeBuilder(op)
     results: list[SSAValue] = []
     for old, array in zip(op.results, evaluate_node(op, operands), strict=True):
@@ -121,16 +160,15 @@ def fold(op: NodeOp, steps: int) -> int:
         else:
             results.append(builder.constant(array, _folded_name(op, old)))
     builder.replace(*results)
-    return cost
+    return True
 
 
 def fold_constants(module: ModuleOp) -> None:
     """Fold the module's nodes in program order, so that folds feed folds."""
-    steps = MAX_STEPS
-    for op in list(module.walk()):
-        if isinstance(op, NodeOp):
-            steps -= fold(op, steps)
-    if steps < MAX_STEPS:
+    table = weights_of(module)
+    budget = Budget(MIN_BYTES + 2 * sum(table.entry(name).nbytes for name in table))
+    nodes = [op for op in module.walk() if isinstance(op, NodeOp)]
+    if sum(fold(op, budget) for op in nodes):
         erase_dead_nodes(module)
 
 

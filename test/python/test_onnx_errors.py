@@ -90,6 +90,37 @@ def test_function_that_calls_itself():
     assert "recursion" in error_of(model)
 
 
+def chain_of_functions(count, calls):
+    """Functions of which each calls the next one some times."""
+    return [
+        helper.make_function(
+            "f", f"F{level}", ["a"], ["b"],
+            [
+                node("Relu" if level == count else f"F{level + 1}", "a",
+                     "b" if call == calls - 1 else f"t{call}",
+                     domain="" if level == count else "f")
+                for call in range(calls)
+            ],
+            [], [],
+        )
+        for level in range(count + 1)
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("count", "calls", "message"),
+    [
+        (29, 2, "stand for more than 262144 nodes"),
+        (500, 1, "more than 100 functions call each other in a row"),
+    ],
+)
+def test_functions_that_stand_for_too_many_nodes(count, calls, message):
+    functions = chain_of_functions(count, calls)
+    call = node("F0", "x", domain="f")
+    model = make_model([call], [("x", [2])], functions=functions, f=1)
+    assert message in error_of(model)
+
+
 @pytest.mark.parametrize("opset", [1, 6, 99])
 def test_unknown_opsets(opset):
     model = make_model([node("Add", "x x")], [("x", [2])], opset=opset)

@@ -11,8 +11,9 @@
 | `inputs.py`         | types of inputs and outputs                                 |
 | `node.py`           | what a handler sees of a node                               |
 | `graph.py`          | the function under construction and its constants           |
-| `folding.py`        | NumPy functions that compute shapes at import               |
+| `folding.py`        | nodes on constants, computed at import                      |
 | `functions.py`      | operators that ONNX defines by a body of others             |
+| `call_graph.py`     | how many nodes the functions of a model stand for           |
 | `registry.py`       | `HANDLERS`: operator name to handler                        |
 | `unsupported.py`    | the one message about all operators that we lack            |
 | the other files     | handlers by theme                                           |

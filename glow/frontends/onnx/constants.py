@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import ceil
+from typing import cast
 
 import numpy as np
 
-from glow.dialects.weight_table import dtype_of
+from glow.dialects.node import fail_unless
+from glow.dialects.weight_table import Array, dtype_of
 from glow.frontends.onnx.graph import BUDGET
 from glow.frontends.onnx.inputs import check_shape
 from glow.frontends.onnx.messages import AttributeProto
@@ -57,6 +60,19 @@ def shape_of_input(node: OnnxNode) -> Value:
 def size_of_input(node: OnnxNode) -> Value:
     """The number of elements."""
     return np.array(np.prod(node.shape(0), dtype=np.int64))
+
+
+@onnx_op("Range")
+def range_(node: OnnxNode) -> Value:
+    """The numbers from `start` on in steps of `delta`, before `limit`."""
+    names = ("start", "limit", "delta")
+    given = [node.array(index, name) for index, name in enumerate(names)]
+    start, limit, delta = (array.item() for array in given)
+    fail_unless(delta != 0, "delta is 0")
+    span = (limit - start) / delta
+    fail_unless(span <= BUDGET, f"a range of {span:.3g} numbers is too long")
+    numbers = cast(Array, start + delta * np.arange(max(ceil(span), 0)))
+    return numbers.astype(given[0].dtype)
 
 
 @onnx_op("EyeLike")

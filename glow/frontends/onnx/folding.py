@@ -1,69 +1,134 @@
 """Computes nodes whose inputs are all known, so that shape computations leave no trace.
 
-The operators of shape subgraphs and of weight preparation have a NumPy function here;
-others go to ONNX's reference evaluator where they are small or have no handler. What is
-larger than the budget stays a node of the program, as does what cannot be computed: its
-handler reports what is wrong.
+A node is imported as usual, into a graph that computes what is added to it at once, by
+the interpreter: folding means what running means. Operators without a handler, which a
+program cannot hold, are left to ONNX's reference evaluator where their results are not
+much larger than their inputs. What exceeds the budget stays a node of the program, as
+does what is quantized.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import suppress
-from math import ceil, prod
-from typing import cast
+from collections.abc import Sequence
+from math import prod
 
 import numpy as np
+from xdsl.dialects.builtin import TensorType
+from xdsl.ir import Attribute, Block, SSAValue
 
-from glow.dialects.weight_table import Array
-from glow.frontends.onnx.graph import BUDGET, Constant
-from glow.frontends.onnx.messages import AttributeProto
-from glow.frontends.onnx.node import OnnxNode
-from glow.frontends.onnx.registry import HANDLERS
-from glow.frontends.onnx.tensors import dtype_of_onnx
+from glow.dialects.attributes import AttributeValue
+from glow.dialects.node import NodeOp, Types, shape_of, tensor_type
+from glow.dialects.quant import CastOp
+from glow.dialects.weight_table import Array, WeightTable, element_type_of
+from glow.frontends.onnx.graph import BUDGET, Constant, Graph
+from glow.frontends.onnx.node import OnnxNode, Value
+from glow.frontends.onnx.registry import DEFAULT_DOMAINS, Handler
+from glow.interpreter import evaluate_node
+from glow.passes.graph.fold_constants import CHEAP, Budget
 
-SMALL = 1024
-"""Operators with a handler but without a function here are computed up to this size."""
+MIN_BYTES = 1 << 28
+"""Bytes that may be computed at import whatever the model's size is."""
 
-OWN = frozenset(
-    ("CenterCropPad", "ConstantOfShape", "DequantizeLinear", "Expand", "EyeLike",
-     "Flatten", "Identity", "OneHot", "Pad", "Reshape", "Resize", "Shape", "Size",
-     "Slice", "Split", "Squeeze", "Transpose", "Unsqueeze", "Upsample")
+BYTES_A_WEIGHT_BYTE = 4
+"""Further bytes for each byte of weights: converted, transposed, cut and joined."""
+
+SMALL = 1 << 12
+"""The largest number of elements of nodes that are not cheap. Passes fold more of them."""
+
+CONSTANT_ONLY = frozenset(
+    ("BitShift", "BitwiseAnd", "BitwiseNot", "BitwiseOr", "BitwiseXor", "Compress",
+     "CumProd", "CumSum", "Det", "GatherND", "NonZero", "OptionalHasElement",
+     "ReverseSequence", "ScatterElements", "ScatterND", "TopK", "Unique")
 )  # fmt: skip
-"""Operators whose handlers compute constants themselves, as views, and those that could
-turn small inputs into huge results."""
-
-RANDOM = frozenset(
-    ("Bernoulli", "Multinomial", "RandomNormalLike", "RandomUniformLike")
-)
-"""Operators whose result is another one at every run."""
-
-Folder = Callable[[OnnxNode, list[Array]], "Array | None"]
+"""Operators without a handler that are computed where all inputs are known."""
 
 
-def fold(node: OnnxNode) -> list[Array] | None:
+class NotFoldedError(Exception):
+    """A node is too large to be computed at import, or is quantized."""
+
+
+class FoldingGraph(Graph):
+    """A graph whose nodes are computed as they are added."""
+
+    def __init__(self, budget: Budget) -> None:
+        super().__init__(Block(), WeightTable())
+        self.budget = budget
+        self.arrays: dict[SSAValue, Array] = {}
+
+    def add(
+        self,
+        op_class: type[NodeOp],
+        operands: Sequence[SSAValue | Constant],
+        result_types: Types | None = None,
+        **attributes: AttributeValue,
+    ) -> NodeOp:
+        """A node whose results are known."""
+        op = self.build(op_class, operands, result_types, **attributes)
+        limit = BUDGET if op_class in CHEAP else SMALL
+        if any(prod(shape_of(result)) > limit for result in op.results):
+            raise NotFoldedError
+        if not self.budget.spend(op):
+            raise NotFoldedError
+        arrays = evaluate_node(op, [self.arrays[value] for value in op.operands])
+        self.arrays.update(zip(op.results, arrays, strict=True))
+        return op
+
+    def value_of(self, value: SSAValue | Constant) -> SSAValue:
+        """A value that stands for a constant."""
+        if isinstance(value, SSAValue):
+            return value
+        array = value.array
+        value_type = tensor_type(array.shape, element_type_of(array.dtype))
+        argument = self.block.insert_arg(value_type, len(self.block.args))
+        self.arrays[argument] = array
+        return argument
+
+    def cast(
+        self,
+        op_class: type[CastOp],
+        value: SSAValue | Constant,
+        result_type: TensorType[Attribute],
+    ) -> SSAValue:
+        """Quantized values stay in the program, whose passes know them."""
+        raise NotFoldedError
+
+    def quantized_constant(
+        self, constant: Constant, result_type: TensorType[Attribute]
+    ) -> SSAValue:
+        """Quantized values stay in the program, whose passes know them."""
+        raise NotFoldedError
+
+
+def fold(
+    node: OnnxNode, handler: Handler | None, budget: Budget
+) -> Sequence[Value] | None:
     """The results of a node whose inputs are all known; None to import it as usual."""
     if not node.inputs or not all(isinstance(v, Constant | None) for v in node.inputs):
         return None
-    arrays = [v.array for v in node.inputs if isinstance(v, Constant)]
-    folder = FOLDERS.get(node.proto.op_type)
-    if folder is not None and len(arrays) == len(node.inputs):
-        # Division by zero and overflow give what they would give at run time.
-        with np.errstate(all="ignore"), suppress(ValueError):
-            result = folder(node, arrays)
-            return None if result is None else [np.asarray(result)]
-    operator = node.proto.op_type
-    limit = SMALL if operator in HANDLERS else BUDGET
-    if operator in OWN or operator in RANDOM or _size(arrays) > limit:
+    if handler is None:
+        return _evaluate(node) if _is_constant_only(node) else None
+    graph = FoldingGraph(budget)
+    try:
+        results = handler(node.in_graph(graph))
+    except NotFoldedError:
         return None
-    # Nodes with graphs see names outside of them, and loops may never end.
-    if any(a.type == AttributeProto.GRAPH for a in node.proto.attribute):
-        return None
-    return _evaluate(node)
+    return [
+        graph.arrays[result] if isinstance(result, SSAValue) else result
+        for result in (results if isinstance(results, Sequence) else [results])
+    ]
 
 
-def _size(arrays: list[Array]) -> int:
-    return sum(array.size for array in arrays)
+def _is_constant_only(node: OnnxNode) -> bool:
+    """Whether ONNX's evaluator is to compute the node, which it does in little memory."""
+    if (
+        node.proto.op_type not in CONSTANT_ONLY
+        or node.proto.domain not in DEFAULT_DOMAINS
+    ):
+        return False
+    sizes = [value.array.size for value in node.inputs if isinstance(value, Constant)]
+    # Only a gather can give more than its inputs have: slices for each index.
+    is_gather = node.proto.op_type == "GatherND"
+    return (prod(sizes) if is_gather else sum(sizes)) <= BUDGET
 
 
 def _evaluate(node: OnnxNode) -> list[Array] | None:
@@ -76,113 +141,20 @@ def _evaluate(node: OnnxNode) -> list[Array] | None:
         for name, value in zip(node.proto.input, node.inputs, strict=True)
         if isinstance(value, Constant)
     }
-    graph = helper.make_graph(
-        [node.proto],
-        "node",
-        [helper.make_empty_tensor_value_info(name) for name in inputs],
-        [
-            helper.make_empty_tensor_value_info(name)
-            for name in node.proto.output
-            if name
-        ],
+    named = [name for name in node.proto.output if name]
+    given, wanted = (
+        [helper.make_empty_tensor_value_info(name) for name in names]
+        for names in (inputs, named)
     )
+    graph = helper.make_graph([node.proto], "node", given, wanted)
     opsets = [helper.make_opsetid("", node.opset)]
     try:
         evaluator = ReferenceEvaluator(helper.make_model(graph, opset_imports=opsets))
         found = iter(evaluator.run(None, inputs))  # pyright: ignore[reportUnknownMemberType]
         results = [next(found) if name else np.empty(0) for name in node.proto.output]
     except Exception:
-        # Whatever the evaluator cannot do is left to the handlers, which report it.
+        # Whatever the evaluator cannot do is reported as an operator that is unsupported.
         return None
     if all(isinstance(result, np.ndarray | np.generic) for result in results):
         return [np.asarray(result) for result in results]
     return None
-
-
-def _small(function: Callable[..., object]) -> Folder:
-    """A folder that applies a NumPy function to inputs within the budget."""
-
-    def folder(node: OnnxNode, arrays: list[Array]) -> Array | None:
-        if _size(arrays) > BUDGET:
-            return None
-        return np.asarray(function(*arrays))
-
-    return folder
-
-
-def _divide(lhs: Array, rhs: Array) -> Array | None:
-    """A quotient; integers round towards zero."""
-    if lhs.dtype.kind not in "iu":
-        return np.divide(lhs, rhs).astype(lhs.dtype)
-    if not rhs.all():
-        return np.zeros(np.broadcast_shapes(lhs.shape, rhs.shape), lhs.dtype)
-    quotient, remainder = np.divmod(lhs, rhs)
-    return (quotient + ((quotient < 0) & (remainder != 0))).astype(lhs.dtype)
-
-
-def _cast(node: OnnxNode, arrays: list[Array]) -> Array | None:
-    if arrays[0].size > BUDGET:
-        return None
-    return arrays[0].astype(dtype_of_onnx(node.attr_int("to", 0)))
-
-
-def _range(node: OnnxNode, arrays: list[Array]) -> Array | None:
-    start, limit, step = (array.item() for array in arrays)
-    if step == 0 or abs((limit - start) / step) > BUDGET:
-        return None
-    count = max(ceil((limit - start) / step), 0)
-    numbers = cast(Array, start + step * np.arange(count))
-    return numbers.astype(arrays[0].dtype)
-
-
-def _tile(node: OnnxNode, arrays: list[Array]) -> Array | None:
-    array, repeats = arrays
-    if array.size * prod(repeats.tolist()) > BUDGET:
-        return None
-    return np.tile(array, repeats.astype(np.int64))
-
-
-def _concat(node: OnnxNode, arrays: list[Array]) -> Array | None:
-    if _size(arrays) > BUDGET:
-        return None
-    return np.concatenate(arrays, node.attr_int("axis", 0))
-
-
-def _gather(node: OnnxNode, arrays: list[Array]) -> Array | None:
-    data, indices = arrays
-    axis = node.attr_int("axis", 0)
-    if not -data.ndim <= axis < data.ndim:
-        return None
-    size = data.shape[axis]
-    if indices.size and not (-size <= indices.min() and indices.max() < size):
-        return None
-    count = prod(data.shape) // max(size, 1) * indices.size
-    return None if count > BUDGET else np.take(data, indices.astype(np.int64), axis)
-
-
-FOLDERS: dict[str, Folder] = {
-    "Abs": _small(np.abs),
-    "Add": _small(np.add),
-    "And": _small(np.logical_and),
-    "Cast": _cast,
-    "Ceil": _small(np.ceil),
-    "Concat": _concat,
-    "Div": _small(_divide),
-    "Equal": _small(np.equal),
-    "Floor": _small(np.floor),
-    "Gather": _gather,
-    "Greater": _small(np.greater),
-    "GreaterOrEqual": _small(np.greater_equal),
-    "Less": _small(np.less),
-    "LessOrEqual": _small(np.less_equal),
-    "Mul": _small(np.multiply),
-    "Neg": _small(np.negative),
-    "Not": _small(np.logical_not),
-    "Or": _small(np.logical_or),
-    "Range": _range,
-    "Sqrt": _small(np.sqrt),
-    "Sub": _small(np.subtract),
-    "Tile": _tile,
-    "Where": _small(np.where),
-}
-"""NumPy functions of operators; reshapes and the like fold in their handlers."""

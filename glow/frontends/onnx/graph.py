@@ -74,6 +74,18 @@ class Graph:
         **attributes: AttributeValue,
     ) -> NodeOp:
         """Append a node; result types are inferred unless given."""
+        op = self.build(op_class, operands, result_types, **attributes)
+        self._append(op)
+        return op
+
+    def build(
+        self,
+        op_class: type[NodeOp],
+        operands: Sequence[SSAValue | Constant],
+        result_types: Types | None = None,
+        **attributes: AttributeValue,
+    ) -> NodeOp:
+        """A node that is not in the graph yet; VerifyException for given types."""
         op = op_class.build_node(
             [self.value_of(operand) for operand in operands],
             result_types,
@@ -81,7 +93,8 @@ class Graph:
             predicate=None,
             **attributes,
         )
-        self._append(op)
+        if result_types is not None:
+            op.verify_()
         return op
 
     def value_of(self, value: SSAValue | Constant) -> SSAValue:

@@ -40,8 +40,9 @@ from glow.frontends.onnx import (
     reduction,
     shapes,
 )
+from glow.frontends.onnx.call_graph import check_calls
 from glow.frontends.onnx.external_files import external_digests
-from glow.frontends.onnx.folding import fold
+from glow.frontends.onnx.folding import BYTES_A_WEIGHT_BYTE, MIN_BYTES, fold
 from glow.frontends.onnx.functions import function_body, has_body
 from glow.frontends.onnx.graph import Constant, Graph, sanitized, value_name
 from glow.frontends.onnx.inputs import check_declared, check_names, input_types
@@ -56,20 +57,20 @@ from glow.frontends.onnx.node import OnnxNode, Operand, Value
 from glow.frontends.onnx.registry import (
     CONTRIB_DOMAIN,
     CONTRIB_HANDLERS,
+    DEFAULT_DOMAINS,
     HANDLERS,
     Handler,
     UnsupportedError,
 )
 from glow.frontends.onnx.tensors import to_array
 from glow.frontends.onnx.unsupported import UnsupportedOperators
+from glow.passes.graph.fold_constants import Budget
 
 THEMES = (
     activations, arithmetic, constants, contrib, convolution, hyperbolic, matmul,
     movement, normalization, quantization, recurrent, reduction, shapes,
 )  # fmt: skip
 """The modules whose handlers fill `HANDLERS`."""
-
-DEFAULT_DOMAINS = ("", "ai.onnx")
 
 MALFORMED = (
     ArithmeticError,
@@ -198,6 +199,7 @@ class Importer:
         self.warnings: list[str] = []
         self.unsupported = UnsupportedOperators()
         self.functions = {(f.domain, f.name): f for f in self.model.functions}
+        self.budget = Budget(MIN_BYTES)
 
     def run(
         self,
@@ -206,6 +208,7 @@ class Importer:
     ) -> ModuleOp:
         """The finished module."""
         graph = self.model.graph
+        check_calls(graph.node, self.functions)
         scope = self._initializers(graph, self.loaded.weights)
         check_names(graph.input, (*input_shapes, *input_values))
         for name, array in input_values.items():
@@ -229,13 +232,13 @@ class Importer:
         if graph.sparse_initializer:
             name = graph.sparse_initializer[0].values.name
             raise GlowError(f"tensor '{name}': sparse tensors are not supported")
-        return {
-            tensor.name: Constant(
-                to_array(tensor, self.loaded.folder, weights.get(tensor.name)),
-                tensor.name,
-            )
-            for tensor in graph.initializer
-        }
+        scope: Scope = {}
+        for tensor in graph.initializer:
+            raw_data = weights.get(tensor.name)
+            array = to_array(tensor, self.loaded.folder, raw_data)
+            scope[tensor.name] = Constant(array, tensor.name)
+            self.budget.bytes += BYTES_A_WEIGHT_BYTE * array.nbytes
+        return scope
 
     def _finish(self, inputs: list[str], frame: Frame) -> None:
         """Return the outputs and put the function around the block."""
@@ -284,24 +287,26 @@ class Importer:
         """The results of one node."""
         inputs = frame.read_inputs(proto, name)
         default = proto.domain in DEFAULT_DOMAINS
-        handlers = handlers_of(proto.domain)
-        known = proto.op_type in handlers or (default and proto.op_type == "If")
+        handler = handlers_of(proto.domain).get(proto.op_type)
+        branches = default and proto.op_type == "If"
         if UNKNOWN in inputs:
             # An operand comes from an operator that is already reported.
-            if not known and not has_body(proto, self.functions, frame.opsets):
+            if not (
+                handler or branches or has_body(proto, self.functions, frame.opsets)
+            ):
                 self.unsupported.add(proto, name)
             return [UNKNOWN] * len(proto.output)
         opset = frame.opsets.get("" if default else proto.domain, 1)
         node = OnnxNode(proto, inputs, self.graph, opset, frame.used)
         self.graph.set_node(name)
-        if default and (folded := fold(node)) is not None:
-            return folded
-        if default and proto.op_type == "If":
+        if branches:
             return self._import_if(node, frame)
-        if known:
-            results = handlers[proto.op_type](node)
-            return results if isinstance(results, Sequence) else [results]
-        return self._import_body(node, name, frame)
+        if (folded := fold(node, handler, self.budget)) is not None:
+            return folded
+        if handler is None:
+            return self._import_body(node, name, frame)
+        results = handler(node)
+        return results if isinstance(results, Sequence) else [results]
 
     def _import_if(self, node: OnnxNode, frame: Frame) -> list[Operand]:
         """The results of the branch that a constant condition takes."""

@@ -23,6 +23,7 @@ from glow.frontends.onnx.messages import (
     TensorProto,
 )
 from glow.frontends.onnx.registry import UnsupportedError, refuse_if
+from glow.interpreter.array_functions import convert
 
 Operand = SSAValue | Constant
 Value = SSAValue | Constant | Array
@@ -60,6 +61,10 @@ class OnnxNode:
         self.opset = opset
         self._used = used
         self._attributes = {attribute.name: attribute for attribute in proto.attribute}
+
+    def in_graph(self, graph: Graph) -> OnnxNode:
+        """The same node, to be added to another graph."""
+        return OnnxNode(self.proto, self.inputs, graph, self.opset, self._used)
 
     # Inputs and outputs
 
@@ -226,7 +231,8 @@ class OnnxNode:
         if element_type(value) == to:
             return value
         if isinstance(value, Constant):
-            return Constant(value.array.astype(dtype_of(to)), value.name)
+            with np.errstate(all="ignore"):
+                return Constant(convert(value.array, dtype_of(to)), value.name)
         return self.emit(ConvertOp, value, types=[tensor_type(shape(value), to)])
 
     def number(self, number: float, like: Operand) -> Constant:

@@ -28,6 +28,7 @@ CONTRIB_HANDLERS: dict[str, Handler] = {}
 """Handlers of the operators of ONNX Runtime's domain `com.microsoft` by name."""
 
 CONTRIB_DOMAIN = "com.microsoft"
+DEFAULT_DOMAINS = ("", "ai.onnx")
 
 
 class UnsupportedError(Exception):
