@@ -31,3 +31,20 @@ func.func @depends(%x: tensor<2x2xf32>, %w: tensor<2x2xf32>) -> tensor<2x2xf32> 
   %1 = glow.fully_connected %0, %w : tensor<2x2xf32>
   func.return %1 : tensor<2x2xf32>
 }
+
+// One matrix, and biases that differ.
+// CHECK-LABEL: func.func @other_bias(
+// CHECK-NEXT: %b = glow.constant dense<[1.000000e+00, 2.000000e+00]> : tensor<2xf32>
+// CHECK-NEXT: %c = glow.constant dense<[3.000000e+00, 4.000000e+00]> : tensor<2xf32>
+// CHECK-NEXT: %0 = glow.fully_connected %x, %w, %b : tensor<2x2xf32>
+// CHECK-NEXT: %1 = glow.fully_connected %z, %w, %c : tensor<3x2xf32>
+// CHECK-NEXT: %2 = glow.fully_connected %z, %w : tensor<3x2xf32>
+// CHECK-NEXT: func.return
+func.func @other_bias(%x: tensor<2x2xf32>, %z: tensor<3x2xf32>, %w: tensor<2x2xf32>) -> (tensor<2x2xf32>, tensor<3x2xf32>, tensor<3x2xf32>) {
+  %b = glow.constant dense<[1.0, 2.0]> : tensor<2xf32>
+  %c = glow.constant dense<[3.0, 4.0]> : tensor<2xf32>
+  %0 = glow.fully_connected %x, %w, %b : tensor<2x2xf32>
+  %1 = glow.fully_connected %z, %w, %c : tensor<3x2xf32>
+  %2 = glow.fully_connected %z, %w : tensor<3x2xf32>
+  func.return %0, %1, %2 : tensor<2x2xf32>, tensor<3x2xf32>, tensor<3x2xf32>
+}

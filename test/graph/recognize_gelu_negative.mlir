@@ -61,3 +61,47 @@ func.func @nearly(%x: tensor<4xf32>) -> tensor<4xf32> {
   %y = glow.mul %3, %half : tensor<4xf32>
   func.return %y : tensor<4xf32>
 }
+
+// The gate is 2 + erf.
+// CHECK-LABEL: func.func @other_gate(
+// CHECK-NOT: glow.gelu
+// CHECK: glow.erf
+// CHECK-NOT: glow.gelu
+// CHECK: func.return
+func.func @other_gate(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %sqrt2 = glow.splat 1.41421354 : tensor<f32>
+  %two = glow.splat 2.0 : tensor<f32>
+  %half = glow.splat 0.5 : tensor<f32>
+  %0 = glow.div %x, %sqrt2 : tensor<4xf32>
+  %1 = glow.erf %0 : tensor<4xf32>
+  %2 = glow.add %1, %two : tensor<4xf32>
+  %3 = glow.mul %x, %2 : tensor<4xf32>
+  %y = glow.mul %3, %half : tensor<4xf32>
+  func.return %y : tensor<4xf32>
+}
+
+// The hyperbolic form's gate is 2 + tanh; its product is not halved.
+// CHECK-LABEL: func.func @other_tanh_gate(
+// CHECK-NOT: glow.gelu
+// CHECK: glow.tanh
+// CHECK-NOT: glow.gelu
+// CHECK: func.return
+func.func @other_tanh_gate(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+  %three = glow.splat 3.0 : tensor<f32>
+  %c = glow.splat 0.044715 : tensor<f32>
+  %s = glow.splat 0.7978845608 : tensor<f32>
+  %one = glow.splat 1.0 : tensor<f32>
+  %two = glow.splat 2.0 : tensor<f32>
+  %half = glow.splat 0.5 : tensor<f32>
+  %0 = glow.pow %x, %three : tensor<4xf32>
+  %1 = glow.mul %0, %c : tensor<4xf32>
+  %2 = glow.add %x, %1 : tensor<4xf32>
+  %3 = glow.mul %2, %s : tensor<4xf32>
+  %4 = glow.tanh %3 : tensor<4xf32>
+  %5 = glow.add %4, %two : tensor<4xf32>
+  %6 = glow.mul %x, %half : tensor<4xf32>
+  %7 = glow.mul %6, %5 : tensor<4xf32>
+  %8 = glow.add %4, %one : tensor<4xf32>
+  %9 = glow.mul %x, %8 : tensor<4xf32>
+  func.return %7, %9 : tensor<4xf32>, tensor<4xf32>
+}

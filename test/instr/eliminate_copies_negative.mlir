@@ -127,3 +127,50 @@ func.func @swapped(%x: memref<8xf32>, %y: memref<8xf32>) {
   instr.dealloc %a
   func.return
 }
+
+// -----
+
+// The target gets other numbers while the source is still read.
+// CHECK-LABEL: func.func @overwritten
+// CHECK-NEXT:    %a = instr.alloc : memref<4xf32>
+// CHECK-NEXT:    instr.exp @out %a, @in %x
+// CHECK-NEXT:    instr.copy @out %y, @in %a
+// CHECK-NEXT:    instr.softmax @out %y, @in %x axis 0
+// CHECK-NEXT:    instr.softmax @out %z, @in %a axis 0
+// CHECK-NEXT:    instr.dealloc %a
+// CHECK-NEXT:    func.return
+// CHECK-NEXT:  }
+func.func @overwritten(%x: memref<4xf32>, %y: memref<4xf32>, %z: memref<4xf32>) {
+  %a = instr.alloc : memref<4xf32>
+  instr.exp @out %a, @in %x
+  instr.copy @out %y, @in %a
+  instr.softmax @out %y, @in %x axis 0
+  instr.softmax @out %z, @in %a axis 0
+  instr.dealloc %a
+  func.return
+}
+
+// -----
+
+// Each step reads what the step before left in the source, not what it put in the target.
+// CHECK-LABEL: func.func @step_before
+// CHECK:         scf.for
+// CHECK-NEXT:      instr.softmax @out %y, @in %a axis 0
+// CHECK-NEXT:      instr.softmax @out %a, @in %x axis 0
+// CHECK-NEXT:      instr.copy @out %s, @in %a
+// CHECK-NEXT:      instr.relu @out %s, @in %x
+// CHECK-NEXT:    }
+func.func @step_before(%x: memref<4xf32>, %y: memref<4xf32>, %s: memref<4xf32>) {
+  %first = arith.constant 0 : index
+  %end = arith.constant 3 : index
+  %step = arith.constant 1 : index
+  %a = instr.alloc : memref<4xf32>
+  scf.for %i = %first to %end step %step {
+    instr.softmax @out %y, @in %a axis 0
+    instr.softmax @out %a, @in %x axis 0
+    instr.copy @out %s, @in %a
+    instr.relu @out %s, @in %x
+  }
+  instr.dealloc %a
+  func.return
+}

@@ -40,3 +40,40 @@ func.func @rows(%x: memref<64x128xf32>, %y: memref<64x128xf32>, %z: memref<64x12
   instr.softmax @out %x, @in %z axis 0
   func.return
 }
+
+// Threads that divide 96 but not 48, such as 32, did not meet at the first barrier.
+// CHECK-LABEL: func.func @parts(
+// CHECK:        %[[ROWS:.*]] = arith.constant 96 : index
+// CHECK:        arith.cmpi eq, %{{.*}}, %[[ROWS]] : index
+// CHECK-NEXT:   %[[MEET_ROWS:.*]] = arith.select
+// CHECK:        %[[HALF:.*]] = arith.constant 48 : index
+// CHECK:        arith.cmpi eq, %{{.*}}, %[[HALF]] : index
+// CHECK-NEXT:   %[[MEET_HALF:.*]] = arith.select
+// CHECK:        func.call @softmax_
+// CHECK-NEXT:   func.call @glow_barrier(%barrier, %[[MEET_ROWS]])
+// CHECK-NEXT:   func.call @softmax_
+// CHECK-NEXT:   func.call @glow_barrier(%barrier, %[[MEET_HALF]])
+// CHECK-NEXT:   func.call @softmax_
+// CHECK-NEXT:   func.return
+func.func @parts(%x: memref<96x128xf32>, %y: memref<96x128xf32>, %z: memref<96x128xf32>, %w: memref<48x256xf32>) attributes {glow.arena_bytes = 0 : i64} {
+  %v = instr.tensorview %y : memref<48x256xf32>
+  instr.softmax @out %y, @in %x axis 1
+  instr.softmax @out %z, @in %y axis 1
+  instr.softmax @out %w, @in %v axis 1
+  func.return
+}
+
+// Threads that do not divide 48 met; those that do divide 96 too, and read what they wrote.
+// CHECK-LABEL: func.func @fewer(
+// CHECK:        func.call @softmax_
+// CHECK-NEXT:   func.call @glow_barrier(
+// CHECK-NEXT:   func.call @softmax_
+// CHECK-NEXT:   func.call @softmax_
+// CHECK-NEXT:   func.return
+func.func @fewer(%x: memref<96x128xf32>, %y: memref<96x128xf32>, %z: memref<96x128xf32>, %w: memref<48x256xf32>) attributes {glow.arena_bytes = 0 : i64} {
+  %v = instr.tensorview %y : memref<48x256xf32>
+  instr.softmax @out %y, @in %x axis 1
+  instr.softmax @out %w, @in %v axis 1
+  instr.softmax @out %z, @in %y axis 1
+  func.return
+}

@@ -17,13 +17,14 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.universe import Universe
 
 from glow.dialects import cpu, glow
-from glow.dialects.node import element_of, node_name, shape_of
+from glow.dialects.node import NodeOp, element_of, node_name, shape_of
 from glow.dialects.weights import weights_of
 from glow.frontends.mlir import parse_text
 from glow.frontends.onnx import import_model
 from glow.interpreter import run
 from glow.lowering.assign_layout.packing import TargetPacker, packings
 from glow.lowering.target import Target
+from glow.passes.graph.commute_pools import MONOTONE
 from glow.passes.scalar_bodies import SCALAR_BODIES, has_scalar_body
 from glow.universe import get_glow_passes, new_context
 
@@ -396,3 +397,17 @@ def test_scalar_bodies_mean_what_nodes_mean(name: str) -> None:
         np.testing.assert_allclose(
             actual, expected, rtol=2e-5, atol=1e-6, err_msg=inputs
         )
+
+
+@pytest.mark.parametrize("node", MONOTONE, ids=lambda node: node.name)
+def test_functions_behind_maximum_pools_never_fall(node: type[NodeOp]) -> None:
+    """Else the maximum of a function is not the function of the maximum."""
+    x = np.linspace(-9, 9, 4001, dtype=np.float32)
+    module = parse(
+        f"""func.func @main(%x: tensor<4001xf32>) -> tensor<4001xf32> {{
+          %y = {node.name} %x : tensor<4001xf32>
+          func.return %y : tensor<4001xf32>
+        }}"""
+    )
+    (y,) = run(module, [x])
+    assert np.all(np.diff(y) >= -1e-6 * np.abs(y[1:]))

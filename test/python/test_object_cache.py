@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import re
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -10,7 +12,13 @@ import pytest
 import glow.runtime.object_cache as object_cache
 from glow.lowering.target import Target
 from glow.runtime.cache_folder import default_directory
-from glow.runtime.object_cache import ObjectCache, cache_key
+from glow.runtime.object_cache import ObjectCache, cache_key, versions
+
+PROJECT = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())
+DEPENDENCIES = {
+    re.split(r"\W", entry)[0] for entry in PROJECT["project"]["dependencies"]
+} - {"safetensors"}
+"""What generates code or computes constants; safetensors reads and writes files."""
 
 BLOBS = [b"first", b"", b"\0" * 1000]
 
@@ -101,6 +109,19 @@ def test_keys(monkeypatch: pytest.MonkeyPatch) -> None:
     assert key != cache_key("content", neon)
     monkeypatch.setattr(object_cache, "versions", lambda: "another release")
     assert key != cache_key("content", avx2)
+
+
+@pytest.mark.parametrize("package", sorted(DEPENDENCIES))
+def test_packages_are_a_part_of_the_keys(
+    monkeypatch: pytest.MonkeyPatch, package: str
+) -> None:
+    before, current = versions.__wrapped__(), object_cache.package_version
+
+    def upgraded(name: str) -> str:
+        return f"{name}-999" if name == package else current(name)
+
+    monkeypatch.setattr(object_cache, "package_version", upgraded)
+    assert versions.__wrapped__() != before
 
 
 def test_directory(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -147,6 +147,14 @@ def test_quantize_linear(dtype: npt.DTypeLike, per_axis: bool) -> None:
     check(model, {"x": x})
 
 
+@pytest.mark.parametrize("scale", [0.5, 2.0, 0.0625])
+def test_halves_go_to_the_even_number(scale: float) -> None:
+    x = ((np.arange(-20, 20) + 0.5) * scale).astype(np.float32)
+    for point in (np.uint8(100), np.int8(-3)):
+        inputs = ["x", scalar(scale), scalar(point, point.dtype)]
+        check(model_of("QuantizeLinear", {"x": x}, inputs), {"x": x})
+
+
 @pytest.mark.parametrize("dtype", [np.uint8, np.int8, np.int32])
 def test_dequantize_linear(dtype: npt.DTypeLike) -> None:
     x = np.arange(100).reshape(2, 50).astype(dtype)

@@ -13,6 +13,8 @@ import onnx
 import pytest
 from onnx import TensorProto, helper
 
+from glow.sources import IMPORTED
+
 ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]
 FOLDERS: dict[str, str] = PROJECT["package-dir"]
@@ -82,6 +84,13 @@ def test_every_file_is_a_part_of_the_digest(installed: Path) -> None:
         last.write_bytes(last.read_bytes() + b"\n")
         digests.add(python(installed, DIGEST))
     assert len(digests) == len(FOLDERS)
+
+
+def test_every_folder_of_a_clone_is_watched() -> None:
+    """There the packages are folders beside each other, not within each other."""
+    watched = {Path(path).resolve() for path in IMPORTED}
+    for package in set(FOLDERS) - {"glow.tools"}:
+        assert set((ROOT / FOLDERS[package]).rglob("*.py")) <= watched
 
 
 def test_half_a_package_says_what_to_do(tmp_path: Path) -> None:
