@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
+from glow.arguments import check_counts
 from glow.collection import collection_paused
 from glow.compiled_model import CompiledModel
 from glow.frontends.notes import ImportNotes
@@ -97,6 +98,7 @@ def compile(
     work and values computed twice make room, or the error names the node that needs most.
     Raises GlowError with one clear line for anything wrong with the model.
     """
+    check_counts(threads=threads, memory_limit=memory_limit)
     options: Options = {
         "backend": backend,
         "target": target,

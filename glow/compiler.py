@@ -24,6 +24,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import MemRefType, ModuleOp
 from xdsl.passes import ModulePass, PassPipeline
 
+from glow.arguments import check_counts
 from glow.backends.backend import Backend, get_backend
 from glow.collection import collection_paused
 from glow.compiled_model import CompiledModel
@@ -90,6 +91,7 @@ def lower_to(
     """
     if stage not in STAGES:
         raise GlowError(f"unknown stage '{stage}'", hint=f"one of {', '.join(STAGES)}")
+    check_counts(memory_limit=memory_limit)
     chosen = get_backend(backend)
     wanted = STAGES.index(stage)
     level = level_of(module)
@@ -130,6 +132,7 @@ def compile(
     or the error names the node that needs most. Raises GlowError with one clear line for
     anything wrong with the model.
     """
+    check_counts(threads=threads, memory_limit=memory_limit)
     check_precision(precision)
     module = load(model, input_shapes, notes)
     chosen = get_backend(backend)

@@ -1,21 +1,24 @@
-"""Turns any failure into one line: `file:line:col: error: message`, exit code 1.
+"""Turns any failure into one line: `file:line:col: error: message`, and an exit code.
 
 The tools run their work inside `run_reporting`; nothing else in the package prints
-errors. A traceback appears with `--debug` only. xDSL is imported to describe an error,
+errors. The code is 1, and 2 for a command line that makes no sense. A traceback appears
+with `--debug` only. xDSL is imported to describe an error,
 not before: a network that is compiled already runs without it.
 """
 
 from __future__ import annotations
 
 import difflib
+import os
 import sys
 import traceback
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from glow.dialects.errors import GlowError
+from glow.dialects.errors import GlowError, UsageError
 
 EXIT_FAILURE = 1
+EXIT_USAGE = 2
 EXIT_INTERRUPTED = 130
 
 
@@ -45,6 +48,8 @@ def one_line(text: str) -> str:
 
 def diagnose(error: BaseException) -> Diagnosis:
     """The diagnosis of any exception."""
+    if isinstance(error, KeyboardInterrupt):  # Whoever interrupts waits for no import.
+        return Diagnosis("interrupted")
     from xdsl.utils.exceptions import ArgSpecParseError, DiagnosticException, ParseError
 
     match error:
@@ -58,8 +63,6 @@ def diagnose(error: BaseException) -> Diagnosis:
             return Diagnosis(one_line(str(error)))
         case OSError() if error.strerror:
             return Diagnosis(_os_message(error))
-        case KeyboardInterrupt():
-            return Diagnosis("interrupted")
         case MemoryError():
             return Diagnosis("not enough memory")
         case RecursionError():
@@ -95,8 +98,12 @@ def did_you_mean(name: str, candidates: Iterable[str]) -> str:
 
 def run_reporting(tool: str, work: Callable[[], int | None], *, debug: bool) -> int:
     """The exit code of `work`, whose failure becomes one line on stderr."""
+    _replace_closed_streams()
     try:
-        return work() or 0
+        try:
+            return work() or 0
+        finally:
+            _flush_output()
     except BrokenPipeError:
         # The reader of our output (`| head`) has seen enough.
         sys.stdout = None  # keeps the interpreter from flushing into the closed pipe
@@ -107,5 +114,32 @@ def run_reporting(tool: str, work: Callable[[], int | None], *, debug: bool) -> 
         if debug:
             traceback.print_exc()
         print(diagnose(error).text(tool), file=sys.stderr)
-        interrupted = isinstance(error, KeyboardInterrupt)
-        return EXIT_INTERRUPTED if interrupted else EXIT_FAILURE
+        return exit_code(error)
+
+
+def exit_code(error: BaseException) -> int:
+    """What a program that ends with an error tells its caller."""
+    if isinstance(error, KeyboardInterrupt):
+        return EXIT_INTERRUPTED
+    return EXIT_USAGE if isinstance(error, UsageError) else EXIT_FAILURE
+
+
+def _replace_closed_streams() -> None:
+    """Let what is written to a closed stdout fail as on a full disk, and stderr be lost."""
+    if sys.stdout is None:
+        sys.stdout = open(os.open(os.devnull, os.O_RDONLY), "w")
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w")
+
+
+def _flush_output() -> None:
+    """Raise GlowError where what was printed cannot be written."""
+    try:
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        sys.stdout = None  # What is left in its buffer would fail again at the end.
+        reason = (error.strerror or str(error)).lower()
+        raise GlowError(f"cannot write to standard output: {reason}") from error

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
+from glow.arguments import check_counts
 from glow.backends.cpu.traced_function import Nanoseconds, build_traced_function
 from glow.compiled_model import CompiledModel
 from glow.compiler import load, lower_to
@@ -154,6 +155,7 @@ class TracedModel:
         input_shapes: Mapping[str, Sequence[int]] | None = None,
     ) -> None:
         """Compiles the model for `threads` threads, by default one a core."""
+        check_counts(threads=threads)
         module = load(model, input_shapes)
         signature = signature_of(main_function(module))
         lower_to(

@@ -34,6 +34,8 @@ def apply_quantization(
         quantize = True if path is None else load_profile(path)
     _require_choice(quantize)
     profile = quantize if isinstance(quantize, Profile) else None
+    if profile is not None:
+        profile.check()
     if quantize is not False:
         quantize_module(module, profile, options)
     elif is_quantized_module(module):

@@ -32,3 +32,7 @@ class GlowError(ValueError):
         if self.hint:
             line += f"; {self.hint}"
         return " ".join(line.split())
+
+
+class UsageError(GlowError):
+    """A command line that makes no sense; programs exit with 2 then."""

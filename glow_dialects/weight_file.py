@@ -49,12 +49,16 @@ def digest_of(arrays: Mapping[str, Array]) -> str:
 
 
 def write_weight_file(arrays: Mapping[str, Array], path: str | os.PathLike[str]) -> str:
-    """Write arrays with a mark; the digest."""
+    """Write arrays with a mark; the digest. Raises GlowError where that is impossible."""
+    from safetensors import SafetensorError
     from safetensors.numpy import save_file
 
     contiguous = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
     digest = digest_of(contiguous)
-    save_file(contiguous, path, {MARK: digest})
+    try:
+        save_file(contiguous, path, {MARK: digest})
+    except (OSError, SafetensorError) as error:
+        raise GlowError(f"cannot write the weight file '{path}': {error}") from None
     return digest
 
 

@@ -6,6 +6,7 @@ it is written to, once all that goes into it is known.
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import tempfile
@@ -17,13 +18,16 @@ from glow.dialects.errors import GlowError
 
 OPEN_FILES = (Path("/dev"), Path("/dev/fd"), Path("/proc/self/fd"))
 """The folders that name what a process has open, as in `-o /dev/stdout`."""
+NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+"""Errors of writing, of which none can come from reading."""
 
 
 @contextmanager
 def atomic_path(path: Path) -> Generator[Path]:
     """A temporary path to write to; it becomes `path` when the block succeeds.
 
-    Raises `GlowError` before the block runs when `path` cannot be written.
+    Raises `GlowError` before the block runs when `path` cannot be written, and in it
+    where the disk is full.
     """
     check_output_file(path)
     stream = is_stream(path)
@@ -39,6 +43,11 @@ def atomic_path(path: Path) -> Generator[Path]:
         else:
             temporary.chmod(0o666 & ~_umask())
             temporary.replace(path)
+    except OSError as error:
+        if error.errno in NO_ROOM:
+            reason = (error.strerror or str(error)).lower()
+            raise GlowError(f"cannot write {path}: {reason}") from error
+        raise
     finally:
         temporary.unlink(missing_ok=True)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from xdsl.dialects.builtin import ModuleOp
 
-from glow.dialects.errors import GlowError
+from glow.dialects.errors import GlowError, UsageError
 from glow.tools.atomic_output import atomic_path, check_output_file
 from glow.tools.mlir_target import mlir_text
 from glow.tools.program_output import write_program
@@ -51,7 +51,7 @@ def check_destination(stage: str, output: Path | None) -> None:
     if output is not None:
         check_output_file(output)
     elif stage == "obj":
-        raise GlowError("an object file needs -o FILE; text goes to stdout without it")
+        raise UsageError("an object file needs -o FILE; text goes to stdout without it")
 
 
 def write_result(

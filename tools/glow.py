@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NoReturn, cast
 
 from glow.diagnostics import run_reporting
-from glow.dialects.errors import GlowError
+from glow.dialects.errors import UsageError
 from glow.dialects.numerics import NUMERICS
 from glow.tools.quantization_commands import (
     add_quantize_report_command,
@@ -28,8 +28,8 @@ class OneLineParser(argparse.ArgumentParser):
     """An argument parser whose errors are one line like all others."""
 
     def error(self, message: str) -> NoReturn:
-        """Raise GlowError instead of printing the usage."""
-        raise GlowError(message, hint=f"see {self.prog} --help")
+        """Raise UsageError instead of printing the usage."""
+        raise UsageError(message, hint=f"see {self.prog} --help")
 
 
 def make_parser() -> argparse.ArgumentParser:
@@ -37,7 +37,9 @@ def make_parser() -> argparse.ArgumentParser:
     parser = OneLineParser(
         prog=TOOL, description="Compiles neural networks to native code and runs them."
     )
-    parser.add_argument("--version", action="version", version=version(DISTRIBUTION))
+    parser.add_argument(
+        "--version", action="version", version=f"{TOOL} {version(DISTRIBUTION)}"
+    )
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     add_compile_command(commands.add_parser("compile", help="compile to a file"))
     add_run_command(commands.add_parser("run", help="compile and run, with times"))
@@ -239,7 +241,7 @@ def run_command(args: argparse.Namespace) -> None:
 
     model = cast(Path, args.model)
     if args.trace is not None and not args.profile:
-        raise GlowError("--trace needs --profile")
+        raise UsageError("--trace needs --profile")
     trace = args.trace or Path(f"{model.stem}.trace.json")
     run_model(
         model,

@@ -28,7 +28,7 @@ from xdsl.utils.target import Target
 from xdsl.xdsl_opt_main import xDSLOptMain
 
 from glow.diagnostics import Diagnosis, diagnose, run_reporting
-from glow.dialects.errors import GlowError
+from glow.dialects.errors import GlowError, UsageError
 from glow.tools.atomic_output import atomic_path
 from glow.tools.expected_diagnostics import Expectation, compare, parse_expectations
 from glow.tools.instrumentation import Instrumentation, Selection, Statistics
@@ -102,7 +102,7 @@ class GlowOptMain(xDSLOptMain):
             print_module=self.print_mlir,
         )
         if args.graph_diff is not None and args.graph_diff.suffix not in PICTURES:
-            raise GlowError(
+            raise UsageError(
                 f"{args.graph_diff}: --graph-diff writes {' and '.join(PICTURES)}"
             )
         passes = parse_passes(args.passes, self.available_passes, PASS_GROUPS)
@@ -363,7 +363,7 @@ def with_memory_limit(
         else:
             limited.append(one)
     if len(limited) == len(passes):
-        raise GlowError("--memory-limit is for --plan-memory, which does not run")
+        raise UsageError("--memory-limit is for --plan-memory, which does not run")
     return tuple(limited)
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from glow.diagnostics import did_you_mean
-from glow.dialects.errors import GlowError
+from glow.dialects.errors import UsageError
 from glow.tools.help_format import DESCRIPTION, USAGE, GroupedHelpFormatter
 
 
@@ -33,16 +33,16 @@ def configure_parser(
     parser.error = fail
 
 
-def argument_error(message: str, known: Sequence[str]) -> GlowError:
+def argument_error(message: str, known: Sequence[str]) -> UsageError:
     """The complaint of argparse as one line, with the nearest option for an unknown one."""
     prefix = "unrecognized arguments: "
     if not message.startswith(prefix):
-        return GlowError(message)
+        return UsageError(message)
     option = message.removeprefix(prefix).split()[0]
     name = option.partition("=")[0]
     if not name.startswith("-"):
-        return GlowError(f"one input at a time, but there is also '{option}'")
-    return GlowError(f"unknown option or pass '{name}'{did_you_mean(name, known)}")
+        return UsageError(f"one input at a time, but there is also '{option}'")
+    return UsageError(f"unknown option or pass '{name}'{did_you_mean(name, known)}")
 
 
 def add_glow_arguments(parser: argparse.ArgumentParser) -> None:

@@ -22,7 +22,7 @@ from xdsl.utils.arg_spec import (
 )
 
 from glow.diagnostics import did_you_mean
-from glow.dialects.errors import GlowError
+from glow.dialects.errors import UsageError
 
 ConvertibleT = TypeVar("ConvertibleT", bound=ArgSpecConvertible)
 
@@ -65,7 +65,7 @@ def _pipeline_piece(
     if flag in ("-p", "--passes", "--pass-pipeline"):
         text = value if equals else next(remaining, None)
         if text is None:
-            raise GlowError(f"{flag} needs a pipeline, such as {flag}='a,b{{x=1}}'")
+            raise UsageError(f"{flag} needs a pipeline, such as {flag}='a,b{{x=1}}'")
         return unwrap_pipeline(text)
     return None
 
@@ -116,14 +116,14 @@ def _without_anchors(pieces: Sequence[str], text: str) -> Iterator[str]:
         if depth < 0:
             break
     if depth != 0:
-        raise GlowError(f"unbalanced parentheses in the pass pipeline '{text}'")
+        raise UsageError(f"unbalanced parentheses in the pass pipeline '{text}'")
 
 
 def _without_anchor(piece: str) -> str:
     """`piece` without the anchor at its end."""
     before, comma, anchor = piece.rpartition(",")
     if anchor.strip() not in ANCHORS:
-        raise GlowError(
+        raise UsageError(
             f"pass pipelines nest in {', '.join(ANCHORS)}, not in '{anchor.strip()}'"
         )
     return before + comma
@@ -155,7 +155,7 @@ def make_pass(
 ) -> ModulePass:
     """The pass of one specification; unknown names and options are one line."""
     if spec.name not in passes:
-        raise GlowError(f"unknown pass '{spec.name}'{did_you_mean(spec.name, passes)}")
+        raise UsageError(f"unknown pass '{spec.name}'{did_you_mean(spec.name, passes)}")
     return from_spec(passes[spec.name](), spec, "pass")
 
 
@@ -170,7 +170,7 @@ KINDS: dict[str, tuple[type, str]] = {
 def option_value(
     field: dataclasses.Field[object], given: ParameterListType, owner: str
 ) -> ParameterListType:
-    """The value as the field's type; GlowError that says what it must be."""
+    """The value as the field's type; UsageError that says what it must be."""
     name = str(field.type).removesuffix(" | None")
     if name not in KINDS:
         return given
@@ -182,7 +182,7 @@ def option_value(
     if len(given) == 1 and type(given[0]) is kind:
         return given
     found = ",".join(map(str, given)) or "nothing"
-    raise GlowError(f"option '{field.name}' of {owner} must be {wanted}, not {found}")
+    raise UsageError(f"option '{field.name}' of {owner} must be {wanted}, not {found}")
 
 
 def from_spec(kind: type[ConvertibleT], spec: ArgSpec, what: str) -> ConvertibleT:
@@ -193,7 +193,7 @@ def from_spec(kind: type[ConvertibleT], spec: ArgSpec, what: str) -> Convertible
     known = [field.name for field in fields]
     for option in options.parameters:
         if option not in known:
-            raise GlowError(
+            raise UsageError(
                 f"unknown option '{option}' of {owner}{did_you_mean(option, known)} "
                 f"(it takes {', '.join(known) or 'no options'})"
             )
@@ -204,4 +204,4 @@ def from_spec(kind: type[ConvertibleT], spec: ArgSpec, what: str) -> Convertible
     try:
         return kind.from_spec(options)
     except ValueError as error:
-        raise GlowError(f"{owner}: {error}") from error
+        raise UsageError(f"{owner}: {error}") from error

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from glow.dialects.errors import GlowError
+from glow.dialects.errors import UsageError
 
 if TYPE_CHECKING:
     from glow.passes.quantization.options import QuantizationOptions
@@ -118,10 +118,10 @@ def options_of(args: argparse.Namespace) -> QuantizationOptions:
 
     text = cast(str, args.options)
     if text and "=" not in text:
-        raise GlowError(f"--options needs key=value, not '{text}'")
+        raise UsageError(f"--options needs key=value, not '{text}'")
     profile, options = parse_quantization(text)
     if profile is not None:
-        raise GlowError("the profile belongs to --profile, not into --options")
+        raise UsageError("the profile belongs to --profile, not into --options")
     return options
 
 

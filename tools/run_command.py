@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, BinaryIO, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -221,13 +221,24 @@ def timed_runs(
     return outputs, seconds
 
 
+class PlainWriter:
+    """A file that NumPy does not know as one: it loses errors when it writes to those."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+
+    def write(self, data: bytes) -> int:
+        """Write bytes; raises OSError."""
+        return self._file.write(data)
+
+
 def write_outputs(outputs: Mapping[str, Array], folder: Path) -> None:
     """Write each output as `name.npy`, whole or not at all."""
     make_output_folder(folder)
     for (_, array), name in zip(outputs.items(), file_names(outputs), strict=True):
         with atomic_path(folder / f"{name}.npy") as temporary:
             with temporary.open("wb") as file:
-                np.save(file, array)
+                np.save(PlainWriter(file), array)
 
 
 def file_names(names: Mapping[str, Array]) -> Iterator[str]:

@@ -19,7 +19,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from glow.dialects.errors import GlowError
 from glow.frontends.notes import ImportNotes
-from glow.runtime.file_blocks import file_digest
+from glow.runtime.file_blocks import digest_or_missing
 from glow.verification import node_of, place_of
 
 SUFFIX = ".safetensors"
@@ -35,10 +35,9 @@ def attach_sidecar(
 ) -> None:
     """Load the weights of the module read from `path` into its weight table.
 
-    Their file's hash goes into the notes, if there are any, before it is read. Raises
-    GlowError for a file that is missing, damaged or another than the one written with the
-    program, and at the operation for a weight that it lacks or that has another shape or
-    dtype.
+    Before it is read, the notes take its hash, if there are any. Raises GlowError for a
+    file that is missing, damaged or another than the one written with the program, and at
+    the operation for a weight that it lacks or that has another shape or dtype.
     """
     sidecar = find_sidecar(module, path)
     if sidecar is None:
@@ -46,8 +45,9 @@ def attach_sidecar(
     from glow.dialects.weight_file import read_weight_file
     from glow.dialects.weights import used_weights, weights_of
 
-    if notes is not None and sidecar.is_file():
-        notes.files[sidecar.name] = file_digest(sidecar)
+    if notes is not None:
+        for file in (sidecar, sidecar_of(path)):  # Which comes first once it exists.
+            notes.files[file.name] = digest_or_missing(file)
     found = read_weight_file(sidecar, used_weights(module))
     table = weights_of(module)
     if table.digest is not None and table.digest != found.digest:

@@ -62,6 +62,20 @@ def file_digest(
     return hashlib.sha256(f"{size} {blocks}".encode()).hexdigest()
 
 
+MISSING = "missing"
+"""Stands for the hash of a file that is not there."""
+
+
+def digest_or_missing(
+    path: str | os.PathLike[str], workers: int = WORKERS, rest: Rest = no_rest
+) -> str:
+    """The hash of a file, or `MISSING`; raises OSError for one that cannot be read."""
+    try:
+        return file_digest(path, workers, rest)
+    except FileNotFoundError:
+        return MISSING
+
+
 def _hash_range(descriptor: int, start: int, rest: Rest) -> str:
     digest = hashlib.sha256()
     piece = memoryview(bytearray(PIECE))

@@ -29,7 +29,13 @@ from glow.runtime.cache_folder import (
     prune,
     whole_file,
 )
-from glow.runtime.file_blocks import WORKERS, Rest, file_digest, no_rest
+from glow.runtime.file_blocks import (
+    WORKERS,
+    Rest,
+    digest_or_missing,
+    file_digest,
+    no_rest,
+)
 from glow.runtime.machine import machine
 from glow.runtime.model_file import StoredModel, read_model, stored_size, write_model
 from glow.runtime.object_cache import versions
@@ -158,7 +164,8 @@ def has_files(
     """Whether the files of weights beside a model are those that it was compiled from."""
     try:
         return all(
-            folder is not None and file_digest(folder / name, workers, rest) == digest
+            folder is not None
+            and digest_or_missing(folder / name, workers, rest) == digest
             for name, digest in model.files.items()
         )
     except OSError:

@@ -95,6 +95,20 @@ class ValueProfile:
             self._add_channels(low, high, mean, other.batches)
         self.batches += other.batches
 
+    def check(self, name: str) -> None:
+        """Raise GlowError where the parts do not belong together; programs may set them."""
+        if self.histogram.shape != (BINS,):
+            found = " x ".join(map(str, self.histogram.shape))
+            raise GlowError(
+                f"the histogram of '{name}' in the profile has {found} counts, not {BINS}"
+            )
+        channels = (self.channel_low, self.channel_high, self.channel_mean)
+        if len({part.shape for part in channels if part is not None}) > 1:
+            raise GlowError(
+                f"the channels of '{name}' in the profile have lows, highs and means of "
+                "different numbers"
+            )
+
     def _widen(self, low: float, high: float) -> None:
         """Make the histogram cover a range too."""
         limits = (min(low, self.low), max(high, self.high))
@@ -150,11 +164,21 @@ class Profile:
         self.batches += 1
 
     def merge(self, other: Profile) -> None:
-        """Take everything into account that another profile saw."""
+        """Take everything into account that another profile saw.
+
+        Raises GlowError where one of them is none.
+        """
+        self.check()
+        other.check()
         for name, value in other.values.items():
             self.values.setdefault(name, ValueProfile()).merge(value)
         self.batches += other.batches
         self.keep = tuple(dict.fromkeys((*self.keep, *other.keep)))
+
+    def check(self) -> None:
+        """Raise GlowError for a value whose parts do not belong together."""
+        for name, value in self.values.items():
+            value.check(name)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the profile to a YAML file."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
@@ -11,6 +12,7 @@ import pytest
 from onnx import helper, parser
 
 import glow
+from glow.compiler import load
 
 TWO_INPUTS = """
 <ir_version: 8, opset_import: ["" : 17]>
@@ -47,6 +49,28 @@ def test_calls_by_position_and_name(model: glow.CompiledModel) -> None:
         np.testing.assert_array_equal(results[0], 2 * A)
         np.testing.assert_array_equal(results[1], A[[1, 0]])
     assert list(model.run({"a": A, "index": INDEX})) == ["sum", "rows"]
+
+
+@pytest.mark.parametrize("threads", [0, -1, 1.5, "2", np.array([1, 2])])
+def test_numbers_of_threads(threads: Any) -> None:
+    with pytest.raises(glow.GlowError, match="threads must be a whole number, 1 or"):
+        glow.compile(parser.parse_model(TWO_INPUTS), threads=threads)
+
+
+@pytest.mark.parametrize("limit", ["10MB", 0, -1, 1e6])
+def test_memory_limits(limit: Any) -> None:
+    line = r"memory_limit must be a whole number \(of bytes\), 1 or more, not"
+    with pytest.raises(glow.GlowError, match=line):
+        glow.compile(parser.parse_model(TWO_INPUTS), memory_limit=limit)
+    with pytest.raises(glow.GlowError, match=line):
+        glow.lower_to(load(parser.parse_model(TWO_INPUTS)), "instr", memory_limit=limit)
+
+
+def test_numbers_of_other_kinds() -> None:
+    """NumPy's integers are numbers too."""
+    proto = parser.parse_model(TWO_INPUTS)
+    model = glow.compile(proto, threads=np.int64(1), memory_limit=np.int32(10_000))
+    np.testing.assert_array_equal(model(A, INDEX)[0], 2 * A)
 
 
 def test_inputs_of_any_layout(model: glow.CompiledModel) -> None:

@@ -106,6 +106,18 @@ def test_text_is_compiled_once(tmp_path: Path, compilations: list[object]) -> No
     assert len(compilations) == 3
 
 
+def test_weights_that_come_first_once_they_exist(tmp_path: Path) -> None:
+    """A program that names no file takes the one of its whole name if there is one."""
+    path = tmp_path / "net.mlir"
+    path.write_text(
+        PROGRAM.replace('#glow.weights<"w.safetensors">', "#glow.weights<>")
+    )
+    save_file({"w": WEIGHTS}, tmp_path / "net.safetensors")
+    first = run(path)
+    save_file({"w": WEIGHTS * 2}, tmp_path / "net.mlir.safetensors")
+    np.testing.assert_allclose(run(path), first * 2, rtol=1e-6)
+
+
 def test_bytes_of_another_kind(tmp_path: Path, compilations: list[object]) -> None:
     """What is a program in one file is an error in the other."""
     path = tmp_path / "net.mlir"

@@ -71,7 +71,7 @@ def test_wheel_has_the_entry_points(wheel: zipfile.ZipFile) -> None:
     (path,) = (n for n in wheel.namelist() if n.endswith("entry_points.txt"))
     sections = wheel.read(path).decode().strip().split("\n\n")
     assert (
-        "[console_scripts]\nglow = glow.tools.glow:main\n"
-        "glow-opt = glow.tools.glow_opt:main"
+        "[console_scripts]\nglow = glow.tools.start:glow\n"
+        "glow-opt = glow.tools.start:glow_opt"
     ) in sections
     assert "[xdsl.universe]\nglow = glow.universe:GLOW_UNIVERSE" in sections

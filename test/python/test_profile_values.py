@@ -44,6 +44,30 @@ def test_profile_round_trip(images: Array) -> None:
     assert again.batches == COUNT
 
 
+@pytest.mark.parametrize("count", [0, 3, BINS + 1])
+def test_a_histogram_of_another_length(images: Array, count: int) -> None:
+    """In merges and quantizations, by every method that looks at it or not."""
+    model = DIGITS / "mlp.onnx"
+    profile, broken = (glow.profile(model, list(images[:2])) for _ in range(2))
+    broken.values["image"].histogram = np.ones(count, np.int64)
+    line = f"histogram of 'image' in the profile has {count} counts, not {BINS}"
+    for calibration in METHODS:
+        options = QuantizationOptions(calibration=calibration)
+        with pytest.raises(GlowError, match=line):
+            glow.compile(model, quantize=broken, quantization=options)
+    for one, other in ((profile, broken), (broken, profile)):
+        with pytest.raises(GlowError, match=line):
+            one.merge(other)
+
+
+def test_channels_of_different_numbers(images: Array) -> None:
+    model = DIGITS / "mlp.onnx"
+    profile = glow.profile(model, list(images[:2]))
+    profile.values["image"].channel_high = np.ones(3)
+    with pytest.raises(GlowError, match="lows, highs and means of different numbers"):
+        glow.compile(model, quantize=profile)
+
+
 def test_profiles_merge(images: Array) -> None:
     """Two halves are the whole, up to what re-binning moves by a bin."""
     model = DIGITS / "digits.onnx"
