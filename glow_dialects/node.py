@@ -268,7 +268,8 @@ class NodeOp(GlowOp):
         """A new node; result types are inferred unless given.
 
         `operands` are the node's operands in order, trailing optional ones left out.
-        Raises VerifyException when a shape rule is broken.
+        Raises VerifyException when a shape rule is broken, and where the result has a
+        quantization of its own, which nothing but the caller can know.
         """
         values = [SSAValue.get(operand) for operand in operands]
         properties = {
@@ -281,6 +282,7 @@ class NodeOp(GlowOp):
             types = [cast(TensorType[Attribute], value.type) for value in values]
             result_types = cls.infer(types, Attributes(definition, properties))
             assert result_types is not None, f"{cls.name} needs explicit result types"
+            cls.check_inferred(result_types)
         if predicate is not None:
             values.append(predicate)
         properties[SEGMENTS] = cls._operand_segments(len(values), predicate is not None)
@@ -292,6 +294,22 @@ class NodeOp(GlowOp):
             result_types=result_types,
             properties=properties,
             regions=regions,
+        )
+
+    @classmethod
+    def check_inferred(cls, results: Types) -> None:
+        """Refuse inferred types of quantized elements, unless elements only move.
+
+        The operands say nothing about the result's scale and zero point.
+        """
+        if not any_quantized(results):
+            return
+        from glow.dialects.glow.integer_forms import MOVEMENT
+
+        fail_unless(
+            issubclass(cls, MOVEMENT),
+            f"the type of {cls.name} on quantized elements must be given: its scale and "
+            "zero point do not follow from the operands",
         )
 
     @classmethod
@@ -319,6 +337,11 @@ class NodeOp(GlowOp):
     def inputs(self) -> Sequence[SSAValue]:
         """The operands without the predicate."""
         return self.operands[:-1] if self.predicate is not None else self.operands
+
+    @property
+    def is_quantized(self) -> bool:
+        """Whether an operand or a result has quantized elements."""
+        return any_quantized([value.type for value in (*self.operands, *self.results)])
 
     def verify_(self) -> None:
         """Check the shape rule."""

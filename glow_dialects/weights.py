@@ -107,10 +107,19 @@ def numpy_to_dense(array: Array) -> DenseIntOrFPElementsAttr:
 
 
 def constant_value(value: SSAValue) -> Array | None:
+    """The numbers of a constant or splat value, or None when it is computed.
+
+    None for a constant of quantized elements too: what it stores are no numbers of the
+    network (`stored_value` has them). Splats come back as broadcast views, so they cost
+    no memory.
+    """
+    return None if is_quantized(value.type) else stored_value(value)
+
+
+def stored_value(value: SSAValue) -> Array | None:
     """The array of a constant or splat value, or None when it is computed.
 
-    Splats come back as broadcast views, so they cost no memory. Packed elements are
-    unpacked.
+    Of quantized elements it is the stored integers; packed ones are unpacked.
     """
     owner = value.owner
     if isinstance(owner, SplatOp):

@@ -32,7 +32,7 @@ from xdsl.traits import Commutative
 from glow.dialects import glow
 from glow.dialects.glow import simplify_arithmetic as arithmetic
 from glow.dialects.glow import simplify_movement as movement
-from glow.dialects.node import DataParallel, NodeOp, shape_of
+from glow.dialects.node import DataParallel, NodeOp, element_of, shape_of
 from glow.dialects.quantized import is_quantized
 from glow.dialects.weights import constant_value
 
@@ -95,7 +95,7 @@ def integer_product_with_zero(op: NodeOp) -> Replacement:
 def equal_operands(op: NodeOp) -> Replacement:
     """x for `op(x, x)` of an idempotent node."""
     lhs, rhs = op.inputs
-    return lhs if lhs is rhs else None
+    return lhs if lhs is rhs and lhs.type == op.results[0].type else None
 
 
 def known_condition(op: NodeOp) -> Replacement:
@@ -129,29 +129,36 @@ def _bounds(op: Operation) -> tuple[float, float] | None:
     return None
 
 
-def _bounded(x: SSAValue, low: float, high: float) -> Replacement:
+def _bounded(op: NodeOp, x: SSAValue, low: float, high: float) -> Replacement:
+    """x within bounds, in the type of the node's result."""
+    types = [_result_type(op)]
     if (low, high) == (float("-inf"), float("inf")):
-        return x
+        return x if x.type == types[0] else None
     if (low, high) == (0.0, float("inf")):
-        return glow.ReluOp.build_node([x])
-    return glow.ClipOp.build_node([x], low=low, high=high)
+        return glow.ReluOp.build_node([x], types)
+    return glow.ClipOp.build_node([x], types, low=low, high=high)
 
 
 def merge_bounds(op: NodeOp) -> Replacement:
-    """One clip for two bounds in a row; none where a clip has no bounds."""
+    """One clip for two bounds in a row; none where a clip has no bounds.
+
+    The second must not round to another scale.
+    """
     outer = _bounds(op)
     assert outer is not None
+    if op.inputs[0].type != op.results[0].type:
+        return None
     inner_op = op.inputs[0].owner
     inner = _bounds(inner_op) if isinstance(inner_op, Operation) else None
     if inner is None:
         is_relu = isinstance(op, glow.ReluOp)
         if is_relu or outer not in ((0.0, float("inf")), (float("-inf"), float("inf"))):
             return None
-        return _bounded(op.inputs[0], *outer)
+        return _bounded(op, op.inputs[0], *outer)
     assert isinstance(inner_op, NodeOp)
     low = max(inner[0], outer[0])
     high = min(max(inner[1], outer[0]), outer[1])
-    return _bounded(inner_op.inputs[0], low, high)
+    return _bounded(op, inner_op.inputs[0], low, high)
 
 
 def same_type(op: NodeOp) -> Replacement:
@@ -288,6 +295,8 @@ def reduce_nothing(op: NodeOp) -> Replacement:
     shape = shape_of(op.inputs[0])
     if any(shape[axis] != 1 for axis in op.attributes_view().ints("axes")):
         return None
+    if element_of(op.inputs[0]) != element_of(op.results[0]):
+        return None
     if op.inputs[0].type == op.results[0].type:
         return op.inputs[0]
     return glow.ReshapeOp.build_node(op.inputs, [_result_type(op)])
@@ -368,6 +377,8 @@ class Simplify(RewritePattern):
         assert isinstance(op, NodeOp)
         for simplify in self.simplifications:
             new = simplify(op)
+            if new is not None and SSAValue.get(new).type != op.results[0].type:
+                raise TypeError(f"{op.name} cannot become a value of another type")
             if isinstance(new, NodeOp):
                 new.location = op.location
                 rewriter.replace(op, new)

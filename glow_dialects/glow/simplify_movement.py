@@ -12,12 +12,14 @@ from xdsl.ir import SSAValue
 
 from glow.dialects import glow
 from glow.dialects.glow.simplify_arithmetic import Replacement, result_type
-from glow.dialects.node import NodeOp, shape_of
+from glow.dialects.node import NodeOp, element_of, shape_of
 from glow.dialects.weights import constant_value
 
 
 def identity_window(op: NodeOp) -> Replacement:
-    """x for a pool over single pixels."""
+    """x for a pool over single pixels, which may rescale quantized ones."""
+    if op.inputs[0].type != op.results[0].type:
+        return None
     attributes = op.attributes_view()
     is_identity = (
         set(attributes.ints("kernel")) == {1}
@@ -114,6 +116,8 @@ def gather_to_slice(op: NodeOp) -> Replacement:
     extent = shape_of(source)[axis]
     if array is None or array.size == 0 or extent == 0:
         return None
+    if element_of(source) != element_of(op.results[0]):
+        return None  # rows of a table with a scale each become floats
     picked = array.reshape(-1).astype(np.int64)
     if picked.min() < -extent or picked.max() >= extent:
         return None  # an error to report when it runs
@@ -168,12 +172,12 @@ def unbroadcast_matrix(op: NodeOp) -> Replacement:
         return None
     if shape_of(owner.input)[-2:] != shape_of(operands[1])[-2:]:
         return None
-    new = glow.MatmulOp.build_node(
+    batch = np.broadcast_shapes(shape_of(operands[0])[:-2], shape_of(owner.input)[:-2])
+    if batch != shape_of(op.results[0])[:-2]:
+        return None
+    return glow.MatmulOp.build_node(
         [operands[0], owner.input],
+        [result_type(op)],
         transpose_lhs=op.attributes_view().has("transpose_lhs"),
         transpose_rhs=op.attributes_view().has("transpose_rhs"),
     )
-    if new.result.type == op.results[0].type:
-        return new
-    new.erase()
-    return None

@@ -14,7 +14,7 @@ from xdsl.dialects.builtin import IntegerType, f32
 from glow.dialects import glow
 from glow.dialects.errors import GlowError
 from glow.dialects.node import NodeOp, element_of, shape_of
-from glow.dialects.weights import constant_value
+from glow.dialects.weights import constant_value, stored_value
 from glow.lowering.lower_nodes.cells import cell_of
 
 MIN_QUERIES = 6
@@ -86,7 +86,7 @@ class CpuNodes:
         if isinstance(op, glow.AttentionOp):
             return not _has_attention_kernel(op)
         if isinstance(op, glow.FullyConnectedOp):
-            return constant_value(op.weights) is None
+            return stored_value(op.weights) is None
         if isinstance(op, glow.PadOp):
             return op.attributes_view().string("mode") != "constant"
         if isinstance(op, self.ONLY_F32):

@@ -51,6 +51,15 @@ def is_erased(op: Operation) -> bool:
     return op.parent is None
 
 
+def should_lower(op: NodeOp, backend: NodeBackend) -> bool:
+    """Whether a backend wants a node as primitives, and those compute on its elements.
+
+    Integer arithmetic has a rounding that the primitives of numbers lack; it is
+    `lower-quantized` that takes it apart.
+    """
+    return not op.is_quantized and backend.should_lower(op)
+
+
 def lower_nodes(module: ModuleOp, backend: NodeBackend) -> None:
     """Lower the nodes that the backend does not keep, until none is left."""
     pending = list(module.walk())
@@ -60,7 +69,7 @@ def lower_nodes(module: ModuleOp, backend: NodeBackend) -> None:
             lowering = LOWERINGS.get(type(op))
             if lowering is None or op.parent is None:
                 continue
-            if isinstance(op, NodeOp) and backend.should_lower(op):
+            if isinstance(op, NodeOp) and should_lower(op, backend):
                 lowering(op)
                 lowered |= is_erased(op)
         pending = list(module.walk()) if lowered else []

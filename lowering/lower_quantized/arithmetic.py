@@ -12,7 +12,7 @@ from glow.dialects import glow
 from glow.dialects.node import NodeOp, shape_of, tensor_type
 from glow.dialects.quant import DequantizeCastOp, Quantization, QuantizeCastOp
 from glow.dialects.quantized import is_quantized, parameters_of, stored_type
-from glow.dialects.weights import constant_value
+from glow.dialects.weights import stored_value
 from glow.interpreter.arrays import Array
 from glow.interpreter.convolution import fold_windows
 from glow.interpreter.integer_arithmetic import quantize, scales_of
@@ -183,7 +183,7 @@ def reduce_mean(op: Operation) -> None:
 def lookup_table(op: Operation) -> None:
     """A gather by the stored value; negative ones find the entries at the end."""
     assert isinstance(op, glow.LookupTableOp)
-    parts, array = Parts(op), constant_value(op.table)
+    parts, array = Parts(op), stored_value(op.table)
     (low, _), index = parameters_of(op.input.type).full_range, parts.stored(op.input)
     if low and array is None:
         wide = parts.convert(index, i64)

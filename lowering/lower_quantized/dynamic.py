@@ -13,7 +13,7 @@ from glow.dialects import cpu, glow
 from glow.dialects.node import NodeOp, shape_of, tensor_type
 from glow.dialects.quant import Quantization
 from glow.dialects.quantized import parameters_of
-from glow.dialects.weights import constant_value
+from glow.dialects.weights import stored_value
 from glow.interpreter.arrays import Array
 from glow.interpreter.integer_arithmetic import centred
 from glow.lowering.lower_quantized.parts import Parts
@@ -181,7 +181,7 @@ def byte_product(op: Operation) -> bool:
     """
     assert isinstance(op, glow.DynamicMatmulOp)
     *outer, depth = shape_of(op.input)
-    stored, data = constant_value(op.weights), parameters_of(op.weights.type)
+    stored, data = stored_value(op.weights), parameters_of(op.weights.type)
     if stored is None or not stored.size or not 1 <= len(outer) <= MATRIX_AXES:
         return False
     weights = centred(stored, data)

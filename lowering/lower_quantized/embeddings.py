@@ -20,7 +20,7 @@ from glow.dialects.nibbles import BITS, pack_nibbles
 from glow.dialects.node import shape_of
 from glow.dialects.quant import Quantization, quantization_of
 from glow.dialects.weight_table import Array, DeferredArray
-from glow.dialects.weights import constant_value, new_constant, weights_of
+from glow.dialects.weights import new_constant, stored_value, weights_of
 from glow.lowering.lower_quantized.parts import BYTE, Parts
 from glow.passes.graph.node_builder import name_of
 
@@ -47,7 +47,7 @@ def gather_rows(op: Operation) -> bool:
     """`glow.gather`; returns whether it was replaced."""
     assert isinstance(op, glow.GatherOp)
     data = quantization_of(op.input.type)
-    stored = constant_value(op.input)
+    stored = stored_value(op.input)
     if data is None or data.axis != 0 or data.bits > BYTE or stored is None:
         return False
     parts, rows = Parts(op), fused_rows(stored.reshape(len(stored), -1), data)

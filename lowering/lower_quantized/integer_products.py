@@ -21,7 +21,7 @@ from glow.dialects.node import NodeOp, element_of, shape_of
 from glow.dialects.quant import Quantization, quantization_of
 from glow.dialects.quantized import is_quantized
 from glow.dialects.weight_table import dtype_of
-from glow.dialects.weights import constant_value
+from glow.dialects.weights import stored_value
 from glow.interpreter.arrays import Array
 from glow.interpreter.integer_arithmetic import centred
 from glow.lowering.lower_quantized.parts import BYTE, Parts
@@ -38,9 +38,9 @@ def byte_weights(op: NodeOp) -> Array | None:
     data = quantization_of(op.inputs[0].type)
     if data is None or data.signed or data.bits > BYTE:
         return None
-    if any(constant_value(bias) is None for bias in op.inputs[2:]):
+    if any(stored_value(bias) is None for bias in op.inputs[2:]):
         return None
-    weights, stored = op.inputs[1], constant_value(op.inputs[1])
+    weights, stored = op.inputs[1], stored_value(op.inputs[1])
     of_weights = quantization_of(weights.type)
     if stored is None or of_weights is None:
         return None
@@ -71,7 +71,7 @@ def integer_product(
     ]
     total = parts.create(node, operands, attributes)
     for bias in biases:
-        array = constant_value(bias)
+        array = stored_value(bias)
         assert array is not None
         extents = [1] * rank
         extents[channel_axis] = array.size

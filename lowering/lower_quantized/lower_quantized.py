@@ -25,7 +25,7 @@ from glow.dialects.glow import ConstantOp, SplatOp
 from glow.dialects.node import node_name
 from glow.dialects.quant import StorageCastOp
 from glow.dialects.quantized import any_quantized, is_packed, is_quantized
-from glow.dialects.weights import constant_value, new_constant, weights_of
+from glow.dialects.weights import new_constant, stored_value, weights_of
 from glow.lowering.lower_quantized import (
     arithmetic,
     dynamic,
@@ -96,7 +96,7 @@ def _plain_constant(
     """The constant of the stored integers; packed ones are unpacked."""
     if not is_packed(tensor_of(constant.result)):
         return ConstantOp.build_node([], [stored], value=constant.value)
-    array = constant_value(constant.result)
+    array = stored_value(constant.result)
     assert array is not None
     return new_constant(weights_of(constant), array, name_of(constant.result))
 

@@ -18,7 +18,7 @@ from glow.dialects.quantized import (
     stored_type,
 )
 from glow.dialects.weight_table import dtype_of
-from glow.dialects.weights import constant_value
+from glow.dialects.weights import stored_value
 from glow.interpreter.arrays import Array
 from glow.interpreter.integer_arithmetic import (
     along_axis,
@@ -72,7 +72,7 @@ class Parts(NodeBuilder):
         data = parameters_of(value.type)
         rank = len(shape_of(value))
         points = zero_points_of(data, rank)
-        array = constant_value(value)
+        array = stored_value(value)
         if array is not None and element == f64:
             wide = array.astype(np.float64) - points
             return self.constant(wide, "weights")
@@ -190,7 +190,7 @@ def before_storing(value: SSAValue) -> SSAValue | None:
         return None
     whole, point = stored.operand, data.zero_points[0]
     if isinstance(whole.owner, glow.AddOp):
-        addend = constant_value(whole.owner.operands[1])
+        addend = stored_value(whole.owner.operands[1])
         if addend is None or np.any(addend != point):
             return None
         whole, point = whole.owner.operands[0], 0

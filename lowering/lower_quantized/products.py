@@ -16,7 +16,7 @@ from glow.dialects import glow
 from glow.dialects.node import NodeOp, shape_of
 from glow.dialects.quant import quantization_of
 from glow.dialects.quantized import is_quantized, parameters_of
-from glow.dialects.weights import constant_value
+from glow.dialects.weights import stored_value
 from glow.interpreter.arrays import Array
 from glow.interpreter.integer_arithmetic import scales_of
 from glow.lowering.lower_nodes.products import activated
@@ -74,7 +74,7 @@ def finish_product(
 
 def bias_of(parts: Parts, value: SSAValue) -> SSAValue:
     """The integers of a bias as float64."""
-    array = constant_value(value)
+    array = stored_value(value)
     if array is not None:
         return parts.constant(array.astype(np.float64), "bias")
     stored = parts.stored(value) if is_quantized(value.type) else value
@@ -108,7 +108,7 @@ def exact_element(op: NodeOp) -> Attribute:
     computed from sums of elements (Strassen), for which f32 has no bits left.
     """
     lhs, rhs = op.inputs[:2]
-    if constant_value(rhs) is not None:
+    if stored_value(rhs) is not None:
         return f64
     transposed = isinstance(op, glow.MatmulOp) and op.transpose_lhs is not None
     depth = shape_of(lhs)[-2 if transposed else -1]

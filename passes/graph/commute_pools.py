@@ -17,7 +17,7 @@ from glow.dialects import glow
 from glow.dialects.node import NodeOp, element_of, shape_of
 from glow.dialects.weight_table import dtype_of
 from glow.passes.contract import VALUES
-from glow.passes.graph.node_builder import NodeBuilder, attributes_of
+from glow.passes.graph.node_builder import NodeBuilder, attributes_of, like
 from glow.passes.graph.rewriting import RewritePass
 
 MONOTONE = (
@@ -42,9 +42,12 @@ def mean_of_plane(op: NodeOp, builder: NodeBuilder) -> SSAValue | None:
     x, shape = op.inputs[0], shape_of(op.inputs[0])
     if len(shape) != 4 or op.attributes_view().ints("axes") != PLANE or 0 in shape:
         return None
-    if dtype_of(element_of(x)).kind != "f":
+    result = op.results[0]
+    if not op.is_quantized and dtype_of(element_of(x)).kind != "f":
         return None
-    pooled = builder.node(glow.AvgPool2dOp, x, kernel=list(shape[2:]))
+    types = [like(result, (*shape[:2], 1, 1))]
+    attributes = {"kernel": list(shape[2:])}
+    pooled = builder.create(glow.AvgPool2dOp, [x], attributes, types=types)
     return builder.reshape(pooled, shape_of(op.results[0]))
 
 

@@ -20,17 +20,21 @@ from xdsl.ir import Operation, SSAValue
 
 from glow.dialects import glow
 from glow.dialects.node import shape_of
-from glow.dialects.weights import constant_value
+from glow.dialects.quant import quantization_of
+from glow.dialects.weights import constant_value, stored_value
 from glow.passes.contract import VALUES, GraphPass
 from glow.passes.graph.node_builder import NodeBuilder, name_of, rewrite_nodes
 
 
 def constant_transposed(builder: NodeBuilder, value: SSAValue) -> SSAValue | None:
-    """A constant with its last two axes swapped (a view); None when not constant."""
-    array = constant_value(value)
-    if array is None:
+    """A constant with its last two axes swapped (a view); None when not constant, or of
+    quantized elements with scales along one of them.
+    """
+    array, quantization = stored_value(value), quantization_of(value.type)
+    if array is None or (quantization is not None and quantization.axis is not None):
         return None
-    return builder.constant(np.swapaxes(array, -1, -2), f"{name_of(value)}.transposed")
+    name = f"{name_of(value)}.transposed"
+    return builder.constant_like(value, np.swapaxes(array, -1, -2), name)
 
 
 def scaled_constant(
@@ -84,23 +88,25 @@ def convert_gemm(op: Operation) -> None:
 
 
 def convert_matmul(op: Operation) -> None:
-    """Give a matmul with a constant right side the form that packing wants."""
+    """Give a matmul with a constant right side the form that packing wants.
+
+    Quantized ones keep the result's scale and zero point.
+    """
     assert isinstance(op, glow.MatmulOp)
-    if constant_value(op.rhs) is None:
+    if stored_value(op.rhs) is None:
         return
     builder = NodeBuilder(op)
     rhs = op.rhs
     if op.transpose_rhs is not None:
         transposed = constant_transposed(builder, rhs)
-        assert transposed is not None
+        if transposed is None:
+            return
         rhs = transposed
     if op.transpose_lhs is None and len(shape_of(op.lhs)) == len(shape_of(rhs)) == 2:
-        builder.replace(builder.node(glow.FullyConnectedOp, op.lhs, rhs))
+        builder.replace(builder.substitute(glow.FullyConnectedOp, [op.lhs, rhs], {}))
     elif rhs is not op.rhs:
-        transpose_lhs = op.transpose_lhs is not None
-        builder.replace(
-            builder.node(glow.MatmulOp, op.lhs, rhs, transpose_lhs=transpose_lhs)
-        )
+        attributes = {"transpose_lhs": op.transpose_lhs is not None}
+        builder.replace(builder.substitute(glow.MatmulOp, [op.lhs, rhs], attributes))
 
 
 class ConvertGemmPass(GraphPass):

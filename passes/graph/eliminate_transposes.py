@@ -2,9 +2,9 @@
 
 Networks from channels-last frameworks wrap every convolution in transposes; attention
 wraps every product. One sweep in program order moves each transpose below the
-element-wise nodes and concatenations that read it; two in a row become one, one that
-moves only axes of size 1 becomes a reshape, and matrix products read transposed operands
-as they are (`transpose_lhs`, `transpose_rhs`).
+element-wise nodes, rescalings, tables and concatenations that read it; two in a row
+become one, one that moves only axes of size 1 becomes a reshape, and matrix products read
+transposed operands as they are (`transpose_lhs`, `transpose_rhs`).
 
     %1 = glow.transpose %x permutation [0, 3, 1, 2] : tensor<1x8x4x4xf32>
     %2 = glow.relu %1 : tensor<1x8x4x4xf32>
@@ -23,14 +23,14 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
 
 from glow.dialects import glow
-from glow.dialects.node import DataParallel, NodeOp, shape_of, tensor_type
-from glow.dialects.weights import constant_value
+from glow.dialects.node import DataParallel, NodeOp, shape_of
+from glow.dialects.weights import stored_value
 from glow.passes.contract import VALUES, GraphPass
 from glow.passes.graph.node_builder import (
     NodeBuilder,
     attributes_of,
-    element_type,
     erase_dead_nodes,
+    like,
     name_of,
 )
 
@@ -59,7 +59,7 @@ def sinking_permutation(op: NodeOp) -> Permutation | None:
     for value in op.inputs:
         permutation = permutation_of(value)
         if permutation is None:
-            if constant_value(value) is None:
+            if stored_value(value) is None:
                 return None
         elif found not in (None, permutation) or not value.has_one_use():
             return None
@@ -78,11 +78,11 @@ def before_transpose(
     shape = shape_of(value)
     if all(size == 1 for size in shape):
         return builder.reshape(value, ())
-    array = constant_value(value)
+    array = stored_value(value)
     assert array is not None
     full = array.reshape((1,) * (len(permutation) - len(shape)) + shape)
     moved = np.transpose(full, inverse(permutation))
-    return builder.constant(moved, f"{name_of(value)}.transposed")
+    return builder.constant_like(value, moved, f"{name_of(value)}.transposed")
 
 
 def sink_through_elementwise(op: NodeOp) -> None:
@@ -96,9 +96,22 @@ def sink_through_elementwise(op: NodeOp) -> None:
     builder = NodeBuilder(op)
     operands = [before_transpose(builder, value, permutation) for value in op.inputs]
     shape = [shape_of(op.results[0])[axis] for axis in inverse(permutation)]
-    result_type = tensor_type(shape, element_type(op.results[0]))
-    result = builder.create(type(op), operands, attributes_of(op), types=[result_type])
+    types = [like(op.results[0], shape)]
+    result = builder.create(type(op), operands, attributes_of(op), types=types)
     builder.replace(builder.transpose(result, permutation))
+
+
+def sink_through_lookup(op: NodeOp) -> None:
+    """table[transpose(x)] into transpose(table[x])."""
+    assert isinstance(op, glow.LookupTableOp)
+    permutation = permutation_of(op.input)
+    if permutation is None or not op.input.has_one_use():
+        return
+    builder = NodeBuilder(op)
+    source = before_transpose(builder, op.input, permutation)
+    types = [like(op.result, shape_of(source))]
+    looked_up = builder.create(type(op), [source, op.table], {}, types=types)
+    builder.replace(builder.transpose(looked_up, permutation))
 
 
 def sink_through_concat(op: NodeOp) -> None:
@@ -153,7 +166,7 @@ def absorb_into_matmul(op: NodeOp) -> None:
         operands[index] = builder.transpose(owner.operands[0], _swapped(permutation))
         attributes[flag] = flag not in attributes
     if operands != list(op.operands[:2]):
-        builder.replace(builder.create(glow.MatmulOp, operands, attributes))
+        builder.replace(builder.substitute(glow.MatmulOp, operands, attributes))
 
 
 def rewrite(op: NodeOp) -> None:
@@ -164,7 +177,9 @@ def rewrite(op: NodeOp) -> None:
         absorb_into_matmul(op)
     elif isinstance(op, glow.ConcatOp):
         sink_through_concat(op)
-    elif op.has_trait(DataParallel):
+    elif isinstance(op, glow.LookupTableOp):
+        sink_through_lookup(op)
+    elif op.has_trait(DataParallel) or isinstance(op, glow.RescaleOp):
         sink_through_elementwise(op)
 
 

@@ -32,6 +32,7 @@ from glow.passes.graph.node_builder import (
     element_type,
     erase,
     name_of,
+    replace_value,
     rewrite_nodes,
 )
 from glow.passes.trace import fused
@@ -167,7 +168,7 @@ def _replace_chain(op: NodeOp, chain: Chain, operands: list[SSAValue]) -> None:
     builder = NodeBuilder(op)
     layer = builder.create(type(op), operands, attributes_of(op))
     layer.name_hint = chain.ops[-1].results[0].name_hint
-    chain.ops[-1].results[0].replace_all_uses_with(layer)
+    replace_value(chain.ops[-1].results[0], layer)
     for step in reversed(chain.ops):
         erase(step)
     erase(op)
@@ -200,7 +201,7 @@ def merge_chain(op: Operation) -> None:
     scaled = builder.node(glow.MulOp, source, scale)
     result = builder.node(glow.AddOp, scaled, shift)
     result.name_hint = chain.ops[-1].results[0].name_hint
-    chain.ops[-1].results[0].replace_all_uses_with(result)
+    replace_value(chain.ops[-1].results[0], result)
     for step in reversed(chain.ops):
         erase(step)
 

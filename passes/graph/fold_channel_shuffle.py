@@ -39,6 +39,7 @@ from glow.passes.graph.node_builder import (
     attributes_of,
     erase_dead_nodes,
     name_of,
+    replace_value,
     rewrite_nodes,
 )
 
@@ -182,7 +183,7 @@ def fold_shuffle(op: Operation, max_groups: int = MAX_DENSE_GROUPS) -> None:
     if consumer is not None:
         before = op.input.owner
         assert isinstance(before, glow.ReshapeOp)
-        value.replace_all_uses_with(before.input)
+        replace_value(value, before.input)
         sink(*consumer, order)
     elif producer is not None and groups <= max_groups:
         NodeBuilder(last).replace(fold_into_producer(producer, order))

@@ -29,9 +29,9 @@ from xdsl.ir import SSAValue
 from glow.dialects import glow
 from glow.dialects.glow import MAX_INLINE_ELEMENTS
 from glow.dialects.node import NodeOp, element_of, node_name, shape_of
-from glow.dialects.quantized import any_quantized
+from glow.dialects.quant import quantization_of
 from glow.dialects.weight_table import dtype_of
-from glow.dialects.weights import Array, constant_value, weights_of
+from glow.dialects.weights import Array, stored_value, weights_of
 from glow.interpreter import FUNCTIONS, evaluate_node
 from glow.passes.contract import NODES, GraphPass
 from glow.passes.graph.node_builder import NodeBuilder, erase_dead_nodes, like, name_of
@@ -122,7 +122,7 @@ def operand_values(op: NodeOp) -> list[Array] | None:
     """The operands' values, or None when one is computed."""
     if not all(isinstance(value.owner, STORAGE) for value in op.inputs):
         return None
-    values = [constant_value(value) for value in op.inputs]
+    values = [stored_value(value) for value in op.inputs]
     return [value for value in values if value is not None]
 
 
@@ -145,15 +145,17 @@ def fold(op: NodeOp, budget: Budget) -> bool:
     """Replace a node on constants by its results, within a budget; whether that was."""
     if isinstance(op, STORAGE) or type(op) not in FUNCTIONS or not in_budget(op):
         return False
-    if any_quantized([result.type for result in op.results]):
-        return False  # fold-casts and fold-rescale fold those
     operands = operand_values(op)
     if operands is None or not budget.spend(op):
         return False
     builder = NodeBuilder(op)
     results: list[SSAValue] = []
     for old, array in zip(op.results, evaluate_node(op, operands), strict=True):
-        if is_uniform(array):
+        quantization = quantization_of(old.type)
+        if quantization is not None:
+            name = _folded_name(op, old)
+            results.append(builder.quantized_constant(array, quantization, name))
+        elif is_uniform(array):
             number = array.reshape(-1)[0].item()
             splat = glow.SplatOp.from_number(number, like(old, shape_of(old)))
             results.append(builder.insert(splat).results[0])

@@ -54,7 +54,8 @@ def fold_dilation(op: NodeOp, builder: NodeBuilder) -> SSAValue | None:
     attributes = attributes_of(conv)
     attributes["dilations"] = list(rates)
     attributes["pads"] = [p * rates[n % 2] for n, p in enumerate(view.ints("pads"))]
-    return builder.create(glow.Conv2dOp, [parts.input, *conv.inputs[1:]], attributes)
+    operands = [parts.input, *conv.inputs[1:]]
+    return builder.substitute(glow.Conv2dOp, operands, attributes)
 
 
 def _fits(

@@ -1,7 +1,8 @@
 """Folds padding into the windows that read it.
 
 A convolution or a pool pads for nothing, without a copy of the image. Zeros may be the
-padding of convolutions and of means that count them; a maximum never sees its own.
+padding of convolutions and of means that count them; a maximum never sees its own. In
+quantized windows too, padding is the number 0, and the result's scale is the window's.
 
     %0 = glow.pad %x pads [0, 0, 1, 1, 0, 0, 1, 1] : tensor<1x8x6x6xf32>
     %1 = glow.conv2d %0, %w : tensor<1x4x4x4xf32>
@@ -45,7 +46,7 @@ def fold_pad(op: NodeOp, builder: NodeBuilder, number: float) -> SSAValue | None
     own = op.attributes_view().ints("pads")
     attributes["pads"] = [a + b for a, b in zip(pads, own, strict=True)]
     operands = [pad.input, *op.inputs[1:]]
-    return builder.create(type(op), operands, attributes)
+    return builder.substitute(type(op), operands, attributes)
 
 
 def into_convolution(op: NodeOp, builder: NodeBuilder) -> SSAValue | None:

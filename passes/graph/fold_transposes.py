@@ -22,10 +22,15 @@ from xdsl.ir import SSAValue
 
 from glow.dialects import glow
 from glow.dialects.node import NodeOp, shape_of
-from glow.dialects.weights import constant_value
+from glow.dialects.weights import stored_value
 from glow.passes.contract import VALUES
 from glow.passes.graph.eliminate_transposes import Permutation, inverse
-from glow.passes.graph.node_builder import NodeBuilder, attributes_of, name_of
+from glow.passes.graph.node_builder import (
+    NodeBuilder,
+    attributes_of,
+    like,
+    name_of,
+)
 from glow.passes.graph.rewriting import RewritePass
 
 
@@ -39,7 +44,7 @@ def transposed(value: SSAValue) -> tuple[SSAValue, Permutation] | None:
 
 def into_layer(op: NodeOp, builder: NodeBuilder) -> SSAValue | None:
     """Reorder the rows of the weights instead of the elements of the input."""
-    flat, weights = op.inputs[0].owner, constant_value(op.inputs[1])
+    flat, weights = op.inputs[0].owner, stored_value(op.inputs[1])
     if not isinstance(flat, glow.ReshapeOp) or weights is None or weights.ndim != 2:
         return None
     if isinstance(op, glow.MatmulOp) and (op.transpose_lhs or op.transpose_rhs):
@@ -54,9 +59,10 @@ def into_layer(op: NodeOp, builder: NodeBuilder) -> SSAValue | None:
     parts = weights.reshape(*shape[1:], weights.shape[1])
     order = [axis - 1 for axis in inverse(permutation)[1:]]
     moved = np.transpose(parts, (*order, len(order))).reshape(weights.shape)
-    value = builder.constant(moved, f"{name_of(op.inputs[1])}.reordered")
-    rows = builder.reshape(x, target)
-    return builder.create(type(op), [rows, value, *op.inputs[2:]], attributes_of(op))
+    name = f"{name_of(op.inputs[1])}.reordered"
+    value = builder.constant_like(op.inputs[1], moved, name)
+    operands = [builder.reshape(x, target), value, *op.inputs[2:]]
+    return builder.substitute(type(op), operands, attributes_of(op))
 
 
 def into_reduction(op: NodeOp, builder: NodeBuilder) -> SSAValue | None:
@@ -66,14 +72,15 @@ def into_reduction(op: NodeOp, builder: NodeBuilder) -> SSAValue | None:
         return None
     x, permutation = found
     axes = op.attributes_view().ints("axes")
-    if op.attributes_view().has("keepdims"):
-        reduced = builder.node(
-            type(op), x, axes=sorted(permutation[a] for a in axes), keepdims=True
-        )
-        return builder.transpose(reduced, permutation)
-    reduced = builder.node(type(op), x, axes=sorted(permutation[a] for a in axes))
-    rest = [permutation[a] for a in range(len(permutation)) if a not in axes]
-    return builder.transpose(reduced, [sorted(rest).index(axis) for axis in rest])
+    attributes = {**attributes_of(op), "axes": sorted(permutation[a] for a in axes)}
+    kept = list(permutation)
+    if not op.attributes_view().has("keepdims"):
+        kept = [permutation[a] for a in range(len(permutation)) if a not in axes]
+    order = [sorted(kept).index(axis) for axis in kept]
+    shape = [shape_of(op.results[0])[axis] for axis in inverse(order)]
+    types = [like(op.results[0], shape)]
+    reduced = builder.create(type(op), [x], attributes, types=types)
+    return builder.transpose(reduced, order)
 
 
 def below_axis_function(op: NodeOp, builder: NodeBuilder) -> SSAValue | None:

@@ -21,7 +21,7 @@ from glow.dialects import glow
 from glow.dialects.attributes import Attributes, floats_attr
 from glow.dialects.node import NodeOp
 from glow.passes.contract import VALUES, GraphPass
-from glow.passes.graph.node_builder import erase, rewrite_nodes
+from glow.passes.graph.node_builder import erase, replace_value, rewrite_nodes
 from glow.passes.trace import fused
 
 PRODUCERS = (glow.Conv2dOp, glow.FullyConnectedOp)
@@ -43,13 +43,13 @@ def fuse_activation(op: Operation) -> None:
     """Move an activation node into its producer."""
     assert isinstance(op, NodeOp)
     producer = op.operands[0].owner
-    if (
-        not isinstance(producer, PRODUCERS)
-        or producer.activation is not None
-        or not producer.result.has_one_use()
-    ):
-        if isinstance(producer, PRODUCERS):
-            fused(op, producer, "its input is needed elsewhere, or has an activation")
+    if not isinstance(producer, PRODUCERS):
+        return
+    # Between two quantizations an activation rescales too, which no producer absorbs.
+    if producer.result.type != op.results[0].type:
+        return
+    if producer.activation is not None or not producer.result.has_one_use():
+        fused(op, producer, "its input is needed elsewhere, or has an activation")
         return
     fused(op, producer)
     producer.properties["activation"] = StringAttr(op.name.removeprefix("glow."))
@@ -57,7 +57,7 @@ def fuse_activation(op: Operation) -> None:
     if arguments:
         producer.properties["activation_args"] = floats_attr(*arguments)
     producer.result.name_hint = op.results[0].name_hint
-    op.results[0].replace_all_uses_with(producer.result)
+    replace_value(op.results[0], producer.result)
     erase(op)
 
 

@@ -3,7 +3,9 @@
 Both are linear and each keeps what the other works on: a 1x1 convolution mixes channels,
 a pool mixes pixels. The convolution then computes as many pixels as the pool leaves, a
 quarter for the usual 2x2. Every window must be a mean of pixels alone, so that the mean
-of the bias is the bias: nothing may reach into padding.
+of the bias is the bias: nothing may reach into padding. Quantized ones stay: the
+convolution saturates (often a ReLU that needs no node any more), and a mean in front of
+it would be rounded to the input's scale.
 
     %0 = glow.conv2d %x, %w, %b : tensor<1x32x8x8xf32>
     %1 = glow.avg_pool2d %0 kernel [2, 2] strides [2, 2] : tensor<1x32x4x4xf32>
@@ -41,7 +43,8 @@ def mixes_channels_only(conv: glow.Conv2dOp) -> bool:
     """Whether each output pixel is a linear function of the same input pixel."""
     attributes = conv.attributes_view()
     return (
-        shape_of(conv.weights)[2:] == (1, 1)
+        not conv.is_quantized
+        and shape_of(conv.weights)[2:] == (1, 1)
         and set(attributes.ints("strides")) == {1}
         and not any(attributes.ints("pads"))
         and conv.activation is None

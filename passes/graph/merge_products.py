@@ -31,18 +31,18 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, SSAValue
 
 from glow.dialects import glow
-from glow.dialects.node import NodeOp, element_of, shape_of, tensor_type
+from glow.dialects.node import NodeOp, element_of, shape_of
 from glow.dialects.weight_table import dtype_of
-from glow.dialects.weights import constant_value
+from glow.dialects.weights import stored_value
 from glow.passes.contract import VALUES, GraphPass
 from glow.passes.graph.node_builder import (
     NodeBuilder,
     attributes_of,
-    element_type,
     erase_dead_nodes,
+    like,
     name_of,
 )
-from glow.passes.quantization.casts import element, quantized_constant
+from glow.passes.quantization.casts import element
 
 OUTPUTS: dict[type[NodeOp], int] = {
     glow.Conv2dOp: 0,
@@ -61,7 +61,7 @@ Key = tuple[object, ...]
 def sisters_key(op: NodeOp) -> Key | None:
     """What products that can be joined have in common; None for those that cannot."""
     axis = OUTPUTS.get(type(op))
-    if axis is None or any(constant_value(value) is None for value in op.inputs[1:]):
+    if axis is None or any(stored_value(value) is None for value in op.inputs[1:]):
         return None
     kinds = elements_key(op, axis)
     if kinds is None:
@@ -119,7 +119,7 @@ def join_sisters(ops: Sequence[NodeOp]) -> None:
     shape = list(shape_of(first.results[0]))
     place = 1 if isinstance(first, glow.Conv2dOp) else len(shape) - 1
     shape[place] = sum(shape_of(value)[axis] for value in weights)
-    types = [tensor_type(shape, element_type(first.results[0]))]
+    types = [like(first.results[0], shape)]
     whole = builder.create(type(first), operands, attributes_of(first), types=types)
     start = 0
     for op in ops:
@@ -137,7 +137,7 @@ def joined_constant(
     builder: NodeBuilder, values: Sequence[SSAValue], axis: int, name: str
 ) -> SSAValue:
     """Constants one after the other along an axis, quantized ones with their scales."""
-    arrays = [constant_value(value) for value in values]
+    arrays = [stored_value(value) for value in values]
     joined = np.concatenate([array for array in arrays if array is not None], axis)
     first = element(values[0])
     if first is None:
@@ -153,7 +153,7 @@ def joined_constant(
     merged = replace(
         first, scales=tuple(scales), zero_points=tuple(zero_points), axis=axis
     )
-    return quantized_constant(builder, joined, merged, name)
+    return builder.quantized_constant(joined, merged, name)
 
 
 def bias_of(op: NodeOp, outputs: int) -> SSAValue:
@@ -168,7 +168,8 @@ def rows_key(op: NodeOp) -> Key | None:
     """What products by one matrix have in common; None for those that cannot stack."""
     if not isinstance(op, glow.FullyConnectedOp) or op.activation is not None:
         return None
-    return (op.weights, op.bias, type(op))
+    elements = (element_of(op.input), element_of(op.result))
+    return (op.weights, op.bias, type(op), *elements)
 
 
 def stack_rows(ops: Sequence[NodeOp]) -> None:
@@ -184,9 +185,10 @@ def stack_rows(ops: Sequence[NodeOp]) -> None:
         return
     builder = NodeBuilder(first)
     joined = builder.node(glow.ConcatOp, *(op.operands[0] for op in ops), axis=0)
-    whole = builder.create(
-        type(first), [joined, *first.inputs[1:]], attributes_of(first)
-    )
+    rows, columns = shape_of(joined)[0], shape_of(first.results[0])[1]
+    types = [like(first.results[0], (rows, columns))]
+    operands = [joined, *first.inputs[1:]]
+    whole = builder.create(type(first), operands, attributes_of(first), types=types)
     start = 0
     for op in ops:
         sizes = list(shape_of(op.results[0]))

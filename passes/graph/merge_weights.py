@@ -26,7 +26,7 @@ from glow.dialects.node import NodeOp, shape_of
 from glow.dialects.weight_table import Array, DeferredArray
 from glow.dialects.weights import weights_of
 from glow.passes.contract import NODES, GraphPass
-from glow.passes.graph.node_builder import erase
+from glow.passes.graph.node_builder import erase, replace_value
 
 SAMPLES = 16
 
@@ -64,7 +64,7 @@ class Merger:
             found = self.first_weight(op) or self.first_node(op)
             if found is not None:
                 for old, new in zip(op.results, found.results, strict=True):
-                    old.replace_all_uses_with(new)
+                    replace_value(old, new)
                 erase(op)
 
     def first_weight(self, op: Operation) -> NodeOp | None:

@@ -9,13 +9,23 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import cast
 
+import numpy as np
 from xdsl.dialects.builtin import ModuleOp, TensorType
 from xdsl.ir import Attribute, Operation, Region, SSAValue
 
 from glow.dialects.attributes import AttributeValue
-from glow.dialects.glow import ConstantOp, ReshapeOp, SplatOp, TransposeOp
+from glow.dialects.glow import (
+    MAX_INLINE_ELEMENTS,
+    ConstantOp,
+    ReshapeOp,
+    SplatOp,
+    TransposeOp,
+)
+from glow.dialects.nibbles import pack_nibbles
 from glow.dialects.node import NodeOp, Types, node_name, shape_of, tensor_type
-from glow.dialects.weights import Array, new_constant, weights_of
+from glow.dialects.quant import Quantization, UniformQuantizedType, quantization_of
+from glow.dialects.quantized import is_packed
+from glow.dialects.weights import Array, new_constant, numpy_to_dense, weights_of
 from glow.passes.trace import counted
 
 
@@ -36,7 +46,9 @@ class NodeBuilder:
     def node(
         self, op_class: type[NodeOp], *operands: SSAValue, **attributes: AttributeValue
     ) -> SSAValue:
-        """The first result of a new node of inferred type."""
+        """The first result of a new node of inferred type, which no quantized one has
+        (`NodeOp.check_inferred`).
+        """
         return self.create(op_class, operands, attributes)
 
     def create(
@@ -79,13 +91,59 @@ class NodeBuilder:
         op = SplatOp.from_number(number, tensor_type((), element_type))
         return self.insert(op).results[0]
 
+    def constant_like(self, value: SSAValue, array: Array, name: str) -> SSAValue:
+        """A constant of moved elements of another one, whose quantization it has.
+
+        `array` holds stored integers where `value` is quantized.
+        """
+        quantization = quantization_of(value.type)
+        if quantization is None:
+            return self.constant(array, name)
+        return self.quantized_constant(array, quantization, name)
+
+    def quantized_constant(
+        self, stored: Array, data: Quantization, name: str
+    ) -> SSAValue:
+        """A constant of quantized elements from its stored integers."""
+        result_type = tensor_type(stored.shape, UniformQuantizedType(data))
+        held = pack_nibbles(stored) if is_packed(result_type) else stored
+        if held.size <= MAX_INLINE_ELEMENTS // 8:
+            op = ConstantOp.build_node([], [result_type], value=numpy_to_dense(held))
+        else:
+            table = weights_of(self.anchor)
+            entry = table.unique_name(name)
+            table[entry] = np.ascontiguousarray(held)
+            op = ConstantOp.from_name(entry, result_type)
+        return self.insert(op).results[0]
+
+    def substitute(
+        self,
+        op_class: type[NodeOp],
+        operands: Sequence[SSAValue],
+        attributes: Mapping[str, AttributeValue],
+    ) -> SSAValue:
+        """A node with the anchor's result types, to take its place."""
+        types = cast(Types, self.anchor.result_types)
+        return self.create(op_class, operands, attributes, types=types)
+
     def replace(self, *values: SSAValue) -> None:
         """Put the values in the place of the anchor's results and erase the anchor."""
         for old, new in zip(self.anchor.results, values, strict=True):
             if new.name_hint is None:
                 new.name_hint = old.name_hint
-            old.replace_all_uses_with(new)
+            replace_value(old, new)
         erase(self.anchor)
+
+
+def replace_value(old: SSAValue, new: SSAValue) -> None:
+    """Let all that reads a value read another one of the same type.
+
+    Readers would compute with another scale and zero point, or other sizes; a pass that
+    does this is wrong, and raises TypeError.
+    """
+    if old.type != new.type:
+        raise TypeError(f"a value of type {new.type} cannot replace one of {old.type}")
+    old.replace_all_uses_with(new)
 
 
 def erase(op: Operation) -> None:

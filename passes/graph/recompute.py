@@ -24,7 +24,7 @@ from glow.dialects import glow
 from glow.dialects.node import DataParallel, NodeOp, element_of, shape_of
 from glow.dialects.weight_table import dtype_of
 from glow.passes.contract import GraphPass
-from glow.passes.graph.node_builder import NodeBuilder, attributes_of
+from glow.passes.graph.node_builder import NodeBuilder, attributes_of, replace_value
 
 STORAGE = (glow.ConstantOp, glow.SplatOp)
 MAX_COPIES = 64
@@ -116,7 +116,7 @@ def recompute_once(block: Block) -> bool:
         copy = _copy_before(value, reader, liveness, peak)
         if Liveness(block).peak()[0] < before:
             return True
-        copy.replace_all_uses_with(value)
+        replace_value(copy, value)
         assert isinstance(copy.owner, Operation)
         copy.owner.detach()
         copy.owner.erase()

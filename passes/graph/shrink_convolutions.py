@@ -17,7 +17,7 @@ from xdsl.ir import SSAValue
 
 from glow.dialects import glow
 from glow.dialects.node import NodeOp, shape_of
-from glow.dialects.weights import constant_value
+from glow.dialects.weights import stored_value
 from glow.passes.contract import VALUES
 from glow.passes.graph.node_builder import NodeBuilder, attributes_of, name_of
 from glow.passes.graph.rewriting import RewritePass
@@ -39,7 +39,7 @@ class Seen:
 def shrink(op: NodeOp, builder: NodeBuilder) -> SSAValue | None:
     """The convolution without what has no effect on its one pixel."""
     assert isinstance(op, glow.Conv2dOp)
-    view, weights = op.attributes_view(), constant_value(op.weights)
+    view, weights = op.attributes_view(), stored_value(op.weights)
     plane, kernel = shape_of(op.input)[2:], shape_of(op.weights)[2:]
     if shape_of(op.result)[2:] != (1, 1) or view.ints("dilations") != (1, 1):
         return None
@@ -55,8 +55,10 @@ def shrink(op: NodeOp, builder: NodeBuilder) -> SSAValue | None:
     inner = weights[:, :, rows.first : rows.end, columns.first : columns.end]
     value = op.weights
     if not whole:
-        value = builder.constant(inner.copy(), f"{name_of(op.weights)}.inner")
-    return builder.create(glow.Conv2dOp, [op.input, value, *op.inputs[2:]], attributes)
+        name = f"{name_of(op.weights)}.inner"
+        value = builder.constant_like(op.weights, inner.copy(), name)
+    operands = [op.input, value, *op.inputs[2:]]
+    return builder.substitute(glow.Conv2dOp, operands, attributes)
 
 
 def _ends_with_image(

@@ -142,9 +142,11 @@ def _is_sliced(part: SSAValue, constant: SSAValue, axis: int) -> bool:
 
 
 def _joins(one: SSAValue, other: SSAValue, back: int) -> bool:
-    """Whether two constants differ along one axis (from the end) at most."""
+    """Whether two constants of one element type differ along one axis (from the end)
+    at most.
+    """
     sizes, others = list(shape_of(one)), list(shape_of(other))
-    if len(sizes) != len(others):
+    if len(sizes) != len(others) or element_type(one) != element_type(other):
         return False
     sizes[-back] = others[-back]
     return sizes == others

@@ -4,22 +4,16 @@ from __future__ import annotations
 
 from typing import cast
 
-import numpy as np
-from xdsl.dialects.builtin import SymbolRefAttr, TensorType
+from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute, SSAValue
 
-from glow.dialects.glow import ConstantOp
-from glow.dialects.glow.storage import MAX_INLINE_ELEMENTS
-from glow.dialects.nibbles import pack_nibbles
 from glow.dialects.quant import (
     DequantizeCastOp,
     Quantization,
     QuantizeCastOp,
     UniformQuantizedType,
 )
-from glow.dialects.quantized import expressed_type, is_packed, quantized_type
-from glow.dialects.weight_table import Array
-from glow.dialects.weights import numpy_to_dense, weights_of
+from glow.dialects.quantized import expressed_type, quantized_type
 from glow.passes.graph.node_builder import NodeBuilder
 
 Tensor = TensorType[Attribute]
@@ -52,23 +46,6 @@ def dequantize_value(builder: NodeBuilder, value: SSAValue) -> SSAValue:
     return builder.insert(
         DequantizeCastOp.create(operands=[value], result_types=[target])
     ).results[0]
-
-
-def quantized_constant(
-    builder: NodeBuilder, stored: Array, data: Quantization, name: str
-) -> SSAValue:
-    """A constant of quantized elements from its stored integers."""
-    result_type: Tensor = TensorType(UniformQuantizedType(data), stored.shape)
-    if is_packed(result_type):
-        stored = pack_nibbles(stored)
-    if stored.size <= MAX_INLINE_ELEMENTS // 8:
-        op = ConstantOp.build_node([], [result_type], value=numpy_to_dense(stored))
-    else:
-        table = weights_of(builder.anchor)
-        entry = table.unique_name(name)
-        table[entry] = np.ascontiguousarray(stored)
-        op = ConstantOp.build_node([], [result_type], value=SymbolRefAttr(entry))
-    return builder.insert(op).results[0]
 
 
 def dequantized(value: SSAValue) -> SSAValue | None:

@@ -8,14 +8,13 @@ from xdsl.ir import SSAValue
 
 from glow.dialects.quant import Quantization
 from glow.dialects.weight_table import Array
-from glow.dialects.weights import constant_value
+from glow.dialects.weights import constant_value, stored_value
 from glow.interpreter.integer_arithmetic import dequantize, quantize
 from glow.passes.graph.node_builder import NodeBuilder, name_of
 from glow.passes.quantization.casts import (
     dequantize_value,
     dequantized,
     element,
-    quantized_constant,
 )
 
 ACCUMULATOR_BITS = 32
@@ -27,7 +26,7 @@ def quantize_weights(
 ) -> SSAValue:
     """Constant weights, as the integers they are rounded to, behind a `quant.dcast`."""
     name = f"{name_of(value)}.i{data.bits}"
-    return dequantize_value(builder, quantized_constant(builder, stored, data, name))
+    return dequantize_value(builder, builder.quantized_constant(stored, data, name))
 
 
 def bias_parameters(left: Quantization, right: Quantization) -> Quantization:
@@ -44,7 +43,7 @@ def constant_floats(value: SSAValue) -> npt.NDArray[np.generic] | None:
     source = dequantized(value)
     if source is None:
         return constant_value(value)
-    stored, data = constant_value(source), element(source)
+    stored, data = stored_value(source), element(source)
     return None if stored is None or data is None else dequantize(stored, data)
 
 
@@ -60,7 +59,7 @@ def accumulator_bias(
     if floats is None:
         return None
     stored = quantize(np.asarray(floats), wanted)
-    return quantized_constant(builder, stored, wanted, f"{name_of(bias)}.i32")
+    return builder.quantized_constant(stored, wanted, f"{name_of(bias)}.i32")
 
 
 def _same_scales(data: Quantization | None, wanted: Quantization) -> bool:

@@ -18,7 +18,7 @@ from xdsl.passes import ModulePass
 
 from glow.dialects import glow
 from glow.dialects.node import shape_of
-from glow.dialects.weights import constant_value
+from glow.dialects.weights import stored_value
 from glow.passes.graph.node_builder import NodeBuilder, rewrite_nodes
 from glow.passes.quantization.casts import dequantized
 
@@ -27,7 +27,7 @@ def convert(op: Operation) -> None:
     """Replace the node where factors are 1 and the addend is a bias."""
     assert isinstance(op, glow.GemmOp)
     weights, attributes = dequantized(op.rhs), op.attributes_view()
-    if weights is None or constant_value(weights) is None:
+    if weights is None or stored_value(weights) is None:
         return
     plain = attributes.float("alpha") == 1.0 and attributes.float("beta") == 1.0
     columns = shape_of(op.results[0])[1]

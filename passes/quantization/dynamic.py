@@ -20,7 +20,6 @@ from glow.dialects.weights import constant_value
 from glow.interpreter.integer_arithmetic import quantize
 from glow.passes.graph.fuse_activation import ACTIVATIONS
 from glow.passes.graph.node_builder import NodeBuilder, name_of
-from glow.passes.quantization.casts import quantized_constant
 from glow.passes.quantization.schema import weight_parameters
 
 ARGUMENTS = {"clip": ("low", "high"), "leaky_relu": ("alpha",)}
@@ -34,8 +33,8 @@ def quantize_rows(op: Operation, *, per_channel: bool) -> None:
     assert weights is not None
     data = weight_parameters(weights, 1 if per_channel else None)
     stored = quantize(np.asarray(weights), data)
-    constant = quantized_constant(
-        builder, stored, data, f"{name_of(op.inputs[1])}.i{data.bits}"
+    constant = builder.quantized_constant(
+        stored, data, f"{name_of(op.inputs[1])}.i{data.bits}"
     )
     result = builder.node(glow.DynamicMatmulOp, op.inputs[0], constant, *op.inputs[2:])
     attributes = op.attributes_view()

@@ -20,7 +20,7 @@ from glow.dialects.quant import Quantization
 from glow.dialects.weights import constant_value
 from glow.interpreter.integer_arithmetic import quantize
 from glow.passes.graph.node_builder import NodeBuilder, name_of
-from glow.passes.quantization.casts import quantized_constant, tensor_of
+from glow.passes.quantization.casts import tensor_of
 from glow.passes.quantization.options import EMBEDDINGS, QuantizationOptions
 from glow.passes.quantization.schema import asymmetric
 from glow.passes.quantization.selection import is_kept
@@ -55,7 +55,7 @@ def quantize_table(op: Operation, bits: int) -> None:
     builder = NodeBuilder(op)
     data = row_parameters(table, bits)
     stored = quantize(np.asarray(table), data)
-    constant = quantized_constant(builder, stored, data, f"{name_of(op.input)}.i{bits}")
+    constant = builder.quantized_constant(stored, data, f"{name_of(op.input)}.i{bits}")
     result_type = tensor_of(op.result)
     builder.replace(
         builder.create(glow.GatherOp, [constant, op.indices], {}, types=[result_type])

@@ -22,7 +22,7 @@ from glow.dialects.glow.integer_forms import MOVEMENT
 from glow.dialects.node import NodeOp, shape_of
 from glow.dialects.quant import DequantizeCastOp, Quantization, QuantizeCastOp
 from glow.dialects.quantized import quantized_type
-from glow.dialects.weights import constant_value
+from glow.dialects.weights import constant_value, stored_value
 from glow.interpreter.integer_arithmetic import quantize
 from glow.passes.graph.node_builder import (
     NodeBuilder,
@@ -38,7 +38,6 @@ from glow.passes.quantization.casts import (
     element,
     lowest_is_zero,
     quantize_value,
-    quantized_constant,
     replace_casts,
     tensor_of,
 )
@@ -78,7 +77,7 @@ def fold_constant(op: Operation) -> bool:
         return False
     builder = NodeBuilder(op)
     name = f"{name_of(op.input)}.quantized"
-    builder.replace(quantized_constant(builder, quantize(array, target), target, name))
+    builder.replace(builder.quantized_constant(quantize(array, target), target, name))
     return True
 
 
@@ -135,7 +134,7 @@ def sink_cast(op: Operation) -> bool:
 def _sink_constant(op: NodeOp) -> bool:
     """Transpose constant weights that are quantized along an axis."""
     source = dequantized(op.inputs[0])
-    array = None if source is None else constant_value(source)
+    array = None if source is None else stored_value(source)
     if source is None or array is None or not isinstance(op, glow.TransposeOp):
         return False
     data = element(source)
@@ -153,7 +152,7 @@ def _sink_constant(op: NodeOp) -> bool:
     )
     builder = NodeBuilder(op)
     name = f"{name_of(source)}.transposed"
-    constant = quantized_constant(builder, array.transpose(permutation), moved, name)
+    constant = builder.quantized_constant(array.transpose(permutation), moved, name)
     assert shape_of(constant) == shape_of(op.result)
     builder.replace(dequantize_value(builder, constant))
     return True

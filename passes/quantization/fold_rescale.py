@@ -22,7 +22,7 @@ from glow.dialects import glow
 from glow.dialects.glow.integer_forms import ARITHMETIC, PRODUCTS
 from glow.dialects.node import NodeOp
 from glow.dialects.quant import DequantizeCastOp, QuantizeCastOp
-from glow.dialects.weights import constant_value
+from glow.dialects.weights import stored_value
 from glow.interpreter import evaluate_node
 from glow.interpreter.integer_arithmetic import dequantize
 from glow.passes.contract import MEANING
@@ -36,7 +36,6 @@ from glow.passes.quantization.casts import (
     dequantize_value,
     element,
     quantize_value,
-    quantized_constant,
     tensor_of,
 )
 from glow.passes.quantization.constants import accumulator_bias
@@ -102,20 +101,18 @@ def fold_into_dequantize(op: Operation) -> bool:
 def fold_constant(op: Operation) -> bool:
     """A rescaled constant is a constant."""
     assert isinstance(op, NodeOp)
-    stored, data = constant_value(op.operands[0]), element(op.results[0])
+    stored, data = stored_value(op.operands[0]), element(op.results[0])
     if stored is None or data is None:
         return False
     builder = NodeBuilder(op)
     (rescaled,) = evaluate_node(op, [stored])
-    builder.replace(
-        quantized_constant(builder, rescaled, data, name_of(op.operands[0]))
-    )
+    builder.replace(builder.quantized_constant(rescaled, data, name_of(op.operands[0])))
     return True
 
 
 def fold_dequantized_constant(op: Operation) -> bool:
     """A constant that nothing reads as integers is one of floats."""
-    stored, data = constant_value(op.operands[0]), element(op.operands[0])
+    stored, data = stored_value(op.operands[0]), element(op.operands[0])
     if stored is None or data is None:
         return False
     builder = NodeBuilder(op)

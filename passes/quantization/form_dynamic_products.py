@@ -30,7 +30,7 @@ from glow.passes.graph.node_builder import (
     name_of,
     rewrite_nodes,
 )
-from glow.passes.quantization.casts import quantized_constant, tensor_of
+from glow.passes.quantization.casts import tensor_of
 
 STORAGE_BITS = 8
 
@@ -102,7 +102,7 @@ def _replace(op: Operation, product: glow.MatmulIntegerOp, units: SSAValue) -> b
     if data is None or shape_of(op.results[0]) != shape_of(product.result):
         return False
     builder = NodeBuilder(op)
-    constant = quantized_constant(builder, weights, data, name_of(product.rhs))
+    constant = builder.quantized_constant(weights, data, name_of(product.rhs))
     assert tensor_of(constant).get_num_dims() == 2
     builder.replace(
         builder.node(

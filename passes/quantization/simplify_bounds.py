@@ -27,7 +27,7 @@ from glow.dialects.glow.integer_forms import PRODUCTS
 from glow.dialects.node import NodeOp
 from glow.dialects.quant import Quantization
 from glow.dialects.quantized import quantized_type
-from glow.dialects.weights import constant_value
+from glow.dialects.weights import stored_value
 from glow.interpreter.integer_arithmetic import dequantize
 from glow.passes.graph.node_builder import (
     NodeBuilder,
@@ -87,7 +87,7 @@ def drop_absorbed_relu(op: Operation) -> bool:
 def drop_constant_bound(op: Operation) -> bool:
     """`max` and `min` with a constant beyond all numbers of the other operand."""
     for value, bound in (op.operands[:2], op.operands[1::-1]):
-        array, data = constant_value(bound), element(value)
+        array, data = stored_value(bound), element(value)
         of_bound = element(bound)
         if array is None or data is None or of_bound is None:
             continue

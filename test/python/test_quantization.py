@@ -27,7 +27,7 @@ from glow.backends.backend import get_backend
 from glow.compiler import GRAPH_PASSES, load, run_passes, stage_passes
 from glow.dialects.glow import Conv2dOp, DynamicMatmulOp
 from glow.dialects.quantized import parameters_of
-from glow.dialects.weights import clone_module, constant_value
+from glow.dialects.weights import clone_module, stored_value
 from glow.interpreter import run
 from glow.interpreter.integer_arithmetic import dequantize, scales_of
 from glow.passes.graph.node_builder import NodeBuilder
@@ -141,14 +141,14 @@ def rescaled_channels(graph: ModuleOp) -> ModuleOp:
         first = op.operands[0].owner if isinstance(op, Conv2dOp) else None
         if not isinstance(first, Conv2dOp) or not op.operands[0].has_one_use():
             continue
-        count = constant_value(first.bias).size
+        count = stored_value(first.bias).size
         factors = np.exp(generator.standard_normal(count)).astype(np.float32)
         for holder, index, by in (
             (first, 1, 1 / factors[:, None, None, None]),
             (first, 2, 1 / factors),
             (op, 1, factors[None, :, None, None]),
         ):
-            array = constant_value(holder.operands[index]) * by
+            array = stored_value(holder.operands[index]) * by
             constant = NodeBuilder(holder).constant(array, "rescaled")
             holder.operands[index] = constant
     return module
@@ -202,7 +202,7 @@ def test_biases(graph: ModuleOp, profile: Profile, bias: str) -> None:
     for op in quantized(graph, profile, bias=bias).walk():
         if isinstance(op, Conv2dOp) and op.bias is not None:
             data = parameters_of(op.bias.type)
-            floats = dequantize(constant_value(op.bias), data).astype(np.float64)
+            floats = dequantize(stored_value(op.bias), data).astype(np.float64)
             step = np.abs(floats).max() / 127
             off = np.abs(floats - step * np.rint(floats / step))
             coarse.append(bool((off <= 2 * scales_of(data, 1)).all()))
