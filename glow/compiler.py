@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -31,6 +32,7 @@ from glow.compiled_model import CompiledModel
 from glow.dialects.errors import GlowError
 from glow.dialects.numerics import check_numerics
 from glow.dialects.weights import clone_module
+from glow.lowering.program_target import check_target, program_target
 from glow.lowering.target import Target
 from glow.passes.trace import pass_clock
 from glow.precision import apply_precision, check_precision
@@ -68,6 +70,7 @@ GRAPH_PASSES = (
 
 
 PLAN = "plan-memory"
+VERIFY_PLAN = "verify-instr"
 
 WITH_NUMERICS = ("fold-channel-shuffle",)
 """The graph passes that ask how exact results must be."""
@@ -93,17 +96,10 @@ def lower_to(
         raise GlowError(f"unknown stage '{stage}'", hint=f"one of {', '.join(STAGES)}")
     check_counts(memory_limit=memory_limit)
     chosen = get_backend(backend)
-    wanted = STAGES.index(stage)
-    level = level_of(module)
-    passes = stage_passes(chosen, target, numerics, memory_limit)
-    for name in ("graph", "lowered", "instr", "loops"):
-        if level < STAGES.index(name) <= wanted or (name == "graph" and level < 0):
-            if name != "graph":
-                run_passes(module, passes[name])
-            else:
-                _optimize(module, passes[name], quantize)
-                apply_precision(module, precision, chosen, target, numerics)
-    return module if wanted <= STAGES.index("loops") else _emit(module, stage, target)
+    options = Options(target, numerics, quantize, None, precision, memory_limit)
+    _run_stages(module, stage, chosen, options)
+    lowest = STAGES.index(stage) > STAGES.index("loops")
+    return _emit(module, stage, target) if lowest else module
 
 
 @collection_paused()
@@ -136,14 +132,72 @@ def compile(
     check_precision(precision)
     module = load(model, input_shapes, notes)
     chosen = get_backend(backend)
-    passes = stage_passes(chosen, target, numerics, memory_limit)
+    if level_of(module) >= STAGES.index("loops"):
+        raise GlowError(
+            "a program of the level loops has no weights, and cannot run by itself",
+            hint="glow compile makes an object file of it",
+        )
     signature = signature_of(main_function(module))
-    _optimize(module, passes["graph"], quantize, quantization)
-    keep = quantization.keep if quantization else ()
-    apply_precision(module, precision, chosen, target, numerics, keep)
-    for name in ("lowered", "instr"):
-        run_passes(module, passes[name])
+    options = Options(target, numerics, quantize, quantization, precision, memory_limit)
+    _run_stages(module, "instr", chosen, options)
     return CompiledModel(signature, chosen.compile(module, target, threads))
+
+
+@dataclass(frozen=True)
+class Options:
+    """What `compile` and `lower_to` are asked for, by the names of their arguments."""
+
+    target: str
+    numerics: str
+    quantize: Quantization
+    quantization: QuantizationOptions | None
+    precision: str
+    memory_limit: int | None
+
+    def check_level(self, level: int) -> None:
+        """Raise GlowError for what a program of a level has behind it."""
+        graph = {
+            "quantize": self.quantize is not False,
+            "precision": self.precision != "f32",
+            "numerics": self.numerics != "default",
+        }
+        asked = {**graph, "memory_limit": self.memory_limit is not None}
+        first_without = {**dict.fromkeys(graph, "lowered"), "memory_limit": "instr"}
+        for name, stage in first_without.items():
+            if asked[name] and level >= STAGES.index(stage):
+                raise GlowError(
+                    f"{name} comes too late for a program of the level {STAGES[level]}",
+                    hint="it is for the network that the program was made from",
+                )
+
+
+def _run_stages(
+    module: ModuleOp, last: str, backend: Backend, options: Options
+) -> None:
+    """Lower a module from the level that it has to that of a stage, or to loops."""
+    level = level_of(module)
+    passes = stage_passes(
+        backend, options.target, options.numerics, options.memory_limit
+    )
+    options.check_level(level)
+    check_target(module, options.target)
+    if program_target(module) is None and has_packed_layouts(module):
+        raise GlowError(
+            "the program has packed layouts, and does not say for which target",
+            hint="lower the network anew",
+        )
+    if level == STAGES.index("instr"):
+        run_passes(module, (VERIFY_PLAN,))
+    if level < 0:
+        quantization = options.quantization
+        _optimize(module, passes["graph"], options.quantize, quantization)
+        keep = quantization.keep if quantization else ()
+        apply_precision(
+            module, options.precision, backend, options.target, options.numerics, keep
+        )
+    for number, name in enumerate(STAGES[1:4], 1):
+        if level < number <= STAGES.index(last):
+            run_passes(module, passes[name])
 
 
 def _optimize(
@@ -228,6 +282,11 @@ def level_of(module: ModuleOp) -> int:
     if "glow" not in dialects and any(isinstance(t, MemRefType) for t in arguments):
         return STAGES.index("loops")
     return -1
+
+
+def has_packed_layouts(module: ModuleOp) -> bool:
+    """Whether a module has operations of the CPU backend's own, on nodes or buffers."""
+    return any(op.name.startswith(("cpu.", "instr.cpu.")) for op in module.walk())
 
 
 @cache

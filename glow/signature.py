@@ -10,6 +10,7 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import (
     ArrayAttr,
     IntegerAttr,
+    MemRefType,
     ModuleOp,
     StringAttr,
     TensorType,
@@ -36,11 +37,18 @@ def main_function(module: ModuleOp) -> func.FuncOp:
 
 
 def signature_of(function: func.FuncOp) -> Signature:
-    """The signature of a graph-level function, with the names of the imported network."""
-    types = function.function_type
+    """The signature of a function, with the names of the imported network.
+
+    On buffers, the arguments behind the inputs are the outputs.
+    """
+    inputs = list(function.function_type.inputs)
+    outputs = list(function.function_type.outputs)
+    if any(isinstance(argument, MemRefType) for argument in inputs):
+        count = input_count(function)
+        inputs, outputs = inputs[:count], inputs[count:]
     return Signature(
-        _infos(list(types.inputs), _names(function, "glow.input_names"), "input"),
-        _infos(list(types.outputs), _names(function, "glow.output_names"), "output"),
+        _infos(inputs, _names(function, "glow.input_names"), "input"),
+        _infos(outputs, _names(function, "glow.output_names"), "output"),
     )
 
 
@@ -58,21 +66,24 @@ def _infos(
 ) -> tuple[TensorInfo, ...]:
     infos: list[TensorInfo] = []
     for number, tensor in enumerate(types):
-        if not isa(tensor, TensorType):
+        if not (isa(tensor, TensorType) or isa(tensor, MemRefType)):
             raise GlowError(f"{fallback} {number} has type {tensor}, not a tensor")
         name = names[number] if number < len(names) else ""
-        dtype = dtype_of(tensor.element_type)
-        infos.append(
-            TensorInfo(name or f"{fallback}{number}", tensor.get_shape(), dtype)
-        )
+        dtype, shape = dtype_of(element_of(tensor)), shape_of(tensor)
+        infos.append(TensorInfo(name or f"{fallback}{number}", shape, dtype))
     return tuple(infos)
 
 
 def input_count(function: func.FuncOp) -> int:
-    """The number of inputs of a function on buffers."""
-    count = function.attributes[INPUT_COUNT]
-    assert isinstance(count, IntegerAttr)
-    return count.value.data
+    """The number of inputs of a function on buffers; raises GlowError if it is unknown."""
+    count = function.attributes.get(INPUT_COUNT)
+    known = count.value.data if isinstance(count, IntegerAttr) else -1
+    if not 0 <= known <= len(function.function_type.inputs):
+        raise GlowError(
+            f"@{function.sym_name.data} does not say how many of its arguments are inputs",
+            hint=f"{INPUT_COUNT} = 1 : i64, for one",
+        )
+    return known
 
 
 def buffer_infos(

@@ -31,7 +31,7 @@ from xdsl.passes import ModulePass
 
 from glow.dialects import glow
 from glow.dialects.node import DataParallel, NodeOp, shape_of, tensor_type
-from glow.lowering.target import Target
+from glow.lowering.program_target import settle_target
 from glow.passes.contract import BITS
 from glow.passes.graph.node_builder import NodeBuilder, element_type, erase
 from glow.passes.instr.buffers import byte_size
@@ -232,7 +232,7 @@ class SplitBatchPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Run the pass on a module."""
-        cache = Target.from_string(self.target).l2_bytes
+        cache = settle_target(op, self.target).l2_bytes
         for function in op.ops:
             if isinstance(function, FuncOp) and function.body.blocks:
                 split_batch(function.body.block, cache)

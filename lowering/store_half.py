@@ -30,6 +30,7 @@ from xdsl.passes import ModulePass
 from glow.dialects import glow
 from glow.dialects.half import is_half
 from glow.dialects.node import NodeOp, shape_of, tensor_type
+from glow.lowering.program_target import settle_target
 from glow.lowering.target import Target
 from glow.passes.contract import MEANING
 from glow.passes.graph.node_builder import NodeBuilder, element_type, rewrite_nodes
@@ -132,6 +133,6 @@ class StoreHalfPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Run the pass on a module."""
-        target = Target.from_string(self.target)
+        target = settle_target(op, self.target)
         rewrite_nodes(op, {glow.ConvertOp: partial(store_half, target=target)})
         rewrite_nodes(op, {glow.AddOp: partial(store_addend, target=target)})

@@ -38,6 +38,7 @@ from glow.dialects import glow
 from glow.dialects.node import NodeOp, Types, element_of, shape_of, tensor_type
 from glow.dialects.weights import constant_value, dtype_of
 from glow.lowering.half_kernels import stays_half
+from glow.lowering.program_target import settle_target
 from glow.lowering.target import Target
 from glow.lowering.type_guards import is_integer
 from glow.passes.contract import VALUES
@@ -236,5 +237,5 @@ class WidenElementsPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Run the pass on a module."""
-        rewrite = partial(widen, target=Target.from_string(self.target))
+        rewrite = partial(widen, target=settle_target(op, self.target))
         rewrite_nodes(op, dict.fromkeys(RULES, rewrite))

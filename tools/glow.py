@@ -17,6 +17,7 @@ from glow.tools.quantization_commands import (
     add_tune_quantization_command,
     at_least,
 )
+from glow.tools.target_options import add_target_options, target_of
 
 TOOL = "glow"
 DISTRIBUTION = "glow-xdsl"
@@ -168,23 +169,9 @@ def add_report_command(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--threads", type=at_least(1), help="threads of --profile (all cores)"
     )
+    add_target_options(parser)
     add_numbers_options(parser)
     parser.set_defaults(work=report_command)
-
-
-def add_target_options(parser: argparse.ArgumentParser) -> None:
-    """Declare what machine code is made for: `--target-cpu` and `--target-features`."""
-    parser.add_argument(
-        "--target-cpu",
-        metavar="CPU",
-        help="x86-64-v3, znver4, neoverse-n1, ... or a preset such as avx2 (this "
-        "machine)",
-    )
-    parser.add_argument(
-        "--target-features",
-        metavar="+A,-B",
-        help="features to add and remove: -avx512f makes AVX2 code here",
-    )
 
 
 def add_numbers_options(parser: argparse.ArgumentParser) -> None:
@@ -210,13 +197,6 @@ def add_numbers_options(parser: argparse.ArgumentParser) -> None:
         help="how far results may be from direct sums (default): exact for none but "
         "these, fast for larger errors and less time",
     )
-
-
-def target_of(args: argparse.Namespace) -> str:
-    """The name of the target that the options ask for."""
-    from glow.lowering.target import target_name
-
-    return target_name(args.target_cpu, args.target_features)
 
 
 def compile_command(args: argparse.Namespace) -> None:
@@ -282,6 +262,7 @@ def report_command(args: argparse.Namespace) -> None:
         precision=args.precision,
         numerics=args.numerics,
         threads=args.threads,
+        target=target_of(args),
     )
 
 

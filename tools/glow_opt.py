@@ -35,6 +35,7 @@ from glow.tools.instrumentation import Instrumentation, Selection, Statistics
 from glow.tools.listings import list_dialects, list_passes
 from glow.tools.opt_arguments import add_glow_arguments, configure_parser
 from glow.tools.pass_flags import fold_pipeline, from_spec, parse_passes
+from glow.tools.target_options import target_of, with_target
 from glow.universe import PASS_GROUPS, register_dialects
 
 if TYPE_CHECKING:
@@ -108,6 +109,7 @@ class GlowOptMain(xDSLOptMain):
         passes = parse_passes(args.passes, self.available_passes, PASS_GROUPS)
         if args.memory_limit is not None:
             passes = with_memory_limit(passes, args.memory_limit)
+        passes, args.target = with_target(passes, args.target, target_of(args))
         self.pipeline = PassPipeline(passes, self.instrumentation)
         self.check_target()
 

@@ -32,6 +32,8 @@ GROUPS: dict[str, tuple[str, ...]] = {
     ),
     "passes": (
         "passes",
+        "target_cpu",
+        "target_features",
         "memory_limit",
         "list_passes",
         "dump_pass_pipeline",
@@ -68,7 +70,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
 
 BETTER_HELP = {
     "input_file": "program to read; '-' or nothing: stdin",
-    "output_file": "file to write; a sidecar .safetensors takes the weights",
+    "output_file": "file to write; FILE.safetensors takes the weights",
     "version": "print the version and exit",
     "frontend": "read the input as this kind instead of going by its extension",
     "passes": "passes as text: -p 'a,b{key=value}'; "

@@ -11,6 +11,7 @@ from typing import NoReturn
 from glow.diagnostics import did_you_mean
 from glow.dialects.errors import UsageError
 from glow.tools.help_format import DESCRIPTION, USAGE, GroupedHelpFormatter
+from glow.tools.target_options import add_target_options
 
 
 def configure_parser(
@@ -102,6 +103,7 @@ def add_glow_arguments(parser: argparse.ArgumentParser) -> None:
         dest="pass_statistics",
         help="print what each pass did and how often each rewrite applied",
     )
+    add_target_options(parser)
     parser.add_argument(
         "--memory-limit",
         dest="memory_limit",

@@ -21,6 +21,7 @@ def report_model(
     precision: str,
     numerics: str,
     threads: int | None,
+    target: str = "host",
 ) -> None:
     """Write the page about `model`, with times if `profile`."""
     check_output_file(output)
@@ -29,7 +30,7 @@ def report_model(
     with step("compiling"):
         from glow.compiler import lower_to
         from glow.kernel_profile import TracedModel
-        from glow.lowering.target import host_target
+        from glow.lowering.target import Target
         from glow.passes.trace import listening
         from glow.signature import main_function
         from glow.tools.report.kernels import kernel_costs
@@ -43,6 +44,7 @@ def report_model(
                 quantize=quantize or False,
                 precision=precision,
                 numerics=numerics,
+                target=target,
             )
         names = names_of(module)
         with listening() as trace:
@@ -52,6 +54,7 @@ def report_model(
                 quantize=quantize or False,
                 precision=precision,
                 numerics=numerics,
+                target=target,
             )
     times = None
     if traced is not None:
@@ -59,7 +62,7 @@ def report_model(
             from glow.tools.run_command import complete_inputs
 
             times = traced.profile(complete_inputs(traced.model.inputs, {}, 0), RUNS)
-    costs = kernel_costs(main_function(module), host_target(), times)
+    costs = kernel_costs(main_function(module), Target.from_string(target), times)
     page = report_page(Subject(model.name, names, module, costs, trace))
     with atomic_path(output) as temporary:
         temporary.write_text(page, encoding="utf-8")

@@ -29,7 +29,9 @@ def llvm_text(module: ModuleOp, target: str) -> str:
     machine = Machine.from_string(target)
     if not all(isinstance(op, llvm.FuncOp) for op in module.ops):
         from glow.lowering.loops_to_llvm.convert_loops_to_llvm import lower_module
+        from glow.lowering.program_target import check_target
 
+        check_target(module, target)
         module = lower_module(module, machine)
     return emit_module(module.ops, machine)
 

@@ -42,9 +42,10 @@ def attach_sidecar(
     sidecar = find_sidecar(module, path)
     if sidecar is None:
         return
-    from glow.dialects.weight_file import read_weight_file
+    from glow.dialects.weight_file import check_regular, read_weight_file
     from glow.dialects.weights import used_weights, weights_of
 
+    check_regular(sidecar)
     if notes is not None:
         for file in (sidecar, sidecar_of(path)):  # Which comes first once it exists.
             notes.files[file.name] = digest_or_missing(file)

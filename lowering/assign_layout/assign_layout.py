@@ -40,7 +40,7 @@ from glow.lowering.assign_layout.propagation import propagate
 from glow.lowering.assign_layout.space_to_depth import space_to_depth
 from glow.lowering.assign_layout.split_groups import split_groups
 from glow.lowering.assign_layout.winograd import choose_winograd
-from glow.lowering.target import Target
+from glow.lowering.program_target import settle_target
 from glow.passes.contract import VALUES
 from glow.passes.graph.node_builder import erase_dead_nodes
 
@@ -96,5 +96,5 @@ class AssignLayoutPass(ModulePass):
         """Run the pass on a module."""
         if not self.weight_growth >= 0:
             raise GlowError(f"weight_growth must not be negative: {self.weight_growth}")
-        packer = TargetPacker(Target.from_string(self.target), self.numerics)
+        packer = TargetPacker(settle_target(op, self.target), self.numerics)
         assign_layout(op, packer, self.numerics, self.weight_growth)

@@ -33,7 +33,8 @@ from glow.lowering.instr_to_loops.main_function import (
 from glow.lowering.instr_to_loops.program import Program
 from glow.lowering.instr_to_loops.program_builder import ProgramBuilder
 from glow.lowering.instr_to_loops.selection import SELECTORS
-from glow.lowering.target import Target, host_target
+from glow.lowering.program_target import settle_target
+from glow.lowering.target import Target
 
 
 def build_program(function: func.FuncOp, target: Target) -> Program:
@@ -73,9 +74,7 @@ class InstrToLoopsPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Lower each function of the module."""
-        target = (
-            host_target() if self.target == "host" else Target.from_string(self.target)
-        )
+        target = settle_target(op, self.target)
         functions = [f for f in op.ops if isinstance(f, func.FuncOp) and f.body.blocks]
         emitted: dict[str, Kernel] = {}
         for function in functions:

@@ -1,0 +1,62 @@
+"""`--target-cpu` and `--target-features`: for which machine a command works."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+from collections.abc import Sequence
+
+from xdsl.passes import ModulePass
+from xdsl.utils.arg_spec import parse_spec
+
+from glow.dialects.errors import GlowError
+
+HOST = "host"
+CODE_TARGETS = ("llvm", "asm")
+"""What `glow-opt -t` makes for a machine."""
+
+
+def add_target_options(parser: argparse.ArgumentParser) -> None:
+    """Declare what machine code is made for: `--target-cpu` and `--target-features`."""
+    parser.add_argument(
+        "--target-cpu",
+        metavar="CPU",
+        help="x86-64-v3, znver4, neoverse-n1, ... or a preset such as avx2 (this "
+        "machine)",
+    )
+    parser.add_argument(
+        "--target-features",
+        metavar="+A,-B",
+        help="features to add and remove: -avx512f makes AVX2 code here",
+    )
+
+
+def target_of(args: argparse.Namespace) -> str:
+    """The name of the target that the options ask for."""
+    from glow.lowering.target import target_name
+
+    return target_name(args.target_cpu, args.target_features)
+
+
+def with_target(
+    passes: Sequence[ModulePass], output: str, target: str
+) -> tuple[tuple[ModulePass, ...], str]:
+    """Passes and `-t` of `glow-opt` for a target, where these do not name one themselves.
+
+    Raises GlowError where nothing asks for a target.
+    """
+    if target == HOST:
+        return tuple(passes), output
+    asked = [one for one in passes if hasattr(one, "target")]
+    spec = parse_spec(output)
+    if not asked and spec.name not in CODE_TARGETS:
+        raise GlowError("--target-cpu is for passes with a target, of which none runs")
+    if spec.name in CODE_TARGETS and "machine" not in spec.parameters:
+        output = f"{spec.name}{{machine={target}}}"
+    return tuple(_for_target(one, target) for one in passes), output
+
+
+def _for_target(one: ModulePass, target: str) -> ModulePass:
+    """A pass for a target, unless it has its own."""
+    takes_default = getattr(one, "target", None) == HOST
+    return dataclasses.replace(one, target=target) if takes_default else one
