@@ -21,6 +21,9 @@ from typing import TYPE_CHECKING, Any, cast
 from glow.arguments import check_counts
 from glow.collection import collection_paused
 from glow.compiled_model import CompiledModel
+from glow.dialects.errors import GlowError
+from glow.frontends.mapped_file import files_held
+from glow.frontends.model_folders import ModelFolders
 from glow.frontends.notes import ImportNotes
 from glow.runtime.file_blocks import WORKERS, Rest, file_digest, no_rest
 from glow.runtime.model_cache import (
@@ -61,10 +64,13 @@ class Source:
     digest: str
     key: str
 
-    @property
-    def folder(self) -> Path | None:
-        """Where the other files of the model are."""
-        return None if self.path is None else self.path.parent
+    def find(self, name: str) -> Path:
+        """A file of weights beside the model; raises GlowError where it may not be read."""
+        if self.path is None:
+            raise GlowError(f"the folder of '{name}' is unknown")
+        if self.path.suffix == ".mlir":
+            return self.path.parent / name
+        return ModelFolders.of(self.path).find(name)
 
     def is_unchanged(self) -> bool:
         """Whether the file still has the content that it had."""
@@ -111,13 +117,13 @@ def compile(
     }
     source = find_source(model, options)
     cache = ModelCache()
-    stored = cache.load(source.key, source.folder) if source else None
+    stored = cache.load(source.key, source.find) if source else None
     if stored is not None:
         function = NativeFunction(stored.program, threads)
         _warn(stored.warnings)
         return CompiledModel(stored.signature, function)
     notes = ImportNotes()
-    with frequent_switches(), native_runtime_coming(backend):
+    with frequent_switches(), native_runtime_coming(backend), files_held():
         from glow import compiler
 
         compiled = compiler.compile(model, threads=threads, notes=notes, **options)
@@ -201,7 +207,7 @@ def store_later(cache: ModelCache, source: Source, model: StoredModel) -> None:
     """
 
     def store() -> None:
-        if source.is_unchanged() and has_files(model, source.folder, 1, rest):
+        if source.is_unchanged() and has_files(model, source.find, 1, rest):
             cache.store(source.key, model, rest)
 
     wait_for_stores()

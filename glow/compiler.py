@@ -32,6 +32,7 @@ from glow.compiled_model import CompiledModel
 from glow.dialects.errors import GlowError
 from glow.dialects.numerics import check_numerics
 from glow.dialects.weights import clone_module
+from glow.frontends.mapped_file import check_files
 from glow.lowering.program_target import check_target, program_target
 from glow.lowering.target import Target
 from glow.passes.trace import pass_clock
@@ -140,7 +141,9 @@ def compile(
     signature = signature_of(main_function(module))
     options = Options(target, numerics, quantize, quantization, precision, memory_limit)
     _run_stages(module, "instr", chosen, options)
-    return CompiledModel(signature, chosen.compile(module, target, threads))
+    function = chosen.compile(module, target, threads)
+    check_files()
+    return CompiledModel(signature, function)
 
 
 @dataclass(frozen=True)
@@ -308,7 +311,11 @@ def available_passes() -> dict[str, Callable[[], type[ModulePass]]]:
 
 
 def run_passes(module: ModuleOp, specs: Sequence[str]) -> None:
-    """Run passes, given as on the command line, one after the other."""
+    """Run passes, given as on the command line, one after the other.
+
+    Raises GlowError where somebody wants to overwrite the file that weights are in.
+    """
+    check_files()
     pipeline = PassPipeline.parse_spec(
         available_passes(), ",".join(specs), pass_clock()
     )

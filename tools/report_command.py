@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from glow.frontends.mapped_file import files_held
 from glow.tools.atomic_output import atomic_path, check_output_file
 from glow.tools.programs import read_program
 from glow.tools.progress import report, step
@@ -12,6 +13,7 @@ RUNS = 10
 """So often a network runs for the times of its kernels."""
 
 
+@files_held()
 def report_model(
     model: Path,
     output: Path,

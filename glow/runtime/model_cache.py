@@ -12,7 +12,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from operator import index
 from pathlib import Path
@@ -52,6 +52,10 @@ def limit_bytes() -> int:
     if not text.isdecimal():
         raise GlowError(f"{LIMIT_VARIABLE} must be a whole number, not '{text}'")
     return int(text) * 2**20
+
+
+FindFile = Callable[[str], Path]
+"""The path of a file of weights beside a model; GlowError where it may not be read."""
 
 
 class UnknownOptionError(Exception):
@@ -101,10 +105,10 @@ class ModelCache:
         """The file of a model."""
         return self.directory / f"{key}{SUFFIX}"
 
-    def load(self, key: str, folder: Path | None) -> StoredModel | None:
+    def load(self, key: str, find: FindFile) -> StoredModel | None:
         """A model; None where it is missing or damaged or its weights have changed.
 
-        `folder` is that of the model's file, where its other files are.
+        `find` gives the paths of files beside the model.
         """
         path = self.path(key)
         try:
@@ -120,7 +124,7 @@ class ModelCache:
                 path.unlink()
             else:
                 os.utime(path)
-        if found is None or not has_files(found, folder):
+        if found is None or not has_files(found, find):
             return None
         return found
 
@@ -157,16 +161,18 @@ def _log_too_large(size: int, limit: int) -> None:
 
 def has_files(
     model: StoredModel,
-    folder: Path | None,
+    find: FindFile,
     workers: int = WORKERS,
     rest: Rest = no_rest,
 ) -> bool:
-    """Whether the files of weights beside a model are those that it was compiled from."""
+    """Whether the files of weights beside a model are those that it was compiled from.
+
+    One that may not be read is none of them: a compilation says why.
+    """
     try:
         return all(
-            folder is not None
-            and digest_or_missing(folder / name, workers, rest) == digest
+            digest_or_missing(find(name), workers, rest) == digest
             for name, digest in model.files.items()
         )
-    except OSError:
+    except (OSError, GlowError):
         return False

@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from io import BytesIO
 from pathlib import Path
@@ -16,6 +16,7 @@ import pytest
 
 import glow.runtime.file_blocks as file_blocks
 import glow.runtime.model_cache as model_cache
+from glow.dialects.errors import GlowError
 from glow.runtime.buffers import aligned_empty
 from glow.runtime.cache_folder import UNFINISHED
 from glow.runtime.executable import verify_buffer
@@ -111,15 +112,26 @@ def test_every_length_counts(tmp_path: Path) -> None:
     assert read_bytes(data + b"\0", tmp_path) is None
 
 
+def beside(folder: Path | None) -> Callable[[str], Path]:
+    """Finds files in a folder; there is none without one."""
+
+    def find(name: str) -> Path:
+        if folder is None:
+            raise GlowError("no folder")
+        return folder / name
+
+    return find
+
+
 def test_damaged_model_is_removed(tmp_path: Path) -> None:
     cache = ModelCache(tmp_path)
-    assert cache.load("key", None) is None
+    assert cache.load("key", beside(None)) is None
     assert cache.store("key", example())
-    assert_same(cache.load("key", None), example())
+    assert_same(cache.load("key", beside(None)), example())
     data = bytearray(cache.path("key").read_bytes())
     data[-1] ^= 1
     cache.path("key").write_bytes(data)
-    assert cache.load("key", None) is None
+    assert cache.load("key", beside(None)) is None
     assert not cache.path("key").exists()
 
 
@@ -128,19 +140,19 @@ def test_files_beside_the_model(tmp_path: Path) -> None:
     files = {"weights.bin": file_digest(tmp_path / "weights.bin")}
     cache = ModelCache(tmp_path)
     cache.store("key", example(files=files))
-    assert cache.load("key", tmp_path) is not None
-    assert cache.load("key", None) is None
+    assert cache.load("key", beside(tmp_path)) is not None
+    assert cache.load("key", beside(None)) is None
     (tmp_path / "weights.bin").write_bytes(b"Weights")
-    assert cache.load("key", tmp_path) is None
+    assert cache.load("key", beside(tmp_path)) is None
     (tmp_path / "weights.bin").unlink()
-    assert cache.load("key", tmp_path) is None
+    assert cache.load("key", beside(tmp_path)) is None
 
 
 def test_folder_that_cannot_be_made(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
     cache = ModelCache(tmp_path / "file")
     assert not cache.store("key", example())
-    assert cache.load("key", None) is None
+    assert cache.load("key", beside(None)) is None
 
 
 def test_folder_that_can_only_be_read(
@@ -153,7 +165,7 @@ def test_folder_that_can_only_be_read(
     assert cache.store("key", example())
     monkeypatch.setattr(tempfile, "mkstemp", refuse)
     monkeypatch.setattr(os, "utime", refuse)
-    assert_same(cache.load("key", None), example())
+    assert_same(cache.load("key", beside(None)), example())
     assert not cache.store("other", example())
 
 
@@ -165,14 +177,14 @@ def test_disk_that_is_full(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     assert cache.store("key", example())
     monkeypatch.setattr(model_cache, "write_model", fail)
     assert not cache.store("key", example(70))
-    assert_same(cache.load("key", None), example())
+    assert_same(cache.load("key", beside(None)), example())
     assert len(list(cache.directory.iterdir())) == 1
 
 
 def test_entry_that_is_a_folder(tmp_path: Path) -> None:
     cache = ModelCache(tmp_path)
     cache.path("key").mkdir(parents=True)
-    assert cache.load("key", None) is None
+    assert cache.load("key", beside(None)) is None
     assert not cache.store("key", example())
     assert [path.name for path in cache.directory.iterdir()] == ["key.glowmodel"]
 

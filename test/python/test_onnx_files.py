@@ -1,17 +1,25 @@
 """The ONNX importer on files: mapped weights, weights beside the model, damaged files."""
 
 import mmap
+import os
+import threading
+import time
 from contextlib import suppress
 
 import numpy as np
 import onnx
+import onnxruntime
 import pytest
 from onnx import TensorProto
 from onnx.external_data_helper import convert_model_to_external_data
 from onnx_testing import error_of, make_model, node, random
 
+import glow
+from glow import compiler
+from glow.compilation import wait_for_stores
 from glow.dialects.errors import GlowError
 from glow.dialects.weights import weights_of
+from glow.frontends import mapped_file
 from glow.frontends.onnx import import_model
 
 
@@ -117,3 +125,121 @@ def test_external_weights_stay_in_the_folder(tmp_path, weighted, location):
     path = tmp_path / "model.onnx"
     path.write_bytes(weighted.SerializeToString())
     assert "is outside of the model's folder" in error_of(path)
+
+
+# Links, as the cache of the Hugging Face hub has them
+
+
+def with_weights_beside(folder, model, location="w.bin"):
+    """Saves a model and its weights as two files, which must be moved to their places."""
+    model.ir_version = 10
+    folder.mkdir(parents=True, exist_ok=True)
+    convert_model_to_external_data(model, size_threshold=0, location=location)
+    onnx.save(model, folder / "model")
+    return folder / "model", folder / location
+
+
+def link(path, target):
+    """Makes a relative link."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.symlink_to(os.path.relpath(target, path.parent))
+
+
+@pytest.fixture
+def hub(tmp_path, weighted):
+    """A model in a folder of links to files that are named by their hashes."""
+    model, weights = with_weights_beside(tmp_path / "blobs", weighted)
+    weights = weights.rename(tmp_path / "blobs" / "d09f")
+    link(tmp_path / "snapshots" / "main" / "model.onnx", model)
+    link(tmp_path / "snapshots" / "main" / "w.bin", weights)
+    return tmp_path / "snapshots" / "main" / "model.onnx"
+
+
+def test_weights_beside_the_file_that_a_link_leads_to(hub):
+    onnxruntime.InferenceSession(hub)
+    assert np.array_equal(weights_of(import_model(hub))["w"], random(32, 32))
+
+
+@pytest.mark.parametrize("compiled_before", [False, True])
+def test_links_that_leave_the_repository(hub, tmp_path, compiled_before):
+    weights = hub.parent / "w.bin"
+    outside = tmp_path / "elsewhere"
+    if compiled_before:
+        assert glow.compile(hub)
+        wait_for_stores()
+    outside.write_bytes(weights.read_bytes())
+    weights.unlink()
+    link(weights, outside)
+    with pytest.raises(
+        onnxruntime.capi.onnxruntime_pybind11_state.Fail, match="escapes"
+    ):
+        onnxruntime.InferenceSession(hub)
+    with pytest.raises(GlowError, match="is outside of the model's folder"):
+        glow.compile(hub)
+
+
+def test_weights_that_are_no_file(hub):
+    weights = hub.parent / "w.bin"
+    weights.unlink()
+    os.mkfifo(weights)
+    with pytest.raises(GlowError, match="is not a file"):
+        glow.compile(hub)
+
+
+# Files that are overwritten in place while they are compiled
+
+
+def overwriter(path, started):
+    """A thread that cuts the file short, once it may."""
+
+    def cut():
+        started.set()
+        with path.open("r+b") as file:
+            file.truncate(4096)
+
+    return threading.Thread(target=cut)
+
+
+@pytest.fixture
+def overwritten(large, monkeypatch):
+    """A model file that another thread overwrites when its import is done."""
+    started = threading.Event()
+    thread = overwriter(large, started)
+    load = compiler.load
+
+    def load_and_wait(*arguments):
+        module = load(*arguments)
+        thread.start()
+        started.wait()
+        time.sleep(0.2)  # Until it waits, or has done.
+        return module
+
+    monkeypatch.setattr(compiler, "load", load_and_wait)
+    yield large
+    thread.join()
+
+
+def can_be_leased(path):
+    """Whether the system lets us keep others from writing a file."""
+    held = mapped_file.HeldFiles()
+    held.take(path)
+    for file in held.files.values():
+        mapped_file._give_back(file)
+    return bool(held.files)
+
+
+def test_file_that_is_overwritten_while_it_is_compiled(overwritten):
+    if not can_be_leased(overwritten):  # Then it is copied; see below.
+        assert glow.compile(overwritten)
+        return
+    with pytest.raises(GlowError, match="is being overwritten while it is compiled"):
+        glow.compile(overwritten)
+
+
+def test_file_that_cannot_be_held_is_copied(overwritten, monkeypatch):
+    monkeypatch.setattr(mapped_file, "_lease", lambda file: False)
+    x = random(1, 1024)
+    expected = x @ random(1024, 1024)
+    np.testing.assert_allclose(
+        glow.compile(overwritten)(x), expected, rtol=1e-3, atol=1e-3
+    )

@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from glow.dialects.errors import GlowError
 from glow.frontends.onnx.loader import LoadedModel
 from glow.frontends.onnx.messages import AttributeProto, GraphProto, TensorProto
-from glow.frontends.onnx.tensors import external_path
 from glow.runtime.file_blocks import file_digest
 
 
@@ -20,7 +19,9 @@ def external_digests(loaded: LoadedModel) -> dict[str, str]:
     digests: dict[str, str] = {}
     for name in sorted(set(_locations(loaded.proto.graph))):
         with contextlib.suppress(GlowError, OSError):
-            digests[name] = file_digest(external_path(name, loaded.folder))
+            path = loaded.folders.find(name) if loaded.folders else None
+            if path is not None and path.is_file():
+                digests[name] = file_digest(path)
     return digests
 
 

@@ -235,7 +235,7 @@ class Importer:
         scope: Scope = {}
         for tensor in graph.initializer:
             raw_data = weights.get(tensor.name)
-            array = to_array(tensor, self.loaded.folder, raw_data)
+            array = to_array(tensor, self.loaded.folders, raw_data)
             scope[tensor.name] = Constant(array, tensor.name)
             self.budget.bytes += BYTES_A_WEIGHT_BYTE * array.nbytes
         return scope

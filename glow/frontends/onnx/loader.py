@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import mmap
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from glow.dialects.errors import GlowError
+from glow.frontends.mapped_file import file_bytes
+from glow.frontends.model_folders import ModelFolders
 from glow.frontends.onnx.messages import GraphProto, ModelProto, OperatorSetIdProto
 from glow.frontends.onnx.wire_format import split_weights
 
@@ -18,16 +19,12 @@ KNOWN_OPSET = 24
 """What every `onnx` package knows that we take."""
 
 
-LARGE = 2**20
-"""Larger files are mapped into memory, and their weights stay there."""
-
-
 @dataclass
 class LoadedModel:
     """A model with what lies outside of its message."""
 
     proto: ModelProto
-    folder: Path | None = None
+    folders: ModelFolders | None = None
     """Where its external data is, if that is known."""
     weights: Mapping[str, memoryview] = field(default_factory=dict[str, memoryview])
     """The bytes of weights that were cut out of the message, by name."""
@@ -41,22 +38,15 @@ def load_model(model: str | os.PathLike[str] | bytes | ModelProto) -> LoadedMode
         return _parse(memoryview(model), "the model", None)
     path = Path(model)
     try:
-        data = _read(path)
+        data = file_bytes(path)
     except FileNotFoundError:
         raise GlowError(f"the model file '{path}' does not exist") from None
     except OSError as error:
         raise GlowError(f"cannot read '{path}': {error.strerror}") from None
-    return _parse(data, str(path), path.parent)
+    return _parse(data, str(path), ModelFolders.of(path))
 
 
-def _read(path: Path) -> memoryview:
-    with path.open("rb") as file:
-        if os.fstat(file.fileno()).st_size < LARGE:
-            return memoryview(file.read())
-        return memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
-
-
-def _parse(data: memoryview, name: str, folder: Path | None) -> LoadedModel:
+def _parse(data: memoryview, name: str, folders: ModelFolders | None) -> LoadedModel:
     from google.protobuf.message import DecodeError
 
     try:
@@ -68,7 +58,7 @@ def _parse(data: memoryview, name: str, folder: Path | None) -> LoadedModel:
     if not model.HasField("graph") or not model.graph.output:
         raise GlowError(f"{name} is not a valid ONNX file: it has no graph")
     _check_names(model.graph, name)
-    return LoadedModel(model, folder, weights)
+    return LoadedModel(model, folders, weights)
 
 
 def _check_names(graph: GraphProto, file: str) -> None:

@@ -8,13 +8,14 @@ lie in the model's folder: model files come from strangers.
 from __future__ import annotations
 
 from math import prod
-from pathlib import Path
 
 import numpy as np
 from xdsl.ir import Attribute
 
 from glow.dialects.errors import GlowError
 from glow.dialects.weight_table import Array, element_type_of
+from glow.frontends.mapped_file import file_bytes
+from glow.frontends.model_folders import ModelFolders
 from glow.frontends.onnx.messages import TensorProto
 
 NUMPY_NAMES = {
@@ -54,10 +55,10 @@ def element_type_of_onnx(data_type: int) -> Attribute:
 
 def to_array(
     tensor: TensorProto,
-    folder: Path | None = None,
+    folders: ModelFolders | None = None,
     raw_data: memoryview | None = None,
 ) -> Array:
-    """The array of a tensor; `folder` holds its external data, if it has any.
+    """The array of a tensor; `folders` hold its external data, if it has any.
 
     `raw_data` are its bytes where they were cut out of the message.
     Raises GlowError where the tensor is damaged or its data file is missing.
@@ -68,7 +69,7 @@ def to_array(
         if any(size < 0 for size in shape):
             raise GlowError(f"the shape {list(shape)} is not static")
         if tensor.data_location == TensorProto.EXTERNAL:
-            return _external_array(tensor, dtype, shape, folder)
+            return _external_array(tensor, dtype, shape, folders)
         if raw_data is not None or tensor.HasField("raw_data"):
             raw = tensor.raw_data if raw_data is None else raw_data
             _check_size(len(raw), dtype, shape)
@@ -104,42 +105,29 @@ def _external_array(
     tensor: TensorProto,
     dtype: np.dtype[np.generic],
     shape: tuple[int, ...],
-    folder: Path | None,
+    folders: ModelFolders | None,
 ) -> Array:
-    """A memory-mapped view of an external data file."""
+    """A view of an external data file, which is mapped where it is large."""
     entries = {entry.key: entry.value for entry in tensor.external_data}
-    path = external_path(entries.get("location", ""), folder)
-    try:
-        offset = int(entries.get("offset", 0))
-        size = path.stat().st_size
-        length = int(entries.get("length", prod(shape) * dtype.itemsize))
-    except FileNotFoundError:
-        raise GlowError(f"its weight file '{path}' does not exist") from None
-    except (OSError, ValueError) as error:
-        raise GlowError(f"cannot read its weight file '{path}': {error}") from None
-    _check_size(length, dtype, shape)
-    if offset < 0 or offset + length > size:
-        raise GlowError(
-            f"its weight file '{path}' ends at {size}, before {offset + length}"
-        )
-    if length == 0:
-        return np.empty(shape, dtype)
-    try:
-        return np.memmap(path, dtype, "r", offset, shape)
-    except OSError as error:
-        raise GlowError(f"cannot read its weight file '{path}': {error}") from None
-
-
-def external_path(location: str, folder: Path | None) -> Path:
-    """The path of an external data file, which must lie inside the model's folder."""
-    if folder is None:
+    location = entries.get("location", "")
+    if folders is None:
         raise GlowError(
             f"its weights are in the file '{location}', whose folder is unknown",
             hint="import the model by its path",
         )
-    path = (folder / location).resolve()
-    if not location or not path.is_relative_to(folder.resolve()):
+    path = folders.find(location)
+    if not path.is_file():
+        what = "is not a file" if path.exists() else "does not exist"
+        raise GlowError(f"its weight file '{path}' {what}")
+    try:
+        offset = int(entries.get("offset", 0))
+        length = int(entries.get("length", prod(shape) * dtype.itemsize))
+        data = file_bytes(path)
+    except (OSError, ValueError) as error:
+        raise GlowError(f"cannot read its weight file '{path}': {error}") from None
+    _check_size(length, dtype, shape)
+    if offset < 0 or offset + length > len(data):
         raise GlowError(
-            f"its weight file '{location}' is outside of the model's folder"
+            f"its weight file '{path}' ends at {len(data)}, before {offset + length}"
         )
-    return path
+    return np.frombuffer(data[offset : offset + length], dtype).reshape(shape)
