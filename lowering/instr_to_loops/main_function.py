@@ -51,6 +51,10 @@ TICK = "glow_tick"
 SERIAL_BYTES = 16 * 1024
 """A call that touches fewer bytes is not shared between threads."""
 
+MOST_PENDING = 64
+"""After so many calls that no barrier for all threads followed there is one: each later call
+is compared with all of them."""
+
 INDEX = IndexType()
 
 
@@ -132,7 +136,10 @@ class MainBuilder:
         self.views: dict[tuple[Place, Attribute], SSAValue] = {}
         self.indices: dict[int, SSAValue] = {}
         self.own_trace: SSAValue | None = None
-        self.pending: list[_SharedCall] = []
+        self.shared: list[_SharedCall] = []
+        """The calls since the last barrier for all threads that threads share."""
+        self.serial: list[_SharedCall] = []
+        """Those of the first thread alone, of which none waits for another."""
         self.meeting: dict[int, SSAValue] = {}
 
     def run(self) -> func.FuncOp:
@@ -171,21 +178,24 @@ class MainBuilder:
         self.builder = outer
 
     def _synchronize(self) -> None:
-        if self.pending:
+        if self.shared or self.serial:
             self.builder.insert(func.CallOp(BARRIER, [self.barrier, self.threads], []))
-            self.pending.clear()
+            self.shared.clear()
+            self.serial.clear()
 
     def _wait_for_earlier(self, call: _SharedCall) -> None:
         """A barrier if the call must wait for other threads."""
-        parts = gcd(*(call.meeting(earlier) for earlier in self.pending))
-        if parts == 1:
+        kind = self.shared if call.slices else self.serial
+        others = [*self.shared, *(self.serial if call.slices else ())]
+        parts = gcd(*(call.meeting(earlier) for earlier in others))
+        if parts == 1 or len(kind) == MOST_PENDING:
             self._synchronize()
         elif parts:
             threads = self._threads_that_meet(parts)
             self.builder.insert(func.CallOp(BARRIER, [self.barrier, threads], []))
-            for earlier in self.pending:
+            for earlier in (*self.shared, *self.serial):
                 earlier.met.add(parts)
-        self.pending.append(call)
+        kind.append(call)
 
     def _threads_that_meet(self, parts: int) -> SSAValue:
         """All threads, or one if they divide the parts."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import chain
 
 from xdsl.dialects import func, scf
 from xdsl.ir import Operation, SSAValue
@@ -44,20 +45,25 @@ def dependencies_of(table: AccessTable) -> Dependencies:
 
 
 def _order_accesses(accesses: list[Access], before: list[set[int]]) -> None:
-    """Order the conflicting accesses to one root."""
-    recent: list[Access] = []
+    """Order the conflicting accesses to one root; what only reads is no reader's concern."""
+    readers: list[Access] = []
+    writers: list[Access] = []
     for access in accesses:
-        for other in recent:
+        others = chain(writers, readers) if access.writes else writers
+        for other in others:
             if other.at != access.at and _is_ordered(other, access):
                 before[access.at].add(other.at)
         if access.writes and not access.reads:
             # Whoever comes later is ordered after this one, hence after the others.
-            recent = [
-                o
-                for o in recent
-                if o.at == access.at or not access.place.covers(o.place)
-            ]
-        recent.append(access)
+            readers, writers = (
+                [
+                    o
+                    for o in kind
+                    if o.at == access.at or not access.place.covers(o.place)
+                ]
+                for kind in (readers, writers)
+            )
+        (writers if access.writes else readers).append(access)
 
 
 def _is_ordered(first: Access, second: Access) -> bool:

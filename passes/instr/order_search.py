@@ -21,6 +21,9 @@ from glow.passes.instr.dependencies import Dependencies
 MOST_STEPS = 40_000
 """So often an instruction is tried, a tenth of a second, before the search gives up."""
 
+COPIES_A_STEP = 16
+"""So many instructions that may run next are copied in the time of a step."""
+
 
 class OrderSearch:
     """The search on one dependency graph."""
@@ -28,6 +31,7 @@ class OrderSearch:
     def __init__(self, graph: Dependencies) -> None:
         self.graph = graph
         self.steps = 0
+        self.most_steps = MOST_STEPS
         self.users = [0] * len(graph.sizes)
         for number, used in enumerate(graph.uses):
             for buffer in used:
@@ -38,6 +42,7 @@ class OrderSearch:
         """An order of the least peak if that is below a number; None if not, or if
         the budget is spent.
         """
+        self.most_steps = most_steps
         everything = (1 << len(self.before)) - 1
         ready = [number for number, before in enumerate(self.before) if not before]
         tickets = count()
@@ -45,7 +50,7 @@ class OrderSearch:
         # The set, its live bytes, the order that led there, and what may run next.
         queue = [(0, -len(ready), next(tickets), start)]
         seen: set[int] = set()
-        while queue and self.steps < most_steps:
+        while queue and self.steps < self.most_steps:
             peak, _, _, (done, live, path, ready) = heappop(queue)
             if done == everything:
                 return _unrolled(path)
@@ -81,6 +86,7 @@ class OrderSearch:
         self, done: int, after: int, path: Path, ready: list[int], number: int
     ) -> State:
         """The state after one more instruction."""
+        self.steps += len(ready) // COPIES_A_STEP
         done |= 1 << number
         following = [other for other in ready if other != number]
         following += [
@@ -93,10 +99,10 @@ class OrderSearch:
     def _run_free(
         self, peak: int, done: int, live: int, path: Path, ready: list[int]
     ) -> State:
-        """The state after all instructions that cost nothing."""
+        """The state after all instructions that cost nothing, or all that the budget tries."""
         waiting = ready
         while True:
-            for number in waiting:
+            for number in waiting[: self.most_steps - self.steps]:
                 during, after = self._step(done, live, number)
                 if during <= peak and after <= live:
                     done, live, path, waiting = self._run_one(

@@ -15,14 +15,16 @@ weights of one number become constants.
                                               glow.yield %3
                                             }
 
-One scan does it: a group of members is open until an instruction conflicts with it.
+One scan does it: a group of members is open until an instruction conflicts with it. The
+time is linear: a stack has a bounded length, which generating code for it needs too, and
+of the open groups that touch one buffer the oldest is closed where there are many.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import IntEnum
 from math import prod
 
@@ -55,6 +57,13 @@ MOST_BUFFERS = 16
 """A stack of more streams than the processor prefetches would be slower than two. What
 vanishes in the stack is none."""
 
+MOST_MEMBERS = 32
+"""LLVM takes more than linear time for a long body. A buffer more for so many functions is
+little work."""
+
+MOST_OPEN = 64
+"""So many open groups may touch one buffer, all of which each user of it looks at."""
+
 
 class Relation(IntEnum):
     """How two groups depend on each other, stronger ones last."""
@@ -73,15 +82,15 @@ class Group:
     """Members that can run as one loop; a closed group takes no more."""
 
     members: list[Member]
-    accesses: list[Access]
+    accesses: dict[SSAValue, list[Access]]
+    """By root."""
     shape: tuple[int, ...]
     is_shape_fixed: bool
     """Whether some operand broadcasts to exactly this shape."""
+    places: set[Place]
+    length: int
+    """The work on an element: the members, or what the bodies of stacks have."""
     is_open: bool = True
-    places: set[Place] = field(default_factory=set[Place])
-
-    def __post_init__(self) -> None:
-        self.places.update(access.place for access in self.accesses)
 
     @property
     def elements(self) -> int:
@@ -95,15 +104,13 @@ class Group:
     def relation(self, other: Group) -> Relation:
         """How the members of two groups depend on each other's memory."""
         worst = Relation.NONE
-        for mine in self.accesses:
-            for theirs in other.accesses:
-                found = self._relation_of(other, mine, theirs)
-                worst = max(worst, found)
+        for root, accesses in self.accesses.items():
+            for theirs in other.accesses.get(root, ()):
+                for mine in accesses:
+                    worst = max(worst, self._relation_of(other, mine, theirs))
         return worst
 
     def _relation_of(self, other: Group, mine: Access, theirs: Access) -> Relation:
-        if mine.place.root is not theirs.place.root:
-            return Relation.NONE
         if not mine.conflicts(theirs):
             return Relation.SHARES if mine.place == theirs.place else Relation.NONE
         if (
@@ -123,15 +130,23 @@ class Group:
         )
 
     def joined(self, other: Group) -> Group:
-        """The group of all members in program order."""
-        members = sorted(self.members + other.members, key=lambda member: member.at)
+        """The group of all members; the smaller one is added to the larger one."""
+        small, large = sorted((self, other), key=lambda group: len(group.members))
         fixed = self if self.is_shape_fixed or not other.is_shape_fixed else other
+        for root, accesses in small.accesses.items():
+            large.accesses.setdefault(root, []).extend(accesses)
         return Group(
-            members,
-            self.accesses + other.accesses,
+            large.members + small.members,
+            large.accesses,
             fixed.shape,
             fixed.is_shape_fixed,
+            large.places | small.places,
+            large.length + small.length,
         )
+
+    def in_order(self) -> list[Member]:
+        """The members in program order."""
+        return sorted(self.members, key=lambda member: member.at)
 
 
 class Stacker:
@@ -185,9 +200,11 @@ class Stacker:
         sizes = {prod(shape_of(access.value)) for access in kept}
         return Group(
             [Member(self.table.position[op], op, numbers)],
-            kept,
+            by_root(kept),
             shape,
             bool(sizes - {1, prod(shape)}),
+            {access.place for access in kept},
+            len(op.body.block.ops) if isinstance(op, instr.StackedOp) else 1,
         )
 
     def _number(self, value: SSAValue) -> Number | None:
@@ -200,17 +217,18 @@ class Stacker:
                 return number
         return None
 
-    def _related(self, accesses: Sequence[Access]) -> list[Group]:
-        roots = dict.fromkeys(access.place.root for access in accesses)
+    def _related(self, roots: Iterable[SSAValue]) -> list[Group]:
         found: dict[Group, None] = {}
         for root in roots:
             found.update(self.touching.get(root, {}))
         return [group for group in found if group.is_open]
 
     def _close_conflicting(self, accesses: Sequence[Access]) -> None:
-        for group in self._related(accesses):
+        for group in self._related(by_root(accesses)):
             if any(
-                mine.conflicts(theirs) for mine in accesses for theirs in group.accesses
+                mine.conflicts(theirs)
+                for mine in accesses
+                for theirs in group.accesses.get(mine.place.root, ())
             ):
                 self._close(group)
 
@@ -240,8 +258,10 @@ class Stacker:
 
     def _fits(self, group: Group, other: Group) -> bool:
         """Whether both iterate alike and stay small enough together."""
+        if group.length + other.length > MOST_MEMBERS or not group.is_like(other):
+            return False
         places = group.places | other.places
-        return group.is_like(other) and (
+        return (
             len(places) <= MOST_BUFFERS
             or len(places) - self._vanishing(group, other) <= MOST_BUFFERS
         )
@@ -249,8 +269,9 @@ class Stacker:
     def _vanishing(self, group: Group, other: Group) -> int:
         """The number of buffers that nothing but these groups touches."""
         uses = Counter(
-            access.place.root for access in (*group.accesses, *other.accesses)
+            {root: len(accesses) for root, accesses in group.accesses.items()}
         )
+        uses.update({root: len(accesses) for root, accesses in other.accesses.items()})
         return sum(
             isinstance(root.owner, instr.AllocOp)
             and root.owner.parent is self.table.ops[0].parent
@@ -263,19 +284,24 @@ class Stacker:
         reason = (
             "one overwrites what the other needs at other positions"
             if relation == Relation.CONFLICTS
-            else f"shapes differ, or together they use over {MOST_BUFFERS} buffers"
+            else f"shapes differ, or together they use over {MOST_BUFFERS} buffers "
+            f"or have over {MOST_MEMBERS} members"
         )
-        fused(other.members[-1].op, group.members[0].op, reason)
+        last = max(other.members, key=lambda member: member.at)
+        fused(last.op, group.members[0].op, reason)
 
     def _open(self, group: Group) -> None:
         self.groups[group] = None
-        for place in group.places:
-            self.touching.setdefault(place.root, {})[group] = None
+        for root in group.accesses:
+            touching = self.touching.setdefault(root, {})
+            touching[group] = None
+            if len(touching) > MOST_OPEN:
+                self._close(next(iter(touching)))
 
     def _close(self, group: Group) -> None:
         group.is_open = False
-        for place in group.places:
-            self.touching[place.root].pop(group, None)
+        for root in group.accesses:
+            self.touching[root].pop(group, None)
 
 
 def _number_of_weight(op: instr.WeightOp) -> Number | None:
@@ -287,6 +313,14 @@ def _number_of_weight(op: instr.WeightOp) -> Number | None:
         return None
     (number,) = value.get_attrs()
     return number
+
+
+def by_root(accesses: Iterable[Access]) -> dict[SSAValue, list[Access]]:
+    """The accesses to each memory."""
+    found: dict[SSAValue, list[Access]] = {}
+    for access in accesses:
+        found.setdefault(access.place.root, []).append(access)
+    return found
 
 
 def is_stackable(op: Operation) -> bool:
@@ -312,23 +346,25 @@ def is_worthwhile(group: Group) -> bool:
 
 def replace_by_stack(group: Group, inner: AccessTable, outer: AccessTable) -> None:
     """Put the stack in the place of its last member."""
-    for member in group.members[:-1]:
-        fused(member.op, group.members[-1].op)
+    members = group.in_order()
+    for member in members[:-1]:
+        fused(member.op, members[-1].op)
     builder = StackBuilder(group.shape, inner.place)
-    for member in group.members:
+    for member in members:
         builder.add(member)
-    builder.finish(_needed_places(group, inner, outer), group.members[-1].op)
-    for member in group.members:
+    builder.finish(_needed_places(group, outer), members[-1].op)
+    for member in members:
         member.op.detach()
         member.op.erase()
 
 
-def _needed_places(group: Group, inner: AccessTable, outer: AccessTable) -> set[Place]:
+def _needed_places(group: Group, outer: AccessTable) -> set[Place]:
     """The places whose content somebody but the members reads."""
     members = {member.op for member in group.members}
     return {
         access.place
-        for access in group.accesses
+        for accesses in group.accesses.values()
+        for access in accesses
         if access.writes and _is_needed(access.place, members, group, outer)
     }
 
@@ -345,12 +381,12 @@ def _is_needed(
     )
     if any(other.reads and other.place.overlaps(place) for other in others):
         return True
-    return _is_read_first(place, group)
+    return _is_read_first(place, group.accesses[place.root])
 
 
-def _is_read_first(place: Place, group: Group) -> bool:
+def _is_read_first(place: Place, accesses: Sequence[Access]) -> bool:
     """Whether a member may read the place before one writes it: a loop's old value."""
-    for access in sorted(group.accesses, key=lambda access: (access.at, access.writes)):
+    for access in sorted(accesses, key=lambda access: (access.at, access.writes)):
         if access.place.overlaps(place):
             return access.reads
     return False
