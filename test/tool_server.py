@@ -17,7 +17,7 @@ import subprocess
 import sys
 import tempfile
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from pathlib import Path
 from pkgutil import walk_packages
@@ -106,9 +106,7 @@ def answer(connection: socket.socket) -> None:
     while len(text) < size:
         text += connection.recv(size - len(text))
     tool, arguments, folder, environment = json.loads(text)
-    for number, stream in enumerate(streams):
-        os.dup2(stream, number)
-        os.close(stream)
+    take_streams(streams)
     os.chdir(folder)
     os.environ.clear()
     os.environ.update(environment)
@@ -116,6 +114,16 @@ def answer(connection: socket.socket) -> None:
     status = status_of(import_module(TOOLS[tool]).main)
     connection.send(bytes([status]))
     os._exit(status)
+
+
+def take_streams(streams: Sequence[int]) -> None:
+    """Let a client's streams be ours: new files, since the server's may be of another kind."""
+    for number, stream in enumerate(streams):
+        os.dup2(stream, number)
+        os.close(stream)
+    sys.stdin = open(0, closefd=False)
+    sys.stdout = open(1, "w", closefd=False)
+    sys.stderr = open(2, "w", buffering=1, errors="backslashreplace", closefd=False)
 
 
 def status_of(main: Callable[[], object]) -> int:

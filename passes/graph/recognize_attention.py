@@ -20,7 +20,7 @@ from xdsl.ir import SSAValue
 
 from glow.dialects import glow
 from glow.dialects.node import NodeOp, element_of, shape_of
-from glow.passes.contract import VALUES
+from glow.passes.contract import NODES, VALUES
 from glow.passes.graph.fold_scale import factor_of
 from glow.passes.graph.node_builder import NodeBuilder, attributes_of
 from glow.passes.graph.rewriting import RewritePass
@@ -104,5 +104,6 @@ class RecognizeAttentionPass(RewritePass):
     """Find attention in its parts."""
 
     name = "recognize-attention"
+    requires = ensures = (NODES,)
     keeps = VALUES
     rewrites = {glow.MatmulOp: (attention,)}

@@ -1,4 +1,4 @@
-// RUN: glow-opt --lower-quantized='keep-products=true' %s | filecheck %s
+// RUN: glow-opt --lower-quantized='keep-products=true' --recognize-attention --verify-each %s | filecheck %s
 // RUN: glow-opt --lower-quantized='keep-products=true' --assign-layout='target=avx512' --cse --fuse-epilogue --dce %s | filecheck %s --check-prefix=FUSED
 
 // Rows are quantized by a node, padded to whole words; zero points, scales and the bias join
