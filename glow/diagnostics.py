@@ -15,7 +15,7 @@ import traceback
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from glow.dialects.errors import GlowError, UsageError
+from glow.dialects.errors import GlowError, UsageError, one_line
 
 EXIT_FAILURE = 1
 EXIT_USAGE = 2
@@ -39,11 +39,6 @@ class Diagnosis:
     def text(self, tool: str) -> str:
         """The line that goes to stderr; `tool` stands in for an unknown location."""
         return f"{self.location or tool}: error: {self.message}"
-
-
-def one_line(text: str) -> str:
-    """`text` with its line breaks and runs of blanks made single spaces."""
-    return " ".join(text.split())
 
 
 def diagnose(error: BaseException) -> Diagnosis:

@@ -2,59 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
-from xdsl.dialects.builtin import (
-    CallSiteLoc,
-    FileLineColLoc,
-    FusedLoc,
-    ModuleOp,
-    NameLoc,
-)
-from xdsl.ir import Attribute, Operation
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
 from xdsl.utils.exceptions import VerifyException
 
-from glow.diagnostics import one_line
-from glow.dialects.errors import GlowError
-
-
-def place_of(operation: Operation) -> str | None:
-    """`file:line:col` of an operation, if it came from a file."""
-    return next(
-        (
-            f"{leaf.filename.data}:{leaf.line.data}:{leaf.column.data}"
-            for leaf in _location_leaves(operation.location)
-            if isinstance(leaf, FileLineColLoc)
-        ),
-        None,
-    )
-
-
-def node_of(operation: Operation) -> str | None:
-    """The name of the network's node that an operation came from."""
-    return next(
-        (
-            leaf.desc.data
-            for leaf in _location_leaves(operation.location)
-            if isinstance(leaf, NameLoc)
-        ),
-        None,
-    )
-
-
-def _location_leaves(location: Attribute) -> Iterable[Attribute]:
-    """`location` and everything nested in it, outermost first."""
-    yield location
-    match location:
-        case NameLoc():
-            yield from _location_leaves(location.location)
-        case FusedLoc(locations=locations):
-            for inner in getattr(locations, "data", ()):
-                yield from _location_leaves(inner)
-        case CallSiteLoc():
-            yield from _location_leaves(location.callee)
-        case _:
-            pass
+from glow.dialects.errors import GlowError, one_line
+from glow.dialects.locations import node_name, place_of
+from glow.dominance import undominated_use
 
 
 def verify_module(module: ModuleOp, when: str = "") -> None:
@@ -63,23 +17,37 @@ def verify_module(module: ModuleOp, when: str = "") -> None:
     xDSL's own message carries a dump of the whole module. `when` says after what the
     check ran.
     """
+    if wrong := undominated_use(module):
+        raise _at(wrong[0], _undominated(*wrong), when)
     try:
         module.verify()
     except VerifyException as error:
         raise _locate(module, error, when) from error
 
 
+def _undominated(operation: Operation, number: int) -> str:
+    hint = operation.operands[number].name_hint
+    name = f" (%{hint})" if hint else ""
+    return f"operand {number}{name} is used where it is not defined"
+
+
 def _locate(module: ModuleOp, error: VerifyException, when: str) -> GlowError:
     culprit = _first_invalid(module)
-    suffix = f" ({when})" if when else ""
     if culprit is None:
-        return GlowError(f"{one_line(str(error))}{suffix}")
-    operation, message = culprit
+        return GlowError(f"{one_line(str(error))}{_suffix(when)}")
+    return _at(*culprit, when)
+
+
+def _at(operation: Operation, message: str, when: str) -> GlowError:
     return GlowError(
-        f"'{operation.name}': {message}{suffix}",
-        node=node_of(operation),
+        f"'{operation.name}': {message}{_suffix(when)}",
+        node=node_name(operation),
         location=place_of(operation),
     )
+
+
+def _suffix(when: str) -> str:
+    return f" ({when})" if when else ""
 
 
 def _first_invalid(module: ModuleOp) -> tuple[Operation, str] | None:

@@ -14,13 +14,16 @@ Properties come in few kinds, each with one spelling in Python and in text:
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import cast
 
 from xdsl.dialects.builtin import (
     AnyFloat,
+    BytesAttr,
     DenseArrayBase,
+    DenseIntOrFPElementsAttr,
     Float32Type,
     FloatAttr,
     IntegerAttr,
@@ -33,6 +36,8 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute
 from xdsl.irdl import OpDef
 
+from glow.dialects.float_text import bits_of_float, float_attr_of_bits, float_of_bits
+
 AttributeValue = Attribute | int | float | str | bool | Sequence[int] | Sequence[float]
 
 
@@ -42,10 +47,10 @@ def ints_attr(*values: int) -> DenseArrayBase:
     return DenseArrayBase.from_list(i64, values)
 
 
-@lru_cache(None)
 def floats_attr(*values: float) -> DenseArrayBase:
     """`array<f32: values>`."""
-    return DenseArrayBase.from_list(f32, values)
+    bits = (bits_of_float(value, f32).to_bytes(4, "little") for value in values)
+    return DenseArrayBase(f32, BytesAttr(b"".join(bits)))
 
 
 @lru_cache(None)
@@ -54,17 +59,40 @@ def int_attr(value: int) -> IntegerAttr:
     return IntegerAttr(value, i64)
 
 
-@lru_cache(None)
 def float_attr(value: float) -> FloatAttr[Float32Type]:
     """An `f32` attribute."""
-    return FloatAttr(value, f32)
+    return _float_attr(value, math.copysign(1.0, value))
+
+
+@lru_cache(None)
+def _float_attr(value: float, _sign: float) -> FloatAttr[Float32Type]:
+    # The sign is part of the cache's key because 0.0 == -0.0.
+    return float_attr_of_bits(bits_of_float(value, f32), f32)
 
 
 def array_values(array: DenseArrayBase) -> tuple[int, ...] | tuple[float, ...]:
     """The numbers of an array attribute."""
     if isinstance(array.elt_type, IntegerType):
         return cast("DenseArrayBase[IntegerType]", array).get_values()
-    return cast("DenseArrayBase[AnyFloat]", array).get_values()
+    floats = cast("DenseArrayBase[AnyFloat]", array)
+    values = floats.get_values()
+    return values if all(map(math.isfinite, values)) else _exact_values(floats)
+
+
+def _exact_values(array: DenseArrayBase[AnyFloat]) -> tuple[float, ...]:
+    """The values with the payload of NaNs."""
+    data, size = array.data.data, array.elt_type.compile_time_size
+    patterns = (data[start : start + size] for start in range(0, len(data), size))
+    return tuple(
+        float_of_bits(int.from_bytes(pattern, "little"), array.elt_type)
+        for pattern in patterns
+    )
+
+
+def is_splat(dense: DenseIntOrFPElementsAttr) -> bool:
+    """Whether all elements have the same bits; xDSL's method takes -0.0 for 0.0."""
+    data, size = dense.data.data, dense.get_element_type().compile_time_size
+    return bool(data) and data == data[:size] * (len(data) // size)
 
 
 def to_attribute(value: AttributeValue) -> Attribute | None:

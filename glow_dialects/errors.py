@@ -2,6 +2,31 @@
 
 from __future__ import annotations
 
+import re
+
+_NUMBER = r"-?(?:\d[\w.+-]*+|inf|nan)"
+_MANY_NUMBERS = re.compile(
+    rf"(?<![\w.+-])((?:{_NUMBER}, ?){{8}})(?:{_NUMBER}, ?){{8,}}+(?:{_NUMBER})?"
+)
+_LONG_WORD = re.compile(r"(\S{120})\S{121,}+(?<=(\S{60}))")
+_LONGEST_LINE = 2000
+
+
+def one_line(text: str) -> str:
+    """`text` on one line that can be read: blanks made single, long parts cut.
+
+    Of more than 16 numbers the first eight stay, of a word of more than 240 characters
+    its two ends.
+    """
+    line = " ".join(text.split())
+    line = _MANY_NUMBERS.sub(_first_numbers, line)
+    line = _LONG_WORD.sub(r"\1...\2", line)
+    return line if len(line) <= _LONGEST_LINE else f"{line[:_LONGEST_LINE]}..."
+
+
+def _first_numbers(found: re.Match[str]) -> str:
+    return f"{found[1]}... ({found[0].count(',') + 1} numbers)"
+
 
 class GlowError(ValueError):
     """A failure with a one-line message for the person who reads it.
@@ -22,7 +47,8 @@ class GlowError(ValueError):
         self.node = node
         self.location = location
         self.hint = hint
-        super().__init__(self.one_line())
+        line = self.one_line()
+        super().__init__(f"{location}: {line}" if location else line)
 
     def one_line(self) -> str:
         """The message with node and hint on one line (without the location)."""
@@ -31,7 +57,7 @@ class GlowError(ValueError):
             line += f" (at node '{self.node}')"
         if self.hint:
             line += f"; {self.hint}"
-        return " ".join(line.split())
+        return one_line(line)
 
 
 class UsageError(GlowError):

@@ -45,6 +45,7 @@ from xdsl.traits import HasCanonicalizationPatternsTrait, OpTrait, Pure
 from xdsl.utils.exceptions import VerifyException
 
 from glow.dialects.attributes import Attributes, AttributeValue, to_attribute
+from glow.dialects.locations import node_name as node_name
 from glow.dialects.quantized import any_quantized
 from glow.dialects.text import (
     kind_of,
@@ -140,12 +141,6 @@ def memref_of(tensor: TensorType[Attribute]) -> MemRefType[Attribute]:
 def tensor_of(memref: MemRefType[Attribute]) -> TensorType[Attribute]:
     """The tensor type that a memref holds."""
     return TensorType(memref.element_type, memref.get_shape())
-
-
-def node_name(op: Operation) -> str | None:
-    """The network's own name of an operation, kept in its location."""
-    location = op.location
-    return location.desc.data if isinstance(location, NameLoc) else None
 
 
 def named_location(name: str) -> NameLoc:

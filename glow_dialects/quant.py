@@ -38,6 +38,8 @@ from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.hints import isa
 
+from glow.dialects.float_text import float_literal, parse_float_attr
+
 MAX_STORAGE_BITS = 32
 EXPRESSED = (Float16Type, BFloat16Type, Float32Type, Float64Type)
 
@@ -151,7 +153,7 @@ def _parse_range(parser: AttrParser) -> tuple[int, int] | None:
 
 
 def _parse_parameter(parser: AttrParser) -> tuple[float, int]:
-    scale = float(parser.parse_number())
+    scale = parse_float_attr(parser, Float64Type()).value.data
     zero_point = 0
     if parser.parse_optional_punctuation(":") is not None:
         zero_point = parser.parse_integer(allow_boolean=False)
@@ -160,7 +162,7 @@ def _parse_parameter(parser: AttrParser) -> tuple[float, int]:
 
 def _print_parameter(printer: Printer, pair: tuple[float, int]) -> None:
     scale, zero_point = pair
-    printer.print_float(scale, Float64Type())
+    printer.print_string(float_literal(scale, Float64Type()))
     if zero_point:
         printer.print_string(f":{zero_point}")
 

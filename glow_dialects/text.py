@@ -13,6 +13,7 @@ that may be of several classes is spelled as xDSL spells attributes:
 from __future__ import annotations
 
 import math
+import re
 
 from xdsl.dialects.builtin import (
     DenseArrayBase,
@@ -34,8 +35,15 @@ from glow.dialects.attributes import (
     int_attr,
     ints_attr,
 )
+from glow.dialects.float_text import bits_of_float, float_literal, parse_float_attr
 
 Kind = set[type[Attribute]]
+
+NAN = 0x7FC00000
+"""The bits of the NaN that is printed as `nan`."""
+
+_SPECIAL = re.compile(r"(-?)(inf|nan)\b")
+_HEX_ELEMENT = re.compile(r"[\[,]\s*-?\s*0[xX]")
 
 
 def kind_of(declared: PropertyDef) -> Kind:
@@ -62,10 +70,13 @@ def print_property(printer: Printer, value: Attribute, kind: Kind) -> None:
 
 
 def _print_number(printer: Printer, value: float) -> None:
-    if isinstance(value, float) and math.isfinite(value):
-        printer.print_float(value, f32)
-    else:
+    if not isinstance(value, float) or math.isinf(value):
         printer.print_string(repr(value))
+    elif math.isnan(value):
+        bits = bits_of_float(value, f32)
+        printer.print_string("nan" if bits == NAN else f"nan<0x{bits:X}>")
+    else:
+        printer.print_string(float_literal(value, f32))
 
 
 def _print_array(printer: Printer, value: DenseArrayBase) -> None:
@@ -82,31 +93,46 @@ def parse_property(parser: Parser, kind: Kind) -> Attribute:
     if kind == {IntegerAttr}:
         return int_attr(parser.parse_integer())
     if kind == {FloatAttr}:
-        return float_attr(float(_parse_number(parser)))
+        return _parse_float(parser)
     if kind == {DenseArrayBase}:
         return _parse_array(parser)
     return parser.parse_attribute()
 
 
+def _parse_float(parser: Parser) -> FloatAttr:
+    number = _parse_special(parser)
+    return parse_float_attr(parser, f32) if number is None else float_attr(number)
+
+
+def _parse_special(parser: Parser) -> float | None:
+    """Parse `inf`, `-inf`, `nan` or the NaN of a bit pattern, `nan<0x7FC00001>`."""
+    found = _SPECIAL.match(parser.lexer.input.content, parser.pos)
+    if found is None:
+        return None
+    parser.parse_optional_punctuation("-")
+    parser.parse_keyword(found[2])
+    if found[2] == "inf" or parser.parse_optional_punctuation("<") is None:
+        return float(found[0])
+    pattern = parse_float_attr(parser, f32)
+    parser.parse_punctuation(">")
+    return pattern.value.data
+
+
 def _parse_number(parser: Parser) -> int | float:
-    """Parse an integer, a float, `inf`, `-inf` or `nan`."""
-    negative = parser.parse_optional_punctuation("-") is not None
-    for name in ("inf", "nan"):
-        if parser.parse_optional_keyword(name) is not None:
-            return float(f"-{name}" if negative else name)
-    number = parser.parse_optional_number()
-    if number is None:
-        parser.raise_error("number expected")
-    return -number if negative else number
+    special = _parse_special(parser)
+    return parser.parse_number() if special is None else special
 
 
 def _parse_array(parser: Parser) -> DenseArrayBase:
+    start = parser.pos
     values = parser.parse_comma_separated_list(
         parser.Delimiter.SQUARE, lambda: _parse_number(parser)
     )
-    if any(isinstance(value, float) for value in values):
-        return floats_attr(*(float(value) for value in values))
-    return ints_attr(*(int(value) for value in values))
+    if not any(isinstance(value, float) for value in values):
+        return ints_attr(*(int(value) for value in values))
+    if _HEX_ELEMENT.search(parser.lexer.input.content, start, parser.pos):
+        parser.raise_error("bit patterns among floats are spelled nan<0x...>", start)
+    return floats_attr(*(float(value) for value in values))
 
 
 # -- operands

@@ -25,6 +25,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Operation, SSAValue
 
+from glow.dialects.attributes import is_splat
 from glow.dialects.errors import GlowError
 from glow.dialects.glow.storage import MAX_INLINE_ELEMENTS, ConstantOp, SplatOp
 from glow.dialects.nibbles import unpack_nibbles
@@ -83,7 +84,7 @@ def dense_to_numpy(attribute: DenseIntOrFPElementsAttr) -> Array:
     element_type = attribute.get_element_type()
     dtype = dtype_of(element_type)
     count = int(np.prod(shape))
-    if dtype == np.bool_ or (count > 1 and attribute.is_splat()):
+    if dtype == np.bool_ or (count > 1 and is_splat(attribute)):
         values = np.array(attribute.get_values(), dtype=dtype)
         return (
             np.broadcast_to(values, (count,)).reshape(shape)

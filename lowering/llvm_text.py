@@ -20,6 +20,7 @@ from xdsl.dialects.llvm import LLVMArrayType, LLVMPointerType, LLVMVoidType
 from xdsl.ir import Attribute
 from xdsl.utils.exceptions import DiagnosticException
 
+from glow.dialects.attributes import is_splat
 from glow.lowering.type_guards import is_integer, is_vector
 
 SIMPLE_TYPES: dict[type[Attribute], str] = {
@@ -109,7 +110,7 @@ def dense_text(value: Attribute, type_: Attribute) -> str:
     numbers = cast(Sequence[float | int], value.get_values())
     element = type_.element_type
     name = type_name(element)
-    if value.is_splat():
+    if is_splat(cast("DenseIntOrFPElementsAttr", value)):
         return f"splat ({name} {scalar_text(numbers[0], element)})"
     lanes = ", ".join(f"{name} {scalar_text(number, element)}" for number in numbers)
     return f"<{lanes}>"

@@ -9,9 +9,9 @@ from pathlib import Path
 from xdsl.dialects.builtin import ModuleOp
 
 from glow.dialects.errors import GlowError, UsageError
+from glow.dialects.printer import mlir_text
 from glow.frontends.mapped_file import files_held
 from glow.tools.atomic_output import atomic_path, check_output_file
-from glow.tools.mlir_target import mlir_text
 from glow.tools.program_output import write_program
 from glow.tools.programs import read_program
 from glow.tools.progress import step

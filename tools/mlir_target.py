@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from io import StringIO
 from typing import IO
 
 from xdsl.context import Context
@@ -13,9 +12,10 @@ from xdsl.dialects.builtin import (
     ModuleOp,
 )
 from xdsl.ir import Attribute, TypedAttribute
-from xdsl.printer import Printer
 from xdsl.syntax_printer import SyntaxPrinter
 from xdsl.targets.mlir import MLIRTarget
+
+from glow.dialects.printer import TextPrinter
 
 ELIDED = "dense_resource<__elided__> : "
 """How mlir-opt spells an elided constant."""
@@ -32,7 +32,7 @@ def element_count(attribute: Attribute) -> int:
             return 0
 
 
-class ElidingPrinter(Printer):
+class ElidingPrinter(TextPrinter):
     """A printer that leaves out dense constants of more than `limit` elements."""
 
     limit: int | None = None
@@ -70,10 +70,3 @@ class ElidingMLIRTarget(MLIRTarget):
         if self.elide_if_larger is None:
             printer.print_metadata(ctx.loaded_dialects)
         output.write("\n")
-
-
-def mlir_text(module: ModuleOp) -> str:
-    """The module as MLIR text that ends with a line break."""
-    text = StringIO()
-    Printer(stream=text).print_op(module)
-    return f"{text.getvalue()}\n"

@@ -18,9 +18,9 @@ from pathlib import Path
 from xdsl.dialects.builtin import ModuleOp
 
 from glow.dialects.errors import GlowError
+from glow.dialects.locations import node_name, place_of
 from glow.frontends.notes import ImportNotes
 from glow.runtime.file_blocks import digest_or_missing
-from glow.verification import node_of, place_of
 
 SUFFIX = ".safetensors"
 
@@ -90,7 +90,7 @@ def check_weights(module: ModuleOp) -> None:
             check_held(name, table.entry(name), op.results[0].type)
         except GlowError as error:
             raise GlowError(
-                error.message, node=node_of(op), location=place_of(op)
+                error.message, node=node_name(op), location=place_of(op)
             ) from None
 
 

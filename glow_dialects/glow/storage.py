@@ -28,6 +28,12 @@ from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.hints import isa
 
 from glow.dialects.attributes import Attributes
+from glow.dialects.float_text import (
+    bits_of_literal,
+    float_attr_of_bits,
+    float_literal,
+    hex_literal,
+)
 from glow.dialects.node import NodeOp, Types, fail_unless
 from glow.dialects.quantized import constant_type, is_quantized
 
@@ -159,7 +165,8 @@ class SplatOp(NodeOp):
         """Print `number : type`."""
         printer.print_string(" ")
         if isinstance(self.value, FloatAttr):
-            printer.print_float(self.value.value.data, self.value.type)
+            text = float_literal(self.value.value.data, self.value.type)
+            printer.print_string(text)
         else:
             printer.print_string(str(self.value.value.data))
         printer.print_op_attributes(self.attributes)
@@ -170,18 +177,24 @@ class SplatOp(NodeOp):
     def parse(cls, parser: Parser) -> Self:
         """Parse `number : type`; the hex form spells NaN and infinities."""
         start = parser.pos
+        literal = hex_literal(parser.lexer.input.content, start)
         number = parser.parse_number()
-        text = parser.lexer.input.content[start : parser.pos].strip()
+        end = parser.pos
         attributes = parser.parse_optional_attr_dict()
         parser.parse_punctuation(":")
         result_type = parser.parse_type()
         if not isa(result_type, TensorType):
             parser.raise_error("glow.splat has a tensor type")
         element_type = result_type.element_type
-        if text.lower().startswith("0x") and isinstance(element_type, AnyFloat):
-            raw = bytes.fromhex(text[2:])[::-1]
-            (number,) = element_type.unpack(raw, 1)
-        op = cls.from_number(number, result_type)
+        if literal is None or not isinstance(element_type, AnyFloat):
+            op = cls.from_number(number, result_type)
+        else:
+            try:
+                bits = bits_of_literal(literal, element_type)
+            except VerifyException as error:
+                parser.raise_error(str(error), start, end)
+            value = float_attr_of_bits(bits, element_type)
+            op = cls.build_node([], [result_type], value=value)
         op.attributes.update(attributes)
         return op
 

@@ -23,6 +23,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from glow.dialects import arith
+from glow.dialects.attributes import is_splat
 from glow.lowering.instr_to_loops import ir_types as types
 from glow.lowering.instr_to_loops import math_functions
 from glow.lowering.instr_to_loops.builder import Index, LoopBuilder
@@ -46,7 +47,7 @@ def constant_value(value: SSAValue) -> int | float | None:
     attribute = owner.value
     if isinstance(attribute, IntegerAttr | FloatAttr):
         return attribute.value.data
-    if isinstance(attribute, DenseIntOrFPElementsAttr) and attribute.is_splat():
+    if isinstance(attribute, DenseIntOrFPElementsAttr) and is_splat(attribute):
         number = attribute.get_values()[0]
         return number if isinstance(number, int | float) else None
     return None

@@ -24,6 +24,7 @@ from xdsl.dialects.llvm import FastMathAttr
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from glow.dialects import arith, llvm
+from glow.dialects.attributes import is_splat
 from glow.lowering.loops_to_llvm.affine import AffineForm
 from glow.lowering.loops_to_llvm.builder import (
     NO_FLAGS,
@@ -88,7 +89,7 @@ def vector_constant(
     """Returns the registers of a dense constant."""
     layout = layout_of(type_, low.lanes)
     numbers = cast("Sequence[float | int]", value.get_values())
-    if value.is_splat():
+    if is_splat(value):
         return [low.builder.number(numbers[0], row) for row in layout.types]
     registers: list[SSAValue] = []
     for row in range(layout.rows):

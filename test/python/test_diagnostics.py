@@ -8,10 +8,11 @@ from xdsl.dialects.func import ReturnOp
 from xdsl.utils.exceptions import ParseError, VerifyException
 
 from glow.diagnostics import diagnose, did_you_mean, run_reporting
-from glow.dialects.errors import GlowError
-from glow.frontends.mlir import check_strings, parse_text
+from glow.dialects.errors import GlowError, one_line
+from glow.dialects.locations import node_name, place_of
+from glow.frontends.mlir import parse_text
+from glow.frontends.mlir_strings import check_strings
 from glow.universe import new_context
-from glow.verification import node_of, place_of
 
 
 def test_diagnose_keeps_one_line() -> None:
@@ -102,16 +103,17 @@ def test_operations_know_their_place() -> None:
         'func.func @f() {\n  func.return\n}\nfunc.func @g() {\n func.return loc("r")\n}'
     )
     module = parse_text(new_context(), text, "f.mlir", line_offset=10)
-    places = {(op.name, place_of(op), node_of(op)) for op in module.walk()}
+    places = {(op.name, place_of(op), node_name(op)) for op in module.walk()}
     assert ("func.return", "f.mlir:12:3", None) in places
-    assert ("func.return", None, "r") in places
+    # A name does not take the place's stead.
+    assert ("func.return", "f.mlir:15:2", "r") in places
 
 
 def test_places_inside_names() -> None:
     place = FileLineColLoc(StringAttr("f.py"), IntAttr(3), IntAttr(4))
     operation = ReturnOp()
     operation.location = NameLoc(StringAttr("conv1"), place)
-    assert node_of(operation) == "conv1"
+    assert node_name(operation) == "conv1"
     assert place_of(operation) == "f.py:3:4"
 
 
@@ -120,3 +122,32 @@ def test_did_you_mean() -> None:
         "; did you mean 'canonicalize'?"
     )
     assert did_you_mean("xyz", ["canonicalize"]) == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("a  b\n c", "a b c"),
+        (f"no [{', '.join(map(str, range(16)))}]", None),
+        (
+            f"no [{', '.join(map(str, range(512)))}]",
+            "no [0, 1, 2, 3, 4, 5, 6, 7, ... (512 numbers)]",
+        ),
+        (
+            f"no ({','.join(['-1.5e-07'] * 20)})",
+            f"no ({'-1.5e-07,' * 8}... (20 numbers))",
+        ),
+        ("x" * 240, None),
+        (f"'{'x' * 5000}' is long", f"'{'x' * 119}...{'x' * 59}' is long"),
+        ("word " * 1000, "word " * 400 + "..."),
+    ],
+)
+def test_long_parts_are_cut(text: str, line: str | None) -> None:
+    assert one_line(text) == (text if line is None else line)
+    assert GlowError(text).one_line() == one_line(text)
+
+
+def test_long_texts_are_cut_in_linear_time() -> None:
+    """Patterns that try again and again would take minutes."""
+    for text in ("1, " * 200_000, "1" * 600_000, "1,-" * 200_000, "- " * 300_000):
+        assert len(one_line(text)) < 2100
