@@ -6,7 +6,7 @@ JOBS ?= 2
 BIN = $(VENV)/bin
 FARM = build/typing/glow
 
-.PHONY: help venv dev demo test fuzz lint typing bench clean
+.PHONY: help venv dev demo test fuzz mutants lint typing bench clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "%-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -30,6 +30,9 @@ lint: dev  ## ruff, pyright and the import contracts
 
 fuzz: $(VENV)/.installed-dev  ## run passes, native code and quantization on thousands of random graphs (minutes)
 	$(BIN)/python test/fuzz/fuzz.py --jobs $(JOBS)
+
+mutants: $(VENV)/.installed-dev  ## plant faults and count those that no test finds (half an hour)
+	$(BIN)/python test/mutants/mutants.py --jobs $(JOBS)
 
 bench: $(VENV)/.installed-dev  ## compare the speed with other runtimes
 	$(BIN)/pip install --quiet -e '.[benchmarks]'

@@ -1,4 +1,4 @@
-"""Runs the lit suites and pytest, and ends with one line that counts both.
+"""Runs the lit suites and pytest, and ends with what was skipped and one line of counts.
 
 Both always run; the exit code is 1 when a test fails, or when a suite does not run at
 all. `python test/run_all.py --jobs 2`.
@@ -11,6 +11,8 @@ import subprocess
 import sys
 import time
 import xml.etree.ElementTree as ElementTree
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,11 +22,11 @@ REPORTS = ROOT / "build" / "reports"
 
 @dataclass(frozen=True)
 class Counts:
-    """How the tests of a suite ended."""
+    """How the tests of a suite ended; the names of those that were skipped, by reason."""
 
     passed: int = 0
     failed: int = 0
-    skipped: int = 0
+    skipped: tuple[tuple[str, str], ...] = ()
 
     def __add__(self, other: Counts) -> Counts:
         return Counts(
@@ -54,10 +56,25 @@ def read_report(report: Path) -> Counts:
     total = Counts()
     for suite in ElementTree.parse(report).iter("testsuite"):
         failed = int(suite.get("failures", 0)) + int(suite.get("errors", 0))
-        skipped = int(suite.get("skipped", 0))
-        passed = int(suite.get("tests", 0)) - failed - skipped
+        skipped = tuple(read_skipped(suite))
+        passed = int(suite.get("tests", 0)) - failed - int(suite.get("skipped", 0))
         total += Counts(passed, failed, skipped)
     return total
+
+
+def read_skipped(suite: ElementTree.Element) -> Iterator[tuple[str, str]]:
+    """The reason and the file or module of each test that was skipped."""
+    for case in suite.iter("testcase"):
+        for skipped in case.iter("skipped"):
+            reason = " ".join(skipped.get("message", "no reason given").split())
+            place = case.get("classname", "").removeprefix("test.python.")
+            yield reason, place
+
+
+def print_skipped(skipped: Sequence[tuple[str, str]]) -> None:
+    """A line for each reason, with how many tests of which files it kept from running."""
+    for (reason, place), count in sorted(Counter(skipped).items()):
+        print(f"skipped {count} of {place}: {reason}")
 
 
 def main() -> int:
@@ -75,9 +92,11 @@ def main() -> int:
     python = run_suite("pytest", ["-n", jobs, pytest_report])
     total = lit + python
     seconds = time.monotonic() - started
-    skipped = f", {total.skipped} skipped" if total.skipped else ""
+    skipped = f", {len(total.skipped)} skipped" if total.skipped else ""
+    print()
+    print_skipped(total.skipped)
     print(
-        f"\n{total.passed} passed, {total.failed} failed{skipped} in {seconds:.0f}s "
+        f"{total.passed} passed, {total.failed} failed{skipped} in {seconds:.0f}s "
         f"(lit {lit.passed} + {lit.failed}, pytest {python.passed} + {python.failed})"
     )
     return 1 if total.failed or not lit.passed or not python.passed else 0

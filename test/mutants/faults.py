@@ -1,0 +1,120 @@
+"""Which faults are planted, and which tests should find them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Suites:
+    """Lit files and folders, and files of pytest with a choice of their tests."""
+
+    lit: tuple[str, ...] = ()
+    pytest: tuple[str, ...] = ()
+    only: str = ""
+
+    def commands(self) -> Iterator[list[str]]:
+        """The commands that run them; the first that fails has found a fault."""
+        if self.lit:
+            yield ["lit", "-q", "-j1", *(f"test/{path}" for path in self.lit)]
+        if self.pytest:
+            files = [f"test/python/{path}.py" for path in self.pytest]
+            yield ["pytest", "-qx", "-pno:cacheprovider", *files, "-k", self.only]
+
+
+def graph(name: str, *more: str) -> Suites:
+    """The lit files of a graph pass."""
+    return Suites(tuple(f"graph/{name}{part}.mlir" for part in ("", *more)))
+
+
+COPIES = Suites(("instr/eliminate_copies.mlir", "instr/eliminate_copies_negative.mlir"))
+GELU = graph("recognize_gelu", "_negative")
+PRODUCTS = graph("merge_products", "_negative", "_quantized")
+POOLS = Suites(graph("commute_pools").lit, ("test_graph_passes",), "never_fall")
+SOFTMAX = Suites(pytest=("test_onnx_import",), only="softmax")
+KEYS = Suites(pytest=("test_object_cache", "test_model_cache", "test_sources"))
+BARRIERS = Suites(("lowering/instr_to_loops_barriers.mlir",))
+OPERATORS = Suites(pytest=("test_quantized_operators",))
+IMPORT = Suites(pytest=("test_onnx_import", "test_onnx_errors"))
+PLAN = Suites(
+    ("instr/plan_memory.mlir", "instr/plan_memory_invalid.mlir"), ("test_plan_memory",)
+)
+
+WRITTEN: tuple[tuple[str, str, str, Suites], ...] = (
+    ("passes/instr/eliminate_copies.py", "(access.at < at or access.writes)",
+     "access.at < at", COPIES),
+    ("passes/instr/eliminate_copies.py",
+     "return access.writes and not access.reads and access.place == whole",
+     "return True", COPIES),
+    ("glow/interpreter/integer_arithmetic.py", "np.rint(x.astype(dtype) / scales)",
+     "np.floor(x.astype(dtype) / scales + 0.5)", OPERATORS),
+    ("passes/graph/recognize_gelu.py", "beside_number(value, glow.AddOp, 1.0)",
+     "beside_number(value, glow.AddOp, 2.0)", GELU),
+    ("passes/graph/merge_products.py", "(op.weights, op.bias, ", "(op.weights, ",
+     PRODUCTS),
+    ("passes/graph/commute_pools.py", "glow.SigmoidOp, glow.TanhOp",
+     "glow.AbsOp, glow.SigmoidOp, glow.TanhOp", POOLS),
+    ("glow/sources.py", ', "glow.lowering")', ")", KEYS),
+    ("glow/runtime/object_cache.py", '"xdsl", "llvmlite"', '"xdsl"', KEYS),
+    ("lowering/instr_to_loops/main_function.py",
+     "any(parts % met == 0 for met in earlier.met)", "earlier.met", BARRIERS),
+    ("glow/frontends/onnx/normalization.py", 'node.attr_int("axis", 1), len(sizes))',
+     'node.attr_int("axis", -1), len(sizes))', SOFTMAX),
+)  # fmt: skip
+"""File, text, what stands there instead: faults that no test found once."""
+
+DRAWN: tuple[tuple[str, int, Suites], ...] = (
+    # Passes on graphs.
+    ("passes/graph/convert_gemm.py", 4, graph("convert_gemm", "_quantized")),
+    ("passes/graph/eliminate_transposes.py", 4,
+     graph("eliminate_transposes", "_negative", "_quantized")),
+    ("passes/graph/fold_batch_norm.py", 4, graph("fold_batch_norm", "_negative")),
+    ("passes/graph/fold_pads.py", 4, graph("fold_pads", "_negative", "_quantized")),
+    ("passes/graph/hoist_pool.py", 3, graph("hoist_pool", "_negative", "_quantized")),
+    ("passes/graph/merge_products.py", 4, PRODUCTS),
+    ("passes/graph/recognize_gelu.py", 3, GELU),
+    ("passes/graph/recognize_normalizations.py", 4,
+     graph("recognize_normalizations", "_negative")),
+    ("passes/graph/shrink_convolutions.py", 4,
+     graph("shrink_convolutions", "_negative", "_quantized")),
+    ("passes/graph/sink_reshapes.py", 4,
+     graph("sink_reshapes", "_negative", "_quantized")),
+    # Quantization.
+    ("passes/quantization/fold_rescale.py", 4, Suites(("quantization/fold_rescale.mlir",))),
+    ("passes/quantization/simplify_bounds.py", 4,
+     Suites(("quantization/simplify_bounds.mlir",))),
+    ("passes/quantization/form_integer_nodes.py", 4,
+     Suites(("quantization/form_integer_nodes.mlir",), OPERATORS.pytest)),
+    ("glow/interpreter/integer_arithmetic.py", 5,
+     Suites(pytest=("test_quantized_operators", "test_fixed_point"))),
+    ("lowering/lower_quantized/arithmetic.py", 4,
+     Suites(("lowering/lower_quantized.mlir",), OPERATORS.pytest)),
+    # Importer.
+    ("glow/frontends/onnx/convolution.py", 5, IMPORT),
+    ("glow/frontends/onnx/movement.py", 5, IMPORT),
+    ("glow/frontends/onnx/normalization.py", 4, IMPORT),
+    ("glow/frontends/onnx/quantization.py", 5, OPERATORS),
+    # Kernels.
+    ("lowering/instr_to_loops/reduce.py", 4, Suites(pytest=("test_kernels_reduce",))),
+    ("lowering/instr_to_loops/softmax.py", 4,
+     Suites(pytest=("test_kernels_reduce",), only="softmax")),
+    ("lowering/instr_to_loops/transpose.py", 3, Suites(pytest=("test_kernels_movement",))),
+    ("lowering/instr_to_loops/pool.py", 4, Suites(pytest=("test_kernels_conv",), only="pool")),
+    ("lowering/instr_to_loops/multiply_high.py", 2, Suites(pytest=("test_fixed_point",))),
+    ("lowering/instr_to_loops/main_function.py", 3,
+     Suites(BARRIERS.lit, ("test_barriers", "test_threads"))),
+    # Memory.
+    ("passes/instr/eliminate_copies.py", 4, COPIES),
+    ("passes/instr/interval_packing.py", 4, PLAN),
+    ("passes/instr/plan_memory.py", 4, PLAN),
+    ("passes/instr/share_buffers.py", 4,
+     Suites(("instr/share_buffers.mlir", "instr/share_buffers_negative.mlir"))),
+    # Caches.
+    ("glow/runtime/object_cache.py", 4, KEYS),
+    ("glow/runtime/model_cache.py", 4, KEYS),
+)  # fmt: skip
+"""File, how many faults are drawn in it, and the tests that should find them."""
+
+EQUIVALENT: dict[str, str] = {}
+"""Faults that change nothing that a test could see, as they are printed, and why."""

@@ -1,0 +1,52 @@
+"""The faults that `make mutants` plants fit the tree."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "mutants"))
+
+from faults import DRAWN, EQUIVALENT, WRITTEN, Suites
+from mutants import ROOT, faults, sites
+
+FAULTS = list(faults())
+
+
+def test_there_are_a_hundred_and_they_are_python() -> None:
+    assert len(FAULTS) >= 100
+    for fault in FAULTS:
+        compile(fault.planted((ROOT / fault.file).read_text()), fault.file, "exec")
+
+
+def test_a_seed_draws_the_same_faults() -> None:
+    assert list(faults()) == FAULTS
+
+
+@pytest.mark.parametrize(("file", "old"), [entry[:2] for entry in WRITTEN])
+def test_faults_that_are_written_down_have_one_place(file: str, old: str) -> None:
+    assert (ROOT / file).read_text().count(old) == 1
+
+
+def test_tests_exist() -> None:
+    for entry in (*WRITTEN, *DRAWN):
+        tests = entry[-1]
+        assert isinstance(tests, Suites)
+        assert tests.lit or tests.pytest
+        for path in tests.lit:
+            assert (ROOT / "test" / path).exists(), path
+        for name in tests.pytest:
+            assert (ROOT / "test/python" / f"{name}.py").exists(), name
+
+
+def test_equivalent_faults_are_drawn() -> None:
+    assert EQUIVALENT.keys() <= set(map(str, FAULTS))
+
+
+def test_operators_of_functions_are_places() -> None:
+    text = (
+        "a = 1 + 1\ndef f(*x, y: int | None = -1):\n    return -y < len(x) and not x\n"
+    )
+    assert [text[at:][: len(old)] for at, old, _ in sites(text)] == ["<", "and", "not"]
