@@ -37,6 +37,7 @@ from glow.lowering.program_target import check_target, program_target
 from glow.lowering.target import Target
 from glow.passes.trace import pass_clock
 from glow.precision import apply_precision, check_precision
+from glow.runtime.memory import check_memory
 from glow.signature import main_function, signature_of
 
 if TYPE_CHECKING:
@@ -139,6 +140,7 @@ def compile(
             hint="glow compile makes an object file of it",
         )
     signature = signature_of(main_function(module))
+    check_memory({"inputs and outputs": signature.nbytes})
     options = Options(target, numerics, quantize, quantization, precision, memory_limit)
     _run_stages(module, "instr", chosen, options)
     function = chosen.compile(module, target, threads)

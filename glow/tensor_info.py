@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import prod
 
 import numpy as np
 
@@ -15,6 +16,11 @@ class TensorInfo:
     shape: tuple[int, ...]
     dtype: np.dtype[np.generic]
 
+    @property
+    def nbytes(self) -> int:
+        """The bytes of an array."""
+        return prod(self.shape) * self.dtype.itemsize
+
     def __str__(self) -> str:
         return f"{self.name}: {self.dtype}{list(self.shape)}"
 
@@ -25,3 +31,8 @@ class Signature:
 
     inputs: tuple[TensorInfo, ...]
     outputs: tuple[TensorInfo, ...]
+
+    @property
+    def nbytes(self) -> int:
+        """The bytes of all inputs and outputs."""
+        return sum(info.nbytes for info in (*self.inputs, *self.outputs))

@@ -11,6 +11,9 @@ from glow.dialects import glow
 from glow.dialects.node import shape_of
 from glow.passes.graph.node_builder import NodeBuilder, like
 
+MAX_JOINED = 64
+"""Operands of a concatenation that repeats its input: each is a copy in the program."""
+
 
 def tile(op: Operation) -> None:
     """Each repeated axis becomes a concatenation; the innermost axis comes first,
@@ -24,9 +27,20 @@ def tile(op: Operation) -> None:
         value = builder.insert(glow.SplatOp.from_number(0, op.result.type)).results[0]
         repeats = ()
     for axis in reversed(range(len(repeats))):
-        if repeats[axis] > 1:
-            value = builder.node(glow.ConcatOp, *[value] * repeats[axis], axis=axis)
+        value = _repeated(builder, value, repeats[axis], axis)
     builder.replace(value)
+
+
+def _repeated(builder: NodeBuilder, value: SSAValue, count: int, axis: int) -> SSAValue:
+    """Copies joined along an axis: of many, most are copies of joined copies."""
+    whole, rest = divmod(count, MAX_JOINED)
+    parts = [value] * rest if whole else [value] * count
+    if whole:
+        joined = builder.node(glow.ConcatOp, *[value] * MAX_JOINED, axis=axis)
+        parts.insert(0, _repeated(builder, joined, whole, axis))
+    return (
+        builder.node(glow.ConcatOp, *parts, axis=axis) if len(parts) > 1 else parts[0]
+    )
 
 
 def pad(op: Operation) -> None:

@@ -17,6 +17,7 @@ from glow.lowering.target import Target
 from glow.runtime.buffers import aligned_empty
 from glow.runtime.executable import Bytes
 from glow.runtime.heap import trim
+from glow.runtime.memory import check_memory
 from glow.runtime.native_code import release_llvm, workers
 from glow.runtime.native_function import Argument, NativeFunction, NativeProgram
 from glow.runtime.object_cache import ObjectCache
@@ -93,6 +94,13 @@ def build_native_function(
     """Compiles the main function of a planned instr module, and takes its weights."""
     function = main_function(module)
     program = build_program(function, target)
+    check_memory(
+        {
+            "weights": program.sizes["constants"],
+            "inputs and outputs": program.sizes["mutables"],
+            "values between nodes": program.sizes["activations"],
+        }
+    )
     weights_of(module).clear()
     let_go(program)
     trim()

@@ -7,9 +7,15 @@ from collections.abc import Sequence
 from xdsl.dialects.builtin import ModuleOp
 
 from glow.backends.backend import Backend, CompiledFunction
-from glow.dialects.node import NodeOp
+from glow.dialects.glow import BroadcastOp, ConstantOp, SplatOp
+from glow.dialects.node import NodeOp, node_name
 from glow.dialects.weight_table import Array
 from glow.interpreter import run
+from glow.passes.graph.fold_constants import bytes_of
+from glow.runtime.memory import check_memory
+
+VIEWS = (ConstantOp, SplatOp, BroadcastOp)
+"""Nodes whose results take no memory of their own."""
 
 
 class InterpretedFunction:
@@ -40,4 +46,8 @@ class InterpreterBackend(Backend):
         self, module: ModuleOp, target: str, threads: int | None
     ) -> CompiledFunction:
         """The module, run node by node."""
+        for op in module.walk():
+            if isinstance(op, NodeOp) and not isinstance(op, VIEWS):
+                size = sum(map(bytes_of, op.results))
+                check_memory({f"the results of node '{node_name(op)}'": size})
         return InterpretedFunction(module)

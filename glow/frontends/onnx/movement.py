@@ -21,8 +21,9 @@ from glow.dialects.glow import (
 )  # fmt: skip
 from glow.dialects.node import fail_unless
 from glow.dialects.weight_table import Array
+from glow.frontends.onnx.graph import BUDGET
 from glow.frontends.onnx.node import Constant, OnnxNode, Operand, Value, shape
-from glow.frontends.onnx.registry import onnx_op
+from glow.frontends.onnx.registry import onnx_op, refuse_if
 
 PAD_INPUTS = 11
 """From this opset on pads and value are inputs, before attributes."""
@@ -218,6 +219,7 @@ def gather_elements(node: OnnxNode) -> Value:
 def one_hot(node: OnnxNode) -> Value:
     """The second value at the index along a new axis, the first elsewhere."""
     depth = int(node.array(1, "depth").item())
+    refuse_if(depth > BUDGET, f"depth {depth}")
     values = node.array(2, "values")
     shape = node.shape(0)
     axis = node.positive(node.attr_int("axis", -1), len(shape) + 1)

@@ -6,12 +6,13 @@ from math import prod
 
 import numpy as np
 
-from glow.dialects.glow import SelectOp, TransposeOp
+from glow.dialects.glow import LessEqualOp, SelectOp, TransposeOp
 from glow.dialects.glow.elementwise import broadcast_shape
 from glow.dialects.node import fail_unless
+from glow.frontends.onnx.graph import BUDGET
 from glow.frontends.onnx.inputs import check_shape
-from glow.frontends.onnx.node import Constant, OnnxNode, Value, shape
-from glow.frontends.onnx.registry import onnx_op
+from glow.frontends.onnx.node import Constant, OnnxNode, Operand, Value, shape
+from glow.frontends.onnx.registry import onnx_op, refuse_if
 
 
 @onnx_op("Reshape")
@@ -137,9 +138,13 @@ def trilu(node: OnnxNode) -> Value:
     """The upper or lower triangle, zero elsewhere."""
     value = node.value(0)
     offset = int(node.array(1, "k").item()) if node.has(1) else 0
-    rows, columns = shape(value)[-2:]
-    mask = np.ones((rows, columns), np.bool_)
-    upper = bool(node.attr_int("upper", 1))
-    mask = np.triu(mask, offset) if upper else np.tril(mask, offset)
-    zero = node.number(0, value)
-    return node.emit(SelectOp, Constant(mask, "triangle"), value, zero)
+    count, width = shape(value)[-2:]
+    refuse_if(count + width > BUDGET, f"size {count}x{width}")
+    rows, columns = np.arange(count).reshape(-1, 1) + offset, np.arange(width)
+    bounds = (rows, columns) if node.attr_int("upper", 1) else (columns, rows)
+    mask: Operand
+    if count * width <= BUDGET:
+        mask = Constant(np.less_equal(*bounds), "triangle")
+    else:
+        mask = node.emit(LessEqualOp, *(Constant(x, "positions") for x in bounds))
+    return node.emit(SelectOp, mask, value, node.number(0, value))
