@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeGuard
 
 import numpy as np
 import numpy.typing as npt
@@ -29,6 +29,33 @@ class CompiledModel:
     def __init__(self, signature: Signature, function: CompiledFunction) -> None:
         self.signature = signature
         self.function = function
+        self._inputs = [(info.shape, info.dtype) for info in signature.inputs]
+        self._outputs = [(info.shape, info.dtype) for info in signature.outputs]
+        self._run_into = getattr(function, "run_into", None)
+
+    def __repr__(self) -> str:
+        takes, gives = (
+            ", ".join(map(str, infos)) for infos in (self.inputs, self.outputs)
+        )
+        details = getattr(self.function, "details", type(self.function).__name__)
+        return f"<glow.CompiledModel ({takes}) -> ({gives}), {details}>"
+
+    def __copy__(self) -> CompiledModel:
+        """The model itself, which nothing changes."""
+        return self
+
+    def __deepcopy__(self, memo: object) -> CompiledModel:
+        """The model itself, which nothing changes."""
+        return self
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """How `pickle` stores the model, for the same version and kind of processor.
+
+        Raises GlowError for other backends than `cpu`.
+        """
+        from glow.model_bytes import model_bytes, model_from_bytes
+
+        return model_from_bytes, model_bytes(self)
 
     @property
     def inputs(self) -> tuple[TensorInfo, ...]:
@@ -54,10 +81,34 @@ class CompiledModel:
         names = [info.name for info in self.outputs]
         return dict(zip(names, results, strict=True))
 
+    def run_into(
+        self,
+        inputs: Sequence[Array] | Mapping[str, Array],
+        outputs: Sequence[Array] | Mapping[str, Array],
+    ) -> None:
+        """Writes the outputs into arrays, in order or by name; nothing is copied.
+
+        The network reads and writes the arrays themselves: they must be contiguous, and
+        outputs must not share memory with anything else. Raises GlowError for arrays that
+        do not fit.
+        """
+        takes, gives = inputs, outputs
+        if not _are_exactly(takes, self._inputs):
+            takes = _in_order(inputs, self.inputs, "input")
+        if not _are_exactly(gives, self._outputs):
+            gives = _in_order(outputs, self.outputs, "output")
+        if self._run_into is not None:
+            self._run_into(takes, gives)
+            return
+        for array, result in zip(gives, self.function.run(takes), strict=True):
+            array[...] = result
+
     def _arrange(
         self, arrays: Sequence[Array], named: Mapping[str, Array]
-    ) -> list[Array]:
+    ) -> Sequence[Array]:
         """The inputs in order, each checked against the signature."""
+        if not named and _are_exactly(arrays, self._inputs):
+            return arrays
         names = [info.name for info in self.inputs]
         if len(arrays) > len(names):
             raise GlowError(f"the model takes {len(names)} inputs, not {len(arrays)}")
@@ -73,19 +124,56 @@ class CompiledModel:
         missing = [name for name in names if name not in values]
         if missing:
             raise GlowError(f"missing input '{missing[0]}'")
-        return [check_input(info, values[info.name]) for info in self.inputs]
+        return [check_array("input", info, values[info.name]) for info in self.inputs]
 
 
-def check_input(info: TensorInfo, array: Array) -> Array:
-    """The input as an array; raises GlowError where shape or dtype differ."""
+def _are_exactly(
+    arrays: Sequence[Array] | Mapping[str, Array],
+    expected: Sequence[tuple[tuple[int, ...], object]],
+) -> TypeGuard[Sequence[Array]]:
+    """Whether these are arrays of all shapes and dtypes in order, as most callers pass."""
+    if type(arrays) not in (list, tuple) or len(arrays) != len(expected):
+        return False
+    for array, (shape, dtype) in zip(arrays, expected, strict=True):
+        if type(array) is not np.ndarray or array.shape != shape:
+            return False
+        if array.dtype != dtype:
+            return False
+    return True
+
+
+def _in_order(
+    arrays: Sequence[Array] | Mapping[str, Array],
+    infos: Sequence[TensorInfo],
+    kind: str,
+) -> Sequence[Array]:
+    """The arrays of all inputs or outputs, which are used as they are."""
+    if isinstance(arrays, Mapping):
+        names = [info.name for info in infos]
+        if set(arrays) != set(names):
+            given, wanted = (", ".join(sorted(some)) for some in (arrays, names))
+            raise GlowError(
+                f"the model's {kind}s are {wanted}, not {given or 'nothing'}"
+            )
+        arrays = [arrays[name] for name in names]
+    if len(arrays) != len(infos):
+        raise GlowError(f"the model has {len(infos)} {kind}s, not {len(arrays)}")
+    for info, array in zip(infos, arrays, strict=True):
+        if check_array(kind, info, array) is not array:
+            raise GlowError(f"{kind} '{info.name}' must be a NumPy array")
+    return arrays
+
+
+def check_array(kind: str, info: TensorInfo, array: Array) -> Array:
+    """The input or output as an array; raises GlowError where shape or dtype differ."""
     array = np.asarray(array)
     if array.shape != info.shape:
         raise GlowError(
-            f"input '{info.name}' must have shape {list(info.shape)}, not "
+            f"{kind} '{info.name}' must have shape {list(info.shape)}, not "
             f"{list(array.shape)}"
         )
     if array.dtype != info.dtype:
         raise GlowError(
-            f"input '{info.name}' must have dtype {info.dtype}, not {array.dtype}"
+            f"{kind} '{info.name}' must have dtype {info.dtype}, not {array.dtype}"
         )
     return array

@@ -103,6 +103,8 @@ def _read(descriptor: int) -> StoredModel | None:
         [_argument(entry) for entry in head["inputs"]],
         [_argument(entry) for entry in head["outputs"]],
         head["is_small"],
+        head["target"],
+        head["writes_inputs"],
     )
     inputs, outputs = (tuple(map(_info, head[key])) for key in ("takes", "gives"))
     return StoredModel(
@@ -126,6 +128,8 @@ def _describe(model: StoredModel, rest: Rest) -> dict[str, Any]:
         "mutables": program.mutables_size,
         "activations": program.activations_size,
         "is_small": program.is_small,
+        "target": program.target,
+        "writes_inputs": program.writes_inputs,
         "objects": list(map(len, program.objects)),
         "blocks": checksums(program.constants.data, rest),
         "warnings": list(model.warnings),

@@ -14,7 +14,6 @@ from __future__ import annotations
 import ctypes
 import os
 import threading
-from functools import cache
 
 from glow.lowering.target import Target
 from glow.runtime.crowding import clocks, crowding_code
@@ -345,23 +344,26 @@ class ThreadPool:
 
 
 _creation = threading.Lock()
+_only_pool: ThreadPool | None = None
 
 
 def thread_pool() -> ThreadPool:
     """Returns the pool of this process; workers start with the first call for them."""
+    return _only_pool or _new_pool()
+
+
+def _new_pool() -> ThreadPool:
+    global _only_pool
     with _creation:
-        return _only_pool()
-
-
-@cache
-def _only_pool() -> ThreadPool:
-    return ThreadPool(runtime_object("thread pool", pool_code))
+        if _only_pool is None:
+            _only_pool = ThreadPool(runtime_object("thread pool", pool_code))
+        return _only_pool
 
 
 def _forget_pool() -> None:
-    global _creation
+    global _creation, _only_pool
     _creation = threading.Lock()
-    _only_pool.cache_clear()
+    _only_pool = None
 
 
 if hasattr(os, "register_at_fork"):

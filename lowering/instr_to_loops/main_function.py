@@ -6,6 +6,8 @@ alone: between calls that the first thread makes, and where a thread's slices of
 that matter are the same in both calls. They are if the number of threads divides the slices,
 which the first lines of `main` find out; else the barrier's threads are all of them.
 
+Where an argument is, `main` reads in the table that the mutables begin with.
+
 Small kernels run on the first thread alone, since sharing them costs more than it saves.
 Results do not depend on the number of threads.
 
@@ -136,6 +138,8 @@ class MainBuilder:
         self.views: dict[tuple[Place, Attribute], SSAValue] = {}
         self.indices: dict[int, SSAValue] = {}
         self.own_trace: SSAValue | None = None
+        self.table: SSAValue | None = None
+        self.arguments: dict[int, SSAValue] = {}
         self.shared: list[_SharedCall] = []
         """The calls since the last barrier for all threads that threads share."""
         self.serial: list[_SharedCall] = []
@@ -290,7 +294,7 @@ class MainBuilder:
                 f"{place.size} bytes"
             )
         builder = self.builder if place.moves else self.hoisted
-        offset = self._constant(place.offset)
+        offset = self._offset(place)
         for loop, stride in place.moves:
             moved = arith.MuliOp(self.indices[loop], self._constant(stride))
             builder.insert(moved)
@@ -303,6 +307,31 @@ class MainBuilder:
         if not place.moves:
             self.views[key] = result
         return result
+
+    def _offset(self, place: Place) -> SSAValue:
+        """Where a place is in its segment, but for what loops move it by."""
+        if place.segment != "mutables":
+            return self._constant(place.offset)
+        number = self.program.argument_at(place)
+        start = self._argument(number)
+        distance = place.offset - self.program.arguments[number].offset
+        if distance == 0:
+            return start
+        added = arith.AddiOp(start, self._constant(distance))
+        return self.hoisted.insert(added).result
+
+    def _argument(self, number: int) -> SSAValue:
+        """An argument's distance from the start of the mutables, which the table says."""
+        if number not in self.arguments:
+            if self.table is None:
+                view = memref.ViewOp.build(
+                    operands=[self.segments["mutables"], self._constant(0), []],
+                    result_types=[MemRefType(INDEX, [len(self.program.arguments)])],
+                )
+                self.table = self.hoisted.insert(view).results[0]
+            load = memref.LoadOp.get(self.table, [self._constant(number)])
+            self.arguments[number] = self.hoisted.insert(load).res
+        return self.arguments[number]
 
 
 def barrier_declaration() -> func.FuncOp:

@@ -1,13 +1,16 @@
 """A planned function as a list of kernel calls on places in three memory segments.
 
 The segments are Glow's: `constants` (weights), `mutables` (inputs and outputs) and
-`activations` (the arena). A program says which kernel runs on which bytes; it is made
+`activations` (the arena). The mutables begin with a table of 64-bit numbers, which says for
+each argument how far from the segment's start it is: the caller may have it elsewhere. A
+program says which kernel runs on which bytes; it is made
 from an instr function after `plan-memory`, and `main_function.py` turns it into the
 function `main`. Its text is the cache key of that function.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -22,6 +25,9 @@ from glow.lowering.instr_to_loops.kernel import Kernel
 from glow.lowering.target import Target
 
 Segment = Literal["constants", "mutables", "activations"]
+
+ADDRESS_BYTES = 8
+"""Of an entry of the table of arguments."""
 
 
 @dataclass(frozen=True)
@@ -130,6 +136,14 @@ class Program:
         """All kernel calls, those of loops once."""
         yield from _calls(self.steps)
 
+    @cached_property
+    def _starts(self) -> Sequence[int]:
+        return [argument.offset for argument in self.arguments]
+
+    def argument_at(self, place: Place) -> int:
+        """The number of the argument that a place in the mutables is a part of."""
+        return bisect_right(self._starts, place.offset) - 1
+
     def traffic(self) -> int:
         """The bytes that all calls name, each time that they run."""
         return _traffic(self.steps)
@@ -140,7 +154,7 @@ class Program:
 
     def text(self) -> str:
         """The steps and sizes as text, the content of `main`."""
-        lines = [f"{self.name} {sorted(self.sizes.items())}"]
+        lines = [f"{self.name} {sorted(self.sizes.items())} {self.arguments}"]
         lines.extend(_describe(self.steps))
         return "\n".join(lines)
 

@@ -15,6 +15,7 @@ from glow.dialects.node import node_name, shape_of
 from glow.dialects.weight_table import Array, DeferredArray
 from glow.dialects.weights import check_held, dense_to_numpy, weights_of
 from glow.lowering.instr_to_loops.program import (
+    ADDRESS_BYTES,
     Index,
     Invocation,
     KernelCall,
@@ -57,6 +58,7 @@ class ProgramBuilder:
     def run(self) -> Program:
         """The program of the function."""
         block = self.function.body.block
+        self._reserve("mutables", len(block.args) * ADDRESS_BYTES)
         for argument in block.args:
             self.places[argument] = self._reserve("mutables", byte_size(argument))
         arguments = [self.places[argument] for argument in block.args]

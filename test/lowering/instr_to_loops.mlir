@@ -14,12 +14,14 @@
 // CHECK:        vector.reduction <add>
 // CHECK:      func.func private @elementwise_[[ROW:[0-9a-f]+]](%0: memref<64xf32>, %1: memref<64xf32>, %lo: index, %hi: index)
 
-// The segments, and where the arguments lie in %mutables.
-// CHECK:      func.func @main(%constants: memref<1xi8>, %mutables: memref<1792xi8>, %activations: memref<512xi8>, %thread: index, %threads: index, %barrier: memref<64xi8>)
-// CHECK-SAME: attributes {glow.constants_bytes = 0 : i64, glow.mutables_bytes = 1792 : i64, glow.activations_bytes = 512 : i64, glow.arguments = array<i64: 0, 512, 1024>}
+// The segments, and where the arguments lie in %mutables unless the table there says otherwise.
+// CHECK:      func.func @main(%constants: memref<1xi8>, %mutables: memref<1856xi8>, %activations: memref<512xi8>, %thread: index, %threads: index, %barrier: memref<64xi8>)
+// CHECK-SAME: attributes {glow.constants_bytes = 0 : i64, glow.mutables_bytes = 1856 : i64, glow.activations_bytes = 512 : i64, glow.arguments = array<i64: 64, 576, 1088>}
 // CHECK:        %[[ZERO:.*]] = arith.constant 0 : index
-// CHECK-DAG:    %[[A:.*]] = memref.view %activations[%[[ZERO]]][] : memref<512xi8> to memref<128xf32>
-// CHECK-DAG:    %[[X:.*]] = memref.view %mutables[%[[ZERO]]][] : memref<1792xi8> to memref<128xf32>
+// CHECK:        %[[A:.*]] = memref.view %activations[%[[ZERO]]][] : memref<512xi8> to memref<128xf32>
+// CHECK:        %[[TABLE:.*]] = memref.view %mutables[%[[ZERO]]][] : memref<1856xi8> to memref<3xindex>
+// CHECK-NEXT:   %[[PLACE:.*]] = memref.load %[[TABLE]][%[[ZERO]]] : memref<3xindex>
+// CHECK-NEXT:   %[[X:.*]] = memref.view %mutables[%[[PLACE]]][] : memref<1856xi8> to memref<128xf32>
 
 // What is too small to share runs on the first thread, whose slices end at %[[END]].
 // CHECK:        %[[FIRST:.*]] = arith.cmpi eq, %thread, %[[ZERO]] : index
@@ -36,7 +38,7 @@
 // CHECK-NEXT:   scf.for %[[I:.*]] = %[[ZERO]] to %{{.*}} step %{{.*}} {
 // CHECK-NEXT:     %[[MOVE:.*]] = arith.muli %[[I]], %{{.*}} : index
 // CHECK-NEXT:     %[[OFFSET:.*]] = arith.addi %{{.*}}, %[[MOVE]] : index
-// CHECK-NEXT:     %[[OUT:.*]] = memref.view %mutables[%[[OFFSET]]][] : memref<1792xi8> to memref<64xf32>
+// CHECK-NEXT:     %[[OUT:.*]] = memref.view %mutables[%[[OFFSET]]][] : memref<1856xi8> to memref<64xf32>
 // CHECK-NEXT:     func.call @elementwise_[[ROW]](%[[OUT]],
 // CHECK-NEXT:     func.call @glow_barrier(%barrier, %threads)
 // CHECK-NEXT:   }

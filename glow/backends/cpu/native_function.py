@@ -88,6 +88,15 @@ def clear_gaps(segment: Bytes, parts: Sequence[tuple[int, int]]) -> None:
     segment[end:] = 0
 
 
+def writes_inputs(program: Program, count: int) -> bool:
+    """Whether a call writes to the place of one of the first `count` arguments."""
+    return any(
+        place.segment == "mutables" and program.argument_at(place) < count
+        for call in program.calls()
+        for place in call.places[: call.writes]
+    )
+
+
 def build_native_function(
     module: ModuleOp, target: Target, threads: int | None
 ) -> NativeFunction:
@@ -126,5 +135,7 @@ def build_native_function(
         arguments[:count],
         arguments[count:],
         program.traffic() < SINGLE_THREAD_BYTES,
+        target.cpu,
+        writes_inputs(program, count),
     )
     return NativeFunction(native, threads)

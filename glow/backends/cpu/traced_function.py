@@ -30,7 +30,12 @@ from glow.passes.instr.buffers import aligned
 from glow.runtime.clock import tick_object
 from glow.runtime.executable import Executable
 from glow.runtime.native_code import FAST_GENERATION_LEVEL, compile_object, workers
-from glow.runtime.native_function import Argument, NativeProgram, available_cores
+from glow.runtime.native_function import (
+    Argument,
+    NativeProgram,
+    argument_table,
+    available_cores,
+)
 from glow.runtime.object_cache import ObjectCache
 from glow.signature import buffer_infos, input_count, main_function
 
@@ -63,6 +68,8 @@ class TracedFunction:
             program.activations_size,
         )
         self._mutables = self._executable.new_mutables()
+        places = [a.offset for a in (*program.inputs, *program.outputs)]
+        argument_table(program).pack_into(self._mutables.data, 0, *places)
         self._activations = self._executable.new_activations()
         end = trace.offset + threads * trace.thread_bytes
         bytes_ = self._activations[trace.offset : end]

@@ -1,0 +1,51 @@
+"""Compiled models as bytes, for `pickle`: what the cache of models stores, and for whom.
+
+The bytes hold native code. Like any pickle they are for readers who trust their writer.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import tempfile
+from io import BytesIO
+
+from glow.compiled_model import CompiledModel
+from glow.dialects.errors import GlowError
+from glow.runtime.machine import machine
+from glow.runtime.model_file import StoredModel, read_model, write_model
+from glow.runtime.native_function import NativeFunction
+from glow.runtime.object_cache import versions
+
+
+def reader_digest() -> str:
+    """Tells apart the versions and processors that cannot run each other's models."""
+    return hashlib.sha256(f"{versions()}\n{machine()}".encode()).hexdigest()
+
+
+def model_bytes(model: CompiledModel) -> tuple[str, bytes, int | None]:
+    """What `model_from_bytes` takes; raises GlowError for other backends than `cpu`."""
+    function = model.function
+    if not isinstance(function, NativeFunction):
+        raise GlowError(
+            f"a model that a {type(function).__name__} runs cannot be pickled",
+            hint="pickle what it was compiled from, or compile it for the backend cpu",
+        )
+    file = BytesIO()
+    write_model(StoredModel(model.signature, function.program), file)
+    return reader_digest(), file.getvalue(), function.threads
+
+
+def model_from_bytes(reader: str, data: bytes, threads: int | None) -> CompiledModel:
+    """The model again; raises GlowError where this process cannot run it."""
+    if reader != reader_digest():
+        raise GlowError(
+            "the pickled model was compiled by another version or for another processor",
+            hint="compile it again",
+        )
+    with tempfile.TemporaryFile() as file:
+        file.write(data)
+        file.flush()
+        stored = read_model(file.fileno())
+    if stored is None:
+        raise GlowError("the pickled model is damaged")
+    return CompiledModel(stored.signature, NativeFunction(stored.program, threads))
