@@ -244,7 +244,8 @@ def pack_columns(
 ) -> None:
     """Transposes a group of a matrix's columns into `panel[*outer]`, [depth, blocks, lanes].
 
-    In squares where its columns are contiguous.
+    In squares where its columns are contiguous. Lanes without a column hold zeros: products
+    are whole registers, and what happens to lie on the stack may be denormal and slow.
     """
     lanes, first = matrix.lanes, builder.mul(group.block, matrix.lanes)
     whole = group.blocks if matrix.strides.row == 1 and depth >= lanes else 0
@@ -262,10 +263,16 @@ def pack_columns(
         value = builder.load(matrix.plain, *matrix.position, k, column)
         builder.store(value, panel, *outer, k, block, lane)
 
+    def clear(block: int, k: Index) -> None:
+        zero = builder.constant(0.0, types.vector_type((lanes,)))
+        builder.transfer_write(zero, panel, (*outer, k, block, 0), axes[1:])
+
     for block in range(whole):
         builder.tiles(0, depth, lanes, lambda k, block=block: square(block, k))
     for block in range(whole, group.blocks):
         used = group.last if block == group.blocks - 1 else lanes
+        if used < lanes:
+            builder.loop(0, depth, 1, lambda k, block=block: clear(block, k))
         builder.loop(
             0,
             used,

@@ -1,7 +1,8 @@
 """Runs kernels on arrays that end where their memory ends, whole and in slices.
 
 A read or write past the end of a buffer faults; results of a sliced run must equal those of a
-whole run bit for bit.
+whole run bit for bit. So must results with anything in the buffers on the stack, and nothing is
+computed of what the kernel has not written there (`stack_poison.py`).
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 import numpy as np
+from stack_poison import POISONS, number, poisoned, reads_denormals
 
 from glow.lowering.instr_to_loops.kernel import Kernel
 from glow.lowering.target import Target, host_target
@@ -49,10 +51,29 @@ def run_kernel(
     `outputs` are what the buffers hold before.
     """
     kernel.function.verify()
-    call = compile_function(kernel.function, target=target or TARGET)
+    function, elements = poisoned(kernel.function)
+    function.verify()
+    compiled = compile_function(function, target=target or TARGET)
     arguments = [guarded(array) for array in inputs]
     whole = [guarded(array) for array in outputs]
-    call(*whole, *arguments, 0, kernel.slices)
+
+    numbers = {
+        poison: [number(element, poison) for element in elements]
+        for poison in (None, *POISONS)
+    }
+
+    def call(*values: Array | int, poison: str | None = None) -> None:
+        compiled(*values, *numbers[poison])
+
+    own = reads_denormals(lambda: call(*whole, *arguments, 0, kernel.slices))
+    for poison in POISONS if elements else ():
+        again = [guarded(array) for array in outputs]
+        found = reads_denormals(
+            lambda p=poison, a=again: call(*a, *arguments, 0, kernel.slices, poison=p)
+        )
+        assert own or not found, "computes with what nobody has written on the stack"
+        for a, b in zip(whole, again, strict=True):
+            assert a.tobytes() == b.tobytes(), f"depends on {poison} on the stack"
     for cuts in _cuts(kernel.slices):
         sliced = [guarded(array) for array in outputs]
         for low, high in reversed(list(pairwise(cuts))):
