@@ -245,7 +245,8 @@ def run_rescale(
 def mean_of(op: Operation, total: Array, count: Array) -> Array:
     """Sums divided by counts: one multiplier for each count."""
     (data,) = inputs_of(op)
-    multiplier = ratio(scales_of(data), result_of(op)) / count.astype(np.float32)
+    units = scales_of(result_of(op)) * count.astype(np.float32)
+    multiplier = scales_of(data) / units
     return requantized(op, scaled(wrapped(total), multiplier, is_fixed(op)))
 
 

@@ -137,7 +137,7 @@ def rescale(op: Operation) -> None:
 def mean_of(op: Operation, parts: Parts, total: SSAValue, count: Array) -> None:
     """Sums, whole numbers in floats, divided by counts."""
     data = target_of(op)
-    units = scale_of(op.operands[0]) / scales_of(data) / count.astype(np.float32)
+    units = scale_of(op.operands[0]) / (scales_of(data) * count.astype(np.float32))
     parts.replace(parts.finish(parts.rescaled(total, units), data))
 
 

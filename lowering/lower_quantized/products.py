@@ -105,10 +105,11 @@ def exact_element(op: NodeOp) -> Attribute:
     """The smallest float that holds all sums of a product exactly, in whatever order.
 
     Products of activations (attention) are short enough for f32. Those with weights may be
-    computed from sums of elements (Strassen), for which f32 has no bits left.
+    computed from sums of elements (Strassen), for which f32 has no bits left, and a bias has
+    32 bits.
     """
-    lhs, rhs = op.inputs[:2]
-    if stored_value(rhs) is not None:
+    lhs, rhs, *biases = op.inputs
+    if biases or stored_value(rhs) is not None:
         return f64
     transposed = isinstance(op, glow.MatmulOp) and op.transpose_lhs is not None
     depth = shape_of(lhs)[-2 if transposed else -1]

@@ -11,6 +11,7 @@ down, so that those nodes work on small integers and products meet their casts:
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -122,8 +123,10 @@ def sink_cast(op: Operation) -> bool:
     data = next(iter(types), None)
     if len(types) != 1 or data is None:
         return False
+    if isinstance(op, glow.TransposeOp) and _sink_constant(op):
+        return True
     if data.axis is not None:
-        return _sink_constant(op)
+        return False
     builder = NodeBuilder(op)
     operands = [sources.get(value) or value for value in op.inputs]
     moved = _rebuilt(builder, op, operands, data)
@@ -131,25 +134,17 @@ def sink_cast(op: Operation) -> bool:
     return True
 
 
-def _sink_constant(op: NodeOp) -> bool:
-    """Transpose constant weights that are quantized along an axis."""
+def _sink_constant(op: glow.TransposeOp) -> bool:
+    """Transpose constant weights, with the axis along which they are quantized."""
     source = dequantized(op.inputs[0])
     array = None if source is None else stored_value(source)
-    if source is None or array is None or not isinstance(op, glow.TransposeOp):
+    if source is None or array is None:
         return False
     data = element(source)
     assert data is not None
-    assert data.axis is not None
     permutation = op.attributes_view().ints("permutation")
-    moved = Quantization(
-        data.bits,
-        data.signed,
-        data.scales,
-        data.zero_points,
-        permutation.index(data.axis),
-        data.expressed,
-        data.storage_range,
-    )
+    axis = None if data.axis is None else permutation.index(data.axis)
+    moved = replace(data, axis=axis)
     builder = NodeBuilder(op)
     name = f"{name_of(source)}.transposed"
     constant = builder.quantized_constant(array.transpose(permutation), moved, name)

@@ -46,7 +46,7 @@ from glow.interpreter import run
 from glow.lowering.assign_layout.packing import TargetPacker, packings
 from glow.lowering.target import Target
 
-STEP_APART = {"QLinearAdd": 1, "QLinearMul": 1}
+STEP_APART = {"QLinearAdd": 1, "QLinearMul": 1, "QLinearAveragePool": 1}
 """Operators that ONNX Runtime computes in another order, so that a tie may differ."""
 ROUNDED = (QuantizeCastOp, glow.AddOp, glow.MulOp, glow.DynamicQuantizeOp)
 """Nodes whose integers may be a step apart in another order of sums."""

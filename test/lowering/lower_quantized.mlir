@@ -61,3 +61,13 @@ func.func @sum(%x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<4x!quant.uniform<
   %s = glow.add %a, %b : tensor<4x!quant.uniform<u8:f32, 0.25>>
   func.return %s : tensor<4x!quant.uniform<u8:f32, 0.25>>
 }
+
+// Sums with a bias need its 32 bits, whatever their depth.
+// CHECK-LABEL: func.func @computed_weights(
+// CHECK: %[[P:.*]] = glow.matmul {{.*}} : tensor<1x2xf64>
+// CHECK: glow.add %[[P]], {{.*}} : tensor<1x2xf64>
+func.func @computed_weights(%x: tensor<1x2x!quant.uniform<u8:f32, 0.5:3>>, %w: tensor<2x2x!quant.uniform<i8:f32, 0.25>>) -> tensor<1x2xf32> {
+  %b = glow.constant dense<[100000001, -7]> : tensor<2xi32> as tensor<2x!quant.uniform<i32:f32, 0.125>>
+  %y = glow.fully_connected %x, %w, %b : tensor<1x2xf32>
+  func.return %y : tensor<1x2xf32>
+}

@@ -10,7 +10,7 @@ import numpy.typing as npt
 import onnx
 import pytest
 from onnx import ModelProto, helper, numpy_helper
-from test_quantized_operators import check, scalar
+from quantized_models import check, scalar
 
 import glow
 from glow.compiler import lower_to

@@ -3,129 +3,28 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import onnx
-import onnxruntime
 import pytest
-from onnx import ModelProto, helper, numpy_helper
+from onnx import ModelProto
+from quantized_models import (
+    CONTRIB,
+    SCALE,
+    Array,
+    check,
+    model_of,
+    ours_and_theirs,
+    scalar,
+    whole,
+)
 
-import glow
-from glow import GlowError, QuantizationOptions
-from glow.compiler import GRAPH_PASSES, load, run_passes
+from glow import GlowError
+from glow.compiler import load
 from glow.diagnostics import diagnose
-from glow.interpreter import run
-from glow.passes.quantization.quantize import quantize_module
-
-Array = npt.NDArray[Any]
-
-CONTRIB = "com.microsoft"
-SCALE = np.float32(0.037)
-
-
-def scalar(value: float, dtype: npt.DTypeLike = np.float32) -> Array:
-    """An array of rank 0."""
-    return np.array(value, dtype)
-
-
-def model_of(
-    operator: str,
-    computed: Mapping[str, Array],
-    inputs: Sequence[Array | str | None],
-    domain: str = "",
-    outputs: int = 1,
-    **attributes: Any,
-) -> ModelProto:
-    """A model of one node; `inputs` are names of computed inputs, constants or nothing."""
-    names: list[str] = []
-    constants: dict[str, Array] = {}
-    for number, value in enumerate(inputs):
-        if isinstance(value, np.ndarray):
-            constants[f"c{number}"] = value
-            names.append(f"c{number}")
-        else:
-            names.append(value or "")
-    results = [f"y{number}" for number in range(outputs)]
-    node = helper.make_node(operator, names, results, domain=domain, **attributes)
-    graph = helper.make_graph(
-        [node],
-        "one",
-        [
-            helper.make_tensor_value_info(
-                name, helper.np_dtype_to_tensor_dtype(array.dtype), array.shape
-            )
-            for name, array in computed.items()
-        ],
-        [helper.make_empty_tensor_value_info(name) for name in results],
-        [numpy_helper.from_array(array, name) for name, array in constants.items()],
-    )
-    opsets = [helper.make_opsetid("", 19), helper.make_opsetid(CONTRIB, 1)]
-    return helper.make_model(graph, opset_imports=opsets, ir_version=10)
-
-
-def ours_and_theirs(
-    model: ModelProto, computed: Mapping[str, Array]
-) -> tuple[list[Array], list[Array]]:
-    """The results of the interpreter and of ONNX Runtime without optimization."""
-    options = onnxruntime.SessionOptions()
-    options.graph_optimization_level = (
-        onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
-    )
-    session = onnxruntime.InferenceSession(
-        model.SerializeToString(), options, providers=["CPUExecutionProvider"]
-    )
-    theirs = session.run(None, dict(computed))
-    module = load(model)
-    run_passes(module, GRAPH_PASSES)
-    quantize_module(module)
-    return run(module, list(computed.values())), theirs
-
-
-def check_fixed(model: ModelProto, computed: Mapping[str, Array]) -> None:
-    """Fail unless fixed-point requantization has the same bits natively."""
-    expected, found = (
-        glow.compile(
-            model,
-            backend=backend,
-            quantize=True,
-            quantization=QuantizationOptions(requantize="fixed"),
-        ).run(dict(computed))
-        for backend in ("interpreter", "cpu")
-    )
-    for name, array in expected.items():
-        np.testing.assert_array_equal(found[name], array)
-
-
-def check(model: ModelProto, computed: Mapping[str, Array], steps: int = 0) -> None:
-    """Fail unless results differ by at most so many steps of the integers.
-
-    Native code has the interpreter's bits at any number of threads.
-    """
-    ours, theirs = ours_and_theirs(model, computed)
-    check_fixed(model, computed)
-    for threads in (1, 3):
-        native = glow.compile(model, threads=threads).run(dict(computed))
-        for mine, compiled in zip(ours, native.values(), strict=True):
-            np.testing.assert_array_equal(mine, compiled)
-    for mine, other in zip(ours, theirs, strict=True):
-        assert mine.dtype == other.dtype
-        if mine.dtype.kind in "iu":
-            difference = np.abs(mine.astype(np.int64) - other.astype(np.int64))
-            assert difference.max(initial=0) <= steps
-        else:
-            np.testing.assert_allclose(mine, other, rtol=1e-6, atol=1e-6)
-
-
-def whole(
-    generator: np.random.Generator, shape: Sequence[int], dtype: npt.DTypeLike
-) -> Array:
-    """Integers over the whole range of a type."""
-    info = np.iinfo(dtype)
-    return generator.integers(info.min, info.max + 1, shape).astype(dtype)
 
 
 @pytest.mark.parametrize("dtype", [np.uint8, np.int8])
@@ -240,7 +139,38 @@ def test_qlinear_pool(operator: str, attributes: dict[str, Any]) -> None:
         CONTRIB,
         **attributes,
     )
-    check(model, {"x": x}, steps=1)
+    check(model, {"x": x}, steps=0 if operator == "QLinearGlobalAveragePool" else 1)
+
+
+def test_means_of_planes_have_the_bits_of_onnxruntime() -> None:
+    """Many of them, with ratios of scales at which every eighth mean is a tie."""
+    generator = np.random.default_rng(6)
+    for plane in ((2, 2), (4, 1), (3, 5), (7, 7)):
+        x = whole(generator, (1, 200, *plane), np.uint8)
+        for scale, target in ((0.05, 0.1), (0.02, 0.013), (0.3, 0.05)):
+            zero = scalar(generator.integers(0, 256), np.uint8)
+            inputs = ["x", scalar(scale), zero, scalar(target), zero]
+            model = model_of("QLinearGlobalAveragePool", {"x": x}, inputs, CONTRIB)
+            (ours,), (theirs,) = ours_and_theirs(model, {"x": x})
+            np.testing.assert_array_equal(ours, theirs)
+
+
+def test_means_of_windows_are_nearer_than_those_of_floats() -> None:
+    """ONNX Runtime sums floats; ours is the exact mean, rounded, but for near ties."""
+    generator = np.random.default_rng(7)
+    x = whole(generator, (1, 50, 6, 6), np.uint8)
+    scale, target = np.float32(0.05), np.float32(0.1)
+    zero = scalar(3, np.uint8)
+    inputs = ["x", scalar(scale), zero, scalar(target), zero]
+    model = model_of(
+        "QLinearAveragePool", {"x": x}, inputs, CONTRIB, kernel_shape=[2, 2]
+    )
+    (ours,), (theirs,) = ours_and_theirs(model, {"x": x})
+    windows = np.lib.stride_tricks.sliding_window_view(x, (2, 2), (2, 3))
+    exact = (windows.astype(np.float64) - 3).mean((4, 5)) * float(scale) / float(target)
+    errors = [np.abs(found - 3.0 - exact) for found in (ours, theirs)]
+    assert errors[0].max() <= 0.5 + 1e-6
+    assert errors[0].sum() <= errors[1].sum()
 
 
 def test_qlinear_concat() -> None:
