@@ -11,13 +11,13 @@ import contextlib
 import os
 from collections.abc import Iterator, Mapping
 from functools import cache
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
 from glow.dialects.errors import GlowError
+from glow.runtime.control_groups import GROUPS, MOUNT, group_folders
 
-GROUPS = Path("/proc/self/cgroup")
-"""The control groups of this process: `number:controllers:path` a line."""
-MOUNT = Path("/sys/fs/cgroup")
+LIMIT_FILES = {1: "memory.limit_in_bytes", 2: "memory.max"}
+"""By the version of the interface."""
 
 GIB = 1 << 30
 
@@ -32,24 +32,10 @@ def memory_bytes() -> int | None:
 
 
 def control_group_limits(groups: Path, mount: Path) -> Iterator[int]:
-    """The limits of the process's control groups and of those that they are in.
-
-    Versions 1 and 2 of the interface differ in folder and file names. A container may see
-    a path of the host, whose folders it lacks; its own limits are then in the mount's root.
-    """
-    with contextlib.suppress(OSError, ValueError):
-        for line in groups.read_text(encoding="utf-8").splitlines():
-            _, controllers, path = line.split(":", 2)
-            if controllers == "":
-                folder, name = mount, "memory.max"
-            elif "memory" in controllers.split(","):
-                folder, name = mount / "memory", "memory.limit_in_bytes"
-            else:
-                continue
-            inside = PurePosixPath(path.lstrip("/"))
-            for group in (inside, *inside.parents):
-                with contextlib.suppress(OSError, ValueError):
-                    yield int((folder / group / name).read_text(encoding="utf-8"))
+    """The limits of the process's control groups and of those that they are in."""
+    for version, folder in group_folders("memory", groups, mount):
+        with contextlib.suppress(OSError, ValueError):
+            yield int((folder / LIMIT_FILES[version]).read_text(encoding="utf-8"))
 
 
 def check_memory(needed: Mapping[str, int]) -> None:

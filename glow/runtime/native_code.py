@@ -24,8 +24,8 @@ from llvmlite.binding import ffi
 
 from glow.dialects.errors import GlowError
 from glow.lowering.target import Target
+from glow.runtime.cores import available_cores
 from glow.runtime.llvm_library import PAGES, llvm
-from glow.runtime.native_function import available_cores
 
 CODE_GENERATION_LEVEL = 2
 FAST_GENERATION_LEVEL = 0

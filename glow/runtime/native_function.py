@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import os
 import struct
 from collections import deque
 from collections.abc import Sequence
@@ -14,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from glow.dialects.errors import GlowError
+from glow.runtime.cores import available_cores
 from glow.runtime.executable import Bytes, Executable
 
 Array = npt.NDArray[np.generic]
@@ -193,8 +193,3 @@ def check_apart(addresses: Sequence[int], arrays: Sequence[Array], first: int) -
                     f"output {number - first} must not share memory with {kind} "
                     f"{other - count}"
                 )
-
-
-def available_cores() -> int:
-    """The number of cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1

@@ -28,13 +28,13 @@ from glow.lowering.instr_to_loops.program import KernelCall, Loop, Program, Step
 from glow.lowering.target import Target
 from glow.passes.instr.buffers import aligned
 from glow.runtime.clock import tick_object
+from glow.runtime.cores import available_cores
 from glow.runtime.executable import Executable
 from glow.runtime.native_code import FAST_GENERATION_LEVEL, compile_object, workers
 from glow.runtime.native_function import (
     Argument,
     NativeProgram,
     argument_table,
-    available_cores,
 )
 from glow.runtime.object_cache import ObjectCache
 from glow.signature import buffer_infos, input_count, main_function
