@@ -33,8 +33,8 @@ from xdsl.ir import Operation, SSAValue
 from glow.compiler import load, lower_to, run_passes
 from glow.diagnostics import run_reporting
 from glow.dialects import instr
+from glow.dialects.function_attributes import ARENA_BYTES, LIVE_BYTES
 from glow.passes.instr.buffers import byte_size
-from glow.passes.instr.plan_memory import ARENA_BYTES, LIVE_BYTES
 from glow.signature import main_function
 
 UNOPTIMIZED = (

@@ -191,7 +191,7 @@ def _run_stages(
             "the program has packed layouts, and does not say for which target",
             hint="lower the network anew",
         )
-    if level == STAGES.index("instr"):
+    if level == STAGES.index("instr"):  # Not made here: the plan may be anything.
         run_passes(module, (VERIFY_PLAN,))
     if level < 0:
         quantization = options.quantization

@@ -19,9 +19,9 @@ from xdsl.ir import Attribute
 from xdsl.utils.hints import isa
 
 from glow.dialects.errors import GlowError
+from glow.dialects.function_attributes import INPUT_COUNT, INPUT_NAMES, OUTPUT_NAMES
 from glow.dialects.node import element_of, shape_of
 from glow.dialects.weight_table import dtype_of
-from glow.lowering.glow_to_instr import INPUT_COUNT
 from glow.tensor_info import Signature, TensorInfo
 
 
@@ -47,8 +47,8 @@ def signature_of(function: func.FuncOp) -> Signature:
         count = input_count(function)
         inputs, outputs = inputs[:count], inputs[count:]
     return Signature(
-        _infos(inputs, _names(function, "glow.input_names"), "input"),
-        _infos(outputs, _names(function, "glow.output_names"), "output"),
+        _infos(inputs, _names(function, INPUT_NAMES), "input"),
+        _infos(outputs, _names(function, OUTPUT_NAMES), "output"),
     )
 
 
@@ -56,7 +56,7 @@ def _names(function: func.FuncOp, attribute: str) -> list[str]:
     names = function.attributes.get(attribute)
     if isa(names, ArrayAttr):
         return [cast(StringAttr, name).data for name in names.data]
-    if attribute == "glow.input_names":
+    if attribute == INPUT_NAMES:
         return [argument.name_hint or "" for argument in function.body.block.args]
     return []
 

@@ -41,12 +41,10 @@ from xdsl.rewriter import InsertPoint
 from glow.dialects import glow, instr
 from glow.dialects.attributes import int_attr
 from glow.dialects.errors import GlowError
+from glow.dialects.function_attributes import INPUT_COUNT, OUTPUT_NAMES
 from glow.dialects.node import NodeOp, Types, memref_of, node_name, shape_of
 from glow.lowering.deallocations import insert_deallocations
 from glow.passes.instr.buffers import root_of
-
-INPUT_COUNT = "glow.input_count"
-"""On the new function: how many of its arguments are inputs; outputs follow."""
 
 
 def contiguous_offset(
@@ -108,7 +106,7 @@ class Bufferizer:
             self.buffers[argument] = new
         terminator = old.last_op
         assert isinstance(terminator, func.ReturnOp)
-        names = self.function.attributes.get("glow.output_names")
+        names = self.function.attributes.get(OUTPUT_NAMES)
         self.results: list[SSAValue] = []
         for number, value in enumerate(terminator.arguments):
             new = self.block.insert_arg(buffer_type(value), len(self.block.args))

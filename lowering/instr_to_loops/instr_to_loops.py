@@ -1,6 +1,7 @@
 """Instructions to loops: one function a distinct kernel, and `main` that calls them.
 
-Comes in: functions on memrefs after `plan-memory`. Goes out: upstream dialects only,
+Comes in: functions on memrefs after `plan-memory`, whose plan is proven once more, since
+text may have been edited. Goes out: upstream dialects only,
 which mlir-opt accepts as they are. `main` keeps where arguments and weights lie in its
 segments, in attributes that upstream carries along:
 
@@ -35,6 +36,7 @@ from glow.lowering.instr_to_loops.program_builder import ProgramBuilder
 from glow.lowering.instr_to_loops.selection import SELECTORS
 from glow.lowering.program_target import settle_target
 from glow.lowering.target import Target
+from glow.passes.instr.verify_instr import VerifyInstrPass
 
 
 def build_program(function: func.FuncOp, target: Target) -> Program:
@@ -75,6 +77,7 @@ class InstrToLoopsPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Lower each function of the module."""
         target = settle_target(op, self.target)
+        VerifyInstrPass().apply(ctx, op)
         functions = [f for f in op.ops if isinstance(f, func.FuncOp) and f.body.blocks]
         emitted: dict[str, Kernel] = {}
         for function in functions:

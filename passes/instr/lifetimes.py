@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import NoReturn
 
 from xdsl.dialects import func
 from xdsl.ir import Operation, SSAValue
@@ -18,6 +19,7 @@ from glow.dialects.errors import GlowError
 from glow.dialects.node import node_name
 from glow.passes.instr.buffers import aligned, byte_size, root_of
 from glow.passes.instr.interval_packing import Interval
+from glow.verification import place_of
 
 
 @dataclass(frozen=True)
@@ -77,11 +79,11 @@ def _check_dealloc(op: instr.DeallocOp) -> None:
         fail(op, "ends a life that no instr.alloc of its block has started")
 
 
-def fail(op: Operation, rule: str) -> None:
+def fail(op: Operation, rule: str) -> NoReturn:
     """Raise the error of a broken rule, naming the node or else the place."""
     name = node_name(op)
     place = "" if name else described_place(op)
-    raise GlowError(f"{op.name}: {rule}{place}", node=name)
+    raise GlowError(f"{op.name}: {rule}{place}", node=name, location=place_of(op))
 
 
 def described_place(op: Operation) -> str:

@@ -25,13 +25,11 @@ from xdsl.passes import ModulePass
 from glow.dialects import instr
 from glow.dialects.attributes import int_attr
 from glow.dialects.errors import GlowError
+from glow.dialects.function_attributes import ARENA_BYTES, LIVE_BYTES
 from glow.dialects.node import node_name
 from glow.passes.instr.accesses import functions_of
 from glow.passes.instr.interval_packing import height, live_bound, pack
 from glow.passes.instr.lifetimes import Lifetime, described_place, lifetimes
-
-ARENA_BYTES = "glow.arena_bytes"
-LIVE_BYTES = "glow.live_bytes"
 
 
 def plan(function: func.FuncOp) -> tuple[list[Lifetime], int]:

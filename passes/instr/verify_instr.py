@@ -4,24 +4,36 @@
   loop-carried values, and arithmetic on indices.
 - Every allocation has one dealloc in its block, after all uses (or no dealloc at all
   once the arena is planned).
-- Nobody reads an allocation before it is written, writes a weight, or uses a buffer
-  after its dealloc.
+- Nobody reads an allocation before it is written, writes a weight or an input, or uses a
+  buffer after its dealloc; every output is written. Which arguments are inputs,
+  `glow.input_count` says.
+- Buffers of a memory plan share no bytes while they are alive (`verify_plan`).
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects import arith, func, scf
-from xdsl.dialects.builtin import IndexType, MemRefType, ModuleOp
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    IndexType,
+    IntegerAttr,
+    MemRefType,
+    ModuleOp,
+)
+from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 from xdsl.passes import ModulePass
+from xdsl.utils.hints import isa
 
 from glow.dialects import instr
+from glow.dialects.function_attributes import INPUT_COUNT, INPUT_NAMES, OUTPUT_NAMES
 from glow.passes.instr.accesses import place_of
 from glow.passes.instr.buffers import root_of
 from glow.passes.instr.lifetimes import fail, lifetimes
+from glow.passes.instr.verify_plan import verify_plan
 
 INDEX_OPS = (arith.ConstantOp, arith.AddiOp, arith.SubiOp)
 WORKING_OPS = (instr.InstructionOp, scf.ForOp, scf.YieldOp, func.ReturnOp)
@@ -40,6 +52,8 @@ class Verifier:
     def __init__(self, function: func.FuncOp) -> None:
         self.function = function
         self.written: set[SSAValue] = set()
+        self.inputs: set[SSAValue] = set()
+        self.outputs: Sequence[BlockArgument] = ()
 
     def run(self) -> None:
         """Check the signature and the body."""
@@ -48,8 +62,37 @@ class Verifier:
                 fail(self.function, f"arguments must be memrefs, not {argument}")
         if self.function.function_type.outputs:
             fail(self.function, "results must be @out arguments")
+        self._read_signature()
         self._visit_block(self.function.body.block)
-        lifetimes(self.function)
+        self._check_outputs()
+        verify_plan(self.function, lifetimes(self.function))
+
+    def _read_signature(self) -> None:
+        """Find the inputs and outputs, if the function says which they are."""
+        arguments = self.function.body.block.args
+        count = self.function.attributes.get(INPUT_COUNT)
+        if count is None:
+            return
+        known = count.value.data if isinstance(count, IntegerAttr) else -1
+        if not 0 <= known <= len(arguments):
+            rule = f"{INPUT_COUNT} is {count} for {len(arguments)} arguments"
+            fail(self.function, rule)
+        self._check_names(INPUT_NAMES, known)
+        self._check_names(OUTPUT_NAMES, len(arguments) - known)
+        self.inputs, self.outputs = set(arguments[:known]), arguments[known:]
+
+    def _check_names(self, attribute: str, count: int) -> None:
+        """There are as many names as arguments that they are for."""
+        names = self.function.attributes.get(attribute)
+        if isa(names, ArrayAttr) and len(names) != count:
+            fail(self.function, f"{attribute} has {len(names)} names for {count}")
+
+    def _check_outputs(self) -> None:
+        """Every output is written."""
+        for output in self.outputs:
+            if output not in self.written:
+                rule = f"nothing writes argument {output.index + 1}, an output"
+                fail(self.function, rule)
 
     def _visit_block(self, block: Block) -> None:
         for op in block.ops:
@@ -85,6 +128,8 @@ class Verifier:
             root = root_of(value)
             if isinstance(root.owner, instr.WeightOp):
                 fail(op, "writes a weight")
+            if root in self.inputs:
+                fail(op, "writes an input")
             self.written.add(root)
         self._check_overlap(op)
 

@@ -29,11 +29,10 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.utils.hints import isa
 
+from glow.dialects.function_attributes import OUTPUT_NAMES
 from glow.dialects.glow import ConstantOp, QuantizationProfileOp, SplatOp
 from glow.dialects.node import node_name
 from glow.passes.graph.node_builder import erase
-
-OUTPUT_NAMES = "glow.output_names"
 
 
 def functions_of(module: ModuleOp) -> list[FuncOp]:

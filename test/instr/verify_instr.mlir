@@ -27,3 +27,22 @@ func.func @planned(%x: memref<4xf32>, %y: memref<4xf32>) {
   instr.exp @out %y, @in %a
   func.return
 }
+
+// Buffers share bytes when they are not alive together: %c has those of %a, whose life has
+// ended, and lies between %b and the end of the arena.
+// CHECK-LABEL: func.func @proven
+func.func @proven(%x: memref<16xf32>, %y: memref<16xf32>) attributes {glow.input_names = ["x"], glow.output_names = ["y"], glow.input_count = 1 : i64, glow.arena_bytes = 192 : i64, glow.live_bytes = 128 : i64} {
+  %a = instr.alloc offset 128 : memref<16xf32>
+  instr.exp @out %a, @in %x
+  %b = instr.alloc offset 0 : memref<16xf32>
+  instr.exp @out %b, @in %a
+  instr.dealloc %a
+  %c = instr.alloc offset 64 : memref<17xi8>
+  instr.dealloc %c
+  %d = instr.alloc offset 128 : memref<16xf32>
+  instr.exp @out %d, @in %b
+  instr.dealloc %b
+  instr.exp @out %y, @in %d
+  instr.dealloc %d
+  func.return
+}

@@ -4,5 +4,19 @@
 func.func @main(%x: memref<4xf32>) {
   %a = instr.alloc : memref<4xf32>
   instr.relu @out %a, @in %x
+  instr.dealloc %a
+  func.return
+}
+
+// -----
+
+// The plan of text is proven, as that of the compiler is.
+func.func @main(%x: memref<4xf32>, %y: memref<4xf32>) {
+  %a = instr.alloc offset 0 : memref<4xf32>
+  instr.exp @out %a, @in %x
+  // expected-error @below {{instr.alloc: takes bytes [0, 64) of the arena, of which the buffer of operation 1, still alive, has [0, 64)}}
+  %b = instr.alloc offset 0 : memref<4xf32>
+  instr.exp @out %b, @in %x
+  instr.add @out %y, @in %a, @in %b
   func.return
 }

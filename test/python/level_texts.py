@@ -62,13 +62,12 @@ def differences(
     stage: str,
     options: Options,
     targets: Sequence[str] = TARGETS,
-    levels: Sequence[str] = LEVELS,
 ) -> Iterator[str]:
     """The texts that made other code or other bits than the model in one go."""
     outputs = glow.compile(path, **options).run(inputs)
     for target in targets:
         expected = code_of(path, target, stage, options)
-        for level in levels:
+        for level in LEVELS:
             text = folder / f"{path.stem}.{target}.{level}.mlir"
             if text.with_suffix(CODE).read_bytes() != expected:
                 yield f"{text.name}: other code"

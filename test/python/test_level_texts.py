@@ -67,9 +67,7 @@ def texts(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_texts_make_the_code_of_the_model(name: str, texts: Path) -> None:
     inputs = dict(np.load(texts / f"{name}.inputs.npz"))
     path, targets = texts / f"{name}.onnx", (HOST, CASES[name])
-    # Constants of exp, in hexadecimal, are read as integers at the level of loops.
-    levels = LEVELS[:3] if name in ("bert", "lstm") else LEVELS
-    assert not list(differences(path, texts, inputs, "llvm", {}, targets, levels))
+    assert not list(differences(path, texts, inputs, "llvm", {}, targets))
 
 
 @pytest.mark.parametrize("target", OTHER_TARGETS)

@@ -11,8 +11,8 @@ import glow
 from benchmarks.networks import NETWORKS, TINY_NETWORKS, make_inputs
 from glow.backends.backend import get_backend
 from glow.compiler import load, run_passes, stage_passes
+from glow.dialects.function_attributes import ARENA_BYTES, LIVE_BYTES
 from glow.interpreter import run
-from glow.passes.instr.plan_memory import ARENA_BYTES, LIVE_BYTES
 from glow.runtime.native_function import NativeFunction
 from glow.signature import main_function
 

@@ -22,6 +22,7 @@ from xdsl.ir import Block, Region, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
 from glow.dialects.errors import GlowError
+from glow.dialects.function_attributes import INPUT_NAMES, OUTPUT_NAMES
 from glow.dialects.weight_table import Array
 from glow.dialects.weights import weights_of
 from glow.frontends.notes import ImportNotes
@@ -257,8 +258,8 @@ class Importer:
         )
         function = FuncOp("main", types, Region(self.block))
         for name, names in (
-            ("glow.input_names", inputs),
-            ("glow.output_names", [output.name for output in outputs]),
+            (INPUT_NAMES, inputs),
+            (OUTPUT_NAMES, [output.name for output in outputs]),
         ):
             function.attributes[name] = ArrayAttr([StringAttr(text) for text in names])
         self.module.body.block.add_op(function)

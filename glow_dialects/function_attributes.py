@@ -1,0 +1,16 @@
+"""The names of the attributes that tell about a function, which several levels share."""
+
+from __future__ import annotations
+
+INPUT_NAMES = "glow.input_names"
+OUTPUT_NAMES = "glow.output_names"
+"""What the network calls its inputs and outputs, in order."""
+
+INPUT_COUNT = "glow.input_count"
+"""On buffers: how many of the arguments are inputs; outputs follow."""
+
+ARENA_BYTES = "glow.arena_bytes"
+"""The bytes of the arena that a memory plan needs."""
+
+LIVE_BYTES = "glow.live_bytes"
+"""The largest number of bytes that are alive at once, which no plan can beat."""
