@@ -1,11 +1,15 @@
 """How far each runtime is from the exact result: largest error over the largest output.
 
 python benchmarks/accuracy.py --networks resnet50,bert_base
+python benchmarks/accuracy.py --uneven
 python benchmarks/accuracy.py --networks resnet50,bert_base --bf16 --inputs 8
 
 The exact result is that of the `onnx` package's evaluator with all floats as doubles. Columns
 are our numerics (exact, default, fast) and ONNX Runtime; a network above the budget that
 `docs/numerics.md` states fails the command.
+
+With `--uneven` it is single layers on inputs and weights of very uneven sizes
+(`adversarial.py`): the largest error of a row over the size of that row.
 
 With `--bf16` it is Glow and OpenVINO, both with products in bf16, over a number of inputs: the
 mean over them of the largest error and of the root mean square, relative to the largest and to
@@ -15,6 +19,7 @@ the root mean square of the exact output.
 import argparse
 import sys
 from collections.abc import Sequence
+from itertools import product
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
@@ -22,6 +27,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 import numpy as np
 from onnx import AttributeProto, GraphProto, ModelProto, TensorProto, numpy_helper
 
+from benchmarks.adversarial import BUDGET, CASES, LAYERS, operands, worst_row
 from benchmarks.compare import names
 from benchmarks.networks import (
     NETWORKS,
@@ -32,9 +38,7 @@ from benchmarks.networks import (
 from benchmarks.networks.inputs import Array
 from benchmarks.result import largest_error
 
-NUMERICS = ("exact", "default", "fast")
-BUDGET = {"exact": 1e-4, "default": 1e-4}
-"""What is promised; `fast` stores weights in 16 bits where memory is the limit."""
+NUMERICS = tuple(BUDGET)
 
 
 def main() -> int:
@@ -42,9 +46,14 @@ def main() -> int:
     parser.add_argument(
         "--networks", type=names(NETWORKS), default=list(NETWORKS), metavar="A,B"
     )
+    parser.add_argument(
+        "--uneven", action="store_true", help="layers on operands of uneven sizes"
+    )
     parser.add_argument("--bf16", action="store_true", help="beside OpenVINO, in bf16")
     parser.add_argument("--inputs", type=int, default=8, help="of --bf16 (default: 8)")
     arguments = parser.parse_args()
+    if arguments.uneven:
+        return compare_rows()
     return (
         compare_bf16(arguments.networks, arguments.inputs)
         if arguments.bf16
@@ -62,6 +71,34 @@ def compare_numerics(networks: Sequence[str]) -> int:
         failed |= not all(errors[name] <= most for name, most in BUDGET.items())
         cells = " | ".join(f"{error:8.0e}" for error in errors.values())
         print(f"| {network:>14} | {cells} |", flush=True)
+    return int(failed)
+
+
+def compare_rows() -> int:
+    """Prints the errors of rows of layers; returns whether one is above its budget."""
+    import onnxruntime
+
+    import glow
+
+    failed = False
+    columns = " | ".join(f"{name:>8}" for name in (*NUMERICS, "ort"))
+    print(f"| {'layer':>12} | {'operands':>26} | {columns} |")
+    print(f"|{'-' * 13}:|{'-' * 27}:|{'---------:|' * 4}")
+    for name, case in product(LAYERS, CASES):
+        layer = LAYERS[name]
+        x, w = operands(layer, case)
+        model, errors = layer.model(w), dict[str, float]()
+        for numerics in NUMERICS:
+            y = np.asarray(glow.compile(model, numerics=numerics)(x))
+            errors[numerics] = worst_row(layer, x, w, y)
+        session = onnxruntime.InferenceSession(
+            model.SerializeToString(), providers=["CPUExecutionProvider"]
+        )
+        failed |= not all(errors[n] <= most for n, most in BUDGET.items())
+        (y,) = session.run(None, {"x": x})
+        errors["ort"] = worst_row(layer, x, w, np.asarray(y))
+        cells = " | ".join(f"{error:8.0e}" for error in errors.values())
+        print(f"| {name:>12} | {case:>26} | {cells} |", flush=True)
     return int(failed)
 
 

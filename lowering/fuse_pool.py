@@ -4,11 +4,11 @@ Their tiles hold whole squares of a pool whose windows do not overlap. Its maxim
 sums in registers, so that only they are stored: the activation in between, which must not
 decrease anywhere, comes after the pool instead.
 
-    %0 = cpu.winograd_conv2d %x, %w, %b ... tile 4 : tensor<1x4x8x8x16xf32>
+    %0 = cpu.winograd_conv2d %f, %x, %w, %b ... tile 4 : tensor<1x4x8x8x16xf32>
     %1 = glow.relu %0 : tensor<1x4x8x8x16xf32>
     %2 = glow.max_pool2d %1 kernel [2, 2] strides [2, 2] : tensor<1x4x4x4x16xf32>
   becomes
-    %0 = cpu.winograd_conv2d %x, %w, %b ... tile 4 pool 2 : tensor<1x4x4x4x16xf32>
+    %0 = cpu.winograd_conv2d %f, %x, %w, %b ... tile 4 pool 2 : tensor<1x4x4x4x16xf32>
     %2 = glow.relu %0 : tensor<1x4x4x4x16xf32>
 """
 

@@ -183,6 +183,7 @@ def run_sparse_conv2d(
 
 def run_winograd_conv2d(
     op: GlowOp,
+    factors: Array,
     image: Array,
     weights: Array,
     bias: Array,

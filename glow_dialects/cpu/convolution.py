@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, TensorType, i64
-from xdsl.irdl import irdl_op_definition, operand_def, prop_def
+from xdsl.dialects.builtin import (
+    DenseArrayBase,
+    IntegerAttr,
+    TensorType,
+    UnitAttr,
+    i64,
+)
+from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def
 
 from glow.dialects.attributes import Attributes, int_attr, ints_attr
 from glow.dialects.cpu.blocked import blocks
@@ -103,23 +109,30 @@ class WinogradConv2dOp(WeightedOp):
 
     input [N, IC / lanes, H, W, lanes]; transformed weights, (tile + kernel - 1)^2 for each
     pair of channels, packed; bias [OC / lanes, lanes]. `scratch` says how many elements of
-    memory the transformed inputs and their products take. The result has the largest sum of
-    each `pool` x `pool` square, to which the epilogue applies.
+    memory the transformed inputs, their products and the sizes of pixels take. The result has the
+    largest sum of each `pool` x `pool` square, to which the epilogue applies.
+
+    A pixel's size is the largest of its channels, each times one of the factors [IC / lanes,
+    lanes]. Tiles with pixels of very uneven sizes, with an infinity or NaN have direct sums.
+    With `zero_taps` the last row and column of taps are zeros for some channels, which count as
+    no taps: an infinity there reaches nothing.
     """
 
     name = "cpu.winograd_conv2d"
+    factors = operand_def(TensorType)
     input_channels = prop_def(IntegerAttr.constr(i64))
     output_channels = prop_def(IntegerAttr.constr(i64))
     kernel = prop_def(IntegerAttr.constr(i64), default_value=int_attr(3))
     pads = prop_def(DenseArrayBase, default_value=ints_attr(0, 0, 0, 0))
     tile = prop_def(IntegerAttr.constr(i64))
     pool = prop_def(IntegerAttr.constr(i64), default_value=int_attr(1))
+    zero_taps = opt_prop_def(UnitAttr)
     scratch = prop_def(DenseArrayBase)
 
     @classmethod
     def infer(cls, operands: Types, attributes: Attributes) -> Types:
         """The blocked result; the bias says how many lanes."""
-        image, weights, bias = operands[:3]
+        factors, image, weights, bias = operands[:4]
         check_rank(image, 5, "the input")
         check_rank(weights, 1, "packed weights")
         check_rank(bias, 2, "the blocked bias")
@@ -132,6 +145,10 @@ class WinogradConv2dOp(WeightedOp):
         fail_unless(
             bias.get_shape() == (outputs, lanes),
             f"the bias must have {outputs} blocks of {lanes}",
+        )
+        fail_unless(
+            factors.get_shape() == (block, lanes),
+            f"there must be factors for {block} blocks of {lanes}",
         )
         less = attributes.int("kernel") - 1
         count = (tile + less) ** 2 * inputs * outputs * lanes
@@ -151,17 +168,17 @@ class WinogradConv2dOp(WeightedOp):
 
     @classmethod
     def scratch_types(cls, operands: Types, attributes: Attributes) -> Types:
-        """Transformed inputs and products."""
-        element = operands[0].element_type
+        """Transformed inputs, products and sizes of pixels."""
+        element = operands[1].element_type
         return [tensor_type((size,), element) for size in attributes.ints("scratch")]
 
     def verify_(self) -> None:
-        """There are two scratch buffers."""
+        """There are three scratch buffers."""
         super().verify_()
         sizes = self.attributes_view().ints("scratch")
         fail_unless(
-            len(sizes) == 2 and min(sizes) > 0,
-            f"scratch must be two positive sizes, not {list(sizes)}",
+            len(sizes) == 3 and min(sizes) > 0,
+            f"scratch must be three positive sizes, not {list(sizes)}",
         )
 
 

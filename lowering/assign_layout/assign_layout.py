@@ -70,8 +70,8 @@ def assign_layout(
     layout = Layout(module, packer, check_numerics(numerics))
     if numerics != "exact":
         split_groups(module, packer)
-        space_to_depth(module, packer, weight_growth)
-        layout.winograd = choose_winograd(module, packer, weight_growth)
+        squares = space_to_depth(module, packer, weight_growth)
+        layout.winograd = choose_winograd(module, packer, weight_growth, squares)
     for op in list(module.walk()):
         if op.parent is not None:
             CONVERSIONS.get(type(op), propagate)(layout, op)

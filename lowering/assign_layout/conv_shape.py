@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
-from math import prod
 from typing import cast
+
+import numpy as np
+from numpy.typing import NDArray
 
 from glow.dialects.attributes import Attributes
 from glow.lowering.instr_to_loops.winograd_cost import (
@@ -19,9 +21,11 @@ from glow.lowering.instr_to_loops.winograd_spec import (
     POINTS,
     WinogradSpec,
     choose_winograd_tiling,
+    scratch_sizes,
 )
 from glow.lowering.target import Target
 
+NO_FACTORS = np.empty((0, 0), np.float32)
 Pair = tuple[int, int]
 Pads = tuple[int, int, int, int]
 
@@ -82,12 +86,18 @@ class WinogradChoice:
     """How a convolution is done with few multiplications, and what that takes and saves."""
 
     tile: int
-    scratch: Pair
-    """The elements of transformed inputs, and of products."""
+    scratch: tuple[int, int, int]
+    """The elements of transformed inputs, of products, and of the sizes of pixels."""
     packed_weights: int
     cycles: float
     saved_cycles: float
     """The time that a direct convolution takes longer."""
+    factors: NDArray[np.float32] = field(
+        default_factory=lambda: NO_FACTORS, compare=False
+    )
+    """What the channels of pixels are multiplied by, so that their sizes can be compared."""
+    zero_taps: bool = False
+    """Whether taps of zero stand for none."""
 
 
 def winograd_spec(shape: ConvShape, tile: int, lanes: int) -> WinogradSpec:
@@ -118,14 +128,10 @@ def choose_winograd_tile(
         return None
     largest = max(POINTS) if numerics == "fast" else ACCURATE_PATCH
     spec = choose_winograd(winograd_spec(shape, 4, target.lanes(32)), target, largest)
-    if spec is None:
+    if spec is None or min(spec.plane) < spec.tile:
         return None
     tiling = choose_winograd_tiling(spec, target)
-    patches, products = (
-        prod(memref.get_shape())
-        for memref in (tiling.patches_type, tiling.products_type)
-    )
     cycles = winograd_cycles(spec, target)
     saved = direct_cycles(spec, target) - cycles
-    scratch = patches, products
+    scratch = scratch_sizes(tiling)
     return WinogradChoice(spec.tile, scratch, spec.packed_weights, cycles, saved)

@@ -227,6 +227,12 @@ def _winograd(
     )
     result = builder.node(
         cpu.WinogradConv2dOp,
+        layout.constant(
+            op,
+            ("factors", constant_key(op.weights), shape, choice.tile),
+            f"{name_of(op.weights)}.factors",
+            lambda: choice.factors,
+        ),
         layout.blocked(builder, op.input),
         packed,
         _blocked_bias(layout, op),
@@ -235,6 +241,7 @@ def _winograd(
         kernel=shape.kernel[0],
         pads=shape.pads,
         tile=choice.tile,
+        zero_taps=choice.zero_taps,
         scratch=choice.scratch,
     )
     _finish(layout, op, result)

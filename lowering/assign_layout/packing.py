@@ -46,6 +46,7 @@ from glow.lowering.instr_to_loops.strassen_weights import (
     pack_strassen_weights,
 )
 from glow.lowering.instr_to_loops.window import Window
+from glow.lowering.instr_to_loops.winograd_bounds import channel_factors
 from glow.lowering.instr_to_loops.winograd_weights import (
     pack_winograd_weights,
     unpack_winograd_weights,
@@ -89,6 +90,12 @@ class Packer(Protocol):
 
     def winograd(self, weights: Array, shape: ConvShape, tile: int) -> DeferredArray:
         """[O, C, 3, 3] transformed, as one flat array."""
+        ...
+
+    def winograd_factors(
+        self, weights: Array, shape: ConvShape, tile: int
+    ) -> NDArray[np.float32] | None:
+        """What sizes of the channels are multiplied by; None where only direct sums will do."""
         ...
 
     def plain_of_winograd(self, packed: Array, shape: ConvShape, tile: int) -> Array:
@@ -202,6 +209,13 @@ class TargetPacker:
             pack_winograd_weights(values, spec, self.target, out=target)
 
         return _packed(weights, spec.packed_weights, write)
+
+    def winograd_factors(
+        self, weights: Array, shape: ConvShape, tile: int
+    ) -> NDArray[np.float32] | None:
+        """What sizes of the channels are multiplied by; None where only direct sums will do."""
+        values = cast("NDArray[np.float32]", weights)
+        return channel_factors(values, winograd_spec(shape, tile, self.lanes))
 
     def plain_of_winograd(self, packed: Array, shape: ConvShape, tile: int) -> Array:
         """[O, C, 3, 3] of what `winograd` gives, up to rounding."""

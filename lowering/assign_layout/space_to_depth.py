@@ -21,7 +21,7 @@ from typing import cast
 
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import SSAValue
+from xdsl.ir import Operation, SSAValue
 
 from glow.dialects import cpu, glow
 from glow.dialects.node import shape_of
@@ -38,16 +38,30 @@ MOVE_CYCLES = 1.5
 """Cycles for each element of the new image: padded, transposed and packed."""
 
 
-def space_to_depth(module: ModuleOp, packer: Packer, weight_growth: float) -> None:
-    """Convert the convolutions that are faster so, and whose new weights the budget bears."""
-    budget = weight_budget(module, weight_growth)
+def space_to_depth(
+    module: ModuleOp, packer: Packer, weight_growth: float
+) -> set[Operation]:
+    """Convert the convolutions that are faster so, and whose new weights the budget bears.
+
+    Returns the new ones in which some taps are zeros: squares that the kernel does not fill.
+    """
+    budget, squares = weight_budget(module, weight_growth), set[Operation]()
     for op in list(module.walk()):
-        if isinstance(op, glow.Conv2dOp) and (new := squares_of(op, packer, budget)):
-            _convert(op, new, packer)
+        if not isinstance(op, glow.Conv2dOp):
+            continue
+        new, shape = squares_of(op, packer), conv_shape(op)
+        if new is None or not _pays(op, new, packer, budget):
+            continue
+        if choice := packer.choose_winograd(new):
+            budget -= ITEM_BYTES * choice.packed_weights
+        converted = _convert(op, new, packer)
+        if any(size % shape.strides[0] for size in shape.kernel):
+            squares.add(converted)
+    return squares
 
 
-def squares_of(op: glow.Conv2dOp, packer: Packer, budget: float) -> ConvShape | None:
-    """The convolution of squares, if there is one and it is faster within the budget."""
+def squares_of(op: glow.Conv2dOp, packer: Packer) -> ConvShape | None:
+    """The convolution of squares, if there is one."""
     shape, weights = conv_shape(op), constant_value(op.weights)
     stride = shape.strides[0]
     is_strided = shape.strides == (stride, stride) and stride > 1
@@ -57,8 +71,7 @@ def squares_of(op: glow.Conv2dOp, packer: Packer, budget: float) -> ConvShape | 
         return None
     if not is_blocked(shape, packer.lanes):
         return None
-    new = _of_squares(shape, cast(Pair, shape_of(op.result)[2:]))
-    return new if _pays(shape, new, packer, budget) else None
+    return _of_squares(shape, cast(Pair, shape_of(op.result)[2:]))
 
 
 def _of_squares(shape: ConvShape, output: Pair) -> ConvShape:
@@ -76,10 +89,15 @@ def _of_squares(shape: ConvShape, output: Pair) -> ConvShape:
     )
 
 
-def _pays(shape: ConvShape, new: ConvShape, packer: Packer, budget: float) -> bool:
-    """Whether few multiplications make up for moving the pixels."""
+def _pays(op: glow.Conv2dOp, new: ConvShape, packer: Packer, budget: float) -> bool:
+    """Whether few multiplications make up for moving the pixels, and the weights allow them."""
+    shape, weights = conv_shape(op), constant_value(op.weights)
     choice = packer.choose_winograd(new)
     if choice is None or ITEM_BYTES * choice.packed_weights > budget:
+        return False
+    assert weights is not None
+    of_squares = square_weights(weights, shape.strides[0])
+    if packer.winograd_factors(of_squares, new, choice.tile) is None:
         return False
     height, width = (new.plane[axis] - new.kernel[axis] + 1 for axis in (0, 1))
     blocks = cpu.blocks(shape.output_channels, packer.lanes)
@@ -90,7 +108,8 @@ def _pays(shape: ConvShape, new: ConvShape, packer: Packer, budget: float) -> bo
     return choice.cycles + shape.batch * moved < shape.batch * direct
 
 
-def _convert(op: glow.Conv2dOp, new: ConvShape, packer: Packer) -> None:
+def _convert(op: glow.Conv2dOp, new: ConvShape, packer: Packer) -> Operation:
+    """The convolution of squares, in the place of the strided one."""
     builder, weights = NodeBuilder(op), constant_value(op.weights)
     assert weights is not None
     stride = op.attributes_view().ints("strides")[0]
@@ -100,7 +119,10 @@ def _convert(op: glow.Conv2dOp, new: ConvShape, packer: Packer) -> None:
     if op.bias is not None:
         operands.append(op.bias)
     attributes = {**attributes_of(op), "strides": (1, 1), "pads": (0, 0, 0, 0)}
-    builder.replace(builder.create(glow.Conv2dOp, operands, attributes))
+    result = builder.create(glow.Conv2dOp, operands, attributes)
+    builder.replace(result)
+    assert isinstance(result.owner, Operation)
+    return result.owner
 
 
 def _squares(

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, replace
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
@@ -36,10 +37,15 @@ def weight_budget(module: ModuleOp, weight_growth: float) -> float:
 
 
 def choose_winograd(
-    module: ModuleOp, packer: Packer, weight_growth: float
+    module: ModuleOp,
+    packer: Packer,
+    weight_growth: float,
+    squares: AbstractSet[Operation] = frozenset(),
 ) -> dict[Operation, WinogradChoice]:
     """The chosen convolutions. Their weights grow by at most `weight_growth` times the
     bytes of all weights of the module.
+
+    Those of `squares` (`space_to_depth.py`), which were made for that, come first.
     """
     budget = weight_budget(module, weight_growth)
     groups: dict[object, list[glow.Conv2dOp]] = defaultdict(list)
@@ -51,12 +57,18 @@ def choose_winograd(
         for ops in groups.values()
         if (choice := winograd_choice(ops[0], packer)) is not None
     ]
-    candidates.sort(key=lambda candidate: -candidate.saved_cycles_per_byte)
+    candidates.sort(
+        key=lambda candidate: (
+            candidate.ops[0] not in squares,
+            -candidate.saved_cycles_per_byte,
+        )
+    )
     chosen: dict[Operation, WinogradChoice] = {}
     for candidate in candidates:
         if candidate.extra_bytes <= budget:
             budget -= candidate.extra_bytes
-            chosen |= dict.fromkeys(candidate.ops, candidate.choice)
+            choice = replace(candidate.choice, zero_taps=candidate.ops[0] in squares)
+            chosen |= dict.fromkeys(candidate.ops, choice)
     return chosen
 
 
@@ -87,6 +99,8 @@ def winograd_choice(op: glow.Conv2dOp, packer: Packer) -> WinogradChoice | None:
     fits = is_blocked(shape, packer.lanes) and many
     if not fits or not is_f32(op.input, op.weights, op.bias):
         return None
-    if constant_value(op.weights) is None:
+    weights, choice = constant_value(op.weights), packer.choose_winograd(shape)
+    if weights is None or choice is None:
         return None
-    return packer.choose_winograd(shape)
+    factors = packer.winograd_factors(weights, shape, choice.tile)
+    return None if factors is None else replace(choice, factors=factors)

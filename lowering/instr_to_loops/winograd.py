@@ -67,16 +67,16 @@ def winograd_phases(
     spec: WinogradSpec, target: Target, tiling: WinogradTiling | None = None
 ) -> tuple[WinogradPhase, ...]:
     """The kernels of a convolution in order: one for all phases, or one for each."""
+    spec = replace(spec, has_zero_taps=False)
     bias: tuple[Operand, ...] = ("bias",) if spec.has_bias else ()
     finish: tuple[Operand, ...] = (*bias, "extras") if spec.epilogue else bias
     if (tiling or choose_winograd_tiling(spec, target)).fused:
         scratch: tuple[Operand, ...] = ("output", "patches", "products")
         operands = (*scratch, "input", "weights", *finish)
         return (WinogradPhase("fused", spec, operands, len(scratch)),)
-    bare = replace(spec, has_bias=False, epilogue=None, pool=1)
     return (
-        WinogradPhase("patches", bare, ("patches", "input")),
-        WinogradPhase("products", bare, ("products", "patches", "weights")),
+        WinogradPhase("patches", spec.bare, ("patches", "input")),
+        WinogradPhase("products", spec.bare, ("products", "patches", "weights")),
         WinogradPhase("output", spec, ("output", "products", *finish)),
     )
 

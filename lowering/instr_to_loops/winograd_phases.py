@@ -5,7 +5,7 @@ The transforms run as loops over columns, then rows, through a small buffer on t
 unrolled, six by six registers would spill.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from typing import TypeAlias
@@ -58,6 +58,45 @@ class StackPatch:
         ]
 
 
+def patch_columns(
+    b: LoopBuilder, spec: WinogradSpec, source: SSAValue, block: Index, tile: Tile
+) -> Callable[[Index], list[SSAValue]]:
+    """What loads a column of a tile's patch, with zeros in rows of padding."""
+    rows = PatchAxis(spec, 0, tile.row)
+    columns = PatchAxis(spec, 1, tile.column)
+    # Outside the loop over columns, as the lowering does not move code out of loops.
+    lines = [rows.position(b, i) for i in range(spec.patch)]
+
+    def load(column: Index) -> list[SSAValue]:
+        x = columns.position(b, column)
+        values = [
+            b.vector_load(spec.lanes, source, tile.image, block, y, x, 0) for y in lines
+        ]
+        return rows.select(b, values)
+
+    return load
+
+
+def load_patch(
+    b: LoopBuilder,
+    spec: WinogradSpec,
+    source: SSAValue,
+    block: Index,
+    tile: Tile,
+    stack: StackPatch,
+) -> None:
+    """Puts a tile's patch on the stack, with zeros in the padding."""
+    load = patch_columns(b, spec, source, block, tile)
+    columns = PatchAxis(spec, 1, tile.column)
+
+    def across(row: Index) -> None:
+        for column, value in enumerate(columns.select(b, stack.load_row(row))):
+            b.vector_store(value, stack.buffer, row, column, 0)
+
+    b.loop(0, spec.patch, 1, lambda k: stack.store_column(k, load(k)))
+    b.loop(0, spec.patch, 1, across)
+
+
 class PatchPhase:
     """Transforms the patches of the input."""
 
@@ -80,19 +119,11 @@ class PatchPhase:
 
     def _patch(self, block: Index, tile: Tile) -> None:
         b, spec = self.builder, self.spec
-        rows = PatchAxis(spec, 0, tile.row)
+        load = patch_columns(b, spec, self.source, block, tile)
         columns = PatchAxis(spec, 1, tile.column)
-        # Outside the loop over columns, as the lowering does not move code out of loops.
-        lines = [rows.position(b, i) for i in range(spec.patch)]
 
         def down(column: Index) -> None:
-            x = columns.position(b, column)
-            values = [
-                b.vector_load(spec.lanes, self.source, tile.image, block, y, x, 0)
-                for y in lines
-            ]
-            transformed = transform_patch(b, rows.select(b, values))
-            self.stack.store_column(column, transformed)
+            self.stack.store_column(column, transform_patch(b, load(column)))
 
         def across(row: Index) -> None:
             values = columns.select(b, self.stack.load_row(row))
@@ -103,6 +134,21 @@ class PatchPhase:
 
         b.loop(0, spec.patch, 1, down)
         b.loop(0, spec.patch, 1, across)
+
+
+def part_weights(
+    b: LoopBuilder, tiling: WinogradTiling, weights: SSAValue, part: ChannelPart
+) -> SSAValue:
+    """A part of the packed weights as [*panel, input channel, blocks, lanes]."""
+    spec = tiling.spec
+    panels = tiling.panel(spec.positions, part.tiles)
+    shape = (*panels, spec.in_channels, part.blocks, spec.lanes)
+    return b.reinterpret(weights, shape, offset=part_offset(spec, part))
+
+
+def part_offset(spec: WinogradSpec, part: ChannelPart) -> int:
+    """Where a part starts in the packed weights."""
+    return spec.positions * spec.in_channels * part.first * spec.lanes
 
 
 class ProductPhase:
@@ -120,18 +166,7 @@ class ProductPhase:
         self.products, self.patches = products, patches
         self.weights_ahead = WeightsAhead(b, tiling, weights)
         self.patches_ahead = PatchesAhead(b, tiling, patches)
-        self.weights = [self._part_weights(weights, part) for part in tiling.parts]
-
-    def _part_weights(self, weights: SSAValue, part: ChannelPart) -> SSAValue:
-        spec = self.spec
-        panels = self.tiling.panel(spec.positions, part.tiles)
-        shape = (*panels, spec.in_channels, part.blocks, spec.lanes)
-        offset = self._part_offset(part)
-        return self.builder.reinterpret(weights, shape, offset=offset)
-
-    def _part_offset(self, part: ChannelPart) -> int:
-        spec = self.spec
-        return spec.positions * spec.in_channels * part.first * spec.lanes
+        self.weights = [part_weights(b, tiling, weights, p) for p in tiling.parts]
 
     def product(
         self,
@@ -172,7 +207,7 @@ class ProductPhase:
         panel = self.tiling.panel(position, channel_tile)
         pixels = self.tiling.register_tiles(part)
         shape = (pixels, part.blocks, spec.lanes)
-        offset = self._part_offset(part)
+        offset = part_offset(spec, part)
         fetch_weights = self.weights_ahead.fetch(part, offset, panel, tile)
         fetch_patches = self.patches_ahead.fetch(part, at, tile)
         if block_ahead is not None:
@@ -268,7 +303,8 @@ class OutputPhase:
 
         def across(row: Index) -> None:
             values = self._pooled_row(b.mul(row, spec.pool))
-            self._store(values, (tile.image, block, b.add(y, row), x, 0))
+            where = (tile.image, block, b.add(y, row), x, 0)
+            store_pixels(b, spec, self.finish, values, where)
 
         b.loop(0, spec.patch, 1, down)
         b.loop(first, spec.tile // spec.pool, 1, across)
@@ -280,31 +316,44 @@ class OutputPhase:
             transform_products(b, spec.tile, self.stack.load_row(b.add(first, row)))
             for row in range(spec.pool)
         ]
-        columns = [reduce(b.larger, column) for column in zip(*rows, strict=True)]
-        return [
-            reduce(b.larger, columns[at : at + spec.pool])
-            for at in range(0, spec.tile, spec.pool)
-        ]
+        return largest_of_squares(b, spec, rows)
 
-    def _store(self, columns: Carried, where: tuple[Index, ...]) -> None:
-        """Stores one output row of a tile after bias and epilogue."""
-        b, spec = self.builder, self.spec
-        shape, axes = (len(columns), spec.lanes), (3, 4)
-        value = b.constant(0.0, types.vector_type(shape, spec.element))
-        for j, column in enumerate(columns):
-            value = b.insert(column, value, j)
 
-        def channel(buffer: SSAValue) -> SSAValue:
-            return b.broadcast(b.vector_load(spec.lanes, buffer, where[1], 0), shape)
+def largest_of_squares(
+    b: LoopBuilder, spec: WinogradSpec, rows: Sequence[Carried]
+) -> Carried:
+    """The largest sums of the squares in so many rows as a square has."""
+    columns = [reduce(b.larger, column) for column in zip(*rows, strict=True)]
+    return [
+        reduce(b.larger, columns[at : at + spec.pool])
+        for at in range(0, spec.tile, spec.pool)
+    ]
 
-        if self.finish.bias is not None:
-            value = b.addf(value, channel(self.finish.bias))
-        value = apply_epilogue(
-            b,
-            spec.epilogue,
-            value,
-            self.finish.extras,
-            full=lambda buffer: b.transfer_read(buffer, where, shape, axes),
-            channel=channel,
-        )
-        b.transfer_write(value, self.finish.output, where, axes)
+
+def store_pixels(
+    b: LoopBuilder,
+    spec: WinogradSpec,
+    finish: Finish,
+    columns: Carried,
+    where: tuple[Index, ...],
+) -> None:
+    """Stores one output row of a tile after bias and epilogue."""
+    shape, axes = (len(columns), spec.lanes), (3, 4)
+    value = b.constant(0.0, types.vector_type(shape, spec.element))
+    for j, column in enumerate(columns):
+        value = b.insert(column, value, j)
+
+    def channel(buffer: SSAValue) -> SSAValue:
+        return b.broadcast(b.vector_load(spec.lanes, buffer, where[1], 0), shape)
+
+    if finish.bias is not None:
+        value = b.addf(value, channel(finish.bias))
+    value = apply_epilogue(
+        b,
+        spec.epilogue,
+        value,
+        finish.extras,
+        full=lambda buffer: b.transfer_read(buffer, where, shape, axes),
+        channel=channel,
+    )
+    b.transfer_write(value, finish.output, where, axes)

@@ -25,6 +25,8 @@ outermost for a fused kernel, one such array per `ChannelPart`: the product read
 back.
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
@@ -48,6 +50,10 @@ POINTS = {4: (1.0,), 6: (0.625, 1.5), 8: (0.5, 1.0, 2.0)}
 
 ACCURATE_PATCH = 6
 """The largest patch whose errors are of the size of a direct convolution's."""
+
+SMALLEST_SIZE = (127 - 60) << 23
+"""The bits of 2^-60: patches of smaller sizes (`winograd_bounds.py`) lose digits of subnormal
+products."""
 
 KERNELS = (3, 4, 5)
 """The kernel sizes for which patches yield enough outputs."""
@@ -77,7 +83,9 @@ class WinogradSpec:
     """A convolution of stride one with a `kernel` x `kernel` filter.
 
     Pads are ONNX's (top, left, bottom, right), at most half of the kernel. The largest sum of each
-    `pool` x `pool` square goes through the epilogue and is stored.
+    `pool` x `pool` square goes through the epilogue and is stored. `has_zero_taps`: the last row
+    and column of taps are zeros for some channels, which stand for no taps: an infinity there
+    reaches nothing.
     """
 
     batch: int
@@ -92,6 +100,12 @@ class WinogradSpec:
     has_bias: bool = False
     epilogue: Epilogue | None = None
     element: AnyFloat = f32
+    has_zero_taps: bool = False
+
+    @property
+    def bare(self) -> WinogradSpec:
+        """Only the sums."""
+        return replace(self, has_bias=False, epilogue=None, pool=1, has_zero_taps=False)
 
     @property
     def output_plane(self) -> tuple[int, int]:
@@ -297,12 +311,21 @@ class WinogradTiling:
         return types.memref_type(shape, spec.element)
 
 
+def scratch_sizes(tiling: WinogradTiling) -> tuple[int, int, int]:
+    """The elements of transformed patches, of products, and of the sizes of pixels."""
+    patches, products = (
+        prod(memref.get_shape())
+        for memref in (tiling.patches_type, tiling.products_type)
+    )
+    return patches, products, tiling.spec.batch * prod(tiling.spec.plane)
+
+
 def choose_winograd_tiling(spec: WinogradSpec, target: Target) -> WinogradTiling:
     """The blocks and register tiles of a convolution; packing and building agree on it.
 
     Bias, epilogue and pool make no difference to it.
     """
-    return _choose_tiling(replace(spec, has_bias=False, epilogue=None, pool=1), target)
+    return _choose_tiling(spec.bare, target)
 
 
 @cache

@@ -42,6 +42,34 @@ def kernel_transform(spec: WinogradSpec) -> NDArray[np.float64]:
     return np.array([*rows, [0.0] * (spec.kernel - 1) + [1.0]])
 
 
+def tap_transform(spec: WinogradSpec) -> NDArray[np.float64]:
+    """The matrix [r, n] that takes the taps of a row back from its values at the points.
+
+    Its columns are for the value at zero, the sum and the difference of those at each pair of
+    points, and the value at infinity. Points that are not needed have zeros. The sum of a pair
+    has the even powers, its difference the odd ones, of which so many are solved for.
+    """
+    scales = kernel_transform(spec)[:, 0]
+    last, points = spec.kernel - 1, POINTS[spec.patch]
+    taps = np.zeros((spec.kernel, spec.patch))
+    taps[0, 0], taps[last, -1] = 1 / scales[0], 1
+    for parity in (0, 1):
+        unknown = [k for k in range(1, last) if k % 2 == parity]
+        known = [k for k in {0, last} if k % 2 == parity]
+        rows = np.zeros((len(unknown), spec.patch))
+        for pair, point in enumerate(points[: len(unknown)]):
+            column = 1 + 2 * pair
+            rows[pair, column + parity] = 1 / (2 * scales[column] * point**parity)
+            for k in known:
+                rows[pair] -= point ** (k - parity) * taps[k]
+        powers = [
+            [point ** (k - parity) for k in unknown] for point in points[: len(unknown)]
+        ]
+        if unknown:
+            taps[unknown] = np.linalg.solve(np.array(powers), rows)
+    return taps
+
+
 def pack_winograd_weights(
     weights: NDArray[np.floating],
     spec: WinogradSpec,

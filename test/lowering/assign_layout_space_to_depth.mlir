@@ -11,7 +11,7 @@
 // CHECK-NEXT: glow.transpose {{.*}} permutation [0, 1, 3, 5, 2, 4] : tensor<1x3x2x2x115x115xf32>
 // CHECK-NEXT: glow.reshape {{.*}} : tensor<1x12x115x115xf32>
 // CHECK-NEXT: cpu.pack {{.*}} lanes 16 : tensor<1x1x115x115x16xf32>
-// CHECK-NEXT: cpu.winograd_conv2d {{.*}} input_channels 12 output_channels 64 kernel 4 tile 3 {{.*}} : tensor<1x4x112x112x16xf32>
+// CHECK-NEXT: cpu.winograd_conv2d {{.*}} input_channels 12 output_channels 64 kernel 4 tile 3 zero_taps {{.*}} : tensor<1x4x112x112x16xf32>
 func.func @two(%x: tensor<1x3x224x224xf32>) -> tensor<1x64x112x112xf32> {
   %w = glow.splat 1.0 : tensor<64x3x7x7xf32>
   %y = glow.conv2d %x, %w strides [2, 2] pads [3, 3, 3, 3] : tensor<1x64x112x112xf32>

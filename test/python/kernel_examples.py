@@ -42,6 +42,7 @@ from glow.lowering.instr_to_loops.pack import (
     build_pack,
     build_unpack,
 )
+from glow.lowering.instr_to_loops.pixel_sizes import PixelSizesSpec, build_pixel_sizes
 from glow.lowering.instr_to_loops.planes import BlockedPlanes
 from glow.lowering.instr_to_loops.pool import PoolSpec, build_pool
 from glow.lowering.instr_to_loops.prepared_conv2d import (
@@ -79,6 +80,10 @@ from glow.lowering.instr_to_loops.transpose import (
 )
 from glow.lowering.instr_to_loops.window import Window
 from glow.lowering.instr_to_loops.winograd import build_winograd_phase, winograd_phases
+from glow.lowering.instr_to_loops.winograd_direct import (
+    WinogradDirectSpec,
+    build_winograd_direct,
+)
 from glow.lowering.instr_to_loops.winograd_spec import WinogradSpec, winograd_tiling
 
 BuildKernel: TypeAlias = Callable[[], Kernel]
@@ -259,6 +264,13 @@ CONVOLUTIONS: dict[str, BuildKernel] = {
     **winograd(2, kernel=5),
     **winograd(4, fused=True),
     **winograd(6),
+    "pixel sizes": lambda: build_pixel_sizes(PixelSizesSpec(2, 20, 35, LANES), TARGET),
+    "winograd direct": lambda: build_winograd_direct(
+        WinogradDirectSpec(
+            WinogradSpec(1, 20, 24, (9, 11), lanes=LANES, has_bias=True)
+        ),
+        TARGET,
+    ),
 }
 
 PRODUCTS: dict[str, BuildKernel] = {

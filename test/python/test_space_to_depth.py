@@ -9,8 +9,9 @@ import pytest
 from interpreter_testing import parse
 from xdsl.dialects.builtin import ModuleOp
 
-from glow.compiler import compile
-from glow.dialects.weights import weights_of
+from benchmarks.adversarial import BUDGET
+from glow.compiler import compile, lower_to
+from glow.dialects.weights import clone_module, weights_of
 from glow.interpreter import run
 
 SHAPES = [
@@ -64,9 +65,12 @@ def test_squares_give_the_direct_sums(
     convert = converter._convert
     monkeypatch.setenv("GLOW_MODEL_CACHE_MB", "0")
     monkeypatch.setattr(converter, "_pays", lambda *_: True)
-    monkeypatch.setattr(
-        converter, "_convert", lambda *args: (converted.append(args), convert(*args))
-    )
+
+    def recorded(*args: object) -> object:
+        converted.append(convert(*args))
+        return converted[-1]
+
+    monkeypatch.setattr(converter, "_convert", recorded)
     module = layer(image, kernel, stride, pads)
     random = np.random.default_rng(1)
     inputs = [
@@ -77,3 +81,26 @@ def test_squares_give_the_direct_sums(
     actual = compile(module, threads=1, target=target)(*inputs)
     assert len(converted) == 1
     assert np.abs(actual - expected).max() < 1e-5 * np.abs(expected).max()
+
+
+@pytest.mark.parametrize("numerics", ["default", "fast"])
+@pytest.mark.parametrize("value", [1e4, np.inf, np.nan])
+def test_outliers_reach_their_windows_only(value: float, numerics: str) -> None:
+    """Squares that a kernel of 7 x 7 does not fill have taps of zero, which reach nothing."""
+    image, kernel = (1, 3, 70, 78), (64, 7, 7)
+    module = layer(image, kernel, 2, (3, 3, 3, 3))
+    lowered = clone_module(module)
+    lower_to(lowered, "lowered", target="avx512")
+    assert "zero_taps" in str(lowered)
+    random = np.random.default_rng(1)
+    x = random.standard_normal(image).astype(np.float32)
+    x[0, 1, 30, 41] = x[0, 2, 45, 20] = value
+    bias = np.zeros(64, np.float32)
+    (expected,) = run(module, [x, bias])
+    actual = np.asarray(compile(module, threads=1, numerics=numerics)(x, bias))
+    np.testing.assert_array_equal(np.isfinite(actual), np.isfinite(expected))
+    finite = np.isfinite(expected)
+    expected = np.where(finite, expected, 0)
+    errors = np.abs(np.where(finite, actual, 0) - expected).max(1)
+    sizes = np.abs(expected).max(1)
+    assert (errors <= BUDGET[numerics] * sizes).all()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from math import prod
 from typing import cast
 
 from xdsl.dialects.builtin import AnyFloat, IntegerType
@@ -17,6 +16,7 @@ from glow.lowering.instr_to_loops.conv2d import Conv2dSpec, build_conv2d
 from glow.lowering.instr_to_loops.depthwise import DepthwiseSpec, build_depthwise
 from glow.lowering.instr_to_loops.direct_conv import DirectConvSpec, build_direct_conv
 from glow.lowering.instr_to_loops.pack import PackSpec, build_pack, build_unpack
+from glow.lowering.instr_to_loops.pixel_sizes import PixelSizesSpec, build_pixel_sizes
 from glow.lowering.instr_to_loops.planes import BlockedPlanes
 from glow.lowering.instr_to_loops.pool import PoolSpec, build_pool
 from glow.lowering.instr_to_loops.program import Invocation, KernelSelector
@@ -36,9 +36,14 @@ from glow.lowering.instr_to_loops.winograd import (
     build_winograd_phase,
     winograd_phases,
 )
+from glow.lowering.instr_to_loops.winograd_direct import (
+    WinogradDirectSpec,
+    build_winograd_direct,
+)
 from glow.lowering.instr_to_loops.winograd_spec import (
     WinogradSpec,
     choose_winograd_tiling,
+    scratch_sizes,
 )
 from glow.lowering.target import Target
 
@@ -109,8 +114,11 @@ def _sparse_conv2d(op: instr.InstructionOp, target: Target) -> Sequence[Invocati
 
 
 def _winograd(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
-    """One kernel for each phase, or one for all, on the instruction's scratch memory."""
-    image, weights, bias, *extras = op.ins
+    """One kernel for each phase, or one for all, on the instruction's scratch memory.
+
+    Before them one for the sizes of pixels, behind them one for tiles where these are uneven.
+    """
+    factors, image, weights, bias, *extras = op.ins
     attributes = op.attributes_view()
     batch, _, height, width, lanes = shape_of(image)
     top, left, bottom, right = attributes.ints("pads")
@@ -127,9 +135,11 @@ def _winograd(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
         has_bias=True,
         epilogue=epilogue_of(op, extras),
         element=_float_element(image),
+        has_zero_taps=attributes.has("zero_taps"),
     )
     _check_winograd(op, spec, target)
-    patches, products = op.inouts
+    patches, products, sizes = op.inouts
+    sizes_spec = PixelSizesSpec(batch, spec.in_channels, height * width, lanes)
     buffers: dict[Operand, Sequence[SSAValue]] = {
         "output": op.outs,
         "patches": [patches],
@@ -139,7 +149,7 @@ def _winograd(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
         "bias": [bias],
         "extras": extras,
     }
-    return [
+    phases = [
         invocation
         for phase in winograd_phases(spec, target)
         for invocation in invoke(
@@ -150,6 +160,12 @@ def _winograd(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
             phase.writes,
         )
     ]
+    direct, read = WinogradDirectSpec(spec), [sizes, image, weights, bias, *extras]
+    return [
+        *invoke("pixel_sizes", sizes_spec, build_pixel_sizes, [sizes, image, factors]),
+        *phases,
+        *invoke("winograd_direct", direct, build_winograd_direct, [*op.outs, *read]),
+    ]
 
 
 def _check_winograd(
@@ -159,7 +175,7 @@ def _check_winograd(
     if not spec.supported():
         raise GlowError(f"{op.name} has no kernel for these shapes", node=node_name(op))
     tiling = choose_winograd_tiling(spec, target)
-    needed = [prod(t.get_shape()) for t in (tiling.patches_type, tiling.products_type)]
+    needed = list(scratch_sizes(tiling))
     if list(op.attributes_view().ints("scratch")) != needed:
         raise GlowError(
             f"{op.name} needs scratch {needed} on this target",

@@ -1,63 +1,70 @@
 // RUN: glow-opt --split-input-file --verify-diagnostics %s | filecheck %s
 
 // CHECK: the input tensor<1x1x8x8x16xf32> does not hold 20 channels
-func.func @input(%x: tensor<1x1x8x8x16xf32>, %w: tensor<4096xf32>, %b: tensor<1x16xf32>) {
-  %0 = cpu.winograd_conv2d %x, %w, %b input_channels 20 output_channels 16 tile 2 scratch [64, 64] : tensor<1x1x6x6x16xf32>
+func.func @input(%x: tensor<1x1x8x8x16xf32>, %f: tensor<1x16xf32>, %w: tensor<4096xf32>, %b: tensor<1x16xf32>) {
+  %0 = cpu.winograd_conv2d %f, %x, %w, %b input_channels 20 output_channels 16 tile 2 scratch [64, 64, 64] : tensor<1x1x6x6x16xf32>
   func.return
 }
 
 // -----
 // CHECK: the bias must have 2 blocks of 16
-func.func @bias(%x: tensor<1x1x8x8x16xf32>, %w: tensor<4096xf32>, %b: tensor<1x16xf32>) {
-  %0 = cpu.winograd_conv2d %x, %w, %b input_channels 16 output_channels 32 tile 2 scratch [64, 64] : tensor<1x2x6x6x16xf32>
+func.func @bias(%x: tensor<1x1x8x8x16xf32>, %f: tensor<1x16xf32>, %w: tensor<4096xf32>, %b: tensor<1x16xf32>) {
+  %0 = cpu.winograd_conv2d %f, %x, %w, %b input_channels 16 output_channels 32 tile 2 scratch [64, 64, 64] : tensor<1x2x6x6x16xf32>
+  func.return
+}
+
+// -----
+// CHECK: there must be factors for 1 blocks of 16
+func.func @factors(%x: tensor<1x1x8x8x16xf32>, %f: tensor<16xf32>, %w: tensor<4096xf32>, %b: tensor<1x16xf32>) {
+  %0 = cpu.winograd_conv2d %f, %x, %w, %b input_channels 16 output_channels 16 tile 2 scratch [64, 64, 64] : tensor<1x1x6x6x16xf32>
   func.return
 }
 
 // -----
 // CHECK: there must be 4096 packed weights
-func.func @weights(%x: tensor<1x1x8x8x16xf32>, %w: tensor<2304xf32>, %b: tensor<1x16xf32>) {
-  %0 = cpu.winograd_conv2d %x, %w, %b input_channels 16 output_channels 16 tile 2 scratch [64, 64] : tensor<1x1x6x6x16xf32>
+func.func @weights(%x: tensor<1x1x8x8x16xf32>, %f: tensor<1x16xf32>, %w: tensor<2304xf32>, %b: tensor<1x16xf32>) {
+  %0 = cpu.winograd_conv2d %f, %x, %w, %b input_channels 16 output_channels 16 tile 2 scratch [64, 64, 64] : tensor<1x1x6x6x16xf32>
   func.return
 }
 
 // -----
 // CHECK: pads must be four numbers from 0 to 1, not [2, 2, 2, 2]
-func.func @pads(%x: tensor<1x1x8x8x16xf32>, %w: tensor<4096xf32>, %b: tensor<1x16xf32>) {
-  %0 = cpu.winograd_conv2d %x, %w, %b input_channels 16 output_channels 16 pads [2, 2, 2, 2] tile 2 scratch [64, 64] : tensor<1x1x10x10x16xf32>
+func.func @pads(%x: tensor<1x1x8x8x16xf32>, %f: tensor<1x16xf32>, %w: tensor<4096xf32>, %b: tensor<1x16xf32>) {
+  %0 = cpu.winograd_conv2d %f, %x, %w, %b input_channels 16 output_channels 16 pads [2, 2, 2, 2] tile 2 scratch [64, 64, 64] : tensor<1x1x10x10x16xf32>
   func.return
 }
 
 // -----
 // CHECK: the tile must be positive, not 0
-func.func @tile(%x: tensor<1x1x8x8x16xf32>, %w: tensor<4096xf32>, %b: tensor<1x16xf32>) {
-  %0 = cpu.winograd_conv2d %x, %w, %b input_channels 16 output_channels 16 tile 0 scratch [64, 64] : tensor<1x1x6x6x16xf32>
+func.func @tile(%x: tensor<1x1x8x8x16xf32>, %f: tensor<1x16xf32>, %w: tensor<4096xf32>, %b: tensor<1x16xf32>) {
+  %0 = cpu.winograd_conv2d %f, %x, %w, %b input_channels 16 output_channels 16 tile 0 scratch [64, 64, 64] : tensor<1x1x6x6x16xf32>
   func.return
 }
 
 // -----
 // CHECK: the input tensor<1x1x2x8x16xf32> is too small
-func.func @small(%x: tensor<1x1x2x8x16xf32>, %w: tensor<4096xf32>, %b: tensor<1x16xf32>) {
-  %0 = cpu.winograd_conv2d %x, %w, %b input_channels 16 output_channels 16 tile 2 scratch [64, 64] : tensor<1x1x1x6x16xf32>
+func.func @small(%x: tensor<1x1x2x8x16xf32>, %f: tensor<1x16xf32>, %w: tensor<4096xf32>, %b: tensor<1x16xf32>) {
+  %0 = cpu.winograd_conv2d %f, %x, %w, %b input_channels 16 output_channels 16 tile 2 scratch [64, 64, 64] : tensor<1x1x1x6x16xf32>
   func.return
 }
 
 // -----
-// CHECK: scratch must be two positive sizes, not [64]
-func.func @scratch(%x: tensor<1x1x8x8x16xf32>, %w: tensor<4096xf32>, %b: tensor<1x16xf32>) {
-  %0 = cpu.winograd_conv2d %x, %w, %b input_channels 16 output_channels 16 tile 2 scratch [64] : tensor<1x1x6x6x16xf32>
+// CHECK: scratch must be three positive sizes, not [64]
+func.func @scratch(%x: tensor<1x1x8x8x16xf32>, %f: tensor<1x16xf32>, %w: tensor<4096xf32>, %b: tensor<1x16xf32>) {
+  %0 = cpu.winograd_conv2d %f, %x, %w, %b input_channels 16 output_channels 16 tile 2 scratch [64] : tensor<1x1x6x6x16xf32>
   func.return
 }
 
 // -----
-// CHECK: needs @inout scratch memory for [tensor<64xf32>, tensor<32xf32>]
-func.func @operands(%y: memref<1x1x6x6x16xf32>, %p: memref<64xf32>, %x: memref<1x1x8x8x16xf32>, %w: memref<4096xf32>, %b: memref<1x16xf32>) {
-  instr.cpu.winograd_conv2d @out %y, @inout %p, @inout %p, @in %x, @in %w, @in %b input_channels 16 output_channels 16 tile 2 scratch [64, 32]
+// CHECK: needs @inout scratch memory for [tensor<64xf32>, tensor<32xf32>, tensor<64xf32>]
+func.func @operands(%y: memref<1x1x6x6x16xf32>, %p: memref<64xf32>, %x: memref<1x1x8x8x16xf32>, %f: memref<1x16xf32>, %w: memref<4096xf32>, %b: memref<1x16xf32>) {
+  instr.cpu.winograd_conv2d @out %y, @inout %p, @inout %p, @in %f, @in %x, @in %w, @in %b input_channels 16 output_channels 16 tile 2 scratch [64, 32, 64]
   func.return
 }
 
 // -----
 // CHECK: squares of 4 must divide tiles of 4 and the plane (8, 6)
-func.func @pool(%x: tensor<1x1x8x6x16xf32>, %w: tensor<9216xf32>, %b: tensor<1x16xf32>) {
-  %0 = cpu.winograd_conv2d %x, %w, %b input_channels 16 output_channels 16 pads [1, 1, 1, 1] tile 4 pool 4 scratch [64, 64] : tensor<1x1x2x1x16xf32>
+func.func @pool(%x: tensor<1x1x8x6x16xf32>, %f: tensor<1x16xf32>, %w: tensor<9216xf32>, %b: tensor<1x16xf32>) {
+  %0 = cpu.winograd_conv2d %f, %x, %w, %b input_channels 16 output_channels 16 pads [1, 1, 1, 1] tile 4 pool 4 scratch [64, 64, 64] : tensor<1x1x2x1x16xf32>
   func.return
 }

@@ -1,0 +1,374 @@
+"""Direct sums for the tiles of a Winograd convolution that could not keep their digits.
+
+All outputs of a tile come from sums of its whole patch, so that an output loses the digits by
+which its own window is smaller than the patch. Where the sizes of pixels (`pixel_sizes.py`) differ
+too much, or hold an infinity or NaN, or are so large or small that the sums might be, the outputs
+of the tile are computed anew: an infinity reaches the windows that hold it, and no other. The
+transformed weights are enough for that: each tap is a combination of four of them, or a few more.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial, reduce
+from typing import TypeAlias
+
+import numpy as np
+from xdsl.dialects.builtin import i32
+from xdsl.ir import SSAValue
+
+from glow.dialects import arith
+from glow.lowering.instr_to_loops import ir_types as types
+from glow.lowering.instr_to_loops.builder import Index, LoopBuilder
+from glow.lowering.instr_to_loops.epilogue import extra_types, stored_type
+from glow.lowering.instr_to_loops.kernel import Kernel
+from glow.lowering.instr_to_loops.magnitudes import (
+    EXPONENT_BITS,
+    INFINITY,
+    MAGNITUDE,
+)
+from glow.lowering.instr_to_loops.slices import SliceSpace
+from glow.lowering.instr_to_loops.tiles import ChannelPart
+from glow.lowering.instr_to_loops.vector_row import Fold, fold_row_by
+from glow.lowering.instr_to_loops.winograd_phases import (
+    Finish,
+    StackPatch,
+    largest_of_squares,
+    load_patch,
+    part_weights,
+    store_pixels,
+)
+from glow.lowering.instr_to_loops.winograd_spec import (
+    ACCURATE_PATCH,
+    SMALLEST_SIZE,
+    WinogradSpec,
+    choose_winograd_tiling,
+)
+from glow.lowering.instr_to_loops.winograd_tiles import Origin, Tile, visit_row
+from glow.lowering.instr_to_loops.winograd_weights import tap_transform
+from glow.lowering.target import Target
+
+Values: TypeAlias = Sequence[SSAValue]
+
+MOST_UNEVEN = {True: 6, False: 9}
+"""The powers of two by which a patch may exceed each of its windows, for accurate patches and for
+others. A window loses 8e-7, or 4e-6, of its size for each time that the patch is as large."""
+
+
+@dataclass(frozen=True)
+class WinogradDirectSpec:
+    """The tiles of a convolution that need direct sums, so that it has no operations of its own."""
+
+    convolution: WinogradSpec
+
+
+def build_winograd_direct(
+    direct: WinogradDirectSpec, target: Target, name: str = "winograd_direct"
+) -> Kernel:
+    """The kernel f(output, sizes of pixels, image, packed weights, bias, extras..., lo, hi).
+
+    Writes the tiles that need it, and leaves the others. Slices are tile rows.
+    """
+    builder, spec = LoopBuilder(target), direct.convolution
+    space = SliceSpace((), spec.tile_rows, 0)
+
+    def body(buffers: Sequence[SSAValue], low: Index, high: Index) -> None:
+        tiles = _DirectTiles(builder, spec, buffers)
+        space.visit(builder, low, high, lambda _, row: tiles.row(row))
+
+    output, channel = spec.output_type, spec.channel_type
+    buffers = [
+        stored_type(spec.epilogue, output),
+        types.memref_type((spec.batch, *spec.plane), i32),
+        spec.input_type,
+        types.memref_type((spec.packed_weights,), spec.element),
+        *[channel] * spec.has_bias,
+        *extra_types(spec.epilogue, output, channel),
+    ]
+    return Kernel(builder.function(name, buffers, body), space.size)
+
+
+class _DirectTiles:
+    """Finds and computes the tiles."""
+
+    def __init__(
+        self, b: LoopBuilder, spec: WinogradSpec, buffers: Sequence[SSAValue]
+    ) -> None:
+        output, self.sizes, self.source, weights, *rest = buffers
+        self.builder, self.spec = b, spec
+        self.tiling = choose_winograd_tiling(spec, b.target)
+        self.weights = [
+            part_weights(b, self.tiling, weights, p) for p in self.tiling.parts
+        ]
+        bias = rest.pop(0) if spec.has_bias else None
+        self.finish = Finish(output, bias, rest)
+        self.patch = StackPatch(b, spec)
+        square = (spec.kernel, spec.kernel, spec.lanes)
+        self.taps = b.alloca(types.memref_type(square, spec.element))
+        self.sums = b.alloca(
+            types.memref_type((spec.tile, spec.tile, spec.lanes), spec.element)
+        )
+
+    def row(self, row: Index) -> None:
+        """The tiles of a row of all images: none, where all pixels of it are of a size."""
+        whole = replace(self.tiling, block_rows=1, segments=1)
+        self.builder.if_(
+            self._needs_direct_sums(self._sizes_of_row(row)),
+            lambda: visit_row(self.builder, whole, Origin(row, 0), 0, self._tile),
+        )
+
+    def _tile(self, tile: Tile) -> None:
+        sizes = self._sizes_of_windows(tile)
+        self.builder.if_(self._needs_direct_sums(sizes), lambda: self._compute(tile))
+
+    # ---- which tiles
+
+    def _needs_direct_sums(self, sizes: tuple[SSAValue, SSAValue]) -> SSAValue:
+        """Whether the largest size exceeds the smallest, or all bounds."""
+        b = self.builder
+        largest, smallest = sizes
+        margin = MOST_UNEVEN[self.spec.patch <= ACCURATE_PATCH] << EXPONENT_BITS
+        difference = b.binary_integer(arith.SubiOp, largest, smallest)
+        one = b.constant(1, i32)
+        # A patch of zeros has no size: less one, it is the largest unsigned number.
+        below = b.binary_integer(arith.SubiOp, largest, one)
+        tests = (
+            b.cmpi("sgt", difference, b.constant(margin, i32)),
+            b.cmpi("sge", largest, b.constant(INFINITY, i32)),
+            b.cmpi("ult", below, b.constant(SMALLEST_SIZE - 1, i32)),
+        )
+        return reduce(lambda x, y: b.binary_integer(arith.OrIOp, x, y), tests)
+
+    def _sizes_of_row(self, row: Index) -> tuple[SSAValue, SSAValue]:
+        """The largest and the smallest pixel that a row of tiles reads."""
+        b, spec = self.builder, self.spec
+        height, width = spec.plane
+        image, down = b.unflatten(row, (spec.batch, spec.tiles_down))
+        lines = min(spec.patch, height)
+        first = b.sub(b.mul(down, spec.tile), spec.pads[0])
+        start = b.mul(b.clamp(first, 0, height - lines), width)
+        pixels = b.reinterpret(self.sizes, (spec.batch, height * width))
+
+        def read(position: Index, length: int) -> SSAValue:
+            return b.vector_load(length, pixels, image, b.add(start, position))
+
+        folds = [
+            Fold(lambda _, x, y: _larger(b, x, y), "maxsi", 0),
+            Fold(lambda _, x, y: _smaller(b, x, y), "minsi", MAGNITUDE),
+        ]
+        largest, smallest = fold_row_by(b, lines * width, i32, read, folds)
+        return largest, smallest
+
+    def _sizes_of_windows(self, tile: Tile) -> tuple[SSAValue, SSAValue]:
+        """The size of the patch, and that of its smallest window.
+
+        At a border pixels outside are others that are inside of the window. A row or column of
+        taps that are zeros for some channels does not count.
+        """
+        b, spec = self.builder, self.spec
+        reach = spec.kernel - spec.has_zero_taps
+        rows = [self._windows_of_row(tile, row, reach) for row in range(spec.patch)]
+        larger, smaller = partial(_larger, b), partial(_smaller, b)
+        windows = [
+            reduce(larger, [rows[row + k][1] for k in range(reach)])
+            for row in range(spec.tile)
+        ]
+        largest = reduce(larger, [whole for whole, _ in rows])
+        return (
+            b.reduction("maxsi", largest),
+            b.reduction("minsi", reduce(smaller, windows)),
+        )
+
+    def _windows_of_row(
+        self, tile: Tile, row: int, reach: int
+    ) -> tuple[SSAValue, SSAValue]:
+        """The largest pixels of a patch's row under all taps, and under those that count."""
+        b, spec = self.builder, self.spec
+        (height, width), (top, left, *_) = spec.plane, spec.pads
+        y = b.clamp(b.add(tile.row, row - top), 0, height - 1)
+        columns = [
+            b.vector_load(
+                spec.tile,
+                self.sizes,
+                tile.image,
+                y,
+                b.clamp(b.add(tile.column, tap - left), 0, width - spec.tile),
+            )
+            for tap in range(spec.kernel)
+        ]
+        larger = partial(_larger, b)
+        window = reduce(larger, columns[:reach])
+        return reduce(larger, columns[reach:], window), window
+
+    # ---- their outputs
+
+    def _compute(self, tile: Tile) -> None:
+        """The outputs of a tile, one block of channels after the other."""
+        b = self.builder
+        for number, part in enumerate(self.tiling.parts):
+            b.space(
+                0,
+                part.tiles * part.blocks,
+                (part.tiles, part.blocks),
+                lambda at, number=number, part=part: self._block(
+                    tile, number, part, at[0], at[1]
+                ),
+            )
+
+    def _block(
+        self, tile: Tile, number: int, part: ChannelPart, within: Index, place: Index
+    ) -> None:
+        """The outputs of the block at a place in a channel tile of a part."""
+        b, spec = self.builder, self.spec
+        self._clear()
+
+        def channels(block: Index, count: int) -> None:
+            load_patch(b, spec, self.source, block, tile, self.patch)
+
+            def channel(lane: Index) -> None:
+                number_of_channel = b.add(b.mul(block, spec.lanes), lane)
+                self._recover_taps(
+                    number,
+                    lambda position: (
+                        *self.tiling.panel(position, within),
+                        number_of_channel,
+                        place,
+                        0,
+                    ),
+                )
+                b.loop(0, spec.tile, 1, lambda row: self._add_row(row, lane))
+
+            b.loop(0, count, 1, channel)
+
+        full, rest = divmod(spec.in_channels, spec.lanes)
+        b.loop(0, full, 1, lambda block: channels(block, spec.lanes))
+        if rest:
+            channels(full, rest)
+        channel_tile = b.add(b.mul(within, part.blocks), part.first)
+        self._store(tile, b.add(channel_tile, place))
+
+    def _clear(self) -> None:
+        b, spec = self.builder, self.spec
+        zero = b.constant(0.0, types.vector_type((spec.lanes,), spec.element))
+
+        def row(index: Index) -> None:
+            for column in range(spec.tile):
+                b.vector_store(zero, self.sums, index, column, 0)
+
+        b.loop(0, spec.tile, 1, row)
+
+    def _recover_taps(
+        self, number: int, where: Callable[[int], tuple[Index, ...]]
+    ) -> None:
+        """Puts the taps of an input channel on the stack, for a block of outputs."""
+        b, spec, n = self.builder, self.spec, self.spec.patch
+        transform = tap_transform(spec)
+
+        def weight(row: int, column: int) -> SSAValue:
+            at = where(row * n + column)
+            return b.vector_load(spec.lanes, self.weights[number], *at)
+
+        def down(column: int) -> list[SSAValue]:
+            return _recovered(b, transform, lambda row: weight(row, column))
+
+        halves = {column: down(column) for column in _used(transform)}
+
+        def across(row: int) -> list[SSAValue]:
+            return _recovered(b, transform, lambda column: halves[column][row])
+
+        for row in range(spec.kernel):
+            for column, tap in enumerate(across(row)):
+                b.vector_store(tap, self.taps, row, column, 0)
+
+    def _add_row(self, row: Index, lane: Index) -> None:
+        """Adds what a channel gives to a row of outputs."""
+        b, spec = self.builder, self.spec
+        size, lanes = spec.tile, spec.lanes
+        sums = [
+            b.vector_load(lanes, self.sums, row, column, 0) for column in range(size)
+        ]
+
+        def taps(down: Index, carried: Values) -> Values:
+            for across in range(spec.kernel):
+                tap = b.vector_load(lanes, self.taps, down, across, 0)
+                carried = [
+                    self._add(total, tap, (b.add(row, down), column + across, lane))
+                    for column, total in enumerate(carried)
+                ]
+            return carried
+
+        for column, total in enumerate(b.carry(0, spec.kernel, 1, sums, taps)):
+            b.vector_store(total, self.sums, row, column, 0)
+
+    def _add(
+        self, total: SSAValue, tap: SSAValue, where: tuple[Index, ...]
+    ) -> SSAValue:
+        """Adds a tap's product with a number of the patch; taps of zero may count as none."""
+        b, zero = self.builder, self.builder.like(0.0, tap)
+        x = b.broadcast(b.load(self.patch.buffer, *where), (self.spec.lanes,))
+        if self.spec.has_zero_taps:
+            x = b.select(b.cmpf("oeq", tap, zero), zero, x)
+        return b.fma(x, tap, total)
+
+    def _store(self, tile: Tile, block: Index) -> None:
+        """Stores the outputs that are this tile's own."""
+        b, spec = self.builder, self.spec
+        y, x, first = (
+            b.floordiv(position, spec.pool)
+            for position in (tile.row, tile.column, tile.shared_rows)
+        )
+
+        def row(index: Index) -> None:
+            top = b.mul(index, spec.pool)
+            rows = [
+                [
+                    b.vector_load(spec.lanes, self.sums, b.add(top, k), column, 0)
+                    for column in range(spec.tile)
+                ]
+                for k in range(spec.pool)
+            ]
+            pixels = largest_of_squares(b, spec, rows)
+            where = (tile.image, block, b.add(y, index), x, 0)
+            store_pixels(b, spec, self.finish, pixels, where)
+
+        b.loop(first, spec.tile // spec.pool, 1, row)
+
+
+def _larger(b: LoopBuilder, x: SSAValue, y: SSAValue) -> SSAValue:
+    return b.binary_integer(arith.MaxSIOp, x, y)
+
+
+def _smaller(b: LoopBuilder, x: SSAValue, y: SSAValue) -> SSAValue:
+    return b.binary_integer(arith.MinSIOp, x, y)
+
+
+def _used(transform: np.ndarray) -> list[int]:
+    """The positions of which taps are made."""
+    pairs = [k for k in range(1, transform.shape[1] - 1) if transform[:, k].any()]
+    both = sorted({k + (k % 2 == 0) * -1 + side for k in pairs for side in (0, 1)})
+    return [0, *both, transform.shape[1] - 1]
+
+
+def _recovered(
+    b: LoopBuilder, transform: np.ndarray, value: Callable[[int], SSAValue]
+) -> list[SSAValue]:
+    """The taps of a row or column from its values at the points.
+
+    Sums and differences come first, so that a tap of zero is zero.
+    """
+    terms: dict[int, SSAValue] = {k: value(k) for k in (0, transform.shape[1] - 1)}
+    for k in range(1, transform.shape[1] - 1):
+        if transform[:, k].any():
+            combine = b.addf if k % 2 else b.subf
+            first = k if k % 2 else k - 1
+            terms[k] = combine(value(first), value(first + 1))
+    return [
+        reduce(
+            b.addf,
+            [
+                b.mulf(b.like(scale, terms[k]), terms[k])
+                for k, scale in enumerate(map(float, row))
+                if scale
+            ],
+        )
+        for row in transform
+    ]
