@@ -35,6 +35,7 @@ from glow.dialects.weights import clone_module
 from glow.frontends.mapped_file import check_files
 from glow.lowering.program_target import check_target, program_target
 from glow.lowering.target import Target
+from glow.passes.graph import FUSE_ACTIVATION, GRAPH_PASSES
 from glow.passes.trace import pass_clock
 from glow.precision import apply_precision, check_precision
 from glow.runtime.memory import check_memory
@@ -48,28 +49,6 @@ if TYPE_CHECKING:
     from glow.quantization import Quantization
 
 STAGES = ("graph", "lowered", "instr", "loops", "llvm", "asm", "obj")
-
-FUSE_ACTIVATION = "fuse-activation"
-
-GRAPH_PASSES = (
-    "canonicalize",
-    "merge-weights",
-    "fold-constants",
-    "convert-gemm",
-    "optimize-graph",
-    "fold-batch-norm",
-    "eliminate-transposes",
-    "fold-scale",
-    "hoist-pool",
-    "fold-constants",
-    "canonicalize",
-    FUSE_ACTIVATION,
-    "fold-channel-shuffle",
-    "merge-weights",
-    "free-unused-weights",
-    "verify-graph",
-)
-
 
 PLAN = "plan-memory"
 VERIFY_PLAN = "verify-instr"

@@ -17,6 +17,8 @@ from xdsl.universe import Universe
 
 from glow.lowering import PASSES as LOWERING_PASSES
 from glow.lowering.loops_to_llvm import PASSES as LLVM_PASSES
+from glow.passes.graph import FUSE_ACTIVATION
+from glow.passes.graph import GRAPH_PASSES as GRAPH_PIPELINE
 from glow.passes.graph import PASSES as GRAPH_PASSES
 from glow.passes.instr import PASSES as INSTR_PASSES
 from glow.passes.quantization import PASSES as QUANTIZATION_PASSES
@@ -26,8 +28,13 @@ PassFactory = Callable[[], type[ModulePass]]
 
 PASS_GROUPS: dict[str, tuple[str, ...]] = {
     "lower": ("lower-nodes",),
+    "optimize": tuple(name for name in GRAPH_PIPELINE if name != FUSE_ACTIVATION),
 }
-"""Names that stand for a list of passes; options go to the first of them."""
+"""Names that stand for a list of passes; options go to the first of them.
+
+`optimize` is what compiling does to a graph before it quantizes: activations are fused
+behind that, since one that stands alone becomes a table.
+"""
 
 
 def get_glow() -> Dialect:

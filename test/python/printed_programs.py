@@ -1,0 +1,92 @@
+"""A quantized program that is printed and run again computes what compiling computed.
+
+Graph passes run again on what is quantized already, so this holds only if each of them
+keeps the bits of quantized values. `test_printed_programs.py` has the cheap networks;
+`PYTHONPATH=. python test/python/printed_programs.py` takes all, or those that it is given.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import onnx
+from onnx import ModelProto
+
+import glow
+from benchmarks.networks import (
+    NETWORKS,
+    OPERATOR_NETWORKS,
+    QUANTIZED_NETWORKS,
+    TINY_NETWORKS,
+    make_inputs,
+)
+from glow.compiler import load
+from glow.passes.quantization.profile_file import save_profile
+from glow.passes.quantization.quantize import is_quantized_module
+from glow.tools.compile_command import compile_model
+from glow.tools.glow_opt import run_glow_opt
+
+ROOT = Path(__file__).parents[2]
+Arrays = Mapping[str, np.ndarray]
+
+EXAMPLES = {
+    path.stem: partial(onnx.load, path)
+    for path in sorted((ROOT / "examples" / "digits").glob("*.onnx"))
+}
+CHEAP = EXAMPLES | {f"tiny_{name}": build for name, build in TINY_NETWORKS.items()}
+ALL = CHEAP | NETWORKS | QUANTIZED_NETWORKS | {
+    f"{name}_operators": build for name, build in OPERATOR_NETWORKS.items()
+}  # fmt: skip
+
+
+def differing(model: ModelProto) -> list[str]:
+    """The printed forms of a network that do not give the bits of `glow.compile`."""
+    inputs = make_inputs(model, seed=1)
+    with tempfile.TemporaryDirectory() as folder:
+        source, profile = Path(folder, "model.onnx"), Path(folder, "profile.yaml")
+        onnx.save(model, source)
+        quantize: Path | bool = False
+        if not is_quantized_module(load(model)):
+            save_profile(glow.profile(model, [inputs]), profile)
+            quantize = profile
+        expected = glow.compile(model, quantize=quantize).run(inputs)
+        option = f"--quantize=profile={profile}" if quantize else "--quantize"
+        printed = {
+            name: Path(folder, f"{name}.mlir") for name in ("graph", "opt", "lowered")
+        }
+        compile_model(source, "graph", printed["graph"], quantize or None)
+        passes = ["--optimize", option]
+        run_glow_opt([*passes, str(source), "-o", str(printed["opt"])])
+        run_glow_opt([*passes, "--lower", str(source), "-o", str(printed["lowered"])])
+        return [
+            name for name, path in printed.items() if not agrees(path, inputs, expected)
+        ]
+
+
+def agrees(path: Path, inputs: Arrays, expected: Arrays) -> bool:
+    """Whether a printed program gives these results."""
+    results = glow.compile(path)(*inputs.values())
+    found: Sequence[np.ndarray] = results if isinstance(results, tuple) else (results,)
+    pairs = zip(found, expected.values(), strict=True)
+    return all(np.array_equal(one, other, equal_nan=True) for one, other in pairs)
+
+
+def main(names: Sequence[str]) -> int:
+    """Check networks by name, all without one; 1 if a program differs."""
+    wrong = 0
+    for name in names or ALL:
+        found = differing(ALL[name]())
+        print(
+            f"{name}: {'differs: ' + ', '.join(found) if found else 'same'}", flush=True
+        )
+        wrong += bool(found)
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
