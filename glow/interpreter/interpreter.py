@@ -157,7 +157,10 @@ def run(
     except Exception as error:
         cause = _first_cause(error)
         if isinstance(cause, GlowError):
-            raise cause from None
+            # xDSL has written the whole module into it.
+            raise GlowError(
+                cause.message, node=cause.node, location=cause.location, hint=cause.hint
+            ) from None
         reason = str(cause) or type(cause).__name__
         raise GlowError(f"interpreting '{function}': {reason}") from error
     return [

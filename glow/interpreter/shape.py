@@ -1,5 +1,5 @@
-"""Nodes that move elements. Indices outside of their axis raise GlowError here; compiled
-code clamps them.
+"""Nodes that move elements. Indices outside of their axis raise GlowError, as calls of
+compiled code do.
 """
 
 from __future__ import annotations

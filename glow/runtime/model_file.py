@@ -105,6 +105,7 @@ def _read(descriptor: int) -> StoredModel | None:
         head["is_small"],
         head["target"],
         head["writes_inputs"],
+        tuple(head["reports"]),
     )
     inputs, outputs = (tuple(map(_info, head[key])) for key in ("takes", "gives"))
     return StoredModel(
@@ -130,6 +131,7 @@ def _describe(model: StoredModel, rest: Rest) -> dict[str, Any]:
         "is_small": program.is_small,
         "target": program.target,
         "writes_inputs": program.writes_inputs,
+        "reports": list(program.reports),
         "objects": list(map(len, program.objects)),
         "blocks": checksums(program.constants.data, rest),
         "warnings": list(model.warnings),

@@ -55,6 +55,8 @@ class NativeProgram:
     """The processor that the code is for."""
     writes_inputs: bool = False
     """Whether the code uses the place of an input for something else."""
+    reports: tuple[str, ...] = ()
+    """The nodes that note indices that are outside, in a byte each behind the table."""
 
 
 class Buffers:
@@ -68,6 +70,7 @@ class Buffers:
         "mutables_address",
         "outputs",
         "places",
+        "reports",
     )
 
     def __init__(self, program: NativeProgram, executable: Executable) -> None:
@@ -79,6 +82,9 @@ class Buffers:
         """What the table of arguments says."""
         self.inputs = [argument.view(self.mutables) for argument in program.inputs]
         self.outputs = [argument.view(self.mutables) for argument in program.outputs]
+        start = argument_table(program).size
+        self.reports = self.mutables.data[start : start + len(program.reports)]
+        self.reports[:] = bytes(len(program.reports))
 
 
 def argument_table(program: NativeProgram) -> struct.Struct:
@@ -102,6 +108,8 @@ class NativeFunction:
         self._used_threads = 1 if program.is_small else threads or available_cores()
         self._table = argument_table(program)
         self._own_places = [a.offset for a in (*program.inputs, *program.outputs)]
+        self._quiet = bytes(len(program.reports))
+        """The reports of a call whose indices are all inside."""
         self._idle: deque[Buffers] = deque()
 
     @property
@@ -155,6 +163,15 @@ class NativeFunction:
         self._executable.run_at(
             buffers.mutables_address, buffers.activations_address, self._used_threads
         )
+        if self._quiet and bytes(buffers.reports) != self._quiet:
+            self._raise_report(buffers)
+
+    def _raise_report(self, buffers: Buffers) -> None:
+        """Raise GlowError for an index that was outside, and forget it."""
+        node = self.program.reports[bytes(buffers.reports).index(1)]
+        buffers.reports[:] = self._quiet
+        self._idle.append(buffers)
+        raise GlowError("an index is outside of its axis", node=node)
 
 
 def argument_addresses(inputs: Sequence[Array], outputs: Sequence[Array]) -> list[int]:

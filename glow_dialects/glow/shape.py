@@ -262,8 +262,8 @@ def _indexed_axis(operands: Types, attributes: Attributes) -> int:
 class GatherOp(NodeOp):
     """Slices of `input` along `axis` at `indices` (ONNX Gather-13).
 
-    Negative indices count from the end; code generation clamps indices so that no
-    index can read outside of the input.
+    Negative indices count from the end; one that is still outside of the axis is an
+    error of the call that computes it, and reads nothing outside of the input.
     """
 
     name = "glow.gather"

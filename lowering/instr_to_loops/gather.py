@@ -1,7 +1,11 @@
 """Gathers: ONNX Gather and GatherElements, and tables of functions.
 
 Indices come from the user's data, so they are made safe: negative ones count from the end, and
-whatever still lies outside is clamped. No index can make the kernel read outside its buffer.
+whatever still lies outside is clamped, so that no index can make the kernel read outside its
+buffer. Such an index is an error all the same: the kernel notes it in a byte, at which the
+runtime looks once a call. A branch that is never taken costs nothing next to the load of what
+the index names.
+
 Where there is an entry for each value of a narrow index, as in the table of a function, all
 indices are inside, and a negative one is what its bits are without a sign.
 """
@@ -12,7 +16,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 
-from xdsl.dialects.builtin import f32, i64
+from xdsl.dialects.builtin import MemRefType, f32, i8, i64
 from xdsl.ir import Attribute, SSAValue
 
 from glow.dialects import arith
@@ -29,7 +33,7 @@ INDEX_BITS = 64
 class GatherSpec:
     """out [outer, count, inner] = data [outer, extent, inner] at indices [count].
 
-    Arguments of the kernel: out, data, indices.
+    Arguments of the kernel: out, data, indices, and the byte of errors if there is one.
     """
 
     outer: int
@@ -40,13 +44,15 @@ class GatherSpec:
     index: Attribute = i64
     unsigned: bool = False
     """Whether indices have no sign."""
+    reports: bool = False
+    """Whether the kernel notes indices that are outside."""
 
 
 @dataclass(frozen=True)
 class GatherElementsSpec:
     """out[.., i, ..] = data[.., indices[.., i, ..], ..], of the shape of indices.
 
-    Arguments of the kernel: out, data, indices.
+    Arguments of the kernel: out, data, indices, and the byte of errors if there is one.
     """
 
     data_shape: tuple[int, ...]
@@ -55,21 +61,45 @@ class GatherElementsSpec:
     element: Attribute = f32
     index: Attribute = i64
     unsigned: bool = False
+    reports: bool = False
 
 
 def safe_index(
-    builder: LoopBuilder, value: SSAValue, extent: int, *, unsigned: bool
+    builder: LoopBuilder,
+    value: SSAValue,
+    extent: int,
+    errors: Sequence[SSAValue] = (),
+    *,
+    unsigned: bool,
 ) -> Index:
-    """An index read from memory as a position in [0, extent)."""
+    """An index read from memory as a position in [0, extent).
+
+    One that is outside is noted in the byte of errors, if there is one.
+    """
     bits = types.bit_width(value.type)
-    if bits < INDEX_BITS and (unsigned or extent == 1 << bits):
+    if bits < INDEX_BITS and (unsigned or is_whole_table(value.type, extent)):
         value = builder.cast(arith.ExtUIOp, value, i64)
     index = builder.value(arith.IndexCastOp, (value,), types.INDEX)
-    if extent == 1 << bits:
+    if is_whole_table(value.type, extent):
         return index
     wrapped = builder.add(index, extent)
     negative = builder.compare("slt", index, 0)
-    return builder.clamp(builder.select_index(negative, wrapped, index), 0, extent - 1)
+    position = builder.select_index(negative, wrapped, index)
+    if errors:
+        note = builder.constant(1, i8)
+        is_outside = builder.compare("uge", position, extent)
+        builder.if_(is_outside, lambda: builder.store(note, errors[0], 0))
+    return builder.clamp(position, 0, extent - 1)
+
+
+def is_whole_table(index: Attribute, extent: int) -> bool:
+    """Whether there is an entry for each value of an index, so that none is outside."""
+    return extent == 1 << types.bit_width(index)
+
+
+def error_types(reports: bool) -> list[MemRefType]:
+    """The type of the argument for errors, if the kernel has one."""
+    return [types.memref_type((1,), i8)] if reports else []
 
 
 def build_gather(spec: GatherSpec, target: Target, name: str = "gather") -> Kernel:
@@ -80,11 +110,12 @@ def build_gather(spec: GatherSpec, target: Target, name: str = "gather") -> Kern
         types.memref_type((spec.outer, spec.count, spec.inner), spec.element),
         types.memref_type((spec.outer, spec.extent, spec.inner), spec.element),
         types.memref_type((spec.count,), spec.index),
+        *error_types(spec.reports),
     ]
     _check_extent(spec.extent, prod(space))
 
     def body(memrefs: Sequence[SSAValue], low: Index, high: Index) -> None:
-        out, data, indices = memrefs
+        out, data, indices, *errors = memrefs
 
         def run(coordinates: list[Index]) -> None:
             outer, k = coordinates
@@ -92,6 +123,7 @@ def build_gather(spec: GatherSpec, target: Target, name: str = "gather") -> Kern
                 builder,
                 builder.load(indices, k),
                 spec.extent,
+                errors,
                 unsigned=spec.unsigned,
             )
 
@@ -117,12 +149,13 @@ def build_gather_elements(
         types.memref_type(spec.index_shape, spec.element),
         types.memref_type(spec.data_shape, spec.element),
         types.memref_type(spec.index_shape, spec.index),
+        *error_types(spec.reports),
     ]
     extent = spec.data_shape[spec.axis]
     _check_extent(extent, prod(spec.index_shape))
 
     def body(memrefs: Sequence[SSAValue], low: Index, high: Index) -> None:
-        out, data, indices = memrefs
+        out, data, indices, *errors = memrefs
 
         def row(coordinates: list[Index]) -> None:
             def element(k: Index) -> None:
@@ -130,7 +163,7 @@ def build_gather_elements(
                 places = list(where)
                 index = builder.load(indices, *where)
                 places[spec.axis] = safe_index(
-                    builder, index, extent, unsigned=spec.unsigned
+                    builder, index, extent, errors, unsigned=spec.unsigned
                 )
                 builder.store(builder.load(data, *places), out, *where)
 

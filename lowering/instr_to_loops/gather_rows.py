@@ -17,7 +17,7 @@ from glow.dialects.cpu import PARAMETER_BYTES, row_bytes
 from glow.dialects.nibbles import BITS
 from glow.lowering.instr_to_loops import ir_types as types
 from glow.lowering.instr_to_loops.builder import Index, LoopBuilder
-from glow.lowering.instr_to_loops.gather import safe_index
+from glow.lowering.instr_to_loops.gather import error_types, safe_index
 from glow.lowering.instr_to_loops.kernel import Kernel
 from glow.lowering.instr_to_loops.vector_row import for_each_vector
 from glow.lowering.target import Target
@@ -29,7 +29,7 @@ _MASK = (1 << BITS) - 1
 class GatherRowsSpec:
     """out [count, columns] f32 = rows of table [rows, bytes + 8] i8 at indices [count].
 
-    Arguments of the kernel: out, table, indices.
+    Arguments of the kernel: out, table, indices, and the byte of errors if there is one.
     """
 
     rows: int
@@ -39,6 +39,8 @@ class GatherRowsSpec:
     index: Attribute = i64
     unsigned: bool = False
     """Whether indices have no sign."""
+    reports: bool = False
+    """Whether the kernel notes indices that are outside."""
 
     @property
     def row_bytes(self) -> int:
@@ -57,16 +59,18 @@ def build_gather_rows(
         types.memref_type((spec.count, spec.columns)),
         types.memref_type((spec.rows, spec.row_bytes + PARAMETER_BYTES), i8),
         types.memref_type((spec.count,), spec.index),
+        *error_types(spec.reports),
     ]
 
     def body(memrefs: Sequence[SSAValue], low: Index, high: Index) -> None:
-        out, table, indices = memrefs
+        out, table, indices, *errors = memrefs
 
         def row(k: Index) -> None:
             place = safe_index(
                 builder,
                 builder.load(indices, k),
                 spec.rows,
+                errors,
                 unsigned=spec.unsigned,
             )
             _Row(builder, spec, (out, k), (table, place)).run()

@@ -313,6 +313,8 @@ class MainBuilder:
         if place.segment != "mutables":
             return self._constant(place.offset)
         number = self.program.argument_at(place)
+        if number < 0:
+            return self._constant(place.offset)
         start = self._argument(number)
         distance = place.offset - self.program.arguments[number].offset
         if distance == 0:

@@ -2,10 +2,11 @@
 
 The segments are Glow's: `constants` (weights), `mutables` (inputs and outputs) and
 `activations` (the arena). The mutables begin with a table of 64-bit numbers, which says for
-each argument how far from the segment's start it is: the caller may have it elsewhere. A
-program says which kernel runs on which bytes; it is made
-from an instr function after `plan-memory`, and `main_function.py` turns it into the
-function `main`. Its text is the cache key of that function.
+each argument how far from the segment's start it is: the caller may have it elsewhere. Behind
+it is a byte for each call that may find an index outside of its axis. A program says which
+kernel runs on which bytes; it is made from an instr function after `plan-memory`, and
+`main_function.py` turns it into the function `main`. Its text is the cache key of that
+function.
 """
 
 from __future__ import annotations
@@ -131,6 +132,13 @@ class Program:
     constants: list[tuple[int, Array | DeferredArray]]
     arguments: list[Place]
     sizes: dict[Segment, int]
+    reports: Sequence[str] = ()
+    """The nodes whose calls note indices that are outside, a byte each."""
+
+    @property
+    def reports_offset(self) -> int:
+        """Where in the mutables the first of those bytes is."""
+        return len(self.arguments) * ADDRESS_BYTES
 
     def calls(self) -> Iterator[KernelCall]:
         """All kernel calls, those of loops once."""
@@ -141,7 +149,10 @@ class Program:
         return [argument.offset for argument in self.arguments]
 
     def argument_at(self, place: Place) -> int:
-        """The number of the argument that a place in the mutables is a part of."""
+        """The number of the argument that a place in the mutables is a part of.
+
+        Negative for what is before all of them.
+        """
         return bisect_right(self._starts, place.offset) - 1
 
     def traffic(self) -> int:
@@ -210,6 +221,8 @@ class Invocation:
     kernel: KernelRequest
     buffers: Sequence[SSAValue | Row]
     writes: int = 1
+    reports: bool = False
+    """Whether the kernel's last argument is a byte that notes indices that are outside."""
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from xdsl.dialects import arith, func, scf
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, IntegerAttr
 from xdsl.ir import Block, Operation, SSAValue
 
-from glow.dialects import instr
+from glow.dialects import cpu, glow, instr
 from glow.dialects.errors import GlowError
 from glow.dialects.node import node_name, shape_of
 from glow.dialects.weight_table import Array, DeferredArray
@@ -30,6 +30,13 @@ from glow.lowering.instr_to_loops.program import (
 )
 from glow.lowering.target import Target
 from glow.passes.instr.buffers import aligned, byte_size, item_size
+
+REPORTING = (
+    instr.INSTRUCTION_OF[glow.GatherOp],
+    instr.INSTRUCTION_OF[glow.GatherElementsOp],
+    instr.INSTRUCTION_OF[cpu.GatherRowsOp],
+)
+"""Instructions whose kernels note indices that are outside of their axis."""
 
 
 class ProgramBuilder:
@@ -54,18 +61,26 @@ class ProgramBuilder:
         }
         self.constants: list[tuple[int, Array | DeferredArray]] = []
         self.weight_places: dict[object, Place] = {}
+        self.reports: list[str] = []
+        self.next_report = 0
+        self.node = ""
 
     def run(self) -> Program:
         """The program of the function."""
         block = self.function.body.block
-        self._reserve("mutables", len(block.args) * ADDRESS_BYTES)
+        table = len(block.args) * ADDRESS_BYTES
+        self.next_report = table
+        self._reserve("mutables", table + self._count_reports())
         for argument in block.args:
             self.places[argument] = self._reserve("mutables", byte_size(argument))
         arguments = [self.places[argument] for argument in block.args]
         steps = self._steps(block)
-        return Program(
-            self.function.sym_name.data, steps, self.constants, arguments, self.sizes
-        )
+        name = self.function.sym_name.data
+        return Program(name, steps, self.constants, arguments, self.sizes, self.reports)
+
+    def _count_reports(self) -> int:
+        """How many calls note indices that are outside, at most."""
+        return sum(type(op) in REPORTING for op in self.function.walk())
 
     def _reserve(self, segment: Segment, size: int) -> Place:
         place = Place(segment, self.sizes[segment], size)
@@ -94,6 +109,7 @@ class ProgramBuilder:
             raise GlowError(
                 f"the cpu backend has no kernel for {op.name}", node=node_name(op)
             )
+        self.node = node_name(op) or op.name.removeprefix("instr.")
         for invocation in selector(op, self.target):
             if isinstance(invocation, Repetition):
                 number, self.loops = self.loops, self.loops + 1
@@ -104,6 +120,10 @@ class ProgramBuilder:
 
     def _call(self, invocation: Invocation, loop: int = 0) -> KernelCall:
         places = tuple(self._place(buffer, loop) for buffer in invocation.buffers)
+        if invocation.reports:
+            places += (Place("mutables", self.next_report, 1),)
+            self.next_report += 1
+            self.reports.append(self.node)
         return KernelCall(invocation.kernel, places, invocation.writes)
 
     def _place(self, buffer: SSAValue | Row, loop: int) -> Place:

@@ -104,9 +104,11 @@ def test_wrong_calls_raise_one_line(
     assert "\n" not in str(caught.value)
 
 
-def test_indices_outside_stay_inside(model: glow.CompiledModel) -> None:
-    """Indices that ONNX forbids are clamped: nothing outside of a buffer is read."""
-    _, rows = model(A, np.array([10**12, -(10**12)]))
+def test_indices_outside_are_errors(model: glow.CompiledModel) -> None:
+    """Nothing outside of a buffer is read."""
+    with pytest.raises(glow.GlowError, match="an index is outside of its axis"):
+        model(A, np.array([10**12, -(10**12)]))
+    _, rows = model(A, np.array([1, -2]))
     np.testing.assert_array_equal(rows, A[[1, 0]])
 
 

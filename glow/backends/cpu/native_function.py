@@ -137,5 +137,6 @@ def build_native_function(
         program.traffic() < SINGLE_THREAD_BYTES,
         target.cpu,
         writes_inputs(program, count),
+        tuple(program.reports),
     )
     return NativeFunction(native, threads)

@@ -24,6 +24,7 @@ from glow.dialects.weight_table import Array
 from glow.frontends.onnx.graph import BUDGET
 from glow.frontends.onnx.node import Constant, OnnxNode, Operand, Value, shape
 from glow.frontends.onnx.registry import onnx_op, refuse_if
+from glow.interpreter.shape import check_indices
 
 PAD_INPUTS = 11
 """From this opset on pads and value are inputs, before attributes."""
@@ -205,6 +206,7 @@ def tile(node: OnnxNode) -> Value:
 def gather(node: OnnxNode) -> Value:
     """Slices at indices."""
     axis = node.positive(node.attr_int("axis", 0), node.rank(0))
+    _check_indices(node, axis)
     return node.emit(GatherOp, node.value(0), node.value(1), axis=axis)
 
 
@@ -212,7 +214,19 @@ def gather(node: OnnxNode) -> Value:
 def gather_elements(node: OnnxNode) -> Value:
     """An element for each index."""
     axis = node.positive(node.attr_int("axis", 0), node.rank(0))
+    _check_indices(node, axis)
     return node.emit(GatherElementsOp, node.value(0), node.value(1), axis=axis)
+
+
+def _check_indices(node: OnnxNode, axis: int) -> None:
+    """Refuse constant indices that are outside of the axis, and any of an empty one."""
+    indices, size = node.value(1), node.shape(0)[axis]
+    fail_unless(
+        size > 0 or prod(shape(indices)) == 0,
+        f"axis {axis} is empty: no index is inside",
+    )
+    if isinstance(indices, Constant):
+        check_indices(indices.array, axis, size)
 
 
 @onnx_op("OneHot")

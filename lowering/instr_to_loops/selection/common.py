@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
+from dataclasses import replace
 from typing import TypeVar, cast
 
 from xdsl.dialects.builtin import f32, i1
@@ -57,6 +58,16 @@ def invoke(
         label, (label, spec), lambda name, target: build(spec, target, name)
     )
     return [Invocation(request, buffers, writes)]
+
+
+def reporting(
+    label: str,
+    spec: Spec,
+    build: Callable[[Spec, Target, str], Kernel],
+    buffers: Sequence[SSAValue],
+) -> list[Invocation]:
+    """One kernel that notes in a byte, its last argument, that an index is outside."""
+    return [replace(part, reports=True) for part in invoke(label, spec, build, buffers)]
 
 
 def named_first(

@@ -15,6 +15,7 @@ from glow.lowering.instr_to_loops.gather import (
     GatherSpec,
     build_gather,
     build_gather_elements,
+    is_whole_table,
 )
 from glow.lowering.instr_to_loops.gather_rows import (
     GatherRowsSpec,
@@ -24,6 +25,7 @@ from glow.lowering.instr_to_loops.program import Invocation, KernelSelector
 from glow.lowering.instr_to_loops.selection.common import (
     invoke,
     is_unsigned,
+    reporting,
     stored_element,
 )
 from glow.lowering.instr_to_loops.transpose import (
@@ -142,16 +144,21 @@ def _pad(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
 def _gather(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
     source, indices = op.ins
     shape, axis = shape_of(source), op.attributes_view().int("axis")
+    index = stored_element(indices)
     spec = GatherSpec(
         prod(shape[:axis]),
         shape[axis],
         prod(shape[axis + 1 :]),
         prod(shape_of(indices)),
         stored_element(source),
-        stored_element(indices),
+        index,
         is_unsigned(indices),
+        reports=not is_whole_table(index, shape[axis]),
     )
-    return invoke("gather", spec, build_gather, [op.outs[0], source, indices])
+    operands = [op.outs[0], source, indices]
+    return (reporting if spec.reports else invoke)(
+        "gather", spec, build_gather, operands
+    )
 
 
 def _gather_rows(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
@@ -164,8 +171,10 @@ def _gather_rows(op: instr.InstructionOp, target: Target) -> Sequence[Invocation
         prod(shape_of(indices)),
         stored_element(indices),
         is_unsigned(indices),
+        reports=True,
     )
-    return invoke("gather_rows", spec, build_gather_rows, [op.outs[0], table, indices])
+    operands = [op.outs[0], table, indices]
+    return reporting("gather_rows", spec, build_gather_rows, operands)
 
 
 def _gather_elements(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
@@ -177,9 +186,10 @@ def _gather_elements(op: instr.InstructionOp, target: Target) -> Sequence[Invoca
         stored_element(source),
         stored_element(indices),
         is_unsigned(indices),
+        reports=True,
     )
     operands = [op.outs[0], source, indices]
-    return invoke("gather_elements", spec, build_gather_elements, operands)
+    return reporting("gather_elements", spec, build_gather_elements, operands)
 
 
 SELECTORS: Mapping[type[Operation], KernelSelector] = {
