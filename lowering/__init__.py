@@ -30,6 +30,7 @@ PASSES: dict[str, Callable[[], type[ModulePass]]] = {
     "instr-to-loops": _lazy("instr_to_loops.instr_to_loops", "InstrToLoopsPass"),
     "lower-nodes": _lazy("lower_nodes.lower_nodes", "LowerNodesPass"),
     "lower-quantized": _lazy("lower_quantized.lower_quantized", "LowerQuantizedPass"),
+    "record-kernels": _lazy("instr_to_loops.kernel_log", "RecordKernelsPass"),
     "split-batch": _lazy("split_batch", "SplitBatchPass"),
     "store-half": _lazy("store_half", "StoreHalfPass"),
     "verify-lowered": _lazy("verify_lowered", "VerifyLoweredPass"),

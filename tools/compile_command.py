@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import sys
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 
 from xdsl.dialects.builtin import ModuleOp
 
 from glow.dialects.errors import GlowError, UsageError
 from glow.dialects.printer import mlir_text
+from glow.dialects.weights import clone_module
 from glow.frontends.mapped_file import files_held
+from glow.signature import main_function
 from glow.tools.atomic_output import atomic_path, check_output_file
 from glow.tools.program_output import write_program
 from glow.tools.programs import read_program
-from glow.tools.progress import step
+from glow.tools.progress import report, step
 
 
 @files_held()
@@ -27,25 +30,42 @@ def compile_model(
     numerics: str = "default",
     target: str = "host",
     memory_limit: int | None = None,
+    *,
+    verbose: bool = False,
 ) -> None:
-    """Lower `model` to `stage` and write it to `output`, or to stdout."""
+    """Lower `model` to `stage` and write it to `output`, or to stdout.
+
+    With `verbose` the kernels are told to stderr, also where `stage` is before them.
+    """
     check_destination(stage, output)
     with step(f"reading {model}"):
         module = read_program(model)
     with step(f"compiling to {stage}"):
         from glow.compiler import lower_to
 
-        result = lower_to(
-            module,
-            stage,
+        lower = partial(
+            lower_to,
             target=target,
             quantize=quantize or False,
             precision=precision,
             numerics=numerics,
             memory_limit=memory_limit,
         )
+        if verbose:
+            report_kernels(lower(clone_module(module), "instr"), target)
+        result = lower(module, stage)
     with ExitStack() as files:
         write_result(result, output, files)
+
+
+def report_kernels(module: ModuleOp | str | bytes, target: str) -> None:
+    """Tell which kernels a planned module has."""
+    from glow.lowering.instr_to_loops.kernel_log import log_lines
+    from glow.lowering.program_target import settle_target
+
+    assert isinstance(module, ModuleOp)
+    for line in log_lines(main_function(module), settle_target(module, target)):
+        report(line)
 
 
 def check_destination(stage: str, output: Path | None) -> None:

@@ -87,6 +87,12 @@ def add_compile_command(parser: argparse.ArgumentParser) -> None:
         help="the most that the values between nodes may take; compute some twice, or "
         "fail with the node that needs most",
     )
+    parser.add_argument(
+        "-v",
+        "--verbose",
+        action="store_true",
+        help="print each kernel's algorithm, register tile and expected error to stderr",
+    )
     add_numbers_options(parser)
     parser.set_defaults(work=compile_command)
 
@@ -212,6 +218,7 @@ def compile_command(args: argparse.Namespace) -> None:
         args.numerics,
         target_of(args),
         args.memory_limit,
+        verbose=args.verbose,
     )
 
 

@@ -32,6 +32,7 @@ def report_model(
     with step("compiling"):
         from glow.compiler import lower_to
         from glow.kernel_profile import TracedModel
+        from glow.lowering.instr_to_loops.kernel_log import kernel_log
         from glow.lowering.target import Target
         from glow.passes.trace import listening
         from glow.signature import main_function
@@ -64,8 +65,10 @@ def report_model(
             from glow.tools.run_command import complete_inputs
 
             times = traced.profile(complete_inputs(traced.model.inputs, {}, 0), RUNS)
-    costs = kernel_costs(main_function(module), Target.from_string(target), times)
-    page = report_page(Subject(model.name, names, module, costs, trace))
+    function, machine = main_function(module), Target.from_string(target)
+    costs = kernel_costs(function, machine, times)
+    kernels = kernel_log(function, machine)
+    page = report_page(Subject(model.name, names, module, costs, kernels, trace))
     with atomic_path(output) as temporary:
         temporary.write_text(page, encoding="utf-8")
     report(f"{output}: open it in a browser")

@@ -103,6 +103,13 @@ class ConvOrder:
             return self._lines.size * self._shares
         return self._slices.size
 
+    @property
+    def description(self) -> str:
+        """The order in words."""
+        if self._shares_lines:
+            return "lines, all channel tiles of each"
+        return "channel tiles, then lines" if self.channels_outermost else "lines"
+
     def visit(
         self,
         b: LoopBuilder,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from math import prod
 
@@ -13,13 +13,8 @@ from xdsl.ir import Operation, SSAValue
 from glow.dialects import instr
 from glow.dialects.node import shape_of
 from glow.kernel_profile import KernelProfile, operations_of
-from glow.lowering.instr_to_loops.instr_to_loops import SELECTORS
-from glow.lowering.instr_to_loops.program import (
-    KernelCall,
-    Loop,
-    Step,
-)
-from glow.lowering.instr_to_loops.program_builder import ProgramBuilder
+from glow.lowering.instr_to_loops.kernel_log import CallBuilder
+from glow.lowering.instr_to_loops.program import KernelCall
 from glow.lowering.target import Target
 
 SILENT = ("arith.constant", "glow.yield")
@@ -43,34 +38,11 @@ class Cost:
         return self.operations / self.bytes if self.bytes else 0.0
 
 
-class CostBuilder(ProgramBuilder):
-    """Builds a program and keeps which instruction asked for which calls."""
-
-    def __init__(self, function: func.FuncOp, target: Target) -> None:
-        super().__init__(function, target, SELECTORS)
-        self.calls_of: dict[instr.InstructionOp, list[KernelCall]] = {}
-
-    def _instruction(self, op: instr.InstructionOp) -> Iterator[Step]:
-        steps = list(super()._instruction(op))
-        self.calls_of[op] = list(_unrolled(steps))
-        yield from steps
-
-
-def _unrolled(steps: Iterable[Step]) -> Iterator[KernelCall]:
-    """The calls, those of loops as often as they run."""
-    for step in steps:
-        if isinstance(step, Loop):
-            turns = len(range(step.lower, step.upper, step.step))
-            yield from turns * list(_unrolled(step.body))
-        else:
-            yield step
-
-
 def kernel_costs(
     function: func.FuncOp, target: Target, profile: KernelProfile | None = None
 ) -> Mapping[instr.InstructionOp, Cost]:
     """The cost of each instruction, with times if there is a profile."""
-    builder = CostBuilder(function, target)
+    builder = CallBuilder(function, target)
     builder.run()
     seconds: dict[KernelCall, float] = {}
     if profile is not None:

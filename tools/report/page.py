@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects import func
@@ -11,6 +11,7 @@ from xdsl.ir import Operation
 
 from glow.dialects import instr
 from glow.dialects.node import NodeOp, node_name
+from glow.lowering.instr_to_loops.kernel_log import Entry
 from glow.passes.instr.interval_packing import height, live_bound
 from glow.passes.instr.lifetimes import lifetimes
 from glow.passes.trace import Fusion, Trace
@@ -34,6 +35,7 @@ class Subject:
     module: ModuleOp
     """At the instruction level, planned."""
     costs: Costs
+    kernels: Mapping[instr.InstructionOp, Sequence[Entry]]
     trace: Trace
 
 
@@ -45,6 +47,7 @@ def report_page(subject: Subject) -> str:
         _graph(subject),
         _memory(function),
         _kernels(subject.costs),
+        _choices(subject),
         _fusions(subject),
     )
     return html.page(subject.title, sections, SCRIPT)
@@ -153,6 +156,23 @@ def _kernels(costs: Costs) -> str:
         rows.append(row)
     table = html.scrolling(html.table(head, rows, text_columns=2))
     return html.section("Instructions", table, name="instructions")
+
+
+def _choices(subject: Subject) -> str:
+    """Which algorithm and tile each kernel got."""
+    head = ("node", "kernel", "algorithm", "register tile", "order", "slices",
+            "weights, bytes", "expected error")  # fmt: skip
+    rows: list[list[object]] = []
+    for op, entries in subject.kernels.items():
+        for entry in entries:
+            fields = entry.choice.fields()
+            rows.append([
+                node_name(op) or "", entry.label,
+                *(fields.get(name, "") for name in ("algorithm", "tile", "order")),
+                f"{entry.slices:,}", f"{entry.weight_bytes:,}", fields.get("error", ""),
+            ])  # fmt: skip
+    table = html.scrolling(html.table(head, rows, text_columns=5))
+    return html.section("Kernels", table, name="kernels")
 
 
 def _fusions(subject: Subject) -> str:

@@ -1,0 +1,214 @@
+"""Which algorithm and tile each kernel has: what the log, the report and the attributes say.
+
+A kernel's specification decides it together with the target; here each kind of specification
+has a function that asks what the builder of that kernel asks. Nothing is chosen here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, cast
+
+from xdsl.dialects.builtin import f32
+from xdsl.ir import Attribute
+
+from glow.lowering.algorithms import DIRECT, HALF_WEIGHTS, STRASSEN, WINOGRAD, Algorithm
+from glow.lowering.instr_to_loops.attention import AttentionSpec
+from glow.lowering.instr_to_loops.batch_matmul import BatchMatmulSpec
+from glow.lowering.instr_to_loops.conv2d import Convolution
+from glow.lowering.instr_to_loops.conv2d_spec import Conv2dSpec, ConvTiling
+from glow.lowering.instr_to_loops.depthwise import DepthwiseSpec
+from glow.lowering.instr_to_loops.direct_conv import DirectConvSpec, choose_pixel_tile
+from glow.lowering.instr_to_loops.int8_batch_matmul import Int8BatchMatmulSpec
+from glow.lowering.instr_to_loops.int8_conv2d import Int8Conv2dSpec
+from glow.lowering.instr_to_loops.int8_depthwise import Int8DepthwiseSpec
+from glow.lowering.instr_to_loops.matmul import MatmulSpec
+from glow.lowering.instr_to_loops.matmul_tile import choose_tile
+from glow.lowering.instr_to_loops.prepared_conv2d import PreparedConv2dSpec
+from glow.lowering.instr_to_loops.program import KernelRequest
+from glow.lowering.instr_to_loops.quadrant_sums import QuadrantSumsSpec
+from glow.lowering.instr_to_loops.recurrence import RecurrenceSpec
+from glow.lowering.instr_to_loops.sparse_conv2d_spec import (
+    SparseConv2dSpec,
+    sparse_tiling,
+)
+from glow.lowering.instr_to_loops.strassen_spec import StrassenSpec
+from glow.lowering.instr_to_loops.tiles import ChannelPart
+from glow.lowering.instr_to_loops.winograd import WinogradPhase
+from glow.lowering.instr_to_loops.winograd_spec import choose_winograd_tiling
+from glow.lowering.target import Target
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What one kernel does; texts are for people."""
+
+    algorithm: str
+    tile: str = ""
+    """The register tile."""
+    order: str = ""
+    """What the outer loops run over, and what threads share."""
+    error: float | None = None
+    """To expect of f32 sums; 0 of exact integers, None where nothing is summed up."""
+
+    def fields(self) -> dict[str, str]:
+        """The fields that say something, by name."""
+        error = "" if self.error is None else f"{self.error:.0e}"
+        found = {
+            "algorithm": self.algorithm,
+            "tile": self.tile,
+            "order": self.order,
+            "error": error,
+        }
+        return {name: text for name, text in found.items() if text}
+
+
+def spec_of(request: KernelRequest) -> object:
+    """The specification of a kernel, which stands behind its label."""
+    if isinstance(request.spec, tuple):
+        return cast("tuple[object, ...]", request.spec)[-1]
+    return request.spec
+
+
+def choice_of(request: KernelRequest, target: Target) -> Choice:
+    """What a kernel does on a target."""
+    spec = spec_of(request)
+    describe = DESCRIBED.get(type(spec))
+    if describe is None:
+        return Choice(request.label.replace("_", " "))
+    return describe(spec, target)
+
+
+def _summed(
+    algorithm: Algorithm, channels: int, prefix: str, tile: str, order: str
+) -> Choice:
+    name = f"{prefix}{algorithm.name}"
+    return Choice(name, tile, order, algorithm.expected_error(channels))
+
+
+def _element(element: Attribute) -> str:
+    return "" if element == f32 else f"{element}, "
+
+
+def _registers(rows: int, blocks: int, what: str) -> str:
+    return f"{rows} {what} x {blocks} registers"
+
+
+def _parts(parts: Iterable[ChannelPart], pixels: Callable[[int], int]) -> str:
+    return ", ".join(
+        _registers(pixels(part.blocks), part.blocks, "pixels") for part in parts
+    )
+
+
+def _conv_tile(tiling: ConvTiling) -> str:
+    longest = max(length for _, length in tiling.runs)
+    return _parts(tiling.parts, lambda blocks: tiling.model.pixels(longest, blocks))
+
+
+def _conv2d(spec: Conv2dSpec, target: Target) -> Choice:
+    convolution = Convolution(spec, target)
+    tile = _conv_tile(convolution.tiling)
+    prefix = _element(spec.element)
+    return _summed(
+        DIRECT, spec.in_channels, prefix, tile, convolution.order.description
+    )
+
+
+def _sparse(spec: SparseConv2dSpec, target: Target) -> Choice:
+    tile = _conv_tile(sparse_tiling(spec, target))
+    return _summed(DIRECT, spec.in_channels, "channels with weights, ", tile, "")
+
+
+def _prepared(spec: PreparedConv2dSpec, target: Target) -> Choice:
+    choice = _conv2d(spec.spec, target)
+    return replace(choice, algorithm=f"input prepared, {choice.algorithm}")
+
+
+def _sums_of_quadrants(spec: QuadrantSumsSpec, target: Target) -> Choice:
+    return Choice(f"sums of quadrants for {STRASSEN[spec.levels].name}")
+
+
+def _recurrence(spec: RecurrenceSpec, target: Target) -> Choice:
+    return _summed(DIRECT, spec.shape.units, "recurrent step, ", "", "units")
+
+
+def _depthwise(spec: DepthwiseSpec, target: Target) -> Choice:
+    return _summed(DIRECT, 1, "depthwise, ", "", "channel blocks")
+
+
+def _plain(spec: DirectConvSpec, target: Target) -> Choice:
+    tile = choose_pixel_tile(spec, target)
+    text = f"{tile.channels} channels x {tile.vectors} registers"
+    return _summed(DIRECT, spec.in_channels, "plain layout, ", text, "")
+
+
+def _winograd(phase: WinogradPhase, target: Target) -> Choice:
+    spec, tiling = phase.spec, choose_winograd_tiling(phase.spec, target)
+    tile = _parts(
+        tiling.parts, lambda blocks: tiling.model.pixels(tiling.tiles, blocks)
+    )
+    order = (
+        f"blocks of {tiling.tiles} tiles" if tiling.fused else f"{phase.name} of all"
+    )
+    algorithm = WINOGRAD[spec.tile, spec.kernel]
+    return _summed(algorithm, spec.in_channels, _element(spec.element), tile, order)
+
+
+def _matmul(spec: MatmulSpec, target: Target) -> Choice:
+    tile = spec.tile(target)
+    text = _registers(tile.rows, tile.blocks, "rows")
+    order = "tiles of rows" if spec.is_cut_by_rows(target) else "tiles of columns"
+    if spec.group == 4:
+        return Choice("int8 products, sums in i32", text, order, 0.0)
+    algorithm = HALF_WEIGHTS if spec.widens else DIRECT
+    return _summed(algorithm, spec.depth, _element(spec.element), text, order)
+
+
+def _strassen(spec: StrassenSpec, target: Target) -> Choice:
+    tile = spec.leaf.tile(target)
+    text = _registers(tile.rows, tile.blocks, "rows")
+    order = "tiles of rows" if spec.is_cut_by_rows(target) else "tiles of columns"
+    return _summed(STRASSEN[spec.levels], spec.depth, "", text, order)
+
+
+def _batch_matmul(spec: BatchMatmulSpec, target: Target) -> Choice:
+    tile = choose_tile(spec.rows, spec.columns, spec.depth, target)
+    form = {
+        "direct": "rows read in place, ",
+        "pack": "columns transposed into panels, ",
+        "dot": "registers along the depth, ",
+    }[spec.form]
+    text = "" if spec.form == "dot" else _registers(tile.rows, tile.blocks, "rows")
+    return _summed(DIRECT, spec.depth, form, text, "batches")
+
+
+def _attention(spec: AttentionSpec, target: Target) -> Choice:
+    tile = choose_tile(spec.height, spec.keys, spec.depth, target)
+    text = _registers(tile.rows, tile.blocks, "queries")
+    order = f"blocks of {spec.height} queries of a head"
+    return _summed(DIRECT, spec.depth, "attention, ", text, order)
+
+
+def _integers(_: Any, target: Target) -> Choice:
+    return Choice("int8 products, sums in i32", error=0.0)
+
+
+DESCRIBED: Mapping[type, Callable[[Any, Target], Choice]] = {
+    Conv2dSpec: _conv2d,
+    SparseConv2dSpec: _sparse,
+    DepthwiseSpec: _depthwise,
+    DirectConvSpec: _plain,
+    WinogradPhase: _winograd,
+    MatmulSpec: _matmul,
+    StrassenSpec: _strassen,
+    BatchMatmulSpec: _batch_matmul,
+    AttentionSpec: _attention,
+    PreparedConv2dSpec: _prepared,
+    QuadrantSumsSpec: _sums_of_quadrants,
+    RecurrenceSpec: _recurrence,
+    Int8Conv2dSpec: _integers,
+    Int8DepthwiseSpec: _integers,
+    Int8BatchMatmulSpec: _integers,
+}
+"""By the kind of a specification; of all others the name says what is done."""

@@ -1,0 +1,128 @@
+"""The log of kernels: what it says is what was built, and all who show it agree."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAttr
+
+from benchmarks.networks import NETWORKS, TINY_NETWORKS
+from glow.compiler import load, lower_to, run_passes
+from glow.dialects.node import node_name
+from glow.lowering.algorithms import ALGORITHMS, WINOGRAD, table
+from glow.lowering.instr_to_loops.choices import DESCRIBED
+from glow.lowering.instr_to_loops.kernel_log import KERNELS, kernel_log, log_lines
+from glow.lowering.target import Target
+from glow.passes.trace import Trace
+from glow.signature import main_function
+from glow.tools.compile_command import compile_model
+from glow.tools.report.page import Subject, report_page
+
+DOCS = Path(__file__).parents[2] / "docs"
+TARGET = Target.from_string("avx512")
+
+
+def planned(name: str, numerics: str = "default") -> ModuleOp:
+    """Returns the planned instructions of a network."""
+    networks = {
+        **NETWORKS,
+        **{f"tiny {n}": build for n, build in TINY_NETWORKS.items()},
+    }
+    module = load(networks[name]().SerializeToString())
+    lower_to(module, "instr", target="avx512", numerics=numerics)
+    return module
+
+
+@pytest.fixture(scope="module")
+def squeezenet() -> ModuleOp:
+    return planned("squeezenet")
+
+
+def test_page_has_the_table_of_the_code() -> None:
+    assert "\n".join(table()) in (DOCS / "numerics.md").read_text(encoding="utf-8")
+
+
+def test_bounds_are_no_smaller_than_what_was_measured() -> None:
+    for row in ALGORITHMS:
+        assert row.measured < row.bound <= row.wide_bound
+    assert len({row.name for row in ALGORITHMS}) == len(ALGORITHMS)
+
+
+def test_lines_name_algorithm_tile_order_slices_weights_and_error(
+    squeezenet: ModuleOp,
+) -> None:
+    lines = list(log_lines(main_function(squeezenet), TARGET))
+    convolutions = [line for line in lines if ": conv2d: " in line]
+    pattern = re.compile(
+        r"n\d+: conv2d: direct sums; \d+ pixels x \d+ registers.*; "
+        r"(?:lines|channel tiles, then lines|lines, all channel tiles of each); [\d,]+ slices; "
+        r"[\d,]+ bytes of weights; error 4e-06"
+    )
+    assert convolutions
+    assert [line for line in convolutions if not pattern.fullmatch(line)] == []
+    winograd = [line for line in lines if "winograd_fused" in line]
+    assert winograd
+    assert all(
+        WINOGRAD[4, 3].name in line and "error 5e-06" in line for line in winograd
+    )
+
+
+def test_exact_numerics_have_direct_sums_alone() -> None:
+    lines = list(log_lines(main_function(planned("squeezenet", "exact")), TARGET))
+    assert not [line for line in lines if "Winograd" in line]
+    assert [line for line in lines if "direct sums" in line]
+
+
+@pytest.mark.parametrize("name", TINY_NETWORKS)
+def test_every_sum_of_products_is_described(name: str) -> None:
+    entries = kernel_log(main_function(planned(f"tiny {name}")), TARGET)
+    labels = {e.label: e.choice for found in entries.values() for e in found}
+    for label in labels.keys() & {
+        "conv2d",
+        "depthwise",
+        "matmul",
+        "attention",
+        "strassen",
+    }:
+        assert labels[label].error is not None
+    assert all(entry.slices > 0 for found in entries.values() for entry in found)
+    assert len(DESCRIBED) > 10
+
+
+def test_attributes_are_the_log(squeezenet: ModuleOp) -> None:
+    module = squeezenet.clone()
+    run_passes(module, ["record-kernels{target=avx512}"])
+    entries = kernel_log(main_function(squeezenet), TARGET)
+    recorded = [op for op in module.walk() if KERNELS in op.attributes]
+    assert len(recorded) == len(entries)
+    for op, found in zip(recorded, entries.values(), strict=True):
+        attribute = op.attributes[KERNELS]
+        assert isinstance(attribute, ArrayAttr)
+        assert list(attribute) == [entry.attribute() for entry in found]
+        first = attribute.data[0]
+        assert isinstance(first, DictionaryAttr)
+        assert first.data["kernel"] == StringAttr(found[0].label)
+
+
+def test_report_shows_the_log(squeezenet: ModuleOp) -> None:
+    kernels = kernel_log(main_function(squeezenet), TARGET)
+    page = report_page(Subject("n", (), squeezenet, {}, kernels, Trace()))
+    for op, found in kernels.items():
+        assert node_name(op) is None or f"<td>{node_name(op)}" in page
+        for entry in found:
+            assert entry.choice.algorithm in page
+
+
+def test_verbose_compilation_tells_the_log(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    output = tmp_path / "small.mlir"
+    compile_model(DOCS / "small.mlir", "graph", output, target="avx512", verbose=True)
+    module = load(DOCS / "small.mlir")
+    lower_to(module, "instr", target="avx512")
+    expected = list(log_lines(main_function(module), TARGET))
+    assert expected
+    assert capsys.readouterr().err.splitlines() == expected
+    assert output.exists()
