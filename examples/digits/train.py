@@ -62,13 +62,16 @@ def main() -> int:
         (FOLDER / f"{name}.onnx").write_bytes(model)
     store("held_back.npz", *held_back)
     end = HELD_BACK + CALIBRATION
-    store("calibration.npz", images[HELD_BACK:end], labels[HELD_BACK:end])
+    calibration = images[HELD_BACK:end]
+    inputs = normalise(calibration)[:, None]
+    store("calibration.npz", calibration, labels[HELD_BACK:end], image=inputs)
     return 0
 
 
-def store(name: str, images: Images, labels: Labels) -> None:
-    """Write images and their labels."""
-    np.savez_compressed(FOLDER / name, images=images, labels=labels.astype(np.uint8))
+def store(name: str, images: Images, labels: Labels, **inputs: Array) -> None:
+    """Write images and their labels, and inputs by their names in the networks."""
+    digits = labels.astype(np.uint8)
+    np.savez_compressed(FOLDER / name, images=images, labels=digits, **inputs)
 
 
 def load(rng: np.random.Generator) -> tuple[Images, Labels]:
