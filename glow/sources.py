@@ -20,8 +20,15 @@ Stamp = tuple[int, int, int]
 
 
 def current_stamps() -> Mapping[str, Stamp]:
-    """The stamps of all source files by path; raises ImportError for half a package."""
-    return dict(stamp for name in PACKAGES for stamp in _walk(_folder(name)))
+    """The stamps of all source files by path; none where they are not in folders.
+
+    Raises ImportError for half a package.
+    """
+    folders = [_folder(name) for name in PACKAGES]
+    try:
+        return dict(stamp for folder in folders for stamp in _walk(folder))
+    except OSError:
+        return {}
 
 
 def _folder(package: str) -> str:
@@ -55,10 +62,10 @@ IMPORTED = current_stamps()
 
 
 def are_unchanged() -> bool:
-    """Whether every file is as it was when the package was imported."""
+    """Whether every file is there, as it was when the package was imported."""
     try:
-        return current_stamps() == IMPORTED
-    except (OSError, ImportError):
+        return bool(IMPORTED) and current_stamps() == IMPORTED
+    except ImportError:
         return False
 
 

@@ -13,6 +13,7 @@ import onnx
 import pytest
 from onnx import TensorProto, helper
 
+from glow import sources
 from glow.sources import IMPORTED
 
 ROOT = Path(__file__).parents[2]
@@ -91,6 +92,18 @@ def test_every_folder_of_a_clone_is_watched() -> None:
     watched = {Path(path).resolve() for path in IMPORTED}
     for package in set(FOLDERS) - {"glow.tools"}:
         assert set((ROOT / FOLDERS[package]).rglob("*.py")) <= watched
+
+
+def test_sources_that_are_not_in_folders(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in an archive: nothing tells versions apart, so nothing is stored."""
+
+    def nowhere(_: str) -> None:
+        raise NotADirectoryError
+
+    monkeypatch.setattr(sources, "_walk", nowhere)
+    assert sources.current_stamps() == {}
+    monkeypatch.setattr(sources, "IMPORTED", {})
+    assert not sources.are_unchanged()
 
 
 def test_half_a_package_says_what_to_do(tmp_path: Path) -> None:
