@@ -22,6 +22,7 @@ from glow.arguments import check_counts
 from glow.collection import collection_paused
 from glow.compiled_model import CompiledModel
 from glow.dialects.errors import GlowError
+from glow.dialects.numerics import WEIGHT_GROWTH, check_weight_growth
 from glow.frontends.mapped_file import files_held
 from glow.frontends.model_folders import ModelFolders
 from glow.frontends.notes import ImportNotes
@@ -93,6 +94,7 @@ def compile(
     quantization: QuantizationOptions | None = None,
     precision: str = "f32",
     memory_limit: int | None = None,
+    weight_growth: float = WEIGHT_GROWTH,
 ) -> CompiledModel:
     """A runnable model of an ONNX file, its bytes or proto, or of a graph module.
 
@@ -102,9 +104,12 @@ def compile(
     `precision` is what products multiply: `f32`, `bf16` where that is faster, or `fp16`.
     `memory_limit` is the most bytes that the values between nodes may take: the order of
     work and values computed twice make room, or the error names the node that needs most.
-    Raises GlowError with one clear line for anything wrong with the model.
+    `weight_growth` times the bytes of all weights is what those of convolutions may grow by
+    when they are transformed for Winograd's algorithm (8 MB are always free). Raises
+    GlowError with one clear line for anything wrong with the model.
     """
     check_counts(threads=threads, memory_limit=memory_limit)
+    check_weight_growth(weight_growth)
     options: Options = {
         "backend": backend,
         "target": target,
@@ -114,6 +119,7 @@ def compile(
         "quantization": quantization,
         "precision": precision,
         "memory_limit": memory_limit,
+        "weight_growth": float(weight_growth),
     }
     source = find_source(model, options)
     cache = ModelCache()

@@ -30,7 +30,11 @@ from glow.backends.backend import Backend, get_backend
 from glow.collection import collection_paused
 from glow.compiled_model import CompiledModel
 from glow.dialects.errors import GlowError
-from glow.dialects.numerics import check_numerics
+from glow.dialects.numerics import (
+    WEIGHT_GROWTH,
+    check_numerics,
+    check_weight_growth,
+)
 from glow.dialects.weights import clone_module
 from glow.frontends.mapped_file import check_files
 from glow.lowering.program_target import check_target, program_target
@@ -68,6 +72,7 @@ def lower_to(
     quantize: Quantization = False,
     precision: str = "f32",
     memory_limit: int | None = None,
+    weight_growth: float = WEIGHT_GROWTH,
 ) -> ModuleOp | str | bytes:
     """Lower a module, from whatever level it has, to `stage`.
 
@@ -76,8 +81,11 @@ def lower_to(
     if stage not in STAGES:
         raise GlowError(f"unknown stage '{stage}'", hint=f"one of {', '.join(STAGES)}")
     check_counts(memory_limit=memory_limit)
+    check_weight_growth(weight_growth)
     chosen = get_backend(backend)
-    options = Options(target, numerics, quantize, None, precision, memory_limit)
+    options = Options(
+        target, numerics, quantize, None, precision, memory_limit, weight_growth
+    )
     _run_stages(module, stage, chosen, options)
     lowest = STAGES.index(stage) > STAGES.index("loops")
     return _emit(module, stage, target) if lowest else module
@@ -97,6 +105,7 @@ def compile(
     precision: str = "f32",
     notes: ImportNotes | None = None,
     memory_limit: int | None = None,
+    weight_growth: float = WEIGHT_GROWTH,
 ) -> CompiledModel:
     """A runnable model of an ONNX file, its bytes or proto, or of a graph module.
 
@@ -106,10 +115,13 @@ def compile(
     `precision` is what products multiply: `f32`, `bf16` where that is faster, or `fp16`.
     `notes` take what the import would warn of. `memory_limit` is the most bytes that the
     values between nodes may take: the order of work and values computed twice make room,
-    or the error names the node that needs most. Raises GlowError with one clear line for
+    or the error names the node that needs most. `weight_growth` times the bytes of all
+    weights is what those of convolutions may grow by when they are transformed for
+    Winograd's algorithm (8 MB are always free). Raises GlowError with one clear line for
     anything wrong with the model.
     """
     check_counts(threads=threads, memory_limit=memory_limit)
+    check_weight_growth(weight_growth)
     check_precision(precision)
     module = load(model, input_shapes, notes)
     chosen = get_backend(backend)
@@ -120,7 +132,15 @@ def compile(
         )
     signature = signature_of(main_function(module))
     check_memory({"inputs and outputs": signature.nbytes})
-    options = Options(target, numerics, quantize, quantization, precision, memory_limit)
+    options = Options(
+        target,
+        numerics,
+        quantize,
+        quantization,
+        precision,
+        memory_limit,
+        weight_growth,
+    )
     _run_stages(module, "instr", chosen, options)
     function = chosen.compile(module, target, threads)
     check_files()
@@ -137,6 +157,7 @@ class Options:
     quantization: QuantizationOptions | None
     precision: str
     memory_limit: int | None
+    weight_growth: float
 
     def check_level(self, level: int) -> None:
         """Raise GlowError for what a program of a level has behind it."""
@@ -144,6 +165,7 @@ class Options:
             "quantize": self.quantize is not False,
             "precision": self.precision != "f32",
             "numerics": self.numerics != "default",
+            "weight_growth": self.weight_growth != WEIGHT_GROWTH,
         }
         asked = {**graph, "memory_limit": self.memory_limit is not None}
         first_without = {**dict.fromkeys(graph, "lowered"), "memory_limit": "instr"}
@@ -161,7 +183,11 @@ def _run_stages(
     """Lower a module from the level that it has to that of a stage, or to loops."""
     level = level_of(module)
     passes = stage_passes(
-        backend, options.target, options.numerics, options.memory_limit
+        backend,
+        options.target,
+        options.numerics,
+        options.memory_limit,
+        options.weight_growth,
     )
     options.check_level(level)
     check_target(module, options.target)
@@ -231,6 +257,7 @@ def stage_passes(
     target: str,
     numerics: str = "default",
     memory_limit: int | None = None,
+    weight_growth: float = WEIGHT_GROWTH,
 ) -> dict[str, Sequence[str]]:
     """The passes of each stage up to loops."""
     check_numerics(numerics)
@@ -239,7 +266,7 @@ def stage_passes(
             f"{name}{{numerics={numerics}}}" if name in WITH_NUMERICS else name
             for name in GRAPH_PASSES
         ),
-        "lowered": backend.lowered_passes(target, numerics),
+        "lowered": backend.lowered_passes(target, numerics, weight_growth),
         "instr": limited(backend.instr_passes(target), memory_limit),
         "loops": (f"instr-to-loops{{target={target}}}",),
     }

@@ -23,6 +23,7 @@ from glow.arguments import check_counts
 from glow.backends.cpu.traced_function import Nanoseconds, build_traced_function
 from glow.compiled_model import CompiledModel
 from glow.compiler import load, lower_to
+from glow.dialects.numerics import WEIGHT_GROWTH
 from glow.dialects.weight_table import Array
 from glow.lowering.instr_to_loops.program import KernelCall
 from glow.lowering.target import runnable_target
@@ -152,6 +153,7 @@ class TracedModel:
         numerics: str = "default",
         quantize: Quantization = False,
         precision: str = "f32",
+        weight_growth: float = WEIGHT_GROWTH,
         input_shapes: Mapping[str, Sequence[int]] | None = None,
     ) -> None:
         """Compiles the model for `threads` threads, by default one a core."""
@@ -165,6 +167,7 @@ class TracedModel:
             numerics=numerics,
             quantize=quantize,
             precision=precision,
+            weight_growth=weight_growth,
         )
         self._function, self._calls = build_traced_function(
             module, runnable_target(target), threads

@@ -13,9 +13,15 @@ fast     larger tiles of Winograd's and two levels of Strassen's too, and weight
 
 from __future__ import annotations
 
+import math
+
 from glow.dialects.errors import GlowError
 
 NUMERICS = ("exact", "default", "fast")
+
+
+WEIGHT_GROWTH = 1.0
+"""The memory that transformed weights may take in addition, over that of all weights."""
 
 
 def check_numerics(name: str) -> str:
@@ -25,3 +31,14 @@ def check_numerics(name: str) -> str:
             f"unknown numerics '{name}'", hint=f"one of {', '.join(NUMERICS)}"
         )
     return name
+
+
+def check_weight_growth(growth: object) -> float:
+    """The growth of weights, if it is a finite number and at least 0."""
+    if isinstance(growth, bool) or not isinstance(growth, int | float):
+        raise GlowError(f"weight_growth must be a number, not {growth!r}")
+    if growth < 0:
+        raise GlowError(f"weight_growth must not be negative: {growth}")
+    if not math.isfinite(growth):
+        raise GlowError(f"weight_growth must be finite, not {growth}")
+    return float(growth)

@@ -10,6 +10,7 @@ from pathlib import Path
 from xdsl.dialects.builtin import ModuleOp
 
 from glow.dialects.errors import GlowError, UsageError
+from glow.dialects.numerics import WEIGHT_GROWTH
 from glow.dialects.printer import mlir_text
 from glow.dialects.weights import clone_module
 from glow.frontends.mapped_file import files_held
@@ -30,6 +31,7 @@ def compile_model(
     numerics: str = "default",
     target: str = "host",
     memory_limit: int | None = None,
+    weight_growth: float = WEIGHT_GROWTH,
     *,
     verbose: bool = False,
 ) -> None:
@@ -50,6 +52,7 @@ def compile_model(
             precision=precision,
             numerics=numerics,
             memory_limit=memory_limit,
+            weight_growth=weight_growth,
         )
         if verbose:
             report_kernels(lower(clone_module(module), "instr"), target)

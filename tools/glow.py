@@ -11,11 +11,12 @@ from typing import NoReturn, cast
 
 from glow.diagnostics import run_reporting
 from glow.dialects.errors import UsageError
-from glow.dialects.numerics import NUMERICS
+from glow.dialects.numerics import NUMERICS, WEIGHT_GROWTH
 from glow.tools.quantization_commands import (
     add_quantize_report_command,
     add_tune_quantization_command,
     at_least,
+    not_negative,
 )
 from glow.tools.target_options import add_target_options, target_of
 
@@ -203,6 +204,14 @@ def add_numbers_options(parser: argparse.ArgumentParser) -> None:
         help="how far results may be from direct sums (default): exact for none but "
         "these, fast for larger errors and less time",
     )
+    parser.add_argument(
+        "--weight-growth",
+        type=not_negative,
+        default=WEIGHT_GROWTH,
+        metavar="FACTOR",
+        help="weights of convolutions may grow by so many times the bytes of all weights "
+        f"when they are transformed for less multiplications ({WEIGHT_GROWTH})",
+    )
 
 
 def compile_command(args: argparse.Namespace) -> None:
@@ -218,6 +227,7 @@ def compile_command(args: argparse.Namespace) -> None:
         args.numerics,
         target_of(args),
         args.memory_limit,
+        args.weight_growth,
         verbose=args.verbose,
     )
 
@@ -242,6 +252,7 @@ def run_command(args: argparse.Namespace) -> None:
             args.precision,
             args.numerics,
             target_of(args),
+            args.weight_growth,
             trace if args.profile else None,
         ),
     )
@@ -270,6 +281,7 @@ def report_command(args: argparse.Namespace) -> None:
         numerics=args.numerics,
         threads=args.threads,
         target=target_of(args),
+        weight_growth=args.weight_growth,
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from glow.dialects.numerics import WEIGHT_GROWTH
 from glow.frontends.mapped_file import files_held
 from glow.tools.atomic_output import atomic_path, check_output_file
 from glow.tools.programs import read_program
@@ -24,6 +25,7 @@ def report_model(
     numerics: str,
     threads: int | None,
     target: str = "host",
+    weight_growth: float = WEIGHT_GROWTH,
 ) -> None:
     """Write the page about `model`, with times if `profile`."""
     check_output_file(output)
@@ -48,6 +50,7 @@ def report_model(
                 precision=precision,
                 numerics=numerics,
                 target=target,
+                weight_growth=weight_growth,
             )
         names = names_of(module)
         with listening() as trace:
@@ -58,6 +61,7 @@ def report_model(
                 precision=precision,
                 numerics=numerics,
                 target=target,
+                weight_growth=weight_growth,
             )
     times = None
     if traced is not None:

@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from glow.diagnostics import did_you_mean
 from glow.dialects.errors import GlowError
+from glow.dialects.numerics import WEIGHT_GROWTH
 from glow.tools.atomic_output import (
     atomic_path,
     check_output_file,
@@ -46,6 +47,7 @@ class RunOptions:
     precision: str = "f32"
     numerics: str = "default"
     target: str = "host"
+    weight_growth: float = WEIGHT_GROWTH
     trace: Path | None = None
     """Where to write a Chrome trace; with one the times of kernels are printed."""
 
@@ -118,6 +120,7 @@ def compile_program(
         precision=options.precision,
         numerics=options.numerics,
         target=options.target,
+        weight_growth=options.weight_growth,
     )
 
 
@@ -135,6 +138,7 @@ def trace_program(
         precision=options.precision,
         numerics=options.numerics,
         target=options.target,
+        weight_growth=options.weight_growth,
     )
 
 

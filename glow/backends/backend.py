@@ -42,8 +42,14 @@ class Backend(ABC):
         return False
 
     @abstractmethod
-    def lowered_passes(self, target: str, numerics: str) -> Sequence[str]:
-        """Passes from the optimized graph to the backend's nodes."""
+    def lowered_passes(
+        self, target: str, numerics: str, weight_growth: float
+    ) -> Sequence[str]:
+        """Passes from the optimized graph to the backend's nodes.
+
+        Weights that they transform may take `weight_growth` times the bytes of all
+        weights in addition.
+        """
 
     def instr_passes(self, target: str) -> Sequence[str]:
         """Passes from nodes to planned instructions; none for graph backends."""

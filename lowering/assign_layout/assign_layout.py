@@ -25,8 +25,11 @@ from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 
 from glow.dialects import glow
-from glow.dialects.errors import GlowError
-from glow.dialects.numerics import check_numerics
+from glow.dialects.numerics import (
+    WEIGHT_GROWTH,
+    check_numerics,
+    check_weight_growth,
+)
 from glow.lowering.assign_layout import (
     convolution,
     integer_products,
@@ -43,9 +46,6 @@ from glow.lowering.assign_layout.winograd import choose_winograd
 from glow.lowering.program_target import settle_target
 from glow.passes.contract import VALUES
 from glow.passes.graph.node_builder import erase_dead_nodes
-
-WEIGHT_GROWTH = 1.0
-"""The memory that transformed weights may take in addition, over that of all weights."""
 
 CONVERSIONS: dict[type[Operation], Callable[[Layout, Operation], None]] = {
     glow.Conv2dOp: convolution.conv2d,
@@ -94,7 +94,6 @@ class AssignLayoutPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Run the pass on a module."""
-        if not self.weight_growth >= 0:
-            raise GlowError(f"weight_growth must not be negative: {self.weight_growth}")
+        check_weight_growth(self.weight_growth)
         packer = TargetPacker(settle_target(op, self.target), self.numerics)
         assign_layout(op, packer, self.numerics, self.weight_growth)

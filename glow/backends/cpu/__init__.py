@@ -29,7 +29,9 @@ class CpuBackend(Backend):
 
         return prefers_f32(op, Target.from_string(target), numerics)
 
-    def lowered_passes(self, target: str, numerics: str) -> Sequence[str]:
+    def lowered_passes(
+        self, target: str, numerics: str, weight_growth: float
+    ) -> Sequence[str]:
         """Node lowering, then layouts, packed weights, fused pools and epilogues.
 
         Transpositions behind an epilogue are absorbed after it is made.
@@ -43,7 +45,8 @@ class CpuBackend(Backend):
             "fold-constants",
             f"store-half{{target={target}}}",
             f"split-batch{{target={target}}}",
-            f"assign-layout{{target={target} numerics={numerics}}}",
+            f"assign-layout{{target={target} numerics={numerics} "
+            f"weight_growth={weight_growth:f}}}",
             "cancel-packs",
             "canonicalize",
             "cse",

@@ -38,7 +38,9 @@ class InterpreterBackend(Backend):
         """Nothing needs lowering."""
         return False
 
-    def lowered_passes(self, target: str, numerics: str) -> Sequence[str]:
+    def lowered_passes(
+        self, target: str, numerics: str, weight_growth: float
+    ) -> Sequence[str]:
         """Nodes of their own for what it runs in one step."""
         return ("recognize-attention",)
 

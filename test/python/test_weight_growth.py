@@ -1,0 +1,98 @@
+"""The budget for the memory of transformed weights, from everywhere it can be given."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+from onnx import TensorProto, helper, numpy_helper, save
+
+import glow
+from glow.compiler import load, lower_to
+from glow.dialects.errors import GlowError
+from glow.tools.glow import run_glow
+
+SMALL = Path(__file__).parents[2] / "docs" / "small.mlir"
+CHANNELS = 384
+"""Its weights take 5 MB, and 21 MB when they are transformed: more than is always free."""
+
+
+@pytest.fixture
+def model(tmp_path: Path) -> Path:
+    """A convolution of 3 x 3 with many weights."""
+    weights = np.ones((CHANNELS, CHANNELS, 3, 3), np.float32)
+    shape = [1, CHANNELS, 14, 14]
+    graph = helper.make_graph(
+        [helper.make_node("Conv", ["x", "w"], ["y"], pads=[1, 1, 1, 1])],
+        "graph",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, shape)],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, shape)],
+        [numpy_helper.from_array(weights, "w")],
+    )
+    path = tmp_path / "model.onnx"
+    opset = helper.make_opsetid("", 20)
+    save(helper.make_model(graph, opset_imports=[opset], ir_version=10), str(path))
+    return path
+
+
+def is_transformed(text: str) -> bool:
+    """Whether a lowered program has the transformed convolution."""
+    assert "cpu.winograd_conv2d" in text or "cpu.conv2d" in text
+    return "cpu.winograd_conv2d" in text
+
+
+@pytest.mark.parametrize(("growth", "expected"), [(0, False), (0.5, False), (4, True)])
+def test_the_budget_decides(
+    growth: float, expected: bool, model: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    module = load(model)
+    lower_to(module, "lowered", target="avx512", weight_growth=growth)
+    assert is_transformed(str(module)) == expected
+    options = ["--emit=lowered", "--target-cpu=avx512", f"--weight-growth={growth}"]
+    run_glow(["compile", str(model), *options, "-o", os.devnull])
+    run_glow(["compile", str(model), *options])
+    assert is_transformed(capsys.readouterr().out) == expected
+
+
+@pytest.mark.parametrize(
+    ("growth", "message"),
+    [
+        (-0.5, "must not be negative: -0.5"),
+        (float("nan"), "must be finite, not nan"),
+        (float("inf"), "must be finite, not inf"),
+        ("1", "must be a number, not '1'"),
+        (None, "must be a number, not None"),
+        (True, "must be a number, not True"),
+    ],
+)
+def test_budgets_that_are_refused(growth: float, message: str) -> None:
+    for refuse in (glow.compile, lambda path, **o: lower_to(load(path), "graph", **o)):
+        with pytest.raises(GlowError, match=f"weight_growth {message}"):
+            refuse(SMALL, weight_growth=growth)
+
+
+@pytest.mark.parametrize("command", ["run", "compile", "report"])
+def test_commands_take_it(command: str, tmp_path: Path) -> None:
+    rest = [] if command == "run" else ["-o", str(tmp_path / "out")]
+    run_glow([command, str(SMALL), "--weight-growth=0.25", *rest])
+    for wrong, message in (("-1", "-1 is less than 0"), ("nan", "a finite number")):
+        with pytest.raises(GlowError, match=message):
+            run_glow([command, str(SMALL), f"--weight-growth={wrong}", *rest])
+
+
+def test_the_cache_of_models_tells_budgets_apart(
+    model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GLOW_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setenv("GLOW_MODEL_CACHE_MB", "100")
+    from glow.compilation import find_source
+
+    options = {"backend": "cpu", "quantize": False}
+    keys = {
+        source.key
+        for growth in (0.0, 1.0, 4.0)
+        if (source := find_source(model, {**options, "weight_growth": growth}))
+    }
+    assert len(keys) == 3
