@@ -9,7 +9,7 @@ transformed weights are enough for that: each tap is a combination of four of th
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial, reduce
+from functools import reduce
 from typing import TypeAlias
 
 import numpy as np
@@ -28,7 +28,6 @@ from glow.lowering.instr_to_loops.magnitudes import (
 )
 from glow.lowering.instr_to_loops.slices import SliceSpace
 from glow.lowering.instr_to_loops.tiles import ChannelPart
-from glow.lowering.instr_to_loops.vector_row import Fold, fold_row_by
 from glow.lowering.instr_to_loops.winograd_phases import (
     Finish,
     StackPatch,
@@ -147,57 +146,77 @@ class _DirectTiles:
         first = b.sub(b.mul(down, spec.tile), spec.pads[0])
         start = b.mul(b.clamp(first, 0, height - lines), width)
         pixels = b.reinterpret(self.sizes, (spec.batch, height * width))
+        length = min(lines * width, spec.lanes)
+        largest, smallest = (
+            b.constant(size, types.vector_type((length,), i32))
+            for size in (0, MAGNITUDE)
+        )
 
-        def read(position: Index, length: int) -> SSAValue:
-            return b.vector_load(length, pixels, image, b.add(start, position))
+        def step(position: Index, carried: Values) -> Values:
+            at = b.add(start, b.minimum(position, lines * width - length))
+            values = b.vector_load(length, pixels, image, at)
+            return [_larger(b, carried[0], values), _smaller(b, carried[1], values)]
 
-        folds = [
-            Fold(lambda _, x, y: _larger(b, x, y), "maxsi", 0),
-            Fold(lambda _, x, y: _smaller(b, x, y), "minsi", MAGNITUDE),
-        ]
-        largest, smallest = fold_row_by(b, lines * width, i32, read, folds)
-        return largest, smallest
+        found = b.carry(0, lines * width, length, [largest, smallest], step)
+        return b.reduction("maxsi", found[0]), b.reduction("minsi", found[1])
 
     def _sizes_of_windows(self, tile: Tile) -> tuple[SSAValue, SSAValue]:
         """The size of the patch, and that of its smallest window.
 
-        At a border pixels outside are others that are inside of the window. A row or column of
-        taps that are zeros for some channels does not count.
+        A row or column of taps that are zeros for some channels is not counted as a window's.
+        These are small loops rather than fast ones: most rows of tiles do not come here.
         """
         b, spec = self.builder, self.spec
-        reach = spec.kernel - spec.has_zero_taps
-        rows = [self._windows_of_row(tile, row, reach) for row in range(spec.patch)]
-        larger, smaller = partial(_larger, b), partial(_smaller, b)
-        windows = [
-            reduce(larger, [rows[row + k][1] for k in range(reach)])
-            for row in range(spec.tile)
-        ]
-        largest = reduce(larger, [whole for whole, _ in rows])
-        return (
-            b.reduction("maxsi", largest),
-            b.reduction("minsi", reduce(smaller, windows)),
+        taps = (spec.kernel, spec.kernel)
+
+        def output(down: Index, across: Index, carried: Values) -> Values:
+            largest, smallest = carried
+
+            def pixel(y: Index, x: Index, found: Values) -> Values:
+                size = self._size(tile, b.add(down, y), b.add(across, x))
+                whole, window = (_larger(b, value, size) for value in found)
+                if spec.has_zero_taps:
+                    last = b.index(spec.kernel - 1)
+                    for k in (y, x):
+                        inside = b.cmpi("slt", b.index(k), last)
+                        window = b.select(inside, window, found[1])
+                return [whole, window]
+
+            zero = b.constant(0, i32)
+            whole, window = self._square(taps, [zero, zero], pixel)
+            return [_larger(b, largest, whole), _smaller(b, smallest, window)]
+
+        start = [b.constant(0, i32), b.constant(MAGNITUDE, i32)]
+        largest, smallest = self._square((spec.tile, spec.tile), start, output)
+        return largest, smallest
+
+    def _square(
+        self,
+        extents: tuple[int, int],
+        carried: Values,
+        body: Callable[[Index, Index, Values], Values],
+    ) -> Values:
+        """What a body carries through the positions of a square, in loops."""
+        b, (rows, columns) = self.builder, extents
+        return b.carry(
+            0,
+            rows,
+            1,
+            carried,
+            lambda y, outer: b.carry(
+                0, columns, 1, outer, lambda x, inner: body(y, x, inner)
+            ),
         )
 
-    def _windows_of_row(
-        self, tile: Tile, row: int, reach: int
-    ) -> tuple[SSAValue, SSAValue]:
-        """The largest pixels of a patch's row under all taps, and under those that count."""
+    def _size(self, tile: Tile, row: Index, column: Index) -> SSAValue:
+        """The size of a pixel of a patch; in the padding that of the nearest pixel, which is in
+        all windows of which the padding is a part.
+        """
         b, spec = self.builder, self.spec
         (height, width), (top, left, *_) = spec.plane, spec.pads
-        y = b.clamp(b.add(tile.row, row - top), 0, height - 1)
-        columns = [
-            b.vector_load(
-                spec.tile,
-                self.sizes,
-                tile.image,
-                y,
-                b.clamp(b.add(tile.column, tap - left), 0, width - spec.tile),
-            )
-            for tap in range(spec.kernel)
-        ]
-        larger = partial(_larger, b)
-        window = reduce(larger, columns[:reach])
-        return reduce(larger, columns[reach:], window), window
+        y = b.clamp(b.sub(b.add(tile.row, row), top), 0, height - 1)
+        x = b.clamp(b.sub(b.add(tile.column, column), left), 0, width - 1)
+        return b.load(self.sizes, tile.image, y, x)
 
     # ---- their outputs
 
