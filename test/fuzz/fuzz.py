@@ -2,7 +2,8 @@
 
 `passes` are those of the passes on graphs, `products` and `quantized` compile networks, on
 every fourth seed; `quantized-models` and `float-models` compare ONNX models with ONNX
-Runtime. Each failure is printed with its seed, which repeats it:
+Runtime; `folded-nodes` compares what the importer computes of constants with what it computes
+later, an example of an operator a seed. Each failure is printed with its seed, which repeats it:
 `--kinds quantized --first SEED --count 1`.
 """
 
@@ -18,6 +19,7 @@ from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 
 from checks import Wrong, check_seed
+from folded_nodes import check_folded_node
 from native_checks import check_products, check_quantized
 from onnx_checks import check_float_model, check_quantized_model
 
@@ -29,6 +31,7 @@ KINDS: dict[str, tuple[Check, int]] = {
     "quantized": (check_quantized, 4),
     "quantized-models": (check_quantized_model, 1),
     "float-models": (check_float_model, 1),
+    "folded-nodes": (check_folded_node, 1),
 }
 """What is checked, and on the how-manieth seeds."""
 

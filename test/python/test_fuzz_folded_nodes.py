@@ -1,0 +1,47 @@
+"""A slice of `make fuzz`: examples of operators at their versions, folded and computed."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "fuzz"))
+
+from checks import Wrong
+from folded_nodes import RANDOM, check_folded_node, examples
+
+from glow.frontends.onnx.registry import HANDLERS
+
+
+def test_folded_nodes_are_computed_ones() -> None:
+    seeds = range(5, len(examples()), 40)
+    assert sum(map(check_folded_node, seeds)) > len(seeds)
+
+
+def test_all_operators_have_examples() -> None:
+    assert {example.node.op_type for example in examples()} == set(HANDLERS) - RANDOM
+    assert len({(example.node.op_type, example.opset) for example in examples()}) > 300
+
+
+def test_another_meaning_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(HANDLERS, "Neg", HANDLERS["Abs"])
+    numbers = [
+        n for n, example in enumerate(examples()) if example.node.op_type == "Neg"
+    ]
+    with pytest.raises(Wrong, match="is not"):
+        sum(map(check_folded_node, numbers))
+
+
+def test_another_meaning_of_an_old_version_is_found(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("glow.frontends.onnx.normalization.AXIS_SOFTMAX", 7)
+    old = [
+        number
+        for number, example in enumerate(examples())
+        if example.node.op_type == "Softmax" and example.opset < 13
+    ]
+    with pytest.raises(Wrong, match="Softmax-"):
+        sum(map(check_folded_node, old))
