@@ -39,3 +39,18 @@ func.func @pools(%x: tensor<1x2x4x4xf32>) -> (tensor<1x2x3x3xf32>, tensor<1x2x3x
   %4 = glow.max_pool2d %3 kernel [2, 2] strides [2, 2] : tensor<1x2x4x4xf32>
   func.return %1, %2, %4 : tensor<1x2x3x3xf32>, tensor<1x2x3x3xf32>, tensor<1x2x4x4xf32>
 }
+
+// Together with the pool's own padding a window would see nothing else; nor may columns.
+// CHECK-LABEL: func.func @windows_of_padding(
+// CHECK-NEXT: %0 = glow.pad %x pads [0, 0, 1, 1, 0, 0, 1, 1] value -inf : tensor<1x2x6x6xf32>
+// CHECK-NEXT: %1 = glow.max_pool2d %0 kernel [2, 2] pads [1, 1, 1, 1] : tensor<1x2x7x7xf32>
+// CHECK-NEXT: %2 = glow.pad %x pads [0, 0, 0, 1, 0, 0, 0, 0] value -inf : tensor<1x2x4x5xf32>
+// CHECK-NEXT: %3 = glow.max_pool2d %2 kernel [3, 1] : tensor<1x2x2x5xf32>
+// CHECK-NEXT: func.return
+func.func @windows_of_padding(%x: tensor<1x2x4x4xf32>) -> (tensor<1x2x7x7xf32>, tensor<1x2x2x5xf32>) {
+  %0 = glow.pad %x pads [0, 0, 1, 1, 0, 0, 1, 1] value -inf : tensor<1x2x6x6xf32>
+  %1 = glow.max_pool2d %0 kernel [2, 2] pads [1, 1, 1, 1] : tensor<1x2x7x7xf32>
+  %2 = glow.pad %x pads [0, 0, 0, 1, 0, 0, 0, 0] value -inf : tensor<1x2x4x5xf32>
+  %3 = glow.max_pool2d %2 kernel [3, 1] : tensor<1x2x2x5xf32>
+  func.return %1, %3 : tensor<1x2x7x7xf32>, tensor<1x2x2x5xf32>
+}

@@ -47,3 +47,13 @@ func.func @same_plane(%x: tensor<1x4x8x8xf32>, %w: tensor<2x4x1x1xf32>) -> tenso
   %z = glow.avg_pool2d %y kernel [1, 1] : tensor<1x2x8x8xf32>
   func.return %z : tensor<1x2x8x8xf32>
 }
+
+// Zeros on one side of the convolution's image are pixels of the mean.
+// CHECK-LABEL: func.func @padded_convolution(
+// CHECK-NEXT: glow.conv2d
+// CHECK-NEXT: glow.avg_pool2d
+func.func @padded_convolution(%x: tensor<1x4x8x8xf32>, %w: tensor<2x4x1x1xf32>) -> tensor<1x2x4x4xf32> {
+  %y = glow.conv2d %x, %w pads [1, 0, 0, 0] : tensor<1x2x9x8xf32>
+  %z = glow.avg_pool2d %y kernel [2, 2] strides [2, 2] : tensor<1x2x4x4xf32>
+  func.return %z : tensor<1x2x4x4xf32>
+}

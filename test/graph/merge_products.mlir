@@ -97,3 +97,18 @@ func.func @dynamic(%x: tensor<4x2xf32>) -> (tensor<4x2xf32>, tensor<4x1xf32>) {
   %1 = glow.dynamic_matmul %x, %w : tensor<4x1xf32>
   func.return %0, %1 : tensor<4x2xf32>, tensor<4x1xf32>
 }
+
+// Where one has no bias its part of the joined one is zeros, as many as it has outputs.
+// CHECK-LABEL: func.func @one_bias(
+// CHECK: %{{.*}} = glow.constant dense<[1.000000e+00, 2.000000e+00, 0.000000e+00]> : tensor<3xf32>
+// CHECK: glow.fully_connected
+// CHECK-NOT: glow.fully_connected
+// CHECK: func.return
+func.func @one_bias(%x: tensor<4x5xf32>) -> (tensor<4x2xf32>, tensor<4x1xf32>) {
+  %w = glow.constant dense<[[1.0, 2.0], [3.0, 4.0], [5.0, 6.0], [7.0, 8.0], [9.0, 1.0]]> : tensor<5x2xf32>
+  %v = glow.constant dense<[[1.0], [2.0], [3.0], [4.0], [5.0]]> : tensor<5x1xf32>
+  %b = glow.constant dense<[1.0, 2.0]> : tensor<2xf32>
+  %0 = glow.fully_connected %x, %w, %b : tensor<4x2xf32>
+  %1 = glow.fully_connected %x, %v : tensor<4x1xf32>
+  func.return %0, %1 : tensor<4x2xf32>, tensor<4x1xf32>
+}

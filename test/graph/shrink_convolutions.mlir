@@ -21,3 +21,14 @@ func.func @hidden_weights(%x: tensor<1x1x2x1xf32>) -> tensor<1x1x1x1xf32> {
   %0 = glow.conv2d %x, %w pads [1, 1, 0, 1] strides [2, 2] : tensor<1x1x1x1xf32>
   func.return %0 : tensor<1x1x1x1xf32>
 }
+
+// A filter that is seen as a whole stays the same constant, whatever its shape.
+// CHECK-LABEL: func.func @wide(
+// CHECK-NEXT: %w = glow.constant dense<[[[[1.000000e+00, 2.000000e+00, 3.000000e+00]]]]> : tensor<1x1x1x3xf32>
+// CHECK-NEXT: %0 = glow.conv2d %x, %w : tensor<1x1x1x1xf32>
+// CHECK-NEXT: func.return
+func.func @wide(%x: tensor<1x1x1x3xf32>) -> tensor<1x1x1x1xf32> {
+  %w = glow.constant dense<[[[[1.0, 2.0, 3.0]]]]> : tensor<1x1x1x3xf32>
+  %0 = glow.conv2d %x, %w strides [1, 2] : tensor<1x1x1x1xf32>
+  func.return %0 : tensor<1x1x1x1xf32>
+}

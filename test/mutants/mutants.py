@@ -24,7 +24,7 @@ import time
 import tokenize
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from queue import SimpleQueue
 
@@ -73,17 +73,19 @@ class Fault:
     old: str
     new: str
     tests: Suites
+    text: str = field(repr=False)
+    """The file's, without the fault."""
     written: bool = False
 
-    def planted(self, text: str) -> str:
+    @property
+    def planted(self) -> str:
         """The file's text with the fault."""
-        return text[: self.at] + self.new + text[self.at + len(self.old) :]
+        return self.text[: self.at] + self.new + self.text[self.at + len(self.old) :]
 
     def __str__(self) -> str:
-        text = (ROOT / self.file).read_text()
-        number = text.count("\n", 0, self.at)
-        before = text.splitlines()[number].strip()
-        after = self.planted(text).splitlines()[number].strip()
+        number = self.text.count("\n", 0, self.at)
+        before = self.text.splitlines()[number].strip()
+        after = self.planted.splitlines()[number].strip()
         return f"{self.file}:{number + 1}: {before}  ->  {after}"
 
 
@@ -117,13 +119,14 @@ def sites(text: str) -> Iterator[tuple[int, str, str]]:
 def faults() -> Iterator[Fault]:
     """All faults: those written down, then those that are drawn."""
     for file, old, new, tests in WRITTEN:
-        yield Fault(file, (ROOT / file).read_text().index(old), old, new, tests, True)
+        text = (ROOT / file).read_text()
+        yield Fault(file, text.index(old), old, new, tests, text, written=True)
     for file, count, tests in DRAWN:
         text = (ROOT / file).read_text()
         found = list(sites(text))
         chosen = random.Random(file).sample(found, min(count, len(found)))
         for site in sorted(chosen):
-            yield Fault(file, *site, tests)
+            yield Fault(file, *site, tests, text)
 
 
 class Copy:
@@ -180,12 +183,11 @@ class Copy:
     def survives(self, fault: Fault) -> bool:
         """Whether no test finds a fault."""
         path = self.folder / fault.file
-        text = path.read_text()
-        path.write_text(fault.planted(text))
+        path.write_text(fault.planted)
         try:
             return not self.finds(fault.tests)
         finally:
-            path.write_text(text)
+            path.write_text(fault.text)
 
 
 def run(chosen: Sequence[Fault], jobs: int) -> list[Fault]:

@@ -22,10 +22,20 @@ from checks import (
     try_passes,
 )
 from native_checks import check_products, check_quantized
+from onnx_checks import (
+    ShakenReference,
+    check_float_model,
+    check_quantized_model,
+    imported,
+)
+from onnx_graphs import random_model
+from qdq_steps import QDQ_STEPS
+from quantized_steps import INTEGER_STEPS
 from xdsl.ir import SSAValue
 
 from glow.dialects import glow
 from glow.dialects.node import NodeOp
+from glow.frontends.onnx.registry import CONTRIB_HANDLERS
 from glow.interpreter import run
 from glow.passes.graph.fold_constants import FoldConstantsPass
 from glow.passes.graph.node_builder import NodeBuilder
@@ -35,6 +45,15 @@ from glow.runtime.native_function import NativeFunction
 SEEDS = range(1000, 1016)
 
 NATIVE_SEEDS = range(1000, 1012)
+
+MODEL_SEEDS = range(1001, 1005)
+
+QUANTIZED_OPERATORS = {
+    "QuantizeLinear", "DequantizeLinear", "QLinearConv", "QLinearMatMul", "MatMulInteger",
+    "ConvInteger", "DynamicQuantizeLinear", "QLinearAdd", "QLinearMul", "QGemm",
+    "QLinearGlobalAveragePool", "QLinearAveragePool", "QLinearConcat", "QLinearSigmoid",
+    "QLinearLeakyRelu", "DynamicQuantizeMatMul", "MatMulIntegerToFloat",
+}  # fmt: skip
 
 UNREACHED = {
     "glow.fused": "made by passes only",
@@ -54,6 +73,39 @@ def test_native_code_keeps_results(
 ) -> None:
     monkeypatch.setenv("GLOW_CACHE_DIR", str(tmp_path))
     assert sum(map(check, NATIVE_SEEDS)) > len(NATIVE_SEEDS) / 4
+
+
+@pytest.mark.parametrize("check", [check_quantized_model, check_float_model])
+def test_models_compute_what_onnxruntime_does(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, check: Callable[[int], int]
+) -> None:
+    monkeypatch.setenv("GLOW_CACHE_DIR", str(tmp_path))
+    assert sum(map(check, MODEL_SEEDS)) > 20 * len(MODEL_SEEDS)
+
+
+def test_models_have_all_quantized_operators() -> None:
+    found = {
+        made.node.op_type
+        for seed in range(150)
+        for made in random_model(seed, (*INTEGER_STEPS, *QDQ_STEPS)).made
+    }
+    assert found >= QUANTIZED_OPERATORS
+    assert {n for n in CONTRIB_HANDLERS if n.startswith("Q")} <= QUANTIZED_OPERATORS
+
+
+def test_a_wrong_step_is_caught() -> None:
+    """Of integers each counts; of floats that are rounded, what is far off."""
+    for seed in range(20):
+        maker = random_model(seed, INTEGER_STEPS)
+        module = imported(maker.finish()[0])
+        if module is None:
+            continue
+        reference = ShakenReference(module, [v.array for v in maker.inputs])
+        reference.compare(reference.results, reference.is_exact)
+        step = 1 if reference.is_exact else 100
+        wrong = [result + result.dtype.type(step) for result in reference.results]
+        with pytest.raises(AssertionError):
+            reference.compare(wrong, reference.is_exact)
 
 
 def test_graphs_have_all_nodes() -> None:

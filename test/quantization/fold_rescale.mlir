@@ -108,3 +108,14 @@ func.func @bounds(%x: tensor<4x!quant.uniform<i8:f32, 0.5>>, %y: tensor<1x1x2x2x
   %3 = glow.avg_pool2d %2 kernel [2, 2] : tensor<1x1x1x1x!quant.uniform<i8:f32, 1.0>>
   func.return %1, %3 : tensor<4x!quant.uniform<i8:f32, 1.0>>, tensor<1x1x1x1x!quant.uniform<i8:f32, 1.0>>
 }
+
+// A rescaling that multiplies and adds besides is no scale of the product's operand.
+// CHECK-LABEL: func.func @with_operands(
+// CHECK: %[[R:.*]] = glow.rescale %x, %m, %a
+// CHECK-NEXT: %{{.*}} = glow.fully_connected %[[R]], %w
+// CHECK-NEXT: func.return
+func.func @with_operands(%x: tensor<2x4x!quant.uniform<u8:f32, 0.5>>, %w: tensor<4x3x!quant.uniform<i8:f32, 0.5>>, %m: tensor<2x4xf32>, %a: tensor<2x4xf32>) -> tensor<2x3xf32> {
+  %0 = glow.rescale %x, %m, %a : tensor<2x4x!quant.uniform<u8:f32, 1.0>>
+  %1 = glow.fully_connected %0, %w : tensor<2x3xf32>
+  func.return %1 : tensor<2x3xf32>
+}

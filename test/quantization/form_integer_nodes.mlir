@@ -77,3 +77,19 @@ func.func @computed_bias(%x: tensor<2x2x!quant.uniform<u8:f32, 0.5>>, %w: tensor
   %2 = glow.fully_connected %0, %1, %b : tensor<2x3xf32>
   func.return %2 : tensor<2x3xf32>
 }
+
+// One operand is no integer; a bias that is computed cannot be stored at the sums' scale.
+// CHECK-LABEL: func.func @stay_float(
+// CHECK: glow.fully_connected %x, %{{.*}} : tensor<2x3xf32>
+// CHECK: glow.fully_connected %{{.*}}, %{{.*}}, %b : tensor<2x3xf32>
+// CHECK: func.return
+func.func @stay_float(%x: tensor<2x4xf32>, %q: tensor<2x4x!quant.uniform<u8:f32, 0.5>>, %b: tensor<3xf32>) -> (tensor<2x3x!quant.uniform<u8:f32, 1.0>>, tensor<2x3x!quant.uniform<u8:f32, 1.0>>) {
+  %w = glow.constant dense<1> : tensor<4x3xi8> as tensor<4x3x!quant.uniform<i8:f32, 0.5>>
+  %0 = quant.dcast %w : tensor<4x3x!quant.uniform<i8:f32, 0.5>> to tensor<4x3xf32>
+  %1 = glow.fully_connected %x, %0 : tensor<2x3xf32>
+  %2 = quant.qcast %1 : tensor<2x3xf32> to tensor<2x3x!quant.uniform<u8:f32, 1.0>>
+  %3 = quant.dcast %q : tensor<2x4x!quant.uniform<u8:f32, 0.5>> to tensor<2x4xf32>
+  %4 = glow.fully_connected %3, %0, %b : tensor<2x3xf32>
+  %5 = quant.qcast %4 : tensor<2x3xf32> to tensor<2x3x!quant.uniform<u8:f32, 1.0>>
+  func.return %2, %5 : tensor<2x3x!quant.uniform<u8:f32, 1.0>>, tensor<2x3x!quant.uniform<u8:f32, 1.0>>
+}

@@ -65,3 +65,14 @@ func.func @sink(%x: tensor<4x!quant.uniform<u8:f32, 0.5>>) -> tensor<2x2x!quant.
   %1 = glow.reshape %0 : tensor<2x2x!quant.uniform<u8:f32, 0.25>>
   func.return %1 : tensor<2x2x!quant.uniform<u8:f32, 0.25>>
 }
+
+// What a rescaling adds lies along its own shape.
+// CHECK-LABEL: func.func @stay(
+// CHECK-NEXT: %[[R:.*]] = glow.rescale %x, %m, %a
+// CHECK-NEXT: %{{.*}} = glow.reshape %[[R]]
+// CHECK-NEXT: func.return
+func.func @stay(%x: tensor<4x!quant.uniform<u8:f32, 0.5>>, %m: tensor<4xf32>, %a: tensor<4xf32>) -> tensor<2x2x!quant.uniform<u8:f32, 0.25>> {
+  %0 = glow.rescale %x, %m, %a : tensor<4x!quant.uniform<u8:f32, 0.25>>
+  %1 = glow.reshape %0 : tensor<2x2x!quant.uniform<u8:f32, 0.25>>
+  func.return %1 : tensor<2x2x!quant.uniform<u8:f32, 0.25>>
+}
