@@ -21,7 +21,11 @@ from glow.dialects.weight_table import Array
 
 
 class CompiledFunction(Protocol):
-    """Native (or interpreted) code of one network."""
+    """Native (or interpreted) code of one network.
+
+    It may have more, of which `CompiledModel` makes use: `run_into(inputs, outputs)`, which
+    writes into arrays without copies, and the text `details` for people to read.
+    """
 
     def run(self, inputs: Sequence[Array]) -> list[Array]:
         """The outputs for inputs of the right shapes and dtypes; thread-safe."""
