@@ -82,11 +82,19 @@ class Fault:
         """The file's text with the fault."""
         return self.text[: self.at] + self.new + self.text[self.at + len(self.old) :]
 
+    @property
+    def number(self) -> int:
+        """The number of the line, from 0."""
+        return self.text.count("\n", 0, self.at)
+
+    @property
+    def line(self) -> str:
+        """The line with the fault."""
+        return self.planted.splitlines()[self.number].strip()
+
     def __str__(self) -> str:
-        number = self.text.count("\n", 0, self.at)
-        before = self.text.splitlines()[number].strip()
-        after = self.planted.splitlines()[number].strip()
-        return f"{self.file}:{number + 1}: {before}  ->  {after}"
+        before = self.text.splitlines()[self.number].strip()
+        return f"{self.file}:{self.number + 1}: {before}  ->  {self.line}"
 
 
 def sites(text: str) -> Iterator[tuple[int, str, str]]:
@@ -227,7 +235,8 @@ def main() -> int:
     chosen = [
         fault
         for fault in faults()
-        if fault.file.startswith(options.only) and str(fault) not in EQUIVALENT
+        if fault.file.startswith(options.only)
+        and (fault.file, fault.line) not in EQUIVALENT
     ]
     if options.list:
         print(*chosen, sep="\n")

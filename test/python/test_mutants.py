@@ -41,8 +41,10 @@ def test_tests_exist() -> None:
             assert (ROOT / "test/python" / f"{name}.py").exists(), name
 
 
-def test_equivalent_faults_are_drawn() -> None:
-    assert EQUIVALENT.keys() <= set(map(str, FAULTS))
+def test_equivalent_faults_are_of_files_that_are_tried() -> None:
+    tried = {fault.file for fault in FAULTS}
+    assert {file for file, _ in EQUIVALENT} <= tried
+    assert all(EQUIVALENT.values())
 
 
 def test_operators_of_functions_are_places() -> None:
