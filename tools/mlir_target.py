@@ -68,5 +68,6 @@ class ElidingMLIRTarget(MLIRTarget):
         printer.limit = self.elide_if_larger
         printer.print_op(module)
         if self.elide_if_larger is None:
+            ctx.get_dialect("builtin")  # Is loaded then, whose resources may be named.
             printer.print_metadata(ctx.loaded_dialects)
         output.write("\n")

@@ -1,14 +1,17 @@
-"""Writes programs with their weights."""
+"""Writes programs with their weights: in a file beside the text, or in the text itself."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from pathlib import Path
 from typing import IO
 
 from xdsl.dialects.builtin import ModuleOp
 
+from glow.dialects.weight_table import Array
+from glow.frontends.inline_weights import print_resources, put_weights_inline
 from glow.frontends.sidecar import (
     check_replaceable,
     has_weights,
@@ -19,20 +22,27 @@ from glow.tools.atomic_output import atomic_path, is_stream
 from glow.tools.progress import report
 
 
-def write_weights(module: ModuleOp, output: Path | None, files: ExitStack) -> None:
+def write_weights(
+    module: ModuleOp, output: Path | None, files: ExitStack
+) -> Mapping[str, Array]:
     """Write the weights of a module that is printed to `output`, or to stdout (None).
 
-    They are written beside a file, which appears when `files` closes. Raises GlowError where
-    that would replace a file of somebody else.
+    They are written beside a file, which appears when `files` closes. For a pipe or device
+    they are returned by key: `print_resources` writes them behind the text. On a terminal
+    they are left out, which a note says. Raises GlowError where the file would replace one
+    of somebody else.
     """
     if not has_weights(module):
-        return
-    if output is None or is_stream(output):
+        return {}
+    if output is None and sys.stdout.isatty():
         report("weights are not printed; -o FILE writes them beside the program")
-        return
+        return {}
+    if output is None or is_stream(output):
+        return put_weights_inline(module)
     sidecar = sidecar_of(output)
     check_replaceable(sidecar)
     save_sidecar(module, files.enter_context(atomic_path(sidecar)), sidecar.name)
+    return {}
 
 
 def write_program(
@@ -43,5 +53,6 @@ def write_program(
     files: ExitStack,
 ) -> None:
     """Write a module as `text` spells it to a stream, and its weights as they go with it."""
-    write_weights(module, output, files)
+    weights = write_weights(module, output, files)
     stream.write(text(module))
+    print_resources(weights, stream)

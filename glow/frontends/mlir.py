@@ -10,6 +10,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.utils.exceptions import ParseError
 
 from glow.dialects.errors import GlowError, one_line
+from glow.frontends.inline_weights import take_resources
 from glow.frontends.mlir_parser import LocatingParser
 from glow.frontends.notes import ImportNotes
 from glow.frontends.sidecar import attach_sidecar
@@ -28,7 +29,9 @@ def parse_text(
     if isinstance(text, bytes):
         text = _decode(text, name)
     parser = LocatingParser(context, text, name, line_offset=line_offset)
-    return parser.parse_module(implicit_module)
+    module = parser.parse_module(implicit_module)
+    take_resources(module, parser.resource_keys)
+    return module
 
 
 def _decode(text: bytes, name: str) -> str:

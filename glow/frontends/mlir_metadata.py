@@ -42,6 +42,8 @@ class MetadataParser(LiteralParser):
         self._early_aliases: set[str] = set()
         """Aliases that were read at their first use."""
         self._resources: dict[str, str] = {}
+        self.resource_keys: dict[int, str] = {}
+        """The resource that each constant was made of, by its `id`."""
         self._read_resources(text)
 
     def parse_optional_location(self) -> LocationAttr | None:
@@ -107,7 +109,9 @@ class MetadataParser(LiteralParser):
         if len(data) != needed:
             message = f"the resource '{key}' has {len(data)} bytes, {dense_type} needs"
             self.raise_error(f"{message} {needed}", start, self.pos)
-        return DenseIntOrFPElementsAttr(dense_type, BytesAttr(data))
+        constant = DenseIntOrFPElementsAttr(dense_type, BytesAttr(data))
+        self.resource_keys[id(constant)] = key
+        return constant
 
     def _bytes_of(self, key: str, position: int) -> bytes:
         """The bytes of a resource, without the four that hold its alignment."""

@@ -8,6 +8,7 @@ from typing import Self, cast
 from xdsl.dialects.builtin import (
     AnyFloat,
     DenseIntOrFPElementsAttr,
+    DenseResourceAttr,
     FloatAttr,
     IntegerAttr,
     IntegerType,
@@ -50,6 +51,11 @@ class ConstantOp(NodeOp):
         %w = glow.constant @conv1_w : tensor<64x3x7x7xf32>
         %b = glow.constant dense<[1.0, 2.0]> : tensor<2xf32>
 
+    In text without a file for its weights the name is that of a resource, and the weight
+    follows the module as `{-# dialect_resources: ... #-}`:
+
+        %w = glow.constant dense_resource<conv1_w> : tensor<64x3x7x7xf32>
+
     Of quantized elements the value holds the stored integers; of four bits and fewer two in
     a byte, those of the last axis' first half in the lower bits:
 
@@ -58,7 +64,7 @@ class ConstantOp(NodeOp):
     """
 
     name = "glow.constant"
-    value = prop_def(SymbolRefAttr | DenseIntOrFPElementsAttr)
+    value = prop_def(SymbolRefAttr | DenseIntOrFPElementsAttr | DenseResourceAttr)
     result = result_def(TensorType)
     traits = traits_def(Pure())
 
@@ -104,7 +110,10 @@ class ConstantOp(NodeOp):
         symbol = parser.parse_optional_symbol_name()
         if symbol is None:
             value = parser.parse_attribute()
-            if not isa(value, DenseIntOrFPElementsAttr):
+            if not (
+                isa(value, DenseIntOrFPElementsAttr)
+                or isinstance(value, DenseResourceAttr)
+            ):
                 parser.raise_error("glow.constant needs @name or dense<...>")
             attributes = parser.parse_optional_attr_dict()
             result_type = cast(TensorType[Attribute], value.type)

@@ -8,6 +8,7 @@ from typing import Self
 
 from xdsl.dialects.builtin import (
     DenseIntOrFPElementsAttr,
+    DenseResourceAttr,
     IndexType,
     IntegerAttr,
     MemRefType,
@@ -123,7 +124,7 @@ class WeightOp(MemoryOp):
     """Constant memory: `instr.weight @name : type`, or an inline `dense<...>` value."""
 
     name = "instr.weight"
-    value = prop_def(SymbolRefAttr | DenseIntOrFPElementsAttr)
+    value = prop_def(SymbolRefAttr | DenseIntOrFPElementsAttr | DenseResourceAttr)
     result = result_def(MemRefType)
     traits = traits_def(NoMemoryEffect())
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 import stat
 import threading
+from collections.abc import Sequence
 from pathlib import Path
 
 import ml_dtypes
 import numpy as np
 import pytest
 from safetensors.numpy import load_file, save_file
+from xdsl.utils.exceptions import ParseError
 
 from glow.dialects.errors import GlowError
 from glow.tools.atomic_output import is_stream
@@ -219,3 +221,69 @@ def test_devices_are_written_to(program: Path) -> None:
     after = os.stat("/dev/null")
     assert (before.st_mode, before.st_ino) == (after.st_mode, after.st_ino)
     assert not Path("/dev/null.safetensors").exists()
+
+
+# Text without a file beside it
+
+
+ODD_NAMES = ("1st", "a/b", "a_b", 'say "hi"', "ümlaut")
+
+
+@pytest.mark.parametrize("level", ["graph", "lowered", "instr"])
+def test_pipes_carry_weights(
+    level: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What `glow compile` prints is read by `glow-opt` with all weights, twice over."""
+    line = np.arange(2000, dtype=np.float32)
+    arrays = {name: line + k for k, name in enumerate(ODD_NAMES)}
+    save_file(arrays, tmp_path / "w.safetensors")
+    path = tmp_path / "net.mlir"
+    path.write_text(sums_with(ODD_NAMES))
+    run_glow(["compile", str(path), f"--emit={level}"])
+    texts = [capsys.readouterr().out]
+    for number in range(2):
+        piped = tmp_path / f"piped{number}.mlir"
+        piped.write_text(texts[-1])
+        run_glow_opt([str(piped)])
+        texts.append(capsys.readouterr().out)
+    assert texts[0] == texts[1] == texts[2]
+    run_glow_opt([str(piped), "-o", str(tmp_path / "out.mlir")])
+    found = load_file(tmp_path / "out.mlir.safetensors").values()
+    assert sorted(array[0] for array in found) == list(range(len(ODD_NAMES)))
+
+
+def sums_with(names: Sequence[str]) -> str:
+    """A program that adds each of the weights to its input."""
+    body, kind = "", "tensor<2000xf32>"
+    for number, name in enumerate(names):
+        symbol = '"' + name.replace('"', "\\22") + '"'
+        body += f"%w{number} = glow.constant @{symbol} : {kind}\n"
+        body += f"%{number} = glow.add %x, %w{number} : {kind}\n"
+    results = ", ".join(f"%{number}" for number in range(len(names)))
+    kinds = ", ".join([kind] * len(names))
+    return (
+        'builtin.module attributes {glow.weights = #glow.weights<"w.safetensors">} {\n'
+        f"func.func @main(%x: {kind}) -> ({kinds}) {{\n"
+        f"{body}func.return {results} : {kinds}\n}}\n}}"
+    )
+
+
+@pytest.mark.parametrize(
+    ("blob", "message"),
+    [
+        ("", "resource 'w' is missing from the text"),
+        (
+            '{-# dialect_resources: { builtin: { w: "0x04000000AB" } } #-}',
+            "has 1 bytes",
+        ),
+        (
+            '{-# dialect_resources: { builtin: { w: "0x0400000G" } } #-}',
+            "no hexadecimal",
+        ),
+    ],
+)
+def test_damaged_resources(blob: str, message: str, tmp_path: Path) -> None:
+    path = write_program(tmp_path)
+    path.write_text(path.read_text().replace("@w", "dense_resource<w>") + blob)
+    with pytest.raises((GlowError, ParseError), match=message):
+        run_glow_opt([str(path)])
