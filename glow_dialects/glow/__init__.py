@@ -11,6 +11,7 @@
 | `normalization.py` | normalizations, softmax, reductions                         |
 | `attention.py`     | attention                                                   |
 | `shape.py`         | element movement                                            |
+| `segments.py`      | sums of bags of rows                                        |
 | `recurrent.py`     | recurrent layers                                            |
 | `quantization.py`  | rescaling, tables, profiles, integer and dynamic products   |
 
@@ -31,6 +32,7 @@ from glow.dialects.glow import (
     normalization,
     quantization,
     recurrent,
+    segments,
     shape,
     spatial_convolution,
     storage,
@@ -132,6 +134,7 @@ from glow.dialects.glow.quantization import (
     RescaleOp,
 )
 from glow.dialects.glow.recurrent import GruOp, LstmOp, RecurrentOp, RnnOp
+from glow.dialects.glow.segments import LengthsSumOp
 from glow.dialects.glow.shape import (
     BroadcastOp,
     ConcatOp,
@@ -221,6 +224,7 @@ __all__ = [
     "IsNanOp",
     "LayerNormOp",
     "LeakyReluOp",
+    "LengthsSumOp",
     "LessEqualOp",
     "LessOp",
     "LocalResponseNormOp",
@@ -294,6 +298,7 @@ NODES: tuple[type[NodeOp], ...] = (
     *spatial_convolution.OPS,
     *matmul.OPS,
     *normalization.OPS,
+    *segments.OPS,
     *shape.OPS,
     *recurrent.OPS,
     *attention.OPS,

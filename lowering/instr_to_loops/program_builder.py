@@ -35,8 +35,9 @@ REPORTING = (
     instr.INSTRUCTION_OF[glow.GatherOp],
     instr.INSTRUCTION_OF[glow.GatherElementsOp],
     instr.INSTRUCTION_OF[cpu.GatherRowsOp],
+    instr.INSTRUCTION_OF[glow.LengthsSumOp],
 )
-"""Instructions whose kernels note indices that are outside of their axis."""
+"""Instructions whose kernels note indices that are outside of their axis, or lengths."""
 
 
 class ProgramBuilder:

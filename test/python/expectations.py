@@ -192,6 +192,14 @@ def text_example(example: Example) -> list[Array]:
     return [x + constant, x * np.float32(-2.5)]
 
 
+def lengths_sum(example: Example) -> Array:
+    """Each bag by itself, in double precision."""
+    rows, lengths = example.inputs
+    cuts = np.cumsum(lengths.astype(np.int64))[:-1]
+    bags = np.split(rows.astype(np.float64), cuts)
+    return np.stack([bag.sum(axis=0) for bag in bags]).astype(rows.dtype)
+
+
 NUMPY: dict[type[NodeOp], Callable[[Example], Any]] = {
     glow.DivOp: divide,
     glow.ModOp: lambda example: np.mod(*example.inputs),
@@ -206,6 +214,7 @@ NUMPY: dict[type[NodeOp], Callable[[Example], Any]] = {
     glow.LocalResponseNormOp: local_response_norm,
     glow.LogSoftmaxOp: log_softmax,
     glow.PadOp: pad,
+    glow.LengthsSumOp: lengths_sum,
     glow.DynamicSliceOp: lambda example: example.inputs[0][int(example.inputs[1])],
     glow.DynamicUpdateOp: dynamic_update,
     **dict.fromkeys((glow.LstmOp, glow.GruOp, glow.RnnOp), recurrent),

@@ -102,6 +102,16 @@ def _movement_examples() -> Iterator[Example]:
     for repeats in ([1, 1, 1], [2, 1, 3], [0, 1, 1]):
         yield example(glow.TileOp, x, repeats=repeats)
     yield from _gather_examples(x)
+    yield from _bag_examples()
+
+
+def _bag_examples() -> Iterator[Example]:
+    for lengths in ([2, 0, 3], [5], [0, 0, 5, 0]):
+        for inner in ((), (1,), (37,), (2, 3)):
+            rows = random_array((5, *inner))
+            yield example(glow.LengthsSumOp, rows, np.array(lengths, np.int64))
+    empty = np.array([0, 0], np.uint8)
+    yield example(glow.LengthsSumOp, random_array((0, 4)), empty)
 
 
 def _gather_examples(x: Array) -> Iterator[Example]:

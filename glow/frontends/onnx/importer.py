@@ -29,6 +29,7 @@ from glow.frontends.notes import ImportNotes
 from glow.frontends.onnx import (
     activations,
     arithmetic,
+    bags,
     constants,
     contrib,
     convolution,
@@ -56,6 +57,8 @@ from glow.frontends.onnx.messages import (
 )
 from glow.frontends.onnx.node import OnnxNode, Operand, Value
 from glow.frontends.onnx.registry import (
+    ATEN_DOMAIN,
+    ATEN_HANDLERS,
     CONTRIB_DOMAIN,
     CONTRIB_HANDLERS,
     DEFAULT_DOMAINS,
@@ -68,7 +71,7 @@ from glow.frontends.onnx.unsupported import UnsupportedOperators
 from glow.passes.graph.fold_constants import Budget
 
 THEMES = (
-    activations, arithmetic, constants, contrib, convolution, hyperbolic, matmul,
+    activations, arithmetic, bags, constants, contrib, convolution, hyperbolic, matmul,
     movement, normalization, quantization, recurrent, reduction, shapes,
 )  # fmt: skip
 """The modules whose handlers fill `HANDLERS`."""
@@ -134,6 +137,14 @@ class Frame:
 def node_name(proto: NodeProto) -> str:
     """A node's name, or where it has none that of its first result."""
     return proto.name or next(filter(None, proto.output), proto.op_type)
+
+
+def handler_of(proto: NodeProto) -> Handler | None:
+    """The handler of a node's operator, if there is one."""
+    if proto.domain == ATEN_DOMAIN and proto.op_type == "ATen":
+        names = [a.s.decode() for a in proto.attribute if a.name == "operator"]
+        return ATEN_HANDLERS.get(names[0]) if names else None
+    return handlers_of(proto.domain).get(proto.op_type)
 
 
 def handlers_of(domain: str) -> Mapping[str, Handler]:
@@ -288,7 +299,7 @@ class Importer:
         """The results of one node."""
         inputs = frame.read_inputs(proto, name)
         default = proto.domain in DEFAULT_DOMAINS
-        handler = handlers_of(proto.domain).get(proto.op_type)
+        handler = handler_of(proto)
         branches = default and proto.op_type == "If"
         if UNKNOWN in inputs:
             # An operand comes from an operator that is already reported.

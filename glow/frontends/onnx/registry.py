@@ -27,6 +27,10 @@ HANDLERS: dict[str, Handler] = {}
 CONTRIB_HANDLERS: dict[str, Handler] = {}
 """Handlers of the operators of ONNX Runtime's domain `com.microsoft` by name."""
 
+ATEN_HANDLERS: dict[str, Handler] = {}
+"""Handlers of PyTorch's `ATen` nodes by the name in their attribute `operator`."""
+
+ATEN_DOMAIN = "org.pytorch.aten"
 CONTRIB_DOMAIN = "com.microsoft"
 DEFAULT_DOMAINS = ("", "ai.onnx")
 
@@ -43,6 +47,16 @@ def onnx_op(*names: str) -> Callable[[HandlerType], HandlerType]:
 
     def enter(handler: HandlerType) -> HandlerType:
         HANDLERS.update(dict.fromkeys(names, handler))
+        return handler
+
+    return enter
+
+
+def aten_op(name: str) -> Callable[[HandlerType], HandlerType]:
+    """A decorator that enters a handler for one of PyTorch's own operators."""
+
+    def enter(handler: HandlerType) -> HandlerType:
+        ATEN_HANDLERS[name] = handler
         return handler
 
     return enter

@@ -21,6 +21,10 @@ from glow.lowering.instr_to_loops.gather_rows import (
     GatherRowsSpec,
     build_gather_rows,
 )
+from glow.lowering.instr_to_loops.lengths_sum import (
+    LengthsSumSpec,
+    build_lengths_sum,
+)
 from glow.lowering.instr_to_loops.program import Invocation, KernelSelector
 from glow.lowering.instr_to_loops.selection.common import (
     invoke,
@@ -192,6 +196,20 @@ def _gather_elements(op: instr.InstructionOp, target: Target) -> Sequence[Invoca
     return reporting("gather_elements", spec, build_gather_elements, operands)
 
 
+def _lengths_sum(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
+    rows, lengths = op.ins
+    count, *inner = shape_of(rows)
+    spec = LengthsSumSpec(
+        count,
+        shape_of(lengths)[0],
+        prod(inner),
+        stored_element(lengths),
+        is_unsigned(lengths),
+    )
+    operands = [op.outs[0], rows, lengths]
+    return reporting("lengths_sum", spec, build_lengths_sum, operands)
+
+
 SELECTORS: Mapping[type[Operation], KernelSelector] = {
     instr.CopyOp: _copy,
     instr.InsertOp: _insert,
@@ -202,4 +220,5 @@ SELECTORS: Mapping[type[Operation], KernelSelector] = {
     instr.INSTRUCTION_OF[glow.GatherOp]: _gather,
     instr.INSTRUCTION_OF[glow.GatherElementsOp]: _gather_elements,
     instr.INSTRUCTION_OF[cpu.GatherRowsOp]: _gather_rows,
+    instr.INSTRUCTION_OF[glow.LengthsSumOp]: _lengths_sum,
 }

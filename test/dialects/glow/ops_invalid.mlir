@@ -176,6 +176,30 @@ func.func @indices(%x: tensor<4xf32>, %i: tensor<2xf32>) {
 
 // -----
 
+func.func @no_bags(%x: tensor<4x2xf32>, %l: tensor<0xi64>) {
+  // expected-error @+1 {{no bag takes the 4 rows}}
+  %0 = glow.lengths_sum %x, %l : tensor<0x2xf32>
+  func.return
+}
+
+// -----
+
+func.func @lengths(%x: tensor<4x2xf32>, %l: tensor<2xf32>) {
+  // expected-error @+1 {{lengths must be integers along one axis}}
+  %0 = glow.lengths_sum %x, %l : tensor<2x2xf32>
+  func.return
+}
+
+// -----
+
+func.func @bag_rows(%x: tensor<4x2xi32>, %l: tensor<2xi64>) {
+  // expected-error @+1 {{rows must be f32 with at least one axis}}
+  %0 = glow.lengths_sum %x, %l : tensor<2x2xf32>
+  func.return
+}
+
+// -----
+
 func.func @target(%x: tensor<3xf32>) {
   // expected-error @+1 {{operands do not broadcast: shapes 3, 3x2}}
   %0 = glow.broadcast %x : tensor<3x2xf32>

@@ -1,0 +1,49 @@
+"""Nodes on bags: runs of rows that belong together, each as long as a number says."""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import IntegerType, TensorType, f32
+from xdsl.irdl import irdl_op_definition, operand_def, result_def
+
+from glow.dialects.attributes import Attributes
+from glow.dialects.node import NodeOp, Types, fail_unless, tensor_type
+
+
+@irdl_op_definition
+class LengthsSumOp(NodeOp):
+    """Sums of consecutive rows (Glow's LengthsSum): of embeddings with `glow.gather` before it,
+    SparseLengthsSum and EmbeddingBag.
+
+    rows [N, ...] f32, lengths [M] integers -> [M, ...]: bag m has the `lengths[m]` rows behind
+    those of the bags before it, added up in order from zero; an empty one is zero. A negative
+    length, and lengths that are not N in all, are an error of the call that computes them,
+    and nothing outside of the rows is read.
+
+    %y = glow.lengths_sum %rows, %lengths : tensor<4x64xf32>
+    """
+
+    name = "glow.lengths_sum"
+    rows = operand_def(TensorType)
+    lengths = operand_def(TensorType)
+    result = result_def(TensorType)
+
+    @classmethod
+    def infer(cls, operands: Types, attributes: Attributes) -> Types:
+        """A row for each length."""
+        rows, lengths = operands
+        fail_unless(
+            rows.element_type == f32 and rows.get_num_dims() > 0,
+            f"rows must be f32 with at least one axis, not {rows}",
+        )
+        fail_unless(
+            isinstance(lengths.element_type, IntegerType)
+            and lengths.get_num_dims() == 1,
+            f"lengths must be integers along one axis, not {lengths}",
+        )
+        count, *inner = rows.get_shape()
+        (bags,) = lengths.get_shape()
+        fail_unless(bags > 0 or count == 0, f"no bag takes the {count} rows")
+        return [tensor_type((bags, *inner), f32)]
+
+
+OPS: tuple[type[NodeOp], ...] = (LengthsSumOp,)
