@@ -4,7 +4,8 @@ python benchmarks/performance_page.py            # writes the page
 python benchmarks/performance_page.py --check    # fails if it says something else
 
 What stands between `<!-- results FILE -->` and `<!-- end of results -->` is the table of that
-file of `benchmarks/results`, below the run's commit, machine and command.
+file of `benchmarks/results`, below the run's commit, machine and command; nothing while there
+is no such file.
 """
 
 import argparse
@@ -44,7 +45,9 @@ def rendered(page: str, folder: Path) -> str:
     """Returns the page with each table as its file in `folder` has it."""
 
     def block(match: re.Match[str]) -> str:
-        return match[1] + section(read_record(folder / match[2])) + match[3]
+        path = folder / match[2]
+        text = section(read_record(path)) if path.exists() else ""
+        return match[1] + text + match[3]
 
     return BLOCK.sub(block, page)
 

@@ -172,6 +172,9 @@ def test_page_has_the_table_and_the_run(tmp_path: Path) -> None:
     assert written.startswith("a\n")
     assert written.endswith("\nb\n")
     assert performance_page.rendered(written, tmp_path) == written
+    (tmp_path / "f32.json").unlink()
+    without = performance_page.rendered(written, tmp_path)
+    assert without == page.replace("stale\n", "")
 
 
 def test_performance_page_is_what_its_files_say() -> None:
