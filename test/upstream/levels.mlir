@@ -20,7 +20,7 @@
 // LOOPS:       func.func private @conv2d
 // LOOPS:       func.func private @softmax
 // LOOPS:       func.func @main(
-// LOOPS-SAME:  attributes {glow.activations_bytes = {{[0-9]+}} : i64, glow.arguments = array<i64: 0, {{[0-9]+}}>
+// LOOPS-SAME:  attributes {glow.activations_bytes = {{[0-9]+}} : i64, glow.arguments = array<i64: {{[0-9]+}}, {{[0-9]+}}>
 // LOOPS:       call @glow_barrier
 
 // LLVM: define void @main(ptr
