@@ -32,6 +32,7 @@ fuzz: $(VENV)/.installed-dev  ## run passes, native code and quantization on tho
 	$(BIN)/python test/fuzz/fuzz.py --jobs $(JOBS)
 	PYTHONPATH=$(CURDIR) $(BIN)/python test/python/printed_programs.py
 	PYTHONPATH=$(CURDIR) $(BIN)/python test/python/all_level_texts.py
+	$(BIN)/python test/fuzz/text_networks.py
 
 mutants: $(VENV)/.installed-dev  ## plant faults and count those that no test finds (half an hour)
 	$(BIN)/python test/mutants/mutants.py --jobs $(JOBS)

@@ -35,6 +35,7 @@ from glow.dialects.numerics import (
     check_numerics,
     check_weight_growth,
 )
+from glow.dialects.quantized import any_quantized
 from glow.dialects.weights import clone_module
 from glow.frontends.mapped_file import check_files
 from glow.lowering.program_target import check_target, program_target
@@ -190,6 +191,8 @@ def _run_stages(
         options.weight_growth,
     )
     options.check_level(level)
+    if level < STAGES.index("instr"):
+        signature_of(main_function(module))  # Which says what is wrong with it.
     check_target(module, options.target)
     if program_target(module) is None and has_packed_layouts(module):
         raise GlowError(
@@ -217,9 +220,11 @@ def _optimize(
     options: QuantizationOptions | None = None,
 ) -> None:
     """Optimize a graph, and quantize it if that is asked for or it has quantized values."""
-    names = {op.name for op in module.walk()}
     comes_quantized = any(
-        name.startswith("quant.") or name == "glow.dynamic_quantize" for name in names
+        op.name.startswith("quant.")
+        or op.name == "glow.dynamic_quantize"
+        or any_quantized(op.result_types)
+        for op in module.walk()
     )
     if quantize is False and not comes_quantized:
         run_passes(module, passes)

@@ -20,6 +20,7 @@ from xdsl.utils.hints import isa
 
 from glow.dialects.errors import GlowError
 from glow.dialects.function_attributes import INPUT_COUNT, INPUT_NAMES, OUTPUT_NAMES
+from glow.dialects.locations import place_of
 from glow.dialects.node import element_of, shape_of
 from glow.dialects.weight_table import dtype_of
 from glow.tensor_info import Signature, TensorInfo
@@ -47,8 +48,8 @@ def signature_of(function: func.FuncOp) -> Signature:
         count = input_count(function)
         inputs, outputs = inputs[:count], inputs[count:]
     return Signature(
-        _infos(inputs, _names(function, INPUT_NAMES), "input"),
-        _infos(outputs, _names(function, OUTPUT_NAMES), "output"),
+        _infos(function, inputs, _names(function, INPUT_NAMES), "input"),
+        _infos(function, outputs, _names(function, OUTPUT_NAMES), "output"),
     )
 
 
@@ -62,12 +63,18 @@ def _names(function: func.FuncOp, attribute: str) -> list[str]:
 
 
 def _infos(
-    types: Sequence[Attribute], names: Sequence[str], fallback: str
+    function: func.FuncOp,
+    types: Sequence[Attribute],
+    names: Sequence[str],
+    fallback: str,
 ) -> tuple[TensorInfo, ...]:
     infos: list[TensorInfo] = []
     for number, tensor in enumerate(types):
         if not (isa(tensor, TensorType) or isa(tensor, MemRefType)):
-            raise GlowError(f"{fallback} {number} has type {tensor}, not a tensor")
+            raise GlowError(
+                f"{fallback} {number} has type {tensor}, not a tensor",
+                location=place_of(function),
+            )
         name = names[number] if number < len(names) else ""
         dtype, shape = dtype_of(element_of(tensor)), shape_of(tensor)
         infos.append(TensorInfo(name or f"{fallback}{number}", shape, dtype))

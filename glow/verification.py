@@ -21,8 +21,15 @@ def verify_module(module: ModuleOp, when: str = "") -> None:
         raise _at(wrong[0], _undominated(*wrong), when)
     try:
         module.verify()
-    except VerifyException as error:
+    except Exception as error:
+        if not _is_complaint(error):
+            raise
         raise _locate(module, error, when) from error
+
+
+def _is_complaint(error: Exception) -> bool:
+    """Whether a verifier raised it; some of xDSL's raise the base of all exceptions."""
+    return isinstance(error, VerifyException) or type(error) is Exception
 
 
 def _undominated(operation: Operation, number: int) -> str:
@@ -31,7 +38,7 @@ def _undominated(operation: Operation, number: int) -> str:
     return f"operand {number}{name} is used where it is not defined"
 
 
-def _locate(module: ModuleOp, error: VerifyException, when: str) -> GlowError:
+def _locate(module: ModuleOp, error: Exception, when: str) -> GlowError:
     culprit = _first_invalid(module)
     if culprit is None:
         return GlowError(f"{one_line(str(error))}{_suffix(when)}")
@@ -55,6 +62,8 @@ def _first_invalid(module: ModuleOp) -> tuple[Operation, str] | None:
     for operation in module.walk(reverse=False):
         try:
             operation.verify(verify_nested_ops=False)
-        except VerifyException as error:
+        except Exception as error:
+            if not _is_complaint(error):
+                raise
             return operation, one_line(str(error))
     return None

@@ -35,6 +35,7 @@ from xdsl.irdl import (
     OptOperandDef,
     OptPropertyDef,
     VarOperandDef,
+    VerificationContext,
     opt_operand_def,
     traits_def,
 )
@@ -57,6 +58,9 @@ from glow.dialects.text import (
     print_attributes_and_regions,
     print_property,
 )
+
+MAX_AXES = 64
+"""NumPy's limit."""
 
 Types = Sequence[TensorType[Attribute]]
 
@@ -222,6 +226,10 @@ class NodeOp(GlowOp):
         inferred = cls.infer(operands, attributes)
         if inferred is None:
             return
+        fail_unless(
+            len(inferred) == len(results),
+            f"{cls.name} has {len(inferred)} results, not {len(results)}",
+        )
         quantized = any_quantized((*operands, *results))
         for number, (expected, actual) in enumerate(
             zip(inferred, results, strict=True)
@@ -236,6 +244,32 @@ class NodeOp(GlowOp):
                 f"result {number} has type {actual}, but operands and attributes give "
                 f"{expected}",
             )
+
+    @classmethod
+    def check_operands(cls, types: Sequence[Attribute]) -> None:
+        """Verify the number and the classes of operands other than the predicate."""
+        declared = [
+            definition
+            for name, definition in cls.get_irdl_definition().operands
+            if name != "predicate"
+        ]
+        required = sum(not isinstance(each, VarOperandDef) for each in declared)
+        last = declared[-1] if declared else None
+        endless = isinstance(last, VarOperandDef) and not isinstance(
+            last, OptOperandDef
+        )
+        fail_unless(
+            required <= len(types) and (endless or len(types) <= len(declared)),
+            f"{cls.name} does not take {len(types)} operands",
+        )
+        for number, value_type in enumerate(types):
+            definition = declared[min(number, len(declared) - 1)]
+            try:
+                definition.constr.verify([value_type], VerificationContext())
+            except VerifyException:
+                raise VerifyException(
+                    f"operand {number} of {cls.name} must not be {value_type}"
+                ) from None
 
     @classmethod
     def may_store(cls, inferred: Attribute, chosen: Attribute) -> bool:
@@ -348,6 +382,9 @@ class NodeOp(GlowOp):
                 )
         operands = cast(Types, [value.type for value in self.inputs])
         results = cast(Types, self.result_types)
+        for value in (*self.inputs, *self.results):
+            if isinstance(value.type, TensorType) and len(shape_of(value)) > MAX_AXES:
+                raise VerifyException(f"tensors have at most {MAX_AXES} axes")
         self.check(operands, self.attributes_view(), results)
         if operands and any_quantized((*operands, *results)):
             self.check_integer_form(operands, results)

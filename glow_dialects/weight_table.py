@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, MutableMapping
 from dataclasses import dataclass
 from functools import cache
 from math import prod
+from pathlib import Path
 from typing import cast
 
 import numpy as np
@@ -32,6 +33,9 @@ from glow.dialects.quant import UniformQuantizedType
 from glow.dialects.quantized import storage_of
 
 Array = npt.NDArray[np.generic]
+
+MAX_SMALL_ELEMENTS = 128
+"""Constants of no more elements are part of the text."""
 
 _FLOATS: dict[type[Attribute], np.dtype[np.generic]] = {
     Float16Type: np.dtype(np.float16),
@@ -149,22 +153,50 @@ def _mapped_file(array: Array) -> mmap.mmap | None:
 class WeightTable(MutableMapping[str, Array]):
     """Named tensors; `file` and the `digest` of its content are where they are saved.
 
-    A deferred tensor is made when it is first looked up, unless by `entry`.
+    A deferred tensor is made when it is first looked up, unless by `entry`. With a
+    `folder` the table reads from the file there whatever it lacks, and takes no new
+    tensors (`takes`): nobody writes the file again. That is so in `xdsl-opt`, which knows
+    nothing of weights; our own tools load them all (`glow.frontends.sidecar`).
     """
 
-    def __init__(self, file: str | None = None, digest: str | None = None) -> None:
+    def __init__(
+        self,
+        file: str | None = None,
+        digest: str | None = None,
+        folder: Path | None = None,
+    ) -> None:
         self.file = file
         self.digest = digest
+        self.folder = folder
         self._arrays: dict[str, Array | DeferredArray] = {}
 
     def entry(self, name: str) -> Array | DeferredArray:
         """The tensor, which may be deferred; raises GlowError if there is none."""
+        if name not in self._arrays and self.folder is not None:
+            self._read(name, self.folder)
         if name not in self._arrays:
             where = (
                 f"the weight file '{self.file}'" if self.file else "the weight table"
             )
             raise GlowError(f"weight '{name}' is missing from {where}")
         return self._arrays[name]
+
+    def _read(self, name: str, folder: Path) -> None:
+        """Add the tensor that the file has under a name."""
+        if self.file is not None:
+            from glow.dialects.weight_file import read_weight_file
+
+            found = read_weight_file(folder / self.file, [name])
+            if self.digest not in (None, found.digest):
+                raise GlowError(
+                    f"the weight file '{folder / self.file}' is not the one that was "
+                    "written with the program"
+                )
+            self._arrays.update(found.arrays)
+
+    def takes(self, size: int) -> bool:
+        """Whether a constant of so many elements goes to the table, not into the text."""
+        return size > MAX_SMALL_ELEMENTS and self.folder is None
 
     def defer(self, name: str, array: DeferredArray) -> None:
         """Add a tensor that is made when it is needed."""
@@ -206,7 +238,7 @@ class WeightTable(MutableMapping[str, Array]):
 
     def copy(self) -> WeightTable:
         """A table of the same arrays that can change by itself."""
-        table = WeightTable(self.file, self.digest)
+        table = WeightTable(self.file, self.digest, self.folder)
         table._arrays.update(self._arrays)
         return table
 
@@ -232,7 +264,9 @@ class WeightsAttr(Data[WeightTable]):
             file, digest = parser.parse_optional_str_literal(), None
             if file is not None and parser.parse_optional_punctuation(","):
                 digest = parser.parse_str_literal()
-            return WeightTable(file, digest)
+            text = Path(parser.lexer.input.name)
+            folder = text.parent if file is not None and text.is_file() else None
+            return WeightTable(file, digest, folder)
 
     def print_parameter(self, printer: Printer) -> None:
         """Print what was parsed."""

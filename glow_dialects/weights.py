@@ -27,7 +27,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from glow.dialects.attributes import is_splat
 from glow.dialects.errors import GlowError
-from glow.dialects.glow.storage import MAX_INLINE_ELEMENTS, ConstantOp, SplatOp
+from glow.dialects.glow.storage import ConstantOp, SplatOp
 from glow.dialects.nibbles import unpack_nibbles
 from glow.dialects.node import element_of, node_name, shape_of, tensor_type
 from glow.dialects.quantized import (
@@ -173,7 +173,7 @@ def new_constant(
 ) -> ConstantOp | SplatOp:
     """A constant op of an array: inline when small, else a new entry of the table."""
     result_type = tensor_type(array.shape, element_type_of(array.dtype))
-    if array.size <= MAX_INLINE_ELEMENTS // 8:
+    if not table.takes(array.size):
         value = array.array() if isinstance(array, DeferredArray) else array
         return ConstantOp.build_node([], [result_type], value=numpy_to_dense(value))
     name = table.unique_name(name_hint)

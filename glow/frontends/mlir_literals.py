@@ -7,6 +7,7 @@ upstream reads them: bit for bit, without a minus, and no wider than the type.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from xdsl.dialects.builtin import (
@@ -20,15 +21,23 @@ from xdsl.dialects.builtin import (
     IntegerAttr,
     RankedStructure,
 )
+from xdsl.ir import TypeAttribute
 from xdsl.parser import Parser
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.lexer import Span
+from xdsl.utils.mlir_lexer import MLIRTokenKind, StringLiteral
 
 from glow.dialects.float_text import bits_of_literal, hex_literal, parse_float_attr
 
 MAX_DENSE_ELEMENTS = 2**28
 """xDSL stores every element of a dense constant, of `dense<0> : tensor<...>` too: a
 short text must not make it allocate a machine's whole memory."""
+
+
+MAX_INTEGER_BITS = 2**24 - 1
+"""MLIR's limit; xDSL computes with the largest number of a type."""
+
+_WIDE_INTEGER = re.compile(r"[su]?i([0-9]+)")
 
 
 class _Pattern(int):
@@ -43,6 +52,24 @@ class LiteralParser(Parser):
 
     _literals: list[Span] | None = None
     """The elements of the constant that is being read, in order."""
+
+    def parse_optional_str_literal(self) -> str | None:
+        """Parse a string; xDSL takes one with escapes of UTF-8 for bytes."""
+        token = self._current_token
+        if token.kind != MLIRTokenKind.BYTES_LIT:
+            return super().parse_optional_str_literal()
+        try:
+            text = StringLiteral.from_span(token.span).bytes_contents.decode("utf-8")
+        except UnicodeDecodeError:
+            return None
+        self._consume_token()
+        return text
+
+    def _parse_optional_integer_or_float_type(self) -> TypeAttribute | None:
+        width = _WIDE_INTEGER.fullmatch(self._current_token.text)
+        if width and int(width[1]) > MAX_INTEGER_BITS:
+            self.raise_error(f"integers have at most {MAX_INTEGER_BITS} bits")
+        return super()._parse_optional_integer_or_float_type()
 
     def _parse_dense_literal_type(self) -> RankedStructure[AnyDenseElement]:
         start = self.pos

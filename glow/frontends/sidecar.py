@@ -58,7 +58,7 @@ def attach_sidecar(
             "take this file",
         )
     table.update(found.arrays)
-    table.file = table.digest = None
+    table.file = table.digest = table.folder = None
     check_weights(module)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from xdsl.dialects.builtin import FloatAttr, IntegerAttr, TensorType, i64
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def
+from xdsl.utils.exceptions import VerifyException
 
 from glow.dialects.attributes import Attributes, float_attr
 from glow.dialects.glow.convolution import check_rank
@@ -12,6 +13,8 @@ from glow.dialects.node import NodeOp, Types, fail_unless, tensor_type
 
 def blocks(channels: int, lanes: int) -> int:
     """The number of channel blocks that hold `channels`."""
+    if lanes <= 0:
+        raise VerifyException(f"a block needs at least one channel, not {lanes}")
     return -(-channels // lanes)
 
 

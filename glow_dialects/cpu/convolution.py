@@ -48,9 +48,11 @@ class Conv2dOp(BlockedWindowOp):
         check_rank(weights, 1, "packed weights")
         check_rank(bias, 2, "the blocked bias")
         lanes = bias.get_shape()[1]
+        is_plain = image.get_num_dims() == 4
+        check_rank(image, 4 if is_plain else 5, "the input")
         batch, block, *plane = image.get_shape()
         channels = attributes.int("input_channels")
-        expected = channels if len(plane) == 2 else blocks(channels, lanes)
+        expected = channels if is_plain else blocks(channels, lanes)
         if block != expected:  # the text of types is too costly to make in vain
             fail_unless(False, f"the input {image} does not hold {channels} channels")
         outputs = blocks(attributes.int("output_channels"), lanes)

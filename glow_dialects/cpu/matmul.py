@@ -103,6 +103,7 @@ class QuadrantSumsOp(NodeOp):
     @classmethod
     def infer(cls, operands: Types, attributes: Attributes) -> Types:
         """Seven quadrants, or seven of each, and a number for each row."""
+        fail_unless(operands[0].get_num_dims() > 0, "the input has no columns")
         *outer, columns = operands[0].get_shape()
         rows, levels = prod(outer), attributes.int("levels")
         fail_unless(levels in (1, 2), f"there are one or two levels, not {levels}")

@@ -69,6 +69,10 @@ def window_shape(
     ceil_mode: bool = False,
 ) -> tuple[int, int]:
     """The output [height, width] of a window over a plane."""
+    fail_unless(
+        len(plane) == 2, f"a window needs a height and a width, not {len(plane)} axes"
+    )
+    fail_unless(len(kernel) == 2, f"kernel needs 2 numbers, not {len(kernel)}")
     top, left, bottom, right = attributes.ints("pads")
     strides, dilations = attributes.ints("strides"), attributes.ints("dilations")
     return (
@@ -176,7 +180,11 @@ class Pool2dOp(NodeOp):
     @classmethod
     def infer(cls, operands: Types, attributes: Attributes) -> Types:
         """The result [N, C, OH, OW] (plus the lanes of a blocked input)."""
-        batch, channels, *plane = operands[0].get_shape()
+        shape = operands[0].get_shape()
+        fail_unless(
+            len(shape) >= 4, f"the input must have 4 axes or more: {operands[0]}"
+        )
+        batch, channels, *plane = shape
         check_window(attributes)
         height, width = window_shape(
             plane[:2],

@@ -99,11 +99,14 @@ class YieldOp(GlowOp):
         if self.values:
             printer.print_string(" ")
             printer.print_list(self.values, printer.print_ssa_value)
+        printer.print_op_attributes(self.attributes)
 
     @classmethod
     def parse(cls, parser: Parser) -> YieldOp:
         """Parse `%a, %b`."""
-        return cls.create(operands=parse_operands(parser))
+        operands = parse_operands(parser)
+        attributes = parser.parse_optional_attr_dict()
+        return cls.create(operands=operands, attributes=attributes)
 
 
 OPS: tuple[type[NodeOp], ...] = (FusedOp,)

@@ -121,6 +121,7 @@ class InstructionOp(GlowOp):
             )
         if self.node is not None:
             reads, attributes = _tensor_types(self.ins), self.attributes_view()
+            self.node.check_operands(reads)
             self.node.check(reads, attributes, _tensor_types(self.outs))
             scratch = list(self.node.scratch_types(reads, attributes))
             fail_unless(

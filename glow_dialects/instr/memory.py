@@ -138,6 +138,7 @@ class WeightOp(MemoryOp):
         """Print the value and the result type."""
         printer.print_string(" ")
         printer.print_attribute(self.value)
+        printer.print_op_attributes(self.attributes)
         printer.print_string(" : ")
         printer.print_attribute(self.result.type)
 
@@ -145,9 +146,12 @@ class WeightOp(MemoryOp):
     def parse(cls, parser: Parser) -> Self:
         """Parse the value and the result type."""
         value = parser.parse_attribute()
+        attributes = parser.parse_optional_attr_dict()
         parser.parse_punctuation(":")
         return cls.create(
-            result_types=[parser.parse_type()], properties={"value": value}
+            result_types=[parser.parse_type()],
+            properties={"value": value},
+            attributes=attributes,
         )
 
 

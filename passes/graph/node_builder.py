@@ -15,7 +15,6 @@ from xdsl.ir import Attribute, Operation, Region, SSAValue
 
 from glow.dialects.attributes import AttributeValue
 from glow.dialects.glow import (
-    MAX_INLINE_ELEMENTS,
     ConstantOp,
     ReshapeOp,
     SplatOp,
@@ -107,10 +106,10 @@ class NodeBuilder:
         """A constant of quantized elements from its stored integers."""
         result_type = tensor_type(stored.shape, UniformQuantizedType(data))
         held = pack_nibbles(stored) if is_packed(result_type) else stored
-        if held.size <= MAX_INLINE_ELEMENTS // 8:
+        table = weights_of(self.anchor)
+        if not table.takes(held.size):
             op = ConstantOp.build_node([], [result_type], value=numpy_to_dense(held))
         else:
-            table = weights_of(self.anchor)
             entry = table.unique_name(name)
             table[entry] = np.ascontiguousarray(held)
             op = ConstantOp.from_name(entry, result_type)

@@ -3,7 +3,8 @@
 `passes` are those of the passes on graphs, `products` and `quantized` compile networks, on
 every fourth seed; `quantized-models` and `float-models` compare ONNX models with ONNX
 Runtime; `folded-nodes` compares what the importer computes of constants with what it computes
-later, an example of an operator a seed. Each failure is printed with its seed, which repeats it:
+later, an example of an operator a seed; `mutated-texts` are programs that work or fail in
+one line. Each failure is printed with its seed, which repeats it:
 `--kinds quantized --first SEED --count 1`.
 """
 
@@ -22,6 +23,7 @@ from checks import Wrong, check_seed
 from folded_nodes import check_folded_node
 from native_checks import check_products, check_quantized
 from onnx_checks import check_float_model, check_quantized_model
+from text_mutations import check_mutation
 
 Check = Callable[[int], int]
 
@@ -32,6 +34,7 @@ KINDS: dict[str, tuple[Check, int]] = {
     "quantized-models": (check_quantized_model, 1),
     "float-models": (check_float_model, 1),
     "folded-nodes": (check_folded_node, 1),
+    "mutated-texts": (check_mutation, 1),
 }
 """What is checked, and on the how-manieth seeds."""
 
