@@ -37,10 +37,7 @@ CACHES = ("test_object_cache", "test_model_cache", "test_sources")
 KEYS = Suites(pytest=CACHES, only="not clones")
 BARRIERS = Suites(("lowering/instr_to_loops_barriers.mlir",))
 OPERATORS = Suites(pytest=("test_quantized_operators",))
-IMPORT = Suites(
-    pytest=("test_onnx_import", "test_onnx_errors", "test_onnx_backend_nodes"),
-    only="not on_the_cpu",
-)
+IMPORT = Suites(pytest=("test_onnx_import", "test_onnx_errors"))
 PLAN = Suites(
     ("instr/plan_memory.mlir", "instr/plan_memory_invalid.mlir"), ("test_plan_memory",)
 )
