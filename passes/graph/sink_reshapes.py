@@ -3,6 +3,7 @@
 | before                          | after                                           |
 |---------------------------------|-------------------------------------------------|
 | `relu(reshape(x))`              | `reshape(relu(x))`: the producer absorbs it     |
+| `batch_norm(reshape(x))`        | `reshape(batch_norm(x))`, where channels stay   |
 | `relu(tile(x))`, of broadcast   | `tile(relu(x))`: fewer elements                 |
 | `slice(relu(x))`, one reader    | `relu(slice(x))`: fewer elements                |
 | `slice(batch_norm(x))`          | `batch_norm(slice(x))`, where channels stay     |
@@ -46,6 +47,19 @@ def below_function(op: NodeOp, builder: NodeBuilder) -> SSAValue | None:
     return builder.create(
         type(move), [computed], attributes_of(move), types=[_type_of(op)]
     )
+
+
+def below_batch_norm(op: NodeOp, builder: NodeBuilder) -> SSAValue | None:
+    """`reshape(batch_norm(x))` for `batch_norm(reshape(x))`, which has x's channels."""
+    move = op.inputs[0].owner
+    if not isinstance(move, glow.ReshapeOp) or not op.inputs[0].has_one_use():
+        return None
+    shape = shape_of(move.input)
+    if len(shape) < 2 or shape[:2] != shape_of(op.results[0])[:2]:
+        return None
+    operands = [move.input, *op.inputs[1:]]
+    normalized = builder.create(type(op), operands, attributes_of(op))
+    return builder.reshape(normalized, shape_of(op.results[0]))
 
 
 def _type_of(op: NodeOp) -> TensorType[Attribute]:
@@ -158,6 +172,7 @@ class SinkReshapesPass(RewritePass):
     name = "sink-reshapes"
     rewrites = {
         **dict.fromkeys(FUNCTIONS, (below_function,)),
+        glow.BatchNormOp: (below_batch_norm,),
         glow.SliceOp: (slice_first,),
         glow.ConcatOp: (concat_first, join_arithmetic),
     }

@@ -3,43 +3,56 @@
 After Glow's OptimizeQuantization:
 
 - `relu` and `clip` whose result cannot differ are nothing; an absorbed `relu` likewise.
+- Others are the saturation of the node before them, where that is rounded anyway and what
+  reads the result takes any range.
 - `max` or `min` with a constant beyond all stored values is nothing.
 - `rescale` of a `max` or `min` is that of the rescaled operands, which then folds up.
 - `rescale` before a node that only moves elements comes after it instead, where it may
   fold into what follows.
 
     %1 = glow.max %x, %lowest : tensor<4x!a>       is %x
+    %1 = glow.add %x, %y : tensor<4x!quant.uniform<u8:f32, 0.05>>
+    %2 = glow.clip %1 low 0.0 high 6.0             is glow.add to u8<0:120>:f32, 0.05
     %1 = glow.rescale %x; %2 = glow.reshape %1     is glow.rescale of the reshaped %x
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Operation, SSAValue, Use
 from xdsl.passes import ModulePass
+from xdsl.rewriter import Rewriter
 
 from glow.dialects import glow
-from glow.dialects.glow.integer_forms import PRODUCTS
+from glow.dialects.glow.integer_forms import ARITHMETIC, PRODUCTS
 from glow.dialects.node import NodeOp
-from glow.dialects.quant import Quantization
+from glow.dialects.quant import DequantizeCastOp, Quantization
 from glow.dialects.quantized import quantized_type
 from glow.dialects.weights import stored_value
-from glow.interpreter.integer_arithmetic import dequantize
+from glow.interpreter.integer_arithmetic import dequantize, quantize
 from glow.passes.graph.node_builder import (
     NodeBuilder,
     attributes_of,
+    erase,
     erase_dead_nodes,
 )
 from glow.passes.quantization.casts import element, lowest_is_zero, tensor_of
-from glow.passes.quantization.fold_rescale import is_plain_rescale
+from glow.passes.quantization.fold_rescale import UP, is_plain_rescale
 
 MOVED: tuple[type[NodeOp], ...] = (
     glow.ReshapeOp, glow.TransposeOp, glow.SliceOp, glow.MaxPool2dOp,
 )  # fmt: skip
+
+
+READERS = (
+    *PRODUCTS, *ARITHMETIC, glow.RescaleOp, glow.LookupTableOp, DequantizeCastOp,
+)  # fmt: skip
+"""What takes an operand of any scale and range."""
 
 
 def numbers_of(data: Quantization) -> tuple[float, float]:
@@ -58,16 +71,48 @@ def drop_bounds(op: Operation) -> bool:
         or op.operands[0].type != op.results[0].type
     ):
         return False
-    low, high = numbers_of(data)
-    if isinstance(op, glow.ReluOp):
-        bounds = (0.0, float("inf"))
-    else:
-        attributes = op.attributes_view()
-        bounds = (attributes.float("low"), attributes.float("high"))
-    if bounds[0] > low or bounds[1] < high:
+    if stored_bounds(op, data) != data.limits:
         return False
     NodeBuilder(op).replace(op.operands[0])
     return True
+
+
+def stored_bounds(op: NodeOp, data: Quantization) -> tuple[int, int]:
+    """The smallest and the largest stored value that `relu` or `clip` leaves."""
+    numbers = (0.0, float("inf"))
+    if isinstance(op, glow.ClipOp):
+        attributes = op.attributes_view()
+        numbers = (attributes.float("low"), attributes.float("high"))
+    low, high = quantize(np.array(numbers, np.float32), data)
+    return int(low), int(high)
+
+
+def narrow_producer(op: Operation) -> bool:
+    """Let the node before a bound saturate at it."""
+    assert isinstance(op, NodeOp)
+    value, result, data = op.operands[0], op.results[0], element(op.operands[0])
+    if data is None or value.type != result.type or not value.has_one_use():
+        return False
+    if not isinstance(value.owner, UP) or not all(map(takes_any_range, result.uses)):
+        return False
+    low, high = stored_bounds(op, data)
+    if not (low <= data.zero_points[0] <= high and low < high):
+        return False
+    narrow = quantized_type(tensor_of(value), replace(data, storage_range=(low, high)))
+    value.name_hint = result.name_hint or value.name_hint
+    result.replace_all_uses_with(Rewriter.replace_value_with_new_type(value, narrow))
+    erase(op)
+    return True
+
+
+def takes_any_range(use: Use) -> bool:
+    """Whether an operation reads numbers, not a type that it shares with others."""
+    return isinstance(use.operation, READERS)
+
+
+def drop_or_narrow(op: Operation) -> bool:
+    """Either of the two."""
+    return drop_bounds(op) or narrow_producer(op)
 
 
 def drop_absorbed_relu(op: Operation) -> bool:
@@ -146,8 +191,8 @@ def sink_rescale(op: Operation) -> bool:
 Rewrite = Callable[[Operation], bool]
 
 RULES: dict[type[Operation], Rewrite] = {
-    glow.ReluOp: drop_bounds,
-    glow.ClipOp: drop_bounds,
+    glow.ReluOp: drop_or_narrow,
+    glow.ClipOp: drop_or_narrow,
     glow.MaxOp: drop_constant_bound,
     glow.MinOp: drop_constant_bound,
     glow.RescaleOp: split_rescale,

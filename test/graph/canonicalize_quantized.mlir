@@ -60,3 +60,37 @@ func.func @repeated_matrix(%x: tensor<2x1x3x!a>, %w: tensor<3x3x!a>) -> tensor<2
   %y = glow.matmul %x, %r : tensor<2x1x3x!b>
   func.return %y : tensor<2x1x3x!b>
 }
+
+// What only moves has its operand's type, which says all.
+// CHECK-LABEL: @concats
+// CHECK-NEXT: %[[C:.*]] = glow.concat %x, %y, %y axis 0 : tensor<6x3x!quant.uniform<u8:f32, 5.000000e-01:3>>
+// CHECK-NEXT: %[[S:.*]] = glow.slice %y starts [1, 0] sizes [1, 3] steps [1, 1]
+// CHECK-NEXT: func.return %[[C]], %[[S]], %x
+func.func @concats(%x: tensor<2x3x!a>, %y: tensor<2x3x!a>) -> (tensor<6x3x!a>, tensor<1x3x!a>, tensor<2x3x!a>) {
+  %0 = glow.concat %x, %y axis 0 : tensor<4x3x!a>
+  %1 = glow.concat %0, %y axis 0 : tensor<6x3x!a>
+  %2 = glow.concat %x, %y axis 0 : tensor<4x3x!a>
+  %3 = glow.slice %2 starts [3, 0] sizes [1, 3] steps [1, 1] : tensor<1x3x!a>
+  %4 = glow.slice %x starts [0, 0] sizes [1, 3] steps [1, 1] : tensor<1x3x!a>
+  %5 = glow.slice %x starts [1, 0] sizes [1, 3] steps [1, 1] : tensor<1x3x!a>
+  %6 = glow.concat %4, %5 axis 0 : tensor<2x3x!a>
+  func.return %1, %3, %6 : tensor<6x3x!a>, tensor<1x3x!a>, tensor<2x3x!a>
+}
+
+// CHECK-LABEL: @movement
+// CHECK-NEXT: %[[R:.*]] = glow.reshape %x : tensor<2x1x3x!quant.uniform<u8:f32, 5.000000e-01:3>>
+// CHECK-NEXT: %[[P:.*]] = glow.pad %x pads [2, 0, 0, 1] value 1.500000e+00
+// CHECK-NEXT: %[[G:.*]] = glow.slice %x starts [0, 1] sizes [2, 2] steps [1, 1]
+// CHECK-NEXT: %[[S:.*]] = glow.add %x, %row : tensor<2x3x!quant.uniform<u8:f32, 7.500000e-01:7>>
+// CHECK-NEXT: func.return %[[R]], %[[P]], %[[G]], %[[S]]
+func.func @movement(%x: tensor<2x3x!a>, %row: tensor<3x!a>) -> (tensor<2x1x3x!a>, tensor<4x4x!a>, tensor<2x2x!a>, tensor<2x3x!b>) {
+  %0 = glow.reshape %x : tensor<1x2x3x!a>
+  %1 = glow.transpose %0 permutation [1, 0, 2] : tensor<2x1x3x!a>
+  %2 = glow.pad %x pads [1, 0, 0, 1] value 1.5 : tensor<3x4x!a>
+  %3 = glow.pad %2 pads [1, 0, 0, 0] value 1.5 : tensor<4x4x!a>
+  %i = glow.constant dense<[1, 2]> : tensor<2xi64>
+  %4 = glow.gather %x, %i axis 1 : tensor<2x2x!a>
+  %5 = glow.broadcast %row : tensor<2x3x!a>
+  %6 = glow.add %x, %5 : tensor<2x3x!b>
+  func.return %1, %3, %4, %6 : tensor<2x1x3x!a>, tensor<4x4x!a>, tensor<2x2x!a>, tensor<2x3x!b>
+}

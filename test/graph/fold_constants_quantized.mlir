@@ -20,3 +20,11 @@ func.func @rows() -> tensor<1x2xf32> {
   %y = glow.gather %t, %i axis 0 : tensor<1x2xf32>
   func.return %y : tensor<1x2xf32>
 }
+
+// CHECK-LABEL: @part
+// CHECK-NEXT: glow.constant dense<{{.*}}3, 4{{.*}}> : tensor<1x2xi8> as tensor<1x2x!quant.uniform<i8:f32, 2.500000e-01>>
+func.func @part() -> tensor<1x2x!w> {
+  %w = glow.constant dense<[[1, 2], [3, 4]]> : tensor<2x2xi8> as tensor<2x2x!w>
+  %y = glow.slice %w starts [1, 0] sizes [1, 2] steps [1, 1] : tensor<1x2x!w>
+  func.return %y : tensor<1x2x!w>
+}

@@ -45,3 +45,12 @@ func.func @moved(%x: tensor<1x3x3x!x>) -> tensor<4x1x2x!x> {
   %y = glow.slice %p starts [0, 0, 1] sizes [4, 1, 2] steps [1, 1, 1] : tensor<4x1x2x!x>
   func.return %y : tensor<4x1x2x!x>
 }
+
+// CHECK-LABEL: @repeated
+// CHECK-NEXT: glow.transpose %x permutation [1, 0] : tensor<3x2x!quant.uniform<u8:f32, 5.000000e-01:3>>
+// CHECK-NEXT: glow.tile {{.*}} repeats [1, 4] : tensor<3x8x!quant.uniform<u8:f32, 5.000000e-01:3>>
+func.func @repeated(%x: tensor<2x3x!x>) -> tensor<3x8x!x> {
+  %r = glow.tile %x repeats [4, 1] : tensor<8x3x!x>
+  %t = glow.transpose %r permutation [1, 0] : tensor<3x8x!x>
+  func.return %t : tensor<3x8x!x>
+}

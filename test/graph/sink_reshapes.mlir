@@ -71,3 +71,13 @@ func.func @join_arithmetic(%x: tensor<2x5xf32>) -> tensor<2x5xf32> {
   %4 = glow.concat %2, %3 axis 1 : tensor<2x5xf32>
   func.return %4 : tensor<2x5xf32>
 }
+
+// Channels stay where they are, and the layer before the reshape may absorb the scale.
+// CHECK-LABEL: func.func @batch_norm(
+// CHECK: %[[N:.*]] = glow.batch_norm %x, %p, %p, %p, %p : tensor<1x2x3x4xf32>
+// CHECK-NEXT: glow.reshape %[[N]] : tensor<1x2x12xf32>
+func.func @batch_norm(%x: tensor<1x2x3x4xf32>, %p: tensor<2xf32>) -> tensor<1x2x12xf32> {
+  %r = glow.reshape %x : tensor<1x2x12xf32>
+  %y = glow.batch_norm %r, %p, %p, %p, %p : tensor<1x2x12xf32>
+  func.return %y : tensor<1x2x12xf32>
+}

@@ -39,3 +39,12 @@ func.func @better_where_they_are(%x: tensor<1x2x2x2xf32>, %w: tensor<2x2x1x1xf32
   %8 = glow.slice %7 starts [0, 1, 0, 0] sizes [1, 1, 2, 2] steps [1, 1, 1, 1] : tensor<1x1x2x2xf32>
   func.return %3, %6, %8 : tensor<1x4x2x2xf32>, tensor<1x4x2x2xf32>, tensor<1x1x2x2xf32>
 }
+
+// CHECK-LABEL: func.func @other_channels(
+// CHECK-NEXT: glow.reshape
+// CHECK-NEXT: glow.batch_norm
+func.func @other_channels(%x: tensor<1x2x6xf32>, %p: tensor<3xf32>) -> tensor<1x3x4xf32> {
+  %r = glow.reshape %x : tensor<1x3x4xf32>
+  %y = glow.batch_norm %r, %p, %p, %p, %p : tensor<1x3x4xf32>
+  func.return %y : tensor<1x3x4xf32>
+}

@@ -93,3 +93,16 @@ func.func @stay_float(%x: tensor<2x4xf32>, %q: tensor<2x4x!quant.uniform<u8:f32,
   %5 = quant.qcast %4 : tensor<2x3xf32> to tensor<2x3x!quant.uniform<u8:f32, 1.0>>
   func.return %2, %5 : tensor<2x3x!quant.uniform<u8:f32, 1.0>>, tensor<2x3x!quant.uniform<u8:f32, 1.0>>
 }
+
+// Swish is two nodes, and one table.
+// CHECK-LABEL: func.func @swish(
+// CHECK-NEXT: %[[T:.*]] = glow.constant @
+// CHECK-NEXT: glow.lookup_table %x, %[[T]] : tensor<4x!quant.uniform<u8:f32, 2.500000e-01:2>>
+// CHECK-NEXT: func.return
+func.func @swish(%x: tensor<4x!quant.uniform<u8:f32, 0.5:8>>) -> tensor<4x!quant.uniform<u8:f32, 0.25:2>> {
+  %0 = quant.dcast %x : tensor<4x!quant.uniform<u8:f32, 0.5:8>> to tensor<4xf32>
+  %1 = glow.sigmoid %0 : tensor<4xf32>
+  %2 = glow.mul %1, %0 : tensor<4xf32>
+  %3 = quant.qcast %2 : tensor<4xf32> to tensor<4x!quant.uniform<u8:f32, 0.25:2>>
+  func.return %3 : tensor<4x!quant.uniform<u8:f32, 0.25:2>>
+}

@@ -76,3 +76,45 @@ func.func @stay(%x: tensor<4x!quant.uniform<u8:f32, 0.5>>, %m: tensor<4xf32>, %a
   %1 = glow.reshape %0 : tensor<2x2x!quant.uniform<u8:f32, 0.25>>
   func.return %1 : tensor<2x2x!quant.uniform<u8:f32, 0.25>>
 }
+
+// A clip between casts is the saturation of the node before it.
+// CHECK-LABEL: func.func @clip_of_sum(
+// CHECK-NEXT: %[[S:.*]] = glow.add %x, %x : tensor<4x!quant.uniform<u8<3:123>:f32, 5.000000e-02:3>>
+// CHECK-NEXT: glow.mul %[[S]], %[[S]] : tensor<4x!quant.uniform<u8:f32, 5.000000e-01>>
+func.func @clip_of_sum(%x: tensor<4x!quant.uniform<u8:f32, 0.03>>) -> tensor<4x!quant.uniform<u8:f32, 0.5>> {
+  %0 = glow.add %x, %x : tensor<4x!quant.uniform<u8:f32, 0.05:3>>
+  %1 = glow.clip %0 low 0.0 high 6.0 : tensor<4x!quant.uniform<u8:f32, 0.05:3>>
+  %2 = glow.mul %1, %1 : tensor<4x!quant.uniform<u8:f32, 0.5>>
+  func.return %2 : tensor<4x!quant.uniform<u8:f32, 0.5>>
+}
+
+// CHECK-LABEL: func.func @relu_of_cast(
+// CHECK-NEXT: %[[Q:.*]] = quant.qcast %x : tensor<4xf32> to tensor<4x!quant.uniform<i8<-5:127>:f32, 5.000000e-01:-5>>
+// CHECK-NEXT: quant.dcast %[[Q]]
+func.func @relu_of_cast(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = quant.qcast %x : tensor<4xf32> to tensor<4x!quant.uniform<i8:f32, 0.5:-5>>
+  %1 = glow.relu %0 : tensor<4x!quant.uniform<i8:f32, 0.5:-5>>
+  %2 = quant.dcast %1 : tensor<4x!quant.uniform<i8:f32, 0.5:-5>> to tensor<4xf32>
+  func.return %2 : tensor<4xf32>
+}
+
+// What moves or leaves has a type that others share; 0 must be stored.
+// CHECK-LABEL: func.func @clip_stays(
+// CHECK-COUNT-2: glow.clip
+func.func @clip_stays(%x: tensor<4x!quant.uniform<u8:f32, 0.03>>) -> (tensor<2x2x!quant.uniform<u8:f32, 0.05>>, tensor<4x!quant.uniform<u8:f32, 0.5>>) {
+  %0 = glow.add %x, %x : tensor<4x!quant.uniform<u8:f32, 0.05>>
+  %1 = glow.clip %0 low 0.0 high 6.0 : tensor<4x!quant.uniform<u8:f32, 0.05>>
+  %2 = glow.reshape %1 : tensor<2x2x!quant.uniform<u8:f32, 0.05>>
+  %3 = glow.add %x, %x : tensor<4x!quant.uniform<u8:f32, 0.05>>
+  %4 = glow.clip %3 low 1.0 high 6.0 : tensor<4x!quant.uniform<u8:f32, 0.05>>
+  %5 = glow.mul %4, %4 : tensor<4x!quant.uniform<u8:f32, 0.5>>
+  func.return %2, %5 : tensor<2x2x!quant.uniform<u8:f32, 0.05>>, tensor<4x!quant.uniform<u8:f32, 0.5>>
+}
+
+// 255 * 0.0235294122 is a bit more than 6, which rounds to it.
+// CHECK-LABEL: func.func @clip_of_whole_range(
+// CHECK-NEXT: func.return %x
+func.func @clip_of_whole_range(%x: tensor<4x!quant.uniform<u8:f32, 0.02352941222488880>>) -> tensor<4x!quant.uniform<u8:f32, 0.02352941222488880>> {
+  %0 = glow.clip %x low 0.0 high 6.0 : tensor<4x!quant.uniform<u8:f32, 0.02352941222488880>>
+  func.return %0 : tensor<4x!quant.uniform<u8:f32, 0.02352941222488880>>
+}
