@@ -49,7 +49,7 @@ func.func @affine(%x: tensor<1x2x4x4x!quant.uniform<u8:f32, 0.5>>) -> tensor<1x2
 }
 
 // CHECK-LABEL: func.func @sigmoid(
-// CHECK-NEXT: %[[T:.*]] = glow.constant @{{.*}} : tensor<256xui8>
+// CHECK-NEXT: %[[T:.*]] = glow.constant {{.*}} : tensor<256xui8>
 // CHECK-NEXT: %{{.*}} = glow.lookup_table %x, %[[T]] : tensor<4x!quant.uniform<u8:f32, 3.906250e-03>>
 func.func @sigmoid(%x: tensor<4x!quant.uniform<i8:f32, 0.5>>) -> tensor<4x!quant.uniform<u8:f32, 0.00390625>> {
   %0 = quant.dcast %x : tensor<4x!quant.uniform<i8:f32, 0.5>> to tensor<4xf32>
@@ -59,7 +59,7 @@ func.func @sigmoid(%x: tensor<4x!quant.uniform<i8:f32, 0.5>>) -> tensor<4x!quant
 }
 
 // CHECK-LABEL: func.func @sixteen_bits(
-// CHECK-NEXT: %[[T:.*]] = glow.constant @{{.*}} : tensor<65536xi8>
+// CHECK-NEXT: %[[T:.*]] = glow.constant {{.*}} : tensor<65536xi8>
 // CHECK-NEXT: %{{.*}} = glow.lookup_table %x, %[[T]] : tensor<4x!quant.uniform<i8:f32, 7.812500e-03>>
 func.func @sixteen_bits(%x: tensor<4x!quant.uniform<i16:f32, 0.001>>) -> tensor<4x!quant.uniform<i8:f32, 0.0078125>> {
   %0 = quant.dcast %x : tensor<4x!quant.uniform<i16:f32, 0.001>> to tensor<4xf32>
@@ -96,7 +96,7 @@ func.func @stay_float(%x: tensor<2x4xf32>, %q: tensor<2x4x!quant.uniform<u8:f32,
 
 // Swish is two nodes, and one table.
 // CHECK-LABEL: func.func @swish(
-// CHECK-NEXT: %[[T:.*]] = glow.constant @
+// CHECK-NEXT: %[[T:.*]] = glow.constant {{.*}} : tensor<256xui8>
 // CHECK-NEXT: glow.lookup_table %x, %[[T]] : tensor<4x!quant.uniform<u8:f32, 2.500000e-01:2>>
 // CHECK-NEXT: func.return
 func.func @swish(%x: tensor<4x!quant.uniform<u8:f32, 0.5:8>>) -> tensor<4x!quant.uniform<u8:f32, 0.25:2>> {
