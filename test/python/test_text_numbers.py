@@ -37,19 +37,19 @@ from glow.frontends.mlir import parse_text
 from glow.universe import new_context
 
 
+CONTEXT = new_context()
+CONTEXT.allow_unregistered = True
+
+
 def attribute_of(spelling: str) -> Attribute:
     """The attribute that a text spells, read in a file."""
-    context = new_context()
-    context.allow_unregistered = True
-    module = parse_text(context, f'"t.op"() {{a = {spelling}}} : () -> ()', "f.mlir")
+    module = parse_text(CONTEXT, f'"t.op"() {{a = {spelling}}} : () -> ()', "f.mlir")
     return next(iter(module.ops)).attributes["a"]
 
 
 def printed(attribute: Attribute) -> str:
     """The spelling of an attribute in a printed file."""
-    context = new_context()
-    context.allow_unregistered = True
-    module = parse_text(context, '"t.op"() : () -> ()', "f.mlir")
+    module = parse_text(CONTEXT, '"t.op"() : () -> ()', "f.mlir")
     next(iter(module.ops)).attributes["a"] = attribute
     found = re.search(r"\{a = (.*)\} :", mlir_text(module))
     assert found
@@ -166,7 +166,7 @@ def test_printed_numbers_are_read_by_everyone(type: AnyFloat) -> None:
         for attribute in (dense_of(type, [bits]), dense_of(type, [bits, 0])):
             text = printed(attribute)
             assert attribute_of(text) == attribute
-            assert Parser(new_context(), text).parse_attribute() == attribute
+            assert Parser(CONTEXT, text).parse_attribute() == attribute
         scalar = FloatAttr(float_of_bits(bits, type), type)
         assert attribute_of(printed(scalar)) == scalar
 
