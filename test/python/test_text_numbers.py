@@ -36,7 +36,6 @@ from glow.dialects.printer import mlir_text
 from glow.frontends.mlir import parse_text
 from glow.universe import new_context
 
-
 CONTEXT = new_context()
 CONTEXT.allow_unregistered = True
 
