@@ -105,7 +105,7 @@ def _read(descriptor: int) -> StoredModel | None:
         head["is_small"],
         head["target"],
         head["writes_inputs"],
-        tuple(head["reports"]),
+        tuple((node, error) for node, error in head["reports"]),
     )
     inputs, outputs = (tuple(map(_info, head[key])) for key in ("takes", "gives"))
     return StoredModel(

@@ -55,8 +55,8 @@ class NativeProgram:
     """The processor that the code is for."""
     writes_inputs: bool = False
     """Whether the code uses the place of an input for something else."""
-    reports: tuple[str, ...] = ()
-    """The nodes that note indices that are outside, in a byte each behind the table."""
+    reports: tuple[tuple[str, str], ...] = ()
+    """What the bytes behind the table note: each a node, and an error of its data."""
 
 
 class Buffers:
@@ -109,7 +109,7 @@ class NativeFunction:
         self._table = argument_table(program)
         self._own_places = [a.offset for a in (*program.inputs, *program.outputs)]
         self._quiet = bytes(len(program.reports))
-        """The reports of a call whose indices are all inside."""
+        """The reports of a call without an error."""
         self._idle: deque[Buffers] = deque()
 
     @property
@@ -167,11 +167,11 @@ class NativeFunction:
             self._raise_report(buffers)
 
     def _raise_report(self, buffers: Buffers) -> None:
-        """Raise GlowError for an index that was outside, and forget it."""
-        node = self.program.reports[bytes(buffers.reports).index(1)]
+        """Raise GlowError for the first error that was noted, and forget them all."""
+        node, error = self.program.reports[bytes(buffers.reports).index(1)]
         buffers.reports[:] = self._quiet
         self._idle.append(buffers)
-        raise GlowError("an index is outside of its axis", node=node)
+        raise GlowError(error, node=node)
 
 
 def argument_addresses(inputs: Sequence[Array], outputs: Sequence[Array]) -> list[int]:

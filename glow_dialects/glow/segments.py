@@ -9,6 +9,14 @@ from glow.dialects.attributes import Attributes
 from glow.dialects.node import NodeOp, Types, fail_unless, tensor_type
 
 
+def wrong_lengths(rows: int) -> str:
+    """The error for lengths that do not take the rows, each once."""
+    return (
+        f"the lengths of the bags are negative or do not add up to the {rows} rows "
+        "(offsets must start at 0 and never decrease)"
+    )
+
+
 @irdl_op_definition
 class LengthsSumOp(NodeOp):
     """Sums of consecutive rows (Glow's LengthsSum): of embeddings with `glow.gather` before it,
@@ -16,8 +24,8 @@ class LengthsSumOp(NodeOp):
 
     rows [N, ...] f32, lengths [M] integers -> [M, ...]: bag m has the `lengths[m]` rows behind
     those of the bags before it, added up in order from zero; an empty one is zero. A negative
-    length, and lengths that are not N in all, are an error of the call that computes them,
-    and nothing outside of the rows is read.
+    length, and lengths that are not N in all, are an error of the call that computes them
+    (`wrong_lengths`), and nothing outside of the rows is read.
 
     %y = glow.lengths_sum %rows, %lengths : tensor<4x64xf32>
     """

@@ -3,10 +3,10 @@
 The segments are Glow's: `constants` (weights), `mutables` (inputs and outputs) and
 `activations` (the arena). The mutables begin with a table of 64-bit numbers, which says for
 each argument how far from the segment's start it is: the caller may have it elsewhere. Behind
-it is a byte for each call that may find an index outside of its axis. A program says which
-kernel runs on which bytes; it is made from an instr function after `plan-memory`, and
-`main_function.py` turns it into the function `main`. Its text is the cache key of that
-function.
+it is a byte for each call that may find an error in its data, as an index outside of its axis.
+A program says which kernel runs on which bytes; it is made from an instr function after
+`plan-memory`, and `main_function.py` turns it into the function `main`. Its text is the cache
+key of that function.
 """
 
 from __future__ import annotations
@@ -132,8 +132,8 @@ class Program:
     constants: list[tuple[int, Array | DeferredArray]]
     arguments: list[Place]
     sizes: dict[Segment, int]
-    reports: Sequence[str] = ()
-    """The nodes whose calls note indices that are outside, a byte each."""
+    reports: Sequence[tuple[str, str]] = ()
+    """The errors that calls note, a byte each: the node, and what is wrong."""
 
     @property
     def reports_offset(self) -> int:
@@ -221,8 +221,8 @@ class Invocation:
     kernel: KernelRequest
     buffers: Sequence[SSAValue | Row]
     writes: int = 1
-    reports: bool = False
-    """Whether the kernel's last argument is a byte that notes indices that are outside."""
+    report: str = ""
+    """The error that the kernel notes in a byte, its last argument; without one, no byte."""
 
 
 @dataclass(frozen=True)

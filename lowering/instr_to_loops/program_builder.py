@@ -62,7 +62,7 @@ class ProgramBuilder:
         }
         self.constants: list[tuple[int, Array | DeferredArray]] = []
         self.weight_places: dict[object, Place] = {}
-        self.reports: list[str] = []
+        self.reports: list[tuple[str, str]] = []
         self.next_report = 0
         self.node = ""
 
@@ -80,7 +80,7 @@ class ProgramBuilder:
         return Program(name, steps, self.constants, arguments, self.sizes, self.reports)
 
     def _count_reports(self) -> int:
-        """How many calls note indices that are outside, at most."""
+        """How many calls note errors, at most."""
         return sum(type(op) in REPORTING for op in self.function.walk())
 
     def _reserve(self, segment: Segment, size: int) -> Place:
@@ -121,10 +121,10 @@ class ProgramBuilder:
 
     def _call(self, invocation: Invocation, loop: int = 0) -> KernelCall:
         places = tuple(self._place(buffer, loop) for buffer in invocation.buffers)
-        if invocation.reports:
+        if invocation.report:
             places += (Place("mutables", self.next_report, 1),)
             self.next_report += 1
-            self.reports.append(self.node)
+            self.reports.append((self.node, invocation.report))
         return KernelCall(invocation.kernel, places, invocation.writes)
 
     def _place(self, buffer: SSAValue | Row, loop: int) -> Place:

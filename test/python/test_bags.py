@@ -105,26 +105,40 @@ def test_what_bags_do_not_have_is_refused(attributes: dict[str, int]) -> None:
         glow.compile(model)
 
 
+WRONG_LENGTHS = r"the lengths of the bags .* do not add up to the 7 rows .*at node"
+OUTSIDE = r"index .*is outside of .*axis"
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("offsets", [[1, 3], [0, 4, 3], [0, 8], [-1, 7]], ids=str)
+def test_wrong_offsets_are_errors(offsets: list[int], backend: str) -> None:
+    inputs = {"i": INDICES, "o": np.array(offsets, np.int64)}
+    node = model_of("ATen", "org.pytorch.aten", inputs, operator="embedding_bag")
+    with pytest.raises(GlowError, match=WRONG_LENGTHS):
+        glow.compile(node, backend=backend)(**inputs)
+
+
 @pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize(
-    ("indices", "lengths"),
+    ("indices", "lengths", "error"),
     [
-        (INDICES, [3, 3]),
-        (INDICES, [3, 5]),
-        (INDICES, [-1, 8]),
-        (INDICES, [8, -1]),
-        (INDICES, [2**62, 2**62]),
-        (np.array([0, ROWS]), [1, 1]),
-        (np.array([0, -ROWS - 1]), [2, 0]),
+        (INDICES, [3, 3], WRONG_LENGTHS),
+        (INDICES, [3, 5], WRONG_LENGTHS),
+        (INDICES, [-1, 8], WRONG_LENGTHS),
+        (INDICES, [8, -1], WRONG_LENGTHS),
+        (INDICES, [2**62, 2**62], WRONG_LENGTHS),
+        (np.array([0, ROWS]), [1, 1], OUTSIDE),
+        (np.array([0, -ROWS - 1]), [2, 0], OUTSIDE),
+        (np.array([0, ROWS]), [1, 2], OUTSIDE),
     ],
     ids=str,
 )
 def test_wrong_lengths_and_indices_are_errors(
-    indices: Array, lengths: list[int], backend: str
+    indices: Array, lengths: list[int], error: str, backend: str
 ) -> None:
     inputs = {"i": indices, "l": np.array(lengths, np.int64)}
     model = glow.compile(model_of("SparseLengthsSum", "", inputs), backend=backend)
-    with pytest.raises(GlowError):
+    with pytest.raises(GlowError, match=error):
         model(**inputs)
     right = {"i": indices % ROWS, "l": np.array([len(indices), 0])}
     assert np.isfinite(model(**right)).all()

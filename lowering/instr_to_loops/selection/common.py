@@ -22,6 +22,8 @@ from glow.lowering.target import Target
 
 Spec = TypeVar("Spec", bound=Hashable)
 
+OUTSIDE = "an index is outside of its axis"
+
 
 def stored_element(buffer: SSAValue) -> Attribute:
     """The element type of a buffer as kernels see it: without a sign, i1 as a byte."""
@@ -65,9 +67,12 @@ def reporting(
     spec: Spec,
     build: Callable[[Spec, Target, str], Kernel],
     buffers: Sequence[SSAValue],
+    report: str = OUTSIDE,
 ) -> list[Invocation]:
-    """One kernel that notes in a byte, its last argument, that an index is outside."""
-    return [replace(part, reports=True) for part in invoke(label, spec, build, buffers)]
+    """One kernel that notes in a byte, its last argument, what `report` says."""
+    return [
+        replace(part, report=report) for part in invoke(label, spec, build, buffers)
+    ]
 
 
 def named_first(

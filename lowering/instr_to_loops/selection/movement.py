@@ -9,6 +9,7 @@ from xdsl.ir import Operation
 
 from glow.dialects import cpu, glow, instr
 from glow.dialects.errors import GlowError
+from glow.dialects.glow.segments import wrong_lengths
 from glow.dialects.node import node_name, shape_of
 from glow.lowering.instr_to_loops.gather import (
     GatherElementsSpec,
@@ -207,7 +208,8 @@ def _lengths_sum(op: instr.InstructionOp, target: Target) -> Sequence[Invocation
         is_unsigned(lengths),
     )
     operands = [op.outs[0], rows, lengths]
-    return reporting("lengths_sum", spec, build_lengths_sum, operands)
+    report = wrong_lengths(count)
+    return reporting("lengths_sum", spec, build_lengths_sum, operands, report)
 
 
 SELECTORS: Mapping[type[Operation], KernelSelector] = {
