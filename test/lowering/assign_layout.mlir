@@ -3,7 +3,7 @@
 // A first layer reads plain images; blocks go through activation and pool to the border.
 // CHECK-LABEL: func.func @stem(
 // CHECK-NEXT: %0 = glow.constant dense<0.000000e+00> : tensor<2x16xf32>
-// CHECK-NEXT: %w.packed = glow.constant @w.packed : tensor<864xf32>
+// CHECK-NEXT: %w.packed = glow.constant dense_resource<w.packed> : tensor<864xf32>
 // CHECK-NEXT: %1 = cpu.conv2d %x, %w.packed, %0 input_channels 3 output_channels 32 kernel [3, 3] pads [1, 1, 1, 1] : tensor<1x2x8x8x16xf32>
 // CHECK-NEXT: %y = glow.relu %1 : tensor<1x2x8x8x16xf32>
 // CHECK-NEXT: %z = glow.max_pool2d %y kernel [2, 2] strides [2, 2] : tensor<1x2x4x4x16xf32>
@@ -18,9 +18,9 @@ func.func @stem(%x: tensor<1x3x8x8xf32>) -> tensor<1x32x4x4xf32> {
 
 // No border between two convolutions; the depthwise one is a node of its own.
 // CHECK-LABEL: func.func @chain(
-// CHECK-NEXT: %d.packed = glow.constant @d.packed : tensor<1x3x3x16xf32>
+// CHECK-NEXT: %d.packed = glow.constant dense_resource<d.packed> : tensor<1x3x3x16xf32>
 // CHECK-NEXT: %0 = glow.constant dense<2.000000e+00> : tensor<1x16xf32>
-// CHECK-NEXT: %w.packed = glow.constant @w.packed_1 : tensor<256xf32>
+// CHECK-NEXT: %w.packed = glow.constant dense_resource<w.packed_1> : tensor<256xf32>
 // CHECK-NEXT: %1 = cpu.pack %x lanes 16 : tensor<1x1x4x4x16xf32>
 // CHECK-NEXT: %y = cpu.conv2d %1, %w.packed, %0 input_channels 16 output_channels 16 kernel [1, 1] : tensor<1x1x4x4x16xf32>
 // CHECK-NEXT: %z = cpu.depthwise_conv2d %y, %d.packed, %0 kernel [3, 3] pads [1, 1, 1, 1] : tensor<1x1x4x4x16xf32>
@@ -37,10 +37,10 @@ func.func @chain(%x: tensor<1x16x4x4xf32>) -> tensor<1x16x4x4xf32> {
 
 // Groups that fill blocks, and groups that do not: these become one of few nonzero weights.
 // CHECK-LABEL: func.func @groups(
-// CHECK-NEXT: %v.packed = glow.constant @v.packed : tensor<512xf32>
+// CHECK-NEXT: %v.packed = glow.constant dense_resource<v.packed> : tensor<512xf32>
 // CHECK-NEXT: %0 = glow.constant dense<[0, 16, 32, 0, 1, 2, {{.*}}, 30, 31]> : tensor<35xi32>
 // CHECK-NEXT: %1 = glow.constant dense<0.000000e+00> : tensor<2x16xf32>
-// CHECK-NEXT: %w.packed = glow.constant @w.packed_2 : tensor<512xf32>
+// CHECK-NEXT: %w.packed = glow.constant dense_resource<w.packed_2> : tensor<512xf32>
 // CHECK-NEXT: %2 = cpu.pack %x lanes 16 : tensor<1x2x4x4x16xf32>
 // CHECK-NEXT: %y = cpu.conv2d %2, %w.packed, %1 input_channels 32 output_channels 32 group 2 kernel [1, 1] : tensor<1x2x4x4x16xf32>
 // CHECK-NEXT: %y_1 = cpu.unpack %y channels 32 : tensor<1x32x4x4xf32>
@@ -69,7 +69,7 @@ func.func @computed_weights(%x: tensor<1x16x4x4xf32>, %w: tensor<16x16x1x1xf32>)
 // CHECK-LABEL: func.func @elementwise(
 // CHECK-NEXT: %0 = glow.constant dense<2.000000e+00> : tensor<1x1x1x1x16xf32>
 // CHECK-NEXT: %1 = glow.constant dense<0.000000e+00> : tensor<1x16xf32>
-// CHECK-NEXT: %w.packed = glow.constant @w.packed_3 : tensor<256xf32>
+// CHECK-NEXT: %w.packed = glow.constant dense_resource<w.packed_3> : tensor<256xf32>
 // CHECK-NEXT: %half = glow.splat 5.000000e-01 : tensor<f32>
 // CHECK-NEXT: %2 = cpu.pack %x lanes 16 : tensor<1x1x4x4x16xf32>
 // CHECK-NEXT: %y = cpu.conv2d %2, %w.packed, %1 input_channels 16 output_channels 16 kernel [1, 1] : tensor<1x1x4x4x16xf32>
@@ -93,7 +93,7 @@ func.func @elementwise(%x: tensor<1x16x4x4xf32>, %r: tensor<1x16x4x4xf32>) -> te
 // Moves that keep whole blocks: concat, slice, pad, the mean over the plane.
 // CHECK-LABEL: func.func @moves(
 // CHECK-NEXT: %0 = glow.constant dense<0.000000e+00> : tensor<2x16xf32>
-// CHECK-NEXT: %w.packed = glow.constant @w.packed_4 : tensor<512xf32>
+// CHECK-NEXT: %w.packed = glow.constant dense_resource<w.packed_4> : tensor<512xf32>
 // CHECK-NEXT: %1 = cpu.pack %x lanes 16 : tensor<1x1x4x4x16xf32>
 // CHECK-NEXT: %y = cpu.conv2d %1, %w.packed, %0 input_channels 16 output_channels 32 kernel [1, 1] : tensor<1x2x4x4x16xf32>
 // CHECK-NEXT: %c = glow.concat %y, %y axis 1 : tensor<1x4x4x4x16xf32>
@@ -116,7 +116,7 @@ func.func @moves(%x: tensor<1x16x4x4xf32>) -> tensor<1x24x1x1xf32> {
 
 // CHECK-LABEL: func.func @local_response_norm(
 // CHECK-NEXT: %0 = glow.constant dense<0.000000e+00> : tensor<1x16xf32>
-// CHECK-NEXT: %w.packed = glow.constant @w.packed_5 : tensor<256xf32>
+// CHECK-NEXT: %w.packed = glow.constant dense_resource<w.packed_5> : tensor<256xf32>
 // CHECK-NEXT: %1 = cpu.pack %x lanes 16 : tensor<1x1x4x4x16xf32>
 // CHECK-NEXT: %y = cpu.conv2d %1, %w.packed, %0 input_channels 16 output_channels 16 kernel [1, 1] : tensor<1x1x4x4x16xf32>
 // CHECK-NEXT: %z = cpu.local_response_norm %y channels 16 size 5 : tensor<1x1x4x4x16xf32>
@@ -132,8 +132,8 @@ func.func @local_response_norm(%x: tensor<1x16x4x4xf32>) -> tensor<1x16x4x4xf32>
 // Products with constant matrices; a following bias goes in.
 // CHECK-LABEL: func.func @products(
 // CHECK-NEXT: %0 = glow.constant dense<2.000000e+00> : tensor<32xf32>
-// CHECK-NEXT: %w.packed = glow.constant @w.packed_7 : tensor<512xf32>
-// CHECK-NEXT: %w.packed_1 = glow.constant @w.packed_6 : tensor<512xf32>
+// CHECK-NEXT: %w.packed = glow.constant dense_resource<w.packed_7> : tensor<512xf32>
+// CHECK-NEXT: %w.packed_1 = glow.constant dense_resource<w.packed_6> : tensor<512xf32>
 // CHECK-NEXT: %1 = glow.constant dense<2.000000e+00> : tensor<32xf32>
 // CHECK-NEXT: %y = cpu.matmul %x, %w.packed_1, %1 : tensor<2x5x32xf32>
 // CHECK-NEXT: %2 = cpu.matmul %f, %w.packed, %0 : tensor<1x32xf32>
@@ -150,7 +150,7 @@ func.func @products(%x: tensor<2x5x16xf32>, %f: tensor<1x16xf32>) -> (tensor<2x5
 
 // No kernels for packed weights of other types: plain nodes.
 // CHECK-LABEL: func.func @other_types(
-// CHECK-NEXT: %w = glow.constant @w : tensor<16x16x1x1xf64>
+// CHECK-NEXT: %w = glow.constant dense_resource<w> : tensor<16x16x1x1xf64>
 // CHECK-NEXT: %0 = glow.constant dense<0.000000e+00> : tensor<16xf64>
 // CHECK-NEXT: %v = glow.splat 1.000000e+00 : tensor<16x32xf64>
 // CHECK-NEXT: %y = cpu.plain_conv2d %x, %w, %0 : tensor<1x16x4x4xf64>

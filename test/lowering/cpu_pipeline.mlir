@@ -3,10 +3,10 @@
 // A residual block, the mean and a layer: no border between layouts is left.
 // CHECK-LABEL: func.func @network(
 // CHECK-NEXT: %0 = glow.constant dense<3.000000e+00> : tensor<10xf32>
-// CHECK-NEXT: %w3.transposed.packed = glow.constant @w3.transposed.packed : tensor<256xf32>
+// CHECK-NEXT: %w3.transposed.packed = glow.constant dense_resource<w3.transposed.packed> : tensor<256xf32>
 // CHECK-NEXT: %1 = glow.constant dense<0.000000e+00> : tensor<1x16xf32>
-// CHECK-NEXT: %w2.packed = glow.constant @w2.packed : tensor<256xf32>
-// CHECK-NEXT: %w1.packed = glow.constant @w1.packed : tensor<432xf32>
+// CHECK-NEXT: %w2.packed = glow.constant dense_resource<w2.packed> : tensor<256xf32>
+// CHECK-NEXT: %w1.packed = glow.constant dense_resource<w1.packed> : tensor<432xf32>
 // CHECK-NEXT: %c = cpu.conv2d %x, %w1.packed, %1 input_channels 3 output_channels 16 kernel [3, 3] pads [1, 1, 1, 1] {
 // CHECK-NEXT: ^bb0(%2: f32):
 // CHECK-NEXT: %3 = arith.constant 0.000000e+00 : f32

@@ -13,7 +13,7 @@ from kernel_examples import KERNELS
 from kernel_testing import TARGET, Array, guarded
 from loops_testing import sample
 from upstream import ABSENT, find_mlir_opt, lower_upstream, mlir_opt, mlir_translate
-from xdsl.dialects.builtin import MemRefType, ModuleOp
+from xdsl.dialects.builtin import DenseArrayBase, MemRefType, ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute
 from xdsl.parser import Parser
@@ -115,6 +115,9 @@ def test_lowerings_of_a_network_agree(name: str) -> None:
     main = function_of(module, "main")
     segments = list(main.function_type.inputs)[:3]
     arrays = [words_of(type_) for type_ in segments]
+    places = main.attributes["glow.arguments"]
+    assert isinstance(places, DenseArrayBase)
+    arrays[1].view(np.int64)[: len(places)] = places.get_values()
     compare(module, main, arrays, (0, 1, 0), ROUNDING if name == "bert" else 0)
 
 
