@@ -13,8 +13,10 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from glow.dialects.attributes import AttributeValue
 from glow.dialects.errors import GlowError
 from glow.dialects.glow import ConstantOp, SplatOp
+from glow.dialects.nibbles import pack_nibbles
 from glow.dialects.node import NodeOp, Types, named_location, tensor_type
 from glow.dialects.quant import CastOp
+from glow.dialects.quantized import is_packed
 from glow.dialects.weight_table import Array, WeightTable, element_type_of
 from glow.dialects.weights import new_constant
 
@@ -125,8 +127,9 @@ class Graph:
         self, constant: Constant, result_type: TensorType[Attribute]
     ) -> SSAValue:
         """A constant whose integers are stored values of quantized elements."""
-        name = sanitized(constant.name)
-        made = new_constant(self.table, dense(constant.array), name)
+        name, stored = sanitized(constant.name), constant.array
+        held = pack_nibbles(stored) if is_packed(result_type) else stored
+        made = new_constant(self.table, dense(held), name)
         assert isinstance(made, ConstantOp)
         op = ConstantOp.build_node([], [result_type], value=made.value)
         op.result.name_hint = name
