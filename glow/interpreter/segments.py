@@ -1,4 +1,4 @@
-"""Sums of bags of rows."""
+"""Sums and largest elements of bags of rows."""
 
 from __future__ import annotations
 
@@ -13,14 +13,29 @@ from glow.interpreter.arrays import Array
 from glow.interpreter.scalar_functions import Function
 
 
-def run_lengths_sum(op: GlowOp, rows: Array, lengths: Array) -> Array:
-    """`glow.lengths_sum`: rows are added one after the other, as kernels do."""
+def bags_of(rows: Array, lengths: Array) -> Array:
+    """The bag of each row; GlowError for lengths that are not those of the rows."""
     counts = [int(length) for length in lengths]
     if any(count < 0 for count in counts) or sum(counts) != len(rows):
         raise GlowError(wrong_lengths(len(rows)))
-    sums = np.zeros((len(counts), *rows.shape[1:]), rows.dtype)
-    np.add.at(sums, np.repeat(np.arange(len(counts)), counts), rows)
+    return np.repeat(np.arange(len(counts)), counts)
+
+
+def run_lengths_sum(op: GlowOp, rows: Array, lengths: Array) -> Array:
+    """`glow.lengths_sum`: rows are added one after the other, as kernels do."""
+    sums = np.zeros((len(lengths), *rows.shape[1:]), rows.dtype)
+    np.add.at(sums, bags_of(rows, lengths), rows)
     return sums
 
 
-NODES: dict[type[Operation], Function] = {glow.LengthsSumOp: run_lengths_sum}
+def run_lengths_max(op: GlowOp, rows: Array, lengths: Array) -> Array:
+    """`glow.lengths_max`."""
+    largest = np.full((len(lengths), *rows.shape[1:]), -np.inf, rows.dtype)
+    np.maximum.at(largest, bags_of(rows, lengths), rows)
+    return largest
+
+
+NODES: dict[type[Operation], Function] = {
+    glow.LengthsSumOp: run_lengths_sum,
+    glow.LengthsMaxOp: run_lengths_max,
+}

@@ -11,7 +11,7 @@
 | `normalization.py` | normalizations, softmax, reductions                         |
 | `attention.py`     | attention                                                   |
 | `shape.py`         | element movement                                            |
-| `segments.py`      | sums of bags of rows                                        |
+| `segments.py`      | sums and largest elements of bags of rows                   |
 | `recurrent.py`     | recurrent layers                                            |
 | `quantization.py`  | rescaling, tables, profiles, integer and dynamic products   |
 
@@ -134,7 +134,7 @@ from glow.dialects.glow.quantization import (
     RescaleOp,
 )
 from glow.dialects.glow.recurrent import GruOp, LstmOp, RecurrentOp, RnnOp
-from glow.dialects.glow.segments import LengthsSumOp
+from glow.dialects.glow.segments import LengthsMaxOp, LengthsSumOp
 from glow.dialects.glow.shape import (
     BroadcastOp,
     ConcatOp,
@@ -224,6 +224,7 @@ __all__ = [
     "IsNanOp",
     "LayerNormOp",
     "LeakyReluOp",
+    "LengthsMaxOp",
     "LengthsSumOp",
     "LessEqualOp",
     "LessOp",

@@ -17,20 +17,15 @@ def wrong_lengths(rows: int) -> str:
     )
 
 
-@irdl_op_definition
-class LengthsSumOp(NodeOp):
-    """Sums of consecutive rows (Glow's LengthsSum): of embeddings with `glow.gather` before it,
-    SparseLengthsSum and EmbeddingBag.
+class BagsOp(NodeOp):
+    """A reduction of consecutive rows: of embeddings with `glow.gather` before it.
 
     rows [N, ...] f32, lengths [M] integers -> [M, ...]: bag m has the `lengths[m]` rows behind
-    those of the bags before it, added up in order from zero; an empty one is zero. A negative
-    length, and lengths that are not N in all, are an error of the call that computes them
-    (`wrong_lengths`), and nothing outside of the rows is read.
-
-    %y = glow.lengths_sum %rows, %lengths : tensor<4x64xf32>
+    those of the bags before it, in order. A negative length, and lengths that are not N in
+    all, are an error of the call that computes them (`wrong_lengths`), and nothing outside of
+    the rows is read.
     """
 
-    name = "glow.lengths_sum"
     rows = operand_def(TensorType)
     lengths = operand_def(TensorType)
     result = result_def(TensorType)
@@ -54,4 +49,24 @@ class LengthsSumOp(NodeOp):
         return [tensor_type((bags, *inner), f32)]
 
 
-OPS: tuple[type[NodeOp], ...] = (LengthsSumOp,)
+@irdl_op_definition
+class LengthsSumOp(BagsOp):
+    """Sums of bags (Glow's LengthsSum, in SparseLengthsSum and EmbeddingBag); empty ones are zero.
+
+    %y = glow.lengths_sum %rows, %lengths : tensor<4x64xf32>
+    """
+
+    name = "glow.lengths_sum"
+
+
+@irdl_op_definition
+class LengthsMaxOp(BagsOp):
+    """The largest elements of bags (PyTorch's EmbeddingBag); empty ones are -infinity, NaN wins.
+
+    %y = glow.lengths_max %rows, %lengths : tensor<4x64xf32>
+    """
+
+    name = "glow.lengths_max"
+
+
+OPS: tuple[type[NodeOp], ...] = (LengthsSumOp, LengthsMaxOp)

@@ -36,6 +36,7 @@ REPORTING = (
     instr.INSTRUCTION_OF[glow.GatherElementsOp],
     instr.INSTRUCTION_OF[cpu.GatherRowsOp],
     instr.INSTRUCTION_OF[glow.LengthsSumOp],
+    instr.INSTRUCTION_OF[glow.LengthsMaxOp],
 )
 """Instructions whose kernels note indices that are outside of their axis, or lengths."""
 

@@ -192,12 +192,16 @@ def text_example(example: Example) -> list[Array]:
     return [x + constant, x * np.float32(-2.5)]
 
 
-def lengths_sum(example: Example) -> Array:
+def bags(example: Example) -> Array:
     """Each bag by itself, in double precision."""
     rows, lengths = example.inputs
     cuts = np.cumsum(lengths.astype(np.int64))[:-1]
-    bags = np.split(rows.astype(np.float64), cuts)
-    return np.stack([bag.sum(axis=0) for bag in bags]).astype(rows.dtype)
+    found = np.split(rows.astype(np.float64), cuts)
+    if example.node is glow.LengthsMaxOp:
+        results = [bag.max(axis=0, initial=-np.inf) for bag in found]
+    else:
+        results = [bag.sum(axis=0) for bag in found]
+    return np.stack(results).astype(rows.dtype)
 
 
 NUMPY: dict[type[NodeOp], Callable[[Example], Any]] = {
@@ -214,7 +218,7 @@ NUMPY: dict[type[NodeOp], Callable[[Example], Any]] = {
     glow.LocalResponseNormOp: local_response_norm,
     glow.LogSoftmaxOp: log_softmax,
     glow.PadOp: pad,
-    glow.LengthsSumOp: lengths_sum,
+    **dict.fromkeys((glow.LengthsSumOp, glow.LengthsMaxOp), bags),
     glow.DynamicSliceOp: lambda example: example.inputs[0][int(example.inputs[1])],
     glow.DynamicUpdateOp: dynamic_update,
     **dict.fromkeys((glow.LstmOp, glow.GruOp, glow.RnnOp), recurrent),

@@ -106,12 +106,13 @@ def _movement_examples() -> Iterator[Example]:
 
 
 def _bag_examples() -> Iterator[Example]:
-    for lengths in ([2, 0, 3], [5], [0, 0, 5, 0]):
-        for inner in ((), (1,), (37,), (2, 3)):
-            rows = random_array((5, *inner))
-            yield example(glow.LengthsSumOp, rows, np.array(lengths, np.int64))
-    empty = np.array([0, 0], np.uint8)
-    yield example(glow.LengthsSumOp, random_array((0, 4)), empty)
+    for op_class in (glow.LengthsSumOp, glow.LengthsMaxOp):
+        for lengths in ([2, 0, 3], [5], [0, 0, 5, 0]):
+            for inner in ((), (1,), (37,), (2, 3)):
+                rows = random_array((5, *inner))
+                yield example(op_class, rows, np.array(lengths, np.int64))
+        empty = np.array([0, 0], np.uint8)
+        yield example(op_class, random_array((0, 4)), empty)
 
 
 def _gather_examples(x: Array) -> Iterator[Example]:

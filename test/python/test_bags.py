@@ -76,7 +76,7 @@ def test_caffe2_bags(lengths: list[int], weighted: bool, dtype: type) -> None:
     np.testing.assert_array_equal(found[0], found[1])
 
 
-@pytest.mark.parametrize("mode", [0, 1])
+@pytest.mark.parametrize("mode", [0, 1, 2])
 @pytest.mark.parametrize("last", [False, True])
 @pytest.mark.parametrize("lengths", LENGTHS, ids=str)
 def test_pytorch_bags(lengths: list[int], last: bool, mode: int) -> None:
@@ -87,7 +87,7 @@ def test_pytorch_bags(lengths: list[int], last: bool, mode: int) -> None:
     model = model_of(
         "ATen", "org.pytorch.aten", inputs, 4, operator="embedding_bag", **options
     )
-    reduce = (np.sum, np.mean)[mode]
+    reduce = (np.sum, np.mean, np.max)[mode]
     empty = np.zeros(COLUMNS)
     bags = bags_of(INDICES, lengths)
     expected = np.stack([reduce(bag, axis=0) if len(bag) else empty for bag in bags])
@@ -96,12 +96,60 @@ def test_pytorch_bags(lengths: list[int], last: bool, mode: int) -> None:
     np.testing.assert_array_equal(found[0], found[1])
 
 
-@pytest.mark.parametrize("attributes", [{"mode": 2}, {"padding_idx": 3}])
-def test_what_bags_do_not_have_is_refused(attributes: dict[str, int]) -> None:
-    inputs = {"i": INDICES, "o": np.array([0], np.int64)}
+@pytest.mark.parametrize("mode", [0, 1, 2])
+@pytest.mark.parametrize("padding", [0, 3, 7])
+@pytest.mark.parametrize("lengths", LENGTHS, ids=str)
+def test_padding_is_of_no_bag(
+    lengths: list[int], padding: int, mode: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = TABLE.copy()
+    table[padding] = np.inf
+    monkeypatch.setattr(f"{__name__}.TABLE", table)
+    ends = np.cumsum([0, *lengths])
+    inputs = {"i": INDICES, "o": ends[:-1].astype(np.int64)}
+    options: dict[str, Any] = {"mode": mode, "padding_idx": padding}
+    model = model_of(
+        "ATen", "org.pytorch.aten", inputs, operator="embedding_bag", **options
+    )
+    bags = [TABLE[part[part != padding]] for part in np.split(INDICES, ends[1:-1])]
+    reduce = (np.sum, np.mean, np.max)[mode]
+    empty = np.zeros(COLUMNS)
+    expected = np.stack([reduce(bag, axis=0) if len(bag) else empty for bag in bags])
+    found = [glow.compile(model, backend=name)(**inputs) for name in BACKENDS]
+    np.testing.assert_allclose(found[0], expected, rtol=1e-5, atol=1e-6)
+    np.testing.assert_array_equal(found[0], found[1])
+
+
+def test_infinity_and_nan_in_the_largest(monkeypatch: pytest.MonkeyPatch) -> None:
+    table = TABLE.copy()
+    table[3], table[0], table[19] = -np.inf, np.nan, np.inf
+    monkeypatch.setattr(f"{__name__}.TABLE", table)
+    inputs = {"i": np.array([3, 3, 0, 1, 19, 1]), "o": np.array([0, 2, 4])}
+    options: dict[str, Any] = {"operator": "embedding_bag", "mode": 2}
+    model = model_of("ATen", "org.pytorch.aten", inputs, **options)
+    expected = np.repeat([[-np.inf], [np.nan], [np.inf]], COLUMNS, axis=1)
+    for name in BACKENDS:
+        found = glow.compile(model, backend=name)(**inputs)
+        np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize(
+    ("attributes", "error"),
+    [
+        ({"mode": 3}, "ATen"),
+        ({"mode": 1, "weights": 1}, "ATen"),
+        ({"padding_idx": ROWS}, f"padding_idx {ROWS} is none of the {ROWS} rows"),
+    ],
+)
+def test_what_bags_do_not_have_is_refused(
+    attributes: dict[str, int], error: str
+) -> None:
+    inputs: dict[str, Array] = {"i": INDICES, "o": np.array([0], np.int64)}
+    if attributes.pop("weights", 0):
+        inputs["w"] = WEIGHTS
     options: dict[str, Any] = {"operator": "embedding_bag", **attributes}
     model = model_of("ATen", "org.pytorch.aten", inputs, **options)
-    with pytest.raises(GlowError, match="ATen"):
+    with pytest.raises(GlowError, match=error):
         glow.compile(model)
 
 

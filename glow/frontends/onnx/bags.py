@@ -29,9 +29,13 @@ from glow.dialects.glow import (
     ConcatOp,
     DivOp,
     GatherOp,
+    LengthsMaxOp,
     LengthsSumOp,
+    LessOp,
     MaxOp,
     MulOp,
+    NotEqualOp,
+    SelectOp,
     SliceOp,
     SubOp,
 )
@@ -45,7 +49,7 @@ from glow.frontends.onnx.registry import aten_op, onnx_op, refuse_if
 
 Bytes, Floats = npt.NDArray[np.uint8], npt.NDArray[np.float32]
 
-SUM, MEAN = 0, 1
+SUM, MEAN, LARGEST = 0, 1, 2
 
 
 def _rows(
@@ -176,16 +180,40 @@ def sparse_lengths_weighted_sum_fused(node: OnnxNode) -> Value:
 
 @aten_op("embedding_bag")
 def embedding_bag(node: OnnxNode) -> Value:
-    """Sums or means of bags that start at offsets (`torch.nn.functional.embedding_bag`)."""
+    """Sums, means or largest elements (modes 0 to 2) of bags that start at offsets.
+
+    Rows at the index `padding_idx`, unless that is negative, are of no bag. A bag without
+    rows is zero. NaN wins over other elements; PyTorch defines no order of it.
+    Source: `torch.nn.functional.embedding_bag`.
+    """
     mode = node.attr_int("mode", SUM)
-    refuse_if(mode not in (SUM, MEAN), "the largest element of a bag (mode 2)")
-    refuse_if(node.attr_int("padding_idx", -1) != -1, "padding_idx")
+    refuse_if(mode not in (SUM, MEAN, LARGEST), f"mode {mode}")
+    refuse_if(mode != SUM and node.has(3), "weights of what is no sum")
     node.refuse_outputs_from(1, "more than the bags")
     weights = node.value(3) if node.has(3) else None
     rows = _rows(node, node.value(0), node.value(1), weights)
     lengths = _lengths(node, node.value(2), shape(rows)[0])
-    sums = node.emit(LengthsSumOp, rows, lengths)
-    return sums if mode == SUM else _mean(node, sums, lengths)
+    kept = _kept(node)
+    if kept is not None:
+        nothing = node.number(-np.inf if mode == LARGEST else 0.0, rows)
+        rows = node.emit(SelectOp, _beside(node, kept, rows), rows, nothing)
+    if mode == SUM:
+        return node.emit(LengthsSumOp, rows, lengths)
+    counts = node.convert(lengths, f32)
+    if kept is not None:
+        counts = node.emit(LengthsSumOp, node.convert(kept, f32), lengths)
+    return (_mean if mode == MEAN else _largest)(node, rows, lengths, counts)
+
+
+def _kept(node: OnnxNode) -> Operand | None:
+    """Which of the indices [N] are not `padding_idx`; None where there is none."""
+    padding, indices = node.attr_int("padding_idx", -1), node.value(1)
+    if padding < 0:
+        return None
+    count = node.shape(0)[0]
+    if padding >= count:
+        raise GlowError(f"padding_idx {padding} is none of the {count} rows")
+    return node.emit(NotEqualOp, indices, node.number(padding, indices))
 
 
 def _lengths(node: OnnxNode, offsets: Operand, count: int) -> Operand:
@@ -205,8 +233,18 @@ def _lengths(node: OnnxNode, offsets: Operand, count: int) -> Operand:
     return node.emit(SubOp, ends, starts)
 
 
-def _mean(node: OnnxNode, sums: Operand, lengths: Operand) -> Operand:
+def _mean(node: OnnxNode, rows: Operand, lengths: Operand, counts: Operand) -> Operand:
     """Sums over the number of their rows; an empty bag stays zero."""
-    counts = node.convert(lengths, f32)
+    sums = node.emit(LengthsSumOp, rows, lengths)
     most = node.emit(MaxOp, counts, node.number(1.0, counts))
     return node.emit(DivOp, sums, _beside(node, most, sums))
+
+
+def _largest(
+    node: OnnxNode, rows: Operand, lengths: Operand, counts: Operand
+) -> Operand:
+    """The largest elements of bags; an empty bag is zero."""
+    largest = node.emit(LengthsMaxOp, rows, lengths)
+    zero = node.number(0.0, counts)
+    filled = _beside(node, node.emit(LessOp, zero, counts), largest)
+    return node.emit(SelectOp, filled, largest, zero)

@@ -11,6 +11,7 @@ from glow.dialects import cpu, glow, instr
 from glow.dialects.errors import GlowError
 from glow.dialects.glow.segments import wrong_lengths
 from glow.dialects.node import node_name, shape_of
+from glow.lowering.instr_to_loops.bags import BagsSpec, build_bags
 from glow.lowering.instr_to_loops.gather import (
     GatherElementsSpec,
     GatherSpec,
@@ -21,10 +22,6 @@ from glow.lowering.instr_to_loops.gather import (
 from glow.lowering.instr_to_loops.gather_rows import (
     GatherRowsSpec,
     build_gather_rows,
-)
-from glow.lowering.instr_to_loops.lengths_sum import (
-    LengthsSumSpec,
-    build_lengths_sum,
 )
 from glow.lowering.instr_to_loops.program import Invocation, KernelSelector
 from glow.lowering.instr_to_loops.selection.common import (
@@ -197,19 +194,26 @@ def _gather_elements(op: instr.InstructionOp, target: Target) -> Sequence[Invoca
     return reporting("gather_elements", spec, build_gather_elements, operands)
 
 
-def _lengths_sum(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
+BAG_REDUCTIONS: Mapping[type[Operation], str] = {
+    instr.INSTRUCTION_OF[glow.LengthsSumOp]: "sum",
+    instr.INSTRUCTION_OF[glow.LengthsMaxOp]: "max",
+}
+
+
+def _bags(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
     rows, lengths = op.ins
     count, *inner = shape_of(rows)
-    spec = LengthsSumSpec(
+    spec = BagsSpec(
         count,
         shape_of(lengths)[0],
         prod(inner),
+        BAG_REDUCTIONS[type(op)],
         stored_element(lengths),
         is_unsigned(lengths),
     )
     operands = [op.outs[0], rows, lengths]
     report = wrong_lengths(count)
-    return reporting("lengths_sum", spec, build_lengths_sum, operands, report)
+    return reporting("bags", spec, build_bags, operands, report)
 
 
 SELECTORS: Mapping[type[Operation], KernelSelector] = {
@@ -222,5 +226,5 @@ SELECTORS: Mapping[type[Operation], KernelSelector] = {
     instr.INSTRUCTION_OF[glow.GatherOp]: _gather,
     instr.INSTRUCTION_OF[glow.GatherElementsOp]: _gather_elements,
     instr.INSTRUCTION_OF[cpu.GatherRowsOp]: _gather_rows,
-    instr.INSTRUCTION_OF[glow.LengthsSumOp]: _lengths_sum,
+    **dict.fromkeys(BAG_REDUCTIONS, _bags),
 }

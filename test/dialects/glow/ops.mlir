@@ -254,6 +254,7 @@ func.func @reductions(%x: tensor<2x3x4xf32>) {
 // CHECK-NEXT: %10 = glow.dynamic_update %x, %9, %n : tensor<2x3xf32>
 // CHECK-NEXT: %11 = glow.gather_elements %x, %j axis 1 : tensor<1x5xf32>
 // CHECK-NEXT: %12 = glow.lengths_sum %x, %l : tensor<4x3xf32>
+// CHECK-NEXT: %13 = glow.lengths_max %x, %l : tensor<4x3xf32>
 // CHECK-NEXT: func.return
 func.func @moves(%x: tensor<2x3xf32>, %i: tensor<4x1xi64>, %j: tensor<1x5xi64>, %l: tensor<4xi64>, %n: index) {
   %0 = glow.reshape %x : tensor<6xf32>
@@ -269,6 +270,7 @@ func.func @moves(%x: tensor<2x3xf32>, %i: tensor<4x1xi64>, %j: tensor<1x5xi64>, 
   %10 = glow.dynamic_update %x, %9, %n : tensor<2x3xf32>
   %11 = glow.gather_elements %x, %j axis 1 : tensor<1x5xf32>
   %12 = glow.lengths_sum %x, %l : tensor<4x3xf32>
+  %13 = glow.lengths_max %x, %l : tensor<4x3xf32>
   func.return
 }
 

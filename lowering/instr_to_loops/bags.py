@@ -1,4 +1,5 @@
-"""Sums of bags of rows: each bag is as many consecutive rows as its length says.
+"""Sums, or largest elements, of bags of rows: each bag is as many consecutive rows as its
+length says.
 
 A slice is a bag; a thread adds up the lengths before its first one, and goes on from there.
 Lengths come from the user's data: what is negative counts as zero, and no bag goes beyond the
@@ -18,13 +19,14 @@ from glow.lowering.instr_to_loops import ir_types as types
 from glow.lowering.instr_to_loops.builder import Index, LoopBuilder
 from glow.lowering.instr_to_loops.gather import INDEX_BITS, error_types
 from glow.lowering.instr_to_loops.kernel import Kernel
+from glow.lowering.instr_to_loops.reduce import REDUCTIONS
 from glow.lowering.instr_to_loops.vector_row import for_each_vector
 from glow.lowering.target import Target
 
 
 @dataclass(frozen=True)
-class LengthsSumSpec:
-    """out [bags, inner] f32 = sums of rows [rows, inner] by lengths [bags].
+class BagsSpec:
+    """out [bags, inner] f32 = reduced rows [rows, inner] by lengths [bags].
 
     Arguments of the kernel: out, rows, lengths, the byte of errors.
     """
@@ -32,6 +34,8 @@ class LengthsSumSpec:
     rows: int
     bags: int
     inner: int
+    reduction: str
+    """A key of `REDUCTIONS`."""
     length: Attribute = i64
     unsigned: bool = False
     """Whether lengths have no sign."""
@@ -41,7 +45,7 @@ class _Bags:
     """The bags of one kernel."""
 
     def __init__(
-        self, builder: LoopBuilder, spec: LengthsSumSpec, memrefs: Sequence[SSAValue]
+        self, builder: LoopBuilder, spec: BagsSpec, memrefs: Sequence[SSAValue]
     ) -> None:
         self.builder, self.spec = builder, spec
         self.out, self.rows, self.lengths, self.errors = memrefs
@@ -61,22 +65,25 @@ class _Bags:
     def _note(self) -> None:
         self.builder.store(self.builder.constant(1, i8), self.errors, 0)
 
-    def sum(self, bag: Index, start: SSAValue) -> SSAValue:
-        """Add up a bag; returns where the next one starts."""
+    def reduce(self, bag: Index, start: SSAValue) -> SSAValue:
+        """Store the result of a bag; returns where the next one starts."""
         b, spec = self.builder, self.spec
         end = self.end_of(bag, start)
         is_last = b.compare("eq", bag, spec.bags - 1)
         b.if_(is_last, lambda: b.if_(b.compare("ne", end, spec.rows), self._note))
 
+        reduction = REDUCTIONS[spec.reduction]
+        combine = reduction.combine(f32)
+
         def columns(position: Index, count: int) -> None:
-            zero = b.constant(0.0, types.vector_type((count,)))
+            first = b.constant(reduction.identity(f32), types.vector_type((count,)))
             (total,) = b.carry(
                 start,
                 end,
                 1,
-                [zero],
-                lambda row, sums: [
-                    b.addf(sums[0], b.vector_load(count, self.rows, row, position))
+                [first],
+                lambda row, found: [
+                    combine(b, found[0], b.vector_load(count, self.rows, row, position))
                 ],
             )
             b.vector_store(total, self.out, bag, position)
@@ -85,9 +92,7 @@ class _Bags:
         return end
 
 
-def build_lengths_sum(
-    spec: LengthsSumSpec, target: Target, name: str = "lengths_sum"
-) -> Kernel:
+def build_bags(spec: BagsSpec, target: Target, name: str = "bags") -> Kernel:
     """The kernel f(out, rows, lengths, errors, lo, hi)."""
     builder = LoopBuilder(target)
     buffers = [
@@ -103,6 +108,8 @@ def build_lengths_sum(
         first = builder.carry(
             0, low, 1, [zero], lambda bag, start: [bags.end_of(bag, start[0])]
         )
-        builder.carry(low, high, 1, first, lambda bag, start: [bags.sum(bag, start[0])])
+        builder.carry(
+            low, high, 1, first, lambda bag, start: [bags.reduce(bag, start[0])]
+        )
 
     return Kernel(builder.function(name, buffers, body), spec.bags)
