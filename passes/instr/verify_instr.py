@@ -4,9 +4,9 @@
   loop-carried values, and arithmetic on indices.
 - Every allocation has one dealloc in its block, after all uses (or no dealloc at all
   once the arena is planned).
-- Nobody reads an allocation before it is written, writes a weight or an input, or uses a
-  buffer after its dealloc; every output is written. Which arguments are inputs,
-  `glow.input_count` says.
+- Nobody reads an allocation before it is written (unless it has no bytes), writes a weight
+  or an input, or uses a buffer after its dealloc; every output is written. Which arguments
+  are inputs, `glow.input_count` says.
 - Buffers of a memory plan share no bytes while they are alive (`verify_plan`).
 """
 
@@ -31,7 +31,7 @@ from xdsl.utils.hints import isa
 from glow.dialects import instr
 from glow.dialects.function_attributes import INPUT_COUNT, INPUT_NAMES, OUTPUT_NAMES
 from glow.passes.instr.accesses import place_of
-from glow.passes.instr.buffers import root_of
+from glow.passes.instr.buffers import byte_size, root_of
 from glow.passes.instr.lifetimes import fail, lifetimes
 from glow.passes.instr.verify_plan import verify_plan
 
@@ -122,7 +122,8 @@ class Verifier:
     def _check_instruction(self, op: instr.InstructionOp) -> None:
         for value in op.ins:
             root = root_of(value)
-            if isinstance(root.owner, instr.AllocOp) and root not in self.written:
+            is_own = isinstance(root.owner, instr.AllocOp) and byte_size(root) > 0
+            if is_own and root not in self.written:
                 fail(op, "reads a buffer that nothing has written")
         for value in (*op.outs, *op.inouts):
             root = root_of(value)

@@ -120,6 +120,21 @@ def test_padding_is_of_no_bag(
     np.testing.assert_array_equal(found[0], found[1])
 
 
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("padding", [-1, 3])
+@pytest.mark.parametrize("mode", [0, 1, 2])
+def test_no_rows_at_all(mode: int, padding: int, backend: str) -> None:
+    inputs = {"i": np.zeros(0, np.int64), "o": np.zeros(2, np.int64)}
+    options: dict[str, Any] = {"mode": mode, "padding_idx": padding}
+    node = model_of(
+        "ATen", "org.pytorch.aten", inputs, operator="embedding_bag", **options
+    )
+    model = glow.compile(node, backend=backend)
+    np.testing.assert_array_equal(model(**inputs), np.zeros((2, COLUMNS)))
+    with pytest.raises(GlowError, match="do not add up to the 0 rows"):
+        model(i=inputs["i"], o=np.array([0, 1]))
+
+
 def test_infinity_and_nan_in_the_largest(monkeypatch: pytest.MonkeyPatch) -> None:
     table = TABLE.copy()
     table[3], table[0], table[19] = -np.inf, np.nan, np.inf
