@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 
@@ -109,7 +110,7 @@ def test_full_disk(model: Path, command: str, file: str) -> None:
 def test_interrupt_while_the_tool_is_loaded(tool: str, tmp_path: Path) -> None:
     """The module that takes long to load here is one that the tool imports first."""
     (tmp_path / "argparse.py").write_text(
-        "import sys, time\nprint('loading', flush=True)\ntime.sleep(60)\n"
+        "import sys, time\nprint('loading', flush=True)\ntime.sleep(20)\n"
     )
     environment = dict(os.environ, PYTHONPATH=str(tmp_path))
     process = subprocess.Popen(
@@ -118,6 +119,8 @@ def test_interrupt_while_the_tool_is_loaded(tool: str, tmp_path: Path) -> None:
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        # What starts the tests in the background may ignore the signal, and so would the tool.
+        preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_DFL),
     )
     assert process.stdout is not None
     assert process.stdout.readline() == "loading\n"

@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from onnx import defs
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "fuzz"))
 
@@ -21,7 +22,8 @@ def test_folded_nodes_are_computed_ones() -> None:
 
 
 def test_all_operators_have_examples() -> None:
-    assert {example.node.op_type for example in examples()} == set(HANDLERS) - RANDOM
+    taken = {name for name in HANDLERS if defs.has(name)} - RANDOM
+    assert {example.node.op_type for example in examples()} == taken
     assert len({(example.node.op_type, example.opset) for example in examples()}) > 300
 
 

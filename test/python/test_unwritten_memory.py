@@ -18,7 +18,6 @@ import glow
 from benchmarks.networks import TINY_NETWORKS, bert, make_inputs
 from benchmarks.networks.builder import GraphBuilder
 from benchmarks.networks.weights import he, lecun
-from glow.runtime.buffers import aligned_empty
 from glow.runtime.executable import Bytes
 from glow.runtime.native_function import NativeFunction
 
@@ -51,11 +50,9 @@ NETWORKS: dict[str, Callable[[], ModelProto]] = {
 }
 
 
-def filled(size: int, number: float) -> Bytes:
-    """Returns a buffer of copies of a float."""
-    buffer = aligned_empty(size)
-    buffer[: size // 4 * 4].view(np.float32)[:] = number
-    return buffer
+def fill(buffer: Bytes, number: float) -> None:
+    """Writes copies of a float into a buffer."""
+    buffer[: buffer.size // 4 * 4].view(np.float32)[:] = number
 
 
 @pytest.mark.parametrize("numerics", ["exact", "default"])
@@ -66,12 +63,13 @@ def test_content_of_the_arena_does_not_matter(name: str, numerics: str) -> None:
     function = model.function
     assert isinstance(function, NativeFunction)
     inputs = [make_inputs(network)[info.name] for info in model.inputs]
-    sizes = function.program.mutables_size, function.program.activations_size
     results: dict[float, tuple[bytes, bool]] = {}
     for number in (0.0, np.nan, 1e-40):
-        function._idle.clear()  # pyright: ignore[reportPrivateUsage]
-        mutables, arena = (filled(size, number) for size in sizes)
-        function._idle.append((mutables, arena))  # pyright: ignore[reportPrivateUsage]
+        buffers = function._take_buffers()  # pyright: ignore[reportPrivateUsage]
+        fill(buffers.activations, number)
+        for view in buffers.outputs:
+            view.fill(number)
+        function._idle.append(buffers)  # pyright: ignore[reportPrivateUsage]
         outputs: list[np.ndarray] = []
         found = reads_denormals(lambda into=outputs: into.extend(function.run(inputs)))
         results[number] = b"".join(array.tobytes() for array in outputs), found
