@@ -7,7 +7,7 @@ passes and lowerings with types, attributes and shapes that nobody wrote.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -16,6 +16,8 @@ import numpy as np
 from checks import Wrong
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
+from xdsl.utils.exceptions import ParseError
 
 from glow.compiler import lower_to, run_passes
 from glow.diagnostics import diagnose
@@ -58,6 +60,16 @@ def programs() -> list[str]:
 def context() -> Context:
     """One context for all: to load dialects takes longer than a program."""
     return new_context()
+
+
+def readable_operations() -> Iterator[Operation]:
+    """The operations of those programs that can be read."""
+    for text in programs():
+        try:
+            module = parse_text(context(), text, "f.mlir")
+        except ParseError:
+            continue
+        yield from module.walk()
 
 
 @dataclass

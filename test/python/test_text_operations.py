@@ -34,12 +34,11 @@ from xdsl.dialects.builtin import (
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Block, Operation, Region
 from xdsl.irdl import IRDLOperation, OptOperandDef
-from xdsl.utils.exceptions import ParseError
 from xdsl.utils.hints import isa
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "fuzz"))
 
-from text_mutations import context, programs
+from text_mutations import context, readable_operations
 
 from glow.dialects.attributes import floats_attr, ints_attr
 from glow.dialects.float_text import FRACTION_BITS, float_attr_of_bits, float_of_bits
@@ -58,15 +57,10 @@ INTEGERS = (0, 1, -1, 2**63 - 1, -(2**63), 97)
 def examples() -> dict[str, Operation]:
     """An operation of each class of ours, and constants, of the lit tests' programs."""
     found: dict[str, Operation] = {}
-    for text in programs():
-        try:
-            module = parse_text(context(), text, "f.mlir")
-        except ParseError:
-            continue
-        for op in module.walk():
-            is_ours = type(op).__module__.startswith("glow.")
-            if is_ours or op.name == "arith.constant":
-                found.setdefault(op.name, op)
+    for op in readable_operations():
+        is_ours = type(op).__module__.startswith("glow.")
+        if is_ours or op.name == "arith.constant":
+            found.setdefault(op.name, op)
     return found
 
 

@@ -19,15 +19,14 @@ from xdsl.dialects.builtin import (
     i64,
 )
 from xdsl.ir import Attribute
-from xdsl.utils.exceptions import ParseError, VerifyException
+from xdsl.utils.exceptions import VerifyException
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "fuzz"))
 
-from text_mutations import context, programs
+from text_mutations import readable_operations
 
 from glow.dialects.attributes import Attributes, float_attr, int_attr, ints_attr
 from glow.dialects.node import NodeOp, Types
-from glow.frontends.mlir import parse_text
 
 SHAPES = ([], [0], [3], [2, 3], [1, 2, 3], [2, 1, 4, 4], [1, 2, 4, 4, 16], [1] * 6)
 ELEMENTS = (f32, i1, i8, i64)
@@ -37,14 +36,9 @@ NUMBERS = (-1, 0, 1, 3, 97)
 def examples() -> dict[str, NodeOp]:
     """A node of each class, of the programs of the lit tests."""
     found: dict[str, NodeOp] = {}
-    for text in programs():
-        try:
-            module = parse_text(context(), text, "f.mlir")
-        except ParseError:
-            continue
-        for op in module.walk():
-            if isinstance(op, NodeOp):
-                found.setdefault(op.name, op)
+    for op in readable_operations():
+        if isinstance(op, NodeOp):
+            found.setdefault(op.name, op)
     return found
 
 
