@@ -138,27 +138,64 @@ class _DirectTiles:
         return reduce(lambda x, y: b.binary_integer(arith.OrIOp, x, y), tests)
 
     def _sizes_of_row(self, row: Index) -> tuple[SSAValue, SSAValue]:
-        """The largest and the smallest pixel that a row of tiles reads."""
+        """The largest pixel that a row of tiles reads, and a size that each window reaches."""
         b, spec = self.builder, self.spec
         height, width = spec.plane
         image, down = b.unflatten(row, (spec.batch, spec.tiles_down))
-        lines = min(spec.patch, height)
+        rows = min(spec.patch, height)
         first = b.sub(b.mul(down, spec.tile), spec.pads[0])
-        start = b.mul(b.clamp(first, 0, height - lines), width)
+        start = b.clamp(first, 0, height - rows)
         pixels = b.reinterpret(self.sizes, (spec.batch, height * width))
-        length = min(lines * width, spec.lanes)
-        largest, smallest = (
-            b.constant(size, types.vector_type((length,), i32))
-            for size in (0, MAGNITUDE)
-        )
+        whole = self._range_of_sizes(pixels, image, b.mul(start, width), rows * width)
+        if not self._has_inner_pixels():
+            return whole
+        low, high = b.maximum(start, 1), b.minimum(b.add(start, rows), height - 1)
+        return whole[0], self._smallest_inner(image, low, high)
+
+    def _range_of_sizes(
+        self, pixels: SSAValue, image: Index, start: Index, count: int
+    ) -> tuple[SSAValue, SSAValue]:
+        """The largest and the smallest of neighbouring pixels."""
+        b, length = self.builder, min(count, self.spec.lanes)
+        kind = types.vector_type((length,), i32)
 
         def step(position: Index, carried: Values) -> Values:
-            at = b.add(start, b.minimum(position, lines * width - length))
-            values = b.vector_load(length, pixels, image, at)
-            return [_larger(b, carried[0], values), _smaller(b, carried[1], values)]
+            at = b.add(start, b.minimum(position, count - length))
+            sizes = b.vector_load(length, pixels, image, at)
+            return [_larger(b, carried[0], sizes), _smaller(b, carried[1], sizes)]
 
-        found = b.carry(0, lines * width, length, [largest, smallest], step)
+        none = [b.constant(size, kind) for size in (0, MAGNITUDE)]
+        found = b.carry(0, count, length, none, step)
         return b.reduction("maxsi", found[0]), b.reduction("minsi", found[1])
+
+    def _has_inner_pixels(self) -> bool:
+        """Whether each window has a pixel that is not on the border of an image without padding.
+
+        Then pixels on the border need not count for the smallest size: often they are zeros that
+        take the place of padding, and would send each row of tiles to the slow test of windows.
+        """
+        spec = self.spec
+        reach = spec.kernel - spec.has_zero_taps
+        return not any(spec.pads) and reach >= 2 and min(spec.plane) >= 3
+
+    def _smallest_inner(self, image: Index, low: Index, high: Index) -> SSAValue:
+        """The smallest pixel of rows, less their first and last one."""
+        b, count = self.builder, self.spec.plane[1] - 2
+        length = min(count, self.spec.lanes)
+
+        def row(y: Index, carried: Values) -> Values:
+            def step(position: Index, found: Values) -> Values:
+                x = b.add(b.minimum(position, count - length), 1)
+                return [
+                    _smaller(
+                        b, found[0], b.vector_load(length, self.sizes, image, y, x)
+                    )
+                ]
+
+            return b.carry(0, count, length, carried, step)
+
+        every = b.constant(MAGNITUDE, types.vector_type((length,), i32))
+        return b.reduction("minsi", b.carry(low, high, 1, [every], row)[0])
 
     def _sizes_of_windows(self, tile: Tile) -> tuple[SSAValue, SSAValue]:
         """The size of the patch, and that of its smallest window.

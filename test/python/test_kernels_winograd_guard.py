@@ -119,6 +119,29 @@ def test_direct_sums_of_some_tiles(name: str) -> None:
     assert (errors <= 1e-5 * np.abs(wanted).max(1)).all()
 
 
+@pytest.mark.parametrize(("kernel", "zero_taps"), [(3, False), (4, True)])
+def test_a_border_of_zeros_hides_no_window(kernel: int, zero_taps: bool) -> None:
+    """An image with a border of zeros is left; a window that is small but for it is not."""
+    spec = replace(SPECS["no pads"], lanes=LANES, batch=4, kernel=kernel)
+    spec = replace(spec, plane=(14, 15), tile=7 - kernel, has_zero_taps=zero_taps)
+    x, w = inputs_of(spec), weights_of(spec)
+    if zero_taps:
+        w[:, 1::2, -1], w[:, 1::2, :, -1] = 0, 0
+    x[:, :, [0, -1]] = 0
+    x[:, :, :, [0, -1]] = 0
+    x[1, :, :kernel, :kernel] *= 1e-6
+    x[2, :, -kernel:, 5 : 5 + kernel] = 0
+    x[3, :, 4 : 4 + kernel, -kernel:] *= 1e-6
+    found, expected = guarded_sums(spec, x, w)
+    stored = (found != UNTOUCHED).any(1)
+    assert not stored[0].any()
+    assert stored[1, 0, 0]
+    assert stored[2, -1, 5]
+    assert stored[3, 4, -1]
+    errors = np.abs(np.where(found != UNTOUCHED, found - expected, 0))
+    assert errors.max() <= 1e-5 * np.abs(expected).max()
+
+
 @pytest.mark.parametrize("size", [2.5e38, 1e-40])
 def test_images_of_extreme_sizes_have_direct_sums(size: float) -> None:
     spec = replace(SPECS["no pads"], lanes=LANES)
