@@ -35,7 +35,7 @@ from glow.passes.quantization.constants import quantize_weights
 from glow.passes.quantization.options import QuantizationOptions
 from glow.passes.quantization.profile import ValueProfile
 from glow.passes.quantization.ranges import Ranges, listed
-from glow.passes.quantization.rounding import round_weights
+from glow.passes.quantization.rounding import round_kernels
 from glow.passes.quantization.schema import Schema, weight_parameters
 from glow.passes.quantization.selection import (
     activations,
@@ -139,7 +139,8 @@ def cast_weights(
     """Quantize a product's weights; correct its bias by their mean error."""
     assert isinstance(op, NodeOp)
     weights, data = product_weights(op, options)
-    builder, stored = NodeBuilder(op), round_weights(weights, data)
+    rounded = round_kernels if isinstance(op, glow.Conv2dOp) else quantize
+    builder, stored = NodeBuilder(op), rounded(weights, data)
     if options.bias_correction and profile is not None:
         error = dequantize(stored, data) - weights.astype(np.float64)
         correct_bias(op, builder, error, profile)

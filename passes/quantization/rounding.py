@@ -19,14 +19,10 @@ from glow.interpreter.integer_arithmetic import quantize
 Floats = npt.NDArray[np.float64]
 Array = npt.NDArray[np.generic]
 
-RANK_OF_KERNELS = 4
 
-
-def round_weights(weights: Array, data: Quantization) -> Array:
-    """The stored integers of weights, [outputs, inputs, height, width] by kernels."""
+def round_kernels(weights: Array, data: Quantization) -> Array:
+    """The stored integers of a convolution's [outputs, inputs, height, width]."""
     nearest = quantize(weights, data)
-    if weights.ndim != RANK_OF_KERNELS:
-        return nearest
     rows = (*weights.shape[:2], -1)
     exact = weights.astype(np.float64) / _scales(data)
     stored = nearest.astype(np.float64).reshape(rows)

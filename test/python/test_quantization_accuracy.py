@@ -10,17 +10,22 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
+from quantized_models import model_of
 
+import glow
 from benchmarks.quantization_accuracy import Row, digit_networks, digit_rows
-from glow.dialects.quant import Quantization
+from glow import QuantizationOptions
 from glow.interpreter.integer_arithmetic import dequantize
-from glow.passes.quantization.rounding import round_weights
+from glow.passes.quantization.rounding import round_kernels
 from glow.passes.quantization.schema import weight_parameters
 
 Array = npt.NDArray[Any]
 
 AHEAD = {"mlp": 1.0, "digits": 1.0, "depthwise": 0.0, "depthwise, rescaled": 15.0}
 """Decibels that our defaults must be ahead of ONNX Runtime's best setting."""
+
+LINEAR_DECIBELS = 35.0
+"""A product with random weights in 8 bits."""
 
 IN_8_BITS, POWERS_OF_TWO = 0.4, 1.0
 """Points of accuracy that may be lost."""
@@ -52,7 +57,7 @@ def test_errors_of_a_kernel_cancel(per_channel: bool) -> None:
     """Each kernel's errors sum up to half a step, and no weight moves by more than one."""
     weights = np.random.default_rng(0).standard_normal((8, 3, 5, 5)).astype(np.float32)
     data = weight_parameters(weights, 0 if per_channel else None)
-    stored = round_weights(weights, data)
+    stored = round_kernels(weights, data)
     scales = np.array(data.scales).reshape(-1, 1, 1, 1)
     errors = (dequantize(stored, data) - weights) / scales
     low, high = data.limits
@@ -61,9 +66,17 @@ def test_errors_of_a_kernel_cancel(per_channel: bool) -> None:
     assert np.abs(errors.sum(axis=(2, 3))).max() <= 0.5 + 1e-4
 
 
-def test_weights_of_linear_layers_round_to_the_nearest() -> None:
-    data = Quantization(8, True, (0.5,), (0,), storage_range=(-127, 127))
-    weights = np.array([[0.3, 0.3, 0.3], [10.2, -90.0, 90.0]], np.float32)
-    np.testing.assert_array_equal(
-        round_weights(weights, data), [[1, 1, 1], [20, -127, 127]]
-    )
+@pytest.mark.parametrize("per_channel", [True, False])
+@pytest.mark.parametrize("batch", [(), (1,), (3,), (1, 3), (2, 3), (2, 1, 3)])
+def test_factors_of_any_rank(batch: tuple[int, ...], per_channel: bool) -> None:
+    """Weights of products round to the nearest; a batch of them is no kernel."""
+    generator = np.random.default_rng(0)
+    weights = generator.standard_normal((*batch, 5, 4)).astype(np.float32)
+    image = generator.standard_normal((*batch[:-2], 3, 6, 5)).astype(np.float32)
+    model = model_of("MatMul", {"x": image}, ["x", weights])
+    profile = glow.profile(model, [{"x": image}])
+    options = QuantizationOptions(per_channel=per_channel)
+    quantized = glow.compile(model, quantize=profile, quantization=options)
+    exact = image.astype(np.float64) @ weights
+    error = np.square(quantized.run({"x": image})["y0"] - exact).mean()
+    assert 10 * np.log10(np.square(exact).mean() / error) > LINEAR_DECIBELS
