@@ -3,15 +3,22 @@
 The mark is a digest of the content in the file's metadata. A program carries the digest of
 its own file, so that another file under that name is refused; and a file without a mark
 belongs to somebody else, and is never replaced.
+
+Files are read, not mapped: one that is cut short meanwhile would kill the process. One that
+somebody writes meanwhile is refused, since it may give half of either content.
 """
 
 from __future__ import annotations
 
 import hashlib
+import json
+import math
 import os
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from io import BufferedReader
 from pathlib import Path
+from typing import Any, cast
 
 import numpy as np
 
@@ -21,11 +28,16 @@ from glow.dialects.weight_table import Array, bfloat16
 MARK = "glow.weights"
 """The one key of the metadata; the order of several would differ from run to run."""
 
-DTYPES = (
-    *("BOOL", "BF16", "F16", "F32", "F64"),
-    *(f"{kind}{bits}" for kind in "IU" for bits in (8, 16, 32, 64)),
-)
-"""The dtypes of the format that programs have."""
+DTYPES = {
+    **{"BOOL": "?", "BF16": "", "F16": "<f2", "F32": "<f4", "F64": "<f8"},
+    **{f"I{8 * size}": f"<i{size}" for size in (1, 2, 4, 8)},
+    **{f"U{8 * size}": f"<u{size}" for size in (1, 2, 4, 8)},
+}
+"""The dtypes of the format that programs have, as NumPy calls them; BF16 is none of its."""
+
+METADATA, OFFSETS = "__metadata__", "data_offsets"
+LENGTH_BYTES = 8
+"""A file begins with the length of its header."""
 
 DIGEST_DIGITS = 16
 
@@ -70,22 +82,84 @@ def read_weight_file(
     Raises GlowError for a file that is missing or damaged, that lacks one of the names or
     has it in a dtype that programs do not have.
     """
-    from safetensors import SafetensorError, safe_open
-
     check_regular(path)
     try:
-        with safe_open(path, framework="np") as file:
-            present = set(file.keys())
+        with open(path, "rb") as file:
+            written = os.fstat(file.fileno()).st_mtime_ns
+            header = read_header(file)
             for name in sorted(names):
-                if name not in present:
+                if name not in header.tensors:
                     raise GlowError(
                         f"weight '{name}' is missing from the weight file '{path}'"
                     )
-                check_dtype(path, name, file.get_slice(name).get_dtype())
-            arrays = {name: file.get_tensor(name) for name in names}
-            return WeightFile(arrays, (file.metadata() or {}).get(MARK))
-    except (OSError, SafetensorError) as error:
+                check_dtype(path, name, header.tensors[name].dtype)
+            arrays = {name: header.read(file, name) for name in names}
+            if os.fstat(file.fileno()).st_mtime_ns != written:
+                raise ValueError("somebody writes it")
+            return WeightFile(arrays, header.mark)
+    except GlowError:
+        raise
+    except (OSError, ValueError) as error:
         raise GlowError(f"cannot read the weight file '{path}': {error}") from None
+
+
+@dataclass(frozen=True)
+class Tensor:
+    """Where a tensor is in a file."""
+
+    dtype: str
+    shape: tuple[int, ...]
+    start: int
+    stop: int
+
+    def is_inside(self, size: int) -> bool:
+        """Whether all is of its type, and the place one of so many bytes."""
+        numbers = (*self.shape, self.start, self.stop)
+        typed = type(self.dtype) is str and all(type(n) is int for n in numbers)
+        return typed and min(numbers) >= 0 and self.start <= self.stop <= size
+
+
+@dataclass(frozen=True)
+class Header:
+    """What the first part of a weight file says, and where the rest begins."""
+
+    tensors: Mapping[str, Tensor]
+    mark: str | None
+    size: int
+
+    def read(self, file: BufferedReader, name: str) -> Array:
+        """A tensor; raises ValueError where the file does not hold as much."""
+        tensor = self.tensors[name]
+        dtype = bfloat16() if tensor.dtype == "BF16" else np.dtype(DTYPES[tensor.dtype])
+        if math.prod(tensor.shape) * dtype.itemsize != tensor.stop - tensor.start:
+            raise ValueError(f"'{name}' has not the bytes of its shape")
+        file.seek(self.size + tensor.start)
+        content = bytearray(tensor.stop - tensor.start)
+        if file.readinto(content) != len(content):
+            raise ValueError(f"it ends before '{name}' does")
+        return np.ndarray(tensor.shape, dtype, content)
+
+
+def read_header(file: BufferedReader) -> Header:
+    """The header; raises ValueError where it is damaged, or the file is not as long."""
+    rest = os.fstat(file.fileno()).st_size - LENGTH_BYTES
+    length = int.from_bytes(file.read(LENGTH_BYTES), "little")
+    if not 0 < length <= rest:
+        raise ValueError("it is no safetensors file, or cut short")
+    try:
+        found = cast(dict[str, Any], json.loads(file.read(length)))
+        marks = found.pop(METADATA, {})
+        tensors = {
+            str(name): Tensor(entry["dtype"], tuple(entry["shape"]), *entry[OFFSETS])
+            for name, entry in found.items()
+        }
+        for tensor in tensors.values():
+            if not tensor.is_inside(rest - length):
+                raise ValueError
+        mark = marks.get(MARK)
+    except (AttributeError, KeyError, TypeError, ValueError, RecursionError):
+        raise ValueError("its header is damaged, or it is cut short") from None
+    return Header(tensors, mark, LENGTH_BYTES + length)
 
 
 def is_marked(path: Path) -> bool:
@@ -106,9 +180,7 @@ def check_regular(path: str | os.PathLike[str]) -> None:
 
 def check_dtype(path: str | os.PathLike[str], name: str, dtype: str) -> None:
     """Raise GlowError for a dtype of the format that programs do not have."""
-    if dtype == "BF16":
-        bfloat16()  # Which NumPy knows from then on.
-    elif dtype not in DTYPES:
+    if dtype not in DTYPES:
         raise GlowError(
             f"weight '{name}' of '{path}' has dtype {dtype}, which no program has",
             hint=f"there are {', '.join(DTYPES)}",

@@ -7,6 +7,7 @@ import stat
 import threading
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import ml_dtypes
 import numpy as np
@@ -14,6 +15,7 @@ import pytest
 from safetensors.numpy import load_file, save_file
 from xdsl.utils.exceptions import ParseError
 
+from glow.dialects import weight_file
 from glow.dialects.errors import GlowError
 from glow.tools.atomic_output import is_stream
 from glow.tools.glow import run_glow
@@ -182,6 +184,46 @@ def test_what_is_no_file(program: Path, tmp_path: Path) -> None:
     weights.unlink()
     os.mkfifo(weights)
     with pytest.raises(GlowError, match=r"w.safetensors': it is not a file"):
+        run_glow(["run", str(program)])
+
+
+DAMAGED = (
+    b"", b"\0\0\0\0\0\0\0\0", b"{}", b"[]", b'{"w": 1}', b'{"w": {"dtype": "F32"}}',
+    b'{"w": {"dtype": "F32", "shape": [2], "data_offsets": [0, 9]}}',
+    b'{"w": {"dtype": "F32", "shape": [2], "data_offsets": [-8, 0]}}',
+    b'{"w": {"dtype": "F32", "shape": [2], "data_offsets": [0, 4]}}',
+    b'{"w": {"dtype": "F32", "shape": [2], "data_offsets": [0.0, 8.0]}}',
+    b'{"w": {"dtype": "F32", "shape": [1099511627776], "data_offsets": [0, 8]}}',
+    b'{"w": {"dtype": "F32", "shape": ["2"], "data_offsets": [0, 8]}}',
+    b'{"w": {"dtype": [], "shape": [2], "data_offsets": [0, 8]}}',
+    b'{"__metadata__": 3, "w": {"dtype": "F32", "shape": [2], "data_offsets": [0, 8]}}',
+    b"[" * 100_000,
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("header", DAMAGED)
+def test_damaged_headers(header: bytes, program: Path, tmp_path: Path) -> None:
+    content = len(header).to_bytes(8, "little") + header + bytes(8)
+    (tmp_path / "w.safetensors").write_bytes(content)
+    with pytest.raises(GlowError, match="weight") as caught:
+        run_glow(["run", str(program)])
+    assert "w.safetensors" in str(caught.value)
+
+
+@pytest.mark.parametrize("cut", [True, False])
+def test_weights_that_are_overwritten_while_they_are_read(
+    cut: bool, program: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    weights, read = tmp_path / "w.safetensors", weight_file.Header.read
+    os.utime(weights, (0, 0))  # A time is no more exact than some milliseconds.
+
+    def overwrite_and_read(*arguments: Any) -> Any:
+        with weights.open("r+b") as file:
+            file.truncate(10) if cut else file.write(b"\1")
+        return read(*arguments)
+
+    monkeypatch.setattr(weight_file.Header, "read", overwrite_and_read)
+    with pytest.raises(GlowError, match=r"cannot read .*: somebody writes it"):
         run_glow(["run", str(program)])
 
 
