@@ -29,6 +29,7 @@ from xdsl.xdsl_opt_main import xDSLOptMain
 
 from glow.diagnostics import Diagnosis, diagnose, run_reporting
 from glow.dialects.errors import GlowError, UsageError
+from glow.frontends.mapped_file import check_files, files_held
 from glow.tools.atomic_output import atomic_path
 from glow.tools.expected_diagnostics import Expectation, compare, parse_expectations
 from glow.tools.instrumentation import Instrumentation, Selection, Statistics
@@ -210,6 +211,7 @@ class GlowOptMain(xDSLOptMain):
             if wants_shrinking or instrumentation.running is None:
                 raise
             raise pass_failure(instrumentation.running.name, error) from error
+        check_files()
         if self.args.mlir_timing or self.args.time_passes:
             print(instrumentation.timing_table(), file=sys.stderr)
         if before is not None:
@@ -261,7 +263,7 @@ class GlowOptMain(xDSLOptMain):
         self.output: IO[str] = sys.stdout
         if self.output_path is not None:
             temporary = self.open_files.enter_context(atomic_path(self.output_path))
-            self.output = temporary.open("w")
+            self.output = temporary.open("w", encoding="utf-8")
         return self.output
 
     def output_resulting_program(self, prog: ModuleOp) -> str:
@@ -375,6 +377,7 @@ def pass_failure(name: str, error: Exception) -> GlowError:
     return GlowError(f"{name}: {diagnosis.message}", location=diagnosis.location)
 
 
+@files_held()
 def run_glow_opt(arguments: Sequence[str]) -> None:
     """Run the tool on a command line (without the program's name)."""
     names = {*Universe.get_multiverse().all_passes, *PASS_GROUPS}

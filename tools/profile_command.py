@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from glow.dialects.errors import GlowError
+from glow.frontends.mapped_file import files_held
 from glow.tools.atomic_output import atomic_path, check_output_file
 from glow.tools.programs import check_program, read_program
 from glow.tools.progress import report, show_progress
@@ -21,6 +22,7 @@ Array = npt.NDArray[np.generic]
 Arrays = dict[str, Array]
 
 
+@files_held()
 def profile_model(
     model: Path, data: Path, batches: int | None, output: Path, *, merge: bool
 ) -> None:

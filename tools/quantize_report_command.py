@@ -11,6 +11,7 @@ import numpy as np
 from xdsl.dialects.builtin import ModuleOp
 
 from glow.dialects.weight_table import Array
+from glow.frontends.mapped_file import files_held
 from glow.passes.quantization.options import QuantizationOptions
 from glow.tools.atomic_output import atomic_path, check_output_file
 from glow.tools.profile_command import read_batches
@@ -23,6 +24,7 @@ SEED = 0
 Batches = list[dict[str, Array]]
 
 
+@files_held()
 def report_model(
     model: Path,
     profile: Path,

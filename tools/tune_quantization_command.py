@@ -17,6 +17,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from glow.dialects.errors import GlowError
 from glow.dialects.weight_table import Array
+from glow.frontends.mapped_file import files_held
 from glow.passes.quantization.options import QuantizationOptions
 from glow.tools.atomic_output import atomic_path, check_output_file
 from glow.tools.programs import read_program
@@ -43,6 +44,7 @@ class Goal:
     drop: float
 
 
+@files_held()
 def tune_model(
     model: Path,
     profile: Path,

@@ -21,6 +21,7 @@ from glow.dialects.errors import GlowError
 from glow.dialects.weights import weights_of
 from glow.frontends import mapped_file
 from glow.frontends.onnx import import_model
+from glow.tools import glow_opt
 
 
 @pytest.fixture
@@ -234,6 +235,30 @@ def test_file_that_is_overwritten_while_it_is_compiled(overwritten):
         return
     with pytest.raises(GlowError, match="is being overwritten while it is compiled"):
         glow.compile(overwritten)
+
+
+def test_file_that_is_overwritten_while_passes_run(large, tmp_path, monkeypatch):
+    """`glow-opt` holds the file too, and writes nothing."""
+    if not can_be_leased(large):
+        pytest.skip("the system holds no files")
+    started = threading.Event()
+    thread = overwriter(large, started)
+    apply = glow_opt.GlowOptMain.apply_watched_passes
+
+    def overwrite_and_apply(main, program):
+        thread.start()
+        started.wait()
+        time.sleep(0.2)
+        apply(main, program)
+
+    monkeypatch.setattr(
+        glow_opt.GlowOptMain, "apply_watched_passes", overwrite_and_apply
+    )
+    output = tmp_path / "output.mlir"
+    with pytest.raises(GlowError, match="is being overwritten while it is compiled"):
+        glow_opt.run_glow_opt([str(large), "-o", str(output)])
+    thread.join()
+    assert not list(tmp_path.glob("*output.mlir*"))
 
 
 def test_file_that_cannot_be_held_is_copied(overwritten, monkeypatch):
