@@ -176,7 +176,7 @@ def find_source(model: object, options: Options) -> Source | None:
     try:
         path, digest = _content(model)
         return Source(path, digest, model_key(digest, _described(options)))
-    except (OSError, UnknownOptionError):
+    except (OSError, UnknownOptionError, ValueError):  # The last for a NUL in a path.
         return None
 
 

@@ -25,7 +25,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import MemRefType, ModuleOp
 from xdsl.passes import ModulePass, PassPipeline
 
-from glow.arguments import check_counts
+from glow.arguments import check_counts, check_quantization
 from glow.backends.backend import Backend, get_backend
 from glow.collection import collection_paused
 from glow.compiled_model import CompiledModel
@@ -124,6 +124,7 @@ def compile(
     check_counts(threads=threads, memory_limit=memory_limit)
     check_weight_growth(weight_growth)
     check_precision(precision)
+    check_quantization(quantization)
     module = load(model, input_shapes, notes)
     chosen = get_backend(backend)
     if level_of(module) >= STAGES.index("loops"):

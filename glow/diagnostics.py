@@ -12,6 +12,7 @@ import difflib
 import os
 import sys
 import traceback
+import warnings
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
@@ -96,7 +97,9 @@ def run_reporting(tool: str, work: Callable[[], int | None], *, debug: bool) -> 
     _replace_closed_streams()
     try:
         try:
-            return work() or 0
+            with warnings.catch_warnings():
+                warnings.showwarning = _show_warning
+                return work() or 0
         finally:
             _flush_output()
     except BrokenPipeError:
@@ -116,7 +119,15 @@ def exit_code(error: BaseException) -> int:
     """What a program that ends with an error tells its caller."""
     if isinstance(error, KeyboardInterrupt):
         return EXIT_INTERRUPTED
-    return EXIT_USAGE if isinstance(error, UsageError) else EXIT_FAILURE
+    from xdsl.utils.exceptions import ArgSpecParseError
+
+    is_usage = isinstance(error, UsageError | ArgSpecParseError)
+    return EXIT_USAGE if is_usage else EXIT_FAILURE
+
+
+def _show_warning(message: Warning | str, *_: object) -> None:
+    """Tell a warning in one line, without the place in the compiler that it comes from."""
+    print(f"warning: {one_line(str(message))}", file=sys.stderr)
 
 
 def _replace_closed_streams() -> None:

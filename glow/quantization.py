@@ -54,7 +54,8 @@ def parse_quantization(
 ) -> tuple[Path | None, QuantizationOptions]:
     """The profile and the options of `profile=p.yaml schema=symmetric keep=a,b`.
 
-    Text without `=` is the profile's file. Raises GlowError for what is not known.
+    Text without `=` is the profile's file. Raises GlowError for what is not known, or no
+    option.
     """
     chosen = options or QuantizationOptions()
     if "=" not in text or Path(text).exists():
@@ -62,6 +63,8 @@ def parse_quantization(
     profile, choices = None, {}
     for word in _words(text):
         key, _, value = word.partition("=")
+        if not value:
+            raise GlowError(f"'{word}' is not KEY=VALUE")
         if key == "profile":
             profile = Path(value)
         else:

@@ -33,9 +33,7 @@ def atomic_path(path: Path) -> Generator[Path]:
     stream = is_stream(path)
     path = path if stream else resolved(path)
     folder = None if stream else path.parent
-    handle, name = tempfile.mkstemp(dir=folder, prefix=f".{path.name}.")
-    os.close(handle)
-    temporary = Path(name)
+    temporary = temporary_path(path, folder)
     try:
         yield temporary
         if stream:
@@ -50,6 +48,17 @@ def atomic_path(path: Path) -> Generator[Path]:
         raise
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def temporary_path(path: Path, folder: Path | None) -> Path:
+    """A new empty file in a folder; raises `GlowError` where `path` cannot be written."""
+    try:
+        handle, name = tempfile.mkstemp(dir=folder, prefix=f".{path.name}.")
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        raise GlowError(f"cannot write {path}: {reason}") from error
+    os.close(handle)
+    return Path(name)
 
 
 def is_stream(path: Path) -> bool:

@@ -17,6 +17,7 @@ from glow.tools.quantization_commands import (
     add_tune_quantization_command,
     at_least,
     not_negative,
+    quantization,
 )
 from glow.tools.target_options import add_target_options, target_of
 
@@ -185,7 +186,7 @@ def add_numbers_options(parser: argparse.ArgumentParser) -> None:
     """Declare what the network computes on, and how exactly."""
     parser.add_argument(
         "--quantize",
-        type=Path,
+        type=quantization,
         metavar="PROFILE.yaml",
         help="quantize to 8 bits by a profile that glow profile made; options as in "
         "glow-opt: 'profile=PROFILE.yaml schema=symmetric ...'",

@@ -40,7 +40,8 @@ def step(what: str) -> Generator[Stopwatch]:
 
 def report(line: str) -> None:
     """Print a line to stderr at once."""
-    print(line, file=sys.stderr, flush=True)
+    sys.stderr.write(f"{line}\n")  # At once: another thread may report too.
+    sys.stderr.flush()
 
 
 def show_progress(what: str, done: int, total: int | None) -> None:

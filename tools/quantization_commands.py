@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from glow.dialects.errors import UsageError
+from glow.dialects.errors import GlowError, UsageError
 
 if TYPE_CHECKING:
     from glow.passes.quantization.options import QuantizationOptions
@@ -112,6 +112,20 @@ def add_tune_quantization_command(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(work=tune_quantization_command)
 
 
+def quantization(text: str) -> Path:
+    """What `--quantize` takes: a profile's file, or options, which are checked."""
+    if not text:
+        raise argparse.ArgumentTypeError("the profile has no name")
+    if "=" in text:
+        from glow.quantization import parse_quantization
+
+        try:
+            parse_quantization(text)
+        except GlowError as error:
+            raise argparse.ArgumentTypeError(error.one_line()) from None
+    return Path(text)
+
+
 def options_of(args: argparse.Namespace) -> QuantizationOptions:
     """The options of a quantization."""
     from glow.quantization import parse_quantization
@@ -119,7 +133,10 @@ def options_of(args: argparse.Namespace) -> QuantizationOptions:
     text = cast(str, args.options)
     if text and "=" not in text:
         raise UsageError(f"--options needs key=value, not '{text}'")
-    profile, options = parse_quantization(text)
+    try:
+        profile, options = parse_quantization(text)
+    except GlowError as error:
+        raise UsageError(error.message, hint=error.hint) from None
     if profile is not None:
         raise UsageError("the profile belongs to --profile, not into --options")
     return options

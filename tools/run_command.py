@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from glow.diagnostics import did_you_mean
-from glow.dialects.errors import GlowError
+from glow.dialects.errors import GlowError, UsageError
 from glow.dialects.numerics import WEIGHT_GROWTH
 from glow.tools.atomic_output import (
     atomic_path,
@@ -77,7 +77,7 @@ def run_model(path: Path, options: RunOptions) -> None:
         check_output_folder(options.output)
     if options.trace is not None:
         check_output_file(options.trace)
-    given = dict(map(split_input, options.inputs))
+    given = split_inputs(options.inputs)
     arrays = {name: read_array(file) for name, file in given.items()}
     with step(f"compiling {path}") as compilation:
         shapes = open_shapes(path, arrays)
@@ -151,6 +151,15 @@ def report_kernels(
     with atomic_path(trace) as temporary:
         temporary.write_text(profile.chrome_trace(), encoding="utf-8")
     report(f"{trace}: open it with chrome://tracing or ui.perfetto.dev")
+
+
+def split_inputs(arguments: Sequence[str]) -> dict[str, Path]:
+    """Files by name; UsageError for an input that is given twice."""
+    pairs = list(map(split_input, arguments))
+    names = [name for name, _ in pairs]
+    if twice := next((name for name in names if names.count(name) > 1), None):
+        raise UsageError(f"--input {twice} is given twice")
+    return dict(pairs)
 
 
 def split_input(argument: str) -> tuple[str, Path]:

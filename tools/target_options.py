@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from xdsl.passes import ModulePass
 from xdsl.utils.arg_spec import parse_spec
 
-from glow.dialects.errors import GlowError
+from glow.dialects.errors import GlowError, UsageError
 
 HOST = "host"
 CODE_TARGETS = ("llvm", "asm")
@@ -32,10 +32,13 @@ def add_target_options(parser: argparse.ArgumentParser) -> None:
 
 
 def target_of(args: argparse.Namespace) -> str:
-    """The name of the target that the options ask for."""
+    """The name of the target that the options ask for; UsageError for an unknown one."""
     from glow.lowering.target import target_name
 
-    return target_name(args.target_cpu, args.target_features)
+    try:
+        return target_name(args.target_cpu, args.target_features)
+    except GlowError as error:
+        raise UsageError(error.message, hint=error.hint) from None
 
 
 def with_target(

@@ -57,6 +57,8 @@ def read_mlir(
 
 
 def _parse_file(path: Path, context: Context) -> ModuleOp:
+    if "\0" in str(path):
+        raise GlowError(f"no file is named {str(path)!r}: there is a null in it")
     try:
         return parse_text(context, path.read_bytes(), str(path))
     except ParseError as error:

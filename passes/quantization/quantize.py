@@ -217,6 +217,9 @@ class InsertCastsPass(ModulePass):
     attention: str = "float"
     keep: tuple[str, ...] = ()
 
+    def __post_init__(self) -> None:
+        self.options()  # Raises GlowError for a choice that there is not.
+
     def options(self) -> QuantizationOptions:
         """The options without the profile."""
         names = [entry.name for entry in fields(QuantizationOptions)]

@@ -115,8 +115,10 @@ def test_unknown_operator(
 
 def test_contradicting_onnx_shape(glow_opt: Tool, tmp_path: Path) -> None:
     model = save_model(tmp_path / "model.onnx", "Relu", [4, 5])
-    with pytest.warns(UserWarning, match="output 'y' is declared as 4x5"):
-        assert glow_opt(model).code == 0
+    outcome = glow_opt(model)
+    assert outcome.code == 0
+    assert outcome.stderr.startswith("warning: output 'y' is declared as 4x5")
+    assert outcome.stderr.count("\n") == 1
 
 
 def test_contradicting_mlir_shape(glow_opt: Tool, tmp_path: Path) -> None:
@@ -220,11 +222,42 @@ def test_unknown_option_of_glow(glow: Tool, relu: Path) -> None:
         glow("run", relu, "--threads", "two"), "expected a whole number, not 'two'"
     )
     assert_usage(glow("run", relu, "--seed", "-1"), "-1 is less than 0")
-    assert_one_line(
-        glow("run", relu, "--quantize", "schema='symmetric"), "No closing quotation"
-    )
     assert_usage(glow("explode"), "explode")
     assert_usage(glow("compile", relu, "--emit=magic"), "magic")
+
+
+@pytest.mark.parametrize(
+    ("text", "part"),
+    [
+        ("", "the profile has no name"),
+        ("profile=", "'profile=' is not KEY=VALUE"),
+        ("schema='symmetric", "No closing quotation"),
+        ("schema=symmetric profile", "'profile' is not KEY=VALUE"),
+        ("schema=round", "unknown schema 'round'; one of asymmetric"),
+        ("shema=symmetric", "did you mean 'schema'?"),
+        ("per_channel=maybe", "is true or false, not 'maybe'"),
+    ],
+)
+def test_quantization_that_makes_no_sense(
+    text: str, part: str, glow: Tool, relu: Path
+) -> None:
+    for command in ("run", "report"):
+        assert_usage(glow(command, relu, "--quantize", text), "--quantize", part)
+
+
+def test_choices_that_are_not_there(glow_opt: Tool, glow: Tool, relu: Path) -> None:
+    assert_usage(glow_opt(relu, "--quantize=schema=round"), "unknown schema 'round'")
+    assert_usage(glow_opt(relu, "-p", "quantize{"), "cannot parse 'quantize{'")
+    assert_usage(glow("run", relu, "--target-cpu", "z80"), "unknown target 'z80'")
+    assert_usage(glow("run", relu, "--target-features", "fma"), "'fma' has no sign")
+    assert_usage(glow_opt(relu, "--target-cpu", "z80"), "unknown target 'z80'")
+    report = ("quantize-report", relu, "--profile", relu, "--options")
+    assert_usage(glow(*report, "schema=round"), "unknown schema 'round'")
+
+
+def test_input_given_twice(glow: Tool, relu: Path) -> None:
+    given = ("--input", "x=one.npy", "--input", "x=two.npy")
+    assert_usage(glow("run", relu, *given), "--input x is given twice")
 
 
 # Output folders. The tests may run as root, whom permissions do not stop: a regular file
@@ -238,6 +271,14 @@ def test_unwritable_output(glow_opt: Tool, glow: Tool, relu: Path) -> None:
     assert_one_line(glow("run", relu, "--output", inside), "cannot write into")
     assert_one_line(glow("compile", relu, "-o", inside / "out.o"), "cannot write into")
     assert files_in(relu.parent) == before
+
+
+@pytest.mark.skipif(not Path("/proc/self").exists(), reason="Linux names no files")
+def test_output_where_no_file_can_be(glow_opt: Tool, glow: Tool, relu: Path) -> None:
+    place = "/proc/out.mlir"
+    assert_one_line(glow_opt(relu, "-o", place), f"cannot write {place}: ")
+    compiled = glow("compile", relu, "--emit=graph", "-o", place)
+    assert_one_line(compiled, f"cannot write {place}: ")
 
 
 def test_output_is_a_folder(glow_opt: Tool, relu: Path) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import onnx
@@ -64,6 +64,23 @@ def test_memory_limits(limit: Any) -> None:
         glow.compile(parser.parse_model(TWO_INPUTS), memory_limit=limit)
     with pytest.raises(glow.GlowError, match=line):
         glow.lower_to(load(parser.parse_model(TWO_INPUTS)), "instr", memory_limit=limit)
+
+
+@pytest.mark.parametrize("kind", [3, None, ["model.onnx"]])
+def test_what_is_no_model(kind: Any) -> None:
+    with pytest.raises(glow.GlowError, match=f"not {type(kind).__name__}"):
+        glow.compile(kind)
+
+
+@pytest.mark.parametrize("name", ["\0.onnx", "\0.mlir"])
+def test_path_that_no_file_has(name: str) -> None:
+    with pytest.raises(glow.GlowError, match="null"):
+        glow.compile(name)
+
+
+def test_quantization_that_is_no_options() -> None:
+    with pytest.raises(glow.GlowError, match="is a QuantizationOptions, not int"):
+        glow.compile(parser.parse_model(TWO_INPUTS), quantization=cast(Any, 3))
 
 
 def test_numbers_of_other_kinds() -> None:

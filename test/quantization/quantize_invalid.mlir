@@ -4,8 +4,8 @@
 // RUN: ! glow-opt --quantize='profile=%S/inputs/damaged.yaml' %s 2>&1 | filecheck %s --check-prefix=DAMAGED
 // RUN: ! glow-opt --quantize='profile=%S/inputs/other.yaml' %s 2>&1 | filecheck %s --check-prefix=OTHER
 
-// SCHEMA: error: quantize: unknown schema 'round'; one of asymmetric, symmetric, symmetric-uint8, power-of-two
-// CALIBRATION: error: quantize: unknown calibration 'luck'; one of minmax, mse, percentile, entropy
+// SCHEMA: error: pass 'quantize': unknown schema 'round'; one of asymmetric, symmetric, symmetric-uint8, power-of-two
+// CALIBRATION: error: pass 'quantize': unknown calibration 'luck'; one of minmax, mse, percentile, entropy
 // MISSING: error: {{.*}}cannot read the profile '{{.*}}none.yaml': no such file or directory
 // DAMAGED: {{.*}}damaged.yaml:5:1: error: {{.*}}profile: 'low' must be a finite number
 // OTHER: error: {{.*}}the profile does not fit the network: it lacks 'x'; profile this network with glow profile

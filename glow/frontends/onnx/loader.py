@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import cast
 
 from glow.dialects.errors import GlowError
 from glow.frontends.mapped_file import file_bytes
@@ -36,7 +37,14 @@ def load_model(model: str | os.PathLike[str] | bytes | ModelProto) -> LoadedMode
         return LoadedModel(model)
     if isinstance(model, bytes):
         return _parse(memoryview(model), "the model", None)
+    if not isinstance(cast(object, model), str | os.PathLike):
+        raise GlowError(
+            "a model is the path of a file, its bytes, ONNX's ModelProto or a module, not "
+            f"{type(model).__name__}"
+        )
     path = Path(model)
+    if "\0" in str(path):
+        raise GlowError(f"no file is named {str(path)!r}: there is a null in it")
     try:
         data = file_bytes(path)
     except FileNotFoundError:
