@@ -21,10 +21,12 @@ from glow.lowering.instr_to_loops.conv2d_spec import Conv2dSpec, ConvTiling
 from glow.lowering.instr_to_loops.depthwise import DepthwiseSpec
 from glow.lowering.instr_to_loops.direct_conv import DirectConvSpec, choose_pixel_tile
 from glow.lowering.instr_to_loops.int8_batch_matmul import Int8BatchMatmulSpec
-from glow.lowering.instr_to_loops.int8_conv2d import Int8Conv2dSpec
+from glow.lowering.instr_to_loops.int8_conv2d import Int8Conv2dSpec, Int8Convolution
 from glow.lowering.instr_to_loops.int8_depthwise import Int8DepthwiseSpec
 from glow.lowering.instr_to_loops.matmul import MatmulSpec
 from glow.lowering.instr_to_loops.matmul_tile import choose_tile
+from glow.lowering.instr_to_loops.pixel_sizes import PixelSizesSpec
+from glow.lowering.instr_to_loops.planes import BlockedPlanes
 from glow.lowering.instr_to_loops.prepared_conv2d import PreparedConv2dSpec
 from glow.lowering.instr_to_loops.program import KernelRequest
 from glow.lowering.instr_to_loops.quadrant_sums import QuadrantSumsSpec
@@ -36,8 +38,15 @@ from glow.lowering.instr_to_loops.sparse_conv2d_spec import (
 from glow.lowering.instr_to_loops.strassen_spec import StrassenSpec
 from glow.lowering.instr_to_loops.tiles import ChannelPart
 from glow.lowering.instr_to_loops.winograd import WinogradPhase
-from glow.lowering.instr_to_loops.winograd_spec import choose_winograd_tiling
+from glow.lowering.instr_to_loops.winograd_direct import WinogradDirectSpec, most_uneven
+from glow.lowering.instr_to_loops.winograd_spec import (
+    WinogradSpec,
+    choose_winograd_tiling,
+)
 from glow.lowering.target import Target
+
+INTEGERS = "int8 products, sums in i32"
+CHANNEL_BLOCKS = "channel blocks"
 
 
 @dataclass(frozen=True)
@@ -51,6 +60,8 @@ class Choice:
     """What the outer loops run over, and what threads share."""
     error: float | None = None
     """To expect of f32 sums; 0 of exact integers, None where nothing is summed up."""
+    fallback: str = ""
+    """What is computed otherwise, where inputs do not allow the algorithm."""
 
     def fields(self) -> dict[str, str]:
         """The fields that say something, by name."""
@@ -59,6 +70,7 @@ class Choice:
             "algorithm": self.algorithm,
             "tile": self.tile,
             "order": self.order,
+            "fallback": self.fallback,
             "error": error,
         }
         return {name: text for name, text in found.items() if text}
@@ -134,7 +146,12 @@ def _recurrence(spec: RecurrenceSpec, target: Target) -> Choice:
 
 
 def _depthwise(spec: DepthwiseSpec, target: Target) -> Choice:
-    return _summed(DIRECT, 1, "depthwise, ", "", "channel blocks")
+    return _summed(DIRECT, 1, "depthwise, ", _plane_tile(spec.planes), CHANNEL_BLOCKS)
+
+
+def _plane_tile(planes: BlockedPlanes) -> str:
+    (_, width) = planes.window.output
+    return _registers(planes.tile_size(width), 1, "pixels")
 
 
 def _plain(spec: DirectConvSpec, target: Target) -> Choice:
@@ -152,7 +169,22 @@ def _winograd(phase: WinogradPhase, target: Target) -> Choice:
         f"blocks of {tiling.tiles} tiles" if tiling.fused else f"{phase.name} of all"
     )
     algorithm = WINOGRAD[spec.tile, spec.kernel]
-    return _summed(algorithm, spec.in_channels, _element(spec.element), tile, order)
+    choice = _summed(algorithm, spec.in_channels, _element(spec.element), tile, order)
+    return replace(choice, fallback=f"direct sums of {_uneven_tiles(spec)}")
+
+
+def _uneven_tiles(spec: WinogradSpec) -> str:
+    return f"tiles with pixels 2^{most_uneven(spec)} times as large, infinity or NaN"
+
+
+def _winograd_direct(direct: WinogradDirectSpec, target: Target) -> Choice:
+    spec = direct.convolution
+    name = f"{DIRECT.name}, only of {_uneven_tiles(spec)}"
+    return Choice(name, error=DIRECT.expected_error(spec.in_channels))
+
+
+def _pixel_sizes(_: PixelSizesSpec, target: Target) -> Choice:
+    return Choice("largest channel of each pixel, which tells where to fall back")
 
 
 def _matmul(spec: MatmulSpec, target: Target) -> Choice:
@@ -160,7 +192,7 @@ def _matmul(spec: MatmulSpec, target: Target) -> Choice:
     text = _registers(tile.rows, tile.blocks, "rows")
     order = "tiles of rows" if spec.is_cut_by_rows(target) else "tiles of columns"
     if spec.group == 4:
-        return Choice("int8 products, sums in i32", text, order, 0.0)
+        return Choice(INTEGERS, text, order, 0.0)
     algorithm = HALF_WEIGHTS if spec.widens else DIRECT
     return _summed(algorithm, spec.depth, _element(spec.element), text, order)
 
@@ -169,7 +201,9 @@ def _strassen(spec: StrassenSpec, target: Target) -> Choice:
     tile = spec.leaf.tile(target)
     text = _registers(tile.rows, tile.blocks, "rows")
     order = "tiles of rows" if spec.is_cut_by_rows(target) else "tiles of columns"
-    return _summed(STRASSEN[spec.levels], spec.depth, "", text, order)
+    choice = _summed(STRASSEN[spec.levels], spec.depth, "", text, order)
+    rows = f"{spec.parts} rows that share sums with an infinity or NaN"
+    return replace(choice, fallback=f"direct sums of {rows}")
 
 
 def _batch_matmul(spec: BatchMatmulSpec, target: Target) -> Choice:
@@ -190,8 +224,21 @@ def _attention(spec: AttentionSpec, target: Target) -> Choice:
     return _summed(DIRECT, spec.depth, "attention, ", text, order)
 
 
-def _integers(_: Any, target: Target) -> Choice:
-    return Choice("int8 products, sums in i32", error=0.0)
+def _int8_conv2d(spec: Int8Conv2dSpec, target: Target) -> Choice:
+    convolution = Int8Convolution(spec, target)
+    tile = _conv_tile(convolution.tiling)
+    return Choice(INTEGERS, tile, convolution.order.description, 0.0)
+
+
+def _int8_depthwise(spec: Int8DepthwiseSpec, target: Target) -> Choice:
+    name = f"depthwise, {INTEGERS}"
+    return Choice(name, _plane_tile(spec.planes), CHANNEL_BLOCKS, 0.0)
+
+
+def _int8_batch_matmul(spec: Int8BatchMatmulSpec, target: Target) -> Choice:
+    tile = spec.tile(target)
+    text = _registers(tile.rows, tile.blocks, "rows")
+    return Choice(INTEGERS, text, "batches", 0.0)
 
 
 DESCRIBED: Mapping[type, Callable[[Any, Target], Choice]] = {
@@ -207,8 +254,10 @@ DESCRIBED: Mapping[type, Callable[[Any, Target], Choice]] = {
     PreparedConv2dSpec: _prepared,
     QuadrantSumsSpec: _sums_of_quadrants,
     RecurrenceSpec: _recurrence,
-    Int8Conv2dSpec: _integers,
-    Int8DepthwiseSpec: _integers,
-    Int8BatchMatmulSpec: _integers,
+    Int8Conv2dSpec: _int8_conv2d,
+    Int8DepthwiseSpec: _int8_depthwise,
+    Int8BatchMatmulSpec: _int8_batch_matmul,
+    PixelSizesSpec: _pixel_sizes,
+    WinogradDirectSpec: _winograd_direct,
 }
 """By the kind of a specification; of all others the name says what is done."""

@@ -81,10 +81,10 @@ class Int8Conv2dSpec(Conv2dSpec):
 
 def build_int8_conv2d(name: str, spec: Int8Conv2dSpec, target: Target) -> Kernel:
     """The kernel: output, input, weights, bias, extras."""
-    return _Int8Convolution(spec, target).kernel(name)
+    return Int8Convolution(spec, target).kernel(name)
 
 
-class _Int8Convolution(Convolution):
+class Int8Convolution(Convolution):
     """Builds one kernel.
 
     Where weights come from far away, each line of a plane fetches its share of those of the

@@ -3,6 +3,11 @@
     conv1: conv2d: direct sums; 28 pixels x 2 registers; lines; 56 slices; 37,632 bytes of
     weights; error 4e-06
 
+Where inputs may not allow the algorithm, the line ends with what is computed then:
+
+    fc1: strassen: one level of Strassen; ...; error 5e-06; falls back to direct sums of 2 rows
+    that share sums with an infinity or NaN
+
 `record-kernels` writes it beside each instruction:
 
     instr.cpu.conv2d ... {glow.kernels = [{algorithm = "direct sums", ...}]}
@@ -69,12 +74,14 @@ class Entry:
     def line(self, node: str | None) -> str:
         """The entry as a line of the log."""
         fields = self.choice.fields()
-        error = fields.pop("error", None)
+        error, fallback = fields.pop("error", None), fields.pop("fallback", None)
         parts = [*fields.values(), f"{self.slices:,} slices"]
         if self.weight_bytes:
             parts.append(f"{self.weight_bytes:,} bytes of weights")
         if error is not None:
             parts.append(f"error {error}")
+        if fallback is not None:
+            parts.append(f"falls back to {fallback}")
         return f"{node or '-'}: {self.label}: {'; '.join(parts)}"
 
     def attribute(self) -> DictionaryAttr:

@@ -53,6 +53,11 @@ MOST_UNEVEN = {True: 6, False: 9}
 others. A window loses 8e-7, or 4e-6, of its size for each time that the patch is as large."""
 
 
+def most_uneven(spec: WinogradSpec) -> int:
+    """The power of two by which a patch may be larger than a window in it."""
+    return MOST_UNEVEN[spec.patch <= ACCURATE_PATCH]
+
+
 @dataclass(frozen=True)
 class WinogradDirectSpec:
     """The tiles of a convolution that need direct sums, so that it has no operations of its own."""
@@ -125,7 +130,7 @@ class _DirectTiles:
         """Whether the largest size exceeds the smallest, or all bounds."""
         b = self.builder
         largest, smallest = sizes
-        margin = MOST_UNEVEN[self.spec.patch <= ACCURATE_PATCH] << EXPONENT_BITS
+        margin = most_uneven(self.spec) << EXPONENT_BITS
         difference = b.binary_integer(arith.SubiOp, largest, smallest)
         one = b.constant(1, i32)
         # A patch of zeros has no size: less one, it is the largest unsigned number.

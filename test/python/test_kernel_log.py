@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import onnx
 import pytest
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAttr
 
@@ -67,11 +68,42 @@ def test_lines_name_algorithm_tile_order_slices_weights_and_error(
     assert all(
         WINOGRAD[4, 3].name in line and "error 5e-06" in line for line in winograd
     )
+    guard = "tiles with pixels 2^6 times as large, infinity or NaN"
+    assert all(
+        line.endswith(f"; falls back to direct sums of {guard}") for line in winograd
+    )
+    fallbacks = [line for line in lines if ": winograd_direct: " in line]
+    phased = [line for line in lines if ": winograd_products: " in line]
+    assert len(fallbacks) == len(winograd) + len(phased)
+    assert all(f"direct sums, only of {guard}; " in line for line in fallbacks)
+
+
+def test_products_tell_what_they_fall_back_to() -> None:
+    kernels = kernel_log(main_function(planned("minilm")), TARGET).values()
+    strassen = [e for found in kernels for e in found if e.label == "strassen"]
+    assert strassen
+    for entry in strassen:
+        wanted = r"direct sums of [24] rows that share sums with an infinity or NaN"
+        assert re.fullmatch(wanted, entry.choice.fallback)
+
+
+@pytest.mark.parametrize("name", ["digits", "depthwise"])
+def test_integer_kernels_have_tiles(name: str) -> None:
+    model = onnx.load(DOCS.parent / "examples" / "digits" / f"{name}.onnx")
+    module = load(model)
+    lower_to(module, "instr", target="avx512", quantize=True)
+    entries = kernel_log(main_function(module), TARGET).values()
+    products = [e for found in entries for e in found if e.label.startswith("int8_")]
+    assert len(products) > 5
+    for entry in products:
+        assert re.match(r"\d+ (pixels|rows) x \d registers", entry.choice.tile)
+        assert entry.choice.order
+        assert entry.choice.error == 0
 
 
 def test_exact_numerics_have_direct_sums_alone() -> None:
     lines = list(log_lines(main_function(planned("squeezenet", "exact")), TARGET))
-    assert not [line for line in lines if "Winograd" in line]
+    assert not [line for line in lines if "Winograd" in line or "falls back" in line]
     assert [line for line in lines if "direct sums" in line]
 
 
@@ -113,6 +145,7 @@ def test_report_shows_the_log(squeezenet: ModuleOp) -> None:
         assert node_name(op) is None or f"<td>{node_name(op)}" in page
         for entry in found:
             assert entry.choice.algorithm in page
+            assert entry.choice.fallback in page
 
 
 def test_verbose_compilation_tells_the_log(

@@ -161,7 +161,7 @@ def _kernels(costs: Costs) -> str:
 def _choices(subject: Subject) -> str:
     """Which algorithm and tile each kernel got."""
     head = ("node", "kernel", "algorithm", "register tile", "order", "slices",
-            "weights, bytes", "expected error")  # fmt: skip
+            "weights, bytes", "expected error", "falls back to")  # fmt: skip
     rows: list[list[object]] = []
     for op, entries in subject.kernels.items():
         for entry in entries:
@@ -170,6 +170,7 @@ def _choices(subject: Subject) -> str:
                 node_name(op) or "", entry.label,
                 *(fields.get(name, "") for name in ("algorithm", "tile", "order")),
                 f"{entry.slices:,}", f"{entry.weight_bytes:,}", fields.get("error", ""),
+                fields.get("fallback", ""),
             ])  # fmt: skip
     table = html.scrolling(html.table(head, rows, text_columns=5))
     return html.section("Kernels", table, name="kernels")
