@@ -18,7 +18,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
 from xdsl.context import Context
@@ -330,10 +330,18 @@ def run_passes(module: ModuleOp, specs: Sequence[str]) -> None:
     Raises GlowError where somebody wants to overwrite the file that weights are in.
     """
     check_files()
-    pipeline = PassPipeline.parse_spec(
-        available_passes(), ",".join(specs), pass_clock()
-    )
-    pipeline.apply(context(), module)
+    passes = _parsed_passes(tuple(specs))
+    PassPipeline(passes, pass_clock()).apply(context(), module)
+
+
+@lru_cache(maxsize=64)
+def _parsed_passes(specs: tuple[str, ...]) -> tuple[ModulePass, ...]:
+    """The passes of a pipeline, which hold nothing of the module that they run on.
+
+    Reading the names of 45 passes and their options takes longer than running them on
+    a network of one node.
+    """
+    return PassPipeline.parse_spec(available_passes(), ",".join(specs)).passes
 
 
 def _emit(module: ModuleOp, stage: str, target: str) -> str | bytes:
