@@ -15,8 +15,8 @@ import contextlib
 import ctypes
 import ctypes.util
 import itertools
-import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Generator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 
@@ -25,7 +25,9 @@ from llvmlite.binding import ffi
 from glow.dialects.errors import GlowError
 from glow.lowering.target import Target
 from glow.runtime.cores import available_cores
+from glow.runtime.heap import trim
 from glow.runtime.llvm_library import PAGES, llvm
+from glow.runtime.seldom import Seldom
 
 CODE_GENERATION_LEVEL = 2
 FAST_GENERATION_LEVEL = 0
@@ -72,31 +74,40 @@ def target_machine(
     )
 
 
-class ThreadMachines(threading.local):
-    """The target machines of a thread: a new one costs as much as a small kernel."""
+class Machines:
+    """Target machines that nobody works with: a new one costs as much as a small kernel.
+
+    Each belongs to one thread at a time.
+    """
 
     def __init__(self) -> None:
-        self._machines: dict[tuple[Target, int], llvm.TargetMachine] = {}
+        self._idle: defaultdict[tuple[Target, int], list[llvm.TargetMachine]]
+        self._idle = defaultdict(list)
 
-    def get(self, target: Target, level: int) -> llvm.TargetMachine:
-        """Returns the thread's target machine for a target and level."""
-        key = (target, level)
-        if key not in self._machines:
-            self._machines[key] = target_machine(target, level)
-        return self._machines[key]
+    @contextlib.contextmanager
+    def taken(self, target: Target, level: int) -> Generator[llvm.TargetMachine]:
+        """A target machine for the time of a block."""
+        idle = self._idle[target, level]
+        try:
+            machine = idle.pop()
+        except IndexError:
+            machine = target_machine(target, level)
+        yield machine
+        idle.append(machine)
+
+    def clear(self) -> None:
+        """Let go of those that are idle: each takes half a megabyte."""
+        self._idle.clear()
 
 
-_thread_machines = ThreadMachines()
+_machines = Machines()
 
 
-def parse(
-    text: str, target: Target, level: int = CODE_GENERATION_LEVEL
-) -> tuple[llvm.ModuleRef, llvm.TargetMachine]:
-    """Returns the verified module in a context of its own, and the target machine.
+def parse(text: str, target: Target, machine: llvm.TargetMachine) -> llvm.ModuleRef:
+    """Returns the verified module in a context of its own.
 
     Raises GlowError for text that LLVM rejects, which is a defect of ours.
     """
-    machine = _thread_machines.get(target, level)
     try:
         module = llvm.parse_assembly(text, context=llvm.create_context())
         module.triple = target.triple
@@ -104,15 +115,15 @@ def parse(
         module.verify()
     except RuntimeError as error:
         raise GlowError(f"LLVM rejects the generated code: {error}") from error
-    return module, machine
+    return module
 
 
 def compile_object(
     text: str, target: Target, level: int = CODE_GENERATION_LEVEL
 ) -> bytes:
     """Returns the relocatable object of LLVM IR text."""
-    module, machine = parse(text, target, level)
-    return emit_object(module, machine)
+    with _machines.taken(target, level) as machine:
+        return emit_object(parse(text, target, machine), machine)
 
 
 def workers() -> ThreadPoolExecutor:
@@ -125,10 +136,21 @@ def release_llvm() -> None:
     PAGES.release()
 
 
+def _give_back() -> None:
+    _machines.clear()
+    release_llvm()
+    trim()
+
+
+give_back = Seldom(_give_back, 1.0)
+"""Gives the system what a compilation leaves in memory, within a second. To let go of
+LLVM's pages and read them again takes a third of the time that a small network takes."""
+
+
 def assembly(text: str, target: Target) -> str:
     """Returns the assembly text of LLVM IR text."""
-    module, machine = parse(text, target)
-    return machine.emit_assembly(module)
+    with _machines.taken(target, CODE_GENERATION_LEVEL) as machine:
+        return machine.emit_assembly(parse(text, target, machine))
 
 
 def emit_object(module: llvm.ModuleRef, machine: llvm.TargetMachine) -> bytes:

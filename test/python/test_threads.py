@@ -18,7 +18,7 @@ import glow
 from glow.lowering.target import PRESETS, host_target
 from glow.runtime import crowding
 from glow.runtime.library import Library
-from glow.runtime.native_code import compile_object, parse
+from glow.runtime.native_code import compile_object
 from glow.runtime.thread_pool import MAX_THREADS, ThreadPool, pool_code, thread_pool
 
 # Each thread adds one to its own counter and, behind a barrier, thread 0 sums them up.
@@ -172,7 +172,7 @@ def test_idle_workers_park(count: Counter) -> None:
 
 @pytest.mark.parametrize("target", list(PRESETS))
 def test_code_of_each_target(target: str) -> None:
-    parse(pool_code(PRESETS[target]), PRESETS[target])
+    assert compile_object(pool_code(PRESETS[target]), PRESETS[target])
 
 
 def chain_of_products(rows: int, columns: int, layers: int) -> onnx.ModelProto:

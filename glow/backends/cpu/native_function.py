@@ -18,7 +18,7 @@ from glow.runtime.buffers import aligned_empty
 from glow.runtime.executable import Bytes
 from glow.runtime.heap import trim
 from glow.runtime.memory import check_memory
-from glow.runtime.native_code import release_llvm, workers
+from glow.runtime.native_code import give_back, release_llvm, workers
 from glow.runtime.native_function import Argument, NativeFunction, NativeProgram
 from glow.runtime.object_cache import ObjectCache
 from glow.signature import buffer_infos, input_count, main_function
@@ -26,6 +26,9 @@ from glow.signature import buffer_infos, input_count, main_function
 SINGLE_THREAD_BYTES = 1 << 20
 """A network that touches fewer bytes runs on the calling thread: it is done sooner than
 another thread wakes up. Results do not depend on it."""
+
+LARGE_BYTES = 16 << 20
+"""Weights for which memory that code generation has no use for is let go on the way."""
 
 PIECE_BYTES = 4 << 20
 """What is copied at a time: tables of embeddings need not be in memory twice."""
@@ -112,14 +115,16 @@ def build_native_function(
     )
     weights_of(module).clear()
     let_go(program)
-    trim()
+    is_large = program.sizes["constants"] >= LARGE_BYTES
+    if is_large:
+        trim()
     with workers() as pool:
         build = ObjectBuild(program, target, ObjectCache(), pool)
-        pool.submit(release_llvm)
+        if is_large:
+            pool.submit(release_llvm)
         constants = gather_constants(program, pool)
         objects = build.finish()
-    release_llvm()
-    trim()
+    give_back()
     arguments = [
         Argument(place.offset, shape, dtype)
         for place, (shape, dtype) in zip(
