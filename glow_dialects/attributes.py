@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
 from typing import cast
 
 from xdsl.dialects.builtin import (
@@ -36,12 +35,13 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute
 from xdsl.irdl import OpDef
 
+from glow.dialects.bounded_cache import bounded_cache
 from glow.dialects.float_text import bits_of_float, float_attr_of_bits, float_of_bits
 
 AttributeValue = Attribute | int | float | str | bool | Sequence[int] | Sequence[float]
 
 
-@lru_cache(None)
+@bounded_cache
 def ints_attr(*values: int) -> DenseArrayBase:
     """`array<i64: values>`."""
     return DenseArrayBase.from_list(i64, values)
@@ -53,7 +53,7 @@ def floats_attr(*values: float) -> DenseArrayBase:
     return DenseArrayBase(f32, BytesAttr(b"".join(bits)))
 
 
-@lru_cache(None)
+@bounded_cache
 def int_attr(value: int) -> IntegerAttr:
     """An `i64` attribute."""
     return IntegerAttr(value, i64)
@@ -64,7 +64,7 @@ def float_attr(value: float) -> FloatAttr[Float32Type]:
     return _float_attr(value, math.copysign(1.0, value))
 
 
-@lru_cache(None)
+@bounded_cache
 def _float_attr(value: float, _sign: float) -> FloatAttr[Float32Type]:
     # The sign is part of the cache's key because 0.0 == -0.0.
     return float_attr_of_bits(bits_of_float(value, f32), f32)

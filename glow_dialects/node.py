@@ -13,7 +13,6 @@ each result type once; operand types are known where the operand was defined:
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
 from typing import Self, cast
 
 from xdsl.dialects.builtin import (
@@ -46,6 +45,7 @@ from xdsl.traits import HasCanonicalizationPatternsTrait, OpTrait, Pure
 from xdsl.utils.exceptions import VerifyException
 
 from glow.dialects.attributes import Attributes, AttributeValue, to_attribute
+from glow.dialects.bounded_cache import bounded_cache
 from glow.dialects.locations import node_name as node_name
 from glow.dialects.quantized import any_quantized
 from glow.dialects.text import (
@@ -92,7 +92,7 @@ class SimplifiesNode(HasCanonicalizationPatternsTrait):
         return ()
 
 
-@lru_cache(None)
+@bounded_cache
 def operand_segments_attr(*sizes: int) -> DenseArrayBase:
     """The `operandSegmentSizes` property of the given sizes."""
     return DenseArrayBase.from_list(i32, sizes)
@@ -128,20 +128,20 @@ def tensor_type(shape: Sequence[int], element_type: Attribute) -> TensorType[Att
     return _tensor_type(tuple(shape), element_type)
 
 
-@lru_cache(None)
+@bounded_cache
 def _tensor_type(
     shape: tuple[int, ...], element_type: Attribute
 ) -> TensorType[Attribute]:
     return TensorType(element_type, shape)
 
 
-@lru_cache(None)
+@bounded_cache
 def memref_of(tensor: TensorType[Attribute]) -> MemRefType[Attribute]:
     """The row-major memref type that holds a tensor."""
     return MemRefType(tensor.element_type, tensor.get_shape())
 
 
-@lru_cache(None)
+@bounded_cache
 def tensor_of(memref: MemRefType[Attribute]) -> TensorType[Attribute]:
     """The tensor type that a memref holds."""
     return TensorType(memref.element_type, memref.get_shape())

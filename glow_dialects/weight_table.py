@@ -28,6 +28,7 @@ from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 from xdsl.utils.hints import isa
 
+from glow.dialects.bounded_cache import bounded_cache
 from glow.dialects.errors import GlowError
 from glow.dialects.quant import UniformQuantizedType
 from glow.dialects.quantized import storage_of
@@ -75,7 +76,7 @@ def dtype_of(element_type: Attribute) -> np.dtype[np.generic]:
     raise GlowError(f"element type {element_type} has no NumPy dtype")
 
 
-@cache
+@bounded_cache
 def element_type_of(dtype: np.dtype[np.generic]) -> Attribute:
     """The element type of a NumPy dtype (the inverse of `dtype_of`)."""
     for element_type, candidate in _FLOATS.items():

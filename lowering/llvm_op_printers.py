@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from functools import cache
 from typing import TypeVar, cast
 
 from xdsl.dialects import llvm as xllvm
@@ -13,6 +12,7 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.utils.exceptions import DiagnosticException
 
 from glow.dialects import llvm
+from glow.dialects.bounded_cache import bounded_cache
 from glow.lowering.llvm_function_printer import FunctionPrinter, Printer
 from glow.lowering.llvm_text import constant_text, type_name
 
@@ -179,7 +179,7 @@ def extraction(out: FunctionPrinter, op: llvm.ExtractElementOp) -> None:
     out.result(op, f"extractelement {operands}")
 
 
-@cache
+@bounded_cache
 def mask_text(mask: DenseArrayBase[IntegerType]) -> str:
     """Returns a shuffle mask; lane -1 is poison."""
     lanes = tuple(int(lane) for lane in mask.iter_values())

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Sequence
-from functools import cache
 from typing import cast
 
 from xdsl.dialects.builtin import (
@@ -21,6 +20,7 @@ from xdsl.ir import Attribute
 from xdsl.utils.exceptions import DiagnosticException
 
 from glow.dialects.attributes import is_splat
+from glow.dialects.bounded_cache import bounded_cache
 from glow.lowering.type_guards import is_integer, is_vector
 
 SIMPLE_TYPES: dict[type[Attribute], str] = {
@@ -33,7 +33,7 @@ SIMPLE_TYPES: dict[type[Attribute], str] = {
 }
 
 
-@cache
+@bounded_cache
 def type_name(type_: Attribute) -> str:
     """Returns the LLVM spelling of a type; raises for one that is not known."""
     if is_integer(type_):
@@ -102,7 +102,7 @@ def constant_text(value: Attribute, type_: Attribute) -> str:
     return dense_text(value, type_)
 
 
-@cache
+@bounded_cache
 def dense_text(value: Attribute, type_: Attribute) -> str:
     """Returns a vector constant without its type."""
     if not isinstance(value, DenseIntOrFPElementsAttr) or not is_vector(type_):

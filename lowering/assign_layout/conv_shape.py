@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import cache
 from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from glow.dialects.attributes import Attributes
+from glow.dialects.bounded_cache import bounded_cache
 from glow.lowering.instr_to_loops.winograd_cost import (
     choose_winograd,
     direct_cycles,
@@ -115,7 +115,7 @@ def winograd_spec(shape: ConvShape, tile: int, lanes: int) -> WinogradSpec:
     )
 
 
-@cache
+@bounded_cache
 def choose_winograd_tile(
     shape: ConvShape, target: Target, numerics: str = "default"
 ) -> WinogradChoice | None:

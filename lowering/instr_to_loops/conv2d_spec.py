@@ -7,7 +7,6 @@ weights are multiplied in pairs of input lanes: ... [input lane / 2][blocks][lan
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
 from math import prod
 from typing import Any
 
@@ -16,6 +15,7 @@ from numpy.typing import NDArray
 from xdsl.dialects.builtin import MemRefType, f32
 from xdsl.ir import Attribute
 
+from glow.dialects.bounded_cache import bounded_cache
 from glow.dialects.half import is_half
 from glow.lowering.instr_to_loops import ir_types as types
 from glow.lowering.instr_to_loops.epilogue import (
@@ -161,7 +161,7 @@ class ConvTiling:
         )
 
 
-@cache
+@bounded_cache
 def choose_conv_tile(spec: Conv2dSpec, target: Target) -> ConvTiling:
     """The register tiles of a convolution; packing and building agree on it.
 

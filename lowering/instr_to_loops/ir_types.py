@@ -36,6 +36,7 @@ from xdsl.ir import Attribute, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 
 from glow.dialects.arith import FastMathFlagsAttr
+from glow.dialects.bounded_cache import bounded_cache
 from glow.dialects.vector import ADD, IteratorTypeAttr
 
 INDEX = IndexType()
@@ -43,13 +44,13 @@ DYNAMIC = -9223372036854775808
 """The marker for "an operand carries it" in static offset lists, as upstream defines it."""
 
 
-@cache
+@bounded_cache
 def vector_type(shape: tuple[int, ...], element: Attribute = f32) -> VectorType:
     """The vector type of that shape."""
     return VectorType(element, shape)
 
 
-@cache
+@bounded_cache
 def memref_type(
     shape: tuple[int, ...],
     element: Attribute = f32,
@@ -63,13 +64,13 @@ def memref_type(
     return MemRefType(element, shape, layout=layout)
 
 
-@cache
+@bounded_cache
 def row_major_strides(shape: tuple[int, ...]) -> tuple[int, ...]:
     """The element strides of a dense row-major buffer."""
     return tuple(prod(shape[axis + 1 :]) for axis in range(len(shape)))
 
 
-@cache
+@bounded_cache
 def memref_layout(memref: MemRefType) -> tuple[tuple[int, ...], int | None]:
     """The element strides and the static offset (None: dynamic) of a memref type."""
     layout = memref.layout
@@ -122,7 +123,7 @@ def shape_of(value: SSAValue) -> tuple[int, ...]:
     return ()
 
 
-@cache
+@bounded_cache
 def bit_width(element: Attribute) -> int:
     """The size of a fixed-width scalar type in bits."""
     assert isinstance(element, FixedBitwidthType)
@@ -142,19 +143,19 @@ def byte_width(element: Attribute) -> int:
     return bit_width(element) // 8
 
 
-@cache
+@bounded_cache
 def signless(element: Attribute) -> Attribute:
     """The scalar type as arith takes it: operations have signs, integers have none."""
     return IntegerType(element.width.data) if is_integer(element) else element
 
 
-@cache
+@bounded_cache
 def storage_type(element: Attribute) -> Attribute:
     """The scalar type as memory holds it: a byte for i1, no sign."""
     return i8 if element == i1 else signless(element)
 
 
-@cache
+@bounded_cache
 def with_element(like: Attribute, element: Attribute) -> Attribute:
     """`like` (a scalar or vector type) with another element type."""
     if isinstance(like, VectorType):
@@ -167,7 +168,7 @@ def constant_attribute(value: float, type_: Attribute) -> Attribute:
     return _constant_attribute(value, copysign(1.0, value), type_)
 
 
-@cache
+@bounded_cache
 def _constant_attribute(value: float, _sign: float, type_: Attribute) -> Attribute:
     # The sign is part of the cache's key because 0.0 == -0.0.
     if is_vector(type_):
@@ -186,7 +187,7 @@ def dense_attribute(values: tuple[float, ...], type_: VectorType) -> Attribute:
     return _dense_attribute(values, signs, type_)
 
 
-@cache
+@bounded_cache
 def _dense_attribute(
     values: tuple[float, ...], _signs: tuple[float, ...], type_: VectorType
 ) -> Attribute:
@@ -200,7 +201,7 @@ def _dense_attribute(
     return DenseIntOrFPElementsAttr.from_list(integers, [int(v) for v in values])
 
 
-@cache
+@bounded_cache
 def permutation_map(rank: int, dimensions: tuple[int | None, ...]) -> AffineMapAttr:
     """The transfer map that sends vector dimension k to memref dimension dimensions[k].
 
@@ -239,25 +240,25 @@ def _contraction(
     }
 
 
-@cache
+@bounded_cache
 def in_bounds(rank: int) -> ArrayAttr[BoolAttr]:
     """The in_bounds attribute of a transfer that never leaves its memref."""
     return ArrayAttr([BoolAttr.from_bool(True)] * rank)
 
 
-@cache
+@bounded_cache
 def int64_array(values: tuple[int, ...]) -> DenseArrayBase:
     """A dense i64 array attribute."""
     return DenseArrayBase.from_list(i64, values)
 
 
-@cache
+@bounded_cache
 def segments(*sizes: int) -> DenseArrayBase:
     """The operandSegmentSizes of an operation."""
     return DenseArrayBase.from_list(i32, sizes)
 
 
-@cache
+@bounded_cache
 def fast_math(flags: tuple[str, ...] = ()) -> FastMathFlagsAttr:
     """The fast-math attribute with those flags, e.g. ("nnan",)."""
     return FastMathFlagsAttr([FastMathFlag(flag) for flag in flags] or "none")

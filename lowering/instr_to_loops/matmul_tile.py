@@ -11,11 +11,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cache
 
 from xdsl.dialects.builtin import MemRefType, f32
 from xdsl.ir import Attribute, SSAValue
 
+from glow.dialects.bounded_cache import bounded_cache
 from glow.lowering.instr_to_loops import ir_types as types
 from glow.lowering.instr_to_loops.builder import Index, LoopBuilder
 from glow.lowering.target import Target
@@ -52,7 +52,7 @@ class Tile:
         return max(1, -(-CHAINS // (self.rows * self.blocks)))
 
 
-@cache
+@bounded_cache
 def choose_tile(rows: int, columns: int, depth: int, target: Target) -> Tile:
     """The tile with the least estimated time for a [rows, depth] x [depth, columns] product."""
     total = -(-columns // target.lanes(32))

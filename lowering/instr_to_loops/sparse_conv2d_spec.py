@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
 from itertools import accumulate
 from math import prod
 
@@ -19,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from xdsl.dialects.builtin import MemRefType, i32
 
+from glow.dialects.bounded_cache import bounded_cache
 from glow.lowering.instr_to_loops import ir_types as types
 from glow.lowering.instr_to_loops.conv2d_spec import Conv2dSpec, ConvTiling
 from glow.lowering.instr_to_loops.tiles import (
@@ -171,7 +171,7 @@ def _cycles(
     )
 
 
-@cache
+@bounded_cache
 def _tile_cycles(model: TileModel, blocks: int, window: Window) -> float:
     """The cycles of a plane for one tile of output channels."""
     walked = window.flattened() if window.is_pointwise else window

@@ -29,12 +29,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cache
 from math import gcd, prod
 from typing import TypeVar
 
 from xdsl.dialects.builtin import AnyFloat, MemRefType, f32
 
+from glow.dialects.bounded_cache import bounded_cache
 from glow.lowering.instr_to_loops import ir_types as types
 from glow.lowering.instr_to_loops.epilogue import Epilogue
 from glow.lowering.instr_to_loops.tiles import (
@@ -328,7 +328,7 @@ def choose_winograd_tiling(spec: WinogradSpec, target: Target) -> WinogradTiling
     return _choose_tiling(spec.bare, target)
 
 
-@cache
+@bounded_cache
 def _choose_tiling(spec: WinogradSpec, target: Target) -> WinogradTiling:
     across, rows = spec.tiles_across, spec.tile_rows
     most_rows = rows // MIN_FUSED_BLOCKS

@@ -9,7 +9,6 @@ flags say that there are none.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cache
 from typing import cast
 
 from xdsl.dialects import llvm as xllvm
@@ -25,6 +24,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from glow.dialects import arith, llvm
 from glow.dialects.attributes import is_splat
+from glow.dialects.bounded_cache import bounded_cache
 from glow.lowering.loops_to_llvm.affine import AffineForm
 from glow.lowering.loops_to_llvm.builder import (
     NO_FLAGS,
@@ -51,7 +51,7 @@ def is_index(op: Operation) -> bool:
     return isinstance(op.results[0].type, IndexType)
 
 
-@cache
+@bounded_cache
 def llvm_flags(flags: FastMathFlagsAttr) -> FastMathAttr:
     """Returns the fastmath flags of `arith` as those of `llvm`."""
     return FastMathAttr(tuple(flags.data))
@@ -63,7 +63,7 @@ def flags_of(op: Operation) -> FastMathAttr:
     return llvm_flags(flags) if isinstance(flags, FastMathFlagsAttr) else NO_FLAGS
 
 
-@cache
+@bounded_cache
 def float_properties(flags: FastMathAttr) -> Properties:
     return {"fastmathFlags": flags}
 

@@ -7,7 +7,6 @@ constructor would fill in stands in a cached dictionary here.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import cache
 from typing import Any
 
 from xdsl.dialects import llvm as xllvm
@@ -28,6 +27,7 @@ from xdsl.dialects.llvm import FastMathAttr
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from glow.dialects import llvm
+from glow.dialects.bounded_cache import bounded_cache
 from glow.lowering.loops_to_llvm.layout import (
     POINTER,
     element_of,
@@ -47,7 +47,7 @@ SIGNED_LESS = 2
 NOT_EQUAL = 1
 
 
-@cache
+@bounded_cache
 def gep_properties(index: int) -> Properties:
     return {
         "rawConstantIndices": DenseArrayBase.from_list(i32, [index]),
@@ -56,27 +56,27 @@ def gep_properties(index: int) -> Properties:
     }
 
 
-@cache
+@bounded_cache
 def access_properties(alignment: int) -> Properties:
     return {"alignment": IntegerAttr(alignment, i64), "ordering": IntegerAttr(0, i64)}
 
 
-@cache
+@bounded_cache
 def mask_properties(mask: tuple[int, ...]) -> Properties:
     return {"mask": DenseArrayBase.from_list(i32, mask)}
 
 
-@cache
+@bounded_cache
 def predicate_properties(predicate: int) -> Properties:
     return {"predicate": IntegerAttr(predicate, i64)}
 
 
-@cache
+@bounded_cache
 def segments(*sizes: int) -> DenseArrayBase[Any]:
     return DenseArrayBase.from_list(i32, sizes)
 
 
-@cache
+@bounded_cache
 def intrinsic_properties(name: str, arguments: int, flags: FastMathAttr) -> Properties:
     return {
         "intrin": StringAttr(name),
@@ -86,7 +86,7 @@ def intrinsic_properties(name: str, arguments: int, flags: FastMathAttr) -> Prop
     }
 
 
-@cache
+@bounded_cache
 def call_properties(callee: str, arguments: int) -> Properties:
     return {
         "callee": SymbolRefAttr(callee),
@@ -98,7 +98,7 @@ def call_properties(callee: str, arguments: int) -> Properties:
     }
 
 
-@cache
+@bounded_cache
 def mangled(name: str, type_: Attribute) -> str:
     """Returns the name of an intrinsic overloaded on one type: `llvm.fma.v16f32`."""
     if is_vector(type_):
@@ -356,7 +356,7 @@ class LlvmBuilder:
         )
 
 
-@cache
+@bounded_cache
 def _boolean_bytes(type_: Attribute) -> Attribute | None:
     if element_of(type_) == i1:
         return register_type(i8, lanes_of(type_))

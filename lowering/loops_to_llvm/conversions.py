@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
 
 from xdsl.dialects import llvm as xllvm
 from xdsl.dialects import math
@@ -11,6 +10,7 @@ from xdsl.dialects.builtin import BFloat16Type, VectorType, f32, i16, i32
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from glow.dialects import arith, llvm
+from glow.dialects.bounded_cache import bounded_cache
 from glow.lowering.loops_to_llvm.builder import (
     FLOAT,
     NO_PROPERTIES,
@@ -59,7 +59,7 @@ def conversion(
     return rule
 
 
-@cache
+@bounded_cache
 def with_element(type_: Attribute, element: Attribute) -> Attribute:
     """Returns a register type with another element."""
     if is_vector(type_):

@@ -10,7 +10,6 @@ byte in memory.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache
 from itertools import product
 from math import prod
 from typing import NamedTuple
@@ -29,6 +28,7 @@ from xdsl.dialects.llvm import LLVMPointerType
 from xdsl.ir import Attribute
 from xdsl.utils.exceptions import DiagnosticException
 
+from glow.dialects.bounded_cache import bounded_cache
 from glow.lowering.type_guards import is_integer, is_memref, is_vector
 
 POINTER = LLVMPointerType()
@@ -53,7 +53,7 @@ def integer_width(type_: Attribute) -> int:
     return type_.width.data
 
 
-@cache
+@bounded_cache
 def llvm_element(type_: Attribute) -> Attribute:
     """Returns the LLVM type of a scalar: index is i64, signed integers are signless."""
     if isinstance(type_, IndexType):
@@ -65,7 +65,7 @@ def llvm_element(type_: Attribute) -> Attribute:
     raise DiagnosticException(f"loops-to-llvm: no LLVM type for element type {type_}")
 
 
-@cache
+@bounded_cache
 def element_bytes(type_: Attribute) -> int:
     """Returns the size in memory of an element, which is its alignment too."""
     if isinstance(type_, IndexType):
@@ -87,7 +87,7 @@ def row_major(shape: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(reversed(strides))
 
 
-@cache
+@bounded_cache
 def byte_strides(type_: MemRefType) -> tuple[int, ...]:
     """Returns the strides of a memref in bytes; raises for dynamic strides."""
     size = element_bytes(type_.element_type)
@@ -99,7 +99,7 @@ def byte_strides(type_: MemRefType) -> tuple[int, ...]:
     return tuple(size * stride for stride in strides if stride is not None)
 
 
-@cache
+@bounded_cache
 def chunks_of(width: int, lanes: int) -> tuple[tuple[int, int], ...]:
     """Returns (first lane, width) of the registers of a row."""
     if width & (width - 1) == 0:
@@ -135,7 +135,7 @@ class RegisterLayout(NamedTuple):
         return prod(self.shape)
 
 
-@cache
+@bounded_cache
 def layout_of(type_: Attribute, lanes: int) -> RegisterLayout:
     """Returns the registers of a type; `lanes` is the target's for 32-bit elements."""
     if is_memref(type_):
@@ -159,13 +159,13 @@ def layout_of(type_: Attribute, lanes: int) -> RegisterLayout:
     )
 
 
-@cache
+@bounded_cache
 def register_type(element: Attribute, width: int) -> Attribute:
     """Returns the LLVM type of a register; width 0 is the scalar itself."""
     return VectorType(element, [width]) if width else element
 
 
-@cache
+@bounded_cache
 def boolean_like(type_: Attribute) -> Attribute:
     """Returns i1, or the vector of i1 with the lanes of a register type."""
     return VectorType(i1, type_.get_shape()) if is_vector(type_) else i1
