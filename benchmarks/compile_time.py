@@ -28,7 +28,7 @@ COMPILE = """
 import json, sys, time
 start = time.perf_counter()
 import glow
-from glow.passes.trace import listening
+from glow.passes.rewriting.trace import listening
 with listening() as trace:
     glow.compile(sys.argv[1], threads=int(sys.argv[2]))
 total = time.perf_counter() - start

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 
-from glow.lowering.target import host_target
+from glow.lowering.target.target import host_target
 from glow.runtime.library import Library
 from glow.runtime.native_code import compile_object
 

@@ -23,9 +23,7 @@ import numpy as np
 import onnx
 
 from benchmarks.networks import make_inputs
-from glow.diagnostics import run_reporting
-from glow.dialects.numerics import NUMERICS
-from glow.kernel_profile import (
+from glow.backends.cpu.report.kernel_profile import (
     KernelProfile,
     Row,
     TracedModel,
@@ -33,7 +31,9 @@ from glow.kernel_profile import (
     shape_text,
     spec_of,
 )
-from glow.lowering.target import Target, host_target
+from glow.diagnostics import run_reporting
+from glow.dialects.numerics import NUMERICS
+from glow.lowering.target.target import Target, host_target
 from glow.runtime.buffers import aligned_empty
 from glow.runtime.library import Library
 from glow.runtime.native_code import compile_object

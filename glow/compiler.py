@@ -38,10 +38,10 @@ from glow.dialects.numerics import (
 from glow.dialects.quantized import any_quantized
 from glow.dialects.weights import clone_module
 from glow.frontends.mapped_file import check_files
-from glow.lowering.program_target import check_target, program_target
-from glow.lowering.target import Target
+from glow.lowering.target.program_target import check_target, program_target
+from glow.lowering.target.target import Target
 from glow.passes.graph import FUSE_ACTIVATION, GRAPH_PASSES
-from glow.passes.trace import pass_clock
+from glow.passes.rewriting.trace import pass_clock
 from glow.precision import apply_precision, check_precision
 from glow.runtime.memory import check_memory
 from glow.signature import main_function, signature_of
@@ -346,7 +346,7 @@ def _parsed_passes(specs: tuple[str, ...]) -> tuple[ModulePass, ...]:
 
 def _emit(module: ModuleOp, stage: str, target: str) -> str | bytes:
     """LLVM IR, assembly or an object of a loops-level module."""
-    from glow.lowering.llvm_emit import emit_module
+    from glow.lowering.llvm_text.emit import emit_module
     from glow.lowering.loops_to_llvm.convert_loops_to_llvm import lower_module
     from glow.runtime.native_code import assembly, compile_object
 

@@ -22,12 +22,12 @@ from glow.dialects.errors import GlowError
 from glow.dialects.glow import QuantizationProfileOp
 from glow.dialects.weight_table import Array
 from glow.dialects.weights import clone_module
-from glow.passes.graph.node_builder import erase
 from glow.passes.quantization.instrument_profile import (
     expose_profiles,
     instrument_profile,
 )
 from glow.passes.quantization.profile import Profile
+from glow.passes.rewriting.node_builder import erase
 from glow.signature import main_function, signature_of
 
 if TYPE_CHECKING:

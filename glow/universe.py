@@ -15,6 +15,7 @@ from xdsl.ir import Dialect
 from xdsl.passes import ModulePass
 from xdsl.universe import Universe
 
+from glow.backends.cpu.passes import PASSES as CPU_PASSES
 from glow.lowering import PASSES as LOWERING_PASSES
 from glow.lowering.loops_to_llvm import PASSES as LLVM_PASSES
 from glow.passes.graph import FUSE_ACTIVATION
@@ -56,7 +57,7 @@ def get_quant() -> Dialect:
 
 
 def get_cpu() -> Dialect:
-    from glow.dialects.cpu import Cpu
+    from glow.backends.cpu.dialect import Cpu
 
     return Cpu
 
@@ -110,6 +111,7 @@ def get_glow_passes() -> dict[str, PassFactory]:
         | INSTR_PASSES
         | LOWERING_PASSES
         | LLVM_PASSES
+        | CPU_PASSES
     )
 
 

@@ -23,7 +23,7 @@ from glow.dialects import glow
 from glow.dialects.attributes import Attributes
 from glow.dialects.node import NodeOp, shape_of
 from glow.dialects.weights import dtype_of
-from glow.passes.graph.node_builder import NodeBuilder, element_type
+from glow.passes.rewriting.node_builder import NodeBuilder, element_type
 
 
 def is_empty(value: SSAValue) -> bool:

@@ -63,8 +63,8 @@ def compile_model(
 
 def report_kernels(module: ModuleOp | str | bytes, target: str) -> None:
     """Tell which kernels a planned module has."""
-    from glow.lowering.instr_to_loops.kernel_log import log_lines
-    from glow.lowering.program_target import settle_target
+    from glow.backends.cpu.report.kernel_log import log_lines
+    from glow.lowering.target.program_target import settle_target
 
     assert isinstance(module, ModuleOp)
     for line in log_lines(main_function(module), settle_target(module, target)):

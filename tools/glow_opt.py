@@ -222,7 +222,7 @@ class GlowOptMain(xDSLOptMain):
         if not self.args.pass_statistics:
             super().apply_passes(prog)
             return
-        from glow.passes.trace import listening
+        from glow.passes.rewriting.trace import listening
         from glow.tools.pattern_statistics import PatternWatch
 
         with listening() as trace:

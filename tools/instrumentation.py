@@ -43,7 +43,7 @@ def check_conditions(
     previous: ModulePass | None, module: ModuleOp, following: ModulePass | None
 ) -> None:
     """Raise GlowError where a pass does not find or leave what it states."""
-    from glow.passes.contract import check_ensures, check_requires
+    from glow.passes.rewriting.contract import check_ensures, check_requires
 
     if previous is not None:
         check_ensures(previous, module)

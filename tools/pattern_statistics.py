@@ -1,6 +1,6 @@
 """Counts how often each rewrite of a pass changed the program.
 
-Rewrites that are functions in a table report themselves (`glow.passes.trace`). The
+Rewrites that are functions in a table report themselves (`glow.passes.rewriting.trace`). The
 simplifications of `canonicalize`, and xDSL's patterns, which are classes, know nothing of
 counting: as long as we count, they are wrapped.
 """

@@ -32,11 +32,11 @@ def report_model(
     with step(f"reading {model}"):
         module = read_program(model)
     with step("compiling"):
+        from glow.backends.cpu.report.kernel_log import kernel_log
+        from glow.backends.cpu.report.kernel_profile import TracedModel
         from glow.compiler import lower_to
-        from glow.kernel_profile import TracedModel
-        from glow.lowering.instr_to_loops.kernel_log import kernel_log
-        from glow.lowering.target import Target
-        from glow.passes.trace import listening
+        from glow.lowering.target.target import Target
+        from glow.passes.rewriting.trace import listening
         from glow.signature import main_function
         from glow.tools.report.kernels import kernel_costs
         from glow.tools.report.page import Subject, names_of, report_page

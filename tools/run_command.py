@@ -27,7 +27,7 @@ from glow.tools.progress import report, step
 
 if TYPE_CHECKING:
     from glow import CompiledModel, TensorInfo
-    from glow.kernel_profile import TracedModel
+    from glow.backends.cpu.report.kernel_profile import TracedModel
 
 Array = npt.NDArray[np.generic]
 
@@ -128,7 +128,7 @@ def trace_program(
     path: Path, options: RunOptions, shapes: Mapping[str, Sequence[int]]
 ) -> TracedModel:
     """The same, with a look at the clock around each kernel."""
-    from glow.kernel_profile import TracedModel
+    from glow.backends.cpu.report.kernel_profile import TracedModel
 
     return TracedModel(
         path,

@@ -33,7 +33,7 @@ def add_target_options(parser: argparse.ArgumentParser) -> None:
 
 def target_of(args: argparse.Namespace) -> str:
     """The name of the target that the options ask for; UsageError for an unknown one."""
-    from glow.lowering.target import target_name
+    from glow.lowering.target.target import target_name
 
     try:
         return target_name(args.target_cpu, args.target_features)

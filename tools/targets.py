@@ -13,8 +13,8 @@ from xdsl.dialects import llvm
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.utils.target import Target
 
-from glow.lowering.llvm_emit import emit_module
-from glow.lowering.target import Target as Machine
+from glow.lowering.llvm_text.emit import emit_module
+from glow.lowering.target.target import Target as Machine
 
 DIALECTS_ABOVE_LOOPS = ("glow", "instr", "cpu")
 """Programs that use these have to go through the compiler's pipeline first."""
@@ -29,7 +29,7 @@ def llvm_text(module: ModuleOp, target: str) -> str:
     machine = Machine.from_string(target)
     if not all(isinstance(op, llvm.FuncOp) for op in module.ops):
         from glow.lowering.loops_to_llvm.convert_loops_to_llvm import lower_module
-        from glow.lowering.program_target import check_target
+        from glow.lowering.target.program_target import check_target
 
         check_target(module, target)
         module = lower_module(module, machine)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from glow.interpreter.cpu_nodes import Packing, Unpacking
+from glow.backends.cpu.reference.nodes import Packing, Unpacking
 from glow.interpreter.evaluation import FUNCTIONS, evaluate_node, evaluate_region
 
 if TYPE_CHECKING:

@@ -24,10 +24,10 @@ from xdsl.interpreters.scf import ScfFunctions
 from xdsl.ir import Attribute, Operation
 from xdsl.traits import SymbolTable
 
+from glow.backends.cpu.reference.nodes import Packing, Unpacking, cpu_functions
 from glow.dialects.errors import GlowError
 from glow.dialects.node import shape_of
 from glow.interpreter.arrays import Array
-from glow.interpreter.cpu_nodes import Packing, Unpacking, cpu_functions
 from glow.interpreter.evaluation import FUNCTIONS, evaluate_node, evaluate_scalar
 from glow.interpreter.instructions import (
     Method,

@@ -10,7 +10,7 @@ Results do not depend on the number of threads.
 
 from __future__ import annotations
 
-from glow.lowering.target import Target
+from glow.lowering.target.target import Target
 
 SHORTEST_WHILE, LONGEST_WHILE = 20_000_000, 200_000_000
 """Nanoseconds with fewer threads: at first, and at most."""

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator
 from functools import cache
 
-from glow.lowering.target import cache_sizes, host_target
+from glow.lowering.target.target import cache_sizes, host_target
 
 PROCESSORS = "/proc/cpuinfo"
 

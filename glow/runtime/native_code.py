@@ -23,7 +23,7 @@ from functools import cache
 from llvmlite.binding import ffi
 
 from glow.dialects.errors import GlowError
-from glow.lowering.target import Target
+from glow.lowering.target.target import Target
 from glow.runtime.cores import available_cores
 from glow.runtime.heap import trim
 from glow.runtime.llvm_library import PAGES, llvm

@@ -28,7 +28,7 @@ from glow.runtime.cache_folder import (
 )
 
 if TYPE_CHECKING:
-    from glow.lowering.target import Target
+    from glow.lowering.target.target import Target
 
 MAGIC = b"glowobj1"
 SUFFIX = ".glowobj"

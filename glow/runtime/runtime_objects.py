@@ -12,7 +12,7 @@ from glow.runtime.object_cache import ObjectCache, versions
 from glow.runtime.support_code import SUPPORT_CODE
 
 if TYPE_CHECKING:
-    from glow.lowering.target import Target
+    from glow.lowering.target.target import Target
 
 
 def runtime_object(name: str, code: Callable[[Target], str]) -> bytes:
@@ -26,7 +26,7 @@ def runtime_object(name: str, code: Callable[[Target], str]) -> bytes:
     entry = objects.load(key)
     if entry is not None:
         return entry[0]
-    from glow.lowering.target import host_target
+    from glow.lowering.target.target import host_target
     from glow.runtime.native_code import compile_object, release_llvm
 
     image = compile_object(code(host_target()), host_target())

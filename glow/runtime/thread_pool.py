@@ -15,7 +15,7 @@ import ctypes
 import os
 import threading
 
-from glow.lowering.target import Target
+from glow.lowering.target.target import Target
 from glow.runtime.crowding import clocks, crowding_code
 from glow.runtime.library import Library
 from glow.runtime.runtime_objects import runtime_object

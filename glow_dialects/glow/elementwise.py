@@ -2,7 +2,7 @@
 
 Operands of two- and three-operand nodes broadcast as NumPy's do. The semantics of each
 node are the NumPy function in `glow.interpreter`; its scalar form for code generation
-stands in `glow.lowering.instr_to_loops`.
+stands in `glow.backends.cpu`.
 """
 
 from __future__ import annotations

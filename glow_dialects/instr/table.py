@@ -14,7 +14,8 @@ from xdsl.irdl import (
     region_def,
 )
 
-from glow.dialects import cpu, glow
+from glow.backends.cpu import dialect as cpu
+from glow.dialects import glow
 from glow.dialects.instr.instructions import (
     NODE_OF,
     InstructionOp,

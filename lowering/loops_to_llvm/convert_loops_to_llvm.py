@@ -22,8 +22,8 @@ from xdsl.utils.exceptions import DiagnosticException
 from glow.lowering.loops_to_llvm.function_lowering import FunctionLowering
 from glow.lowering.loops_to_llvm.layout import layout_of
 from glow.lowering.loops_to_llvm.rules import RULES
-from glow.lowering.program_target import settle_target
-from glow.lowering.target import Target
+from glow.lowering.target.program_target import settle_target
+from glow.lowering.target.target import Target
 
 EXTERNAL = xllvm.LinkageAttr("external")
 

@@ -25,7 +25,7 @@ from glow.lowering.loops_to_llvm.layout import (
     layout_of,
 )
 from glow.lowering.loops_to_llvm.lazy import LazyRegisters
-from glow.lowering.target import Target
+from glow.lowering.target.target import Target
 from glow.lowering.type_guards import is_memref
 
 Registers = Sequence[SSAValue]

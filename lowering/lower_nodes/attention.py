@@ -7,7 +7,7 @@ from xdsl.ir import Operation
 from glow.dialects import glow
 from glow.dialects.node import shape_of
 from glow.lowering.lower_nodes.products import scaled
-from glow.passes.graph.node_builder import NodeBuilder
+from glow.passes.rewriting.node_builder import NodeBuilder
 
 
 def attention(op: Operation) -> None:

@@ -10,7 +10,7 @@ from xdsl.ir import Operation, SSAValue
 from glow.dialects import glow
 from glow.dialects.attributes import Attributes
 from glow.dialects.node import NodeOp
-from glow.passes.graph.node_builder import NodeBuilder, element_type
+from glow.passes.rewriting.node_builder import NodeBuilder, element_type
 
 
 class Arithmetic:

@@ -30,7 +30,7 @@ from glow.lowering.lower_nodes import (
     spatial_convolution,
 )
 from glow.lowering.lower_nodes.keeps import NodeBackend, backend_named
-from glow.passes.contract import VALUES
+from glow.passes.rewriting.contract import VALUES
 
 Lowering = Callable[[Operation], None]
 

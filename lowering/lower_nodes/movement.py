@@ -9,7 +9,7 @@ from xdsl.ir import Operation, SSAValue
 
 from glow.dialects import glow
 from glow.dialects.node import shape_of
-from glow.passes.graph.node_builder import NodeBuilder, like
+from glow.passes.rewriting.node_builder import NodeBuilder, like
 
 MAX_JOINED = 64
 """Operands of a concatenation that repeats its input: each is a copy in the program."""

@@ -10,7 +10,7 @@ from xdsl.ir import Operation, SSAValue
 from glow.dialects import glow
 from glow.dialects.node import NodeOp, shape_of
 from glow.dialects.weights import constant_value
-from glow.passes.graph.node_builder import NodeBuilder, element_type, name_of
+from glow.passes.rewriting.node_builder import NodeBuilder, element_type, name_of
 
 
 def batch_norm(op: Operation) -> None:

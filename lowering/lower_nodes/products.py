@@ -12,7 +12,7 @@ from glow.dialects import glow
 from glow.dialects.attributes import AttributeValue
 from glow.dialects.node import NodeOp, shape_of
 from glow.passes.graph.fuse_activation import ACTIVATIONS
-from glow.passes.graph.node_builder import NodeBuilder, attributes_of, element_type
+from glow.passes.rewriting.node_builder import NodeBuilder, attributes_of, element_type
 
 
 def scaled(builder: NodeBuilder, value: SSAValue, factor: float) -> SSAValue:

@@ -30,7 +30,7 @@ from glow.dialects import arith, glow
 from glow.dialects.node import NodeOp, shape_of
 from glow.dialects.weights import constant_value
 from glow.lowering.lower_nodes.cells import Cell, blend, cell_of
-from glow.passes.graph.node_builder import NodeBuilder, like, name_of
+from glow.passes.rewriting.node_builder import NodeBuilder, like, name_of
 
 
 @dataclass(frozen=True)

@@ -29,7 +29,7 @@ from xdsl.ir import Operation, SSAValue
 
 from glow.dialects import glow
 from glow.dialects.node import shape_of
-from glow.passes.graph.node_builder import NodeBuilder
+from glow.passes.rewriting.node_builder import NodeBuilder
 
 
 def conv3d(op: Operation) -> None:

@@ -17,8 +17,8 @@ from glow.interpreter.arrays import Array
 from glow.interpreter.convolution import fold_windows
 from glow.interpreter.integer_arithmetic import quantize, scales_of
 from glow.lowering.lower_quantized.parts import Bounds, Parts, scale_of, whole_bits
-from glow.passes.graph.node_builder import attributes_of, name_of
 from glow.passes.quantization.casts import tensor_of
+from glow.passes.rewriting.node_builder import attributes_of, name_of
 
 EXACT_BITS = 21
 """An f32 holds whole numbers of that many bits with three to spare for rounding."""

@@ -9,7 +9,8 @@ import numpy as np
 from xdsl.dialects.builtin import IntegerType, Signedness, f32, f64, i32, i64
 from xdsl.ir import Block, Operation, Region, SSAValue
 
-from glow.dialects import cpu, glow
+from glow.backends.cpu import dialect as cpu
+from glow.dialects import glow
 from glow.dialects.node import NodeOp, shape_of, tensor_type
 from glow.dialects.quant import Quantization
 from glow.dialects.quantized import parameters_of
@@ -17,9 +18,9 @@ from glow.dialects.weights import stored_value
 from glow.interpreter.arrays import Array
 from glow.interpreter.integer_arithmetic import centred
 from glow.lowering.lower_quantized.parts import Parts
-from glow.passes.graph.node_builder import attributes_of, name_of
 from glow.passes.quantization.casts import tensor_of
-from glow.passes.scalar_builder import ScalarBuilder, convert
+from glow.passes.rewriting.node_builder import attributes_of, name_of
+from glow.passes.rewriting.scalar_builder import ScalarBuilder, convert
 
 LEVELS = 255.0
 MIN_ROW = 256

@@ -15,14 +15,15 @@ from collections.abc import Callable
 import numpy as np
 from xdsl.ir import Operation
 
-from glow.dialects import cpu, glow
+from glow.backends.cpu import dialect as cpu
+from glow.dialects import glow
 from glow.dialects.nibbles import BITS, pack_nibbles
 from glow.dialects.node import shape_of
 from glow.dialects.quant import Quantization, quantization_of
 from glow.dialects.weight_table import Array, DeferredArray
 from glow.dialects.weights import new_constant, stored_value, weights_of
 from glow.lowering.lower_quantized.parts import BYTE, Parts
-from glow.passes.graph.node_builder import name_of
+from glow.passes.rewriting.node_builder import name_of
 
 
 def fused_rows(stored: Array, data: Quantization) -> DeferredArray:

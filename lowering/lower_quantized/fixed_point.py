@@ -30,8 +30,8 @@ from glow.dialects.glow.elementwise import broadcast_shape
 from glow.dialects.node import shape_of, tensor_type
 from glow.interpreter.arrays import Array
 from glow.interpreter.integer_arithmetic import fixed_points
-from glow.passes.graph.node_builder import NodeBuilder, element_type
-from glow.passes.scalar_builder import ScalarBuilder, convert
+from glow.passes.rewriting.node_builder import NodeBuilder, element_type
+from glow.passes.rewriting.scalar_builder import ScalarBuilder, convert
 
 WORD = 32
 LONGEST = 2 * WORD - 1

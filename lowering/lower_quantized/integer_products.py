@@ -26,7 +26,7 @@ from glow.interpreter.arrays import Array
 from glow.interpreter.integer_arithmetic import centred
 from glow.lowering.lower_quantized.parts import BYTE, Parts
 from glow.lowering.lower_quantized.products import ACTIVATION, finish_product
-from glow.passes.graph.node_builder import attributes_of, name_of
+from glow.passes.rewriting.node_builder import attributes_of, name_of
 
 WEIGHT_LIMITS = np.iinfo(np.int8)
 MAX_DEPTH = 1 << 15

@@ -34,9 +34,9 @@ from glow.lowering.lower_quantized import (
     products,
 )
 from glow.lowering.lower_quantized.unsigned import make_unsigned
-from glow.passes.graph.node_builder import erase, erase_dead_nodes, name_of
 from glow.passes.quantization.casts import tensor_of
 from glow.passes.quantization.fold_storage_casts import cancel_storage_casts
+from glow.passes.rewriting.node_builder import erase, erase_dead_nodes, name_of
 
 Lowering = Callable[[Operation], None]
 

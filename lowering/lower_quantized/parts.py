@@ -27,8 +27,8 @@ from glow.interpreter.integer_arithmetic import (
 )
 from glow.interpreter.quantized import is_fixed
 from glow.lowering.lower_quantized.fixed_point import fixed_product
-from glow.passes.graph.node_builder import NodeBuilder
 from glow.passes.quantization.casts import tensor_of
+from glow.passes.rewriting.node_builder import NodeBuilder
 
 Bounds = tuple[float, float]
 

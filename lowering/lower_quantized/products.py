@@ -22,8 +22,8 @@ from glow.interpreter.integer_arithmetic import scales_of
 from glow.lowering.lower_nodes.products import activated
 from glow.lowering.lower_quantized.arithmetic import stored_bounds
 from glow.lowering.lower_quantized.parts import Bounds, Parts
-from glow.passes.graph.node_builder import attributes_of
 from glow.passes.quantization.casts import tensor_of
+from glow.passes.rewriting.node_builder import attributes_of
 
 EXACT_F32 = 1 << 24
 """All whole numbers up to this are f32 numbers."""

@@ -16,9 +16,9 @@ from xdsl.ir import SSAValue
 from glow.dialects import glow
 from glow.dialects.node import NodeOp, element_of, shape_of
 from glow.dialects.weight_table import dtype_of
-from glow.passes.contract import VALUES
-from glow.passes.graph.node_builder import NodeBuilder, attributes_of, like
-from glow.passes.graph.rewriting import RewritePass
+from glow.passes.rewriting.contract import VALUES
+from glow.passes.rewriting.node_builder import NodeBuilder, attributes_of, like
+from glow.passes.rewriting.patterns import RewritePass
 
 MONOTONE = (
     glow.SigmoidOp, glow.TanhOp, glow.SoftplusOp, glow.SoftsignOp, glow.ErfOp, glow.ExpOp,

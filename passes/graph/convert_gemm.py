@@ -22,8 +22,8 @@ from glow.dialects import glow
 from glow.dialects.node import shape_of
 from glow.dialects.quant import quantization_of
 from glow.dialects.weights import constant_value, stored_value
-from glow.passes.contract import VALUES, GraphPass
-from glow.passes.graph.node_builder import NodeBuilder, name_of, rewrite_nodes
+from glow.passes.rewriting.contract import VALUES, GraphPass
+from glow.passes.rewriting.node_builder import NodeBuilder, name_of, rewrite_nodes
 
 
 def constant_transposed(builder: NodeBuilder, value: SSAValue) -> SSAValue | None:

@@ -21,8 +21,8 @@ from xdsl.ir import BlockArgument
 from xdsl.rewriter import Rewriter
 
 from glow.dialects import glow
-from glow.passes.contract import MEANING, GraphPass
-from glow.passes.graph.node_builder import erase_dead_nodes
+from glow.passes.rewriting.contract import MEANING, GraphPass
+from glow.passes.rewriting.node_builder import erase_dead_nodes
 
 
 def convert_argument(argument: BlockArgument) -> None:

@@ -25,8 +25,8 @@ from xdsl.ir import Operation, SSAValue
 from glow.dialects import glow
 from glow.dialects.node import DataParallel, NodeOp, shape_of
 from glow.dialects.weights import stored_value
-from glow.passes.contract import VALUES, GraphPass
-from glow.passes.graph.node_builder import (
+from glow.passes.rewriting.contract import VALUES, GraphPass
+from glow.passes.rewriting.node_builder import (
     NodeBuilder,
     attributes_of,
     erase_dead_nodes,

@@ -25,8 +25,8 @@ from xdsl.ir import Operation, SSAValue
 from glow.dialects import glow
 from glow.dialects.node import NodeOp, shape_of
 from glow.dialects.weights import constant_value, dtype_of
-from glow.passes.contract import VALUES, GraphPass
-from glow.passes.graph.node_builder import (
+from glow.passes.rewriting.contract import VALUES, GraphPass
+from glow.passes.rewriting.node_builder import (
     NodeBuilder,
     attributes_of,
     element_type,
@@ -35,7 +35,7 @@ from glow.passes.graph.node_builder import (
     replace_value,
     rewrite_nodes,
 )
-from glow.passes.trace import fused
+from glow.passes.rewriting.trace import fused
 
 Channels = NDArray[np.float64]
 

@@ -33,8 +33,8 @@ from glow.dialects import glow
 from glow.dialects.node import shape_of
 from glow.dialects.weight_table import Array
 from glow.dialects.weights import constant_value
-from glow.passes.contract import VALUES, GraphPass
-from glow.passes.graph.node_builder import (
+from glow.passes.rewriting.contract import VALUES, GraphPass
+from glow.passes.rewriting.node_builder import (
     NodeBuilder,
     attributes_of,
     erase_dead_nodes,

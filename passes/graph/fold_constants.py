@@ -33,8 +33,13 @@ from glow.dialects.quant import quantization_of
 from glow.dialects.weight_table import dtype_of
 from glow.dialects.weights import Array, stored_value, weights_of
 from glow.interpreter import FUNCTIONS, evaluate_node
-from glow.passes.contract import NODES, GraphPass
-from glow.passes.graph.node_builder import NodeBuilder, erase_dead_nodes, like, name_of
+from glow.passes.rewriting.contract import NODES, GraphPass
+from glow.passes.rewriting.node_builder import (
+    NodeBuilder,
+    erase_dead_nodes,
+    like,
+    name_of,
+)
 
 MAX_GROWTH = 1 << 16
 """Elements that a result may have although its operands have fewer."""

@@ -20,9 +20,9 @@ from xdsl.ir import SSAValue
 
 from glow.dialects import glow
 from glow.dialects.node import NodeOp, shape_of
-from glow.passes.contract import VALUES
-from glow.passes.graph.node_builder import NodeBuilder, attributes_of
-from glow.passes.graph.rewriting import RewritePass
+from glow.passes.rewriting.contract import VALUES
+from glow.passes.rewriting.node_builder import NodeBuilder, attributes_of
+from glow.passes.rewriting.patterns import RewritePass
 
 INTO_BATCH = (3, 5, 0, 1, 2, 4)
 BACK = (2, 3, 4, 0, 5, 1)

@@ -23,8 +23,8 @@ from xdsl.ir import Operation, SSAValue
 
 from glow.dialects import glow
 from glow.dialects.weights import constant_value
-from glow.passes.contract import VALUES, GraphPass
-from glow.passes.graph.node_builder import (
+from glow.passes.rewriting.contract import VALUES, GraphPass
+from glow.passes.rewriting.node_builder import (
     NodeBuilder,
     erase_dead_nodes,
     name_of,

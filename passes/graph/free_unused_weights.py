@@ -11,8 +11,8 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 
 from glow.dialects.weights import free_unused_weights
-from glow.passes.contract import NODES, GraphPass
-from glow.passes.graph.node_builder import erase_dead_nodes
+from glow.passes.rewriting.contract import NODES, GraphPass
+from glow.passes.rewriting.node_builder import erase_dead_nodes
 
 
 class FreeUnusedWeightsPass(GraphPass):

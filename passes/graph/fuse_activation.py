@@ -20,9 +20,9 @@ from xdsl.ir import Operation
 from glow.dialects import glow
 from glow.dialects.attributes import Attributes, floats_attr
 from glow.dialects.node import NodeOp
-from glow.passes.contract import VALUES, GraphPass
-from glow.passes.graph.node_builder import erase, replace_value, rewrite_nodes
-from glow.passes.trace import fused
+from glow.passes.rewriting.contract import VALUES, GraphPass
+from glow.passes.rewriting.node_builder import erase, replace_value, rewrite_nodes
+from glow.passes.rewriting.trace import fused
 
 PRODUCERS = (glow.Conv2dOp, glow.FullyConnectedOp)
 

@@ -24,8 +24,8 @@ from xdsl.ir import Operation
 
 from glow.dialects import glow
 from glow.dialects.node import shape_of
-from glow.passes.contract import VALUES, GraphPass
-from glow.passes.graph.node_builder import (
+from glow.passes.rewriting.contract import VALUES, GraphPass
+from glow.passes.rewriting.node_builder import (
     NodeBuilder,
     attributes_of,
     erase,

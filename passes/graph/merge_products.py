@@ -34,15 +34,15 @@ from glow.dialects import glow
 from glow.dialects.node import NodeOp, element_of, shape_of
 from glow.dialects.weight_table import dtype_of
 from glow.dialects.weights import stored_value
-from glow.passes.contract import VALUES, GraphPass
-from glow.passes.graph.node_builder import (
+from glow.passes.quantization.casts import element
+from glow.passes.rewriting.contract import VALUES, GraphPass
+from glow.passes.rewriting.node_builder import (
     NodeBuilder,
     attributes_of,
     erase_dead_nodes,
     like,
     name_of,
 )
-from glow.passes.quantization.casts import element
 
 OUTPUTS: dict[type[NodeOp], int] = {
     glow.Conv2dOp: 0,

@@ -25,8 +25,8 @@ from glow.dialects import glow
 from glow.dialects.node import NodeOp, shape_of
 from glow.dialects.weight_table import Array, DeferredArray
 from glow.dialects.weights import weights_of
-from glow.passes.contract import NODES, GraphPass
-from glow.passes.graph.node_builder import erase, replace_value
+from glow.passes.rewriting.contract import NODES, GraphPass
+from glow.passes.rewriting.node_builder import erase, replace_value
 
 SAMPLES = 16
 

@@ -14,7 +14,6 @@ from __future__ import annotations
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 
-from glow.passes.contract import VALUES
 from glow.passes.graph.commute_pools import CommutePoolsPass
 from glow.passes.graph.fold_dilation import FoldDilationPass
 from glow.passes.graph.fold_pads import FoldPadsPass
@@ -23,13 +22,10 @@ from glow.passes.graph.reassociate import ReassociatePass
 from glow.passes.graph.recognize_activations import RecognizeActivationsPass
 from glow.passes.graph.recognize_gelu import RecognizeGeluPass
 from glow.passes.graph.recognize_normalizations import RecognizeNormalizationsPass
-from glow.passes.graph.rewriting import (
-    RewritePass,
-    combined,
-    rewrite_until_stable,
-)
 from glow.passes.graph.shrink_convolutions import ShrinkConvolutionsPass
 from glow.passes.graph.sink_reshapes import SinkReshapesPass
+from glow.passes.rewriting.contract import VALUES
+from glow.passes.rewriting.patterns import RewritePass, combined, rewrite_until_stable
 
 PHASES: tuple[tuple[type[RewritePass], ...], ...] = (
     (RecognizeActivationsPass, RecognizeGeluPass, RecognizeNormalizationsPass),

@@ -21,9 +21,9 @@ from glow.dialects import glow
 from glow.dialects.node import NodeOp, element_of, shape_of
 from glow.dialects.weight_table import Array, dtype_of
 from glow.dialects.weights import constant_value
-from glow.passes.contract import VALUES
-from glow.passes.graph.node_builder import NodeBuilder, attributes_of, name_of
-from glow.passes.graph.rewriting import RewritePass
+from glow.passes.rewriting.contract import VALUES
+from glow.passes.rewriting.node_builder import NodeBuilder, attributes_of, name_of
+from glow.passes.rewriting.patterns import RewritePass
 
 MAX_WEIGHTS = 1 << 24
 """Elements of weights that are worth scaling at compile time."""

@@ -24,8 +24,8 @@ from xdsl.ir import SSAValue
 
 from glow.dialects import glow
 from glow.dialects.node import NodeOp, element_of
-from glow.passes.contract import VALUES
-from glow.passes.graph.matching import (
+from glow.passes.rewriting.contract import VALUES
+from glow.passes.rewriting.matching import (
     TOLERANCE,
     beside_number,
     factors_of,
@@ -35,8 +35,8 @@ from glow.passes.graph.matching import (
     take_number,
     with_number,
 )
-from glow.passes.graph.node_builder import NodeBuilder
-from glow.passes.graph.rewriting import RewritePass
+from glow.passes.rewriting.node_builder import NodeBuilder
+from glow.passes.rewriting.patterns import RewritePass
 
 
 def _is_integer(value: SSAValue) -> bool:

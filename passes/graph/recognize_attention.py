@@ -20,10 +20,10 @@ from xdsl.ir import SSAValue
 
 from glow.dialects import glow
 from glow.dialects.node import NodeOp, element_of, shape_of
-from glow.passes.contract import NODES, VALUES
 from glow.passes.graph.fold_scale import factor_of
-from glow.passes.graph.node_builder import NodeBuilder, attributes_of
-from glow.passes.graph.rewriting import RewritePass
+from glow.passes.rewriting.contract import NODES, VALUES
+from glow.passes.rewriting.node_builder import NodeBuilder, attributes_of
+from glow.passes.rewriting.patterns import RewritePass
 
 Found = tuple[SSAValue, SSAValue, tuple[int, ...] | None]
 """Queries, what the keys are made from, and the transposition that makes them."""

@@ -21,8 +21,8 @@ from xdsl.ir import SSAValue
 
 from glow.dialects import glow
 from glow.dialects.node import NodeOp
-from glow.passes.contract import VALUES
-from glow.passes.graph.matching import (
+from glow.passes.rewriting.contract import VALUES
+from glow.passes.rewriting.matching import (
     beside_number,
     factors_of,
     is_number,
@@ -30,8 +30,8 @@ from glow.passes.graph.matching import (
     take,
     take_number,
 )
-from glow.passes.graph.node_builder import NodeBuilder
-from glow.passes.graph.rewriting import RewritePass
+from glow.passes.rewriting.node_builder import NodeBuilder
+from glow.passes.rewriting.patterns import RewritePass
 
 
 def error_function_argument(value: SSAValue) -> SSAValue | None:

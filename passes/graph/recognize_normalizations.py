@@ -27,10 +27,10 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from glow.dialects import glow
 from glow.dialects.node import NodeOp, shape_of, tensor_type
-from glow.passes.contract import VALUES
-from glow.passes.graph.matching import is_number, number_of
-from glow.passes.graph.node_builder import NodeBuilder, element_type
-from glow.passes.graph.rewriting import RewritePass
+from glow.passes.rewriting.contract import VALUES
+from glow.passes.rewriting.matching import is_number, number_of
+from glow.passes.rewriting.node_builder import NodeBuilder, element_type
+from glow.passes.rewriting.patterns import RewritePass
 
 
 def reduced(

@@ -23,8 +23,8 @@ from xdsl.ir import Block, Operation, SSAValue
 from glow.dialects import glow
 from glow.dialects.node import DataParallel, NodeOp, element_of, shape_of
 from glow.dialects.weight_table import dtype_of
-from glow.passes.contract import GraphPass
-from glow.passes.graph.node_builder import NodeBuilder, attributes_of, replace_value
+from glow.passes.rewriting.contract import GraphPass
+from glow.passes.rewriting.node_builder import NodeBuilder, attributes_of, replace_value
 
 STORAGE = (glow.ConstantOp, glow.SplatOp)
 MAX_COPIES = 64

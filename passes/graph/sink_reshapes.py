@@ -23,8 +23,8 @@ from glow.dialects import glow
 from glow.dialects.glow.elementwise import UNARY
 from glow.dialects.node import NodeOp, shape_of, tensor_type
 from glow.passes.graph.fuse_activation import PRODUCERS
-from glow.passes.graph.node_builder import NodeBuilder, attributes_of, element_type
-from glow.passes.graph.rewriting import RewritePass
+from glow.passes.rewriting.node_builder import NodeBuilder, attributes_of, element_type
+from glow.passes.rewriting.patterns import RewritePass
 
 GROWING = (glow.TileOp, glow.BroadcastOp)
 FUNCTIONS = (*UNARY, glow.ConvertOp)

@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from glow.dialects.errors import GlowError
 from glow.dialects.node import node_name
-from glow.passes.contract import GRAPH_DIALECTS, GraphPass
+from glow.passes.rewriting.contract import GRAPH_DIALECTS, GraphPass
 
 
 def check_dialects(module: ModuleOp, level: str, dialects: tuple[str, ...]) -> None:

@@ -51,7 +51,7 @@ from glow.passes.instr.stack_region import (
     StackBuilder,
     has_body,
 )
-from glow.passes.trace import fused
+from glow.passes.rewriting.trace import fused
 
 MOST_BUFFERS = 16
 """A stack of more streams than the processor prefetches would be slower than two. What

@@ -14,7 +14,6 @@ from xdsl.ir import Operation, SSAValue
 from glow.dialects import glow
 from glow.dialects.node import NodeOp, shape_of
 from glow.dialects.quant import QuantizeCastOp
-from glow.passes.graph.node_builder import NodeBuilder, name_of
 from glow.passes.quantization.casts import (
     common_target,
     dequantized,
@@ -23,6 +22,7 @@ from glow.passes.quantization.casts import (
     tensor_of,
 )
 from glow.passes.quantization.constants import constant_floats
+from glow.passes.rewriting.node_builder import NodeBuilder, name_of
 
 Floats = npt.NDArray[np.float64]
 

@@ -14,7 +14,7 @@ from glow.dialects.quant import (
     UniformQuantizedType,
 )
 from glow.dialects.quantized import expressed_type, quantized_type
-from glow.passes.graph.node_builder import NodeBuilder
+from glow.passes.rewriting.node_builder import NodeBuilder
 
 Tensor = TensorType[Attribute]
 

@@ -10,12 +10,12 @@ from glow.dialects.quant import Quantization
 from glow.dialects.weight_table import Array
 from glow.dialects.weights import constant_value, stored_value
 from glow.interpreter.integer_arithmetic import dequantize, quantize
-from glow.passes.graph.node_builder import NodeBuilder, name_of
 from glow.passes.quantization.casts import (
     dequantize_value,
     dequantized,
     element,
 )
+from glow.passes.rewriting.node_builder import NodeBuilder, name_of
 
 ACCUMULATOR_BITS = 32
 SCALE_TOLERANCE = 1e-5

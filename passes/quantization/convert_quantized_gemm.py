@@ -19,8 +19,8 @@ from xdsl.passes import ModulePass
 from glow.dialects import glow
 from glow.dialects.node import shape_of
 from glow.dialects.weights import stored_value
-from glow.passes.graph.node_builder import NodeBuilder, rewrite_nodes
 from glow.passes.quantization.casts import dequantized
+from glow.passes.rewriting.node_builder import NodeBuilder, rewrite_nodes
 
 
 def convert(op: Operation) -> None:

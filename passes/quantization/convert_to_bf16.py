@@ -8,9 +8,9 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import BFloat16Type, ModuleOp
 from xdsl.passes import ModulePass
 
-from glow.passes.contract import MEANING
 from glow.passes.quantization.half_products import convert_products, kept_by_name
 from glow.passes.quantization.selection import check_keep
+from glow.passes.rewriting.contract import MEANING
 
 
 @dataclass(frozen=True)

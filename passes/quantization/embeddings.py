@@ -19,11 +19,11 @@ from glow.dialects import glow
 from glow.dialects.quant import Quantization
 from glow.dialects.weights import constant_value
 from glow.interpreter.integer_arithmetic import quantize
-from glow.passes.graph.node_builder import NodeBuilder, name_of
 from glow.passes.quantization.casts import tensor_of
 from glow.passes.quantization.options import EMBEDDINGS, QuantizationOptions
 from glow.passes.quantization.schema import asymmetric
 from glow.passes.quantization.selection import is_kept
+from glow.passes.rewriting.node_builder import NodeBuilder, name_of
 
 MIN_ROWS = 16
 """Tables of fewer rows are not worth it."""

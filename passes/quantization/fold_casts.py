@@ -25,13 +25,6 @@ from glow.dialects.quant import DequantizeCastOp, Quantization, QuantizeCastOp
 from glow.dialects.quantized import quantized_type
 from glow.dialects.weights import constant_value, stored_value
 from glow.interpreter.integer_arithmetic import quantize
-from glow.passes.graph.node_builder import (
-    NodeBuilder,
-    attributes_of,
-    erase,
-    erase_dead_nodes,
-    name_of,
-)
 from glow.passes.quantization.casts import (
     common_target,
     dequantize_value,
@@ -43,6 +36,13 @@ from glow.passes.quantization.casts import (
     tensor_of,
 )
 from glow.passes.quantization.instrument_profile import is_float_tensor
+from glow.passes.rewriting.node_builder import (
+    NodeBuilder,
+    attributes_of,
+    erase,
+    erase_dead_nodes,
+    name_of,
+)
 
 BOUNDED = (glow.ReluOp, glow.ClipOp)
 RAISED = (*MOVEMENT, *BOUNDED)

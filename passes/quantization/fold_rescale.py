@@ -25,13 +25,6 @@ from glow.dialects.quant import DequantizeCastOp, QuantizeCastOp
 from glow.dialects.weights import stored_value
 from glow.interpreter import evaluate_node
 from glow.interpreter.integer_arithmetic import dequantize
-from glow.passes.contract import MEANING
-from glow.passes.graph.node_builder import (
-    NodeBuilder,
-    attributes_of,
-    erase,
-    name_of,
-)
 from glow.passes.quantization.casts import (
     dequantize_value,
     element,
@@ -40,6 +33,13 @@ from glow.passes.quantization.casts import (
 )
 from glow.passes.quantization.constants import accumulator_bias
 from glow.passes.quantization.fold_casts import erase_dead_casts
+from glow.passes.rewriting.contract import MEANING
+from glow.passes.rewriting.node_builder import (
+    NodeBuilder,
+    attributes_of,
+    erase,
+    name_of,
+)
 
 UP = (*PRODUCTS, *ARITHMETIC, glow.RescaleOp, QuantizeCastOp)
 DOWN = ARITHMETIC

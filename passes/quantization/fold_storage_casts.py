@@ -18,8 +18,8 @@ from glow.dialects import glow
 from glow.dialects.node import NodeOp
 from glow.dialects.quant import StorageCastOp
 from glow.dialects.quantized import quantized_type, stored_type
-from glow.passes.graph.node_builder import NodeBuilder, attributes_of, erase
 from glow.passes.quantization.casts import element, tensor_of
+from glow.passes.rewriting.node_builder import NodeBuilder, attributes_of, erase
 
 MOVED: tuple[type[NodeOp], ...] = (
     glow.ReshapeOp, glow.TransposeOp, glow.ConcatOp, glow.SliceOp, glow.BroadcastOp,

@@ -24,13 +24,13 @@ from glow.dialects.node import shape_of
 from glow.dialects.quant import Quantization
 from glow.dialects.weights import constant_value
 from glow.interpreter.arrays import Array
-from glow.passes.graph.node_builder import (
+from glow.passes.quantization.casts import tensor_of
+from glow.passes.rewriting.node_builder import (
     NodeBuilder,
     erase_dead_nodes,
     name_of,
     rewrite_nodes,
 )
-from glow.passes.quantization.casts import tensor_of
 
 STORAGE_BITS = 8
 

@@ -20,15 +20,15 @@ from xdsl.ir import Block, Operation, SSAValue
 from glow.dialects import glow
 from glow.dialects.node import NodeOp, Types, shape_of, tensor_type
 from glow.dialects.weights import constant_value, dtype_of, free_unused_weights
-from glow.passes.graph.node_builder import (
+from glow.passes.quantization.casts import tensor_of
+from glow.passes.quantization.selection import is_kept
+from glow.passes.rewriting.node_builder import (
     NodeBuilder,
     attributes_of,
     element_type,
     erase_dead_nodes,
     name_of,
 )
-from glow.passes.quantization.casts import tensor_of
-from glow.passes.quantization.selection import is_kept
 
 Half = BFloat16Type | Float16Type
 Keep = Callable[[Operation], bool]

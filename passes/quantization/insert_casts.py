@@ -25,7 +25,6 @@ from glow.dialects.node import NodeOp, shape_of
 from glow.dialects.quant import Quantization
 from glow.dialects.weights import constant_value
 from glow.interpreter.integer_arithmetic import dequantize, quantize
-from glow.passes.graph.node_builder import NodeBuilder, name_of
 from glow.passes.quantization.accumulators import (
     fit_accumulators,
     product_weights,
@@ -44,6 +43,7 @@ from glow.passes.quantization.selection import (
     quantized_values,
     shared_scales,
 )
+from glow.passes.rewriting.node_builder import NodeBuilder, name_of
 
 BYTES = "int8"
 MIN_BATCHES = 16

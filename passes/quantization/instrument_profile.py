@@ -32,7 +32,7 @@ from xdsl.utils.hints import isa
 from glow.dialects.function_attributes import OUTPUT_NAMES
 from glow.dialects.glow import ConstantOp, QuantizationProfileOp, SplatOp
 from glow.dialects.node import node_name
-from glow.passes.graph.node_builder import erase
+from glow.passes.rewriting.node_builder import erase
 
 
 def functions_of(module: ModuleOp) -> list[FuncOp]:

@@ -24,7 +24,6 @@ from glow.dialects.weights import numpy_to_dense
 from glow.interpreter import evaluate_node
 from glow.interpreter.arrays import Array
 from glow.interpreter.integer_arithmetic import dequantize, quantize
-from glow.passes.graph.node_builder import NodeBuilder, attributes_of, name_of
 from glow.passes.quantization.casts import (
     common_target,
     dequantized,
@@ -32,6 +31,7 @@ from glow.passes.quantization.casts import (
     replace_casts,
     tensor_of,
 )
+from glow.passes.rewriting.node_builder import NodeBuilder, attributes_of, name_of
 
 TABLE_BITS = (8, 16)
 

@@ -21,10 +21,8 @@ from glow.dialects.errors import GlowError
 from glow.dialects.glow.integer_forms import PRODUCTS
 from glow.dialects.quantized import any_quantized
 from glow.interpreter.quantized import REQUANTIZE
-from glow.passes.contract import MEANING
 from glow.passes.graph.free_unused_weights import FreeUnusedWeightsPass
 from glow.passes.graph.fuse_activation import fuse_activation
-from glow.passes.graph.node_builder import rewrite_nodes
 from glow.passes.quantization.convert_quantized_gemm import convert_quantized_gemm
 from glow.passes.quantization.dynamic import quantize_rows
 from glow.passes.quantization.embeddings import quantize_embeddings
@@ -51,6 +49,8 @@ from glow.passes.quantization.selection import (
     select_nodes,
 )
 from glow.passes.quantization.simplify_bounds import simplify_bounds
+from glow.passes.rewriting.contract import MEANING
+from glow.passes.rewriting.node_builder import rewrite_nodes
 
 
 def is_quantized_module(module: ModuleOp) -> bool:

@@ -35,14 +35,14 @@ from glow.dialects.quant import DequantizeCastOp, Quantization
 from glow.dialects.quantized import quantized_type
 from glow.dialects.weights import stored_value
 from glow.interpreter.integer_arithmetic import dequantize, quantize
-from glow.passes.graph.node_builder import (
+from glow.passes.quantization.casts import element, lowest_is_zero, tensor_of
+from glow.passes.quantization.fold_rescale import UP, is_plain_rescale
+from glow.passes.rewriting.node_builder import (
     NodeBuilder,
     attributes_of,
     erase,
     erase_dead_nodes,
 )
-from glow.passes.quantization.casts import element, lowest_is_zero, tensor_of
-from glow.passes.quantization.fold_rescale import UP, is_plain_rescale
 
 MOVED: tuple[type[NodeOp], ...] = (
     glow.ReshapeOp, glow.TransposeOp, glow.SliceOp, glow.MaxPool2dOp,

@@ -21,19 +21,19 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass, PassPipeline
 
 from glow.backends.backend import get_backend
+from glow.backends.cpu.layout.packing import TargetPacker, packings
 from glow.compiler import available_passes, context, stage_passes
 from glow.dialects.weights import clone_module
 from glow.interpreter import evaluate_node, run
-from glow.lowering.assign_layout.packing import TargetPacker, packings
-from glow.lowering.target import Target
-from glow.passes.contract import (
+from glow.lowering.target.target import Target
+from glow.passes.graph import PASSES as GRAPH_PASSES
+from glow.passes.rewriting.contract import (
     BITS,
     VALUES,
     check_ensures,
     check_requires,
     keeps_of,
 )
-from glow.passes.graph import PASSES as GRAPH_PASSES
 from glow.verification import verify_module
 
 NOISE = {2: 4e-3, 4: 2e-6, 8: 1e-13}

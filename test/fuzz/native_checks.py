@@ -21,6 +21,7 @@ from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.ir import Operation
 
 import glow
+from glow.backends.cpu.program import main_function
 from glow.compiler import GRAPH_PASSES, compile, load, run_passes
 from glow.dialects import glow as nodes
 from glow.dialects.glow.integer_forms import MOVEMENT
@@ -28,8 +29,7 @@ from glow.dialects.node import NodeOp
 from glow.dialects.numerics import NUMERICS
 from glow.dialects.quantized import any_quantized
 from glow.interpreter import run
-from glow.lowering.instr_to_loops import main_function
-from glow.lowering.target import Target, host_target
+from glow.lowering.target.target import Target, host_target
 from glow.passes.quantization.calibration import METHODS
 from glow.passes.quantization.options import (
     ACTIVATIONS,

@@ -36,6 +36,7 @@ from random_graphs import Array
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
+from glow.backends.cpu.layout.packing import TargetPacker, packings
 from glow.compiler import load, lower_to
 from glow.dialects import glow
 from glow.dialects.errors import GlowError
@@ -43,8 +44,7 @@ from glow.dialects.numerics import NUMERICS
 from glow.dialects.quant import QuantizeCastOp
 from glow.dialects.weights import clone_module
 from glow.interpreter import run
-from glow.lowering.assign_layout.packing import TargetPacker, packings
-from glow.lowering.target import Target
+from glow.lowering.target.target import Target
 
 STEP_APART = {"QLinearAdd": 1, "QLinearMul": 1, "QLinearAveragePool": 1}
 """Operators that ONNX Runtime computes in another order, so that a tie may differ."""

@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 from xdsl.dialects.builtin import f32
 from xdsl.ir import Attribute, SSAValue
 
-from glow.lowering.instr_to_loops.builder import LoopBuilder
-from glow.lowering.instr_to_loops.conv2d import Conv2dSpec
-from glow.lowering.instr_to_loops.epilogue import ExtraInput
-from glow.lowering.instr_to_loops.kernel import Kernel
-from glow.lowering.instr_to_loops.planes import BlockedPlanes
-from glow.lowering.instr_to_loops.window import Window
-from glow.lowering.target import Target, host_target
+from glow.backends.cpu.kernels.channelwise.planes import BlockedPlanes
+from glow.backends.cpu.kernels.convolution.conv2d import Conv2dSpec
+from glow.lowering.loop_builder.builder import LoopBuilder
+from glow.lowering.loop_builder.epilogue import ExtraInput
+from glow.lowering.loop_builder.kernel import Kernel
+from glow.lowering.loop_builder.window import Window
+from glow.lowering.target.target import Target, host_target
 
 Array = NDArray[np.float32]
 Float = TypeVar("Float", bound=np.floating)

@@ -11,66 +11,42 @@ from xdsl.dialects import math
 from xdsl.dialects.builtin import f32, f64, i1, i64
 from xdsl.ir import Attribute
 
-from glow.dialects import arith
-from glow.lowering.instr_to_loops import activations, math_functions
-from glow.lowering.instr_to_loops.arg_reduce import ArgReduceSpec, build_arg_reduce
-from glow.lowering.instr_to_loops.attention import AttentionSpec, build_attention
-from glow.lowering.instr_to_loops.batch_matmul import (
+from glow.backends.cpu.kernels.attention.kernel import AttentionSpec, build_attention
+from glow.backends.cpu.kernels.channelwise.depthwise import (
+    DepthwiseSpec,
+    build_depthwise,
+)
+from glow.backends.cpu.kernels.channelwise.planes import BlockedPlanes
+from glow.backends.cpu.kernels.channelwise.pool import PoolSpec, build_pool
+from glow.backends.cpu.kernels.convolution.conv2d import Conv2dSpec, build_conv2d
+from glow.backends.cpu.kernels.convolution.direct_conv import (
+    DirectConvSpec,
+    build_direct_conv,
+)
+from glow.backends.cpu.kernels.convolution.fused_prologue import (
+    PreparedConv2dSpec,
+    build_prepared_conv2d,
+)
+from glow.backends.cpu.kernels.convolution.sparse_conv2d import build_sparse_conv2d
+from glow.backends.cpu.kernels.convolution.sparse_conv2d_spec import SparseConv2dSpec
+from glow.backends.cpu.kernels.elementwise import activations
+from glow.backends.cpu.kernels.elementwise.kernel import (
+    ElementwiseSpec,
+    build_elementwise,
+)
+from glow.backends.cpu.kernels.matmul.batch_matmul import (
     BatchMatmulSpec,
     build_batch_matmul,
 )
-from glow.lowering.instr_to_loops.conv2d import Conv2dSpec, build_conv2d
-from glow.lowering.instr_to_loops.depthwise import DepthwiseSpec, build_depthwise
-from glow.lowering.instr_to_loops.direct_conv import DirectConvSpec, build_direct_conv
-from glow.lowering.instr_to_loops.elementwise import ElementwiseSpec, build_elementwise
-from glow.lowering.instr_to_loops.gather import (
+from glow.backends.cpu.kernels.matmul.matmul import MatmulSpec, build_matmul
+from glow.backends.cpu.kernels.movement.gather import (
     GatherElementsSpec,
     GatherSpec,
     build_gather,
     build_gather_elements,
 )
-from glow.lowering.instr_to_loops.kernel import Kernel
-from glow.lowering.instr_to_loops.layer_norm import LayerNormSpec, build_layer_norm
-from glow.lowering.instr_to_loops.local_response_norm import (
-    LocalResponseNormSpec,
-    build_local_response_norm,
-)
-from glow.lowering.instr_to_loops.matmul import MatmulSpec, build_matmul
-from glow.lowering.instr_to_loops.matmul_tile import Strides
-from glow.lowering.instr_to_loops.pack import (
-    PackSpec,
-    build_pack,
-    build_unpack,
-)
-from glow.lowering.instr_to_loops.pixel_sizes import PixelSizesSpec, build_pixel_sizes
-from glow.lowering.instr_to_loops.planes import BlockedPlanes
-from glow.lowering.instr_to_loops.pool import PoolSpec, build_pool
-from glow.lowering.instr_to_loops.prepared_conv2d import (
-    PreparedConv2dSpec,
-    build_prepared_conv2d,
-)
-from glow.lowering.instr_to_loops.quadrant_sums import (
-    QuadrantSumsSpec,
-    build_quadrant_sums,
-)
-from glow.lowering.instr_to_loops.recurrence import RecurrenceSpec, build_recurrence
-from glow.lowering.instr_to_loops.recurrence_weights import StepShape
-from glow.lowering.instr_to_loops.reduce import REDUCTIONS, ReduceSpec, build_reduce
-from glow.lowering.instr_to_loops.scalar_region import RegionEpilogue, ScalarRegion
-from glow.lowering.instr_to_loops.softmax import SoftmaxSpec, build_softmax
-from glow.lowering.instr_to_loops.sparse_conv2d import build_sparse_conv2d
-from glow.lowering.instr_to_loops.sparse_conv2d_spec import SparseConv2dSpec
-from glow.lowering.instr_to_loops.strassen import build_strassen
-from glow.lowering.instr_to_loops.strassen_spec import StrassenSpec
-from glow.lowering.instr_to_loops.structured import (
-    Affine,
-    Dimension,
-    Operand,
-    StructuredSpec,
-    build_structured,
-)
-from glow.lowering.instr_to_loops.structured import Window as StructuredWindow
-from glow.lowering.instr_to_loops.transpose import (
+from glow.backends.cpu.kernels.movement.pack import PackSpec, build_pack, build_unpack
+from glow.backends.cpu.kernels.movement.transpose import (
     CopySpec,
     PadSpec,
     TransposeSpec,
@@ -78,13 +54,59 @@ from glow.lowering.instr_to_loops.transpose import (
     build_pad,
     build_transpose,
 )
-from glow.lowering.instr_to_loops.window import Window
-from glow.lowering.instr_to_loops.winograd import build_winograd_phase, winograd_phases
-from glow.lowering.instr_to_loops.winograd_direct import (
+from glow.backends.cpu.kernels.recurrence.kernel import RecurrenceSpec, build_recurrence
+from glow.backends.cpu.kernels.recurrence.weights import StepShape
+from glow.backends.cpu.kernels.reduction.arg_reduce import (
+    ArgReduceSpec,
+    build_arg_reduce,
+)
+from glow.backends.cpu.kernels.reduction.layer_norm import (
+    LayerNormSpec,
+    build_layer_norm,
+)
+from glow.backends.cpu.kernels.reduction.local_response_norm import (
+    LocalResponseNormSpec,
+    build_local_response_norm,
+)
+from glow.backends.cpu.kernels.reduction.reduce import (
+    REDUCTIONS,
+    ReduceSpec,
+    build_reduce,
+)
+from glow.backends.cpu.kernels.reduction.softmax import SoftmaxSpec, build_softmax
+from glow.backends.cpu.kernels.reduction.structured import (
+    Affine,
+    Dimension,
+    Operand,
+    StructuredSpec,
+    build_structured,
+)
+from glow.backends.cpu.kernels.reduction.structured import Window as StructuredWindow
+from glow.backends.cpu.kernels.strassen.kernel import build_strassen
+from glow.backends.cpu.kernels.strassen.linear_combinations import (
+    QuadrantSumsSpec,
+    build_quadrant_sums,
+)
+from glow.backends.cpu.kernels.strassen.spec import StrassenSpec
+from glow.backends.cpu.kernels.winograd.direct import (
     WinogradDirectSpec,
     build_winograd_direct,
 )
-from glow.lowering.instr_to_loops.winograd_spec import WinogradSpec, winograd_tiling
+from glow.backends.cpu.kernels.winograd.kernel import (
+    build_winograd_phase,
+    winograd_phases,
+)
+from glow.backends.cpu.kernels.winograd.pixel_sizes import (
+    PixelSizesSpec,
+    build_pixel_sizes,
+)
+from glow.backends.cpu.kernels.winograd.spec import WinogradSpec, winograd_tiling
+from glow.backends.cpu.tiling.matmul_tile import Strides
+from glow.dialects import arith
+from glow.lowering.loop_builder import math_functions
+from glow.lowering.loop_builder.kernel import Kernel
+from glow.lowering.loop_builder.scalar_region import RegionEpilogue, ScalarRegion
+from glow.lowering.loop_builder.window import Window
 
 BuildKernel: TypeAlias = Callable[[], Kernel]
 

@@ -15,8 +15,8 @@ from itertools import pairwise
 import numpy as np
 from stack_poison import POISONS, number, poisoned, reads_denormals
 
-from glow.lowering.instr_to_loops.kernel import Kernel
-from glow.lowering.target import Target, host_target
+from glow.lowering.loop_builder.kernel import Kernel
+from glow.lowering.target.target import Target, host_target
 from glow.runtime.testing import compile_function
 
 Array = np.ndarray

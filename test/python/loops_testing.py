@@ -10,7 +10,7 @@ from xdsl.parser import Parser
 
 from glow.lowering.loops_to_llvm.convert_loops_to_llvm import lower_module
 from glow.lowering.loops_to_llvm.verify_loops import verify_loops
-from glow.lowering.target import host_target
+from glow.lowering.target.target import host_target
 from glow.runtime.testing import run_function
 from glow.universe import new_context
 

@@ -7,8 +7,8 @@ import pytest
 from kernel_testing import normal, relative_error
 
 import glow
+from glow.backends.cpu import dialect as cpu
 from glow.compiler import lower_to
-from glow.dialects import cpu
 from glow.frontends.mlir import parse_text
 from glow.interpreter import run
 from glow.lowering.lower_nodes.keeps import MIN_QUERIES

@@ -8,11 +8,11 @@ from kernel_testing import TARGET, normal, relative_error
 from xdsl.dialects.builtin import ModuleOp
 
 import glow
+from glow.backends.cpu.passes.instr_to_loops import build_main, build_program
 from glow.compiler import lower_to
 from glow.dialects.weights import weights_of
 from glow.frontends.mlir import parse_text
 from glow.interpreter import run
-from glow.lowering.instr_to_loops.instr_to_loops import build_main, build_program
 from glow.signature import main_function
 from glow.universe import new_context
 

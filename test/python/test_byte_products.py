@@ -13,8 +13,8 @@ from onnx import ModelProto, helper, numpy_helper
 from quantized_models import check, scalar
 
 import glow
+from glow.backends.cpu import dialect as cpu
 from glow.compiler import lower_to
-from glow.dialects import cpu
 from glow.frontends.mlir import parse_text
 from glow.interpreter import run
 from glow.universe import new_context

@@ -15,10 +15,10 @@ from xdsl.dialects.builtin import ModuleOp
 
 from benchmarks.networks.scaling import SCALING_NETWORKS
 from glow.backends.cpu.native_code import main_with_declarations
+from glow.backends.cpu.passes.instr_to_loops import build_program, declaration
 from glow.compiler import load, lower_to
 from glow.dialects import instr
-from glow.lowering.instr_to_loops.instr_to_loops import build_program, declaration
-from glow.lowering.target import Target
+from glow.lowering.target.target import Target
 from glow.passes.instr.stack_data_parallel import MOST_MEMBERS
 from glow.signature import main_function
 

@@ -15,14 +15,14 @@ from conv_testing import (
     to_plain,
 )
 
-from glow.lowering.instr_to_loops.conv2d import (
+from glow.backends.cpu.kernels.convolution.conv2d import (
     Conv2dSpec,
     build_conv2d,
     choose_conv_tile,
     pack_conv_weights,
 )
-from glow.lowering.instr_to_loops.conv2d_order import ConvOrder
-from glow.lowering.instr_to_loops.window import Window
+from glow.backends.cpu.kernels.convolution.conv2d_order import ConvOrder
+from glow.lowering.loop_builder.window import Window
 
 FAR = replace(TARGET, l1_bytes=1024, l2_bytes=4096)
 """Caches so small that most weights are far."""

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from glow.lowering.target import Target
+from glow.lowering.target.target import Target
 from glow.runtime import cores
 from glow.runtime.clock import TICK
 from glow.runtime.cores import available_cores, quotas

@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 from differential import assert_all_close, example, random_array
 
+from glow.backends.cpu.passes.absorb_transposes import ABSORPTIONS
+from glow.backends.cpu.selection import SELECTORS
 from glow.compiler import compile
 from glow.dialects import glow, instr
 from glow.dialects.node import NodeOp
 from glow.frontends.mlir import parse_text
 from glow.interpreter import run
-from glow.lowering.absorb_transposes import ABSORPTIONS
 from glow.lowering.glow_to_instr import HANDLERS
-from glow.lowering.instr_to_loops.selection import SELECTORS
 from glow.lowering.lower_nodes.keeps import CpuNodes
 from glow.universe import new_context
 

@@ -38,8 +38,8 @@ from glow.dialects.node import NodeOp
 from glow.frontends.onnx.registry import CONTRIB_HANDLERS
 from glow.interpreter import run
 from glow.passes.graph.fold_constants import FoldConstantsPass
-from glow.passes.graph.node_builder import NodeBuilder
-from glow.passes.graph.rewriting import RewritePass
+from glow.passes.rewriting.node_builder import NodeBuilder
+from glow.passes.rewriting.patterns import RewritePass
 from glow.runtime.native_function import NativeFunction
 
 SEEDS = range(1000, 1016)

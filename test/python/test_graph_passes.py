@@ -16,16 +16,17 @@ import pytest
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.universe import Universe
 
-from glow.dialects import cpu, glow
+from glow.backends.cpu import dialect as cpu
+from glow.backends.cpu.layout.packing import TargetPacker, packings
+from glow.dialects import glow
 from glow.dialects.node import NodeOp, element_of, node_name, shape_of
 from glow.dialects.weights import weights_of
 from glow.frontends.mlir import parse_text
 from glow.frontends.onnx import import_model
 from glow.interpreter import run
-from glow.lowering.assign_layout.packing import TargetPacker, packings
-from glow.lowering.target import Target
+from glow.lowering.target.target import Target
 from glow.passes.graph.commute_pools import MONOTONE
-from glow.passes.scalar_bodies import SCALAR_BODIES, has_scalar_body
+from glow.passes.rewriting.scalar_bodies import SCALAR_BODIES, has_scalar_body
 from glow.universe import get_glow_passes, new_context
 
 Array = npt.NDArray[np.generic]
@@ -368,8 +369,8 @@ def test_scalar_bodies_mean_what_nodes_mean(name: str) -> None:
     from xdsl.ir import Block, Region
 
     from glow.interpreter import evaluate_node
-    from glow.passes.scalar_bodies import emit_node
-    from glow.passes.scalar_builder import ScalarBuilder
+    from glow.passes.rewriting.scalar_bodies import emit_node
+    from glow.passes.rewriting.scalar_builder import ScalarBuilder
 
     operands = 2 if name in BINARY_NAMES else 1
     grid = np.meshgrid(*[SPECIAL] * operands)

@@ -7,7 +7,7 @@ import pytest
 from differential import Array, assert_close, random_array
 from interpreter_testing import parse
 
-from glow.dialects import cpu
+from glow.backends.cpu import dialect as cpu
 from glow.dialects.attributes import Attributes
 from glow.dialects.errors import GlowError
 from glow.interpreter import Packing, run

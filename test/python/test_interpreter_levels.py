@@ -8,13 +8,13 @@ from differential import Example, assert_all_close
 from node_examples import nodes_under_test
 
 from benchmarks.networks import TINY_NETWORKS, make_inputs
+from glow.backends.cpu.layout.packing import TargetPacker, packings
 from glow.compiler import lower_to, run_passes
 from glow.frontends.onnx.importer import import_model
 from glow.interpreter import run
-from glow.lowering.assign_layout.packing import TargetPacker, packings
 from glow.lowering.glow_to_instr import GlowToInstrPass
 from glow.lowering.lower_nodes.lower_nodes import LowerNodesPass
-from glow.lowering.target import Target
+from glow.lowering.target.target import Target
 from glow.passes.instr.eliminate_copies import EliminateCopiesPass
 from glow.passes.instr.plan_memory import PlanMemoryPass
 from glow.universe import new_context

@@ -8,9 +8,10 @@ from differential import Example, assert_all_close
 from expectations import expected
 from node_examples import nodes_under_test
 
-from glow.dialects import cpu, glow, instr, quant
+from glow.backends.cpu import dialect as cpu
+from glow.backends.cpu.reference.nodes import cpu_functions
+from glow.dialects import glow, instr, quant
 from glow.interpreter import FUNCTIONS, run
-from glow.interpreter.cpu_nodes import cpu_functions
 from glow.interpreter.instructions import instruction_methods
 
 EXAMPLES = nodes_under_test()

@@ -9,9 +9,9 @@ import pytest
 from loops_testing import parse_loops
 
 from glow.dialects.errors import GlowError
-from glow.lowering.llvm_emit import emit_functions
+from glow.lowering.llvm_text.emit import emit_functions
 from glow.lowering.loops_to_llvm.convert_loops_to_llvm import lower_functions
-from glow.lowering.target import Target, host_target
+from glow.lowering.target.target import Target, host_target
 from glow.runtime.buffers import aligned_empty
 from glow.runtime.executable import Executable
 from glow.runtime.library import Library

@@ -10,13 +10,13 @@ import pytest
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAttr
 
 from benchmarks.networks import NETWORKS, TINY_NETWORKS
+from glow.backends.cpu.report.algorithms import ALGORITHMS, WINOGRAD, table
+from glow.backends.cpu.report.choices import DESCRIBED
+from glow.backends.cpu.report.kernel_log import KERNELS, kernel_log, log_lines
 from glow.compiler import load, lower_to, run_passes
 from glow.dialects.node import node_name
-from glow.lowering.algorithms import ALGORITHMS, WINOGRAD, table
-from glow.lowering.instr_to_loops.choices import DESCRIBED
-from glow.lowering.instr_to_loops.kernel_log import KERNELS, kernel_log, log_lines
-from glow.lowering.target import Target
-from glow.passes.trace import Trace
+from glow.lowering.target.target import Target
+from glow.passes.rewriting.trace import Trace
 from glow.signature import main_function
 from glow.tools.compile_command import compile_model
 from glow.tools.report.page import Subject, report_page

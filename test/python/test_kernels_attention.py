@@ -7,13 +7,13 @@ import pytest
 from kernel_testing import TARGET, normal, relative_error, run_kernel
 
 import glow
+from glow.backends.cpu import dialect as cpu
+from glow.backends.cpu.kernels.attention.kernel import AttentionSpec, build_attention
+from glow.backends.cpu.tiling.matmul_tile import Strides
 from glow.compiler import lower_to
-from glow.dialects import cpu
 from glow.frontends.mlir import parse_text
 from glow.interpreter import run
-from glow.lowering.instr_to_loops.attention import AttentionSpec, build_attention
-from glow.lowering.instr_to_loops.matmul_tile import Strides
-from glow.lowering.target import PRESETS, Target
+from glow.lowering.target.target import PRESETS, Target
 from glow.universe import new_context
 
 

@@ -9,20 +9,20 @@ from conv_testing import convolution, to_blocks, to_plain
 from kernel_testing import TARGET, normal, relative_error, run_kernel
 from xdsl.dialects.builtin import bf16, f32
 
-from glow.dialects import arith
-from glow.lowering.instr_to_loops.conv2d import (
+from glow.backends.cpu.kernels.convolution.conv2d import (
     Conv2dSpec,
     build_conv2d,
     pack_conv_weights,
 )
-from glow.lowering.instr_to_loops.matmul import (
+from glow.backends.cpu.kernels.matmul.matmul import (
     MatmulSpec,
     build_matmul,
     pack_matmul_weights,
 )
-from glow.lowering.instr_to_loops.scalar_region import RegionEpilogue, ScalarRegion
-from glow.lowering.instr_to_loops.window import Window
-from glow.lowering.target import PRESETS, Target
+from glow.dialects import arith
+from glow.lowering.loop_builder.scalar_region import RegionEpilogue, ScalarRegion
+from glow.lowering.loop_builder.window import Window
+from glow.lowering.target.target import PRESETS, Target
 
 BF16 = np.dtype(ml_dtypes.bfloat16)
 ROUNDING = 2.0**-8

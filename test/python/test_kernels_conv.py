@@ -33,25 +33,27 @@ from xdsl.dialects.scf import Scf
 from xdsl.dialects.vector import Vector
 from xdsl.parser import Parser
 
-from glow.dialects.arith import Arith
-from glow.lowering.instr_to_loops.conv2d import (
+from glow.backends.cpu.kernels.channelwise.depthwise import (
+    DepthwiseSpec,
+    build_depthwise,
+)
+from glow.backends.cpu.kernels.channelwise.planes import BlockedPlanes
+from glow.backends.cpu.kernels.channelwise.pool import PoolSpec, build_pool
+from glow.backends.cpu.kernels.convolution.conv2d import (
     Conv2dSpec,
     build_conv2d,
     choose_conv_tile,
     pack_channels,
     pack_conv_weights,
 )
-from glow.lowering.instr_to_loops.depthwise import DepthwiseSpec, build_depthwise
-from glow.lowering.instr_to_loops.direct_conv import DirectConvSpec, build_direct_conv
-from glow.lowering.instr_to_loops.kernel import Kernel
-from glow.lowering.instr_to_loops.pack import (
-    PackSpec,
-    build_pack,
-    build_unpack,
+from glow.backends.cpu.kernels.convolution.direct_conv import (
+    DirectConvSpec,
+    build_direct_conv,
 )
-from glow.lowering.instr_to_loops.planes import BlockedPlanes
-from glow.lowering.instr_to_loops.pool import PoolSpec, build_pool
-from glow.lowering.instr_to_loops.window import Window
+from glow.backends.cpu.kernels.movement.pack import PackSpec, build_pack, build_unpack
+from glow.dialects.arith import Arith
+from glow.lowering.loop_builder.kernel import Kernel
+from glow.lowering.loop_builder.window import Window
 
 CONVOLUTIONS = {
     "1x1": Conv2dSpec(1, 16, 32, Window((5, 7), (1, 1))),

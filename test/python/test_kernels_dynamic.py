@@ -6,13 +6,16 @@ import numpy as np
 import pytest
 from kernel_testing import TARGET, normal, run_kernel
 
-from glow.interpreter.dynamic_quantization import quantize_dynamic
-from glow.lowering.instr_to_loops.quantize_rows import (
+from glow.backends.cpu.kernels.quantization.quantize_rows import (
     QuantizeRowsSpec,
     build_quantize_rows,
 )
-from glow.lowering.instr_to_loops.row_range import RowRangeSpec, build_row_range
-from glow.lowering.target import PRESETS, Target
+from glow.backends.cpu.kernels.quantization.row_range import (
+    RowRangeSpec,
+    build_row_range,
+)
+from glow.interpreter.dynamic_quantization import quantize_dynamic
+from glow.lowering.target.target import PRESETS, Target
 
 TARGETS = [TARGET, PRESETS["avx2"], PRESETS["scalar"]]
 NAMES = ["host", "avx2", "scalar"]

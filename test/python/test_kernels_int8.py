@@ -12,20 +12,23 @@ from numpy.typing import NDArray
 from xdsl.dialects.builtin import i8, i32
 from xdsl.ir import SSAValue
 
-from glow.dialects import arith
-from glow.lowering.instr_to_loops import ir_types as types
-from glow.lowering.instr_to_loops.builder import Index, LoopBuilder
-from glow.lowering.instr_to_loops.conv2d_spec import pack_conv_weights
-from glow.lowering.instr_to_loops.int8_conv2d import Int8Conv2dSpec, build_int8_conv2d
-from glow.lowering.instr_to_loops.int8_depthwise import (
+from glow.backends.cpu.kernels.channelwise.int8_depthwise import (
     Int8DepthwiseSpec,
     build_int8_depthwise,
 )
-from glow.lowering.instr_to_loops.int8_tile import WORD, dot
-from glow.lowering.instr_to_loops.planes import BlockedPlanes
-from glow.lowering.instr_to_loops.pool import PoolSpec, build_pool
-from glow.lowering.instr_to_loops.window import Window
-from glow.lowering.target import PRESETS, Target, host_target
+from glow.backends.cpu.kernels.channelwise.planes import BlockedPlanes
+from glow.backends.cpu.kernels.channelwise.pool import PoolSpec, build_pool
+from glow.backends.cpu.kernels.convolution.conv2d_spec import pack_conv_weights
+from glow.backends.cpu.kernels.convolution.int8_conv2d import (
+    Int8Conv2dSpec,
+    build_int8_conv2d,
+)
+from glow.backends.cpu.tiling.int8_tile import WORD, dot
+from glow.dialects import arith
+from glow.lowering.loop_builder import ir_types as types
+from glow.lowering.loop_builder.builder import Index, LoopBuilder
+from glow.lowering.loop_builder.window import Window
+from glow.lowering.target.target import PRESETS, Target, host_target
 from glow.runtime.testing import compile_function
 
 HOST = host_target()

@@ -9,13 +9,13 @@ import pytest
 from kernel_testing import run_kernel
 from test_kernels_int8 import TARGETS
 
-from glow.lowering.instr_to_loops import ir_types as types
-from glow.lowering.instr_to_loops.int8_batch_matmul import (
+from glow.backends.cpu.kernels.matmul.int8_batch_matmul import (
     Int8BatchMatmulSpec,
     build_int8_batch_matmul,
 )
-from glow.lowering.instr_to_loops.matmul_tile import Strides
-from glow.lowering.target import Target
+from glow.backends.cpu.tiling.matmul_tile import Strides
+from glow.lowering.loop_builder import ir_types as types
+from glow.lowering.target.target import Target
 
 
 @dataclass(frozen=True)

@@ -12,10 +12,14 @@ from kernel_testing import TARGET, normal, run_kernel, ulps
 from xdsl.dialects import math
 from xdsl.dialects.builtin import f32, f64, i1, i8, i32, i64
 
+from glow.backends.cpu.kernels.elementwise import activations
+from glow.backends.cpu.kernels.elementwise.kernel import (
+    ElementwiseSpec,
+    build_elementwise,
+)
 from glow.dialects import arith
-from glow.lowering.instr_to_loops import activations, math_functions
-from glow.lowering.instr_to_loops.elementwise import ElementwiseSpec, build_elementwise
-from glow.lowering.instr_to_loops.scalar_region import ScalarRegion
+from glow.lowering.loop_builder import math_functions
+from glow.lowering.loop_builder.scalar_region import ScalarRegion
 from glow.runtime.testing import compile_function
 
 RANDOM = np.random.default_rng(0)

@@ -9,19 +9,19 @@ import pytest
 from kernel_testing import TARGET, normal, relative_error, run_kernel
 from xdsl.dialects.builtin import f32
 
-from glow.lowering.instr_to_loops import activations
-from glow.lowering.instr_to_loops.batch_matmul import (
+from glow.backends.cpu.kernels.elementwise import activations
+from glow.backends.cpu.kernels.matmul.batch_matmul import (
     BatchMatmulSpec,
     build_batch_matmul,
 )
-from glow.lowering.instr_to_loops.matmul import (
+from glow.backends.cpu.kernels.matmul.matmul import (
     MatmulSpec,
     build_matmul,
     pack_matmul_weights,
 )
-from glow.lowering.instr_to_loops.matmul_tile import Strides
-from glow.lowering.instr_to_loops.scalar_region import RegionEpilogue, ScalarRegion
-from glow.lowering.target import PRESETS
+from glow.backends.cpu.tiling.matmul_tile import Strides
+from glow.lowering.loop_builder.scalar_region import RegionEpilogue, ScalarRegion
+from glow.lowering.target.target import PRESETS
 
 GELU_AND_ADD = RegionEpilogue(
     ScalarRegion.trace(

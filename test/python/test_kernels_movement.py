@@ -11,23 +11,13 @@ from xdsl.dialects.builtin import f32, f64, i8, i16, i32, i64
 from xdsl.parser import Parser
 
 import glow
-from glow.compiler import context
-from glow.lowering.instr_to_loops.gather import (
+from glow.backends.cpu.kernels.movement.gather import (
     GatherElementsSpec,
     GatherSpec,
     build_gather,
     build_gather_elements,
 )
-from glow.lowering.instr_to_loops.scalar_region import ScalarRegion
-from glow.lowering.instr_to_loops.structured import (
-    Affine,
-    Dimension,
-    Operand,
-    StructuredSpec,
-    Window,
-    build_structured,
-)
-from glow.lowering.instr_to_loops.transpose import (
+from glow.backends.cpu.kernels.movement.transpose import (
     CopySpec,
     PadSpec,
     TransposeSpec,
@@ -35,6 +25,16 @@ from glow.lowering.instr_to_loops.transpose import (
     build_pad,
     build_transpose,
 )
+from glow.backends.cpu.kernels.reduction.structured import (
+    Affine,
+    Dimension,
+    Operand,
+    StructuredSpec,
+    Window,
+    build_structured,
+)
+from glow.compiler import context
+from glow.lowering.loop_builder.scalar_region import ScalarRegion
 
 WIDTHS = [(i8, np.int8), (i16, np.int16), (f32, np.float32), (f64, np.float64)]
 

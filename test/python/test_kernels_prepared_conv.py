@@ -22,24 +22,24 @@ from xdsl.dialects.builtin import ModuleOp, f32
 from xdsl.dialects.func import FuncOp
 from xdsl.parser import Parser
 
-from glow.compiler import compile, context, lower_to
-from glow.dialects.weights import weights_of
-from glow.interpreter import run
-from glow.lowering.instr_to_loops.conv2d import (
+from glow.backends.cpu.kernels.convolution.conv2d import (
     Conv2dSpec,
     pack_channels,
     pack_conv_weights,
 )
-from glow.lowering.instr_to_loops.elementwise import ElementwiseSpec
-from glow.lowering.instr_to_loops.instr_to_loops import build_program
-from glow.lowering.instr_to_loops.join_calls import LABEL, prepared_convolution
-from glow.lowering.instr_to_loops.prepared_conv2d import (
+from glow.backends.cpu.kernels.convolution.fused_prologue import (
     PreparedConv2dSpec,
     build_prepared_conv2d,
 )
-from glow.lowering.instr_to_loops.program import KernelCall, KernelRequest, Place
-from glow.lowering.instr_to_loops.scalar_region import ScalarRegion
-from glow.lowering.instr_to_loops.window import Window
+from glow.backends.cpu.kernels.elementwise.kernel import ElementwiseSpec
+from glow.backends.cpu.passes.instr_to_loops import build_program
+from glow.backends.cpu.program.program import KernelCall, KernelRequest, Place
+from glow.backends.cpu.program.prologue_fusion import LABEL, prepared_convolution
+from glow.compiler import compile, context, lower_to
+from glow.dialects.weights import weights_of
+from glow.interpreter import run
+from glow.lowering.loop_builder.scalar_region import ScalarRegion
+from glow.lowering.loop_builder.window import Window
 
 AFFINE_RELU = ScalarRegion.trace(
     lambda b, x, scale, shift: b.maximumf(b.fma(x, scale, shift), b.constant(0.0, f32)),

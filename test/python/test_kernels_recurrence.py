@@ -7,13 +7,10 @@ import pytest
 from kernel_testing import TARGET, normal, relative_error, run_kernel
 from xdsl.dialects.builtin import f32
 
-from glow.lowering.instr_to_loops.recurrence import RecurrenceSpec, build_recurrence
-from glow.lowering.instr_to_loops.recurrence_weights import (
-    StepShape,
-    pack_recurrence,
-)
-from glow.lowering.instr_to_loops.scalar_region import ScalarRegion
-from glow.lowering.target import PRESETS, Target
+from glow.backends.cpu.kernels.recurrence.kernel import RecurrenceSpec, build_recurrence
+from glow.backends.cpu.kernels.recurrence.weights import StepShape, pack_recurrence
+from glow.lowering.loop_builder.scalar_region import ScalarRegion
+from glow.lowering.target.target import PRESETS, Target
 from glow.runtime.testing import compile_function
 
 SHAPES = [

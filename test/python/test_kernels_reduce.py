@@ -9,14 +9,24 @@ import pytest
 from kernel_testing import TARGET, normal, relative_error, run_kernel
 from xdsl.dialects.builtin import i32, i64
 
-from glow.lowering.instr_to_loops.arg_reduce import ArgReduceSpec, build_arg_reduce
-from glow.lowering.instr_to_loops.layer_norm import LayerNormSpec, build_layer_norm
-from glow.lowering.instr_to_loops.local_response_norm import (
+from glow.backends.cpu.kernels.reduction.arg_reduce import (
+    ArgReduceSpec,
+    build_arg_reduce,
+)
+from glow.backends.cpu.kernels.reduction.layer_norm import (
+    LayerNormSpec,
+    build_layer_norm,
+)
+from glow.backends.cpu.kernels.reduction.local_response_norm import (
     LocalResponseNormSpec,
     build_local_response_norm,
 )
-from glow.lowering.instr_to_loops.reduce import REDUCTIONS, ReduceSpec, build_reduce
-from glow.lowering.instr_to_loops.softmax import SoftmaxSpec, build_softmax
+from glow.backends.cpu.kernels.reduction.reduce import (
+    REDUCTIONS,
+    ReduceSpec,
+    build_reduce,
+)
+from glow.backends.cpu.kernels.reduction.softmax import SoftmaxSpec, build_softmax
 
 REFERENCES: dict[str, Callable[..., np.ndarray]] = {
     "sum": np.sum,

@@ -18,15 +18,15 @@ from conv_testing import (
     to_plain,
 )
 
-from glow.lowering.instr_to_loops.conv2d import Conv2dSpec, pack_channels
-from glow.lowering.instr_to_loops.epilogue import Epilogue
-from glow.lowering.instr_to_loops.sparse_conv2d import build_sparse_conv2d
-from glow.lowering.instr_to_loops.sparse_conv2d_spec import (
+from glow.backends.cpu.kernels.convolution.conv2d import Conv2dSpec, pack_channels
+from glow.backends.cpu.kernels.convolution.sparse_conv2d import build_sparse_conv2d
+from glow.backends.cpu.kernels.convolution.sparse_conv2d_spec import (
     ChannelLists,
     SparseConv2dSpec,
     choose_channel_lists,
 )
-from glow.lowering.instr_to_loops.window import Window
+from glow.lowering.loop_builder.epilogue import Epilogue
+from glow.lowering.loop_builder.window import Window
 from glow.passes.graph.fold_channel_shuffle import dense_weights
 
 

@@ -8,11 +8,15 @@ from kernel_testing import TARGET, normal, relative_error, run_kernel
 from xdsl.dialects.builtin import ModuleOp, f32
 
 import glow
-from glow.compiler import lower_to
-from glow.dialects.weights import clone_module, weights_of
-from glow.frontends.mlir import parse_text
-from glow.interpreter import run
-from glow.interpreter.strassen import (
+from glow.backends.cpu.kernels.strassen.kernel import build_strassen
+from glow.backends.cpu.kernels.strassen.linear_combinations import (
+    QuadrantSumsSpec,
+    build_quadrant_sums,
+)
+from glow.backends.cpu.kernels.strassen.spec import StrassenSpec
+from glow.backends.cpu.kernels.strassen.weights import pack_strassen_weights
+from glow.backends.cpu.layout.packing import TargetPacker, packings
+from glow.backends.cpu.reference.strassen import (
     PRODUCTS,
     RESULT,
     left_sums,
@@ -21,16 +25,12 @@ from glow.interpreter.strassen import (
     row_scales,
     signed_sum,
 )
-from glow.lowering.assign_layout.packing import TargetPacker, packings
-from glow.lowering.instr_to_loops.quadrant_sums import (
-    QuadrantSumsSpec,
-    build_quadrant_sums,
-)
-from glow.lowering.instr_to_loops.scalar_region import RegionEpilogue, ScalarRegion
-from glow.lowering.instr_to_loops.strassen import build_strassen
-from glow.lowering.instr_to_loops.strassen_spec import StrassenSpec
-from glow.lowering.instr_to_loops.strassen_weights import pack_strassen_weights
-from glow.lowering.target import PRESETS, Target
+from glow.compiler import lower_to
+from glow.dialects.weights import clone_module, weights_of
+from glow.frontends.mlir import parse_text
+from glow.interpreter import run
+from glow.lowering.loop_builder.scalar_region import RegionEpilogue, ScalarRegion
+from glow.lowering.target.target import PRESETS, Target
 from glow.universe import new_context
 
 SCALE_AND_ADD = RegionEpilogue(

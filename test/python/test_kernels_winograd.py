@@ -18,26 +18,26 @@ from xdsl.dialects.scf import Scf
 from xdsl.dialects.vector import Vector
 from xdsl.parser import Parser
 
-from glow.dialects.arith import Arith
-from glow.dialects.memref import MemRef
-from glow.interpreter.cpu_nodes import largest_of_squares
-from glow.lowering.instr_to_loops.conv2d import pack_channels
-from glow.lowering.instr_to_loops.winograd import (
+from glow.backends.cpu.kernels.convolution.conv2d import pack_channels
+from glow.backends.cpu.kernels.winograd.kernel import (
     build_winograd_phase,
     winograd_phases,
 )
-from glow.lowering.instr_to_loops.winograd_spec import (
+from glow.backends.cpu.kernels.winograd.spec import (
     POINTS,
     WinogradSpec,
     choose_winograd_tiling,
     winograd_tiling,
 )
-from glow.lowering.instr_to_loops.winograd_weights import (
+from glow.backends.cpu.kernels.winograd.weights import (
     kernel_transform,
     pack_winograd_weights,
     unpack_winograd_weights,
 )
-from glow.lowering.target import Target
+from glow.backends.cpu.reference.nodes import largest_of_squares
+from glow.dialects.arith import Arith
+from glow.dialects.memref import MemRef
+from glow.lowering.target.target import Target
 from glow.runtime.testing import compile_function
 
 

@@ -10,17 +10,20 @@ from conv_testing import LANES, TARGET, to_blocks, to_plain
 from kernel_testing import normal, run_kernel
 from winograd_testing import AddRelu, convolution, inputs_of, weights_of
 
-from glow.interpreter.cpu_nodes import largest_of_squares
-from glow.lowering.instr_to_loops.conv2d import pack_channels
-from glow.lowering.instr_to_loops.magnitudes import INFINITY
-from glow.lowering.instr_to_loops.pixel_sizes import PixelSizesSpec, build_pixel_sizes
-from glow.lowering.instr_to_loops.winograd_bounds import channel_factors
-from glow.lowering.instr_to_loops.winograd_direct import (
+from glow.backends.cpu.kernels.convolution.conv2d import pack_channels
+from glow.backends.cpu.kernels.winograd.bounds import channel_factors
+from glow.backends.cpu.kernels.winograd.direct import (
     WinogradDirectSpec,
     build_winograd_direct,
 )
-from glow.lowering.instr_to_loops.winograd_spec import WinogradSpec
-from glow.lowering.instr_to_loops.winograd_weights import pack_winograd_weights
+from glow.backends.cpu.kernels.winograd.pixel_sizes import (
+    PixelSizesSpec,
+    build_pixel_sizes,
+)
+from glow.backends.cpu.kernels.winograd.spec import WinogradSpec
+from glow.backends.cpu.kernels.winograd.weights import pack_winograd_weights
+from glow.backends.cpu.reference.nodes import largest_of_squares
+from glow.lowering.loop_builder.magnitudes import INFINITY
 
 UNTOUCHED = 12345.0
 

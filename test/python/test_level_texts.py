@@ -22,8 +22,12 @@ import glow
 from benchmarks.networks import TINY_NETWORKS, make_inputs
 from glow.compiler import load, lower_to
 from glow.dialects.errors import GlowError
-from glow.lowering.program_target import ProgramTarget, advice, program_target
-from glow.lowering.target import PRESETS, Target
+from glow.lowering.target.program_target import (
+    ProgramTarget,
+    advice,
+    program_target,
+)
+from glow.lowering.target.target import PRESETS, Target
 from glow.tools.compile_command import compile_model
 from glow.tools.glow import run_glow
 from glow.tools.glow_opt import run_glow_opt

@@ -10,7 +10,7 @@ import pytest
 
 import glow.runtime.library as library
 from glow.dialects.errors import GlowError
-from glow.lowering.target import Target, host_target
+from glow.lowering.target.target import Target, host_target
 from glow.runtime.elf import ObjectFile, UnsupportedObjectError
 from glow.runtime.image import Image
 from glow.runtime.library import Library, process_address

@@ -12,8 +12,8 @@ from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.parser import Parser
 from xdsl.utils.exceptions import DiagnosticException
 
-from glow.lowering.llvm_emit import emit_module
-from glow.lowering.target import Target
+from glow.lowering.llvm_text.emit import emit_module
+from glow.lowering.target.target import Target
 from glow.runtime.native_code import assembly, compile_object
 from glow.runtime.testing import compile_function
 from glow.universe import new_context

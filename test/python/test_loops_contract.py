@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from loops_testing import parse_loops
 
-from glow.lowering.target import Target
+from glow.lowering.target.target import Target
 from glow.runtime.testing import compile_function
 
 MAPS = """indexing_maps = [affine_map<(m, n, l, k) -> (m, k)>,
@@ -112,7 +112,7 @@ def test_instruction_is_used() -> None:
 
 def lowered_text(text: str, target: str) -> str:
     """Returns the LLVM IR of a kernel for a named target."""
-    from glow.lowering.llvm_emit import emit_functions
+    from glow.lowering.llvm_text.emit import emit_functions
     from glow.lowering.loops_to_llvm.convert_loops_to_llvm import lower_functions
     from glow.runtime.testing import functions_of
 

@@ -10,7 +10,7 @@ from loops_testing import DTYPES, SIZES, element_wise, execute, parse_loops, sam
 from xdsl.parser import Parser
 from xdsl.utils.exceptions import DiagnosticException
 
-from glow.lowering.target import Target
+from glow.lowering.target.target import Target
 from glow.runtime.testing import compile_function, run_function
 from glow.universe import new_context
 

@@ -147,7 +147,7 @@ def test_programs_that_write_their_inputs() -> None:
     """
     from glow.backends.cpu.native_function import build_native_function
     from glow.frontends.mlir import parse_text
-    from glow.lowering.target import host_target
+    from glow.lowering.target.target import host_target
     from glow.universe import new_context
 
     module = parse_text(new_context(), text, "text")

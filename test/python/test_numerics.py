@@ -12,14 +12,14 @@ from xdsl.parser import Parser
 
 from benchmarks.adversarial import BUDGET, CASES, operands, worst_row
 from benchmarks.adversarial import LAYERS as UNEVEN_LAYERS
+from glow.backends.cpu.layout.packing import TargetPacker, packings
 from glow.compiled_model import CompiledModel
 from glow.compiler import compile, context, load, lower_to
 from glow.dialects.errors import GlowError
 from glow.dialects.numerics import NUMERICS, check_numerics
 from glow.dialects.weights import weights_of
 from glow.interpreter import run
-from glow.lowering.assign_layout.packing import TargetPacker, packings
-from glow.lowering.target import Target
+from glow.lowering.target.target import Target
 
 LAYERS = """
 func.func @main(%x: tensor<2x1024xf32>) -> tensor<2x640xf32> {

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import glow.runtime.object_cache as object_cache
-from glow.lowering.target import Target
+from glow.lowering.target.target import Target
 from glow.runtime.cache_folder import default_directory
 from glow.runtime.object_cache import ObjectCache, cache_key, versions
 

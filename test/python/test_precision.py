@@ -11,7 +11,7 @@ from onnx import ModelProto, TensorProto, helper, numpy_helper
 import glow
 from glow import GlowError
 from glow.compiler import load, lower_to
-from glow.lowering.target import host_target
+from glow.lowering.target.target import host_target
 from glow.precision import PRECISIONS
 from glow.tools import glow as tools
 

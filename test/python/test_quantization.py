@@ -30,8 +30,8 @@ from glow.dialects.quantized import parameters_of
 from glow.dialects.weights import clone_module, stored_value
 from glow.interpreter import run
 from glow.interpreter.integer_arithmetic import dequantize, scales_of
-from glow.passes.graph.node_builder import NodeBuilder
 from glow.passes.quantization.quantize import quantize_module
+from glow.passes.rewriting.node_builder import NodeBuilder
 
 Array = npt.NDArray[Any]
 

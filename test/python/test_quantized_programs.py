@@ -25,11 +25,11 @@ from glow.dialects.glow.canonicalization import Simplify
 from glow.dialects.quantized import any_quantized, parameters_of
 from glow.dialects.weights import clone_module, constant_value, stored_value
 from glow.frontends.mlir import parse_text
-from glow.passes.contract import GRAPH, MEANING, keeps_of
 from glow.passes.graph import PASSES as GRAPH_PASSES
-from glow.passes.graph.node_builder import NodeBuilder
 from glow.passes.quantization import PASSES as QUANTIZATION_PASSES
 from glow.passes.quantization.quantize import quantize_module
+from glow.passes.rewriting.contract import GRAPH, MEANING, keeps_of
+from glow.passes.rewriting.node_builder import NodeBuilder
 from glow.verification import verify_module
 
 SUITES = Path(__file__).parents[1]

@@ -7,8 +7,8 @@ import pytest
 from kernel_testing import normal
 
 import glow
+from glow.backends.cpu import dialect as cpu
 from glow.compiler import lower_to
-from glow.dialects import cpu
 from glow.dialects.quant import Quantization
 from glow.frontends.mlir import parse_text
 from glow.interpreter import run

@@ -22,7 +22,7 @@ from benchmarks.networks import TINY_NETWORKS
 from glow.compiler import load, lower_to
 from glow.dialects.errors import GlowError
 from glow.dialects.node import shape_of
-from glow.lowering.target import host_target
+from glow.lowering.target.target import host_target
 from glow.signature import main_function
 from glow.tools.glow import run_glow
 from glow.tools.glow_opt import run_glow_opt

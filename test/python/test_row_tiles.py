@@ -15,14 +15,14 @@ from conv_testing import (
     to_plain,
 )
 
-from glow.lowering.instr_to_loops.conv2d import (
+from glow.backends.cpu.kernels.convolution.conv2d import (
     Conv2dSpec,
     build_conv2d,
     choose_conv_tile,
     pack_conv_weights,
 )
-from glow.lowering.instr_to_loops.row_tiles import inside_taps, takes_whole_rows
-from glow.lowering.instr_to_loops.window import Window
+from glow.backends.cpu.tiling.row_tiles import inside_taps, takes_whole_rows
+from glow.lowering.loop_builder.window import Window
 
 WIDE = replace(TARGET, vector_bytes=64, num_vector_registers=32)
 SAME = (1, 1, 1, 1)

@@ -10,7 +10,7 @@ import pytest
 
 import glow.runtime.machine as machine_module
 import glow.runtime.runtime_objects as runtime_objects
-from glow.lowering.target import Target, host_target
+from glow.lowering.target.target import Target, host_target
 from glow.runtime.machine import machine
 from glow.runtime.native_code import compile_object
 

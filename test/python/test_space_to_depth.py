@@ -59,7 +59,7 @@ def test_squares_give_the_direct_sums(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Wherever the pass may convert, whether it pays or not."""
-    folder = "glow.lowering.assign_layout"
+    folder = "glow.backends.cpu.layout"
     converter = import_module(f"{folder}.space_to_depth")
     converted: list[object] = []
     convert = converter._convert

@@ -7,10 +7,10 @@ import pytest
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.parser import Parser
 
+from glow.backends.cpu.passes.split_batch import split_batch
 from glow.compiler import compile, context, lower_to
 from glow.dialects.weights import weights_of
 from glow.interpreter import run
-from glow.lowering.split_batch import split_batch
 
 TEXT = """
 func.func @main(%x: tensor<{n}x3x96x96xf32>) -> tensor<{n}x40xf32> {{

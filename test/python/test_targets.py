@@ -11,7 +11,7 @@ import glow
 from benchmarks.networks import TINY_NETWORKS, make_inputs
 from glow.compiler import load, lower_to
 from glow.dialects.errors import GlowError
-from glow.lowering.target import (
+from glow.lowering.target.target import (
     CPUS,
     PRESETS,
     Target,

@@ -15,7 +15,7 @@ import pytest
 from onnx import helper, numpy_helper
 
 import glow
-from glow.lowering.target import PRESETS, host_target
+from glow.lowering.target.target import PRESETS, host_target
 from glow.runtime import crowding
 from glow.runtime.library import Library
 from glow.runtime.native_code import compile_object

@@ -21,7 +21,7 @@ from xdsl.printer import Printer
 
 from benchmarks.networks import TINY_NETWORKS
 from glow.compiler import load, lower_to
-from glow.lowering.llvm_emit import emit_module
+from glow.lowering.llvm_text.emit import emit_module
 from glow.lowering.loops_to_llvm.convert_loops_to_llvm import lower_module
 from glow.runtime.library import Library
 from glow.runtime.native_code import compile_object

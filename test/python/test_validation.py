@@ -12,9 +12,9 @@ from xdsl.ir import SSAValue
 
 from glow.dialects import glow
 from glow.dialects.node import NodeOp, element_of
-from glow.passes.contract import BITS, MEANING, VALUES, Condition
-from glow.passes.graph.node_builder import NodeBuilder
-from glow.passes.graph.rewriting import RewritePass
+from glow.passes.rewriting.contract import BITS, MEANING, VALUES, Condition
+from glow.passes.rewriting.node_builder import NodeBuilder
+from glow.passes.rewriting.patterns import RewritePass
 
 PROGRAM = """// RUN: glow-opt --{name} %s | filecheck %s
 func.func @main(%x: tensor<2x3xf32>) -> tensor<2x3xf32> {{

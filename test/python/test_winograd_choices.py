@@ -8,19 +8,19 @@ import pytest
 from conv_testing import TARGET
 from winograd_testing import WIDE, AddRelu, weights_of
 
-from glow.lowering.instr_to_loops.winograd import (
+from glow.backends.cpu.kernels.winograd.cost import choose_winograd, winograd_pays
+from glow.backends.cpu.kernels.winograd.kernel import (
     WinogradPhase,
     build_winograd_phase,
     winograd_phases,
 )
-from glow.lowering.instr_to_loops.winograd_cost import choose_winograd, winograd_pays
-from glow.lowering.instr_to_loops.winograd_spec import (
+from glow.backends.cpu.kernels.winograd.spec import (
     POINTS,
     WinogradSpec,
     WinogradTiling,
     choose_winograd_tiling,
 )
-from glow.lowering.instr_to_loops.winograd_weights import pack_winograd_weights
+from glow.backends.cpu.kernels.winograd.weights import pack_winograd_weights
 
 
 def fused_tiling(spec: WinogradSpec) -> WinogradTiling:

@@ -7,15 +7,15 @@ import pytest
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.parser import Parser
 
+from glow.backends.cpu import dialect as cpu
+from glow.backends.cpu.layout.assign_layout import assign_layout
+from glow.backends.cpu.layout.packing import TargetPacker, packings
 from glow.compiler import compile, context, lower_to
-from glow.dialects import cpu
 from glow.dialects.attributes import ints_attr
 from glow.dialects.errors import GlowError
 from glow.dialects.weights import weights_of
 from glow.interpreter import run
-from glow.lowering.assign_layout.assign_layout import assign_layout
-from glow.lowering.assign_layout.packing import TargetPacker, packings
-from glow.lowering.target import Target
+from glow.lowering.target.target import Target
 
 TEXT = """
 func.func @main(%x: tensor<{n}x{a}x{h}x{w}xf32>) -> tensor<{n}x{b}x{h}x{w}xf32> {{

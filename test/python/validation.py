@@ -3,7 +3,7 @@
 Every lit test goes through here (`validated_format.py`): each pass of each of its RUN
 lines runs on the file's programs, one at a time, and the interpreter runs them before and
 after. A wrong rewrite thus fails although its CHECK lines say that it is right. The
-verifier and the pass's own conditions (`glow.passes.contract`) are checked as well.
+verifier and the pass's own conditions (`glow.passes.rewriting.contract`) are checked as well.
 
 `python test/python/validation.py` lists what cannot run, with the reason.
 """
@@ -30,6 +30,7 @@ from xdsl.ir import Attribute
 from xdsl.passes import ModulePass
 from xdsl.universe import Universe
 
+from glow.backends.cpu.layout.packing import TargetPacker, packings
 from glow.dialects.errors import GlowError
 from glow.dialects.glow import ConstantOp
 from glow.dialects.node import element_of
@@ -41,9 +42,8 @@ from glow.frontends.sidecar import attach_sidecar
 from glow.interpreter import FUNCTIONS, run
 from glow.interpreter.instructions import written_arguments
 from glow.interpreter.interpreter import NO_PACKING, Packings
-from glow.lowering.assign_layout.packing import TargetPacker, packings
-from glow.lowering.target import Target, host_target
-from glow.passes.contract import (
+from glow.lowering.target.target import Target, host_target
+from glow.passes.rewriting.contract import (
     BITS,
     MEANING,
     check_ensures,

@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 from xdsl.dialects.builtin import f32
 from xdsl.ir import Attribute, SSAValue
 
-from glow.lowering.instr_to_loops.builder import LoopBuilder
-from glow.lowering.instr_to_loops.epilogue import ExtraInput
-from glow.lowering.instr_to_loops.winograd_spec import WinogradSpec
-from glow.lowering.target import host_target
+from glow.backends.cpu.kernels.winograd.spec import WinogradSpec
+from glow.lowering.loop_builder.builder import LoopBuilder
+from glow.lowering.loop_builder.epilogue import ExtraInput
+from glow.lowering.target.target import host_target
 
 Array = NDArray[np.floating]
 

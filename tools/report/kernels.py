@@ -10,12 +10,12 @@ from xdsl.dialects import arith, func, scf
 from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import Operation, SSAValue
 
+from glow.backends.cpu.program.program import KernelCall
+from glow.backends.cpu.report.kernel_log import CallBuilder
+from glow.backends.cpu.report.kernel_profile import KernelProfile, operations_of
 from glow.dialects import instr
 from glow.dialects.node import shape_of
-from glow.kernel_profile import KernelProfile, operations_of
-from glow.lowering.instr_to_loops.kernel_log import CallBuilder
-from glow.lowering.instr_to_loops.program import KernelCall
-from glow.lowering.target import Target
+from glow.lowering.target.target import Target
 
 SILENT = ("arith.constant", "glow.yield")
 """What a scalar region holds besides its operations."""

@@ -9,12 +9,12 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
+from glow.backends.cpu.report.kernel_log import Entry
 from glow.dialects import instr
 from glow.dialects.node import NodeOp, node_name
-from glow.lowering.instr_to_loops.kernel_log import Entry
 from glow.passes.instr.interval_packing import height, live_bound
 from glow.passes.instr.lifetimes import lifetimes
-from glow.passes.trace import Fusion, Trace
+from glow.passes.rewriting.trace import Fusion, Trace
 from glow.signature import main_function
 from glow.tools.report import html
 from glow.tools.report.graph import Node, graph_of, map_nodes

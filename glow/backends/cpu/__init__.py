@@ -24,8 +24,8 @@ class CpuBackend(Backend):
 
     def prefers_f32(self, op: Operation, target: str, numerics: str) -> bool:
         """Products without dot products of pairs, and those with few multiplications."""
-        from glow.lowering.half_kernels import prefers_f32
-        from glow.lowering.target import Target
+        from glow.backends.cpu.passes.half_kernels import prefers_f32
+        from glow.lowering.target.target import Target
 
         return prefers_f32(op, Target.from_string(target), numerics)
 
@@ -77,6 +77,6 @@ class CpuBackend(Backend):
     ) -> CompiledFunction:
         """Native code of the module's main function."""
         from glow.backends.cpu.native_function import build_native_function
-        from glow.lowering.target import runnable_target
+        from glow.lowering.target.target import runnable_target
 
         return build_native_function(module, runnable_target(target), threads)

@@ -13,16 +13,16 @@ from dataclasses import replace
 
 from xdsl.dialects import func
 
-from glow.collection import collect_new
-from glow.lowering.instr_to_loops.instr_to_loops import build_main, declaration
-from glow.lowering.instr_to_loops.kernel import Kernel
-from glow.lowering.instr_to_loops.main_function import (
+from glow.backends.cpu.passes.instr_to_loops import build_main, declaration
+from glow.backends.cpu.program.main_function import (
     TraceRegion,
     barrier_declaration,
     tick_declaration,
 )
-from glow.lowering.instr_to_loops.program import Program
-from glow.lowering.target import Target
+from glow.backends.cpu.program.program import Program
+from glow.collection import collect_new
+from glow.lowering.loop_builder.kernel import Kernel
+from glow.lowering.target.target import Target
 from glow.runtime.native_code import (
     CODE_GENERATION_LEVEL,
     FAST_GENERATION_LEVEL,
@@ -131,7 +131,7 @@ def function_text(functions: list[func.FuncOp], target: Target) -> str:
 
     The code generator is imported here: a known network needs none.
     """
-    from glow.lowering.llvm_emit import emit_functions
+    from glow.lowering.llvm_text.emit import emit_functions
     from glow.lowering.loops_to_llvm.convert_loops_to_llvm import lower_functions
     from glow.lowering.loops_to_llvm.verify_loops import verify_function
 

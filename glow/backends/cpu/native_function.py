@@ -9,11 +9,11 @@ import numpy as np
 from xdsl.dialects.builtin import ModuleOp
 
 from glow.backends.cpu.native_code import ObjectBuild
+from glow.backends.cpu.passes.instr_to_loops import build_program
+from glow.backends.cpu.program.program import Program
 from glow.dialects.weight_table import Array, DeferredArray, release_pages
 from glow.dialects.weights import weights_of
-from glow.lowering.instr_to_loops.instr_to_loops import build_program
-from glow.lowering.instr_to_loops.program import Program
-from glow.lowering.target import Target
+from glow.lowering.target.target import Target
 from glow.runtime.buffers import aligned_empty
 from glow.runtime.executable import Bytes
 from glow.runtime.heap import trim

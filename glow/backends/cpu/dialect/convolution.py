@@ -1,0 +1,240 @@
+"""Convolutions: blocked, sparse, transformed (Winograd), of each channel alone, plain."""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import (
+    DenseArrayBase,
+    IntegerAttr,
+    TensorType,
+    UnitAttr,
+    i64,
+)
+from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def
+
+from glow.backends.cpu.dialect.blocked import blocks
+from glow.backends.cpu.dialect.epilogue import WeightedOp
+from glow.dialects.attributes import Attributes, int_attr, ints_attr
+from glow.dialects.glow.convolution import check_rank, check_window, window_shape
+from glow.dialects.node import Types, fail_unless, tensor_type
+
+
+class BlockedWindowOp(WeightedOp):
+    """A convolution with a blocked result."""
+
+    kernel = prop_def(DenseArrayBase)
+    strides = prop_def(DenseArrayBase, default_value=ints_attr(1, 1))
+    pads = prop_def(DenseArrayBase, default_value=ints_attr(0, 0, 0, 0))
+    dilations = prop_def(DenseArrayBase, default_value=ints_attr(1, 1))
+
+
+@irdl_op_definition
+class Conv2dOp(BlockedWindowOp):
+    """Direct convolution into a blocked result.
+
+    input [N, IC / lanes, H, W, lanes], or [N, IC, H, W] for a network's few-channel
+    first layer; packed weights; bias [OC / lanes, lanes].
+    """
+
+    name = "cpu.conv2d"
+    input_channels = prop_def(IntegerAttr.constr(i64))
+    output_channels = prop_def(IntegerAttr.constr(i64))
+    group = prop_def(IntegerAttr.constr(i64), default_value=int_attr(1))
+
+    @classmethod
+    def infer(cls, operands: Types, attributes: Attributes) -> Types:
+        """The blocked result; the bias says how many lanes."""
+        image, weights, bias = operands[:3]
+        check_window(attributes)
+        check_rank(weights, 1, "packed weights")
+        check_rank(bias, 2, "the blocked bias")
+        lanes = bias.get_shape()[1]
+        is_plain = image.get_num_dims() == 4
+        check_rank(image, 4 if is_plain else 5, "the input")
+        batch, block, *plane = image.get_shape()
+        channels = attributes.int("input_channels")
+        expected = channels if is_plain else blocks(channels, lanes)
+        if block != expected:  # the text of types is too costly to make in vain
+            fail_unless(False, f"the input {image} does not hold {channels} channels")
+        outputs = blocks(attributes.int("output_channels"), lanes)
+        fail_unless(
+            bias.get_shape()[0] == outputs, f"the bias must have {outputs} blocks"
+        )
+        height, width = window_shape(plane[:2], attributes.ints("kernel"), attributes)
+        shape = (batch, outputs, height, width, lanes)
+        return [tensor_type(shape, image.element_type)]
+
+
+@irdl_op_definition
+class SparseConv2dOp(BlockedWindowOp):
+    """Direct convolution that skips the input channels without weights.
+
+    Each tile of `tile_blocks` output blocks has a list of the input channels that it
+    reads: table [tiles + 1 starts, channels of all tiles], `entries` of them in the full
+    tiles and in a smaller last one. input [N, IC / lanes, H, W, lanes]; packed weights;
+    bias [OC / lanes, lanes].
+    """
+
+    name = "cpu.sparse_conv2d"
+    table = operand_def(TensorType)
+    input_channels = prop_def(IntegerAttr.constr(i64))
+    output_channels = prop_def(IntegerAttr.constr(i64))
+    tile_blocks = prop_def(IntegerAttr.constr(i64))
+    entries = prop_def(DenseArrayBase)
+
+    @classmethod
+    def infer(cls, operands: Types, attributes: Attributes) -> Types:
+        """The blocked result; the bias says how many lanes."""
+        table, image, weights, bias = operands[:4]
+        check_window(attributes)
+        check_rank(image, 5, "the input")
+        check_rank(weights, 1, "packed weights")
+        check_rank(bias, 2, "the blocked bias")
+        batch, block, *plane, lanes = image.get_shape()
+        inputs = attributes.int("input_channels")
+        outputs = blocks(attributes.int("output_channels"), lanes)
+        if block != blocks(inputs, lanes):  # types are too costly to print in vain
+            fail_unless(False, f"the input {image} does not hold {inputs} channels")
+        fail_unless(
+            bias.get_shape() == (outputs, lanes),
+            f"the bias must have {outputs} blocks of {lanes}",
+        )
+        tiles = blocks(outputs, attributes.int("tile_blocks"))
+        size = tiles + 1 + sum(attributes.ints("entries"))
+        fail_unless(table.get_shape() == (size,), f"the table must have {size} numbers")
+        height, width = window_shape(plane, attributes.ints("kernel"), attributes)
+        return [tensor_type((batch, outputs, height, width, lanes), image.element_type)]
+
+
+@irdl_op_definition
+class WinogradConv2dOp(WeightedOp):
+    """Convolution of stride one, computed as `tile` x `tile` outputs at a time.
+
+    input [N, IC / lanes, H, W, lanes]; transformed weights, (tile + kernel - 1)^2 for each
+    pair of channels, packed; bias [OC / lanes, lanes]. `scratch` says how many elements of
+    memory the transformed inputs, their products and the sizes of pixels take. The result has the
+    largest sum of each `pool` x `pool` square, to which the epilogue applies.
+
+    A pixel's size is the largest of its channels, each times one of the factors [IC / lanes,
+    lanes]. Tiles with pixels of very uneven sizes, with an infinity or NaN have direct sums.
+    With `zero_taps` the last row and column of taps are zeros for some channels, which count as
+    no taps: an infinity there reaches nothing.
+    """
+
+    name = "cpu.winograd_conv2d"
+    factors = operand_def(TensorType)
+    input_channels = prop_def(IntegerAttr.constr(i64))
+    output_channels = prop_def(IntegerAttr.constr(i64))
+    kernel = prop_def(IntegerAttr.constr(i64), default_value=int_attr(3))
+    pads = prop_def(DenseArrayBase, default_value=ints_attr(0, 0, 0, 0))
+    tile = prop_def(IntegerAttr.constr(i64))
+    pool = prop_def(IntegerAttr.constr(i64), default_value=int_attr(1))
+    zero_taps = opt_prop_def(UnitAttr)
+    scratch = prop_def(DenseArrayBase)
+
+    @classmethod
+    def infer(cls, operands: Types, attributes: Attributes) -> Types:
+        """The blocked result; the bias says how many lanes."""
+        factors, image, weights, bias = operands[:4]
+        check_rank(image, 5, "the input")
+        check_rank(weights, 1, "packed weights")
+        check_rank(bias, 2, "the blocked bias")
+        batch, block, height, width, lanes = image.get_shape()
+        inputs, tile = attributes.int("input_channels"), attributes.int("tile")
+        outputs = blocks(attributes.int("output_channels"), lanes)
+        fail_unless(tile > 0, f"the tile must be positive, not {tile}")
+        if block != blocks(inputs, lanes):  # types are too costly to print in vain
+            fail_unless(False, f"the input {image} does not hold {inputs} channels")
+        fail_unless(
+            bias.get_shape() == (outputs, lanes),
+            f"the bias must have {outputs} blocks of {lanes}",
+        )
+        fail_unless(
+            factors.get_shape() == (block, lanes),
+            f"there must be factors for {block} blocks of {lanes}",
+        )
+        less = attributes.int("kernel") - 1
+        count = (tile + less) ** 2 * inputs * outputs * lanes
+        fail_unless(
+            weights.get_shape() == (count,), f"there must be {count} packed weights"
+        )
+        top, left, bottom, right = _winograd_pads(attributes)
+        plane = (height + top + bottom - less, width + left + right - less)
+        fail_unless(min(plane) > 0, f"the input {image} is too small")
+        pool = attributes.int("pool")
+        fail_unless(
+            pool > 0 and not any(size % pool for size in (tile, *plane)),
+            f"squares of {pool} must divide tiles of {tile} and the plane {plane}",
+        )
+        pooled = [size // pool for size in plane]
+        return [tensor_type((batch, outputs, *pooled, lanes), image.element_type)]
+
+    @classmethod
+    def scratch_types(cls, operands: Types, attributes: Attributes) -> Types:
+        """Transformed inputs, products and sizes of pixels."""
+        element = operands[1].element_type
+        return [tensor_type((size,), element) for size in attributes.ints("scratch")]
+
+    def verify_(self) -> None:
+        """There are three scratch buffers."""
+        super().verify_()
+        sizes = self.attributes_view().ints("scratch")
+        fail_unless(
+            len(sizes) == 3 and min(sizes) > 0,
+            f"scratch must be three positive sizes, not {list(sizes)}",
+        )
+
+
+def _winograd_pads(attributes: Attributes) -> tuple[int, ...]:
+    pads, most = attributes.ints("pads"), attributes.int("kernel") // 2
+    fail_unless(
+        len(pads) == 4 and all(0 <= pad <= most for pad in pads),
+        f"pads must be four numbers from 0 to {most}, not {list(pads)}",
+    )
+    return pads
+
+
+@irdl_op_definition
+class DepthwiseConv2dOp(BlockedWindowOp):
+    """Convolution of each channel with its own filter, on blocked tensors.
+
+    input [N, C / lanes, H, W, lanes], weights [C / lanes, kh, kw, lanes], bias
+    [C / lanes, lanes].
+    """
+
+    name = "cpu.depthwise_conv2d"
+
+    @classmethod
+    def infer(cls, operands: Types, attributes: Attributes) -> Types:
+        """The blocked result of as many channels."""
+        image, weights = operands[:2]
+        check_window(attributes)
+        check_rank(image, 5, "the input")
+        batch, block, *plane, lanes = image.get_shape()
+        kernel = attributes.ints("kernel")
+        fail_unless(
+            weights.get_shape() == (block, *kernel, lanes),
+            f"the weights must have shape {(block, *kernel, lanes)}, not {weights}",
+        )
+        height, width = window_shape(plane, kernel, attributes)
+        return [tensor_type((batch, block, height, width, lanes), image.element_type)]
+
+
+@irdl_op_definition
+class PlainConv2dOp(WeightedOp):
+    """Convolution on plain [N, C, H, W] tensors, for channel counts that do not block.
+
+    weights [O, C / group, kh, kw] as they are, bias [O].
+    """
+
+    name = "cpu.plain_conv2d"
+    strides = prop_def(DenseArrayBase, default_value=ints_attr(1, 1))
+    pads = prop_def(DenseArrayBase, default_value=ints_attr(0, 0, 0, 0))
+    dilations = prop_def(DenseArrayBase, default_value=ints_attr(1, 1))
+    group = prop_def(IntegerAttr.constr(i64), default_value=int_attr(1))
+
+    @classmethod
+    def infer(cls, operands: Types, attributes: Attributes) -> Types:
+        """The plain result [N, O, OH, OW]."""
+        from glow.dialects.glow.convolution import Conv2dOp as GlowConv2dOp
+
+        return GlowConv2dOp.infer(operands[:3], attributes)

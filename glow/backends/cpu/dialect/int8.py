@@ -1,0 +1,201 @@
+"""Products of unsigned bytes with signed weights, summed up in i32.
+
+Their results are the sums, or what the epilogue makes of them in any element type: it is
+where requantization, residual sums and activations go.
+
+    %y = cpu.int8_conv2d %x, %w, %b, %scale input_channels 64 output_channels 64
+        kernel [3, 3] pads [1, 1, 1, 1] {
+    ^bb0(%sum: i32, %s: f32):
+      %f = arith.sitofp %sum : i32 to f32
+      ...
+      glow.yield %byte : ui8
+    } : tensor<1x4x56x56x16xui8>
+"""
+
+from __future__ import annotations
+
+from math import prod
+from typing import ClassVar
+
+from xdsl.dialects.builtin import (
+    DenseArrayBase,
+    IntegerAttr,
+    IntegerType,
+    Signedness,
+    TensorType,
+    UnitAttr,
+    i32,
+    i64,
+)
+from xdsl.ir import Attribute
+from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def
+
+from glow.backends.cpu.dialect.blocked import blocks
+from glow.backends.cpu.dialect.convolution import BlockedWindowOp
+from glow.backends.cpu.dialect.epilogue import ConvertingOp, ExtraKind, WeightedOp
+from glow.backends.cpu.dialect.matmul import permuted
+from glow.dialects.attributes import Attributes, int_attr
+from glow.dialects.glow.convolution import check_rank, check_window, window_shape
+from glow.dialects.glow.elementwise import broadcast_shape
+from glow.dialects.node import Types, fail_unless, tensor_type
+
+
+class Int8Op(ConvertingOp):
+    """A product of bytes with an epilogue that may change the element type."""
+
+    SUMS: ClassVar[Attribute] = i32
+
+
+def _check_bytes(image: TensorType[Attribute], weights: TensorType[Attribute]) -> None:
+    for tensor, what in ((image, "input"), (weights, "weights")):
+        element = tensor.element_type
+        fail_unless(
+            isinstance(element, IntegerType) and element.bitwidth == 8,
+            f"the {what} must be bytes, not {tensor}",
+        )
+
+
+class Int8WindowOp(Int8Op, BlockedWindowOp):
+    """A convolution of bytes; `zero_point` is the byte that pads the input."""
+
+    zero_point = prop_def(IntegerAttr.constr(i64), default_value=int_attr(0))
+
+
+@irdl_op_definition
+class Int8Conv2dOp(Int8WindowOp):
+    """Direct convolution of bytes into a blocked result.
+
+    input [N, IC / block, H, W, block], packed weights, bias [OC / lanes, lanes] of i32. The
+    input of a first layer has smaller blocks than the result.
+    """
+
+    name = "cpu.int8_conv2d"
+    input_channels = prop_def(IntegerAttr.constr(i64))
+    output_channels = prop_def(IntegerAttr.constr(i64))
+    group = prop_def(IntegerAttr.constr(i64), default_value=int_attr(1))
+
+    @classmethod
+    def infer(cls, operands: Types, attributes: Attributes) -> Types:
+        """The blocked sums; the bias says how many lanes."""
+        image, weights, bias = operands[:3]
+        check_window(attributes)
+        check_rank(image, 5, "the input")
+        check_rank(weights, 1, "packed weights")
+        check_rank(bias, 2, "the blocked bias")
+        _check_bytes(image, weights)
+        batch, block, *plane, lanes = image.get_shape()
+        channels = attributes.int("input_channels")
+        fail_unless(
+            block == blocks(channels, lanes),
+            f"the input {image} does not hold {channels} channels",
+        )
+        lanes = bias.get_shape()[1]
+        outputs = blocks(attributes.int("output_channels"), lanes)
+        fail_unless(
+            bias == tensor_type((outputs, lanes), i32),
+            f"the bias must have {outputs} blocks of i32, not {bias}",
+        )
+        height, width = window_shape(plane, attributes.ints("kernel"), attributes)
+        return [tensor_type((batch, outputs, height, width, lanes), i32)]
+
+
+@irdl_op_definition
+class Int8DepthwiseConv2dOp(Int8WindowOp):
+    """Convolution of each channel of bytes with its own filter, on blocked tensors.
+
+    input [N, C / lanes, H, W, lanes], weights [C / lanes, kh, kw, lanes], bias
+    [C / lanes, lanes] of i32.
+    """
+
+    name = "cpu.int8_depthwise_conv2d"
+
+    @classmethod
+    def infer(cls, operands: Types, attributes: Attributes) -> Types:
+        """The blocked sums of as many channels."""
+        image, weights = operands[:2]
+        check_window(attributes)
+        check_rank(image, 5, "the input")
+        _check_bytes(image, weights)
+        batch, block, *plane, lanes = image.get_shape()
+        kernel = attributes.ints("kernel")
+        fail_unless(
+            weights.get_shape() == (block, *kernel, lanes),
+            f"the weights must have shape {(block, *kernel, lanes)}, not {weights}",
+        )
+        height, width = window_shape(plane, kernel, attributes)
+        return [tensor_type((batch, block, height, width, lanes), i32)]
+
+
+@irdl_op_definition
+class Int8MatmulOp(Int8Op, WeightedOp):
+    """Product of bytes with packed constant weights.
+
+    input [..., M, K] row-major, weights packed, bias [N] of i32 -> [..., M, N].
+    """
+
+    name = "cpu.int8_matmul"
+
+    @classmethod
+    def infer(cls, operands: Types, attributes: Attributes) -> Types:
+        """The sums [..., M, N]; the bias says N."""
+        lhs, weights, bias = operands[:3]
+        check_rank(weights, 1, "packed weights")
+        check_rank(bias, 1, "the bias")
+        _check_bytes(lhs, weights)
+        return [tensor_type((*lhs.get_shape()[:-1], bias.get_shape()[0]), i32)]
+
+
+@irdl_op_definition
+class Int8BatchMatmulOp(Int8Op):
+    """Product of two computed tensors of bytes, over batch axes that may repeat either.
+
+    Axis i of the left matrices [..., M, K] is axis `lhs_axes[i]` of lhs, the same on the
+    right ([..., K, N]); axis i of the result is axis `result_axes[i]` of [..., M, N], as in
+    `cpu.batch_matmul`. lhs has unsigned bytes, rhs either; `points` are their zero points,
+    [2] of i32. `plain_lhs` says that the first is 0, `plain_rhs` that the second is the
+    one of signed bytes around 0 (0, or 128 where they are unsigned).
+
+    %s = cpu.int8_batch_matmul %q, %k, %points lhs_axes [0, 2, 1, 3] rhs_axes [0, 2, 3, 1]
+        result_axes [0, 1, 2, 3] : tensor<1x12x128x128xi32>
+    """
+
+    name = "cpu.int8_batch_matmul"
+    lhs = operand_def(TensorType)
+    rhs = operand_def(TensorType)
+    points = operand_def(TensorType)
+    lhs_axes = prop_def(DenseArrayBase)
+    rhs_axes = prop_def(DenseArrayBase)
+    result_axes = prop_def(DenseArrayBase)
+    plain_lhs = opt_prop_def(UnitAttr)
+    plain_rhs = opt_prop_def(UnitAttr)
+
+    @classmethod
+    def kind_of_extra(
+        cls, shape: tuple[int, ...], result: tuple[int, ...]
+    ) -> ExtraKind | None:
+        """One element for each of the result, or one for all."""
+        if shape == result:
+            return "full"
+        return "scalar" if prod(shape) == 1 else None
+
+    @classmethod
+    def infer(cls, operands: Types, attributes: Attributes) -> Types:
+        """The permuted sums."""
+        lhs, rhs, points = operands[:3]
+        _check_bytes(lhs, rhs)
+        fail_unless(
+            lhs.element_type == IntegerType(8, Signedness.UNSIGNED),
+            f"the input must be unsigned bytes, not {lhs}",
+        )
+        fail_unless(
+            points == tensor_type((2,), i32), f"there must be two points, not {points}"
+        )
+        left = permuted(lhs.get_shape(), attributes.ints("lhs_axes"))
+        right = permuted(rhs.get_shape(), attributes.ints("rhs_axes"))
+        fail_unless(
+            len(left) == len(right) >= 2 and left[-1] == right[-2],
+            f"there is no product of {list(left)} and {list(right)}",
+        )
+        batch = broadcast_shape([left[:-2], right[:-2]])
+        whole = (*batch, left[-2], right[-1])
+        return [tensor_type(permuted(whole, attributes.ints("result_axes")), i32)]

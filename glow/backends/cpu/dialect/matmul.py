@@ -1,0 +1,159 @@
+"""Matrix products with packed weights, and what Strassen's method adds."""
+
+from __future__ import annotations
+
+from math import prod
+
+from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, TensorType
+from xdsl.ir import Attribute
+from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def
+
+from glow.backends.cpu.dialect.epilogue import WeightedOp
+from glow.dialects.attributes import Attributes
+from glow.dialects.glow.convolution import check_rank
+from glow.dialects.half import rounds_sums
+from glow.dialects.node import NodeOp, Types, fail_unless, tensor_type
+
+STRASSEN_LEVELS = {7: 1, 49: 2}
+"""How often matrices are cut into quadrants, by the number of products."""
+
+
+@irdl_op_definition
+class MatmulOp(WeightedOp):
+    """Product with packed constant weights.
+
+    input [..., M, K] row-major, weights packed, bias [N] -> [..., M, N].
+    """
+
+    name = "cpu.matmul"
+
+    @classmethod
+    def infer(cls, operands: Types, attributes: Attributes) -> Types:
+        """The result [..., M, N]; the bias says N."""
+        lhs, weights, bias = operands[:3]
+        check_rank(weights, 1, "packed weights")
+        check_rank(bias, 1, "the bias")
+        shape = (*lhs.get_shape()[:-1], bias.get_shape()[0])
+        return [tensor_type(shape, lhs.element_type)]
+
+
+def permuted(shape: tuple[int, ...], axes: tuple[int, ...]) -> tuple[int, ...]:
+    """The shape with its axes in another order; fails where they are no permutation."""
+    fail_unless(
+        sorted(axes) == list(range(len(shape))),
+        f"{list(axes)} is not a permutation of {len(shape)} axes",
+    )
+    return tuple(shape[axis] for axis in axes)
+
+
+@irdl_op_definition
+class BatchMatmulOp(NodeOp):
+    """`glow.matmul` of equal batches between transpositions that are never made.
+
+    Axis i of the left matrices [..., M, K] is axis `lhs_axes[i]` of lhs, the same on the
+    right ([..., K, N]); axis i of the result is axis `result_axes[i]` of [..., M, N].
+    """
+
+    name = "cpu.batch_matmul"
+    lhs = operand_def(TensorType)
+    rhs = operand_def(TensorType)
+    result = result_def(TensorType)
+    lhs_axes = prop_def(DenseArrayBase)
+    rhs_axes = prop_def(DenseArrayBase)
+    result_axes = prop_def(DenseArrayBase)
+
+    @classmethod
+    def may_store(cls, inferred: Attribute, chosen: Attribute) -> bool:
+        """Sums in f32 may be rounded when they are stored."""
+        return rounds_sums(inferred, chosen)
+
+    @classmethod
+    def infer(cls, operands: Types, attributes: Attributes) -> Types:
+        """The permuted result."""
+        left = permuted(operands[0].get_shape(), attributes.ints("lhs_axes"))
+        right = permuted(operands[1].get_shape(), attributes.ints("rhs_axes"))
+        fail_unless(
+            len(left) == len(right) >= 2
+            and left[:-2] == right[:-2]
+            and left[-1] == right[-2],
+            f"there is no product of {list(left)} and {list(right)}",
+        )
+        shape = permuted((*left[:-1], right[-1]), attributes.ints("result_axes"))
+        return [tensor_type(shape, operands[0].element_type)]
+
+
+@irdl_op_definition
+class QuadrantSumsOp(NodeOp):
+    """The sums of quadrants that `cpu.strassen_matmul` multiplies, and the sizes of rows.
+
+    input [..., K], all but the last axis counted as rows M -> sums [7, M / 2, K / 2] and
+    scales [M]; with two `levels` the sums of each sum's quadrants, [49, M / 4, K / 4]. Each row
+    is divided by its scale before, the power of two below its largest element. The 2 (or 4)
+    rows that share sums have the scale NaN if one of them has an infinity or NaN.
+
+    %sums, %scales = cpu.quadrant_sums %x levels 1 : tensor<7x64x384xf32>, tensor<128xf32>
+    """
+
+    name = "cpu.quadrant_sums"
+    input = operand_def(TensorType)
+    sums = result_def(TensorType)
+    scales = result_def(TensorType)
+    levels = prop_def(IntegerAttr)
+
+    @classmethod
+    def infer(cls, operands: Types, attributes: Attributes) -> Types:
+        """Seven quadrants, or seven of each, and a number for each row."""
+        fail_unless(operands[0].get_num_dims() > 0, "the input has no columns")
+        *outer, columns = operands[0].get_shape()
+        rows, levels = prod(outer), attributes.int("levels")
+        fail_unless(levels in (1, 2), f"there are one or two levels, not {levels}")
+        parts = 2**levels
+        fail_unless(
+            rows % parts == 0 and columns % parts == 0,
+            f"{rows} rows and {columns} columns have no equal quadrants",
+        )
+        shape, element = (7**levels, rows // parts, columns // parts), operands[0]
+        sizes = (shape, (rows,))
+        return [tensor_type(size, element.element_type) for size in sizes]
+
+
+@irdl_op_definition
+class StrassenMatmulOp(WeightedOp):
+    """`cpu.matmul` by seven half-size products instead of eight, or 49 instead of 64.
+
+    matrix [*outer, K], scales [M] and input [7, M / 2, K / 2] or [49, M / 4, K / 4] of
+    `cpu.quadrant_sums`, weights as many packed factors, bias [N] -> [*outer, N], where `outer`
+    are the axes that make up the rows M. Rows whose scale is NaN are direct sums of the matrix,
+    the weights taken back from their factors: an infinity stays in its row.
+    """
+
+    name = "cpu.strassen_matmul"
+    matrix = operand_def(TensorType)
+    scales = operand_def(TensorType)
+    outer = prop_def(DenseArrayBase)
+
+    @classmethod
+    def infer(cls, operands: Types, attributes: Attributes) -> Types:
+        """The result [*outer, N]; the bias says N."""
+        matrix, scales, sums, weights, bias = operands[:5]
+        check_rank(sums, 3, "the sums")
+        check_rank(weights, 1, "packed weights")
+        check_rank(bias, 1, "the bias")
+        products, rows, depth = sums.get_shape()
+        outer = attributes.ints("outer")
+        fail_unless(
+            products in STRASSEN_LEVELS, f"there must be 7 or 49 sums, not {products}"
+        )
+        parts = 2 ** STRASSEN_LEVELS[products]
+        rows, depth = rows * parts, depth * parts
+        fail_unless(prod(outer) == rows, f"{list(outer)} are not {rows} rows")
+        fail_unless(
+            matrix.get_shape() == (*outer, depth),
+            f"the matrix must be {[*outer, depth]}, not {list(matrix.get_shape())}",
+        )
+        fail_unless(
+            scales.get_shape() == (rows,),
+            f"there must be {rows} scales, not {list(scales.get_shape())}",
+        )
+        shape = (*outer, bias.get_shape()[0])
+        return [tensor_type(shape, sums.element_type)]

@@ -1,0 +1,230 @@
+"""Kernels that map each channel block of [N, C / lanes, H, W, lanes] to its own output plane.
+
+Depthwise convolution and pooling differ only in what they do at a tap; this module reads the
+taps, walks the planes and stores the tiles.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from xdsl.dialects.builtin import MemRefType, f32
+from xdsl.ir import Attribute, SSAValue
+
+from glow.backends.cpu.tiling.tiles import LOADS_PER_CYCLE, covering_size
+from glow.lowering.loop_builder import ir_types as types
+from glow.lowering.loop_builder.builder import CarryBody, Index, LoopBuilder
+from glow.lowering.loop_builder.epilogue import Epilogue, apply_epilogue
+from glow.lowering.loop_builder.window import (
+    PlaneTraversal,
+    Range,
+    Tile,
+    Window,
+    row_segments,
+)
+from glow.lowering.loop_builder.work_items import SliceSpace
+
+MAX_PIXELS = 12
+MAX_UNROLLED_PIXELS = 4
+"""Unrolled bodies overlap in the core, so more pixels would only cost compile time: LLVM's loop
+strength reduction is superlinear in the loads of a loop. Short runs need no loop."""
+
+MAX_UNROLLED_TAPS = 9
+MAX_UNROLLED_SIDES = 2
+TILE_CYCLES = 10
+"""Cycles around the taps of a tile."""
+
+
+@dataclass(frozen=True)
+class BlockedPlanes:
+    """Planes of channel blocks and the window that slides over each of them."""
+
+    batch: int
+    channels: int
+    window: Window
+    lanes: int = 16
+    element: Attribute = f32
+
+    @property
+    def blocks(self) -> int:
+        """The number of channel blocks."""
+        return -(-self.channels // self.lanes)
+
+    @property
+    def input_type(self) -> MemRefType:
+        """The memref type of the input."""
+        return self._type(self.window.input)
+
+    @property
+    def output_type(self) -> MemRefType:
+        """The memref type of the output."""
+        return self._type(self.window.output)
+
+    @property
+    def channel_type(self) -> MemRefType:
+        """The memref type of one value per channel."""
+        return types.memref_type((self.blocks, self.lanes), self.element)
+
+    def _type(self, plane: tuple[int, int]) -> MemRefType:
+        shape = (self.batch, self.blocks, *plane, self.lanes)
+        return types.memref_type(shape, self.element)
+
+    @property
+    def unrolled(self) -> bool:
+        """Whether interior tiles have one copy of the body per tap."""
+        rows, columns = self.window.kernel
+        return rows * columns <= MAX_UNROLLED_TAPS
+
+    def tile_size(self, run: int) -> int:
+        """How many pixels a tile should have to cover a run of that many."""
+        rows, columns = self.window.kernel
+        per_pixel = rows * columns / LOADS_PER_CYCLE + 2
+        most = MAX_PIXELS
+        if self.unrolled and run > 2 * MAX_UNROLLED_PIXELS:
+            most = MAX_UNROLLED_PIXELS
+        return covering_size(run, most, lambda pixels: pixels * per_pixel + TILE_CYCLES)
+
+    @property
+    def traversal(self) -> PlaneTraversal:
+        """The walk over one output plane."""
+        segments = row_segments(self.window, self.tile_size, self.batch * self.blocks)
+        low, high = self.window.interior(1)
+        few_sides = self.window.side_columns() <= MAX_UNROLLED_SIDES
+        return PlaneTraversal(
+            self.window,
+            self.tile_size,
+            static_rows=self.unrolled,
+            segments=segments,
+            whole_rows=self.unrolled and few_sides and low < high and segments == 1,
+        )
+
+    @property
+    def slices(self) -> SliceSpace:
+        """The parallel space: the lines of a plane, then its channel blocks.
+
+        Lines come first as in convolutions, so that a thread reads what it wrote.
+        """
+        return SliceSpace((self.batch, self.blocks), self.traversal.lines, 1)
+
+
+TapBody = Callable[[Index, Index, SSAValue, Sequence[SSAValue]], Sequence[SSAValue]]
+"""Takes (kernel row, kernel column, pixels, carried values), returns the new values."""
+
+
+@dataclass(frozen=True)
+class PlaneTile:
+    """One tile of one plane, with the operations that kernels need on it."""
+
+    builder: LoopBuilder
+    planes: BlockedPlanes
+    image: Index
+    block: Index
+    tile: Tile
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """The shape of the tile as a vector: pixels x lanes."""
+        return (self.tile.pixels, self.planes.lanes)
+
+    @property
+    def is_interior(self) -> bool:
+        """Whether every tap of every pixel is known to lie inside."""
+        rows, columns = self.planes.window.kernel
+        return (self.tile.row_taps, self.tile.column_taps) == ((0, rows), (0, columns))
+
+    def taps(
+        self, source: SSAValue, values: Sequence[SSAValue], body: TapBody
+    ) -> Sequence[SSAValue]:
+        """The values after all taps that lie inside the image."""
+
+        def over_columns(row: Index, values: Sequence[SSAValue]) -> Sequence[SSAValue]:
+            return self._over(
+                self.tile.column_taps,
+                values,
+                lambda column, values: body(
+                    row, column, self.pixels(source, row, column), values
+                ),
+            )
+
+        return self._over(self.tile.row_taps, values, over_columns)
+
+    def _over(
+        self, taps: Range, values: Sequence[SSAValue], body: CarryBody
+    ) -> Sequence[SSAValue]:
+        """The values after a range of taps, one copy of the body each where known."""
+        low, high = taps
+        if not (
+            self.planes.unrolled and isinstance(low, int) and isinstance(high, int)
+        ):
+            return self.builder.carry(low, high, 1, values, body)
+        for position in range(low, high):
+            values = body(position, values)
+        return values
+
+    def pixels(self, source: SSAValue, row: Index, column: Index) -> SSAValue:
+        """The input pixels [pixels, lanes] of the tile at one tap."""
+        b, window, tile = self.builder, self.planes.window, self.tile
+        y = b.add(window.origin(b, 0, tile.row), b.mul(row, window.dilations[0]))
+        x = b.add(window.origin(b, 1, tile.column), b.mul(column, window.dilations[1]))
+        lanes = self.planes.lanes
+        along = (tile.pixels, 1) if tile.vertical else (1, tile.pixels)
+        view = b.subview(
+            source,
+            (self.image, self.block, y, x, 0),
+            (1, 1, *along, lanes),
+            (1, 1, *window.strides, 1),
+            drop=(0, 1, 3 if tile.vertical else 2),
+        )
+        return b.transfer_read(view, (0, 0), self.shape, (0, 1))
+
+    def channel(self, buffer: SSAValue) -> SSAValue:
+        """One value per channel, repeated for every pixel."""
+        row = self.builder.vector_load(self.planes.lanes, buffer, self.block, 0)
+        return self.builder.broadcast(row, self.shape)
+
+    def store(
+        self,
+        value: SSAValue,
+        output: SSAValue,
+        epilogue: Epilogue | None,
+        extras: Sequence[SSAValue],
+    ) -> None:
+        """Stores the tile after its epilogue."""
+        b, tile = self.builder, self.tile
+        where = (self.image, self.block, tile.row, tile.column, 0)
+        axes = (2 if tile.vertical else 3, 4)
+        result = apply_epilogue(
+            b,
+            epilogue,
+            value,
+            extras,
+            full=lambda buffer: b.transfer_read(buffer, where, self.shape, axes),
+            channel=self.channel,
+        )
+        b.transfer_write(result, output, where, axes)
+
+
+def visit_planes(
+    b: LoopBuilder,
+    planes: BlockedPlanes,
+    low: Index,
+    high: Index,
+    begin_chunk: Callable[[Index], Callable[[PlaneTile], None]],
+) -> None:
+    """Runs the body on every tile of the slices [low, high).
+
+    `begin_chunk` gets the channel block of some lines and returns the body for their tiles, so
+    that what they need once is loaded once.
+    """
+
+    def chunk(outer: Sequence[Index], first: Index, last: Index) -> None:
+        image, block = outer
+        body = begin_chunk(block)
+
+        def line(index: Index) -> None:
+            planes.traversal.visit(
+                b, index, lambda tile: body(PlaneTile(b, planes, image, block, tile))
+            )
+
+        planes.slices.visit_lines(b, first, last, line)
+
+    planes.slices.visit_chunks(b, low, high, chunk)

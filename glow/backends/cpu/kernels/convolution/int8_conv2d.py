@@ -1,0 +1,210 @@
+"""Direct convolution of unsigned bytes with signed ones, on channel blocks.
+
+The kernel of `conv2d.py` with four input channels a step. Padding is a number, the zero point
+of the input, which need not be zero: tiles at a border add what their taps outside of the image
+would give, once for all pixels of the tile. A first layer reads blocks of four channels.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+
+from xdsl.dialects.builtin import MemRefType, i8, i32
+from xdsl.ir import Attribute, SSAValue
+
+from glow.backends.cpu.kernels.convolution.conv2d import Carried, Convolution
+from glow.backends.cpu.kernels.convolution.conv2d_order import Position
+from glow.backends.cpu.kernels.convolution.conv2d_spec import Conv2dSpec
+from glow.backends.cpu.tiling.int8_tile import WORD, dot, words
+from glow.backends.cpu.tiling.tiles import ChannelPart
+from glow.dialects import arith
+from glow.lowering.loop_builder import ir_types as types
+from glow.lowering.loop_builder.builder import Index
+from glow.lowering.loop_builder.kernel import Kernel
+from glow.lowering.loop_builder.window import Range, Tile, outside_taps
+from glow.lowering.target.target import Target
+
+FINISHED_REGISTERS = 4
+"""The registers of sums that are requantized at once: each takes two or three more."""
+
+
+@dataclass(frozen=True)
+class Int8Conv2dSpec(Conv2dSpec):
+    """A convolution of `element` i8 with sums in i32."""
+
+    element: Attribute = i8
+    block_lanes: int = 16
+    """The channels in a block of the input."""
+    zero_point: int = 0
+    """The byte that pads the input."""
+
+    @property
+    def sums(self) -> Attribute:
+        """The element type of sums, bias and output."""
+        return i32
+
+    @property
+    def step_lanes(self) -> int:
+        """The input lanes that one step multiplies."""
+        return WORD
+
+    @property
+    def input_lanes(self) -> int:
+        """The channels per input block."""
+        return self.block_lanes
+
+    @property
+    def steps(self) -> int:
+        """The multiply-adds per output value."""
+        return words(self.group_inputs) * prod(self.window.kernel)
+
+    @property
+    def operations(self) -> int:
+        """The additions and multiplications, those with padding included."""
+        outputs = self.batch * self.out_channels * prod(self.window.output)
+        return 2 * outputs * self.group_inputs * prod(self.window.kernel)
+
+    @property
+    def input_type(self) -> MemRefType:
+        """The memref type of the input."""
+        blocks = self.groups * self.input_blocks
+        shape = (self.batch, blocks, *self.window.input, self.block_lanes)
+        return types.memref_type(shape, self.element)
+
+    def supported(self) -> bool:
+        """Whether groups are whole blocks; lanes past the last channel meet zeros."""
+        if self.groups == 1:
+            return True
+        whole_inputs = self.group_inputs % self.input_lanes == 0
+        return whole_inputs and self.out_channels // self.groups % self.lanes == 0
+
+
+def build_int8_conv2d(name: str, spec: Int8Conv2dSpec, target: Target) -> Kernel:
+    """The kernel: output, input, weights, bias, extras."""
+    return Int8Convolution(spec, target).kernel(name)
+
+
+class Int8Convolution(Convolution):
+    """Builds one kernel.
+
+    Where weights come from far away, each line of a plane fetches its share of those of the
+    next channels, while it computes with these.
+    """
+
+    fetches_at_steps = False
+
+    def __init__(self, spec: Int8Conv2dSpec, target: Target) -> None:
+        self.bytes = spec
+        super().__init__(spec, target)
+        self.line: Index = 0
+
+    def body(self, arguments: Sequence[SSAValue], low: Index, high: Index) -> None:
+        """Computes the slices [low, high)."""
+        self.packed = arguments[2]
+        super().body(arguments, low, high)
+
+    def _line(self, position: Position, line: Index) -> None:
+        self.line = line
+        super()._line(position, line)
+
+    def _steps(
+        self,
+        pixels: SSAValue,
+        weights: SSAValue,
+        at: tuple[Index, ...],
+        lanes: int,
+        values: Carried,
+    ) -> Carried:
+        if self.channels_outermost:
+            self._fetch(at, types.shape_of(values[0])[1])
+        return super()._steps(pixels, weights, at, lanes, values)
+
+    def _fetch(self, at: tuple[Index, ...], blocks: int) -> None:
+        """Asks for this line's share, at one tap of an input block, of the next weights."""
+        b, spec = self.builder, self.bytes
+        group, channel_tile, *tap = at
+        lines = self.tiling.traversal(self.tiling.parts[0]).lines
+        register = spec.lanes * WORD
+        registers = spec.block_lanes // WORD * blocks
+        count = -(-registers // lines)
+        panels = b.add(b.mul(group, self.tiling.parts[0].tiles), channel_tile)
+        taps = (spec.input_blocks, *spec.window.kernel)
+        place: Index = b.add(panels, 1)
+        for extent, position in zip(taps, tap, strict=True):
+            place = b.add(b.mul(place, extent), position)
+        share = b.mul(self.line, count * register)
+        start = b.add(b.mul(place, registers * register), share)
+        for number in range(count):
+            b.prefetch(self.packed, b.add(start, number * register), locality=2)
+
+    def finished_together(self, pixels: int, blocks: int) -> Sequence[tuple[int, int]]:
+        """A few registers at a time."""
+        count = max(1, FINISHED_REGISTERS // blocks)
+        return [
+            (first, min(count, pixels - first)) for first in range(0, pixels, count)
+        ]
+
+    def accumulate(
+        self,
+        part: ChannelPart,
+        position: tuple[Index, Index, Index],
+        tile: Tile,
+        accumulator: SSAValue,
+    ) -> SSAValue:
+        """The accumulator after all taps, those in the padding included."""
+        b = self.builder
+        total = super().accumulate(part, position, tile, accumulator)
+        if not self.bytes.zero_point:
+            return total
+        for rows, columns in outside_taps(b, tile, self.window.kernel):
+            shape = types.shape_of(total)
+            nothing = b.constant(0, types.vector_type((1, *shape[1:]), i32))
+            sums = self._padding(part, position, rows, columns, nothing)
+            if sums is not nothing:
+                padding = b.broadcast(b.extract(sums, 0), shape)
+                total = b.binary_integer(arith.AddiOp, total, padding)
+        return total
+
+    def _padding(
+        self,
+        part: ChannelPart,
+        position: tuple[Index, Index, Index],
+        rows: Range,
+        columns: Range,
+        nothing: SSAValue,
+    ) -> SSAValue:
+        """What a rectangle of taps adds to each pixel [1, blocks, lanes]."""
+        b, spec = self.builder, self.bytes
+        group, _, channel_tile = position
+        weights = self.buffers.weights[part]
+        shape = (*types.shape_of(nothing)[1:], WORD)
+        pixel = b.constant(_signed(spec.zero_point), types.vector_type((1, WORD), i8))
+
+        def word(at: tuple[Index, ...], values: Carried) -> Carried:
+            where = (group, channel_tile, *at, 0, 0, 0)
+            weight = b.transfer_read(weights, where, shape, (6, 7, 8))
+            return [dot(b, pixel, weight, values[0])]
+
+        def tap(row: Index, column: Index, values: Carried) -> Carried:
+            count = spec.block_lanes // WORD
+            return b.carry(
+                0,
+                spec.input_blocks * count,
+                1,
+                values,
+                lambda k, values: word(
+                    (b.floordiv(k, count), row, column, b.remainder(k, count)), values
+                ),
+            )
+
+        def over_columns(row: Index, values: Carried) -> Carried:
+            return b.carry(
+                *columns, 1, values, lambda column, values: tap(row, column, values)
+            )
+
+        return b.carry(*rows, 1, [nothing], over_columns)[0]
+
+
+def _signed(byte: int) -> int:
+    """The byte as the number that an i8 constant is written with."""
+    return byte - 256 if byte > 127 else byte

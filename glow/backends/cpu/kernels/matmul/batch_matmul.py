@@ -1,0 +1,392 @@
+"""Products of activations, over batch dimensions that may repeat either operand.
+
+Three forms, chosen by where B is contiguous:
+- `direct`: rows of B are contiguous and are read in place (attention times values; a grouped
+  1x1 convolution on plain NCHW, with the weights as A);
+- `pack`: columns of B are contiguous (queries times keys): a panel of B as wide as the register
+  tile is transposed into a buffer on the stack first, at 7 % of the time for 128 rows;
+- `dot`: the same with few rows or a great depth: registers hold neighbours along the depth and
+  are summed up at the end.
+Any strides of A and C's rows are allowed, so that transpositions around the product vanish.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import Literal
+
+from xdsl.dialects.builtin import MemRefType, f32
+from xdsl.ir import Attribute, SSAValue
+
+from glow.backends.cpu.tiling.accumulation import accumulate
+from glow.backends.cpu.tiling.matmul_tile import (
+    ColumnGroup,
+    Columns,
+    ColumnSplit,
+    Matrix,
+    RowBlocks,
+    Strides,
+    Tile,
+    choose_tile,
+    columns_of,
+    flat,
+)
+from glow.backends.cpu.tiling.tile_store import (
+    Finish,
+    PartialStore,
+    TileStore,
+    matrices_of,
+)
+from glow.lowering.loop_builder import ir_types as types
+from glow.lowering.loop_builder.builder import Index, LoopBuilder
+from glow.lowering.loop_builder.epilogue import Epilogue
+from glow.lowering.loop_builder.kernel import Kernel
+from glow.lowering.target.target import Target
+
+PACK_DEPTH = 512
+"""The deepest panel that is transposed on the stack: 128 KiB of four registers of columns."""
+PACK_ROWS = 6
+"""From so many rows on, transposing costs less than summing up registers."""
+_DOT_ROWS = 4
+_DOT_COLUMNS = 4
+
+Form = Literal["direct", "pack", "dot"]
+
+
+@dataclass(frozen=True)
+class BatchProduct:
+    """C[batch, rows, columns] = A[.., rows, depth] B[.., depth, columns], in any elements.
+
+    Strides are in elements; the row of B is its index along the depth. C's columns are
+    contiguous.
+    """
+
+    batch: tuple[int, ...]
+    rows: int
+    columns: int
+    depth: int
+    a: Strides
+    b: Strides
+    c: Strides
+
+    def __post_init__(self) -> None:
+        if self.c.column != 1:
+            raise ValueError("a batch matmul stores contiguous columns")
+
+    @property
+    def operations(self) -> int:
+        """The additions and multiplications."""
+        return 2 * prod(self.batch) * self.rows * self.columns * self.depth
+
+    def buffers(
+        self, finish: Finish, element: Attribute = f32, *others: MemRefType
+    ) -> list[MemRefType]:
+        """The types of C, A, B, the others, and what the finish takes."""
+        a = flat(self.a.span(self.batch, self.rows, self.depth), element)
+        b = flat(self.b.span(self.batch, self.depth, self.columns), element)
+        c = finish.output(self.c.span(self.batch, self.rows, self.columns))
+        return [c, a, b, *others, *finish.buffers(c, self.rows, self.columns)]
+
+
+@dataclass(frozen=True)
+class BatchMatmulSpec(BatchProduct):
+    """C = epilogue(A B + bias), f32.
+
+    Arguments of the kernel: C, A, B, bias if `has_bias`, the epilogue's inputs. Bias and
+    "channel" inputs have one value per `channel`; "full" inputs are strided like C and must
+    not be C.
+    """
+
+    has_bias: bool = False
+    epilogue: Epilogue | None = None
+    channel: Literal["row", "column"] = "column"
+
+    @staticmethod
+    def dense(
+        batch: tuple[int, ...],
+        rows: int,
+        columns: int,
+        depth: int,
+        *,
+        a_batch: tuple[int, ...] | None = None,
+        b_batch: tuple[int, ...] | None = None,
+        transposed_b: bool = False,
+        has_bias: bool = False,
+        epilogue: Epilogue | None = None,
+        channel: Literal["row", "column"] = "column",
+    ) -> BatchMatmulSpec:
+        """The product of dense row-major operands; batch extents of 1 repeat an operand."""
+        a = dense_strides(batch, a_batch or batch, rows, depth)
+        if transposed_b:
+            b = dense_strides(batch, b_batch or batch, columns, depth)
+            b = Strides(b.batch, b.column, b.row)
+        else:
+            b = dense_strides(batch, b_batch or batch, depth, columns)
+        c = dense_strides(batch, batch, rows, columns)
+        return BatchMatmulSpec(
+            batch, rows, columns, depth, a, b, c, has_bias, epilogue, channel
+        )
+
+    @property
+    def finish(self) -> Finish:
+        """Bias and epilogue."""
+        return Finish(self.has_bias, self.epilogue, self.channel)
+
+    @property
+    def form(self) -> Form:
+        """How the product is computed."""
+        if self.b.column == 1:
+            return "direct"
+        contiguous = self.b.row == 1 and self.a.column == 1
+        few = self.rows < PACK_ROWS or self.depth > PACK_DEPTH
+        return "dot" if contiguous and few else "pack"
+
+
+def dense_strides(
+    batch: tuple[int, ...], own: tuple[int, ...], rows: int, columns: int
+) -> Strides:
+    """The strides of a dense [*own, rows, columns] operand of a product over `batch`."""
+    own = (1,) * (len(batch) - len(own)) + own
+    steps = types.row_major_strides((*own, rows, columns))
+    outer = tuple(
+        0 if extent == 1 else step for extent, step in zip(own, steps, strict=False)
+    )
+    return Strides(outer, columns, 1)
+
+
+class _Product:
+    """What all forms share while one kernel is built."""
+
+    def __init__(
+        self,
+        builder: LoopBuilder,
+        spec: BatchMatmulSpec,
+        buffers: Sequence[SSAValue],
+        tile: Tile,
+    ) -> None:
+        c_buffer, a_buffer, b_buffer, *extra_buffers = buffers
+        lanes = builder.target.lanes(32)
+        extents = (*spec.batch, spec.rows, spec.columns)
+        extras = matrices_of(builder, spec.finish, extra_buffers, spec.c, extents)
+        a_extents = (*spec.batch, spec.rows, spec.depth)
+        b_extents = (*spec.batch, spec.depth, spec.columns)
+        self.builder = builder
+        self.spec = spec
+        self.tile = tile
+        self.lanes = lanes
+        self.a = Matrix(builder, a_buffer, spec.a, a_extents, lanes)
+        direct = spec.form == "direct"
+        self.b = Matrix(builder, b_buffer, spec.b, b_extents, lanes, blocked=direct)
+        c = Matrix(
+            builder, c_buffer, spec.c, extents, lanes, blocked=spec.form != "dot"
+        )
+        self.store = TileStore(builder, spec.finish, c, extras)
+
+    def move_to(self, coordinates: Sequence[Index]) -> None:
+        """Selects the matrices at those batch coordinates."""
+        self.a.move_to(coordinates)
+        self.b.move_to(coordinates)
+        self.store.move_to(coordinates)
+
+    def direct(self, group: ColumnGroup, row_blocks: RowBlocks, block: Index) -> None:
+        """The columns of a group, B read in place."""
+        for columns in columns_of(group, self.lanes):
+            row_blocks.visit(
+                self.builder, block, lambda row, c=columns: self._direct_tile(row, c)
+            )
+
+    def _direct_tile(self, row: Index, columns: Columns) -> None:
+        shape = (self.tile.rows, *columns.shape)
+        axes = (0, *[None] * len(columns.shape))
+        blocks = columns.shape[0] if len(columns.shape) == 2 else 1
+
+        def factors(k: Index) -> tuple[SSAValue, SSAValue]:
+            a = self.a.read(row, k, shape, axes)
+            return a, self.b.read_columns(k, 0, columns)
+
+        unroll = Tile(self.tile.rows, blocks).unroll
+        product = accumulate(self.builder, self.spec.depth, unroll, shape, factors)
+        self.store.store(product, row, columns)
+
+    def packed(self, group: ColumnGroup, row_blocks: RowBlocks, block: Index) -> None:
+        """The columns of a group, B transposed into a panel first."""
+        builder, depth = self.builder, self.spec.depth
+        panel = self._pack(group)
+        shape = (self.tile.rows, group.blocks, self.lanes)
+        unroll = Tile(self.tile.rows, group.blocks).unroll
+        store = PartialStore(builder, self.store, self.tile.rows)
+
+        def at(row: Index) -> None:
+            def factors(k: Index) -> tuple[SSAValue, SSAValue]:
+                b = builder.transfer_read(panel, (k, 0, 0), shape[1:], (1, 2))
+                return self.a.read(row, k, shape, (0, None, None)), b
+
+            store(accumulate(builder, depth, unroll, shape, factors), row, group)
+
+        row_blocks.visit(builder, block, at)
+
+    def _pack(self, group: ColumnGroup) -> SSAValue:
+        builder, depth = self.builder, self.spec.depth
+        panel = builder.alloca(types.memref_type((depth, group.blocks, self.lanes)))
+        pack_columns(builder, self.b, depth, group, panel)
+        return panel
+
+
+def pack_columns(
+    builder: LoopBuilder,
+    matrix: Matrix,
+    depth: int,
+    group: ColumnGroup,
+    panel: SSAValue,
+    outer: tuple[Index, ...] = (),
+) -> None:
+    """Transposes a group of a matrix's columns into `panel[*outer]`, [depth, blocks, lanes].
+
+    In squares where its columns are contiguous. Lanes without a column hold zeros: products
+    are whole registers, and what happens to lie on the stack may be denormal and slow.
+    """
+    lanes, first = matrix.lanes, builder.mul(group.block, matrix.lanes)
+    whole = group.blocks if matrix.strides.row == 1 and depth >= lanes else 0
+    if group.last != lanes:
+        whole = min(whole, group.blocks - 1)
+    axes = (len(outer), len(outer) + 2)
+
+    def square(block: int, k: Index) -> None:
+        column = builder.add(first, block * lanes)
+        value = matrix.read(k, column, (lanes, lanes), (0, 1))
+        builder.transfer_write(value, panel, (*outer, k, block, 0), axes)
+
+    def element(block: int, lane: Index, k: Index) -> None:
+        column = builder.add(builder.add(first, block * lanes), lane)
+        value = builder.load(matrix.plain, *matrix.position, k, column)
+        builder.store(value, panel, *outer, k, block, lane)
+
+    def clear(block: int, k: Index) -> None:
+        zero = builder.constant(0.0, types.vector_type((lanes,)))
+        builder.transfer_write(zero, panel, (*outer, k, block, 0), axes[1:])
+
+    for block in range(whole):
+        builder.tiles(0, depth, lanes, lambda k, block=block: square(block, k))
+    for block in range(whole, group.blocks):
+        used = group.last if block == group.blocks - 1 else lanes
+        if used < lanes:
+            builder.loop(0, depth, 1, lambda k, block=block: clear(block, k))
+        builder.loop(
+            0,
+            used,
+            1,
+            lambda lane, block=block: builder.loop(
+                0, depth, 1, lambda k: element(block, lane, k)
+            ),
+        )
+
+
+class _DotProduct(_Product):
+    """Registers along the depth; C is computed in squares of dot products."""
+
+    def square(self, row: Index, column: Index, rows: int, columns: int) -> None:
+        """The dot products of `rows` rows of A and `columns` columns of B."""
+        builder, depth, lanes = self.builder, self.spec.depth, self.lanes
+
+        def factors(k: Index, length: int) -> tuple[SSAValue, SSAValue]:
+            shape = (rows, columns, length)
+            a = self.a.read(row, k, shape, (0, None, 1))
+            b = self.b.read(k, column, (columns, length), (1, 0))
+            return a, builder.broadcast(b, shape)
+
+        whole = depth - depth % lanes
+        partial: list[SSAValue] = []
+        if whole:
+            zero = builder.constant(0.0, types.vector_type((rows, columns, lanes)))
+            partial += builder.carry(
+                0,
+                whole,
+                lanes,
+                [zero],
+                lambda k, c: [builder.fma(*factors(k, lanes), c[0])],
+            )
+        if whole < depth:
+            partial.append(builder.mulf(*factors(whole, depth - whole)))
+        for m in range(rows):
+            for n in range(columns):
+                sums = [self._sum(builder.extract(value, m, n)) for value in partial]
+                total = sums[0] if len(sums) == 1 else builder.addf(*sums)
+                self._store(total, builder.add(row, m), builder.add(column, n))
+
+    def _sum(self, value: SSAValue) -> SSAValue:
+        if types.shape_of(value) == (1,):
+            return self.builder.extract(value, 0)
+        return self.builder.reduction("add", value, ("reassoc",))
+
+    def _store(self, value: SSAValue, row: Index, column: Index) -> None:
+        channel = row if self.spec.channel == "row" else column
+        extras: list[SSAValue] = []
+        for kind, extra in zip(
+            self.store.finish.extra_inputs, self.store.extras, strict=True
+        ):
+            if isinstance(extra, Matrix):
+                where = (*extra.position, row, column)
+                extras.append(self.builder.load(extra.plain, *where))
+            else:
+                index = 0 if kind == "scalar" else channel
+                extras.append(self.builder.load(extra, index))
+        output = self.store.output
+        result = self.store.apply(value, extras)
+        self.builder.store(result, output.plain, *output.position, row, column)
+
+
+def build_batch_matmul(
+    spec: BatchMatmulSpec, target: Target, name: str = "batch_matmul"
+) -> Kernel:
+    """The kernel f(C, A, B, [bias], extras..., lo, hi)."""
+    if spec.form == "dot":
+        return _build_dot(spec, target, name)
+    tile = choose_tile(spec.rows, spec.columns, spec.depth, target)
+    split = ColumnSplit(spec.columns, target.lanes(32), tile.blocks)
+    row_blocks = RowBlocks.split(spec.rows, tile.rows, prod(spec.batch) * split.units)
+    space = [*spec.batch, split.units, row_blocks.blocks]
+    builder = LoopBuilder(target)
+
+    def body(buffers: Sequence[SSAValue], low: Index, high: Index) -> None:
+        product = _Product(builder, spec, buffers, tile)
+        form = product.direct if spec.form == "direct" else product.packed
+
+        def unit(coordinates: list[Index]) -> None:
+            *batch, column, block = coordinates
+            product.move_to(batch)
+            split.visit(builder, column, lambda group: form(group, row_blocks, block))
+
+        builder.space(low, high, space, unit)
+
+    return Kernel(builder.function(name, spec.buffers(spec.finish), body), prod(space))
+
+
+def _build_dot(spec: BatchMatmulSpec, target: Target, name: str) -> Kernel:
+    rows, columns = min(spec.rows, _DOT_ROWS), min(spec.columns, _DOT_COLUMNS)
+    if rows == 1:
+        columns = min(spec.columns, 2 * _DOT_COLUMNS)
+    units = -(-spec.columns // columns)
+    space = [*spec.batch, units]
+    builder = LoopBuilder(target)
+
+    def body(buffers: Sequence[SSAValue], low: Index, high: Index) -> None:
+        product = _DotProduct(builder, spec, buffers, Tile(rows, columns))
+
+        def unit(coordinates: list[Index]) -> None:
+            *batch, position = coordinates
+            product.move_to(batch)
+            column = builder.mul(position, columns)
+            if spec.columns % columns:
+                column = builder.minimum(column, spec.columns - columns)
+            builder.tiles(
+                0,
+                spec.rows,
+                rows,
+                lambda row: product.square(row, column, rows, columns),
+            )
+
+        builder.space(low, high, space, unit)
+
+    return Kernel(builder.function(name, spec.buffers(spec.finish), body), prod(space))

@@ -1,0 +1,305 @@
+"""Products with a constant right matrix, which is packed when the model is compiled.
+
+`pack_matmul_weights` lays B out in the order in which the kernel reads it: groups of columns
+as wide as the register tile, [K][blocks][lanes] each, so that B is one linear stream whatever
+its size. A is read in place: its elements are only broadcast. 16-bit elements are multiplied
+in pairs of neighbours along the depth, [K / 2][blocks][lanes][2]. A product of f32 that is bound
+by reading B may have it stored in that form as bf16, and widens it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+
+import numpy as np
+from xdsl.dialects.builtin import MemRefType, f32, i8, i32
+from xdsl.ir import Attribute, SSAValue
+
+from glow.backends.cpu.kernels.matmul.weights import PackedWeights, PanelPrefetch
+from glow.backends.cpu.tiling.accumulation import PRODUCTS, accumulate, widening_product
+from glow.backends.cpu.tiling.matmul_tile import (
+    ColumnGroup,
+    ColumnSplit,
+    Matrix,
+    RowBlocks,
+    Strides,
+    Tile,
+    choose_tile,
+    flat,
+)
+from glow.backends.cpu.tiling.tile_store import (
+    Finish,
+    PartialStore,
+    TileStore,
+    matrices_of,
+)
+from glow.backends.cpu.tiling.tiles import FAR_BYTES_PER_CYCLE, FMA_PER_CYCLE
+from glow.lowering.loop_builder import ir_types as types
+from glow.lowering.loop_builder.builder import Index, LoopBuilder
+from glow.lowering.loop_builder.epilogue import Epilogue
+from glow.lowering.loop_builder.kernel import Kernel
+from glow.lowering.loop_builder.work_items import prefers_rows
+from glow.lowering.target.target import Target
+
+F32_BYTES = 4
+
+
+@dataclass(frozen=True)
+class MatmulSpec:
+    """C[rows, columns] = epilogue(A[rows, depth] B[depth, columns] + bias).
+
+    `element` is what A and B have. bf16 needs an even depth, and sums are f32; bytes, unsigned
+    times signed ones, a multiple of four, and sums are i32. Arguments of the kernel: C, A,
+    packed B, bias if `has_bias`, the epilogue's inputs. A and C
+    may have longer rows in memory (`a_row_stride`, `c_row_stride`; 0: dense). A "full" input of
+    the epilogue is strided like C and must not be C. `widens`: A is f32, B is stored as bf16.
+    """
+
+    rows: int
+    columns: int
+    depth: int
+    has_bias: bool = False
+    epilogue: Epilogue | None = None
+    a_row_stride: int = 0
+    c_row_stride: int = 0
+    element: Attribute = f32
+    widens: bool = False
+
+    def __post_init__(self) -> None:
+        if self.depth % self.group:
+            raise ValueError(
+                f"{self.element} products take a depth in groups of {self.group}"
+            )
+
+    @property
+    def sums(self) -> Attribute:
+        """The element type of sums and bias."""
+        return i32 if self.element == i8 else f32
+
+    @property
+    def group(self) -> int:
+        """The elements that are multiplied and added up at once: as many as fit in 32 bits."""
+        return 2 if self.widens else max(1, 32 // types.bit_width(self.element))
+
+    def is_bound_by_reading(self, target: Target) -> bool:
+        """Whether B, f32 in a far cache or memory, takes longer to read than to multiply."""
+        elements = self.depth * self.columns
+        read = elements * F32_BYTES / FAR_BYTES_PER_CYCLE
+        multiplied = elements * self.rows / (FMA_PER_CYCLE * target.lanes(32))
+        return elements * F32_BYTES > target.l2_bytes and read > multiplied
+
+    @property
+    def steps(self) -> int:
+        """The groups along the depth."""
+        return self.depth // self.group
+
+    @property
+    def operations(self) -> int:
+        """The additions and multiplications of a direct product."""
+        return 2 * self.rows * self.columns * self.depth
+
+    @property
+    def a_strides(self) -> Strides:
+        """The layout of A."""
+        return Strides((), self.a_row_stride or self.depth, 1)
+
+    @property
+    def c_strides(self) -> Strides:
+        """The layout of C and of the epilogue's "full" inputs."""
+        return Strides((), self.c_row_stride or self.columns, 1)
+
+    def tile(self, target: Target) -> Tile:
+        """The register tile, which decides how the weights are packed."""
+        return choose_tile(self.rows, self.columns, self.steps, target)
+
+    def split(self, target: Target) -> ColumnSplit:
+        """How the columns are cut into tiles."""
+        return ColumnSplit(self.columns, target.lanes(32), self.tile(target).blocks)
+
+    def tiles(self, target: Target) -> int:
+        """The tiles of rows."""
+        return -(-self.rows // self.tile(target).rows)
+
+    def is_cut_by_rows(self, target: Target) -> bool:
+        """Whether slices are tiles of rows."""
+        read = self.depth * types.byte_width(self.element)
+        weight_bytes = read * self.columns // (2 if self.widens else 1)
+        written = self.columns * types.byte_width(self.finish.output(0).element_type)
+        bytes_of_rows = self.rows * (read + written)
+        return prefers_rows(self.tiles(target), weight_bytes, bytes_of_rows)
+
+    def row_blocks(self, target: Target) -> RowBlocks:
+        """How the rows are cut into slices."""
+        tile, split = self.tile(target), self.split(target)
+        return RowBlocks.split(self.rows, tile.rows, split.units)
+
+    @property
+    def finish(self) -> Finish:
+        """Bias and epilogue."""
+        return Finish(self.has_bias, self.epilogue, sums=self.sums)
+
+    def packed_elements(self, target: Target) -> int:
+        """The size of the packed B in elements."""
+        lanes = target.lanes(32)
+        return self.depth * -(-self.columns // lanes) * lanes
+
+
+def pack_matmul_weights(
+    weights: np.ndarray,
+    spec: MatmulSpec,
+    target: Target,
+    *,
+    transposed: bool = False,
+    out: np.ndarray | None = None,
+) -> np.ndarray:
+    """B ([depth, columns], or [columns, depth] if transposed) as the kernel reads it, flat.
+
+    `out` is where to put it.
+    """
+    matrix = weights.T if transposed else weights
+    if matrix.shape != (spec.depth, spec.columns):
+        raise ValueError(
+            f"weights are {matrix.shape}, not {(spec.depth, spec.columns)}"
+        )
+    split = spec.split(target)
+    width = split.blocks * split.lanes
+    size = spec.packed_elements(target)
+    packed = np.empty(size, weights.dtype) if out is None else out
+    end = split.groups * spec.depth * width
+    groups = packed[:end].reshape(split.groups, spec.steps, width, spec.group)
+    # One copy from either order: intermediate arrays would cost a large layer seconds.
+    for number, group in enumerate(groups):
+        columns = matrix[:, number * width : (number + 1) * width]
+        _fill_columns(group, columns)
+    if end < packed.size:
+        rest = packed[end:].reshape(spec.steps, -1, spec.group)
+        _fill_columns(rest, matrix[:, split.groups * width :])
+    return packed
+
+
+def _fill_columns(target: np.ndarray, columns: np.ndarray) -> None:
+    """Copy [K, N] into [K / group, N or more, group], the rest of which becomes zero."""
+    group, count = target.shape[-1], columns.shape[1]
+    for k in range(group):
+        target[:, :count, k] = columns[k::group]
+    target[:, count:] = 0
+
+
+class _PackedProduct:
+    """What one kernel computes, unit by unit."""
+
+    def __init__(
+        self, builder: LoopBuilder, spec: MatmulSpec, buffers: Sequence[SSAValue]
+    ) -> None:
+        c_buffer, a_buffer, b_buffer, *extra_buffers = buffers
+        target = builder.target
+        extents = (spec.rows, spec.columns)
+        self.builder = builder
+        self.spec = spec
+        self.tile = spec.tile(target)
+        self.split = spec.split(target)
+        self.row_blocks = spec.row_blocks(target)
+        lanes, strides = self.split.lanes, spec.c_strides
+        self.a = Matrix(
+            builder, a_buffer, spec.a_strides, (spec.rows, spec.depth), lanes
+        )
+        inner = 1 if spec.widens else spec.group
+        self.b = PackedWeights(builder, b_buffer, spec.steps, self.split, inner)
+        self.prefetch = PanelPrefetch(
+            builder, b_buffer, spec.steps, spec.tiles(target), self.tile.rows
+        )
+        c = Matrix(builder, c_buffer, strides, extents, lanes, blocked=True)
+        extras = matrices_of(builder, spec.finish, extra_buffers, strides, extents)
+        store = TileStore(builder, spec.finish, c, extras)
+        self.store = PartialStore(builder, store, self.tile.rows)
+
+    def rows(self, low: Index, high: Index) -> None:
+        """Computes the tiles of rows [low, high), panel after panel."""
+
+        def panel(unit: Index) -> None:
+            def group(columns: ColumnGroup) -> None:
+                self.row_blocks.visit_tiles(
+                    self.builder,
+                    low,
+                    high,
+                    lambda row: self._multiply(unit, columns, row),
+                )
+
+            self.split.visit(self.builder, unit, group)
+
+        self.builder.loop(0, self.split.units, 1, panel)
+
+    def unit(self, coordinates: list[Index]) -> None:
+        """Computes a group of columns of a block of rows."""
+        column, block = coordinates
+
+        def group(columns: ColumnGroup) -> None:
+            self.row_blocks.visit(
+                self.builder, block, lambda row: self._multiply(column, columns, row)
+            )
+
+        self.split.visit(self.builder, column, group)
+
+    def _multiply(self, unit: Index, group: ColumnGroup, row: Index) -> None:
+        shape = (self.tile.rows, group.blocks, self.split.lanes)
+        unroll = Tile(self.tile.rows, group.blocks).unroll
+
+        panel = self.spec.steps * group.blocks * self.split.lanes
+        following = self.builder.mul(self.builder.add(unit, 1), panel)
+        prefetch = self.prefetch.at(following, group, row)
+
+        def factors(k: Index) -> Sequence[SSAValue]:
+            prefetch(k)
+            return *self._left(row, k, shape), self.b.read(unit, group, k)
+
+        steps, product = self.spec.steps, PRODUCTS[self.spec.group]
+        if self.spec.widens:
+            product = widening_product
+        total = accumulate(
+            self.builder, steps, unroll, shape, factors, product, self.spec.sums
+        )
+        self.store(total, row, group)
+
+    def _left(self, row: Index, k: Index, shape: tuple[int, ...]) -> Sequence[SSAValue]:
+        """What the rows of a tile multiply at step k."""
+        group = self.spec.group
+        first = self.builder.mul(k, group)
+        if group > 1 and not self.spec.widens:
+            return [self.a.read(row, first, (shape[0], group), (0, 1))]
+        columns = [self.builder.add(first, i) for i in range(group)]
+        return [self.a.read(row, column, shape, (0, None, None)) for column in columns]
+
+
+def _packed_type(spec: MatmulSpec, target: Target) -> MemRefType:
+    """The memref of the packed B; what is widened is read as words of two elements."""
+    elements = spec.packed_elements(target)
+    return flat(elements // 2, i32) if spec.widens else flat(elements, spec.element)
+
+
+def build_matmul(spec: MatmulSpec, target: Target, name: str = "matmul") -> Kernel:
+    """The kernel f(C, A, packed B, [bias], extras..., lo, hi)."""
+    by_rows = spec.is_cut_by_rows(target)
+    space = [spec.split(target).units, spec.row_blocks(target).blocks]
+    slices = spec.tiles(target) if by_rows else prod(space)
+    builder = LoopBuilder(target)
+
+    def body(buffers: Sequence[SSAValue], low: Index, high: Index) -> None:
+        product = _PackedProduct(builder, spec, buffers)
+        if by_rows:
+            product.rows(low, high)
+        else:
+            builder.space(low, high, space, product.unit)
+
+    output = spec.finish.output(spec.c_strides.span((), spec.rows, spec.columns))
+    buffers = [
+        output,
+        flat(spec.a_strides.span((), spec.rows, spec.depth), spec.element),
+        _packed_type(spec, target),
+        *spec.finish.buffers(output, spec.rows, spec.columns),
+    ]
+    dense = not (spec.a_row_stride or spec.c_row_stride)
+    whole = by_rows and dense and spec.rows % spec.tile(target).rows == 0
+    runs = (1, 1, 0, *spec.finish.runs) if whole else ()
+    return Kernel(builder.function(name, buffers, body), slices, runs)

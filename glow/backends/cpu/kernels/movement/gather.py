@@ -1,0 +1,179 @@
+"""Gathers: ONNX Gather and GatherElements, and tables of functions.
+
+Indices come from the user's data, so they are made safe: negative ones count from the end, and
+whatever still lies outside is clamped, so that no index can make the kernel read outside its
+buffer. Such an index is an error all the same: the kernel notes it in a byte, at which the
+runtime looks once a call. A branch that is never taken costs nothing next to the load of what
+the index names.
+
+Where there is an entry for each value of a narrow index, as in the table of a function, all
+indices are inside, and a negative one is what its bits are without a sign.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+
+from xdsl.dialects.builtin import MemRefType, f32, i8, i64
+from xdsl.ir import Attribute, SSAValue
+
+from glow.dialects import arith
+from glow.lowering.loop_builder import ir_types as types
+from glow.lowering.loop_builder.builder import Index, LoopBuilder
+from glow.lowering.loop_builder.kernel import Kernel
+from glow.lowering.loop_builder.vector_row import for_each_vector
+from glow.lowering.target.target import Target
+
+INDEX_BITS = 64
+
+
+@dataclass(frozen=True)
+class GatherSpec:
+    """out [outer, count, inner] = data [outer, extent, inner] at indices [count].
+
+    Arguments of the kernel: out, data, indices, and the byte of errors if there is one.
+    """
+
+    outer: int
+    extent: int
+    inner: int
+    count: int
+    element: Attribute = f32
+    index: Attribute = i64
+    unsigned: bool = False
+    """Whether indices have no sign."""
+    reports: bool = False
+    """Whether the kernel notes indices that are outside."""
+
+
+@dataclass(frozen=True)
+class GatherElementsSpec:
+    """out[.., i, ..] = data[.., indices[.., i, ..], ..], of the shape of indices.
+
+    Arguments of the kernel: out, data, indices, and the byte of errors if there is one.
+    """
+
+    data_shape: tuple[int, ...]
+    index_shape: tuple[int, ...]
+    axis: int
+    element: Attribute = f32
+    index: Attribute = i64
+    unsigned: bool = False
+    reports: bool = False
+
+
+def safe_index(
+    builder: LoopBuilder,
+    value: SSAValue,
+    extent: int,
+    errors: Sequence[SSAValue] = (),
+    *,
+    unsigned: bool,
+) -> Index:
+    """An index read from memory as a position in [0, extent).
+
+    One that is outside is noted in the byte of errors, if there is one.
+    """
+    bits = types.bit_width(value.type)
+    if bits < INDEX_BITS and (unsigned or is_whole_table(value.type, extent)):
+        value = builder.cast(arith.ExtUIOp, value, i64)
+    index = builder.value(arith.IndexCastOp, (value,), types.INDEX)
+    if is_whole_table(value.type, extent):
+        return index
+    wrapped = builder.add(index, extent)
+    negative = builder.compare("slt", index, 0)
+    position = builder.select_index(negative, wrapped, index)
+    if errors:
+        note = builder.constant(1, i8)
+        is_outside = builder.compare("uge", position, extent)
+        builder.if_(is_outside, lambda: builder.store(note, errors[0], 0))
+    return builder.clamp(position, 0, extent - 1)
+
+
+def is_whole_table(index: Attribute, extent: int) -> bool:
+    """Whether there is an entry for each value of an index, so that none is outside."""
+    return extent == 1 << types.bit_width(index)
+
+
+def error_types(reports: bool) -> list[MemRefType]:
+    """The type of the argument for errors, if the kernel has one."""
+    return [types.memref_type((1,), i8)] if reports else []
+
+
+def build_gather(spec: GatherSpec, target: Target, name: str = "gather") -> Kernel:
+    """The kernel f(out, data, indices, lo, hi)."""
+    builder = LoopBuilder(target)
+    space = [spec.outer, spec.count]
+    buffers = [
+        types.memref_type((spec.outer, spec.count, spec.inner), spec.element),
+        types.memref_type((spec.outer, spec.extent, spec.inner), spec.element),
+        types.memref_type((spec.count,), spec.index),
+        *error_types(spec.reports),
+    ]
+    _check_extent(spec.extent, prod(space))
+
+    def body(memrefs: Sequence[SSAValue], low: Index, high: Index) -> None:
+        out, data, indices, *errors = memrefs
+
+        def run(coordinates: list[Index]) -> None:
+            outer, k = coordinates
+            place = safe_index(
+                builder,
+                builder.load(indices, k),
+                spec.extent,
+                errors,
+                unsigned=spec.unsigned,
+            )
+
+            def move(position: Index, length: int) -> None:
+                value = builder.vector_load(length, data, outer, place, position)
+                builder.vector_store(value, out, outer, k, position)
+
+            lanes = target.lanes(types.bit_width(spec.element))
+            for_each_vector(builder, spec.inner, lanes, move)
+
+        builder.space(low, high, space, run)
+
+    return Kernel(builder.function(name, buffers, body), prod(space))
+
+
+def build_gather_elements(
+    spec: GatherElementsSpec, target: Target, name: str = "gather_elements"
+) -> Kernel:
+    """The kernel f(out, data, indices, lo, hi)."""
+    builder = LoopBuilder(target)
+    *outer, last = spec.index_shape
+    buffers = [
+        types.memref_type(spec.index_shape, spec.element),
+        types.memref_type(spec.data_shape, spec.element),
+        types.memref_type(spec.index_shape, spec.index),
+        *error_types(spec.reports),
+    ]
+    extent = spec.data_shape[spec.axis]
+    _check_extent(extent, prod(spec.index_shape))
+
+    def body(memrefs: Sequence[SSAValue], low: Index, high: Index) -> None:
+        out, data, indices, *errors = memrefs
+
+        def row(coordinates: list[Index]) -> None:
+            def element(k: Index) -> None:
+                where = [*coordinates, k]
+                places = list(where)
+                index = builder.load(indices, *where)
+                places[spec.axis] = safe_index(
+                    builder, index, extent, errors, unsigned=spec.unsigned
+                )
+                builder.store(builder.load(data, *places), out, *where)
+
+            builder.loop(0, last, 1, element)
+
+        builder.space(low, high, outer, row)
+
+    return Kernel(builder.function(name, buffers, body), prod(outer))
+
+
+def _check_extent(extent: int, count: int) -> None:
+    if extent == 0 and count > 0:
+        raise ValueError("cannot gather elements of an empty axis")

@@ -1,0 +1,127 @@
+"""What a kernel of Strassen's product computes, and where it is faster than a direct one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from glow.backends.cpu.kernels.matmul.matmul import MatmulSpec
+from glow.backends.cpu.reference.strassen import PRODUCTS
+from glow.backends.cpu.tiling.tile_store import Finish
+from glow.lowering.loop_builder.epilogue import Epilogue
+from glow.lowering.loop_builder.work_items import prefers_rows
+from glow.lowering.target.target import Target
+
+WANTED_SLICES = {1: 8, 2: 4}
+SCRATCH_TILES = {1: 8, 2: 4}
+"""The most tiles of rows in a block, by levels: 84 KiB of products with 8 x 3 registers of 64
+bytes, 210 KiB with the quadrants of half-size products."""
+SUM_COST = 20
+RESULT_COST = 20
+"""Multiply-adds in the time of one element of the left matrix's sums and of the result."""
+MIN_ROWS = 64
+"""Fewer rows are bound by reading the weights, of which there are 7 / 4 as many."""
+
+MOST_BLOCKS = 2
+"""The most blocks of rows with two levels."""
+
+
+@dataclass(frozen=True)
+class StrassenSpec:
+    """C[rows, columns] = epilogue(A[rows, depth] B[depth, columns] + bias), f32.
+
+    Arguments of the kernel: C, A, the scales of its rows, its sums [7, rows / 2, depth / 2],
+    with two levels [49, rows / 4, depth / 4], packed B, bias if `has_bias`, the epilogue's
+    inputs.
+    """
+
+    rows: int
+    columns: int
+    depth: int
+    has_bias: bool = False
+    epilogue: Epilogue | None = None
+    levels: int = 1
+
+    def supported(self, target: Target) -> bool:
+        """Whether the quadrants are equal and their columns fill registers."""
+        parts = self.parts
+        even = not (self.rows % parts or self.depth % parts)
+        return even and self.columns % (parts * target.lanes(32)) == 0
+
+    def pays(self, target: Target) -> bool:
+        """Whether the saved eighth of the products outweighs the sums.
+
+        Each element of A is part of seven sums that are written and read back, each one of
+        C goes through the scratch: measured as the time of so many multiply-adds. Two levels
+        pay where one pays for the half-size products.
+        """
+        if not self.supported(target) or self.rows < MIN_ROWS:
+            return False
+        if self.levels > 1:
+            half = StrassenSpec(self.rows // 2, self.columns // 2, self.depth // 2)
+            return self._reads_weights_well(target) and half.pays(target)
+        saved = self.rows * self.columns * self.depth / 8
+        sums = SUM_COST * self.rows * self.depth
+        results = RESULT_COST * self.rows * self.columns
+        return saved > sums + results
+
+    def _reads_weights_well(self, target: Target) -> bool:
+        """Whether panels give slices enough, and few blocks of rows read all of them.
+
+        Two levels have three times the weights; else they lose 5 to 20 %.
+        """
+        enough = self.leaf.split(target).units >= WANTED_SLICES[self.levels]
+        return enough and self.row_tiles(target)[0] <= MOST_BLOCKS
+
+    @property
+    def parts(self) -> int:
+        """Into how many parts each side is cut."""
+        return 2**self.levels
+
+    @property
+    def products(self) -> int:
+        """The number of products of parts."""
+        return PRODUCTS**self.levels
+
+    @property
+    def leaf(self) -> MatmulSpec:
+        """The product of two parts."""
+        parts = self.parts
+        return MatmulSpec(
+            self.rows // parts, self.columns // parts, self.depth // parts
+        )
+
+    @property
+    def packed_weights(self) -> int:
+        """The elements of the factors of B."""
+        return self.products * self.leaf.depth * self.leaf.columns
+
+    @property
+    def operations(self) -> int:
+        """The additions and multiplications of a direct product."""
+        return 2 * self.rows * self.columns * self.depth
+
+    @property
+    def finish(self) -> Finish:
+        """Bias and epilogue."""
+        return Finish(self.has_bias, self.epilogue)
+
+    def tiles(self, target: Target) -> int:
+        """The tiles of rows of a part."""
+        return -(-self.leaf.rows // self.leaf.tile(target).rows)
+
+    def is_cut_by_rows(self, target: Target) -> bool:
+        """Whether slices are tiles of rows."""
+        sums = self.products * self.leaf.rows * self.leaf.depth
+        activations = sums + self.rows * (self.depth + self.columns)
+        return prefers_rows(self.tiles(target), self.packed_weights, activations)
+
+    def row_tiles(self, target: Target) -> tuple[int, int]:
+        """(blocks of rows, tiles in each of them)."""
+        tiles = self.tiles(target)
+        units = self.leaf.split(target).units
+        most, wanted = SCRATCH_TILES[self.levels], WANTED_SLICES[self.levels]
+        if self.is_cut_by_rows(target):
+            wanted = 1
+        blocks = max(-(-tiles // most), -(-wanted // units))
+        per_block = -(-tiles // min(blocks, tiles))
+        return -(-tiles // per_block), per_block

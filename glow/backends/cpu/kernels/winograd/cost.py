@@ -1,0 +1,108 @@
+"""When a Winograd convolution is faster than a direct one: cycles of both, from shapes.
+
+Both are estimated with the register-tile model of `tiles.py`. On top of that come the
+transforms, which move every patch and product through a near cache. The weights, seven (m = 6),
+four (m = 4), 1.8 (m = 2) or 1.4 (r = 5) times as many as a direct convolution reads, come from
+memory once per inference, while others are multiplied: on planes of 7 x 7 they decide.
+"""
+
+from dataclasses import replace
+
+from glow.backends.cpu.kernels.convolution.conv2d_spec import (
+    Conv2dSpec,
+    choose_conv_tile,
+)
+from glow.backends.cpu.kernels.winograd.spec import (
+    ACCURATE_PATCH,
+    POINTS,
+    WinogradSpec,
+    choose_winograd_tiling,
+)
+from glow.backends.cpu.tiling.tiles import ChannelPart
+from glow.lowering.loop_builder import ir_types as types
+from glow.lowering.loop_builder.window import Window
+from glow.lowering.target.target import Target
+
+TRANSFORM_CYCLES = 5
+"""Cycles per register of a transformed patch or of products, measured: loads, arithmetic, and
+two stores, of which one leaves the nearest cache."""
+
+WEIGHT_BYTES_PER_CYCLE = 10
+"""The rate of weights from memory."""
+
+TAP_LOOPS = 1.12
+"""The time of a direct convolution over that of its multiply-adds, measured on planes of 6 to 14
+pixels: loops over taps of which some lie in the padding."""
+
+CALL_CYCLES = 4000
+"""Cycles of one more kernel call and its barrier."""
+
+GAIN = 0.85
+"""Winograd is chosen only below this share of the direct time: its scratch memory pushes others
+out of the caches, and a few percent are not worth its rounding errors."""
+
+
+def winograd_pays(spec: WinogradSpec, target: Target) -> bool:
+    """Whether the convolution is faster this way than directly."""
+    if not spec.supported():
+        return False
+    return winograd_cycles(spec, target) < GAIN * direct_cycles(spec, target)
+
+
+def choose_winograd(
+    spec: WinogradSpec, target: Target, largest_patch: int = ACCURATE_PATCH
+) -> WinogradSpec | None:
+    """The spec with the fastest tile size, None if a direct convolution is faster."""
+    patches = [patch for patch in POINTS if patch <= largest_patch]
+    tiles = [patch - spec.kernel + 1 for patch in patches]
+    candidates = [replace(spec, tile=tile) for tile in tiles]
+    paying = [each for each in candidates if winograd_pays(each, target)]
+    return min(paying, key=lambda each: winograd_cycles(each, target), default=None)
+
+
+def winograd_cycles(spec: WinogradSpec, target: Target) -> float:
+    """The estimated cycles of all phases on one core."""
+    tiling = choose_winograd_tiling(spec, target)
+    blocks = tiling.row_blocks * tiling.segments
+    products = tiling.tiles * tiling.product_cycles()
+    registers = max(1, tiling.model.vector_bytes // target.vector_bytes)
+    vectors = tiling.tiles * (spec.input_blocks + spec.output_blocks) * registers
+    per_block = spec.positions * (products + TRANSFORM_CYCLES * vectors)
+    calls = 0 if tiling.fused else 2 * CALL_CYCLES
+    return max(blocks * per_block, _weight_cycles(spec, spec.packed_weights)) + calls
+
+
+def direct_cycles(spec: WinogradSpec, target: Target) -> float:
+    """The estimated cycles of the direct convolution on one core."""
+    window = Window(spec.plane, (spec.kernel, spec.kernel), pads=spec.pads)
+    direct = Conv2dSpec(
+        spec.batch,
+        spec.in_channels,
+        spec.out_channels,
+        window,
+        lanes=spec.lanes,
+        element=spec.element,
+    )
+    tiling = choose_conv_tile(direct, target)
+
+    def plane(part: ChannelPart) -> float:
+        return sum(
+            count * tiling.model.run_cycles(length, part.blocks)
+            for count, length in tiling.runs
+        )
+
+    planes = sum(part.tiles * plane(part) for part in tiling.parts)
+    cycles = TAP_LOOPS * spec.batch * planes * _taps_inside(spec)
+    return max(cycles, _weight_cycles(spec, direct.packed_weights))
+
+
+def _taps_inside(spec: WinogradSpec) -> float:
+    """The share of the taps that lie in the image; a direct convolution skips the others."""
+    height, width = (spec.kernel * size for size in spec.output_plane)
+    top, left, bottom, right = spec.pads
+    return (1 - (top + bottom) / height) * (1 - (left + right) / width)
+
+
+def _weight_cycles(spec: WinogradSpec, elements: int) -> float:
+    element_bytes = types.bit_width(spec.element) // 8
+    return elements * element_bytes / WEIGHT_BYTES_PER_CYCLE

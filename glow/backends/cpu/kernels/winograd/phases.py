@@ -1,0 +1,359 @@
+"""The three phases of a Winograd convolution, as code for one row of tiles or one product.
+
+Scratch buffers are [region][channel block][position][tile][lanes], with positions row by row.
+The transforms run as loops over columns, then rows, through a small buffer on the stack:
+unrolled, six by six registers would spill.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from typing import TypeAlias
+
+from xdsl.ir import SSAValue
+
+from glow.backends.cpu.kernels.winograd.prefetch import (
+    BlockAhead,
+    PatchesAhead,
+    WeightsAhead,
+)
+from glow.backends.cpu.kernels.winograd.spec import WinogradSpec, WinogradTiling
+from glow.backends.cpu.kernels.winograd.tiles import (
+    Origin,
+    PatchAxis,
+    Scratch,
+    Tile,
+    visit_row,
+)
+from glow.backends.cpu.kernels.winograd.transform import (
+    transform_patch,
+    transform_products,
+)
+from glow.backends.cpu.tiling.tiles import ChannelPart
+from glow.lowering.loop_builder import ir_types as types
+from glow.lowering.loop_builder.builder import Index, LoopBuilder
+from glow.lowering.loop_builder.epilogue import apply_epilogue
+
+Carried: TypeAlias = Sequence[SSAValue]
+
+
+class StackPatch:
+    """A patch on the stack between the passes of a transform."""
+
+    def __init__(self, b: LoopBuilder, spec: WinogradSpec) -> None:
+        shape = (spec.patch, spec.patch, spec.lanes)
+        self.builder, self.spec = b, spec
+        self.buffer = b.alloca(types.memref_type(shape, spec.element))
+
+    def store_column(self, column: Index, values: Carried) -> None:
+        """Stores the first values of a column."""
+        for row, value in enumerate(values):
+            self.builder.vector_store(value, self.buffer, row, column, 0)
+
+    def load_row(self, row: Index) -> list[SSAValue]:
+        """The values of a row."""
+        return [
+            self.builder.vector_load(self.spec.lanes, self.buffer, row, column, 0)
+            for column in range(self.spec.patch)
+        ]
+
+
+def patch_columns(
+    b: LoopBuilder, spec: WinogradSpec, source: SSAValue, block: Index, tile: Tile
+) -> Callable[[Index], list[SSAValue]]:
+    """What loads a column of a tile's patch, with zeros in rows of padding."""
+    rows = PatchAxis(spec, 0, tile.row)
+    columns = PatchAxis(spec, 1, tile.column)
+    # Outside the loop over columns, as the lowering does not move code out of loops.
+    lines = [rows.position(b, i) for i in range(spec.patch)]
+
+    def load(column: Index) -> list[SSAValue]:
+        x = columns.position(b, column)
+        values = [
+            b.vector_load(spec.lanes, source, tile.image, block, y, x, 0) for y in lines
+        ]
+        return rows.select(b, values)
+
+    return load
+
+
+def load_patch(
+    b: LoopBuilder,
+    spec: WinogradSpec,
+    source: SSAValue,
+    block: Index,
+    tile: Tile,
+    stack: StackPatch,
+) -> None:
+    """Puts a tile's patch on the stack, with zeros in the padding."""
+    load = patch_columns(b, spec, source, block, tile)
+    columns = PatchAxis(spec, 1, tile.column)
+
+    def across(row: Index) -> None:
+        for column, value in enumerate(columns.select(b, stack.load_row(row))):
+            b.vector_store(value, stack.buffer, row, column, 0)
+
+    b.loop(0, spec.patch, 1, lambda k: stack.store_column(k, load(k)))
+    b.loop(0, spec.patch, 1, across)
+
+
+class PatchPhase:
+    """Transforms the patches of the input."""
+
+    def __init__(
+        self, b: LoopBuilder, tiling: WinogradTiling, patches: Scratch, source: SSAValue
+    ) -> None:
+        self.builder, self.tiling, self.spec = b, tiling, tiling.spec
+        self.patches, self.source = patches, source
+        self.stack = StackPatch(b, tiling.spec)
+
+    def row(self, block: Index, origin: Origin, row: Index) -> None:
+        """The patches of a channel block in one tile row."""
+        visit_row(
+            self.builder,
+            self.tiling,
+            origin,
+            row,
+            lambda tile: self._patch(block, tile),
+        )
+
+    def _patch(self, block: Index, tile: Tile) -> None:
+        b, spec = self.builder, self.spec
+        load = patch_columns(b, spec, self.source, block, tile)
+        columns = PatchAxis(spec, 1, tile.column)
+
+        def down(column: Index) -> None:
+            self.stack.store_column(column, transform_patch(b, load(column)))
+
+        def across(row: Index) -> None:
+            values = columns.select(b, self.stack.load_row(row))
+            first = b.mul(row, spec.patch)
+            for j, value in enumerate(transform_patch(b, values)):
+                at = self.patches.at(block, b.add(first, j), tile.number, 0)
+                b.vector_store(value, self.patches.buffer, *at)
+
+        b.loop(0, spec.patch, 1, down)
+        b.loop(0, spec.patch, 1, across)
+
+
+def part_weights(
+    b: LoopBuilder, tiling: WinogradTiling, weights: SSAValue, part: ChannelPart
+) -> SSAValue:
+    """A part of the packed weights as [*panel, input channel, blocks, lanes]."""
+    spec = tiling.spec
+    panels = tiling.panel(spec.positions, part.tiles)
+    shape = (*panels, spec.in_channels, part.blocks, spec.lanes)
+    return b.reinterpret(weights, shape, offset=part_offset(spec, part))
+
+
+def part_offset(spec: WinogradSpec, part: ChannelPart) -> int:
+    """Where a part starts in the packed weights."""
+    return spec.positions * spec.in_channels * part.first * spec.lanes
+
+
+class ProductPhase:
+    """Multiplies patches and weights, one matrix product over the channels per position."""
+
+    def __init__(
+        self,
+        b: LoopBuilder,
+        tiling: WinogradTiling,
+        products: Scratch,
+        patches: Scratch,
+        weights: SSAValue,
+    ) -> None:
+        self.builder, self.tiling, self.spec = b, tiling, tiling.spec
+        self.products, self.patches = products, patches
+        self.weights_ahead = WeightsAhead(b, tiling, weights)
+        self.patches_ahead = PatchesAhead(b, tiling, patches)
+        self.weights = [part_weights(b, tiling, weights, p) for p in tiling.parts]
+
+    def product(
+        self,
+        position: Index,
+        channel_tile: Index,
+        block_ahead: BlockAhead | None = None,
+    ) -> None:
+        """The products of all tiles at a position, for one tile of output channels."""
+        b, parts = self.builder, self.tiling.parts
+
+        def part(number: int) -> None:
+            within = b.sub(channel_tile, 0 if number == 0 else parts[0].tiles)
+            chosen = parts[number]
+            b.tiles(
+                0,
+                self.tiling.tiles,
+                self.tiling.register_tiles(chosen),
+                lambda tile: self._register_tile(
+                    number, (position, within), tile, block_ahead
+                ),
+            )
+
+        if len(parts) == 1:
+            part(0)
+        else:
+            is_first = b.compare("slt", channel_tile, parts[0].tiles)
+            b.if_(is_first, lambda: part(0), lambda: part(1))
+
+    def _register_tile(
+        self,
+        number: int,
+        at: tuple[Index, Index],
+        tile: Index,
+        block_ahead: BlockAhead | None,
+    ) -> None:
+        b, spec, part = self.builder, self.spec, self.tiling.parts[number]
+        position, channel_tile = at
+        panel = self.tiling.panel(position, channel_tile)
+        pixels = self.tiling.register_tiles(part)
+        shape = (pixels, part.blocks, spec.lanes)
+        offset = part_offset(spec, part)
+        fetch_weights = self.weights_ahead.fetch(part, offset, panel, tile)
+        fetch_patches = self.patches_ahead.fetch(part, at, tile)
+        if block_ahead is not None:
+            block_ahead.fetch(part, at, tile)
+
+        def step(block: Index, lane: Index, values: Carried) -> Carried:
+            channel = b.add(b.mul(block, spec.lanes), lane)
+            fetch_weights(channel)
+            weight = b.transfer_read(
+                self.weights[number], (*panel, channel, 0, 0), shape[1:], (3, 4)
+            )
+            where = self.patches.at(block, position, tile, lane)
+            x = b.transfer_read(self.patches.buffer, where, shape, (3, None, None))
+            return [b.fma(x, b.broadcast(weight, shape), values[0])]
+
+        def steps(block: Index, lanes: int, values: Carried) -> Carried:
+            fetch_patches(block)
+            return b.carry(0, lanes, 1, values, lambda i, v: step(block, i, v))
+
+        full, rest = divmod(spec.in_channels, spec.lanes)
+        zero = b.constant(0.0, types.vector_type(shape, spec.element))
+        values = b.carry(0, full, 1, [zero], lambda k, v: steps(k, spec.lanes, v))
+        values = steps(full, rest, values)
+        block: Index = 0
+        if self.tiling.keeps_products:
+            block = b.add(b.mul(channel_tile, part.blocks), part.first)
+        where = self.products.at(block, position, tile, 0)
+        b.transfer_write(values[0], self.products.buffer, where, (3, 1, 4))
+
+
+@dataclass(frozen=True)
+class Finish:
+    """The output, and what its epilogue reads."""
+
+    output: SSAValue
+    bias: SSAValue | None
+    extras: Sequence[SSAValue]
+
+
+class OutputPhase:
+    """Transforms the products, takes maxima, adds the bias, applies the epilogue and stores.
+
+    The last tile of a row or column overlaps its neighbour, and the two may round differently.
+    Rows are stored by the upper tile only, whichever thread has it; within a row the right
+    tile comes last.
+    """
+
+    def __init__(
+        self,
+        b: LoopBuilder,
+        tiling: WinogradTiling,
+        spec: WinogradSpec,
+        products: Scratch,
+        finish: Finish,
+    ) -> None:
+        self.builder, self.tiling, self.spec = b, tiling, spec
+        self.products, self.finish = products, finish
+        self.stack = StackPatch(b, spec)
+
+    def row(
+        self, block: Index, origin: Origin, row: Index, products: Index | None = None
+    ) -> None:
+        """The outputs of a channel block in one tile row.
+
+        `products` is the block of the scratch that has its products, if it is another.
+        """
+        scratch = block if products is None else products
+        visit_row(
+            self.builder,
+            self.tiling,
+            origin,
+            row,
+            lambda tile: self._output(block, scratch, tile),
+        )
+
+    def _output(self, block: Index, scratch: Index, tile: Tile) -> None:
+        b, spec = self.builder, self.spec
+
+        def product(position: Index) -> SSAValue:
+            at = self.products.at(scratch, position, tile.number, 0)
+            return b.vector_load(spec.lanes, self.products.buffer, *at)
+
+        def down(column: Index) -> None:
+            values = [
+                product(b.add(column, row * spec.patch)) for row in range(spec.patch)
+            ]
+            self.stack.store_column(column, transform_products(b, spec.tile, values))
+
+        y, x, first = (
+            b.floordiv(position, spec.pool)
+            for position in (tile.row, tile.column, tile.shared_rows)
+        )
+
+        def across(row: Index) -> None:
+            values = self._pooled_row(b.mul(row, spec.pool))
+            where = (tile.image, block, b.add(y, row), x, 0)
+            store_pixels(b, spec, self.finish, values, where)
+
+        b.loop(0, spec.patch, 1, down)
+        b.loop(first, spec.tile // spec.pool, 1, across)
+
+    def _pooled_row(self, first: Index) -> Carried:
+        """The largest sums of the squares whose upper row is the `first`."""
+        b, spec = self.builder, self.spec
+        rows = [
+            transform_products(b, spec.tile, self.stack.load_row(b.add(first, row)))
+            for row in range(spec.pool)
+        ]
+        return largest_of_squares(b, spec, rows)
+
+
+def largest_of_squares(
+    b: LoopBuilder, spec: WinogradSpec, rows: Sequence[Carried]
+) -> Carried:
+    """The largest sums of the squares in so many rows as a square has."""
+    columns = [reduce(b.larger, column) for column in zip(*rows, strict=True)]
+    return [
+        reduce(b.larger, columns[at : at + spec.pool])
+        for at in range(0, spec.tile, spec.pool)
+    ]
+
+
+def store_pixels(
+    b: LoopBuilder,
+    spec: WinogradSpec,
+    finish: Finish,
+    columns: Carried,
+    where: tuple[Index, ...],
+) -> None:
+    """Stores one output row of a tile after bias and epilogue."""
+    shape, axes = (len(columns), spec.lanes), (3, 4)
+    value = b.constant(0.0, types.vector_type(shape, spec.element))
+    for j, column in enumerate(columns):
+        value = b.insert(column, value, j)
+
+    def channel(buffer: SSAValue) -> SSAValue:
+        return b.broadcast(b.vector_load(spec.lanes, buffer, where[1], 0), shape)
+
+    if finish.bias is not None:
+        value = b.addf(value, channel(finish.bias))
+    value = apply_epilogue(
+        b,
+        spec.epilogue,
+        value,
+        finish.extras,
+        full=lambda buffer: b.transfer_read(buffer, where, shape, axes),
+        channel=channel,
+    )
+    b.transfer_write(value, finish.output, where, axes)

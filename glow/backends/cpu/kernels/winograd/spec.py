@@ -1,0 +1,373 @@
+"""What a Winograd convolution is, how it is cut into blocks, and how its weights are packed.
+
+F(m x m, r x r) computes an m x m output tile from a patch of n x n inputs, n = m + r - 1: patches
+and kernels are transformed, multiplied position by position (a matrix product over the channels
+for each of the n^2 positions), and the products are transformed back. That takes
+n^2 / (r m)^2 of the multiplications of a direct convolution: for r = 3 0.44 with m = 2, 0.25 with
+m = 4, 0.2 with m = 6; for r = 4 0.25 with m = 3; for r = 5 0.36 with m = 2, 0.16 with m = 4.
+
+Tiles start at multiples of m, except that the last one of a row or column is moved up to end
+with the plane. Consecutive tile rows of all images form blocks. One block of everything is
+computed in three phases, which suits big weights: they stream by once. Small weights stay in a
+near cache, and then what should stay there too is the block, so blocks are small and each goes
+through all phases in one kernel: all patches first, then products and outputs of one channel
+tile after the other, so that few products exist at a time; or all products, if they have so few
+input channels that they are done sooner than they are put away. Where the tiles of a block would
+make positions meet in few sets of the nearest cache, as those of planes of 32 or 128 do, scratch
+memory has one tile more.
+
+The points of n = 6 are 0, +-0.625, +-1.5 and infinity rather than the usual 0, +-1, +-2: as
+many operations, a third of the error. Those of n = 8 have the least error of some hundred
+triples that were tried. Expected errors are in `docs/numerics.md`.
+
+Packed weights are [position][channel tile][input channel][blocks][lanes], or with channel tiles
+outermost for a fused kernel, one such array per `ChannelPart`: the product reads them front to
+back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from math import gcd, prod
+from typing import TypeVar
+
+from xdsl.dialects.builtin import AnyFloat, MemRefType, f32
+
+from glow.dialects.bounded_cache import bounded_cache
+from glow.lowering.loop_builder import ir_types as types
+from glow.lowering.loop_builder.epilogue import Epilogue
+from glow.backends.cpu.tiling.tiles import (ChannelPart, TileModel, channel_parts, choose_blocks)
+from glow.lowering.loop_builder import ir_types as types
+from glow.lowering.loop_builder.epilogue import Epilogue
+from glow.lowering.target.target import Target
+
+POINTS = {4: (1.0,), 6: (0.625, 1.5), 8: (0.5, 1.0, 2.0)}
+"""The positive interpolation points by patch size; besides 0, their negatives and infinity."""
+
+ACCURATE_PATCH = 6
+"""The largest patch whose errors are of the size of a direct convolution's."""
+
+SMALLEST_SIZE = (127 - 60) << 23
+"""The bits of 2^-60: patches of smaller sizes (`winograd_bounds.py`) lose digits of subnormal
+products."""
+
+KERNELS = (3, 4, 5)
+"""The kernel sizes for which patches yield enough outputs."""
+
+MAX_FUSED_SLICES = 16
+"""The slices of a fused kernel, each with scratch memory of its own."""
+
+MIN_FUSED_BLOCKS = 8
+"""Fewer blocks are not worth fusing: threads could not share them evenly."""
+
+SETS_BYTES = 4096
+"""Lines at this distance share a set of the nearest cache."""
+
+SMALL_BLOCK_CYCLES = 1.05
+"""How many more cycles of products a smaller block is worth: the transforms around them like it.
+Blocks of one row of 128 pixels take 240 us for 16 channels to 32, those of two rows 360."""
+
+MIN_BLOCK_TILES = 14
+"""Weights pass by at 128 / tiles bytes per cycle, of which a far cache delivers about ten."""
+
+
+_Index = TypeVar("_Index")
+
+
+@dataclass(frozen=True)
+class WinogradSpec:
+    """A convolution of stride one with a `kernel` x `kernel` filter.
+
+    Pads are ONNX's (top, left, bottom, right), at most half of the kernel. The largest sum of each
+    `pool` x `pool` square goes through the epilogue and is stored. `has_zero_taps`: the last row
+    and column of taps are zeros for some channels, which stand for no taps: an infinity there
+    reaches nothing.
+    """
+
+    batch: int
+    in_channels: int
+    out_channels: int
+    plane: tuple[int, int]
+    pads: tuple[int, int, int, int] = (1, 1, 1, 1)
+    tile: int = 4
+    kernel: int = 3
+    pool: int = 1
+    lanes: int = 16
+    has_bias: bool = False
+    epilogue: Epilogue | None = None
+    element: AnyFloat = f32
+    has_zero_taps: bool = False
+
+    @property
+    def bare(self) -> WinogradSpec:
+        """Only the sums."""
+        return replace(self, has_bias=False, epilogue=None, pool=1, has_zero_taps=False)
+
+    @property
+    def output_plane(self) -> tuple[int, int]:
+        """The (height, width) of the sums."""
+        (height, width), (top, left, bottom, right) = self.plane, self.pads
+        less = self.kernel - 1
+        return height + top + bottom - less, width + left + right - less
+
+    @property
+    def patch(self) -> int:
+        """The height and width of an input patch."""
+        return self.tile + self.kernel - 1
+
+    @property
+    def positions(self) -> int:
+        """The positions in a patch: so many matrix products."""
+        return self.patch**2
+
+    @property
+    def tiles_down(self) -> int:
+        """The tile rows of one image."""
+        return -(-self.output_plane[0] // self.tile)
+
+    @property
+    def tiles_across(self) -> int:
+        """The tiles in a tile row."""
+        return -(-self.output_plane[1] // self.tile)
+
+    @property
+    def tile_rows(self) -> int:
+        """The tile rows of all images."""
+        return self.batch * self.tiles_down
+
+    @property
+    def input_blocks(self) -> int:
+        """The blocks of input channels."""
+        return -(-self.in_channels // self.lanes)
+
+    @property
+    def output_blocks(self) -> int:
+        """The blocks of output channels."""
+        return -(-self.out_channels // self.lanes)
+
+    @property
+    def operations(self) -> int:
+        """The additions and multiplications of the direct sums."""
+        outputs = self.batch * self.out_channels * prod(self.output_plane)
+        return 2 * outputs * self.in_channels * self.kernel**2
+
+    @property
+    def input_type(self) -> MemRefType:
+        """The memref type of the input."""
+        shape = (self.batch, self.input_blocks, *self.plane, self.lanes)
+        return types.memref_type(shape, self.element)
+
+    @property
+    def output_type(self) -> MemRefType:
+        """The memref type of the output."""
+        plane = (size // self.pool for size in self.output_plane)
+        shape = (self.batch, self.output_blocks, *plane, self.lanes)
+        return types.memref_type(shape, self.element)
+
+    @property
+    def channel_type(self) -> MemRefType:
+        """The memref type of one value per output channel."""
+        return types.memref_type((self.output_blocks, self.lanes), self.element)
+
+    @property
+    def packed_weights(self) -> int:
+        """The number of packed weights."""
+        return self.positions * self.in_channels * self.output_blocks * self.lanes
+
+    def supported(self) -> bool:
+        """Whether a tile fits the plane, only patch borders can lie in the padding, and all
+        squares of the pool lie within tiles.
+        """
+        fits = min(self.output_plane) >= self.tile
+        known = self.kernel in KERNELS and self.tile > 1 and self.patch in POINTS
+        whole = not any(size % self.pool for size in (self.tile, *self.output_plane))
+        padded = all(0 <= pad <= self.kernel // 2 for pad in self.pads)
+        return known and fits and whole and padded
+
+
+@dataclass(frozen=True)
+class WinogradTiling:
+    """How a convolution is cut: blocks of tiles, and register tiles of the products.
+
+    A block is `block_rows` tile rows, or one of the `segments` of a single row.
+    """
+
+    spec: WinogradSpec
+    block_rows: int
+    segments: int
+    fused: bool
+    model: TileModel
+    parts: tuple[ChannelPart, ...]
+
+    @property
+    def tiles_across(self) -> int:
+        """The tiles of a row segment; the last one is moved left to end with the row."""
+        return -(-self.spec.tiles_across // self.segments)
+
+    @property
+    def tiles(self) -> int:
+        """The tiles of a block."""
+        return self.block_rows * self.tiles_across
+
+    @property
+    def tile_places(self) -> int:
+        """The tiles that scratch memory has room for at each position.
+
+        One more than there are where the 36 lines of a tile would share four sets of the nearest
+        cache, or fewer: 2 % less time on planes of 14 x 14, 40 % less on those of 32 x 32.
+        """
+        distance = gcd(self.tiles * self.model.vector_bytes, SETS_BYTES)
+        return self.tiles + (distance >= SETS_BYTES // 4)
+
+    @property
+    def row_blocks(self) -> int:
+        """The number of blocks of rows; the last one is moved up to end with the rows."""
+        return -(-self.spec.tile_rows // self.block_rows)
+
+    @property
+    def row_blocks_per_slice(self) -> int:
+        """The blocks of rows in a slice of the fused kernel."""
+        return -(-self.row_blocks // MAX_FUSED_SLICES)
+
+    @property
+    def regions(self) -> int:
+        """The parts of the scratch memory, one per slice of the fused kernel."""
+        return -(-self.row_blocks // self.row_blocks_per_slice) if self.fused else 1
+
+    @property
+    def channel_tiles(self) -> int:
+        """The channel tiles of all parts."""
+        return sum(part.tiles for part in self.parts)
+
+    def register_tiles(self, part: ChannelPart) -> int:
+        """The Winograd tiles in a register tile of the products."""
+        return self.model.pixels(self.tiles, part.blocks)
+
+    @property
+    def patches_type(self) -> MemRefType:
+        """The memref type of the transformed patches."""
+        return self._scratch(self.spec.input_blocks)
+
+    @property
+    def products_type(self) -> MemRefType:
+        """The memref type of the products."""
+        return self._scratch(self.product_blocks)
+
+    def product_cycles(self) -> float:
+        """The cycles of a tile's products at one position."""
+        run = self.model.run_cycles
+        return sum(p.tiles * run(self.tiles, p.blocks) for p in self.parts) / self.tiles
+
+    @property
+    def has_near_weights(self) -> bool:
+        """Whether all weights stay in a near cache."""
+        weight_bytes = self.spec.packed_weights * types.byte_width(self.spec.element)
+        return weight_bytes <= self.model.target.l2_bytes // 2
+
+    def is_roomy(self) -> bool:
+        """Whether a block and the weights of a channel tile leave room in a near cache."""
+        spec, blocks = self.spec, self.parts[0].blocks
+        weights = spec.positions * spec.in_channels * blocks * self.model.vector_bytes
+        most = max(2 * self._block_bytes, self._block_bytes + weights)
+        return most <= self.model.target.l2_bytes
+
+    def fits(self) -> bool:
+        """Whether a block stays in a near cache while weights pass by."""
+        return self._block_bytes <= self.model.target.l2_bytes * 3 // 4
+
+    @property
+    def _block_bytes(self) -> int:
+        blocks = self.spec.input_blocks + self.product_blocks
+        tiles = self.spec.positions * self.tile_places
+        return tiles * blocks * self.model.vector_bytes
+
+    @property
+    def keeps_products(self) -> bool:
+        """Whether the products of all output channels exist at a time.
+
+        Products of fewer channels than they store are sooner done than their results are put
+        away: taking these up again at once is slower (16 channels to 64: by 40 %).
+        """
+        return not self.fused or self.spec.input_blocks < self.parts[0].blocks
+
+    @property
+    def product_blocks(self) -> int:
+        """The blocks of output channels whose products exist at a time."""
+        return self.spec.output_blocks if self.keeps_products else self.parts[0].blocks
+
+    def panel(self, position: _Index, channel_tile: _Index) -> tuple[_Index, _Index]:
+        """The leading indices, or extents, of packed weights in their order."""
+        if self.fused:
+            return channel_tile, position
+        return position, channel_tile
+
+    def _scratch(self, blocks: int) -> MemRefType:
+        spec = self.spec
+        shape = (self.regions, blocks, spec.positions, self.tile_places, spec.lanes)
+        return types.memref_type(shape, spec.element)
+
+
+def scratch_sizes(tiling: WinogradTiling) -> tuple[int, int, int]:
+    """The elements of transformed patches, of products, and of the sizes of pixels."""
+    patches, products = (
+        prod(memref.get_shape())
+        for memref in (tiling.patches_type, tiling.products_type)
+    )
+    return patches, products, tiling.spec.batch * prod(tiling.spec.plane)
+
+
+def choose_winograd_tiling(spec: WinogradSpec, target: Target) -> WinogradTiling:
+    """The blocks and register tiles of a convolution; packing and building agree on it.
+
+    Bias, epilogue and pool make no difference to it.
+    """
+    return _choose_tiling(spec.bare, target)
+
+
+@bounded_cache
+def _choose_tiling(spec: WinogradSpec, target: Target) -> WinogradTiling:
+    across, rows = spec.tiles_across, spec.tile_rows
+    most_rows = rows // MIN_FUSED_BLOCKS
+    most_segments = across // MIN_BLOCK_TILES
+    cuts = [(count, 1) for count in range(most_rows, 0, -1)]
+    if most_rows:
+        cuts += [(1, count) for count in range(2, most_segments + 1)]
+    fused = [
+        winograd_tiling(spec, target, *cut, fused=True)
+        for cut in cuts
+        if cut[0] * across // cut[1] >= MIN_BLOCK_TILES
+    ]
+    for keeps in (False, True):
+        for wanted in (WinogradTiling.is_roomy, WinogradTiling.fits):
+            chosen = [t for t in fused if t.keeps_products == keeps and wanted(t)]
+            if chosen:
+                return _best(chosen)
+    return winograd_tiling(spec, target, rows)
+
+
+def _best(tilings: Sequence[WinogradTiling]) -> WinogradTiling:
+    """The one with the fewest cycles; if weights are near, the smallest that is almost as good."""
+    cheapest = min(tilings, key=WinogradTiling.product_cycles)
+    if not cheapest.has_near_weights:
+        return cheapest
+    most = SMALL_BLOCK_CYCLES * cheapest.product_cycles()
+    almost = [tiling for tiling in tilings if tiling.product_cycles() <= most]
+    return min(almost, key=lambda tiling: tiling.tiles)
+
+
+def winograd_tiling(
+    spec: WinogradSpec,
+    target: Target,
+    block_rows: int,
+    segments: int = 1,
+    *,
+    fused: bool = False,
+) -> WinogradTiling:
+    """The tiling with blocks of that many tile rows, or of segments of one."""
+    vector_bytes = spec.lanes * types.bit_width(spec.element) // 8
+    model = TileModel(spec.in_channels, vector_bytes, target)
+    tiles = block_rows * -(-spec.tiles_across // segments)
+    blocks = choose_blocks(model, spec.output_blocks, [(1, tiles)])
+    parts = channel_parts(spec.output_blocks, blocks)
+    return WinogradTiling(spec, block_rows, segments, fused, model, parts)

@@ -1,0 +1,99 @@
+"""Assigns the CPU's layouts: blocks for convolutions, packed weights everywhere.
+
+One forward sweep. Convolutions and products with constant weights become nodes of the
+`cpu` dialect with weights packed now; nodes between them go on in blocks, and
+`cpu.pack`/`cpu.unpack` remain only where a plain reader or writer is.
+
+    %0 = glow.conv2d %x, %w, %b pads [1, 1, 1, 1] : tensor<1x64x56x56xf32>
+    %1 = glow.max_pool2d %0 kernel [2, 2] strides [2, 2] : tensor<1x64x28x28xf32>
+  becomes
+    %p = cpu.pack %x lanes 16 : tensor<1x4x56x56x16xf32>
+    %0 = cpu.conv2d %p, %w.packed, %b.packed input_channels 64 output_channels 64
+        kernel [3, 3] pads [1, 1, 1, 1] : tensor<1x4x56x56x16xf32>
+    %2 = glow.max_pool2d %0 kernel [2, 2] strides [2, 2] : tensor<1x4x28x28x16xf32>
+    %1 = cpu.unpack %2 channels 64 : tensor<1x64x28x28xf32>
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
+from xdsl.passes import ModulePass
+
+from glow.backends.cpu.layout import (
+    convolution,
+    integer_products,
+    products,
+    recurrent,
+    rows,
+)
+from glow.backends.cpu.layout.layout import Layout
+from glow.backends.cpu.layout.packing import Packer, TargetPacker
+from glow.backends.cpu.layout.propagation import propagate
+from glow.backends.cpu.layout.space_to_depth import space_to_depth
+from glow.backends.cpu.layout.split_groups import split_groups
+from glow.backends.cpu.layout.winograd import choose_winograd
+from glow.dialects import glow
+from glow.dialects.numerics import (
+    WEIGHT_GROWTH,
+    check_numerics,
+    check_weight_growth,
+)
+from glow.lowering.target.program_target import settle_target
+from glow.passes.rewriting.contract import VALUES
+from glow.passes.rewriting.node_builder import erase_dead_nodes
+
+CONVERSIONS: dict[type[Operation], Callable[[Layout, Operation], None]] = {
+    glow.Conv2dOp: convolution.conv2d,
+    glow.FullyConnectedOp: products.fully_connected,
+    glow.MatmulOp: products.matmul,
+    **dict.fromkeys((glow.LstmOp, glow.GruOp, glow.RnnOp), recurrent.recurrent),
+    glow.Conv2dIntegerOp: integer_products.conv2d_integer,
+    glow.MatmulIntegerOp: integer_products.matmul_integer,
+    glow.SoftmaxOp: rows.softmax,
+    glow.LayerNormOp: rows.layer_norm,
+}
+"""Nodes that become `cpu` nodes; all others are asked whether blocks suit them."""
+
+
+def assign_layout(
+    module: ModuleOp,
+    packer: Packer,
+    numerics: str = "default",
+    weight_growth: float = WEIGHT_GROWTH,
+) -> None:
+    """Convert the module's nodes in program order."""
+    layout = Layout(module, packer, check_numerics(numerics))
+    if numerics != "exact":
+        split_groups(module, packer)
+        squares = space_to_depth(module, packer, weight_growth)
+        layout.winograd = choose_winograd(module, packer, weight_growth, squares)
+    for op in list(module.walk()):
+        if op.parent is not None:
+            CONVERSIONS.get(type(op), propagate)(layout, op)
+    erase_dead_nodes(module)
+
+
+@dataclass(frozen=True)
+class AssignLayoutPass(ModulePass):
+    """Assign the CPU's layouts for a target (host, avx512, avx2, neon, scalar)
+    and numerics (exact, default, fast). Transformed weights may take `weight_growth`
+    times the bytes of all weights in addition.
+    """
+
+    name = "assign-layout"
+    keeps = VALUES
+
+    target: str = "host"
+    numerics: str = "default"
+    weight_growth: float = WEIGHT_GROWTH
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        """Run the pass on a module."""
+        check_weight_growth(self.weight_growth)
+        packer = TargetPacker(settle_target(op, self.target), self.numerics)
+        assign_layout(op, packer, self.numerics, self.weight_growth)

@@ -1,0 +1,291 @@
+"""Which convolution becomes which `cpu` node.
+
+| convolution                                   | node                                |
+|-----------------------------------------------|-------------------------------------|
+| one filter for each channel                   | `cpu.depthwise_conv2d`              |
+| groups that fill whole blocks, or one group   | `cpu.conv2d`                        |
+| few other groups: dense, zeros between groups | `cpu.conv2d`                        |
+| one group, 3 x 3 to 5 x 5, where chosen       | `cpu.winograd_conv2d`               |
+| one group, most weights zero                  | `cpu.sparse_conv2d`                 |
+| of these, few input channels (a first layer)  | `cpu.conv2d` reading plain [N,C,H,W]|
+| everything else                               | `cpu.plain_conv2d`                  |
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import cast
+
+import numpy as np
+from numpy.typing import NDArray
+from xdsl.dialects.builtin import IntegerType
+from xdsl.ir import Operation, SSAValue
+
+from glow.backends.cpu import dialect as cpu
+from glow.backends.cpu.kernels.convolution.sparse_conv2d_spec import ChannelLists
+from glow.backends.cpu.layout.conv_shape import ConvShape, Pair, WinogradChoice
+from glow.backends.cpu.layout.layout import Layout, blocked_source, constant_key, is_f32
+from glow.backends.cpu.layout.packing import pack_channels
+from glow.dialects import glow
+from glow.dialects.half import is_half
+from glow.dialects.node import NodeOp, shape_of, tensor_type
+from glow.dialects.weights import Array, constant_value
+from glow.lowering.lower_nodes.products import activated
+from glow.passes.graph.fold_channel_shuffle import (
+    MAX_DENSE_GROUPS,
+    dense_weights,
+)
+from glow.passes.rewriting.node_builder import NodeBuilder, element_type, name_of
+
+
+def conv_shape(op: glow.Conv2dOp | glow.Conv2dIntegerOp) -> ConvShape:
+    """The shapes of a convolution that reads blocks."""
+    batch, channels, *plane = shape_of(op.input)
+    outputs, _, *kernel = shape_of(op.weights)
+    attributes = op.attributes_view()
+    return ConvShape(
+        batch,
+        channels,
+        outputs,
+        attributes.int("group"),
+        False,
+        cast(Pair, tuple(plane)),
+        cast(Pair, tuple(kernel)),
+        cast(Pair, attributes.ints("strides")),
+        cast(Pair, attributes.ints("dilations")),
+        cast(tuple[int, int, int, int], attributes.ints("pads")),
+    )
+
+
+def is_depthwise(shape: ConvShape) -> bool:
+    """Whether each channel has its own filter."""
+    return 1 < shape.group == shape.input_channels == shape.output_channels
+
+
+def is_blocked(shape: ConvShape, lanes: int) -> bool:
+    """Whether the blocked kernel applies and wastes at most half of its lanes."""
+    if shape.group == 1:
+        return 2 * shape.output_channels >= lanes
+    channels = (shape.input_channels, shape.output_channels)
+    return all(count // shape.group % lanes == 0 for count in channels)
+
+
+def is_dense(shape: ConvShape, lanes: int) -> bool:
+    """Whether a few groups that fit no blocks are better computed as one."""
+    whole = replace(shape, group=1)
+    return 1 < shape.group <= MAX_DENSE_GROUPS and is_blocked(whole, lanes)
+
+
+def conv2d(layout: Layout, op: Operation) -> None:
+    """Replace a convolution by the node of its kind."""
+    assert isinstance(op, glow.Conv2dOp)
+    if isinstance(element_type(op.input), IntegerType):
+        return  # the plain loops take it as it is
+    shape = conv_shape(op)
+    weights = constant_value(op.weights)
+    half = is_half(element_type(op.input))
+    if weights is None or not (half or is_f32(op.input, op.weights, op.bias)):
+        _plain(layout, op)
+    elif (choice := layout.winograd.get(op)) is not None:
+        _winograd(layout, op, weights, shape, choice)
+    elif is_depthwise(shape):
+        _depthwise(layout, op, weights, shape)
+    elif is_blocked(shape, layout.lanes):
+        _direct(layout, op, weights, shape)
+    elif layout.numerics != "exact" and is_dense(shape, layout.lanes):
+        # Zeros between groups carry infinities of one group into others as NaN.
+        dense = dense_weights(weights, shape.group)
+        _direct(layout, op, dense, replace(shape, group=1))
+    else:
+        _plain(layout, op)
+
+
+def _finish(layout: Layout, op: NodeOp, blocked: SSAValue) -> None:
+    builder = NodeBuilder(op)
+    layout.replace(builder, activated(builder, op, blocked))
+
+
+def _blocked_bias(layout: Layout, op: glow.Conv2dOp) -> SSAValue:
+    """The bias as [O / lanes, lanes]."""
+    lanes, outputs = layout.lanes, shape_of(op.result)[1]
+    blocks = cpu.blocks(outputs, lanes)
+    if op.bias is None:
+        return layout.zeros(op, (blocks, lanes))
+    array = constant_value(op.bias)
+    if array is not None:
+        return layout.constant(
+            op,
+            ("bias", constant_key(op.bias), lanes),
+            f"{name_of(op.bias)}.packed",
+            lambda: pack_channels(array.reshape(1, -1, 1, 1), lanes).reshape(-1, lanes),
+        )
+    builder = NodeBuilder(op)
+    plane = builder.reshape(op.bias, (1, outputs, 1, 1))
+    return builder.reshape(layout.blocked(builder, plane), (blocks, lanes))
+
+
+def _direct(
+    layout: Layout, op: glow.Conv2dOp, weights: Array, shape: ConvShape
+) -> None:
+    """`cpu.conv2d`, or `cpu.sparse_conv2d` where that is faster.
+
+    Few channels that are not in blocks yet are read as they are.
+    """
+    few = shape.input_channels < layout.lanes
+    shape = replace(shape, plain_input=few and blocked_source(op.input) is None)
+    lists = None
+    if shape.group == 1 and not shape.plain_input and is_f32(op.weights):
+        lists = layout.packer.choose_channel_lists(weights, shape)
+    if lists is None:
+        _blocked(layout, op, weights, shape)
+    else:
+        _sparse(layout, op, weights, shape, lists)
+
+
+def _sparse(
+    layout: Layout,
+    op: glow.Conv2dOp,
+    weights: Array,
+    shape: ConvShape,
+    lists: ChannelLists,
+) -> None:
+    """`cpu.sparse_conv2d` with the table of its channels."""
+    builder, name = NodeBuilder(op), name_of(op.weights)
+    key = (constant_key(op.weights), shape)
+    result = builder.node(
+        cpu.SparseConv2dOp,
+        layout.constant(op, ("table", *key), f"{name}.table", lists.table),
+        layout.blocked(builder, op.input),
+        layout.constant(
+            op,
+            ("sparse", *key),
+            f"{name}.packed",
+            lambda: lists.pack(cast("NDArray[np.float32]", weights), layout.lanes),
+        ),
+        _blocked_bias(layout, op),
+        input_channels=shape.input_channels,
+        output_channels=shape.output_channels,
+        tile_blocks=lists.blocks,
+        entries=lists.entries,
+        kernel=shape.kernel,
+        strides=shape.strides,
+        pads=shape.pads,
+        dilations=shape.dilations,
+    )
+    _finish(layout, op, result)
+
+
+def _blocked(
+    layout: Layout, op: glow.Conv2dOp, weights: Array, shape: ConvShape
+) -> None:
+    """`cpu.conv2d`."""
+    plain_input, builder = shape.plain_input, NodeBuilder(op)
+    packed = layout.constant(
+        op,
+        ("conv2d", constant_key(op.weights), shape),
+        f"{name_of(op.weights)}.packed",
+        lambda: layout.packer.conv2d(weights, shape),
+    )
+    image = op.input if plain_input else layout.blocked(builder, op.input)
+    batch, channels, *plane = shape_of(op.result)
+    blocks = (batch, cpu.blocks(channels, layout.lanes), *plane, layout.lanes)
+    result = builder.create(
+        cpu.Conv2dOp,
+        [image, packed, _blocked_bias(layout, op)],
+        {
+            "input_channels": shape.input_channels,
+            "output_channels": shape.output_channels,
+            "group": shape.group,
+            "kernel": shape.kernel,
+            "strides": shape.strides,
+            "pads": shape.pads,
+            "dilations": shape.dilations,
+        },
+        types=[tensor_type(blocks, element_type(op.result))],
+    )
+    _finish(layout, op, result)
+
+
+def _winograd(
+    layout: Layout,
+    op: glow.Conv2dOp,
+    weights: Array,
+    shape: ConvShape,
+    choice: WinogradChoice,
+) -> None:
+    """`cpu.winograd_conv2d` with transformed weights."""
+    builder = NodeBuilder(op)
+    packed = layout.constant(
+        op,
+        ("winograd", constant_key(op.weights), shape, choice.tile),
+        f"{name_of(op.weights)}.packed",
+        lambda: layout.packer.winograd(weights, shape, choice.tile),
+    )
+    result = builder.node(
+        cpu.WinogradConv2dOp,
+        layout.constant(
+            op,
+            ("factors", constant_key(op.weights), shape, choice.tile),
+            f"{name_of(op.weights)}.factors",
+            lambda: choice.factors,
+        ),
+        layout.blocked(builder, op.input),
+        packed,
+        _blocked_bias(layout, op),
+        input_channels=shape.input_channels,
+        output_channels=shape.output_channels,
+        kernel=shape.kernel[0],
+        pads=shape.pads,
+        tile=choice.tile,
+        zero_taps=choice.zero_taps,
+        scratch=choice.scratch,
+    )
+    _finish(layout, op, result)
+
+
+def _depthwise(
+    layout: Layout, op: glow.Conv2dOp, weights: Array, shape: ConvShape
+) -> None:
+    """`cpu.depthwise_conv2d`; weights [C / lanes, kh, kw, lanes]."""
+    lanes = layout.lanes
+
+    def make() -> Array:
+        return pack_channels(np.swapaxes(weights, 0, 1), lanes)[0]
+
+    packed = layout.constant(
+        op,
+        ("depthwise", constant_key(op.weights), lanes),
+        f"{name_of(op.weights)}.packed",
+        make,
+    )
+    builder = NodeBuilder(op)
+    result = builder.node(
+        cpu.DepthwiseConv2dOp,
+        layout.blocked(builder, op.input),
+        packed,
+        _blocked_bias(layout, op),
+        kernel=shape.kernel,
+        strides=shape.strides,
+        pads=shape.pads,
+        dilations=shape.dilations,
+    )
+    _finish(layout, op, result)
+
+
+def _plain(layout: Layout, op: glow.Conv2dOp) -> None:
+    """`cpu.plain_conv2d` on [N, C, H, W]."""
+    outputs, bias = shape_of(op.result)[1], op.bias
+    if bias is None:
+        bias = layout.zeros(op, (outputs,), element_type(op.result))
+    builder, attributes = NodeBuilder(op), op.attributes_view()
+    result = builder.node(
+        cpu.PlainConv2dOp,
+        op.input,
+        layout.stored(op, op.weights),
+        layout.stored(op, bias),
+        strides=attributes.ints("strides"),
+        pads=attributes.ints("pads"),
+        dilations=attributes.ints("dilations"),
+        group=attributes.int("group"),
+    )
+    builder.replace(activated(builder, op, result))

@@ -1,0 +1,238 @@
+"""Sums of products of bytes become kernels on blocks, weights packed and zero points folded.
+
+    %0 = glow.conv2d_integer %x, %w, %x_zero_point, %w_zero_point : tensor<...xi32>
+    %1 = glow.add %0, %b : tensor<...xi32>
+  becomes
+    %1 = cpu.int8_conv2d %x.packed, %w.packed, %b.packed zero_point 3 ... : tensor<...xi32>
+
+whose bias has what the zero point adds to each sum. Shapes that no kernel takes become
+products of 32-bit integers.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import cast
+
+import numpy as np
+from xdsl.dialects.builtin import i32
+from xdsl.ir import Operation, SSAValue
+
+from glow.backends.cpu import dialect as cpu
+from glow.backends.cpu.layout.conv_shape import ConvShape
+from glow.backends.cpu.layout.convolution import conv_shape, is_depthwise
+from glow.backends.cpu.layout.int8_products import byte_product
+from glow.backends.cpu.layout.layout import Layout, blocked_source, constant_key
+from glow.backends.cpu.layout.packing import pack_channels
+from glow.backends.cpu.tiling.int8_tile import WORD
+from glow.dialects import glow
+from glow.dialects.node import NodeOp, shape_of, tensor_type
+from glow.dialects.weights import Array, constant_value
+from glow.lowering.lower_quantized.integer_products import has_byte_kernel
+from glow.passes.graph.fold_channel_shuffle import MAX_DENSE_GROUPS, dense_weights
+from glow.passes.rewriting.node_builder import (
+    NodeBuilder,
+    attributes_of,
+    erase,
+    name_of,
+)
+
+
+@dataclass(frozen=True)
+class Product:
+    """A product of bytes with its constants, and the node that adds a bias to it."""
+
+    op: NodeOp
+    weights: Array
+    zero_point: int
+    bias: Array
+    """What is added to each sum, one number a channel; zeros without a bias."""
+    replaced: NodeOp
+    """The last node that the product stands for."""
+
+    @property
+    def builder(self) -> NodeBuilder:
+        """Builds in the place of the product."""
+        return NodeBuilder(self.op)
+
+    def finish(self) -> None:
+        """Remove the product, which has been replaced."""
+        if self.replaced is not self.op:
+            erase(self.op)
+
+
+def product_of(op: NodeOp, channel_axis: int, channels: int) -> Product | None:
+    """The product if its weights and zero points are constants it can be made of."""
+    values = [constant_value(value) for value in op.inputs[1:]]
+    if len(values) != 3 or any(value is None for value in values):
+        return None
+    weights, of_input, of_weights = cast("list[Array]", values)
+    if weights.dtype != np.int8 or of_weights.any() or of_input.size != 1:
+        return None
+    if of_input.dtype != np.uint8:
+        return None
+    bias, replaced = following_bias(op, channel_axis, channels)
+    return Product(op, weights, int(of_input.reshape(())), bias, replaced)
+
+
+def following_bias(op: NodeOp, axis: int, channels: int) -> tuple[Array, NodeOp]:
+    """What the only reader of a product adds to each channel, and that reader."""
+    (result,) = op.results
+    rank, user = len(shape_of(result)), result.get_user_of_unique_use()
+    nothing = np.zeros(channels, np.int32), op
+    if not isinstance(user, glow.AddOp) or user.results[0].type != result.type:
+        return nothing
+    addend = user.operands[1 if user.operands[0] is result else 0]
+    array, extents = constant_value(addend), [1] * rank
+    extents[axis] = channels
+    if array is None or list(array.shape) != extents:
+        return nothing
+    return array.reshape(-1), user
+
+
+def folded_bias(product: Product, axes: tuple[int, ...]) -> Array:
+    """The bias less what the zero point adds to each sum, modulo 2^32."""
+    sums = product.weights.astype(np.int64).sum(axis=axes)
+    return (product.bias - product.zero_point * sums).astype(np.int32)
+
+
+def conv2d_integer(layout: Layout, op: Operation) -> None:
+    """Replace a convolution of bytes by the node of its kind."""
+    assert isinstance(op, glow.Conv2dIntegerOp)
+    shape = conv_shape(op)
+    product = product_of(op, 1, shape.output_channels)
+    if product is None:
+        return
+    if is_depthwise(shape):
+        result = _depthwise(layout, product, shape)
+    elif (dense := _blockable(product, shape, layout.lanes)) is not None:
+        result = _blocked(layout, *dense)
+    else:
+        _plain(product, glow.Conv2dOp)
+        return
+    layout.replace(NodeBuilder(product.replaced), result)
+    product.finish()
+
+
+def _blockable(
+    product: Product, shape: ConvShape, lanes: int
+) -> tuple[Product, ConvShape] | None:
+    """The convolution with groups of whole blocks, or as one group; None where many groups
+    would be mostly zeros.
+    """
+    channels = (shape.input_channels, shape.output_channels)
+    if all(count // shape.group % lanes == 0 for count in channels) or shape.group == 1:
+        return product, shape
+    if shape.group > MAX_DENSE_GROUPS:
+        return None
+    dense = dense_weights(product.weights, shape.group)
+    return replace(product, weights=dense), replace(shape, group=1)
+
+
+def _blocked(layout: Layout, product: Product, shape: ConvShape) -> SSAValue:
+    """`cpu.int8_conv2d`."""
+    op, builder = product.op, product.builder
+    image, name = op.inputs[0], name_of(op.inputs[1])
+    key = (constant_key(op.inputs[1]), shape)
+    if shape.input_channels <= WORD and blocked_source(image) is None:
+        blocks = builder.node(cpu.PackOp, image, lanes=WORD)
+    else:
+        blocks = layout.blocked(builder, image)
+    block_lanes = shape_of(blocks)[-1]
+    packed = layout.constant(
+        op,
+        ("int8_conv2d", *key, block_lanes),
+        f"{name}.packed",
+        lambda: layout.packer.int8_conv2d(product.weights, shape, block_lanes),
+    )
+    return builder.node(
+        cpu.Int8Conv2dOp,
+        blocks,
+        packed,
+        _blocked_bias(layout, product, shape),
+        input_channels=shape.input_channels,
+        output_channels=shape.output_channels,
+        group=shape.group,
+        zero_point=product.zero_point,
+        kernel=shape.kernel,
+        strides=shape.strides,
+        pads=shape.pads,
+        dilations=shape.dilations,
+    )
+
+
+def _blocked_bias(layout: Layout, product: Product, shape: ConvShape) -> SSAValue:
+    """[O / lanes, lanes]."""
+    lanes, array = layout.lanes, folded_bias(product, (1, 2, 3))
+
+    def make() -> Array:
+        return pack_channels(array.reshape(1, -1, 1, 1), lanes).reshape(-1, lanes)
+
+    name = f"{name_of(product.op.inputs[1])}.bias"
+    return layout.constant(product.op, ("int8_bias", product.op), name, make)
+
+
+def _depthwise(layout: Layout, product: Product, shape: ConvShape) -> SSAValue:
+    """`cpu.int8_depthwise_conv2d`; weights [C / lanes, kh, kw, lanes]."""
+    op, builder, lanes = product.op, product.builder, layout.lanes
+    packed = layout.constant(
+        op,
+        ("int8_depthwise", constant_key(op.inputs[1]), lanes),
+        f"{name_of(op.inputs[1])}.packed",
+        lambda: pack_channels(np.swapaxes(product.weights, 0, 1), lanes)[0],
+    )
+    return builder.node(
+        cpu.Int8DepthwiseConv2dOp,
+        layout.blocked(builder, op.inputs[0]),
+        packed,
+        _blocked_bias(layout, product, shape),
+        zero_point=product.zero_point,
+        kernel=shape.kernel,
+        strides=shape.strides,
+        pads=shape.pads,
+        dilations=shape.dilations,
+    )
+
+
+def _plain(product: Product, node: type[NodeOp]) -> None:
+    """A product of 32-bit integers, then the bias as it was."""
+    op, builder = product.op, product.builder
+    image = op.inputs[0]
+    wide = builder.create(
+        glow.ConvertOp, [image], {}, types=[tensor_type(shape_of(image), i32)]
+    )
+    point = builder.splat(product.zero_point, i32)
+    centred = builder.node(glow.SubOp, wide, point)
+    weights = builder.constant(
+        product.weights.astype(np.int32), f"{name_of(op.inputs[1])}.i32"
+    )
+    builder.replace(builder.create(node, [centred, weights], attributes_of(op)))
+
+
+def matmul_integer(layout: Layout, op: Operation) -> None:
+    """Replace a product of bytes, which is packed now if it is a constant matrix."""
+    assert isinstance(op, glow.MatmulIntegerOp)
+    rank = len(shape_of(op.result))
+    product = product_of(op, rank - 1, shape_of(op.result)[-1])
+    if product is None or product.weights.ndim != 2:
+        if has_byte_kernel(op):
+            byte_product(op)
+        return
+    depth = product.weights.shape[0]
+    if depth % WORD:
+        _plain(product, glow.MatmulOp)
+        return
+    rows = int(np.prod(shape_of(op.lhs)[:-1]))
+    name = name_of(op.rhs)
+    packed = layout.constant(
+        op,
+        ("int8_matmul", constant_key(op.rhs), rows),
+        f"{name}.packed",
+        lambda: layout.packer.matmul(product.weights, rows),
+    )
+    bias = layout.constant(
+        op, ("int8_bias", op), f"{name}.bias", lambda: folded_bias(product, (0,))
+    )
+    result = product.builder.node(cpu.Int8MatmulOp, op.lhs, packed, bias)
+    NodeBuilder(product.replaced).replace(result)
+    product.finish()

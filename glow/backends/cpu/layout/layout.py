@@ -1,0 +1,150 @@
+"""Blocked forms of values, shared by the rules of layout assignment.
+
+A value that exists in blocks is the result of a `cpu.unpack`; whoever can read blocks
+takes that operand instead, and unpacks that nobody needs are erased in the end. So
+borders sink as far as they can in one forward sweep.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import numpy as np
+from xdsl.dialects.builtin import ModuleOp, f32
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+
+from glow.backends.cpu import dialect as cpu
+from glow.backends.cpu.layout.conv_shape import WinogradChoice
+from glow.backends.cpu.layout.packing import Packer, pack_channels
+from glow.dialects import glow
+from glow.dialects.node import shape_of
+from glow.dialects.weight_table import DeferredArray
+from glow.dialects.weights import (
+    Array,
+    constant_value,
+    dtype_of,
+    new_constant,
+    weights_of,
+)
+from glow.passes.rewriting.node_builder import NodeBuilder, element_type, name_of
+
+
+def blocked_source(value: SSAValue) -> SSAValue | None:
+    """The blocked tensor of which the value is the plain form, if there is one."""
+    owner = value.owner
+    return owner.input if isinstance(owner, cpu.UnpackOp) else None
+
+
+def constant_key(value: SSAValue) -> object:
+    """Equal for constants of the same content (the same weight)."""
+    owner = value.owner
+    if isinstance(owner, glow.ConstantOp) and owner.weight_name is not None:
+        return owner.weight_name
+    return value
+
+
+class Layout:
+    """One run of the pass on one module: packed constants and packed values so far."""
+
+    def __init__(self, module: ModuleOp, packer: Packer, numerics: str) -> None:
+        self.packer = packer
+        self.numerics = numerics
+        self.lanes = packer.lanes
+        self.winograd: Mapping[Operation, WinogradChoice] = {}
+        """The convolutions that become `cpu.winograd_conv2d`."""
+        self._table = weights_of(module)
+        self._constants: dict[object, SSAValue] = {}
+        self._packed: dict[tuple[SSAValue, Block | None], SSAValue] = {}
+
+    def constant(
+        self,
+        anchor: Operation,
+        key: object,
+        name: str,
+        make: Callable[[], Array | DeferredArray],
+    ) -> SSAValue:
+        """A constant made once for each key; it stands first in the function."""
+        entry = _entry_block(anchor)
+        value = self._constants.get((entry, key))
+        if value is None:
+            op = new_constant(self._table, make(), name)
+            op.location = anchor.location
+            first = entry.first_op
+            assert first is not None
+            entry.insert_op_before(op, first)
+            value = self._constants[(entry, key)] = op.result
+        return value
+
+    def zeros(
+        self, anchor: Operation, shape: tuple[int, ...], scalar: Attribute = f32
+    ) -> SSAValue:
+        """Zeros in the place of an absent bias."""
+
+        def make() -> Array:
+            return np.zeros(shape, dtype_of(scalar))
+
+        return self.constant(anchor, ("zeros", shape, scalar), "zeros", make)
+
+    def stored(self, anchor: Operation, value: SSAValue) -> SSAValue:
+        """The value as kernels read weights: a splat becomes an array."""
+        if not isinstance(value.owner, glow.SplatOp):
+            return value
+        array = constant_value(value)
+        assert array is not None
+        key = ("stored", value.owner.value, value.type)
+        return self.constant(anchor, key, name_of(value), lambda: np.array(array))
+
+    def blocked(self, builder: NodeBuilder, value: SSAValue) -> SSAValue:
+        """The value in blocks; packs it when it does not exist in blocks."""
+        source = blocked_source(value)
+        if source is not None:
+            return source
+        key = (value, builder.anchor.parent)
+        if key not in self._packed:
+            packed = builder.node(cpu.PackOp, value, lanes=self.lanes)
+            self._packed[key] = packed
+        return self._packed[key]
+
+    def blocked_operand(
+        self, builder: NodeBuilder, value: SSAValue, channels: int
+    ) -> SSAValue:
+        """An operand of an element-wise node on blocks of that many channels."""
+        shape = shape_of(value)
+        if all(size == 1 for size in shape):
+            return value
+        shape = (1,) * (4 - len(shape)) + shape
+        if shape[1] != channels:
+            return builder.reshape(value, (*shape, 1))
+        array = constant_value(value)
+        if array is None:
+            return self.blocked(builder, builder.reshape(value, shape))
+        # Padding lanes compute too: one divides without a trap.
+        return self.constant(
+            builder.anchor,
+            ("blocked", constant_key(value), shape),
+            f"{name_of(value)}.packed",
+            lambda: pack_channels(array.reshape(shape), self.lanes, 1),
+        )
+
+    def replace(self, builder: NodeBuilder, blocked: SSAValue) -> None:
+        """Replace the anchor's only result by the plain form of a blocked tensor."""
+        (old,) = builder.anchor.results
+        blocked.name_hint = old.name_hint
+        channels = shape_of(old)[1]
+        builder.replace(builder.node(cpu.UnpackOp, blocked, channels=channels))
+
+
+def is_f32(*values: SSAValue | None) -> bool:
+    """Whether all present values have f32 elements."""
+    return all(value is None or element_type(value) == f32 for value in values)
+
+
+def _entry_block(op: Operation) -> Block:
+    """The outermost block of the function that holds an operation."""
+    from xdsl.dialects.func import FuncOp
+
+    parent = op.parent_op()
+    while parent is not None and not isinstance(parent, FuncOp):
+        op, parent = parent, parent.parent_op()
+    assert op.parent is not None
+    return op.parent

@@ -1,0 +1,364 @@
+"""Weights in the order in which the kernels read them.
+
+The order depends on a kernel's register tile, so kernel and packing share one
+specification, made here from the node's shapes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from math import prod
+from typing import Protocol, cast
+
+import numpy as np
+from numpy.typing import NDArray
+from xdsl.dialects.builtin import bf16, f32, i8
+from xdsl.ir import Attribute, Operation
+
+from glow.backends.cpu import dialect as cpu
+from glow.backends.cpu.dialect.matmul import STRASSEN_LEVELS
+from glow.backends.cpu.kernels.convolution.conv2d import Conv2dSpec, pack_conv_weights
+from glow.backends.cpu.kernels.convolution.int8_conv2d import Int8Conv2dSpec
+from glow.backends.cpu.kernels.convolution.sparse_conv2d_spec import (
+    ChannelLists,
+    choose_channel_lists,
+)
+from glow.backends.cpu.kernels.matmul.matmul import MatmulSpec, pack_matmul_weights
+from glow.backends.cpu.kernels.recurrence.weights import StepShape, pack_recurrence
+from glow.backends.cpu.kernels.strassen.spec import StrassenSpec
+from glow.backends.cpu.kernels.strassen.weights import (
+    pack_strassen_factors,
+    pack_strassen_weights,
+)
+from glow.backends.cpu.kernels.winograd.bounds import channel_factors
+from glow.backends.cpu.kernels.winograd.weights import (
+    pack_winograd_weights,
+    unpack_winograd_weights,
+)
+from glow.backends.cpu.layout.conv_shape import (
+    ConvShape,
+    WinogradChoice,
+    choose_winograd_tile,
+    conv_shape_of,
+    winograd_shape_of,
+    winograd_spec,
+)
+from glow.dialects.attributes import Attributes
+from glow.dialects.weight_table import Array, DeferredArray, dtype_of
+from glow.interpreter import Packing, Unpacking
+from glow.lowering.loop_builder.window import Window
+from glow.lowering.target.target import Target
+
+ELEMENTS: Mapping[int, Attribute] = {1: i8, 2: bf16, 4: f32}
+
+
+class Packer(Protocol):
+    """Packs weights for a machine; tests may pack transparently."""
+
+    @property
+    def lanes(self) -> int:
+        """Channels in a block."""
+        ...
+
+    def conv2d(self, weights: Array, shape: ConvShape) -> DeferredArray:
+        """[O, C / group, kh, kw] as one flat array."""
+        ...
+
+    def matmul(self, weights: Array, rows: int) -> DeferredArray:
+        """[K, N] as one flat array, for products with `rows` rows."""
+        ...
+
+    def int8_conv2d(
+        self, weights: Array, shape: ConvShape, block_lanes: int
+    ) -> DeferredArray:
+        """[O, C / group, kh, kw] of bytes as one flat array, for blocks of that size."""
+        ...
+
+    def choose_channel_lists(
+        self, weights: Array, shape: ConvShape
+    ) -> ChannelLists | None:
+        """The input channels that matter, if reading only these is faster."""
+        ...
+
+    def choose_winograd(self, shape: ConvShape) -> WinogradChoice | None:
+        """The fastest tile of a convolution; None where a direct one is faster."""
+        ...
+
+    def winograd(self, weights: Array, shape: ConvShape, tile: int) -> DeferredArray:
+        """[O, C, 3, 3] transformed, as one flat array."""
+        ...
+
+    def winograd_factors(
+        self, weights: Array, shape: ConvShape, tile: int
+    ) -> NDArray[np.float32] | None:
+        """What sizes of the channels are multiplied by; None where only direct sums will do."""
+        ...
+
+    def plain_of_winograd(self, packed: Array, shape: ConvShape, tile: int) -> Array:
+        """[O, C, 3, 3] of what `winograd` gives, up to rounding."""
+        ...
+
+    def halves_matmul(self, rows: int, columns: int, depth: int) -> bool:
+        """Whether the weights of a product of f32 are stored as bf16."""
+        ...
+
+    def halved_matmul(self, weights: Array, rows: int) -> DeferredArray:
+        """[K, N] of f32 as one flat array of bf16, for products with `rows` rows."""
+        ...
+
+    def recurrence(self, weights: Array, rows: int, gates: int) -> DeferredArray:
+        """[H, gates * H] of a recurrent layer as one flat array, of bf16 where that pays."""
+        ...
+
+    def strassen_levels(self, rows: int, columns: int, depth: int) -> int:
+        """The levels of Strassen's product; 0 where the direct one is faster."""
+        ...
+
+    def strassen(self, weights: Array, rows: int) -> DeferredArray:
+        """[K, N] as one flat array, for Strassen's products with `rows` rows."""
+        ...
+
+    def strassen_factors(self, factors: Array, rows: int) -> DeferredArray:
+        """The same for its factors, [7, K / 2, N / 2] or [49, K / 4, N / 4]."""
+        ...
+
+
+@dataclass(frozen=True)
+class TargetPacker:
+    """Packs as the kernels of a target want it; `numerics` bounds what is chosen."""
+
+    target: Target
+    numerics: str = "default"
+
+    @property
+    def lanes(self) -> int:
+        """Channels in a block: the f32 elements of a vector."""
+        return self.target.lanes(32)
+
+    def conv2d(self, weights: Array, shape: ConvShape) -> DeferredArray:
+        """[O, C / group, kh, kw] as one flat array."""
+        values = cast("NDArray[np.float32]", weights)
+        spec = self._conv2d_spec(shape, _element_of(weights))
+
+        def write(out: Array) -> None:
+            place = cast("NDArray[np.float32]", out)
+            pack_conv_weights(values, spec, self.target, out=place)
+
+        return _packed(weights, spec.packed_weights, write)
+
+    def int8_conv2d(
+        self, weights: Array, shape: ConvShape, block_lanes: int
+    ) -> DeferredArray:
+        """[O, C / group, kh, kw] of bytes as one flat array, for blocks of that size."""
+        spec = int8_conv2d_spec(shape, self.lanes, block_lanes)
+
+        def write(out: Array) -> None:
+            pack_conv_weights(weights, spec, self.target, out=out)
+
+        return _packed(weights, spec.packed_weights, write)
+
+    def _conv2d_spec(self, shape: ConvShape, element: Attribute = f32) -> Conv2dSpec:
+        window = Window(
+            shape.plane, shape.kernel, shape.strides, shape.dilations, shape.pads
+        )
+        return Conv2dSpec(
+            shape.batch,
+            shape.input_channels,
+            shape.output_channels,
+            window,
+            groups=shape.group,
+            lanes=self.lanes,
+            plain_input=shape.plain_input,
+            has_bias=True,
+            element=element,
+        )
+
+    def matmul(self, weights: Array, rows: int) -> DeferredArray:
+        """[K, N] as one flat array, for products with `rows` rows."""
+        depth, columns = weights.shape
+        element = _element_of(weights)
+        spec = MatmulSpec(rows, columns, depth, has_bias=True, element=element)
+
+        def write(out: Array) -> None:
+            pack_matmul_weights(weights, spec, self.target, out=out)
+
+        return _packed(weights, spec.packed_elements(self.target), write)
+
+    def choose_channel_lists(
+        self, weights: Array, shape: ConvShape
+    ) -> ChannelLists | None:
+        """The input channels that matter, if reading only these is faster."""
+        values = cast("NDArray[np.float32]", weights)
+        return choose_channel_lists(values, self._conv2d_spec(shape), self.target)
+
+    def choose_winograd(self, shape: ConvShape) -> WinogradChoice | None:
+        """The fastest tile of a convolution; None where a direct one is faster."""
+        return choose_winograd_tile(shape, self.target, self.numerics)
+
+    def winograd(self, weights: Array, shape: ConvShape, tile: int) -> DeferredArray:
+        """[O, C, 3, 3] transformed, as one flat array."""
+        values = cast("NDArray[np.float32]", weights)
+        spec = winograd_spec(shape, tile, self.lanes)
+
+        def write(out: Array) -> None:
+            target = cast("NDArray[np.float32]", out)
+            pack_winograd_weights(values, spec, self.target, out=target)
+
+        return _packed(weights, spec.packed_weights, write)
+
+    def winograd_factors(
+        self, weights: Array, shape: ConvShape, tile: int
+    ) -> NDArray[np.float32] | None:
+        """What sizes of the channels are multiplied by; None where only direct sums will do."""
+        values = cast("NDArray[np.float32]", weights)
+        return channel_factors(values, winograd_spec(shape, tile, self.lanes))
+
+    def plain_of_winograd(self, packed: Array, shape: ConvShape, tile: int) -> Array:
+        """[O, C, 3, 3] of what `winograd` gives, up to rounding."""
+        values = cast("NDArray[np.float32]", packed)
+        spec = winograd_spec(shape, tile, self.lanes)
+        return unpack_winograd_weights(values, spec, self.target)
+
+    def halves_matmul(self, rows: int, columns: int, depth: int) -> bool:
+        """Whether the weights of a product of f32 are stored as bf16.
+
+        Only by choice, and where reading them is what takes the time.
+        """
+        spec = MatmulSpec(rows, columns, depth)
+        even = depth % 2 == 0
+        return (
+            self.numerics == "fast" and even and spec.is_bound_by_reading(self.target)
+        )
+
+    def halved_matmul(self, weights: Array, rows: int) -> DeferredArray:
+        """[K, N] of f32 as one flat array of bf16, for products with `rows` rows."""
+        depth, columns = weights.shape
+        spec = MatmulSpec(rows, columns, depth, has_bias=True, widens=True)
+
+        def write(out: Array) -> None:
+            pack_matmul_weights(weights, spec, self.target, out=out)
+
+        size = spec.packed_elements(self.target)
+        return DeferredArray((size,), dtype_of(bf16), write, weights)
+
+    def recurrence(self, weights: Array, rows: int, gates: int) -> DeferredArray:
+        """[H, gates * H] of a recurrent layer as one flat array, of bf16 where that pays."""
+        units, columns = weights.shape
+        halved = self.halves_matmul(rows, columns, units)
+        shape = StepShape(rows, units, gates, halved or weights.itemsize == 2)
+
+        def write(out: Array) -> None:
+            pack_recurrence(weights, shape, self.target, out)
+
+        dtype = dtype_of(bf16) if halved else weights.dtype
+        size = shape.packed_elements(self.target)
+        return DeferredArray((size,), dtype, write, weights)
+
+    def strassen_levels(self, rows: int, columns: int, depth: int) -> int:
+        """The levels of Strassen's product; 0 where the direct one is faster."""
+        most = {"exact": 0, "default": 1, "fast": 2}[self.numerics]
+        for levels in range(most, 0, -1):
+            if StrassenSpec(rows, columns, depth, levels=levels).pays(self.target):
+                return levels
+        return 0
+
+    def strassen(self, weights: Array, rows: int) -> DeferredArray:
+        """[K, N] as one flat array, for Strassen's products with `rows` rows."""
+        depth, columns = weights.shape
+        levels = self.strassen_levels(rows, columns, depth)
+        spec = StrassenSpec(rows, columns, depth, levels=levels)
+
+        def write(out: Array) -> None:
+            pack_strassen_weights(weights, spec, self.target, out=out)
+
+        return _packed(weights, spec.packed_weights, write)
+
+    def strassen_factors(self, factors: Array, rows: int) -> DeferredArray:
+        """The same for its factors, [7, K / 2, N / 2] or [49, K / 4, N / 4]."""
+        products, depth, columns = factors.shape
+        levels = STRASSEN_LEVELS[products]
+        spec = StrassenSpec(rows, columns << levels, depth << levels, levels=levels)
+
+        def write(out: Array) -> None:
+            pack_strassen_factors(factors, spec, self.target, out=out)
+
+        return _packed(factors, spec.packed_weights, write)
+
+
+def _packed(source: Array, size: int, write: Callable[[Array], None]) -> DeferredArray:
+    return DeferredArray((size,), source.dtype, write, source)
+
+
+def int8_conv2d_spec(shape: ConvShape, lanes: int, block_lanes: int) -> Int8Conv2dSpec:
+    """A convolution of bytes as its packing sees it."""
+    window = Window(
+        shape.plane, shape.kernel, shape.strides, shape.dilations, shape.pads
+    )
+    return Int8Conv2dSpec(
+        shape.batch,
+        shape.input_channels,
+        shape.output_channels,
+        window,
+        groups=shape.group,
+        lanes=lanes,
+        has_bias=True,
+        block_lanes=block_lanes,
+    )
+
+
+def _element_of(weights: Array) -> Attribute:
+    """What kernels multiply; the width alone decides how it is packed."""
+    return ELEMENTS[weights.itemsize]
+
+
+def pack_channels(values: Array, lanes: int, fill: float = 0.0) -> Array:
+    """[A, C, H, W] as [A, C / lanes, H, W, lanes]; `fill` in the lanes beyond C."""
+    outer, channels, height, width = values.shape
+    blocks = -(-channels // lanes)
+    padded = np.full((outer, blocks * lanes, height, width), fill, values.dtype)
+    padded[:, :channels] = values
+    split = padded.reshape(outer, blocks, lanes, height, width)
+    return np.ascontiguousarray(split.transpose(0, 1, 3, 4, 2))
+
+
+def packings(packer: Packer) -> dict[type[Operation], Packing | Unpacking]:
+    """How the nodes' weights were packed, for the interpreter."""
+
+    def conv2d(attributes: Attributes, image: tuple[int, ...], weights: Array) -> Array:
+        return packer.conv2d(weights, conv_shape_of(attributes, image)).array()
+
+    def matmul(attributes: Attributes, lhs: tuple[int, ...], weights: Array) -> Array:
+        return packer.matmul(weights, prod(lhs[:-1])).array()
+
+    def strassen(
+        attributes: Attributes, sums: tuple[int, ...], factors: Array
+    ) -> Array:
+        return packer.strassen_factors(factors, prod(attributes.ints("outer"))).array()
+
+    def winograd(
+        attributes: Attributes, image: tuple[int, ...], packed: Array
+    ) -> Array:
+        shape = winograd_shape_of(attributes, image)
+        return packer.plain_of_winograd(packed, shape, attributes.int("tile"))
+
+    def int8_conv2d(
+        attributes: Attributes, image: tuple[int, ...], weights: Array
+    ) -> Array:
+        shape = conv_shape_of(attributes, image)
+        return packer.int8_conv2d(weights, shape, image[-1]).array()
+
+    def recurrence(
+        attributes: Attributes, entering: tuple[int, ...], weights: Array
+    ) -> Array:
+        return packer.recurrence(weights, entering[1], attributes.int("gates")).array()
+
+    return {
+        cpu.RecurrenceOp: recurrence,
+        cpu.Int8Conv2dOp: int8_conv2d,
+        cpu.Int8MatmulOp: matmul,
+        cpu.Conv2dOp: conv2d,
+        cpu.MatmulOp: matmul,
+        cpu.StrassenMatmulOp: strassen,
+        cpu.WinogradConv2dOp: winograd,
+    }

@@ -1,0 +1,108 @@
+"""Products with constant matrices: `cpu.matmul` with packed weights and a bias.
+
+Where the numerics allow it, weights that are mostly read are stored as bf16. Where Strassen's
+algorithm pays and the numerics allow it, `cpu.strassen_matmul` on the
+`cpu.quadrant_sums` of the input, which products of one input share after `cse`; two levels of
+it where they pay and the numerics are `fast`. Not for weights some rows or columns of which are
+much smaller than others.
+"""
+
+from __future__ import annotations
+
+from math import prod
+
+from xdsl.dialects.builtin import f32
+from xdsl.ir import Operation, SSAValue
+
+from glow.backends.cpu import dialect as cpu
+from glow.backends.cpu.layout.layout import Layout, constant_key, is_f32
+from glow.backends.cpu.layout.weight_norms import are_even
+from glow.dialects import glow
+from glow.dialects.half import is_half
+from glow.dialects.node import NodeOp, shape_of, tensor_type
+from glow.dialects.weights import constant_value
+from glow.lowering.lower_nodes.products import activated
+from glow.lowering.lower_nodes.products import fully_connected as lower_fully_connected
+from glow.passes.rewriting.node_builder import NodeBuilder, element_type, name_of
+
+
+def _packed_product(
+    layout: Layout,
+    anchor: NodeOp,
+    operands: tuple[SSAValue, SSAValue],
+    bias: SSAValue | None,
+) -> SSAValue | None:
+    """`cpu.matmul` or Strassen's, or None when the right side is not a constant f32 matrix."""
+    lhs, weights = operands
+    array = constant_value(weights)
+    half = is_half(element_type(weights))
+    if array is None or array.ndim != 2 or not (half or is_f32(lhs, weights, bias)):
+        return None
+    rows = prod(shape_of(lhs)[:-1])
+    depth, columns = array.shape
+    levels = 0 if half else layout.packer.strassen_levels(rows, columns, depth)
+    if levels and not are_even(array):
+        levels = 0
+    pack = layout.packer.strassen if levels else layout.packer.matmul
+    if not half and layout.packer.halves_matmul(rows, columns, depth):
+        pack = layout.packer.halved_matmul
+    key = (pack.__name__, constant_key(weights), rows)
+    name = f"{name_of(weights)}.packed"
+    packed = layout.constant(anchor, key, name, lambda: pack(array, rows))
+    if bias is None:
+        bias = layout.zeros(anchor, array.shape[1:])
+    bias = layout.stored(anchor, bias)
+    builder = NodeBuilder(anchor)
+    outer = shape_of(lhs)[:-1]
+    if not levels:
+        types = [tensor_type((*outer, columns), f32)]
+        return builder.create(cpu.MatmulOp, [lhs, packed, bias], {}, types=types)
+    node = cpu.QuadrantSumsOp.build_node([lhs], levels=levels)
+    sums, scales = builder.insert(node).results
+    inputs = [lhs, scales, sums, packed, bias]
+    return builder.create(cpu.StrassenMatmulOp, inputs, {"outer": outer})
+
+
+def fully_connected(layout: Layout, op: Operation) -> None:
+    """Replace a fully connected layer; without packed weights by a plain product."""
+    assert isinstance(op, glow.FullyConnectedOp)
+    result = _packed_product(layout, op, (op.input, op.weights), op.bias)
+    if result is None:
+        lower_fully_connected(op)
+        return
+    builder = NodeBuilder(op)
+    builder.replace(activated(builder, op, result))
+
+
+def _following_bias(layout: Layout, value: SSAValue) -> tuple[SSAValue, NodeOp] | None:
+    """The bias vector that the only user of a product adds, and that user."""
+    user = value.get_user_of_unique_use()
+    if not isinstance(user, glow.AddOp) or user.results[0].type != value.type:
+        return None
+    addend = user.operands[1 if user.operands[0] is value else 0]
+    array, columns = constant_value(addend), shape_of(value)[-1]
+    if array is None or array.size != columns or array.shape[-1:] != (columns,):
+        return None
+    bias = layout.constant(
+        user,
+        ("bias", constant_key(addend)),
+        name_of(addend),
+        lambda: array.reshape(columns),
+    )
+    return bias, user
+
+
+def matmul(layout: Layout, op: Operation) -> None:
+    """Replace a product with a constant matrix, and the bias that follows it."""
+    assert isinstance(op, glow.MatmulOp)
+    if op.transpose_lhs is not None or op.transpose_rhs is not None:
+        return
+    following = _following_bias(layout, op.result)
+    bias, replaced = (None, op) if following is None else following
+    result = _packed_product(layout, op, (op.lhs, op.rhs), bias)
+    if result is None:
+        return
+    NodeBuilder(replaced).replace(result)
+    if replaced is not op:
+        op.detach()
+        op.erase()

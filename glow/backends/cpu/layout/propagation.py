@@ -1,0 +1,155 @@
+"""Nodes that work on blocked tensors as they are.
+
+A rule returns the blocked result when an operand exists in blocks and the node's meaning
+carries over, else None, and the node stays plain.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from xdsl.ir import Operation, SSAValue
+
+from glow.backends.cpu import dialect as cpu
+from glow.backends.cpu.layout.layout import Layout, blocked_source
+from glow.dialects import glow
+from glow.dialects.node import NodeOp, shape_of, tensor_type
+from glow.dialects.weight_table import dtype_of
+from glow.passes.rewriting.node_builder import NodeBuilder, attributes_of, element_type
+from glow.passes.rewriting.scalar_bodies import has_scalar_body
+
+Rule = Callable[[Layout, NodeOp], SSAValue | None]
+
+
+def elementwise(layout: Layout, op: NodeOp) -> SSAValue | None:
+    """Element by element, when an operand of the result's shape is in blocks."""
+    if len(op.results) != 1 or len(shape_of(op.results[0])) != 4:
+        return None
+    shape = shape_of(op.results[0])
+    if not any(
+        blocked_source(value) is not None and shape_of(value) == shape
+        for value in op.inputs
+    ):
+        return None
+    builder = NodeBuilder(op)
+    operands = [layout.blocked_operand(builder, v, shape[1]) for v in op.inputs]
+    blocked = (shape[0], cpu.blocks(shape[1], layout.lanes), *shape[2:], layout.lanes)
+    result_type = tensor_type(blocked, element_type(op.results[0]))
+    regions = [region.clone() for region in op.regions]
+    return builder.create(
+        type(op), operands, attributes_of(op), types=[result_type], regions=regions
+    )
+
+
+def pool(layout: Layout, op: NodeOp) -> SSAValue | None:
+    """A pool over the plane."""
+    source = blocked_source(op.operands[0])
+    if source is None:
+        return None
+    return NodeBuilder(op).create(type(op), [source], attributes_of(op))
+
+
+def reduction(layout: Layout, op: NodeOp) -> SSAValue | None:
+    """A reduction over the plane that keeps the rank."""
+    source, attributes = blocked_source(op.operands[0]), op.attributes_view()
+    if source is None or attributes.ints("axes") != (2, 3):
+        return None
+    if not attributes.has("keepdims"):
+        return None
+    return NodeBuilder(op).create(type(op), [source], attributes_of(op))
+
+
+def local_response_norm(layout: Layout, op: NodeOp) -> SSAValue | None:
+    """Its neighbours are in the same or the next block."""
+    source = blocked_source(op.operands[0])
+    if source is None:
+        return None
+    channels = shape_of(op.operands[0])[1]
+    return NodeBuilder(op).create(
+        cpu.LocalResponseNormOp, [source], {**attributes_of(op), "channels": channels}
+    )
+
+
+def concat(layout: Layout, op: NodeOp) -> SSAValue | None:
+    """Along channels when every piece but the last fills its blocks, or on the plane."""
+    if len(shape_of(op.results[0])) != 4:
+        return None
+    axis = op.attributes_view().int("axis")
+    if all(blocked_source(value) is None for value in op.inputs):
+        return None
+    if axis == 1 and any(shape_of(value)[1] % layout.lanes for value in op.inputs[:-1]):
+        return None
+    builder = NodeBuilder(op)
+    pieces = [layout.blocked(builder, value) for value in op.inputs]
+    return builder.node(glow.ConcatOp, *pieces, axis=axis)
+
+
+def slice_(layout: Layout, op: NodeOp) -> SSAValue | None:
+    """A slice whose channels begin and end at borders of blocks."""
+    source, attributes = blocked_source(op.operands[0]), op.attributes_view()
+    if source is None:
+        return None
+    starts, sizes = attributes.ints("starts"), attributes.ints("sizes")
+    steps, lanes = attributes.ints("steps"), layout.lanes
+    channels = shape_of(op.operands[0])[1]
+    ends = starts[1] + sizes[1]
+    if steps[1] != 1 or starts[1] % lanes or (ends % lanes and ends != channels):
+        return None
+    return NodeBuilder(op).node(
+        glow.SliceOp,
+        source,
+        starts=_blocked_axes(starts, starts[1] // lanes, 0),
+        sizes=_blocked_axes(sizes, cpu.blocks(sizes[1], lanes), lanes),
+        steps=_blocked_axes(steps, 1, 1),
+    )
+
+
+def _blocked_axes(numbers: Sequence[int], block: int, lane: int) -> list[int]:
+    """One number for each axis of a blocked tensor."""
+    return [numbers[0], block, *numbers[2:], lane]
+
+
+def pad(layout: Layout, op: NodeOp) -> SSAValue | None:
+    """Padding of the plane."""
+    source, pads = blocked_source(op.operands[0]), op.attributes_view().ints("pads")
+    if source is None or pads[1] or pads[5]:
+        return None
+    blocked = [*pads[:4], 0, *pads[4:], 0]
+    return NodeBuilder(op).create(
+        glow.PadOp, [source], {**attributes_of(op), "pads": blocked}
+    )
+
+
+def gather(layout: Layout, op: NodeOp) -> SSAValue | None:
+    """A table with an entry for each value of an element: those in padding lanes too."""
+    table, indices = op.inputs
+    source, extents = blocked_source(indices), shape_of(table)
+    values = 1 << (8 * dtype_of(element_type(indices)).itemsize)
+    if source is None or extents != (values,):
+        return None
+    return NodeBuilder(op).node(glow.GatherOp, table, source, axis=0)
+
+
+RULES: dict[type[NodeOp], Rule] = {
+    glow.MaxPool2dOp: pool,
+    glow.AvgPool2dOp: pool,
+    glow.ReduceMeanOp: reduction,
+    glow.ReduceSumOp: reduction,
+    glow.ReduceMaxOp: reduction,
+    glow.ReduceMinOp: reduction,
+    glow.LocalResponseNormOp: local_response_norm,
+    glow.ConcatOp: concat,
+    glow.SliceOp: slice_,
+    glow.PadOp: pad,
+    glow.GatherOp: gather,
+}
+
+
+def propagate(layout: Layout, op: Operation) -> None:
+    """Make a node work on blocks if its operands are in blocks."""
+    if not isinstance(op, NodeOp):
+        return
+    rule = elementwise if has_scalar_body(op) else RULES.get(type(op))
+    result = None if rule is None else rule(layout, op)
+    if result is not None:
+        layout.replace(NodeBuilder(op), result)

@@ -1,0 +1,106 @@
+"""Which convolutions are done with few multiplications, within a budget of memory.
+
+Transformed weights are two to four times as large as plain ones. The convolutions that
+save the most time for each byte come first, until the budget is spent. Convolutions that
+share their weights and shape (the images of a batch) share the transformed weights too.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, replace
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
+
+from glow.backends.cpu.layout.conv_shape import WinogradChoice
+from glow.backends.cpu.layout.convolution import conv_shape, is_blocked
+from glow.backends.cpu.layout.layout import blocked_source, constant_key, is_f32
+from glow.backends.cpu.layout.packing import Packer
+from glow.dialects import glow
+from glow.dialects.node import shape_of
+from glow.dialects.weights import constant_value, weights_of
+
+FREE_BYTES = 8 * 1024 * 1024
+"""Small networks need not save."""
+
+ITEM_BYTES = 4
+
+
+def weight_budget(module: ModuleOp, weight_growth: float) -> float:
+    """The bytes that transformed weights may take more than plain ones."""
+    table = weights_of(module)
+    total = sum(table.entry(name).nbytes for name in table)
+    return max(weight_growth * total, FREE_BYTES)
+
+
+def choose_winograd(
+    module: ModuleOp,
+    packer: Packer,
+    weight_growth: float,
+    squares: AbstractSet[Operation] = frozenset(),
+) -> dict[Operation, WinogradChoice]:
+    """The chosen convolutions. Their weights grow by at most `weight_growth` times the
+    bytes of all weights of the module.
+
+    Those of `squares` (`space_to_depth.py`), which were made for that, come first.
+    """
+    budget = weight_budget(module, weight_growth)
+    groups: dict[object, list[glow.Conv2dOp]] = defaultdict(list)
+    for op in module.walk():
+        if isinstance(op, glow.Conv2dOp):
+            groups[constant_key(op.weights), conv_shape(op)].append(op)
+    candidates = [
+        Candidate(ops, choice)
+        for ops in groups.values()
+        if (choice := winograd_choice(ops[0], packer)) is not None
+    ]
+    candidates.sort(
+        key=lambda candidate: (
+            candidate.ops[0] not in squares,
+            -candidate.saved_cycles_per_byte,
+        )
+    )
+    chosen: dict[Operation, WinogradChoice] = {}
+    for candidate in candidates:
+        if candidate.extra_bytes <= budget:
+            budget -= candidate.extra_bytes
+            choice = replace(candidate.choice, zero_taps=candidate.ops[0] in squares)
+            chosen |= dict.fromkeys(candidate.ops, choice)
+    return chosen
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """Convolutions of the same shape that share their weights, and how they can be done."""
+
+    ops: Sequence[glow.Conv2dOp]
+    choice: WinogradChoice
+
+    @property
+    def extra_bytes(self) -> int:
+        """The bytes that transformed weights take more than plain ones."""
+        outputs, inputs, height, width = shape_of(self.ops[0].weights)
+        plain = outputs * inputs * height * width
+        return ITEM_BYTES * (self.choice.packed_weights - plain)
+
+    @property
+    def saved_cycles_per_byte(self) -> float:
+        """The worth of the memory."""
+        return len(self.ops) * self.choice.saved_cycles / self.extra_bytes
+
+
+def winograd_choice(op: glow.Conv2dOp, packer: Packer) -> WinogradChoice | None:
+    """How a convolution is done with few multiplications, if it can and that is faster."""
+    shape = conv_shape(op)
+    many = shape.input_channels >= packer.lanes or blocked_source(op.input) is not None
+    fits = is_blocked(shape, packer.lanes) and many
+    if not fits or not is_f32(op.input, op.weights, op.bias):
+        return None
+    weights, choice = constant_value(op.weights), packer.choose_winograd(shape)
+    if weights is None or choice is None:
+        return None
+    factors = packer.winograd_factors(weights, shape, choice.tile)
+    return None if factors is None else replace(choice, factors=factors)

@@ -1,0 +1,73 @@
+"""Which products of bf16 the CPU computes as they are, and which f32 products it would rather.
+
+Dot products of pairs take half of the time of f32 multiply-adds. They need a CPU that has
+them and pairs along the depth; a convolution with few multiplications (Winograd), or of
+channels alone, is faster in f32.
+"""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import bf16
+from xdsl.ir import Operation
+
+from glow.backends.cpu.layout.conv_shape import choose_winograd_tile
+from glow.backends.cpu.layout.convolution import conv_shape, is_blocked, is_depthwise
+from glow.dialects import glow
+from glow.dialects.node import shape_of
+from glow.dialects.weights import constant_value
+from glow.lowering.target.target import Target
+from glow.passes.rewriting.node_builder import element_type
+
+WINOGRAD_SHARE = 0.6
+"""Up to this share of the direct time in f32, as estimated, a Winograd convolution is faster than
+a direct one in bf16. That takes half of the time; Winograd's estimate is on the safe side."""
+
+
+def _fits_conv2d(op: glow.Conv2dOp, target: Target) -> bool:
+    shape, lanes = conv_shape(op), target.lanes(32)
+    per_group = shape.input_channels // shape.group
+    return (
+        constant_value(op.weights) is not None
+        and is_blocked(shape, lanes)
+        and not is_depthwise(shape)
+        and per_group % 2 == 0
+        and shape.input_channels >= lanes
+    )
+
+
+def _fits_matmul(op: glow.MatmulOp | glow.FullyConnectedOp) -> bool:
+    """Whether the right side is a constant matrix with an even number of rows."""
+    weights = op.inputs[1]
+    if isinstance(op, glow.MatmulOp) and (op.transpose_lhs or op.transpose_rhs):
+        return False
+    shape = shape_of(weights)
+    return len(shape) == 2 and shape[0] % 2 == 0 and constant_value(weights) is not None
+
+
+def has_pairs_kernel(op: Operation, target: Target) -> bool:
+    """Whether a product has a kernel that multiplies pairs of bf16."""
+    if not target.has_bf16:
+        return False
+    if isinstance(op, glow.Conv2dOp):
+        return _fits_conv2d(op, target)
+    if isinstance(op, glow.MatmulOp | glow.FullyConnectedOp):
+        return _fits_matmul(op)
+    return False
+
+
+def stays_half(op: Operation, target: Target) -> bool:
+    """Whether a product of bf16 is computed as it is."""
+    return element_type(op.operands[0]) == bf16 and has_pairs_kernel(op, target)
+
+
+def prefers_f32(op: Operation, target: Target, numerics: str) -> bool:
+    """Whether a product of f32 is not faster in bf16."""
+    if not has_pairs_kernel(op, target):
+        return True
+    if not isinstance(op, glow.Conv2dOp) or numerics == "exact":
+        return False
+    winograd = choose_winograd_tile(conv_shape(op), target)
+    if winograd is None:
+        return False
+    direct = winograd.cycles + winograd.saved_cycles
+    return winograd.cycles < WINOGRAD_SHARE * direct

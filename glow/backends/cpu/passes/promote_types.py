@@ -1,0 +1,241 @@
+"""Nodes whose element type the CPU has no kernel for compute in a wider one.
+
+Sums and functions of 16-bit floats are computed in f32 and rounded once, as the
+interpreter does; element-wise nodes of one step stay as they are, and so do products of
+bf16 that the target has dot products for, whose sums are f32. Products of 8- and
+16-bit integers saturate, means of integers are taken of 64 bits, and averages over
+windows and fractional factors of integers go through f64.
+
+    %0 = glow.softmax %x axis 1 : tensor<2x4xbf16>
+  becomes
+    %1 = glow.convert %x : tensor<2x4xf32>
+    %2 = glow.softmax %1 axis 1 : tensor<2x4xf32>
+    %0 = glow.convert %2 : tensor<2x4xbf16>
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import cast
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import (
+    BFloat16Type,
+    Float16Type,
+    ModuleOp,
+    TensorType,
+    f32,
+    f64,
+    i1,
+    i64,
+)
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.passes import ModulePass
+
+from glow.backends.cpu.passes.half_kernels import stays_half
+from glow.dialects import glow
+from glow.dialects.node import NodeOp, Types, element_of, shape_of, tensor_type
+from glow.dialects.weights import constant_value, dtype_of
+from glow.lowering.target.program_target import settle_target
+from glow.lowering.target.target import Target
+from glow.lowering.type_guards import is_integer
+from glow.passes.rewriting.contract import VALUES
+from glow.passes.rewriting.node_builder import (
+    NodeBuilder,
+    attributes_of,
+    name_of,
+    rewrite_nodes,
+)
+
+Rule = Callable[[NodeOp, Attribute], Attribute | None]
+"""The element type to compute a node in, given its own; None keeps it."""
+
+
+def _bits(element: Attribute) -> int:
+    """The width of an integer type; 0 of booleans and everything else."""
+    if is_integer(element) and element != i1:
+        return 8 * dtype_of(element).itemsize
+    return 0
+
+
+def _float(op: NodeOp, element: Attribute) -> Attribute | None:
+    return f32 if isinstance(element, Float16Type | BFloat16Type) else None
+
+
+def _batch_norm(op: NodeOp, element: Attribute) -> Attribute | None:
+    """Parameters of another type follow the input."""
+    mixed = any(element_of(value) != element for value in op.inputs)
+    return _float(op, element) or (element if mixed else None)
+
+
+def _product(op: NodeOp, element: Attribute) -> Attribute | None:
+    """Sums of products of narrow integers are exact in 64 bits."""
+    return i64 if 0 < _bits(element) < 32 else _float(op, element)
+
+
+def _gemm(op: NodeOp, element: Attribute) -> Attribute | None:
+    attributes = op.attributes_view()
+    factors = attributes.float("alpha"), attributes.float("beta")
+    if _bits(element) and not all(factor.is_integer() for factor in factors):
+        return f64
+    return _product(op, element)
+
+
+def _average(op: NodeOp, element: Attribute) -> Attribute | None:
+    return f64 if is_integer(element) else _float(op, element)
+
+
+def _mean(op: NodeOp, element: Attribute) -> Attribute | None:
+    return i64 if 0 < _bits(element) < 64 else _float(op, element)
+
+
+RULES: Mapping[type[Operation], Rule] = {
+    **dict.fromkeys(
+        (
+            glow.AttentionOp,
+            glow.LayerNormOp,
+            glow.LocalResponseNormOp,
+            glow.LogSoftmaxOp,
+            glow.LstmOp,
+            glow.GruOp,
+            glow.RnnOp,
+            glow.MaxPool2dOp,
+            glow.ReduceMaxOp,
+            glow.ReduceMinOp,
+            glow.ReduceProdOp,
+            glow.ReduceSumOp,
+            glow.SoftmaxOp,
+            glow.ArgMaxOp,
+            glow.ArgMinOp,
+            glow.EluOp,
+            glow.GeluOp,
+            glow.GeluTanhOp,
+            glow.HardSigmoidOp,
+            glow.HardSwishOp,
+            glow.LeakyReluOp,
+            glow.MishOp,
+            glow.SigmoidOp,
+            glow.SoftplusOp,
+            glow.SoftsignOp,
+        ),
+        _float,
+    ),
+    glow.BatchNormOp: _batch_norm,
+    glow.Conv2dOp: _product,
+    glow.MatmulOp: _product,
+    glow.FullyConnectedOp: _product,
+    glow.GemmOp: _gemm,
+    glow.AvgPool2dOp: _average,
+    glow.ReduceMeanOp: _mean,
+}
+"""Node class to the rule that says what it computes in."""
+
+
+def widen(op: Operation, target: Target) -> None:
+    """Let a node compute in a wider element type where its rule says so."""
+    assert isinstance(op, NodeOp)
+    if not all(isinstance(value.type, TensorType) for value in op.inputs):
+        return
+    element = element_of(op.inputs[0])
+    if stays_half(op, target):
+        _widen_sums(op)
+        return
+    wide = RULES[type(op)](op, element)
+    if wide is None:
+        return
+    builder = NodeBuilder(op)
+    new = type(op).build_node(
+        [_converted(builder, value, element, wide) for value in op.inputs],
+        cast(Types, [_with_element(r.type, element, wide) for r in op.results]),
+        predicate=op.predicate,
+        **attributes_of(op),  # pyright: ignore[reportArgumentType]
+    )
+    builder.insert(new)
+    saturates = type(op) in PRODUCTS and wide == i64
+    builder.replace(
+        *(
+            _back(builder, value, cast(TensorType[Attribute], old.type), saturates)
+            for value, old in zip(new.results, op.results, strict=True)
+        )
+    )
+
+
+def _widen_sums(op: NodeOp) -> None:
+    """Let a product of bf16 give its sums, and round them after it."""
+    if element_of(op.results[0]) == f32:
+        return
+    builder, shape = NodeBuilder(op), shape_of(op.results[0])
+    inputs, sums = op.inputs, tensor_type(shape, f32)
+    if len(inputs) > FACTORS:
+        bias = _converted(builder, inputs[FACTORS], element_of(inputs[0]), f32)
+        inputs = [*inputs[:FACTORS], bias]
+    result = builder.create(type(op), inputs, attributes_of(op), types=[sums])
+    builder.replace(_convert(builder, result, element_of(op.results[0])))
+
+
+FACTORS = 2
+"""The operands that are multiplied; a bias is added to the sums."""
+
+PRODUCTS = (glow.Conv2dOp, glow.MatmulOp, glow.FullyConnectedOp, glow.GemmOp)
+
+
+def _with_element(type_: Attribute, old: Attribute, new: Attribute) -> Attribute:
+    same = element_of(type_) == old
+    return tensor_type(shape_of(type_), new) if same else type_
+
+
+def _converted(
+    builder: NodeBuilder, value: SSAValue, old: Attribute, new: Attribute
+) -> SSAValue:
+    """An operand in the wider type; constants are converted here."""
+    element = element_of(value)
+    if element == new or (element != old and is_integer(element)):
+        return value
+    array = constant_value(value)
+    if array is not None:
+        wide = array.astype(dtype_of(new))
+        return builder.constant(wide, f"{name_of(value)}.{new}")
+    return _convert(builder, value, new)
+
+
+def _convert(builder: NodeBuilder, value: SSAValue, element: Attribute) -> SSAValue:
+    wanted = tensor_type(shape_of(value), element)
+    return builder.create(glow.ConvertOp, [value], {}, types=[wanted])
+
+
+def _back(
+    builder: NodeBuilder,
+    value: SSAValue,
+    wanted: TensorType[Attribute],
+    saturates: bool,
+) -> SSAValue:
+    """A result in the node's own type."""
+    element = wanted.element_type
+    if element_of(value) == element:
+        return value
+    if saturates:
+        bits = _bits(element)
+        unsigned = dtype_of(element).kind == "u"
+        low = 0.0 if unsigned else -(2.0 ** (bits - 1))
+        high = low + 2.0**bits - 1
+        value = builder.node(glow.ClipOp, value, low=low, high=high)
+    return _convert(builder, value, element)
+
+
+@dataclass(frozen=True)
+class WidenElementsPass(ModulePass):
+    """Compute in a wider element type what a target (host, avx512, avx2, ...) has no
+    kernel for.
+    """
+
+    name = "widen-elements"
+    keeps = VALUES
+
+    target: str = "host"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        """Run the pass on a module."""
+        rewrite = partial(widen, target=settle_target(op, self.target))
+        rewrite_nodes(op, dict.fromkeys(RULES, rewrite))

@@ -1,0 +1,45 @@
+"""The contract of the lowered level: no node is left that the backend wants lowered.
+
+The level has `glow` and `cpu` nodes, loops over them, and scalar code in their regions.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
+
+from glow.dialects.errors import GlowError
+from glow.dialects.node import NodeOp, node_name
+from glow.lowering.lower_nodes.keeps import backend_named
+from glow.lowering.lower_nodes.lower_nodes import LOWERINGS
+from glow.passes.graph.verify_graph import check_dialects
+from glow.passes.rewriting.contract import GRAPH_DIALECTS
+
+
+@dataclass(frozen=True)
+class VerifyLoweredPass(ModulePass):
+    """Verify the contract of the lowered level for a backend."""
+
+    name = "verify-lowered"
+
+    backend: str = "cpu"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        """Run the pass on a module."""
+        backend = backend_named(self.backend)
+        check_dialects(op, "lowered", (*GRAPH_DIALECTS, "cpu"))
+        for child in op.walk():
+            if (
+                isinstance(child, NodeOp)
+                and type(child) in LOWERINGS
+                and backend.should_lower(child)
+            ):
+                raise GlowError(
+                    f"{child.name} must be lowered for backend '{self.backend}'",
+                    node=node_name(child),
+                    hint="run lower-nodes first",
+                )
+        op.verify()

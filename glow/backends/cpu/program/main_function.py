@@ -1,0 +1,348 @@
+"""`main`: one native call per inference.
+
+All threads run the whole program; each takes its slice of every kernel, and a barrier
+separates calls whose order matters. There is none where each thread would wait for itself
+alone: between calls that the first thread makes, and where a thread's slices of all buffers
+that matter are the same in both calls. They are if the number of threads divides the slices,
+which the first lines of `main` find out; else the barrier's threads are all of them.
+
+Where an argument is, `main` reads in the table that the mutables begin with.
+
+Small kernels run on the first thread alone, since sharing them costs more than it saves.
+Results do not depend on the number of threads.
+
+    func.func @main(%constants: memref<Cxi8>, %mutables: memref<Mxi8>,
+                    %activations: memref<Axi8>, %thread: index, %threads: index,
+                    %barrier: memref<64xi8>)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from math import gcd
+
+from xdsl.builder import Builder
+from xdsl.dialects import arith, func, memref, scf
+from xdsl.dialects.builtin import (
+    FunctionType,
+    IndexType,
+    IntegerAttr,
+    MemRefType,
+    i8,
+)
+from xdsl.ir import Attribute, Block, Region, SSAValue
+from xdsl.rewriter import InsertPoint
+
+from glow.backends.cpu.program.program import (
+    KernelCall,
+    Loop,
+    Place,
+    Program,
+    Segment,
+    Step,
+)
+from glow.dialects.errors import GlowError
+from glow.lowering.loop_builder.kernel import Kernel
+from glow.passes.instr.buffers import byte_size
+
+SEGMENTS: Sequence[Segment] = ("constants", "mutables", "activations")
+BARRIER = "glow_barrier"
+BARRIER_BYTES = 64
+TICK = "glow_tick"
+SERIAL_BYTES = 16 * 1024
+"""A call that touches fewer bytes is not shared between threads."""
+
+MOST_PENDING = 64
+"""After so many calls that no barrier for all threads followed there is one: each later call
+is compared with all of them."""
+
+INDEX = IndexType()
+
+
+@dataclass(frozen=True)
+class _SharedCall:
+    """A call and how threads share it; `slices` is 0 if the first thread does it alone."""
+
+    call: KernelCall
+    kernel: Kernel
+    slices: int
+    met: set[int] = field(default_factory=set)
+    """Threads whose number does not divide one of these have met since."""
+
+    def meeting(self, earlier: _SharedCall) -> int:
+        """Whether threads must meet between the calls: 0 if not, 1 if so.
+
+        n > 1: only if their number does not divide n. Else each touches those of n parts
+        that it has touched before.
+        """
+        pairs = list(self.call.conflicting(earlier.call))
+        if not pairs or not (self.slices or earlier.slices):
+            return 0
+        if not all(self._cuts_alike(mine, earlier, theirs) for mine, theirs in pairs):
+            return 1
+        parts = gcd(self.slices, earlier.slices)
+        return 0 if any(parts % met == 0 for met in earlier.met) else parts
+
+    def _cuts_alike(self, mine: int, earlier: _SharedCall, theirs: int) -> bool:
+        """Whether equal parts of the slices touch equal parts of a buffer."""
+        runs = self._runs(mine)
+        same = self.call.places[mine] == earlier.call.places[theirs]
+        return same and runs > 0 and runs == earlier._runs(theirs)
+
+    def _runs(self, buffer: int) -> int:
+        """The runs of a buffer; 0 of one that is not the whole place."""
+        view = self.kernel.function.function_type.inputs.data[buffer]
+        whole = byte_size(view) == self.call.places[buffer].size
+        return self.kernel.runs_of(buffer) if whole and self.slices else 0
+
+
+@dataclass(frozen=True)
+class TraceRegion:
+    """Where in the activations the times of calls go: `thread_bytes` for each thread."""
+
+    offset: int
+    thread_bytes: int
+
+
+class MainBuilder:
+    """Builds the function; see the module's docstring."""
+
+    def __init__(
+        self,
+        program: Program,
+        kernels: Mapping[str, Kernel],
+        trace: TraceRegion | None = None,
+    ) -> None:
+        self.program = program
+        self.kernels = kernels
+        self.trace = trace
+        types: list[Attribute] = [
+            MemRefType(i8, [max(program.sizes[segment], 1)]) for segment in SEGMENTS
+        ]
+        types += [INDEX, INDEX, MemRefType(i8, [BARRIER_BYTES])]
+        self.types = types
+        self.block = Block(arg_types=types)
+        names = (*SEGMENTS, "thread", "threads", "barrier")
+        for argument, name in zip(self.block.args, names, strict=True):
+            argument.name_hint = name
+        self.segments: dict[Segment, SSAValue] = dict(
+            zip(SEGMENTS, self.block.args, strict=False)
+        )
+        self.thread, self.threads, self.barrier = self.block.args[3:]
+        self.prologue = Block()
+        self.builder = Builder(InsertPoint.at_end(self.block))
+        self.hoisted = Builder(InsertPoint.at_end(self.prologue))
+        self.constants: dict[int, SSAValue] = {}
+        self.slices: dict[tuple[int, bool], tuple[SSAValue, SSAValue]] = {}
+        self.views: dict[tuple[Place, Attribute], SSAValue] = {}
+        self.indices: dict[int, SSAValue] = {}
+        self.own_trace: SSAValue | None = None
+        self.table: SSAValue | None = None
+        self.arguments: dict[int, SSAValue] = {}
+        self.shared: list[_SharedCall] = []
+        """The calls since the last barrier for all threads that threads share."""
+        self.serial: list[_SharedCall] = []
+        """Those of the first thread alone, of which none waits for another."""
+        self.meeting: dict[int, SSAValue] = {}
+
+    def run(self) -> func.FuncOp:
+        """The function `main` of the program."""
+        self._steps(self.program.steps)
+        self.builder.insert(func.ReturnOp())
+        for op in reversed(list(self.prologue.ops)):
+            op.detach()
+            first = self.block.first_op
+            assert first is not None
+            self.block.insert_op_before(op, first)
+        return func.FuncOp(
+            self.program.name,
+            FunctionType.from_lists(self.types, []),
+            Region(self.block),
+        )
+
+    def _steps(self, steps: Sequence[Step]) -> None:
+        for step in steps:
+            if isinstance(step, Loop):
+                self._loop(step)
+            else:
+                self._call(step)
+
+    def _loop(self, loop: Loop) -> None:
+        """A loop stands between barriers, as its turns depend on each other."""
+        self._synchronize()
+        bounds = [self._constant(n) for n in (loop.lower, loop.upper, loop.step)]
+        body = Block(arg_types=[INDEX])
+        self.indices[loop.number] = body.args[0]
+        self.builder.insert(scf.ForOp(bounds[0], bounds[1], bounds[2], [], body))
+        outer, self.builder = self.builder, Builder(InsertPoint.at_end(body))
+        self._steps(loop.body)
+        self._synchronize()
+        self.builder.insert(scf.YieldOp())
+        self.builder = outer
+
+    def _synchronize(self) -> None:
+        if self.shared or self.serial:
+            self.builder.insert(func.CallOp(BARRIER, [self.barrier, self.threads], []))
+            self.shared.clear()
+            self.serial.clear()
+
+    def _wait_for_earlier(self, call: _SharedCall) -> None:
+        """A barrier if the call must wait for other threads."""
+        kind = self.shared if call.slices else self.serial
+        others = [*self.shared, *(self.serial if call.slices else ())]
+        parts = gcd(*(call.meeting(earlier) for earlier in others))
+        if parts == 1 or len(kind) == MOST_PENDING:
+            self._synchronize()
+        elif parts:
+            threads = self._threads_that_meet(parts)
+            self.builder.insert(func.CallOp(BARRIER, [self.barrier, threads], []))
+            for earlier in (*self.shared, *self.serial):
+                earlier.met.add(parts)
+        kind.append(call)
+
+    def _threads_that_meet(self, parts: int) -> SSAValue:
+        """All threads, or one if they divide the parts."""
+        if parts not in self.meeting:
+            insert, count = self.hoisted.insert, self._constant(parts)
+            share = insert(arith.DivUIOp(count, self.threads)).result
+            shared = insert(arith.MuliOp(share, self.threads)).result
+            is_even = insert(arith.CmpiOp(shared, count, "eq")).result
+            one = self._constant(1)
+            self.meeting[parts] = insert(
+                arith.SelectOp(is_even, one, self.threads)
+            ).result
+        return self.meeting[parts]
+
+    def _call(self, call: KernelCall) -> None:
+        kernel = self.kernels[call.kernel.name]
+        is_large = sum(place.size for place in call.places) >= SERIAL_BYTES
+        is_shared = is_large and kernel.slices > 1
+        slices = kernel.slices if is_shared else 0
+        self._wait_for_earlier(_SharedCall(call, kernel, slices))
+        types = kernel.function.function_type.inputs.data
+        operands = [
+            self._view(place, view_type)
+            for place, view_type in zip(call.places, types, strict=False)
+        ]
+        low, high = self._slice(kernel.slices, is_shared)
+        self._tick()
+        self.builder.insert(func.CallOp(call.kernel.name, [*operands, low, high], []))
+        self._tick()
+
+    def _tick(self) -> None:
+        """The time goes to the thread's part of the trace, if there is one."""
+        if self.trace is not None:
+            self.builder.insert(func.CallOp(TICK, [self._own_trace(self.trace)], []))
+
+    def _own_trace(self, trace: TraceRegion) -> SSAValue:
+        if self.own_trace is None:
+            size = self._constant(trace.thread_bytes)
+            moved = self.hoisted.insert(arith.MuliOp(self.thread, size)).result
+            base = self._constant(trace.offset)
+            offset = self.hoisted.insert(arith.AddiOp(moved, base)).result
+            view = memref.ViewOp.build(
+                operands=[self.segments["activations"], offset, []],
+                result_types=[MemRefType(i8, [trace.thread_bytes])],
+            )
+            self.own_trace = self.hoisted.insert(view).results[0]
+        return self.own_trace
+
+    # -- values
+
+    def _constant(self, number: int) -> SSAValue:
+        if number not in self.constants:
+            op = arith.ConstantOp(IntegerAttr(number, INDEX))
+            self.constants[number] = self.hoisted.insert(op).result
+        return self.constants[number]
+
+    def _slice(self, slices: int, shared: bool) -> tuple[SSAValue, SSAValue]:
+        """The running thread's part of `slices`; all or nothing when it is not shared."""
+        key = (slices, shared)
+        if key not in self.slices:
+            make = self._shared_slice if shared else self._serial_slice
+            self.slices[key] = make(slices)
+        return self.slices[key]
+
+    def _shared_slice(self, slices: int) -> tuple[SSAValue, SSAValue]:
+        count = self._constant(slices)
+        next_thread = self.hoisted.insert(
+            arith.AddiOp(self.thread, self._constant(1))
+        ).result
+        bounds: list[SSAValue] = []
+        for thread in (self.thread, next_thread):
+            scaled = self.hoisted.insert(arith.MuliOp(thread, count)).result
+            bounds.append(
+                self.hoisted.insert(arith.DivUIOp(scaled, self.threads)).result
+            )
+        return bounds[0], bounds[1]
+
+    def _serial_slice(self, slices: int) -> tuple[SSAValue, SSAValue]:
+        zero, count = self._constant(0), self._constant(slices)
+        first = self.hoisted.insert(arith.CmpiOp(self.thread, zero, "eq")).result
+        high = self.hoisted.insert(arith.SelectOp(first, count, zero)).result
+        return zero, high
+
+    def _view(self, place: Place, view_type: Attribute) -> SSAValue:
+        """The typed buffer at a place; views at constant places are made once."""
+        key = (place, view_type)
+        if key in self.views:
+            return self.views[key]
+        if byte_size(view_type) > place.size:
+            raise GlowError(
+                f"internal error: a kernel takes {view_type}, the buffer has "
+                f"{place.size} bytes"
+            )
+        builder = self.builder if place.moves else self.hoisted
+        offset = self._offset(place)
+        for loop, stride in place.moves:
+            moved = arith.MuliOp(self.indices[loop], self._constant(stride))
+            builder.insert(moved)
+            offset = builder.insert(arith.AddiOp(offset, moved.result)).result
+        view = memref.ViewOp.build(
+            operands=[self.segments[place.segment], offset, []],
+            result_types=[view_type],
+        )
+        result = builder.insert(view).results[0]
+        if not place.moves:
+            self.views[key] = result
+        return result
+
+    def _offset(self, place: Place) -> SSAValue:
+        """Where a place is in its segment, but for what loops move it by."""
+        if place.segment != "mutables":
+            return self._constant(place.offset)
+        number = self.program.argument_at(place)
+        if number < 0:
+            return self._constant(place.offset)
+        start = self._argument(number)
+        distance = place.offset - self.program.arguments[number].offset
+        if distance == 0:
+            return start
+        added = arith.AddiOp(start, self._constant(distance))
+        return self.hoisted.insert(added).result
+
+    def _argument(self, number: int) -> SSAValue:
+        """An argument's distance from the start of the mutables, which the table says."""
+        if number not in self.arguments:
+            if self.table is None:
+                view = memref.ViewOp.build(
+                    operands=[self.segments["mutables"], self._constant(0), []],
+                    result_types=[MemRefType(INDEX, [len(self.program.arguments)])],
+                )
+                self.table = self.hoisted.insert(view).results[0]
+            load = memref.LoadOp.get(self.table, [self._constant(number)])
+            self.arguments[number] = self.hoisted.insert(load).res
+        return self.arguments[number]
+
+
+def barrier_declaration() -> func.FuncOp:
+    """`func.func private @glow_barrier(memref<64xi8>, index)`, which the runtime has."""
+    types = [MemRefType(i8, [BARRIER_BYTES]), INDEX]
+    return func.FuncOp.external(BARRIER, types, [])
+
+
+def tick_declaration(trace: TraceRegion) -> func.FuncOp:
+    """`func.func private @glow_tick(memref<Nxi8>)`, which the runtime has."""
+    types = [MemRefType(i8, [trace.thread_bytes])]
+    return func.FuncOp.external(TICK, types, [])

@@ -1,0 +1,233 @@
+"""A planned function as a list of kernel calls on places in three memory segments.
+
+The segments are Glow's: `constants` (weights), `mutables` (inputs and outputs) and
+`activations` (the arena). The mutables begin with a table of 64-bit numbers, which says for
+each argument how far from the segment's start it is: the caller may have it elsewhere. Behind
+it is a byte for each call that may find an error in its data, as an index outside of its axis.
+A program says which kernel runs on which bytes; it is made from an instr function after
+`plan-memory`, and `main_function.py` turns it into the function `main`. Its text is the cache
+key of that function.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from hashlib import sha256
+from typing import Literal
+
+from xdsl.ir import SSAValue
+
+from glow.dialects import instr
+from glow.dialects.weight_table import Array, DeferredArray
+from glow.lowering.loop_builder.kernel import Kernel
+from glow.lowering.target.target import Target
+
+Segment = Literal["constants", "mutables", "activations"]
+
+ADDRESS_BYTES = 8
+"""Of an entry of the table of arguments."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """`size` bytes of a segment from `offset` on, moved by loop indices.
+
+    `moves` holds pairs of a loop's number and the bytes that its index counts for.
+    """
+
+    segment: Segment
+    offset: int
+    size: int
+    moves: tuple[tuple[int, int], ...] = ()
+
+    def overlaps(self, other: Place) -> bool:
+        """Whether both may name a common byte."""
+        if self.segment != other.segment:
+            return False
+        if self.moves or other.moves:
+            return True
+        return (
+            self.offset < other.offset + other.size
+            and other.offset < self.offset + self.size
+        )
+
+
+@dataclass(frozen=True)
+class Index:
+    """An index: a constant plus multiples of loop indices (loop number, factor)."""
+
+    constant: int
+    terms: tuple[tuple[int, int], ...] = ()
+
+    def plus(self, other: Index, sign: int) -> Index:
+        """The sum with `sign` times another index."""
+        factors = dict(self.terms)
+        for loop, factor in other.terms:
+            factors[loop] = factors.get(loop, 0) + sign * factor
+        terms = tuple(item for item in factors.items() if item[1])
+        return Index(self.constant + sign * other.constant, terms)
+
+
+@dataclass(frozen=True)
+class KernelRequest:
+    """A kernel that some instruction needs: equal requests share one function.
+
+    `spec` is everything that the code depends on besides the target; `build` takes the
+    function's name and the target.
+    """
+
+    label: str
+    spec: Hashable
+    build: Callable[[str, Target], Kernel] = field(compare=False, repr=False)
+
+    @cached_property
+    def name(self) -> str:
+        """A name that depends on the content only: `label_digest`."""
+        digest = sha256(repr(self.spec).encode()).hexdigest()[:12]
+        return f"{self.label}_{digest}"
+
+
+@dataclass(frozen=True)
+class KernelCall:
+    """One kernel on its operands' places; the first `writes` of them are written."""
+
+    kernel: KernelRequest
+    places: tuple[Place, ...]
+    writes: int = 1
+    passes_on: bool = False
+    """Whether one other instruction reads what this one alone writes, and nobody else does."""
+
+    def conflicting(self, other: KernelCall) -> Iterator[tuple[int, int]]:
+        """The operands of both, by number, because of which the order of the calls matters."""
+        for number, mine in enumerate(self.places):
+            for position, theirs in enumerate(other.places):
+                if number < self.writes or position < other.writes:
+                    if mine.overlaps(theirs):
+                        yield number, position
+
+
+@dataclass(frozen=True)
+class Loop:
+    """Steps that repeat for each index in `range(lower, upper, step)`."""
+
+    number: int
+    lower: int
+    upper: int
+    step: int
+    body: tuple[Step, ...]
+
+
+Step = KernelCall | Loop
+
+
+@dataclass
+class Program:
+    """The steps of a function and what its segments hold."""
+
+    name: str
+    steps: tuple[Step, ...]
+    constants: list[tuple[int, Array | DeferredArray]]
+    arguments: list[Place]
+    sizes: dict[Segment, int]
+    reports: Sequence[tuple[str, str]] = ()
+    """The errors that calls note, a byte each: the node, and what is wrong."""
+
+    @property
+    def reports_offset(self) -> int:
+        """Where in the mutables the first of those bytes is."""
+        return len(self.arguments) * ADDRESS_BYTES
+
+    def calls(self) -> Iterator[KernelCall]:
+        """All kernel calls, those of loops once."""
+        yield from _calls(self.steps)
+
+    @cached_property
+    def _starts(self) -> Sequence[int]:
+        return [argument.offset for argument in self.arguments]
+
+    def argument_at(self, place: Place) -> int:
+        """The number of the argument that a place in the mutables is a part of.
+
+        Negative for what is before all of them.
+        """
+        return bisect_right(self._starts, place.offset) - 1
+
+    def traffic(self) -> int:
+        """The bytes that all calls name, each time that they run."""
+        return _traffic(self.steps)
+
+    def requests(self) -> dict[str, KernelRequest]:
+        """The distinct kernels by name."""
+        return {call.kernel.name: call.kernel for call in self.calls()}
+
+    def text(self) -> str:
+        """The steps and sizes as text, the content of `main`."""
+        lines = [f"{self.name} {sorted(self.sizes.items())} {self.arguments}"]
+        lines.extend(_describe(self.steps))
+        return "\n".join(lines)
+
+
+def _calls(steps: Sequence[Step]) -> Iterator[KernelCall]:
+    for step in steps:
+        if isinstance(step, Loop):
+            yield from _calls(step.body)
+        else:
+            yield step
+
+
+def _traffic(steps: Sequence[Step]) -> int:
+    total = 0
+    for step in steps:
+        if isinstance(step, Loop):
+            turns = len(range(step.lower, step.upper, step.step))
+            total += turns * _traffic(step.body)
+        else:
+            total += sum(place.size for place in step.places)
+    return total
+
+
+def _describe(steps: Sequence[Step]) -> Iterator[str]:
+    for step in steps:
+        if isinstance(step, Loop):
+            yield f"for {step.number} {step.lower} {step.upper} {step.step}"
+            yield from _describe(step.body)
+            yield "end"
+        else:
+            yield f"{step.kernel.name} {step.writes} {step.places}"
+
+
+KernelSelector = Callable[
+    [instr.InstructionOp, Target], Sequence["Invocation | Repetition"]
+]
+"""Gives the kernels of an instruction."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """Element `start` of a buffer's first axis; each turn of a repetition goes on by `step`."""
+
+    buffer: SSAValue
+    start: int
+    step: int = 0
+
+
+@dataclass(frozen=True)
+class Invocation:
+    """A kernel on buffers or rows of them, the first `writes` of which it writes."""
+
+    kernel: KernelRequest
+    buffers: Sequence[SSAValue | Row]
+    writes: int = 1
+    report: str = ""
+    """The error that the kernel notes in a byte, its last argument; without one, no byte."""
+
+
+@dataclass(frozen=True)
+class Repetition:
+    """Kernels that run again and again, each turn on other rows."""
+
+    turns: int
+    body: Sequence[Invocation]

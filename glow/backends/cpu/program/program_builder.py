@@ -1,0 +1,263 @@
+"""Makes the program of a planned instr function: places for buffers, kernels for instructions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+
+from xdsl.dialects import arith, func, scf
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, IntegerAttr
+from xdsl.ir import Block, Operation, SSAValue
+
+from glow.backends.cpu import dialect as cpu
+from glow.backends.cpu.program.program import (
+    ADDRESS_BYTES,
+    Index,
+    Invocation,
+    KernelCall,
+    KernelSelector,
+    Loop,
+    Place,
+    Program,
+    Repetition,
+    Row,
+    Segment,
+    Step,
+)
+from glow.dialects import glow, instr
+from glow.dialects.errors import GlowError
+from glow.dialects.node import node_name, shape_of
+from glow.dialects.weight_table import Array, DeferredArray
+from glow.dialects.weights import check_held, dense_to_numpy, weights_of
+from glow.lowering.target.target import Target
+from glow.passes.instr.buffers import aligned, byte_size, item_size
+
+REPORTING = (
+    instr.INSTRUCTION_OF[glow.GatherOp],
+    instr.INSTRUCTION_OF[glow.GatherElementsOp],
+    instr.INSTRUCTION_OF[cpu.GatherRowsOp],
+    instr.INSTRUCTION_OF[glow.LengthsSumOp],
+    instr.INSTRUCTION_OF[glow.LengthsMaxOp],
+)
+"""Instructions whose kernels note indices that are outside of their axis, or lengths."""
+
+
+PAGE_BYTES = 4096
+"""Weights that fill a page begin one: prefetchers of processors do not look beyond a page, and
+kernels that read weights from other places take up to 40 % longer (ResNet-50: 7 %)."""
+
+
+class ProgramBuilder:
+    """Walks a planned function."""
+
+    def __init__(
+        self,
+        function: func.FuncOp,
+        target: Target,
+        select: Mapping[type[Operation], KernelSelector],
+    ) -> None:
+        self.function = function
+        self.target = target
+        self.select = select
+        self.places: dict[SSAValue, Place] = {}
+        self.indices: dict[SSAValue, Index] = {}
+        self.loops = 0
+        self.sizes: dict[Segment, int] = {
+            "constants": 0,
+            "mutables": 0,
+            "activations": 0,
+        }
+        self.constants: list[tuple[int, Array | DeferredArray]] = []
+        self.weight_places: dict[object, Place] = {}
+        self.reports: list[tuple[str, str]] = []
+        self.next_report = 0
+        self.node = ""
+
+    def run(self) -> Program:
+        """The program of the function."""
+        block = self.function.body.block
+        table = len(block.args) * ADDRESS_BYTES
+        self.next_report = table
+        self._reserve("mutables", table + self._count_reports())
+        for argument in block.args:
+            self.places[argument] = self._reserve("mutables", byte_size(argument))
+        arguments = [self.places[argument] for argument in block.args]
+        steps = self._steps(block)
+        name = self.function.sym_name.data
+        return Program(name, steps, self.constants, arguments, self.sizes, self.reports)
+
+    def _count_reports(self) -> int:
+        """How many calls note errors, at most."""
+        return sum(type(op) in REPORTING for op in self.function.walk())
+
+    def _reserve(self, segment: Segment, size: int) -> Place:
+        """A place in a segment; large weights begin a page."""
+        if segment == "constants" and size >= PAGE_BYTES:
+            pages = -(-self.sizes[segment] // PAGE_BYTES)
+            self.sizes[segment] = pages * PAGE_BYTES
+        place = Place(segment, self.sizes[segment], size)
+        self.sizes[segment] += aligned(size)
+        return place
+
+    def _steps(self, block: Block) -> tuple[Step, ...]:
+        steps: list[Step] = []
+        for op in block.ops:
+            handler = _HANDLERS.get(type(op))
+            if handler is not None:
+                handler(self, op)
+            elif isinstance(op, scf.ForOp):
+                steps.append(self._loop(op))
+            elif isinstance(op, instr.InstructionOp):
+                steps.extend(self._instruction(op))
+            else:
+                raise GlowError(f"no code for {op.name}", node=node_name(op))
+        return tuple(steps)
+
+    def _instruction(self, op: instr.InstructionOp) -> Iterator[Step]:
+        if not any(map(byte_size, (*op.outs, *op.inouts))):
+            return  # Nothing is written, so there is nothing to do.
+        selector = self.select.get(type(op))
+        if selector is None:
+            raise GlowError(
+                f"the cpu backend has no kernel for {op.name}", node=node_name(op)
+            )
+        self.node = node_name(op) or op.name.removeprefix("instr.")
+        for invocation in selector(op, self.target):
+            if isinstance(invocation, Repetition):
+                number, self.loops = self.loops, self.loops + 1
+                body = tuple(self._call(part, number) for part in invocation.body)
+                yield Loop(number, 0, invocation.turns, 1, body)
+            else:
+                yield replace(self._call(invocation), passes_on=_passes_on(op))
+
+    def _call(self, invocation: Invocation, loop: int = 0) -> KernelCall:
+        places = tuple(self._place(buffer, loop) for buffer in invocation.buffers)
+        if invocation.report:
+            places += (Place("mutables", self.next_report, 1),)
+            self.next_report += 1
+            self.reports.append((self.node, invocation.report))
+        return KernelCall(invocation.kernel, places, invocation.writes)
+
+    def _place(self, buffer: SSAValue | Row, loop: int) -> Place:
+        """Where a buffer is, or the row that turn number `loop` has."""
+        if isinstance(buffer, SSAValue):
+            return self.places[buffer]
+        whole = self.places[buffer.buffer]
+        size = whole.size // shape_of(buffer.buffer)[0]
+        moves = ((loop, buffer.step * size),) if buffer.step else ()
+        offset = whole.offset + buffer.start * size
+        return Place(whole.segment, offset, size, whole.moves + moves)
+
+    def _loop(self, op: scf.ForOp) -> Loop:
+        body = op.body.block
+        number, self.loops = self.loops, self.loops + 1
+        self.indices[body.args[0]] = Index(0, ((number, 1),))
+        lower, upper, step = (self._bound(bound) for bound in (op.lb, op.ub, op.step))
+        return Loop(number, lower, upper, step, self._steps(body))
+
+    def _bound(self, value: SSAValue) -> int:
+        index = self.indices[value]
+        if index.terms:
+            raise GlowError("loop bounds must be constants")
+        return index.constant
+
+    # -- operations that name memory
+
+    def alloc(self, op: Operation) -> None:
+        """An allocation stands at its planned offset of the arena."""
+        assert isinstance(op, instr.AllocOp)
+        if op.offset is None:
+            raise GlowError("allocations have no place yet; run plan-memory first")
+        place = Place("activations", op.offset.value.data, byte_size(op.result))
+        self.places[op.result] = place
+        end = place.offset + aligned(place.size)
+        self.sizes["activations"] = max(self.sizes["activations"], end)
+
+    def weight(self, op: Operation) -> None:
+        """Each weight is stored once, however often it is named."""
+        assert isinstance(op, instr.WeightOp)
+        key, array = op.value, weight_value(op)
+        if key not in self.weight_places:
+            place = self._reserve("constants", byte_size(op.result))
+            self.constants.append((place.offset, array))
+            self.weight_places[key] = place
+        self.places[op.result] = self.weight_places[key]
+
+    def tensorview(self, op: Operation) -> None:
+        """A view is its source moved by a constant."""
+        assert isinstance(op, instr.TensorviewOp)
+        source = self.places[op.source]
+        offset = source.offset + op.offset.value.data * item_size(op.source)
+        self.places[op.result] = Place(
+            source.segment, offset, byte_size(op.result), source.moves
+        )
+
+    def dynamic_view(self, op: Operation) -> None:
+        """An element of the first axis is its source moved by a loop index."""
+        assert isinstance(op, instr.DynamicViewOp)
+        source = self.places[op.source]
+        index, size = self.indices[op.index], byte_size(op.result)
+        moves = tuple((loop, factor * size) for loop, factor in index.terms)
+        self.places[op.result] = Place(
+            source.segment,
+            source.offset + index.constant * size,
+            size,
+            source.moves + moves,
+        )
+
+    def constant(self, op: Operation) -> None:
+        """Index constants are loop bounds and parts of indices."""
+        assert isinstance(op, arith.ConstantOp)
+        if isinstance(op.value, IntegerAttr):
+            self.indices[op.result] = Index(op.value.value.data)
+
+    def add(self, op: Operation) -> None:
+        """A sum of indices."""
+        left, right = (self.indices[value] for value in op.operands)
+        self.indices[op.results[0]] = left.plus(right, 1)
+
+    def subtract(self, op: Operation) -> None:
+        """A difference of indices: a loop that runs backwards."""
+        left, right = (self.indices[value] for value in op.operands)
+        self.indices[op.results[0]] = left.plus(right, -1)
+
+
+def _passes_on(op: instr.InstructionOp) -> bool:
+    """Whether an instruction writes one allocation, and one other reads it."""
+    if len(op.outs) != 1 or op.inouts:
+        return False
+    (written,) = op.outs
+    users = [use.operation for use in written.uses]
+    users = [user for user in users if not isinstance(user, instr.DeallocOp)]
+    alone = len(users) == 2 and {user.parent for user in users} == {op.parent}
+    return alone and isinstance(written.owner, instr.AllocOp)
+
+
+def weight_value(op: instr.WeightOp) -> Array | DeferredArray:
+    """The array of a weight, checked against its type."""
+    name, value = op.weight_name, op.value
+    array = (
+        dense_to_numpy(value)
+        if isinstance(value, DenseIntOrFPElementsAttr)
+        else weights_of(op).entry(name or "")
+    )
+    check_held(name or "dense", array, op.result.type)
+    return array
+
+
+def _skip(builder: ProgramBuilder, op: Operation) -> None:
+    """Lifetimes are planned already, and terminators need no code."""
+
+
+_HANDLERS: dict[type[Operation], Callable[[ProgramBuilder, Operation], None]] = {
+    instr.AllocOp: ProgramBuilder.alloc,
+    instr.DeallocOp: _skip,
+    instr.WeightOp: ProgramBuilder.weight,
+    instr.TensorviewOp: ProgramBuilder.tensorview,
+    instr.DynamicViewOp: ProgramBuilder.dynamic_view,
+    arith.ConstantOp: ProgramBuilder.constant,
+    arith.AddiOp: ProgramBuilder.add,
+    arith.SubiOp: ProgramBuilder.subtract,
+    func.ReturnOp: _skip,
+    scf.YieldOp: _skip,
+}

@@ -1,0 +1,90 @@
+"""Joins kernel calls that pass data on, so that a thread reads what it has just written.
+
+An element-wise call and the 1 x 1 convolution behind it that alone reads its result, as every
+layer of a pre-activated network begins, become one call that goes from run to run of pixels:
+
+    elementwise prepared, x, scale, shift
+    conv2d y, prepared, weights, bias       ->   prepared_conv2d y, x, weights, bias, scale, shift
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import cast
+
+from glow.backends.cpu.kernels.convolution.conv2d_spec import Conv2dSpec
+from glow.backends.cpu.kernels.convolution.fused_prologue import (
+    PreparedConv2dSpec,
+    build_prepared_conv2d,
+)
+from glow.backends.cpu.kernels.elementwise.kernel import ElementwiseSpec
+from glow.backends.cpu.program.program import (
+    KernelCall,
+    KernelRequest,
+    Loop,
+    Program,
+    Step,
+)
+from glow.lowering.target.target import Target
+
+LABEL = "prepared_conv2d"
+
+
+def join_calls(program: Program, target: Target) -> Program:
+    """The program with joined calls."""
+    return replace(program, steps=_joined(program.steps, target))
+
+
+def _joined(steps: Sequence[Step], target: Target) -> tuple[Step, ...]:
+    joined: list[Step] = []
+    for step in steps:
+        if isinstance(step, Loop):
+            joined.append(replace(step, body=_joined(step.body, target)))
+            continue
+        before = joined[-1] if joined else None
+        both = None
+        if isinstance(before, KernelCall):
+            both = prepared_convolution(before, step, target)
+        if both is None:
+            joined.append(step)
+        else:
+            joined[-1] = both
+    return tuple(joined)
+
+
+def prepared_convolution(
+    preparation: KernelCall, convolution: KernelCall, target: Target
+) -> KernelCall | None:
+    """Both calls as one, if there is a kernel for that."""
+    spec = _joint_spec(preparation, convolution)
+    if spec is None or not spec.supported(target) or not preparation.passes_on:
+        return None
+    (prepared, *sources), (output, source, *rest) = (
+        preparation.places,
+        convolution.places,
+    )
+    if source != prepared or any(map(output.overlaps, sources)):
+        return None  # Runs to come would read what this one has written.
+    first = sources.pop(spec.first_full)
+    request = KernelRequest(
+        LABEL,
+        (LABEL, spec),
+        lambda name, machine: build_prepared_conv2d(name, spec, machine),
+    )
+    return KernelCall(request, (output, first, *rest, *sources))
+
+
+def _joint_spec(
+    preparation: KernelCall, convolution: KernelCall
+) -> PreparedConv2dSpec | None:
+    first, second = _spec_of(preparation), _spec_of(convolution)
+    if isinstance(first, ElementwiseSpec) and type(second) is Conv2dSpec:
+        return PreparedConv2dSpec(second, first)
+    return None
+
+
+def _spec_of(call: KernelCall) -> object:
+    """What the kernel of a call is built from, without its label."""
+    spec = call.kernel.spec
+    return cast("tuple[object, ...]", spec)[-1] if isinstance(spec, tuple) else spec

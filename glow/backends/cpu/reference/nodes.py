@@ -1,0 +1,381 @@
+"""Nodes of the CPU backend: blocked layouts, packed weights, epilogues.
+
+Padding lanes hold NaN here, so that a node that reads one shows it. How weights are
+packed is the backend's choice for its target, above this package: a `Packing` says it,
+and is inverted by packing the positions.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from functools import partial
+from itertools import pairwise
+from typing import TypeAlias
+
+import numpy as np
+from xdsl.ir import Operation
+
+from glow.backends.cpu import dialect as cpu
+from glow.backends.cpu.dialect.matmul import STRASSEN_LEVELS
+from glow.backends.cpu.reference.blocks import from_blocks, to_blocks
+from glow.backends.cpu.reference.embedding import gather_rows
+from glow.backends.cpu.reference.recurrence import Plain, run_recurrence
+from glow.backends.cpu.reference.strassen import left_sums, original, row_scales
+from glow.dialects import glow, instr
+from glow.dialects.attributes import Attributes, ints_attr
+from glow.dialects.errors import GlowError
+from glow.dialects.node import GlowOp
+from glow.interpreter.arrays import Array, DType, exact
+from glow.interpreter.convolution import convolve
+from glow.interpreter.dynamic_quantization import quantize_rows, row_range
+from glow.interpreter.evaluation import evaluate_region
+from glow.interpreter.integer_arithmetic import wrapped
+from glow.interpreter.normalization import (
+    local_response_norm,
+    normalized,
+    softmax,
+)
+from glow.interpreter.scalar_functions import Function, element_dtype, result_dtype
+
+Packing: TypeAlias = Callable[[Attributes, tuple[int, ...], Array], Array]
+"""`packing(attributes, input_shape, weights)`: the flat array that a node reads, of plain
+weights: [O, I / group, kh, kw], [K, N] of a matrix product, the factors of Strassen's.
+It may add zeros, keeps every weight once, depends on the width of the elements at most, and
+serves a node and its instruction alike."""
+
+Unpacking: TypeAlias = Callable[[Attributes, tuple[int, ...], Array], Array]
+"""`unpacking(attributes, input_shape, packed)`: the plain weights of nodes that read
+transformed ones, of which every packed number mixes several."""
+
+Convolve: TypeAlias = Callable[[Attributes, Array, Array, Array, int], Array]
+"""`convolve(attributes, image, weights, bias, group)`: the sums, before rounding."""
+
+DIGITS: Mapping[int, tuple[str, int]] = {
+    1: ("u1", 1 << 8),
+    2: ("u2", 1 << 16),
+    4: ("f4", 1 << 20),
+}
+"""Positions are packed as digits in elements as wide as the weights: dtype and base."""
+
+
+def run_pack(op: GlowOp, x: Array) -> Array:
+    """`cpu.pack`."""
+    return to_blocks(x, op.attributes_view().int("lanes"))
+
+
+def run_unpack(op: GlowOp, x: Array) -> Array:
+    """`cpu.unpack`."""
+    return from_blocks(x, op.attributes_view().int("channels"))
+
+
+def unpacked(
+    op: GlowOp,
+    image: Array,
+    packed: Array,
+    shape: tuple[int, ...],
+    packing: Packing | None,
+) -> Array:
+    """The plain weights of a packed array; without a packing they are in plain order."""
+    size = math.prod(shape)
+    if packing is None:
+        if packed.size != size:
+            raise GlowError(
+                f"{op.name} has {packed.size} packed weights for {size} plain ones",
+                hint="interpreting it needs the backend's packing",
+            )
+        return packed.reshape(shape)
+    dtype, base = DIGITS[packed.itemsize]
+    rest, unit = np.arange(1, size + 1).reshape(shape), 1
+    order = np.zeros(packed.shape, np.int64)
+    while rest.any():
+        rest, digit = np.divmod(rest, base)
+        placed = packing(op.attributes_view(), image.shape, digit.astype(dtype))
+        if placed.shape != packed.shape:
+            raise GlowError(
+                f"{op.name} has {packed.size} packed weights, not {placed.size}"
+            )
+        order += unit * placed.astype(np.int64)
+        unit *= base
+    plain = np.empty(size, packed.dtype)
+    plain[order[order > 0] - 1] = packed[order > 0]
+    return plain.reshape(shape)
+
+
+def finish(op: Operation, total: Array, extras: tuple[Array, ...]) -> Array:
+    """The rounded sums with the node's epilogue applied."""
+    if not op.regions or not op.regions[0].blocks:
+        return rounded(total, result_dtype(op))
+    block = op.regions[0].block
+    sums = rounded(total, element_dtype(block.args[0].type))
+    return evaluate_region(block, (sums, *extras))[0]
+
+
+def rounded(total: Array, dtype: DType) -> Array:
+    """The sums as that type; those of bytes are exact modulo 2^32."""
+    return wrapped(total) if dtype == np.int32 else total.astype(dtype)
+
+
+def convolve_bytes(
+    attributes: Attributes, image: Array, weights: Array, bias: Array, group: int
+) -> Array:
+    """As `convolve`; the image is padded with the zero point."""
+    point = attributes.int("zero_point")
+    # Less the zero point the padding is zero, which gives each sum less this constant.
+    constant = point * weights.astype(np.int64).sum(axis=(1, 2, 3))
+    less = image.astype(np.float64) - point
+    return convolve(attributes, less, weights, constant + bias, group)
+
+
+def run_conv2d(
+    op: GlowOp,
+    image: Array,
+    weights: Array,
+    bias: Array,
+    *extras: Array,
+    plain: Plain,
+    sums: Convolve = convolve,
+) -> Array:
+    """`cpu.conv2d`, `cpu.int8_conv2d`."""
+    attributes = op.attributes_view()
+    inputs, group = attributes.int("input_channels"), attributes.int("group")
+    outputs, lanes = attributes.int("output_channels"), bias.shape[1]
+    shape = (outputs, inputs // group, *attributes.ints("kernel"))
+    total = sums(
+        attributes,
+        from_blocks(image, inputs) if image.ndim == 5 else image,
+        plain(op, image, weights, shape),
+        bias.reshape(-1)[:outputs],
+        group,
+    )
+    return finish(op, to_blocks(total, lanes), extras)
+
+
+def run_sparse_conv2d(
+    op: GlowOp, table: Array, image: Array, weights: Array, bias: Array, *extras: Array
+) -> Array:
+    """`cpu.sparse_conv2d`; its packed weights need no more than the table."""
+    attributes = op.attributes_view()
+    outputs, lanes = bias.shape
+    plain = np.zeros(
+        (outputs * lanes, attributes.int("input_channels"), *attributes.ints("kernel")),
+        weights.dtype,
+    )
+    width = attributes.int("tile_blocks") * lanes
+    starts = table[: cpu.blocks(outputs * lanes, width) + 1]
+    channels, position = table[len(starts) :], 0
+    for tile, (start, end) in enumerate(pairwise(starts)):
+        filters = plain[tile * width :][:width]
+        for channel in channels[start:end]:
+            target = filters[:, channel]
+            packed = weights[position:][: target.size]
+            shape = (*target.shape[1:], len(filters))
+            target[:] = packed.reshape(shape).transpose(2, 0, 1)
+            position += target.size
+    total = convolve(
+        attributes,
+        from_blocks(image, attributes.int("input_channels")),
+        plain[: attributes.int("output_channels")],
+        bias.reshape(-1)[: attributes.int("output_channels")],
+        1,
+    )
+    return finish(op, to_blocks(total, lanes), extras)
+
+
+def run_winograd_conv2d(
+    op: GlowOp,
+    factors: Array,
+    image: Array,
+    weights: Array,
+    bias: Array,
+    *extras: Array,
+    packing: Unpacking | None = None,
+) -> Array:
+    """`cpu.winograd_conv2d`, as the direct sums that it stands for."""
+    if packing is None:
+        raise GlowError(
+            f"{op.name} has transformed weights",
+            hint="interpreting it needs the backend's packing",
+        )
+    attributes = op.attributes_view()
+    plain = packing(attributes, image.shape, weights)
+    window = {"pads": ints_attr(*attributes.ints("pads"))}
+    total = convolve(
+        Attributes(glow.Conv2dOp.get_irdl_definition(), window),
+        from_blocks(image, attributes.int("input_channels")),
+        plain,
+        bias.reshape(-1)[: plain.shape[0]],
+        1,
+    )
+    largest = largest_of_squares(total, attributes.int("pool"))
+    return finish(op, to_blocks(largest, bias.shape[1]), extras)
+
+
+def largest_of_squares(planes: Array, size: int) -> Array:
+    """The largest element of each `size` x `size` square of [N, C, H, W]."""
+    *outer, height, width = planes.shape
+    squares = planes.reshape(*outer, height // size, size, width // size, size)
+    return squares.max((3, 5))
+
+
+def run_depthwise_conv2d(
+    op: GlowOp,
+    image: Array,
+    weights: Array,
+    bias: Array,
+    *extras: Array,
+    sums: Convolve = convolve,
+) -> Array:
+    """`cpu.depthwise_conv2d`, `cpu.int8_depthwise_conv2d`, padding lanes included."""
+    plain = weights.transpose(0, 3, 1, 2).reshape(-1, 1, *weights.shape[1:3])
+    total = sums(
+        op.attributes_view(),
+        from_blocks(image),
+        plain,
+        bias.reshape(-1),
+        plain.shape[0],
+    )
+    return finish(op, to_blocks(total, bias.shape[1]), extras)
+
+
+def run_plain_conv2d(
+    op: GlowOp, image: Array, weights: Array, bias: Array, *extras: Array
+) -> Array:
+    """`cpu.plain_conv2d`."""
+    attributes = op.attributes_view()
+    total = convolve(attributes, image, weights, bias, attributes.int("group"))
+    return finish(op, total, extras)
+
+
+def run_matmul(
+    op: GlowOp,
+    x: Array,
+    weights: Array,
+    bias: Array,
+    *extras: Array,
+    plain: Plain,
+) -> Array:
+    """`cpu.matmul`, `cpu.int8_matmul`."""
+    matrix = plain(op, x, weights, (x.shape[-1], bias.shape[0]))
+    return finish(op, exact(x) @ exact(matrix) + exact(bias), extras)
+
+
+def run_batch_matmul(op: GlowOp, lhs: Array, rhs: Array, *extras: Array) -> Array:
+    """`cpu.batch_matmul`."""
+    attributes = op.attributes_view()
+    left = exact(lhs).transpose(attributes.ints("lhs_axes"))
+    right = exact(rhs).transpose(attributes.ints("rhs_axes"))
+    total = (left @ right).transpose(attributes.ints("result_axes"))
+    return finish(op, total, extras)
+
+
+def run_int8_batch_matmul(
+    op: GlowOp, lhs: Array, rhs: Array, points: Array, *extras: Array
+) -> Array:
+    """`cpu.int8_batch_matmul`."""
+    left, right = exact(lhs) - points[0], exact(rhs) - points[1]
+    return run_batch_matmul(op, left, right, *extras)
+
+
+def run_cpu_attention(
+    op: GlowOp, queries: Array, keys: Array, values: Array, mask: Array | None = None
+) -> Array:
+    """`cpu.attention`."""
+    attributes = op.attributes_view()
+    tensors = {"query": queries, "key": keys, "value": values}
+    left, right, shared = (
+        exact(tensor).transpose(attributes.ints(f"{name}_axes"))
+        for name, tensor in tensors.items()
+    )
+    scores = (left @ right) * attributes.float("scale")
+    shares = softmax(scores if mask is None else scores + exact(mask), -1)
+    total = (shares @ shared).transpose(attributes.ints("result_axes"))
+    return finish(op, total, ())
+
+
+def run_quadrant_sums(op: GlowOp, x: Array) -> tuple[Array, Array]:
+    """`cpu.quadrant_sums`."""
+    levels, rows = op.attributes_view().int("levels"), x.reshape(-1, x.shape[-1])
+    factors, scales = row_scales(rows, levels)
+    scaled = rows * factors[:, None].astype(x.dtype)
+    sums = np.stack(list(left_sums(scaled, levels)))
+    return sums, scales.astype(x.dtype)
+
+
+def run_strassen_matmul(
+    op: GlowOp,
+    matrix: Array,
+    scales: Array,
+    sums: Array,
+    weights: Array,
+    bias: Array,
+    *extras: Array,
+    plain: Plain,
+) -> Array:
+    """`cpu.strassen_matmul`, as the direct sums that it stands for."""
+    products, _, depth = sums.shape
+    columns = bias.shape[0] >> STRASSEN_LEVELS[products]
+    factors = plain(op, sums, weights, (products, depth, columns))
+    right = original(list(exact(factors)))
+    return finish(op, exact(matrix) @ right + exact(bias), extras)
+
+
+def run_local_response_norm(op: GlowOp, x: Array) -> Array:
+    """`cpu.local_response_norm`."""
+    attributes = op.attributes_view()
+    plain = from_blocks(x, attributes.int("channels"))
+    return to_blocks(local_response_norm(attributes, plain), x.shape[-1])
+
+
+def run_softmax(op: GlowOp, x: Array, *extras: Array) -> Array:
+    """`cpu.softmax`."""
+    return finish(op, softmax(x, x.ndim - 1), extras)
+
+
+def run_layer_norm(
+    op: GlowOp, x: Array, scale: Array, bias: Array, *extras: Array
+) -> Array | tuple[Array, ...]:
+    """`cpu.layer_norm`."""
+    plain = normalized(op.attributes_view(), x, scale, bias).astype(np.float32)
+    result = finish(op, plain, extras)
+    count = len(op.outs) if isinstance(op, instr.InstructionOp) else len(op.results)
+    return result if count == 1 else (result, plain)
+
+
+def cpu_functions(
+    packing: Mapping[type[Operation], Packing | Unpacking],
+) -> dict[type[Operation], Function]:
+    """The functions of the `cpu` nodes for a backend's packing of their weights."""
+
+    def with_plain(node: type[Operation], function: Function) -> Function:
+        return partial(function, plain=partial(unpacked, packing=packing.get(node)))
+
+    return {
+        cpu.PackOp: run_pack,
+        cpu.UnpackOp: run_unpack,
+        cpu.Conv2dOp: with_plain(cpu.Conv2dOp, run_conv2d),
+        cpu.SparseConv2dOp: run_sparse_conv2d,
+        cpu.WinogradConv2dOp: partial(
+            run_winograd_conv2d, packing=packing.get(cpu.WinogradConv2dOp)
+        ),
+        cpu.DepthwiseConv2dOp: run_depthwise_conv2d,
+        cpu.PlainConv2dOp: run_plain_conv2d,
+        cpu.MatmulOp: with_plain(cpu.MatmulOp, run_matmul),
+        cpu.AttentionOp: run_cpu_attention,
+        cpu.BatchMatmulOp: run_batch_matmul,
+        cpu.QuadrantSumsOp: run_quadrant_sums,
+        cpu.QuantizeRowsOp: quantize_rows,
+        cpu.SoftmaxOp: run_softmax,
+        cpu.LayerNormOp: run_layer_norm,
+        cpu.GatherRowsOp: gather_rows,
+        cpu.RowRangeOp: row_range,
+        cpu.StrassenMatmulOp: with_plain(cpu.StrassenMatmulOp, run_strassen_matmul),
+        cpu.RecurrenceOp: with_plain(cpu.RecurrenceOp, run_recurrence),
+        cpu.LocalResponseNormOp: run_local_response_norm,
+        cpu.Int8Conv2dOp: with_plain(
+            cpu.Int8Conv2dOp, partial(run_conv2d, sums=convolve_bytes)
+        ),
+        cpu.Int8DepthwiseConv2dOp: partial(run_depthwise_conv2d, sums=convolve_bytes),
+        cpu.Int8MatmulOp: with_plain(cpu.Int8MatmulOp, run_matmul),
+        cpu.Int8BatchMatmulOp: run_int8_batch_matmul,
+    }

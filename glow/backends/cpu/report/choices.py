@@ -1,0 +1,272 @@
+"""Which algorithm and tile each kernel has: what the log, the report and the attributes say.
+
+A kernel's specification decides it together with the target; here each kind of specification
+has a function that asks what the builder of that kernel asks. Nothing is chosen here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, cast
+
+from xdsl.dialects.builtin import f32
+from xdsl.ir import Attribute
+
+from glow.backends.cpu.kernels.attention.kernel import AttentionSpec
+from glow.backends.cpu.kernels.channelwise.depthwise import DepthwiseSpec
+from glow.backends.cpu.kernels.channelwise.int8_depthwise import Int8DepthwiseSpec
+from glow.backends.cpu.kernels.channelwise.planes import BlockedPlanes
+from glow.backends.cpu.kernels.convolution.conv2d import Convolution
+from glow.backends.cpu.kernels.convolution.conv2d_spec import Conv2dSpec, ConvTiling
+from glow.backends.cpu.kernels.convolution.direct_conv import (
+    DirectConvSpec,
+    choose_pixel_tile,
+)
+from glow.backends.cpu.kernels.convolution.fused_prologue import PreparedConv2dSpec
+from glow.backends.cpu.kernels.convolution.int8_conv2d import (
+    Int8Conv2dSpec,
+    Int8Convolution,
+)
+from glow.backends.cpu.kernels.convolution.sparse_conv2d_spec import (
+    SparseConv2dSpec,
+    sparse_tiling,
+)
+from glow.backends.cpu.kernels.matmul.batch_matmul import BatchMatmulSpec
+from glow.backends.cpu.kernels.matmul.int8_batch_matmul import Int8BatchMatmulSpec
+from glow.backends.cpu.kernels.matmul.matmul import MatmulSpec
+from glow.backends.cpu.kernels.recurrence.kernel import RecurrenceSpec
+from glow.backends.cpu.kernels.strassen.linear_combinations import QuadrantSumsSpec
+from glow.backends.cpu.kernels.strassen.spec import StrassenSpec
+from glow.backends.cpu.kernels.winograd.direct import WinogradDirectSpec, most_uneven
+from glow.backends.cpu.kernels.winograd.kernel import WinogradPhase
+from glow.backends.cpu.kernels.winograd.pixel_sizes import PixelSizesSpec
+from glow.backends.cpu.kernels.winograd.spec import WinogradSpec, choose_winograd_tiling
+from glow.backends.cpu.program.program import KernelRequest
+from glow.backends.cpu.report.algorithms import (
+    DIRECT,
+    HALF_WEIGHTS,
+    STRASSEN,
+    WINOGRAD,
+    Algorithm,
+)
+from glow.backends.cpu.tiling.matmul_tile import choose_tile
+from glow.backends.cpu.tiling.tiles import ChannelPart
+from glow.lowering.target.target import Target
+
+INTEGERS = "int8 products, sums in i32"
+CHANNEL_BLOCKS = "channel blocks"
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What one kernel does; texts are for people."""
+
+    algorithm: str
+    tile: str = ""
+    """The register tile."""
+    order: str = ""
+    """What the outer loops run over, and what threads share."""
+    error: float | None = None
+    """To expect of f32 sums; 0 of exact integers, None where nothing is summed up."""
+    fallback: str = ""
+    """What is computed otherwise, where inputs do not allow the algorithm."""
+
+    def fields(self) -> dict[str, str]:
+        """The fields that say something, by name."""
+        error = "" if self.error is None else f"{self.error:.0e}"
+        found = {
+            "algorithm": self.algorithm,
+            "tile": self.tile,
+            "order": self.order,
+            "fallback": self.fallback,
+            "error": error,
+        }
+        return {name: text for name, text in found.items() if text}
+
+
+def spec_of(request: KernelRequest) -> object:
+    """The specification of a kernel, which stands behind its label."""
+    if isinstance(request.spec, tuple):
+        return cast("tuple[object, ...]", request.spec)[-1]
+    return request.spec
+
+
+def choice_of(request: KernelRequest, target: Target) -> Choice:
+    """What a kernel does on a target."""
+    spec = spec_of(request)
+    describe = DESCRIBED.get(type(spec))
+    if describe is None:
+        return Choice(request.label.replace("_", " "))
+    return describe(spec, target)
+
+
+def _summed(
+    algorithm: Algorithm, channels: int, prefix: str, tile: str, order: str
+) -> Choice:
+    name = f"{prefix}{algorithm.name}"
+    return Choice(name, tile, order, algorithm.expected_error(channels))
+
+
+def _element(element: Attribute) -> str:
+    return "" if element == f32 else f"{element}, "
+
+
+def _registers(rows: int, blocks: int, what: str) -> str:
+    return f"{rows} {what} x {blocks} registers"
+
+
+def _parts(parts: Iterable[ChannelPart], pixels: Callable[[int], int]) -> str:
+    return ", ".join(
+        _registers(pixels(part.blocks), part.blocks, "pixels") for part in parts
+    )
+
+
+def _conv_tile(tiling: ConvTiling) -> str:
+    longest = max(length for _, length in tiling.runs)
+    return _parts(tiling.parts, lambda blocks: tiling.model.pixels(longest, blocks))
+
+
+def _conv2d(spec: Conv2dSpec, target: Target) -> Choice:
+    convolution = Convolution(spec, target)
+    tile = _conv_tile(convolution.tiling)
+    prefix = _element(spec.element)
+    return _summed(
+        DIRECT, spec.in_channels, prefix, tile, convolution.order.description
+    )
+
+
+def _sparse(spec: SparseConv2dSpec, target: Target) -> Choice:
+    tile = _conv_tile(sparse_tiling(spec, target))
+    return _summed(DIRECT, spec.in_channels, "channels with weights, ", tile, "")
+
+
+def _prepared(spec: PreparedConv2dSpec, target: Target) -> Choice:
+    choice = _conv2d(spec.spec, target)
+    return replace(choice, algorithm=f"input prepared, {choice.algorithm}")
+
+
+def _sums_of_quadrants(spec: QuadrantSumsSpec, target: Target) -> Choice:
+    return Choice(f"sums of quadrants for {STRASSEN[spec.levels].name}")
+
+
+def _recurrence(spec: RecurrenceSpec, target: Target) -> Choice:
+    return _summed(DIRECT, spec.shape.units, "recurrent step, ", "", "units")
+
+
+def _depthwise(spec: DepthwiseSpec, target: Target) -> Choice:
+    return _summed(DIRECT, 1, "depthwise, ", _plane_tile(spec.planes), CHANNEL_BLOCKS)
+
+
+def _plane_tile(planes: BlockedPlanes) -> str:
+    (_, width) = planes.window.output
+    return _registers(planes.tile_size(width), 1, "pixels")
+
+
+def _plain(spec: DirectConvSpec, target: Target) -> Choice:
+    tile = choose_pixel_tile(spec, target)
+    text = f"{tile.channels} channels x {tile.vectors} registers"
+    return _summed(DIRECT, spec.in_channels, "plain layout, ", text, "")
+
+
+def _winograd(phase: WinogradPhase, target: Target) -> Choice:
+    spec, tiling = phase.spec, choose_winograd_tiling(phase.spec, target)
+    tile = _parts(
+        tiling.parts, lambda blocks: tiling.model.pixels(tiling.tiles, blocks)
+    )
+    order = (
+        f"blocks of {tiling.tiles} tiles" if tiling.fused else f"{phase.name} of all"
+    )
+    algorithm = WINOGRAD[spec.tile, spec.kernel]
+    choice = _summed(algorithm, spec.in_channels, _element(spec.element), tile, order)
+    return replace(choice, fallback=f"direct sums of {_uneven_tiles(spec)}")
+
+
+def _uneven_tiles(spec: WinogradSpec) -> str:
+    return f"tiles with pixels 2^{most_uneven(spec)} times as large, infinity or NaN"
+
+
+def _winograd_direct(direct: WinogradDirectSpec, target: Target) -> Choice:
+    spec = direct.convolution
+    name = f"{DIRECT.name}, only of {_uneven_tiles(spec)}"
+    return Choice(name, error=DIRECT.expected_error(spec.in_channels))
+
+
+def _pixel_sizes(_: PixelSizesSpec, target: Target) -> Choice:
+    return Choice("largest channel of each pixel, which tells where to fall back")
+
+
+def _matmul(spec: MatmulSpec, target: Target) -> Choice:
+    tile = spec.tile(target)
+    text = _registers(tile.rows, tile.blocks, "rows")
+    order = "tiles of rows" if spec.is_cut_by_rows(target) else "tiles of columns"
+    if spec.group == 4:
+        return Choice(INTEGERS, text, order, 0.0)
+    algorithm = HALF_WEIGHTS if spec.widens else DIRECT
+    return _summed(algorithm, spec.depth, _element(spec.element), text, order)
+
+
+def _strassen(spec: StrassenSpec, target: Target) -> Choice:
+    tile = spec.leaf.tile(target)
+    text = _registers(tile.rows, tile.blocks, "rows")
+    order = "tiles of rows" if spec.is_cut_by_rows(target) else "tiles of columns"
+    choice = _summed(STRASSEN[spec.levels], spec.depth, "", text, order)
+    rows = f"{spec.parts} rows that share sums with an infinity or NaN"
+    return replace(choice, fallback=f"direct sums of {rows}")
+
+
+def _batch_matmul(spec: BatchMatmulSpec, target: Target) -> Choice:
+    tile = choose_tile(spec.rows, spec.columns, spec.depth, target)
+    form = {
+        "direct": "rows read in place, ",
+        "pack": "columns transposed into panels, ",
+        "dot": "registers along the depth, ",
+    }[spec.form]
+    text = "" if spec.form == "dot" else _registers(tile.rows, tile.blocks, "rows")
+    return _summed(DIRECT, spec.depth, form, text, "batches")
+
+
+def _attention(spec: AttentionSpec, target: Target) -> Choice:
+    tile = choose_tile(spec.height, spec.keys, spec.depth, target)
+    text = _registers(tile.rows, tile.blocks, "queries")
+    order = f"blocks of {spec.height} queries of a head"
+    return _summed(DIRECT, spec.depth, "attention, ", text, order)
+
+
+def _int8_conv2d(spec: Int8Conv2dSpec, target: Target) -> Choice:
+    convolution = Int8Convolution(spec, target)
+    tile = _conv_tile(convolution.tiling)
+    return Choice(INTEGERS, tile, convolution.order.description, 0.0)
+
+
+def _int8_depthwise(spec: Int8DepthwiseSpec, target: Target) -> Choice:
+    name = f"depthwise, {INTEGERS}"
+    return Choice(name, _plane_tile(spec.planes), CHANNEL_BLOCKS, 0.0)
+
+
+def _int8_batch_matmul(spec: Int8BatchMatmulSpec, target: Target) -> Choice:
+    tile = spec.tile(target)
+    text = _registers(tile.rows, tile.blocks, "rows")
+    return Choice(INTEGERS, text, "batches", 0.0)
+
+
+DESCRIBED: Mapping[type, Callable[[Any, Target], Choice]] = {
+    Conv2dSpec: _conv2d,
+    SparseConv2dSpec: _sparse,
+    DepthwiseSpec: _depthwise,
+    DirectConvSpec: _plain,
+    WinogradPhase: _winograd,
+    MatmulSpec: _matmul,
+    StrassenSpec: _strassen,
+    BatchMatmulSpec: _batch_matmul,
+    AttentionSpec: _attention,
+    PreparedConv2dSpec: _prepared,
+    QuadrantSumsSpec: _sums_of_quadrants,
+    RecurrenceSpec: _recurrence,
+    Int8Conv2dSpec: _int8_conv2d,
+    Int8DepthwiseSpec: _int8_depthwise,
+    Int8BatchMatmulSpec: _int8_batch_matmul,
+    PixelSizesSpec: _pixel_sizes,
+    WinogradDirectSpec: _winograd_direct,
+}
+"""By the kind of a specification; of all others the name says what is done."""

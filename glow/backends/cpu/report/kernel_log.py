@@ -1,0 +1,148 @@
+"""What each instruction of a planned function becomes: the log of the kernels.
+
+    conv1: conv2d: direct sums; 28 pixels x 2 registers; lines; 56 slices; 37,632 bytes of
+    weights; error 4e-06
+
+Where inputs may not allow the algorithm, the line ends with what is computed then:
+
+    fc1: strassen: one level of Strassen; ...; error 5e-06; falls back to direct sums of 2 rows
+    that share sums with an infinity or NaN
+
+`record-kernels` writes it beside each instruction:
+
+    instr.cpu.conv2d ... {glow.kernels = [{algorithm = "direct sums", ...}]}
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects import func
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAttr
+from xdsl.passes import ModulePass
+
+from glow.backends.cpu.program.program import KernelCall, Loop, Step
+from glow.backends.cpu.program.program_builder import ProgramBuilder
+from glow.backends.cpu.report.choices import Choice, choice_of
+from glow.backends.cpu.selection import SELECTORS
+from glow.dialects import instr
+from glow.dialects.attributes import int_attr
+from glow.dialects.node import node_name
+from glow.lowering.target.program_target import settle_target
+from glow.lowering.target.target import Target
+from glow.passes.instr.accesses import functions_of
+
+KERNELS = "glow.kernels"
+
+
+class CallBuilder(ProgramBuilder):
+    """Builds a program and keeps which instruction asked for which calls."""
+
+    def __init__(self, function: func.FuncOp, target: Target) -> None:
+        super().__init__(function, target, SELECTORS)
+        self.calls_of: dict[instr.InstructionOp, list[KernelCall]] = {}
+
+    def _instruction(self, op: instr.InstructionOp) -> Iterator[Step]:
+        steps = list(super()._instruction(op))
+        self.calls_of[op] = list(unrolled(steps))
+        yield from steps
+
+
+def unrolled(steps: Iterable[Step]) -> Iterator[KernelCall]:
+    """The calls, those of loops as often as they run."""
+    for step in steps:
+        if isinstance(step, Loop):
+            turns = len(range(step.lower, step.upper, step.step))
+            yield from turns * list(unrolled(step.body))
+        else:
+            yield step
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One kernel of an instruction."""
+
+    label: str
+    choice: Choice
+    slices: int
+    """What threads share, at most so many of them."""
+    weight_bytes: int
+    """Of the constants that it names, as they are packed."""
+
+    def line(self, node: str | None) -> str:
+        """The entry as a line of the log."""
+        fields = self.choice.fields()
+        error, fallback = fields.pop("error", None), fields.pop("fallback", None)
+        parts = [*fields.values(), f"{self.slices:,} slices"]
+        if self.weight_bytes:
+            parts.append(f"{self.weight_bytes:,} bytes of weights")
+        if error is not None:
+            parts.append(f"error {error}")
+        if fallback is not None:
+            parts.append(f"falls back to {fallback}")
+        return f"{node or '-'}: {self.label}: {'; '.join(parts)}"
+
+    def attribute(self) -> DictionaryAttr:
+        """The entry as the IR has it."""
+        texts = {name: StringAttr(text) for name, text in self.choice.fields().items()}
+        numbers = {"slices": self.slices, "weight_bytes": self.weight_bytes}
+        return DictionaryAttr(
+            {
+                "kernel": StringAttr(self.label),
+                **texts,
+                **{name: int_attr(number) for name, number in numbers.items()},
+            }
+        )
+
+
+def kernel_log(
+    function: func.FuncOp, target: Target
+) -> Mapping[instr.InstructionOp, list[Entry]]:
+    """The kernels of each instruction; those of a loop once."""
+    builder = CallBuilder(function, target)
+    builder.run()
+    slices: dict[str, int] = {}
+
+    def entry(call: KernelCall) -> Entry:
+        request = call.kernel
+        if request.name not in slices:
+            slices[request.name] = request.build(request.name, target).slices
+        choice = choice_of(request, target)
+        return Entry(request.label, choice, slices[request.name], weight_bytes(call))
+
+    return {
+        op: [
+            entry(call) for call in {call.kernel.name: call for call in calls}.values()
+        ]
+        for op, calls in builder.calls_of.items()
+    }
+
+
+def weight_bytes(call: KernelCall) -> int:
+    """The bytes of the constants that a kernel names."""
+    return sum(place.size for place in call.places if place.segment == "constants")
+
+
+def log_lines(function: func.FuncOp, target: Target) -> Iterator[str]:
+    """The log of a function, a line for each kernel of each instruction."""
+    for op, entries in kernel_log(function, target).items():
+        for entry in entries:
+            yield entry.line(node_name(op))
+
+
+@dataclass(frozen=True)
+class RecordKernelsPass(ModulePass):
+    """Write beside each instruction which kernels it becomes."""
+
+    name = "record-kernels"
+    target: str = "host"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        """Record the kernels of each function."""
+        target = settle_target(op, self.target)
+        for function in functions_of(op):
+            for instruction, entries in kernel_log(function, target).items():
+                attributes = [entry.attribute() for entry in entries]
+                instruction.attributes[KERNELS] = ArrayAttr(attributes)

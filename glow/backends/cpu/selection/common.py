@@ -1,0 +1,98 @@
+"""Pieces that all selectors use."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import replace
+from typing import TypeVar, cast
+
+from xdsl.dialects.builtin import f32, i1
+from xdsl.ir import Attribute, SSAValue
+
+from glow.backends.cpu.dialect import EpilogueOp
+from glow.backends.cpu.program.program import Invocation, KernelRequest
+from glow.dialects import instr
+from glow.dialects.errors import GlowError
+from glow.dialects.node import element_of, node_name, shape_of
+from glow.lowering.loop_builder.epilogue import ExtraInput
+from glow.lowering.loop_builder.ir_types import signless, storage_type
+from glow.lowering.loop_builder.kernel import Kernel
+from glow.lowering.loop_builder.scalar_region import RegionEpilogue, ScalarRegion
+from glow.lowering.target.target import Target
+
+Spec = TypeVar("Spec", bound=Hashable)
+
+OUTSIDE = "an index is outside of its axis"
+
+
+def stored_element(buffer: SSAValue) -> Attribute:
+    """The element type of a buffer as kernels see it: without a sign, i1 as a byte."""
+    return storage_type(element_of(buffer))
+
+
+def is_unsigned(buffer: SSAValue) -> bool:
+    """Whether the elements of a buffer are unsigned integers or booleans."""
+    element = element_of(buffer)
+    return element == i1 or element != signless(element)
+
+
+def require_f32(op: instr.InstructionOp) -> None:
+    """Raise GlowError unless an instruction reads f32 only."""
+    for buffer in op.ins:
+        element = element_of(buffer)
+        if element != f32:
+            name = op.name.removeprefix("instr.")
+            raise GlowError(
+                f"the cpu backend computes {name} in f32 only, not {element}",
+                node=node_name(op),
+            )
+
+
+def invoke(
+    label: str,
+    spec: Spec,
+    build: Callable[[Spec, Target, str], Kernel],
+    buffers: Sequence[SSAValue],
+    writes: int = 1,
+) -> list[Invocation]:
+    """One kernel, built by `build(spec, target, name)`, on the buffers."""
+    request = KernelRequest(
+        label, (label, spec), lambda name, target: build(spec, target, name)
+    )
+    return [Invocation(request, buffers, writes)]
+
+
+def reporting(
+    label: str,
+    spec: Spec,
+    build: Callable[[Spec, Target, str], Kernel],
+    buffers: Sequence[SSAValue],
+    report: str = OUTSIDE,
+) -> list[Invocation]:
+    """One kernel that notes in a byte, its last argument, what `report` says."""
+    return [
+        replace(part, report=report) for part in invoke(label, spec, build, buffers)
+    ]
+
+
+def named_first(
+    build: Callable[[str, Spec, Target], Kernel],
+) -> Callable[[Spec, Target, str], Kernel]:
+    """A builder that takes the name first, as `invoke` calls it."""
+    return lambda spec, target, name: build(name, spec, target)
+
+
+def epilogue_of(
+    op: instr.InstructionOp, extras: Sequence[SSAValue]
+) -> RegionEpilogue | None:
+    """The epilogue of an instruction's region over its extra operands."""
+    if not op.regions or not op.regions[0].blocks:
+        return None
+    node, result = op.node, shape_of(op.outs[0])
+    assert node is not None
+    assert issubclass(node, EpilogueOp)
+    kinds: tuple[ExtraInput, ...] = tuple(
+        cast("ExtraInput", node.kind_of_extra(shape_of(extra), result))
+        for extra in extras
+    )
+    return RegionEpilogue(ScalarRegion(op.regions[0].block), kinds)

@@ -1,0 +1,318 @@
+"""Kernels of convolutions, pools, and the packing of channel blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import cast
+
+from xdsl.dialects.builtin import AnyFloat, IntegerType
+from xdsl.ir import Operation, SSAValue
+
+from glow.backends.cpu import dialect as cpu
+from glow.backends.cpu.kernels.channelwise.depthwise import (
+    DepthwiseSpec,
+    build_depthwise,
+)
+from glow.backends.cpu.kernels.channelwise.planes import BlockedPlanes
+from glow.backends.cpu.kernels.channelwise.pool import PoolSpec, build_pool
+from glow.backends.cpu.kernels.convolution.conv2d import Conv2dSpec, build_conv2d
+from glow.backends.cpu.kernels.convolution.direct_conv import (
+    DirectConvSpec,
+    build_direct_conv,
+)
+from glow.backends.cpu.kernels.convolution.sparse_conv2d import build_sparse_conv2d
+from glow.backends.cpu.kernels.convolution.sparse_conv2d_spec import SparseConv2dSpec
+from glow.backends.cpu.kernels.movement.pack import PackSpec, build_pack, build_unpack
+from glow.backends.cpu.kernels.winograd.direct import (
+    WinogradDirectSpec,
+    build_winograd_direct,
+)
+from glow.backends.cpu.kernels.winograd.kernel import (
+    Operand,
+    build_winograd_phase,
+    winograd_phases,
+)
+from glow.backends.cpu.kernels.winograd.pixel_sizes import (
+    PixelSizesSpec,
+    build_pixel_sizes,
+)
+from glow.backends.cpu.kernels.winograd.spec import (
+    WinogradSpec,
+    choose_winograd_tiling,
+    scratch_sizes,
+)
+from glow.backends.cpu.program.program import Invocation, KernelSelector
+from glow.backends.cpu.selection import plain
+from glow.backends.cpu.selection.common import (
+    epilogue_of,
+    invoke,
+    is_unsigned,
+    named_first,
+    stored_element,
+)
+from glow.dialects import glow, instr
+from glow.dialects.attributes import Attributes
+from glow.dialects.errors import GlowError
+from glow.dialects.node import element_of, node_name, shape_of
+from glow.lowering.loop_builder.window import Window
+from glow.lowering.target.target import Target
+
+
+def window_of(
+    attributes: Attributes,
+    kernel: Sequence[int],
+    plane: Sequence[int],
+    output: Sequence[int] | None = None,
+) -> Window:
+    """The sliding window of a convolution or pool."""
+    top, left, bottom, right = attributes.ints("pads")
+    return Window(
+        _pair(plane),
+        _pair(kernel),
+        _pair(attributes.ints("strides")),
+        _pair(attributes.ints("dilations")),
+        (top, left, bottom, right),
+        None if output is None else _pair(output),
+    )
+
+
+def _pair(values: Sequence[int]) -> tuple[int, int]:
+    height, width = values
+    return height, width
+
+
+def _float_element(buffer: SSAValue) -> AnyFloat:
+    return cast("AnyFloat", element_of(buffer))
+
+
+def _conv2d(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
+    image, weights, bias, *extras = op.ins
+    attributes, shape = op.attributes_view(), shape_of(image)
+    spec = Conv2dSpec(
+        batch=shape[0],
+        in_channels=attributes.int("input_channels"),
+        out_channels=attributes.int("output_channels"),
+        window=window_of(attributes, attributes.ints("kernel"), shape[2:4]),
+        groups=attributes.int("group"),
+        lanes=shape_of(bias)[1],
+        plain_input=len(shape) == 4,
+        has_bias=True,
+        epilogue=epilogue_of(op, extras),
+        element=_float_element(image),
+    )
+    buffers = [op.outs[0], image, weights, bias, *extras]
+    return invoke("conv2d", spec, named_first(build_conv2d), buffers)
+
+
+def _sparse_conv2d(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
+    table, image, weights, bias, *extras = op.ins
+    attributes, shape = op.attributes_view(), shape_of(image)
+    spec = SparseConv2dSpec(
+        batch=shape[0],
+        in_channels=attributes.int("input_channels"),
+        out_channels=attributes.int("output_channels"),
+        window=window_of(attributes, attributes.ints("kernel"), shape[2:4]),
+        lanes=shape_of(bias)[1],
+        has_bias=True,
+        epilogue=epilogue_of(op, extras),
+        element=_float_element(image),
+        tile_blocks=attributes.int("tile_blocks"),
+        entries=attributes.ints("entries"),
+    )
+    buffers = [op.outs[0], image, weights, bias, *extras, table]
+    return invoke("sparse_conv2d", spec, named_first(build_sparse_conv2d), buffers)
+
+
+def _winograd(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
+    """One kernel for each phase, or one for all, on the instruction's scratch memory.
+
+    Before them one for the sizes of pixels, behind them one for tiles where these are uneven.
+    """
+    factors, image, weights, bias, *extras = op.ins
+    attributes = op.attributes_view()
+    batch, _, height, width, lanes = shape_of(image)
+    top, left, bottom, right = attributes.ints("pads")
+    spec = WinogradSpec(
+        batch,
+        attributes.int("input_channels"),
+        attributes.int("output_channels"),
+        (height, width),
+        (top, left, bottom, right),
+        attributes.int("tile"),
+        attributes.int("kernel"),
+        attributes.int("pool"),
+        lanes,
+        has_bias=True,
+        epilogue=epilogue_of(op, extras),
+        element=_float_element(image),
+        has_zero_taps=attributes.has("zero_taps"),
+    )
+    _check_winograd(op, spec, target)
+    patches, products, sizes = op.inouts
+    sizes_spec = PixelSizesSpec(batch, spec.in_channels, height * width, lanes)
+    buffers: dict[Operand, Sequence[SSAValue]] = {
+        "output": op.outs,
+        "patches": [patches],
+        "products": [products],
+        "input": [image],
+        "weights": [weights],
+        "bias": [bias],
+        "extras": extras,
+    }
+    phases = [
+        invocation
+        for phase in winograd_phases(spec, target)
+        for invocation in invoke(
+            f"winograd_{phase.name}",
+            phase,
+            named_first(build_winograd_phase),
+            [buffer for operand in phase.operands for buffer in buffers[operand]],
+            phase.writes,
+        )
+    ]
+    direct, read = WinogradDirectSpec(spec), [sizes, image, weights, bias, *extras]
+    return [
+        *invoke("pixel_sizes", sizes_spec, build_pixel_sizes, [sizes, image, factors]),
+        *phases,
+        *invoke("winograd_direct", direct, build_winograd_direct, [*op.outs, *read]),
+    ]
+
+
+def _check_winograd(
+    op: instr.InstructionOp, spec: WinogradSpec, target: Target
+) -> None:
+    """Raises GlowError where layouts were assigned for another target."""
+    if not spec.supported():
+        raise GlowError(f"{op.name} has no kernel for these shapes", node=node_name(op))
+    tiling = choose_winograd_tiling(spec, target)
+    needed = list(scratch_sizes(tiling))
+    if list(op.attributes_view().ints("scratch")) != needed:
+        raise GlowError(
+            f"{op.name} needs scratch {needed} on this target",
+            node=node_name(op),
+            hint="layouts must be assigned for the target that code is made for",
+        )
+
+
+def _depthwise(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
+    image, weights, bias, *extras = op.ins
+    attributes = op.attributes_view()
+    batch, blocks, *plane, lanes = shape_of(image)
+    planes = BlockedPlanes(
+        batch,
+        blocks * lanes,
+        window_of(attributes, attributes.ints("kernel"), plane),
+        lanes,
+        _float_element(image),
+    )
+    spec = DepthwiseSpec(planes, has_bias=True, epilogue=epilogue_of(op, extras))
+    buffers = [op.outs[0], image, weights, bias, *extras]
+    return invoke("depthwise", spec, named_first(build_depthwise), buffers)
+
+
+def _plain_conv2d(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
+    image, weights, bias, *extras = op.ins
+    return _direct(op, image, weights, [bias], extras)
+
+
+def _glow_conv2d(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
+    image, weights, *bias = op.ins
+    if isinstance(element_of(image), IntegerType):
+        attributes = op.attributes_view()
+        kernel, plane = shape_of(weights)[2:], shape_of(image)[2:]
+        window = window_of(attributes, kernel, plane)
+        return plain.conv2d(op, window, attributes.int("group"))
+    return _direct(op, image, weights, bias, [])
+
+
+def _direct(
+    op: instr.InstructionOp,
+    image: SSAValue,
+    weights: SSAValue,
+    bias: Sequence[SSAValue],
+    extras: Sequence[SSAValue],
+) -> Sequence[Invocation]:
+    attributes = op.attributes_view()
+    batch, channels, *plane = shape_of(image)
+    outputs, _, *kernel = shape_of(weights)
+    spec = DirectConvSpec(
+        batch=batch,
+        in_channels=channels,
+        out_channels=outputs,
+        window=window_of(attributes, kernel, plane),
+        groups=attributes.int("group"),
+        has_bias=bool(bias),
+        epilogue=epilogue_of(op, extras),
+        element=_float_element(image),
+    )
+    buffers = [op.outs[0], image, weights, *bias, *extras]
+    return invoke("plain_conv2d", spec, named_first(build_direct_conv), buffers)
+
+
+def _pool(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
+    """A pool of channel blocks; a plain tensor has blocks of one channel."""
+    image, attributes = op.ins[0], op.attributes_view()
+    batch, channels, *plane = shape_of(image)
+    lanes = plane[2] if len(plane) == 3 else 1
+    window = window_of(
+        attributes,
+        attributes.ints("kernel"),
+        plane[:2],
+        shape_of(op.outs[0])[2:4],
+    )
+    if isinstance(element_of(image), IntegerType):
+        if op.node is glow.MaxPool2dOp:
+            return _integer_max_pool(op, window, lanes)
+        raise GlowError(
+            f"the cpu backend averages floats only, not {element_of(image)}",
+            node=node_name(op),
+        )
+    spec = PoolSpec(
+        BlockedPlanes(batch, channels * lanes, window, lanes, _float_element(image)),
+        "max" if op.node is glow.MaxPool2dOp else "average",
+        attributes.has("count_include_pad"),
+    )
+    return invoke("pool", spec, named_first(build_pool), [op.outs[0], image])
+
+
+def _integer_max_pool(
+    op: instr.InstructionOp, window: Window, lanes: int
+) -> Sequence[Invocation]:
+    """Blocks in vectors, plain tensors in plain loops."""
+    (image,) = op.ins
+    if lanes == 1:
+        return plain.max_pool(op, window)
+    batch, blocks = shape_of(image)[:2]
+    planes = BlockedPlanes(batch, blocks * lanes, window, lanes, stored_element(image))
+    spec = PoolSpec(planes, "max", unsigned=is_unsigned(image))
+    return invoke("pool", spec, named_first(build_pool), [op.outs[0], image])
+
+
+def _pack(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
+    batch, channels, height, width = shape_of(op.ins[0])
+    lanes = op.attributes_view().int("lanes")
+    element = _float_element(op.ins[0])
+    spec = PackSpec(batch, channels, (height, width), lanes, element)
+    return invoke("pack", spec, named_first(build_pack), [op.outs[0], op.ins[0]])
+
+
+def _unpack(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
+    batch, channels, height, width = shape_of(op.outs[0])
+    lanes = shape_of(op.ins[0])[4]
+    element = _float_element(op.ins[0])
+    spec = PackSpec(batch, channels, (height, width), lanes, element)
+    return invoke("unpack", spec, named_first(build_unpack), [op.outs[0], op.ins[0]])
+
+
+SELECTORS: Mapping[type[Operation], KernelSelector] = {
+    instr.INSTRUCTION_OF[cpu.Conv2dOp]: _conv2d,
+    instr.INSTRUCTION_OF[cpu.SparseConv2dOp]: _sparse_conv2d,
+    instr.INSTRUCTION_OF[cpu.WinogradConv2dOp]: _winograd,
+    instr.INSTRUCTION_OF[cpu.DepthwiseConv2dOp]: _depthwise,
+    instr.INSTRUCTION_OF[cpu.PlainConv2dOp]: _plain_conv2d,
+    instr.INSTRUCTION_OF[glow.Conv2dOp]: _glow_conv2d,
+    instr.INSTRUCTION_OF[glow.MaxPool2dOp]: _pool,
+    instr.INSTRUCTION_OF[glow.AvgPool2dOp]: _pool,
+    instr.INSTRUCTION_OF[cpu.PackOp]: _pack,
+    instr.INSTRUCTION_OF[cpu.UnpackOp]: _unpack,
+}

@@ -1,0 +1,43 @@
+"""Kernels of what is quantized at run time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import prod
+
+from xdsl.ir import Operation
+
+from glow.backends.cpu import dialect as cpu
+from glow.backends.cpu.kernels.quantization.quantize_rows import (
+    QuantizeRowsSpec,
+    build_quantize_rows,
+)
+from glow.backends.cpu.kernels.quantization.row_range import (
+    RowRangeSpec,
+    build_row_range,
+)
+from glow.backends.cpu.program.program import Invocation, KernelSelector
+from glow.backends.cpu.selection.common import invoke
+from glow.dialects import instr
+from glow.dialects.node import shape_of
+from glow.lowering.target.target import Target
+
+
+def _quantize_rows(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
+    *outer, extent = shape_of(op.ins[0])
+    columns = op.attributes_view().int("columns")
+    spec = QuantizeRowsSpec(prod(outer), extent, columns)
+    buffers = [*op.outs, *op.ins]
+    return invoke("quantize_rows", spec, build_quantize_rows, buffers, len(op.outs))
+
+
+def _row_range(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
+    *outer, extent = shape_of(op.ins[0])
+    spec = RowRangeSpec(prod(outer), extent)
+    return invoke("row_range", spec, build_row_range, [*op.outs, *op.ins], 2)
+
+
+SELECTORS: Mapping[type[Operation], KernelSelector] = {
+    instr.INSTRUCTION_OF[cpu.QuantizeRowsOp]: _quantize_rows,
+    instr.INSTRUCTION_OF[cpu.RowRangeOp]: _row_range,
+}

@@ -1,0 +1,49 @@
+"""Kernels of data-parallel instructions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from xdsl.ir import Operation, SSAValue
+
+from glow.backends.cpu.kernels.elementwise.kernel import (
+    ElementwiseSpec,
+    build_elementwise,
+)
+from glow.backends.cpu.program.program import Invocation, KernelSelector
+from glow.backends.cpu.selection.common import invoke
+from glow.dialects import glow, instr
+from glow.dialects.glow import scalar_attr
+from glow.dialects.node import element_of, shape_of
+from glow.lowering.loop_builder.scalar_region import ScalarRegion
+from glow.lowering.target.target import Target
+from glow.passes.instr.scalar_block import scalar_block
+from glow.passes.rewriting.scalar_bodies import SCALAR_BODIES
+
+
+def _elementwise(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
+    region = ScalarRegion(scalar_block(op))
+    spec = ElementwiseSpec(
+        shape_of(op.outs[0]), tuple(shape_of(value) for value in op.ins), region
+    )
+    buffers = [*op.outs, *op.ins]
+    return invoke("elementwise", spec, build_elementwise, buffers, len(op.outs))
+
+
+def fill(buffer: SSAValue, number: float) -> Sequence[Invocation]:
+    """A kernel that writes one number everywhere."""
+    splat = instr.SplatOp.build_instruction(
+        [buffer], [], value=scalar_attr(number, element_of(buffer))
+    )
+    region = ScalarRegion(scalar_block(splat))
+    splat.erase()
+    spec = ElementwiseSpec(shape_of(buffer), (), region)
+    return invoke("elementwise", spec, build_elementwise, [buffer])
+
+
+SELECTORS: Mapping[type[Operation], KernelSelector] = {
+    **{instr.INSTRUCTION_OF[node]: _elementwise for node in SCALAR_BODIES},
+    instr.INSTRUCTION_OF[glow.ConvertOp]: _elementwise,
+    instr.StackedOp: _elementwise,
+    instr.SplatOp: _elementwise,
+}

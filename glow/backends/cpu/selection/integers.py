@@ -1,0 +1,117 @@
+"""Kernels of products of bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import prod
+
+from xdsl.dialects.builtin import i8
+from xdsl.ir import Operation
+
+from glow.backends.cpu import dialect as cpu
+from glow.backends.cpu.kernels.channelwise.int8_depthwise import (
+    Int8DepthwiseSpec,
+    build_int8_depthwise,
+)
+from glow.backends.cpu.kernels.channelwise.planes import BlockedPlanes
+from glow.backends.cpu.kernels.convolution.int8_conv2d import (
+    Int8Conv2dSpec,
+    build_int8_conv2d,
+)
+from glow.backends.cpu.kernels.matmul.int8_batch_matmul import (
+    Int8BatchMatmulSpec,
+    build_int8_batch_matmul,
+)
+from glow.backends.cpu.kernels.matmul.matmul import MatmulSpec, build_matmul
+from glow.backends.cpu.program.program import Invocation, KernelSelector
+from glow.backends.cpu.selection.common import (
+    epilogue_of,
+    invoke,
+    is_unsigned,
+    named_first,
+)
+from glow.backends.cpu.selection.convolution import window_of
+from glow.backends.cpu.selection.matmul import permuted_strides
+from glow.dialects import instr
+from glow.dialects.node import shape_of
+from glow.lowering.target.target import Target
+
+
+def _conv2d(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
+    image, weights, bias, *extras = op.ins
+    attributes, shape = op.attributes_view(), shape_of(image)
+    spec = Int8Conv2dSpec(
+        batch=shape[0],
+        in_channels=attributes.int("input_channels"),
+        out_channels=attributes.int("output_channels"),
+        window=window_of(attributes, attributes.ints("kernel"), shape[2:4]),
+        groups=attributes.int("group"),
+        lanes=shape_of(bias)[1],
+        has_bias=True,
+        epilogue=epilogue_of(op, extras),
+        block_lanes=shape[4],
+        zero_point=attributes.int("zero_point"),
+    )
+    buffers = [op.outs[0], image, weights, bias, *extras]
+    return invoke("int8_conv2d", spec, named_first(build_int8_conv2d), buffers)
+
+
+def _depthwise(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
+    image, weights, bias, *extras = op.ins
+    attributes = op.attributes_view()
+    batch, blocks, *plane, lanes = shape_of(image)
+    window = window_of(attributes, attributes.ints("kernel"), plane)
+    spec = Int8DepthwiseSpec(
+        BlockedPlanes(batch, blocks * lanes, window, lanes, i8),
+        attributes.int("zero_point"),
+        epilogue_of(op, extras),
+    )
+    buffers = [op.outs[0], image, weights, bias, *extras]
+    return invoke("int8_depthwise", spec, named_first(build_int8_depthwise), buffers)
+
+
+def _matmul(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
+    lhs, weights, bias, *extras = op.ins
+    *rows, depth = shape_of(lhs)
+    spec = MatmulSpec(
+        prod(rows),
+        shape_of(bias)[0],
+        depth,
+        has_bias=True,
+        epilogue=epilogue_of(op, extras),
+        element=i8,
+    )
+    buffers = [op.outs[0], lhs, weights, bias, *extras]
+    return invoke("int8_matmul", spec, build_matmul, buffers)
+
+
+def _batch_matmul(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
+    lhs, rhs, points, *extras = op.ins
+    attributes = op.attributes_view()
+    lhs_axes, rhs_axes = attributes.ints("lhs_axes"), attributes.ints("rhs_axes")
+    result_axes = attributes.ints("result_axes")
+    stored = [result_axes.index(axis) for axis in range(len(result_axes))]
+    *batch, rows, columns = (shape_of(op.outs[0])[axis] for axis in stored)
+    spec = Int8BatchMatmulSpec(
+        tuple(batch),
+        rows,
+        columns,
+        shape_of(lhs)[lhs_axes[-1]],
+        permuted_strides(shape_of(lhs), lhs_axes),
+        permuted_strides(shape_of(rhs), rhs_axes),
+        permuted_strides(shape_of(op.outs[0]), stored),
+        signed_b=not is_unsigned(rhs),
+        plain_a=attributes.has("plain_lhs"),
+        plain_b=attributes.has("plain_rhs"),
+        epilogue=epilogue_of(op, extras),
+    )
+    buffers = [op.outs[0], lhs, rhs, points, *extras]
+    return invoke("int8_batch_matmul", spec, build_int8_batch_matmul, buffers)
+
+
+SELECTORS: Mapping[type[Operation], KernelSelector] = {
+    instr.INSTRUCTION_OF[cpu.Int8Conv2dOp]: _conv2d,
+    instr.INSTRUCTION_OF[cpu.Int8DepthwiseConv2dOp]: _depthwise,
+    instr.INSTRUCTION_OF[cpu.Int8MatmulOp]: _matmul,
+    instr.INSTRUCTION_OF[cpu.Int8BatchMatmulOp]: _batch_matmul,
+}

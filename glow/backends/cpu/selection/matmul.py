@@ -1,0 +1,217 @@
+"""Kernels of matrix products."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import prod
+from typing import cast
+
+from xdsl.dialects.builtin import AnyFloat, f32
+from xdsl.ir import Operation
+
+from glow.backends.cpu import dialect as cpu
+from glow.backends.cpu.dialect.matmul import STRASSEN_LEVELS
+from glow.backends.cpu.kernels.attention.kernel import AttentionSpec, build_attention
+from glow.backends.cpu.kernels.matmul.batch_matmul import (
+    BatchMatmulSpec,
+    build_batch_matmul,
+    dense_strides,
+)
+from glow.backends.cpu.kernels.matmul.matmul import MatmulSpec, build_matmul
+from glow.backends.cpu.kernels.reduction.structured import Affine
+from glow.backends.cpu.kernels.strassen.kernel import build_strassen
+from glow.backends.cpu.kernels.strassen.linear_combinations import (
+    QuadrantSumsSpec,
+    build_quadrant_sums,
+)
+from glow.backends.cpu.kernels.strassen.spec import StrassenSpec
+from glow.backends.cpu.program.program import Invocation, KernelSelector
+from glow.backends.cpu.selection.common import epilogue_of, invoke, require_f32
+from glow.backends.cpu.selection.elementwise import fill
+from glow.backends.cpu.selection.plain import multiply_add
+from glow.backends.cpu.tiling.matmul_tile import Strides
+from glow.dialects import glow, instr
+from glow.dialects.node import element_of, shape_of
+from glow.lowering.loop_builder import ir_types as types
+from glow.lowering.target.target import Target
+
+
+def _packed(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
+    lhs, weights, bias, *extras = op.ins
+    *rows, depth = shape_of(lhs)
+    spec = MatmulSpec(
+        prod(rows),
+        shape_of(bias)[0],
+        depth,
+        has_bias=True,
+        epilogue=epilogue_of(op, extras),
+        element=cast("AnyFloat", element_of(lhs)),
+        widens=element_of(lhs) != element_of(weights),
+    )
+    return invoke(
+        "matmul", spec, build_matmul, [op.outs[0], lhs, weights, bias, *extras]
+    )
+
+
+def _quadrant_sums(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
+    *outer, columns = shape_of(op.ins[0])
+    levels = op.attributes_view().int("levels")
+    spec = QuadrantSumsSpec(prod(outer), columns, levels)
+    buffers = [*op.outs, op.ins[0]]
+    return invoke("quadrant_sums", spec, build_quadrant_sums, buffers, 2)
+
+
+def _strassen(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
+    matrix, scales, sums, weights, bias, *extras = op.ins
+    products, rows, depth = shape_of(sums)
+    levels = STRASSEN_LEVELS[products]
+    spec = StrassenSpec(
+        rows << levels,
+        shape_of(bias)[0],
+        depth << levels,
+        has_bias=True,
+        epilogue=epilogue_of(op, extras),
+        levels=levels,
+    )
+    buffers = [op.outs[0], matrix, scales, sums, weights, bias, *extras]
+    return invoke("strassen", spec, build_strassen, buffers)
+
+
+def _fully_connected(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
+    require_f32(op)
+    lhs, rhs, *bias = op.ins
+    (rows, depth), (_, columns) = shape_of(lhs), shape_of(rhs)
+    spec = BatchMatmulSpec.dense((), rows, columns, depth, has_bias=bool(bias))
+    return invoke(
+        "batch_matmul", spec, build_batch_matmul, [op.outs[0], lhs, rhs, *bias]
+    )
+
+
+def _operand_strides(
+    batch: tuple[int, ...], shape: Sequence[int], transposed: bool
+) -> Strides:
+    """The strides of an operand whose missing batch axes repeat it."""
+    *own, rows, columns = shape
+    own = [1] * (len(batch) - len(own)) + own
+    strides = dense_strides(batch, tuple(own), rows, columns)
+    if transposed:
+        return Strides(strides.batch, strides.column, strides.row)
+    return strides
+
+
+def _plain_matmul(op: instr.InstructionOp) -> Sequence[Invocation]:
+    """A product in any element type."""
+    lhs, rhs = op.ins
+    *batch, rows, columns = shape_of(op.outs[0])
+    attributes, extents = op.attributes_view(), tuple(batch)
+    transposed = attributes.has("transpose_lhs")
+    a = _operand_strides(extents, shape_of(lhs), transposed)
+    b = _operand_strides(extents, shape_of(rhs), attributes.has("transpose_rhs"))
+    return multiply_add(
+        op,
+        (*batch, rows, columns),
+        (shape_of(lhs)[-2 if transposed else -1],),
+        Affine((*a.batch, a.row, 0, a.column)),
+        Affine((*b.batch, 0, b.column, b.row)),
+    )
+
+
+def _matmul(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
+    """A product of activations; transposed operands are read through their strides."""
+    lhs, rhs = op.ins
+    *batch, rows, columns = shape_of(op.outs[0])
+    attributes = op.attributes_view()
+    transposed = attributes.has("transpose_lhs")
+    depth = shape_of(lhs)[-2 if transposed else -1]
+    if depth == 0:
+        return fill(op.outs[0], 0.0)
+    if element_of(lhs) != f32:
+        return _plain_matmul(op)
+    extents = tuple(batch)
+    spec = BatchMatmulSpec(
+        extents,
+        rows,
+        columns,
+        depth,
+        _operand_strides(extents, shape_of(lhs), transposed),
+        _operand_strides(extents, shape_of(rhs), attributes.has("transpose_rhs")),
+        dense_strides(extents, extents, rows, columns),
+    )
+    return invoke("batch_matmul", spec, build_batch_matmul, [op.outs[0], lhs, rhs])
+
+
+def permuted_strides(shape: Sequence[int], axes: Sequence[int]) -> Strides:
+    """The strides of a dense tensor's axes in another order; batches of 1 repeat it."""
+    steps = types.row_major_strides(tuple(shape))
+    *_, row, column = (steps[axis] for axis in axes)
+    batch = [0 if shape[axis] == 1 else steps[axis] for axis in axes[:-2]]
+    return Strides(tuple(batch), row, column)
+
+
+def _batch_matmul(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
+    """A product of activations that lie and are stored in any order of axes."""
+    require_f32(op)
+    lhs, rhs = op.ins
+    attributes = op.attributes_view()
+    lhs_axes, rhs_axes = attributes.ints("lhs_axes"), attributes.ints("rhs_axes")
+    *batch, rows, depth = (shape_of(lhs)[axis] for axis in lhs_axes)
+    if depth == 0:
+        return fill(op.outs[0], 0.0)
+    result_axes = attributes.ints("result_axes")
+    stored = [result_axes.index(axis) for axis in range(len(result_axes))]
+    spec = BatchMatmulSpec(
+        tuple(batch),
+        rows,
+        shape_of(rhs)[rhs_axes[-1]],
+        depth,
+        permuted_strides(shape_of(lhs), lhs_axes),
+        permuted_strides(shape_of(rhs), rhs_axes),
+        permuted_strides(shape_of(op.outs[0]), stored),
+    )
+    return invoke("batch_matmul", spec, build_batch_matmul, [op.outs[0], lhs, rhs])
+
+
+def _attention(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
+    """Attention over tensors that lie and are stored in any order of axes."""
+    require_f32(op)
+    queries, keys, values, *masks = op.ins
+    view = op.attributes_view()
+    axes = {name: view.ints(f"{name}_axes") for name in ("query", "key", "value")}
+    *batch, rows, depth = (shape_of(queries)[axis] for axis in axes["query"])
+    result_axes = view.ints("result_axes")
+    stored = [result_axes.index(axis) for axis in range(len(result_axes))]
+    mask_strides = None
+    for mask in masks:
+        shape = shape_of(mask)
+        steps = types.row_major_strides(shape)
+        *outer, row, column = (
+            0 if extent == 1 else step
+            for extent, step in zip(shape, steps, strict=True)
+        )
+        mask_strides = Strides(tuple(outer), row, column)
+    spec = AttentionSpec(
+        tuple(batch),
+        rows,
+        shape_of(keys)[axes["key"][-1]],
+        depth,
+        shape_of(values)[axes["value"][-1]],
+        permuted_strides(shape_of(queries), axes["query"]),
+        permuted_strides(shape_of(keys), axes["key"]),
+        permuted_strides(shape_of(values), axes["value"]),
+        permuted_strides(shape_of(op.outs[0]), stored),
+        mask_strides,
+        view.float("scale"),
+    )
+    buffers = [op.outs[0], queries, keys, values, *masks]
+    return invoke("attention", spec, build_attention, buffers)
+
+
+SELECTORS: Mapping[type[Operation], KernelSelector] = {
+    instr.INSTRUCTION_OF[cpu.MatmulOp]: _packed,
+    instr.INSTRUCTION_OF[cpu.AttentionOp]: _attention,
+    instr.INSTRUCTION_OF[cpu.BatchMatmulOp]: _batch_matmul,
+    instr.INSTRUCTION_OF[cpu.QuadrantSumsOp]: _quadrant_sums,
+    instr.INSTRUCTION_OF[cpu.StrassenMatmulOp]: _strassen,
+    instr.INSTRUCTION_OF[glow.FullyConnectedOp]: _fully_connected,
+    instr.INSTRUCTION_OF[glow.MatmulOp]: _matmul,
+}

@@ -1,0 +1,100 @@
+"""Recurrent layers: one kernel, called step by step.
+
+The hidden state of a step is a row of the sequence, which the next step reads: no thread
+overwrites what another one still needs, so that one barrier a step is enough. The first step
+reads the initial states; the other states are updated in place from then on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from xdsl.ir import Operation, SSAValue
+
+from glow.backends.cpu import dialect as cpu
+from glow.backends.cpu.kernels.recurrence.kernel import RecurrenceSpec, build_recurrence
+from glow.backends.cpu.kernels.recurrence.weights import StepShape
+from glow.backends.cpu.program.program import (
+    Invocation,
+    KernelRequest,
+    KernelSelector,
+    Repetition,
+    Row,
+)
+from glow.dialects import instr
+from glow.dialects.node import element_of, shape_of
+from glow.lowering.loop_builder.scalar_region import ScalarRegion
+from glow.lowering.target.target import Target
+
+
+def _spec(op: instr.InstructionOp) -> RecurrenceSpec:
+    entering, weights, hidden, *others = op.ins
+    rows, units = shape_of(hidden)
+    gates = op.attributes_view().int("gates")
+    widens = element_of(weights) != element_of(entering)
+    is_state = tuple(len(shape_of(other)) == 2 for other in others)
+    cell = ScalarRegion(op.regions[0].block)
+    return RecurrenceSpec(StepShape(rows, units, gates, widens), cell, is_state)
+
+
+class _Steps:
+    """The calls of one instruction by the number of their step."""
+
+    def __init__(self, op: instr.InstructionOp, target: Target) -> None:
+        self.op = op
+        self.spec = _spec(op)
+        self.count = shape_of(op.ins[0])[0]
+        self.forward = not op.attributes_view().has("reverse")
+        self.alternates = self.spec.shape.alternates(target)
+
+    def row(self, buffer: SSAValue, step: int, move: int) -> Row:
+        """What a step has in a buffer; each turn goes on by `move` steps."""
+        if self.forward:
+            return Row(buffer, step, move)
+        return Row(buffer, self.count - 1 - step, -move)
+
+    def call(self, step: int, move: int = 0) -> Invocation:
+        """The step's kernel, on rows that each turn moves by `move` steps."""
+        entering, weights, hidden, *others = self.op.ins
+        sequence, *lasts = self.op.outs
+        written = [self.row(sequence, step, move), *lasts]
+        state = hidden if step == 0 else self.row(sequence, step - 1, move)
+        if step > 0:
+            updated = iter(lasts)
+            others = [
+                next(updated) if is_state else other
+                for other, is_state in zip(others, self.spec.others, strict=True)
+            ]
+        read = [self.row(entering, step, move), state, weights, *others]
+        return Invocation(self.kernel(step), [*written, *read], self.spec.states)
+
+    def kernel(self, step: int) -> KernelRequest:
+        """Odd steps read the weights from their end where that pays."""
+        spec = replace(self.spec, backward=self.alternates and step % 2 == 1)
+        return KernelRequest(
+            "recurrence",
+            ("recurrence", spec),
+            lambda name, target: build_recurrence(spec, target, name),
+        )
+
+
+def _recurrence(
+    op: instr.InstructionOp, target: Target
+) -> Sequence[Invocation | Repetition]:
+    """The first step, equal turns of one step or two, and a last step that is left."""
+    steps = _Steps(op, target)
+    width = 2 if steps.alternates else 1
+    turns, left = divmod(steps.count - 1, width)
+    body = [steps.call(1 + number, width) for number in range(width)]
+    calls: list[Invocation | Repetition] = [steps.call(0)]
+    if turns:
+        calls.append(Repetition(turns, body))
+    if left:
+        calls.append(steps.call(steps.count - 1))
+    return calls
+
+
+SELECTORS: Mapping[type[Operation], KernelSelector] = {
+    instr.INSTRUCTION_OF[cpu.RecurrenceOp]: _recurrence,
+}

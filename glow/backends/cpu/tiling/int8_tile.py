@@ -1,0 +1,31 @@
+"""Register tiles of integer products: sums in i32 of unsigned times signed bytes.
+
+Bytes are multiplied four at a time, since that is what dot-product instructions do: a tile's
+activations are [pixels, 4] and its weights [blocks, lanes, 4]. The sums wrap in 32 bits and are
+exact on every target, whatever instructions it has.
+"""
+
+from xdsl.dialects.builtin import i32
+from xdsl.ir import SSAValue
+
+from glow.dialects import arith
+from glow.lowering.loop_builder.builder import LoopBuilder
+
+WORD = 4
+"""The bytes that are multiplied at once."""
+
+
+def words(channels: int) -> int:
+    """The words that hold so many bytes."""
+    return -(-channels // WORD)
+
+
+def dot(
+    b: LoopBuilder, activations: SSAValue, weights: SSAValue, accumulator: SSAValue
+) -> SSAValue:
+    """accumulator[m, n, l] + the sum over four k of activations[m, k] * weights[n, l, k].
+
+    Activations are unsigned, weights signed.
+    """
+    wide = b.cast(arith.ExtUIOp, activations, i32)
+    return b.contract(wide, b.cast(arith.ExtSIOp, weights, i32), accumulator)

@@ -1,0 +1,290 @@
+"""Register tiles of matrix products: choice of size, and how they cover a matrix.
+
+A tile is `rows` rows times `blocks` registers of columns, `vector<8x3x16xf32>`: each step of
+the depth broadcasts one element of A per row and multiplies it with one row of B. Tiles start
+at multiples of their height except the last one, which is moved up to end with the matrix
+(some rows are computed twice, with equal results). Columns end in a group of fewer registers
+whose last one may be partly filled.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from xdsl.dialects.builtin import MemRefType, f32
+from xdsl.ir import Attribute, SSAValue
+
+from glow.dialects.bounded_cache import bounded_cache
+from glow.lowering.loop_builder import ir_types as types
+from glow.lowering.loop_builder.builder import (Index, LoopBuilder)
+from glow.lowering.target.target import Target
+
+MAX_BLOCKS = 4
+MAX_ROWS = 10
+"""Taller tiles gain nothing and lose when rows of A are a power of two apart: the rows of one
+tile then compete for the ways of one cache set."""
+MAX_BLOCKS_OF_VECTOR = 8
+CHAINS = 8
+"""Independent accumulators that hide the latency of an FMA: 4 cycles, 2 a cycle."""
+_TILE_OVERHEAD = 12
+"""Cycles that a tile costs beside its FMAs: set-up and store."""
+_A_TRAFFIC = 0.1
+_B_TRAFFIC = 0.2
+"""Cycles a step of the depth for fetching elements of A and registers of B: tie-breakers, since
+most of it hides behind the FMAs."""
+WANTED_SLICES = 16
+
+RowBody = Callable[[Index], None]
+"""Takes the first row of a tile."""
+
+
+@dataclass(frozen=True)
+class Tile:
+    """`rows` x `blocks` registers; the depth loop is unrolled `unroll` times."""
+
+    rows: int
+    blocks: int
+
+    @property
+    def unroll(self) -> int:
+        """Steps of the depth with their own accumulators."""
+        return max(1, -(-CHAINS // (self.rows * self.blocks)))
+
+
+@bounded_cache
+def choose_tile(rows: int, columns: int, depth: int, target: Target) -> Tile:
+    """The tile with the least estimated time for a [rows, depth] x [depth, columns] product."""
+    total = -(-columns // target.lanes(32))
+    most = MAX_BLOCKS_OF_VECTOR if rows == 1 else MAX_BLOCKS
+    tiles = [
+        Tile(height, blocks)
+        for blocks in range(1, min(most, total) + 1)
+        for height in range(1, min(rows, _tallest(blocks, target)) + 1)
+    ]
+    return min(tiles, key=lambda tile: _cycles(tile, rows, total, depth))
+
+
+def _tallest(blocks: int, target: Target) -> int:
+    """The most rows that leave registers for B and one broadcast."""
+    free = target.num_vector_registers - 1 - (blocks if blocks > 1 else 0)
+    return max(1, min(free // blocks, MAX_ROWS))
+
+
+def _cycles(tile: Tile, rows: int, total: int, depth: int) -> float:
+    groups, rest = divmod(total, tile.blocks)
+    row_tiles = -(-rows // tile.rows)
+    cycles = groups * _tile_cycles(tile, depth)
+    if rest:
+        cycles += _tile_cycles(Tile(tile.rows, rest), depth)
+    return row_tiles * cycles
+
+
+def _tile_cycles(tile: Tile, depth: int) -> float:
+    registers = tile.rows * tile.blocks
+    arithmetic = max(registers, tile.rows + tile.blocks, CHAINS / tile.unroll) / 2
+    traffic = _A_TRAFFIC * tile.rows + _B_TRAFFIC * tile.blocks
+    return (arithmetic + traffic) * depth + _TILE_OVERHEAD + 2 * registers
+
+
+@dataclass(frozen=True)
+class ColumnGroup:
+    """Columns of one tile: from `block` on, `blocks` registers, the last with `last` lanes."""
+
+    block: Index
+    blocks: int
+    last: int
+
+
+@dataclass(frozen=True)
+class ColumnSplit:
+    """All columns of a matrix: `groups` whole tiles, then at most one smaller group."""
+
+    columns: int
+    lanes: int
+    blocks: int
+
+    @property
+    def groups(self) -> int:
+        """How many whole tiles there are."""
+        return self.columns // (self.blocks * self.lanes)
+
+    @property
+    def units(self) -> int:
+        """Whole tiles and the rest."""
+        return -(-self.columns // (self.blocks * self.lanes))
+
+    @property
+    def rest(self) -> ColumnGroup | None:
+        """The columns after the whole tiles."""
+        start = self.groups * self.blocks
+        left = self.columns - start * self.lanes
+        if not left:
+            return None
+        blocks = -(-left // self.lanes)
+        return ColumnGroup(start, blocks, left - (blocks - 1) * self.lanes)
+
+    def visit(
+        self, builder: LoopBuilder, unit: Index, body: Callable[[ColumnGroup], None]
+    ) -> None:
+        """Runs the body for unit number `unit`."""
+        whole = ColumnGroup(builder.mul(unit, self.blocks), self.blocks, self.lanes)
+        rest = self.rest
+        if rest is None:
+            body(whole)
+            return
+        in_whole = builder.compare("slt", unit, self.groups)
+        builder.if_(in_whole, lambda: body(whole), lambda: body(rest))
+
+
+@dataclass(frozen=True)
+class Columns:
+    """A rectangle's columns: whole registers from `block` on, or `lanes` columns there."""
+
+    block: Index
+    shape: tuple[int, ...]
+
+
+def columns_of(group: ColumnGroup, lanes: int) -> list[Columns]:
+    """The group as rectangles: its whole registers, and the partly filled one."""
+    whole = group.blocks if group.last == lanes else group.blocks - 1
+    result = [Columns(group.block, (whole, lanes))] if whole else []
+    if group.last != lanes:
+        assert isinstance(group.block, int)
+        result.append(Columns(group.block + whole, (group.last,)))
+    return result
+
+
+@dataclass(frozen=True)
+class RowBlocks:
+    """Tiles of rows, cut into blocks when the columns alone give too few slices."""
+
+    rows: int
+    tile_rows: int
+    blocks: int
+
+    @staticmethod
+    def split(rows: int, tile_rows: int, other_slices: int) -> RowBlocks:
+        """As many blocks as bring the slices to `WANTED_SLICES`."""
+        tiles = -(-rows // tile_rows)
+        wanted = min(tiles, -(-WANTED_SLICES // other_slices))
+        per_block = -(-tiles // wanted)
+        return RowBlocks(rows, tile_rows, -(-tiles // per_block))
+
+    def visit(self, builder: LoopBuilder, block: Index, body: RowBody) -> None:
+        """Runs the body at the first row of each tile of a block."""
+        tiles = -(-self.rows // self.tile_rows)
+        per_block = -(-tiles // self.blocks)
+        start = builder.mul(block, per_block)
+        end = builder.minimum(builder.add(start, per_block), tiles)
+        self.visit_tiles(builder, start, end, body)
+
+    def visit_tiles(
+        self, builder: LoopBuilder, start: Index, end: Index, body: RowBody
+    ) -> None:
+        """Runs the body at the first rows of those tiles."""
+        last = self.rows - self.tile_rows
+
+        def at(tile: Index) -> None:
+            row = builder.mul(tile, self.tile_rows)
+            exact = self.rows % self.tile_rows == 0
+            body(row if exact else builder.minimum(row, last))
+
+        builder.loop(start, end, 1, at)
+
+
+@dataclass(frozen=True)
+class Strides:
+    """Element strides of a (batch of) matrices; a batch stride of 0 repeats the matrix."""
+
+    batch: tuple[int, ...]
+    row: int
+    column: int
+
+    def span(self, batch: Sequence[int], rows: int, columns: int) -> int:
+        """The elements from the first to one past the last."""
+        ends = zip(
+            (*batch, rows, columns), (*self.batch, self.row, self.column), strict=True
+        )
+        return 1 + sum((extent - 1) * stride for extent, stride in ends)
+
+
+class Matrix:
+    """A (batch of) matrices in a flat buffer, at the current batch coordinates.
+
+    `blocked`: columns are contiguous and are also accessed as whole registers.
+    """
+
+    def __init__(
+        self,
+        builder: LoopBuilder,
+        buffer: SSAValue,
+        strides: Strides,
+        extents: tuple[int, ...],
+        lanes: int,
+        *,
+        blocked: bool = False,
+    ) -> None:
+        *batch, rows, columns = extents
+        self.builder = builder
+        self.lanes = lanes
+        self.strides = strides
+        self.walked = [k for k, stride in enumerate(strides.batch) if stride]
+        outer = tuple(batch[k] for k in self.walked)
+        steps = tuple(strides.batch[k] for k in self.walked)
+        self.plain = builder.reinterpret(
+            buffer, (*outer, rows, columns), (*steps, strides.row, strides.column)
+        )
+        self.blocked = None
+        if blocked and columns >= lanes:
+            self.blocked = builder.reinterpret(
+                buffer,
+                (*outer, rows, columns // lanes, lanes),
+                (*steps, strides.row, lanes, 1),
+            )
+        self.position: list[Index] = []
+
+    def move_to(self, coordinates: Sequence[Index]) -> None:
+        """Selects the matrix at those batch coordinates."""
+        self.position = [coordinates[k] for k in self.walked]
+
+    def read(
+        self,
+        row: Index,
+        column: Index,
+        shape: tuple[int, ...],
+        axes: tuple[int | None, ...],
+    ) -> SSAValue:
+        """A vector from (row, column) on; its axes walk rows (0), columns (1) or nothing."""
+        outer = len(self.position)
+        dimensions = tuple(None if axis is None else axis + outer for axis in axes)
+        indices = (*self.position, row, column)
+        return self.builder.transfer_read(self.plain, indices, shape, dimensions)
+
+    def read_columns(self, row: Index, rows: int, columns: Columns) -> SSAValue:
+        """The rectangle [rows, *columns.shape]; rows == 0: one row without that dimension."""
+        memory, indices, axes = self._rectangle(row, columns)
+        shape = columns.shape if rows == 0 else (rows, *columns.shape)
+        dimensions = axes[1:] if rows == 0 else axes
+        return self.builder.transfer_read(memory, indices, shape, dimensions)
+
+    def write_columns(self, value: SSAValue, row: Index, columns: Columns) -> None:
+        """Stores the rectangle."""
+        memory, indices, axes = self._rectangle(row, columns)
+        self.builder.transfer_write(value, memory, indices, axes)
+
+    def _rectangle(
+        self, row: Index, columns: Columns
+    ) -> tuple[SSAValue, tuple[Index, ...], tuple[int, ...]]:
+        outer = len(self.position)
+        if len(columns.shape) == 1:
+            column = self.builder.mul(columns.block, self.lanes)
+            return self.plain, (*self.position, row, column), (outer, outer + 1)
+        assert self.blocked is not None
+        indices = (*self.position, row, columns.block, 0)
+        return self.blocked, indices, (outer, outer + 1, outer + 2)
+
+
+def flat(elements: int, element: Attribute = f32) -> MemRefType:
+    """A flat buffer."""
+    return types.memref_type((elements,), element)

@@ -1,0 +1,133 @@
+"""Register tiles: how many pixels times how many channel blocks one loop body computes.
+
+A tile of `pixels` x `blocks` accumulators does that many multiply-adds per step and loads
+`pixels` inputs and `blocks` weight vectors. The model below counts cycles of a core with two
+vector FMAs and two loads per cycle and a latency of four: it asks for at least eight
+independent accumulators, for tiles that divide the line, and for weights that stay in a near
+cache. A core with half of that ranks tiles alike.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from glow.lowering.target.target import Target
+
+FMA_PER_CYCLE = 2
+LOADS_PER_CYCLE = 2
+FMA_LATENCY = 4
+L2_BYTES_PER_CYCLE = 32
+FAR_BYTES_PER_CYCLE = 8
+TILE_OVERHEAD = 30
+"""Cycles around the loops of a tile: addresses, loop exits."""
+
+STORE_CYCLES = 1.5
+"""Cycles per accumulator: initial bias, epilogue and store."""
+
+SECOND_PART_PENALTY = 1.04
+"""A second part doubles the code, which a gain of a few percent does not justify."""
+
+MAX_BLOCKS = 6
+
+
+def covering_size(run: int, most: int, cycles: Callable[[int], float]) -> int:
+    """The tile size up to `most` that covers a run in the fewest cycles, the largest of equals."""
+    sizes = reversed(range(1, min(run, most) + 1))
+    return min(sizes, key=lambda size: -(-run // size) * cycles(size), default=1)
+
+
+@dataclass(frozen=True)
+class TileModel:
+    """Costs tiles of a kernel that does `steps` multiply-adds per accumulator.
+
+    `vector_bytes` is the size of an accumulator, which may take several registers.
+    """
+
+    steps: int
+    vector_bytes: int
+    target: Target
+    step_loads: int = 0
+    """What a step does beside its pixels and weights, in loads."""
+
+    @property
+    def _registers(self) -> int:
+        """The registers of one accumulator."""
+        return max(1, self.vector_bytes // self.target.vector_bytes)
+
+    def max_pixels(self, blocks: int) -> int:
+        """The most pixels that leave registers for the weights and one input."""
+        available = self.target.num_vector_registers // self._registers
+        return max(1, (available - blocks - 1) // blocks)
+
+    def cycles(self, pixels: int, blocks: int) -> float:
+        """The cycles of one tile."""
+        vectors = blocks * self._registers
+        step = max(
+            pixels * vectors / FMA_PER_CYCLE,
+            (pixels + vectors + self.step_loads) / LOADS_PER_CYCLE,
+            FMA_LATENCY,
+            self._weight_cycles(blocks),
+        )
+        return self.steps * step + TILE_OVERHEAD + STORE_CYCLES * pixels * vectors
+
+    def _weight_cycles(self, blocks: int) -> float:
+        """The cycles per step that the weights take to arrive from their cache."""
+        bytes_per_step = blocks * self.vector_bytes
+        weights = self.steps * bytes_per_step
+        if weights <= self.target.l1_bytes // 2:
+            return 0
+        near = weights <= self.target.l2_bytes * 3 // 4
+        return bytes_per_step / (L2_BYTES_PER_CYCLE if near else FAR_BYTES_PER_CYCLE)
+
+    def pixels(self, run: int, blocks: int) -> int:
+        """The tile size that covers a run of pixels in the fewest cycles."""
+        return covering_size(
+            run, self.max_pixels(blocks), lambda pixels: self.cycles(pixels, blocks)
+        )
+
+    def cover_cycles(self, run: int, pixels: int, blocks: int) -> float:
+        """The cycles of a run of pixels covered by tiles of that size."""
+        return -(-run // pixels) * self.cycles(pixels, blocks)
+
+    def run_cycles(self, run: int, blocks: int) -> float:
+        """The cycles of a run of pixels covered by the best tiles."""
+        if not run:
+            return 0
+        return self.cover_cycles(run, self.pixels(run, blocks), blocks)
+
+
+@dataclass(frozen=True)
+class ChannelPart:
+    """Consecutive channel blocks computed by tiles of the same number of blocks."""
+
+    first: int
+    tiles: int
+    blocks: int
+
+
+def channel_parts(total: int, blocks: int) -> tuple[ChannelPart, ...]:
+    """The parts that cover `total` channel blocks: full tiles, then one smaller tile."""
+    tiles, rest = divmod(total, blocks)
+    parts = [ChannelPart(0, tiles, blocks)] if tiles else []
+    if rest:
+        parts.append(ChannelPart(tiles * blocks, 1, rest))
+    return tuple(parts)
+
+
+def choose_blocks(
+    model: TileModel, channel_blocks: int, runs: Sequence[tuple[int, int]]
+) -> int:
+    """The number of blocks per tile that computes the plane in the fewest cycles.
+
+    `runs` are the (count, length) of the plane's runs of pixels.
+    """
+
+    def plane_cycles(blocks: int) -> float:
+        parts = channel_parts(channel_blocks, blocks)
+        cycles = sum(
+            part.tiles * count * model.run_cycles(length, part.blocks)
+            for part in parts
+            for count, length in runs
+        )
+        return cycles * SECOND_PART_PENALTY ** (len(parts) - 1)
+
+    return min(range(1, min(MAX_BLOCKS, channel_blocks) + 1), key=plane_cycles)

@@ -1,0 +1,298 @@
+"""The table of the LLVM text printer: how each op of the llvm dialect is spelled."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import TypeVar, cast
+
+from xdsl.dialects import llvm as xllvm
+from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, IntegerType
+from xdsl.dialects.llvm import FastMathAttr, LLVMPointerType
+from xdsl.ir import Operation, SSAValue
+from xdsl.utils.exceptions import DiagnosticException
+
+from glow.dialects import llvm
+from glow.dialects.bounded_cache import bounded_cache
+from glow.lowering.llvm_text.function_printer import (FunctionPrinter, Printer)
+from glow.lowering.llvm_text.text import (constant_text, type_name)
+
+OpT = TypeVar("OpT", bound=Operation)
+
+
+def entry(
+    op_class: type[OpT], printer: Callable[[FunctionPrinter, OpT], None]
+) -> tuple[type[Operation], Printer]:
+    """Returns one line of the table; ties the printer's op type to the key."""
+    return op_class, cast(Printer, printer)
+
+
+def flags_text(op: Operation) -> str:
+    """Returns the fastmath keywords of an op, each with a space behind, in one order:
+    the attribute is a set, and the text is a cache key.
+    """
+    flags = op.properties.get("fastmathFlags")
+    if not isinstance(flags, FastMathAttr):
+        return ""
+    return "".join(f"{name} " for name in sorted(flag.value for flag in flags.data))
+
+
+def overflow_text(op: Operation) -> str:
+    """Returns the overflow keywords of an integer op, each with a space behind."""
+    flags = op.properties.get("overflowFlags")
+    if not isinstance(flags, IntegerAttr):
+        return ""
+    return OVERFLOW[flags.value.data]
+
+
+OVERFLOW = {0: "", 1: "nsw ", 2: "nuw ", 3: "nuw nsw "}
+
+
+def binary(keyword: str, known: Iterable[str] = ()) -> Callable[..., None]:
+    """Returns the printer of `keyword flags type a, b`."""
+    allowed = set(known)
+
+    def printer(out: FunctionPrinter, op: Operation) -> None:
+        verify_properties(op, allowed)
+        lhs, rhs = op.operands
+        flags = flags_text(op) + overflow_text(op)
+        out.result(op, f"{keyword} {flags}{out.typed(lhs)}, {out.name(rhs)}")
+
+    return printer
+
+
+def verify_properties(op: Operation, known: set[str]) -> None:
+    """Raises DiagnosticException for a property that the text would not carry."""
+    for name in op.properties:
+        if name not in known:
+            raise DiagnosticException(
+                f"llvm emission: unknown attribute {name} on {op.name}"
+            )
+
+
+def cast_printer(keyword: str) -> Callable[..., None]:
+    """Returns the printer of `keyword type a to type`."""
+
+    def printer(out: FunctionPrinter, op: Operation) -> None:
+        verify_properties(op, set())
+        type_ = out.type_text(op.results[0].type)
+        out.result(op, f"{keyword} {out.typed(op.operands[0])} to {type_}")
+
+    return printer
+
+
+def negation(out: FunctionPrinter, op: Operation) -> None:
+    out.result(op, f"fneg {flags_text(op)}{out.typed(op.operands[0])}")
+
+
+def constant(out: FunctionPrinter, op: xllvm.ConstantOp) -> None:
+    out.names[op.result] = constant_text(op.value, op.result.type)
+
+
+def poison(out: FunctionPrinter, op: Operation) -> None:
+    out.names[op.results[0]] = "poison"
+
+
+def zero(out: FunctionPrinter, op: Operation) -> None:
+    is_pointer = isinstance(op.results[0].type, LLVMPointerType)
+    out.names[op.results[0]] = "null" if is_pointer else "zeroinitializer"
+
+
+def integer_comparison(out: FunctionPrinter, op: xllvm.ICmpOp) -> None:
+    predicate = xllvm.ICmpPredicateFlag.from_int(op.predicate.value.data)
+    out.result(op, f"icmp {predicate} {out.typed(op.lhs)}, {out.name(op.rhs)}")
+
+
+def float_comparison(out: FunctionPrinter, op: llvm.FCmpOp) -> None:
+    flag = xllvm.FCmpPredicateFlag.from_int(op.predicate.value.data)
+    predicate = flag.value.removeprefix("_")
+    operands = f"{out.typed(op.lhs)}, {out.name(op.rhs)}"
+    out.result(op, f"fcmp {flags_text(op)}{predicate} {operands}")
+
+
+def selection(out: FunctionPrinter, op: Operation) -> None:
+    operands = ", ".join(map(out.typed, op.operands))
+    out.result(op, f"select {flags_text(op)}{operands}")
+
+
+def address(out: FunctionPrinter, op: xllvm.GEPOp) -> None:
+    verify_properties(
+        op, {"rawConstantIndices", "elem_type", "noWrapFlags", "inbounds"}
+    )
+    dynamic = iter(op.ssa_indices)
+    indices = [
+        out.typed(next(dynamic)) if index == xllvm.GEP_USE_SSA_VAL else f"i64 {index}"
+        for index in op.rawConstantIndices.iter_values()
+    ]
+    keyword = "getelementptr inbounds" if op.inbounds is not None else "getelementptr"
+    operands = ", ".join([out.type_text(op.elem_type), out.typed(op.ptr), *indices])
+    out.result(op, f"{keyword} {operands}")
+
+
+ORDERINGS = {
+    0: "",
+    2: "monotonic",
+    4: "acquire",
+    5: "release",
+    6: "acq_rel",
+    7: "seq_cst",
+}
+
+
+def access_suffix(op: xllvm.LoadOp | xllvm.StoreOp) -> str:
+    """Returns ordering and alignment of a memory access."""
+    verify_properties(op, {"alignment", "ordering"})
+    ordering = "" if op.ordering is None else ORDERINGS[op.ordering.value.data]
+    if op.alignment is None:
+        raise DiagnosticException(f"llvm emission: {op.name} without alignment")
+    return f"{' ' + ordering if ordering else ''}, align {op.alignment.value.data}"
+
+
+def atomic_keyword(op: xllvm.LoadOp | xllvm.StoreOp) -> str:
+    """Returns `atomic ` for an access with an ordering."""
+    return "atomic " if op.ordering is not None and op.ordering.value.data else ""
+
+
+def load(out: FunctionPrinter, op: xllvm.LoadOp) -> None:
+    type_ = out.type_text(op.dereferenced_value.type)
+    text = f"load {atomic_keyword(op)}{type_}, {out.typed(op.ptr)}{access_suffix(op)}"
+    out.result(op, text)
+
+
+def store(out: FunctionPrinter, op: xllvm.StoreOp) -> None:
+    operands = f"{out.typed(op.value)}, {out.typed(op.ptr)}"
+    out.line(f"store {atomic_keyword(op)}{operands}{access_suffix(op)}")
+
+
+def stack_buffer(out: FunctionPrinter, op: xllvm.AllocaOp) -> None:
+    alignment = "" if op.alignment is None else f", align {op.alignment.value.data}"
+    text = f"alloca {type_name(op.elem_type)}, {out.typed(op.size)}{alignment}"
+    out.result(op, text)
+
+
+def insertion(out: FunctionPrinter, op: xllvm.InsertElementOp) -> None:
+    operands = ", ".join(map(out.typed, (op.vector, op.value, op.index)))
+    out.result(op, f"insertelement {operands}")
+
+
+def extraction(out: FunctionPrinter, op: llvm.ExtractElementOp) -> None:
+    operands = ", ".join(map(out.typed, (op.vector, op.position)))
+    out.result(op, f"extractelement {operands}")
+
+
+@bounded_cache
+def mask_text(mask: DenseArrayBase[IntegerType]) -> str:
+    """Returns a shuffle mask; lane -1 is poison."""
+    lanes = tuple(int(lane) for lane in mask.iter_values())
+    if not any(lanes):
+        return f"<{len(lanes)} x i32> zeroinitializer"
+    listed = ", ".join("i32 poison" if k < 0 else f"i32 {k}" for k in lanes)
+    return f"<{len(lanes)} x i32> <{listed}>"
+
+
+def shuffle(out: FunctionPrinter, op: xllvm.ShuffleVectorOp) -> None:
+    operands = ", ".join(map(out.typed, (op.v1, op.v2)))
+    out.result(op, f"shufflevector {operands}, {mask_text(op.mask)}")
+
+
+def intrinsic_call(out: FunctionPrinter, op: xllvm.CallIntrinsicOp) -> None:
+    if op.op_bundle_operands:
+        raise DiagnosticException("llvm emission: operand bundles are not supported")
+    print_call(out, op, op.intrin.data, op.args)
+
+
+def call(out: FunctionPrinter, op: xllvm.CallOp) -> None:
+    if op.callee is None or op.op_bundle_operands or op.var_callee_type is not None:
+        raise DiagnosticException("llvm emission: only plain direct calls")
+    print_call(out, op, op.callee.string_value(), op.args)
+
+
+def print_call(
+    out: FunctionPrinter, op: Operation, name: str, operands: Sequence[SSAValue]
+) -> None:
+    """Prints a call and declares its callee."""
+    result = out.type_text(op.results[0].type) if op.results else "void"
+    out.declare(name, result, [out.type_text(operand.type) for operand in operands])
+    listed = ", ".join(map(out.typed, operands))
+    text = f"call {flags_text(op)}{result} @{name}({listed})"
+    if op.results:
+        out.result(op, text)
+    else:
+        out.line(text)
+
+
+def jump(out: FunctionPrinter, op: xllvm.BrOp) -> None:
+    out.line(f"br {out.branch(op.successor, op.arguments)}")
+
+
+def conditional_jump(out: FunctionPrinter, op: xllvm.CondBrOp) -> None:
+    then = out.branch(op.then_block, op.then_arguments)
+    otherwise = out.branch(op.else_block, op.else_arguments)
+    out.line(f"br {out.typed(op.cond)}, {then}, {otherwise}")
+
+
+def function_return(out: FunctionPrinter, op: xllvm.ReturnOp) -> None:
+    out.line("ret void" if op.arg is None else f"ret {out.typed(op.arg)}")
+
+
+def unreachable(out: FunctionPrinter, op: Operation) -> None:
+    out.line("unreachable")
+
+
+WRAPPING = ("overflowFlags",)
+FLOATING = ("fastmathFlags",)
+
+PRINTERS: dict[type[Operation], Printer] = {
+    xllvm.AddOp: binary("add", WRAPPING),
+    xllvm.SubOp: binary("sub", WRAPPING),
+    xllvm.MulOp: binary("mul", WRAPPING),
+    xllvm.ShlOp: binary("shl", WRAPPING),
+    xllvm.UDivOp: binary("udiv"),
+    xllvm.SDivOp: binary("sdiv"),
+    xllvm.URemOp: binary("urem"),
+    xllvm.SRemOp: binary("srem"),
+    xllvm.AndOp: binary("and"),
+    xllvm.OrOp: binary("or"),
+    xllvm.XOrOp: binary("xor"),
+    xllvm.LShrOp: binary("lshr"),
+    xllvm.AShrOp: binary("ashr"),
+    xllvm.FAddOp: binary("fadd", FLOATING),
+    xllvm.FSubOp: binary("fsub", FLOATING),
+    xllvm.FMulOp: binary("fmul", FLOATING),
+    xllvm.FDivOp: binary("fdiv", FLOATING),
+    xllvm.FRemOp: binary("frem", FLOATING),
+    xllvm.TruncOp: cast_printer("trunc"),
+    xllvm.ZExtOp: cast_printer("zext"),
+    xllvm.SExtOp: cast_printer("sext"),
+    xllvm.BitcastOp: cast_printer("bitcast"),
+    xllvm.FPExtOp: cast_printer("fpext"),
+    xllvm.FPTruncOp: cast_printer("fptrunc"),
+    xllvm.SIToFPOp: cast_printer("sitofp"),
+    llvm.UIToFPOp: cast_printer("uitofp"),
+    llvm.FPToSIOp: cast_printer("fptosi"),
+    llvm.FPToUIOp: cast_printer("fptoui"),
+    xllvm.FNegOp: negation,
+    llvm.PoisonOp: poison,
+    xllvm.UndefOp: poison,
+    xllvm.ZeroOp: zero,
+    llvm.SelectOp: selection,
+    xllvm.UnreachableOp: unreachable,
+    **dict(
+        [
+            entry(xllvm.ConstantOp, constant),
+            entry(xllvm.ICmpOp, integer_comparison),
+            entry(llvm.FCmpOp, float_comparison),
+            entry(xllvm.GEPOp, address),
+            entry(xllvm.LoadOp, load),
+            entry(xllvm.StoreOp, store),
+            entry(xllvm.AllocaOp, stack_buffer),
+            entry(xllvm.InsertElementOp, insertion),
+            entry(llvm.ExtractElementOp, extraction),
+            entry(xllvm.ShuffleVectorOp, shuffle),
+            entry(xllvm.CallIntrinsicOp, intrinsic_call),
+            entry(xllvm.CallOp, call),
+            entry(xllvm.BrOp, jump),
+            entry(xllvm.CondBrOp, conditional_jump),
+            entry(xllvm.ReturnOp, function_return),
+        ]
+    ),
+}

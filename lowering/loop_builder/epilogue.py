@@ -1,0 +1,131 @@
+"""What a kernel builder asks of the element-wise work fused into its stores."""
+
+from collections.abc import Callable, Sequence
+from typing import Literal, Protocol
+
+from xdsl.dialects.builtin import MemRefType
+from xdsl.ir import Attribute, SSAValue
+
+from glow.lowering.loop_builder import ir_types as types
+from glow.lowering.loop_builder.builder import Index, LoopBuilder
+
+ExtraInput = Literal["full", "channel", "row", "scalar"]
+"""How an extra input of an epilogue is laid out.
+
+`full`: like the kernel's output, read at the same positions; `channel`: one value per output
+channel, [OCB, lanes] beside a blocked output and [OC] beside a plain one; `row`: one value per row
+of a matrix; `scalar`: one element, a memref of shape [1].
+"""
+
+
+class Epilogue(Protocol):
+    """Element-wise work on a register tile just before it is stored.
+
+    Implementations are hashable, because kernels are shared by equal specs. Tiles may overlap,
+    so a `full` extra must not alias the output.
+    """
+
+    @property
+    def extra_inputs(self) -> tuple[ExtraInput, ...]:
+        """The inputs that `apply` takes besides the accumulator, in argument order."""
+        ...
+
+    @property
+    def extra_elements(self) -> tuple[Attribute, ...]:
+        """The element types of those inputs."""
+        ...
+
+    @property
+    def result_element(self) -> Attribute:
+        """The element type of the values to store."""
+        ...
+
+    @property
+    def is_long(self) -> bool:
+        """Whether it needs many registers for each element, as exponentials do."""
+        ...
+
+    def apply(
+        self, builder: LoopBuilder, accumulator: SSAValue, extras: Sequence[SSAValue]
+    ) -> SSAValue:
+        """The value to store; all operands and the result have the accumulator's shape."""
+        ...
+
+
+def extra_types(
+    epilogue: Epilogue | None, full: MemRefType, channel: MemRefType, rows: int = 1
+) -> list[MemRefType]:
+    """The buffer types of an epilogue's extra inputs."""
+    if epilogue is None:
+        return []
+    shapes = {
+        "full": full.get_shape(),
+        "channel": channel.get_shape(),
+        "row": (rows,),
+        "scalar": (1,),
+    }
+    kinds = zip(epilogue.extra_inputs, epilogue.extra_elements, strict=True)
+    return [types.memref_type(shapes[layout], element) for layout, element in kinds]
+
+
+def stored_type(epilogue: Epilogue | None, sums: MemRefType) -> MemRefType:
+    """The buffer type in which sums of that type are stored."""
+    element = sums.element_type if epilogue is None else epilogue.result_element
+    return types.memref_type(sums.get_shape(), element)
+
+
+def row_of_epilogue(
+    b: LoopBuilder,
+    epilogue: Epilogue | None,
+    value: SSAValue,
+    extras: Sequence[SSAValue],
+    row: Index,
+    position: Index,
+) -> SSAValue:
+    """What to store of a row's elements [length] from a position on.
+
+    Extras: "full" [rows, extent], "channel" [extent], "scalar" [1].
+    """
+    if epilogue is None:
+        return value
+    (length,) = types.shape_of(value)
+
+    def read(kind: ExtraInput, buffer: SSAValue) -> SSAValue:
+        if kind == "full":
+            return b.vector_load(length, buffer, row, position)
+        if kind == "channel":
+            return b.vector_load(length, buffer, position)
+        return b.broadcast(b.load(buffer, 0), (length,))
+
+    pairs = zip(epilogue.extra_inputs, extras, strict=True)
+    return epilogue.apply(b, value, [read(*pair) for pair in pairs])
+
+
+Reader = Callable[[SSAValue], SSAValue]
+"""Reads an extra buffer at a tile, with the accumulator's type."""
+
+
+def apply_epilogue(
+    b: LoopBuilder,
+    epilogue: Epilogue | None,
+    accumulator: SSAValue,
+    extras: Sequence[SSAValue],
+    *,
+    full: Reader,
+    channel: Reader,
+) -> SSAValue:
+    """The value to store for an accumulator, its extra inputs read by their layouts."""
+    if epilogue is None:
+        return accumulator
+    shape = types.shape_of(accumulator)
+
+    def scalar(buffer: SSAValue) -> SSAValue:
+        value = b.load(buffer, 0)
+        return b.broadcast(value, shape) if shape else value
+
+    readers = {"full": full, "channel": channel, "scalar": scalar}
+    values = [
+        readers[layout](buffer)
+        for layout, buffer in zip(epilogue.extra_inputs, extras, strict=True)
+    ]
+    return epilogue.apply(b, accumulator, values)
