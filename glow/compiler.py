@@ -26,7 +26,7 @@ from xdsl.dialects.builtin import MemRefType, ModuleOp
 from xdsl.passes import ModulePass, PassPipeline
 
 from glow.arguments import check_counts, check_quantization
-from glow.backends.backend import Backend, get_backend
+from glow.backends.backend import Backend, backends_in, get_backend
 from glow.collection import collection_paused
 from glow.compiled_model import CompiledModel
 from glow.dialects.errors import GlowError
@@ -39,7 +39,6 @@ from glow.dialects.quantized import any_quantized
 from glow.dialects.weights import clone_module
 from glow.frontends.mapped_file import check_files
 from glow.lowering.target.program_target import check_target, program_target
-from glow.lowering.target.target import Target
 from glow.passes.graph import FUSE_ACTIVATION, GRAPH_PASSES
 from glow.passes.rewriting.trace import pass_clock
 from glow.precision import apply_precision, check_precision
@@ -89,7 +88,7 @@ def lower_to(
     )
     _run_stages(module, stage, chosen, options)
     lowest = STAGES.index(stage) > STAGES.index("loops")
-    return _emit(module, stage, target) if lowest else module
+    return chosen.export(module, stage, target) if lowest else module
 
 
 @collection_paused()
@@ -195,7 +194,7 @@ def _run_stages(
     if level < STAGES.index("instr"):
         signature_of(main_function(module))  # Which says what is wrong with it.
     check_target(module, options.target)
-    if program_target(module) is None and has_packed_layouts(module):
+    if program_target(module) is None and any(backends_in(module)):
         raise GlowError(
             "the program has packed layouts, and does not say for which target",
             hint="lower the network anew",
@@ -274,7 +273,7 @@ def stage_passes(
         ),
         "lowered": backend.lowered_passes(target, numerics, weight_growth),
         "instr": limited(backend.instr_passes(target), memory_limit),
-        "loops": (f"instr-to-loops{{target={target}}}",),
+        "loops": backend.loops_passes(target),
     }
 
 
@@ -293,17 +292,12 @@ def level_of(module: ModuleOp) -> int:
     dialects = {op.name.partition(".")[0] for op in module.walk()}
     if "instr" in dialects:
         return STAGES.index("instr")
-    if "cpu" in dialects:
+    if any(not dialects.isdisjoint(one.dialects()) for one in backends_in(module)):
         return STAGES.index("lowered")
     arguments = [value.type for value in main_function(module).body.block.args]
     if "glow" not in dialects and any(isinstance(t, MemRefType) for t in arguments):
         return STAGES.index("loops")
     return -1
-
-
-def has_packed_layouts(module: ModuleOp) -> bool:
-    """Whether a module has operations of the CPU backend's own, on nodes or buffers."""
-    return any(op.name.startswith(("cpu.", "instr.cpu.")) for op in module.walk())
 
 
 @cache
@@ -342,16 +336,3 @@ def _parsed_passes(specs: tuple[str, ...]) -> tuple[ModulePass, ...]:
     a network of one node.
     """
     return PassPipeline.parse_spec(available_passes(), ",".join(specs)).passes
-
-
-def _emit(module: ModuleOp, stage: str, target: str) -> str | bytes:
-    """LLVM IR, assembly or an object of a loops-level module."""
-    from glow.lowering.llvm_text.emit import emit_module
-    from glow.lowering.loops_to_llvm.convert_loops_to_llvm import lower_module
-    from glow.runtime.native_code import assembly, compile_object
-
-    machine = Target.from_string(target)
-    text = emit_module(lower_module(module, machine).ops, machine)
-    if stage == "llvm":
-        return text
-    return assembly(text, machine) if stage == "asm" else compile_object(text, machine)

@@ -7,15 +7,23 @@ as fast as without us.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
 
 from xdsl.context import Context
 from xdsl.dialects import get_all_dialects
 from xdsl.ir import Dialect
-from xdsl.passes import ModulePass
 from xdsl.universe import Universe
 
-from glow.backends.cpu.passes import PASSES as CPU_PASSES
+from glow.backends.backend import (
+    OWN,
+    Backend,
+    DialectFactory,
+    PassFactory,
+    all_backends,
+    get_backend,
+    loaded_backends,
+)
 from glow.lowering import PASSES as LOWERING_PASSES
 from glow.lowering.loops_to_llvm import PASSES as LLVM_PASSES
 from glow.passes.graph import FUSE_ACTIVATION
@@ -23,9 +31,6 @@ from glow.passes.graph import GRAPH_PASSES as GRAPH_PIPELINE
 from glow.passes.graph import PASSES as GRAPH_PASSES
 from glow.passes.instr import PASSES as INSTR_PASSES
 from glow.passes.quantization import PASSES as QUANTIZATION_PASSES
-
-DialectFactory = Callable[[], Dialect]
-PassFactory = Callable[[], type[ModulePass]]
 
 PASS_GROUPS: dict[str, tuple[str, ...]] = {
     "lower": ("lower-nodes",),
@@ -44,22 +49,20 @@ def get_glow() -> Dialect:
     return Glow
 
 
-def get_instr() -> Dialect:
-    from glow.dialects.instr import Instr
+def get_instr(backends: Callable[[], Sequence[Backend]] = all_backends) -> Dialect:
+    """Instructions on memory, those of the backends' nodes among them."""
+    from glow.dialects.glow import NODES
+    from glow.dialects.instr import instr_dialect
 
-    return Instr
+    own = [factory() for one in backends() for factory in one.dialects().values()]
+    nodes = [node for dialect in own for node in dialect.operations]
+    return instr_dialect([*NODES, *nodes])
 
 
 def get_quant() -> Dialect:
     from glow.dialects.quant import Quant
 
     return Quant
-
-
-def get_cpu() -> Dialect:
-    from glow.backends.cpu.dialect import Cpu
-
-    return Cpu
 
 
 def get_arith() -> Dialect:
@@ -90,7 +93,11 @@ GLOW_DIALECTS: dict[str, DialectFactory] = {
     "glow": get_glow,
     "instr": get_instr,
     "quant": get_quant,
-    "cpu": get_cpu,
+    **{
+        name: factory
+        for backend in OWN
+        for name, factory in get_backend(backend).dialects().items()
+    },
 }
 
 REPLACED_DIALECTS: dict[str, DialectFactory] = {
@@ -104,36 +111,46 @@ refuses a second dialect of one name."""
 
 
 def get_glow_passes() -> dict[str, PassFactory]:
-    """The factories of all our passes by name."""
-    return (
+    """The factories of all passes by name, those of loaded backends among them."""
+    shared = (
         GRAPH_PASSES
         | QUANTIZATION_PASSES
         | INSTR_PASSES
         | LOWERING_PASSES
         | LLVM_PASSES
-        | CPU_PASSES
     )
+    for backend in loaded_backends():
+        shared |= backend.passes()
+    return shared
 
 
 GLOW_UNIVERSE = Universe(all_dialects=GLOW_DIALECTS, all_passes=get_glow_passes())
 
 
 def register_dialects(context: Context) -> None:
-    """Register xDSL's and our dialects in `context`, with our corrections."""
-    dialects = Universe.get_multiverse().all_dialects | REPLACED_DIALECTS
+    """Register xDSL's and our dialects in `context`, with our corrections.
+
+    Those of all backends that are installed are among them.
+    """
+    dialects = {**Universe.get_multiverse().all_dialects, **REPLACED_DIALECTS}
+    for backend in all_backends():
+        dialects |= backend.dialects()
     for name, factory in dialects.items():
         context.register_dialect(name, factory)
 
 
 def own_context() -> Context:
-    """A context with xDSL's dialects and ours, which is all that imported graphs have.
+    """A context with xDSL's dialects, ours and those of loaded backends, which is all that
+    imported graphs have.
 
     To find those of other packages takes longer than most passes.
     """
     context = Context()
-    for name, factory in (
-        get_all_dialects() | GLOW_DIALECTS | REPLACED_DIALECTS
-    ).items():
+    dialects = {**get_all_dialects(), **GLOW_DIALECTS, **REPLACED_DIALECTS}
+    dialects["instr"] = partial(get_instr, loaded_backends)
+    for backend in loaded_backends():
+        dialects |= backend.dialects()
+    for name, factory in dialects.items():
         context.register_dialect(name, factory)
     return context
 

@@ -24,5 +24,6 @@ PASSES: dict[str, Callable[[], type[ModulePass]]] = {
     "glow-to-instr": _lazy("glow_to_instr", "GlowToInstrPass"),
     "lower-nodes": _lazy("lower_nodes.lower_nodes", "LowerNodesPass"),
     "lower-quantized": _lazy("lower_quantized.lower_quantized", "LowerQuantizedPass"),
+    "verify-lowered": _lazy("verify_lowered", "VerifyLoweredPass"),
 }
 """Pass name to factory."""

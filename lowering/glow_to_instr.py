@@ -168,7 +168,7 @@ class Bufferizer:
             handler = HANDLERS.get(type(op))
             if handler is not None:
                 handler(self, op)
-            elif isinstance(op, NodeOp) and type(op) in instr.INSTRUCTION_OF:
+            elif isinstance(op, NodeOp) and instr.find_instruction(type(op)):
                 _lower_node(self, op)
             else:
                 raise GlowError(f"{op.name} has no instruction", node=node_name(op))
@@ -189,7 +189,7 @@ def _lower_node(lowering: Bufferizer, op: NodeOp) -> None:
     ]
     ins = [lowering.buffer(value) for value in op.inputs]
     segments = instr.operand_segments_attr(len(outs), len(scratch), len(ins))
-    instruction = instr.INSTRUCTION_OF[type(op)].create(
+    instruction = instr.instruction_of(type(op)).create(
         operands=[*outs, *scratch, *ins],
         properties={**op.properties, instr.SEGMENTS: segments},
         regions=[op.detach_region(region) for region in list(op.regions)],

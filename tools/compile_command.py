@@ -14,7 +14,6 @@ from glow.dialects.numerics import WEIGHT_GROWTH
 from glow.dialects.printer import mlir_text
 from glow.dialects.weights import clone_module
 from glow.frontends.mapped_file import files_held
-from glow.signature import main_function
 from glow.tools.atomic_output import atomic_path, check_output_file
 from glow.tools.program_output import write_program
 from glow.tools.programs import read_program
@@ -63,11 +62,10 @@ def compile_model(
 
 def report_kernels(module: ModuleOp | str | bytes, target: str) -> None:
     """Tell which kernels a planned module has."""
-    from glow.backends.cpu.report.kernel_log import log_lines
-    from glow.lowering.target.program_target import settle_target
+    from glow.backends.backend import get_backend
 
     assert isinstance(module, ModuleOp)
-    for line in log_lines(main_function(module), settle_target(module, target)):
+    for line in get_backend("cpu").inspection().log_lines(module, target):
         report(line)
 
 

@@ -32,18 +32,15 @@ def report_model(
     with step(f"reading {model}"):
         module = read_program(model)
     with step("compiling"):
-        from glow.backends.cpu.report.kernel_log import kernel_log
-        from glow.backends.cpu.report.kernel_profile import TracedModel
+        from glow.backends.backend import get_backend
         from glow.compiler import lower_to
-        from glow.lowering.target.target import Target
         from glow.passes.rewriting.trace import listening
-        from glow.signature import main_function
-        from glow.tools.report.kernels import kernel_costs
         from glow.tools.report.page import Subject, names_of, report_page
 
+        inspection = get_backend("cpu").inspection()
         traced = None
         if profile:
-            traced = TracedModel(
+            traced = inspection.profiled(
                 model,
                 threads=threads,
                 quantize=quantize or False,
@@ -69,9 +66,8 @@ def report_model(
             from glow.tools.run_command import complete_inputs
 
             times = traced.profile(complete_inputs(traced.model.inputs, {}, 0), RUNS)
-    function, machine = main_function(module), Target.from_string(target)
-    costs = kernel_costs(function, machine, times)
-    kernels = kernel_log(function, machine)
+    costs = inspection.costs(module, target, times)
+    kernels = inspection.kernels(module, target)
     page = report_page(Subject(model.name, names, module, costs, kernels, trace))
     with atomic_path(output) as temporary:
         temporary.write_text(page, encoding="utf-8")

@@ -27,7 +27,7 @@ from glow.tools.progress import report, step
 
 if TYPE_CHECKING:
     from glow import CompiledModel, TensorInfo
-    from glow.backends.cpu.report.kernel_profile import TracedModel
+    from glow.backends.inspection import ProfiledModel
 
 Array = npt.NDArray[np.generic]
 
@@ -126,24 +126,28 @@ def compile_program(
 
 def trace_program(
     path: Path, options: RunOptions, shapes: Mapping[str, Sequence[int]]
-) -> TracedModel:
+) -> ProfiledModel:
     """The same, with a look at the clock around each kernel."""
-    from glow.backends.cpu.report.kernel_profile import TracedModel
+    from glow.backends.backend import get_backend
 
-    return TracedModel(
-        path,
-        input_shapes=shapes or None,
-        threads=options.threads,
-        quantize=options.quantize or False,
-        precision=options.precision,
-        numerics=options.numerics,
-        target=options.target,
-        weight_growth=options.weight_growth,
+    return (
+        get_backend("cpu")
+        .inspection()
+        .profiled(
+            path,
+            input_shapes=shapes or None,
+            threads=options.threads,
+            quantize=options.quantize or False,
+            precision=options.precision,
+            numerics=options.numerics,
+            target=options.target,
+            weight_growth=options.weight_growth,
+        )
     )
 
 
 def report_kernels(
-    model: TracedModel, inputs: Mapping[str, Array], repeat: int, trace: Path
+    model: ProfiledModel, inputs: Mapping[str, Array], repeat: int, trace: Path
 ) -> None:
     """Print the table of kernels, and write the trace of the last run."""
     profile = model.profile(inputs, repeat)

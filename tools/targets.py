@@ -16,7 +16,7 @@ from xdsl.utils.target import Target
 from glow.lowering.llvm_text.emit import emit_module
 from glow.lowering.target.target import Target as Machine
 
-DIALECTS_ABOVE_LOOPS = ("glow", "instr", "cpu")
+DIALECTS_ABOVE_LOOPS = ("glow", "instr")
 """Programs that use these have to go through the compiler's pipeline first."""
 
 

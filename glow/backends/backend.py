@@ -1,23 +1,43 @@
-"""What a backend is: a few answers and a `compile`.
+"""What a backend is: answers to what the rest of the compiler asks, and a `compile`.
 
-A hardware vendor's package adds one by an entry point in the group `glow.backends`
-that names a class derived from `Backend`. Ours stand here: reading the entry points of
-all packages takes longer than to compile a small network's graph.
+Everything outside of a backend's own folder or package knows it by this class only. A
+package adds a backend by an entry point in the group `glow.backends` that names a class
+derived from `Backend`; `docs/add-a-backend.md` builds one. Ours stand in a table: reading
+the entry points of all packages takes longer than to compile a small network's graph.
+
+This module stands below the passes and lowerings, which ask a backend by its name.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib import import_module
-from typing import Protocol
-
-from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Operation
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from glow.dialects.errors import GlowError
-from glow.dialects.node import NodeOp
-from glow.dialects.weight_table import Array
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
+    from xdsl.dialects.builtin import ModuleOp
+    from xdsl.ir import Dialect, Operation
+    from xdsl.passes import ModulePass
+
+    from glow.backends.inspection import Inspection
+    from glow.dialects.node import NodeOp
+    from glow.dialects.weight_table import Array
+
+DialectFactory: TypeAlias = "Callable[[], Dialect]"
+PassFactory: TypeAlias = "Callable[[], type[ModulePass]]"
+ReferenceFunction: TypeAlias = Callable[..., Any]
+"""A node and the arrays of its operands to the array, or arrays, of its results."""
+
+Rewrite: TypeAlias = "Callable[[Operation], bool]"
+"""Replaces an operation; returns whether it did."""
+
+GROUP = "glow.backends"
+"""The group of entry points."""
 
 
 class CompiledFunction(Protocol):
@@ -33,17 +53,45 @@ class CompiledFunction(Protocol):
 
 
 class Backend(ABC):
-    """A way to run networks."""
+    """A way to run networks.
+
+    The first group of methods describes the backend's own part of the IR, the second what it
+    wants of the shared lowerings, the third turns a network into something that runs.
+    """
 
     name: str
 
+    # Its part of the IR
+
+    def dialects(self) -> Mapping[str, DialectFactory]:
+        """Dialects of its own by name; their nodes get instructions `instr.<node>`."""
+        return {}
+
+    def passes(self) -> Mapping[str, PassFactory]:
+        """Passes of its own by name."""
+        return {}
+
+    def reference_functions(
+        self, module: ModuleOp
+    ) -> Mapping[type[Operation], ReferenceFunction]:
+        """What its own nodes compute, for the interpreter; those of the module's target."""
+        return {}
+
+    # What it wants of shared passes
+
     @abstractmethod
-    def should_lower(self, op: NodeOp) -> bool:
-        """Whether node lowering replaces this node by simpler ones."""
+    def keeps(self, op: NodeOp) -> bool:
+        """Whether `lower-nodes` leaves this node as it is."""
+
+    def quantized_rewrites(self) -> Mapping[type[Operation], Rewrite]:
+        """Forms of its own of nodes on integers, tried before the shared lowerings."""
+        return {}
 
     def prefers_f32(self, op: Operation, target: str, numerics: str) -> bool:
         """Whether a product of f32 is not faster in bf16."""
         return False
+
+    # From a graph to something that runs
 
     @abstractmethod
     def lowered_passes(
@@ -59,11 +107,23 @@ class Backend(ABC):
         """Passes from nodes to planned instructions; none for graph backends."""
         return ()
 
+    def loops_passes(self, target: str) -> Sequence[str]:
+        """Passes from instructions to loops; none for backends without loops."""
+        return ()
+
     @abstractmethod
     def compile(
         self, module: ModuleOp, target: str, threads: int | None
     ) -> CompiledFunction:
         """The runnable function of a module after all passes of the backend."""
+
+    def export(self, module: ModuleOp, stage: str, target: str) -> str | bytes:
+        """What is below the last level of IR: text, or the bytes of an object file."""
+        raise GlowError(f"backend '{self.name}' has no stage {stage}")
+
+    def inspection(self) -> Inspection:
+        """What tools show of its kernels; raises GlowError for a backend that tells nothing."""
+        raise GlowError(f"backend '{self.name}' does not tell about its kernels")
 
 
 OWN = {
@@ -71,16 +131,58 @@ OWN = {
     "interpreter": ("glow.backends.interpreter", "InterpreterBackend"),
 }
 
+_loaded: dict[str, Backend] = {}
+
 
 def get_backend(name: str) -> Backend:
     """The backend of that name; raises GlowError listing those there are."""
+    if name not in _loaded:
+        _loaded[name] = _load(name)
+    return _loaded[name]
+
+
+def loaded_backends() -> list[Backend]:
+    """Ours, and those of other packages that somebody has asked for."""
+    for name in OWN:
+        get_backend(name)
+    return list(_loaded.values())
+
+
+def all_backends() -> list[Backend]:
+    """Ours and those of all packages that are installed."""
+    for point in _installed():
+        get_backend(point.name)
+    return loaded_backends()
+
+
+def backends_in(module: ModuleOp) -> Iterator[Backend]:
+    """The backends of which a module has nodes or instructions."""
+    names = {op.name.removeprefix("instr.").partition(".")[0] for op in module.walk()}
+    for backend in loaded_backends():
+        if not names.isdisjoint(backend.dialects()):
+            yield backend
+
+
+def _installed() -> Sequence[EntryPoint]:
+    from importlib.metadata import entry_points
+
+    return tuple(entry_points(group=GROUP))
+
+
+def _load(name: str) -> Backend:
     if name in OWN:
         module, class_name = OWN[name]
         return getattr(import_module(module), class_name)()
-    from importlib.metadata import entry_points
-
-    found = {point.name: point for point in entry_points(group="glow.backends")}
+    found = {point.name: point for point in _installed()}
     if name not in found:
         known = ", ".join(sorted({*OWN, *found}))
         raise GlowError(f"unknown backend '{name}'", hint=f"there are {known}")
-    return found[name].load()()
+    try:
+        backend = found[name].load()()
+    except Exception as error:
+        raise GlowError(
+            f"backend '{name}' ({found[name].value}) cannot be loaded: {error}"
+        ) from error
+    if not isinstance(backend, Backend):
+        raise GlowError(f"backend '{name}' ({found[name].value}) is no Backend")
+    return backend

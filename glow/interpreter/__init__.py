@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from glow.backends.cpu.reference.nodes import Packing, Unpacking
 from glow.interpreter.evaluation import FUNCTIONS, evaluate_node, evaluate_region
 
 if TYPE_CHECKING:
@@ -19,8 +18,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "FUNCTIONS",
-    "Packing",
-    "Unpacking",
     "evaluate_node",
     "evaluate_region",
     "make_interpreter",

@@ -185,9 +185,9 @@ def instruction_functions(
         instr.StackedOp: run_fused,
     }
     return own | {
-        instruction: nodes[node]
-        for instruction, node in instr.NODE_OF.items()
-        if instruction not in own
+        instruction: function
+        for node, function in nodes.items()
+        if (instruction := instr.find_instruction(node)) and instruction not in own
     }
 
 

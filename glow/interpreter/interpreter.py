@@ -24,7 +24,7 @@ from xdsl.interpreters.scf import ScfFunctions
 from xdsl.ir import Attribute, Operation
 from xdsl.traits import SymbolTable
 
-from glow.backends.cpu.reference.nodes import Packing, Unpacking, cpu_functions
+from glow.backends.backend import ReferenceFunction, backends_in
 from glow.dialects.errors import GlowError
 from glow.dialects.node import shape_of
 from glow.interpreter.arrays import Array
@@ -37,8 +37,8 @@ from glow.interpreter.instructions import (
 )
 from glow.interpreter.scalar_functions import SCALARS, Function, element_dtype
 
-Packings = Mapping[type[Operation], Packing | Unpacking]
-NO_PACKING: Packings = {}
+Functions = Mapping[type[Operation], ReferenceFunction]
+NO_FUNCTIONS: Functions = {}
 
 Methods = Mapping[type[Operation], Method]
 
@@ -68,13 +68,16 @@ def _node_methods(functions: Mapping[type[Operation], Function]) -> Methods:
     return dict.fromkeys(functions, run_node)
 
 
-def make_interpreter(module: ModuleOp, packing: Packings = NO_PACKING) -> Interpreter:
+def make_interpreter(module: ModuleOp, own: Functions = NO_FUNCTIONS) -> Interpreter:
     """An xDSL interpreter that knows our levels; add listeners to observe each node.
 
-    `packing` says how the backend packed the weights of `cpu` nodes. An interpreter
-    serves one run, since it keeps the memory of the `instr` level.
+    Nodes of backends are computed as these say, or as `own` says. An interpreter serves
+    one run, since it keeps the memory of the `instr` level.
     """
-    nodes = {**FUNCTIONS, **cpu_functions(packing)}
+    nodes = {**FUNCTIONS}
+    for backend in backends_in(module):
+        nodes |= backend.reference_functions(module)
+    nodes |= own
     interpreter = Interpreter(module)
     for functions in (
         _functions("NodeFunctions", _node_methods(nodes)),
@@ -141,7 +144,7 @@ def run(
     module: ModuleOp,
     inputs: Sequence[Any],
     function: str = "main",
-    packing: Packings = NO_PACKING,
+    own: Functions = NO_FUNCTIONS,
 ) -> list[Array]:
     """The results of a function of the module for arrays of its argument types.
 
@@ -153,7 +156,7 @@ def run(
     outputs = written_arguments(callee)
     arguments = make_arguments(callee, inputs, outputs)
     try:
-        results = make_interpreter(module, packing).call_op(callee, tuple(arguments))
+        results = make_interpreter(module, own).call_op(callee, tuple(arguments))
     except Exception as error:
         cause = _first_cause(error)
         if isinstance(cause, GlowError):

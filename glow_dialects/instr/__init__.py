@@ -20,9 +20,6 @@ After `plan-memory` an `instr.alloc` carries its byte offset in the function's a
 | `table.py`        | the instructions that follow from nodes             |
 """
 
-from xdsl.ir import Dialect
-
-from glow.dialects.instr import memory
 from glow.dialects.instr.instructions import (
     NODE_OF,
     QUALIFIERS,
@@ -41,14 +38,12 @@ from glow.dialects.instr.memory import (
     TensorviewOp,
     WeightOp,
 )
-from glow.dialects.instr.table import INSTRUCTION_OF
+from glow.dialects.instr.table import find_instruction, instr_dialect, instruction_of
 from glow.dialects.node import SEGMENTS, operand_segments_attr
 
 __all__ = [
-    "INSTRUCTION_OF", "NODE_OF", "QUALIFIERS", "SEGMENTS", "AllocOp", "CopyOp",
-    "DeallocOp", "DynamicViewOp", "InsertOp", "Instr", "InstructionOp", "MemoryOp",
+    "NODE_OF", "QUALIFIERS", "SEGMENTS", "AllocOp", "CopyOp",
+    "DeallocOp", "DynamicViewOp", "InsertOp", "InstructionOp", "MemoryOp",
     "QualifiedEffects", "SplatOp", "StackedOp", "TensorviewOp", "WeightOp",
-    "operand_segments_attr",
+    "find_instruction", "instr_dialect", "instruction_of", "operand_segments_attr",
 ]  # fmt: skip
-
-Instr = Dialect("instr", [*memory.OPS, CopyOp, InsertOp, *INSTRUCTION_OF.values()], [])

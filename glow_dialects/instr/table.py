@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from collections.abc import Set as AbstractSet
 
+from xdsl.ir import Dialect, Operation
 from xdsl.irdl import (
     OptionalDef,
     OptPropertyDef,
@@ -14,10 +16,12 @@ from xdsl.irdl import (
     region_def,
 )
 
-from glow.backends.cpu import dialect as cpu
 from glow.dialects import glow
+from glow.dialects.instr import memory
 from glow.dialects.instr.instructions import (
     NODE_OF,
+    CopyOp,
+    InsertOp,
     InstructionOp,
     SplatOp,
     StackedOp,
@@ -44,29 +48,45 @@ def _instruction(node: type[NodeOp]) -> type[InstructionOp]:
         is_optional = isinstance(declared_region, OptionalDef)
         define = opt_region_def if is_optional else region_def
         namespace[name] = define("single_block")
-    prefix = "Cpu" if node.name.startswith("cpu.") else ""
+    dialect, _, _ = node.name.partition(".")
+    prefix = "" if dialect == "glow" else dialect.capitalize()
     return irdl_op_definition(type(prefix + node.__name__, (InstructionOp,), namespace))
 
 
-_WITHOUT_INSTRUCTION: AbstractSet[type[NodeOp]] = {
+_WITHOUT_INSTRUCTION: AbstractSet[type[Operation]] = {
     glow.ConstantOp,  # instr.weight
-    glow.SplatOp,
-    glow.FusedOp,  # instr.stacked
     glow.ReshapeOp,  # instr.tensorview
     glow.ConcatOp,  # instr.insert or views
     glow.DynamicSliceOp,  # instr.dynamic_view
     glow.DynamicUpdateOp,
 }
 
-INSTRUCTION_OF: dict[type[NodeOp], type[InstructionOp]] = {
+_OF_NODE: dict[type[Operation], type[InstructionOp]] = {
     glow.SplatOp: SplatOp,
     glow.FusedOp: StackedOp,
-    **{
-        node: _instruction(node)
-        for node in (*glow.NODES, *cpu.NODES)
-        if node not in _WITHOUT_INSTRUCTION
-    },
 }
-"""The instruction of each node that has one of its own."""
+NODE_OF.update((_OF_NODE[node], node) for node in (glow.SplatOp, glow.FusedOp))
 
-NODE_OF.update((instruction, node) for node, instruction in INSTRUCTION_OF.items())
+
+def instruction_of(node: type[NodeOp]) -> type[InstructionOp]:
+    """The instruction of a node, made when it is first asked for; KeyError if it has none."""
+    if node in _WITHOUT_INSTRUCTION:
+        raise KeyError(f"{node.name} has no instruction of its own")
+    if node not in _OF_NODE:
+        instruction = _OF_NODE[node] = _instruction(node)
+        NODE_OF[instruction] = node
+    return _OF_NODE[node]
+
+
+def find_instruction(node: type[Operation]) -> type[InstructionOp] | None:
+    """The instruction of a node, or None for an operation that has none of its own."""
+    if node in _WITHOUT_INSTRUCTION or not issubclass(node, NodeOp):
+        return None
+    return instruction_of(node)
+
+
+def instr_dialect(nodes: Iterable[type[Operation]]) -> Dialect:
+    """The dialect with the instructions of nodes."""
+    own = (find_instruction(node) for node in nodes)
+    derived = [instruction for instruction in own if instruction is not None]
+    return Dialect("instr", [*memory.OPS, CopyOp, InsertOp, *derived], [])

@@ -2,7 +2,7 @@
 
 | file               | what                                                       |
 |--------------------|------------------------------------------------------------|
-| `keeps.py`         | what each backend keeps                                    |
+| `legality.py`      | what stays as it is                                        |
 | `elementwise.py`   | non-linearities into arithmetic                            |
 | `normalization.py` | batch and layer normalization, softmax, mean               |
 | `products.py`      | gemm, layers, batched products, groups, 1x1 convolutions   |

@@ -29,7 +29,7 @@ from glow.lowering.lower_nodes import (
     recurrent,
     spatial_convolution,
 )
-from glow.lowering.lower_nodes.keeps import NodeBackend, backend_named
+from glow.lowering.lower_nodes.legality import Legality, legality_of
 from glow.passes.rewriting.contract import VALUES
 
 Lowering = Callable[[Operation], None]
@@ -51,16 +51,16 @@ def is_erased(op: Operation) -> bool:
     return op.parent is None
 
 
-def should_lower(op: NodeOp, backend: NodeBackend) -> bool:
+def should_lower(op: NodeOp, backend: Legality) -> bool:
     """Whether a backend wants a node as primitives, and those compute on its elements.
 
     Integer arithmetic has a rounding that the primitives of numbers lack; it is
     `lower-quantized` that takes it apart.
     """
-    return not op.is_quantized and backend.should_lower(op)
+    return not op.is_quantized and not backend.keeps(op)
 
 
-def lower_nodes(module: ModuleOp, backend: NodeBackend) -> None:
+def lower_nodes(module: ModuleOp, backend: Legality) -> None:
     """Lower the nodes that the backend does not keep, until none is left."""
     pending = list(module.walk())
     while pending:
@@ -86,4 +86,4 @@ class LowerNodesPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Run the pass on a module."""
-        lower_nodes(op, backend_named(self.backend))
+        lower_nodes(op, legality_of(self.backend))

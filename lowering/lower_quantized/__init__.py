@@ -7,6 +7,5 @@
 | `arithmetic.py` | casts, sums, pools, rescaling, tables, movement         |
 | `products.py`   | convolutions and matrix products                        |
 | `integer_products.py` | the same of bytes, where a backend has kernels    |
-| `embeddings.py` | gathers from tables with a scale for each row           |
 | `dynamic.py`    | what is quantized at run time                           |
 """

@@ -12,7 +12,8 @@ operation that `docs/quantization.md` names. A backend keeps what it has kernels
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from xdsl.context import Context
@@ -20,17 +21,17 @@ from xdsl.dialects.builtin import ModuleOp, TensorType
 from xdsl.ir import Attribute, Operation
 from xdsl.passes import ModulePass
 
+from glow.backends.backend import Rewrite, get_backend
 from glow.dialects.errors import GlowError
 from glow.dialects.glow import ConstantOp, SplatOp
 from glow.dialects.node import node_name
 from glow.dialects.quant import StorageCastOp
 from glow.dialects.quantized import any_quantized, is_packed, is_quantized
 from glow.dialects.weights import new_constant, stored_value, weights_of
+from glow.lowering.lower_nodes.legality import NONE
 from glow.lowering.lower_quantized import (
     arithmetic,
     dynamic,
-    embeddings,
-    integer_products,
     products,
 )
 from glow.lowering.lower_quantized.unsigned import make_unsigned
@@ -46,13 +47,6 @@ LOWERINGS: dict[type[Operation], Lowering] = {
     **dynamic.LOWERINGS,
 }
 """Node class to the function that replaces such a node."""
-
-BYTE_KERNELS = {
-    **integer_products.LOWERINGS,
-    **dynamic.BYTE_PRODUCTS,
-    **embeddings.BYTE_ROWS,
-}
-"""The same for backends with kernels for products and tables of bytes, where those fit."""
 
 STORAGE = (ConstantOp, StorageCastOp)
 
@@ -101,21 +95,27 @@ def _plain_constant(
     return new_constant(weights_of(constant), array, name_of(constant.result))
 
 
-def lower_quantized(module: ModuleOp, *, keep_products: bool = False) -> None:
+NO_REWRITES: Mapping[type[Operation], Rewrite] = {}
+
+
+def lower_quantized(
+    module: ModuleOp, rewrites: Mapping[type[Operation], Rewrite] = NO_REWRITES
+) -> None:
     """Lower a module's nodes; casts to stored integers cancel.
 
-    With `keep_products`, products of bytes with constant weights stay integer nodes.
+    A backend's `rewrites` are tried first: they keep what it has kernels for, of unsigned
+    bytes.
     """
     pending = [op for op in module.walk() if is_pending(op)]
     if not pending:
         return
-    if keep_products:
+    if rewrites:
         make_unsigned(module)
     for op in pending:
         if op.parent is None:
             continue
-        keep = BYTE_KERNELS.get(type(op)) if keep_products else None
-        if keep is None or not keep(op):
+        rewrite = rewrites.get(type(op))
+        if rewrite is None or not rewrite(op):
             lower(op)
     store_constants(module)
     cancel_storage_casts(module)
@@ -124,14 +124,26 @@ def lower_quantized(module: ModuleOp, *, keep_products: bool = False) -> None:
 
 @dataclass(frozen=True)
 class LowerQuantizedPass(ModulePass):
-    """Lower nodes on quantized elements to nodes on stored integers and floats; with
-    `keep-products`, sums of products of bytes with constant weights stay nodes.
+    """Lower nodes on quantized elements to nodes on stored integers and floats; `backend` names
+    one whose kernels for integers are used.
     """
 
     name = "lower-quantized"
 
+    backend: str = NONE
     keep_products: bool = False
+    """Deprecated: `backend=cpu`."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Run the pass on a module."""
-        lower_quantized(op, keep_products=self.keep_products)
+        backend = self.backend
+        if self.keep_products:
+            warnings.warn(
+                "lower-quantized{keep-products=true} is now lower-quantized{backend=cpu}",
+                FutureWarning,
+                stacklevel=2,
+            )
+            backend = "cpu"
+        lower_quantized(
+            op, {} if backend == NONE else get_backend(backend).quantized_rewrites()
+        )

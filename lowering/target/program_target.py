@@ -144,6 +144,13 @@ def program_target(module: ModuleOp) -> ProgramTarget | None:
     return None if attribute is None else ProgramTarget.from_attribute(attribute)
 
 
+def machine_of(module: ModuleOp) -> Target | None:
+    """The machine that a program is lowered for; None for any, or one without a name here."""
+    lowered_for = program_target(module)
+    name = None if lowered_for is None else next(lowered_for.names_here(), None)
+    return None if name is None else Target.from_string(name)
+
+
 def check_target(module: ModuleOp, name: str) -> None:
     """Raise GlowError where a program was lowered for another target than the named one."""
     lowered_for = program_target(module)

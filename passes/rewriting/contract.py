@@ -14,11 +14,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
+from itertools import chain
 from typing import ClassVar
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
+from glow.backends.backend import loaded_backends
 from glow.dialects.errors import GlowError
 
 BITS = "bits"
@@ -55,10 +57,15 @@ def only_dialects(name: str, dialects: Collection[str]) -> Condition:
     return Condition(name, broken)
 
 
+def _foreign_node(module: ModuleOp) -> str | None:
+    own = (backend.dialects() for backend in loaded_backends())
+    return only_dialects("", (*GRAPH_DIALECTS, *chain(*own))).broken(module)
+
+
 SCALARS = ("arith", "math")
 GRAPH_DIALECTS = ("glow", "func", "builtin", "scf", "quant", *SCALARS)
 GRAPH = only_dialects("the graph level", GRAPH_DIALECTS)
-NODES = only_dialects("a level of nodes", (*GRAPH_DIALECTS, "cpu"))
+NODES = Condition("a level of nodes", _foreign_node)
 
 
 class GraphPass(ModulePass):

@@ -21,7 +21,8 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass, PassPipeline
 
 from glow.backends.backend import get_backend
-from glow.backends.cpu.layout.packing import TargetPacker, packings
+from glow.backends.cpu.layout.packing import TargetPacker, packings_of
+from glow.backends.cpu.reference.nodes import cpu_functions
 from glow.compiler import available_passes, context, stage_passes
 from glow.dialects.weights import clone_module
 from glow.interpreter import evaluate_node, run
@@ -94,8 +95,8 @@ class Reference:
 
     def check(self, module: ModuleOp, keeps: str, target: str = "avx512") -> None:
         """Fail unless a module made of the graph has its results."""
-        packing = packings(TargetPacker(Target.from_string(target)))
-        actual = run(module, self.inputs, packing=packing)
+        own = cpu_functions(packings_of(TargetPacker(Target.from_string(target))))
+        actual = run(module, self.inputs, own=own)
         assert len(actual) == len(self.results), "another number of results"
         for after, before, noisy in zip(actual, self.results, self.noisy, strict=True):
             assert after.shape == before.shape, f"{after.shape} != {before.shape}"

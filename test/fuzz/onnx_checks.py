@@ -36,7 +36,8 @@ from random_graphs import Array
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
-from glow.backends.cpu.layout.packing import TargetPacker, packings
+from glow.backends.cpu.layout.packing import TargetPacker, packings_of
+from glow.backends.cpu.reference.nodes import cpu_functions
 from glow.compiler import load, lower_to
 from glow.dialects import glow
 from glow.dialects.errors import GlowError
@@ -158,8 +159,8 @@ class ShakenReference(Reference):
 
     def check(self, module: ModuleOp, keeps: str, target: str = "avx512") -> None:
         """Fail unless a module made of the graph has its results."""
-        packing = packings(TargetPacker(Target.from_string(target)))
-        self.compare(run(module, self.inputs, packing=packing), self.is_exact)
+        own = cpu_functions(packings_of(TargetPacker(Target.from_string(target))))
+        self.compare(run(module, self.inputs, own=own), self.is_exact)
 
     def compare(self, results: Sequence[Array], exactly: bool) -> None:
         """Fail where results are further off than the graph makes of rounding."""

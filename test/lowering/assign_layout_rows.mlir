@@ -1,4 +1,4 @@
-// RUN: glow-opt --lower-quantized='keep-products=true' --assign-layout='target=avx512' --fuse-epilogue --dce %s | filecheck %s
+// RUN: glow-opt --lower-quantized='backend=cpu' --assign-layout='target=avx512' --fuse-epilogue --dce %s | filecheck %s
 
 // The cast moves into the layer normalization, whose second result is what others read.
 // CHECK-LABEL: func.func @both(

@@ -1,5 +1,5 @@
-// RUN: glow-opt --lower-quantized='keep-products=true' --recognize-attention --verify-each %s | filecheck %s
-// RUN: glow-opt --lower-quantized='keep-products=true' --assign-layout='target=avx512' --cse --fuse-epilogue --dce %s | filecheck %s --check-prefix=FUSED
+// RUN: glow-opt --lower-quantized='backend=cpu' --recognize-attention --verify-each %s | filecheck %s
+// RUN: glow-opt --lower-quantized='backend=cpu' --assign-layout='target=avx512' --cse --fuse-epilogue --dce %s | filecheck %s --check-prefix=FUSED
 
 // Rows are quantized by a node, padded to whole words; zero points, scales and the bias join
 // the sums, and so does what reads them.

@@ -1,4 +1,4 @@
-// RUN: glow-opt --lower-quantized='keep-products=true' %s | filecheck %s
+// RUN: glow-opt --lower-quantized='backend=cpu' %s | filecheck %s
 // RUN: glow-opt --lower-quantized %s | filecheck %s --check-prefix REFERENCE
 
 // A row is its numbers, its scale and its zero point in one piece of memory. Numbers of four bits

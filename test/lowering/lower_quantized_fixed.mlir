@@ -1,5 +1,5 @@
 // RUN: glow-opt --lower-quantized %s | filecheck %s
-// RUN: glow-opt --lower-quantized='keep-products=true' %s | filecheck %s --check-prefix KEPT
+// RUN: glow-opt --lower-quantized='backend=cpu' %s | filecheck %s --check-prefix KEPT
 
 // Multipliers of an integer-only target. 0.5 / 0.25 is 2^30 / 2^29; of x, 4 bits higher, that is
 // (x * 2^34 + 2^32) >> 33: of the upper half of the product (high + 1) >> 1.

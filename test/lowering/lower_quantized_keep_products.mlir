@@ -1,4 +1,4 @@
-// RUN: glow-opt --lower-quantized='keep-products=true' %s | filecheck %s
+// RUN: glow-opt --lower-quantized='backend=cpu' %s | filecheck %s
 
 // CHECK-LABEL: func.func @product(
 // CHECK: %[[W:.*]] = glow.constant dense<{{.*}}> : tensor<2x2xi8>

@@ -8,10 +8,10 @@ from kernel_testing import normal, relative_error
 
 import glow
 from glow.backends.cpu import dialect as cpu
+from glow.backends.cpu.legality import MIN_QUERIES
 from glow.compiler import lower_to
 from glow.frontends.mlir import parse_text
 from glow.interpreter import run
-from glow.lowering.lower_nodes.keeps import MIN_QUERIES
 from glow.universe import new_context
 
 ATTENTION = """

@@ -17,7 +17,8 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.universe import Universe
 
 from glow.backends.cpu import dialect as cpu
-from glow.backends.cpu.layout.packing import TargetPacker, packings
+from glow.backends.cpu.layout.packing import TargetPacker, packings_of
+from glow.backends.cpu.reference.nodes import cpu_functions
 from glow.dialects import glow
 from glow.dialects.node import NodeOp, element_of, node_name, shape_of
 from glow.dialects.weights import weights_of
@@ -58,7 +59,9 @@ def parse(text: str) -> ModuleOp:
 def evaluate(module: ModuleOp, inputs: Sequence[Array], target: str) -> list[Array]:
     """The interpreter's results, with weights packed for a target."""
     return run(
-        module, inputs, packing=packings(TargetPacker(Target.from_string(target)))
+        module,
+        inputs,
+        own=cpu_functions(packings_of(TargetPacker(Target.from_string(target)))),
     )
 
 

@@ -8,9 +8,10 @@ from differential import Array, assert_close, random_array
 from interpreter_testing import parse
 
 from glow.backends.cpu import dialect as cpu
+from glow.backends.cpu.reference.nodes import Packing, cpu_functions
 from glow.dialects.attributes import Attributes
 from glow.dialects.errors import GlowError
-from glow.interpreter import Packing, run
+from glow.interpreter import run
 
 
 def test_pack_and_unpack() -> None:
@@ -76,7 +77,7 @@ def test_blocked_convolution(packing: Packing) -> None:
     module = parse(CONVOLUTIONS.format(size=packed.size))
     blocked = np.concatenate([bias, [np.nan]]).astype(np.float32).reshape(2, 4)
     inputs = [x, weights, bias, packed, blocked]
-    expected, actual = run(module, inputs, packing={cpu.Conv2dOp: packing})
+    expected, actual = run(module, inputs, own=cpu_functions({cpu.Conv2dOp: packing}))
     assert_close(actual, expected, 1e-6)
 
 

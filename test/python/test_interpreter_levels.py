@@ -8,7 +8,8 @@ from differential import Example, assert_all_close
 from node_examples import nodes_under_test
 
 from benchmarks.networks import TINY_NETWORKS, make_inputs
-from glow.backends.cpu.layout.packing import TargetPacker, packings
+from glow.backends.cpu.layout.packing import TargetPacker, packings_of
+from glow.backends.cpu.reference.nodes import cpu_functions
 from glow.compiler import lower_to, run_passes
 from glow.frontends.onnx.importer import import_model
 from glow.interpreter import run
@@ -64,10 +65,10 @@ def test_network(name: str, target: str) -> None:
     inputs = list(make_inputs(model).values())
     module = import_model(model)
     expected = run(module, inputs)
-    packing = packings(TargetPacker(Target.from_string(target)))
+    own = cpu_functions(packings_of(TargetPacker(Target.from_string(target))))
     for stage in ("graph", "lowered", "instr"):
         if stage == "instr":
             run_passes(module, INSTRUCTION_PASSES)
         else:
             lower_to(module, stage, target=target)
-        assert_all_close(run(module, inputs, packing=packing), expected, 1e-5)
+        assert_all_close(run(module, inputs, own=own), expected, 1e-5)

@@ -15,7 +15,8 @@ from glow.backends.cpu.kernels.strassen.linear_combinations import (
 )
 from glow.backends.cpu.kernels.strassen.spec import StrassenSpec
 from glow.backends.cpu.kernels.strassen.weights import pack_strassen_weights
-from glow.backends.cpu.layout.packing import TargetPacker, packings
+from glow.backends.cpu.layout.packing import TargetPacker, packings_of
+from glow.backends.cpu.reference.nodes import cpu_functions
 from glow.backends.cpu.reference.strassen import (
     PRODUCTS,
     RESULT,
@@ -231,12 +232,12 @@ func.func @main(%x: tensor<128x768xf32>) -> tensor<128x768xf32> {
     x = normal(128, 768)
     exact = x.astype(np.float64) @ w
     compiled = glow.compile(module, numerics=numerics)(x)
-    packing = packings(TargetPacker(PRESETS["avx512"]))
+    own = cpu_functions(packings_of(TargetPacker(PRESETS["avx512"])))
     for stage in ("lowered", "instr"):
         lowered = clone_module(module)
         lower_to(lowered, stage, target="avx512", numerics=numerics)
         assert f"tensor<{products}x" in str(lowered) or stage == "instr"
-        (found,) = run(lowered, [x], packing=packing)
+        (found,) = run(lowered, [x], own=own)
         assert relative_error(found, exact) < 8e-6
     assert relative_error(compiled, exact) < 8e-6
 
@@ -277,12 +278,10 @@ def test_products_share_their_sums(module: ModuleOp) -> None:
     assert count(module, "cpu.quadrant_sums") == 1
     assert count(module, "cpu.strassen_matmul") == 2
     assert count(module, "glow.add") == 0
-    packing = packings(TargetPacker(PRESETS["avx512"]))
+    own = cpu_functions(packings_of(TargetPacker(PRESETS["avx512"])))
     for stage in ("lowered", "instr"):
         lower_to(module, stage, target="avx512")
-        for found, wanted in zip(
-            run(module, INPUTS, packing=packing), expected, strict=True
-        ):
+        for found, wanted in zip(run(module, INPUTS, own=own), expected, strict=True):
             assert relative_error(found, wanted) < 5e-6
 
 

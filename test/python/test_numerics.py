@@ -12,7 +12,8 @@ from xdsl.parser import Parser
 
 from benchmarks.adversarial import BUDGET, CASES, operands, worst_row
 from benchmarks.adversarial import LAYERS as UNEVEN_LAYERS
-from glow.backends.cpu.layout.packing import TargetPacker, packings
+from glow.backends.cpu.layout.packing import TargetPacker, packings_of
+from glow.backends.cpu.reference.nodes import cpu_functions
 from glow.compiled_model import CompiledModel
 from glow.compiler import compile, context, load, lower_to
 from glow.dialects.errors import GlowError
@@ -63,8 +64,8 @@ def test_interpreter_and_stored_weights(target: str, numerics: str) -> None:
     (expected,) = run(layers(), [rows()])
     module = layers()
     lower_to(module, "lowered", target=target, numerics=numerics)
-    packing = packings(TargetPacker(Target.from_string(target)))
-    (found,) = run(module, [rows()], packing=packing)
+    own = cpu_functions(packings_of(TargetPacker(Target.from_string(target))))
+    (found,) = run(module, [rows()], own=own)
     error = relative_error(found, expected)
     assert error < BUDGET[numerics]
     assert (error > BUDGET["default"]) == (numerics == "fast")

@@ -19,6 +19,7 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 from benchmarks.networks import TINY_NETWORKS
+from glow.backends.cpu.report.costs import kernel_costs
 from glow.compiler import load, lower_to
 from glow.dialects.errors import GlowError
 from glow.dialects.node import shape_of
@@ -26,7 +27,6 @@ from glow.lowering.target.target import host_target
 from glow.signature import main_function
 from glow.tools.glow import run_glow
 from glow.tools.glow_opt import run_glow_opt
-from glow.tools.report.kernels import kernel_costs
 from glow.tools.report.layout import COLUMN, layered
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")

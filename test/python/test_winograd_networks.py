@@ -9,7 +9,8 @@ from xdsl.parser import Parser
 
 from glow.backends.cpu import dialect as cpu
 from glow.backends.cpu.layout.assign_layout import assign_layout
-from glow.backends.cpu.layout.packing import TargetPacker, packings
+from glow.backends.cpu.layout.packing import TargetPacker, packings_of
+from glow.backends.cpu.reference.nodes import cpu_functions
 from glow.compiler import compile, context, lower_to
 from glow.dialects.attributes import ints_attr
 from glow.dialects.errors import GlowError
@@ -116,8 +117,8 @@ def test_pools_of_tiles(shape: tuple[int, int, int, int, int], threads: int) -> 
     odd = any(size % 2 for size in shape[3:])
     pools = [node.attributes_view().int("pool") for node in nodes_of(lowered)]
     assert pools == [1, 1 if odd else 2]
-    packing = packings(TargetPacker(Target.from_string("host")))
-    (actual,) = run(lowered, [x], packing=packing)
+    own = cpu_functions(packings_of(TargetPacker(Target.from_string("host"))))
+    (actual,) = run(lowered, [x], own=own)
     assert largest_error(actual, expected) < ERROR
 
 
@@ -129,9 +130,9 @@ def test_interpreter_recovers_plain_weights(target: str, stage: str) -> None:
     lower_to(module, "lowered", target=target)
     assert len(nodes_of(module)) == 2
     lower_to(module, stage, target=target)
-    packing = packings(TargetPacker(Target.from_string(target)))
+    own = cpu_functions(packings_of(TargetPacker(Target.from_string(target))))
     (expected,) = run(residual_block(shape), [image(shape)])
-    (actual,) = run(module, [image(shape)], packing=packing)
+    (actual,) = run(module, [image(shape)], own=own)
     assert largest_error(actual, expected) < 1e-6
 
 

@@ -30,7 +30,8 @@ from xdsl.ir import Attribute
 from xdsl.passes import ModulePass
 from xdsl.universe import Universe
 
-from glow.backends.cpu.layout.packing import TargetPacker, packings
+from glow.backends.cpu.layout.packing import TargetPacker, packings_of
+from glow.backends.cpu.reference.nodes import cpu_functions
 from glow.dialects.errors import GlowError
 from glow.dialects.glow import ConstantOp
 from glow.dialects.node import element_of
@@ -41,7 +42,7 @@ from glow.frontends.mlir import parse_text
 from glow.frontends.sidecar import attach_sidecar
 from glow.interpreter import FUNCTIONS, run
 from glow.interpreter.instructions import written_arguments
-from glow.interpreter.interpreter import NO_PACKING, Packings
+from glow.interpreter.interpreter import NO_FUNCTIONS, Functions
 from glow.lowering.target.target import Target, host_target
 from glow.passes.rewriting.contract import (
     BITS,
@@ -253,21 +254,21 @@ class Validator:
             return BELOW
         name, inputs = function.sym_name.data, self.arguments(function)
         try:
-            return run(self.module, inputs, name, self.packing(function))
+            return run(self.module, inputs, name, self.own_functions(function))
         except GlowError as error:
             reason = error.one_line()
             if "packed weights" in reason:
                 return MADE_UP
             return BELOW if self.is_below(function) else reason
 
-    def packing(self, function: FuncOp) -> Packings:
+    def own_functions(self, function: FuncOp) -> Functions:
         """The target's order of weights; plain order where their size is made up."""
-        packing = packings(TargetPacker(self.target))
+        own = cpu_functions(packings_of(TargetPacker(self.target)))
         try:
-            run(self.module, self.arguments(function), function.sym_name.data, packing)
+            run(self.module, self.arguments(function), function.sym_name.data, own)
         except GlowError as error:
-            return NO_PACKING if "packed weights" in error.message else packing
-        return packing
+            return NO_FUNCTIONS if "packed weights" in error.message else own
+        return own
 
     def is_llvm(self) -> bool:
         """Whether functions are LLVM's by now."""

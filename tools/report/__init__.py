@@ -8,6 +8,5 @@
 | `graph_svg.py`   | the drawn graph                                         |
 | `memory_svg.py`  | the drawn memory plan                                   |
 | `graph_diff.py`  | two graphs side by side (`glow-opt --graph-diff`)       |
-| `kernels.py`     | what each instruction costs                             |
 | `page.py`        | the page of `glow report`                               |
 """

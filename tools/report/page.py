@@ -9,7 +9,7 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
-from glow.backends.cpu.report.kernel_log import Entry
+from glow.backends.inspection import Cost, KernelEntry
 from glow.dialects import instr
 from glow.dialects.node import NodeOp, node_name
 from glow.passes.instr.interval_packing import height, live_bound
@@ -19,10 +19,9 @@ from glow.signature import main_function
 from glow.tools.report import html
 from glow.tools.report.graph import Node, graph_of, map_nodes
 from glow.tools.report.graph_svg import SCRIPT, draw_graph
-from glow.tools.report.kernels import Cost
 from glow.tools.report.memory_svg import draw_memory
 
-Costs = Mapping[instr.InstructionOp, Cost]
+Costs = Mapping[Operation, Cost]
 
 
 @dataclass(frozen=True)
@@ -35,7 +34,7 @@ class Subject:
     module: ModuleOp
     """At the instruction level, planned."""
     costs: Costs
-    kernels: Mapping[instr.InstructionOp, Sequence[Entry]]
+    kernels: Mapping[Operation, Sequence[KernelEntry]]
     trace: Trace
 
 
@@ -158,6 +157,9 @@ def _kernels(costs: Costs) -> str:
     return html.section("Instructions", table, name="instructions")
 
 
+FIELDS = ("algorithm", "tile", "order", "slices", "weight_bytes", "error", "fallback")
+
+
 def _choices(subject: Subject) -> str:
     """Which algorithm and tile each kernel got."""
     head = ("node", "kernel", "algorithm", "register tile", "order", "slices",
@@ -165,13 +167,9 @@ def _choices(subject: Subject) -> str:
     rows: list[list[object]] = []
     for op, entries in subject.kernels.items():
         for entry in entries:
-            fields = entry.choice.fields()
-            rows.append([
-                node_name(op) or "", entry.label,
-                *(fields.get(name, "") for name in ("algorithm", "tile", "order")),
-                f"{entry.slices:,}", f"{entry.weight_bytes:,}", fields.get("error", ""),
-                fields.get("fallback", ""),
-            ])  # fmt: skip
+            fields = entry.fields()
+            values = [fields.get(name, "") for name in FIELDS]
+            rows.append([node_name(op) or "", entry.label, *values])
     table = html.scrolling(html.table(head, rows, text_columns=5))
     return html.section("Kernels", table, name="kernels")
 

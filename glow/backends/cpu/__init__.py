@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
-from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Operation
+from glow.backends.backend import (
+    Backend,
+    CompiledFunction,
+    DialectFactory,
+    PassFactory,
+    ReferenceFunction,
+    Rewrite,
+)
 
-from glow.backends.backend import Backend, CompiledFunction
-from glow.dialects.node import NodeOp
+if TYPE_CHECKING:
+    from xdsl.dialects.builtin import ModuleOp
+    from xdsl.ir import Dialect, Operation
+
+    from glow.backends.inspection import Inspection
+    from glow.dialects.node import NodeOp
 
 
 class CpuBackend(Backend):
@@ -16,11 +27,42 @@ class CpuBackend(Backend):
 
     name = "cpu"
 
-    def should_lower(self, op: NodeOp) -> bool:
-        """What the kernels do not cover."""
-        from glow.lowering.lower_nodes.keeps import cpu_keeps
+    def dialects(self) -> Mapping[str, DialectFactory]:
+        """Blocked layouts, packed weights, fused nodes."""
 
-        return not cpu_keeps(op)
+        def load() -> Dialect:
+            from glow.backends.cpu.dialect import Cpu
+
+            return Cpu
+
+        return {"cpu": load}
+
+    def passes(self) -> Mapping[str, PassFactory]:
+        """Layouts, fusion and kernels."""
+        from glow.backends.cpu.passes import PASSES
+
+        return PASSES
+
+    def reference_functions(
+        self, module: ModuleOp
+    ) -> Mapping[type[Operation], ReferenceFunction]:
+        """The nodes on plain weights, unpacked from the order of the module's target."""
+        from glow.backends.cpu.layout.packing import packings
+        from glow.backends.cpu.reference.nodes import cpu_functions
+
+        return cpu_functions(packings(module))
+
+    def keeps(self, op: NodeOp) -> bool:
+        """What there are kernels for, or scalar code."""
+        from glow.backends.cpu.legality import keeps
+
+        return keeps(op)
+
+    def quantized_rewrites(self) -> Mapping[type[Operation], Rewrite]:
+        """Products and tables of bytes, quantization of rows."""
+        from glow.backends.cpu.quantized import REWRITES
+
+        return REWRITES
 
     def prefers_f32(self, op: Operation, target: str, numerics: str) -> bool:
         """Products without dot products of pairs, and those with few multiplications."""
@@ -38,7 +80,7 @@ class CpuBackend(Backend):
         """
         return (
             "eliminate-empty-tensors",
-            "lower-quantized{keep-products=true}",
+            "lower-quantized{backend=cpu}",
             f"widen-elements{{target={target}}}",
             "recognize-attention",
             "lower-nodes{backend=cpu}",
@@ -72,6 +114,10 @@ class CpuBackend(Backend):
             "verify-instr",
         )
 
+    def loops_passes(self, target: str) -> Sequence[str]:
+        """A function a kernel, and the function that calls them."""
+        return (f"instr-to-loops{{target={target}}}",)
+
     def compile(
         self, module: ModuleOp, target: str, threads: int | None
     ) -> CompiledFunction:
@@ -80,3 +126,24 @@ class CpuBackend(Backend):
         from glow.lowering.target.target import runnable_target
 
         return build_native_function(module, runnable_target(target), threads)
+
+    def export(self, module: ModuleOp, stage: str, target: str) -> str | bytes:
+        """LLVM IR, assembly or an object file of a program of loops."""
+        from glow.lowering.llvm_text.emit import emit_module
+        from glow.lowering.loops_to_llvm.convert_loops_to_llvm import lower_module
+        from glow.lowering.target.target import Target
+        from glow.runtime.native_code import assembly, compile_object
+
+        machine = Target.from_string(target)
+        text = emit_module(lower_module(module, machine).ops, machine)
+        if stage == "llvm":
+            return text
+        return (
+            assembly(text, machine) if stage == "asm" else compile_object(text, machine)
+        )
+
+    def inspection(self) -> Inspection:
+        """Algorithms, tiles, costs and times of the kernels."""
+        from glow.backends.cpu.report.inspection import CpuInspection
+
+        return CpuInspection()

@@ -13,7 +13,7 @@ from typing import Protocol, cast
 
 import numpy as np
 from numpy.typing import NDArray
-from xdsl.dialects.builtin import bf16, f32, i8
+from xdsl.dialects.builtin import ModuleOp, bf16, f32, i8
 from xdsl.ir import Attribute, Operation
 
 from glow.backends.cpu import dialect as cpu
@@ -44,10 +44,11 @@ from glow.backends.cpu.layout.conv_shape import (
     winograd_shape_of,
     winograd_spec,
 )
+from glow.backends.cpu.reference.nodes import Packing, Unpacking
 from glow.dialects.attributes import Attributes
 from glow.dialects.weight_table import Array, DeferredArray, dtype_of
-from glow.interpreter import Packing, Unpacking
 from glow.lowering.loop_builder.window import Window
+from glow.lowering.target.program_target import machine_of
 from glow.lowering.target.target import Target
 
 ELEMENTS: Mapping[int, Attribute] = {1: i8, 2: bf16, 4: f32}
@@ -322,8 +323,14 @@ def pack_channels(values: Array, lanes: int, fill: float = 0.0) -> Array:
     return np.ascontiguousarray(split.transpose(0, 1, 3, 4, 2))
 
 
-def packings(packer: Packer) -> dict[type[Operation], Packing | Unpacking]:
-    """How the nodes' weights were packed, for the interpreter."""
+def packings(module: ModuleOp) -> dict[type[Operation], Packing | Unpacking]:
+    """How the weights of a module's nodes were packed, if it says for which target."""
+    target = machine_of(module)
+    return {} if target is None else packings_of(TargetPacker(target))
+
+
+def packings_of(packer: Packer) -> dict[type[Operation], Packing | Unpacking]:
+    """How the nodes' weights were packed."""
 
     def conv2d(attributes: Attributes, image: tuple[int, ...], weights: Array) -> Array:
         return packer.conv2d(weights, conv_shape_of(attributes, image)).array()

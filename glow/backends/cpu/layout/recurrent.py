@@ -19,12 +19,12 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from glow.backends.cpu import dialect as cpu
 from glow.backends.cpu.layout.layout import Layout, constant_key
 from glow.backends.cpu.layout.products import fully_connected
+from glow.backends.cpu.legality import is_fused_recurrence
 from glow.dialects import glow
 from glow.dialects.attributes import Attributes
 from glow.dialects.node import NodeOp, shape_of
 from glow.dialects.weights import constant_value
 from glow.lowering.lower_nodes.cells import cell_of
-from glow.lowering.lower_nodes.keeps import is_fused_recurrence
 from glow.lowering.lower_nodes.recurrent import (
     Direction,
     biases,

@@ -27,7 +27,6 @@ PASSES: dict[str, Callable[[], type[ModulePass]]] = {
     "record-kernels": _lazy("report.kernel_log", "RecordKernelsPass"),
     "split-batch": _lazy("passes.split_batch", "SplitBatchPass"),
     "store-half": _lazy("passes.fp16_storage", "StoreHalfPass"),
-    "verify-lowered": _lazy("passes.verify_lowered", "VerifyLoweredPass"),
     "widen-elements": _lazy("passes.promote_types", "WidenElementsPass"),
 }
 """Pass name to factory."""

@@ -33,11 +33,11 @@ from glow.lowering.target.target import Target
 from glow.passes.instr.buffers import aligned, byte_size, item_size
 
 REPORTING = (
-    instr.INSTRUCTION_OF[glow.GatherOp],
-    instr.INSTRUCTION_OF[glow.GatherElementsOp],
-    instr.INSTRUCTION_OF[cpu.GatherRowsOp],
-    instr.INSTRUCTION_OF[glow.LengthsSumOp],
-    instr.INSTRUCTION_OF[glow.LengthsMaxOp],
+    instr.instruction_of(glow.GatherOp),
+    instr.instruction_of(glow.GatherElementsOp),
+    instr.instruction_of(cpu.GatherRowsOp),
+    instr.instruction_of(glow.LengthsSumOp),
+    instr.instruction_of(glow.LengthsMaxOp),
 )
 """Instructions whose kernels note indices that are outside of their axis, or lengths."""
 

@@ -71,6 +71,14 @@ class Entry:
     weight_bytes: int
     """Of the constants that it names, as they are packed."""
 
+    def fields(self) -> dict[str, str]:
+        """What was chosen, in words."""
+        numbers = {
+            "slices": f"{self.slices:,}",
+            "weight_bytes": f"{self.weight_bytes:,}",
+        }
+        return {**self.choice.fields(), **numbers}
+
     def line(self, node: str | None) -> str:
         """The entry as a line of the log."""
         fields = self.choice.fields()

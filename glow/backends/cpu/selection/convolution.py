@@ -305,14 +305,14 @@ def _unpack(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
 
 
 SELECTORS: Mapping[type[Operation], KernelSelector] = {
-    instr.INSTRUCTION_OF[cpu.Conv2dOp]: _conv2d,
-    instr.INSTRUCTION_OF[cpu.SparseConv2dOp]: _sparse_conv2d,
-    instr.INSTRUCTION_OF[cpu.WinogradConv2dOp]: _winograd,
-    instr.INSTRUCTION_OF[cpu.DepthwiseConv2dOp]: _depthwise,
-    instr.INSTRUCTION_OF[cpu.PlainConv2dOp]: _plain_conv2d,
-    instr.INSTRUCTION_OF[glow.Conv2dOp]: _glow_conv2d,
-    instr.INSTRUCTION_OF[glow.MaxPool2dOp]: _pool,
-    instr.INSTRUCTION_OF[glow.AvgPool2dOp]: _pool,
-    instr.INSTRUCTION_OF[cpu.PackOp]: _pack,
-    instr.INSTRUCTION_OF[cpu.UnpackOp]: _unpack,
+    instr.instruction_of(cpu.Conv2dOp): _conv2d,
+    instr.instruction_of(cpu.SparseConv2dOp): _sparse_conv2d,
+    instr.instruction_of(cpu.WinogradConv2dOp): _winograd,
+    instr.instruction_of(cpu.DepthwiseConv2dOp): _depthwise,
+    instr.instruction_of(cpu.PlainConv2dOp): _plain_conv2d,
+    instr.instruction_of(glow.Conv2dOp): _glow_conv2d,
+    instr.instruction_of(glow.MaxPool2dOp): _pool,
+    instr.instruction_of(glow.AvgPool2dOp): _pool,
+    instr.instruction_of(cpu.PackOp): _pack,
+    instr.instruction_of(cpu.UnpackOp): _unpack,
 }

@@ -38,6 +38,6 @@ def _row_range(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
 
 
 SELECTORS: Mapping[type[Operation], KernelSelector] = {
-    instr.INSTRUCTION_OF[cpu.QuantizeRowsOp]: _quantize_rows,
-    instr.INSTRUCTION_OF[cpu.RowRangeOp]: _row_range,
+    instr.instruction_of(cpu.QuantizeRowsOp): _quantize_rows,
+    instr.instruction_of(cpu.RowRangeOp): _row_range,
 }

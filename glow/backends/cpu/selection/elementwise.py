@@ -42,8 +42,8 @@ def fill(buffer: SSAValue, number: float) -> Sequence[Invocation]:
 
 
 SELECTORS: Mapping[type[Operation], KernelSelector] = {
-    **{instr.INSTRUCTION_OF[node]: _elementwise for node in SCALAR_BODIES},
-    instr.INSTRUCTION_OF[glow.ConvertOp]: _elementwise,
+    **{instr.instruction_of(node): _elementwise for node in SCALAR_BODIES},
+    instr.instruction_of(glow.ConvertOp): _elementwise,
     instr.StackedOp: _elementwise,
     instr.SplatOp: _elementwise,
 }

@@ -110,8 +110,8 @@ def _batch_matmul(op: instr.InstructionOp, target: Target) -> Sequence[Invocatio
 
 
 SELECTORS: Mapping[type[Operation], KernelSelector] = {
-    instr.INSTRUCTION_OF[cpu.Int8Conv2dOp]: _conv2d,
-    instr.INSTRUCTION_OF[cpu.Int8DepthwiseConv2dOp]: _depthwise,
-    instr.INSTRUCTION_OF[cpu.Int8MatmulOp]: _matmul,
-    instr.INSTRUCTION_OF[cpu.Int8BatchMatmulOp]: _batch_matmul,
+    instr.instruction_of(cpu.Int8Conv2dOp): _conv2d,
+    instr.instruction_of(cpu.Int8DepthwiseConv2dOp): _depthwise,
+    instr.instruction_of(cpu.Int8MatmulOp): _matmul,
+    instr.instruction_of(cpu.Int8BatchMatmulOp): _batch_matmul,
 }

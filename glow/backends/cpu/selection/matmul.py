@@ -207,11 +207,11 @@ def _attention(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
 
 
 SELECTORS: Mapping[type[Operation], KernelSelector] = {
-    instr.INSTRUCTION_OF[cpu.MatmulOp]: _packed,
-    instr.INSTRUCTION_OF[cpu.AttentionOp]: _attention,
-    instr.INSTRUCTION_OF[cpu.BatchMatmulOp]: _batch_matmul,
-    instr.INSTRUCTION_OF[cpu.QuadrantSumsOp]: _quadrant_sums,
-    instr.INSTRUCTION_OF[cpu.StrassenMatmulOp]: _strassen,
-    instr.INSTRUCTION_OF[glow.FullyConnectedOp]: _fully_connected,
-    instr.INSTRUCTION_OF[glow.MatmulOp]: _matmul,
+    instr.instruction_of(cpu.MatmulOp): _packed,
+    instr.instruction_of(cpu.AttentionOp): _attention,
+    instr.instruction_of(cpu.BatchMatmulOp): _batch_matmul,
+    instr.instruction_of(cpu.QuadrantSumsOp): _quadrant_sums,
+    instr.instruction_of(cpu.StrassenMatmulOp): _strassen,
+    instr.instruction_of(glow.FullyConnectedOp): _fully_connected,
+    instr.instruction_of(glow.MatmulOp): _matmul,
 }

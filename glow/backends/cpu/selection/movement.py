@@ -196,8 +196,8 @@ def _gather_elements(op: instr.InstructionOp, target: Target) -> Sequence[Invoca
 
 
 BAG_REDUCTIONS: Mapping[type[Operation], str] = {
-    instr.INSTRUCTION_OF[glow.LengthsSumOp]: "sum",
-    instr.INSTRUCTION_OF[glow.LengthsMaxOp]: "max",
+    instr.instruction_of(glow.LengthsSumOp): "sum",
+    instr.instruction_of(glow.LengthsMaxOp): "max",
 }
 
 
@@ -220,12 +220,12 @@ def _bags(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
 SELECTORS: Mapping[type[Operation], KernelSelector] = {
     instr.CopyOp: _copy,
     instr.InsertOp: _insert,
-    instr.INSTRUCTION_OF[glow.SliceOp]: _slice,
-    instr.INSTRUCTION_OF[glow.BroadcastOp]: _broadcast,
-    instr.INSTRUCTION_OF[glow.TransposeOp]: _transpose,
-    instr.INSTRUCTION_OF[glow.PadOp]: _pad,
-    instr.INSTRUCTION_OF[glow.GatherOp]: _gather,
-    instr.INSTRUCTION_OF[glow.GatherElementsOp]: _gather_elements,
-    instr.INSTRUCTION_OF[cpu.GatherRowsOp]: _gather_rows,
+    instr.instruction_of(glow.SliceOp): _slice,
+    instr.instruction_of(glow.BroadcastOp): _broadcast,
+    instr.instruction_of(glow.TransposeOp): _transpose,
+    instr.instruction_of(glow.PadOp): _pad,
+    instr.instruction_of(glow.GatherOp): _gather,
+    instr.instruction_of(glow.GatherElementsOp): _gather_elements,
+    instr.instruction_of(cpu.GatherRowsOp): _gather_rows,
     **dict.fromkeys(BAG_REDUCTIONS, _bags),
 }

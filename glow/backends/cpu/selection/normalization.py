@@ -161,14 +161,14 @@ def _arg_reduce(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]
 
 
 SELECTORS: Mapping[type[Operation], KernelSelector] = {
-    instr.INSTRUCTION_OF[glow.SoftmaxOp]: _softmax,
-    instr.INSTRUCTION_OF[glow.LogSoftmaxOp]: _softmax,
-    instr.INSTRUCTION_OF[glow.LayerNormOp]: _layer_norm,
-    instr.INSTRUCTION_OF[cpu.SoftmaxOp]: _softmax_of_rows,
-    instr.INSTRUCTION_OF[cpu.LayerNormOp]: _layer_norm_of_rows,
-    instr.INSTRUCTION_OF[glow.LocalResponseNormOp]: _local_response_norm,
-    instr.INSTRUCTION_OF[cpu.LocalResponseNormOp]: _local_response_norm,
-    **{instr.INSTRUCTION_OF[node]: _reduce for node in REDUCTION_KINDS},
-    instr.INSTRUCTION_OF[glow.ArgMaxOp]: _arg_reduce,
-    instr.INSTRUCTION_OF[glow.ArgMinOp]: _arg_reduce,
+    instr.instruction_of(glow.SoftmaxOp): _softmax,
+    instr.instruction_of(glow.LogSoftmaxOp): _softmax,
+    instr.instruction_of(glow.LayerNormOp): _layer_norm,
+    instr.instruction_of(cpu.SoftmaxOp): _softmax_of_rows,
+    instr.instruction_of(cpu.LayerNormOp): _layer_norm_of_rows,
+    instr.instruction_of(glow.LocalResponseNormOp): _local_response_norm,
+    instr.instruction_of(cpu.LocalResponseNormOp): _local_response_norm,
+    **{instr.instruction_of(node): _reduce for node in REDUCTION_KINDS},
+    instr.instruction_of(glow.ArgMaxOp): _arg_reduce,
+    instr.instruction_of(glow.ArgMinOp): _arg_reduce,
 }

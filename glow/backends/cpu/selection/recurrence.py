@@ -96,5 +96,5 @@ def _recurrence(
 
 
 SELECTORS: Mapping[type[Operation], KernelSelector] = {
-    instr.INSTRUCTION_OF[cpu.RecurrenceOp]: _recurrence,
+    instr.instruction_of(cpu.RecurrenceOp): _recurrence,
 }

@@ -1,4 +1,4 @@
-"""Gathers from tables with a scale for each row, for backends that have a kernel for them.
+"""Gathers from tables with a scale for each row.
 
   %1 = glow.gather %q, %indices : tensor<9x64xf32>
 becomes
@@ -64,7 +64,7 @@ def gather_rows(op: Operation) -> bool:
     return True
 
 
-BYTE_ROWS: dict[type[Operation], Callable[[Operation], bool]] = {
+REWRITES: dict[type[Operation], Callable[[Operation], bool]] = {
     glow.GatherOp: gather_rows
 }
 """Each returns whether it replaced the node."""

@@ -1,6 +1,7 @@
 """The contract of the lowered level: no node is left that the backend wants lowered.
 
-The level has `glow` and `cpu` nodes, loops over them, and scalar code in their regions.
+The level has `glow` nodes and the backend's own, loops over them, and scalar code in their
+regions.
 """
 
 from __future__ import annotations
@@ -11,9 +12,10 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
+from glow.backends.backend import get_backend
 from glow.dialects.errors import GlowError
 from glow.dialects.node import NodeOp, node_name
-from glow.lowering.lower_nodes.keeps import backend_named
+from glow.lowering.lower_nodes.legality import NONE, legality_of
 from glow.lowering.lower_nodes.lower_nodes import LOWERINGS
 from glow.passes.graph.verify_graph import check_dialects
 from glow.passes.rewriting.contract import GRAPH_DIALECTS
@@ -29,13 +31,14 @@ class VerifyLoweredPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Run the pass on a module."""
-        backend = backend_named(self.backend)
-        check_dialects(op, "lowered", (*GRAPH_DIALECTS, "cpu"))
+        legality = legality_of(self.backend)
+        own = () if self.backend == NONE else get_backend(self.backend).dialects()
+        check_dialects(op, "lowered", (*GRAPH_DIALECTS, *own))
         for child in op.walk():
             if (
                 isinstance(child, NodeOp)
                 and type(child) in LOWERINGS
-                and backend.should_lower(child)
+                and not legality.keeps(child)
             ):
                 raise GlowError(
                     f"{child.name} must be lowered for backend '{self.backend}'",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from math import prod
 
 from xdsl.dialects import arith, func, scf
@@ -13,29 +12,13 @@ from xdsl.ir import Operation, SSAValue
 from glow.backends.cpu.program.program import KernelCall
 from glow.backends.cpu.report.kernel_log import CallBuilder
 from glow.backends.cpu.report.kernel_profile import KernelProfile, operations_of
+from glow.backends.inspection import Cost
 from glow.dialects import instr
 from glow.dialects.node import shape_of
 from glow.lowering.target.target import Target
 
 SILENT = ("arith.constant", "glow.yield")
 """What a scalar region holds besides its operations."""
-
-
-@dataclass(frozen=True)
-class Cost:
-    """What the kernels of one instruction do in one inference."""
-
-    calls: int
-    operations: int
-    """Of the arithmetic that it stands for; a fast algorithm counts as the direct one."""
-    bytes: int
-    """The sizes of the buffers that its kernels name."""
-    seconds: float | None = None
-
-    @property
-    def intensity(self) -> float:
-        """Operations for each byte."""
-        return self.operations / self.bytes if self.bytes else 0.0
 
 
 def kernel_costs(
@@ -59,12 +42,12 @@ def _cost(
     calls: list[KernelCall],
     seconds: dict[KernelCall, float] | None,
 ) -> Cost:
-    turns = _turns(op)
+    trips = _trip_count(op)
     operations = sum(map(operations_of, calls)) or _scalar_operations(op)
     return Cost(
-        turns * len(calls),
-        turns * operations,
-        turns * sum(place.size for call in calls for place in call.places),
+        trips * len(calls),
+        trips * operations,
+        trips * sum(place.size for call in calls for place in call.places),
         None
         if seconds is None
         else sum(seconds.get(call, 0.0) for call in dict.fromkeys(calls)),
@@ -84,15 +67,15 @@ def _scalar_operations(op: instr.InstructionOp) -> int:
     return prod(shape_of(op.outs[0])) * (len(inside) if op.regions else 1)
 
 
-def _turns(op: Operation) -> int:
-    """How often an instruction runs: the turns of the loops around it."""
-    turns, parent = 1, op.parent_op()
+def _trip_count(op: Operation) -> int:
+    """How often an instruction runs: the trip counts of the loops around it."""
+    trips, parent = 1, op.parent_op()
     while parent is not None:
         if isinstance(parent, scf.ForOp):
             low, high, step = map(_constant, (parent.lb, parent.ub, parent.step))
-            turns *= len(range(low, high, step))
+            trips *= len(range(low, high, step))
         parent = parent.parent_op()
-    return turns
+    return trips
 
 
 def _constant(value: SSAValue) -> int:

@@ -1,0 +1,22 @@
+"""Nodes on integers that the CPU has kernels for.
+
+| file            | nodes                                                   |
+|-----------------|---------------------------------------------------------|
+| `embeddings.py` | gathers from tables with a scale for each row           |
+| `dynamic.py`    | what is quantized at run time                           |
+"""
+
+from __future__ import annotations
+
+from xdsl.ir import Operation
+
+from glow.backends.backend import Rewrite
+from glow.backends.cpu.quantized import dynamic, embeddings
+from glow.lowering.lower_quantized import integer_products
+
+REWRITES: dict[type[Operation], Rewrite] = {
+    **integer_products.LOWERINGS,
+    **dynamic.REWRITES,
+    **embeddings.REWRITES,
+}
+"""Each returns whether it replaced the node."""
