@@ -13,8 +13,8 @@ from xdsl.utils.exceptions import DiagnosticException
 
 from glow.dialects import llvm
 from glow.dialects.bounded_cache import bounded_cache
-from glow.lowering.llvm_text.function_printer import (FunctionPrinter, Printer)
-from glow.lowering.llvm_text.text import (constant_text, type_name)
+from glow.lowering.llvm_text.function_printer import FunctionPrinter, Printer
+from glow.lowering.llvm_text.text import constant_text, type_name
 
 OpT = TypeVar("OpT", bound=Operation)
 

@@ -11,8 +11,12 @@ import pytest
 
 from benchmarks import kernels
 from benchmarks.networks import TINY_NETWORKS, make_inputs
-from glow.backends.cpu.report.kernel_profile import (KernelProfile, TracedModel, grouped_rows)
-from glow.lowering.target.target import (PRESETS, host_target)
+from glow.backends.cpu.report.kernel_profile import (
+    KernelProfile,
+    TracedModel,
+    grouped_rows,
+)
+from glow.lowering.target.target import PRESETS, host_target
 from glow.runtime.native_code import compile_object
 from glow.tools.glow import run_glow
 

@@ -8,9 +8,11 @@ from typing import cast
 import numpy as np
 from numpy.typing import NDArray
 
-from glow.dialects.attributes import Attributes
-from glow.dialects.bounded_cache import bounded_cache
-from glow.backends.cpu.kernels.winograd.cost import (choose_winograd, direct_cycles, winograd_cycles)
+from glow.backends.cpu.kernels.winograd.cost import (
+    choose_winograd,
+    direct_cycles,
+    winograd_cycles,
+)
 from glow.backends.cpu.kernels.winograd.spec import (
     ACCURATE_PATCH,
     KERNELS,
@@ -20,6 +22,7 @@ from glow.backends.cpu.kernels.winograd.spec import (
     scratch_sizes,
 )
 from glow.dialects.attributes import Attributes
+from glow.dialects.bounded_cache import bounded_cache
 from glow.lowering.target.target import Target
 
 NO_FACTORS = np.empty((0, 0), np.float32)

@@ -17,7 +17,7 @@ from xdsl.ir import Attribute, SSAValue
 
 from glow.dialects.bounded_cache import bounded_cache
 from glow.lowering.loop_builder import ir_types as types
-from glow.lowering.loop_builder.builder import (Index, LoopBuilder)
+from glow.lowering.loop_builder.builder import Index, LoopBuilder
 from glow.lowering.target.target import Target
 
 MAX_BLOCKS = 4

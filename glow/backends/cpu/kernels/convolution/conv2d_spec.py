@@ -15,12 +15,14 @@ from numpy.typing import NDArray
 from xdsl.dialects.builtin import MemRefType, f32
 from xdsl.ir import Attribute
 
+from glow.backends.cpu.tiling.row_tiles import RowTraversal, takes_whole_rows
+from glow.backends.cpu.tiling.tiles import (
+    ChannelPart,
+    TileModel,
+    channel_parts,
+    choose_blocks,
+)
 from glow.dialects.bounded_cache import bounded_cache
-from glow.dialects.half import is_half
-from glow.lowering.loop_builder import ir_types as types
-from glow.lowering.loop_builder.epilogue import Epilogue
-from glow.backends.cpu.tiling.row_tiles import (RowTraversal, takes_whole_rows)
-from glow.backends.cpu.tiling.tiles import (ChannelPart, TileModel, channel_parts, choose_blocks)
 from glow.dialects.half import is_half
 from glow.lowering.loop_builder import ir_types as types
 from glow.lowering.loop_builder.epilogue import Epilogue

@@ -18,10 +18,14 @@ import numpy as np
 from numpy.typing import NDArray
 from xdsl.dialects.builtin import MemRefType, i32
 
+from glow.backends.cpu.kernels.convolution.conv2d_spec import Conv2dSpec, ConvTiling
+from glow.backends.cpu.tiling.tiles import (
+    MAX_BLOCKS,
+    ChannelPart,
+    TileModel,
+    channel_parts,
+)
 from glow.dialects.bounded_cache import bounded_cache
-from glow.lowering.loop_builder import ir_types as types
-from glow.backends.cpu.kernels.convolution.conv2d_spec import (Conv2dSpec, ConvTiling)
-from glow.backends.cpu.tiling.tiles import (MAX_BLOCKS, ChannelPart, TileModel, channel_parts)
 from glow.lowering.loop_builder import ir_types as types
 from glow.lowering.loop_builder.window import Window, plane_runs
 from glow.lowering.target.target import Target

@@ -34,10 +34,13 @@ from typing import TypeVar
 
 from xdsl.dialects.builtin import AnyFloat, MemRefType, f32
 
+from glow.backends.cpu.tiling.tiles import (
+    ChannelPart,
+    TileModel,
+    channel_parts,
+    choose_blocks,
+)
 from glow.dialects.bounded_cache import bounded_cache
-from glow.lowering.loop_builder import ir_types as types
-from glow.lowering.loop_builder.epilogue import Epilogue
-from glow.backends.cpu.tiling.tiles import (ChannelPart, TileModel, channel_parts, choose_blocks)
 from glow.lowering.loop_builder import ir_types as types
 from glow.lowering.loop_builder.epilogue import Epilogue
 from glow.lowering.target.target import Target
