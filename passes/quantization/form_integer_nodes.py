@@ -65,18 +65,18 @@ def _fitting(op: NodeOp) -> tuple[Quantization, Quantization] | None:
     return left, right
 
 
-def form_product(op: Operation) -> bool:
+def form_product(op: Operation) -> None:
     """Convolutions and matrix products."""
     assert isinstance(op, NodeOp)
     fitting = _fitting(op)
     if fitting is None:
-        return False
+        return
     builder = NodeBuilder(op)
     operands = [_behind(value) for value in op.inputs[:2]]
     if len(op.inputs) > 2:
         bias = accumulator_bias(builder, op.inputs[2], *fitting)
         if bias is None:
-            return False
+            return
         operands.append(bias)
     attributes, target = attributes_of(op), _target(op)
     if target is None:
@@ -87,7 +87,6 @@ def form_product(op: Operation) -> bool:
             del attributes["activation"]
     result = builder.create(type(op), operands, attributes, types=[result_type])
     _put(op, result, target)
-    return True
 
 
 def _behind(value: SSAValue) -> SSAValue:
@@ -122,16 +121,16 @@ def _put(op: NodeOp, result: SSAValue, target: Quantization | None) -> None:
     erase(op)
 
 
-def form_arithmetic(op: Operation) -> bool:
+def form_arithmetic(op: Operation) -> None:
     """Sums, pools and others between casts on all sides."""
     assert isinstance(op, NodeOp)
     sources = [dequantized(value) for value in op.inputs]
     found = [source for source in sources if source is not None]
     target = common_target(op.results[0])
     if len(found) != len(sources) or target is None or target.axis is not None:
-        return False
+        return
     if any(data is None or data.axis is not None for data in map(element, found)):
-        return False
+        return
     builder = NodeBuilder(op)
     result = builder.create(
         type(op),
@@ -140,10 +139,9 @@ def form_arithmetic(op: Operation) -> bool:
         types=[quantized_type(tensor_of(op.results[0]), target)],
     )
     _put(op, result, target)
-    return True
 
 
-Rewrite = Callable[[Operation], bool]
+Rewrite = Callable[[Operation], None]
 
 FORMS: dict[type[Operation], Rewrite] = {
     **dict.fromkeys(PRODUCTS, form_product),
