@@ -68,6 +68,37 @@ func.func @sixteen_bits(%x: tensor<4x!quant.uniform<i16:f32, 0.001>>) -> tensor<
   func.return %2 : tensor<4x!quant.uniform<i8:f32, 0.0078125>>
 }
 
+// Where the lowest byte is zero, saturation is the relu; other bounds, and none, stay.
+// CHECK-LABEL: func.func @saturated_relu(
+// CHECK-NEXT: %[[Y:.*]] = glow.fully_connected %x, %w : tensor<2x3x!quant.uniform<u8:f32, 2.000000e+00>>
+func.func @saturated_relu(%x: tensor<2x2x!quant.uniform<u8:f32, 0.5>>, %w: tensor<2x3x!quant.uniform<i8:f32, 0.5>>) -> tensor<2x3x!quant.uniform<u8:f32, 2.0>> {
+  %0 = quant.dcast %x : tensor<2x2x!quant.uniform<u8:f32, 0.5>> to tensor<2x2xf32>
+  %1 = quant.dcast %w : tensor<2x3x!quant.uniform<i8:f32, 0.5>> to tensor<2x3xf32>
+  %2 = glow.fully_connected %0, %1 activation "relu" : tensor<2x3xf32>
+  %3 = quant.qcast %2 : tensor<2x3xf32> to tensor<2x3x!quant.uniform<u8:f32, 2.0>>
+  func.return %3 : tensor<2x3x!quant.uniform<u8:f32, 2.0>>
+}
+
+// CHECK-LABEL: func.func @no_activation(
+// CHECK-NEXT: %[[Y:.*]] = glow.fully_connected %x, %w : tensor<2x3x!quant.uniform<u8:f32, 2.000000e+00>>
+func.func @no_activation(%x: tensor<2x2x!quant.uniform<u8:f32, 0.5>>, %w: tensor<2x3x!quant.uniform<i8:f32, 0.5>>) -> tensor<2x3x!quant.uniform<u8:f32, 2.0>> {
+  %0 = quant.dcast %x : tensor<2x2x!quant.uniform<u8:f32, 0.5>> to tensor<2x2xf32>
+  %1 = quant.dcast %w : tensor<2x3x!quant.uniform<i8:f32, 0.5>> to tensor<2x3xf32>
+  %2 = glow.fully_connected %0, %1 : tensor<2x3xf32>
+  %3 = quant.qcast %2 : tensor<2x3xf32> to tensor<2x3x!quant.uniform<u8:f32, 2.0>>
+  func.return %3 : tensor<2x3x!quant.uniform<u8:f32, 2.0>>
+}
+
+// CHECK-LABEL: func.func @clip(
+// CHECK-NEXT: %[[Y:.*]] = glow.fully_connected %x, %w activation "clip"{{.*}} : tensor<2x3x!quant.uniform<u8:f32, 2.000000e+00>>
+func.func @clip(%x: tensor<2x2x!quant.uniform<u8:f32, 0.5>>, %w: tensor<2x3x!quant.uniform<i8:f32, 0.5>>) -> tensor<2x3x!quant.uniform<u8:f32, 2.0>> {
+  %0 = quant.dcast %x : tensor<2x2x!quant.uniform<u8:f32, 0.5>> to tensor<2x2xf32>
+  %1 = quant.dcast %w : tensor<2x3x!quant.uniform<i8:f32, 0.5>> to tensor<2x3xf32>
+  %2 = glow.fully_connected %0, %1 activation "clip" activation_args [0.0, 6.0] : tensor<2x3xf32>
+  %3 = quant.qcast %2 : tensor<2x3xf32> to tensor<2x3x!quant.uniform<u8:f32, 2.0>>
+  func.return %3 : tensor<2x3x!quant.uniform<u8:f32, 2.0>>
+}
+
 // A bias that is computed cannot join the accumulators.
 // CHECK-LABEL: func.func @computed_bias(
 // CHECK: glow.fully_connected %{{.*}}, %{{.*}}, %b : tensor<2x3xf32>

@@ -47,6 +47,26 @@ func.func @max(%x: tensor<4x!quant.uniform<u8:f32, 0.5:10>>) -> tensor<4x!quant.
   func.return %0 : tensor<4x!quant.uniform<u8:f32, 0.5:10>>
 }
 
+// CHECK-LABEL: func.func @min(
+// CHECK-NEXT: func.return %x
+func.func @min(%x: tensor<4x!quant.uniform<u8:f32, 0.5:10>>) -> tensor<4x!quant.uniform<u8:f32, 0.5:10>> {
+  %c = glow.constant dense<[123, 124, 125, 127]> : tensor<4xi8> as tensor<4x!quant.uniform<i8:f32, 1.0>>
+  %0 = glow.min %c, %x : tensor<4x!quant.uniform<u8:f32, 0.5:10>>
+  func.return %0 : tensor<4x!quant.uniform<u8:f32, 0.5:10>>
+}
+
+// Numbers from -5 to 122.5: one element of each constant is among them.
+// CHECK-LABEL: func.func @partly_beyond(
+// CHECK: %[[M:.*]] = glow.max %x
+// CHECK: glow.min %[[M]]
+func.func @partly_beyond(%x: tensor<4x!quant.uniform<u8:f32, 0.5:10>>) -> tensor<4x!quant.uniform<u8:f32, 0.5:10>> {
+  %c = glow.constant dense<[-6, -4, -6, -6]> : tensor<4xi8> as tensor<4x!quant.uniform<i8:f32, 1.0>>
+  %d = glow.constant dense<[123, 123, 122, 123]> : tensor<4xi8> as tensor<4x!quant.uniform<i8:f32, 1.0>>
+  %0 = glow.max %x, %c : tensor<4x!quant.uniform<u8:f32, 0.5:10>>
+  %1 = glow.min %0, %d : tensor<4x!quant.uniform<u8:f32, 0.5:10>>
+  func.return %1 : tensor<4x!quant.uniform<u8:f32, 0.5:10>>
+}
+
 // CHECK-LABEL: func.func @split(
 // CHECK-NEXT: %[[A:.*]] = glow.rescale %x : tensor<4x!quant.uniform<u8:f32, 2.500000e-01>>
 // CHECK-NEXT: %[[B:.*]] = glow.rescale %y : tensor<4x!quant.uniform<u8:f32, 2.500000e-01>>
