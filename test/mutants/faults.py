@@ -37,7 +37,15 @@ CACHES = ("test_object_cache", "test_model_cache", "test_sources")
 KEYS = Suites(pytest=CACHES, only="not clones")
 BARRIERS = Suites(("lowering/instr_to_loops_barriers.mlir",))
 OPERATORS = Suites(pytest=("test_quantized_operators",))
-IMPORT = Suites(pytest=("test_onnx_import", "test_onnx_errors"))
+IMPORT = Suites(
+    pytest=(
+        "test_onnx_import",
+        "test_onnx_errors",
+        "test_onnx_forms",
+        "test_onnx_backend_nodes",
+    ),
+    only="not on_the_cpu",
+)
 PLAN = Suites(
     ("instr/plan_memory.mlir", "instr/plan_memory_invalid.mlir"), ("test_plan_memory",)
 )
@@ -90,7 +98,8 @@ DRAWN: tuple[tuple[str, int, Suites], ...] = (
     ("glow/interpreter/integer_arithmetic.py", 5,
      Suites(pytest=("test_quantized_operators", "test_fixed_point"))),
     ("lowering/lower_quantized/arithmetic.py", 4,
-     Suites(("lowering/lower_quantized.mlir",), OPERATORS.pytest)),
+     Suites(("lowering/lower_quantized.mlir",
+             "lowering/lower_quantized_embeddings.mlir"), OPERATORS.pytest)),
     # Importer.
     ("glow/frontends/onnx/convolution.py", 5, IMPORT),
     ("glow/frontends/onnx/movement.py", 5, IMPORT),

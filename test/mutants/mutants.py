@@ -33,6 +33,10 @@ from faults import DRAWN, EQUIVALENT, WRITTEN, Suites
 ROOT = Path(__file__).resolve().parents[2]
 LIMIT = 300
 """Seconds after which tests that do not end have found a fault."""
+LEAST_LIMIT, SLACK = 10, 3
+"""A fault is found when one process computes for `LEAST_LIMIT` seconds and `SLACK` times
+what all of the tests' processes need without a fault: faults make rewrites endless, and
+processor time, unlike the clock's, does not depend on what else the machine does."""
 ALLOWED = 0.1
 """The share of drawn faults that may survive."""
 
@@ -48,6 +52,8 @@ OPENING = ("(", "[", "{", ",", "=", ":", "return", "*", "in", "if", "else", "and
 """Behind these an operator has one operand, or is no operator."""
 
 FINDER = """
+import os
+import resource
 import sys
 from importlib.util import spec_from_file_location
 
@@ -61,6 +67,8 @@ class Finder:
         )
 
 sys.meta_path.insert(0, Finder())
+if seconds := int(os.environ.get("MUTANT_SECONDS", "0")):
+    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
 """
 
 
@@ -91,6 +99,11 @@ class Fault:
     def line(self) -> str:
         """The line with the fault."""
         return self.planted.splitlines()[self.number].strip()
+
+    @property
+    def is_equivalent(self) -> bool:
+        """Whether it changes nothing that a test could see."""
+        return (self.file, self.line) in EQUIVALENT
 
     def __str__(self) -> str:
         before = self.text.splitlines()[self.number].strip()
@@ -168,9 +181,19 @@ class Copy:
         checked = ["--invalidation-mode", "checked-hash", *paths.values()]
         subprocess.run([*compile_all, *checked], check=True)
 
-    def finds(self, tests: Suites) -> bool:
-        """Whether one of the tests fails."""
+    def finds(self, tests: Suites, seconds: int = 0) -> bool:
+        """Whether one of the tests fails, or computes for so many seconds."""
+        self.environment["MUTANT_SECONDS"] = str(seconds)
         return any(not self._passes(command) for command in tests.commands())
+
+    def limit(self, tests: Suites) -> int:
+        """How many seconds tests may compute; ends all where they fail as it is."""
+        before = os.times()
+        if self.finds(tests):
+            raise SystemExit(f"fails without a fault: {tests}")
+        after = os.times()
+        spent = after.children_user - before.children_user
+        return LEAST_LIMIT + round(SLACK * spent)
 
     def _passes(self, command: Sequence[str]) -> bool:
         script = Path(sys.executable).with_name(command[0])
@@ -188,12 +211,12 @@ class Copy:
         except subprocess.TimeoutExpired:
             return False
 
-    def survives(self, fault: Fault) -> bool:
+    def survives(self, fault: Fault, seconds: int) -> bool:
         """Whether no test finds a fault."""
         path = self.folder / fault.file
         path.write_text(fault.planted)
         try:
-            return not self.finds(fault.tests)
+            return not self.finds(fault.tests, seconds)
         finally:
             path.write_text(fault.text)
 
@@ -206,14 +229,13 @@ def run(chosen: Sequence[Fault], jobs: int) -> list[Fault]:
             (Path(folder) / str(job)).mkdir()
             copies.put(Copy(Path(folder) / str(job)))
         sound = copies.get()
-        for tests in dict.fromkeys(fault.tests for fault in chosen):
-            if sound.finds(tests):
-                raise SystemExit(f"fails without a fault: {tests}")
+        suites = dict.fromkeys(fault.tests for fault in chosen)
+        limits = {tests: sound.limit(tests) for tests in suites}
         copies.put(sound)
 
         def survives(fault: Fault) -> bool:
             copy = copies.get()
-            survived = copy.survives(fault)
+            survived = copy.survives(fault, limits[fault.tests])
             copies.put(copy)
             if survived:
                 print(f"survives: {fault}", flush=True)
@@ -224,26 +246,37 @@ def run(chosen: Sequence[Fault], jobs: int) -> list[Fault]:
             return [f for f, outcome in zip(chosen, outcomes, strict=True) if outcome]
 
 
+def table(tried: Sequence[Fault], survivors: Sequence[Fault]) -> Iterator[str]:
+    """Lines that say for each folder what became of its faults."""
+    yield f"{'folder':32}{'planted':>8}{'found':>8}{'survive':>8}{'equal':>8}"
+    folders = [str(Path(fault.file).parent) for fault in tried]
+    for folder in (*dict.fromkeys(sorted(folders)), ""):
+        own = [fault for fault in tried if folder in ("", str(Path(fault.file).parent))]
+        equal = sum(fault.is_equivalent for fault in own)
+        survive = sum(fault in survivors for fault in own)
+        found = len(own) - equal - survive
+        name = folder or "all"
+        yield f"{name:32}{len(own):8}{found:8}{survive:8}{equal:8}"
+
+
 def main() -> int:
     """Plant the faults; 1 if too many survive."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--jobs", type=int, default=1, help="copies of the tree")
-    parser.add_argument("--only", default="", help="files whose path begins so")
+    parser.add_argument(
+        "--only", default="", help="faults whose line, as printed, begins so"
+    )
     parser.add_argument("--list", action="store_true", help="only print the faults")
     options = parser.parse_args()
     started = time.monotonic()
-    chosen = [
-        fault
-        for fault in faults()
-        if fault.file.startswith(options.only)
-        and (fault.file, fault.line) not in EQUIVALENT
-    ]
+    planted = [fault for fault in faults() if str(fault).startswith(options.only)]
+    chosen = [fault for fault in planted if not fault.is_equivalent]
     if options.list:
         print(*chosen, sep="\n")
         return 0
     survivors = run(chosen, options.jobs)
-    seconds = time.monotonic() - started
-    print(f"{len(chosen)} faults, {len(survivors)} survive, {seconds:.0f} s")
+    print(*table(planted, survivors), sep="\n")
+    print(f"{time.monotonic() - started:.0f} s")
     drawn = sum(not fault.written for fault in chosen)
     written = any(fault.written for fault in survivors)
     return 1 if written or len(survivors) > ALLOWED * drawn else 0

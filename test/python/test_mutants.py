@@ -5,12 +5,13 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "mutants"))
 
 from faults import DRAWN, EQUIVALENT, WRITTEN, Suites
-from mutants import ROOT, faults, sites
+from mutants import ROOT, faults, sites, table
 
 FAULTS = list(faults())
 
@@ -45,6 +46,17 @@ def test_equivalent_faults_are_of_files_that_are_tried() -> None:
     tried = {fault.file for fault in FAULTS}
     assert {file for file, _ in EQUIVALENT} <= tried
     assert all(EQUIVALENT.values())
+
+
+def test_table_counts_every_fault_once() -> None:
+    survivors = [fault for fault in FAULTS if not fault.is_equivalent][:3]
+    head, *rows = [line.split() for line in table(FAULTS, survivors)]
+    assert head == ["folder", "planted", "found", "survive", "equal"]
+    numbers = np.array([row[1:] for row in rows], int)
+    assert rows[-1][0] == "all"
+    np.testing.assert_array_equal(numbers[:-1].sum(0), numbers[-1])
+    equal = sum(fault.is_equivalent for fault in FAULTS)
+    assert [*numbers[-1]] == [len(FAULTS), len(FAULTS) - equal - 3, 3, equal]
 
 
 def test_operators_of_functions_are_places() -> None:
