@@ -59,7 +59,7 @@ def peak_instruction(function: func.FuncOp, buffers: Sequence[Lifetime]) -> Oper
     live = [0] * (len(ops) + 1)
     for buffer in buffers:
         live[buffer.start] += buffer.size
-        live[buffer.end + 1 if buffer.end + 1 < len(live) else -1] -= buffer.size
+        live[buffer.end + 1] -= buffer.size
     for number in range(1, len(live)):
         live[number] += live[number - 1]
     peak = live.index(max(live))

@@ -46,3 +46,29 @@ func.func @large(%x: memref<65xi8>) {
   instr.dealloc %0
   func.return
 }
+
+// -----
+
+// A limit that is just met.
+func.func @fits(%x: memref<64xi8>) {
+  %0 = instr.alloc : memref<64xi8>
+  instr.copy @out %0, @in %x
+  %1 = instr.alloc : memref<64xi8>
+  instr.copy @out %1, @in %0
+  instr.copy @out %x, @in %1
+  instr.dealloc %1
+  instr.dealloc %0
+  func.return
+}
+
+// -----
+
+// Buffers that have their places live to the end of the block.
+// expected-error @below {{the memory limit is 128 bytes, but @planned needs 192: its peak is at instr.copy (operation 4 of @planned), while 2 buffers of 192 bytes are alive}}
+func.func @planned(%x: memref<65xi8>) {
+  %0 = instr.alloc offset 64 : memref<65xi8>
+  instr.copy @out %0, @in %x
+  %1 = instr.alloc offset 0 : memref<64xi8>
+  instr.copy @out %x, @in %0
+  func.return
+}
