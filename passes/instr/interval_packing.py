@@ -196,11 +196,11 @@ def _candidates(intervals: Sequence[Interval]) -> Iterator[list[int]]:
     total = min(most, work // max(len(intervals), 1))
     rounds = max(total // len(tried), FEWEST_ROUNDS)
     orders = [order for _, order in tried if order]
-    improved = (_improved(intervals, order, rounds) for order in orders)
+    improved = (improvements(intervals, order, rounds) for order in orders)
     yield from islice(chain.from_iterable(improved), total)
 
 
-def _improved(
+def improvements(
     intervals: Sequence[Interval], order: list[int], rounds: int
 ) -> Iterator[list[int]]:
     """Packings after the interval that sticks out has gone to the front."""

@@ -174,3 +174,30 @@ func.func @step_before(%x: memref<4xf32>, %y: memref<4xf32>, %s: memref<4xf32>) 
   instr.dealloc %a
   func.return
 }
+
+// -----
+
+// Which row of the buffer gets the first one of the source is known in each step only.
+// CHECK-LABEL: func.func @selected
+// CHECK:         scf.for
+// CHECK-NEXT:      %a = instr.alloc : memref<3x4xf32>
+// CHECK-NEXT:      %row = instr.dynamic_view %a, %i : memref<4xf32>
+// CHECK-NEXT:      %x0 = instr.tensorview %x : memref<4xf32>
+// CHECK-NEXT:      instr.copy @out %row, @in %x0
+// CHECK-NEXT:      %out = instr.dynamic_view %y, %i : memref<4xf32>
+// CHECK-NEXT:      instr.softmax @out %out, @in %row axis 0
+func.func @selected(%x: memref<3x4xf32>, %y: memref<3x4xf32>) {
+  %first = arith.constant 0 : index
+  %end = arith.constant 3 : index
+  %step = arith.constant 1 : index
+  scf.for %i = %first to %end step %step {
+    %a = instr.alloc : memref<3x4xf32>
+    %row = instr.dynamic_view %a, %i : memref<4xf32>
+    %x0 = instr.tensorview %x : memref<4xf32>
+    instr.copy @out %row, @in %x0
+    %out = instr.dynamic_view %y, %i : memref<4xf32>
+    instr.softmax @out %out, @in %row axis 0
+    instr.dealloc %a
+  }
+  func.return
+}

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
-from itertools import permutations
+from itertools import pairwise, permutations
 
 import pytest
 
 from glow.passes.instr.interval_packing import (
     Interval,
     height,
+    improvements,
     live_bound,
     pack,
     place,
@@ -139,6 +140,18 @@ def test_plans_of_many_buffers_do_not_overlap_and_are_tight(seed: int) -> None:
     offsets = pack(intervals)
     check(intervals, offsets)
     assert height(intervals, offsets) <= 1.02 * live_bound(intervals)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_what_sticks_out_is_placed_first_next(seed: int) -> None:
+    intervals = random_intervals(20, seed)
+    packings = list(improvements(intervals, list(range(20)), 8))
+    assert len(packings) == 8
+    for before, after in pairwise(packings):
+        check(intervals, after)
+        top = height(intervals, before)
+        ends = [offset + i.size for i, offset in zip(intervals, before, strict=True)]
+        assert any(end == top and after[n] == 0 for n, end in enumerate(ends))
 
 
 def test_ten_thousand_buffers_can_be_planned() -> None:
