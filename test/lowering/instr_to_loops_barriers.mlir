@@ -77,3 +77,14 @@ func.func @fewer(%x: memref<96x128xf32>, %y: memref<96x128xf32>, %z: memref<96x1
   instr.softmax @out %z, @in %y axis 1
   func.return
 }
+
+// Calls on little memory are left to one thread, which does not wait for itself.
+// CHECK-LABEL: func.func @little(
+// CHECK:        func.call @softmax_
+// CHECK-NEXT:   func.call @softmax_
+// CHECK-NEXT:   func.return
+func.func @little(%x: memref<8x16xf32>, %y: memref<8x16xf32>, %z: memref<8x16xf32>) attributes {glow.arena_bytes = 0 : i64} {
+  instr.softmax @out %y, @in %x axis 1
+  instr.softmax @out %z, @in %y axis 1
+  func.return
+}

@@ -103,6 +103,29 @@ def test_reduce_integers(element: object, dtype: type) -> None:
             np.testing.assert_array_equal(found, REFERENCES[kind](x, axis=axes))
 
 
+@pytest.mark.parametrize(("element", "dtype"), [(i32, np.int32), (i64, np.int64)])
+def test_reduce_products_of_integers(element: object, dtype: type) -> None:
+    """They wrap around as NumPy's."""
+    x = np.random.default_rng(3).choice([-5, -1, 1, 2, 3], (7, 50)).astype(dtype)
+    for axes in ((0,), (1,)):
+        found = reduced(ReduceSpec("prod", x.shape, axes, element), x)
+        np.testing.assert_array_equal(found, np.prod(x, axis=axes, dtype=dtype))
+
+
+@pytest.mark.parametrize(("element", "dtype"), [(i32, np.int32), (i64, np.int64)])
+@pytest.mark.parametrize("kind", ["max", "min"])
+def test_reduce_integers_of_the_whole_range(
+    kind: str, element: object, dtype: type
+) -> None:
+    """Nothing that a reduction starts with is nearer than the extreme numbers."""
+    ends = np.iinfo(dtype)
+    for extreme in (ends.min, ends.max):
+        x = np.full((3, 50), extreme, dtype)
+        for axes in ((0,), (1,)):
+            found = reduced(ReduceSpec(kind, x.shape, axes, element), x)
+            assert (found == extreme).all()
+
+
 @pytest.mark.parametrize("kind", UNSIGNED)
 def test_reduce_unsigned(kind: str) -> None:
     """The upper half of the range counts as large, not as negative."""
