@@ -108,14 +108,15 @@ DRAWN: tuple[tuple[str, int, Suites], ...] = (
     # Kernels.
     ("glow/backends/cpu/kernels/reduction/reduce.py", 4, Suites(pytest=("test_kernels_reduce",))),
     ("glow/backends/cpu/kernels/reduction/softmax.py", 4,
-     Suites(pytest=("test_kernels_reduce",), only="softmax")),
+     Suites(pytest=("test_kernels_reduce", "test_quantized_rows"), only="softmax")),
     ("glow/backends/cpu/kernels/movement/transpose.py", 3,
      Suites(pytest=("test_kernels_movement",))),
     ("glow/backends/cpu/kernels/channelwise/pool.py", 4,
      Suites(pytest=("test_kernels_conv",), only="pool")),
     ("lowering/loop_builder/multiply_high.py", 2, Suites(pytest=("test_fixed_point",))),
     ("glow/backends/cpu/program/main_function.py", 3,
-     Suites(BARRIERS.lit, ("test_barriers", "test_threads"))),
+     Suites((*BARRIERS.lit, "lowering/instr_to_loops.mlir"),
+            ("test_barriers", "test_threads"))),
     # Memory.
     ("passes/instr/eliminate_copies.py", 4, COPIES),
     ("passes/instr/interval_packing.py", 4, PLAN),

@@ -8,7 +8,7 @@ from xdsl.dialects.builtin import i64
 from xdsl.parser import Parser
 
 import glow
-from glow.compiler import context
+from glow.compiler import context, lower_to
 from glow.dialects.glow import ConvertOp
 from glow.interpreter.integer_arithmetic import fixed_point
 from glow.lowering.lower_quantized.fixed_point import fixed_product
@@ -69,3 +69,39 @@ def test_products_round_as_whole_numbers(
     for backend in ("interpreter", "cpu"):
         found = glow.compile(module, backend=backend, target=target)(x)
         np.testing.assert_array_equal(found, expected)
+
+
+EXTENDED = "%l = arith.extsi %a : i32 to i64", "%r = arith.extsi %b : i32 to i64"
+
+
+@pytest.mark.parametrize("left", ["i32", "i64"])
+@pytest.mark.parametrize("right", ["i32", "i64"])
+def test_upper_halves_of_products(left: str, right: str) -> None:
+    """Even and odd words in turn, which lie in 64 bits; other numbers as they are."""
+    l, r = "%l" if left == "i32" else "%a", "%r" if right == "i32" else "%b"
+    extensions = " ".join(line for line in EXTENDED if line[:2] in (l, r))
+    text = f"""
+      func.func @main(%x: tensor<64x{left}>, %y: tensor<64x{right}>) -> tensor<64xi32> {{
+        %z = glow.fused %x, %y {{
+        ^bb0(%a: {left}, %b: {right}):
+          {extensions}
+          %p = arith.muli {l}, {r} : i64
+          %c = arith.constant 32 : i64
+          %s = arith.shrsi %p, %c : i64
+          %t = arith.trunci %s : i64 to i32
+          glow.yield %t
+        }} : tensor<64xi32>
+        func.return %z : tensor<64xi32>
+      }}"""
+    x, y = (
+        RANDOM.integers(-(2**31), 2**31, 64) << (0 if element == "i32" else 31)
+        for element in (left, right)
+    )
+    inputs = [
+        array.astype(np.int32 if element == "i32" else np.int64)
+        for array, element in ((x, left), (y, right))
+    ]
+    found = glow.compile(Parser(context(), text).parse_module(), target="avx2")(*inputs)
+    np.testing.assert_array_equal(found, (x * y >> 32).astype(np.int32))
+    loops = lower_to(Parser(context(), text).parse_module(), "loops", target="avx2")
+    assert ("vector.bitcast" in str(loops)) == (left == right == "i32")
