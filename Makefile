@@ -30,8 +30,8 @@ lint: dev  ## ruff, pyright and the import contracts
 
 fuzz: $(VENV)/.installed-dev  ## run passes, native code and quantization on thousands of random graphs (minutes)
 	$(BIN)/python test/fuzz/fuzz.py --jobs $(JOBS)
-	PYTHONPATH=$(CURDIR) $(BIN)/python test/python/printed_programs.py
-	PYTHONPATH=$(CURDIR) $(BIN)/python test/python/all_level_texts.py
+	PYTHONPATH=$(CURDIR) $(BIN)/python test/python/support/printed_programs.py
+	PYTHONPATH=$(CURDIR) $(BIN)/python test/python/support/all_level_texts.py
 	$(BIN)/python test/fuzz/text_networks.py
 
 mutants: $(VENV)/.installed-dev  ## plant faults and count those that no test finds (half an hour)

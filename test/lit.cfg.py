@@ -10,7 +10,7 @@ from pathlib import Path
 
 root = Path(config.test_source_root or __file__).resolve()
 root = root if root.is_dir() else root.parent
-sys.path[:0] = [str(root), str(root / "python")]
+sys.path[:0] = [str(root), str(root / "python" / "support")]
 
 import tool_server  # noqa: E402
 from upstream import find_mlir_opt, mlir_translate_of  # noqa: E402

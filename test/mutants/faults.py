@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
 
 
 @dataclass(frozen=True)
 class Suites:
-    """Lit files and folders, and files of pytest with a choice of their tests."""
+    """Lit files and folders, and names of pytest's files with a choice of their tests."""
 
     lit: tuple[str, ...] = ()
     pytest: tuple[str, ...] = ()
@@ -19,8 +22,14 @@ class Suites:
         if self.lit:
             yield ["lit", "-q", "-j1", *(f"test/{path}" for path in self.lit)]
         if self.pytest:
-            files = [f"test/python/{path}.py" for path in self.pytest]
+            files = [str(file_of(name)) for name in self.pytest]
             yield ["pytest", "-qx", "-pno:cacheprovider", *files, "-k", self.only]
+
+
+def file_of(name: str) -> Path:
+    """The file of pytest of this name, whose folder nobody need know."""
+    (file,) = (ROOT / "test" / "python").rglob(f"{name}.py")
+    return file.relative_to(ROOT)
 
 
 def graph(name: str, *more: str) -> Suites:

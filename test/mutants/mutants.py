@@ -28,9 +28,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from queue import SimpleQueue
 
-from faults import DRAWN, EQUIVALENT, WRITTEN, Suites
+from faults import DRAWN, EQUIVALENT, ROOT, WRITTEN, Suites
 
-ROOT = Path(__file__).resolve().parents[2]
 LIMIT = 300
 """Seconds after which tests that do not end have found a fault."""
 LEAST_LIMIT, SLACK = 10, 3

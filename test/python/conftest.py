@@ -1,5 +1,7 @@
-"""Lets the tests import `benchmarks` and `examples`, which are not installed.
+"""Lets the tests import what is not installed: helpers, `benchmarks`, `examples`.
 
+The folders here are those of the tree, for what is tested; `support/` holds what tests
+share. Names of files are unique, so that `pytest -k` and `test/mutants` find them by it.
 Nothing is taken from the cache of models but by its own tests: others change the compiler.
 """
 
@@ -7,6 +9,10 @@ import os
 import sys
 from pathlib import Path
 
+TESTS = Path(__file__).parents[1]
 # First, because xDSL 0.74 installs a `benchmarks` of its own.
-sys.path.insert(0, str(Path(__file__).parents[2]))
+sys.path[:0] = [
+    str(TESTS.parent),
+    *(str(TESTS / folder) for folder in ("python/support", "fuzz", "mutants")),
+]
 os.environ["GLOW_MODEL_CACHE_MB"] = "0"

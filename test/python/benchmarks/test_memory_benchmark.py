@@ -9,6 +9,7 @@ from pathlib import Path
 import onnx
 import pytest
 from onnx import TensorProto, helper
+from places import ROOT
 
 from benchmarks import memory
 
@@ -46,7 +47,7 @@ def test_row_of_a_network(model: Path) -> None:
 
 @pytest.mark.parametrize("script", ["kernels", "memory"])
 def test_a_missing_model_is_one_line(script: str) -> None:
-    path = Path(__file__).parents[2] / "benchmarks" / f"{script}.py"
+    path = ROOT / "benchmarks" / f"{script}.py"
     done = subprocess.run(
         [sys.executable, path, "missing.onnx"],
         capture_output=True,

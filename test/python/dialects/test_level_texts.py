@@ -17,6 +17,7 @@ from level_texts import (
     read_in_fresh_process,
     write_levels,
 )
+from places import ROOT
 
 import glow
 from benchmarks.networks import TINY_NETWORKS, make_inputs
@@ -32,8 +33,8 @@ from glow.tools.compile_command import compile_model
 from glow.tools.glow import run_glow
 from glow.tools.glow_opt import run_glow_opt
 
-EXAMPLES = Path(__file__).parents[2] / "examples" / "digits"
-SMALL = Path(__file__).parents[2] / "docs" / "small.mlir"
+EXAMPLES = ROOT / "examples" / "digits"
+SMALL = ROOT / "docs" / "small.mlir"
 
 CASES = {
     "mobilenet_v2": OTHER_TARGETS[0],

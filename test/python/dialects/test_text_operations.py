@@ -7,11 +7,9 @@ the same, in the custom and the generic form, with locations and without.
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
+from text_mutations import context, readable_operations
 from xdsl.dialects.builtin import (
     BytesAttr,
     DenseArrayBase,
@@ -35,10 +33,6 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Block, Operation, Region
 from xdsl.irdl import IRDLOperation, OptOperandDef
 from xdsl.utils.hints import isa
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "fuzz"))
-
-from text_mutations import context, readable_operations
 
 from glow.dialects.attributes import floats_attr, ints_attr
 from glow.dialects.float_text import FRACTION_BITS, float_attr_of_bits, float_of_bits

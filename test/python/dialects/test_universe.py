@@ -4,9 +4,9 @@ import re
 import subprocess
 import sys
 from functools import cache
-from pathlib import Path
 
 import pytest
+from places import TESTS
 from xdsl.universe import Universe
 
 from glow.tools.listings import summary
@@ -35,7 +35,7 @@ def test_pass_has_its_name_and_a_summary(name: str) -> None:
 @cache
 def run_lines() -> str:
     """The commands of all lit tests."""
-    files = Path(__file__).parents[1].rglob("*.mlir")
+    files = TESTS.rglob("*.mlir")
     lines = (line for file in files for line in file.read_text().splitlines())
     return "\n".join(line for line in lines if line.startswith("// RUN:"))
 

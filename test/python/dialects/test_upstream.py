@@ -12,6 +12,7 @@ import pytest
 from kernel_examples import KERNELS
 from kernel_testing import TARGET, Array, guarded
 from loops_testing import sample
+from places import TESTS
 from upstream import ABSENT, find_mlir_opt, lower_upstream, mlir_opt, mlir_translate
 from xdsl.dialects.builtin import DenseArrayBase, MemRefType, ModuleOp
 from xdsl.dialects.func import FuncOp
@@ -37,7 +38,7 @@ FOLDERS = ("dialects", "graph", "instr", "loops_to_llvm", "lowering", "quantizat
 PROGRAMS = [
     path
     for folder in FOLDERS
-    for path in sorted((Path(__file__).parents[1] / folder).rglob("*.mlir"))
+    for path in sorted((TESTS / folder).rglob("*.mlir"))
     if "--verify-diagnostics" not in (text := path.read_text()) and "func.func" in text
 ]
 """The lit tests whose programs are correct."""

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import cast
 
 import pytest
+from text_mutations import readable_operations
 from xdsl.dialects.builtin import (
     DenseArrayBase,
     FloatAttr,
@@ -20,10 +19,6 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute
 from xdsl.utils.exceptions import VerifyException
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "fuzz"))
-
-from text_mutations import readable_operations
 
 from glow.dialects.attributes import Attributes, float_attr, int_attr, ints_attr
 from glow.dialects.node import NodeOp, Types

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 import pytest
+from places import ROOT
 
 from glow.compiler import load, lower_to
 
-DOCS = Path(__file__).parents[2] / "docs"
+DOCS = ROOT / "docs"
 BLOCK = re.compile(r"<!-- dump (\w+) -->\n```\w+\n(.*?)```", re.DOTALL)
 BLOCKS = BLOCK.findall((DOCS / "architecture.md").read_text())
 

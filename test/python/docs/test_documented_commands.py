@@ -14,12 +14,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from places import ROOT
 
 import glow
 from glow.tools.glow import make_parser, run_glow
 from glow.tools.glow_opt import run_glow_opt
 
-ROOT = Path(__file__).parents[2]
 DIGITS = ROOT / "examples" / "digits"
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 

@@ -7,9 +7,9 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from places import ROOT
 from validation import all_passes, commands, passes_of
 
-ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "passes.md"
 PASS_NAME = re.compile(r"`([a-z]+(?:-[a-z0-9]+)*)`")
 COUNTS = {"Graph passes": 59 + 13, "Instruction passes": 13 + 3, "Node lowering": 42}

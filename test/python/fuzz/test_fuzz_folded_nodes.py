@@ -2,16 +2,10 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
 import pytest
-from onnx import defs
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "fuzz"))
-
 from checks import Wrong
 from folded_nodes import RANDOM, check_folded_node, examples
+from onnx import defs
 
 from glow.frontends.onnx.registry import HANDLERS
 

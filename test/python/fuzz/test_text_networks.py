@@ -5,13 +5,9 @@ A slice of `make fuzz`, which takes all networks of the benchmarks.
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "fuzz"))
-
 from text_mutations import Unclear, check_mutation, check_text
 from text_networks import MODELS, check_network
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pytest
+from places import ROOT
 
 import glow
 from benchmarks.networks import TINY_NETWORKS, make_inputs
@@ -22,7 +21,7 @@ from glow.lowering.target.target import (
 from glow.runtime.native_code import target_machine
 from glow.tools.glow import run_glow
 
-SMALL = Path(__file__).parents[2] / "docs" / "small.mlir"
+SMALL = ROOT / "docs" / "small.mlir"
 
 NARROWER = [
     name

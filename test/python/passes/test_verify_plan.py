@@ -8,6 +8,7 @@ from itertools import combinations
 from pathlib import Path
 
 import pytest
+from places import ROOT
 from xdsl.dialects import func
 from xdsl.dialects.builtin import MemRefType, i8
 
@@ -21,7 +22,7 @@ from glow.passes.instr.verify_plan import verify_plan
 from glow.signature import main_function
 from glow.tools.compile_command import compile_model
 
-SMALL = Path(__file__).parents[2] / "docs" / "small.mlir"
+SMALL = ROOT / "docs" / "small.mlir"
 LINE = 64
 
 

@@ -2,16 +2,10 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "mutants"))
-
-from faults import DRAWN, EQUIVALENT, WRITTEN, Suites
-from mutants import ROOT, faults, sites, table
+from faults import DRAWN, EQUIVALENT, ROOT, WRITTEN, Suites, file_of
+from mutants import faults, sites, table
 
 FAULTS = list(faults())
 
@@ -39,7 +33,7 @@ def test_tests_exist() -> None:
         for path in tests.lit:
             assert (ROOT / "test" / path).exists(), path
         for name in tests.pytest:
-            assert (ROOT / "test/python" / f"{name}.py").exists(), name
+            assert (ROOT / file_of(name)).exists(), name
 
 
 def test_equivalent_faults_are_of_files_that_are_tried() -> None:

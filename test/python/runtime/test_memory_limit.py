@@ -6,13 +6,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from places import ROOT
 
 import glow
 from glow.dialects.errors import GlowError
 from glow.tools.glow import run_glow
 from glow.tools.glow_opt import run_glow_opt
 
-SMALL = Path(__file__).parents[2] / "docs" / "small.mlir"
+SMALL = ROOT / "docs" / "small.mlir"
 """Needs 1024 bytes."""
 
 MESSAGE = (

@@ -8,13 +8,14 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from places import ROOT
 
 import glow.runtime.object_cache as object_cache
 from glow.lowering.target.target import Target
 from glow.runtime.cache_folder import default_directory
 from glow.runtime.object_cache import ObjectCache, cache_key, versions
 
-PROJECT = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 DEPENDENCIES = {
     re.split(r"\W", entry)[0] for entry in PROJECT["project"]["dependencies"]
 } - {"safetensors"}

@@ -12,11 +12,11 @@ from pathlib import Path
 import onnx
 import pytest
 from onnx import TensorProto, helper
+from places import ROOT
 
 from glow import sources
 from glow.sources import IMPORTED
 
-ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]
 FOLDERS: dict[str, str] = PROJECT["package-dir"]
 

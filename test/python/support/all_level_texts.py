@@ -1,7 +1,7 @@
 """Texts of all levels of all benchmark networks, read by fresh processes.
 
-`PYTHONPATH=. python test/python/all_level_texts.py [NAME ...]` prints each network's levels
-for this machine and two others, compiles the texts in a new process, and compares object
+`PYTHONPATH=. python test/python/support/all_level_texts.py [NAME ...]` prints the levels of each
+network for this machine and two others, compiles the texts in a new process, and compares object
 files and outputs with those of compiling in one go. It is a part of `make fuzz`; a slice is
 `test_level_texts.py`.
 """
@@ -18,10 +18,11 @@ from pathlib import Path
 import numpy as np
 import onnx
 from level_texts import differences, read_in_fresh_process, write_levels
+from places import ROOT
 
 from benchmarks.networks import NETWORKS, QUANTIZED_NETWORKS, make_inputs
 
-DIGITS = Path(__file__).parents[2] / "examples" / "digits"
+DIGITS = ROOT / "examples" / "digits"
 EXAMPLES = {
     path.stem: partial(onnx.load, path) for path in sorted(DIGITS.glob("*.onnx"))
 }

@@ -2,7 +2,8 @@
 
 Graph passes run again on what is quantized already, so this holds only if each of them
 keeps the bits of quantized values. `test_printed_programs.py` has the cheap networks;
-`PYTHONPATH=. python test/python/printed_programs.py` takes all, or those that it is given.
+`PYTHONPATH=. python test/python/support/printed_programs.py` takes all, or those that it is
+given.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from pathlib import Path
 import numpy as np
 import onnx
 from onnx import ModelProto
+from places import ROOT
 
 import glow
 from benchmarks.networks import (
@@ -31,7 +33,6 @@ from glow.passes.quantization.quantize import is_quantized_module
 from glow.tools.compile_command import compile_model
 from glow.tools.glow_opt import run_glow_opt
 
-ROOT = Path(__file__).parents[2]
 Arrays = Mapping[str, np.ndarray]
 
 EXAMPLES = {

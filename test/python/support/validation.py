@@ -5,7 +5,7 @@ lines runs on the file's programs, one at a time, and the interpreter runs them 
 after. A wrong rewrite thus fails although its CHECK lines say that it is right. The
 verifier and the pass's own conditions (`glow.passes.rewriting.contract`) are checked as well.
 
-`python test/python/validation.py` lists what cannot run, with the reason.
+`python test/python/support/validation.py` lists what cannot run, with the reason.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from typing import Any, cast
 
 import numpy as np
 from differential import Array, assert_close, random_array
+from places import TESTS
 from random_nodes import tolerance
 from xdsl.context import Context
 from xdsl.dialects.builtin import IndexType, ModuleOp, ShapedType, TensorType
@@ -352,7 +353,7 @@ def check_results(
 
 def main() -> int:
     """List what cannot run and why, and count what can."""
-    root = Path(__file__).resolve().parent.parent
+    root = TESTS
     compared, reasons, wrong = 0, Counter[str](), 0
     for path in sorted(root.rglob("*.mlir")):
         if {"inputs", "Output"} & set(path.parts):

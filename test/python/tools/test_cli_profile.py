@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
+from places import ROOT
 
 from glow import GlowError, Profile
 from glow.tools.glow import run_glow
 
 Array = npt.NDArray[Any]
 
-DIGITS = Path(__file__).parents[2] / "examples" / "digits" / "digits.onnx"
+DIGITS = ROOT / "examples" / "digits" / "digits.onnx"
 COUNT = 3
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
+from places import ROOT
 
 import glow
 from glow import GlowError, Profile, QuantizationOptions
@@ -18,7 +19,7 @@ from glow.tools.glow import run_glow
 
 Array = npt.NDArray[Any]
 
-DIGITS = Path(__file__).parents[2] / "examples" / "digits"
+DIGITS = ROOT / "examples" / "digits"
 MLP = DIGITS / "mlp.onnx"
 LAYERS = {"layer.2.relu", "layer.4.relu", "layer.5.linear"}
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import onnx
 import pytest
+from places import ROOT
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAttr
 
 from benchmarks.networks import NETWORKS, TINY_NETWORKS
@@ -21,7 +22,7 @@ from glow.signature import main_function
 from glow.tools.compile_command import compile_model
 from glow.tools.report.page import Subject, report_page
 
-DOCS = Path(__file__).parents[2] / "docs"
+DOCS = ROOT / "docs"
 TARGET = Target.from_string("avx512")
 
 

@@ -8,13 +8,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 from onnx import TensorProto, helper, numpy_helper, save
+from places import ROOT
 
 import glow
 from glow.compiler import load, lower_to
 from glow.dialects.errors import GlowError
 from glow.tools.glow import run_glow
 
-SMALL = Path(__file__).parents[2] / "docs" / "small.mlir"
+SMALL = ROOT / "docs" / "small.mlir"
 CHANNELS = 384
 """Its weights take 5 MB, and 21 MB when they are transformed: more than is always free."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,6 +9,7 @@ import numpy.typing as npt
 import onnx
 import pytest
 from onnx import helper, numpy_helper
+from places import ROOT
 
 import glow
 from glow import GlowError, Profile, QuantizationOptions
@@ -22,7 +22,7 @@ from glow.passes.quantization.schema import Schema, asymmetric, weight_parameter
 
 Array = npt.NDArray[Any]
 
-DIGITS = Path(__file__).parents[2] / "examples" / "digits"
+DIGITS = ROOT / "examples" / "digits"
 COUNT = 8
 
 

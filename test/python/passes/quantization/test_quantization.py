@@ -18,6 +18,7 @@ from onnxruntime.quantization import (
     quantize_static,
 )
 from onnxruntime.quantization.shape_inference import quant_pre_process
+from places import ROOT
 from xdsl.dialects.builtin import ModuleOp
 
 import glow
@@ -35,7 +36,7 @@ from glow.passes.rewriting.node_builder import NodeBuilder
 
 Array = npt.NDArray[Any]
 
-DIGITS = Path(__file__).parents[2] / "examples" / "digits"
+DIGITS = ROOT / "examples" / "digits"
 CALIBRATION = 64
 TESTED = 200
 

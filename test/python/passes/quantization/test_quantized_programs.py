@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import validation
+from places import TESTS
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.passes import ModulePass
@@ -32,7 +33,7 @@ from glow.passes.rewriting.contract import GRAPH, MEANING, keeps_of
 from glow.passes.rewriting.node_builder import NodeBuilder
 from glow.verification import verify_module
 
-SUITES = Path(__file__).parents[1]
+SUITES = TESTS
 CHECK = "assert-all-quantized"
 OTHERS = ("canonicalize", "cse", "dce", "lower-nodes", "lower-nodes{backend=none}")
 
