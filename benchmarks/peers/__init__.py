@@ -1,0 +1,1 @@
+"""The other runtimes, each in a process of its own."""

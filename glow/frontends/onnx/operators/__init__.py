@@ -1,0 +1,1 @@
+"""Handlers of ONNX's operators by theme: one function for each."""

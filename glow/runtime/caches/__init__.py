@@ -1,0 +1,1 @@
+"""What is kept on disk: compiled objects, whole models, the runtime's own code."""

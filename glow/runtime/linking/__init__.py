@@ -1,0 +1,1 @@
+"""From objects to code that can be called."""

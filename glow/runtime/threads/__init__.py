@@ -1,0 +1,1 @@
+"""How many threads work, and the pool of them."""

@@ -1,0 +1,1 @@
+"""Networks of floats, changed so that they lose less once quantized."""

@@ -1,0 +1,1 @@
+"""Products of 16-bit floats."""

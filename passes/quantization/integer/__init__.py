@@ -1,0 +1,1 @@
+"""From casts around nodes of floats to nodes on integers."""

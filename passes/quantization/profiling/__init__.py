@@ -1,0 +1,1 @@
+"""What values a network takes, and the scales that follow from it."""

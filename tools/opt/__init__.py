@@ -1,0 +1,1 @@
+"""What `glow-opt` is made of."""
