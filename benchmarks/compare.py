@@ -27,9 +27,16 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import numpy as np
 
-from benchmarks.client import Array, Server, ServerError, cores_of
 from benchmarks.compile_time import CompileError, optimizer_share
-from benchmarks.contestants import (
+from benchmarks.core_distance import core_distance
+from benchmarks.networks import (
+    NETWORKS,
+    OPERATOR_NETWORKS,
+    TRANSFORMER_NETWORKS,
+    make_inputs,
+)
+from benchmarks.peers.client import Array, Server, ServerError, cores_of
+from benchmarks.peers.contestants import (
     KNOWN,
     MODEL,
     OPERATORS,
@@ -37,13 +44,6 @@ from benchmarks.contestants import (
     TRANSFORMERS,
     Contest,
     is_ours,
-)
-from benchmarks.core_distance import core_distance
-from benchmarks.networks import (
-    NETWORKS,
-    OPERATOR_NETWORKS,
-    TRANSFORMER_NETWORKS,
-    make_inputs,
 )
 from benchmarks.record import Record, RecordError, open_record, this_run
 from benchmarks.result import Errors, Result, largest_error, relative_spread

@@ -35,9 +35,9 @@ from glow.diagnostics import run_reporting
 from glow.dialects.numerics import NUMERICS
 from glow.lowering.target.target import Target, host_target
 from glow.runtime.buffers import aligned_empty
-from glow.runtime.library import Library
+from glow.runtime.linking.library import Library
 from glow.runtime.native_code import compile_object
-from glow.runtime.thread_pool import thread_pool
+from glow.runtime.threads.thread_pool import thread_pool
 
 ACCUMULATORS = 12
 """Enough to hide the latency of a multiply-add, and fewer than any CPU's registers."""

@@ -17,7 +17,7 @@ from onnx import numpy_helper
 
 import glow
 from benchmarks.networks.inputs import Array
-from benchmarks.onnxruntime_quantization import (
+from benchmarks.peers.onnxruntime_quantization import (
     STATIC,
     Setting,
     prepared,

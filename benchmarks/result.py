@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.client import Array, ServerError
-from benchmarks.contestants import QUANTIZED_NETWORKS, RIVALS, is_ours
+from benchmarks.peers.client import Array, ServerError
+from benchmarks.peers.contestants import QUANTIZED_NETWORKS, RIVALS, is_ours
 
 PEER_BUDGET = 1e-5
 """What a peer's own order of summation may cost it (`docs/numerics.md`)."""

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from glow.compiler import lower_to
     from glow.dialects.errors import GlowError
     from glow.passes.quantization.options import QuantizationOptions
-    from glow.passes.quantization.profile import Profile
+    from glow.passes.quantization.profiling.profile import Profile
     from glow.profiling import profile
     from glow.tensor_info import TensorInfo
 
@@ -45,7 +45,7 @@ __version__ = "0.1.0"
 _HOMES = {
     "CompiledModel": "glow.compiled_model",
     "GlowError": "glow.dialects.errors",
-    "Profile": "glow.passes.quantization.profile",
+    "Profile": "glow.passes.quantization.profiling.profile",
     "QuantizationOptions": "glow.passes.quantization.options",
     "TensorInfo": "glow.tensor_info",
     "compile": "glow.compilation",

@@ -26,18 +26,18 @@ from glow.dialects.numerics import WEIGHT_GROWTH, check_weight_growth
 from glow.frontends.mapped_file import files_held
 from glow.frontends.model_folders import ModelFolders
 from glow.frontends.notes import ImportNotes
-from glow.runtime.file_blocks import WORKERS, Rest, file_digest, no_rest
-from glow.runtime.model_cache import (
+from glow.runtime.caches.model_cache import (
     ModelCache,
     UnknownOptionError,
     has_files,
     limit_bytes,
     model_key,
 )
-from glow.runtime.model_file import StoredModel
+from glow.runtime.caches.model_file import StoredModel
+from glow.runtime.file_blocks import WORKERS, Rest, file_digest, no_rest
 from glow.runtime.native_function import NativeFunction
-from glow.runtime.switching import frequent_switches
-from glow.runtime.thread_pool import thread_pool
+from glow.runtime.threads.switching import frequent_switches
+from glow.runtime.threads.thread_pool import thread_pool
 
 if TYPE_CHECKING:
     import onnx

@@ -11,10 +11,10 @@ from io import BytesIO
 
 from glow.compiled_model import CompiledModel
 from glow.dialects.errors import GlowError
-from glow.runtime.machine import machine
-from glow.runtime.model_file import StoredModel, read_model, write_model
+from glow.runtime.caches.machine import machine
+from glow.runtime.caches.model_file import StoredModel, read_model, write_model
+from glow.runtime.caches.object_cache import versions
 from glow.runtime.native_function import NativeFunction
-from glow.runtime.object_cache import versions
 
 
 def reader_digest() -> str:

@@ -38,7 +38,7 @@ def apply_precision(
     check_precision(precision)
     if precision == "f32":
         return
-    from glow.passes.quantization.half_products import convert_products
+    from glow.passes.quantization.half.half_products import convert_products
     from glow.passes.quantization.selection import check_keep, is_kept
 
     check_keep(module, keep)

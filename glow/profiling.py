@@ -22,11 +22,11 @@ from glow.dialects.errors import GlowError
 from glow.dialects.glow import QuantizationProfileOp
 from glow.dialects.weight_table import Array
 from glow.dialects.weights import clone_module
-from glow.passes.quantization.instrument_profile import (
+from glow.passes.quantization.profiling.instrument_profile import (
     expose_profiles,
     instrument_profile,
 )
-from glow.passes.quantization.profile import Profile
+from glow.passes.quantization.profiling.profile import Profile
 from glow.passes.rewriting.node_builder import erase
 from glow.signature import main_function, signature_of
 

@@ -12,8 +12,8 @@ from xdsl.dialects.builtin import ModuleOp
 
 from glow.dialects.errors import GlowError
 from glow.passes.quantization.options import QuantizationOptions
-from glow.passes.quantization.profile import Profile
-from glow.passes.quantization.profile_file import load_profile
+from glow.passes.quantization.profiling.profile import Profile
+from glow.passes.quantization.profiling.profile_file import load_profile
 from glow.passes.quantization.quantize import is_quantized_module, quantize_module
 
 Quantization = bool | Profile | str | os.PathLike[str]

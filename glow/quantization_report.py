@@ -27,9 +27,9 @@ from glow.dialects.weight_table import Array
 from glow.dialects.weights import clone_module
 from glow.interpreter import run
 from glow.interpreter.integer_arithmetic import dequantize
-from glow.passes.quantization.instrument_profile import value_names
 from glow.passes.quantization.options import QuantizationOptions
-from glow.passes.quantization.profile import Profile, ValueProfile
+from glow.passes.quantization.profiling.instrument_profile import value_names
+from glow.passes.quantization.profiling.profile import Profile, ValueProfile
 from glow.passes.quantization.quantize import (
     even_out_channels,
     fuse_bounds,

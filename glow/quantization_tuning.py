@@ -21,10 +21,10 @@ from xdsl.dialects.builtin import ModuleOp
 from glow.compiled_model import CompiledModel
 from glow.compiler import compile
 from glow.dialects.weight_table import Array
-from glow.passes.quantization.calibration import METHODS, calibrated_range
 from glow.passes.quantization.options import QuantizationOptions
-from glow.passes.quantization.profile import Profile, ValueProfile
-from glow.passes.quantization.schema import PRECISIONS
+from glow.passes.quantization.profiling.calibration import METHODS, calibrated_range
+from glow.passes.quantization.profiling.profile import Profile, ValueProfile
+from glow.passes.quantization.profiling.schema import PRECISIONS
 from glow.quantization_report import Layer, report_quantization
 
 Score = Callable[[CompiledModel], float]

@@ -31,11 +31,11 @@ from glow.diagnostics import Diagnosis, diagnose, run_reporting
 from glow.dialects.errors import GlowError, UsageError
 from glow.frontends.mapped_file import check_files, files_held
 from glow.tools.atomic_output import atomic_path
-from glow.tools.expected_diagnostics import Expectation, compare, parse_expectations
-from glow.tools.instrumentation import Instrumentation, Selection, Statistics
-from glow.tools.listings import list_dialects, list_passes
-from glow.tools.opt_arguments import add_glow_arguments, configure_parser
-from glow.tools.pass_flags import fold_pipeline, from_spec, parse_passes
+from glow.tools.opt.expected_diagnostics import Expectation, compare, parse_expectations
+from glow.tools.opt.instrumentation import Instrumentation, Selection, Statistics
+from glow.tools.opt.listings import list_dialects, list_passes
+from glow.tools.opt.opt_arguments import add_glow_arguments, configure_parser
+from glow.tools.opt.pass_flags import fold_pipeline, from_spec, parse_passes
 from glow.tools.target_options import target_of, with_target
 from glow.universe import PASS_GROUPS, register_dialects
 
@@ -47,13 +47,13 @@ PICTURES = (".html", ".svg")
 
 
 def get_llvm_target() -> type[Target]:
-    from glow.tools.targets import LLVMTarget
+    from glow.tools.opt.targets import LLVMTarget
 
     return LLVMTarget
 
 
 def get_assembly_target() -> type[Target]:
-    from glow.tools.targets import AssemblyTarget
+    from glow.tools.opt.targets import AssemblyTarget
 
     return AssemblyTarget
 
@@ -223,7 +223,7 @@ class GlowOptMain(xDSLOptMain):
             super().apply_passes(prog)
             return
         from glow.passes.rewriting.trace import listening
-        from glow.tools.pattern_statistics import PatternWatch
+        from glow.tools.opt.pattern_statistics import PatternWatch
 
         with listening() as trace:
             patterns = PatternWatch(trace.rewrites)
@@ -284,7 +284,7 @@ class GlowOptMain(xDSLOptMain):
 
     def print_mlir(self, module: ModuleOp) -> str:
         """The module as text, printed as the printing options say."""
-        from glow.tools.mlir_target import ElidingMLIRTarget
+        from glow.tools.opt.mlir_target import ElidingMLIRTarget
 
         args = self.args
         text = StringIO()

@@ -29,7 +29,7 @@ def profile_model(
     """Profile `model` on `data` and write the profile to `output`."""
     import glow
     from glow.compiler import load
-    from glow.passes.quantization.profile_file import profile_text
+    from glow.passes.quantization.profiling.profile_file import profile_text
     from glow.signature import main_function, signature_of
 
     check_program(model)

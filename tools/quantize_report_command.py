@@ -34,7 +34,7 @@ def report_model(
     output: Path,
 ) -> None:
     """Measure `model`, print a table and write a page to `output`."""
-    from glow.passes.quantization.profile_file import load_profile
+    from glow.passes.quantization.profiling.profile_file import load_profile
     from glow.quantization_report import report_quantization
     from glow.tools.quantization_page import quantization_page, text_table
 
@@ -52,7 +52,7 @@ def report_model(
 
 def read_samples(module: ModuleOp, data: Path | None, count: int) -> Batches:
     """The first batches of a data set; without one seeded random inputs, which it says."""
-    from glow.passes.quantization.ranges import synthetic_inputs
+    from glow.passes.quantization.profiling.ranges import synthetic_inputs
     from glow.profiling import check_inputs
     from glow.signature import main_function, signature_of
 

@@ -56,7 +56,10 @@ def tune_model(
 ) -> None:
     """Search a profile for `model` that meets the goal and write it to `output`."""
     import glow
-    from glow.passes.quantization.profile_file import load_profile, profile_text
+    from glow.passes.quantization.profiling.profile_file import (
+        load_profile,
+        profile_text,
+    )
     from glow.quantization_tuning import tune_quantization
 
     check_output_file(output)

@@ -1,6 +1,6 @@
 """Tunes a network by TVM's MetaSchedule for a given time.
 
-python benchmarks/tune_tvm.py MODEL.onnx --seconds 600 -o FOLDER
+python benchmarks/peers/tune_tvm.py MODEL.onnx --seconds 600 -o FOLDER
 TVM_DATABASE=FOLDER python benchmarks/compare.py --peers tvm ...
 
 The tuner knows numbers of trials and no time: it runs in a process of its own, which is ended

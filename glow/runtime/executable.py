@@ -9,8 +9,8 @@ import numpy.typing as npt
 
 from glow.dialects.errors import GlowError
 from glow.runtime.buffers import ALIGNMENT, aligned_empty
-from glow.runtime.library import Library
-from glow.runtime.thread_pool import thread_pool
+from glow.runtime.linking.library import Library
+from glow.runtime.threads.thread_pool import thread_pool
 
 Bytes = npt.NDArray[np.uint8]
 

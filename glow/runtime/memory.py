@@ -14,7 +14,7 @@ from functools import cache
 from pathlib import Path
 
 from glow.dialects.errors import GlowError
-from glow.runtime.control_groups import GROUPS, MOUNT, group_folders
+from glow.runtime.threads.control_groups import GROUPS, MOUNT, group_folders
 
 LIMIT_FILES = {1: "memory.limit_in_bytes", 2: "memory.max"}
 """By the version of the interface."""

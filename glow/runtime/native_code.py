@@ -23,11 +23,11 @@ from functools import cache
 from llvmlite.binding import ffi
 
 from glow.dialects.errors import GlowError
+from glow.lowering.target.llvm_library import PAGES, llvm
 from glow.lowering.target.target import Target
-from glow.runtime.cores import available_cores
 from glow.runtime.heap import trim
-from glow.runtime.llvm_library import PAGES, llvm
 from glow.runtime.seldom import Seldom
+from glow.runtime.threads.cores import available_cores
 
 CODE_GENERATION_LEVEL = 2
 FAST_GENERATION_LEVEL = 0

@@ -13,8 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from glow.dialects.errors import GlowError
-from glow.runtime.cores import available_cores
 from glow.runtime.executable import Bytes, Executable
+from glow.runtime.threads.cores import available_cores
 
 Array = npt.NDArray[np.generic]
 

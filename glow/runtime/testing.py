@@ -13,7 +13,7 @@ from xdsl.dialects.func import FuncOp
 from glow.lowering.llvm_text.emit import emit_functions
 from glow.lowering.loops_to_llvm.convert_loops_to_llvm import lower_functions
 from glow.lowering.target.target import Target, host_target
-from glow.runtime.library import Library
+from glow.runtime.linking.library import Library
 from glow.runtime.native_code import compile_object
 
 Array = npt.NDArray[np.generic]

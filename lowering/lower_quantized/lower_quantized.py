@@ -36,7 +36,7 @@ from glow.lowering.lower_quantized import (
 )
 from glow.lowering.lower_quantized.unsigned import make_unsigned
 from glow.passes.quantization.casts import tensor_of
-from glow.passes.quantization.fold_storage_casts import cancel_storage_casts
+from glow.passes.quantization.integer.fold_storage_casts import cancel_storage_casts
 from glow.passes.rewriting.node_builder import erase, erase_dead_nodes, name_of
 
 Lowering = Callable[[Operation], None]

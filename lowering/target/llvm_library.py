@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import llvmlite.binding as llvm
 
-from glow.runtime.library_pages import LibraryPages
+from glow.lowering.target.library_pages import LibraryPages
 
 __all__ = ["PAGES", "llvm"]
 

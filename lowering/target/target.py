@@ -236,7 +236,7 @@ def vnni_feature(target: Target) -> str:
 @cache
 def host_target() -> Target:
     """Returns the target of the machine that this process runs on."""
-    from glow.runtime.llvm_library import llvm
+    from glow.lowering.target.llvm_library import llvm
 
     features = llvm.get_host_cpu_features()
     preset = host_preset(dict(features), llvm.get_process_triple())

@@ -17,7 +17,9 @@
 | `assert-all-quantized`   | fails where a float node is left between integer products |
 
 A network that comes quantized (ONNX QDQ) needs `fold-casts` and `form-integer-nodes`.
-Nothing is imported before it is used.
+Nothing is imported before it is used. `profiling/` holds what values a network takes and
+the scales that follow, `adjustment/` what changes floats beforehand, `integer/` how casts
+become integers, `half/` products of 16-bit floats.
 """
 
 from __future__ import annotations
@@ -38,19 +40,23 @@ def _lazy(module: str, class_name: str) -> Callable[[], type[ModulePass]]:
 PASSES: dict[str, Callable[[], type[ModulePass]]] = {
     "assert-all-quantized": _lazy("assert_all_quantized", "AssertAllQuantizedPass"),
     "convert-quantized-gemm": _lazy(
-        "convert_quantized_gemm", "ConvertQuantizedGemmPass"
+        "integer.convert_quantized_gemm", "ConvertQuantizedGemmPass"
     ),
-    "convert-to-bf16": _lazy("convert_to_bf16", "ConvertToBf16Pass"),
-    "convert-to-fp16": _lazy("convert_to_fp16", "ConvertToFp16Pass"),
-    "equalize-channels": _lazy("equalize_channels", "EqualizeChannelsPass"),
-    "fold-casts": _lazy("fold_casts", "FoldCastsPass"),
-    "fold-rescale": _lazy("fold_rescale", "FoldRescalePass"),
-    "fold-storage-casts": _lazy("fold_storage_casts", "FoldStorageCastsPass"),
-    "form-dynamic-products": _lazy("form_dynamic_products", "FormDynamicProductsPass"),
-    "form-integer-nodes": _lazy("form_integer_nodes", "FormIntegerNodesPass"),
+    "convert-to-bf16": _lazy("half.convert_to_bf16", "ConvertToBf16Pass"),
+    "convert-to-fp16": _lazy("half.convert_to_fp16", "ConvertToFp16Pass"),
+    "equalize-channels": _lazy("adjustment.equalize_channels", "EqualizeChannelsPass"),
+    "fold-casts": _lazy("integer.fold_casts", "FoldCastsPass"),
+    "fold-rescale": _lazy("integer.fold_rescale", "FoldRescalePass"),
+    "fold-storage-casts": _lazy("integer.fold_storage_casts", "FoldStorageCastsPass"),
+    "form-dynamic-products": _lazy(
+        "integer.form_dynamic_products", "FormDynamicProductsPass"
+    ),
+    "form-integer-nodes": _lazy("integer.form_integer_nodes", "FormIntegerNodesPass"),
     "insert-casts": _lazy("quantize", "InsertCastsPass"),
-    "instrument-profile": _lazy("instrument_profile", "InstrumentProfilePass"),
-    "simplify-bounds": _lazy("simplify_bounds", "SimplifyBoundsPass"),
+    "instrument-profile": _lazy(
+        "profiling.instrument_profile", "InstrumentProfilePass"
+    ),
+    "simplify-bounds": _lazy("integer.simplify_bounds", "SimplifyBoundsPass"),
     "quantize": _lazy("quantize", "QuantizePass"),
 }
 """Pass name to factory."""

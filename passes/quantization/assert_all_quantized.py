@@ -18,7 +18,7 @@ from glow.dialects.errors import GlowError
 from glow.dialects.glow.integer_forms import PRODUCTS
 from glow.dialects.node import NodeOp, node_name
 from glow.dialects.quantized import any_quantized
-from glow.passes.quantization.instrument_profile import functions_of
+from glow.passes.quantization.profiling.instrument_profile import functions_of
 from glow.passes.quantization.selection import is_kept
 
 STORAGE = (glow.ConstantOp, glow.SplatOp)

@@ -19,7 +19,7 @@ from glow.dialects.node import NodeOp
 from glow.dialects.weights import constant_value
 from glow.interpreter.integer_arithmetic import quantize
 from glow.passes.graph.fuse_activation import ACTIVATIONS
-from glow.passes.quantization.schema import weight_parameters
+from glow.passes.quantization.profiling.schema import weight_parameters
 from glow.passes.rewriting.node_builder import NodeBuilder, name_of
 
 ARGUMENTS = {"clip": ("low", "high"), "leaky_relu": ("alpha",)}

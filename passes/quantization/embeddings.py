@@ -21,7 +21,7 @@ from glow.dialects.weights import constant_value
 from glow.interpreter.integer_arithmetic import quantize
 from glow.passes.quantization.casts import tensor_of
 from glow.passes.quantization.options import EMBEDDINGS, QuantizationOptions
-from glow.passes.quantization.schema import asymmetric
+from glow.passes.quantization.profiling.schema import asymmetric
 from glow.passes.quantization.selection import is_kept
 from glow.passes.rewriting.node_builder import NodeBuilder, name_of
 

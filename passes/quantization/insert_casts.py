@@ -25,17 +25,17 @@ from glow.dialects.node import NodeOp, shape_of
 from glow.dialects.quant import Quantization
 from glow.dialects.weights import constant_value
 from glow.interpreter.integer_arithmetic import dequantize, quantize
-from glow.passes.quantization.accumulators import (
+from glow.passes.quantization.adjustment.accumulators import (
     fit_accumulators,
     product_weights,
 )
+from glow.passes.quantization.adjustment.rounding import round_kernels
 from glow.passes.quantization.casts import dequantize_value, quantize_value
 from glow.passes.quantization.constants import quantize_weights
 from glow.passes.quantization.options import QuantizationOptions
-from glow.passes.quantization.profile import ValueProfile
-from glow.passes.quantization.ranges import Ranges, listed
-from glow.passes.quantization.rounding import round_kernels
-from glow.passes.quantization.schema import Schema, weight_parameters
+from glow.passes.quantization.profiling.profile import ValueProfile
+from glow.passes.quantization.profiling.ranges import Ranges, listed
+from glow.passes.quantization.profiling.schema import Schema, weight_parameters
 from glow.passes.quantization.selection import (
     activations,
     is_computed_product,
@@ -117,7 +117,7 @@ def cast_values(
 def cast_constants(op: Operation, options: QuantizationOptions) -> None:
     """Quantize the constant operands of a sum or the like, each by its own range."""
     assert isinstance(op, NodeOp)
-    from glow.passes.quantization.affine import is_affine
+    from glow.passes.quantization.integer.affine import is_affine
 
     if is_affine(op):
         return

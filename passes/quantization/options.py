@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from glow.dialects.errors import GlowError
-from glow.passes.quantization.calibration import METHODS
-from glow.passes.quantization.schema import Schema
+from glow.passes.quantization.profiling.calibration import METHODS
+from glow.passes.quantization.profiling.schema import Schema
 
 ACTIVATIONS = ("auto", "static", "per-row")
 ATTENTION = ("float", "int8")

@@ -23,23 +23,33 @@ from glow.dialects.quantized import any_quantized
 from glow.interpreter.quantized import REQUANTIZE
 from glow.passes.graph.free_unused_weights import FreeUnusedWeightsPass
 from glow.passes.graph.fuse_activation import fuse_activation
-from glow.passes.quantization.convert_quantized_gemm import convert_quantized_gemm
+from glow.passes.quantization.adjustment.equalize_channels import equalize_channels
+from glow.passes.quantization.adjustment.migrate_channels import migrate_channels
 from glow.passes.quantization.dynamic import quantize_rows
 from glow.passes.quantization.embeddings import quantize_embeddings
-from glow.passes.quantization.equalize_channels import equalize_channels
-from glow.passes.quantization.fold_casts import fold_casts
-from glow.passes.quantization.fold_rescale import fold_rescale
-from glow.passes.quantization.fold_storage_casts import fold_storage_casts
-from glow.passes.quantization.form_dynamic_products import form_dynamic_products
-from glow.passes.quantization.form_integer_nodes import form_integer_nodes
-from glow.passes.quantization.fuse_sums import fuse_sums
 from glow.passes.quantization.insert_casts import insert_casts
-from glow.passes.quantization.instrument_profile import functions_of, value_names
-from glow.passes.quantization.migrate_channels import migrate_channels
+from glow.passes.quantization.integer.convert_quantized_gemm import (
+    convert_quantized_gemm,
+)
+from glow.passes.quantization.integer.fold_casts import fold_casts
+from glow.passes.quantization.integer.fold_rescale import fold_rescale
+from glow.passes.quantization.integer.fold_storage_casts import fold_storage_casts
+from glow.passes.quantization.integer.form_dynamic_products import form_dynamic_products
+from glow.passes.quantization.integer.form_integer_nodes import form_integer_nodes
+from glow.passes.quantization.integer.fuse_sums import fuse_sums
+from glow.passes.quantization.integer.simplify_bounds import simplify_bounds
 from glow.passes.quantization.options import QuantizationOptions
-from glow.passes.quantization.profile import Profile
-from glow.passes.quantization.profile_file import load_profile
-from glow.passes.quantization.ranges import Ranges, synthetic_profile, warn_synthetic
+from glow.passes.quantization.profiling.instrument_profile import (
+    functions_of,
+    value_names,
+)
+from glow.passes.quantization.profiling.profile import Profile
+from glow.passes.quantization.profiling.profile_file import load_profile
+from glow.passes.quantization.profiling.ranges import (
+    Ranges,
+    synthetic_profile,
+    warn_synthetic,
+)
 from glow.passes.quantization.selection import (
     check_keep,
     is_computed_product,
@@ -48,7 +58,6 @@ from glow.passes.quantization.selection import (
     quantized_values,
     select_nodes,
 )
-from glow.passes.quantization.simplify_bounds import simplify_bounds
 from glow.passes.rewriting.contract import MEANING
 from glow.passes.rewriting.node_builder import rewrite_nodes
 

@@ -30,7 +30,6 @@ from glow.dialects.numerics import NUMERICS
 from glow.dialects.quantized import any_quantized
 from glow.interpreter import run
 from glow.lowering.target.target import Target, host_target
-from glow.passes.quantization.calibration import METHODS
 from glow.passes.quantization.options import (
     ACTIVATIONS,
     BIASES,
@@ -38,8 +37,9 @@ from glow.passes.quantization.options import (
     REQUANTIZE,
     QuantizationOptions,
 )
+from glow.passes.quantization.profiling.calibration import METHODS
+from glow.passes.quantization.profiling.schema import PRECISIONS, SCHEMAS
 from glow.passes.quantization.quantize import quantize_module
-from glow.passes.quantization.schema import PRECISIONS, SCHEMAS
 from glow.runtime.native_function import NativeFunction
 
 TARGETS = [

@@ -74,10 +74,10 @@ WRITTEN: tuple[tuple[str, str, str, Suites], ...] = (
     ("passes/graph/commute_pools.py", "glow.SigmoidOp, glow.TanhOp",
      "glow.AbsOp, glow.SigmoidOp, glow.TanhOp", POOLS),
     ("glow/sources.py", ', "glow.lowering")', ")", KEYS),
-    ("glow/runtime/object_cache.py", '"xdsl", "llvmlite"', '"xdsl"', KEYS),
+    ("glow/runtime/caches/object_cache.py", '"xdsl", "llvmlite"', '"xdsl"', KEYS),
     ("glow/backends/cpu/program/main_function.py",
      "any(parts % met == 0 for met in earlier.met)", "earlier.met", BARRIERS),
-    ("glow/frontends/onnx/normalization.py", 'node.attr_int("axis", 1), len(sizes))',
+    ("glow/frontends/onnx/operators/normalization.py", 'node.attr_int("axis", 1), len(sizes))',
      'node.attr_int("axis", -1), len(sizes))', SOFTMAX),
 )  # fmt: skip
 """File, text, what stands there instead: faults that no test found once."""
@@ -99,10 +99,10 @@ DRAWN: tuple[tuple[str, int, Suites], ...] = (
     ("passes/graph/sink_reshapes.py", 4,
      graph("sink_reshapes", "_negative", "_quantized")),
     # Quantization.
-    ("passes/quantization/fold_rescale.py", 4, Suites(("quantization/fold_rescale.mlir",))),
-    ("passes/quantization/simplify_bounds.py", 4,
+    ("passes/quantization/integer/fold_rescale.py", 4, Suites(("quantization/fold_rescale.mlir",))),
+    ("passes/quantization/integer/simplify_bounds.py", 4,
      Suites(("quantization/simplify_bounds.mlir",))),
-    ("passes/quantization/form_integer_nodes.py", 4,
+    ("passes/quantization/integer/form_integer_nodes.py", 4,
      Suites(("quantization/form_integer_nodes.mlir",), OPERATORS.pytest)),
     ("glow/interpreter/integer_arithmetic.py", 5,
      Suites(pytest=("test_quantized_operators", "test_fixed_point"))),
@@ -110,10 +110,10 @@ DRAWN: tuple[tuple[str, int, Suites], ...] = (
      Suites(("lowering/lower_quantized.mlir",
              "lowering/lower_quantized_embeddings.mlir"), OPERATORS.pytest)),
     # Importer.
-    ("glow/frontends/onnx/convolution.py", 5, IMPORT),
-    ("glow/frontends/onnx/movement.py", 5, IMPORT),
-    ("glow/frontends/onnx/normalization.py", 4, IMPORT),
-    ("glow/frontends/onnx/quantization.py", 5, OPERATORS),
+    ("glow/frontends/onnx/operators/convolution.py", 5, IMPORT),
+    ("glow/frontends/onnx/operators/movement.py", 5, IMPORT),
+    ("glow/frontends/onnx/operators/normalization.py", 4, IMPORT),
+    ("glow/frontends/onnx/operators/quantization.py", 5, OPERATORS),
     # Kernels.
     ("glow/backends/cpu/kernels/reduction/reduce.py", 4, Suites(pytest=("test_kernels_reduce",))),
     ("glow/backends/cpu/kernels/reduction/softmax.py", 4,
@@ -133,8 +133,8 @@ DRAWN: tuple[tuple[str, int, Suites], ...] = (
     ("passes/instr/share_buffers.py", 4,
      Suites(("instr/share_buffers.mlir", "instr/share_buffers_negative.mlir"))),
     # Caches.
-    ("glow/runtime/object_cache.py", 4, KEYS),
-    ("glow/runtime/model_cache.py", 4, KEYS),
+    ("glow/runtime/caches/object_cache.py", 4, KEYS),
+    ("glow/runtime/caches/model_cache.py", 4, KEYS),
 )  # fmt: skip
 """File, how many faults are drawn in it, and the tests that should find them."""
 

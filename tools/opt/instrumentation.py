@@ -18,7 +18,7 @@ from xdsl.passes import ModulePass
 from glow.verification import verify_module
 
 if TYPE_CHECKING:
-    from glow.tools.pattern_statistics import PatternWatch
+    from glow.tools.opt.pattern_statistics import PatternWatch
 
 TIMING_WIDTH = 57
 

@@ -10,7 +10,7 @@ from typing import NoReturn
 
 from glow.diagnostics import did_you_mean
 from glow.dialects.errors import UsageError
-from glow.tools.help_format import DESCRIPTION, USAGE, GroupedHelpFormatter
+from glow.tools.opt.help_format import DESCRIPTION, USAGE, GroupedHelpFormatter
 from glow.tools.target_options import add_target_options
 
 

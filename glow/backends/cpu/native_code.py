@@ -23,13 +23,13 @@ from glow.backends.cpu.program.program import Program
 from glow.collection import collect_new
 from glow.lowering.loop_builder.kernel import Kernel
 from glow.lowering.target.target import Target
+from glow.runtime.caches.object_cache import ObjectCache, cache_key
 from glow.runtime.native_code import (
     CODE_GENERATION_LEVEL,
     FAST_GENERATION_LEVEL,
     compile_object,
     workers,
 )
-from glow.runtime.object_cache import ObjectCache, cache_key
 
 MAIN = "main"
 

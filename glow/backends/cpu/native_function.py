@@ -15,12 +15,12 @@ from glow.dialects.weight_table import Array, DeferredArray, release_pages
 from glow.dialects.weights import weights_of
 from glow.lowering.target.target import Target
 from glow.runtime.buffers import aligned_empty
+from glow.runtime.caches.object_cache import ObjectCache
 from glow.runtime.executable import Bytes
 from glow.runtime.heap import trim
 from glow.runtime.memory import check_memory
 from glow.runtime.native_code import give_back, release_llvm, workers
 from glow.runtime.native_function import Argument, NativeFunction, NativeProgram
-from glow.runtime.object_cache import ObjectCache
 from glow.signature import buffer_infos, input_count, main_function
 
 SINGLE_THREAD_BYTES = 1 << 20

@@ -16,9 +16,9 @@
 | `call_graph.py`     | how many nodes the functions of a model stand for           |
 | `registry.py`       | `HANDLERS`: operator name to handler                        |
 | `unsupported.py`    | the one message about all operators that we lack            |
-| the other files     | handlers by theme                                           |
+| `operators/`        | handlers by theme                                           |
 
-A new operator is one function with `@onnx_op("Name")` in the file of its theme.
+A new operator is one function with `@onnx_op("Name")` in the file of its theme in `operators/`.
 """
 
 from glow.frontends.onnx.importer import import_model

@@ -26,7 +26,21 @@ from glow.dialects.function_attributes import INPUT_NAMES, OUTPUT_NAMES
 from glow.dialects.weight_table import Array
 from glow.dialects.weights import weights_of
 from glow.frontends.notes import ImportNotes
-from glow.frontends.onnx import (
+from glow.frontends.onnx.call_graph import check_calls
+from glow.frontends.onnx.external_files import external_digests
+from glow.frontends.onnx.folding import BYTES_A_WEIGHT_BYTE, MIN_BYTES, fold
+from glow.frontends.onnx.functions import function_body, has_body
+from glow.frontends.onnx.graph import Constant, Graph, sanitized, value_name
+from glow.frontends.onnx.inputs import check_declared, check_names, input_types
+from glow.frontends.onnx.loader import LoadedModel, load_model, opset_versions
+from glow.frontends.onnx.messages import (
+    AttributeProto,
+    GraphProto,
+    ModelProto,
+    NodeProto,
+)
+from glow.frontends.onnx.node import OnnxNode, Operand, Value
+from glow.frontends.onnx.operators import (
     activations,
     arithmetic,
     bags,
@@ -42,20 +56,6 @@ from glow.frontends.onnx import (
     reduction,
     shapes,
 )
-from glow.frontends.onnx.call_graph import check_calls
-from glow.frontends.onnx.external_files import external_digests
-from glow.frontends.onnx.folding import BYTES_A_WEIGHT_BYTE, MIN_BYTES, fold
-from glow.frontends.onnx.functions import function_body, has_body
-from glow.frontends.onnx.graph import Constant, Graph, sanitized, value_name
-from glow.frontends.onnx.inputs import check_declared, check_names, input_types
-from glow.frontends.onnx.loader import LoadedModel, load_model, opset_versions
-from glow.frontends.onnx.messages import (
-    AttributeProto,
-    GraphProto,
-    ModelProto,
-    NodeProto,
-)
-from glow.frontends.onnx.node import OnnxNode, Operand, Value
 from glow.frontends.onnx.registry import (
     ATEN_DOMAIN,
     ATEN_HANDLERS,

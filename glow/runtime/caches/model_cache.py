@@ -23,12 +23,20 @@ from numpy.typing import NDArray
 
 from glow import sources
 from glow.dialects.errors import GlowError
-from glow.runtime.cache_folder import (
+from glow.runtime.caches.cache_folder import (
     default_directory,
     open_private,
     prune,
     whole_file,
 )
+from glow.runtime.caches.machine import machine
+from glow.runtime.caches.model_file import (
+    StoredModel,
+    read_model,
+    stored_size,
+    write_model,
+)
+from glow.runtime.caches.object_cache import versions
 from glow.runtime.file_blocks import (
     WORKERS,
     Rest,
@@ -36,9 +44,6 @@ from glow.runtime.file_blocks import (
     file_digest,
     no_rest,
 )
-from glow.runtime.machine import machine
-from glow.runtime.model_file import StoredModel, read_model, stored_size, write_model
-from glow.runtime.object_cache import versions
 
 FOLDER = "models"
 SUFFIX = ".glowmodel"

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from glow import sources
-from glow.runtime.cache_folder import (
+from glow.runtime.caches.cache_folder import (
     default_directory,
     open_private,
     prune,

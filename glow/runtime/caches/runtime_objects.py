@@ -7,9 +7,9 @@ from collections.abc import Callable
 from functools import cache
 from typing import TYPE_CHECKING
 
-from glow.runtime.machine import machine
-from glow.runtime.object_cache import ObjectCache, versions
-from glow.runtime.support_code import SUPPORT_CODE
+from glow.runtime.caches.machine import machine
+from glow.runtime.caches.object_cache import ObjectCache, versions
+from glow.runtime.linking.support_code import SUPPORT_CODE
 
 if TYPE_CHECKING:
     from glow.lowering.target.target import Target

@@ -18,7 +18,7 @@ import struct
 from collections.abc import Callable, Sequence
 from functools import cache
 
-from glow.runtime.elf import (
+from glow.runtime.linking.elf import (
     LOCAL,
     THREAD_LOCAL,
     UNDEFINED,

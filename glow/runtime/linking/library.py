@@ -10,10 +10,10 @@ from functools import cache
 from typing import Protocol
 
 from glow.dialects.errors import GlowError
-from glow.runtime.elf import UnsupportedObjectError
-from glow.runtime.image import Image
-from glow.runtime.runtime_objects import support_object
-from glow.runtime.support_code import needs_support
+from glow.runtime.caches.runtime_objects import support_object
+from glow.runtime.linking.elf import UnsupportedObjectError
+from glow.runtime.linking.image import Image
+from glow.runtime.linking.support_code import needs_support
 
 LINUX_LIBRARIES = ("libm.so.6", "libgcc_s.so.1")
 """Where generated code finds what the process itself does not have."""

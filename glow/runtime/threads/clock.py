@@ -8,7 +8,7 @@ from __future__ import annotations
 import platform
 from functools import cache
 
-from glow.runtime.runtime_objects import runtime_object
+from glow.runtime.caches.runtime_objects import runtime_object
 
 MONOTONIC_CLOCK = {"Linux": 1, "Darwin": 6}
 """What `CLOCK_MONOTONIC` is to the C library."""

@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from glow.runtime.control_groups import GROUPS, MOUNT, group_folders
+from glow.runtime.threads.control_groups import GROUPS, MOUNT, group_folders
 
 
 def available_cores() -> int:

@@ -16,9 +16,9 @@ import os
 import threading
 
 from glow.lowering.target.target import Target
-from glow.runtime.crowding import clocks, crowding_code
-from glow.runtime.library import Library
-from glow.runtime.runtime_objects import runtime_object
+from glow.runtime.caches.runtime_objects import runtime_object
+from glow.runtime.linking.library import Library
+from glow.runtime.threads.crowding import clocks, crowding_code
 
 MAX_THREADS = 255
 """The thread count takes eight bits of the published word."""

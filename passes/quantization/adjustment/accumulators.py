@@ -25,7 +25,7 @@ from glow.dialects.quant import Quantization
 from glow.dialects.weights import constant_value
 from glow.interpreter.integer_arithmetic import quantize
 from glow.passes.quantization.options import QuantizationOptions
-from glow.passes.quantization.schema import as_scale, weight_parameters
+from glow.passes.quantization.profiling.schema import as_scale, weight_parameters
 
 LARGEST_SUM = (1 << 31) - 1
 LARGEST_WEIGHT = 127

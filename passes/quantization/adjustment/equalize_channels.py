@@ -23,9 +23,12 @@ from xdsl.passes import ModulePass
 from glow.dialects import glow
 from glow.dialects.node import shape_of
 from glow.dialects.weights import constant_value
-from glow.passes.quantization.instrument_profile import functions_of, value_names
-from glow.passes.quantization.profile import Profile, ValueProfile
-from glow.passes.quantization.profile_file import load_profile
+from glow.passes.quantization.profiling.instrument_profile import (
+    functions_of,
+    value_names,
+)
+from glow.passes.quantization.profiling.profile import Profile, ValueProfile
+from glow.passes.quantization.profiling.profile_file import load_profile
 from glow.passes.rewriting.contract import VALUES
 from glow.passes.rewriting.node_builder import NodeBuilder, name_of
 

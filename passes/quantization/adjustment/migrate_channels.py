@@ -24,8 +24,8 @@ from xdsl.ir import Block, Operation, SSAValue
 from glow.dialects import glow
 from glow.dialects.node import NodeOp
 from glow.dialects.weights import constant_value
-from glow.passes.quantization.equalize_channels import rescaled
-from glow.passes.quantization.profile import Profile
+from glow.passes.quantization.adjustment.equalize_channels import rescaled
+from glow.passes.quantization.profiling.profile import Profile
 from glow.passes.quantization.selection import is_kept, is_linear_layer
 from glow.passes.rewriting.node_builder import NodeBuilder, name_of
 

@@ -8,7 +8,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import Float16Type, ModuleOp
 from xdsl.passes import ModulePass
 
-from glow.passes.quantization.half_products import convert_products, kept_by_name
+from glow.passes.quantization.half.half_products import convert_products, kept_by_name
 from glow.passes.quantization.selection import check_keep
 from glow.passes.rewriting.contract import MEANING
 

@@ -35,7 +35,7 @@ from glow.passes.quantization.casts import (
     replace_casts,
     tensor_of,
 )
-from glow.passes.quantization.instrument_profile import is_float_tensor
+from glow.passes.quantization.profiling.instrument_profile import is_float_tensor
 from glow.passes.rewriting.node_builder import (
     NodeBuilder,
     attributes_of,

@@ -32,7 +32,7 @@ from glow.passes.quantization.casts import (
     tensor_of,
 )
 from glow.passes.quantization.constants import accumulator_bias
-from glow.passes.quantization.fold_casts import erase_dead_casts
+from glow.passes.quantization.integer.fold_casts import erase_dead_casts
 from glow.passes.rewriting.contract import MEANING
 from glow.passes.rewriting.node_builder import (
     NodeBuilder,

@@ -27,7 +27,6 @@ from glow.dialects.node import NodeOp
 from glow.dialects.quant import Quantization, QuantizeCastOp
 from glow.dialects.quantized import any_quantized, quantized_type
 from glow.dialects.weights import constant_value
-from glow.passes.quantization.affine import form_affine
 from glow.passes.quantization.casts import (
     Tensor,
     common_target,
@@ -38,8 +37,9 @@ from glow.passes.quantization.casts import (
     tensor_of,
 )
 from glow.passes.quantization.constants import accumulator_bias
-from glow.passes.quantization.fold_casts import erase_dead_casts, fold_casts
-from glow.passes.quantization.lookup_tables import form_lookup_table
+from glow.passes.quantization.integer.affine import form_affine
+from glow.passes.quantization.integer.fold_casts import erase_dead_casts, fold_casts
+from glow.passes.quantization.integer.lookup_tables import form_lookup_table
 from glow.passes.rewriting.node_builder import NodeBuilder, attributes_of, erase
 
 BOUNDS = ("relu", "clip")

@@ -36,7 +36,7 @@ from glow.dialects.quantized import quantized_type
 from glow.dialects.weights import stored_value
 from glow.interpreter.integer_arithmetic import dequantize, quantize
 from glow.passes.quantization.casts import element, lowest_is_zero, tensor_of
-from glow.passes.quantization.fold_rescale import UP, is_plain_rescale
+from glow.passes.quantization.integer.fold_rescale import UP, is_plain_rescale
 from glow.passes.rewriting.node_builder import (
     NodeBuilder,
     attributes_of,

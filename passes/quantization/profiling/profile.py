@@ -182,14 +182,14 @@ class Profile:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the profile to a YAML file."""
-        from glow.passes.quantization.profile_file import save_profile
+        from glow.passes.quantization.profiling.profile_file import save_profile
 
         save_profile(self, path)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Profile:
         """Read a profile from a YAML file."""
-        from glow.passes.quantization.profile_file import load_profile
+        from glow.passes.quantization.profiling.profile_file import load_profile
 
         return load_profile(path)
 

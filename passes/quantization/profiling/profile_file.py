@@ -25,8 +25,8 @@ from typing import cast
 import numpy as np
 
 from glow.dialects.errors import GlowError
-from glow.passes.quantization.profile import BINS, Profile, ValueProfile
-from glow.passes.quantization.schema import Schema
+from glow.passes.quantization.profiling.profile import BINS, Profile, ValueProfile
+from glow.passes.quantization.profiling.schema import Schema
 
 VERSION = 1
 CHANNELS = ("channel_low", "channel_high", "channel_mean")

@@ -16,14 +16,14 @@ from glow.dialects.glow.integer_forms import MOVEMENT
 from glow.dialects.node import element_of, shape_of
 from glow.dialects.weight_table import Array, dtype_of
 from glow.dialects.weights import clone_module
-from glow.passes.quantization.calibration import Range, calibrated_range
-from glow.passes.quantization.instrument_profile import (
+from glow.passes.quantization.profiling.calibration import Range, calibrated_range
+from glow.passes.quantization.profiling.instrument_profile import (
     expose_profiles,
     functions_of,
     instrument_profile,
 )
-from glow.passes.quantization.profile import Profile, ValueProfile
-from glow.passes.quantization.schema import PRECISIONS
+from glow.passes.quantization.profiling.profile import Profile, ValueProfile
+from glow.passes.quantization.profiling.schema import PRECISIONS
 
 SYNTHETIC_BATCHES = 4
 SEED = 0

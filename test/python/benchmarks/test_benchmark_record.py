@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks import compare, performance_page
-from benchmarks.client import ServerError
+from benchmarks.peers.client import ServerError
 from benchmarks.record import (
     Record,
     RecordError,

@@ -10,9 +10,9 @@ from itertools import pairwise
 import pytest
 
 from benchmarks import compare, rounds
-from benchmarks.contestants import Contest
 from benchmarks.core_distance import RALLY_TYPE, core_distance, rally_library
 from benchmarks.networks import TINY_NETWORKS
+from benchmarks.peers.contestants import Contest
 from benchmarks.rounds import Round, are_enough, by_state, described, play
 from benchmarks.table import table
 

@@ -11,8 +11,6 @@ import onnx
 import pytest
 
 from benchmarks import compare
-from benchmarks.client import Array, Server, ServerError
-from benchmarks.contestants import Contest
 from benchmarks.networks import (
     BATCHED_NETWORKS,
     TINY_NETWORKS,
@@ -22,6 +20,8 @@ from benchmarks.networks import (
     quantized,
     transformers,
 )
+from benchmarks.peers.client import Array, Server, ServerError
+from benchmarks.peers.contestants import Contest
 from benchmarks.result import Result, largest_error
 from benchmarks.table import table
 

@@ -9,7 +9,7 @@ import pytest
 from places import TESTS
 from xdsl.universe import Universe
 
-from glow.tools.listings import summary
+from glow.tools.opt.listings import summary
 from glow.universe import (
     GLOW_DIALECTS,
     GRAPH_PASSES,

@@ -24,7 +24,7 @@ from benchmarks.networks import TINY_NETWORKS
 from glow.compiler import load, lower_to
 from glow.lowering.llvm_text.emit import emit_module
 from glow.lowering.loops_to_llvm.convert_loops_to_llvm import lower_module
-from glow.runtime.library import Library
+from glow.runtime.linking.library import Library
 from glow.runtime.native_code import compile_object
 from glow.runtime.testing import argument_type
 from glow.universe import new_context

@@ -94,5 +94,5 @@ def test_triangles(upper, offset, monkeypatch):
     proto = node("Trilu", "x k", upper=upper)
     model = make_model([proto], [("x", [4, 6])], weights={"k": np.array(offset)})
     check_with_runtime(model, random(4, 6))
-    monkeypatch.setattr("glow.frontends.onnx.shapes.BUDGET", 20)
+    monkeypatch.setattr("glow.frontends.onnx.operators.shapes.BUDGET", 20)
     check_with_runtime(model, random(4, 6))

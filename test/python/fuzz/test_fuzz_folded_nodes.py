@@ -33,7 +33,7 @@ def test_another_meaning_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_another_meaning_of_an_old_version_is_found(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("glow.frontends.onnx.normalization.AXIS_SOFTMAX", 7)
+    monkeypatch.setattr("glow.frontends.onnx.operators.normalization.AXIS_SOFTMAX", 7)
     old = [
         number
         for number, example in enumerate(examples())

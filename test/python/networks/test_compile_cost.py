@@ -15,7 +15,7 @@ import glow
 from glow.collection import collect_new, collection_paused
 from glow.dialects.errors import GlowError
 from glow.frontends.onnx import messages
-from glow.runtime.switching import frequent_switches
+from glow.runtime.threads.switching import frequent_switches
 
 CODE_GENERATOR = "glow.lowering.loops_to_llvm.convert_loops_to_llvm"
 
@@ -36,8 +36,8 @@ import sys, time, glow
 from pathlib import Path
 glow.compile(sys.argv[1])
 print([name for name in {UNNEEDED} if name in sys.modules])
-from glow.runtime.library_pages import MAPS, read_mappings
-from glow.runtime.llvm_library import PAGES
+from glow.lowering.target.library_pages import MAPS, read_mappings
+from glow.lowering.target.llvm_library import PAGES
 starts = [mapping.start for mapping in PAGES.mappings]
 
 def resident():

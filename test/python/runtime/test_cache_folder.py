@@ -15,9 +15,9 @@ from model_cache_testing import X, expected, network, own_folder, run, save
 
 import glow
 from glow.compilation import wait_for_stores
-from glow.runtime import cache_folder
+from glow.runtime.caches import cache_folder
+from glow.runtime.caches.object_cache import ObjectCache
 from glow.runtime.file_blocks import file_digest
-from glow.runtime.object_cache import ObjectCache
 
 SOMEBODY = 12345
 

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from glow.lowering.target.target import Target
-from glow.runtime import cores
-from glow.runtime.clock import TICK
-from glow.runtime.cores import available_cores, quotas
 from glow.runtime.native_code import compile_object
-from glow.runtime.thread_pool import pool_code
+from glow.runtime.threads import cores
+from glow.runtime.threads.clock import TICK
+from glow.runtime.threads.cores import available_cores, quotas
+from glow.runtime.threads.thread_pool import pool_code
 
 
 @pytest.mark.parametrize(

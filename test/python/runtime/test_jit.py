@@ -14,7 +14,7 @@ from glow.lowering.loops_to_llvm.convert_loops_to_llvm import lower_functions
 from glow.lowering.target.target import Target, host_target
 from glow.runtime.buffers import aligned_empty
 from glow.runtime.executable import Executable
-from glow.runtime.library import Library
+from glow.runtime.linking.library import Library
 from glow.runtime.native_code import assembly, compile_object, workers
 from glow.runtime.testing import functions_of
 

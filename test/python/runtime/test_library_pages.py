@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-import glow.runtime.library_pages as library_pages
-from glow.runtime.library_pages import LibraryPages, read_mappings
+import glow.lowering.target.library_pages as library_pages
+from glow.lowering.target.library_pages import LibraryPages, read_mappings
 
 SMAPS = """\
 7f00-7f10 r-xp 00001000 fe:00 42                         /lib/libbig.so

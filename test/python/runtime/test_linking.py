@@ -8,12 +8,12 @@ import math
 
 import pytest
 
-import glow.runtime.library as library
+import glow.runtime.linking.library as library
 from glow.dialects.errors import GlowError
 from glow.lowering.target.target import Target, host_target
-from glow.runtime.elf import ObjectFile, UnsupportedObjectError
-from glow.runtime.image import Image
-from glow.runtime.library import Library, process_address
+from glow.runtime.linking.elf import ObjectFile, UnsupportedObjectError
+from glow.runtime.linking.image import Image
+from glow.runtime.linking.library import Library, process_address
 from glow.runtime.native_code import LinkedLibrary, compile_object
 
 CALLER = """

@@ -17,7 +17,7 @@ from safetensors.numpy import save_file
 import glow
 from glow import compilation, compiler
 from glow.compilation import wait_for_stores
-from glow.runtime.model_cache import LIMIT_VARIABLE
+from glow.runtime.caches.model_cache import LIMIT_VARIABLE
 
 
 @pytest.fixture(autouse=True)
@@ -207,7 +207,7 @@ def test_other_backends_are_not_cached(tmp_path: Path, folder: Path) -> None:
 
 
 def test_profiles_by_content(tmp_path: Path, compilations: list[object]) -> None:
-    from glow.passes.quantization.profile_file import save_profile
+    from glow.passes.quantization.profiling.profile_file import save_profile
 
     path = save(tmp_path / "net.onnx")
     profiles = [tmp_path / f"{number}.json" for number in range(2)]

@@ -19,7 +19,7 @@ from glow import compilation
 from glow.backends.cpu import native_function
 from glow.compilation import wait_for_stores
 from glow.runtime.buffers import aligned_empty
-from glow.runtime.cache_folder import UNFINISHED
+from glow.runtime.caches.cache_folder import UNFINISHED
 
 RUN = """
 import sys, numpy as np, glow

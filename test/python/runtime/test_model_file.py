@@ -14,21 +14,21 @@ import ml_dtypes
 import numpy as np
 import pytest
 
+import glow.runtime.caches.model_cache as model_cache
 import glow.runtime.file_blocks as file_blocks
-import glow.runtime.model_cache as model_cache
 from glow.dialects.errors import GlowError
 from glow.runtime.buffers import aligned_empty
-from glow.runtime.cache_folder import UNFINISHED
-from glow.runtime.executable import verify_buffer
-from glow.runtime.file_blocks import file_digest
-from glow.runtime.model_cache import (
+from glow.runtime.caches.cache_folder import UNFINISHED
+from glow.runtime.caches.model_cache import (
     LIMIT_VARIABLE,
     ModelCache,
     UnknownOptionError,
     describe,
     model_key,
 )
-from glow.runtime.model_file import StoredModel, read_model, write_model
+from glow.runtime.caches.model_file import StoredModel, read_model, write_model
+from glow.runtime.executable import verify_buffer
+from glow.runtime.file_blocks import file_digest
 from glow.runtime.native_function import Argument, NativeProgram
 from glow.tensor_info import Signature, TensorInfo
 

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 from places import ROOT
 
-import glow.runtime.object_cache as object_cache
+import glow.runtime.caches.object_cache as object_cache
 from glow.lowering.target.target import Target
-from glow.runtime.cache_folder import default_directory
-from glow.runtime.object_cache import ObjectCache, cache_key, versions
+from glow.runtime.caches.cache_folder import default_directory
+from glow.runtime.caches.object_cache import ObjectCache, cache_key, versions
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 DEPENDENCIES = {

@@ -8,17 +8,17 @@ from pathlib import Path
 
 import pytest
 
-import glow.runtime.machine as machine_module
-import glow.runtime.runtime_objects as runtime_objects
+import glow.runtime.caches.machine as machine_module
+import glow.runtime.caches.runtime_objects as runtime_objects
 from glow.lowering.target.target import Target, host_target
-from glow.runtime.machine import machine
+from glow.runtime.caches.machine import machine
 from glow.runtime.native_code import compile_object
 
 ANSWER = "define i64 @answer() {\n  ret i64 42\n}\n"
 
 POOL_WITHOUT_LLVM = """
 import sys
-from glow.runtime.thread_pool import thread_pool
+from glow.runtime.threads.thread_pool import thread_pool
 thread_pool()
 print("llvmlite" in sys.modules)
 """

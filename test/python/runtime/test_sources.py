@@ -28,7 +28,7 @@ RUN = """
 import sys, numpy as np
 import glow
 if "edit" in sys.argv:
-    import glow.frontends.onnx.activations as module
+    import glow.frontends.onnx.operators.activations as module
     text = open(module.__file__).read()
     assert sys.argv[3] in text
     open(module.__file__, "w").write(text.replace(sys.argv[3], sys.argv[4]))

@@ -16,10 +16,15 @@ from onnx import helper, numpy_helper
 
 import glow
 from glow.lowering.target.target import PRESETS, host_target
-from glow.runtime import crowding
-from glow.runtime.library import Library
+from glow.runtime.linking.library import Library
 from glow.runtime.native_code import compile_object
-from glow.runtime.thread_pool import MAX_THREADS, ThreadPool, pool_code, thread_pool
+from glow.runtime.threads import crowding
+from glow.runtime.threads.thread_pool import (
+    MAX_THREADS,
+    ThreadPool,
+    pool_code,
+    thread_pool,
+)
 
 # Each thread adds one to its own counter and, behind a barrier, thread 0 sums them up.
 COUNTER = """

@@ -12,7 +12,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 import glow
 from glow.compilation import wait_for_stores
-from glow.runtime.model_cache import LIMIT_VARIABLE
+from glow.runtime.caches.model_cache import LIMIT_VARIABLE
 
 X = np.linspace(-1, 1, 8 * 64, dtype=np.float32).reshape(8, 64)
 

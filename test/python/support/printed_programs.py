@@ -28,7 +28,7 @@ from benchmarks.networks import (
     make_inputs,
 )
 from glow.compiler import load
-from glow.passes.quantization.profile_file import save_profile
+from glow.passes.quantization.profiling.profile_file import save_profile
 from glow.passes.quantization.quantize import is_quantized_module
 from glow.tools.compile_command import compile_model
 from glow.tools.glow_opt import run_glow_opt

@@ -52,7 +52,7 @@ from glow.passes.rewriting.contract import (
     check_requires,
     keeps_of,
 )
-from glow.tools.pass_flags import fold_pipeline, parse_passes
+from glow.tools.opt.pass_flags import fold_pipeline, parse_passes
 from glow.universe import PASS_GROUPS, get_glow_passes, new_context
 from glow.verification import verify_module
 

@@ -3,7 +3,7 @@
 import pytest
 
 from glow.dialects.errors import GlowError
-from glow.tools.pass_flags import fold_pipeline, normalize_options, unwrap_pipeline
+from glow.tools.opt.pass_flags import fold_pipeline, normalize_options, unwrap_pipeline
 
 PASSES = {"cse", "dce", "lower", "plan-memory"}
 

@@ -27,8 +27,7 @@ from glow.dialects.weight_table import Array
 from glow.dialects.weights import weights_of
 from glow.lowering.target.target import Target
 from glow.passes.instr.buffers import aligned
-from glow.runtime.clock import tick_object
-from glow.runtime.cores import available_cores
+from glow.runtime.caches.object_cache import ObjectCache
 from glow.runtime.executable import Executable
 from glow.runtime.native_code import FAST_GENERATION_LEVEL, compile_object, workers
 from glow.runtime.native_function import (
@@ -36,7 +35,8 @@ from glow.runtime.native_function import (
     NativeProgram,
     argument_table,
 )
-from glow.runtime.object_cache import ObjectCache
+from glow.runtime.threads.clock import tick_object
+from glow.runtime.threads.cores import available_cores
 from glow.signature import buffer_infos, input_count, main_function
 
 Nanoseconds = npt.NDArray[np.int64]

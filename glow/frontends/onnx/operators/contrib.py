@@ -24,7 +24,7 @@ from glow.dialects.quant import (
 from glow.dialects.weight_table import Array
 from glow.frontends.onnx.graph import Constant
 from glow.frontends.onnx.node import OnnxNode, Operand, Value, shape
-from glow.frontends.onnx.quantization import (
+from glow.frontends.onnx.operators.quantization import (
     emit,
     integers,
     parameters,

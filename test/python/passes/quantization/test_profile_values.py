@@ -14,11 +14,15 @@ from places import ROOT
 import glow
 from glow import GlowError, Profile, QuantizationOptions
 from glow.compiler import GRAPH_PASSES, load, run_passes
-from glow.passes.quantization.calibration import METHODS, calibrated_range
-from glow.passes.quantization.profile import BINS, ValueProfile
-from glow.passes.quantization.profile_file import parse_profile, profile_text
+from glow.passes.quantization.profiling.calibration import METHODS, calibrated_range
+from glow.passes.quantization.profiling.profile import BINS, ValueProfile
+from glow.passes.quantization.profiling.profile_file import parse_profile, profile_text
+from glow.passes.quantization.profiling.schema import (
+    Schema,
+    asymmetric,
+    weight_parameters,
+)
 from glow.passes.quantization.quantize import quantize_module
-from glow.passes.quantization.schema import Schema, asymmetric, weight_parameters
 
 Array = npt.NDArray[Any]
 

@@ -16,8 +16,8 @@ import glow
 from benchmarks.quantization_accuracy import Row, digit_networks, digit_rows
 from glow import QuantizationOptions
 from glow.interpreter.integer_arithmetic import dequantize
-from glow.passes.quantization.rounding import round_kernels
-from glow.passes.quantization.schema import weight_parameters
+from glow.passes.quantization.adjustment.rounding import round_kernels
+from glow.passes.quantization.profiling.schema import weight_parameters
 
 Array = npt.NDArray[Any]
 

@@ -18,7 +18,7 @@ from glow.dialects.quant import quantization_of
 from glow.dialects.weights import clone_module
 from glow.frontends.mlir import parse_text
 from glow.interpreter import run
-from glow.passes.quantization.profile_file import parse_profile, profile_text
+from glow.passes.quantization.profiling.profile_file import parse_profile, profile_text
 from glow.passes.quantization.quantize import quantize_module
 
 Array = npt.NDArray[Any]
