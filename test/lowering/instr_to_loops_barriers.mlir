@@ -88,3 +88,19 @@ func.func @little(%x: memref<8x16xf32>, %y: memref<8x16xf32>, %z: memref<8x16xf3
   instr.softmax @out %z, @in %y axis 1
   func.return
 }
+
+// All wait for what one thread has made of a little part, and it for what all have read.
+// CHECK-LABEL: func.func @part(
+// CHECK:        func.call @softmax_
+// CHECK-NEXT:   func.call @glow_barrier(%barrier, %threads)
+// CHECK-NEXT:   func.call @softmax_
+// CHECK-NEXT:   func.call @glow_barrier(%barrier, %threads)
+// CHECK-NEXT:   func.call @softmax_
+// CHECK-NEXT:   func.return
+func.func @part(%x: memref<8x16xf32>, %y: memref<64x128xf32>, %z: memref<64x128xf32>) attributes {glow.arena_bytes = 0 : i64} {
+  %v = instr.tensorview %y : memref<8x16xf32>
+  instr.softmax @out %v, @in %x axis 1
+  instr.softmax @out %z, @in %y axis 1
+  instr.softmax @out %v, @in %x axis 1
+  func.return
+}

@@ -117,7 +117,7 @@ DRAWN: tuple[tuple[str, int, Suites], ...] = (
     # Kernels.
     ("glow/backends/cpu/kernels/reduction/reduce.py", 4, Suites(pytest=("test_kernels_reduce",))),
     ("glow/backends/cpu/kernels/reduction/softmax.py", 4,
-     Suites(pytest=("test_kernels_reduce", "test_quantized_rows"), only="softmax")),
+     Suites(BARRIERS.lit, ("test_kernels_reduce", "test_quantized_rows"), "softmax")),
     ("glow/backends/cpu/kernels/movement/transpose.py", 3,
      Suites(pytest=("test_kernels_movement",))),
     ("glow/backends/cpu/kernels/channelwise/pool.py", 4,
@@ -145,5 +145,8 @@ EQUIVALENT: dict[tuple[str, str], str] = {
     ("glow/interpreter/integer_arithmetic.py",
      "return (factor, shift) if 1 < shift <= MAX_SHIFT else (0, 1)"):
         "multipliers of 2^29 and more do not occur",
+    ("glow/backends/cpu/kernels/reduction/reduce.py",
+     "places |= dict(zip(self.reduced, where, strict=False))"):
+        "each reduced axis has its place: the lengths never differ",
 }  # fmt: skip
 """File and line of faults that change nothing that a test could see, and why."""
