@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from xdsl.dialects.builtin import i64
+from xdsl.dialects import test as xdsl_test
+from xdsl.dialects.builtin import VectorType, i32, i64
+from xdsl.ir import Operation, SSAValue
 from xdsl.parser import Parser
 
 import glow
 from glow.compiler import context, lower_to
+from glow.dialects import arith
 from glow.dialects.glow import ConvertOp
 from glow.interpreter.integer_arithmetic import fixed_point
+from glow.lowering.loop_builder.multiply_high import upper_half_factors
 from glow.lowering.lower_quantized.fixed_point import fixed_product
 from glow.lowering.lower_quantized.parts import Parts
 
@@ -105,3 +109,32 @@ def test_upper_halves_of_products(left: str, right: str) -> None:
     np.testing.assert_array_equal(found, (x * y >> 32).astype(np.int32))
     loops = lower_to(Parser(context(), text).parse_module(), "loops", target="avx2")
     assert ("vector.bitcast" in str(loops)) == (left == right == "i32")
+
+
+def shifted_product(lanes: int | None, last: type[Operation]) -> SSAValue:
+    """The last of operations on words that were extended; scalars without lanes."""
+    word, wide = (i if lanes is None else VectorType(i, [lanes]) for i in (i32, i64))
+    factors = [
+        arith.ExtSIOp(xdsl_test.TestOp(result_types=[word]).results[0], wide)
+        for _ in range(2)
+    ]
+    return last(
+        arith.MuliOp(*factors), *xdsl_test.TestOp(result_types=[wide]).results
+    ).results[0]
+
+
+@pytest.mark.parametrize(
+    ("lanes", "last", "are_upper"),
+    [
+        (8, arith.ShRSIOp, True),
+        (8, arith.ShRUIOp, False),
+        (8, arith.AddiOp, False),
+        (7, arith.ShRSIOp, False),
+        (None, arith.ShRSIOp, False),
+    ],
+)
+def test_only_even_vectors_of_signed_shifts_have_upper_halves(
+    lanes: int | None, last: type[Operation], are_upper: bool
+) -> None:
+    found = upper_half_factors(shifted_product(lanes, last))
+    assert (found is not None) == are_upper
