@@ -31,8 +31,7 @@ lint: dev  ## ruff, pyright and the import contracts
 fuzz: $(VENV)/.installed-dev  ## run passes, native code and quantization on thousands of random graphs (minutes)
 	$(BIN)/python test/fuzz/fuzz.py --jobs $(JOBS)
 	PYTHONPATH=$(CURDIR) $(BIN)/python test/python/support/printed_programs.py
-	PYTHONPATH=$(CURDIR) $(BIN)/python test/python/support/all_level_texts.py
-	$(BIN)/python test/fuzz/text_networks.py
+	PYTHONPATH=$(CURDIR) $(BIN)/python test/python/support/network_texts.py
 
 mutants: $(VENV)/.installed-dev  ## plant faults and count those that no test finds (half an hour)
 	$(BIN)/python test/mutants/mutants.py --jobs $(JOBS)

@@ -11,22 +11,15 @@ from __future__ import annotations
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
-from functools import partial
 from pathlib import Path
 
 import numpy as np
 import onnx
+from all_networks import chosen
 from onnx import ModelProto
-from places import ROOT
 
 import glow
-from benchmarks.networks import (
-    NETWORKS,
-    OPERATOR_NETWORKS,
-    QUANTIZED_NETWORKS,
-    TINY_NETWORKS,
-    make_inputs,
-)
+from benchmarks.networks import make_inputs
 from glow.compiler import load
 from glow.passes.quantization.profiling.profile_file import save_profile
 from glow.passes.quantization.quantize import is_quantized_module
@@ -34,15 +27,6 @@ from glow.tools.compile_command import compile_model
 from glow.tools.glow_opt import run_glow_opt
 
 Arrays = Mapping[str, np.ndarray]
-
-EXAMPLES = {
-    path.stem: partial(onnx.load, path)
-    for path in sorted((ROOT / "examples" / "digits").glob("*.onnx"))
-}
-CHEAP = EXAMPLES | {f"tiny_{name}": build for name, build in TINY_NETWORKS.items()}
-ALL = CHEAP | NETWORKS | QUANTIZED_NETWORKS | {
-    f"{name}_operators": build for name, build in OPERATOR_NETWORKS.items()
-}  # fmt: skip
 
 
 def differing(model: ModelProto) -> list[str]:
@@ -80,8 +64,8 @@ def agrees(path: Path, inputs: Arrays, expected: Arrays) -> bool:
 def main(names: Sequence[str]) -> int:
     """Check networks by name, all without one; 1 if a program differs."""
     wrong = 0
-    for name in names or ALL:
-        found = differing(ALL[name]())
+    for name, build in chosen(names).items():
+        found = differing(build())
         print(
             f"{name}: {'differs: ' + ', '.join(found) if found else 'same'}", flush=True
         )

@@ -6,8 +6,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from all_networks import CHEAP
 from differential import assert_close
-from printed_programs import CHEAP, ROOT, differing
+from places import ROOT
+from printed_programs import differing
 
 import glow
 from glow.compiler import load

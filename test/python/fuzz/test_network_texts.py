@@ -8,20 +8,31 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from all_networks import ALL, CHEAP, chosen
+from network_texts import check_texts
 from text_mutations import Unclear, check_mutation, check_text
-from text_networks import MODELS, check_network
 
 
-@pytest.mark.parametrize("name", ["bert", "digits", "lstm"])
+@pytest.mark.parametrize("name", ["tiny_bert", "digits", "tiny_lstm"])
 def test_text_is_stable_and_computes_the_same(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("GLOW_CACHE_DIR", str(tmp_path / "cache"))
-    check_network(name, tmp_path)
+    check_texts(name, CHEAP[name](), tmp_path)
 
 
 def test_networks_and_examples_are_there() -> None:
-    assert {"resnet50_full", "bert_base_full", "mlp", "depthwise"} <= MODELS.keys()
+    assert {"resnet50", "bert_base", "mlp", "depthwise", "tiny_lstm"} <= ALL.keys()
+    assert chosen([]) == ALL
+    assert list(chosen(["mlp", "digits"])) == ["mlp", "digits"]
+
+
+def test_another_name_is_answered_in_a_line(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as caught:
+        chosen(["mlp", "resnet5"])
+    assert caught.value.code == 2
+    line = "error: there is no network 'resnet5'; did you mean 'resnet50'?\n"
+    assert capsys.readouterr().err == line
 
 
 def test_mutated_programs_fail_in_one_line() -> None:

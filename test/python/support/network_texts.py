@@ -1,44 +1,33 @@
-"""Writes the text of networks at every level; run by itself, checks all networks.
+"""The text of networks at every level: stable, and the same code and bits as in one go.
 
-`python test/fuzz/text_networks.py` takes those of the benchmarks and the examples;
-`test_text_networks.py` takes the small ones.
+Each level is printed in every form, read by a fresh process and printed again; and it is
+compiled, by another process, for this machine and two others. It is a part of `make fuzz`;
+slices are `test_network_texts.py` and `test_level_texts.py`.
+`PYTHONPATH=. python test/python/support/network_texts.py` takes all networks, or those it is given.
 """
 
 from __future__ import annotations
 
-import argparse
 import hashlib
 import json
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 import onnx
+from all_networks import chosen
+from level_texts import differences, read_in_fresh_process, write_levels
+from onnx import ModelProto
 
-ROOT = Path(__file__).parents[2]
-sys.path.insert(0, str(ROOT))
+import glow
+from benchmarks.networks import make_inputs
+from glow.compiler import load, lower_to
+from glow.dialects.printer import mlir_text
+from glow.frontends.sidecar import has_weights, save_sidecar, sidecar_of
 
-import glow  # noqa: E402
-from benchmarks.networks import NETWORKS, TINY_NETWORKS, make_inputs  # noqa: E402
-from glow.compiler import load, lower_to  # noqa: E402
-from glow.dialects.printer import mlir_text  # noqa: E402
-from glow.frontends.sidecar import has_weights, save_sidecar, sidecar_of  # noqa: E402
-
-Model = onnx.ModelProto
-
-EXAMPLES = ("digits", "mlp", "depthwise")
-MODELS: dict[str, Callable[[], Model]] = {
-    **{f"{name}_full": build for name, build in NETWORKS.items()},
-    **TINY_NETWORKS,
-    **{
-        name: partial(onnx.load, ROOT / "examples" / "digits" / f"{name}.onnx")
-        for name in EXAMPLES
-    },
-}
 LEVELS = ("import", "graph", "lowered", "instr", "loops")
 RUNNING = LEVELS[:-1]
 """The levels whose programs hold their weights and run."""
@@ -51,9 +40,9 @@ FORMS = {
 REREAD = Path(__file__).with_name("reread.py")
 
 
-def write_texts(name: str, folder: Path) -> list[Path]:
+def write_texts(name: str, model: ModelProto, folder: Path) -> list[Path]:
     """Write a network in every form and level, with its weights; the files."""
-    module, files = load(MODELS[name]()), list[Path]()
+    module, files = load(model), list[Path]()
     for level in LEVELS:
         if level != "import":
             lower_to(module, level)
@@ -79,9 +68,8 @@ def check_stable(files: Sequence[Path]) -> None:
         assert again[str(file)] == content, f"{file.name} is printed in another way"
 
 
-def check_results(name: str, folder: Path) -> None:
+def check_results(name: str, model: ModelProto, folder: Path) -> None:
     """Fail unless the texts compute what the network does, bit for bit."""
-    model = MODELS[name]()
     inputs = make_inputs(model, seed=1)
     expected = glow.compile(model).run(inputs)
     for level in RUNNING:
@@ -91,21 +79,34 @@ def check_results(name: str, folder: Path) -> None:
             np.testing.assert_array_equal(found[output], array, err_msg=level)
 
 
-def check_network(name: str, folder: Path) -> None:
-    """All checks of one network."""
-    check_stable(write_texts(name, folder))
-    check_results(name, folder)
+def check_code(name: str, model: ModelProto, folder: Path) -> None:
+    """Fail unless the texts make the object files of the network, for all targets."""
+    path, inputs = folder / f"{name}.onnx", make_inputs(model)
+    onnx.save(model, str(path))
+    np.savez(folder / f"{name}.inputs.npz", **inputs)
+    write_levels(path, folder, {})
+    read_in_fresh_process(folder, "obj")
+    found = list(differences(path, folder, inputs, "obj", {}))
+    assert not found, "; ".join(found)
+
+
+def check_texts(name: str, model: ModelProto, folder: Path) -> None:
+    """The checks of one network on this machine."""
+    check_stable(write_texts(name, model, folder))
+    check_results(name, model, folder)
 
 
 def main() -> int:
     """Check networks; 1 if one fails."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("names", nargs="*", default=sorted(MODELS))
     failures = 0
-    for name in parser.parse_args().names:
-        with tempfile.TemporaryDirectory() as folder:
+    for name, build in chosen(sys.argv[1:]).items():
+        with (
+            tempfile.TemporaryDirectory() as texts,
+            tempfile.TemporaryDirectory() as code,
+        ):
             try:
-                check_network(name, Path(folder))
+                check_texts(name, build(), Path(texts))
+                check_code(name, build(), Path(code))
                 print(f"text of {name}: the same in {len(LEVELS)} levels", flush=True)
             except AssertionError as error:
                 failures += 1

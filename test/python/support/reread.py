@@ -1,4 +1,4 @@
-"""Reads files of `text_networks.py` in a fresh process: the hashes of what it prints."""
+"""Reads files of `network_texts.py` in a fresh process: the hashes of what it prints."""
 
 import hashlib
 import json
