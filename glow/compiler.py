@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import MemRefType, ModuleOp
+from xdsl.dialects.func import FuncOp
 from xdsl.passes import ModulePass, PassPipeline
 
 from glow.arguments import check_counts, check_quantization
@@ -30,12 +31,13 @@ from glow.backends.backend import Backend, backends_in, get_backend
 from glow.collection import collection_paused
 from glow.compiled_model import CompiledModel
 from glow.dialects.errors import GlowError
+from glow.dialects.locations import place_of
 from glow.dialects.numerics import (
     WEIGHT_GROWTH,
     check_numerics,
     check_weight_growth,
 )
-from glow.dialects.quantized import any_quantized
+from glow.dialects.quantized import any_quantized, is_quantized
 from glow.dialects.weights import clone_module
 from glow.frontends.mapped_file import check_files
 from glow.lowering.target.program_target import check_target, program_target
@@ -199,6 +201,8 @@ def _run_stages(
             "the program has packed layouts, and does not say for which target",
             hint="lower the network anew",
         )
+    if STAGES.index(last) >= STAGES.index("instr"):
+        check_interfaces(module)
     if level == STAGES.index("instr"):  # Not made here: the plan may be anything.
         run_passes(module, (VERIFY_PLAN,))
     if level < 0:
@@ -211,6 +215,26 @@ def _run_stages(
     for number, name in enumerate(STAGES[1:4], 1):
         if level < number <= STAGES.index(last):
             run_passes(module, passes[name])
+
+
+def check_interfaces(module: ModuleOp) -> None:
+    """Raise GlowError where a function takes or returns quantized elements.
+
+    Those are stored integers between nodes; callers have floats, or plain integers.
+    """
+    for function in module.ops:
+        if not isinstance(function, FuncOp):
+            continue
+        types = function.function_type
+        for shaped in (*types.inputs, *types.outputs):
+            if is_quantized(shaped):
+                raise GlowError(
+                    f"@{function.sym_name.data} takes or returns {shaped}, which no "
+                    "compiled program does",
+                    location=place_of(function),
+                    hint="cast from floats and to floats inside, with quant.qcast and "
+                    "quant.dcast",
+                )
 
 
 def _optimize(

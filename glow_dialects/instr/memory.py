@@ -13,6 +13,7 @@ from xdsl.dialects.builtin import (
     IntegerAttr,
     MemRefType,
     SymbolRefAttr,
+    TensorType,
     i64,
 )
 from xdsl.ir import Attribute, SSAValue
@@ -30,6 +31,7 @@ from xdsl.traits import MemoryAllocEffect, MemoryFreeEffect, NoMemoryEffect
 
 from glow.dialects.attributes import AttributeValue, to_attribute
 from glow.dialects.node import GlowOp, element_of, fail_unless, shape_of
+from glow.dialects.quantized import constant_type, is_quantized
 from glow.dialects.text import parse_defined_operand
 
 
@@ -133,6 +135,18 @@ class WeightOp(MemoryOp):
         """The weight table's entry, or None for an inline value."""
         value = self.value
         return value.string_value() if isinstance(value, SymbolRefAttr) else None
+
+    def verify_(self) -> None:
+        """An inline value has the shape and the elements of the memory."""
+        if isinstance(self.value, SymbolRefAttr):
+            return
+        held = TensorType(element_of(self.result), shape_of(self.result))
+        if is_quantized(held):
+            held = constant_type(held)
+        fail_unless(
+            self.value.type == held,
+            f"the value has type {self.value.type}, the memory holds {held}",
+        )
 
     def print(self, printer: Printer) -> None:
         """Print the value and the result type."""

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects import func, scf
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import MemRefType, ModuleOp
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 
@@ -40,7 +40,9 @@ class DeadStores:
             for access in group:
                 self.accesses.setdefault(access.op, []).append(access)
         self.read_later: dict[SSAValue, set[Place]] = {
-            argument: {place_of(argument)} for argument in block.args
+            argument: {place_of(argument)}
+            for argument in block.args
+            if isinstance(argument.type, MemRefType)
         }
         self.dead: list[Operation] = []
         self.is_final = True

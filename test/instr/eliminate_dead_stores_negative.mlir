@@ -59,3 +59,11 @@ func.func @two(%x: memref<4xf32>, %y: memref<4xf32>) {
   instr.dealloc %b
   func.return
 }
+
+// Functions of the level loops stay as they are, and take numbers.
+// CHECK-LABEL: func.func @loops
+// CHECK: memref.store %z, %x[%n] : memref<4xf32>
+func.func @loops(%x: memref<4xf32>, %n: index, %z: f32) {
+  memref.store %z, %x[%n] : memref<4xf32>
+  func.return
+}

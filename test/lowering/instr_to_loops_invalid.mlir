@@ -20,3 +20,12 @@ func.func @main(%x: memref<4xf32>, %y: memref<4xf32>) {
   instr.add @out %y, @in %a, @in %b
   func.return
 }
+
+// -----
+
+func.func @main(%y: memref<2x!quant.uniform<i8:f32, 0.5>>) attributes {glow.arena_bytes = 0 : i64} {
+  %w = instr.weight dense<[1, 2]> : tensor<2xi8> : memref<2x!quant.uniform<i8:f32, 0.5>>
+  // expected-error @below {{the cpu backend computes copy of plain integers, not quantized ones}}
+  instr.copy @out %y, @in %w
+  func.return
+}

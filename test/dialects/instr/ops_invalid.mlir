@@ -173,3 +173,27 @@ func.func @region_results(%x: memref<4xf32>) {
   }
   func.return
 }
+
+// -----
+
+func.func @larger_weight() {
+  // expected-error @below {{the value has type tensor<2xf32>, the memory holds tensor<2000xf32>}}
+  %w = instr.weight dense<[1.0, 2.0]> : tensor<2xf32> : memref<2000xf32>
+  func.return
+}
+
+// -----
+
+func.func @other_weight() {
+  // expected-error @below {{the value has type tensor<2xi32>, the memory holds tensor<2xf32>}}
+  %w = instr.weight dense<[1, 2]> : tensor<2xi32> : memref<2xf32>
+  func.return
+}
+
+// -----
+
+func.func @quantized_weight() {
+  // expected-error @below {{the value has type tensor<2xi32>, the memory holds tensor<2xi8>}}
+  %w = instr.weight dense<[1, 2]> : tensor<2xi32> : memref<2x!quant.uniform<i8:f32, 0.5>>
+  func.return
+}

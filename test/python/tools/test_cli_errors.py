@@ -140,6 +140,34 @@ func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> attributes {note = "a note"}
 """
 
 
+@pytest.mark.parametrize("level", ["graph", "instr"])
+def test_quantized_interface(
+    level: str, glow_opt: Tool, glow: Tool, tmp_path: Path
+) -> None:
+    program = tmp_path / "in.mlir"
+    program.write_text(
+        "!q = !quant.uniform<i8:f32, 0.5>\n"
+        "func.func @main(%x: tensor<2x!q>) -> tensor<2x!q> {\n"
+        "  func.return %x : tensor<2x!q>\n"
+        "}\n"
+    )
+    if level == "instr":
+        passes = ("--glow-to-instr", "--plan-memory")
+        assert glow_opt(program, *passes, "-o", program).code == 0
+    for command in (["run"], ["compile", "-o", tmp_path / "out.o"]):
+        outcome = glow(*command, program)
+        assert_one_line(outcome, f"{program}:", "@main takes or returns", "quant.qcast")
+
+
+def test_log_of_what_is_no_instruction(glow_opt: Tool, tmp_path: Path) -> None:
+    program = tmp_path / "in.mlir"
+    program.write_text(
+        "func.func @main(%x: memref<4xf32>, %n: index) {\n  func.return\n}\n"
+    )
+    outcome = glow_opt("--record-kernels", program)
+    assert_one_line(outcome, "arguments must be memrefs, not index")
+
+
 @pytest.mark.parametrize("end", range(1, len(PROGRAM) - 2, 7))
 def test_truncated_mlir(end: int, glow_opt: Tool, tmp_path: Path) -> None:
     program = tmp_path / "in.mlir"

@@ -27,6 +27,7 @@ from glow.backends.cpu.program.program import (
 from glow.dialects import glow, instr
 from glow.dialects.errors import GlowError
 from glow.dialects.node import node_name, shape_of
+from glow.dialects.quantized import any_quantized
 from glow.dialects.weight_table import Array, DeferredArray
 from glow.dialects.weights import check_held, dense_to_numpy, weights_of
 from glow.lowering.target.target import Target
@@ -121,6 +122,12 @@ class ProgramBuilder:
             raise GlowError(
                 f"the cpu backend has no kernel for {op.name}", node=node_name(op)
             )
+        if any_quantized(op.operand_types):
+            name = op.name.removeprefix("instr.")
+            rule = (
+                f"the cpu backend computes {name} of plain integers, not quantized ones"
+            )
+            raise GlowError(rule, node=node_name(op))
         self.node = node_name(op) or op.name.removeprefix("instr.")
         for invocation in selector(op, self.target):
             if isinstance(invocation, Repetition):

@@ -33,6 +33,7 @@ from glow.dialects.node import node_name
 from glow.lowering.target.program_target import settle_target
 from glow.lowering.target.target import Target
 from glow.passes.instr.accesses import functions_of
+from glow.passes.instr.verify_instr import VerifyInstrPass
 
 KERNELS = "glow.kernels"
 
@@ -149,6 +150,7 @@ class RecordKernelsPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Record the kernels of each function."""
+        VerifyInstrPass().apply(ctx, op)
         target = settle_target(op, self.target)
         for function in functions_of(op):
             for instruction, entries in kernel_log(function, target).items():
