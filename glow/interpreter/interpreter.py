@@ -7,6 +7,7 @@ the tables of `evaluation` and `scalar_functions`.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -43,13 +44,28 @@ NO_FUNCTIONS: Functions = {}
 Methods = Mapping[type[Operation], Method]
 
 
-def _functions(name: str, methods: Methods) -> InterpreterFunctions:
+class _Functions(InterpreterFunctions):
     """XDSL's implementations object for a table of methods."""
-    namespace = {
-        f"run_{op.__module__}_{op.name}": impl(op)(method)
-        for op, method in methods.items()
-    }
-    return register_impls(type(name, (InterpreterFunctions,), namespace))()
+
+    def __init__(self, methods: Methods) -> None:
+        self.methods = methods
+
+
+def _call(
+    self: _Functions, interpreter: Interpreter, op: Operation, args: PythonValues
+) -> PythonValues:
+    return self.methods[type(op)](self, interpreter, op, args)
+
+
+@lru_cache(maxsize=16)
+def _class_for(ops: tuple[type[Operation], ...]) -> type[_Functions]:
+    """A class of implementations objects for operations: making one takes milliseconds."""
+    namespace = {f"run_{op.__module__}_{op.name}": impl(op)(_call) for op in ops}
+    return register_impls(type("Functions", (_Functions,), namespace))
+
+
+def _functions(methods: Methods) -> InterpreterFunctions:
+    return _class_for(tuple(methods))(methods)
 
 
 def _run_scalar(
@@ -80,9 +96,9 @@ def make_interpreter(module: ModuleOp, own: Functions = NO_FUNCTIONS) -> Interpr
     nodes |= own
     interpreter = Interpreter(module)
     for functions in (
-        _functions("NodeFunctions", _node_methods(nodes)),
-        _functions("ScalarFunctions", dict.fromkeys(SCALARS, _run_scalar)),
-        _functions("InstructionFunctions", instruction_methods(nodes)),
+        _functions(_node_methods(nodes)),
+        _functions(dict.fromkeys(SCALARS, _run_scalar)),
+        _functions(instruction_methods(nodes)),
         FuncFunctions(),
         ScfFunctions(),
     ):
