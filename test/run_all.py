@@ -89,7 +89,7 @@ def main() -> int:
         "lit", ["-j", jobs, "-sv", "--xunit-xml-output", lit_report, "test"]
     )
     pytest_report = f"--junitxml={REPORTS / 'pytest.xml'}"
-    python = run_suite("pytest", ["-n", jobs, pytest_report])
+    python = run_suite("pytest", ["-n", jobs, "--dist", "loadgroup", pytest_report])
     total = lit + python
     seconds = time.monotonic() - started
     skipped = f", {len(total.skipped)} skipped" if total.skipped else ""

@@ -178,12 +178,17 @@ def unexpected_failures(outcomes: Outcomes) -> dict[str, str]:
     }
 
 
+INTERPRETED = pytest.mark.xdist_group("the interpreter's outcomes")
+"""Tests that share what one process finds out."""
+
+
 @pytest.fixture(scope="module")
 def outcomes() -> Outcomes:
     """What became of every case on the interpreter."""
     return run_cases(cases(), interpreted)
 
 
+@INTERPRETED
 def test_results_agree(outcomes):
     """Whatever is imported computes what ONNX says."""
     assert not unexpected_failures(outcomes)
@@ -197,11 +202,13 @@ def test_results_agree_on_the_cpu(part):
     assert len(outcomes.passed) >= LEAST_PASSED / CPU_PARTS / 2
 
 
+@INTERPRETED
 def test_coverage(outcomes):
     """As many cases pass as ever did."""
     assert len(outcomes.passed) >= LEAST_PASSED
 
 
+@INTERPRETED
 def test_only_known_forms_are_refused(outcomes):
     """An operator that has a handler is refused in the listed forms only."""
     unexpected = [
@@ -213,6 +220,7 @@ def test_only_known_forms_are_refused(outcomes):
     assert not unexpected
 
 
+@INTERPRETED
 def test_refusals_tell_why(outcomes):
     """Every other refusal is about a type that we lack."""
     unexpected = {

@@ -8,7 +8,7 @@ from differential import assert_close
 from onnxruntime_testing import onnxruntime_outputs
 
 import glow
-from benchmarks.networks import NETWORKS, TINY_NETWORKS, make_inputs
+from benchmarks.networks import NETWORKS, TINY_NETWORKS, make_inputs, weights
 from glow.backends.backend import get_backend
 from glow.compiler import load, run_passes, stage_passes
 from glow.dialects.function_attributes import ARENA_BYTES, LIVE_BYTES
@@ -48,8 +48,19 @@ def test_interpreter_and_cpu_agree(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["resnet50", "vgg19"])
-def test_arena_is_close_to_the_live_set(name: str) -> None:
-    """The arena is at most 1.05 times what must be alive at once."""
+def test_arena_is_close_to_the_live_set(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The arena is at most 1.05 times what must be alive at once.
+
+    A few weights again and again do, which take a tenth of the time of fresh ones.
+    """
+    few = np.random.default_rng(0).standard_normal(1 << 16).astype(np.float32)
+    monkeypatch.setattr(
+        weights,
+        "normal",
+        lambda _, shape, deviation: np.resize(few, shape) * np.float32(deviation),
+    )
     module = load(NETWORKS[name]())
     passes = stage_passes(get_backend("cpu"), "host")
     for stage in ("graph", "lowered", "instr"):

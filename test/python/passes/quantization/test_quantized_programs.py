@@ -24,7 +24,12 @@ from glow.dialects import glow
 from glow.dialects.errors import GlowError
 from glow.dialects.glow.canonicalization import Simplify
 from glow.dialects.quantized import any_quantized, parameters_of
-from glow.dialects.weights import clone_module, constant_value, stored_value
+from glow.dialects.weights import (
+    clone_module,
+    constant_value,
+    stored_value,
+    weights_of,
+)
 from glow.frontends.mlir import parse_text
 from glow.passes.graph import PASSES as GRAPH_PASSES
 from glow.passes.quantization import PASSES as QUANTIZATION_PASSES
@@ -101,6 +106,16 @@ def quantized(module: ModuleOp) -> ModuleOp | None:
     return copy if is_quantized(copy) else None
 
 
+def are_same(module: ModuleOp, copy: ModuleOp) -> bool:
+    """Whether a pass has left a copy as it was: most have nothing to do in a program."""
+    weights, kept = weights_of(module), weights_of(copy)
+    return (
+        weights.keys() == kept.keys()
+        and all(kept.entry(name) is weights.entry(name) for name in weights)
+        and module.body.is_structurally_equivalent(copy.body)
+    )
+
+
 def check_passes(module: ModuleOp, where: str) -> None:
     """Fail unless each pass by itself keeps what the program computes."""
     report = validation.Report()
@@ -110,6 +125,8 @@ def check_passes(module: ModuleOp, where: str) -> None:
         copy = clone_module(module)
         try:
             compiler_pass.apply(validation.context(), copy)
+            if are_same(module, copy):
+                continue
             verify_module(copy)
         except Exception as error:
             raise AssertionError(f"{where}: {name}: {error}") from error
