@@ -28,7 +28,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from queue import SimpleQueue
 
-from faults import DRAWN, EQUIVALENT, ROOT, WRITTEN, Suites
+from faults import DRAWN, EQUIVALENT, ROOT, SEEDS, WRITTEN, Suites
 
 LIMIT = 300
 """Seconds after which tests that do not end have found a fault."""
@@ -144,7 +144,9 @@ def faults() -> Iterator[Fault]:
     for file, count, tests in DRAWN:
         text = (ROOT / file).read_text()
         found = list(sites(text))
-        chosen = random.Random(file).sample(found, min(count, len(found)))
+        chosen = random.Random(SEEDS.get(file, file)).sample(
+            found, min(count, len(found))
+        )
         for site in sorted(chosen):
             yield Fault(file, *site, tests, text)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from faults import DRAWN, EQUIVALENT, ROOT, WRITTEN, Suites, file_of
+from faults import DRAWN, EQUIVALENT, ROOT, SEEDS, WRITTEN, Suites, file_of
 from mutants import faults, sites, table
 
 FAULTS = list(faults())
@@ -40,6 +40,10 @@ def test_equivalent_faults_are_of_files_that_are_tried() -> None:
     tried = {fault.file for fault in FAULTS}
     assert {file for file, _ in EQUIVALENT} <= tried
     assert all(EQUIVALENT.values())
+
+
+def test_seeds_are_of_files_that_are_tried() -> None:
+    assert SEEDS.keys() <= {file for file, _, _ in DRAWN}
 
 
 def test_table_counts_every_fault_once() -> None:
