@@ -16,8 +16,7 @@ import numpy as np
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute, Block, SSAValue
 
-from glow.dialects.attributes import AttributeValue
-from glow.dialects.node import NodeOp, Types, shape_of, tensor_type
+from glow.dialects.node import NodeOp, shape_of, tensor_type
 from glow.dialects.quant import CastOp
 from glow.dialects.weight_table import Array, WeightTable, element_type_of
 from glow.frontends.onnx.graph import BUDGET, Constant, Graph
@@ -55,23 +54,15 @@ class FoldingGraph(Graph):
         self.budget = budget
         self.arrays: dict[SSAValue, Array] = {}
 
-    def add(
-        self,
-        op_class: type[NodeOp],
-        operands: Sequence[SSAValue | Constant],
-        result_types: Types | None = None,
-        **attributes: AttributeValue,
-    ) -> NodeOp:
-        """A node whose results are known."""
-        op = self.build(op_class, operands, result_types, **attributes)
-        limit = BUDGET if op_class in CHEAP else SMALL
+    def place(self, op: NodeOp) -> None:
+        """Compute the results of a node; NotFoldedError where they are too many."""
+        limit = BUDGET if type(op) in CHEAP else SMALL
         if any(prod(shape_of(result)) > limit for result in op.results):
             raise NotFoldedError
         if not self.budget.spend(op):
             raise NotFoldedError
         arrays = evaluate_node(op, [self.arrays[value] for value in op.operands])
         self.arrays.update(zip(op.results, arrays, strict=True))
-        return op
 
     def value_of(self, value: SSAValue | Constant) -> SSAValue:
         """A value that stands for a constant."""

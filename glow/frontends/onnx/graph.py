@@ -77,7 +77,7 @@ class Graph:
     ) -> NodeOp:
         """Append a node; result types are inferred unless given."""
         op = self.build(op_class, operands, result_types, **attributes)
-        self._append(op)
+        self.place(op)
         return op
 
     def build(
@@ -135,6 +135,10 @@ class Graph:
         op.result.name_hint = name
         self._append(op)
         return op.result
+
+    def place(self, op: NodeOp) -> None:
+        """Append a node that was built."""
+        self._append(op)
 
     def _append(self, op: Operation) -> None:
         if self.location is not None:
