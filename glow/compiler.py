@@ -27,7 +27,12 @@ from xdsl.dialects.func import FuncOp
 from xdsl.passes import ModulePass, PassPipeline
 
 from glow.arguments import check_counts, check_quantization
-from glow.backends.backend import Backend, backends_in, get_backend
+from glow.backends.backend import (
+    Backend,
+    backends_in,
+    get_backend,
+    loaded_backends,
+)
 from glow.collection import collection_paused
 from glow.compiled_model import CompiledModel
 from glow.dialects.errors import GlowError
@@ -324,17 +329,25 @@ def level_of(module: ModuleOp) -> int:
     return -1
 
 
-@cache
 def context() -> Context:
-    """The context of all passes, made once."""
+    """The context of all passes, made once for the backends that are loaded."""
+    return _context(tuple(backend.name for backend in loaded_backends()))
+
+
+@cache
+def _context(backends: tuple[str, ...]) -> Context:
     from glow.universe import own_context
 
     return own_context()
 
 
-@cache
 def available_passes() -> dict[str, Callable[[], type[ModulePass]]]:
-    """xDSL's and our passes by name."""
+    """The passes of xDSL, ours and those of the backends that are loaded, by name."""
+    return _passes(tuple(backend.name for backend in loaded_backends()))
+
+
+@cache
+def _passes(backends: tuple[str, ...]) -> dict[str, Callable[[], type[ModulePass]]]:
     from xdsl.transforms import get_all_passes
 
     from glow.universe import get_glow_passes

@@ -2,7 +2,8 @@
 
 Modules are imported when they are first needed, and a file may be edited meanwhile. What
 a process computes then belongs to no state of the sources: the caches store nothing that
-was made after a file's size or times have changed since `import glow`.
+was made after a file's size or times have changed since `import glow`. The same holds of
+packages with backends, from when they were first asked about.
 """
 
 from __future__ import annotations
@@ -50,22 +51,29 @@ def _walk(folder: str) -> Iterator[tuple[str, Stamp]]:
     with os.scandir(folder) as entries:
         for entry in entries:
             if entry.name.endswith(".py"):
-                status = entry.stat()
-                times = status.st_mtime_ns, status.st_ctime_ns
-                yield entry.path, (status.st_size, *times)
+                yield entry.path, _stamp(entry.stat())
             elif entry.name != "__pycache__" and entry.is_dir():
                 yield from _walk(entry.path)
+
+
+def _stamp(status: os.stat_result) -> Stamp:
+    return status.st_size, status.st_mtime_ns, status.st_ctime_ns
 
 
 IMPORTED = current_stamps()
 """The stamps when this module was imported, which `glow` does first."""
 
 
+_others: dict[str, Mapping[str, Stamp]] = {}
+"""The stamps of other packages when they were first asked about."""
+
+
 def are_unchanged() -> bool:
-    """Whether every file is there, as it was when the package was imported."""
+    """Whether every file is there, as it was when its package was imported."""
     try:
-        return bool(IMPORTED) and current_stamps() == IMPORTED
-    except ImportError:
+        ours = bool(IMPORTED) and current_stamps() == IMPORTED
+        return ours and all(_stamps_of(name) == _others[name] for name in _others)
+    except (ImportError, OSError):
         return False
 
 
@@ -91,3 +99,33 @@ def _contents() -> Iterator[tuple[str, bytes]]:
         for path, _ in _walk(folder):
             with open(path, "rb") as file:
                 yield f"{package} {os.path.relpath(path, folder)}", file.read()
+
+
+@cache
+def package_digest(package: str) -> str:
+    """The hash of the files of another package, or of a module that stands alone.
+
+    A random number where they cannot be read.
+    """
+    import hashlib
+
+    digest = hashlib.sha256()
+    try:
+        _others[package] = _stamps_of(package)
+        for path in sorted(_others[package]):
+            with open(path, "rb") as file:
+                content = file.read()
+            digest.update(f"{os.path.basename(path)} {len(content)} ".encode())
+            digest.update(content)
+    except OSError:
+        return os.urandom(32).hex()
+    return digest.hexdigest()
+
+
+def _stamps_of(package: str) -> Mapping[str, Stamp]:
+    """The stamps of all source files of a package."""
+    spec = find_spec(package)
+    folders = (spec and spec.submodule_search_locations) or ()
+    if not folders and spec and spec.origin:
+        return {spec.origin: _stamp(os.stat(spec.origin))}
+    return dict(stamp for folder in folders for stamp in _walk(folder))

@@ -7,12 +7,14 @@ as fast as without us.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
+from typing import TypeVar
 
 from xdsl.context import Context
 from xdsl.dialects import get_all_dialects
 from xdsl.ir import Dialect
+from xdsl.transforms import get_all_passes
 from xdsl.universe import Universe
 
 from glow.backends.backend import (
@@ -24,6 +26,7 @@ from glow.backends.backend import (
     get_backend,
     loaded_backends,
 )
+from glow.dialects.errors import GlowError
 from glow.lowering import PASSES as LOWERING_PASSES
 from glow.lowering.loops_to_llvm import PASSES as LLVM_PASSES
 from glow.passes.graph import FUSE_ACTIVATION
@@ -31,6 +34,8 @@ from glow.passes.graph import GRAPH_PASSES as GRAPH_PIPELINE
 from glow.passes.graph import PASSES as GRAPH_PASSES
 from glow.passes.instr import PASSES as INSTR_PASSES
 from glow.passes.quantization import PASSES as QUANTIZATION_PASSES
+
+T = TypeVar("T")
 
 PASS_GROUPS: dict[str, tuple[str, ...]] = {
     "lower": ("lower-nodes",),
@@ -54,7 +59,7 @@ def get_instr(backends: Callable[[], Sequence[Backend]] = all_backends) -> Diale
     from glow.dialects.glow import NODES
     from glow.dialects.instr import instr_dialect
 
-    own = [factory() for one in backends() for factory in one.dialects().values()]
+    own = [factory() for factory in backend_dialects(backends()).values()]
     nodes = [node for dialect in own for node in dialect.operations]
     return instr_dialect([*NODES, *nodes])
 
@@ -89,16 +94,12 @@ def get_vector() -> Dialect:
     return Vector
 
 
-GLOW_DIALECTS: dict[str, DialectFactory] = {
+SHARED_DIALECTS: dict[str, DialectFactory] = {
     "glow": get_glow,
     "instr": get_instr,
     "quant": get_quant,
-    **{
-        name: factory
-        for backend in OWN
-        for name, factory in get_backend(backend).dialects().items()
-    },
 }
+"""Of all backends."""
 
 REPLACED_DIALECTS: dict[str, DialectFactory] = {
     "arith": get_arith,
@@ -110,8 +111,43 @@ REPLACED_DIALECTS: dict[str, DialectFactory] = {
 refuses a second dialect of one name."""
 
 
-def get_glow_passes() -> dict[str, PassFactory]:
-    """The factories of all passes by name, those of loaded backends among them."""
+def backend_dialects(backends: Sequence[Backend]) -> dict[str, DialectFactory]:
+    """The dialects of backends; raises GlowError where a name is taken."""
+    taken = {**get_all_dialects(), **SHARED_DIALECTS}
+    tables = {one.name: one.dialects() for one in backends}
+    return _own(tables, taken, "dialect")
+
+
+def _own(
+    tables: Mapping[str, Mapping[str, Callable[[], T]]],
+    taken: Collection[str],
+    kind: str,
+) -> dict[str, Callable[[], T]]:
+    """What backends add; each name stands for one thing, which several may share."""
+    own: dict[str, Callable[[], T]] = {}
+    for backend, table in tables.items():
+        for name, factory in table.items():
+            first = own.setdefault(name, factory)
+            is_other = first is not factory and first() is not factory()
+            if name in taken or is_other:
+                raise GlowError(
+                    f"backend '{backend}': there is another {kind} '{name}'",
+                    hint=f"its own {kind} needs another name",
+                )
+    return own
+
+
+GLOW_DIALECTS: dict[str, DialectFactory] = {
+    **SHARED_DIALECTS,
+    **backend_dialects([get_backend(name) for name in OWN]),
+}
+"""Those of this package."""
+
+
+def get_glow_passes(
+    backends: Callable[[], Sequence[Backend]] = loaded_backends,
+) -> dict[str, PassFactory]:
+    """The factories of all passes by name, those of backends among them."""
     shared = (
         GRAPH_PASSES
         | QUANTIZATION_PASSES
@@ -119,12 +155,16 @@ def get_glow_passes() -> dict[str, PassFactory]:
         | LOWERING_PASSES
         | LLVM_PASSES
     )
-    for backend in loaded_backends():
-        shared |= backend.passes()
-    return shared
+    tables = {one.name: one.passes() for one in backends()}
+    return shared | _own(tables, {**get_all_passes(), **shared}, "pass")
 
 
-GLOW_UNIVERSE = Universe(all_dialects=GLOW_DIALECTS, all_passes=get_glow_passes())
+def __getattr__(name: str) -> Universe:
+    """`GLOW_UNIVERSE`, what xDSL's own tools know: made when one of them asks."""
+    if name != "GLOW_UNIVERSE":
+        raise AttributeError(name)
+    dialects = {**SHARED_DIALECTS, **backend_dialects(all_backends())}
+    return Universe(all_dialects=dialects, all_passes=get_glow_passes(all_backends))
 
 
 def register_dialects(context: Context) -> None:
@@ -133,8 +173,6 @@ def register_dialects(context: Context) -> None:
     Those of all backends that are installed are among them.
     """
     dialects = {**Universe.get_multiverse().all_dialects, **REPLACED_DIALECTS}
-    for backend in all_backends():
-        dialects |= backend.dialects()
     for name, factory in dialects.items():
         context.register_dialect(name, factory)
 
@@ -146,10 +184,9 @@ def own_context() -> Context:
     To find those of other packages takes longer than most passes.
     """
     context = Context()
-    dialects = {**get_all_dialects(), **GLOW_DIALECTS, **REPLACED_DIALECTS}
+    dialects = {**get_all_dialects(), **SHARED_DIALECTS, **REPLACED_DIALECTS}
     dialects["instr"] = partial(get_instr, loaded_backends)
-    for backend in loaded_backends():
-        dialects |= backend.dialects()
+    dialects |= backend_dialects(loaded_backends())
     for name, factory in dialects.items():
         context.register_dialect(name, factory)
     return context

@@ -16,6 +16,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from glow.dialects.errors import GlowError
+from glow.sources import package_digest
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -61,14 +62,27 @@ class Backend(ABC):
 
     name: str
 
+    def version(self) -> str:
+        """What differs where its code does: caches know by it what they hold.
+
+        It is empty for ours, whose sources the caches look at themselves, and else the
+        hash of all packages that the class is made from.
+        """
+        packages = (base.__module__.partition(".")[0] for base in type(self).__mro__)
+        others = sorted({*packages} - {"glow", "abc", "builtins"})
+        return " ".join(f"{name} {package_digest(name)}" for name in others)
+
     # Its part of the IR
 
     def dialects(self) -> Mapping[str, DialectFactory]:
-        """Dialects of its own by name; their nodes get instructions `instr.<node>`."""
+        """The dialects that it reads by name; their nodes get instructions `instr.<node>`.
+
+        A backend that derives from another one has those of the other too.
+        """
         return {}
 
     def passes(self) -> Mapping[str, PassFactory]:
-        """Passes of its own by name."""
+        """Passes by name, those of a backend that it derives from among them."""
         return {}
 
     def reference_functions(
@@ -142,47 +156,80 @@ def get_backend(name: str) -> Backend:
 
 
 def loaded_backends() -> list[Backend]:
-    """Ours, and those of other packages that somebody has asked for."""
-    for name in OWN:
-        get_backend(name)
-    return list(_loaded.values())
+    """Ours first, then those of other packages that somebody has asked for."""
+    ours = [get_backend(name) for name in OWN]
+    return [*ours, *(one for name, one in _loaded.items() if name not in OWN)]
 
 
 def all_backends() -> list[Backend]:
     """Ours and those of all packages that are installed."""
-    for point in _installed():
-        get_backend(point.name)
+    for name in _installed():
+        get_backend(name)
     return loaded_backends()
 
 
 def backends_in(module: ModuleOp) -> Iterator[Backend]:
-    """The backends of which a module has nodes or instructions."""
+    """The backends of which a module has nodes or instructions.
+
+    A dialect is of the backend that was there first; others derive from that one.
+    """
     names = {op.name.removeprefix("instr.").partition(".")[0] for op in module.walk()}
+    seen: set[str] = set()
     for backend in loaded_backends():
-        if not names.isdisjoint(backend.dialects()):
+        own = backend.dialects().keys() - seen
+        if not names.isdisjoint(own):
             yield backend
+        seen |= own
 
 
-def _installed() -> Sequence[EntryPoint]:
+def _installed() -> Mapping[str, EntryPoint]:
+    """The entry points of other packages by the name of the backend."""
     from importlib.metadata import entry_points
 
-    return tuple(entry_points(group=GROUP))
+    found: dict[str, EntryPoint] = {}
+    for point in entry_points(group=GROUP):
+        other = "Glow itself" if point.name in OWN else None
+        if point.name in found:
+            other = _described(found[point.name])
+        if other is not None:
+            raise GlowError(
+                f"two packages have a backend '{point.name}': {other} and "
+                f"{_described(point)}",
+                hint="uninstall one of them",
+            )
+        found[point.name] = point
+    return found
+
+
+def _described(point: EntryPoint) -> str:
+    """`glow_npu:NpuBackend of glow-npu`."""
+    return f"{point.value} of {point.dist.name}" if point.dist else point.value
 
 
 def _load(name: str) -> Backend:
     if name in OWN:
         module, class_name = OWN[name]
         return getattr(import_module(module), class_name)()
-    found = {point.name: point for point in _installed()}
+    found = _installed()
     if name not in found:
         known = ", ".join(sorted({*OWN, *found}))
         raise GlowError(f"unknown backend '{name}'", hint=f"there are {known}")
+    return _load_point(found[name])
+
+
+def _load_point(point: EntryPoint) -> Backend:
+    """The backend of another package; raises GlowError for anything wrong with it."""
+    subject = f"backend '{point.name}' ({_described(point)})"
     try:
-        backend = found[name].load()()
+        backend = point.load()()
     except Exception as error:
-        raise GlowError(
-            f"backend '{name}' ({found[name].value}) cannot be loaded: {error}"
-        ) from error
+        reason = f"{type(error).__name__}: {error}"
+        raise GlowError(f"{subject} cannot be loaded: {reason}") from error
     if not isinstance(backend, Backend):
-        raise GlowError(f"backend '{name}' ({found[name].value}) is no Backend")
+        raise GlowError(f"{subject} is no glow.backends.backend.Backend")
+    if getattr(backend, "name", None) != point.name:
+        named = getattr(backend, "name", "nothing")
+        raise GlowError(
+            f"{subject} has the name {named!r}", hint="both names must be the same"
+        )
     return backend

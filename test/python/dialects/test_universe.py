@@ -9,6 +9,7 @@ import pytest
 from places import TESTS
 from xdsl.universe import Universe
 
+from glow.backends.backend import loaded_backends
 from glow.tools.opt.listings import summary
 from glow.universe import (
     GLOW_DIALECTS,
@@ -65,6 +66,7 @@ def test_no_pass_is_registered_twice() -> None:
         LLVM_PASSES,
         LOWERING_PASSES,
         QUANTIZATION_PASSES,
+        *(backend.passes() for backend in loaded_backends()),
     )
     assert sum(map(len, tables)) == len(PASSES)
 

@@ -15,6 +15,7 @@ from onnx import TensorProto, helper
 from places import ROOT
 
 from glow import sources
+from glow.backends.backend import loaded_backends
 from glow.sources import IMPORTED
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]
@@ -128,3 +129,35 @@ def test_two_clones_are_not_mixed(tmp_path: Path) -> None:
         command, cwd=tmp_path, check=False, capture_output=True, text=True
     )
     assert "run `make venv`" in result.stderr.splitlines()[-1]
+
+
+PACKAGE = """
+import sys
+from pathlib import Path
+from glow.sources import are_unchanged, package_digest
+digest = package_digest(sys.argv[1])
+print(digest, are_unchanged())
+Path(sys.argv[2]).write_text("number = 2")
+print(package_digest(sys.argv[1]) == digest, are_unchanged())
+"""
+
+
+@pytest.mark.parametrize("module", ["other.py", "other/__init__.py", "other/a/b.py"])
+def test_other_packages_have_a_digest(module: str, tmp_path: Path) -> None:
+    """It is theirs as a process found it, and after an edit nothing is stored."""
+    path = tmp_path / "site" / module
+    path.parent.mkdir(parents=True)
+    path.write_text("number = 1")
+    runs = [
+        python(tmp_path / "site", PACKAGE, "other", str(path)).splitlines()
+        for _ in range(2)
+    ]
+    (first, last), (second, _) = runs
+    assert first.endswith(" True")
+    assert last == "True False"
+    assert second.split()[0] != first.split()[0]
+
+
+def test_backends_of_ours_have_no_version_of_their_own() -> None:
+    """The keys of caches have the hash of our sources already."""
+    assert [backend.version() for backend in loaded_backends()] == ["", ""]
