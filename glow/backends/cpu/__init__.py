@@ -18,24 +18,42 @@ if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
     from xdsl.ir import Dialect, Operation
 
+    from glow.backends.cpu.program.kernel_table import KernelTable, Selectors
     from glow.backends.inspection import Inspection
     from glow.dialects.node import NodeOp
 
 
+def get_cpu() -> Dialect:
+    """The dialect."""
+    from glow.backends.cpu.dialect import Cpu
+
+    return Cpu
+
+
 class CpuBackend(Backend):
-    """Compiles for this machine, or ahead of time for another."""
+    """Compiles for this machine, or ahead of time for another.
+
+    A backend that derives from it begins with all that it has: the tables of its methods
+    with rows added or replaced, and its pipeline, whose passes ask the backend by its name.
+    """
 
     name = "cpu"
 
+    def selectors(self) -> Selectors:
+        """Which kernels serve an instruction, by its class."""
+        from glow.backends.cpu.selection import SELECTORS
+
+        return SELECTORS
+
+    def kernel_table(self) -> KernelTable:
+        """The kernels, for passes and reports."""
+        from glow.backends.cpu.program.kernel_table import KernelTable
+
+        return KernelTable(self.name, self.selectors(), self.version())
+
     def dialects(self) -> Mapping[str, DialectFactory]:
         """Blocked layouts, packed weights, fused nodes."""
-
-        def load() -> Dialect:
-            from glow.backends.cpu.dialect import Cpu
-
-            return Cpu
-
-        return {"cpu": load}
+        return {"cpu": get_cpu}
 
     def passes(self) -> Mapping[str, PassFactory]:
         """Layouts, fusion and kernels."""
@@ -80,10 +98,10 @@ class CpuBackend(Backend):
         """
         return (
             "eliminate-empty-tensors",
-            "lower-quantized{backend=cpu}",
+            f"lower-quantized{{backend={self.name}}}",
             f"widen-elements{{target={target}}}",
             "recognize-attention",
-            "lower-nodes{backend=cpu}",
+            f"lower-nodes{{backend={self.name}}}",
             "fold-constants",
             f"store-half{{target={target}}}",
             f"split-batch{{target={target}}}",
@@ -98,7 +116,7 @@ class CpuBackend(Backend):
             "absorb-transposes",
             "dce",
             "free-unused-weights",
-            "verify-lowered{backend=cpu}",
+            f"verify-lowered{{backend={self.name}}}",
         )
 
     def instr_passes(self, target: str) -> Sequence[str]:
@@ -116,7 +134,7 @@ class CpuBackend(Backend):
 
     def loops_passes(self, target: str) -> Sequence[str]:
         """A function a kernel, and the function that calls them."""
-        return (f"instr-to-loops{{target={target}}}",)
+        return (f"instr-to-loops{{backend={self.name} target={target}}}",)
 
     def compile(
         self, module: ModuleOp, target: str, threads: int | None
@@ -125,7 +143,9 @@ class CpuBackend(Backend):
         from glow.backends.cpu.native_function import build_native_function
         from glow.lowering.target.target import runnable_target
 
-        return build_native_function(module, runnable_target(target), threads)
+        return build_native_function(
+            module, runnable_target(target), threads, self.kernel_table()
+        )
 
     def export(self, module: ModuleOp, stage: str, target: str) -> str | bytes:
         """LLVM IR, assembly or an object file of a program of loops."""
@@ -146,4 +166,4 @@ class CpuBackend(Backend):
         """Algorithms, tiles, costs and times of the kernels."""
         from glow.backends.cpu.report.inspection import CpuInspection
 
-        return CpuInspection()
+        return CpuInspection(self.kernel_table())

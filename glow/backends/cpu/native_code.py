@@ -40,7 +40,7 @@ OBJECTS_A_COLLECTION = 10_000
 def object_keys(program: Program, target: Target) -> dict[str, str]:
     """The cache keys of a program's kernels and of its main function, by name."""
     keys = {
-        name: cache_key(f"{name} {request.spec!r}", target)
+        name: cache_key(f"{program.version}{name} {request.spec!r}", target)
         for name, request in program.requests().items()
     }
     keys[MAIN] = cache_key(program.text(), target)

@@ -10,6 +10,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from glow.backends.cpu.native_code import ObjectBuild
 from glow.backends.cpu.passes.instr_to_loops import build_program
+from glow.backends.cpu.program.kernel_table import KernelTable
 from glow.backends.cpu.program.program import Program
 from glow.dialects.weight_table import Array, DeferredArray, release_pages
 from glow.dialects.weights import weights_of
@@ -101,11 +102,11 @@ def writes_inputs(program: Program, count: int) -> bool:
 
 
 def build_native_function(
-    module: ModuleOp, target: Target, threads: int | None
+    module: ModuleOp, target: Target, threads: int | None, table: KernelTable
 ) -> NativeFunction:
     """Compiles the main function of a planned instr module, and takes its weights."""
     function = main_function(module)
-    program = build_program(function, target)
+    program = build_program(function, target, table)
     check_memory(
         {
             "weights": program.sizes["constants"],

@@ -16,6 +16,7 @@ from xdsl.dialects.builtin import ModuleOp
 from benchmarks.networks.scaling import SCALING_NETWORKS
 from glow.backends.cpu.native_code import main_with_declarations
 from glow.backends.cpu.passes.instr_to_loops import build_program, declaration
+from glow.backends.cpu.program.kernel_table import kernel_table
 from glow.compiler import load, lower_to
 from glow.dialects import instr
 from glow.lowering.target.target import Target
@@ -51,7 +52,7 @@ def lowered(name: str, size: int) -> ModuleOp:
 def build_calls(module: ModuleOp) -> None:
     """Build the function that calls the kernels, and each kernel once."""
     target = Target.from_string("avx2")
-    program = build_program(main_function(module), target)
+    program = build_program(main_function(module), target, kernel_table("cpu"))
     kernels = {
         name: request.build(name, target)
         for name, request in program.requests().items()

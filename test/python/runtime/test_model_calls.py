@@ -146,12 +146,13 @@ def test_programs_that_write_their_inputs() -> None:
     }
     """
     from glow.backends.cpu.native_function import build_native_function
+    from glow.backends.cpu.program.kernel_table import kernel_table
     from glow.frontends.mlir import parse_text
     from glow.lowering.target.target import host_target
     from glow.universe import new_context
 
     module = parse_text(new_context(), text, "text")
-    function = build_native_function(module, host_target(), 1)
+    function = build_native_function(module, host_target(), 1, kernel_table("cpu"))
     assert function.program.writes_inputs
     x, y = np.array([-1, 2, -3, 4], np.float32), np.zeros(4, np.float32)
     function.run_into([x], [y])

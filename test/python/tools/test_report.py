@@ -19,6 +19,7 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 from benchmarks.networks import TINY_NETWORKS
+from glow.backends.cpu.program.kernel_table import kernel_table
 from glow.backends.cpu.report.costs import kernel_costs
 from glow.compiler import load, lower_to
 from glow.dialects.errors import GlowError
@@ -123,7 +124,7 @@ def test_calls_of_a_loop_are_counted_as_often_as_they_run() -> None:
     module = load(TINY_NETWORKS["lstm"]())
     steps = shape_of(main_function(module).body.block.args[0])[0]
     lower_to(module, "instr")
-    costs = kernel_costs(main_function(module), host_target())
+    costs = kernel_costs(main_function(module), host_target(), kernel_table("cpu"))
     assert steps > 1
     assert max(cost.calls for cost in costs.values()) >= steps
 

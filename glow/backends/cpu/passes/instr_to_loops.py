@@ -21,6 +21,7 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
+from glow.backends.cpu.program.kernel_table import KernelTable, kernel_table
 from glow.backends.cpu.program.main_function import (
     BARRIER,
     MainBuilder,
@@ -30,7 +31,6 @@ from glow.backends.cpu.program.main_function import (
 from glow.backends.cpu.program.program import Program
 from glow.backends.cpu.program.program_builder import ProgramBuilder
 from glow.backends.cpu.program.prologue_fusion import join_calls
-from glow.backends.cpu.selection import SELECTORS
 from glow.dialects.attributes import int_attr, ints_attr
 from glow.dialects.weight_table import WeightsAttr
 from glow.lowering.loop_builder.kernel import Kernel
@@ -39,9 +39,11 @@ from glow.lowering.target.target import Target
 from glow.passes.instr.verify_instr import VerifyInstrPass
 
 
-def build_program(function: func.FuncOp, target: Target) -> Program:
+def build_program(
+    function: func.FuncOp, target: Target, kernels: KernelTable
+) -> Program:
     """The kernel calls of a planned instr function."""
-    return join_calls(ProgramBuilder(function, target, SELECTORS).run(), target)
+    return join_calls(ProgramBuilder(function, target, kernels).run(), target)
 
 
 def build_main(
@@ -69,19 +71,23 @@ def declaration(function: func.FuncOp) -> func.FuncOp:
 
 @dataclass(frozen=True)
 class InstrToLoopsPass(ModulePass):
-    """Replace instr functions by loops; option `target` names the machine."""
+    """Replace instr functions by loops.
+
+    Option `target` names the machine, `backend` the one whose kernels serve instructions.
+    """
 
     name = "instr-to-loops"
     target: str = "host"
+    backend: str = "cpu"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Lower each function of the module."""
-        target = settle_target(op, self.target)
+        target, table = settle_target(op, self.target), kernel_table(self.backend)
         VerifyInstrPass().apply(ctx, op)
         functions = [f for f in op.ops if isinstance(f, func.FuncOp) and f.body.blocks]
         emitted: dict[str, Kernel] = {}
         for function in functions:
-            program = build_program(function, target)
+            program = build_program(function, target, table)
             kernels = {
                 name: emitted.get(name) or request.build(name, target)
                 for name, request in program.requests().items()

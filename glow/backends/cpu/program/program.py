@@ -134,6 +134,8 @@ class Program:
     sizes: dict[Segment, int]
     reports: Sequence[tuple[str, str]] = ()
     """The errors that calls note, a byte each: the node, and what is wrong."""
+    version: str = ""
+    """Of the code that builds the kernels; see `KernelTable`."""
 
     @property
     def reports_offset(self) -> int:

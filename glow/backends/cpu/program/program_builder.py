@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from xdsl.dialects import arith, func, scf
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, IntegerAttr
 from xdsl.ir import Block, Operation, SSAValue
 
-from glow.backends.cpu import dialect as cpu
+from glow.backends.cpu.program.kernel_table import KernelTable
 from glow.backends.cpu.program.program import (
     ADDRESS_BYTES,
     Index,
     Invocation,
     KernelCall,
-    KernelSelector,
     Loop,
     Place,
     Program,
@@ -24,7 +23,7 @@ from glow.backends.cpu.program.program import (
     Segment,
     Step,
 )
-from glow.dialects import glow, instr
+from glow.dialects import instr
 from glow.dialects.errors import GlowError
 from glow.dialects.node import node_name, shape_of
 from glow.dialects.quantized import any_quantized
@@ -32,16 +31,6 @@ from glow.dialects.weight_table import Array, DeferredArray
 from glow.dialects.weights import check_held, dense_to_numpy, weights_of
 from glow.lowering.target.target import Target
 from glow.passes.instr.buffers import aligned, byte_size, item_size
-
-REPORTING = (
-    instr.instruction_of(glow.GatherOp),
-    instr.instruction_of(glow.GatherElementsOp),
-    instr.instruction_of(cpu.GatherRowsOp),
-    instr.instruction_of(glow.LengthsSumOp),
-    instr.instruction_of(glow.LengthsMaxOp),
-)
-"""Instructions whose kernels note indices that are outside of their axis, or lengths."""
-
 
 PAGE_BYTES = 4096
 """Weights that fill a page begin one: prefetchers of processors do not look beyond a page, and
@@ -55,11 +44,12 @@ class ProgramBuilder:
         self,
         function: func.FuncOp,
         target: Target,
-        select: Mapping[type[Operation], KernelSelector],
+        table: KernelTable,
     ) -> None:
         self.function = function
         self.target = target
-        self.select = select
+        self.table = table
+        self.selected: dict[Operation, Sequence[Invocation | Repetition]] = {}
         self.places: dict[SSAValue, Place] = {}
         self.indices: dict[SSAValue, Index] = {}
         self.loops = 0
@@ -77,6 +67,7 @@ class ProgramBuilder:
     def run(self) -> Program:
         """The program of the function."""
         block = self.function.body.block
+        self._select_kernels()
         table = len(block.args) * ADDRESS_BYTES
         self.next_report = table
         self._reserve("mutables", table + self._count_reports())
@@ -85,11 +76,42 @@ class ProgramBuilder:
         arguments = [self.places[argument] for argument in block.args]
         steps = self._steps(block)
         name = self.function.sym_name.data
-        return Program(name, steps, self.constants, arguments, self.sizes, self.reports)
+        return Program(
+            name,
+            steps,
+            self.constants,
+            arguments,
+            self.sizes,
+            self.reports,
+            self.table.version,
+        )
+
+    def _select_kernels(self) -> None:
+        """Asks for the kernels of all instructions that write anything."""
+        for op in self.function.walk():
+            if isinstance(op, instr.InstructionOp):
+                if any(map(byte_size, (*op.outs, *op.inouts))):
+                    self.selected[op] = self._kernels(op)
+
+    def _kernels(self, op: instr.InstructionOp) -> Sequence[Invocation | Repetition]:
+        selector = self.table.selectors.get(type(op))
+        if selector is None:
+            raise GlowError(
+                f"the {self.table.backend} backend has no kernel for {op.name}",
+                node=node_name(op),
+            )
+        if any_quantized(op.operand_types):
+            rule = (
+                f"the {self.table.backend} backend computes "
+                f"{op.name.removeprefix('instr.')} of plain integers, not quantized ones"
+            )
+            raise GlowError(rule, node=node_name(op))
+        return selector(op, self.target)
 
     def _count_reports(self) -> int:
-        """How many calls note errors, at most."""
-        return sum(type(op) in REPORTING for op in self.function.walk())
+        """How many calls note errors."""
+        kernels = (kernel for found in self.selected.values() for kernel in found)
+        return sum(bool(part.report) for kernel in kernels for part in parts_of(kernel))
 
     def _reserve(self, segment: Segment, size: int) -> Place:
         """A place in a segment; large weights begin a page."""
@@ -115,21 +137,8 @@ class ProgramBuilder:
         return tuple(steps)
 
     def _instruction(self, op: instr.InstructionOp) -> Iterator[Step]:
-        if not any(map(byte_size, (*op.outs, *op.inouts))):
-            return  # Nothing is written, so there is nothing to do.
-        selector = self.select.get(type(op))
-        if selector is None:
-            raise GlowError(
-                f"the cpu backend has no kernel for {op.name}", node=node_name(op)
-            )
-        if any_quantized(op.operand_types):
-            name = op.name.removeprefix("instr.")
-            rule = (
-                f"the cpu backend computes {name} of plain integers, not quantized ones"
-            )
-            raise GlowError(rule, node=node_name(op))
         self.node = node_name(op) or op.name.removeprefix("instr.")
-        for invocation in selector(op, self.target):
+        for invocation in self.selected.get(op, ()):  # None where nothing is written.
             if isinstance(invocation, Repetition):
                 number, self.loops = self.loops, self.loops + 1
                 body = tuple(self._call(part, number) for part in invocation.body)
@@ -227,6 +236,11 @@ class ProgramBuilder:
         """A difference of indices: a loop that runs backwards."""
         left, right = (self.indices[value] for value in op.operands)
         self.indices[op.results[0]] = left.plus(right, -1)
+
+
+def parts_of(kernel: Invocation | Repetition) -> Sequence[Invocation]:
+    """The kernel itself, or those that are repeated."""
+    return kernel.body if isinstance(kernel, Repetition) else (kernel,)
 
 
 def _passes_on(op: instr.InstructionOp) -> bool:

@@ -9,6 +9,7 @@ from xdsl.dialects import arith, func, scf
 from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import Operation, SSAValue
 
+from glow.backends.cpu.program.kernel_table import KernelTable
 from glow.backends.cpu.program.program import KernelCall
 from glow.backends.cpu.report.kernel_log import CallBuilder
 from glow.backends.cpu.report.kernel_profile import KernelProfile, operations_of
@@ -22,10 +23,13 @@ SILENT = ("arith.constant", "glow.yield")
 
 
 def kernel_costs(
-    function: func.FuncOp, target: Target, profile: KernelProfile | None = None
+    function: func.FuncOp,
+    target: Target,
+    table: KernelTable,
+    profile: KernelProfile | None = None,
 ) -> Mapping[instr.InstructionOp, Cost]:
     """The cost of each instruction, with times if there is a profile."""
-    builder = CallBuilder(function, target)
+    builder = CallBuilder(function, target, table)
     builder.run()
     seconds: dict[KernelCall, float] = {}
     if profile is not None:

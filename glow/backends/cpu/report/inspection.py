@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
+from glow.backends.cpu.program.kernel_table import KernelTable
 from glow.backends.cpu.report.costs import kernel_costs
 from glow.backends.cpu.report.kernel_log import kernel_log, log_lines
 from glow.backends.cpu.report.kernel_profile import KernelProfile, TracedModel
@@ -16,29 +18,34 @@ from glow.lowering.target.program_target import settle_target
 from glow.signature import main_function
 
 
+@dataclass(frozen=True)
 class CpuInspection:
     """Asks the builders of the kernels what they chose, and looks at the clock."""
+
+    table: KernelTable
 
     def kernels(
         self, module: ModuleOp, target: str
     ) -> Mapping[Operation, Sequence[KernelEntry]]:
         """The kernels of each instruction; those of a loop once."""
-        log = kernel_log(main_function(module), settle_target(module, target))
+        machine = settle_target(module, target)
+        log = kernel_log(main_function(module), machine, self.table)
         return {op: entries for op, entries in log.items()}
 
     def log_lines(self, module: ModuleOp, target: str) -> Iterator[str]:
         """A line for each kernel of each instruction."""
-        return log_lines(main_function(module), settle_target(module, target))
+        machine = settle_target(module, target)
+        return log_lines(main_function(module), machine, self.table)
 
     def costs(
         self, module: ModuleOp, target: str, profile: Profile | None = None
     ) -> Mapping[Operation, Cost]:
         """The cost of each instruction, with times if there is a profile."""
         assert profile is None or isinstance(profile, KernelProfile)
-        function = main_function(module)
-        costs = kernel_costs(function, settle_target(module, target), profile)
+        function, machine = main_function(module), settle_target(module, target)
+        costs = kernel_costs(function, machine, self.table, profile)
         return {op: cost for op, cost in costs.items()}
 
     def profiled(self, model: Any, **options: Any) -> ProfiledModel:
         """A model with a look at the clock around each kernel."""
-        return TracedModel(model, **options)
+        return TracedModel(model, backend=self.table.backend, **options)

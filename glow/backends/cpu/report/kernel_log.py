@@ -23,10 +23,10 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAttr
 from xdsl.passes import ModulePass
 
+from glow.backends.cpu.program.kernel_table import KernelTable, kernel_table
 from glow.backends.cpu.program.program import KernelCall, Loop, Step
 from glow.backends.cpu.program.program_builder import ProgramBuilder
 from glow.backends.cpu.report.choices import Choice, choice_of
-from glow.backends.cpu.selection import SELECTORS
 from glow.dialects import instr
 from glow.dialects.attributes import int_attr
 from glow.dialects.node import node_name
@@ -41,8 +41,10 @@ KERNELS = "glow.kernels"
 class CallBuilder(ProgramBuilder):
     """Builds a program and keeps which instruction asked for which calls."""
 
-    def __init__(self, function: func.FuncOp, target: Target) -> None:
-        super().__init__(function, target, SELECTORS)
+    def __init__(
+        self, function: func.FuncOp, target: Target, table: KernelTable
+    ) -> None:
+        super().__init__(function, target, table)
         self.calls_of: dict[instr.InstructionOp, list[KernelCall]] = {}
 
     def _instruction(self, op: instr.InstructionOp) -> Iterator[Step]:
@@ -107,10 +109,10 @@ class Entry:
 
 
 def kernel_log(
-    function: func.FuncOp, target: Target
+    function: func.FuncOp, target: Target, table: KernelTable
 ) -> Mapping[instr.InstructionOp, list[Entry]]:
     """The kernels of each instruction; those of a loop once."""
-    builder = CallBuilder(function, target)
+    builder = CallBuilder(function, target, table)
     builder.run()
     slices: dict[str, int] = {}
 
@@ -134,9 +136,11 @@ def weight_bytes(call: KernelCall) -> int:
     return sum(place.size for place in call.places if place.segment == "constants")
 
 
-def log_lines(function: func.FuncOp, target: Target) -> Iterator[str]:
+def log_lines(
+    function: func.FuncOp, target: Target, table: KernelTable
+) -> Iterator[str]:
     """The log of a function, a line for each kernel of each instruction."""
-    for op, entries in kernel_log(function, target).items():
+    for op, entries in kernel_log(function, target, table).items():
         for entry in entries:
             yield entry.line(node_name(op))
 
@@ -147,12 +151,13 @@ class RecordKernelsPass(ModulePass):
 
     name = "record-kernels"
     target: str = "host"
+    backend: str = "cpu"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Record the kernels of each function."""
         VerifyInstrPass().apply(ctx, op)
-        target = settle_target(op, self.target)
+        target, table = settle_target(op, self.target), kernel_table(self.backend)
         for function in functions_of(op):
-            for instruction, entries in kernel_log(function, target).items():
+            for instruction, entries in kernel_log(function, target, table).items():
                 attributes = [entry.attribute() for entry in entries]
                 instruction.attributes[KERNELS] = ArrayAttr(attributes)

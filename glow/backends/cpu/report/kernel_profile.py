@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 
 from glow.arguments import check_counts
+from glow.backends.cpu.program.kernel_table import kernel_table
 from glow.backends.cpu.program.program import KernelCall
 from glow.backends.cpu.report.traced_function import Nanoseconds, build_traced_function
 from glow.compiled_model import CompiledModel
@@ -149,6 +150,7 @@ class TracedModel:
         model: str | os.PathLike[str] | bytes | onnx.ModelProto | ModuleOp,
         *,
         threads: int | None = None,
+        backend: str = "cpu",
         target: str = "host",
         numerics: str = "default",
         quantize: Quantization = False,
@@ -163,6 +165,7 @@ class TracedModel:
         lower_to(
             module,
             "instr",
+            backend=backend,
             target=target,
             numerics=numerics,
             quantize=quantize,
@@ -170,7 +173,7 @@ class TracedModel:
             weight_growth=weight_growth,
         )
         self._function, self._calls = build_traced_function(
-            module, runnable_target(target), threads
+            module, runnable_target(target), threads, kernel_table(backend)
         )
         self.model = CompiledModel(signature, self._function)
 

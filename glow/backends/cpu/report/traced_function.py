@@ -21,6 +21,7 @@ from glow.backends.cpu.native_code import (
 )
 from glow.backends.cpu.native_function import SINGLE_THREAD_BYTES, gather_constants
 from glow.backends.cpu.passes.instr_to_loops import build_program
+from glow.backends.cpu.program.kernel_table import KernelTable
 from glow.backends.cpu.program.main_function import TraceRegion
 from glow.backends.cpu.program.program import KernelCall, Loop, Program, Step
 from glow.dialects.weight_table import Array
@@ -94,14 +95,14 @@ class TracedFunction:
 
 
 def build_traced_function(
-    module: ModuleOp, target: Target, threads: int | None
+    module: ModuleOp, target: Target, threads: int | None, table: KernelTable
 ) -> tuple[TracedFunction, Sequence[KernelCall]]:
     """The traced main function of a planned instr module, and its calls in order.
 
     It takes the module's weights, and runs on as many threads as without traces.
     """
     function = main_function(module)
-    program = build_program(function, target)
+    program = build_program(function, target, table)
     weights_of(module).clear()
     calls = list(calls_in_order(program.steps))
     is_small = program.traffic() < SINGLE_THREAD_BYTES

@@ -9,6 +9,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 import glow
 from glow.backends.cpu.passes.instr_to_loops import build_main, build_program
+from glow.backends.cpu.program.kernel_table import kernel_table
 from glow.compiler import lower_to
 from glow.dialects.weights import weights_of
 from glow.frontends.mlir import parse_text
@@ -64,7 +65,7 @@ def barriers(rows: int) -> tuple[int, int]:
     """How many barriers there are for all threads, and how many otherwise."""
     module = chain(rows)
     lower_to(module, "instr", target="avx512", numerics="exact")
-    program = build_program(main_function(module), TARGET)
+    program = build_program(main_function(module), TARGET, kernel_table("cpu"))
     kernels = {n: r.build(n, TARGET) for n, r in program.requests().items()}
     main = build_main(program, kernels)
     meeting = [

@@ -11,6 +11,7 @@ from places import ROOT
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAttr
 
 from benchmarks.networks import NETWORKS, TINY_NETWORKS
+from glow.backends.cpu.program.kernel_table import kernel_table
 from glow.backends.cpu.report.algorithms import ALGORITHMS, WINOGRAD, table
 from glow.backends.cpu.report.choices import DESCRIBED
 from glow.backends.cpu.report.kernel_log import KERNELS, kernel_log, log_lines
@@ -24,6 +25,7 @@ from glow.tools.report.page import Subject, report_page
 
 DOCS = ROOT / "docs"
 TARGET = Target.from_string("avx512")
+KERNEL_TABLE = kernel_table("cpu")
 
 
 def planned(name: str, numerics: str = "default") -> ModuleOp:
@@ -55,7 +57,7 @@ def test_bounds_are_no_smaller_than_what_was_measured() -> None:
 def test_lines_name_algorithm_tile_order_slices_weights_and_error(
     squeezenet: ModuleOp,
 ) -> None:
-    lines = list(log_lines(main_function(squeezenet), TARGET))
+    lines = list(log_lines(main_function(squeezenet), TARGET, KERNEL_TABLE))
     convolutions = [line for line in lines if ": conv2d: " in line]
     pattern = re.compile(
         r"n\d+: conv2d: direct sums; \d+ pixels x \d+ registers.*; "
@@ -80,7 +82,9 @@ def test_lines_name_algorithm_tile_order_slices_weights_and_error(
 
 
 def test_products_tell_what_they_fall_back_to() -> None:
-    kernels = kernel_log(main_function(planned("minilm")), TARGET).values()
+    kernels = kernel_log(
+        main_function(planned("minilm")), TARGET, KERNEL_TABLE
+    ).values()
     strassen = [e for found in kernels for e in found if e.label == "strassen"]
     assert strassen
     for entry in strassen:
@@ -93,7 +97,7 @@ def test_integer_kernels_have_tiles(name: str) -> None:
     model = onnx.load(DOCS.parent / "examples" / "digits" / f"{name}.onnx")
     module = load(model)
     lower_to(module, "instr", target="avx512", quantize=True)
-    entries = kernel_log(main_function(module), TARGET).values()
+    entries = kernel_log(main_function(module), TARGET, KERNEL_TABLE).values()
     products = [e for found in entries for e in found if e.label.startswith("int8_")]
     assert len(products) > 5
     for entry in products:
@@ -103,14 +107,16 @@ def test_integer_kernels_have_tiles(name: str) -> None:
 
 
 def test_exact_numerics_have_direct_sums_alone() -> None:
-    lines = list(log_lines(main_function(planned("squeezenet", "exact")), TARGET))
+    lines = list(
+        log_lines(main_function(planned("squeezenet", "exact")), TARGET, KERNEL_TABLE)
+    )
     assert not [line for line in lines if "Winograd" in line or "falls back" in line]
     assert [line for line in lines if "direct sums" in line]
 
 
 @pytest.mark.parametrize("name", TINY_NETWORKS)
 def test_every_sum_of_products_is_described(name: str) -> None:
-    entries = kernel_log(main_function(planned(f"tiny {name}")), TARGET)
+    entries = kernel_log(main_function(planned(f"tiny {name}")), TARGET, KERNEL_TABLE)
     labels = {e.label: e.choice for found in entries.values() for e in found}
     for label in labels.keys() & {
         "conv2d",
@@ -127,7 +133,7 @@ def test_every_sum_of_products_is_described(name: str) -> None:
 def test_attributes_are_the_log(squeezenet: ModuleOp) -> None:
     module = squeezenet.clone()
     run_passes(module, ["record-kernels{target=avx512}"])
-    entries = kernel_log(main_function(squeezenet), TARGET)
+    entries = kernel_log(main_function(squeezenet), TARGET, KERNEL_TABLE)
     recorded = [op for op in module.walk() if KERNELS in op.attributes]
     assert len(recorded) == len(entries)
     for op, found in zip(recorded, entries.values(), strict=True):
@@ -140,7 +146,7 @@ def test_attributes_are_the_log(squeezenet: ModuleOp) -> None:
 
 
 def test_report_shows_the_log(squeezenet: ModuleOp) -> None:
-    kernels = kernel_log(main_function(squeezenet), TARGET)
+    kernels = kernel_log(main_function(squeezenet), TARGET, KERNEL_TABLE)
     page = report_page(Subject("n", (), squeezenet, {}, kernels, Trace()))
     for op, found in kernels.items():
         assert node_name(op) is None or f"<td>{node_name(op)}" in page
@@ -156,7 +162,7 @@ def test_verbose_compilation_tells_the_log(
     compile_model(DOCS / "small.mlir", "graph", output, target="avx512", verbose=True)
     module = load(DOCS / "small.mlir")
     lower_to(module, "instr", target="avx512")
-    expected = list(log_lines(main_function(module), TARGET))
+    expected = list(log_lines(main_function(module), TARGET, KERNEL_TABLE))
     assert expected
     assert capsys.readouterr().err.splitlines() == expected
     assert output.exists()

@@ -33,6 +33,7 @@ from glow.backends.cpu.kernels.convolution.fused_prologue import (
 )
 from glow.backends.cpu.kernels.elementwise.kernel import ElementwiseSpec
 from glow.backends.cpu.passes.instr_to_loops import build_program
+from glow.backends.cpu.program.kernel_table import kernel_table
 from glow.backends.cpu.program.program import KernelCall, KernelRequest, Place
 from glow.backends.cpu.program.prologue_fusion import LABEL, prepared_convolution
 from glow.compiler import compile, context, lower_to
@@ -202,7 +203,10 @@ def test_calls_of_a_network_are_joined(name: str) -> None:
     module = network(size, other)
     lower_to(module, "instr")
     (function,) = (op for op in module.ops if isinstance(op, FuncOp))
-    labels = [call.kernel.label for call in build_program(function, TARGET).calls()]
+    labels = [
+        call.kernel.label
+        for call in build_program(function, TARGET, kernel_table("cpu")).calls()
+    ]
     assert labels.count(LABEL) == count
     image = random(1, 3, 16, 16)
     (expected,) = run(network(size, other), [image])
