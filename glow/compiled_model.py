@@ -55,7 +55,8 @@ class CompiledModel:
         """
         from glow.model_bytes import model_bytes, model_from_bytes
 
-        return model_from_bytes, model_bytes(self)
+        stored = model_bytes(self.signature, self.function)
+        return model_from_bytes, (type(self), *stored)
 
     @property
     def inputs(self) -> tuple[TensorInfo, ...]:

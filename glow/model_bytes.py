@@ -7,14 +7,18 @@ from __future__ import annotations
 
 import hashlib
 import tempfile
+from collections.abc import Callable
 from io import BytesIO
+from typing import TypeVar
 
-from glow.compiled_model import CompiledModel
 from glow.dialects.errors import GlowError
 from glow.runtime.caches.machine import machine
 from glow.runtime.caches.model_file import StoredModel, read_model, write_model
 from glow.runtime.caches.object_cache import versions
 from glow.runtime.native_function import NativeFunction
+from glow.tensor_info import Signature
+
+Model = TypeVar("Model")
 
 
 def reader_digest() -> str:
@@ -22,21 +26,27 @@ def reader_digest() -> str:
     return hashlib.sha256(f"{versions()}\n{machine()}".encode()).hexdigest()
 
 
-def model_bytes(model: CompiledModel) -> tuple[str, bytes, int | None]:
+def model_bytes(
+    signature: Signature, function: object
+) -> tuple[str, bytes, int | None]:
     """What `model_from_bytes` takes; raises GlowError for other backends than `cpu`."""
-    function = model.function
     if not isinstance(function, NativeFunction):
         raise GlowError(
             f"a model that a {type(function).__name__} runs cannot be pickled",
             hint="pickle what it was compiled from, or compile it for the backend cpu",
         )
     file = BytesIO()
-    write_model(StoredModel(model.signature, function.program), file)
+    write_model(StoredModel(signature, function.program), file)
     return reader_digest(), file.getvalue(), function.threads
 
 
-def model_from_bytes(reader: str, data: bytes, threads: int | None) -> CompiledModel:
-    """The model again; raises GlowError where this process cannot run it."""
+def model_from_bytes(
+    build: Callable[[Signature, NativeFunction], Model],
+    reader: str,
+    data: bytes,
+    threads: int | None,
+) -> Model:
+    """The model again, built anew; raises GlowError where this process cannot run it."""
     if reader != reader_digest():
         raise GlowError(
             "the pickled model was compiled by another version or for another processor",
@@ -48,4 +58,4 @@ def model_from_bytes(reader: str, data: bytes, threads: int | None) -> CompiledM
         stored = read_model(file.fileno())
     if stored is None:
         raise GlowError("the pickled model is damaged")
-    return CompiledModel(stored.signature, NativeFunction(stored.program, threads))
+    return build(stored.signature, NativeFunction(stored.program, threads))

@@ -13,7 +13,6 @@ from xdsl.dialects.builtin import ModuleOp
 from glow.dialects.errors import GlowError
 from glow.passes.quantization.options import QuantizationOptions
 from glow.passes.quantization.profiling.profile import Profile
-from glow.passes.quantization.profiling.profile_file import load_profile
 from glow.passes.quantization.quantize import is_quantized_module, quantize_module
 
 Quantization = bool | Profile | str | os.PathLike[str]
@@ -31,7 +30,7 @@ def apply_quantization(
     """Quantize a graph; one that comes quantized runs in integers in any case."""
     if isinstance(quantize, str | os.PathLike):
         path, options = parse_quantization(os.fspath(quantize), options)
-        quantize = True if path is None else load_profile(path)
+        quantize = True if path is None else Profile.load(path)
     _require_choice(quantize)
     profile = quantize if isinstance(quantize, Profile) else None
     if profile is not None:

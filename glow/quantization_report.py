@@ -29,7 +29,8 @@ from glow.interpreter import run
 from glow.interpreter.integer_arithmetic import dequantize
 from glow.passes.quantization.options import QuantizationOptions
 from glow.passes.quantization.profiling.instrument_profile import value_names
-from glow.passes.quantization.profiling.profile import Profile, ValueProfile
+from glow.passes.quantization.profiling.profile import Profile
+from glow.passes.quantization.profiling.value_profile import ValueProfile
 from glow.passes.quantization.quantize import (
     even_out_channels,
     fuse_bounds,

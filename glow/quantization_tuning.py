@@ -23,8 +23,9 @@ from glow.compiler import compile
 from glow.dialects.weight_table import Array
 from glow.passes.quantization.options import QuantizationOptions
 from glow.passes.quantization.profiling.calibration import METHODS, calibrated_range
-from glow.passes.quantization.profiling.profile import Profile, ValueProfile
+from glow.passes.quantization.profiling.profile import Profile
 from glow.passes.quantization.profiling.schema import PRECISIONS
+from glow.passes.quantization.profiling.value_profile import ValueProfile
 from glow.quantization_report import Layer, report_quantization
 
 Score = Callable[[CompiledModel], float]

@@ -22,8 +22,8 @@ from typing import Any, cast
 
 import numpy as np
 
+from glow.dialects.arrays import Array, bfloat16
 from glow.dialects.errors import GlowError
-from glow.dialects.weight_table import Array, bfloat16
 
 MARK = "glow.weights"
 """The one key of the metadata; the order of several would differ from run to run."""

@@ -5,13 +5,11 @@ from __future__ import annotations
 import mmap
 from collections.abc import Callable, Iterator, MutableMapping
 from dataclasses import dataclass
-from functools import cache
 from math import prod
 from pathlib import Path
 from typing import cast
 
 import numpy as np
-import numpy.typing as npt
 from numpy.lib.array_utils import byte_bounds
 from xdsl.dialects.builtin import (
     BFloat16Type,
@@ -28,12 +26,12 @@ from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 from xdsl.utils.hints import isa
 
+from glow.dialects.arrays import Array as Array
+from glow.dialects.arrays import bfloat16
 from glow.dialects.bounded_cache import bounded_cache
 from glow.dialects.errors import GlowError
 from glow.dialects.quant import UniformQuantizedType
 from glow.dialects.quantized import storage_of
-
-Array = npt.NDArray[np.generic]
 
 MAX_SMALL_ELEMENTS = 128
 """Constants of no more elements are part of the text."""
@@ -43,14 +41,6 @@ _FLOATS: dict[type[Attribute], np.dtype[np.generic]] = {
     Float32Type: np.dtype(np.float32),
     Float64Type: np.dtype(np.float64),
 }
-
-
-@cache
-def bfloat16() -> np.dtype[np.generic]:
-    """The dtype of bfloat16, whose package is loaded for networks that have some."""
-    import ml_dtypes
-
-    return np.dtype(ml_dtypes.bfloat16)
 
 
 def dtype_of(element_type: Attribute) -> np.dtype[np.generic]:

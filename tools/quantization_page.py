@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from glow.dialects.quant import Quantization
 from glow.interpreter.integer_arithmetic import dequantize
-from glow.passes.quantization.profiling.profile import ValueProfile
+from glow.passes.quantization.profiling.value_profile import ValueProfile
 from glow.quantization_report import Layer, QuantizationReport
 from glow.tools.report import html
 

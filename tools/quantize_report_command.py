@@ -34,13 +34,13 @@ def report_model(
     output: Path,
 ) -> None:
     """Measure `model`, print a table and write a page to `output`."""
-    from glow.passes.quantization.profiling.profile_file import load_profile
+    from glow.passes.quantization.profiling.profile import Profile
     from glow.quantization_report import report_quantization
     from glow.tools.quantization_page import quantization_page, text_table
 
     check_output_file(output)
     module = read_program(model)
-    known = load_profile(profile)
+    known = Profile.load(profile)
     samples = read_samples(module, data, batches)
     found = report_quantization(module, known, samples, options, bar())
     print(text_table(found))

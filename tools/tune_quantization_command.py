@@ -56,15 +56,13 @@ def tune_model(
 ) -> None:
     """Search a profile for `model` that meets the goal and write it to `output`."""
     import glow
-    from glow.passes.quantization.profiling.profile_file import (
-        load_profile,
-        profile_text,
-    )
+    from glow.passes.quantization.profiling.profile import Profile
+    from glow.passes.quantization.profiling.profile_file import profile_text
     from glow.quantization_tuning import tune_quantization
 
     check_output_file(output)
     module = read_program(model)
-    known = load_profile(profile)
+    known = Profile.load(profile)
     score = make_score(module, data, goal)
     exact = score(glow.compile(module))
     target = exact - goal.drop if goal.target is None else goal.target

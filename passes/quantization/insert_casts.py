@@ -33,9 +33,9 @@ from glow.passes.quantization.adjustment.rounding import round_kernels
 from glow.passes.quantization.casts import dequantize_value, quantize_value
 from glow.passes.quantization.constants import quantize_weights
 from glow.passes.quantization.options import QuantizationOptions
-from glow.passes.quantization.profiling.profile import ValueProfile
 from glow.passes.quantization.profiling.ranges import Ranges, listed
 from glow.passes.quantization.profiling.schema import Schema, weight_parameters
+from glow.passes.quantization.profiling.value_profile import ValueProfile
 from glow.passes.quantization.selection import (
     activations,
     is_computed_product,

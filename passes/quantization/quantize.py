@@ -44,7 +44,6 @@ from glow.passes.quantization.profiling.instrument_profile import (
     value_names,
 )
 from glow.passes.quantization.profiling.profile import Profile
-from glow.passes.quantization.profiling.profile_file import load_profile
 from glow.passes.quantization.profiling.ranges import (
     Ranges,
     synthetic_profile,
@@ -236,7 +235,7 @@ class InsertCastsPass(ModulePass):
 
     def read_profile(self) -> Profile | None:
         """The profile that is named, or None."""
-        return None if self.profile is None else load_profile(self.profile)
+        return None if self.profile is None else Profile.load(self.profile)
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Run the pass on a module."""

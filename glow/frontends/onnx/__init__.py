@@ -15,6 +15,7 @@
 | `functions.py`      | operators that ONNX defines by a body of others             |
 | `call_graph.py`     | how many nodes the functions of a model stand for           |
 | `registry.py`       | `HANDLERS`: operator name to handler                        |
+| `refusal.py`        | how a handler refuses its node                              |
 | `unsupported.py`    | the one message about all operators that we lack            |
 | `operators/`        | handlers by theme                                           |
 

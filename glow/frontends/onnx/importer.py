@@ -56,6 +56,7 @@ from glow.frontends.onnx.operators import (
     reduction,
     shapes,
 )
+from glow.frontends.onnx.refusal import UnsupportedError
 from glow.frontends.onnx.registry import (
     ATEN_DOMAIN,
     ATEN_HANDLERS,
@@ -64,7 +65,6 @@ from glow.frontends.onnx.registry import (
     DEFAULT_DOMAINS,
     HANDLERS,
     Handler,
-    UnsupportedError,
 )
 from glow.frontends.onnx.tensors import to_array
 from glow.frontends.onnx.unsupported import UnsupportedOperators

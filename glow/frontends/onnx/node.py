@@ -22,7 +22,7 @@ from glow.frontends.onnx.messages import (
     NodeProto,
     TensorProto,
 )
-from glow.frontends.onnx.registry import UnsupportedError, refuse_if
+from glow.frontends.onnx.refusal import UnsupportedError, refuse_if
 from glow.interpreter.array_functions import convert
 
 Operand = SSAValue | Constant

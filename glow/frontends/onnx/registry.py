@@ -1,4 +1,4 @@
-"""The table of operators that the importer knows, and how a handler refuses.
+"""The table of operators that the importer knows.
 
 A handler turns one ONNX node into nodes of the `glow` dialect. It is a function of a
 few lines in the file of its theme, entered in `HANDLERS` under the operator's name:
@@ -35,10 +35,6 @@ CONTRIB_DOMAIN = "com.microsoft"
 DEFAULT_DOMAINS = ("", "ai.onnx")
 
 
-class UnsupportedError(Exception):
-    """A handler cannot import its node; the message says what is unsupported."""
-
-
 HandlerType = TypeVar("HandlerType", bound=Handler)
 
 
@@ -70,9 +66,3 @@ def contrib_op(*names: str) -> Callable[[HandlerType], HandlerType]:
         return handler
 
     return enter
-
-
-def refuse_if(condition: bool, what: str) -> None:
-    """Raise an UnsupportedError that names what is unsupported."""
-    if condition:
-        raise UnsupportedError(what)

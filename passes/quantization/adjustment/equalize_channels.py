@@ -27,8 +27,8 @@ from glow.passes.quantization.profiling.instrument_profile import (
     functions_of,
     value_names,
 )
-from glow.passes.quantization.profiling.profile import Profile, ValueProfile
-from glow.passes.quantization.profiling.profile_file import load_profile
+from glow.passes.quantization.profiling.profile import Profile
+from glow.passes.quantization.profiling.value_profile import ValueProfile
 from glow.passes.rewriting.contract import VALUES
 from glow.passes.rewriting.node_builder import NodeBuilder, name_of
 
@@ -211,7 +211,7 @@ class EqualizeChannelsPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Run the pass on a module."""
-        profile = None if self.profile is None else load_profile(self.profile)
+        profile = None if self.profile is None else Profile.load(self.profile)
         for function in functions_of(op):
             names = value_names(function)
             equalize_channels(function.body.block, names, profile)

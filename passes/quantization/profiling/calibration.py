@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from glow.dialects.errors import GlowError
-from glow.passes.quantization.profiling.profile import ValueProfile
+from glow.passes.quantization.profiling.value_profile import ValueProfile
 
 Range = tuple[float, float]
 Floats = npt.NDArray[np.float64]

@@ -25,20 +25,24 @@ from typing import cast
 import numpy as np
 
 from glow.dialects.errors import GlowError
-from glow.passes.quantization.profiling.profile import BINS, Profile, ValueProfile
 from glow.passes.quantization.profiling.schema import Schema
+from glow.passes.quantization.profiling.value_profile import (
+    BINS,
+    ProfileData,
+    ValueProfile,
+)
 
 VERSION = 1
 CHANNELS = ("channel_low", "channel_high", "channel_mean")
 SCALARS = ("low", "high")
 
 
-def save_profile(profile: Profile, path: str | os.PathLike[str]) -> None:
+def save_profile(profile: ProfileData, path: str | os.PathLike[str]) -> None:
     """Write a profile to a YAML file."""
     Path(path).write_text(profile_text(profile), encoding="utf-8")
 
 
-def profile_text(profile: Profile) -> str:
+def profile_text(profile: ProfileData) -> str:
     """A profile as YAML."""
     lines = [f"glow-profile: {VERSION}", f"batches: {profile.batches}"]
     if profile.keep:
@@ -59,7 +63,7 @@ def _spelled(content: object) -> str:
     return json.dumps(content)
 
 
-def load_profile(path: str | os.PathLike[str]) -> Profile:
+def load_profile(path: str | os.PathLike[str]) -> ProfileData:
     """Read a profile; GlowError with file and line for anything unexpected."""
     try:
         text = Path(path).read_text(encoding="utf-8")
@@ -71,9 +75,9 @@ def load_profile(path: str | os.PathLike[str]) -> Profile:
     return parse_profile(text, str(path))
 
 
-def parse_profile(text: str, source: str) -> Profile:
+def parse_profile(text: str, source: str) -> ProfileData:
     """The profile that a text spells."""
-    profile, value, version = Profile(), None, 0
+    profile, value, version = ProfileData(), None, 0
     for number, indent, key, content in _entries(text, source):
         try:
             if (indent, key) == (0, "glow-profile"):
@@ -99,7 +103,7 @@ def parse_profile(text: str, source: str) -> Profile:
     return profile
 
 
-def _set_header(profile: Profile, key: str, content: object) -> None:
+def _set_header(profile: ProfileData, key: str, content: object) -> None:
     if key == "batches":
         profile.batches = _count(key, content)
     elif key == "keep":

@@ -22,8 +22,9 @@ from glow.passes.quantization.profiling.instrument_profile import (
     functions_of,
     instrument_profile,
 )
-from glow.passes.quantization.profiling.profile import Profile, ValueProfile
+from glow.passes.quantization.profiling.profile import Profile
 from glow.passes.quantization.profiling.schema import PRECISIONS
+from glow.passes.quantization.profiling.value_profile import ValueProfile
 
 SYNTHETIC_BATCHES = 4
 SEED = 0

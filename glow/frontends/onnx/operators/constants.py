@@ -14,7 +14,8 @@ from glow.frontends.onnx.graph import BUDGET
 from glow.frontends.onnx.inputs import check_shape
 from glow.frontends.onnx.messages import AttributeProto
 from glow.frontends.onnx.node import OnnxNode, Value, element_type
-from glow.frontends.onnx.registry import UnsupportedError, onnx_op, refuse_if
+from glow.frontends.onnx.refusal import UnsupportedError, refuse_if
+from glow.frontends.onnx.registry import onnx_op
 from glow.frontends.onnx.tensors import dtype_of_onnx, to_array
 
 

@@ -32,7 +32,8 @@ from glow.frontends.onnx.operators.quantization import (
     stored,
     sums_of,
 )
-from glow.frontends.onnx.registry import contrib_op, refuse_if
+from glow.frontends.onnx.refusal import refuse_if
+from glow.frontends.onnx.registry import contrib_op
 
 
 def _transposed(operand: Operand, transpose: bool, what: str) -> Operand:

@@ -19,7 +19,8 @@ from glow.dialects.glow import (
 )
 from glow.dialects.node import fail_unless
 from glow.frontends.onnx.node import OnnxNode, Operand, Value, shape
-from glow.frontends.onnx.registry import onnx_op, refuse_if
+from glow.frontends.onnx.refusal import refuse_if
+from glow.frontends.onnx.registry import onnx_op
 
 
 @dataclass

@@ -23,7 +23,8 @@ from glow.dialects.node import fail_unless
 from glow.dialects.weight_table import Array
 from glow.frontends.onnx.graph import BUDGET
 from glow.frontends.onnx.node import Constant, OnnxNode, Operand, Value, shape
-from glow.frontends.onnx.registry import onnx_op, refuse_if
+from glow.frontends.onnx.refusal import refuse_if
+from glow.frontends.onnx.registry import onnx_op
 from glow.interpreter.shape import check_indices
 
 PAD_INPUTS = 11

@@ -36,7 +36,8 @@ from glow.frontends.onnx.node import (
     element_type,
     shape,
 )  # fmt: skip
-from glow.frontends.onnx.registry import onnx_op, refuse_if
+from glow.frontends.onnx.refusal import refuse_if
+from glow.frontends.onnx.registry import onnx_op
 
 AXIS_SOFTMAX = 13
 """From this opset on softmax works along one axis, before on all axes from it."""

@@ -41,7 +41,8 @@ from glow.dialects.weight_table import Array, dtype_of
 from glow.frontends.onnx.graph import Constant
 from glow.frontends.onnx.node import OnnxNode, Operand, Value, element_type, shape
 from glow.frontends.onnx.operators.convolution import window_of
-from glow.frontends.onnx.registry import contrib_op, onnx_op, refuse_if
+from glow.frontends.onnx.refusal import refuse_if
+from glow.frontends.onnx.registry import contrib_op, onnx_op
 
 DEFAULT_ZERO_POINT = np.array(0, np.uint8)
 BIAS_BITS = 32

@@ -14,7 +14,8 @@ from glow.dialects.glow.recurrent import ACTIVATIONS
 from glow.dialects.node import fail_unless
 from glow.dialects.weight_table import dtype_of
 from glow.frontends.onnx.node import Constant, OnnxNode, Operand, Value, element_type
-from glow.frontends.onnx.registry import onnx_op, refuse_if
+from glow.frontends.onnx.refusal import refuse_if
+from glow.frontends.onnx.registry import onnx_op
 
 BIAS, SEQUENCE_LENGTHS, INITIAL, PEEPHOLES = 3, 4, 5, 7
 

@@ -12,7 +12,8 @@ from glow.dialects.node import fail_unless
 from glow.frontends.onnx.graph import BUDGET
 from glow.frontends.onnx.inputs import check_shape
 from glow.frontends.onnx.node import Constant, OnnxNode, Operand, Value, shape
-from glow.frontends.onnx.registry import onnx_op, refuse_if
+from glow.frontends.onnx.refusal import refuse_if
+from glow.frontends.onnx.registry import onnx_op
 
 
 @onnx_op("Reshape")

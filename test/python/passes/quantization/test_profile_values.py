@@ -15,13 +15,13 @@ import glow
 from glow import GlowError, Profile, QuantizationOptions
 from glow.compiler import GRAPH_PASSES, load, run_passes
 from glow.passes.quantization.profiling.calibration import METHODS, calibrated_range
-from glow.passes.quantization.profiling.profile import BINS, ValueProfile
-from glow.passes.quantization.profiling.profile_file import parse_profile, profile_text
+from glow.passes.quantization.profiling.profile_file import profile_text
 from glow.passes.quantization.profiling.schema import (
     Schema,
     asymmetric,
     weight_parameters,
 )
+from glow.passes.quantization.profiling.value_profile import BINS, ValueProfile
 from glow.passes.quantization.quantize import quantize_module
 
 Array = npt.NDArray[Any]
@@ -43,7 +43,7 @@ def images() -> Array:
 def test_profile_round_trip(images: Array) -> None:
     profile = glow.profile(DIGITS / "digits.onnx", list(images))
     text = profile_text(profile)
-    again = parse_profile(text, "text")
+    again = Profile.parse(text, "text")
     assert profile_text(again) == text
     assert again.batches == COUNT
 
@@ -144,7 +144,7 @@ def test_profile_of_another_network() -> None:
 )
 def test_damaged_profile(text: str, message: str) -> None:
     with pytest.raises(GlowError) as caught:
-        parse_profile(text, "file.yaml")
+        Profile.parse(text, "file.yaml")
     assert message in caught.value.one_line()
 
 

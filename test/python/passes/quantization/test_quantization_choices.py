@@ -18,7 +18,7 @@ from glow.dialects.quant import quantization_of
 from glow.dialects.weights import clone_module
 from glow.frontends.mlir import parse_text
 from glow.interpreter import run
-from glow.passes.quantization.profiling.profile_file import parse_profile, profile_text
+from glow.passes.quantization.profiling.profile_file import profile_text
 from glow.passes.quantization.quantize import quantize_module
 
 Array = npt.NDArray[Any]
@@ -80,13 +80,13 @@ def test_choices_of_a_profile(graph: ModuleOp, image: Array) -> None:
     profile = glow.profile(graph, [image], backend="interpreter")
     profile["y"].range = (0.0, 51.0)
     profile["y"].precision = "int16"
-    profile = parse_profile(profile_text(profile), "profile")
+    profile = Profile.parse(profile_text(profile), "profile")
     module = quantized(graph, profile)
     stored = storage(module, "y")
     assert stored is not None
     assert stored[1] - stored[0] > 255
     profile.keep = ("z",)
-    module = quantized(graph, parse_profile(profile_text(profile), "profile"))
+    module = quantized(graph, Profile.parse(profile_text(profile), "profile"))
     assert storage(module, "y") is None
 
 
