@@ -50,7 +50,7 @@ def _folder(package: str) -> str:
 def _walk(folder: str) -> Iterator[tuple[str, Stamp]]:
     with os.scandir(folder) as entries:
         for entry in entries:
-            if entry.name.endswith(".py"):
+            if entry.name.endswith((".py", ".ll")):
                 yield entry.path, _stamp(entry.stat())
             elif entry.name != "__pycache__" and entry.is_dir():
                 yield from _walk(entry.path)

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from glow.dialects.errors import GlowError
 from glow.runtime.buffers import ALIGNMENT, aligned_empty
 from glow.runtime.linking.library import Library
-from glow.runtime.threads.thread_pool import thread_pool
+from glow.runtime.threads.thread_pool import ThreadPool
 
 Bytes = npt.NDArray[np.uint8]
 
@@ -32,9 +32,11 @@ class Executable:
         constants: Bytes,
         mutables_size: int,
         activations_size: int,
+        pool: ThreadPool,
         entry: str = ENTRY,
     ):
-        pool = thread_pool()
+        """`pool` runs the calls."""
+        self._pool = pool
         imports = {"glow_barrier": pool.barrier_address}
         self._library = Library(objects, [entry], imports)
         self._program = self._library.address(entry)
@@ -63,7 +65,7 @@ class Executable:
 
     def run_at(self, mutables: int, activations: int, threads: int) -> int:
         """Runs the network once on buffers at addresses, which nobody looks at again."""
-        return thread_pool().run(
+        return self._pool.run(
             self._program, self._constants_address, mutables, activations, threads
         )
 

@@ -15,6 +15,7 @@ import numpy.typing as npt
 from glow.dialects.errors import GlowError
 from glow.runtime.executable import Bytes, Executable
 from glow.runtime.threads.cores import available_cores
+from glow.runtime.threads.thread_pool import thread_pool
 
 Array = npt.NDArray[np.generic]
 
@@ -104,6 +105,7 @@ class NativeFunction:
             program.constants,
             program.mutables_size,
             program.activations_size,
+            thread_pool(),
         )
         self._used_threads = 1 if program.is_small else threads or available_cores()
         self._table = argument_table(program)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from glow.runtime.caches.machine import machine
 from glow.runtime.caches.object_cache import ObjectCache, versions
-from glow.runtime.linking.support_code import SUPPORT_CODE
+from glow.runtime.linking.support_code import support_code
 
 if TYPE_CHECKING:
     from glow.lowering.target.target import Target
@@ -38,4 +38,4 @@ def runtime_object(name: str, code: Callable[[Target], str]) -> bytes:
 @cache
 def support_object() -> bytes:
     """The object of the functions that conversions call."""
-    return runtime_object("support", lambda _: SUPPORT_CODE)
+    return runtime_object("support", lambda _: support_code())

@@ -60,8 +60,9 @@ def test_wheel_installs_only_glow(wheel: zipfile.ZipFile) -> None:
 def test_wheel_is_complete(wheel: zipfile.ZipFile) -> None:
     names = set(wheel.namelist())
     for package, folder in FOLDERS.items():
-        for module in (ROOT / folder).rglob("*.py"):
-            inner = module.relative_to(ROOT / folder).as_posix()
+        files = (*(ROOT / folder).rglob("*.py"), *(ROOT / folder).rglob("*.ll"))
+        for file in files:
+            inner = file.relative_to(ROOT / folder).as_posix()
             assert f"{package.replace('.', '/')}/{inner}" in names
     assert "glow/py.typed" in names
 

@@ -11,7 +11,7 @@ import pytest
 from glow.lowering.target.target import Target
 from glow.runtime.native_code import compile_object
 from glow.runtime.threads import cores
-from glow.runtime.threads.clock import TICK
+from glow.runtime.threads.clock import tick_code
 from glow.runtime.threads.cores import available_cores, quotas
 from glow.runtime.threads.thread_pool import pool_code
 
@@ -89,5 +89,5 @@ def test_the_runtime_for_another_system(triple: str, preset: str, magic: bytes) 
     target = replace(Target.from_string(preset), triple=triple, cpu="")
     code = pool_code(target)
     assert ("@syscall(" in code) == ("linux" in triple)
-    for text in (code, TICK.format(clock=6)):
+    for text in (code, tick_code(target)):
         assert compile_object(text, target).startswith(magic)

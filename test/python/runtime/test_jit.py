@@ -17,6 +17,7 @@ from glow.runtime.executable import Executable
 from glow.runtime.linking.library import Library
 from glow.runtime.native_code import assembly, compile_object, workers
 from glow.runtime.testing import functions_of
+from glow.runtime.threads.thread_pool import thread_pool
 
 PROGRAM = """
 func.func private @glow_barrier(memref<64xi8>, index)
@@ -73,7 +74,7 @@ def build() -> tuple[Executable, np.ndarray]:
     objects = [compile_object(text, host_target()) for text in program_texts()]
     stored = aligned_empty(constants.nbytes)
     stored.view(np.float32)[:] = constants
-    return Executable(objects, stored, 128, 64), constants
+    return Executable(objects, stored, 128, 64, thread_pool()), constants
 
 
 @pytest.mark.parametrize("threads", [1, 2, 3, 5])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import re
 import sys
 import threading
 import time
@@ -18,7 +19,6 @@ import glow
 from glow.lowering.target.target import PRESETS, host_target
 from glow.runtime.linking.library import Library
 from glow.runtime.native_code import compile_object
-from glow.runtime.threads import crowding
 from glow.runtime.threads.thread_pool import (
     MAX_THREADS,
     ThreadPool,
@@ -81,10 +81,12 @@ def counter(pool: ThreadPool) -> Counter:
 
 def made_pool(shortest: int, longest: int) -> ThreadPool:
     """A pool that rests for so many nanoseconds after crowded calls."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(crowding, "SHORTEST_WHILE", shortest)
-        patch.setattr(crowding, "LONGEST_WHILE", longest)
-        return ThreadPool(compile_object(pool_code(host_target()), host_target()))
+    code = pool_code(host_target())
+    for name, number in (("shortest", shortest), ("longest", longest)):
+        constant = f"(@{name}_backoff = private constant i64) \\d+"
+        code, found = re.subn(constant, f"\\1 {number}", code)
+        assert found == 1
+    return ThreadPool(compile_object(code, host_target()))
 
 
 @pytest.fixture(scope="module")

@@ -38,6 +38,7 @@ from glow.runtime.native_function import (
 )
 from glow.runtime.threads.clock import tick_object
 from glow.runtime.threads.cores import available_cores
+from glow.runtime.threads.thread_pool import thread_pool
 from glow.signature import buffer_infos, input_count, main_function
 
 Nanoseconds = npt.NDArray[np.int64]
@@ -67,6 +68,7 @@ class TracedFunction:
             program.constants,
             program.mutables_size,
             program.activations_size,
+            thread_pool(),
         )
         self._mutables = self._executable.new_mutables()
         places = [a.offset for a in (*program.inputs, *program.outputs)]
