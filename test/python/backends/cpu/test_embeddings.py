@@ -15,12 +15,12 @@ from glow.backends.cpu.kernels.movement.embedding_lookup import (
     GatherRowsSpec,
     build_gather_rows,
 )
+from glow.backends.cpu.quantized.embeddings import fused_rows
 from glow.compiler import load
 from glow.dialects.nibbles import pack_nibbles, unpack_nibbles
 from glow.dialects.quant import Quantization
 from glow.frontends.sidecar import save_sidecar
 from glow.interpreter.integer_arithmetic import dequantize, quantize
-from glow.lowering.lower_quantized.embeddings import fused_rows
 from glow.lowering.target.target import PRESETS, Target
 from glow.passes.quantization.embeddings import row_parameters
 from glow.passes.quantization.quantize import quantize_module
