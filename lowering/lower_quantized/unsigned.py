@@ -9,6 +9,7 @@ same numbers, and the stored bytes are 128 more.
     %1 = glow.relu %0 : tensor<4x!quant.uniform<u8:f32, 0.5>>
 
 Numbers that are never negative, with zero point 0, keep their bytes: then zero still pads.
+Those that a table is indexed by do not: its first entry is that of the smallest byte.
 
 What shows its stored integers keeps them: inputs and results of functions, constants, tables,
 casts to storage, and values that only move from or to such.
@@ -103,13 +104,19 @@ def is_positive(value: SSAValue) -> bool:
     return absorbs and attributes.string("activation") == "relu"
 
 
+def indexes_table(value: SSAValue) -> bool:
+    """Whether a table is looked up by the stored integers."""
+    return any(isinstance(use.operation, glow.LookupTableOp) for use in value.uses)
+
+
 def positive(data: Quantization) -> Quantization:
     """The parameters of the same bytes, none of which has a sign."""
     return replace(data, signed=False, storage_range=(0, data.limits[1]))
 
 
 def _shift(group: set[SSAValue]) -> None:
-    change = positive if all(map(is_positive, group)) else unsigned
+    keeps_bytes = all(map(is_positive, group)) and not any(map(indexes_table, group))
+    change = positive if keeps_bytes else unsigned
     for value in group:
         data = element(value)
         assert data is not None

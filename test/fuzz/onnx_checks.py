@@ -59,7 +59,7 @@ INTEGER_PASSES = (
     "form-integer-nodes", "simplify-bounds",
 )  # fmt: skip
 GRAPH_ALONE = ALONE[:-2]
-LOWERINGS = ("lower-quantized", "lower-quantized{keep-products=true}")
+LOWERINGS = ("lower-quantized", "lower-quantized{backend=cpu}")
 
 SHAKEN = 0.5
 """A bound is measured with so many of the rounded integers a step away, in some runs."""

@@ -45,3 +45,19 @@ func.func @rows(%x: tensor<3x4xui8>, %y: tensor<4x5xui8>, %p: tensor<3xui8>, %q:
   %0 = glow.matmul_integer %x, %y, %p, %q : tensor<3x5xi32>
   func.return %0 : tensor<3x5xi32>
 }
+
+// Numbers that a ReLU made keep their bytes, but not where these are positions in a table: the
+// first entry is that of the smallest byte, -128.
+// CHECK-LABEL: @relu_before_table
+// CHECK: %[[R:.*]] = glow.convert %{{.*}} : tensor<4xi32>
+// CHECK-NEXT: %[[H:.*]] = glow.splat 128 : tensor<i32>
+// CHECK-NEXT: %[[A:.*]] = glow.add %[[R]], %[[H]] : tensor<4xi32>
+// CHECK-NEXT: %[[I:.*]] = glow.convert %[[A]] : tensor<4xui8>
+// CHECK-NEXT: glow.gather %table, %[[I]] : tensor<4xi8>
+func.func @relu_before_table(
+    %x: tensor<4x!quant.uniform<i8:f32, 0.5>>, %table: tensor<256xi8>) -> tensor<4xi8> {
+  %r = glow.relu %x : tensor<4x!quant.uniform<i8:f32, 0.5>>
+  %y = glow.lookup_table %r, %table : tensor<4x!quant.uniform<i8:f32, 0.25>>
+  %s = quant.scast %y : tensor<4x!quant.uniform<i8:f32, 0.25>> to tensor<4xi8>
+  func.return %s : tensor<4xi8>
+}
