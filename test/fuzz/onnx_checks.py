@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from math import prod
 
 import numpy as np
 from checks import (
@@ -42,7 +43,7 @@ from glow.compiler import load, lower_to
 from glow.dialects import glow
 from glow.dialects.errors import GlowError
 from glow.dialects.numerics import NUMERICS
-from glow.dialects.quant import QuantizeCastOp
+from glow.dialects.quant import DequantizeCastOp, QuantizeCastOp, quantization_of
 from glow.dialects.weights import clone_module
 from glow.interpreter import run
 from glow.lowering.target.target import Target
@@ -51,6 +52,7 @@ STEP_APART = {"QLinearAdd": 1, "QLinearMul": 1, "QLinearAveragePool": 1}
 """Operators that ONNX Runtime computes in another order, so that a tie may differ."""
 ROUNDED = (QuantizeCastOp, glow.AddOp, glow.MulOp, glow.DynamicQuantizeOp)
 """Nodes whose integers may be a step apart in another order of sums."""
+WITH_BIAS = (glow.Conv2dOp, glow.FullyConnectedOp, glow.GemmOp)
 ROUNDING = 2e-5
 """The error of one node on floats, relative to its largest result."""
 
@@ -181,11 +183,26 @@ def smallest_step(result: Array) -> float:
     return 1.0 if result.dtype.kind in "biu" else ROUNDING * scale_of(result)
 
 
+def bias_rounding(op: Operation) -> float:
+    """By how much a result moves when the float bias of dequantized operands is rounded.
+
+    It becomes an integer at the scale of the sums, as ONNX Runtime's integer layers have it.
+    """
+    if not isinstance(op, WITH_BIAS) or op.bias is None:
+        return 0.0
+    owners = [value.owner for value in op.inputs[:2]]
+    stored = [o.input.type for o in owners if isinstance(o, DequantizeCastOp)]
+    scales = [max(data.scales) for t in stored if (data := quantization_of(t))]
+    return prod(scales) / 2 if len(scales) == len(owners) else 0.0
+
+
 def steps_apart(seed: int) -> Noise:
     """Noise on floats, and on some integers that are rounded from floats."""
     random, roundings = np.random.default_rng(seed), rounding_noise(seed)
 
     def noise(op: Operation, array: Array) -> Array:
+        if step := bias_rounding(op):
+            array = array + random.uniform(-step, step, array.shape).astype(array.dtype)
         if not isinstance(op, ROUNDED) or array.dtype.kind not in "iu":
             return roundings(op, array)
         info = np.iinfo(array.dtype)
