@@ -12,8 +12,9 @@ each result type once; operand types are known where the operand was defined:
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Self, cast
+from collections.abc import Mapping, Sequence
+from types import ModuleType
+from typing import Any, ClassVar, Self, TypeAlias, cast
 
 from xdsl.dialects.builtin import (
     ContainerType,
@@ -39,15 +40,15 @@ from xdsl.irdl import (
     traits_def,
 )
 from xdsl.parser import Parser
-from xdsl.pattern_rewriter import RewritePattern
 from xdsl.printer import Printer
-from xdsl.traits import HasCanonicalizationPatternsTrait, OpTrait, Pure
+from xdsl.traits import OpTrait, Pure
 from xdsl.utils.exceptions import VerifyException
 
 from glow.dialects.attributes import Attributes, AttributeValue, to_attribute
 from glow.dialects.bounded_cache import bounded_cache
 from glow.dialects.locations import node_name as node_name
-from glow.dialects.quantized import any_quantized
+from glow.dialects.quantized import MOVEMENT_FORMS, IntegerForm, any_quantized
+from glow.dialects.simplification import SimplifiesNode
 from glow.dialects.text import (
     kind_of,
     parse_attributes,
@@ -64,6 +65,9 @@ MAX_AXES = 64
 
 Types = Sequence[TensorType[Attribute]]
 
+OnnxNames: TypeAlias = "str | Mapping[str, Mapping[str, float]]"
+"""The ONNX operator that a node is, or several with their own defaults of attributes."""
+
 SEGMENTS = AttrSizedOperandSegments.attribute_name
 
 
@@ -74,28 +78,32 @@ class DataParallel(OpTrait):
     """
 
 
-class SimplifiesNode(HasCanonicalizationPatternsTrait):
-    """Brings the node's patterns to xDSL's `canonicalize`; loaded when it runs."""
-
-    def verify(self, op: Operation) -> None:
-        """Nodes may be without patterns."""
-
-    def get_patterns(self, op: type[Operation]) -> tuple[RewritePattern, ...]:
-        """The patterns of the node's class."""
-        from glow.dialects.glow.canonicalization import PATTERNS
-
-        return PATTERNS.get(op, ())
-
-    @classmethod
-    def get_canonicalization_patterns(cls) -> tuple[RewritePattern, ...]:
-        """Unused: the patterns depend on the class of the node."""
-        return ()
-
-
 @bounded_cache
 def operand_segments_attr(*sizes: int) -> DenseArrayBase:
     """The `operandSegmentSizes` property of the given sizes."""
     return DenseArrayBase.from_list(i32, sizes)
+
+
+def public_nodes(namespace: Mapping[str, Any]) -> list[str]:
+    """The names of the node classes that a module defines, bases of nodes included.
+
+    Modules of nodes have them as `__all__`, so that a façade needs no list of names.
+    """
+    places = namespace["__name__"], namespace["__package__"]
+    return [
+        name
+        for name, value in namespace.items()
+        if isinstance(value, type)
+        and issubclass(value, NodeOp)
+        and value.__module__ in places
+    ]
+
+
+def nodes_of(*modules: ModuleType) -> tuple[type[NodeOp], ...]:
+    """The nodes that modules define, in order, without the bases."""
+    public = [vars(module)[name] for module in modules for name in module.__all__]
+    nodes = [node for node in public if "get_irdl_definition" in vars(node)]
+    return tuple(dict.fromkeys(nodes))
 
 
 def fail_unless(condition: bool, rule: str) -> None:
@@ -210,6 +218,13 @@ class NodeOp(GlowOp):
     (Glow's predicates: one boolean for each batch element)."""
 
     traits = traits_def(Pure(), SimplifiesNode())
+
+    INTEGER_FORM: ClassVar[IntegerForm | None] = None
+    """The rule for types of quantized elements; None where it does not compute on them."""
+
+    ONNX: ClassVar[OnnxNames | None] = None
+    """The ONNX operators that are this node: same operands, attributes of the same names.
+    Others have a handler in `glow.frontends.onnx`."""
 
     @classmethod
     def infer(cls, operands: Types, attributes: Attributes) -> Types | None:
@@ -334,10 +349,8 @@ class NodeOp(GlowOp):
         """
         if not any_quantized(results):
             return
-        from glow.dialects.glow.integer_forms import MOVEMENT
-
         fail_unless(
-            issubclass(cls, MOVEMENT),
+            cls.INTEGER_FORM in MOVEMENT_FORMS,
             f"the type of {cls.name} on quantized elements must be given: its scale and "
             "zero point do not follow from the operands",
         )
@@ -391,10 +404,8 @@ class NodeOp(GlowOp):
             self.check_integer_form(operands, results)
 
     def check_integer_form(self, operands: Types, results: Types) -> None:
-        """Verify the types of quantized elements; see `INTEGER_FORMS`."""
-        from glow.dialects.glow.integer_forms import INTEGER_FORMS
-
-        form = INTEGER_FORMS.get(type(self))
+        """Verify the types of quantized elements; see `INTEGER_FORM`."""
+        form = type(self).INTEGER_FORM
         if form is None:
             fail_unless(False, f"{self.name} does not compute on quantized elements")
         else:

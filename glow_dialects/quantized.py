@@ -1,8 +1,8 @@
 """Tensors of quantized elements: their stored and expressed types, and integer forms.
 
 A node with quantized operands computes on stored integers; `docs/quantization.md` says
-what. Which nodes do, and which element types fit together, is a table of rules
-(`INTEGER_FORMS` in `glow.dialects.glow.integer_forms`); a rule raises VerifyException.
+what. Which nodes do, and which element types fit together, is a rule at the node
+(`NodeOp.INTEGER_FORM`); a rule raises VerifyException.
 """
 
 from __future__ import annotations
@@ -132,6 +132,10 @@ def lookup_form(operands: Types, results: Types) -> None:
             f"rows of a table quantized along axis 0 give {table.expressed} elements, "
             f"not {operands[0]} to {results[0]}"
         )
+
+
+MOVEMENT_FORMS: tuple[IntegerForm, ...] = (movement_form, lookup_form)
+"""The rules of nodes that move or choose elements."""
 
 
 def product_form(channel_axis: int) -> IntegerForm:

@@ -13,8 +13,8 @@ from xdsl.ir import Operation
 
 from glow.dialects import glow
 from glow.dialects.attributes import Attributes
+from glow.dialects.glow.arithmetic import divide
 from glow.dialects.node import GlowOp
-from glow.interpreter.array_functions import divide
 from glow.interpreter.arrays import Array, is_float, lowest, widen
 from glow.interpreter.scalar_functions import Function
 

@@ -12,8 +12,8 @@ import numpy as np
 from xdsl.ir import Operation
 
 from glow.dialects.glow import GruOp, LstmOp, RnnOp
+from glow.dialects.glow.activations import sigmoid
 from glow.dialects.node import GlowOp
-from glow.interpreter.array_functions import sigmoid
 from glow.interpreter.arrays import Array, widen
 from glow.interpreter.scalar_functions import Function
 

@@ -27,7 +27,10 @@ from xdsl.utils.type import get_element_type_or_self
 
 from glow.dialects import arith as own_arith
 from glow.dialects import glow
-from glow.dialects.node import GlowOp
+from glow.dialects.glow.arithmetic import divide, power
+from glow.dialects.glow.elementwise import Facts, FloatUnaryOp
+from glow.dialects.glow.functions import erf, rsqrt
+from glow.dialects.node import SEGMENTS, GlowOp, NodeOp
 from glow.dialects.weight_table import dtype_of
 from glow.interpreter import array_functions as functions
 from glow.interpreter.arrays import Array, DType, signed, unsigned, widen
@@ -52,16 +55,6 @@ def double(function: Callable[..., Array]) -> Function:
 
     def run(op: Operation, *operands: Array) -> Array:
         return function(*map(widen, operands))
-
-    return run
-
-
-def with_floats(function: Callable[..., Array], *names: str) -> Function:
-    """A function computed in float64 whose last arguments are float properties."""
-
-    def run(op: GlowOp, x: Array) -> Array:
-        attributes = op.attributes_view()
-        return function(widen(x), *(attributes.float(name) for name in names))
 
     return run
 
@@ -176,65 +169,24 @@ def in_unsigned(function: Callable[..., Array]) -> Function:
     return run
 
 
-def run_clip(op: GlowOp, x: Array) -> Array:
-    """`glow.clip` in the operand's own type."""
-    attributes = op.attributes_view()
-    return functions.clip(x, attributes.float("low"), attributes.float("high"))
-
-
 # The tables -----------------------------------------------------------------------------
 
+
+def _node_function(node: type[NodeOp], facts: Facts) -> Function:
+    """The function of an element-wise node: its reference, called with its attributes."""
+    reference = facts.reference
+    operands = np.asarray if not issubclass(node, FloatUnaryOp) else widen
+    names = [name for name in node.get_irdl_definition().properties if name != SEGMENTS]
+
+    def run(op: GlowOp, *arrays: Array) -> Array:
+        view = op.attributes_view()
+        return reference(*map(operands, arrays), *(view.float(name) for name in names))
+
+    return run if names else (double if operands is widen else plain)(reference)
+
+
 NODES: dict[type[Operation], Function] = {
-    glow.AddOp: plain(np.add),
-    glow.SubOp: plain(np.subtract),
-    glow.MulOp: plain(np.multiply),
-    glow.DivOp: plain(functions.divide),
-    glow.MaxOp: plain(np.maximum),
-    glow.MinOp: plain(np.minimum),
-    glow.PowOp: plain(functions.power),
-    glow.ModOp: plain(np.mod),
-    glow.FmodOp: plain(np.fmod),
-    glow.EqualOp: plain(np.equal),
-    glow.NotEqualOp: plain(np.not_equal),
-    glow.LessOp: plain(np.less),
-    glow.LessEqualOp: plain(np.less_equal),
-    glow.AndOp: plain(np.logical_and),
-    glow.OrOp: plain(np.logical_or),
-    glow.XorOp: plain(np.logical_xor),
-    glow.NotOp: plain(np.logical_not),
-    glow.NegOp: plain(np.negative),
-    glow.AbsOp: plain(np.abs),
-    glow.SignOp: plain(np.sign),
-    glow.FloorOp: double(np.floor),
-    glow.CeilOp: double(np.ceil),
-    glow.RoundOp: double(np.rint),
-    glow.SqrtOp: plain(np.sqrt),
-    glow.RsqrtOp: double(functions.rsqrt),
-    glow.ReciprocalOp: plain(functions.reciprocal),
-    glow.ExpOp: double(np.exp),
-    glow.LogOp: double(np.log),
-    glow.SinOp: double(np.sin),
-    glow.CosOp: double(np.cos),
-    glow.TanOp: double(np.tan),
-    glow.AsinOp: double(np.arcsin),
-    glow.AcosOp: double(np.arccos),
-    glow.AtanOp: double(np.arctan),
-    glow.ErfOp: double(functions.erf),
-    glow.IsNanOp: double(np.isnan),
-    glow.ReluOp: plain(functions.relu),
-    glow.SigmoidOp: double(functions.sigmoid),
-    glow.TanhOp: double(np.tanh),
-    glow.SoftplusOp: double(functions.softplus),
-    glow.SoftsignOp: double(functions.softsign),
-    glow.HardSwishOp: double(functions.hard_swish),
-    glow.MishOp: double(functions.mish),
-    glow.GeluOp: double(functions.gelu),
-    glow.GeluTanhOp: double(functions.gelu_tanh),
-    glow.ClipOp: run_clip,
-    glow.LeakyReluOp: with_floats(functions.leaky_relu, "alpha"),
-    glow.EluOp: with_floats(functions.elu, "alpha", "gamma"),
-    glow.HardSigmoidOp: with_floats(functions.hard_sigmoid, "alpha", "beta"),
-    glow.SelectOp: plain(np.where),
+    **{node: _node_function(node, facts) for node, facts in glow.FACTS.items()},
     glow.ConvertOp: run_convert,
 }
 
@@ -252,7 +204,7 @@ ARITH: dict[type[Operation], Function] = {
     arith.AddiOp: modular(np.add),
     arith.SubiOp: modular(np.subtract),
     arith.MuliOp: modular(np.multiply),
-    arith.DivSIOp: plain(functions.divide),
+    arith.DivSIOp: plain(divide),
     arith.DivUIOp: in_unsigned(np.floor_divide),
     arith.FloorDivSIOp: plain(np.floor_divide),
     arith.CeilDivSIOp: plain(functions.ceil_divide),
@@ -295,14 +247,14 @@ MATH: dict[type[Operation], Function] = {
     math_dialect.SinhOp: double(np.sinh),
     math_dialect.RoundOp: double(functions.round_half_away),
     math_dialect.FPowIOp: double(np.power),
-    math_dialect.IPowIOp: plain(functions.power),
+    math_dialect.IPowIOp: plain(power),
     math_dialect.AsinOp: double(np.arcsin),
     math_dialect.AtanOp: double(np.arctan),
     math_dialect.Atan2Op: double(np.arctan2),
     math_dialect.CeilOp: double(np.ceil),
     math_dialect.CopySignOp: double(np.copysign),
     math_dialect.CosOp: double(np.cos),
-    math_dialect.ErfOp: double(functions.erf),
+    math_dialect.ErfOp: double(erf),
     math_dialect.Exp2Op: double(np.exp2),
     math_dialect.ExpM1Op: double(np.expm1),
     math_dialect.ExpOp: double(np.exp),
@@ -314,7 +266,7 @@ MATH: dict[type[Operation], Function] = {
     math_dialect.LogOp: double(np.log),
     math_dialect.PowFOp: double(np.power),
     math_dialect.RoundEvenOp: double(np.rint),
-    math_dialect.RsqrtOp: double(functions.rsqrt),
+    math_dialect.RsqrtOp: double(rsqrt),
     math_dialect.SinOp: double(np.sin),
     math_dialect.SqrtOp: plain(np.sqrt),
     math_dialect.TanOp: double(np.tan),

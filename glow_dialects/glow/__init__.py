@@ -3,7 +3,9 @@
 | file               | nodes                                                       |
 |--------------------|-------------------------------------------------------------|
 | `storage.py`       | weights, inline constants, splats                           |
-| `elementwise.py`   | data-parallel arithmetic, logic, non-linearities            |
+| `arithmetic.py`    | element-wise arithmetic, comparison, logic, choice          |
+| `functions.py`     | element-wise functions of one number                        |
+| `activations.py`   | element-wise non-linearities                                |
 | `fused.py`         | scalar functions as regions                                 |
 | `convolution.py`   | convolution and pooling                                     |
 | `spatial_convolution.py` | convolution over volumes, transposed convolution      |
@@ -15,18 +17,19 @@
 | `recurrent.py`     | recurrent layers                                            |
 | `quantization.py`  | rescaling, tables, profiles, integer and dynamic products   |
 
-`integer_forms.py` says which nodes compute on quantized elements.
-
-A new node is one class in the file of its theme and its entry in that file's `OPS`;
-`docs/add-an-operator.md` lists the tables that it also needs.
+`elementwise.py` says how an element-wise node is defined, in one entry. Any other node is
+one class in the file of its theme; `docs/add-an-operator.md` goes through both. This file
+exports every node of these files, and lists none.
 """
 
 from xdsl.ir import Dialect
 
 from glow.dialects.glow import (
+    activations,
+    arithmetic,
     attention,
     convolution,
-    elementwise,
+    functions,
     fused,
     matmul,
     normalization,
@@ -37,276 +40,55 @@ from glow.dialects.glow import (
     spatial_convolution,
     storage,
 )
-from glow.dialects.glow.attention import AttentionOp
-from glow.dialects.glow.convolution import (
-    ACTIVATIONS,
-    AvgPool2dOp,
-    Conv2dOp,
-    MaxPool2dOp,
-    Pool2dOp,
-)
-from glow.dialects.glow.elementwise import (
-    BINARY,
-    UNARY,
-    AbsOp,
-    AcosOp,
-    AddOp,
-    AndOp,
-    AsinOp,
-    AtanOp,
-    BinaryOp,
-    CeilOp,
-    ClipOp,
-    CompareOp,
-    ConvertOp,
-    CosOp,
-    DivOp,
-    EluOp,
-    EqualOp,
-    ErfOp,
-    ExpOp,
-    FloatUnaryOp,
-    FloorOp,
-    FmodOp,
-    GeluOp,
-    GeluTanhOp,
-    HardSigmoidOp,
-    HardSwishOp,
-    IsNanOp,
-    LeakyReluOp,
-    LessEqualOp,
-    LessOp,
-    LogicalOp,
-    LogOp,
-    MaxOp,
-    MinOp,
-    MishOp,
-    ModOp,
-    MulOp,
-    NegOp,
-    NotEqualOp,
-    NotOp,
-    OrOp,
-    PowOp,
-    ReciprocalOp,
-    ReluOp,
-    RoundOp,
-    RsqrtOp,
-    SelectOp,
-    SigmoidOp,
-    SignOp,
-    SinOp,
-    SoftplusOp,
-    SoftsignOp,
-    SqrtOp,
-    SubOp,
-    TanhOp,
-    TanOp,
-    UnaryOp,
-    XorOp,
-    broadcast_shape,
-    is_integer,
-)
-from glow.dialects.glow.fused import FusedOp, YieldOp, verify_scalar_region
-from glow.dialects.glow.matmul import FullyConnectedOp, GemmOp, MatmulOp
-from glow.dialects.glow.normalization import (
-    ArgMaxOp,
-    ArgMinOp,
-    BatchNormOp,
-    LayerNormOp,
-    LocalResponseNormOp,
-    LogSoftmaxOp,
-    ReduceMaxOp,
-    ReduceMeanOp,
-    ReduceMinOp,
-    ReduceOp,
-    ReduceProdOp,
-    ReduceSumOp,
-    SoftmaxOp,
-)
-from glow.dialects.glow.quantization import (
-    Conv2dIntegerOp,
-    DynamicMatmulOp,
-    DynamicQuantizeOp,
-    LookupTableOp,
-    MatmulIntegerOp,
-    QuantizationProfileOp,
-    RescaleOp,
-)
-from glow.dialects.glow.recurrent import GruOp, LstmOp, RecurrentOp, RnnOp
-from glow.dialects.glow.segments import LengthsMaxOp, LengthsSumOp
-from glow.dialects.glow.shape import (
-    BroadcastOp,
-    ConcatOp,
-    DynamicSliceOp,
-    DynamicUpdateOp,
-    GatherElementsOp,
-    GatherOp,
-    PadOp,
-    ReshapeOp,
-    SliceOp,
-    TileOp,
-    TransposeOp,
-)
-from glow.dialects.glow.spatial_convolution import (
-    Conv3dOp,
-    ConvTranspose2dOp,
-    ConvTranspose3dOp,
-    ConvTransposeOp,
-)
-from glow.dialects.glow.storage import (
-    MAX_INLINE_ELEMENTS,
-    ConstantOp,
-    SplatOp,
-    scalar_attr,
-    splat_number,
-)
-from glow.dialects.node import DataParallel, NodeOp
+from glow.dialects.glow.activations import *
+from glow.dialects.glow.arithmetic import *
+from glow.dialects.glow.attention import *
+from glow.dialects.glow.convolution import *
+from glow.dialects.glow.convolution import ACTIVATIONS as ACTIVATIONS
+from glow.dialects.glow.elementwise import *
+from glow.dialects.glow.elementwise import FACTS, BinaryOp, UnaryOp
+from glow.dialects.glow.elementwise import broadcast_shape as broadcast_shape
+from glow.dialects.glow.elementwise import is_integer as is_integer
+from glow.dialects.glow.functions import *
+from glow.dialects.glow.fused import *
+from glow.dialects.glow.fused import YieldOp
+from glow.dialects.glow.fused import verify_scalar_region as verify_scalar_region
+from glow.dialects.glow.matmul import *
+from glow.dialects.glow.normalization import *
+from glow.dialects.glow.quantization import *
+from glow.dialects.glow.quantization import QuantizationProfileOp
+from glow.dialects.glow.recurrent import *
+from glow.dialects.glow.segments import *
+from glow.dialects.glow.shape import *
+from glow.dialects.glow.spatial_convolution import *
+from glow.dialects.glow.storage import *
+from glow.dialects.glow.storage import MAX_INLINE_ELEMENTS as MAX_INLINE_ELEMENTS
+from glow.dialects.glow.storage import scalar_attr as scalar_attr
+from glow.dialects.glow.storage import splat_number as splat_number
+from glow.dialects.node import DataParallel as DataParallel
+from glow.dialects.node import NodeOp, nodes_of
+from glow.dialects.simplification import Patterns, register_patterns
 from glow.dialects.weight_table import WeightsAttr
 
-__all__ = [
-    "ACTIVATIONS",
-    "BINARY",
-    "MAX_INLINE_ELEMENTS",
-    "NODES",
-    "QUANTIZATION_NODES",
-    "UNARY",
-    "AbsOp",
-    "AcosOp",
-    "AddOp",
-    "AndOp",
-    "ArgMaxOp",
-    "ArgMinOp",
-    "AsinOp",
-    "AtanOp",
-    "AttentionOp",
-    "AvgPool2dOp",
-    "BatchNormOp",
-    "BinaryOp",
-    "BroadcastOp",
-    "CeilOp",
-    "ClipOp",
-    "CompareOp",
-    "ConcatOp",
-    "ConstantOp",
-    "Conv2dIntegerOp",
-    "Conv2dOp",
-    "Conv3dOp",
-    "ConvTranspose2dOp",
-    "ConvTranspose3dOp",
-    "ConvTransposeOp",
-    "ConvertOp",
-    "CosOp",
-    "DataParallel",
-    "DivOp",
-    "DynamicMatmulOp",
-    "DynamicQuantizeOp",
-    "DynamicSliceOp",
-    "DynamicUpdateOp",
-    "EluOp",
-    "EqualOp",
-    "ErfOp",
-    "ExpOp",
-    "FloatUnaryOp",
-    "FloorOp",
-    "FmodOp",
-    "FullyConnectedOp",
-    "FusedOp",
-    "GatherElementsOp",
-    "GatherOp",
-    "GeluOp",
-    "GeluTanhOp",
-    "GemmOp",
-    "Glow",
-    "GruOp",
-    "HardSigmoidOp",
-    "HardSwishOp",
-    "IsNanOp",
-    "LayerNormOp",
-    "LeakyReluOp",
-    "LengthsMaxOp",
-    "LengthsSumOp",
-    "LessEqualOp",
-    "LessOp",
-    "LocalResponseNormOp",
-    "LogOp",
-    "LogSoftmaxOp",
-    "LogicalOp",
-    "LookupTableOp",
-    "LstmOp",
-    "MatmulIntegerOp",
-    "MatmulOp",
-    "MaxOp",
-    "MaxPool2dOp",
-    "MinOp",
-    "MishOp",
-    "ModOp",
-    "MulOp",
-    "NegOp",
-    "NodeOp",
-    "NotEqualOp",
-    "NotOp",
-    "OrOp",
-    "PadOp",
-    "Pool2dOp",
-    "PowOp",
-    "QuantizationProfileOp",
-    "ReciprocalOp",
-    "RecurrentOp",
-    "ReduceMaxOp",
-    "ReduceMeanOp",
-    "ReduceMinOp",
-    "ReduceOp",
-    "ReduceProdOp",
-    "ReduceSumOp",
-    "ReluOp",
-    "RescaleOp",
-    "ReshapeOp",
-    "RnnOp",
-    "RoundOp",
-    "RsqrtOp",
-    "SelectOp",
-    "SigmoidOp",
-    "SignOp",
-    "SinOp",
-    "SliceOp",
-    "SoftmaxOp",
-    "SoftplusOp",
-    "SoftsignOp",
-    "SplatOp",
-    "SqrtOp",
-    "SubOp",
-    "TanOp",
-    "TanhOp",
-    "TileOp",
-    "TransposeOp",
-    "UnaryOp",
-    "WeightsAttr",
-    "XorOp",
-    "YieldOp",
-    "broadcast_shape",
-    "is_integer",
-    "scalar_attr",
-    "splat_number",
-    "verify_scalar_region",
-]
+NODES = nodes_of(
+    storage, arithmetic, functions, activations, fused, convolution,
+    spatial_convolution, matmul, normalization, segments, shape, recurrent, attention,
+)  # fmt: skip
 
-NODES: tuple[type[NodeOp], ...] = (
-    *storage.OPS,
-    *elementwise.OPS,
-    *fused.OPS,
-    *convolution.OPS,
-    *spatial_convolution.OPS,
-    *matmul.OPS,
-    *normalization.OPS,
-    *segments.OPS,
-    *shape.OPS,
-    *recurrent.OPS,
-    *attention.OPS,
-)
-
-QUANTIZATION_NODES: tuple[type[NodeOp], ...] = quantization.OPS
+QUANTIZATION_NODES = nodes_of(quantization)
 """Nodes of quantized networks only; backends lower them before there are buffers."""
+
+UNARY: tuple[type[NodeOp], ...] = tuple(n for n in FACTS if issubclass(n, UnaryOp))
+BINARY: tuple[type[NodeOp], ...] = tuple(n for n in FACTS if issubclass(n, BinaryOp))
+
+
+def _patterns() -> Patterns:
+    from glow.dialects.glow.canonicalization import PATTERNS
+
+    return PATTERNS
+
+
+register_patterns("glow", _patterns)
 
 Glow = Dialect(
     "glow",

@@ -14,7 +14,7 @@ from xdsl.irdl import (
 from glow.dialects.attributes import Attributes, float_attr
 from glow.dialects.glow.elementwise import broadcast_shape, same_element_type
 from glow.dialects.glow.normalization import check_float
-from glow.dialects.node import NodeOp, Types, fail_unless, tensor_type
+from glow.dialects.node import NodeOp, Types, fail_unless, public_nodes, tensor_type
 
 
 @irdl_op_definition
@@ -73,4 +73,4 @@ class AttentionOp(NodeOp):
         return [tensor_type(shape, element_type)]
 
 
-OPS: tuple[type[NodeOp], ...] = (AttentionOp,)
+__all__ = public_nodes(globals())  # pyright: ignore[reportUnsupportedDunderAll]

@@ -20,7 +20,7 @@ Those of the last two rows stand in `simplify_arithmetic` and `simplify_movement
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import cast
 
 import numpy as np
@@ -29,10 +29,32 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 from xdsl.traits import Commutative
 
-from glow.dialects import glow
 from glow.dialects.glow import simplify_arithmetic as arithmetic
 from glow.dialects.glow import simplify_movement as movement
-from glow.dialects.node import DataParallel, NodeOp, element_of, shape_of
+from glow.dialects.glow.activations import ClipOp, ReluOp
+from glow.dialects.glow.arithmetic import ConvertOp, DivOp, MulOp, PowOp, SelectOp
+from glow.dialects.glow.convolution import AvgPool2dOp, MaxPool2dOp
+from glow.dialects.glow.elementwise import FACTS, BinaryOp, Facts
+from glow.dialects.glow.matmul import MatmulOp
+from glow.dialects.glow.normalization import (
+    ReduceMaxOp,
+    ReduceMeanOp,
+    ReduceMinOp,
+    ReduceProdOp,
+    ReduceSumOp,
+)
+from glow.dialects.glow.shape import (
+    BroadcastOp,
+    ConcatOp,
+    GatherOp,
+    PadOp,
+    ReshapeOp,
+    SliceOp,
+    TileOp,
+    TransposeOp,
+)
+from glow.dialects.glow.storage import ConstantOp, SplatOp
+from glow.dialects.node import NodeOp, element_of, shape_of
 from glow.dialects.quantized import is_quantized
 from glow.dialects.weights import constant_value
 
@@ -53,9 +75,9 @@ def _uniform(value: SSAValue) -> float | int | None:
     owner = value.owner
     if is_quantized(cast("TensorType[Attribute]", value.type)):
         return None  # a stored integer is no number of the network
-    if isinstance(owner, glow.SplatOp):
+    if isinstance(owner, SplatOp):
         return owner.number
-    if not isinstance(owner, glow.ConstantOp) or owner.weight_name is not None:
+    if not isinstance(owner, ConstantOp) or owner.weight_name is not None:
         return None
     array = constant_value(value)
     if array is None or array.size == 0 or np.any(array != array.reshape(-1)[0]):
@@ -88,7 +110,7 @@ def neutral_lhs(number: float) -> Simplification:
 def integer_product_with_zero(op: NodeOp) -> Replacement:
     """0 for `x * 0` of integers; a float might be NaN."""
     if _is_integer(op) and 0 in [_uniform(value) for value in op.inputs]:
-        return glow.SplatOp.from_number(0, _result_type(op))
+        return SplatOp.from_number(0, _result_type(op))
     return None
 
 
@@ -121,9 +143,9 @@ def idempotent(op: NodeOp) -> Replacement:
 
 
 def _bounds(op: Operation) -> tuple[float, float] | None:
-    if isinstance(op, glow.ReluOp):
+    if isinstance(op, ReluOp):
         return 0.0, float("inf")
-    if isinstance(op, glow.ClipOp):
+    if isinstance(op, ClipOp):
         attributes = op.attributes_view()
         return attributes.float("low"), attributes.float("high")
     return None
@@ -135,8 +157,8 @@ def _bounded(op: NodeOp, x: SSAValue, low: float, high: float) -> Replacement:
     if (low, high) == (float("-inf"), float("inf")):
         return x if x.type == types[0] else None
     if (low, high) == (0.0, float("inf")):
-        return glow.ReluOp.build_node([x], types)
-    return glow.ClipOp.build_node([x], types, low=low, high=high)
+        return ReluOp.build_node([x], types)
+    return ClipOp.build_node([x], types, low=low, high=high)
 
 
 def merge_bounds(op: NodeOp) -> Replacement:
@@ -151,7 +173,7 @@ def merge_bounds(op: NodeOp) -> Replacement:
     inner_op = op.inputs[0].owner
     inner = _bounds(inner_op) if isinstance(inner_op, Operation) else None
     if inner is None:
-        is_relu = isinstance(op, glow.ReluOp)
+        is_relu = isinstance(op, ReluOp)
         if is_relu or outer not in ((0.0, float("inf")), (float("-inf"), float("inf"))):
             return None
         return _bounded(op, op.inputs[0], *outer)
@@ -182,20 +204,20 @@ def no_pads(op: NodeOp) -> Replacement:
 def merge_reshapes(op: NodeOp) -> Replacement:
     """One reshape for two in a row."""
     inner = op.inputs[0].owner
-    if not isinstance(inner, glow.ReshapeOp):
+    if not isinstance(inner, ReshapeOp):
         return None
-    return glow.ReshapeOp.build_node([inner.operands[0]], [_result_type(op)])
+    return ReshapeOp.build_node([inner.operands[0]], [_result_type(op)])
 
 
 def merge_transposes(op: NodeOp) -> Replacement:
     """One transpose for two in a row, none where they cancel."""
     inner = op.inputs[0].owner
-    if not isinstance(inner, glow.TransposeOp):
+    if not isinstance(inner, TransposeOp):
         return None
     first = inner.attributes_view().ints("permutation")
     second = op.attributes_view().ints("permutation")
     permutation = [first[axis] for axis in second]
-    return glow.TransposeOp.build_node([inner.input], permutation=permutation)
+    return TransposeOp.build_node([inner.input], permutation=permutation)
 
 
 def identity_transpose(op: NodeOp) -> Replacement:
@@ -209,7 +231,7 @@ def identity_transpose(op: NodeOp) -> Replacement:
         return None
     if shape_of(op.results[0]) == shape:
         return op.inputs[0]
-    return glow.ReshapeOp.build_node(op.inputs, [_result_type(op)])
+    return ReshapeOp.build_node(op.inputs, [_result_type(op)])
 
 
 def single_piece(op: NodeOp) -> Replacement:
@@ -227,7 +249,7 @@ def nested_concat(op: NodeOp) -> Replacement:
     for value in op.inputs:
         inner = value.owner
         if (
-            isinstance(inner, glow.ConcatOp)
+            isinstance(inner, ConcatOp)
             and value.has_one_use()
             and inner.attributes_view().int("axis") == axis
         ):
@@ -236,13 +258,13 @@ def nested_concat(op: NodeOp) -> Replacement:
             pieces.append(value)
     if len(pieces) == len(op.inputs):
         return None
-    return glow.ConcatOp.build_node(pieces, axis=axis)
+    return ConcatOp.build_node(pieces, axis=axis)
 
 
 def slice_of_piece(op: NodeOp) -> Replacement:
     """The piece, or its slice, for a slice inside one piece of a concatenation."""
     inner = op.inputs[0].owner
-    if not isinstance(inner, glow.ConcatOp):
+    if not isinstance(inner, ConcatOp):
         return None
     attributes = op.attributes_view()
     starts, sizes, steps = (
@@ -255,9 +277,7 @@ def slice_of_piece(op: NodeOp) -> Replacement:
         end = offset + shape_of(piece)[axis]
         if offset <= min(starts[axis], last) and max(starts[axis], last) < end:
             starts[axis] -= offset
-            return glow.SliceOp.build_node(
-                [piece], starts=starts, sizes=sizes, steps=steps
-            )
+            return SliceOp.build_node([piece], starts=starts, sizes=sizes, steps=steps)
         offset = end
     return None
 
@@ -265,7 +285,7 @@ def slice_of_piece(op: NodeOp) -> Replacement:
 def merge_slices(op: NodeOp) -> Replacement:
     """One slice for two in a row."""
     inner = op.inputs[0].owner
-    if not isinstance(inner, glow.SliceOp):
+    if not isinstance(inner, SliceOp):
         return None
     first, second = inner.attributes_view(), op.attributes_view()
     triples = zip(
@@ -273,7 +293,7 @@ def merge_slices(op: NodeOp) -> Replacement:
     )
     starts = [start + offset * step for start, step, offset in triples]
     steps = _products(first.ints("steps"), second.ints("steps"))
-    return glow.SliceOp.build_node(
+    return SliceOp.build_node(
         [inner.input], starts=starts, sizes=second.ints("sizes"), steps=steps
     )
 
@@ -285,9 +305,9 @@ def _products(lhs: Sequence[int], rhs: Sequence[int]) -> list[int]:
 def moved_splat(op: NodeOp) -> Replacement:
     """A splat of the result's shape for a node that only moves a splat's elements."""
     inner = op.inputs[0].owner
-    if not isinstance(inner, glow.SplatOp):
+    if not isinstance(inner, SplatOp):
         return None
-    return glow.SplatOp.build_node([], [_result_type(op)], value=inner.value)
+    return SplatOp.build_node([], [_result_type(op)], value=inner.value)
 
 
 def reduce_nothing(op: NodeOp) -> Replacement:
@@ -299,69 +319,72 @@ def reduce_nothing(op: NodeOp) -> Replacement:
         return None
     if op.inputs[0].type == op.results[0].type:
         return op.inputs[0]
-    return glow.ReshapeOp.build_node(op.inputs, [_result_type(op)])
+    return ReshapeOp.build_node(op.inputs, [_result_type(op)])
 
 
 _REDUCTIONS = (
-    glow.ReduceSumOp, glow.ReduceMeanOp, glow.ReduceMaxOp, glow.ReduceMinOp,
-    glow.ReduceProdOp,
+    ReduceSumOp, ReduceMeanOp, ReduceMaxOp, ReduceMinOp,
+    ReduceProdOp,
 )  # fmt: skip
 
 _SPECIFIC: dict[type[NodeOp], tuple[Simplification, ...]] = {
-    glow.AddOp: (neutral_rhs(0), neutral_lhs(0)),
-    glow.SubOp: (neutral_rhs(0),),
-    glow.MulOp: (neutral_rhs(1), neutral_lhs(1), integer_product_with_zero),
-    glow.DivOp: (neutral_rhs(1), arithmetic.exact_reciprocal),
-    glow.PowOp: (neutral_rhs(1), arithmetic.square),
-    glow.MaxOp: (equal_operands,),
-    glow.MinOp: (equal_operands,),
-    glow.AndOp: (equal_operands,),
-    glow.OrOp: (equal_operands,),
-    glow.SelectOp: (known_condition, arithmetic.equal_branches),
-    glow.NegOp: (inverse_of_itself,),
-    glow.NotOp: (inverse_of_itself,),
-    glow.AbsOp: (idempotent,),
-    glow.FloorOp: (idempotent,),
-    glow.CeilOp: (idempotent,),
-    glow.RoundOp: (idempotent,),
-    glow.ReluOp: (merge_bounds,),
-    glow.ClipOp: (merge_bounds, arithmetic.bounds_beyond_type),
-    glow.ConvertOp: (same_type, arithmetic.merge_conversions),
-    glow.ReshapeOp: (same_type, merge_reshapes, moved_splat),
-    glow.TransposeOp: (merge_transposes, identity_transpose, moved_splat),
-    glow.ConcatOp: (
+    MulOp: (integer_product_with_zero,),
+    DivOp: (arithmetic.exact_reciprocal,),
+    PowOp: (arithmetic.square,),
+    SelectOp: (known_condition, arithmetic.equal_branches),
+    ReluOp: (merge_bounds,),
+    ClipOp: (merge_bounds, arithmetic.bounds_beyond_type),
+    ConvertOp: (same_type, arithmetic.merge_conversions),
+    ReshapeOp: (same_type, merge_reshapes, moved_splat),
+    TransposeOp: (merge_transposes, identity_transpose, moved_splat),
+    ConcatOp: (
         single_piece,
         nested_concat,
         movement.adjacent_slices,
         movement.concat_of_reshapes,
     ),
-    glow.SliceOp: (identity_slice, moved_splat, slice_of_piece, merge_slices),
-    glow.PadOp: (no_pads, movement.merge_pads),
-    glow.GatherOp: (movement.gather_to_slice,),
-    glow.MaxPool2dOp: (movement.identity_window,),
-    glow.AvgPool2dOp: (movement.identity_window,),
-    glow.MatmulOp: (movement.unbroadcast_matrix,),
-    glow.BroadcastOp: (same_type, moved_splat, movement.merge_broadcasts),
-    glow.TileOp: (same_type, moved_splat),
+    SliceOp: (identity_slice, moved_splat, slice_of_piece, merge_slices),
+    PadOp: (no_pads, movement.merge_pads),
+    GatherOp: (movement.gather_to_slice,),
+    MaxPool2dOp: (movement.identity_window,),
+    AvgPool2dOp: (movement.identity_window,),
+    MatmulOp: (movement.unbroadcast_matrix,),
+    BroadcastOp: (same_type, moved_splat, movement.merge_broadcasts),
+    TileOp: (same_type, moved_splat),
     **dict.fromkeys(_REDUCTIONS, (reduce_nothing,)),
 }
-"""Node class to what simplifies it, tried in order."""
+"""Node class to what simplifies it but follows from no fact, tried in order."""
 
 
-def _of_class(op_class: type[NodeOp]) -> tuple[Simplification, ...]:
-    """What simplifies a class: what is listed, and what its traits allow."""
-    found = _SPECIFIC.get(op_class, ())
-    if op_class.has_trait(Commutative):
+def _algebra(node: type[NodeOp], facts: Facts) -> Iterator[Simplification]:
+    """What follows from the facts of an element-wise node."""
+    if facts.neutral is not None:
+        yield neutral_rhs(facts.neutral)
+        if facts.commutative:
+            yield neutral_lhs(facts.neutral)
+    if facts.idempotent:
+        yield equal_operands if issubclass(node, BinaryOp) else idempotent
+    if facts.involution:
+        yield inverse_of_itself
+
+
+def _of_class(node: type[NodeOp]) -> tuple[Simplification, ...]:
+    """What simplifies a class, in the order in which it is tried."""
+    facts = FACTS.get(node)
+    found = _SPECIFIC.get(node, ())
+    if facts is not None:
+        found = (*_algebra(node, facts), *found)
+    if node.has_trait(Commutative):
         found = (*found, arithmetic.constant_last)
-    if op_class.has_trait(DataParallel) and issubclass(op_class, _BROADCASTING):
+    if issubclass(node, _BROADCASTING):
         found = (*found, arithmetic.without_broadcasts)
     return found
 
 
-_BROADCASTING = (glow.BinaryOp, glow.SelectOp)
+_BROADCASTING = (BinaryOp, SelectOp)
 
 SIMPLIFICATIONS = {
-    op_class: found for op_class in glow.NODES if (found := _of_class(op_class))
+    node: found for node in (*FACTS, *_SPECIFIC) if (found := _of_class(node))
 }
 """Node class to all that simplifies it."""
 

@@ -7,6 +7,7 @@ are [height, width]; weights are [output channels, input channels / group, kh, k
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import ClassVar
 
 from xdsl.dialects.builtin import (
     DenseArrayBase,
@@ -30,7 +31,13 @@ from glow.dialects.attributes import Attributes, int_attr, ints_attr
 from glow.dialects.glow.elementwise import check_numbers
 from glow.dialects.glow.factors import check_factors
 from glow.dialects.half import keeps_sums
-from glow.dialects.node import NodeOp, Types, fail_unless, tensor_type
+from glow.dialects.node import NodeOp, Types, fail_unless, public_nodes, tensor_type
+from glow.dialects.quantized import (
+    IntegerForm,
+    arithmetic_form,
+    movement_form,
+    product_form,
+)
 
 ACTIVATIONS = ("relu", "clip", "sigmoid", "tanh", "leaky_relu", "hard_swish")
 """The functions that a producer may absorb (Glow's fused activations); arguments:
@@ -108,6 +115,7 @@ class Conv2dOp(NodeOp):
     """
 
     name = "glow.conv2d"
+    INTEGER_FORM: ClassVar[IntegerForm | None] = product_form(0)
     input = operand_def(TensorType)
     weights = operand_def(TensorType)
     bias = opt_operand_def(TensorType)
@@ -201,6 +209,7 @@ class MaxPool2dOp(Pool2dOp):
     """The largest element of each window; padding never wins; NaN does (ONNX MaxPool-22)."""
 
     name = "glow.max_pool2d"
+    INTEGER_FORM: ClassVar[IntegerForm | None] = movement_form
 
 
 @irdl_op_definition
@@ -208,6 +217,7 @@ class AvgPool2dOp(Pool2dOp):
     """The mean of each window (ONNX AveragePool-22)."""
 
     name = "glow.avg_pool2d"
+    INTEGER_FORM: ClassVar[IntegerForm | None] = arithmetic_form
     count_include_pad = opt_prop_def(UnitAttr)
 
     @classmethod
@@ -217,4 +227,4 @@ class AvgPool2dOp(Pool2dOp):
         return super().infer(operands, attributes)
 
 
-OPS: tuple[type[NodeOp], ...] = (Conv2dOp, MaxPool2dOp, AvgPool2dOp)
+__all__ = public_nodes(globals())  # pyright: ignore[reportUnsupportedDunderAll]

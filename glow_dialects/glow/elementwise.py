@@ -1,15 +1,30 @@
-"""Data-parallel nodes: arithmetic, comparison, non-linearities, conversion.
+"""How element-wise nodes are defined: each is one entry that says all about it.
 
-Operands of two- and three-operand nodes broadcast as NumPy's do. The semantics of each
-node are the NumPy function in `glow.interpreter`; its scalar form for code generation
-stands in `glow.backends.cpu`.
+    MishOp = unary(
+        "mish",
+        "x * tanh(softplus(x))",
+        Facts(
+            reference=_mish,  # a NumPy function
+            scalar=lambda f, x, _: f.mul(x[0], f.apply(TanhOp, f.apply(SoftplusOp, x[0]))),
+            onnx="Mish",
+            table=True,
+        ),
+    )
+
+The text, the shape rule, the instruction, the interpreter, the kernel's body, the
+lowering, the import from ONNX and the tests' examples all follow from the entry; those who
+need a fact ask `facts_of(node)`. Operands of two- and three-operand nodes broadcast as
+NumPy's do. The entries stand in `arithmetic.py`, `functions.py` and `activations.py`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias, TypeVar, cast
 
-from xdsl.dialects.builtin import FloatAttr, IntegerType, TensorType, i1
+import numpy.typing as npt
+from xdsl.dialects.builtin import FloatAttr, IntegerType, Signedness, TensorType, i1
 from xdsl.ir import Attribute
 from xdsl.irdl import (
     irdl_op_definition,
@@ -22,14 +37,19 @@ from xdsl.traits import Commutative
 from xdsl.utils.exceptions import VerifyException
 
 from glow.dialects.attributes import Attributes, float_attr
+from glow.dialects.glow.formulas import Lowering, ScalarBody
 from glow.dialects.node import (
     DataParallel,
     NodeOp,
+    OnnxNames,
     Types,
     fail_unless,
+    public_nodes,
     tensor_type,
 )
-from glow.dialects.quantized import any_quantized
+from glow.dialects.quantized import IntegerForm, any_quantized
+
+Array: TypeAlias = npt.NDArray[Any]
 
 
 def broadcast_shape(shapes: Sequence[Sequence[int]]) -> tuple[int, ...]:
@@ -52,7 +72,7 @@ def same_element_type(operands: Types) -> Attribute:
     first = operands[0].element_type
     if not (
         all(operand.element_type == first for operand in operands)
-        or any_quantized(operands)  # rules of their own: `integer_forms`
+        or any_quantized(operands)  # rules of their own: `INTEGER_FORM`
     ):
         types = ", ".join(str(operand.element_type) for operand in operands)
         raise VerifyException(f"operands must have one element type, not {types}")
@@ -62,6 +82,14 @@ def same_element_type(operands: Types) -> Attribute:
 def is_integer(element_type: Attribute) -> bool:
     """Whether an element type is a plain integer or boolean."""
     return isinstance(element_type, IntegerType)
+
+
+def is_unsigned(element_type: Attribute) -> bool:
+    """Whether an element type is an unsigned integer or boolean."""
+    if not isinstance(element_type, IntegerType):
+        return False
+    integer = cast("IntegerType[int, Signedness]", element_type)
+    return integer.signedness.data is Signedness.UNSIGNED or integer.width.data == 1
 
 
 def check_numbers(cls: type[NodeOp], operand: TensorType[Attribute]) -> None:
@@ -161,156 +189,86 @@ class LogicalOp(BinaryOp):
         return [result]
 
 
-def _define(base: type[NodeOp], mnemonic: str, doc: str, *traits: type) -> type[NodeOp]:
-    """The op class `glow.<mnemonic>` without operands or attributes of its own."""
+@dataclass(frozen=True, kw_only=True)
+class Facts:
+    """All about an element-wise node but its name, operands and attributes."""
+
+    reference: Callable[..., Array]
+    """What it means: a NumPy function of the operands, then of the attributes in order.
+
+    Everything else is compared with it, so accuracy counts and speed does not. Functions
+    of floats (`FloatUnaryOp`) are called with float64, and their results rounded once.
+    """
+    scalar: str | ScalarBody | None = None
+    """Its element's code: the name of an operation (`math.tanh`) or a function that writes
+    several; that of `lowering` if it is left out."""
+    lowering: Lowering | None = None
+    """The nodes that a backend may have in its place; None of a primitive."""
+    onnx: OnnxNames | None = None
+    """The ONNX operators that are this node; see `NodeOp.ONNX`."""
+    table: bool = False
+    """Whether it is a table of 256 or 65,536 entries where its operand and its result have
+    quantized elements."""
+    integer_form: IntegerForm | None = None
+    """The rule for types of quantized elements, if it computes on them."""
+    commutative: bool = False
+    neutral: float | None = None
+    """The `n` of which `x op n` is x."""
+    idempotent: bool = False
+    """Whether `op(op(x))` is `op(x)`, or `op(x, x)` is x."""
+    involution: bool = False
+    """Whether `op(op(x))` is x."""
+
+
+FACTS: dict[type[NodeOp], Facts] = {}
+"""Element-wise node class to what is known of it, in the order of definition."""
+
+
+def register(node: type[NodeOp], facts: Facts) -> None:
+    """Enter a node that is defined as a class."""
+    FACTS[node] = facts
+    node.ONNX = facts.onnx
+    node.INTEGER_FORM = facts.integer_form
+
+
+Base = TypeVar("Base", bound=NodeOp)
+
+
+def _define(
+    base: type[Base], mnemonic: str, doc: str, namespace: dict[str, object]
+) -> type[Base]:
+    """The op class `glow.<mnemonic>` with the definitions of the namespace."""
     class_name = "".join(word.capitalize() for word in mnemonic.split("_")) + "Op"
-    namespace: dict[str, object] = {
-        "__doc__": doc,
-        "__module__": __name__,
-        "name": f"glow.{mnemonic}",
+    names = {"__doc__": doc, "__module__": __package__, "name": f"glow.{mnemonic}"}
+    op_class = type(class_name, (base,), namespace | names)
+    return irdl_op_definition(cast("type[Base]", op_class))
+
+
+def unary(
+    mnemonic: str,
+    doc: str,
+    facts: Facts,
+    base: type[UnaryOp] = FloatUnaryOp,
+    **attributes: float,
+) -> type[UnaryOp]:
+    """The node `glow.<mnemonic>` of one operand; float attributes with their defaults."""
+    definitions: dict[str, object] = {
+        name: prop_def(FloatAttr, default_value=float_attr(default))
+        for name, default in attributes.items()
     }
-    if traits:
-        namespace["traits"] = traits_def(*(trait() for trait in traits))
-    return irdl_op_definition(type(class_name, (base,), namespace))
+    node = _define(base, mnemonic, doc, definitions)
+    register(node, facts)
+    return node
 
 
-# Arithmetic
-AddOp = _define(NumberBinaryOp, "add", "lhs + rhs", Commutative)
-SubOp = _define(NumberBinaryOp, "sub", "lhs - rhs")
-MulOp = _define(NumberBinaryOp, "mul", "lhs * rhs", Commutative)
-DivOp = _define(NumberBinaryOp, "div", "lhs / rhs; integers round towards zero")
-MaxOp = _define(BinaryOp, "max", "The larger operand; NaN wins", Commutative)
-MinOp = _define(BinaryOp, "min", "The smaller operand; NaN wins", Commutative)
-PowOp = _define(NumberBinaryOp, "pow", "lhs raised to rhs")
-ModOp = _define(NumberBinaryOp, "mod", "Remainder with the sign of rhs (Python's %)")
-FmodOp = _define(NumberBinaryOp, "fmod", "Remainder with the sign of lhs (C's fmod)")
-# Comparison and logic
-EqualOp = _define(CompareOp, "equal", "lhs == rhs", Commutative)
-NotEqualOp = _define(CompareOp, "not_equal", "lhs != rhs", Commutative)
-LessOp = _define(CompareOp, "less", "lhs < rhs")
-LessEqualOp = _define(CompareOp, "less_equal", "lhs <= rhs")
-AndOp = _define(LogicalOp, "and", "Logical and", Commutative)
-OrOp = _define(LogicalOp, "or", "Logical or", Commutative)
-XorOp = _define(LogicalOp, "xor", "Logical exclusive or", Commutative)
-NotOp = _define(UnaryOp, "not", "Logical negation of i1 elements")
-# Functions of one number
-NegOp = _define(NumberUnaryOp, "neg", "-x")
-AbsOp = _define(NumberUnaryOp, "abs", "|x|")
-SignOp = _define(NumberUnaryOp, "sign", "-1, 0 or 1; NaN stays NaN")
-FloorOp = _define(FloatUnaryOp, "floor", "Largest integer <= x")
-CeilOp = _define(FloatUnaryOp, "ceil", "Smallest integer >= x")
-RoundOp = _define(FloatUnaryOp, "round", "Nearest integer, ties to even")
-SqrtOp = _define(FloatUnaryOp, "sqrt", "Square root")
-RsqrtOp = _define(FloatUnaryOp, "rsqrt", "1 / sqrt(x)")
-ReciprocalOp = _define(FloatUnaryOp, "reciprocal", "1 / x")
-ExpOp = _define(FloatUnaryOp, "exp", "e raised to x")
-LogOp = _define(FloatUnaryOp, "log", "Natural logarithm")
-SinOp = _define(FloatUnaryOp, "sin", "Sine of x in radians")
-CosOp = _define(FloatUnaryOp, "cos", "Cosine of x in radians")
-TanOp = _define(FloatUnaryOp, "tan", "Tangent of x in radians")
-AsinOp = _define(FloatUnaryOp, "asin", "Inverse sine")
-AcosOp = _define(FloatUnaryOp, "acos", "Inverse cosine")
-AtanOp = _define(FloatUnaryOp, "atan", "Inverse tangent")
-ErfOp = _define(FloatUnaryOp, "erf", "Gauss error function")
-IsNanOp = _define(UnaryTestOp, "is_nan", "Whether x is NaN (i1)")
-# Non-linearities (high level; most are lowered)
-ReluOp = _define(NumberUnaryOp, "relu", "max(x, 0); NaN stays NaN")
-SigmoidOp = _define(FloatUnaryOp, "sigmoid", "1 / (1 + exp(-x))")
-TanhOp = _define(FloatUnaryOp, "tanh", "Hyperbolic tangent")
-SoftplusOp = _define(FloatUnaryOp, "softplus", "log(1 + exp(x))")
-SoftsignOp = _define(FloatUnaryOp, "softsign", "x / (1 + |x|)")
-HardSwishOp = _define(FloatUnaryOp, "hard_swish", "x * clip(x / 6 + 0.5, 0, 1)")
-MishOp = _define(FloatUnaryOp, "mish", "x * tanh(softplus(x))")
-GeluOp = _define(FloatUnaryOp, "gelu", "x / 2 * (1 + erf(x / sqrt 2))")
-GeluTanhOp = _define(FloatUnaryOp, "gelu_tanh", "GELU's tanh approximation")
+def binary(
+    mnemonic: str, doc: str, facts: Facts, base: type[BinaryOp] = NumberBinaryOp
+) -> type[BinaryOp]:
+    """The node `glow.<mnemonic>` of two operands, without attributes."""
+    traits = {"traits": traits_def(Commutative())} if facts.commutative else {}
+    node = _define(base, mnemonic, doc, dict(traits))
+    register(node, facts)
+    return node
 
 
-@irdl_op_definition
-class ClipOp(NumberUnaryOp):
-    """`min(max(x, low), high)`; NaN stays NaN."""
-
-    name = "glow.clip"
-    low = prop_def(FloatAttr, default_value=float_attr(float("-inf")))
-    high = prop_def(FloatAttr, default_value=float_attr(float("inf")))
-
-
-@irdl_op_definition
-class LeakyReluOp(FloatUnaryOp):
-    """`x if x >= 0 else alpha * x`."""
-
-    name = "glow.leaky_relu"
-    alpha = prop_def(FloatAttr, default_value=float_attr(0.01))
-
-
-@irdl_op_definition
-class EluOp(FloatUnaryOp):
-    """`gamma * (x if x >= 0 else alpha * (exp(x) - 1))` (ONNX Elu and Selu)."""
-
-    name = "glow.elu"
-    alpha = prop_def(FloatAttr, default_value=float_attr(1.0))
-    gamma = prop_def(FloatAttr, default_value=float_attr(1.0))
-
-
-@irdl_op_definition
-class HardSigmoidOp(FloatUnaryOp):
-    """`clip(alpha * x + beta, 0, 1)`."""
-
-    name = "glow.hard_sigmoid"
-    alpha = prop_def(FloatAttr, default_value=float_attr(0.2))
-    beta = prop_def(FloatAttr, default_value=float_attr(0.5))
-
-
-@irdl_op_definition
-class SelectOp(NodeOp):
-    """`lhs` where the `i1` condition holds, else `rhs`; all three broadcast."""
-
-    name = "glow.select"
-    condition = operand_def(TensorType)
-    lhs = operand_def(TensorType)
-    rhs = operand_def(TensorType)
-    result = result_def(TensorType)
-    traits = traits_def(DataParallel())
-
-    @classmethod
-    def infer(cls, operands: Types, attributes: Attributes) -> Types:
-        """The broadcast shape, the element type of `lhs` and `rhs`."""
-        fail_unless(
-            operands[0].element_type == i1,
-            f"the condition must have i1 elements, not {operands[0].element_type}",
-        )
-        element_type = same_element_type(operands[1:])
-        shape = broadcast_shape([operand.get_shape() for operand in operands])
-        return [tensor_type(shape, element_type)]
-
-
-@irdl_op_definition
-class ConvertOp(NodeOp):
-    """The elements in another type (ONNX Cast): floats to integers truncate."""
-
-    name = "glow.convert"
-    operand = operand_def(TensorType)
-    result = result_def(TensorType)
-    traits = traits_def(DataParallel())
-
-    @classmethod
-    def check(cls, operands: Types, attributes: Attributes, results: Types) -> None:
-        """The shape stays."""
-        fail_unless(
-            operands[0].get_shape() == results[0].get_shape(),
-            f"a conversion keeps the shape, not {operands[0]} to {results[0]}",
-        )
-
-
-UNARY: tuple[type[NodeOp], ...] = (
-    NotOp, NegOp, AbsOp, SignOp, FloorOp, CeilOp, RoundOp, SqrtOp, RsqrtOp,
-    ReciprocalOp, ExpOp, LogOp, SinOp, CosOp, TanOp, AsinOp, AcosOp, AtanOp, ErfOp,
-    IsNanOp, ReluOp, SigmoidOp, TanhOp, SoftplusOp, SoftsignOp, HardSwishOp, MishOp,
-    GeluOp, GeluTanhOp, ClipOp, LeakyReluOp, EluOp, HardSigmoidOp,
-)  # fmt: skip
-
-BINARY: tuple[type[NodeOp], ...] = (
-    AddOp, SubOp, MulOp, DivOp, MaxOp, MinOp, PowOp, ModOp, FmodOp, EqualOp,
-    NotEqualOp, LessOp, LessEqualOp, AndOp, OrOp, XorOp,
-)  # fmt: skip
-
-OPS: tuple[type[NodeOp], ...] = (*UNARY, *BINARY, SelectOp, ConvertOp)
+__all__ = public_nodes(globals())  # pyright: ignore[reportUnsupportedDunderAll]

@@ -17,7 +17,7 @@ from glow.dialects.quantized import any_quantized
 def check_factors(cls: type[NodeOp], operands: Types) -> None:
     """Both factors have numbers of one type; a third operand adds to their sums.
 
-    Quantized operands have rules of their own (`integer_forms`).
+    Quantized operands have rules of their own (`INTEGER_FORM`).
     """
     check_numbers(cls, operands[0])
     if any_quantized(operands):

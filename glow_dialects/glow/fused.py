@@ -19,7 +19,14 @@ from xdsl.traits import IsTerminator, Pure
 
 from glow.dialects.attributes import Attributes
 from glow.dialects.glow.elementwise import broadcast_shape
-from glow.dialects.node import DataParallel, GlowOp, NodeOp, Types, fail_unless
+from glow.dialects.node import (
+    DataParallel,
+    GlowOp,
+    NodeOp,
+    Types,
+    fail_unless,
+    public_nodes,
+)
 from glow.dialects.text import parse_operands
 
 
@@ -109,4 +116,4 @@ class YieldOp(GlowOp):
         return cls.create(operands=operands, attributes=attributes)
 
 
-OPS: tuple[type[NodeOp], ...] = (FusedOp,)
+__all__ = public_nodes(globals())  # pyright: ignore[reportUnsupportedDunderAll]

@@ -1,41 +1,26 @@
-"""Which nodes compute on quantized elements, and the rule of each for element types."""
+"""The nodes that compute on quantized elements, by the kind of their rule."""
 
 from __future__ import annotations
 
-from glow.dialects.glow import convolution, elementwise, matmul, normalization, shape
+from glow.dialects import glow
 from glow.dialects.node import NodeOp
-from glow.dialects.quantized import (
-    IntegerForm,
-    arithmetic_form,
-    lookup_form,
-    movement_form,
-    product_form,
-)
+from glow.dialects.quantized import MOVEMENT_FORMS, arithmetic_form
 
-PRODUCTS: dict[type[NodeOp], IntegerForm] = {
-    convolution.Conv2dOp: product_form(0),
-    matmul.FullyConnectedOp: product_form(-1),
-    matmul.MatmulOp: product_form(-1),
+_FORMS = {
+    node: node.INTEGER_FORM for node in glow.NODES if node.INTEGER_FORM is not None
 }
-"""Integer products with 32-bit accumulators."""
 
-ARITHMETIC: tuple[type[NodeOp], ...] = (
-    elementwise.AddOp, elementwise.SubOp, elementwise.MulOp, elementwise.MaxOp,
-    elementwise.MinOp, elementwise.ReluOp, elementwise.ClipOp, convolution.AvgPool2dOp,
-    normalization.ReduceMeanOp,
-)  # fmt: skip
+ARITHMETIC: tuple[type[NodeOp], ...] = tuple(
+    node for node, form in _FORMS.items() if form is arithmetic_form
+)
 """Nodes whose result is requantized."""
 
-MOVEMENT: tuple[type[NodeOp], ...] = (
-    shape.ReshapeOp, shape.TransposeOp, shape.ConcatOp, shape.SliceOp, shape.PadOp,
-    shape.BroadcastOp, shape.TileOp, shape.GatherOp, convolution.MaxPool2dOp,
-    elementwise.SelectOp,
-)  # fmt: skip
+MOVEMENT: tuple[type[NodeOp], ...] = tuple(
+    node for node, form in _FORMS.items() if form in MOVEMENT_FORMS
+)
 """Nodes that move or choose elements."""
 
-INTEGER_FORMS: dict[type[NodeOp], IntegerForm] = {
-    **PRODUCTS,
-    **dict.fromkeys(ARITHMETIC, arithmetic_form),
-    **dict.fromkeys(MOVEMENT, movement_form),
-    shape.GatherOp: lookup_form,
-}
+PRODUCTS: tuple[type[NodeOp], ...] = tuple(
+    node for node in _FORMS if node not in (*ARITHMETIC, *MOVEMENT)
+)
+"""Integer products with 32-bit accumulators."""

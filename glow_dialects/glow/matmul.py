@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from xdsl.dialects.builtin import (
     DenseArrayBase,
     FloatAttr,
@@ -24,7 +26,8 @@ from glow.dialects.glow.convolution import check_activation
 from glow.dialects.glow.elementwise import broadcast_shape
 from glow.dialects.glow.factors import check_factors
 from glow.dialects.half import keeps_sums
-from glow.dialects.node import NodeOp, Types, fail_unless, tensor_type
+from glow.dialects.node import NodeOp, Types, fail_unless, public_nodes, tensor_type
+from glow.dialects.quantized import IntegerForm, product_form
 
 
 def _transposed(shape: tuple[int, ...], transpose: bool) -> tuple[int, ...]:
@@ -40,6 +43,7 @@ class MatmulOp(NodeOp):
     """
 
     name = "glow.matmul"
+    INTEGER_FORM: ClassVar[IntegerForm | None] = product_form(-1)
     lhs = operand_def(TensorType)
     rhs = operand_def(TensorType)
     result = result_def(TensorType)
@@ -78,6 +82,7 @@ class FullyConnectedOp(NodeOp):
     """
 
     name = "glow.fully_connected"
+    INTEGER_FORM: ClassVar[IntegerForm | None] = product_form(-1)
     input = operand_def(TensorType)
     weights = operand_def(TensorType)
     bias = opt_operand_def(TensorType)
@@ -144,4 +149,4 @@ class GemmOp(NodeOp):
         return [tensor_type((m, n), lhs.element_type)]
 
 
-OPS: tuple[type[NodeOp], ...] = (MatmulOp, FullyConnectedOp, GemmOp)
+__all__ = public_nodes(globals())  # pyright: ignore[reportUnsupportedDunderAll]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from xdsl.dialects.builtin import (
     DenseArrayBase,
     FloatAttr,
@@ -24,7 +26,8 @@ from xdsl.utils.exceptions import VerifyException
 
 from glow.dialects.attributes import Attributes, float_attr, int_attr
 from glow.dialects.glow.elementwise import check_numbers
-from glow.dialects.node import NodeOp, Types, fail_unless, tensor_type
+from glow.dialects.node import NodeOp, Types, fail_unless, public_nodes, tensor_type
+from glow.dialects.quantized import IntegerForm, arithmetic_form
 
 
 def check_axis(axis: int, rank: int) -> int:
@@ -211,6 +214,7 @@ class ReduceMeanOp(NumberReduceOp):
     """The mean over the axes."""
 
     name = "glow.reduce_mean"
+    INTEGER_FORM: ClassVar[IntegerForm | None] = arithmetic_form
 
 
 @irdl_op_definition
@@ -266,8 +270,4 @@ class ArgMinOp(ArgOp):
     name = "glow.arg_min"
 
 
-OPS: tuple[type[NodeOp], ...] = (
-    BatchNormOp, LayerNormOp, LocalResponseNormOp, SoftmaxOp, LogSoftmaxOp,
-    ReduceSumOp, ReduceMeanOp, ReduceMaxOp, ReduceMinOp, ReduceProdOp, ArgMaxOp,
-    ArgMinOp,
-)  # fmt: skip
+__all__ = public_nodes(globals())  # pyright: ignore[reportUnsupportedDunderAll]

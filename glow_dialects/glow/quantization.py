@@ -32,7 +32,7 @@ from glow.dialects.attributes import Attributes, int_attr, ints_attr
 from glow.dialects.glow.convolution import conv2d_shape
 from glow.dialects.glow.elementwise import broadcast_shape
 from glow.dialects.glow.matmul import MatmulOp
-from glow.dialects.node import NodeOp, Types, fail_unless, tensor_type
+from glow.dialects.node import NodeOp, Types, fail_unless, public_nodes, tensor_type
 from glow.dialects.quantized import (
     arithmetic_form,
     parameters_of,
@@ -264,11 +264,4 @@ class Conv2dIntegerOp(NodeOp):
         return [tensor_type(conv2d_shape(operands[0], operands[1], attributes), i32)]
 
 
-OPS: tuple[type[NodeOp], ...] = (
-    RescaleOp,
-    LookupTableOp,
-    DynamicMatmulOp,
-    DynamicQuantizeOp,
-    MatmulIntegerOp,
-    Conv2dIntegerOp,
-)
+__all__ = public_nodes(globals())  # pyright: ignore[reportUnsupportedDunderAll]

@@ -24,7 +24,7 @@ from xdsl.irdl import (
 from glow.dialects.attributes import Attributes
 from glow.dialects.glow.elementwise import same_element_type
 from glow.dialects.glow.normalization import check_float
-from glow.dialects.node import NodeOp, Types, fail_unless, tensor_type
+from glow.dialects.node import NodeOp, Types, fail_unless, public_nodes, tensor_type
 
 DIRECTIONS = ("forward", "reverse", "bidirectional")
 ACTIVATIONS = ("tanh", "relu", "sigmoid")
@@ -125,4 +125,4 @@ class RnnOp(RecurrentOp):
         return super().infer(operands, attributes)
 
 
-OPS: tuple[type[NodeOp], ...] = (LstmOp, GruOp, RnnOp)
+__all__ = public_nodes(globals())  # pyright: ignore[reportUnsupportedDunderAll]

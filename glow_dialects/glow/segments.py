@@ -6,7 +6,7 @@ from xdsl.dialects.builtin import IntegerType, TensorType, f32
 from xdsl.irdl import irdl_op_definition, operand_def, result_def
 
 from glow.dialects.attributes import Attributes
-from glow.dialects.node import NodeOp, Types, fail_unless, tensor_type
+from glow.dialects.node import NodeOp, Types, fail_unless, public_nodes, tensor_type
 
 
 def wrong_lengths(rows: int) -> str:
@@ -69,4 +69,4 @@ class LengthsMaxOp(BagsOp):
     name = "glow.lengths_max"
 
 
-OPS: tuple[type[NodeOp], ...] = (LengthsSumOp, LengthsMaxOp)
+__all__ = public_nodes(globals())  # pyright: ignore[reportUnsupportedDunderAll]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from math import prod
+from typing import ClassVar
 
 from xdsl.dialects.builtin import (
     DenseArrayBase,
@@ -25,7 +26,8 @@ from xdsl.irdl import (
 from glow.dialects.attributes import Attributes, float_attr, int_attr
 from glow.dialects.glow.elementwise import broadcast_shape
 from glow.dialects.glow.normalization import check_axis
-from glow.dialects.node import NodeOp, Types, fail_unless, tensor_type
+from glow.dialects.node import NodeOp, Types, fail_unless, public_nodes, tensor_type
+from glow.dialects.quantized import IntegerForm, lookup_form, movement_form
 
 PAD_MODES = ("constant", "edge", "reflect", "wrap")
 
@@ -35,6 +37,7 @@ class ReshapeOp(NodeOp):
     """The same elements in row-major order under another shape."""
 
     name = "glow.reshape"
+    INTEGER_FORM: ClassVar[IntegerForm | None] = movement_form
     input = operand_def(TensorType)
     result = result_def(TensorType)
 
@@ -54,6 +57,7 @@ class TransposeOp(NodeOp):
     """Result axis `i` is input axis `permutation[i]` (ONNX Transpose-13)."""
 
     name = "glow.transpose"
+    INTEGER_FORM: ClassVar[IntegerForm | None] = movement_form
     input = operand_def(TensorType)
     result = result_def(TensorType)
     permutation = prop_def(DenseArrayBase)
@@ -77,6 +81,7 @@ class ConcatOp(NodeOp):
     """Joins tensors along an axis (ONNX Concat-13)."""
 
     name = "glow.concat"
+    INTEGER_FORM: ClassVar[IntegerForm | None] = movement_form
     inputs_ = var_operand_def(TensorType)
     result = result_def(TensorType)
     axis = prop_def(IntegerAttr.constr(i64))
@@ -112,6 +117,7 @@ class SliceOp(NodeOp):
     """`sizes` elements from `starts` on, every `steps`-th (steps may be negative)."""
 
     name = "glow.slice"
+    INTEGER_FORM: ClassVar[IntegerForm | None] = movement_form
     input = operand_def(TensorType)
     result = result_def(TensorType)
     starts = prop_def(DenseArrayBase)
@@ -185,6 +191,7 @@ class PadOp(NodeOp):
     """
 
     name = "glow.pad"
+    INTEGER_FORM: ClassVar[IntegerForm | None] = movement_form
     input = operand_def(TensorType)
     result = result_def(TensorType)
     pads = prop_def(DenseArrayBase)
@@ -213,6 +220,7 @@ class BroadcastOp(NodeOp):
     """The input repeated along axes of size 1 or missing ones (ONNX Expand-13)."""
 
     name = "glow.broadcast"
+    INTEGER_FORM: ClassVar[IntegerForm | None] = movement_form
     input = operand_def(TensorType)
     result = result_def(TensorType)
 
@@ -232,6 +240,7 @@ class TileOp(NodeOp):
     """The input repeated `repeats` times along each axis (ONNX Tile-13)."""
 
     name = "glow.tile"
+    INTEGER_FORM: ClassVar[IntegerForm | None] = movement_form
     input = operand_def(TensorType)
     result = result_def(TensorType)
     repeats = prop_def(DenseArrayBase)
@@ -267,6 +276,7 @@ class GatherOp(NodeOp):
     """
 
     name = "glow.gather"
+    INTEGER_FORM: ClassVar[IntegerForm | None] = lookup_form
     input = operand_def(TensorType)
     indices = operand_def(TensorType)
     result = result_def(TensorType)
@@ -313,7 +323,4 @@ class GatherElementsOp(NodeOp):
         return [tensor_type(shape, source.element_type)]
 
 
-OPS: tuple[type[NodeOp], ...] = (
-    ReshapeOp, TransposeOp, ConcatOp, SliceOp, DynamicSliceOp, DynamicUpdateOp, PadOp,
-    BroadcastOp, TileOp, GatherOp, GatherElementsOp,
-)  # fmt: skip
+__all__ = public_nodes(globals())  # pyright: ignore[reportUnsupportedDunderAll]

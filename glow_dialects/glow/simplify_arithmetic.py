@@ -11,15 +11,18 @@ import numpy as np
 from xdsl.dialects.builtin import IntegerType, TensorType
 from xdsl.ir import Attribute, SSAValue
 
-from glow.dialects import glow
 from glow.dialects.attributes import float_attr
+from glow.dialects.glow.activations import ClipOp
+from glow.dialects.glow.arithmetic import ConvertOp, MulOp
+from glow.dialects.glow.shape import BroadcastOp, TileOp
+from glow.dialects.glow.storage import ConstantOp, SplatOp
 from glow.dialects.node import NodeOp, shape_of
 from glow.dialects.weight_table import dtype_of
 from glow.dialects.weights import constant_value
 
 Replacement = SSAValue | NodeOp | None
 
-STORAGE = (glow.ConstantOp, glow.SplatOp)
+STORAGE = (ConstantOp, SplatOp)
 
 
 def result_type(op: NodeOp) -> TensorType[Attribute]:
@@ -62,9 +65,9 @@ def without_broadcasts(op: NodeOp) -> Replacement:
 
 def _before_broadcast(value: SSAValue) -> SSAValue:
     owner = value.owner
-    if isinstance(owner, glow.BroadcastOp):
+    if isinstance(owner, BroadcastOp):
         return owner.input
-    if isinstance(owner, glow.TileOp):
+    if isinstance(owner, TileOp):
         sizes = zip(
             shape_of(owner.input), owner.attributes_view().ints("repeats"), strict=True
         )
@@ -77,7 +80,7 @@ def exact_reciprocal(op: NodeOp) -> Replacement:
     """`x * (1 / c)` for `x / c` where c is a power of two, whose reciprocal is exact."""
     lhs, rhs = op.inputs
     owner = rhs.owner
-    if not isinstance(owner, glow.SplatOp) or isinstance(
+    if not isinstance(owner, SplatOp) or isinstance(
         result_type(op).element_type, IntegerType
     ):
         return None
@@ -86,13 +89,11 @@ def exact_reciprocal(op: NodeOp) -> Replacement:
     # Beyond this the reciprocal has no normal number in half precision.
     if abs(mantissa) != 0.5 or abs(int(exponent)) > 13:
         return None
-    splat = glow.SplatOp.from_number(
-        1 / number, cast("TensorType[Attribute]", rhs.type)
-    )
+    splat = SplatOp.from_number(1 / number, cast("TensorType[Attribute]", rhs.type))
     block = op.parent
     assert block is not None
     block.insert_op_before(splat, op)
-    return glow.MulOp.build_node([lhs, splat.result], [result_type(op)])
+    return MulOp.build_node([lhs, splat.result], [result_type(op)])
 
 
 def square(op: NodeOp) -> Replacement:
@@ -106,7 +107,7 @@ def square(op: NodeOp) -> Replacement:
         or lhs.type != op.results[0].type
     ):
         return None
-    return glow.MulOp.build_node([lhs, lhs])
+    return MulOp.build_node([lhs, lhs])
 
 
 def bounds_beyond_type(op: NodeOp) -> Replacement:
@@ -121,7 +122,7 @@ def bounds_beyond_type(op: NodeOp) -> Replacement:
     new_high = float("inf") if high >= largest else high
     if (new_low, new_high) == (low, high):
         return None
-    return glow.ClipOp.build_node(
+    return ClipOp.build_node(
         [op.inputs[0]], low=float_attr(new_low), high=float_attr(new_high)
     )
 
@@ -142,7 +143,7 @@ def _range(element: Attribute) -> tuple[float, float]:
 def merge_conversions(op: NodeOp) -> Replacement:
     """One conversion for two, where the first keeps every value."""
     inner = op.inputs[0].owner
-    if not isinstance(inner, glow.ConvertOp):
+    if not isinstance(inner, ConvertOp):
         return None
     source = dtype_of(cast("TensorType[Attribute]", inner.inputs[0].type).element_type)
     between = dtype_of(
@@ -150,4 +151,4 @@ def merge_conversions(op: NodeOp) -> Replacement:
     )
     if source.kind == "b" or not np.can_cast(source, between, "safe"):
         return None
-    return glow.ConvertOp.build_node([inner.inputs[0]], [result_type(op)])
+    return ConvertOp.build_node([inner.inputs[0]], [result_type(op)])

@@ -10,7 +10,8 @@ from math import prod
 import numpy as np
 from xdsl.ir import SSAValue
 
-from glow.dialects import glow
+from glow.dialects.glow.matmul import MatmulOp
+from glow.dialects.glow.shape import BroadcastOp, ConcatOp, PadOp, ReshapeOp, SliceOp
 from glow.dialects.glow.simplify_arithmetic import Replacement, result_type
 from glow.dialects.node import NodeOp, element_of, shape_of
 from glow.dialects.weights import constant_value
@@ -44,13 +45,13 @@ def adjacent_slices(op: NodeOp) -> Replacement:
             pieces[-1] = merged.results[0]
     if len(pieces) == len(op.inputs):
         return None
-    return glow.ConcatOp.build_node(pieces, axis=axis)
+    return ConcatOp.build_node(pieces, axis=axis)
 
 
 def _joined(first: SSAValue, second: SSAValue, axis: int) -> NodeOp | None:
     """The slice that covers two slices of one tensor, if they touch along the axis."""
     one, two = first.owner, second.owner
-    if not isinstance(one, glow.SliceOp) or not isinstance(two, glow.SliceOp):
+    if not isinstance(one, SliceOp) or not isinstance(two, SliceOp):
         return None
     a, b = one.attributes_view(), two.attributes_view()
     starts, sizes, steps = (
@@ -65,13 +66,13 @@ def _joined(first: SSAValue, second: SSAValue, axis: int) -> NodeOp | None:
     if expected != list(b.ints("starts")):
         return None
     sizes[axis] += b.ints("sizes")[axis]
-    return glow.SliceOp.build_node([one.input], starts=starts, sizes=sizes, steps=steps)
+    return SliceOp.build_node([one.input], starts=starts, sizes=sizes, steps=steps)
 
 
 def concat_of_reshapes(op: NodeOp) -> Replacement:
     """One reshape of a concatenation for a concatenation of reshapes."""
     inner = [value.owner for value in op.inputs]
-    sources = [o.input for o in inner if isinstance(o, glow.ReshapeOp)]
+    sources = [o.input for o in inner if isinstance(o, ReshapeOp)]
     if len(sources) < max(len(inner), 2):
         return None
     target = shape_of(op.inputs[0])
@@ -80,11 +81,11 @@ def concat_of_reshapes(op: NodeOp) -> Replacement:
     )
     if axis is None or not all(_agree(source, sources[0], axis) for source in sources):
         return None
-    joined = glow.ConcatOp.build_node(sources, axis=axis)
+    joined = ConcatOp.build_node(sources, axis=axis)
     block = op.parent
     assert block is not None
     block.insert_op_before(joined, op)
-    return glow.ReshapeOp.build_node([joined.result], [result_type(op)])
+    return ReshapeOp.build_node([joined.result], [result_type(op)])
 
 
 def _matching_axis(shape: tuple[int, ...], before: tuple[int, ...]) -> int | None:
@@ -126,7 +127,7 @@ def gather_to_slice(op: NodeOp) -> Replacement:
         return None
     starts, sizes = [0] * len(shape_of(source)), list(shape_of(source))
     starts[axis], sizes[axis] = int(picked[0]), picked.size
-    taken = glow.SliceOp.build_node(
+    taken = SliceOp.build_node(
         [source], starts=starts, sizes=sizes, steps=[1] * len(sizes)
     )
     if taken.result.type == op.results[0].type:
@@ -134,13 +135,13 @@ def gather_to_slice(op: NodeOp) -> Replacement:
     block = op.parent
     assert block is not None
     block.insert_op_before(taken, op)
-    return glow.ReshapeOp.build_node([taken.result], [result_type(op)])
+    return ReshapeOp.build_node([taken.result], [result_type(op)])
 
 
 def merge_pads(op: NodeOp) -> Replacement:
     """One padding for two of the same number, neither of which crops."""
     inner = op.inputs[0].owner
-    if not isinstance(inner, glow.PadOp):
+    if not isinstance(inner, PadOp):
         return None
     outer_view, inner_view = op.attributes_view(), inner.attributes_view()
     first, second = inner_view.ints("pads"), outer_view.ints("pads")
@@ -151,31 +152,29 @@ def merge_pads(op: NodeOp) -> Replacement:
     if not constant or not same or min((*first, *second), default=0) < 0:
         return None
     pads = [a + b for a, b in zip(first, second, strict=True)]
-    return glow.PadOp.build_node(
-        [inner.input], pads=pads, value=outer_view.float("value")
-    )
+    return PadOp.build_node([inner.input], pads=pads, value=outer_view.float("value"))
 
 
 def merge_broadcasts(op: NodeOp) -> Replacement:
     """One broadcast for two in a row."""
     inner = op.inputs[0].owner
-    if not isinstance(inner, glow.BroadcastOp):
+    if not isinstance(inner, BroadcastOp):
         return None
-    return glow.BroadcastOp.build_node([inner.input], [result_type(op)])
+    return BroadcastOp.build_node([inner.input], [result_type(op)])
 
 
 def unbroadcast_matrix(op: NodeOp) -> Replacement:
     """A product reads a matrix that is repeated for a batch once."""
     operands = list(op.inputs)
     owner = operands[1].owner
-    if not isinstance(owner, glow.BroadcastOp) or len(shape_of(owner.input)) < 2:
+    if not isinstance(owner, BroadcastOp) or len(shape_of(owner.input)) < 2:
         return None
     if shape_of(owner.input)[-2:] != shape_of(operands[1])[-2:]:
         return None
     batch = np.broadcast_shapes(shape_of(operands[0])[:-2], shape_of(owner.input)[:-2])
     if batch != shape_of(op.results[0])[:-2]:
         return None
-    return glow.MatmulOp.build_node(
+    return MatmulOp.build_node(
         [operands[0], owner.input],
         [result_type(op)],
         transpose_lhs=op.attributes_view().has("transpose_lhs"),

@@ -20,7 +20,7 @@ from xdsl.irdl import (
 from glow.dialects.attributes import Attributes, int_attr, ints_attr
 from glow.dialects.glow.convolution import check_rank, check_window, window_size
 from glow.dialects.glow.factors import check_factors
-from glow.dialects.node import NodeOp, Types, fail_unless, tensor_type
+from glow.dialects.node import NodeOp, Types, fail_unless, public_nodes, tensor_type
 
 
 def check_channels(channels: int, expected: int, group: int, outputs: int) -> None:
@@ -196,4 +196,4 @@ def _transposed_size(size: int, kernel: int, attributes: Attributes, axis: int) 
     return extent
 
 
-OPS: tuple[type[NodeOp], ...] = (Conv3dOp, ConvTranspose2dOp, ConvTranspose3dOp)
+__all__ = public_nodes(globals())  # pyright: ignore[reportUnsupportedDunderAll]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Self, cast
 
 from xdsl.dialects.builtin import (
@@ -35,7 +34,7 @@ from glow.dialects.float_text import (
     float_literal,
     hex_literal,
 )
-from glow.dialects.node import NodeOp, Types, fail_unless
+from glow.dialects.node import NodeOp, Types, fail_unless, public_nodes
 from glow.dialects.quantized import constant_type, is_quantized
 
 MAX_INLINE_ELEMENTS = 1024
@@ -215,7 +214,7 @@ def scalar_attr(number: float, element_type: Attribute) -> Attribute:
     return FloatAttr(float(number), cast(AnyFloat, element_type))
 
 
-OPS: Sequence[type[NodeOp]] = (ConstantOp, SplatOp)
+__all__ = public_nodes(globals())  # pyright: ignore[reportUnsupportedDunderAll]
 
 
 def splat_number(value: SSAValue) -> float | int | None:

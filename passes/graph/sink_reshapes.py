@@ -20,14 +20,13 @@ from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute, SSAValue
 
 from glow.dialects import glow
-from glow.dialects.glow.elementwise import UNARY
 from glow.dialects.node import NodeOp, shape_of, tensor_type
 from glow.passes.graph.fuse_activation import PRODUCERS
 from glow.passes.rewriting.node_builder import NodeBuilder, attributes_of, element_type
 from glow.passes.rewriting.patterns import RewritePass
 
 GROWING = (glow.TileOp, glow.BroadcastOp)
-FUNCTIONS = (*UNARY, glow.ConvertOp)
+FUNCTIONS = (*glow.UNARY, glow.ConvertOp)
 
 
 def retyped(builder: NodeBuilder, op: NodeOp, operand: SSAValue) -> SSAValue:

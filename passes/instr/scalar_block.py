@@ -8,8 +8,8 @@ from xdsl.ir import Attribute, Block, SSAValue
 
 from glow.dialects import arith, glow, instr
 from glow.dialects.node import element_of
-from glow.passes.rewriting.scalar_bodies import SCALAR_BODIES, inline_body
-from glow.passes.rewriting.scalar_builder import ScalarBuilder, convert
+from glow.passes.rewriting.scalar_bodies import inline_body
+from glow.passes.rewriting.scalar_builder import SCALAR_BODIES, ScalarBuilder, convert
 
 
 def element_type(buffer: SSAValue) -> Attribute:

@@ -17,8 +17,7 @@ from glow.dialects import arith, glow, instr
 from glow.dialects.node import shape_of
 from glow.passes.instr.accesses import Place
 from glow.passes.instr.scalar_block import element_type, emit_instruction
-from glow.passes.rewriting.scalar_bodies import SCALAR_BODIES
-from glow.passes.rewriting.scalar_builder import ScalarBuilder
+from glow.passes.rewriting.scalar_builder import SCALAR_BODIES, ScalarBuilder
 
 Number = FloatAttr | IntegerAttr
 

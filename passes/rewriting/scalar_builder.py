@@ -6,21 +6,32 @@ a value from any element type to any other.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from math import inf
 from typing import TypeAlias, cast
 
+from xdsl.dialects import math
 from xdsl.dialects.builtin import AnyFloat, IntegerType, Signedness, f32, i1
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from glow.dialects import arith
-from glow.dialects.glow import YieldOp, scalar_attr
+from glow.dialects.attributes import Attributes
+from glow.dialects.glow import FACTS, UnaryOp, YieldOp, elementwise, scalar_attr
+from glow.dialects.glow.formulas import ScalarBody
+from glow.dialects.node import NodeOp
 from glow.dialects.weight_table import dtype_of
 
 Integer: TypeAlias = "IntegerType[int, Signedness]"
 
 
+OPERATIONS: Mapping[str, type[Operation]] = {
+    op.name: op for op in (*arith.Arith.operations, *math.Math.operations)
+}
+"""The scalar operations by name."""
+
+
 class ScalarBuilder:
-    """Appends scalar operations to a block."""
+    """Appends scalar operations to a block; what formulas call `Scalars`."""
 
     def __init__(self, block: Block) -> None:
         self.block = block
@@ -30,13 +41,22 @@ class ScalarBuilder:
         self.block.add_op(op)
         return op.results[0]
 
-    def unary(self, op_class: type[Operation], x: SSAValue) -> SSAValue:
+    def unary(self, operation: str | type[Operation], x: SSAValue) -> SSAValue:
         """An operation of one operand that keeps its type."""
+        op_class = OPERATIONS[operation] if isinstance(operation, str) else operation
         return self.append(op_class.create(operands=[x], result_types=[x.type]))
 
-    def binary(self, op_class: type[Operation], x: SSAValue, y: SSAValue) -> SSAValue:
+    def binary(
+        self, operation: str | type[Operation], x: SSAValue, y: SSAValue
+    ) -> SSAValue:
         """An operation of two operands that keeps their type."""
+        op_class = OPERATIONS[operation] if isinstance(operation, str) else operation
         return self.append(op_class(x, y))  # pyright: ignore[reportCallIssue]
+
+    def apply(self, node: type[NodeOp], *operands: SSAValue) -> SSAValue:
+        """What an element-wise node without attributes does to one element."""
+        attributes = Attributes(node.get_irdl_definition(), {})
+        return SCALAR_BODIES[node](self, operands, attributes)
 
     def number(self, value: float, like: SSAValue) -> SSAValue:
         """A constant of the type of `like`."""
@@ -116,10 +136,7 @@ def is_integer(value: SSAValue) -> bool:
 
 def is_unsigned(value: SSAValue) -> bool:
     """Whether a scalar is an unsigned integer or a boolean."""
-    integer = as_integer(value.type)
-    return integer is not None and (
-        integer.signedness.data is Signedness.UNSIGNED or integer.width.data == 1
-    )
+    return elementwise.is_unsigned(value.type)
 
 
 def by_sign(
@@ -161,3 +178,25 @@ def _resize_float(builder: ScalarBuilder, x: SSAValue, target: Attribute) -> SSA
         x = builder.append(arith.ExtFOp(x, cast(AnyFloat, f32)))
     resize = arith.ExtFOp if source_width < target_width else arith.TruncFOp
     return builder.append(resize(x, cast(AnyFloat, target)))
+
+
+def _operation(name: str, arity: int) -> ScalarBody:
+    """The body that is one operation."""
+    if arity == 1:
+        return lambda f, x, _: f.unary(name, x[0])
+    return lambda f, x, _: f.binary(name, *x)
+
+
+def _bodies() -> dict[type[NodeOp], ScalarBody]:
+    bodies: dict[type[NodeOp], ScalarBody] = {}
+    for node, facts in FACTS.items():
+        body = facts.lowering if facts.scalar is None else facts.scalar
+        if isinstance(body, str):
+            body = _operation(body, 1 if issubclass(node, UnaryOp) else 2)
+        if body is not None:
+            bodies[node] = body
+    return bodies
+
+
+SCALAR_BODIES = _bodies()
+"""Element-wise node class to what it does to one element."""

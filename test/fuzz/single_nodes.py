@@ -10,7 +10,7 @@ from random_graphs import F32, GraphMaker, Shape, Step, dtype_in
 from xdsl.ir import SSAValue
 
 from glow.dialects import glow
-from glow.dialects.glow.elementwise import BINARY, UNARY, CompareOp, LogicalOp
+from glow.dialects.glow import BINARY, UNARY, CompareOp, LogicalOp
 from glow.dialects.node import NodeOp, shape_of
 
 BOOL = np.dtype(np.bool_)

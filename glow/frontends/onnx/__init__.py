@@ -19,7 +19,9 @@
 | `unsupported.py`    | the one message about all operators that we lack            |
 | `operators/`        | handlers by theme                                           |
 
-A new operator is one function with `@onnx_op("Name")` in the file of its theme in `operators/`.
+An operator that is one node is named at the node (`NodeOp.ONNX`), and `operators/plain.py`
+enters it; any other is one function with `@onnx_op("Name")` in the file of its theme in
+`operators/`.
 """
 
 from glow.frontends.onnx.importer import import_model

@@ -51,6 +51,7 @@ from glow.frontends.onnx.operators import (
     matmul,
     movement,
     normalization,
+    plain,
     quantization,
     recurrent,
     reduction,
@@ -72,7 +73,7 @@ from glow.passes.graph.fold_constants import Budget
 
 THEMES = (
     activations, arithmetic, bags, constants, contrib, convolution, hyperbolic, matmul,
-    movement, normalization, quantization, recurrent, reduction, shapes,
+    movement, normalization, plain, quantization, recurrent, reduction, shapes,
 )  # fmt: skip
 """The modules whose handlers fill `HANDLERS`."""
 

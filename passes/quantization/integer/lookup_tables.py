@@ -35,13 +35,9 @@ from glow.passes.rewriting.node_builder import NodeBuilder, attributes_of, name_
 
 TABLE_BITS = (8, 16)
 
-FUNCTIONS: tuple[type[NodeOp], ...] = (
-    glow.SigmoidOp, glow.TanhOp, glow.HardSwishOp, glow.HardSigmoidOp,
-    glow.LeakyReluOp, glow.EluOp, glow.GeluOp, glow.GeluTanhOp, glow.SoftplusOp,
-    glow.SoftsignOp, glow.MishOp, glow.ExpOp, glow.LogOp, glow.SqrtOp, glow.RsqrtOp,
-    glow.ReciprocalOp, glow.AbsOp, glow.NegOp, glow.ErfOp, glow.ReluOp, glow.ClipOp,
-    glow.FloorOp, glow.CeilOp, glow.RoundOp, glow.SinOp, glow.CosOp,
-)  # fmt: skip
+FUNCTIONS: tuple[type[NodeOp], ...] = tuple(
+    node for node, facts in glow.FACTS.items() if facts.table
+)
 """Functions of one number; the others are in scalar regions."""
 
 

@@ -27,7 +27,8 @@ from glow.frontends.onnx import import_model
 from glow.interpreter import run
 from glow.lowering.target.target import Target
 from glow.passes.graph.commute_pools import MONOTONE
-from glow.passes.rewriting.scalar_bodies import SCALAR_BODIES, has_scalar_body
+from glow.passes.rewriting.scalar_bodies import has_scalar_body
+from glow.passes.rewriting.scalar_builder import SCALAR_BODIES
 from glow.universe import get_glow_passes, new_context
 
 Array = npt.NDArray[np.generic]

@@ -10,7 +10,6 @@ import numpy as np
 from differential import EDGES, Array, Example, example, random_array
 
 from glow.dialects import glow
-from glow.dialects.glow import elementwise
 from glow.dialects.node import NodeOp
 
 SHAPES = ((1,), (3, 5), (2, 17, 3), (0, 4), ())
@@ -43,7 +42,7 @@ def _domain(node: type[NodeOp], x: Array) -> Array:
 
 
 def _unary_examples() -> Iterator[Example]:
-    for node in elementwise.UNARY:
+    for node in glow.UNARY:
         if node is glow.NotOp:
             yield example(node, random_array((3, 5), np.bool_))
             continue
@@ -86,8 +85,8 @@ def _first(node: type[NodeOp], x: Array) -> Array:
 
 
 def _binary_examples() -> Iterator[Example]:
-    for node in elementwise.BINARY:
-        is_logical = issubclass(node, elementwise.LogicalOp)
+    for node in glow.BINARY:
+        is_logical = issubclass(node, glow.LogicalOp)
         dtype = np.bool_ if is_logical else np.float32
         for left, right in BROADCASTS:
             x, y = random_array(left, dtype), random_array(right, dtype, 1)

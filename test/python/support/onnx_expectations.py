@@ -12,7 +12,8 @@ from onnx.reference import ReferenceEvaluator
 from xdsl.dialects.builtin import TensorType
 
 from glow.dialects import glow
-from glow.dialects.node import NodeOp
+from glow.dialects.node import SEGMENTS, NodeOp
+from glow.frontends.onnx.operators.plain import operators
 
 OPSET = 23
 
@@ -194,53 +195,23 @@ def tile(example: Example) -> Call:
     return "Tile", (*example.inputs, repeats), {}
 
 
+def plain(node: type[NodeOp]) -> Callable[[Example], Call] | None:
+    """The call of a node that says itself which operator it is."""
+    name = next(iter(operators(node.ONNX)), None)
+    properties = node.get_irdl_definition().properties
+    return name and unit(name, *(each for each in properties if each != SEGMENTS))
+
+
 ONNX: dict[type[NodeOp], Callable[[Example], Call]] = {
-    glow.AddOp: same("Add"),
-    glow.SubOp: same("Sub"),
-    glow.MulOp: same("Mul"),
+    **{node: call for node in glow.NODES if (call := plain(node))},
     glow.PowOp: same("Pow"),
     glow.MaxOp: same("Max"),
     glow.MinOp: same("Min"),
     glow.FmodOp: same("Mod", fmod=1),
-    glow.EqualOp: same("Equal"),
-    glow.LessOp: same("Less"),
-    glow.LessEqualOp: same("LessOrEqual"),
-    glow.AndOp: same("And"),
-    glow.OrOp: same("Or"),
-    glow.XorOp: same("Xor"),
-    glow.NotOp: same("Not"),
-    glow.NegOp: same("Neg"),
-    glow.AbsOp: same("Abs"),
-    glow.SignOp: same("Sign"),
-    glow.FloorOp: same("Floor"),
-    glow.CeilOp: same("Ceil"),
-    glow.RoundOp: same("Round"),
-    glow.SqrtOp: same("Sqrt"),
-    glow.ReciprocalOp: same("Reciprocal"),
-    glow.ExpOp: same("Exp"),
-    glow.LogOp: same("Log"),
-    glow.SinOp: same("Sin"),
-    glow.CosOp: same("Cos"),
-    glow.TanOp: same("Tan"),
-    glow.AsinOp: same("Asin"),
-    glow.AcosOp: same("Acos"),
-    glow.AtanOp: same("Atan"),
-    glow.ErfOp: same("Erf"),
-    glow.IsNanOp: same("IsNaN"),
-    glow.ReluOp: same("Relu"),
-    glow.SigmoidOp: same("Sigmoid"),
-    glow.TanhOp: same("Tanh"),
-    glow.SoftplusOp: same("Softplus"),
-    glow.SoftsignOp: same("Softsign"),
-    glow.HardSwishOp: same("HardSwish"),
-    glow.MishOp: same("Mish"),
     glow.GeluOp: same("Gelu"),
     glow.GeluTanhOp: same("Gelu", approximate="tanh"),
     glow.ClipOp: clip,
-    glow.LeakyReluOp: unit("LeakyRelu", "alpha"),
     glow.EluOp: elu,
-    glow.HardSigmoidOp: unit("HardSigmoid", "alpha", "beta"),
-    glow.SelectOp: same("Where"),
     glow.Conv2dOp: conv,
     glow.Conv3dOp: conv,
     glow.ConvTranspose2dOp: conv_transpose,

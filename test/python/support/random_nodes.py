@@ -14,7 +14,6 @@ from differential import Array, Example, example, random_array
 from elementwise_examples import BROADCASTS, DIVISIONS
 
 from glow.dialects import glow
-from glow.dialects.glow import elementwise
 
 BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
 FLOATS = tuple(map(np.dtype, ("float16", BFLOAT16, "float32", "float64")))
@@ -61,12 +60,12 @@ class Chooser:
 
 
 def _unary(c: Chooser) -> Example:
-    node, dtype = c.one_of(elementwise.UNARY), c.dtype()
+    node, dtype = c.one_of(glow.UNARY), c.dtype()
     return example(node, c.array(c.shape(c.integer(0, 3)), dtype))
 
 
 def _binary(c: Chooser) -> Example:
-    node, dtype = c.one_of(elementwise.BINARY), c.dtype()
+    node, dtype = c.one_of(glow.BINARY), c.dtype()
     left, right = c.one_of(BROADCASTS)
     x, y = c.array(left, dtype), c.array(right, dtype)
     if node in DIVISIONS and dtype.kind in "iu":

@@ -21,7 +21,6 @@ from glow.backends.cpu.layout.layout import Layout, constant_key
 from glow.backends.cpu.layout.products import fully_connected
 from glow.backends.cpu.legality import is_fused_recurrence
 from glow.dialects import glow
-from glow.dialects.attributes import Attributes
 from glow.dialects.node import NodeOp, shape_of
 from glow.dialects.weights import constant_value
 from glow.lowering.lower_nodes.cells import cell_of
@@ -34,7 +33,6 @@ from glow.lowering.lower_nodes.recurrent import (
     part,
 )
 from glow.passes.rewriting.node_builder import NodeBuilder, name_of
-from glow.passes.rewriting.scalar_bodies import SCALAR_BODIES
 from glow.passes.rewriting.scalar_builder import ScalarBuilder
 
 
@@ -62,8 +60,7 @@ class _Scalars:
 
     def apply(self, node: type[NodeOp], *operands: SSAValue) -> SSAValue:
         """A node's scalar operations."""
-        attributes = Attributes(node.get_irdl_definition(), {})
-        return SCALAR_BODIES[node](self.builder, operands, attributes)
+        return self.builder.apply(node, *operands)
 
 
 def _cell(op: glow.RecurrentOp, biases: int) -> Region:

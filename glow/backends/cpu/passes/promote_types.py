@@ -91,6 +91,13 @@ def _mean(op: NodeOp, element: Attribute) -> Attribute | None:
     return i64 if 0 < _bits(element) < 64 else _float(op, element)
 
 
+SEVERAL_STEPS = (
+    node
+    for node, facts in glow.FACTS.items()
+    if facts.lowering is not None and issubclass(node, glow.FloatUnaryOp)
+)
+"""Element-wise nodes that would round between their steps."""
+
 RULES: Mapping[type[Operation], Rule] = {
     **dict.fromkeys(
         (
@@ -109,16 +116,7 @@ RULES: Mapping[type[Operation], Rule] = {
             glow.SoftmaxOp,
             glow.ArgMaxOp,
             glow.ArgMinOp,
-            glow.EluOp,
-            glow.GeluOp,
-            glow.GeluTanhOp,
-            glow.HardSigmoidOp,
-            glow.HardSwishOp,
-            glow.LeakyReluOp,
-            glow.MishOp,
-            glow.SigmoidOp,
-            glow.SoftplusOp,
-            glow.SoftsignOp,
+            *SEVERAL_STEPS,
         ),
         _float,
     ),

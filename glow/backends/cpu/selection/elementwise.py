@@ -18,7 +18,7 @@ from glow.dialects.node import element_of, shape_of
 from glow.lowering.loop_builder.scalar_region import ScalarRegion
 from glow.lowering.target.target import Target
 from glow.passes.instr.scalar_block import scalar_block
-from glow.passes.rewriting.scalar_bodies import SCALAR_BODIES
+from glow.passes.rewriting.scalar_builder import SCALAR_BODIES
 
 
 def _elementwise(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:

@@ -1,4 +1,4 @@
-"""Handlers of non-linearities."""
+"""Handlers of non-linearities that are more than one plain node."""
 
 from __future__ import annotations
 
@@ -8,64 +8,16 @@ from xdsl.dialects.builtin import BFloat16Type, Float16Type, Float32Type
 
 from glow.dialects.glow import (
     ClipOp,
-    EluOp,
     GeluOp,
     GeluTanhOp,
-    HardSigmoidOp,
-    HardSwishOp,
-    LeakyReluOp,
     LessOp,
     MaxOp,
     MinOp,
-    MishOp,
     MulOp,
-    ReluOp,
     SelectOp,
-    SigmoidOp,
-    SoftplusOp,
-    SoftsignOp,
-    TanhOp,
 )  # fmt: skip
-from glow.dialects.node import NodeOp
 from glow.frontends.onnx.node import Constant, OnnxNode, Value, element_type
-from glow.frontends.onnx.registry import HANDLERS, Handler, onnx_op
-
-SIMPLE: dict[str, type[NodeOp]] = {
-    "HardSwish": HardSwishOp,
-    "Mish": MishOp,
-    "Relu": ReluOp,
-    "Sigmoid": SigmoidOp,
-    "Softplus": SoftplusOp,
-    "Softsign": SoftsignOp,
-    "Tanh": TanhOp,
-}
-"""Operators that are one node without attributes."""
-
-PARAMETERS: dict[str, tuple[type[NodeOp], dict[str, float]]] = {
-    "Elu": (EluOp, {"alpha": 1.0}),
-    "HardSigmoid": (HardSigmoidOp, {"alpha": 0.2, "beta": 0.5}),
-    "LeakyRelu": (LeakyReluOp, {"alpha": 0.01}),
-    "Selu": (EluOp, {"alpha": 1.67326319217681884765625, "gamma": 1.05070102214813232}),
-}
-"""Operators that are one node with float attributes; ONNX's defaults."""
-
-
-def _simple(op_class: type[NodeOp]) -> Handler:
-    return lambda node: node.emit(op_class, node.value(0))
-
-
-def _with_parameters(op_class: type[NodeOp], defaults: dict[str, float]) -> Handler:
-    def handler(node: OnnxNode) -> Value:
-        attributes = {
-            name: node.attr_float(name, default) for name, default in defaults.items()
-        }
-        return node.emit(op_class, node.value(0), types=None, **attributes)
-
-    return handler
-
-
-HANDLERS.update({name: _simple(op_class) for name, op_class in SIMPLE.items()})
-HANDLERS.update({name: _with_parameters(*entry) for name, entry in PARAMETERS.items()})
+from glow.frontends.onnx.registry import onnx_op
 
 
 @onnx_op("Gelu")

@@ -1,4 +1,4 @@
-"""Handlers of arithmetic, comparison, logic, selection and conversion."""
+"""Handlers of arithmetic, comparison and conversion that is more than one plain node."""
 
 from __future__ import annotations
 
@@ -8,40 +8,16 @@ import numpy as np
 
 from glow.dialects.glow import (
     AbsOp,
-    AcosOp,
     AddOp,
-    AndOp,
-    AsinOp,
-    AtanOp,
-    CeilOp,
-    CosOp,
     DivOp,
     EqualOp,
-    ErfOp,
-    ExpOp,
-    FloorOp,
     FmodOp,
-    IsNanOp,
     LessEqualOp,
     LessOp,
-    LogOp,
     MaxOp,
     MinOp,
     ModOp,
-    MulOp,
-    NegOp,
-    NotOp,
-    OrOp,
     PowOp,
-    ReciprocalOp,
-    RoundOp,
-    SelectOp,
-    SignOp,
-    SinOp,
-    SqrtOp,
-    SubOp,
-    TanOp,
-    XorOp,
 )  # fmt: skip
 from glow.dialects.glow.elementwise import is_integer
 from glow.dialects.node import NodeOp
@@ -49,30 +25,8 @@ from glow.frontends.onnx.node import OnnxNode, Operand, Value, element_type
 from glow.frontends.onnx.registry import HANDLERS, Handler, onnx_op
 from glow.frontends.onnx.tensors import element_type_of_onnx
 
-UNARY: dict[str, type[NodeOp]] = {
-    "Abs": AbsOp, "Acos": AcosOp, "Asin": AsinOp, "Atan": AtanOp, "Ceil": CeilOp,
-    "Cos": CosOp, "Erf": ErfOp, "Exp": ExpOp, "Floor": FloorOp, "IsNaN": IsNanOp,
-    "Log": LogOp, "Neg": NegOp, "Not": NotOp, "Reciprocal": ReciprocalOp,
-    "Round": RoundOp, "Sign": SignOp, "Sin": SinOp, "Sqrt": SqrtOp, "Tan": TanOp,
-}  # fmt: skip
-"""Operators that are one node of one operand."""
-
-BINARY: dict[str, type[NodeOp]] = {
-    "Add": AddOp, "And": AndOp, "Div": DivOp, "Equal": EqualOp, "Less": LessOp,
-    "LessOrEqual": LessEqualOp, "Mul": MulOp, "Or": OrOp, "Sub": SubOp, "Xor": XorOp,
-}  # fmt: skip
-"""Operators that are one node of two broadcast operands."""
-
 VARIADIC: dict[str, type[NodeOp]] = {"Sum": AddOp, "Max": MaxOp, "Min": MinOp}
 """Operators that join any number of operands by a node of two."""
-
-
-def _unary(op_class: type[NodeOp]) -> Handler:
-    return lambda node: node.emit(op_class, node.value(0))
-
-
-def _binary(op_class: type[NodeOp]) -> Handler:
-    return lambda node: node.emit(op_class, node.value(0), node.value(1))
 
 
 def _join(node: OnnxNode, op_class: type[NodeOp]) -> Operand:
@@ -83,8 +37,6 @@ def _variadic(op_class: type[NodeOp]) -> Handler:
     return lambda node: _join(node, op_class)
 
 
-HANDLERS.update({name: _unary(op_class) for name, op_class in UNARY.items()})
-HANDLERS.update({name: _binary(op_class) for name, op_class in BINARY.items()})
 HANDLERS.update({name: _variadic(op_class) for name, op_class in VARIADIC.items()})
 
 
@@ -124,12 +76,6 @@ def power(node: OnnxNode) -> Value:
     else:
         exponent = node.convert(exponent, result_type)
     return node.convert(node.emit(PowOp, base, exponent), result_type)
-
-
-@onnx_op("Where")
-def where(node: OnnxNode) -> Value:
-    """A selection."""
-    return node.emit(SelectOp, *node.values())
 
 
 @onnx_op("Cast")
