@@ -84,12 +84,22 @@ def verify_scalar_region(
         "the region must take the operands' element types "
         + ", ".join(map(str, elements(operands))),
     )
+    verify_self_contained(block)
     last = block.last_op
     fail_unless(
         isinstance(last, YieldOp)
         and [value.type for value in last.operands] == elements(results),
         "the region must end in glow.yield of the results' element types "
         + ", ".join(map(str, elements(results))),
+    )
+
+
+def verify_self_contained(block: Block) -> None:
+    """Check that a scalar region uses nothing from around it, which passes rely on."""
+    inside = {*block.args, *(result for op in block.ops for result in op.results)}
+    fail_unless(
+        all(value in inside for op in block.ops for value in op.operands),
+        "the region must use its own values only",
     )
 
 

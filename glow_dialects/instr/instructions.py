@@ -28,7 +28,7 @@ from xdsl.traits import EffectInstance, MemoryEffect, MemoryEffectKind
 from xdsl.utils.hints import isa
 
 from glow.dialects.attributes import AttributeValue, to_attribute
-from glow.dialects.glow.fused import verify_scalar_region
+from glow.dialects.glow.fused import verify_scalar_region, verify_self_contained
 from glow.dialects.node import (
     SEGMENTS,
     DataParallel,
@@ -119,6 +119,8 @@ class InstructionOp(GlowOp):
                 not isa(value.type, MemRefType) or min(shape_of(value), default=0) >= 0,
                 f"buffers must have static shapes, not {value.type}",
             )
+        for region in self.regions:
+            verify_self_contained(region.block)
         if self.node is not None:
             reads, attributes = _tensor_types(self.ins), self.attributes_view()
             self.node.check_operands(reads)

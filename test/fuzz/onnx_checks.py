@@ -188,7 +188,7 @@ def bias_rounding(op: Operation) -> float:
 
     It becomes an integer at the scale of the sums, as ONNX Runtime's integer layers have it.
     """
-    if not isinstance(op, WITH_BIAS) or op.bias is None:
+    if not isinstance(op, WITH_BIAS) or len(op.inputs) < 3:
         return 0.0
     owners = [value.owner for value in op.inputs[:2]]
     stored = [o.input.type for o in owners if isinstance(o, DequantizeCastOp)]

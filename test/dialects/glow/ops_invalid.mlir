@@ -232,6 +232,19 @@ func.func @states(%x: tensor<5x1x2xf32>, %w: tensor<1x9x2xf32>, %r: tensor<1x9x3
 
 // -----
 
+func.func @region_captures(%x: tensor<4xf32>) {
+  %zero = arith.constant 0.0 : f32
+  // expected-error @+1 {{the region must use its own values only}}
+  %0 = glow.fused %x {
+  ^bb0(%s: f32):
+    %m = arith.maximumf %s, %zero : f32
+    glow.yield %m
+  } : tensor<4xf32>
+  func.return
+}
+
+// -----
+
 func.func @region(%x: tensor<4xf32>) {
   // expected-error @+1 {{the region must take the operands' element types f32}}
   %0 = glow.fused %x {

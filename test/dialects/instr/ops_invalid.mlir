@@ -165,6 +165,19 @@ func.func @region_arguments(%x: memref<4xf32>) {
 
 // -----
 
+func.func @region_captures(%x: memref<4xf32>) {
+  %zero = arith.constant 0.0 : f32
+  // expected-error @below {{the region must use its own values only}}
+  instr.stacked @out %x, @in %x {
+  ^bb0(%e: f32):
+    %m = arith.maximumf %e, %zero : f32
+    glow.yield %m
+  }
+  func.return
+}
+
+// -----
+
 func.func @region_results(%x: memref<4xf32>) {
   // expected-error @below {{the region must end in glow.yield of the results' element types f32}}
   instr.stacked @out %x, @in %x {
