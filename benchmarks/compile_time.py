@@ -72,17 +72,18 @@ def measure(model: Path, threads: int) -> Times:
 def by_phase(passes: Mapping[str, float]) -> dict[str, float]:
     """Returns the seconds of each phase; of a pass of two phases the first has all."""
     from glow.backends.backend import get_backend
-    from glow.compiler import stage_passes
+    from glow.options import CompileOptions
 
-    stages = stage_passes(get_backend("cpu"), "host")
+    options = CompileOptions()
+    pipeline = get_backend(options.backend).pipeline(options)
     phase_of = {
-        spec.partition("{")[0]: phase
-        for stage, phase in (
+        one.name: phase
+        for name, phase in (
             ("instr", "memory"),
             ("lowered", "lowering"),
             ("graph", "graph"),
         )
-        for spec in stages[stage]
+        for one in pipeline[name].passes
     }
     phases = dict.fromkeys(("graph", "lowering", "memory"), 0.0)
     for name, seconds in passes.items():

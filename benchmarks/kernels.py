@@ -34,6 +34,7 @@ from glow.backends.cpu.report.kernel_profile import (
 from glow.diagnostics import run_reporting
 from glow.dialects.numerics import NUMERICS
 from glow.lowering.target.target import Target, host_target
+from glow.options import CompileOptions
 from glow.runtime.buffers import aligned_empty
 from glow.runtime.linking.library import Library
 from glow.runtime.native_code import compile_object
@@ -48,7 +49,8 @@ PEAK_ROUNDS = 5
 def main() -> int:
     arguments = parse_arguments()
     model = TracedModel(
-        arguments.model, threads=arguments.threads, numerics=arguments.numerics
+        arguments.model,
+        CompileOptions(threads=arguments.threads, numerics=arguments.numerics),
     )
     inputs = make_inputs(onnx.load(arguments.model))
     peak = Peak(host_target(), arguments.threads)

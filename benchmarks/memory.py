@@ -29,20 +29,25 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from xdsl.dialects import arith, func, scf
 from xdsl.dialects.builtin import IntegerAttr, MemRefType, ModuleOp
 from xdsl.ir import Operation, SSAValue
+from xdsl.transforms.canonicalize import CanonicalizePass
 
 from glow.compiler import load, lower_to, run_passes
 from glow.diagnostics import run_reporting
 from glow.dialects import instr
 from glow.dialects.function_attributes import ARENA_BYTES, LIVE_BYTES
+from glow.lowering.eliminate_empty_tensors import EliminateEmptyTensorsPass
+from glow.lowering.glow_to_instr import GlowToInstrPass
+from glow.lowering.lower_nodes.lower_nodes import LowerNodesPass
+from glow.lowering.lower_quantized.lower_quantized import LowerQuantizedPass
 from glow.passes.instr.buffers import byte_size
 from glow.signature import main_function
 
 UNOPTIMIZED = (
-    "canonicalize",
-    "eliminate-empty-tensors",
-    "lower-quantized",
-    "lower-nodes{backend=cpu}",
-    "glow-to-instr",
+    CanonicalizePass(),
+    EliminateEmptyTensorsPass(),
+    LowerQuantizedPass(),
+    LowerNodesPass("cpu"),
+    GlowToInstrPass(),
 )
 
 RUNTIME = """

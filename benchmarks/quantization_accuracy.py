@@ -28,9 +28,10 @@ from benchmarks.peers.onnxruntime_quantization import (
 from benchmarks.sentence_encoder import Encoder, embedding, find_folder
 from benchmarks.sentences import make_sentences
 from glow import Profile, QuantizationOptions
-from glow.compiler import GRAPH_PASSES, load, run_passes
+from glow.compiler import load, run_passes
 from glow.dialects.weights import clone_module
 from glow.interpreter import run
+from glow.passes.graph.pipeline import graph_passes
 from glow.passes.quantization.quantize import quantize_module
 
 DIGITS = Path(__file__).parents[1] / "examples" / "digits"
@@ -128,7 +129,7 @@ def our_digits(
 ) -> dict[str, Array]:
     """Logits by our settings, and in float."""
     module = load(any_batch(model), {"image": (len(images), *images.shape[2:])})
-    run_passes(module, GRAPH_PASSES)
+    run_passes(module, graph_passes())
     profile = glow.profile(model, list(calibration), backend="interpreter")
     batch = images[:, 0]
     results = {"float": run(module, [batch])[0]}

@@ -16,16 +16,17 @@ import warnings
 from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
-from glow.arguments import check_counts
+from glow.backends.backend import DEFAULT_BACKEND
 from glow.collection import collection_paused
 from glow.compiled_model import CompiledModel
 from glow.dialects.errors import GlowError
-from glow.dialects.numerics import WEIGHT_GROWTH, check_weight_growth
+from glow.dialects.numerics import WEIGHT_GROWTH
 from glow.frontends.mapped_file import files_held
 from glow.frontends.model_folders import ModelFolders
 from glow.frontends.notes import ImportNotes
+from glow.options import HOST, CompileOptions
 from glow.runtime.caches.model_cache import (
     ModelCache,
     UnknownOptionError,
@@ -40,14 +41,9 @@ from glow.runtime.threads.switching import frequent_switches
 from glow.runtime.threads.thread_pool import thread_pool
 
 if TYPE_CHECKING:
-    import onnx
-    from xdsl.dialects.builtin import ModuleOp
-
+    from glow.compiler import Model
     from glow.passes.quantization.options import QuantizationOptions
     from glow.quantization import Quantization
-
-Options = dict[str, Any]
-"""The options that change what is compiled, by name."""
 
 REST_SECONDS = 0.008
 """After each piece of work of a store, which takes half a millisecond: an inference on all
@@ -81,12 +77,11 @@ class Source:
             return False
 
 
-@collection_paused()
 def compile(
-    model: str | os.PathLike[str] | bytes | onnx.ModelProto | ModuleOp,
+    model: Model,
     *,
-    backend: str = "cpu",
-    target: str = "host",
+    backend: str = DEFAULT_BACKEND,
+    target: str = HOST,
     threads: int | None = None,
     input_shapes: Mapping[str, Sequence[int]] | None = None,
     numerics: str = "default",
@@ -108,31 +103,36 @@ def compile(
     when they are transformed for Winograd's algorithm (8 MB are always free). Raises
     GlowError with one clear line for anything wrong with the model.
     """
-    check_counts(threads=threads, memory_limit=memory_limit)
-    check_weight_growth(weight_growth)
-    options: Options = {
-        "backend": backend,
-        "target": target,
-        "input_shapes": input_shapes,
-        "numerics": numerics,
-        "quantize": quantize,
-        "quantization": quantization,
-        "precision": precision,
-        "memory_limit": memory_limit,
-        "weight_growth": float(weight_growth),
-    }
+    options = CompileOptions(
+        backend=backend,
+        target=target,
+        threads=threads,
+        input_shapes=input_shapes,
+        numerics=numerics,
+        quantize=quantize,
+        quantization=quantization,
+        precision=precision,
+        memory_limit=memory_limit,
+        weight_growth=weight_growth,
+    )
+    return compile_known(model, options)
+
+
+@collection_paused()
+def compile_known(model: Model, options: CompileOptions) -> CompiledModel:
+    """A model from the cache of models, else compiled and stored in it."""
     source = find_source(model, options)
     cache = ModelCache()
     stored = cache.load(source.key, source.find) if source else None
     if stored is not None:
-        function = NativeFunction(stored.program, threads)
+        function = NativeFunction(stored.program, options.threads)
         _warn(stored.warnings)
         return CompiledModel(stored.signature, function)
     notes = ImportNotes()
-    with frequent_switches(), native_runtime_coming(backend), files_held():
-        from glow import compiler
+    with frequent_switches(), native_runtime_coming(options.backend), files_held():
+        from glow.compiler import compile_model
 
-        compiled = compiler.compile(model, threads=threads, notes=notes, **options)
+        compiled = compile_model(model, options, notes)
     if source is not None and isinstance(compiled.function, NativeFunction):
         program = compiled.function.program
         new = StoredModel(compiled.signature, program, notes.warnings, notes.files)
@@ -164,14 +164,14 @@ def native_runtime_coming(backend: str) -> Generator[None]:
 
 
 def _warn(messages: Sequence[str]) -> None:
-    """Warn the caller of `compile`, which a context manager wraps."""
+    """Warn the caller of `compile`, which calls what a context manager wraps."""
     for message in messages:
-        warnings.warn(message, stacklevel=4)
+        warnings.warn(message, stacklevel=5)
 
 
-def find_source(model: object, options: Options) -> Source | None:
+def find_source(model: object, options: CompileOptions) -> Source | None:
     """The source of a model that may be cached: a file, or the bytes of one."""
-    if limit_bytes() == 0 or options["backend"] != "cpu":
+    if limit_bytes() == 0 or options.backend != "cpu":
         return None
     try:
         path, digest = _content(model)
@@ -196,14 +196,11 @@ def _digest(path: Path, workers: int = WORKERS, rest: Rest = no_rest) -> str:
     return file_digest(path, workers, rest) + kind
 
 
-def _described(options: Options) -> dict[str, object]:
-    """The options; a profile is given by the name of its file."""
-    quantize: object = options["quantize"]
-    return (
-        {**options, "quantize": Path(quantize)}
-        if isinstance(quantize, str)
-        else options
-    )
+def _described(options: CompileOptions) -> dict[str, object]:
+    """What the key of an entry is made of; a profile is given by the name of its file."""
+    parts = options.that_change_code()
+    quantize = options.quantize
+    return {**parts, "quantize": Path(quantize)} if isinstance(quantize, str) else parts
 
 
 def store_later(cache: ModelCache, source: Source, model: StoredModel) -> None:

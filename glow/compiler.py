@@ -1,54 +1,43 @@
-"""The whole compiler on one screen: a list of stages, each a list of passes.
+"""The whole compiler on one screen: a backend's phases, from a graph to what runs.
 
-    graph    typed nodes, optimized                glow
-    lowered  few primitives and backend nodes      glow + cpu
-    instr    instructions on one planned arena     instr
-    loops    a function a kernel, and main         scf, vector, memref, arith, math, func
-    llvm     LLVM IR text
-    asm      assembly text of the target
-    obj      an object file of the target
+    graph    typed nodes, optimized                      glow
+    lowered  few primitives and backend nodes            glow + the backend's
+    instr    instructions on one planned arena           instr
+    loops    a function a kernel, and main               scf, vector, memref, arith, math, func
+    ...      what the backend exports: llvm, asm, obj
 
-`lower_to` stops after a stage and returns what it has; `compile` goes to the end and
-returns a model that runs. `glow.compile` is `glow.compilation.compile`, which calls it for
-models that are not in its cache.
+Which phases there are is the backend's to say (`Backend.pipeline`). `lower` stops after one and
+returns what it has; `compile_model` goes on and returns a model that runs. `lower_to` and
+`compile` are the same for callers with keyword arguments. `glow.compile` is
+`glow.compilation.compile`, which comes here for models that are not in its cache.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cache, lru_cache
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from functools import cache
+from typing import TYPE_CHECKING, Unpack
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import MemRefType, ModuleOp
 from xdsl.dialects.func import FuncOp
-from xdsl.passes import ModulePass, PassPipeline
+from xdsl.passes import PassPipeline
 
-from glow.arguments import check_counts, check_quantization
-from glow.backends.backend import (
-    Backend,
-    backends_in,
-    get_backend,
-    loaded_backends,
-)
+from glow.backends.backend import backends_in, get_backend, loaded_backends
+from glow.backends.pipeline import GRAPH, INSTR, LOOPS, LOWERED, Passes
 from glow.collection import collection_paused
 from glow.compiled_model import CompiledModel
 from glow.dialects.errors import GlowError
 from glow.dialects.locations import place_of
-from glow.dialects.numerics import (
-    WEIGHT_GROWTH,
-    check_numerics,
-    check_weight_growth,
-)
+from glow.dialects.numerics import WEIGHT_GROWTH
 from glow.dialects.quantized import any_quantized, is_quantized
 from glow.dialects.weights import clone_module
 from glow.frontends.mapped_file import check_files
 from glow.lowering.target.program_target import check_target, program_target
-from glow.passes.graph import FUSE_ACTIVATION, GRAPH_PASSES
+from glow.options import CompileOptions, OptionKeywords
 from glow.passes.rewriting.trace import pass_clock
-from glow.precision import apply_precision, check_precision
+from glow.precision import apply_precision
 from glow.runtime.memory import check_memory
 from glow.signature import main_function, signature_of
 
@@ -56,149 +45,87 @@ if TYPE_CHECKING:
     import onnx
 
     from glow.frontends.notes import ImportNotes
-    from glow.passes.quantization.options import QuantizationOptions
-    from glow.quantization import Quantization
 
-STAGES = ("graph", "lowered", "instr", "loops", "llvm", "asm", "obj")
+    Model = str | os.PathLike[str] | bytes | onnx.ModelProto | ModuleOp
 
-PLAN = "plan-memory"
-VERIFY_PLAN = "verify-instr"
-
-WITH_NUMERICS = ("fold-channel-shuffle",)
-"""The graph passes that ask how exact results must be."""
+LEVELS = (GRAPH, LOWERED, INSTR, LOOPS)
+"""What `level_of` recognizes, from high to low."""
 
 
-@collection_paused()
 def lower_to(
-    module: ModuleOp,
-    stage: str,
-    *,
-    backend: str = "cpu",
-    target: str = "host",
-    numerics: str = "default",
-    quantize: Quantization = False,
-    precision: str = "f32",
-    memory_limit: int | None = None,
-    weight_growth: float = WEIGHT_GROWTH,
+    module: ModuleOp, phase: str, **options: Unpack[OptionKeywords]
 ) -> ModuleOp | str | bytes:
-    """Lower a module, from whatever level it has, to `stage`.
+    """Lower a module, from whatever level it has, to the end of a phase.
 
-    Returns the module up to `loops`, text for `llvm` and `asm`, bytes for `obj`.
+    Returns the module up to `loops`, text for `llvm` and `asm`, bytes for `obj`. Options are
+    the fields of `CompileOptions`.
     """
-    if stage not in STAGES:
-        raise GlowError(f"unknown stage '{stage}'", hint=f"one of {', '.join(STAGES)}")
-    check_counts(memory_limit=memory_limit)
-    check_weight_growth(weight_growth)
-    chosen = get_backend(backend)
-    options = Options(
-        target, numerics, quantize, None, precision, memory_limit, weight_growth
-    )
-    _run_stages(module, stage, chosen, options)
-    lowest = STAGES.index(stage) > STAGES.index("loops")
-    return chosen.export(module, stage, target) if lowest else module
+    return lower(module, phase, CompileOptions(**options))
+
+
+def compile(model: Model, **options: Unpack[OptionKeywords]) -> CompiledModel:
+    """A runnable model, compiled even if it is known; see `glow.compile`."""
+    return compile_model(model, CompileOptions(**options))
 
 
 @collection_paused()
-def compile(
-    model: str | os.PathLike[str] | bytes | onnx.ModelProto | ModuleOp,
-    *,
-    backend: str = "cpu",
-    target: str = "host",
-    threads: int | None = None,
-    input_shapes: Mapping[str, Sequence[int]] | None = None,
-    numerics: str = "default",
-    quantize: Quantization = False,
-    quantization: QuantizationOptions | None = None,
-    precision: str = "f32",
-    notes: ImportNotes | None = None,
-    memory_limit: int | None = None,
-    weight_growth: float = WEIGHT_GROWTH,
-) -> CompiledModel:
-    """A runnable model of an ONNX file, its bytes or proto, or of a graph module.
+def lower(
+    module: ModuleOp, phase: str, options: CompileOptions
+) -> ModuleOp | str | bytes:
+    """Lower a module to the end of a phase of its backend's pipeline."""
+    backend = get_backend(options.backend)
+    last = backend.pipeline(options)[phase]
+    run_phases(module, phase, options)
+    return backend.export(module, phase, options) if last.is_export else module
 
-    `threads` is the number of threads of a call, by default one a core; results do not
-    depend on it. `numerics` is `exact`, `default` or `fast` (`glow.dialects.numerics`).
-    `quantize` is a profile (`glow.profile`) or its file; `quantization` has the choices.
-    `precision` is what products multiply: `f32`, `bf16` where that is faster, or `fp16`.
-    `notes` take what the import would warn of. `memory_limit` is the most bytes that the
-    values between nodes may take: the order of work and values computed twice make room,
-    or the error names the node that needs most. `weight_growth` times the bytes of all
-    weights is what those of convolutions may grow by when they are transformed for
-    Winograd's algorithm (8 MB are always free). Raises GlowError with one clear line for
+
+@collection_paused()
+def compile_model(
+    model: Model, options: CompileOptions, notes: ImportNotes | None = None
+) -> CompiledModel:
+    """A runnable model of an ONNX file, its bytes or proto, or of a module of any level.
+
+    `notes` take what the import would warn of. Raises GlowError with one clear line for
     anything wrong with the model.
     """
-    check_counts(threads=threads, memory_limit=memory_limit)
-    check_weight_growth(weight_growth)
-    check_precision(precision)
-    check_quantization(quantization)
-    module = load(model, input_shapes, notes)
-    chosen = get_backend(backend)
-    if level_of(module) >= STAGES.index("loops"):
+    backend = get_backend(options.backend)
+    last = backend.pipeline(options).compile_from
+    module = load(model, options.input_shapes, notes)
+    if level_of(module) == LOOPS:
         raise GlowError(
             "a program of the level loops has no weights, and cannot run by itself",
             hint="glow compile makes an object file of it",
         )
     signature = signature_of(main_function(module))
     check_memory({"inputs and outputs": signature.nbytes})
-    options = Options(
-        target,
-        numerics,
-        quantize,
-        quantization,
-        precision,
-        memory_limit,
-        weight_growth,
-    )
-    _run_stages(module, "instr", chosen, options)
-    function = chosen.compile(module, target, threads)
+    run_phases(module, last, options)
+    function = backend.compile(module, options)
     check_files()
     return CompiledModel(signature, function)
 
 
-@dataclass(frozen=True)
-class Options:
-    """What `compile` and `lower_to` are asked for, by the names of their arguments."""
-
-    target: str
-    numerics: str
-    quantize: Quantization
-    quantization: QuantizationOptions | None
-    precision: str
-    memory_limit: int | None
-    weight_growth: float
-
-    def check_level(self, level: int) -> None:
-        """Raise GlowError for what a program of a level has behind it."""
-        graph = {
-            "quantize": self.quantize is not False,
-            "precision": self.precision != "f32",
-            "numerics": self.numerics != "default",
-            "weight_growth": self.weight_growth != WEIGHT_GROWTH,
-        }
-        asked = {**graph, "memory_limit": self.memory_limit is not None}
-        first_without = {**dict.fromkeys(graph, "lowered"), "memory_limit": "instr"}
-        for name, stage in first_without.items():
-            if asked[name] and level >= STAGES.index(stage):
-                raise GlowError(
-                    f"{name} comes too late for a program of the level {STAGES[level]}",
-                    hint="it is for the network that the program was made from",
-                )
-
-
-def _run_stages(
-    module: ModuleOp, last: str, backend: Backend, options: Options
-) -> None:
-    """Lower a module from the level that it has to that of a stage, or to loops."""
+def run_phases(module: ModuleOp, last: str, options: CompileOptions) -> None:
+    """Take a module from the level that it has to the end of a phase, as far as that is IR."""
+    backend = get_backend(options.backend)
+    pipeline = backend.pipeline(options)
     level = level_of(module)
-    passes = stage_passes(
-        backend,
-        options.target,
-        options.numerics,
-        options.memory_limit,
-        options.weight_growth,
-    )
-    options.check_level(level)
-    if level < STAGES.index("instr"):
+    check_level(level, options)
+    if options.memory_limit is not None and INSTR not in pipeline.names:
+        raise GlowError("a memory limit needs a backend that plans memory, such as cpu")
+    check_program(module, level, options)
+    if pipeline.is_compiled(last):
+        check_interfaces(module)
+    for phase in pipeline.between(level, last):
+        if phase.name == GRAPH:
+            _optimize(module, phase.passes, options)
+            apply_precision(module, backend, options)
+        else:
+            run_passes(module, phase.passes)
+
+
+def check_program(module: ModuleOp, level: str | None, options: CompileOptions) -> None:
+    """Raise GlowError for a program that the options do not fit, or that nobody can run."""
+    if level in (None, LOWERED):
         signature_of(main_function(module))  # Which says what is wrong with it.
     check_target(module, options.target)
     if program_target(module) is None and any(backends_in(module)):
@@ -206,20 +133,10 @@ def _run_stages(
             "the program has packed layouts, and does not say for which target",
             hint="lower the network anew",
         )
-    if STAGES.index(last) >= STAGES.index("instr"):
-        check_interfaces(module)
-    if level == STAGES.index("instr"):  # Not made here: the plan may be anything.
-        run_passes(module, (VERIFY_PLAN,))
-    if level < 0:
-        quantization = options.quantization
-        _optimize(module, passes["graph"], options.quantize, quantization)
-        keep = quantization.keep if quantization else ()
-        apply_precision(
-            module, options.precision, backend, options.target, options.numerics, keep
-        )
-    for number, name in enumerate(STAGES[1:4], 1):
-        if level < number <= STAGES.index(last):
-            run_passes(module, passes[name])
+    if level == INSTR:  # Not made here: the plan may be anything.
+        from glow.passes.instr.verify_instr import VerifyInstrPass
+
+        run_passes(module, [VerifyInstrPass()])
 
 
 def check_interfaces(module: ModuleOp) -> None:
@@ -242,12 +159,25 @@ def check_interfaces(module: ModuleOp) -> None:
                 )
 
 
-def _optimize(
-    module: ModuleOp,
-    passes: Sequence[str],
-    quantize: Quantization,
-    options: QuantizationOptions | None = None,
-) -> None:
+def check_level(level: str | None, options: CompileOptions) -> None:
+    """Raise GlowError for options that are for what a program has behind it."""
+    graph = {
+        "quantize": options.quantize is not False,
+        "precision": options.precision != "f32",
+        "numerics": options.numerics != "default",
+        "weight_growth": options.weight_growth != WEIGHT_GROWTH,
+    }
+    asked = {**graph, "memory_limit": options.memory_limit is not None}
+    first_without = {**dict.fromkeys(graph, LOWERED), "memory_limit": INSTR}
+    for name, first in first_without.items():
+        if asked[name] and level in LEVELS[LEVELS.index(first) :]:
+            raise GlowError(
+                f"{name} comes too late for a program of the level {level}",
+                hint="it is for the network that the program was made from",
+            )
+
+
+def _optimize(module: ModuleOp, passes: Passes, options: CompileOptions) -> None:
     """Optimize a graph, and quantize it if that is asked for or it has quantized values."""
     comes_quantized = any(
         op.name.startswith("quant.")
@@ -255,21 +185,26 @@ def _optimize(
         or any_quantized(op.result_types)
         for op in module.walk()
     )
-    if quantize is False and not comes_quantized:
+    if options.quantize is False and not comes_quantized:
         run_passes(module, passes)
         return
+    from glow.passes.graph.fuse_activation import FuseActivationPass
     from glow.quantization import apply_quantization
 
     # A function that a product absorbs is computed in floats; by itself it becomes a table.
-    later = () if comes_quantized else (FUSE_ACTIVATION,)
-    run_passes(module, [name for name in passes if name not in later])
-    apply_quantization(module, quantize, options)
+    later = [
+        one
+        for one in passes
+        if isinstance(one, FuseActivationPass) and not comes_quantized
+    ]
+    run_passes(module, [one for one in passes if one not in later])
+    apply_quantization(module, options.quantize, options.quantization)
     if later:
         run_passes(module, later)
 
 
 def load(
-    model: str | os.PathLike[str] | bytes | onnx.ModelProto | ModuleOp,
+    model: Model,
     input_shapes: Mapping[str, Sequence[int]] | None = None,
     notes: ImportNotes | None = None,
 ) -> ModuleOp:
@@ -286,47 +221,17 @@ def load(
     return import_model(model, input_shapes=input_shapes, notes=notes)
 
 
-def stage_passes(
-    backend: Backend,
-    target: str,
-    numerics: str = "default",
-    memory_limit: int | None = None,
-    weight_growth: float = WEIGHT_GROWTH,
-) -> dict[str, Sequence[str]]:
-    """The passes of each stage up to loops."""
-    check_numerics(numerics)
-    return {
-        "graph": tuple(
-            f"{name}{{numerics={numerics}}}" if name in WITH_NUMERICS else name
-            for name in GRAPH_PASSES
-        ),
-        "lowered": backend.lowered_passes(target, numerics, weight_growth),
-        "instr": limited(backend.instr_passes(target), memory_limit),
-        "loops": backend.loops_passes(target),
-    }
-
-
-def limited(passes: Sequence[str], memory_limit: int | None) -> Sequence[str]:
-    """The passes with a memory plan that keeps to a limit."""
-    if memory_limit is None:
-        return passes
-    if PLAN not in passes:
-        raise GlowError("a memory limit needs a backend that plans memory, such as cpu")
-    fitting = [f"{name}{{limit={memory_limit}}}" for name in ("fit-memory", PLAN)]
-    return [new for name in passes for new in (fitting if name == PLAN else [name])]
-
-
-def level_of(module: ModuleOp) -> int:
-    """The index in STAGES of the level that a module has; -1 for a fresh graph."""
+def level_of(module: ModuleOp) -> str | None:
+    """The level of LEVELS that a module has; None for a graph that is to be optimized."""
     dialects = {op.name.partition(".")[0] for op in module.walk()}
     if "instr" in dialects:
-        return STAGES.index("instr")
+        return INSTR
     if any(not dialects.isdisjoint(one.dialects()) for one in backends_in(module)):
-        return STAGES.index("lowered")
+        return LOWERED
     arguments = [value.type for value in main_function(module).body.block.args]
     if "glow" not in dialects and any(isinstance(t, MemRefType) for t in arguments):
-        return STAGES.index("loops")
-    return -1
+        return LOOPS
+    return None
 
 
 def context() -> Context:
@@ -341,35 +246,10 @@ def _context(backends: tuple[str, ...]) -> Context:
     return own_context()
 
 
-def available_passes() -> dict[str, Callable[[], type[ModulePass]]]:
-    """The passes of xDSL, ours and those of the backends that are loaded, by name."""
-    return _passes(tuple(backend.name for backend in loaded_backends()))
-
-
-@cache
-def _passes(backends: tuple[str, ...]) -> dict[str, Callable[[], type[ModulePass]]]:
-    from xdsl.transforms import get_all_passes
-
-    from glow.universe import get_glow_passes
-
-    return {**get_all_passes(), **get_glow_passes()}
-
-
-def run_passes(module: ModuleOp, specs: Sequence[str]) -> None:
-    """Run passes, given as on the command line, one after the other.
+def run_passes(module: ModuleOp, passes: Passes) -> None:
+    """Run passes one after the other.
 
     Raises GlowError where somebody wants to overwrite the file that weights are in.
     """
     check_files()
-    passes = _parsed_passes(tuple(specs))
-    PassPipeline(passes, pass_clock()).apply(context(), module)
-
-
-@lru_cache(maxsize=64)
-def _parsed_passes(specs: tuple[str, ...]) -> tuple[ModulePass, ...]:
-    """The passes of a pipeline, which hold nothing of the module that they run on.
-
-    Reading the names of 45 passes and their options takes longer than running them on
-    a network of one node.
-    """
-    return PassPipeline.parse_spec(available_passes(), ",".join(specs)).passes
+    PassPipeline(tuple(passes), pass_clock()).apply(context(), module)

@@ -6,46 +6,30 @@ what it does to the results: all products multiply f16.
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from functools import partial
-
 from xdsl.dialects.builtin import BFloat16Type, Float16Type, ModuleOp
 from xdsl.ir import Operation
 
 from glow.backends.backend import Backend
-from glow.dialects.errors import GlowError
-
-PRECISIONS = ("f32", "bf16", "fp16")
-
-
-def check_precision(precision: str) -> None:
-    """Raise GlowError listing the precisions unless this is one."""
-    if precision not in PRECISIONS:
-        raise GlowError(
-            f"unknown precision '{precision}'", hint=f"one of {', '.join(PRECISIONS)}"
-        )
+from glow.options import CompileOptions
 
 
 def apply_precision(
-    module: ModuleOp,
-    precision: str,
-    backend: Backend,
-    target: str,
-    numerics: str,
-    keep: Collection[str] = (),
+    module: ModuleOp, backend: Backend, options: CompileOptions
 ) -> None:
     """Let the products of a graph multiply floats of a precision."""
-    check_precision(precision)
+    precision = options.precision
     if precision == "f32":
         return
     from glow.passes.quantization.half.half_products import convert_products
     from glow.passes.quantization.selection import check_keep, is_kept
 
+    keep = options.quantization.keep if options.quantization else ()
     check_keep(module, keep)
-    prefers = partial(backend.prefers_f32, target=target, numerics=numerics)
 
     def stays(op: Operation) -> bool:
-        return is_kept(op, keep) or (precision == "bf16" and prefers(op))
+        return is_kept(op, keep) or (
+            precision == "bf16" and backend.prefers_f32(op, options)
+        )
 
     element = BFloat16Type() if precision == "bf16" else Float16Type()
     convert_products(module, element, stays)

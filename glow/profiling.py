@@ -15,13 +15,16 @@ import numpy as np
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 
-from glow.backends.backend import CompiledFunction, get_backend
+from glow.backends.backend import DEFAULT_BACKEND, get_backend
+from glow.backends.pipeline import GRAPH
 from glow.compiled_model import CompiledModel
-from glow.compiler import GRAPH_PASSES, load, run_passes, stage_passes
+from glow.compiler import load, run_passes
 from glow.dialects.errors import GlowError
 from glow.dialects.glow import QuantizationProfileOp
 from glow.dialects.weight_table import Array
 from glow.dialects.weights import clone_module
+from glow.options import CompileOptions
+from glow.passes.graph.pipeline import graph_passes
 from glow.passes.quantization.profiling.instrument_profile import (
     expose_profiles,
     instrument_profile,
@@ -40,7 +43,7 @@ def profile(
     model: str | os.PathLike[str] | bytes | onnx.ModelProto | ModuleOp,
     batches: Iterable[Batch],
     *,
-    backend: str = "cpu",
+    backend: str = DEFAULT_BACKEND,
     threads: int | None = None,
     input_shapes: Mapping[str, Sequence[int]] | None = None,
     progress: Callable[[int], None] | None = None,
@@ -51,8 +54,11 @@ def profile(
     `progress` is called with the number of batches done. Raises GlowError for no
     batches at all, inputs that do not fit, and NaN or infinity (naming value and batch).
     """
+    options = CompileOptions(
+        backend=backend, threads=threads, input_shapes=input_shapes
+    )
     module = load(model, input_shapes)
-    observers = [*_observers(module, backend, threads)]
+    observers = [*_observers(module, options)]
     result = Profile()
     for number, batch in enumerate(batches):
         values: dict[str, Array] = {}
@@ -86,22 +92,20 @@ def named_batch(model: CompiledModel, batch: Batch) -> dict[str, Array]:
     return dict(zip(names, arrays, strict=True))
 
 
-def _observers(
-    module: ModuleOp, backend: str, threads: int | None
-) -> Iterable[CompiledModel]:
+def _observers(module: ModuleOp, options: CompileOptions) -> Iterable[CompiledModel]:
     """Models whose outputs are the observed values, without observing any twice."""
     seen: set[str] = set()
     for optimize in (False, True):
         copy = clone_module(module)
         if optimize:
-            run_passes(copy, GRAPH_PASSES)
+            run_passes(copy, graph_passes())
         instrument_profile(copy)
         function = main_function(copy)
         remove_probes(function, seen)
         names = expose_profiles(function)
         seen.update(names)
         if names:
-            yield _observer(copy, backend, threads)
+            yield _observer(copy, options)
 
 
 def remove_probes(function: func.FuncOp, names: set[str]) -> None:
@@ -111,11 +115,11 @@ def remove_probes(function: func.FuncOp, names: set[str]) -> None:
             erase(op)
 
 
-def _observer(module: ModuleOp, backend: str, threads: int | None) -> CompiledModel:
-    chosen = get_backend(backend)
+def _observer(module: ModuleOp, options: CompileOptions) -> CompiledModel:
+    """A model of a graph as it is: nothing is optimized away that is observed."""
+    backend = get_backend(options.backend)
     signature = signature_of(main_function(module))
-    passes = stage_passes(chosen, "host")
-    for name in ("lowered", "instr"):
-        run_passes(module, passes[name])
-    compiled: CompiledFunction = chosen.compile(module, "host", threads)
-    return CompiledModel(signature, compiled)
+    pipeline = backend.pipeline(options)
+    for phase in pipeline.between(GRAPH, pipeline.compile_from):
+        run_passes(module, phase.passes)
+    return CompiledModel(signature, backend.compile(module, options))

@@ -31,7 +31,6 @@ def apply_quantization(
     if isinstance(quantize, str | os.PathLike):
         path, options = parse_quantization(os.fspath(quantize), options)
         quantize = True if path is None else Profile.load(path)
-    _require_choice(quantize)
     profile = quantize if isinstance(quantize, Profile) else None
     if profile is not None:
         profile.check()
@@ -39,13 +38,6 @@ def apply_quantization(
         quantize_module(module, profile, options)
     elif is_quantized_module(module):
         quantize_module(module, None, options)
-
-
-def _require_choice(quantize: object) -> None:
-    """Raise GlowError for what callers without types may pass."""
-    if not isinstance(quantize, bool | Profile):
-        kind = type(quantize).__name__
-        raise GlowError(f"quantize is a profile, its file or True, not {kind}")
 
 
 def parse_quantization(

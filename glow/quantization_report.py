@@ -19,7 +19,7 @@ from xdsl.dialects.func import ReturnOp
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.hints import isa
 
-from glow.compiler import GRAPH_PASSES, run_passes
+from glow.compiler import run_passes
 from glow.dialects import glow
 from glow.dialects.errors import GlowError
 from glow.dialects.quant import Quantization, quantization_of
@@ -27,6 +27,7 @@ from glow.dialects.weight_table import Array
 from glow.dialects.weights import clone_module
 from glow.interpreter import run
 from glow.interpreter.integer_arithmetic import dequantize
+from glow.passes.graph.pipeline import graph_passes
 from glow.passes.quantization.options import QuantizationOptions
 from glow.passes.quantization.profiling.instrument_profile import value_names
 from glow.passes.quantization.profiling.profile import Profile
@@ -97,7 +98,7 @@ class Subject:
         self, model: ModuleOp, profile: Profile, options: QuantizationOptions
     ) -> None:
         self.module = clone_module(model)
-        run_passes(self.module, GRAPH_PASSES)
+        run_passes(self.module, graph_passes())
         fuse_bounds(self.module)
         function = main_function(self.module)
         names, self.profile = even_out_channels(function, profile, options)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from xdsl.context import Context
 from xdsl.dialects import get_all_dialects
@@ -29,23 +29,39 @@ from glow.backends.backend import (
 from glow.dialects.errors import GlowError
 from glow.lowering import PASSES as LOWERING_PASSES
 from glow.lowering.loops_to_llvm import PASSES as LLVM_PASSES
-from glow.passes.graph import FUSE_ACTIVATION
-from glow.passes.graph import GRAPH_PASSES as GRAPH_PIPELINE
 from glow.passes.graph import PASSES as GRAPH_PASSES
 from glow.passes.instr import PASSES as INSTR_PASSES
 from glow.passes.quantization import PASSES as QUANTIZATION_PASSES
 
+if TYPE_CHECKING:
+    from xdsl.passes import ModulePass
+
 T = TypeVar("T")
 
-PASS_GROUPS: dict[str, tuple[str, ...]] = {
-    "lower": ("lower-nodes",),
-    "optimize": tuple(name for name in GRAPH_PIPELINE if name != FUSE_ACTIVATION),
-}
-"""Names that stand for a list of passes; options go to the first of them.
 
-`optimize` is what compiling does to a graph before it quantizes: activations are fused
-behind that, since one that stands alone becomes a table.
-"""
+def lower() -> Sequence[ModulePass]:
+    """High-level nodes as primitives."""
+    from glow.lowering.lower_nodes.lower_nodes import LowerNodesPass
+
+    return [LowerNodesPass()]
+
+
+def optimize() -> Sequence[ModulePass]:
+    """What compiling does to a graph before it quantizes.
+
+    Activations are fused behind that, since one that stands alone becomes a table.
+    """
+    from glow.passes.graph.fuse_activation import FuseActivationPass
+    from glow.passes.graph.pipeline import graph_passes
+
+    return [one for one in graph_passes() if not isinstance(one, FuseActivationPass)]
+
+
+PASS_GROUPS: dict[str, Callable[[], Sequence[ModulePass]]] = {
+    "lower": lower,
+    "optimize": optimize,
+}
+"""Names on the command line that stand for passes; options go to the first of them."""
 
 
 def get_glow() -> Dialect:

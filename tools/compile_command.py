@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import sys
 from contextlib import ExitStack
-from functools import partial
 from pathlib import Path
 
 from xdsl.dialects.builtin import ModuleOp
 
+from glow.backends.backend import get_backend
+from glow.backends.pipeline import Pipeline
 from glow.dialects.errors import GlowError, UsageError
-from glow.dialects.numerics import WEIGHT_GROWTH
 from glow.dialects.printer import mlir_text
 from glow.dialects.weights import clone_module
 from glow.frontends.mapped_file import files_held
+from glow.options import CompileOptions
 from glow.tools.atomic_output import atomic_path, check_output_file
 from glow.tools.program_output import write_program
 from glow.tools.programs import read_program
@@ -23,64 +24,61 @@ from glow.tools.progress import report, step
 @files_held()
 def compile_model(
     model: Path,
-    stage: str,
+    phase: str | None,
     output: Path | None,
-    quantize: Path | None = None,
-    precision: str = "f32",
-    numerics: str = "default",
-    target: str = "host",
-    memory_limit: int | None = None,
-    weight_growth: float = WEIGHT_GROWTH,
+    options: CompileOptions,
     *,
     verbose: bool = False,
 ) -> None:
-    """Lower `model` to `stage` and write it to `output`, or to stdout.
+    """Lower `model` to the end of a phase (None: the last) and write it to `output`, or stdout.
 
-    With `verbose` the kernels are told to stderr, also where `stage` is before them.
+    With `verbose` the kernels are told to stderr, also where the phase is before them.
     """
-    check_destination(stage, output)
+    pipeline = get_backend(options.backend).pipeline(options)
+    phase = phase or pipeline.names[-1]
+    check_phase(pipeline, phase)
+    check_destination(phase, output)
     with step(f"reading {model}"):
         module = read_program(model)
-    with step(f"compiling to {stage}"):
-        from glow.compiler import lower_to
+    with step(f"compiling to {phase}"):
+        from glow.compiler import lower, run_phases
 
-        lower = partial(
-            lower_to,
-            target=target,
-            quantize=quantize or False,
-            precision=precision,
-            numerics=numerics,
-            memory_limit=memory_limit,
-            weight_growth=weight_growth,
-        )
         if verbose:
-            report_kernels(lower(clone_module(module), "instr"), target)
-        result = lower(module, stage)
+            planned = clone_module(module)
+            run_phases(planned, pipeline.compile_from, options)
+            report_kernels(planned, options)
+        result = lower(module, phase, options)
     with ExitStack() as files:
         write_result(result, output, files)
 
 
-def report_kernels(module: ModuleOp | str | bytes, target: str) -> None:
+def report_kernels(module: ModuleOp, options: CompileOptions) -> None:
     """Tell which kernels a planned module has."""
-    from glow.backends.backend import get_backend
-
-    assert isinstance(module, ModuleOp)
-    for line in get_backend("cpu").inspection().log_lines(module, target):
+    inspection = get_backend(options.backend).inspection()
+    for line in inspection.log_lines(module, options.target):
         report(line)
 
 
-def check_destination(stage: str, output: Path | None) -> None:
+def check_phase(pipeline: Pipeline, phase: str) -> None:
+    """Raise UsageError for a phase that the backend does not have."""
+    try:
+        pipeline[phase]
+    except GlowError as error:
+        raise UsageError(f"--compile-to: {error.message}", hint=error.hint) from None
+
+
+def check_destination(phase: str, output: Path | None) -> None:
     """Raise before the work where the result could not be written after it."""
     if output is not None:
         check_output_file(output)
-    elif stage == "obj":
+    elif phase == "obj":
         raise UsageError("an object file needs -o FILE; text goes to stdout without it")
 
 
 def write_result(
     result: ModuleOp | str | bytes, output: Path | None, files: ExitStack
 ) -> None:
-    """Write a stage's result, with the weights that it refers to."""
+    """Write a phase's result, with the weights that it refers to."""
     temporary = None if output is None else files.enter_context(atomic_path(output))
     if isinstance(result, bytes):
         if temporary is None:

@@ -11,20 +11,15 @@ from typing import NoReturn, cast
 
 from glow.diagnostics import run_reporting
 from glow.dialects.errors import UsageError
-from glow.dialects.numerics import NUMERICS, WEIGHT_GROWTH
+from glow.tools.compile_options import add_compile_options, compile_options
 from glow.tools.quantization_commands import (
     add_quantize_report_command,
     add_tune_quantization_command,
     at_least,
-    not_negative,
-    quantization,
 )
-from glow.tools.target_options import add_target_options, target_of
 
 TOOL = "glow"
 DISTRIBUTION = "glow-xdsl"
-STAGES = ("graph", "lowered", "instr", "loops", "llvm", "asm", "obj")
-PRECISIONS = ("f32", "bf16", "fp16")
 
 
 class OneLineParser(argparse.ArgumentParser):
@@ -69,11 +64,13 @@ def add_compile_command(parser: argparse.ArgumentParser) -> None:
     """Declare `glow compile`."""
     parser.add_argument("model", type=Path, help=".onnx or .mlir file")
     parser.add_argument(
+        "--compile-to",
         "--emit",
-        choices=STAGES,
-        default="obj",
-        help="what to write: a level of the program as MLIR (graph, lowered, instr, "
-        "loops), LLVM IR, assembly, or an object file (the default)",
+        dest="phase",
+        metavar="PHASE",
+        help="after which phase to stop: with the program as MLIR (graph, lowered, instr, "
+        "loops), as LLVM IR (llvm), assembly (asm), or an object file (obj); by default "
+        "the backend's last, see glow-opt --list-pipelines",
     )
     parser.add_argument(
         "-o",
@@ -81,7 +78,7 @@ def add_compile_command(parser: argparse.ArgumentParser) -> None:
         type=Path,
         help="file to write; without it text goes to stdout",
     )
-    add_target_options(parser)
+    add_compile_options(parser)
     parser.add_argument(
         "--memory-limit",
         type=at_least(1),
@@ -95,7 +92,6 @@ def add_compile_command(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="print each kernel's algorithm, register tile and expected error to stderr",
     )
-    add_numbers_options(parser)
     parser.set_defaults(work=compile_command)
 
 
@@ -132,8 +128,7 @@ def add_run_command(parser: argparse.ArgumentParser) -> None:
         metavar="FILE.json",
         help="where --profile writes it (MODEL.trace.json in the current folder)",
     )
-    add_target_options(parser)
-    add_numbers_options(parser)
+    add_compile_options(parser)
     parser.set_defaults(work=run_command)
 
 
@@ -177,60 +172,16 @@ def add_report_command(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--threads", type=at_least(1), help="threads of --profile (all cores)"
     )
-    add_target_options(parser)
-    add_numbers_options(parser)
+    add_compile_options(parser)
     parser.set_defaults(work=report_command)
-
-
-def add_numbers_options(parser: argparse.ArgumentParser) -> None:
-    """Declare what the network computes on, and how exactly."""
-    parser.add_argument(
-        "--quantize",
-        type=quantization,
-        metavar="PROFILE.yaml",
-        help="quantize to 8 bits by a profile that glow profile made; options as in "
-        "glow-opt: 'profile=PROFILE.yaml schema=symmetric ...'",
-    )
-    parser.add_argument(
-        "--precision",
-        choices=PRECISIONS,
-        default="f32",
-        help="floats that products multiply (f32): bf16 where that is faster, or fp16; "
-        "sums stay f32",
-    )
-    parser.add_argument(
-        "--numerics",
-        choices=NUMERICS,
-        default="default",
-        help="how far results may be from direct sums (default): exact for none but "
-        "these, fast for larger errors and less time",
-    )
-    parser.add_argument(
-        "--weight-growth",
-        type=not_negative,
-        default=WEIGHT_GROWTH,
-        metavar="FACTOR",
-        help="weights of convolutions may grow by so many times the bytes of all weights "
-        f"when they are transformed for less multiplications ({WEIGHT_GROWTH})",
-    )
 
 
 def compile_command(args: argparse.Namespace) -> None:
     """Run `glow compile`."""
     from glow.tools.compile_command import compile_model
 
-    compile_model(
-        args.model,
-        args.emit,
-        args.output,
-        args.quantize,
-        args.precision,
-        args.numerics,
-        target_of(args),
-        args.memory_limit,
-        args.weight_growth,
-        verbose=args.verbose,
-    )
+    options = compile_options(args)
+    compile_model(args.model, args.phase, args.output, options, verbose=args.verbose)
 
 
 def run_command(args: argparse.Namespace) -> None:
@@ -246,14 +197,9 @@ def run_command(args: argparse.Namespace) -> None:
         RunOptions(
             args.input,
             args.output,
-            args.threads,
             args.repeat,
             args.seed,
-            args.quantize,
-            args.precision,
-            args.numerics,
-            target_of(args),
-            args.weight_growth,
+            compile_options(args),
             trace if args.profile else None,
         ),
     )
@@ -273,17 +219,8 @@ def report_command(args: argparse.Namespace) -> None:
     from glow.tools.report_command import report_model
 
     model = cast(Path, args.model)
-    report_model(
-        model,
-        args.output or Path(f"{model.stem}.report.html"),
-        profile=args.profile,
-        quantize=args.quantize,
-        precision=args.precision,
-        numerics=args.numerics,
-        threads=args.threads,
-        target=target_of(args),
-        weight_growth=args.weight_growth,
-    )
+    output = args.output or Path(f"{model.stem}.report.html")
+    report_model(model, output, compile_options(args), profile=args.profile)
 
 
 def run_glow(arguments: Sequence[str]) -> None:

@@ -27,16 +27,18 @@ from xdsl.utils.exceptions import DiagnosticException, ParseError, ShrinkExcepti
 from xdsl.utils.target import Target
 from xdsl.xdsl_opt_main import xDSLOptMain
 
+from glow.backends.backend import backend_names
 from glow.diagnostics import Diagnosis, diagnose, run_reporting
 from glow.dialects.errors import GlowError, UsageError
 from glow.frontends.mapped_file import check_files, files_held
+from glow.options import CompileOptions
 from glow.tools.atomic_output import atomic_path
 from glow.tools.opt.expected_diagnostics import Expectation, compare, parse_expectations
 from glow.tools.opt.instrumentation import Instrumentation, Selection, Statistics
-from glow.tools.opt.listings import list_dialects, list_passes
+from glow.tools.opt.listings import list_dialects, list_passes, list_pipelines
 from glow.tools.opt.opt_arguments import add_glow_arguments, configure_parser
 from glow.tools.opt.pass_flags import fold_pipeline, from_spec, parse_passes
-from glow.tools.target_options import target_of, with_target
+from glow.tools.target_options import target_of, with_backend, with_target
 from glow.universe import PASS_GROUPS, register_dialects
 
 if TYPE_CHECKING:
@@ -107,10 +109,15 @@ class GlowOptMain(xDSLOptMain):
             raise UsageError(
                 f"{args.graph_diff}: --graph-diff writes {' and '.join(PICTURES)}"
             )
-        passes = parse_passes(args.passes, self.available_passes, PASS_GROUPS)
+        defaults = {"backend": args.backend} if args.backend else {}
+        passes = parse_passes(args.passes, self.available_passes, PASS_GROUPS, defaults)
+        if args.list_pipelines:  # For which the options are, not for passes.
+            self.pipeline = PassPipeline(passes)
+            return
         if args.memory_limit is not None:
             passes = with_memory_limit(passes, args.memory_limit)
         passes, args.target = with_target(passes, args.target, target_of(args))
+        args.target = with_backend(passes, args.target, args.backend)
         self.pipeline = PassPipeline(passes, self.instrumentation)
         self.check_target()
 
@@ -198,7 +205,18 @@ class GlowOptMain(xDSLOptMain):
             list_passes(self.available_passes, PASS_GROUPS)
         if self.args.show_dialects:
             list_dialects(self.ctx)
-        return self.args.list_passes or self.args.show_dialects
+        if self.args.list_pipelines:
+            list_pipelines(self.options_of_pipelines())
+        return (
+            self.args.list_passes or self.args.list_pipelines or self.args.show_dialects
+        )
+
+    def options_of_pipelines(self) -> list[CompileOptions]:
+        """What pipelines are listed for: the backend that is named, or each."""
+        args = self.args
+        names = [args.backend] if args.backend else backend_names()
+        limit, target = args.memory_limit, target_of(args)
+        return [CompileOptions(name, target, memory_limit=limit) for name in names]
 
     def apply_passes(self, prog: ModuleOp) -> None:
         instrumentation = self.instrumentation

@@ -6,7 +6,7 @@ import re
 import statistics
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, cast
 
@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from glow.diagnostics import did_you_mean
 from glow.dialects.errors import GlowError, UsageError
-from glow.dialects.numerics import WEIGHT_GROWTH
+from glow.options import CompileOptions
 from glow.tools.atomic_output import (
     atomic_path,
     check_output_file,
@@ -39,15 +39,9 @@ class RunOptions:
     inputs: Sequence[str]
     """`name=file.npy`, or `file.npy` where the model has one input."""
     output: Path | None
-    threads: int | None
     repeat: int
     seed: int
-    quantize: Path | None = None
-    """A profile to quantize by."""
-    precision: str = "f32"
-    numerics: str = "default"
-    target: str = "host"
-    weight_growth: float = WEIGHT_GROWTH
+    compilation: CompileOptions
     trace: Path | None = None
     """Where to write a Chrome trace; with one the times of kernels are printed."""
 
@@ -80,9 +74,9 @@ def run_model(path: Path, options: RunOptions) -> None:
     given = split_inputs(options.inputs)
     arrays = {name: read_array(file) for name, file in given.items()}
     with step(f"compiling {path}") as compilation:
-        shapes = open_shapes(path, arrays)
-        traced = None if options.trace is None else trace_program(path, options, shapes)
-        model = traced.model if traced else compile_program(path, options, shapes)
+        chosen = replace(options.compilation, input_shapes=open_shapes(path, arrays))
+        traced = None if options.trace is None else trace_program(path, chosen)
+        model = traced.model if traced else compile_program(path, chosen)
     inputs = complete_inputs(model.inputs, arrays, options.seed)
     outputs, seconds = timed_runs(model, inputs, options.repeat)
     if options.output is not None:
@@ -93,57 +87,33 @@ def run_model(path: Path, options: RunOptions) -> None:
         report_kernels(traced, inputs, options.repeat, options.trace)
 
 
-def open_shapes(path: Path, given: Mapping[str, Array]) -> dict[str, Sequence[int]]:
+def open_shapes(
+    path: Path, given: Mapping[str, Array]
+) -> dict[str, Sequence[int]] | None:
     """The shapes of those values whose inputs have sizes that the model leaves open."""
     check_program(path)
     if not given or path.suffix != ".onnx":
-        return {}
+        return None
     from glow.frontends.onnx.inputs import open_inputs
 
     declared = open_inputs(path)
     only = declared[0] if len(declared) == 1 else ""
     shapes = {name or only: array.shape for name, array in given.items()}
-    return {name: shape for name, shape in shapes.items() if name in declared}
+    return {name: shape for name, shape in shapes.items() if name in declared} or None
 
 
-def compile_program(
-    path: Path, options: RunOptions, shapes: Mapping[str, Sequence[int]]
-) -> CompiledModel:
-    """The compiled model of an `.onnx` or `.mlir` file."""
-    import glow
+def compile_program(path: Path, options: CompileOptions) -> CompiledModel:
+    """The compiled model of an `.onnx` or `.mlir` file, from the cache if it is known."""
+    from glow.compilation import compile_known
 
-    return glow.compile(
-        path,
-        input_shapes=shapes or None,
-        threads=options.threads,
-        quantize=options.quantize or False,
-        precision=options.precision,
-        numerics=options.numerics,
-        target=options.target,
-        weight_growth=options.weight_growth,
-    )
+    return compile_known(path, options)
 
 
-def trace_program(
-    path: Path, options: RunOptions, shapes: Mapping[str, Sequence[int]]
-) -> ProfiledModel:
+def trace_program(path: Path, options: CompileOptions) -> ProfiledModel:
     """The same, with a look at the clock around each kernel."""
     from glow.backends.backend import get_backend
 
-    return (
-        get_backend("cpu")
-        .inspection()
-        .profiled(
-            path,
-            input_shapes=shapes or None,
-            threads=options.threads,
-            quantize=options.quantize or False,
-            precision=options.precision,
-            numerics=options.numerics,
-            target=options.target,
-            weight_growth=options.weight_growth,
-        )
-    )
+    return get_backend(options.backend).inspection().profiled(path, options)
 
 
 def report_kernels(

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from xdsl.passes import ModulePass
 from xdsl.utils.arg_spec import parse_spec
 
+from glow.backends.backend import get_backend
 from glow.dialects.errors import GlowError, UsageError
 
 HOST = "host"
@@ -57,6 +58,23 @@ def with_target(
     if spec.name in CODE_TARGETS and "machine" not in spec.parameters:
         output = f"{spec.name}{{machine={target}}}"
     return tuple(_for_target(one, target) for one in passes), output
+
+
+def with_backend(passes: Sequence[ModulePass], output: str, backend: str | None) -> str:
+    """`-t` of `glow-opt` for a backend, where it does not name one itself.
+
+    Raises GlowError for an unknown backend, and where nothing asks for one.
+    """
+    if backend is None:
+        return output
+    get_backend(backend)
+    spec = parse_spec(output)
+    if spec.name in CODE_TARGETS:
+        spec.parameters.setdefault("backend", (backend,))
+        return str(spec)
+    if not any(hasattr(one, "backend") for one in passes):
+        raise GlowError("--backend is for passes that ask one, of which none runs")
+    return output
 
 
 def _for_target(one: ModulePass, target: str) -> ModulePass:

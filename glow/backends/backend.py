@@ -26,8 +26,10 @@ if TYPE_CHECKING:
     from xdsl.passes import ModulePass
 
     from glow.backends.inspection import Inspection
+    from glow.backends.pipeline import Pipeline
     from glow.dialects.node import NodeOp
     from glow.dialects.weight_table import Array
+    from glow.options import CompileOptions
 
 DialectFactory: TypeAlias = "Callable[[], Dialect]"
 PassFactory: TypeAlias = "Callable[[], type[ModulePass]]"
@@ -39,6 +41,8 @@ Rewrite: TypeAlias = "Callable[[Operation], bool]"
 
 GROUP = "glow.backends"
 """The group of entry points."""
+
+DEFAULT_BACKEND = "cpu"
 
 
 class CompiledFunction(Protocol):
@@ -101,39 +105,32 @@ class Backend(ABC):
         """Forms of its own of nodes on integers, tried before the shared lowerings."""
         return {}
 
-    def prefers_f32(self, op: Operation, target: str, numerics: str) -> bool:
+    def prefers_f32(self, op: Operation, options: CompileOptions) -> bool:
         """Whether a product of f32 is not faster in bf16."""
         return False
 
     # From a graph to something that runs
 
     @abstractmethod
-    def lowered_passes(
-        self, target: str, numerics: str, weight_growth: float
-    ) -> Sequence[str]:
-        """Passes from the optimized graph to the backend's nodes.
+    def pipeline(self, options: CompileOptions) -> Pipeline:
+        """The phases from a network's graph to what `compile` takes, and what is behind.
 
-        Weights that they transform may take `weight_growth` times the bytes of all
-        weights in addition.
+        Raises GlowError for options that the backend does not know, such as a target. Phases
+        make their passes when they run, so that this costs next to nothing.
         """
 
-    def instr_passes(self, target: str) -> Sequence[str]:
-        """Passes from nodes to planned instructions; none for graph backends."""
-        return ()
-
-    def loops_passes(self, target: str) -> Sequence[str]:
-        """Passes from instructions to loops; none for backends without loops."""
-        return ()
-
     @abstractmethod
-    def compile(
-        self, module: ModuleOp, target: str, threads: int | None
-    ) -> CompiledFunction:
-        """The runnable function of a module after all passes of the backend."""
+    def compile(self, module: ModuleOp, options: CompileOptions) -> CompiledFunction:
+        """The runnable function of a module behind the pipeline's `compile_from`."""
 
-    def export(self, module: ModuleOp, stage: str, target: str) -> str | bytes:
-        """What is below the last level of IR: text, or the bytes of an object file."""
-        raise GlowError(f"backend '{self.name}' has no stage {stage}")
+    def export(
+        self, module: ModuleOp, phase: str, options: CompileOptions
+    ) -> str | bytes:
+        """Text, or the bytes of a file: a phase of the pipeline that is an export.
+
+        The module has all passes of the phases before behind it.
+        """
+        raise GlowError(f"backend '{self.name}' has no phase {phase}")
 
     def inspection(self) -> Inspection:
         """What tools show of its kernels; raises GlowError for a backend that tells nothing."""
@@ -182,6 +179,11 @@ def backends_in(module: ModuleOp) -> Iterator[Backend]:
         seen |= own
 
 
+def backend_names() -> list[str]:
+    """The names of ours and of those that installed packages bring."""
+    return sorted({*OWN, *_installed()})
+
+
 def _installed() -> Mapping[str, EntryPoint]:
     """The entry points of other packages by the name of the backend."""
     from importlib.metadata import entry_points
@@ -212,7 +214,7 @@ def _load(name: str) -> Backend:
         return getattr(import_module(module), class_name)()
     found = _installed()
     if name not in found:
-        known = ", ".join(sorted({*OWN, *found}))
+        known = ", ".join(backend_names())
         raise GlowError(f"unknown backend '{name}'", hint=f"there are {known}")
     return _load_point(found[name])
 

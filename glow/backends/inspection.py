@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from xdsl.ir import Operation
 
     from glow.dialects.weight_table import Array
+    from glow.options import CompileOptions
 
 
 class KernelEntry(Protocol):
@@ -94,6 +95,6 @@ class Inspection(Protocol):
         """The cost of each instruction, with times if there is a profile."""
         ...
 
-    def profiled(self, model: Any, **options: Any) -> ProfiledModel:
-        """A model compiled for profiling; options as those of `glow.compile`."""
+    def profiled(self, model: Any, options: CompileOptions) -> ProfiledModel:
+        """A model, as `glow.compile` takes it, compiled for profiling."""
         ...

@@ -49,25 +49,3 @@ PASSES: dict[str, Callable[[], type[ModulePass]]] = {
     "verify-graph": _lazy("verify_graph", "VerifyGraphPass"),
 }
 """Pass name to factory."""
-
-FUSE_ACTIVATION = "fuse-activation"
-
-GRAPH_PASSES = (
-    "canonicalize",
-    "merge-weights",
-    "fold-constants",
-    "convert-gemm",
-    "optimize-graph",
-    "fold-batch-norm",
-    "eliminate-transposes",
-    "fold-scale",
-    "hoist-pool",
-    "fold-constants",
-    "canonicalize",
-    FUSE_ACTIVATION,
-    "fold-channel-shuffle",
-    "merge-weights",
-    "free-unused-weights",
-    "verify-graph",
-)
-"""The passes of the default pipeline, in order."""

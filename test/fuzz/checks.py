@@ -18,15 +18,17 @@ from single_nodes import STEPS
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Operation, SSAValue
-from xdsl.passes import ModulePass, PassPipeline
+from xdsl.passes import ModulePass
+from xdsl.transforms import get_all_passes
 
 from glow.backends.backend import get_backend
 from glow.backends.cpu.layout.packing import TargetPacker, packings_of
 from glow.backends.cpu.reference.nodes import cpu_functions
-from glow.compiler import available_passes, context, stage_passes
+from glow.compiler import context
 from glow.dialects.weights import clone_module
 from glow.interpreter import evaluate_node, run
 from glow.lowering.target.target import Target
+from glow.options import CompileOptions
 from glow.passes.graph import PASSES as GRAPH_PASSES
 from glow.passes.rewriting.contract import (
     BITS,
@@ -35,7 +37,11 @@ from glow.passes.rewriting.contract import (
     check_requires,
     keeps_of,
 )
+from glow.tools.opt.pass_flags import parse_passes
+from glow.universe import get_glow_passes
 from glow.verification import verify_module
+
+AVAILABLE = {**get_all_passes(), **get_glow_passes()}
 
 NOISE = {2: 4e-3, 4: 2e-6, 8: 1e-13}
 """Relative noise on every node's results, some roundings of each float type."""
@@ -66,7 +72,7 @@ def graph_of(seed: int) -> tuple[ModuleOp, list[Array]]:
 
 def named(spec: str) -> ModulePass:
     """The pass that a specification names."""
-    (found,) = PassPipeline.parse_spec(available_passes(), spec).passes
+    (found,) = parse_passes(spec, AVAILABLE, {})
     return found
 
 
@@ -213,10 +219,11 @@ def check_orders(seed: int, reference: Reference) -> int:
 def check_pipeline(seed: int, reference: Reference) -> int:
     """The whole pipeline for a target, down to planned instructions."""
     target = TARGETS[seed % len(TARGETS)]
-    stages = stage_passes(get_backend("cpu"), target)
+    options = CompileOptions(target=target)
+    pipeline = get_backend(options.backend).pipeline(options)
     compared, specs = 0, list[str]()
     for stage in ("graph", "lowered", "instr"):
-        specs += stages[stage]
+        specs += map(str, pipeline[stage].passes)
         compared += try_passes(reference, specs, target, f"seed {seed} ({stage})")
     return compared
 

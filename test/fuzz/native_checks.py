@@ -22,7 +22,7 @@ from xdsl.ir import Operation
 
 import glow
 from glow.backends.cpu.program import main_function
-from glow.compiler import GRAPH_PASSES, compile, load, run_passes
+from glow.compiler import compile, load, run_passes
 from glow.dialects import glow as nodes
 from glow.dialects.glow.integer_forms import MOVEMENT
 from glow.dialects.node import NodeOp
@@ -30,6 +30,7 @@ from glow.dialects.numerics import NUMERICS
 from glow.dialects.quantized import any_quantized
 from glow.interpreter import run
 from glow.lowering.target.target import Target, host_target
+from glow.passes.graph.pipeline import graph_passes
 from glow.passes.quantization.options import (
     ACTIVATIONS,
     BIASES,
@@ -152,7 +153,7 @@ def check_quantized(seed: int) -> int:
             more = [np.asarray(array * array.dtype.type(0.7)) for array in inputs]
             profile = glow.profile(module, [inputs, more], backend="interpreter")
             quantized = load(module)
-            run_passes(quantized, GRAPH_PASSES)
+            run_passes(quantized, graph_passes())
             quantize_module(quantized, profile, options)
             if not is_exact(quantized):
                 return 0

@@ -230,9 +230,10 @@ def check_mutation(seed: int) -> int:
 
 def work_of(seed: int) -> Work:
     """What is done with the program of a seed."""
-    passes = sorted(get_glow_passes().keys() - {"fit-memory"})  # Which needs a limit.
+    known = get_glow_passes()
+    passes = sorted(known.keys() - {"fit-memory"})  # Which needs a limit.
     if seed % 2:
         name = passes[seed // 2 % len(passes)]
-        return lambda module: run_passes(module, [name])
+        return lambda module: run_passes(module, [known[name]()()])
     stage = STAGES[seed // 2 % len(STAGES)]
     return lambda module: lower_to(module, stage)

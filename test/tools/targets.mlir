@@ -11,7 +11,7 @@
 // ASM:     vmovups %ymm0
 // HOST:    fill:
 // MACHINE: glow-opt: error: unknown target 'abacus'; known targets: host, avx512, avx2
-// OPTION:  glow-opt: error: unknown option 'size' of target 'asm' (it takes machine)
+// OPTION:  glow-opt: error: unknown option 'size' of target 'asm' (it takes machine, backend)
 func.func @fill(%out: memref<8xf32>, %x: f32) {
   %zero = arith.constant 0 : index
   %v = vector.broadcast %x : f32 to vector<8xf32>

@@ -17,7 +17,8 @@ USAGE = (
 DESCRIPTION = """\
 Runs passes on a program. Every pass is a flag, and passes run in the order given:
   glow-opt --fold-batch-norm --lower model.onnx -o lowered.mlir
-Options of a pass: --PASS='key=value key2=a,b'. --list-passes lists all passes.
+Options of a pass: --PASS='key=value key2=a,b'. --list-passes lists all passes,
+--list-pipelines what a backend runs.
 """
 
 GROUPS: dict[str, tuple[str, ...]] = {
@@ -35,7 +36,9 @@ GROUPS: dict[str, tuple[str, ...]] = {
         "target_cpu",
         "target_features",
         "memory_limit",
+        "backend",
         "list_passes",
+        "list_pipelines",
         "dump_pass_pipeline",
         "show_dialects",
     ),

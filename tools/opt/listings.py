@@ -1,26 +1,33 @@
-"""What `--list-passes` and `--show-dialects` print."""
+"""What `--list-passes`, `--list-pipelines` and `--show-dialects` print."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable
+import textwrap
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from xdsl.context import Context
 from xdsl.passes import ModulePass
 
+from glow.backends.backend import get_backend
+from glow.options import CompileOptions
 from glow.universe import get_glow_passes
 
 NAME_WIDTH = 34
+LISTING_WIDTH = 80
+NO_BREAK = "\0"
 
 PassFactories = dict[str, Callable[[], type[ModulePass]]]
+PassGroups = Mapping[str, Callable[[], Sequence[ModulePass]]]
 
 
-def list_passes(passes: PassFactories, groups: dict[str, tuple[str, ...]]) -> None:
+def list_passes(passes: PassFactories, groups: PassGroups) -> None:
     """Print all passes with their one-line summaries: groups, ours, xDSL's."""
     ours = get_glow_passes()
     print("groups of passes:")
     for name, members in groups.items():
-        print(f"  --{name:<{NAME_WIDTH}} {', '.join(members)}")
+        names = ", ".join(one.name for one in members())
+        print(f"  --{name:<{NAME_WIDTH}} {names}")
     print("\npasses:")
     _print_passes({name: passes[name] for name in sorted(ours) if name in passes})
     print("\npasses of xDSL:")
@@ -47,6 +54,45 @@ def summary(factory: Callable[[], type[ModulePass]]) -> str:
 
 def _first_line(text: str) -> str:
     return next((line.strip() for line in text.splitlines() if line.strip()), "")
+
+
+def list_pipelines(chosen: Sequence[CompileOptions]) -> None:
+    """Print the phases of each choice's backend, passes as `glow-opt` takes them."""
+    for number, options in enumerate(chosen):
+        pipeline = get_backend(options.backend).pipeline(options)
+        print("\n" * (number > 0) + f"backend {options.backend}:")
+        for phase in pipeline:
+            note = " (compiled from here)" * (phase.name == pipeline.compile_from)
+            print(f"\n  {phase.name}: {phase.summary}{note}")
+            print(_wrapped([flag_of(one) for one in phase.passes]), end="")
+
+
+def flag_of(compiler_pass: ModulePass) -> str:
+    """A pass with its options as an argument of `glow-opt`."""
+    spec = compiler_pass.spec()
+    options = " ".join(
+        f"{name}={','.join(map(_option_text, values))}"
+        for name, values in spec.parameters.items()
+    )
+    return f"--{spec.name}='{options}'" if options else f"--{spec.name}"
+
+
+def _option_text(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _wrapped(flags: Sequence[str]) -> str:
+    """Arguments in lines that a shell takes as one."""
+    if not flags:
+        return ""
+    lines = textwrap.wrap(
+        " ".join(flag.replace(" ", NO_BREAK) for flag in flags),
+        LISTING_WIDTH,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+    text = " \\\n    ".join(lines).replace(NO_BREAK, " ")
+    return f"    {text}\n"
 
 
 def list_dialects(context: Context) -> None:

@@ -58,6 +58,16 @@ def add_glow_arguments(parser: argparse.ArgumentParser) -> None:
         )
 
     flag("--list-passes", dest="list_passes", help="list all passes and exit")
+    flag(
+        "--list-pipelines",
+        dest="list_pipelines",
+        help="list the phases of a backend (of all) and their passes, and exit",
+    )
+    parser.add_argument(
+        "--backend",
+        metavar="NAME",
+        help="for passes that ask a backend, -t llvm and asm, and --list-pipelines",
+    )
     flag("--show-dialects", dest="show_dialects", help="list all dialects and exit")
     flag(
         "--dump-pass-pipeline",

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import zip_longest
 from typing import TypeVar
 
@@ -131,32 +132,48 @@ def _without_anchor(piece: str) -> str:
 
 def parse_passes(
     pipeline: str,
-    passes: dict[str, Callable[[], type[ModulePass]]],
-    groups: dict[str, tuple[str, ...]],
+    passes: Mapping[str, Callable[[], type[ModulePass]]],
+    groups: Mapping[str, Callable[[], Sequence[ModulePass]]],
+    defaults: Mapping[str, str] | None = None,
 ) -> tuple[ModulePass, ...]:
-    """The passes that the text `a,b{x=1}` names, with groups expanded."""
+    """The passes that the text `a,b{x=1}` names, with groups expanded.
+
+    Passes that have options of the names in `defaults` get those, unless the text does.
+    """
     return tuple(
-        make_pass(spec, passes)
-        for group in parse_pipeline(pipeline)
-        for spec in _members(group, groups)
+        one
+        for spec in parse_pipeline(pipeline)
+        for one in (
+            _group(spec, groups[spec.name](), defaults or {})
+            if spec.name in groups
+            else [make_pass(spec, passes, defaults or {})]
+        )
     )
 
 
-def _members(spec: ArgSpec, groups: dict[str, tuple[str, ...]]) -> list[ArgSpec]:
-    """The passes of a group, its options on the first; or `spec` itself."""
-    if spec.name not in groups:
-        return [spec]
-    first, *others = groups[spec.name]
-    return [ArgSpec(first, spec.parameters), *(ArgSpec(name, {}) for name in others)]
+def _group(
+    spec: ArgSpec, members: Sequence[ModulePass], defaults: Mapping[str, str]
+) -> list[ModulePass]:
+    """The passes of a group, the options on the first."""
+    specs = [one.spec() for one in members]
+    specs[0].parameters.update(spec.parameters)
+    known = {one.name: partial(type, one) for one in members}
+    return [make_pass(one, known, defaults) for one in specs]
 
 
 def make_pass(
-    spec: ArgSpec, passes: dict[str, Callable[[], type[ModulePass]]]
+    spec: ArgSpec,
+    passes: Mapping[str, Callable[[], type[ModulePass]]],
+    defaults: Mapping[str, str] | None = None,
 ) -> ModulePass:
     """The pass of one specification; unknown names and options are one line."""
     if spec.name not in passes:
         raise UsageError(f"unknown pass '{spec.name}'{did_you_mean(spec.name, passes)}")
-    return from_spec(passes[spec.name](), spec, "pass")
+    kind = passes[spec.name]()
+    names = {field.name for field in dataclasses.fields(kind)}
+    given = {n: (v,) for n, v in (defaults or {}).items() if n in names}
+    spec = ArgSpec(spec.name, {**given, **spec.parameters})
+    return from_spec(kind, spec, "pass")
 
 
 KINDS: dict[str, tuple[type, str]] = {

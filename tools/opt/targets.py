@@ -13,6 +13,7 @@ from xdsl.dialects import llvm
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.utils.target import Target
 
+from glow.backends.backend import DEFAULT_BACKEND
 from glow.lowering.llvm_text.emit import emit_module
 from glow.lowering.target.target import Target as Machine
 
@@ -20,12 +21,12 @@ DIALECTS_ABOVE_LOOPS = ("glow", "instr")
 """Programs that use these have to go through the compiler's pipeline first."""
 
 
-def llvm_text(module: ModuleOp, target: str) -> str:
+def llvm_text(module: ModuleOp, target: str, backend: str = DEFAULT_BACKEND) -> str:
     """The LLVM IR of a program, which is lowered from whatever level it has."""
     if any(op.dialect_name() in DIALECTS_ABOVE_LOOPS for op in module.walk()):
         from glow.compiler import lower_to
 
-        return cast(str, lower_to(module, "llvm", target=target))
+        return cast(str, lower_to(module, "llvm", target=target, backend=backend))
     machine = Machine.from_string(target)
     if not all(isinstance(op, llvm.FuncOp) for op in module.ops):
         from glow.lowering.loops_to_llvm.convert_loops_to_llvm import lower_module
@@ -43,9 +44,10 @@ class LLVMTarget(Target):
     name = "llvm"
 
     machine: str = "host"
+    backend: str = DEFAULT_BACKEND
 
     def emit(self, ctx: Context, module: ModuleOp, output: IO[str]) -> None:
-        output.write(llvm_text(module, self.machine))
+        output.write(llvm_text(module, self.machine, self.backend))
 
 
 @dataclass(frozen=True)
@@ -55,9 +57,10 @@ class AssemblyTarget(Target):
     name = "asm"
 
     machine: str = "host"
+    backend: str = DEFAULT_BACKEND
 
     def emit(self, ctx: Context, module: ModuleOp, output: IO[str]) -> None:
         from glow.runtime.native_code import assembly
 
-        text = llvm_text(module, self.machine)
+        text = llvm_text(module, self.machine, self.backend)
         output.write(assembly(text, Machine.from_string(self.machine)))

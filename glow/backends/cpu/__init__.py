@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from glow.backends.backend import (
@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 
     from glow.backends.cpu.program.kernel_table import KernelTable, Selectors
     from glow.backends.inspection import Inspection
+    from glow.backends.pipeline import Pipeline
     from glow.dialects.node import NodeOp
+    from glow.options import CompileOptions
 
 
 def get_cpu() -> Dialect:
@@ -82,84 +84,43 @@ class CpuBackend(Backend):
 
         return REWRITES
 
-    def prefers_f32(self, op: Operation, target: str, numerics: str) -> bool:
+    def prefers_f32(self, op: Operation, options: CompileOptions) -> bool:
         """Products without dot products of pairs, and those with few multiplications."""
         from glow.backends.cpu.passes.half_kernels import prefers_f32
         from glow.lowering.target.target import Target
 
-        return prefers_f32(op, Target.from_string(target), numerics)
+        return prefers_f32(op, Target.from_string(options.target), options.numerics)
 
-    def lowered_passes(
-        self, target: str, numerics: str, weight_growth: float
-    ) -> Sequence[str]:
-        """Node lowering, then layouts, packed weights, fused pools and epilogues.
+    def pipeline(self, options: CompileOptions) -> Pipeline:
+        """Layouts and fused nodes, planned instructions, loops, machine code."""
+        from glow.backends.cpu.pipeline import cpu_pipeline
 
-        Transpositions behind an epilogue are absorbed after it is made.
-        """
-        return (
-            "eliminate-empty-tensors",
-            f"lower-quantized{{backend={self.name}}}",
-            f"widen-elements{{target={target}}}",
-            "recognize-attention",
-            f"lower-nodes{{backend={self.name}}}",
-            "fold-constants",
-            f"store-half{{target={target}}}",
-            f"split-batch{{target={target}}}",
-            f"assign-layout{{target={target} numerics={numerics} "
-            f"weight_growth={weight_growth:f}}}",
-            "cancel-packs",
-            "canonicalize",
-            "cse",
-            "absorb-transposes",
-            "fuse-pool",
-            "fuse-epilogue",
-            "absorb-transposes",
-            "dce",
-            "free-unused-weights",
-            f"verify-lowered{{backend={self.name}}}",
-        )
+        return cpu_pipeline(options)
 
-    def instr_passes(self, target: str) -> Sequence[str]:
-        """Buffers, then fewer copies, stacked loops, shared buffers, one arena."""
-        return (
-            "glow-to-instr",
-            "eliminate-copies",
-            "schedule-for-memory",
-            "stack-data-parallel",
-            "share-buffers",
-            "eliminate-dead-stores",
-            "plan-memory",
-            "verify-instr",
-        )
-
-    def loops_passes(self, target: str) -> Sequence[str]:
-        """A function a kernel, and the function that calls them."""
-        return (f"instr-to-loops{{backend={self.name} target={target}}}",)
-
-    def compile(
-        self, module: ModuleOp, target: str, threads: int | None
-    ) -> CompiledFunction:
+    def compile(self, module: ModuleOp, options: CompileOptions) -> CompiledFunction:
         """Native code of the module's main function."""
         from glow.backends.cpu.native_function import build_native_function
         from glow.lowering.target.target import runnable_target
 
-        return build_native_function(
-            module, runnable_target(target), threads, self.kernel_table()
-        )
+        target = runnable_target(options.target)
+        table = self.kernel_table()
+        return build_native_function(module, target, options.threads, table)
 
-    def export(self, module: ModuleOp, stage: str, target: str) -> str | bytes:
+    def export(
+        self, module: ModuleOp, phase: str, options: CompileOptions
+    ) -> str | bytes:
         """LLVM IR, assembly or an object file of a program of loops."""
         from glow.lowering.llvm_text.emit import emit_module
         from glow.lowering.loops_to_llvm.convert_loops_to_llvm import lower_module
         from glow.lowering.target.target import Target
         from glow.runtime.native_code import assembly, compile_object
 
-        machine = Target.from_string(target)
+        machine = Target.from_string(options.target)
         text = emit_module(lower_module(module, machine).ops, machine)
-        if stage == "llvm":
+        if phase == "llvm":
             return text
         return (
-            assembly(text, machine) if stage == "asm" else compile_object(text, machine)
+            assembly(text, machine) if phase == "asm" else compile_object(text, machine)
         )
 
     def inspection(self) -> Inspection:

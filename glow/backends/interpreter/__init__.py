@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from glow.backends.backend import Backend, CompiledFunction
@@ -10,7 +9,9 @@ from glow.backends.backend import Backend, CompiledFunction
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
 
+    from glow.backends.pipeline import Pipeline
     from glow.dialects.node import NodeOp
+    from glow.options import CompileOptions
 
 
 class InterpreterBackend(Backend):
@@ -22,15 +23,21 @@ class InterpreterBackend(Backend):
         """Everything: it runs every node as it is."""
         return True
 
-    def lowered_passes(
-        self, target: str, numerics: str, weight_growth: float
-    ) -> Sequence[str]:
+    def pipeline(self, options: CompileOptions) -> Pipeline:
         """Nodes of their own for what it runs in one step."""
-        return ("recognize-attention",)
+        from glow.backends.pipeline import LOWERED, Passes, Phase, Pipeline, graph_phase
 
-    def compile(
-        self, module: ModuleOp, target: str, threads: int | None
-    ) -> CompiledFunction:
+        def lowered() -> Passes:
+            from glow.passes.graph.recognize_attention import RecognizeAttentionPass
+
+            return [RecognizeAttentionPass()]
+
+        return Pipeline(
+            [graph_phase(options), Phase(LOWERED, "what it runs in one step", lowered)],
+            compile_from=LOWERED,
+        )
+
+    def compile(self, module: ModuleOp, options: CompileOptions) -> CompiledFunction:
         """The module, run node by node."""
         from glow.backends.interpreter.interpreted_function import InterpretedFunction
 

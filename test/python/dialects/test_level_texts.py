@@ -29,6 +29,7 @@ from glow.lowering.target.program_target import (
     program_target,
 )
 from glow.lowering.target.target import PRESETS, Target
+from glow.options import CompileOptions
 from glow.tools.compile_command import compile_model
 from glow.tools.glow import run_glow
 from glow.tools.glow_opt import run_glow_opt
@@ -82,7 +83,7 @@ def test_texts_for_other_targets_are_refused(
 ) -> None:
     """By every way into the compiler, in a line that says what works; which works."""
     text, out = tmp_path / "text.mlir", ["-o", str(tmp_path / "out")]
-    compile_model(SMALL, level, text, target=target)
+    compile_model(SMALL, level, text, CompileOptions(target=target))
     refused = f"lowered for {target} .*; --target-cpu={target} compiles it for that"
     commands = [["compile", *out], ["report", *out]]
     for command, *rest in commands if level != "loops" else commands[:1]:
@@ -106,13 +107,13 @@ def test_objects_are_those_of_the_model(tmp_path: Path) -> None:
         expected = lower_to(load(SMALL), "obj", target=target)
         for level in LEVELS:
             text = tmp_path / f"{level}.{target}.mlir"
-            compile_model(SMALL, level, text, target=target)
+            compile_model(SMALL, level, text, CompileOptions(target=target))
             assert lower_to(load(text), "obj", target=target) == expected
 
 
 def test_graphs_are_for_any_target(tmp_path: Path) -> None:
     text = tmp_path / "graph.mlir"
-    compile_model(SMALL, "graph", text, target="x86-64-v3")
+    compile_model(SMALL, "graph", text, CompileOptions(target="x86-64-v3"))
     assert program_target(load(text)) is None
     lower_to(load(text), "lowered", target="neoverse-n1")
 

@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 from onnx import ModelProto, TensorProto, helper, numpy_helper
+from pipelines import run_text
 
 import glow
 from glow import QuantizationOptions
-from glow.compiler import load, run_passes
+from glow.compiler import load
 from glow.dialects.errors import GlowError
 from glow.passes.quantization.quantize import quantize_module
 
@@ -244,5 +245,5 @@ def test_tables_are_quantized_by_row(embeddings: str) -> None:
     assert 0 < np.abs(found[0] - expected).max() < step * np.abs(WEIGHTS).sum()
     module = load(model)
     quantize_module(module, None, options)
-    run_passes(module, ["lower-quantized{backend=cpu}"])
+    run_text(module, "lower-quantized{backend=cpu}")
     assert "cpu.gather_rows" in {op.name for op in module.walk()}

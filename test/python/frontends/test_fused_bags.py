@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 from onnx import ModelProto, TensorProto, helper, numpy_helper
+from pipelines import run_text
 
 import glow
 from glow import QuantizationOptions
-from glow.compiler import load, run_passes
+from glow.compiler import load
 from glow.dialects.errors import GlowError
 from glow.dialects.node import shape_of
 
@@ -135,7 +136,7 @@ def test_rows_stay_small(bits: int, row: int) -> None:
     table, _ = fused_table(64, bits)
     inputs = {"i": INDICES, "l": np.array([3, 4], np.int32)}
     module = load(model_of(bits, table, inputs))
-    run_passes(module, ["lower-quantized{backend=cpu}"])
+    run_text(module, "lower-quantized{backend=cpu}")
     (rows,) = (op for op in module.walk() if op.name == "cpu.gather_rows")
     assert shape_of(rows.operands[0]) == (ROWS, row)
 

@@ -15,10 +15,11 @@ from onnx_testing import (
     random,
 )
 
-from glow.compiler import GRAPH_PASSES, run_passes
+from glow.compiler import run_passes
 from glow.dialects.weights import weights_of
 from glow.frontends.onnx import import_model
 from glow.interpreter import run
+from glow.passes.graph.pipeline import graph_passes
 
 MEGABYTES = 1 << 20
 
@@ -104,7 +105,7 @@ def test_memory_and_time_of_folding_are_limited(operator):
     kept = sum(array.nbytes for array in weights_of(module).values())
     assert kept <= 17 * MEGABYTES
     assert len(nodes_of(module)) >= 101 - 256 // 16
-    run_passes(module, GRAPH_PASSES[:3])
+    run_passes(module, graph_passes()[:3])
     kept = sum(array.nbytes for array in weights_of(module).values())
     assert kept <= 34 * MEGABYTES
     assert len(nodes_of(module)) >= 80 - 2 * 256 // 16

@@ -16,12 +16,13 @@ from onnx_testing import (
     random,
 )
 
-from glow.compiler import GRAPH_PASSES, run_passes
+from glow.compiler import run_passes
 from glow.dialects.glow import SplatOp
 from glow.dialects.node import node_name
 from glow.dialects.weights import weights_of
 from glow.frontends.onnx import import_model
 from glow.interpreter import run
+from glow.passes.graph.pipeline import graph_passes
 
 # Structure
 
@@ -166,7 +167,7 @@ def test_any_name_of_a_value(name):
         [weights],
     )
     module = import_model(helper.make_model(graph))
-    run_passes(module, GRAPH_PASSES)
+    run_passes(module, graph_passes())
 
 
 # Differences between opsets

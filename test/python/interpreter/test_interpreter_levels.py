@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 from differential import Example, assert_all_close
 from node_examples import nodes_under_test
+from pipelines import run_text
 
 from benchmarks.networks import TINY_NETWORKS, make_inputs
 from glow.backends.cpu.layout.packing import TargetPacker, packings_of
 from glow.backends.cpu.reference.nodes import cpu_functions
-from glow.compiler import lower_to, run_passes
+from glow.compiler import lower_to
 from glow.frontends.onnx.importer import import_model
 from glow.interpreter import run
 from glow.lowering.glow_to_instr import GlowToInstrPass
@@ -29,7 +30,6 @@ def one_per_node() -> list[Example]:
 
 
 EXAMPLES = one_per_node()
-INSTRUCTION_PASSES = ("glow-to-instr", "eliminate-copies", "plan-memory")
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.name)
@@ -68,7 +68,7 @@ def test_network(name: str, target: str) -> None:
     own = cpu_functions(packings_of(TargetPacker(Target.from_string(target))))
     for stage in ("graph", "lowered", "instr"):
         if stage == "instr":
-            run_passes(module, INSTRUCTION_PASSES)
+            run_text(module, "glow-to-instr,eliminate-copies,plan-memory")
         else:
             lower_to(module, stage, target=target)
         assert_all_close(run(module, inputs, own=own), expected, 1e-5)

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from differential import assert_close
 from onnxruntime_testing import onnxruntime_outputs
+from pipelines import passes_of
 
 import glow
 from benchmarks.networks import NETWORKS, TINY_NETWORKS, make_inputs, weights
-from glow.backends.backend import get_backend
-from glow.compiler import load, run_passes, stage_passes
+from glow.compiler import load, run_passes
 from glow.dialects.function_attributes import ARENA_BYTES, LIVE_BYTES
 from glow.interpreter import run
 from glow.runtime.native_function import NativeFunction
@@ -62,9 +62,7 @@ def test_arena_is_close_to_the_live_set(
         lambda _, shape, deviation: np.resize(few, shape) * np.float32(deviation),
     )
     module = load(NETWORKS[name]())
-    passes = stage_passes(get_backend("cpu"), "host")
-    for stage in ("graph", "lowered", "instr"):
-        run_passes(module, passes[stage])
+    run_passes(module, passes_of("graph", "lowered", "instr"))
     attributes = main_function(module).attributes
     arena, live = (attributes[key].value.data for key in (ARENA_BYTES, LIVE_BYTES))
     assert 0 < arena <= 1.05 * live

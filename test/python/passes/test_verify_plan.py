@@ -16,6 +16,7 @@ import glow
 from glow.compiler import load, lower_to
 from glow.dialects import instr
 from glow.dialects.errors import GlowError
+from glow.options import CompileOptions
 from glow.passes.instr.interval_packing import pack
 from glow.passes.instr.lifetimes import Lifetime
 from glow.passes.instr.verify_plan import verify_plan
@@ -93,7 +94,7 @@ def test_edited_text_is_refused(
     pattern: str, new: str, message: str, tmp_path: Path
 ) -> None:
     text = tmp_path / "small.instr.mlir"
-    compile_model(SMALL, "instr", text)
+    compile_model(SMALL, "instr", text, CompileOptions())
     text.write_text(re.sub(pattern, new, text.read_text()))
     for stage in ("instr", "loops"):
         with pytest.raises(GlowError, match=message):

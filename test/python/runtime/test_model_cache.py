@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import os
 import warnings
 from pathlib import Path
@@ -15,7 +14,7 @@ from model_cache_testing import WEIGHTS, X, expected, network, own_folder, run, 
 from safetensors.numpy import save_file
 
 import glow
-from glow import compilation, compiler
+from glow import compiler
 from glow.compilation import wait_for_stores
 from glow.runtime.caches.model_cache import LIMIT_VARIABLE
 
@@ -30,13 +29,13 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def compilations(monkeypatch: pytest.MonkeyPatch) -> list[object]:
     """Returns the models that the compiler had to compile."""
     compiled: list[object] = []
-    original = compiler.compile
+    original = compiler.compile_model
 
-    def counted(model: Any, **options: Any) -> glow.CompiledModel:
+    def counted(model: Any, *options: Any) -> glow.CompiledModel:
         compiled.append(model)
-        return original(model, **options)
+        return original(model, *options)
 
-    monkeypatch.setattr(compiler, "compile", counted)
+    monkeypatch.setattr(compiler, "compile_model", counted)
     return compiled
 
 
@@ -285,13 +284,13 @@ def test_a_file_that_changes_while_it_is_compiled(
     tmp_path: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = save(tmp_path / "net.onnx")
-    original = compiler.compile
+    original = compiler.compile_model
 
-    def changing(model: Any, **options: Any) -> glow.CompiledModel:
+    def changing(model: Any, *options: Any) -> glow.CompiledModel:
         save(path, WEIGHTS * 3)
-        return original(model, **options)
+        return original(model, *options)
 
-    monkeypatch.setattr(compiler, "compile", changing)
+    monkeypatch.setattr(compiler, "compile_model", changing)
     np.testing.assert_allclose(run(path), expected(WEIGHTS * 3), rtol=1e-4, atol=1e-4)
     assert not folder.exists()
     save(path)
@@ -303,14 +302,14 @@ def test_weights_that_change_while_they_are_compiled(
     tmp_path: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = external(tmp_path, WEIGHTS)
-    original = compiler.compile
+    original = compiler.compile_model
 
-    def changing(model: Any, **options: Any) -> glow.CompiledModel:
-        compiled = original(model, **options)
+    def changing(model: Any, *options: Any) -> glow.CompiledModel:
+        compiled = original(model, *options)
         (WEIGHTS * 2).tofile(tmp_path / "weights.bin")
         return compiled
 
-    monkeypatch.setattr(compiler, "compile", changing)
+    monkeypatch.setattr(compiler, "compile_model", changing)
     run(path)
     assert not folder.exists()
 
@@ -357,29 +356,6 @@ def test_errors_are_the_compilers(tmp_path: Path) -> None:
             glow.compile(path)
     with pytest.raises(glow.GlowError, match="unknown numerics"):
         glow.compile(save(tmp_path / "net.onnx"), numerics="none")
-
-
-def test_both_take_the_same_options() -> None:
-    outer = inspect.signature(compilation.compile).parameters
-    inner = dict(inspect.signature(compiler.compile).parameters)
-    del inner["notes"]
-    assert {name: p.default for name, p in outer.items()} == {
-        name: p.default for name, p in inner.items()
-    }
-    assert glow.compile is compilation.compile
-
-
-def test_every_option_is_a_part_of_the_key(monkeypatch: pytest.MonkeyPatch) -> None:
-    """All but the number of threads, which results do not depend on."""
-    keys: list[set[str]] = []
-
-    def recorded(_: object, options: dict[str, object]) -> None:
-        keys.append(set(options))
-
-    monkeypatch.setattr(compilation, "find_source", recorded)
-    glow.compile(network())
-    parameters = inspect.signature(compilation.compile).parameters
-    assert keys == [set(parameters) - {"model", "threads"}]
 
 
 def test_nothing_is_warned_about_in_between(tmp_path: Path) -> None:

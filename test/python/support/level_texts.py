@@ -17,6 +17,7 @@ from onnx import ModelProto
 
 import glow
 from glow.compiler import load, lower_to
+from glow.options import CompileOptions
 from glow.tools.compile_command import compile_model
 
 LEVELS = ("graph", "lowered", "instr", "loops")
@@ -47,7 +48,7 @@ def write_levels(
     for target in targets:
         for level in LEVELS:
             text = folder / f"{path.stem}.{target}.{level}.mlir"
-            compile_model(path, level, text, target=target, **options)
+            compile_model(path, level, text, CompileOptions(target=target, **options))
 
 
 def read_in_fresh_process(folder: Path, stage: str) -> None:

@@ -21,6 +21,7 @@ from onnx import ModelProto
 import glow
 from benchmarks.networks import make_inputs
 from glow.compiler import load
+from glow.options import CompileOptions
 from glow.passes.quantization.profiling.profile_file import save_profile
 from glow.passes.quantization.quantize import is_quantized_module
 from glow.tools.compile_command import compile_model
@@ -44,7 +45,12 @@ def differing(model: ModelProto) -> list[str]:
         printed = {
             name: Path(folder, f"{name}.mlir") for name in ("graph", "opt", "lowered")
         }
-        compile_model(source, "graph", printed["graph"], quantize or None)
+        compile_model(
+            source,
+            "graph",
+            printed["graph"],
+            CompileOptions(quantize=quantize or False),
+        )
         passes = ["--optimize", option]
         run_glow_opt([*passes, str(source), "-o", str(printed["opt"])])
         run_glow_opt([*passes, "--lower", str(source), "-o", str(printed["lowered"])])

@@ -12,8 +12,9 @@ from onnx import ModelProto, helper, numpy_helper
 
 import glow
 from glow import QuantizationOptions
-from glow.compiler import GRAPH_PASSES, load, run_passes
+from glow.compiler import load, run_passes
 from glow.interpreter import run
+from glow.passes.graph.pipeline import graph_passes
 from glow.passes.quantization.quantize import quantize_module
 
 Array = npt.NDArray[Any]
@@ -75,7 +76,7 @@ def ours_and_theirs(
     )
     theirs = session.run(None, dict(computed))
     module = load(model)
-    run_passes(module, GRAPH_PASSES)
+    run_passes(module, graph_passes())
     quantize_module(module)
     return run(module, list(computed.values())), theirs
 

@@ -15,6 +15,7 @@ from glow.backends.cpu.report.kernel_log import kernel_log, log_lines
 from glow.backends.cpu.report.kernel_profile import KernelProfile, TracedModel
 from glow.backends.inspection import Cost, KernelEntry, Profile, ProfiledModel
 from glow.lowering.target.program_target import settle_target
+from glow.options import CompileOptions
 from glow.signature import main_function
 
 
@@ -46,6 +47,6 @@ class CpuInspection:
         costs = kernel_costs(function, machine, self.table, profile)
         return {op: cost for op, cost in costs.items()}
 
-    def profiled(self, model: Any, **options: Any) -> ProfiledModel:
+    def profiled(self, model: Any, options: CompileOptions) -> ProfiledModel:
         """A model with a look at the clock around each kernel."""
-        return TracedModel(model, backend=self.table.backend, **options)
+        return TracedModel(model, options)

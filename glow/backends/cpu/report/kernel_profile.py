@@ -11,7 +11,6 @@ that a call names.
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -19,22 +18,19 @@ from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
-from glow.arguments import check_counts
 from glow.backends.cpu.program.kernel_table import kernel_table
 from glow.backends.cpu.program.program import KernelCall
 from glow.backends.cpu.report.traced_function import Nanoseconds, build_traced_function
+from glow.backends.pipeline import INSTR
 from glow.compiled_model import CompiledModel
-from glow.compiler import load, lower_to
-from glow.dialects.numerics import WEIGHT_GROWTH
+from glow.compiler import load, run_phases
 from glow.dialects.weight_table import Array
 from glow.lowering.target.target import runnable_target
+from glow.options import CompileOptions
 from glow.signature import main_function, signature_of
 
 if TYPE_CHECKING:
-    import onnx
-    from xdsl.dialects.builtin import ModuleOp
-
-    from glow.quantization import Quantization
+    from glow.compiler import Model
 
 SIZES = (
     "batch",
@@ -145,35 +141,16 @@ class KernelProfile:
 class TracedModel:
     """A network that runs as it always does, and can be profiled."""
 
-    def __init__(
-        self,
-        model: str | os.PathLike[str] | bytes | onnx.ModelProto | ModuleOp,
-        *,
-        threads: int | None = None,
-        backend: str = "cpu",
-        target: str = "host",
-        numerics: str = "default",
-        quantize: Quantization = False,
-        precision: str = "f32",
-        weight_growth: float = WEIGHT_GROWTH,
-        input_shapes: Mapping[str, Sequence[int]] | None = None,
-    ) -> None:
-        """Compiles the model for `threads` threads, by default one a core."""
-        check_counts(threads=threads)
-        module = load(model, input_shapes)
+    def __init__(self, model: Model, options: CompileOptions) -> None:
+        """Compiles the model; what is cached is compiled again."""
+        module = load(model, options.input_shapes)
         signature = signature_of(main_function(module))
-        lower_to(
-            module,
-            "instr",
-            backend=backend,
-            target=target,
-            numerics=numerics,
-            quantize=quantize,
-            precision=precision,
-            weight_growth=weight_growth,
-        )
+        run_phases(module, INSTR, options)
         self._function, self._calls = build_traced_function(
-            module, runnable_target(target), threads, kernel_table(backend)
+            module,
+            runnable_target(options.target),
+            options.threads,
+            kernel_table(options.backend),
         )
         self.model = CompiledModel(signature, self._function)
 

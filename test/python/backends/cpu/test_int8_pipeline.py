@@ -9,11 +9,12 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 from onnx import ModelProto, NodeProto, TensorProto, helper, numpy_helper
+from pipelines import passes_of
 
 import glow
-from glow.backends.backend import get_backend
-from glow.compiler import GRAPH_PASSES, load, run_passes, stage_passes
+from glow.compiler import load, run_passes
 from glow.interpreter import run
+from glow.passes.graph.pipeline import graph_passes
 from glow.passes.quantization.quantize import quantize_module
 
 Array = npt.NDArray[Any]
@@ -153,7 +154,7 @@ def test_native_code_has_the_interpreters_bits(name: str) -> None:
     shape = (layer.batch, layer.inputs, *layer.plane)
     inputs = {"x": (3 * random.standard_normal(shape)).astype(np.float32)}
     module = load(model)
-    run_passes(module, GRAPH_PASSES)
+    run_passes(module, graph_passes())
     quantize_module(module)
     (expected,) = run(module, list(inputs.values()))
     assert len(np.unique(expected)) > 3
@@ -167,9 +168,9 @@ def test_native_code_has_the_interpreters_bits(name: str) -> None:
 def test_sums_finish_in_the_kernel(name: str) -> None:
     """Two kernels of products, nothing element-wise between casts at the borders."""
     module = load(Network(LAYERS[name]).model())
-    run_passes(module, GRAPH_PASSES)
+    run_passes(module, graph_passes())
     quantize_module(module)
-    run_passes(module, stage_passes(get_backend("cpu"), "host")["lowered"])
+    run_passes(module, passes_of("lowered"))
     names = [op.name for op in module.walk()]
     products = [n for n in names if n.startswith("cpu.int8_")]
     assert len(products) == 2

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import onnx
 import pytest
+from pipelines import run_text
 from places import ROOT
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAttr
 
@@ -15,9 +16,10 @@ from glow.backends.cpu.program.kernel_table import kernel_table
 from glow.backends.cpu.report.algorithms import ALGORITHMS, WINOGRAD, table
 from glow.backends.cpu.report.choices import DESCRIBED
 from glow.backends.cpu.report.kernel_log import KERNELS, kernel_log, log_lines
-from glow.compiler import load, lower_to, run_passes
+from glow.compiler import load, lower_to
 from glow.dialects.node import node_name
 from glow.lowering.target.target import Target
+from glow.options import CompileOptions
 from glow.passes.rewriting.trace import Trace
 from glow.signature import main_function
 from glow.tools.compile_command import compile_model
@@ -132,7 +134,7 @@ def test_every_sum_of_products_is_described(name: str) -> None:
 
 def test_attributes_are_the_log(squeezenet: ModuleOp) -> None:
     module = squeezenet.clone()
-    run_passes(module, ["record-kernels{target=avx512}"])
+    run_text(module, "record-kernels{target=avx512}")
     entries = kernel_log(main_function(squeezenet), TARGET, KERNEL_TABLE)
     recorded = [op for op in module.walk() if KERNELS in op.attributes]
     assert len(recorded) == len(entries)
@@ -159,7 +161,8 @@ def test_verbose_compilation_tells_the_log(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     output = tmp_path / "small.mlir"
-    compile_model(DOCS / "small.mlir", "graph", output, target="avx512", verbose=True)
+    options = CompileOptions(target="avx512")
+    compile_model(DOCS / "small.mlir", "graph", output, options, verbose=True)
     module = load(DOCS / "small.mlir")
     lower_to(module, "instr", target="avx512")
     expected = list(log_lines(main_function(module), TARGET, KERNEL_TABLE))

@@ -17,13 +17,14 @@ from glow.backends.cpu.report.kernel_profile import (
     grouped_rows,
 )
 from glow.lowering.target.target import PRESETS, host_target
+from glow.options import CompileOptions
 from glow.runtime.native_code import compile_object
 from glow.tools.glow import run_glow
 
 
 def traced(network: str, threads: int) -> tuple[TracedModel, dict[str, np.ndarray]]:
     model = TINY_NETWORKS[network]()
-    return TracedModel(model, threads=threads), make_inputs(model)
+    return TracedModel(model, CompileOptions(threads=threads)), make_inputs(model)
 
 
 @pytest.mark.parametrize("network", list(TINY_NETWORKS))
@@ -62,7 +63,7 @@ def test_calls_follow_each_other() -> None:
 def test_two_threads_are_traced() -> None:
     """A network that is large enough for threads has a track for each."""
     shape = (1, 64, 56, 56)
-    model = TracedModel(relu_of_sum(shape), threads=2)
+    model = TracedModel(relu_of_sum(shape), CompileOptions(threads=2))
     profile = model.profile({"x": np.ones(shape, np.float32)}, 2)
     events = json.loads(profile.chrome_trace())["traceEvents"]
     assert {event["tid"] for event in events} == set(range(profile.threads))
@@ -83,7 +84,7 @@ def relu_of_sum(shape: tuple[int, ...]) -> onnx.ModelProto:
 
 def test_fast_algorithms_have_operations() -> None:
     """A Winograd convolution stands for the operations of its direct sums, once."""
-    network = TracedModel(convolution(64, 28), threads=1, numerics="default")
+    network = TracedModel(convolution(64, 28), CompileOptions(threads=1))
     profile = network.profile({"x": np.ones((1, 64, 28, 28), np.float32)}, 1)
     names = [call.kernel.label for call in profile.calls]
     assert any(name.startswith("winograd") for name in names)

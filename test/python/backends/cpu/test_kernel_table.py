@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
+from pipelines import run_text
 from xdsl.dialects.builtin import ModuleOp
 
 from glow.backends.cpu.native_code import object_keys
@@ -13,7 +14,6 @@ from glow.backends.cpu.passes.instr_to_loops import build_program
 from glow.backends.cpu.program.kernel_table import KernelTable, kernel_table
 from glow.backends.cpu.program.program import Invocation, Program
 from glow.backends.cpu.selection import SELECTORS
-from glow.compiler import run_passes
 from glow.dialects import glow, instr
 from glow.dialects.errors import GlowError
 from glow.frontends.mlir import parse_text
@@ -90,4 +90,4 @@ def test_versions_do_not_share_objects() -> None:
 def test_backend_without_kernels(compiler_pass: str) -> None:
     module = parse_text(new_context(), TEXT, "text")
     with pytest.raises(GlowError, match="'interpreter' has no kernels"):
-        run_passes(module, [f"{compiler_pass}{{backend=interpreter}}"])
+        run_text(module, f"{compiler_pass}{{backend=interpreter}}")

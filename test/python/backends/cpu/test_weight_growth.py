@@ -89,11 +89,11 @@ def test_the_cache_of_models_tells_budgets_apart(
     monkeypatch.setenv("GLOW_CACHE_DIR", str(tmp_path / "cache"))
     monkeypatch.setenv("GLOW_MODEL_CACHE_MB", "100")
     from glow.compilation import find_source
+    from glow.options import CompileOptions
 
-    options = {"backend": "cpu", "quantize": False}
     keys = {
         source.key
         for growth in (0.0, 1.0, 4.0)
-        if (source := find_source(model, {**options, "weight_growth": growth}))
+        if (source := find_source(model, CompileOptions(weight_growth=growth)))
     }
     assert len(keys) == 3

@@ -12,8 +12,6 @@ import glow
 from glow import GlowError
 from glow.compiler import load, lower_to
 from glow.lowering.target.target import host_target
-from glow.precision import PRECISIONS
-from glow.tools import glow as tools
 
 Array = np.ndarray
 FACTOR_ERROR = {"bf16": 2.0**-8, "fp16": 2.0**-11}
@@ -166,7 +164,3 @@ def test_the_interpreter_rounds_all_factors() -> None:
     assert 0 < np.abs(found - exact).max() < 0.1
     native = run(model, x, precision="bf16") if host_target().has_bf16 else exact
     assert np.abs(native - exact).max() < 0.1
-
-
-def test_the_command_line_knows_the_precisions() -> None:
-    assert tools.PRECISIONS == PRECISIONS

@@ -13,7 +13,8 @@ from places import ROOT
 
 import glow
 from glow import GlowError, Profile, QuantizationOptions
-from glow.compiler import GRAPH_PASSES, load, run_passes
+from glow.compiler import load, run_passes
+from glow.passes.graph.pipeline import graph_passes
 from glow.passes.quantization.profiling.calibration import METHODS, calibrated_range
 from glow.passes.quantization.profiling.profile_file import profile_text
 from glow.passes.quantization.profiling.schema import (
@@ -118,7 +119,7 @@ def test_wrong_data(images: Array) -> None:
 
 def test_profile_of_another_network() -> None:
     graph = load(DIGITS / "digits.onnx")
-    run_passes(graph, GRAPH_PASSES)
+    run_passes(graph, graph_passes())
     other = Profile()
     other.add({"elsewhere": np.ones(3, np.float32)})
     with pytest.raises(GlowError, match=r"it lacks 'image', .* and \d+ more"):

@@ -18,6 +18,7 @@ from onnxruntime.quantization import (
     quantize_static,
 )
 from onnxruntime.quantization.shape_inference import quant_pre_process
+from pipelines import passes_of, run_text
 from places import ROOT
 from xdsl.dialects.builtin import ModuleOp
 
@@ -25,12 +26,14 @@ import glow
 from benchmarks.networks import TINY_NETWORKS, make_inputs
 from glow import Profile, QuantizationOptions
 from glow.backends.backend import get_backend
-from glow.compiler import GRAPH_PASSES, load, run_passes, stage_passes
+from glow.compiler import load, run_passes
 from glow.dialects.glow import Conv2dOp, DynamicMatmulOp
 from glow.dialects.quantized import parameters_of
 from glow.dialects.weights import clone_module, stored_value
 from glow.interpreter import run
 from glow.interpreter.integer_arithmetic import dequantize, scales_of
+from glow.options import CompileOptions
+from glow.passes.graph.pipeline import graph_passes
 from glow.passes.quantization.quantize import quantize_module
 from glow.passes.rewriting.node_builder import NodeBuilder
 
@@ -65,7 +68,7 @@ def profile(images: Array) -> Profile:
 def graph() -> ModuleOp:
     """The optimized digits network."""
     module = load(DIGITS / "digits.onnx")
-    run_passes(module, GRAPH_PASSES)
+    run_passes(module, graph_passes())
     return module
 
 
@@ -75,9 +78,8 @@ def logits(graph: ModuleOp, images: Array) -> Array:
     It has the interpreter's bits, and runs hundreds of images in the time of one.
     """
     module, backend = clone_module(graph), get_backend("cpu")
-    passes = stage_passes(backend, "host")
-    run_passes(module, [*passes["lowered"], *passes["instr"]])
-    function = backend.compile(module, "host", 1)
+    run_passes(module, passes_of("lowered", "instr"))
+    function = backend.compile(module, CompileOptions(threads=1))
     tested = images[CALIBRATION : CALIBRATION + TESTED]
     return np.concatenate([function.run([image])[0] for image in tested])
 
@@ -175,7 +177,7 @@ def test_transformer(activations: str) -> None:
     model = TINY_NETWORKS["bert"]()
     profile = glow.profile(model, [make_inputs(model, seed=s) for s in range(16)])
     graph = load(model)
-    run_passes(graph, GRAPH_PASSES)
+    run_passes(graph, graph_passes())
     module = quantized(graph, profile, activations=activations)
     inputs = list(make_inputs(model, seed=100).values())
     (exact, *_), (rounded, *_) = run(graph, inputs), run(module, inputs)
@@ -189,7 +191,7 @@ def test_embeddings(embeddings: str, least: float) -> None:
     """Rows of the table have scales of their own, and give floats."""
     model = TINY_NETWORKS["bert"]()
     graph = load(model)
-    run_passes(graph, GRAPH_PASSES)
+    run_passes(graph, graph_passes())
     module = quantized(graph, None, embeddings=embeddings, keep=("matmul",))
     inputs = list(make_inputs(model, seed=100).values())
     (exact, *_), (rounded, *_) = run(graph, inputs), run(module, inputs)
@@ -217,7 +219,7 @@ def test_accuracy(
     """Top-1 drops by at most 0.4 points."""
     wanted = labels[CALIBRATION : CALIBRATION + TESTED]
     module = quantized(graph, profile)
-    run_passes(module, ["assert-all-quantized"])
+    run_text(module, "assert-all-quantized")
     top, rounded = (
         (found.argmax(axis=1) == wanted).mean()
         for found in (exact, logits(module, images))
@@ -277,7 +279,7 @@ def test_bits_beyond_the_network_stay(graph: ModuleOp, profile: Profile) -> None
     before = str(graph)
     quantized(graph, profile)
     assert str(graph) == before
-    run_passes(clone_module(graph), ["verify-graph"])
+    run_text(clone_module(graph), "verify-graph")
 
 
 # -- networks that come quantized
@@ -318,9 +320,9 @@ def test_quantized_networks(
         weight_type=QuantType.QInt8,
     )
     module = load(path)
-    run_passes(module, GRAPH_PASSES)
+    run_passes(module, graph_passes())
     quantize_module(module)
-    run_passes(module, ["assert-all-quantized"])
+    run_text(module, "assert-all-quantized")
     session = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])
     theirs = [session.run(None, {"image": image})[0] for image in images[:50]]
     ours = [run(module, [image])[0] for image in images[:50]]
@@ -342,7 +344,7 @@ def test_dynamically_quantized_transformer(per_channel: bool, tmp_path: Path) ->
         extra_options={"MatMulConstBOnly": True},
     )
     module = load(path)
-    run_passes(module, GRAPH_PASSES)
+    run_passes(module, graph_passes())
     quantize_module(module)
     dynamic = sum(isinstance(op, DynamicMatmulOp) for op in module.walk())
     assert dynamic == 12

@@ -1,0 +1,41 @@
+"""From nodes to instructions on one planned arena, for the nodes of any backend."""
+
+from __future__ import annotations
+
+from xdsl.passes import ModulePass
+
+from glow.lowering.glow_to_instr import GlowToInstrPass
+from glow.passes.instr.eliminate_copies import EliminateCopiesPass
+from glow.passes.instr.eliminate_dead_stores import EliminateDeadStoresPass
+from glow.passes.instr.plan_memory import PlanMemoryPass
+from glow.passes.instr.schedule_for_memory import ScheduleForMemoryPass
+from glow.passes.instr.share_buffers import ShareBuffersPass
+from glow.passes.instr.stack_data_parallel import StackDataParallelPass
+from glow.passes.instr.verify_instr import VerifyInstrPass
+
+
+def instr_passes(memory_limit: int | None = None) -> list[ModulePass]:
+    """Buffers, then fewer copies, stacked loops, shared buffers, one arena.
+
+    A plan that may only take so many bytes comes after what makes room for it.
+    """
+    return [
+        GlowToInstrPass(),
+        EliminateCopiesPass(),
+        ScheduleForMemoryPass(),
+        StackDataParallelPass(),
+        ShareBuffersPass(),
+        EliminateDeadStoresPass(),
+        *make_room(memory_limit),
+        PlanMemoryPass(limit=memory_limit),
+        VerifyInstrPass(),
+    ]
+
+
+def make_room(memory_limit: int | None) -> list[ModulePass]:
+    """What moves work and computes values twice, where there is a limit to keep."""
+    if memory_limit is None:
+        return []
+    from glow.passes.instr.fit_memory import FitMemoryPass
+
+    return [FitMemoryPass(memory_limit)]

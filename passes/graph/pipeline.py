@@ -1,0 +1,45 @@
+"""The passes that every network's graph goes through first, whatever the backend.
+
+Networks that are quantized leave out `FuseActivationPass` until that is done: a function
+that a product absorbs is computed in floats, one that stands alone becomes a table.
+"""
+
+from __future__ import annotations
+
+from xdsl.passes import ModulePass
+from xdsl.transforms.canonicalize import CanonicalizePass
+
+from glow.passes.graph.convert_gemm import ConvertGemmPass
+from glow.passes.graph.eliminate_transposes import EliminateTransposesPass
+from glow.passes.graph.fold_batch_norm import FoldBatchNormPass
+from glow.passes.graph.fold_channel_shuffle import FoldChannelShufflePass
+from glow.passes.graph.fold_constants import FoldConstantsPass
+from glow.passes.graph.fold_scale import FoldScalePass
+from glow.passes.graph.free_unused_weights import FreeUnusedWeightsPass
+from glow.passes.graph.fuse_activation import FuseActivationPass
+from glow.passes.graph.hoist_pool import HoistPoolPass
+from glow.passes.graph.merge_weights import MergeWeightsPass
+from glow.passes.graph.optimize_graph import OptimizeGraphPass
+from glow.passes.graph.verify_graph import VerifyGraphPass
+
+
+def graph_passes(numerics: str = "default") -> list[ModulePass]:
+    """The passes in order; `numerics` says how exact results must be."""
+    return [
+        CanonicalizePass(),
+        MergeWeightsPass(),
+        FoldConstantsPass(),
+        ConvertGemmPass(),
+        OptimizeGraphPass(),
+        FoldBatchNormPass(),
+        EliminateTransposesPass(),
+        FoldScalePass(),
+        HoistPoolPass(),
+        FoldConstantsPass(),
+        CanonicalizePass(),
+        FuseActivationPass(),
+        FoldChannelShufflePass(numerics),
+        MergeWeightsPass(),
+        FreeUnusedWeightsPass(),
+        VerifyGraphPass(),
+    ]
