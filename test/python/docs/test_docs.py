@@ -1,4 +1,4 @@
-"""The dumps in docs/architecture.md are what the compiler prints."""
+"""The dumps in README.md and docs/architecture.md are what the compiler prints."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ from glow.compiler import load, lower_to
 DOCS = ROOT / "docs"
 BLOCK = re.compile(r"<!-- dump (\w+) -->\n```\w+\n(.*?)```", re.DOTALL)
 BLOCKS = BLOCK.findall((DOCS / "architecture.md").read_text())
+README_BLOCKS = BLOCK.findall((ROOT / "README.md").read_text())
 
 
-@pytest.mark.parametrize(("stage", "block"), BLOCKS)
+@pytest.mark.parametrize(("stage", "block"), BLOCKS + README_BLOCKS)
 def test_dump_is_true(stage: str, block: str) -> None:
     """Each run of lines between `...` stands in the stage's output."""
     result = lower_to(load(DOCS / "small.mlir"), stage, target="avx512")
@@ -22,6 +23,10 @@ def test_dump_is_true(stage: str, block: str) -> None:
     for run in block.split("...\n"):
         lines = "\n".join(line.strip() for line in run.splitlines())
         assert lines in output, f"{stage} prints something else than\n{run}"
+
+
+def test_readme_shows_two_levels() -> None:
+    assert [stage for stage, _ in README_BLOCKS] == ["graph", "instr"]
 
 
 def test_every_level_is_shown() -> None:

@@ -1,6 +1,6 @@
 """One or two levels of Strassen's algorithm for products with constant weights.
 
-The left operand comes as the seven sums of its quadrants (`quadrant_sums.py`), which products
+The left operand comes as the seven sums of its quadrants (`linear_combinations.py`), which products
 of one input share; the weights' sums are made when the model is compiled. A slice is a panel
 of columns of a block of rows: its seven half-size products go into a scratch of the size of
 the second cache and from there, as sums, into the four quadrants of the result.

@@ -1,4 +1,4 @@
-"""The kernels of a Winograd convolution on channel blocks; `winograd_spec.py` has the method.
+"""The kernels of a Winograd convolution on channel blocks; `spec.py` has the method.
 
 The three phases are a kernel each: those of patches and outputs are sliced by channel blocks and
 tile rows, that of products by positions and channel tiles. Or one fused kernel takes block after
