@@ -15,10 +15,8 @@ from typing import TypeAlias
 
 from glow.lowering.loop_builder.builder import Index, LoopBuilder
 from glow.lowering.loop_builder.window import chunks_of
+from glow.lowering.target.core import Core
 
-OTHER_CORE_COST = 4
-"""How many bytes of weights, which are fetched ahead, take as long as one that another core
-wrote."""
 FEW_SLICES, MANY_SLICES = 8, 16
 """Fewer slices are too few for a handful of threads; from many on it does not matter whether
 threads can share them evenly."""
@@ -82,12 +80,14 @@ class SliceSpace:
         b.space(low, high, extents, one_slice)
 
 
-def prefers_rows(tiles: int, weights: int, activations: int) -> bool:
+def prefers_rows(tiles: int, weights: int, activations: int, core: Core) -> bool:
     """Whether a product is cut by tiles of rows rather than by columns.
 
     Then a thread reads the rows that it wrote, as kernels around it keep to rows too, but all
-    of the weights. Cut by columns, it reads its share of the weights and what the others wrote.
+    of the weights. Cut by columns, it reads its share of the weights and what the others wrote,
+    which takes longer than weights, as these are fetched ahead.
     """
     even = tiles % 2 == 0 and tiles >= FEW_SLICES
-    is_cheap = weights <= OTHER_CORE_COST * activations
+    rate = core.memory_bytes_per_cycle / core.cross_core_bytes_per_cycle
+    is_cheap = weights <= max(1, rate) * activations
     return (even or tiles >= MANY_SLICES) and is_cheap

@@ -5,11 +5,12 @@ has to agree. Weights packed for one target mean something else to the kernels o
 and nothing but this tells the two apart:
 
     builtin.module attributes {glow.target = {name = "x86-64-v3", arch = "x86_64",
-        vector_bytes = 32 : i64, vector_registers = 16 : i64, l1_bytes = 32768 : i64,
-        l2_bytes = 262144 : i64, features = ["fma"]}} { ... }
+        core = "generic-avx2", vector_bytes = 32 : i64, vector_registers = 16 : i64,
+        l1_bytes = 32768 : i64, l2_bytes = 262144 : i64, features = ["fma"]}} { ... }
 
-It is a dictionary of plain attributes, since upstream MLIR reads the lower levels. `name`
-is for people; targets agree where all else does.
+It is a dictionary of plain attributes, since upstream MLIR reads the lower levels. `core` is
+the family (`core.py`) by whose numbers kernels and tiles were chosen. `name` is for people;
+targets agree where all else does.
 """
 
 from __future__ import annotations
@@ -40,6 +41,7 @@ class ProgramTarget:
 
     name: str = field(compare=False)
     arch: str
+    core: str
     vector_bytes: int
     vector_registers: int
     l1_bytes: int
@@ -54,6 +56,7 @@ class ProgramTarget:
         return ProgramTarget(
             (target.cpu if base == "host" else base) + changes,
             target.triple.split("-")[0],
+            target.core.family,
             target.vector_bytes,
             target.num_vector_registers,
             target.l1_bytes,
@@ -73,6 +76,7 @@ class ProgramTarget:
         return ProgramTarget(
             _text(parts["name"]),
             _text(parts["arch"]),
+            _text(parts["core"]),
             _number(parts["vector_bytes"]),
             _number(parts["vector_registers"]),
             _number(parts["l1_bytes"]),
@@ -86,6 +90,7 @@ class ProgramTarget:
             {
                 "name": StringAttr(self.name),
                 "arch": StringAttr(self.arch),
+                "core": StringAttr(self.core),
                 "vector_bytes": int_attr(self.vector_bytes),
                 "vector_registers": int_attr(self.vector_registers),
                 "l1_bytes": int_attr(self.l1_bytes),

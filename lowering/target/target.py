@@ -15,24 +15,48 @@ from difflib import get_close_matches
 from functools import cache
 
 from glow.dialects.errors import GlowError
+from glow.lowering.target.core import Core
+from glow.lowering.target.cores import CORE_OF_CPU, CORES
 
 KIB = 1024
 
 
 @dataclass(frozen=True)
 class Target:
-    """A CPU as kernel builders see it; sizes in bytes, one core's share of caches."""
+    """A CPU as kernel builders see it."""
 
     triple: str
     cpu: str
     features: str
-    vector_bytes: int
-    num_vector_registers: int
+    core: Core
+    """The numbers by which kernels and tiles are chosen."""
     has_fma: bool
     has_vnni: bool = False
     has_bf16: bool = False
-    l1_bytes: int = 32 * KIB
-    l2_bytes: int = 512 * KIB
+
+    @property
+    def vector_bytes(self) -> int:
+        """The width of vectors."""
+        return self.core.vector_bytes
+
+    @property
+    def num_vector_registers(self) -> int:
+        """How many of them there are."""
+        return self.core.vector_registers
+
+    @property
+    def l1_bytes(self) -> int:
+        """The first cache for data."""
+        return self.core.l1_bytes
+
+    @property
+    def l2_bytes(self) -> int:
+        """One core's share of the second cache."""
+        return self.core.l2_bytes
+
+    def with_core(self, **figures: float) -> Target:
+        """The target with other numbers of its core."""
+        return replace(self, core=replace(self.core, **figures))
 
     def lanes(self, element_bits: int) -> int:
         """Returns how many elements of the given width one vector register holds."""
@@ -75,8 +99,7 @@ class Target:
         return replace(
             self,
             features=",".join(filter(None, [self.features, *signed])),
-            vector_bytes=level.vector_bytes,
-            num_vector_registers=level.num_vector_registers,
+            core=_with_vectors_of(self.core, level),
             has_fma=level.has_fma,
             has_vnni=has.get(vnni_feature(level), False),
             has_bf16=has["avx512bf16"] and level.vector_bytes == 64,
@@ -102,49 +125,42 @@ PRESETS = {
         triple="x86_64-unknown-linux-gnu",
         cpu="x86-64-v4",
         features="+avx512vnni",
-        vector_bytes=64,
-        num_vector_registers=32,
+        core=CORES["generic-avx512"],
         has_fma=True,
         has_vnni=True,
-        l2_bytes=1024 * KIB,
     ),
     "avx2": Target(
         triple="x86_64-unknown-linux-gnu",
         cpu="x86-64-v3",
         features="",
-        vector_bytes=32,
-        num_vector_registers=16,
+        core=CORES["generic-avx2"],
         has_fma=True,
-        l2_bytes=256 * KIB,
     ),
     "neon": Target(
         triple="aarch64-unknown-linux-gnu",
         cpu="generic",
         features="+neon",
-        vector_bytes=16,
-        num_vector_registers=32,
+        core=CORES["generic-neon"],
         has_fma=True,
     ),
     "scalar": Target(
         triple="x86_64-unknown-linux-gnu",
         cpu="x86-64",
         features="",
-        vector_bytes=16,
-        num_vector_registers=16,
+        core=CORES["generic-sse"],
         has_fma=False,
     ),
     "avx512bf16": Target(
         triple="x86_64-unknown-linux-gnu",
         cpu="x86-64-v4",
         features="+avx512vnni,+avx512bf16",
-        vector_bytes=64,
-        num_vector_registers=32,
+        core=CORES["generic-avx512"],
         has_fma=True,
         has_vnni=True,
         has_bf16=True,
-        l2_bytes=1024 * KIB,
     ),
 }
+"""The instruction sets, each with the numbers of a core that is not known further."""
 
 
 CPUS = {
@@ -155,11 +171,12 @@ CPUS = {
     ),
     **dict.fromkeys(("x86-64-v4", "skylake-avx512"), "avx512"),
     **dict.fromkeys(("cascadelake", "icelake-server"), "avx512"),
-    **dict.fromkeys(("cooperlake", "sapphirerapids", "znver4", "znver5"), "avx512bf16"),
+    **dict.fromkeys(("cooperlake", "sapphirerapids", "emeraldrapids"), "avx512bf16"),
+    **dict.fromkeys(("znver4", "znver5"), "avx512bf16"),
     **dict.fromkeys(("generic", "cortex-a72", "cortex-a76", "neoverse-n1"), "neon"),
     **dict.fromkeys(("neoverse-n2", "neoverse-v1", "neoverse-v2"), "neon"),
 }
-"""The presets that describe CPUs, by LLVM's names."""
+"""The instruction sets of CPUs, by LLVM's names; `CORE_OF_CPU` has their numbers."""
 
 WITHOUT_VNNI = ("x86-64-v4", "skylake-avx512")
 
@@ -173,7 +190,7 @@ def base_target(name: str) -> Target:
     if name not in CPUS:
         known = ", ".join(["host", *PRESETS, *CPUS])
         raise GlowError(f"unknown target '{name}'", hint=f"known targets: {known}")
-    preset = replace(PRESETS[CPUS[name]], cpu=name)
+    preset = replace(PRESETS[CPUS[name]], cpu=name, core=CORE_OF_CPU[name])
     if name in WITHOUT_VNNI:
         return replace(preset, features="", has_vnni=False)
     return preset
@@ -240,15 +257,31 @@ def host_target() -> Target:
 
     features = llvm.get_host_cpu_features()
     preset = host_preset(dict(features), llvm.get_process_triple())
+    name = llvm.get_host_cpu_name()
     return replace(
         preset,
         triple=llvm.get_process_triple(),
-        cpu=llvm.get_host_cpu_name(),
+        cpu=name,
         features=features.flatten(),
+        core=host_core(name, preset),
         has_vnni=features.get(vnni_feature(preset), False),
         has_bf16=features.get("avx512bf16", False),
-        **cache_sizes(),
     )
+
+
+def host_core(name: str, preset: Target) -> Core:
+    """Returns the numbers of a CPU of this machine, by LLVM's name of it.
+
+    Those of the preset, which knows the instructions, where there is no table for the CPU.
+    The system knows the sizes of the caches better than a table.
+    """
+    known = name in CPUS and same_architecture(PRESETS[CPUS[name]], preset)
+    core = CORE_OF_CPU[name] if known else preset.core
+    return replace(_with_vectors_of(core, preset), **cache_sizes())
+
+
+def _with_vectors_of(core: Core, preset: Target) -> Core:
+    return core.with_vectors(preset.vector_bytes, preset.num_vector_registers)
 
 
 def host_preset(features: dict[str, bool], triple: str) -> Target:

@@ -12,6 +12,7 @@ from xdsl.ir import Operation
 from glow.backends.inspection import Cost, KernelEntry
 from glow.dialects import instr
 from glow.dialects.node import NodeOp, node_name
+from glow.lowering.target.program_target import program_target
 from glow.passes.instr.interval_packing import height, live_bound
 from glow.passes.instr.lifetimes import lifetimes
 from glow.passes.rewriting.trace import Fusion, Trace
@@ -65,6 +66,9 @@ def _summary(subject: Subject, function: func.FuncOp) -> str:
     ]
     if seconds:
         rows.append(("time in kernels", f"{sum(seconds) * 1e3:,.3f} ms"))
+    if (target := program_target(subject.module)) is not None:
+        rows.append(("target", target.name))
+        rows.append(("kernels chosen for", f"core family {target.core}"))
     return html.section("Summary", html.table(("", ""), rows), name="summary")
 
 

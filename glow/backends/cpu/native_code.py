@@ -110,16 +110,20 @@ def missing_texts(
         del kernel
         collect_new(OBJECTS_A_COLLECTION)
     if MAIN in missing:
-        yield MAIN, function_text(main_with_declarations(program, kernels), target)
+        yield (
+            MAIN,
+            function_text(main_with_declarations(program, kernels, target), target),
+        )
 
 
 def main_with_declarations(
     program: Program,
     kernels: Mapping[str, Kernel],
+    target: Target,
     trace: TraceRegion | None = None,
 ) -> list[func.FuncOp]:
     """`main` and the declarations of what it calls."""
-    main = build_main(program, kernels, trace)
+    main = build_main(program, kernels, target, trace)
     main.sym_name = type(main.sym_name)(MAIN)
     externals = [declaration(kernel.function) for kernel in kernels.values()]
     clock = [] if trace is None else [tick_declaration(trace)]

@@ -8,10 +8,9 @@
 
 declare i32 @sched_yield()
 
-; Looks before a waiting thread gives its core to others: with more threads than cores the
-; one that is missing needs a core. One that slept here would be missed for half a
-; millisecond after it could go on.
-@looks_before_yielding = private constant i32 2000
+; `@looks_before_yielding` is the machine's (`thread_pool.py`): then a waiting thread gives its
+; core to others. With more threads than cores the one that is missing needs a core. One that
+; slept here would be missed for half a millisecond after it could go on.
 
 ; One look of a waiting thread: a pause, and the core to others after many looks.
 define private void @relax(i32 %spins) {

@@ -21,7 +21,6 @@
 
 declare i32 @pthread_create(ptr, ptr, ptr, ptr)
 
-@spin_limit = private constant i64 20000    ; looks before parking: a quarter of a millisecond
 
 @word = private global i32 0, align 64      ; generation << 8 | threads
 @running = private global i32 0, align 64   ; workers still inside the program

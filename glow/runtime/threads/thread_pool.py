@@ -29,14 +29,29 @@ if TYPE_CHECKING:
 MAX_THREADS = 255
 """The thread count takes eight bits of the published word."""
 
+CYCLES_BEFORE_PARKING = 2_000_000
+"""About half a millisecond, what it takes to wake a thread that sleeps."""
+
+CYCLES_BEFORE_YIELDING = 200_000
+
 _Run = Callable[[int, int, int, int, int], int]
 _POINTER, _COUNT = ctypes.c_void_p, ctypes.c_int64
 _PROTOTYPE = ctypes.CFUNCTYPE(_COUNT, _POINTER, _POINTER, _POINTER, _POINTER, _COUNT)
 
 
+def looks_code(target: Target) -> str:
+    """The LLVM IR that says how often waiting threads look, by what a pause takes."""
+    pause = target.core.pause_cycles
+    return (
+        f"@looks_before_yielding = private constant i32 {CYCLES_BEFORE_YIELDING // pause}\n"
+        f"@spin_limit = private constant i64 {CYCLES_BEFORE_PARKING // pause}\n"
+    )
+
+
 def barrier_code(target: Target) -> str:
     """The LLVM IR of `glow_barrier`, which ahead-of-time code links too."""
-    return native_text("threads", "barrier", architecture_of(target))
+    code = native_text("threads", "barrier", architecture_of(target))
+    return f"{looks_code(target)}{code}"
 
 
 def pool_code(target: Target) -> str:

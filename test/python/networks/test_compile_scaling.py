@@ -58,7 +58,7 @@ def build_calls(module: ModuleOp) -> None:
         for name, request in program.requests().items()
     }
     assert [declaration(kernel.function) for kernel in kernels.values()]
-    main_with_declarations(program, kernels)
+    main_with_declarations(program, kernels, target)
 
 
 def compile_all(name: str, size: int) -> None:

@@ -13,11 +13,12 @@ from xdsl.ir import Attribute, SSAValue
 from glow.backends.cpu.kernels.winograd.spec import WinogradSpec
 from glow.lowering.loop_builder.builder import LoopBuilder
 from glow.lowering.loop_builder.epilogue import ExtraInput
+from glow.lowering.target.cores import CORES
 from glow.lowering.target.target import host_target
 
 Array = NDArray[np.floating]
 
-WIDE = replace(host_target(), vector_bytes=64, num_vector_registers=32, l2_bytes=2**20)
+WIDE = replace(host_target(), core=CORES["zen5"])
 """A target with sizes that the choices are known for."""
 
 ERROR = {2: 1e-6, 4: 5e-6, 6: 4e-5}

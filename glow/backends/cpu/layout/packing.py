@@ -48,6 +48,7 @@ from glow.backends.cpu.reference.nodes import Packing, Unpacking
 from glow.dialects.attributes import Attributes
 from glow.dialects.weight_table import Array, DeferredArray, dtype_of
 from glow.lowering.loop_builder.window import Window
+from glow.lowering.target.core import Core
 from glow.lowering.target.program_target import machine_of
 from glow.lowering.target.target import Target
 
@@ -56,6 +57,11 @@ ELEMENTS: Mapping[int, Attribute] = {1: i8, 2: bf16, 4: f32}
 
 class Packer(Protocol):
     """Packs weights for a machine; tests may pack transparently."""
+
+    @property
+    def core(self) -> Core:
+        """The numbers of the machine."""
+        ...
 
     @property
     def lanes(self) -> int:
@@ -131,6 +137,11 @@ class TargetPacker:
 
     target: Target
     numerics: str = "default"
+
+    @property
+    def core(self) -> Core:
+        """The numbers of the target's core."""
+        return self.target.core
 
     @property
     def lanes(self) -> int:

@@ -29,14 +29,10 @@ from glow.backends.cpu.layout.convolution import conv_shape, is_blocked
 from glow.backends.cpu.layout.layout import is_f32
 from glow.backends.cpu.layout.packing import Packer
 from glow.backends.cpu.layout.winograd import ITEM_BYTES, weight_budget
-from glow.backends.cpu.tiling.tiles import FMA_PER_CYCLE
 from glow.dialects import glow
 from glow.dialects.node import shape_of
 from glow.dialects.weights import Array, constant_value
 from glow.passes.rewriting.node_builder import NodeBuilder, attributes_of, name_of
-
-MOVE_CYCLES = 1.5
-"""Cycles for each element of the new image: padded, transposed and packed."""
 
 
 def space_to_depth(
@@ -103,9 +99,10 @@ def _pays(op: glow.Conv2dOp, new: ConvShape, packer: Packer, budget: float) -> b
     height, width = (new.plane[axis] - new.kernel[axis] + 1 for axis in (0, 1))
     blocks = cpu.blocks(shape.output_channels, packer.lanes)
     taps = shape.input_channels * shape.kernel[0] * shape.kernel[1]
-    direct = height * width * blocks * taps / FMA_PER_CYCLE
+    core = packer.core
+    direct = height * width * blocks * taps / core.fma_per_cycle
     channels = cpu.blocks(new.input_channels, packer.lanes) * packer.lanes
-    moved = MOVE_CYCLES * channels * new.plane[0] * new.plane[1]
+    moved = core.scalar_move_cycles * channels * new.plane[0] * new.plane[1]
     return choice.cycles + shape.batch * moved < shape.batch * direct
 
 

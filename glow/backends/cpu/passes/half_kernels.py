@@ -18,9 +18,9 @@ from glow.dialects.weights import constant_value
 from glow.lowering.target.target import Target
 from glow.passes.rewriting.node_builder import element_type
 
-WINOGRAD_SHARE = 0.6
-"""Up to this share of the direct time in f32, as estimated, a Winograd convolution is faster than
-a direct one in bf16. That takes half of the time; Winograd's estimate is on the safe side."""
+WINOGRAD_MARGIN = 1.2
+"""Up to so many times the time of a direct convolution in bf16, as estimated, a Winograd
+convolution in f32 is faster: its estimate is on the safe side."""
 
 
 def _fits_conv2d(op: glow.Conv2dOp, target: Target) -> bool:
@@ -70,4 +70,4 @@ def prefers_f32(op: Operation, target: Target, numerics: str) -> bool:
     if winograd is None:
         return False
     direct = winograd.cycles + winograd.saved_cycles
-    return winograd.cycles < WINOGRAD_SHARE * direct
+    return winograd.cycles < WINOGRAD_MARGIN / target.core.bf16_speedup * direct

@@ -49,10 +49,11 @@ def build_program(
 def build_main(
     program: Program,
     kernels: Mapping[str, Kernel],
+    target: Target,
     trace: TraceRegion | None = None,
 ) -> func.FuncOp:
     """The main function of a program over its kernels."""
-    main = MainBuilder(program, kernels, trace).run()
+    main = MainBuilder(program, kernels, target.core, trace).run()
     for segment, size in program.sizes.items():
         main.attributes[f"glow.{segment}_bytes"] = int_attr(size)
     main.attributes["glow.arguments"] = ints_attr(
@@ -94,7 +95,7 @@ class InstrToLoopsPass(ModulePass):
             }
             new = [k.function for n, k in kernels.items() if n not in emitted]
             emitted.update(kernels)
-            main = build_main(program, kernels)
+            main = build_main(program, kernels, target)
             op.body.block.insert_ops_before([*new, main], function)
             function.detach()
             function.erase(safe_erase=False)

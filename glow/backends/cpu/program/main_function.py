@@ -44,20 +44,28 @@ from glow.backends.cpu.program.program import (
 )
 from glow.dialects.errors import GlowError
 from glow.lowering.loop_builder.kernel import Kernel
+from glow.lowering.target.core import Core
 from glow.passes.instr.buffers import byte_size
 
 SEGMENTS: Sequence[Segment] = ("constants", "mutables", "activations")
 BARRIER = "glow_barrier"
 BARRIER_BYTES = 64
 TICK = "glow_tick"
-SERIAL_BYTES = 16 * 1024
-"""A call that touches fewer bytes is not shared between threads."""
+TOUCHED_PER_CYCLE = 4
+"""Bytes that a small kernel reads or writes in a cycle."""
 
 MOST_PENDING = 64
 """After so many calls that no barrier for all threads followed there is one: each later call
 is compared with all of them."""
 
 INDEX = IndexType()
+
+
+def serial_bytes(core: Core) -> int:
+    """A call that touches fewer bytes is not shared between threads: it takes less time than
+    a barrier.
+    """
+    return 1 << (TOUCHED_PER_CYCLE * core.barrier_cycles - 1).bit_length()
 
 
 @dataclass(frozen=True)
@@ -112,10 +120,12 @@ class MainBuilder:
         self,
         program: Program,
         kernels: Mapping[str, Kernel],
+        core: Core,
         trace: TraceRegion | None = None,
     ) -> None:
         self.program = program
         self.kernels = kernels
+        self.serial_bytes = serial_bytes(core)
         self.trace = trace
         types: list[Attribute] = [
             MemRefType(i8, [max(program.sizes[segment], 1)]) for segment in SEGMENTS
@@ -216,7 +226,7 @@ class MainBuilder:
 
     def _call(self, call: KernelCall) -> None:
         kernel = self.kernels[call.kernel.name]
-        is_large = sum(place.size for place in call.places) >= SERIAL_BYTES
+        is_large = sum(place.size for place in call.places) >= self.serial_bytes
         is_shared = is_large and kernel.slices > 1
         slices = kernel.slices if is_shared else 0
         self._wait_for_earlier(_SharedCall(call, kernel, slices))

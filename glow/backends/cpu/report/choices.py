@@ -155,12 +155,14 @@ def _recurrence(spec: RecurrenceSpec, target: Target) -> Choice:
 
 
 def _depthwise(spec: DepthwiseSpec, target: Target) -> Choice:
-    return _summed(DIRECT, 1, "depthwise, ", _plane_tile(spec.planes), CHANNEL_BLOCKS)
+    return _summed(
+        DIRECT, 1, "depthwise, ", _plane_tile(spec.planes, target), CHANNEL_BLOCKS
+    )
 
 
-def _plane_tile(planes: BlockedPlanes) -> str:
+def _plane_tile(planes: BlockedPlanes, target: Target) -> str:
     (_, width) = planes.window.output
-    return _registers(planes.tile_size(width), 1, "pixels")
+    return _registers(planes.tile_size(width, target.core), 1, "pixels")
 
 
 def _plain(spec: DirectConvSpec, target: Target) -> Choice:
@@ -241,7 +243,7 @@ def _int8_conv2d(spec: Int8Conv2dSpec, target: Target) -> Choice:
 
 def _int8_depthwise(spec: Int8DepthwiseSpec, target: Target) -> Choice:
     name = f"depthwise, {INTEGERS}"
-    return Choice(name, _plane_tile(spec.planes), CHANNEL_BLOCKS, 0.0)
+    return Choice(name, _plane_tile(spec.planes, target), CHANNEL_BLOCKS, 0.0)
 
 
 def _int8_batch_matmul(spec: Int8BatchMatmulSpec, target: Target) -> Choice:

@@ -138,5 +138,7 @@ def with_traced_main(
         name: request.build(name, target)
         for name, request in program.requests().items()
     }
-    text = function_text(main_with_declarations(program, kernels, trace), target)
+    text = function_text(
+        main_with_declarations(program, kernels, target, trace), target
+    )
     return {**objects, MAIN: compile_object(text, target, FAST_GENERATION_LEVEL)}

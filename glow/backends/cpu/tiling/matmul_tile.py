@@ -18,17 +18,20 @@ from xdsl.ir import Attribute, SSAValue
 from glow.dialects.bounded_cache import bounded_cache
 from glow.lowering.loop_builder import ir_types as types
 from glow.lowering.loop_builder.builder import Index, LoopBuilder
+from glow.lowering.target.core import Core
 from glow.lowering.target.target import Target
 
 MAX_BLOCKS = 4
-MAX_ROWS = 10
-"""Taller tiles gain nothing and lose when rows of A are a power of two apart: the rows of one
-tile then compete for the ways of one cache set."""
+MIN_MAX_ROWS = 8
+OTHER_WAYS = 2
+"""Rows of A that are a power of two apart compete for the ways of one cache set, of which B and C
+take some: a tile has fewer rows than there are ways, but where these are few they conflict
+anyway."""
 MAX_BLOCKS_OF_VECTOR = 8
-CHAINS = 8
-"""Independent accumulators that hide the latency of an FMA: 4 cycles, 2 a cycle."""
-_TILE_OVERHEAD = 12
-"""Cycles that a tile costs beside its FMAs: set-up and store."""
+_LOOP_EXITS = 0.8
+"""Mispredicted ends of the loop over the depth: short loops are guessed."""
+_STORES = 2
+"""Accumulators are stored and, before that, go through an epilogue that takes about as long."""
 _A_TRAFFIC = 0.1
 _B_TRAFFIC = 0.2
 """Cycles a step of the depth for fetching elements of A and registers of B: tie-breakers, since
@@ -41,15 +44,14 @@ RowBody = Callable[[Index], None]
 
 @dataclass(frozen=True)
 class Tile:
-    """`rows` x `blocks` registers; the depth loop is unrolled `unroll` times."""
+    """`rows` x `blocks` registers."""
 
     rows: int
     blocks: int
 
-    @property
-    def unroll(self) -> int:
-        """Steps of the depth with their own accumulators."""
-        return max(1, -(-CHAINS // (self.rows * self.blocks)))
+    def unroll(self, core: Core) -> int:
+        """Steps of the depth with their own accumulators, which hide the latency of FMAs."""
+        return max(1, -(-core.chains // (self.rows * self.blocks)))
 
 
 @bounded_cache
@@ -62,29 +64,36 @@ def choose_tile(rows: int, columns: int, depth: int, target: Target) -> Tile:
         for blocks in range(1, min(most, total) + 1)
         for height in range(1, min(rows, _tallest(blocks, target)) + 1)
     ]
-    return min(tiles, key=lambda tile: _cycles(tile, rows, total, depth))
+    return min(tiles, key=lambda tile: _cycles(tile, rows, total, depth, target.core))
 
 
 def _tallest(blocks: int, target: Target) -> int:
     """The most rows that leave registers for B and one broadcast."""
     free = target.num_vector_registers - 1 - (blocks if blocks > 1 else 0)
-    return max(1, min(free // blocks, MAX_ROWS))
+    ways = max(MIN_MAX_ROWS, target.core.l1_ways - OTHER_WAYS)
+    return max(1, min(free // blocks, ways))
 
 
-def _cycles(tile: Tile, rows: int, total: int, depth: int) -> float:
+def _cycles(tile: Tile, rows: int, total: int, depth: int, core: Core) -> float:
     groups, rest = divmod(total, tile.blocks)
     row_tiles = -(-rows // tile.rows)
-    cycles = groups * _tile_cycles(tile, depth)
+    cycles = groups * _tile_cycles(tile, depth, core)
     if rest:
-        cycles += _tile_cycles(Tile(tile.rows, rest), depth)
+        cycles += _tile_cycles(Tile(tile.rows, rest), depth, core)
     return row_tiles * cycles
 
 
-def _tile_cycles(tile: Tile, depth: int) -> float:
+def _tile_cycles(tile: Tile, depth: int, core: Core) -> float:
     registers = tile.rows * tile.blocks
-    arithmetic = max(registers, tile.rows + tile.blocks, CHAINS / tile.unroll) / 2
+    arithmetic = max(
+        registers / core.fma_per_cycle,
+        (tile.rows + tile.blocks) / core.loads_per_cycle,
+        core.fma_latency / tile.unroll(core),
+    )
     traffic = _A_TRAFFIC * tile.rows + _B_TRAFFIC * tile.blocks
-    return (arithmetic + traffic) * depth + _TILE_OVERHEAD + 2 * registers
+    ends = _LOOP_EXITS * core.mispredict_cycles
+    stores = _STORES / core.stores_per_cycle * registers
+    return (arithmetic + traffic) * depth + ends + stores
 
 
 @dataclass(frozen=True)

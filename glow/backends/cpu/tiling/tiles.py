@@ -1,10 +1,9 @@
 """Register tiles: how many pixels times how many channel blocks one loop body computes.
 
 A tile of `pixels` x `blocks` accumulators does that many multiply-adds per step and loads
-`pixels` inputs and `blocks` weight vectors. The model below counts cycles of a core with two
-vector FMAs and two loads per cycle and a latency of four: it asks for at least eight
-independent accumulators, for tiles that divide the line, and for weights that stay in a near
-cache. A core with half of that ranks tiles alike.
+`pixels` inputs and `blocks` weight vectors. The model below counts cycles of the target's core:
+it asks for as many independent accumulators as hide the latency of FMAs, for tiles that divide
+the line, and for weights that stay in a near cache.
 """
 
 from collections.abc import Callable, Sequence
@@ -12,16 +11,8 @@ from dataclasses import dataclass
 
 from glow.lowering.target.target import Target
 
-FMA_PER_CYCLE = 2
-LOADS_PER_CYCLE = 2
-FMA_LATENCY = 4
-L2_BYTES_PER_CYCLE = 32
-FAR_BYTES_PER_CYCLE = 8
-TILE_OVERHEAD = 30
-"""Cycles around the loops of a tile: addresses, loop exits."""
-
-STORE_CYCLES = 1.5
-"""Cycles per accumulator: initial bias, epilogue and store."""
+LOOP_EXITS = 2
+"""Mispredicted ends of the loops of a tile, over its taps and its channels."""
 
 SECOND_PART_PENALTY = 1.04
 """A second part doubles the code, which a gain of a few percent does not justify."""
@@ -60,23 +51,26 @@ class TileModel:
 
     def cycles(self, pixels: int, blocks: int) -> float:
         """The cycles of one tile."""
-        vectors = blocks * self._registers
+        core, vectors = self.target.core, blocks * self._registers
         step = max(
-            pixels * vectors / FMA_PER_CYCLE,
-            (pixels + vectors + self.step_loads) / LOADS_PER_CYCLE,
-            FMA_LATENCY,
+            pixels * vectors / core.fma_per_cycle,
+            (pixels + vectors + self.step_loads) / core.loads_per_cycle,
+            core.fma_latency,
             self._weight_cycles(blocks),
         )
-        return self.steps * step + TILE_OVERHEAD + STORE_CYCLES * pixels * vectors
+        stores = core.move_cycles * pixels * vectors  # the bias in, the result out
+        return self.steps * step + LOOP_EXITS * core.mispredict_cycles + stores
 
     def _weight_cycles(self, blocks: int) -> float:
         """The cycles per step that the weights take to arrive from their cache."""
         bytes_per_step = blocks * self.vector_bytes
         weights = self.steps * bytes_per_step
-        if weights <= self.target.l1_bytes // 2:
+        core = self.target.core
+        if weights <= core.l1_bytes // 2:
             return 0
-        near = weights <= self.target.l2_bytes * 3 // 4
-        return bytes_per_step / (L2_BYTES_PER_CYCLE if near else FAR_BYTES_PER_CYCLE)
+        if weights <= core.l2_bytes * 3 // 4:
+            return bytes_per_step / core.sustained_l2_bytes_per_cycle
+        return bytes_per_step / core.far_bytes_per_cycle
 
     def pixels(self, run: int, blocks: int) -> int:
         """The tile size that covers a run of pixels in the fewest cycles."""

@@ -67,7 +67,7 @@ def barriers(rows: int) -> tuple[int, int]:
     lower_to(module, "instr", target="avx512", numerics="exact")
     program = build_program(main_function(module), TARGET, kernel_table("cpu"))
     kernels = {n: r.build(n, TARGET) for n, r in program.requests().items()}
-    main = build_main(program, kernels)
+    main = build_main(program, kernels, TARGET)
     meeting = [
         op.operands[1].name_hint == "threads"
         for op in main.walk()

@@ -165,7 +165,7 @@ class _Heads:
         """Multiplies the block's queries with a group of keys."""
         builder, tile = self.builder, self.score_tile
         shape = (tile.rows, group.blocks, self.lanes)
-        unroll = Tile(tile.rows, group.blocks).unroll
+        unroll = Tile(tile.rows, group.blocks).unroll(builder.target.core)
 
         def at(row: Index) -> None:
             line = builder.add(first, row)
@@ -205,7 +205,7 @@ class _Heads:
                 share = self.shares.read(row, k, shape)
                 return share, self.values.read_columns(k, 0, columns)
 
-            unroll = Tile(tile.rows, blocks).unroll
+            unroll = Tile(tile.rows, blocks).unroll(builder.target.core)
             total = accumulate(builder, self.spec.keys, unroll, shape, factors)
             total = builder.mulf(total, self.shares.inverse_sums(row, shape))
             self.result.write_columns(total, builder.add(first, row), columns)

@@ -6,11 +6,12 @@ taps, walks the planes and stores the tiles.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from xdsl.dialects.builtin import MemRefType, f32
 from xdsl.ir import Attribute, SSAValue
 
-from glow.backends.cpu.tiling.tiles import LOADS_PER_CYCLE, covering_size
+from glow.backends.cpu.tiling.tiles import covering_size
 from glow.lowering.loop_builder import ir_types as types
 from glow.lowering.loop_builder.builder import CarryBody, Index, LoopBuilder
 from glow.lowering.loop_builder.epilogue import Epilogue, apply_epilogue
@@ -22,6 +23,7 @@ from glow.lowering.loop_builder.window import (
     row_segments,
 )
 from glow.lowering.loop_builder.work_items import SliceSpace
+from glow.lowering.target.core import Core
 
 MAX_PIXELS = 12
 MAX_UNROLLED_PIXELS = 4
@@ -30,8 +32,11 @@ strength reduction is superlinear in the loads of a loop. Short runs need no loo
 
 MAX_UNROLLED_TAPS = 9
 MAX_UNROLLED_SIDES = 2
-TILE_CYCLES = 10
-"""Cycles around the taps of a tile."""
+LOOP_EXITS = 2 / 3
+"""Mispredicted ends of the loops around the taps of a tile, of which some are unrolled."""
+
+STORES = 2
+"""A pixel's sums are stored and, before that, go through an epilogue that takes about as long."""
 
 
 @dataclass(frozen=True)
@@ -74,36 +79,38 @@ class BlockedPlanes:
         rows, columns = self.window.kernel
         return rows * columns <= MAX_UNROLLED_TAPS
 
-    def tile_size(self, run: int) -> int:
+    def tile_size(self, run: int, core: Core) -> int:
         """How many pixels a tile should have to cover a run of that many."""
         rows, columns = self.window.kernel
-        per_pixel = rows * columns / LOADS_PER_CYCLE + 2
+        per_pixel = (
+            rows * columns / core.loads_per_cycle + STORES / core.stores_per_cycle
+        )
+        ends = LOOP_EXITS * core.mispredict_cycles
         most = MAX_PIXELS
         if self.unrolled and run > 2 * MAX_UNROLLED_PIXELS:
             most = MAX_UNROLLED_PIXELS
-        return covering_size(run, most, lambda pixels: pixels * per_pixel + TILE_CYCLES)
+        return covering_size(run, most, lambda pixels: pixels * per_pixel + ends)
 
-    @property
-    def traversal(self) -> PlaneTraversal:
+    def traversal(self, core: Core) -> PlaneTraversal:
         """The walk over one output plane."""
-        segments = row_segments(self.window, self.tile_size, self.batch * self.blocks)
+        tile_size = partial(self.tile_size, core=core)
+        segments = row_segments(self.window, tile_size, self.batch * self.blocks)
         low, high = self.window.interior(1)
         few_sides = self.window.side_columns() <= MAX_UNROLLED_SIDES
         return PlaneTraversal(
             self.window,
-            self.tile_size,
+            tile_size,
             static_rows=self.unrolled,
             segments=segments,
             whole_rows=self.unrolled and few_sides and low < high and segments == 1,
         )
 
-    @property
-    def slices(self) -> SliceSpace:
+    def slices(self, core: Core) -> SliceSpace:
         """The parallel space: the lines of a plane, then its channel blocks.
 
         Lines come first as in convolutions, so that a thread reads what it wrote.
         """
-        return SliceSpace((self.batch, self.blocks), self.traversal.lines, 1)
+        return SliceSpace((self.batch, self.blocks), self.traversal(core).lines, 1)
 
 
 TapBody = Callable[[Index, Index, SSAValue, Sequence[SSAValue]], Sequence[SSAValue]]
@@ -215,16 +222,18 @@ def visit_planes(
     `begin_chunk` gets the channel block of some lines and returns the body for their tiles, so
     that what they need once is loaded once.
     """
+    traversal = planes.traversal(b.target.core)
+    slices = planes.slices(b.target.core)
 
     def chunk(outer: Sequence[Index], first: Index, last: Index) -> None:
         image, block = outer
         body = begin_chunk(block)
 
         def line(index: Index) -> None:
-            planes.traversal.visit(
+            traversal.visit(
                 b, index, lambda tile: body(PlaneTile(b, planes, image, block, tile))
             )
 
-        planes.slices.visit_lines(b, first, last, line)
+        slices.visit_lines(b, first, last, line)
 
-    planes.slices.visit_chunks(b, low, high, chunk)
+    slices.visit_chunks(b, low, high, chunk)

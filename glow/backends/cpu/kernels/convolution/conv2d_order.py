@@ -63,7 +63,9 @@ class ConvOrder:
         both = prod(spec.input_type.get_shape()) + prod(spec.output_type.get_shape())
         activations = both * types.byte_width(spec.element)
         size = self._lines.size * self._shares
-        is_better = prefers_rows(size, self._weight_bytes, activations)
+        is_better = prefers_rows(
+            size, self._weight_bytes, activations, self.target.core
+        )
         return self.channels_outermost and self.own_weights and is_better
 
     @property

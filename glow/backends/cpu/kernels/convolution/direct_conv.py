@@ -15,13 +15,13 @@ from math import prod
 from xdsl.dialects.builtin import AnyFloat, MemRefType, f32
 from xdsl.ir import SSAValue
 
-from glow.backends.cpu.tiling.tiles import FMA_LATENCY, FMA_PER_CYCLE, LOADS_PER_CYCLE
 from glow.lowering.loop_builder import ir_types as types
 from glow.lowering.loop_builder.builder import Index, LoopBuilder
 from glow.lowering.loop_builder.epilogue import Epilogue, apply_epilogue, extra_types
 from glow.lowering.loop_builder.kernel import Kernel
 from glow.lowering.loop_builder.window import PlaneTraversal, Tile, Window, row_segments
 from glow.lowering.loop_builder.work_items import SliceSpace
+from glow.lowering.target.core import Core
 from glow.lowering.target.target import Target
 
 
@@ -79,13 +79,12 @@ class PixelTile:
     vectors: int
     lanes: int
 
-    @property
-    def cycles(self) -> float:
+    def cycles(self, core: Core) -> float:
         """The cycles of one step."""
         return max(
-            self.channels * self.vectors / FMA_PER_CYCLE,
-            (self.channels + self.vectors) / LOADS_PER_CYCLE,
-            FMA_LATENCY,
+            self.channels * self.vectors / core.fma_per_cycle,
+            (self.channels + self.vectors) / core.loads_per_cycle,
+            core.fma_latency,
         )
 
     def pixels(self, run: int) -> int:
@@ -93,9 +92,9 @@ class PixelTile:
         whole = run // self.lanes
         return self.lanes * min(whole, self.vectors) if whole else run
 
-    def run_cycles(self, run: int) -> float:
+    def run_cycles(self, run: int, core: Core) -> float:
         """The cycles per step and output channel of a run of pixels."""
-        return -(-run // max(1, self.pixels(run))) * self.cycles / self.channels
+        return -(-run // max(1, self.pixels(run))) * self.cycles(core) / self.channels
 
 
 def choose_pixel_tile(spec: DirectConvSpec, target: Target) -> PixelTile:
@@ -110,7 +109,7 @@ def choose_pixel_tile(spec: DirectConvSpec, target: Target) -> PixelTile:
         for vectors in (1, 2, 4, 8)
         if (count + 1) * vectors < target.num_vector_registers
     ]
-    return min(tiles, key=lambda tile: tile.run_cycles(high - low))
+    return min(tiles, key=lambda tile: tile.run_cycles(high - low, target.core))
 
 
 def build_direct_conv(name: str, spec: DirectConvSpec, target: Target) -> Kernel:

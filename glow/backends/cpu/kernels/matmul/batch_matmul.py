@@ -206,7 +206,7 @@ class _Product:
             a = self.a.read(row, k, shape, axes)
             return a, self.b.read_columns(k, 0, columns)
 
-        unroll = Tile(self.tile.rows, blocks).unroll
+        unroll = Tile(self.tile.rows, blocks).unroll(self.builder.target.core)
         product = accumulate(self.builder, self.spec.depth, unroll, shape, factors)
         self.store.store(product, row, columns)
 
@@ -215,7 +215,7 @@ class _Product:
         builder, depth = self.builder, self.spec.depth
         panel = self._pack(group)
         shape = (self.tile.rows, group.blocks, self.lanes)
-        unroll = Tile(self.tile.rows, group.blocks).unroll
+        unroll = Tile(self.tile.rows, group.blocks).unroll(self.builder.target.core)
         store = PartialStore(builder, self.store, self.tile.rows)
 
         def at(row: Index) -> None:

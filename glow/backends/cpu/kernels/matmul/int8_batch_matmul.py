@@ -153,7 +153,7 @@ class _Product:
         """The sums of products of bytes as they are."""
         builder, spec = self.builder, self.spec
         shape = (self.tile.rows, group.blocks, self.lanes)
-        unroll = Tile(self.tile.rows, group.blocks).unroll
+        unroll = Tile(self.tile.rows, group.blocks).unroll(self.builder.target.core)
 
         def right(k: Index) -> SSAValue:
             part = (group.blocks, self.lanes, WORD)

@@ -35,7 +35,6 @@ from glow.backends.cpu.tiling.tile_store import (
     TileStore,
     matrices_of,
 )
-from glow.backends.cpu.tiling.tiles import FAR_BYTES_PER_CYCLE, FMA_PER_CYCLE
 from glow.lowering.loop_builder import ir_types as types
 from glow.lowering.loop_builder.builder import Index, LoopBuilder
 from glow.lowering.loop_builder.epilogue import Epilogue
@@ -85,9 +84,9 @@ class MatmulSpec:
 
     def is_bound_by_reading(self, target: Target) -> bool:
         """Whether B, f32 in a far cache or memory, takes longer to read than to multiply."""
-        elements = self.depth * self.columns
-        read = elements * F32_BYTES / FAR_BYTES_PER_CYCLE
-        multiplied = elements * self.rows / (FMA_PER_CYCLE * target.lanes(32))
+        core, elements = target.core, self.depth * self.columns
+        read = elements * F32_BYTES / core.far_bytes_per_cycle
+        multiplied = elements * self.rows / (core.fma_per_cycle * target.lanes(32))
         return elements * F32_BYTES > target.l2_bytes and read > multiplied
 
     @property
@@ -128,7 +127,9 @@ class MatmulSpec:
         weight_bytes = read * self.columns // (2 if self.widens else 1)
         written = self.columns * types.byte_width(self.finish.output(0).element_type)
         bytes_of_rows = self.rows * (read + written)
-        return prefers_rows(self.tiles(target), weight_bytes, bytes_of_rows)
+        return prefers_rows(
+            self.tiles(target), weight_bytes, bytes_of_rows, target.core
+        )
 
     def row_blocks(self, target: Target) -> RowBlocks:
         """How the rows are cut into slices."""
@@ -244,7 +245,7 @@ class _PackedProduct:
 
     def _multiply(self, unit: Index, group: ColumnGroup, row: Index) -> None:
         shape = (self.tile.rows, group.blocks, self.split.lanes)
-        unroll = Tile(self.tile.rows, group.blocks).unroll
+        unroll = Tile(self.tile.rows, group.blocks).unroll(self.builder.target.core)
 
         panel = self.spec.steps * group.blocks * self.split.lanes
         following = self.builder.mul(self.builder.add(unit, 1), panel)

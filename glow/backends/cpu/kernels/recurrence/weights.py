@@ -12,15 +12,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from glow.backends.cpu.tiling.matmul_tile import CHAINS
+from glow.backends.cpu.tiling.matmul_tile import Tile
 from glow.lowering.target.target import Target
 
 MAX_ACCUMULATORS = 8
 """Registers of sums from which on a group has one register of units: more make the code of
 the gates long."""
-
-LAST_CACHE_SIZES = 16
-"""How many times the second cache weights may take to lie in the last one."""
 
 WANTED_GROUPS = 8
 """Groups of units, so that threads have equal shares."""
@@ -75,15 +72,15 @@ class StepShape:
 
     def unroll(self, target: Target, rows: int) -> int:
         """Steps of the depth with sums of their own, which hide the latency of FMAs."""
-        return max(1, -(-CHAINS // (rows * self.gates * self.blocks(target))))
+        return Tile(rows, self.gates * self.blocks(target)).unroll(target.core)
 
     def alternates(self, target: Target) -> bool:
         """Whether every other step should read the weights from their end.
 
-        They exceed the nearer caches but not the last one; memory is read best in order.
+        They exceed the nearer caches but not half of the last one; memory is read best in order.
         """
         size = self.packed_elements(target) * (2 if self.widens else 4)
-        return target.l2_bytes // 2 < size <= LAST_CACHE_SIZES * target.l2_bytes
+        return target.l2_bytes // 2 < size <= target.core.l3_bytes // 2
 
     def packed_elements(self, target: Target) -> int:
         """The size of the packed weights."""

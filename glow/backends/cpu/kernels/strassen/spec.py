@@ -15,11 +15,11 @@ WANTED_SLICES = {1: 8, 2: 4}
 SCRATCH_TILES = {1: 8, 2: 4}
 """The most tiles of rows in a block, by levels: 84 KiB of products with 8 x 3 registers of 64
 bytes, 210 KiB with the quadrants of half-size products."""
-SUM_COST = 20
-RESULT_COST = 20
-"""Multiply-adds in the time of one element of the left matrix's sums and of the result."""
-MIN_ROWS = 64
-"""Fewer rows are bound by reading the weights, of which there are 7 / 4 as many."""
+PASSES = 2
+"""How often an element of the left matrix's sums, or of the result, goes through a cache."""
+MIN_ROWS = 5
+"""Rows, in those for which multiplying takes as long as weights take to arrive. Fewer are bound by
+reading the weights, of which there are 7 / 4 as many."""
 
 MOST_BLOCKS = 2
 """The most blocks of rows with two levels."""
@@ -51,18 +51,17 @@ class StrassenSpec:
         """Whether the saved eighth of the products outweighs the sums.
 
         Each element of A is part of seven sums that are written and read back, each one of
-        C goes through the scratch: measured as the time of so many multiply-adds. Two levels
-        pay where one pays for the half-size products.
+        C goes through the scratch. Two levels pay where one pays for the half-size products.
         """
-        if not self.supported(target) or self.rows < MIN_ROWS:
+        core = target.core
+        if not self.supported(target) or self.rows < MIN_ROWS * core.balance:
             return False
         if self.levels > 1:
             half = StrassenSpec(self.rows // 2, self.columns // 2, self.depth // 2)
             return self._reads_weights_well(target) and half.pays(target)
         saved = self.rows * self.columns * self.depth / 8
-        sums = SUM_COST * self.rows * self.depth
-        results = RESULT_COST * self.rows * self.columns
-        return saved > sums + results
+        moved = self.rows * self.depth + self.rows * self.columns
+        return saved > PASSES * core.pass_cycles * core.fma_per_cycle * moved
 
     def _reads_weights_well(self, target: Target) -> bool:
         """Whether panels give slices enough, and few blocks of rows read all of them.
@@ -113,7 +112,9 @@ class StrassenSpec:
         """Whether slices are tiles of rows."""
         sums = self.products * self.leaf.rows * self.leaf.depth
         activations = sums + self.rows * (self.depth + self.columns)
-        return prefers_rows(self.tiles(target), self.packed_weights, activations)
+        return prefers_rows(
+            self.tiles(target), self.packed_weights, activations, target.core
+        )
 
     def row_tiles(self, target: Target) -> tuple[int, int]:
         """(blocks of rows, tiles in each of them)."""

@@ -21,21 +21,12 @@ from glow.backends.cpu.kernels.winograd.spec import (
 from glow.backends.cpu.tiling.tiles import ChannelPart
 from glow.lowering.loop_builder import ir_types as types
 from glow.lowering.loop_builder.window import Window
+from glow.lowering.target.core import Core
 from glow.lowering.target.target import Target
-
-TRANSFORM_CYCLES = 5
-"""Cycles per register of a transformed patch or of products, measured: loads, arithmetic, and
-two stores, of which one leaves the nearest cache."""
-
-WEIGHT_BYTES_PER_CYCLE = 10
-"""The rate of weights from memory."""
 
 TAP_LOOPS = 1.12
 """The time of a direct convolution over that of its multiply-adds, measured on planes of 6 to 14
 pixels: loops over taps of which some lie in the padding."""
-
-CALL_CYCLES = 4000
-"""Cycles of one more kernel call and its barrier."""
 
 GAIN = 0.85
 """Winograd is chosen only below this share of the direct time: its scratch memory pushes others
@@ -67,9 +58,11 @@ def winograd_cycles(spec: WinogradSpec, target: Target) -> float:
     products = tiling.tiles * tiling.product_cycles()
     registers = max(1, tiling.model.vector_bytes // target.vector_bytes)
     vectors = tiling.tiles * (spec.input_blocks + spec.output_blocks) * registers
-    per_block = spec.positions * (products + TRANSFORM_CYCLES * vectors)
-    calls = 0 if tiling.fused else 2 * CALL_CYCLES
-    return max(blocks * per_block, _weight_cycles(spec, spec.packed_weights)) + calls
+    core = target.core
+    per_block = spec.positions * (products + core.pass_cycles * vectors)
+    calls = 0 if tiling.fused else 2 * core.barrier_cycles
+    weights = _weight_cycles(spec, spec.packed_weights, core)
+    return max(blocks * per_block, weights) + calls
 
 
 def direct_cycles(spec: WinogradSpec, target: Target) -> float:
@@ -93,7 +86,7 @@ def direct_cycles(spec: WinogradSpec, target: Target) -> float:
 
     planes = sum(part.tiles * plane(part) for part in tiling.parts)
     cycles = TAP_LOOPS * spec.batch * planes * _taps_inside(spec)
-    return max(cycles, _weight_cycles(spec, direct.packed_weights))
+    return max(cycles, _weight_cycles(spec, direct.packed_weights, target.core))
 
 
 def _taps_inside(spec: WinogradSpec) -> float:
@@ -103,6 +96,6 @@ def _taps_inside(spec: WinogradSpec) -> float:
     return (1 - (top + bottom) / height) * (1 - (left + right) / width)
 
 
-def _weight_cycles(spec: WinogradSpec, elements: int) -> float:
+def _weight_cycles(spec: WinogradSpec, elements: int, core: Core) -> float:
     element_bytes = types.bit_width(spec.element) // 8
-    return elements * element_bytes / WEIGHT_BYTES_PER_CYCLE
+    return elements * element_bytes / core.memory_bytes_per_cycle

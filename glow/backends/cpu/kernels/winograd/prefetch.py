@@ -28,9 +28,6 @@ NEAR = 3
 CHANNELS_AHEAD = 64
 """How far ahead a panel is asked for that is read once: about 900 cycles."""
 
-FAR_CACHES = 4
-"""Planes of more than so many second caches are fetched: for others it takes more than it saves."""
-
 Fetch: TypeAlias = Callable[[Index], None]
 """What a step of a register tile asks for."""
 
@@ -109,9 +106,12 @@ class PatchesAhead:
 
 
 def planes_are_far(spec: WinogradSpec, target: Target) -> bool:
-    """Whether input and output are too large to stay in a cache."""
+    """Whether input and output are too large to stay in a core's share of the last cache.
+
+    For smaller ones, fetching takes more than it saves.
+    """
     elements = sum(prod(t.get_shape()) for t in (spec.input_type, spec.output_type))
-    return elements * types.bit_width(spec.element) // 8 > FAR_CACHES * target.l2_bytes
+    return elements * types.bit_width(spec.element) // 8 > target.core.l3_share
 
 
 @dataclass(frozen=True)

@@ -64,15 +64,11 @@ MAX_FUSED_SLICES = 16
 MIN_FUSED_BLOCKS = 8
 """Fewer blocks are not worth fusing: threads could not share them evenly."""
 
-SETS_BYTES = 4096
-"""Lines at this distance share a set of the nearest cache."""
-
 SMALL_BLOCK_CYCLES = 1.05
-"""How many more cycles of products a smaller block is worth: the transforms around them like it.
-Blocks of one row of 128 pixels take 240 us for 16 channels to 32, those of two rows 360."""
+"""How many more cycles of products a smaller block is worth: the transforms around them like it."""
 
-MIN_BLOCK_TILES = 14
-"""Weights pass by at 128 / tiles bytes per cycle, of which a far cache delivers about ten."""
+TILE_BLOCKS = 2
+"""Smaller blocks than a register tile of so many blocks of channels read weights too often."""
 
 
 _Index = TypeVar("_Index")
@@ -220,8 +216,9 @@ class WinogradTiling:
         One more than there are where the 36 lines of a tile would share four sets of the nearest
         cache, or fewer: 2 % less time on planes of 14 x 14, 40 % less on those of 32 x 32.
         """
-        distance = gcd(self.tiles * self.model.vector_bytes, SETS_BYTES)
-        return self.tiles + (distance >= SETS_BYTES // 4)
+        sets = self.model.target.core.l1_set_distance
+        distance = gcd(self.tiles * self.model.vector_bytes, sets)
+        return self.tiles + (distance >= sets // 4)
 
     @property
     def row_blocks(self) -> int:
@@ -331,15 +328,16 @@ def choose_winograd_tiling(spec: WinogradSpec, target: Target) -> WinogradTiling
 @bounded_cache
 def _choose_tiling(spec: WinogradSpec, target: Target) -> WinogradTiling:
     across, rows = spec.tiles_across, spec.tile_rows
+    least_tiles = _model(spec, target).max_pixels(TILE_BLOCKS)
     most_rows = rows // MIN_FUSED_BLOCKS
-    most_segments = across // MIN_BLOCK_TILES
+    most_segments = across // least_tiles
     cuts = [(count, 1) for count in range(most_rows, 0, -1)]
     if most_rows:
         cuts += [(1, count) for count in range(2, most_segments + 1)]
     fused = [
         winograd_tiling(spec, target, *cut, fused=True)
         for cut in cuts
-        if cut[0] * across // cut[1] >= MIN_BLOCK_TILES
+        if cut[0] * across // cut[1] >= least_tiles
     ]
     for keeps in (False, True):
         for wanted in (WinogradTiling.is_roomy, WinogradTiling.fits):
@@ -347,6 +345,11 @@ def _choose_tiling(spec: WinogradSpec, target: Target) -> WinogradTiling:
             if chosen:
                 return _best(chosen)
     return winograd_tiling(spec, target, rows)
+
+
+def _model(spec: WinogradSpec, target: Target) -> TileModel:
+    vector_bytes = spec.lanes * types.bit_width(spec.element) // 8
+    return TileModel(spec.in_channels, vector_bytes, target)
 
 
 def _best(tilings: Sequence[WinogradTiling]) -> WinogradTiling:
@@ -368,8 +371,7 @@ def winograd_tiling(
     fused: bool = False,
 ) -> WinogradTiling:
     """The tiling with blocks of that many tile rows, or of segments of one."""
-    vector_bytes = spec.lanes * types.bit_width(spec.element) // 8
-    model = TileModel(spec.in_channels, vector_bytes, target)
+    model = _model(spec, target)
     tiles = block_rows * -(-spec.tiles_across // segments)
     blocks = choose_blocks(model, spec.output_blocks, [(1, tiles)])
     parts = channel_parts(spec.output_blocks, blocks)

@@ -1,7 +1,5 @@
 """In which order direct convolutions visit channels and lines, and what they fetch ahead."""
 
-from dataclasses import replace
-
 import pytest
 from conv_testing import (
     LANES,
@@ -24,7 +22,7 @@ from glow.backends.cpu.kernels.convolution.conv2d import (
 from glow.backends.cpu.kernels.convolution.conv2d_order import ConvOrder
 from glow.lowering.loop_builder.window import Window
 
-FAR = replace(TARGET, l1_bytes=1024, l2_bytes=4096)
+FAR = TARGET.with_core(l1_bytes=1024, l2_bytes=4096)
 """Caches so small that most weights are far."""
 
 
@@ -76,7 +74,7 @@ def test_conv2d_shares_lines_of_far_weights_if_there_are_enough(
 @pytest.mark.parametrize(("l2_bytes", "fetched"), [(2**22, False), (2**14, True)])
 def test_conv2d_fetches_weights_that_are_far(l2_bytes: int, fetched: bool) -> None:
     spec = Conv2dSpec(1, 64, 64, Window((7, 7), (1, 1)), lanes=LANES)
-    kernel = build_conv2d("kernel", spec, replace(TARGET, l2_bytes=l2_bytes))
+    kernel = build_conv2d("kernel", spec, TARGET.with_core(l2_bytes=l2_bytes))
     names = {op.name for op in kernel.function.walk()}
     assert ("memref.prefetch" in names) == fetched
 
@@ -89,7 +87,7 @@ def test_conv2d_fetches_pixels_that_are_far() -> None:
             build_conv2d(
                 "kernel",
                 Conv2dSpec(images, 64, 64, Window((7, 7), (1, 1)), lanes=LANES),
-                replace(TARGET, l2_bytes=2**14),
+                TARGET.with_core(l2_bytes=2**14),
             )
             for images in (1, 2)
         )

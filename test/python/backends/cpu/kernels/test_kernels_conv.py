@@ -126,7 +126,7 @@ def test_conv2d_with_bias_and_epilogue(name: str) -> None:
 @pytest.mark.parametrize("has_fma", [True, False])
 def test_conv2d_for_other_vector_widths(lanes: int, has_fma: bool) -> None:
     target = replace(
-        TARGET, vector_bytes=4 * lanes, num_vector_registers=16, has_fma=has_fma
+        TARGET.with_core(vector_bytes=4 * lanes, vector_registers=16), has_fma=has_fma
     )
     spec = Conv2dSpec(1, 20, 24, Window((5, 7), (3, 3), pads=SAME), lanes=lanes)
     x, w = conv_inputs(spec)
@@ -167,7 +167,7 @@ def test_conv2d_refuses_groups_that_split_blocks() -> None:
 
 def test_conv_tiles_fit_the_registers_and_divide_the_line() -> None:
     spec = Conv2dSpec(1, 64, 64, Window((56, 56), (3, 3), pads=SAME))
-    target = replace(TARGET, vector_bytes=64, num_vector_registers=32)
+    target = TARGET.with_core(vector_bytes=64, vector_registers=32)
     tiling = choose_conv_tile(spec, target)
     for part in tiling.parts:
         pixels = tiling.model.pixels(56, part.blocks)

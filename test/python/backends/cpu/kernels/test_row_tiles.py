@@ -24,7 +24,7 @@ from glow.backends.cpu.kernels.convolution.conv2d import (
 from glow.backends.cpu.tiling.row_tiles import inside_taps, takes_whole_rows
 from glow.lowering.loop_builder.window import Window
 
-WIDE = replace(TARGET, vector_bytes=64, num_vector_registers=32)
+WIDE = TARGET.with_core(vector_bytes=64, vector_registers=32)
 SAME = (1, 1, 1, 1)
 
 

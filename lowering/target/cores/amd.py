@@ -1,0 +1,82 @@
+"""AMD Zen 4 and Zen 5.
+
+The cost models were fitted on a Zen 5: numbers that are called fitted are those that its kernels
+were tuned with.
+"""
+
+from glow.lowering.target.core import Figure, like, make_core
+
+KIB, MIB = 1024, 1024**2
+
+SOG5 = "AMD, Software Optimization Guide for the AMD Zen5 Microarchitecture (58455)"
+SOG4 = "AMD, Software Optimization Guide for the AMD Zen4 Microarchitecture (57647)"
+DESKTOP5 = "https://chipsandcheese.com/p/amds-ryzen-9950x-zen-5-on-desktop"
+L2_RATES = (
+    "https://www.tomshw.it/hardware/"
+    "ryzen-5-9600x-i-benchmark-trapelati-mostrano-una-cache-raddoppiata-2024-06-10"
+)
+ISA = "AVX-512"
+READER = "glow run --profile"
+
+ZEN5 = make_core(
+    "zen5",
+    "AMD Zen 5 (EPYC 9005, Ryzen 9000)",
+    ("znver5",),
+    vector_bytes=Figure(64, f"{SOG5}, 2.11: data paths of 512 bits"),
+    vector_registers=Figure(32, ISA),
+    fma_pipes=Figure(2, f"{SOG5}, 2.11.1: pipes 0 and 1"),
+    fma_pipe_bytes=Figure(64, f"{SOG5}, 2.11"),
+    fma_latency=Figure(4, f"{SOG5}, table of latencies"),
+    load_pipes=Figure(2, f"{SOG5}, 2.12: of four loads two are of vectors"),
+    load_pipe_bytes=Figure(64, f"{SOG5}, 2.12"),
+    store_pipes=Figure(1, "LLVM X86ScheduleZnver5.td, Zn5FPSt"),
+    store_pipe_bytes=Figure(64, f"{SOG5}, 2.12: two halves of 256 bits a cycle"),
+    int8_speedup=Figure(4, f"{SOG5}, 2.11: VPDPBUSD in the pipes of multiply-adds"),
+    bf16_speedup=Figure(2, f"fitted: bf16 products of ResNet-50, {READER}"),
+    mispredict_cycles=Figure(15, f"{SOG5}, 2.8: the common case"),
+    pause_cycles=Figure(100, "measured: benchmarks/core_figures.py, 26 ns at 4 GHz"),
+    l1_bytes=Figure(48 * KIB, f"{SOG5}, 2.6.2"),
+    l1_ways=Figure(12, f"{SOG5}, 2.6.2"),
+    l2_bytes=Figure(1 * MIB, f"{SOG5}, 2.6.3"),
+    l3_bytes=Figure(32 * MIB, DESKTOP5),
+    l3_cores=Figure(8, DESKTOP5),
+    l2_bytes_per_cycle=Figure(64, f"{L2_RATES}: 1875 GB/s of six cores at 5.4 GHz"),
+    l3_bytes_per_cycle=Figure(
+        29, "measured: docs/performance.md, 120 GB/s of a core at 4.1 GHz"
+    ),
+    memory_bytes_per_cycle=Figure(
+        10, "measured: docs/performance.md, 41 GB/s of a core at 4.1 GHz"
+    ),
+    l3_latency=Figure(50, "measured: benchmarks/core_figures.py, 13 ns in 4 MiB"),
+    shared_l3_latency=Figure(
+        140, "measured: benchmarks/core_distance.py, a round trip of 70 ns"
+    ),
+    split_l3_latency=Figure(
+        800, "measured: benchmarks/core_distance.py, a round trip of 375 ns"
+    ),
+)
+
+ZEN4 = like(
+    ZEN5,
+    "zen4",
+    "AMD Zen 4 (EPYC 9004, Ryzen 7000)",
+    ("znver4",),
+    vector_bytes=Figure(64, f"{SOG4}, 2.11: in two halves of 256 bits"),
+    fma_pipes=Figure(2, f"{SOG4}, 2.11.1: pipes 0 and 1"),
+    fma_pipe_bytes=Figure(32, f"{SOG4}, 2.11"),
+    fma_latency=Figure(4, f"{SOG4}, table of latencies"),
+    load_pipes=Figure(2, f"{SOG4}, 2.12: of three operations two are loads of vectors"),
+    load_pipe_bytes=Figure(32, f"{SOG4}, 2.12"),
+    store_pipes=Figure(1, f"{SOG4}, 2.11: stores from two pipes, one a cycle"),
+    store_pipe_bytes=Figure(32, f"{SOG4}, 2.12"),
+    mispredict_cycles=Figure(13, f"{SOG4}, 2.8: the common case"),
+    l1_bytes=Figure(32 * KIB, f"{SOG4}, 2.6.2"),
+    l1_ways=Figure(8, f"{SOG4}, 2.6.2"),
+    l2_bytes=Figure(1 * MIB, f"{SOG4}, 2.6.3"),
+    l2_bytes_per_cycle=Figure(32, f"{L2_RATES}: 1028 GB/s of six cores at 5.3 GHz"),
+    memory_bytes_per_cycle=Figure(
+        8, "measured: a matrix-vector product on an EPYC, 28 to 32 GB/s at 3.7 GHz"
+    ),
+)
+
+CORES = (ZEN5, ZEN4)

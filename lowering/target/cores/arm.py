@@ -1,0 +1,97 @@
+"""Arm's Neoverse-N1, Neoverse-V1 and Cortex-A72, with vectors of 128 bits."""
+
+from glow.lowering.target.core import Figure, like, make_core
+
+KIB, MIB = 1024, 1024**2
+
+N1 = "Arm Neoverse N1 Software Optimization Guide"
+V1 = "Arm Neoverse V1 Software Optimization Guide"
+A72 = "Arm Cortex-A72 Software Optimization Guide (UAN 0016A)"
+A72_MANUAL = "Arm Cortex-A72 MPCore Technical Reference Manual (100095)"
+N1_MODEL = "LLVM AArch64SchedNeoverseN1.td"
+V1_MODEL = "LLVM AArch64SchedNeoverseV1.td"
+BANDWIDTH = (
+    "https://learn.arm.com/learning-paths/servers-and-cloud-computing/"
+    "memory-subsystem/streaming-bandwidth"
+)
+CACHES = (
+    "https://learn.arm.com/learning-paths/servers-and-cloud-computing/"
+    "memory-subsystem/cache-hierarchy"
+)
+LATENCIES = "https://github.com/nviennot/core-to-core-latency"
+GRAVITON1 = "https://chipsandcheese.com/p/arms-cortex-a72-aarch64-for-the-masses"
+NO_DOT = "as zen5: kernels here use no dot products of Arm, so that nothing reads it"
+
+NEOVERSE_N1 = make_core(
+    "neoverse-n1",
+    "Arm Neoverse-N1 (Graviton 2, Altra), Cortex-A76",
+    ("neoverse-n1", "cortex-a76"),
+    vector_bytes=Figure(16, "Advanced SIMD"),
+    vector_registers=Figure(32, "Advanced SIMD"),
+    fma_pipes=Figure(2, f"{N1_MODEL}, N1UnitV"),
+    fma_pipe_bytes=Figure(16, f"{N1}, 2.1"),
+    fma_latency=Figure(2, f"{N1}, ASIMD FP multiply accumulate: 4, forwarded 2"),
+    load_pipes=Figure(2, f"{N1_MODEL}, N1UnitL"),
+    load_pipe_bytes=Figure(16, f"{N1}, ASIMD loads"),
+    store_pipes=Figure(2, f"{N1_MODEL}, N1UnitD"),
+    store_pipe_bytes=Figure(16, f"{N1}, ASIMD stores"),
+    int8_speedup=Figure(4, NO_DOT),
+    bf16_speedup=Figure(2, NO_DOT),
+    mispredict_cycles=Figure(11, f"{N1_MODEL}, MispredictPenalty"),
+    pause_cycles=Figure(4, f"{N1_MODEL}: YIELD does nothing; LoadLatency"),
+    l1_bytes=Figure(64 * KIB, f"{CACHES}: Graviton 2"),
+    l1_ways=Figure(4, f"{CACHES}: Graviton 2"),
+    l2_bytes=Figure(1 * MIB, f"{CACHES}: Graviton 2"),
+    l3_bytes=Figure(32 * MIB, f"{CACHES}: Graviton 2"),
+    l3_cores=Figure(64, f"{CACHES}: Graviton 2"),
+    l2_bytes_per_cycle=Figure(
+        32, "https://chipsandcheese.com/2021/10/22/deep-diving-neoverse-n1/"
+    ),
+    l3_bytes_per_cycle=Figure(14, f"{BANDWIDTH}: 35.9 GB/s at 2.5 GHz"),
+    memory_bytes_per_cycle=Figure(8, f"{BANDWIDTH}: 20.9 GB/s at 2.5 GHz"),
+    l3_latency=Figure(80, "as skylake-x: a mesh too; no figure that we know"),
+    shared_l3_latency=Figure(118, f"{LATENCIES}: Graviton 2, 47 ns at 2.5 GHz"),
+    split_l3_latency=Figure(118, f"{LATENCIES}: all cores share the mesh's cache"),
+)
+
+NEOVERSE_V1 = like(
+    NEOVERSE_N1,
+    "neoverse-v1",
+    "Arm Neoverse-V1 (Graviton 3)",
+    ("neoverse-v1",),
+    fma_pipes=Figure(4, f"{V1_MODEL}, V1UnitV"),
+    fma_latency=Figure(2, f"{V1}, ASIMD FP multiply accumulate: 4, forwarded 2"),
+    load_pipes=Figure(3, f"{V1_MODEL}, V1UnitL"),
+    store_pipes=Figure(2, f"{V1_MODEL}, V1UnitD"),
+    mispredict_cycles=Figure(11, f"{V1_MODEL}, MispredictPenalty"),
+    memory_bytes_per_cycle=Figure(
+        13, f"{BANDWIDTH}: Graviton 4, 37 GB/s at 2.8 GHz; DDR5 as in Graviton 3"
+    ),
+    shared_l3_latency=Figure(120, f"{LATENCIES}: Graviton 3, 46 ns at 2.6 GHz"),
+    split_l3_latency=Figure(120, f"{LATENCIES}: all cores share the mesh's cache"),
+)
+
+CORTEX_A72 = like(
+    NEOVERSE_N1,
+    "cortex-a72",
+    "Arm Cortex-A72 (Graviton, Raspberry Pi 4)",
+    ("cortex-a72",),
+    fma_pipes=Figure(2, f"{A72}, 2.1: F0 and F1"),
+    fma_pipe_bytes=Figure(8, f"{GRAVITON1}: units of 64 bits"),
+    fma_latency=Figure(3, f"{A72}, ASIMD FP multiply accumulate: 7, forwarded 3"),
+    load_pipes=Figure(1, f"{A72}, 2.1: L"),
+    store_pipes=Figure(1, f"{A72}, 2.1: S"),
+    store_pipe_bytes=Figure(8, "LLVM AArch64SchedA57.td, ST1Onev: two for 16 bytes"),
+    mispredict_cycles=Figure(14, "LLVM AArch64SchedA57.td, MispredictPenalty"),
+    l1_bytes=Figure(32 * KIB, f"{A72_MANUAL}: L1 data memory system"),
+    l1_ways=Figure(2, f"{A72_MANUAL}: L1 data memory system"),
+    l2_bytes=Figure(512 * KIB, f"{GRAVITON1}: a quarter of a cluster's 2 MiB"),
+    l3_bytes=Figure(0, f"{GRAVITON1}: none"),
+    l3_cores=Figure(0, f"{GRAVITON1}: none"),
+    l2_bytes_per_cycle=Figure(16, "as neoverse-n1: half of it, as are the loads"),
+    memory_bytes_per_cycle=Figure(
+        3, "as skylake-x: the least of any; no figure we know"
+    ),
+)
+
+CORES = (NEOVERSE_N1, NEOVERSE_V1, CORTEX_A72)

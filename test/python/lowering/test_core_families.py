@@ -1,0 +1,164 @@
+"""The tables of core families: sources, CPUs, and that they decide what is chosen."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from glow.backends.cpu.kernels.matmul.matmul import MatmulSpec
+from glow.backends.cpu.kernels.winograd.cost import choose_winograd
+from glow.backends.cpu.kernels.winograd.spec import WinogradSpec
+from glow.backends.cpu.program.main_function import serial_bytes
+from glow.backends.cpu.tiling.matmul_tile import Tile
+from glow.compiler import load, lower_to
+from glow.dialects.errors import GlowError
+from glow.lowering.target.core import FIGURES, Core, Figure, like, make_core
+from glow.lowering.target.cores import CORE_OF_CPU, CORES
+from glow.lowering.target.target import CPUS, PRESETS, Target, host_core, host_target
+
+SMALL = Path(__file__).parents[3] / "docs" / "small.mlir"
+
+SOURCE = re.compile(
+    r"https://\S+|LLVM \w+\.td\b|(AMD|Intel|Arm),? .+|AVX-512|Advanced SIMD|"
+    r"the instruction set|(measured|fitted): .+|as (\S+): .+"
+)
+"""The kinds of sources, as `core.py` lists them."""
+
+
+@pytest.mark.parametrize("core", CORES.values(), ids=CORES)
+def test_every_number_has_a_source(core: Core) -> None:
+    assert set(core.sources) == set(FIGURES)
+    for name, source in core.sources.items():
+        match = SOURCE.match(source)
+        assert match, f"{core.family}: {name}: {source!r} is no source"
+        other = match[3]
+        assert other in {None, "any", *CORES}, f"{core.family}: {name}: {source!r}"
+
+
+def test_tables_name_all_their_numbers() -> None:
+    figures = {name: Figure(1, "the instruction set") for name in FIGURES}
+    with pytest.raises(GlowError, match="core family new: lacks l2_bytes"):
+        make_core(
+            "new", "", (), **{n: f for n, f in figures.items() if n != "l2_bytes"}
+        )
+    with pytest.raises(GlowError, match="core family new: no such number as l4_bytes"):
+        make_core("new", "", (), **figures, l4_bytes=Figure(1, "the instruction set"))
+    derived = like(CORES["zen5"], "new", "", (), l1_ways=Figure(8, "Arm manual"))
+    assert (derived.l1_ways, derived.l2_bytes) == (8, CORES["zen5"].l2_bytes)
+    assert derived.sources["l2_bytes"].startswith("as zen5: AMD")
+
+
+def test_each_cpu_has_a_core() -> None:
+    assert set(CORE_OF_CPU) == set(CPUS)
+    for cpu, core in CORE_OF_CPU.items():
+        preset = PRESETS[CPUS[cpu]]
+        assert core.vector_bytes == preset.vector_bytes, cpu
+        assert core.vector_registers == preset.num_vector_registers, cpu
+        assert Target.from_string(cpu).core is core
+
+
+def test_the_host_has_a_core() -> None:
+    host = host_target()
+    expected = CORE_OF_CPU.get(host.cpu)
+    if expected is not None and expected.vector_bytes == host.vector_bytes:
+        assert host.core.family == expected.family
+
+
+@pytest.mark.parametrize(
+    ("cpu", "preset", "family"),
+    [
+        ("znver5", "avx512", "zen5"),
+        ("znver5", "avx2", "zen5"),  # a machine that hides AVX-512
+        ("graniterapids", "avx512", "generic-avx512"),
+        ("sierraforest", "avx2", "generic-avx2"),
+        ("generic", "scalar", "generic-sse"),  # LLVM's word on any architecture
+        ("generic", "neon", "generic-neon"),
+        ("apple-m1", "neon", "generic-neon"),
+    ],
+)
+def test_cpus_that_llvm_names(cpu: str, preset: str, family: str) -> None:
+    core = host_core(cpu, PRESETS[preset])
+    assert (core.family, core.vector_bytes) == (family, PRESETS[preset].vector_bytes)
+
+
+def test_rates_follow_the_width_of_vectors() -> None:
+    """A Zen 4 computes 64 bytes in halves; its table is of its pipes."""
+    zen4, zen5 = (Target.from_string(name) for name in ("znver4", "znver5"))
+    assert (zen4.core.fma_per_cycle, zen5.core.fma_per_cycle) == (1, 2)
+    assert (zen4.core.stores_per_cycle, zen5.core.stores_per_cycle) == (0.5, 1)
+    narrow = zen4.changed({"avx512f": False})
+    assert (narrow.vector_bytes, narrow.core.fma_per_cycle) == (32, 2)
+
+
+def test_latency_decides_how_many_sums_are_under_way() -> None:
+    """Few rows need several sums for each result: latency times what begins in a cycle.
+
+    A V1 has four pipes, an A72 one for 16 bytes and late forwarding.
+    """
+    unrolls = {
+        cpu: Tile(1, 1).unroll(CORE_OF_CPU[cpu])
+        for cpu in ("znver5", "znver4", "neoverse-n1", "neoverse-v1", "cortex-a72")
+    }
+    assert list(unrolls.values()) == [8, 4, 4, 8, 3]
+
+
+def test_memory_decides_about_winograd() -> None:
+    """512 channels of 7 x 7: F(2 x 2) reads 1.8 times the weights for 0.44 of the products.
+
+    A Zen 5 reads 10 bytes a cycle from memory, so that the products decide. A core of
+    Skylake-SP reads 3.5: the direct convolution already waits for its weights.
+    """
+    spec = WinogradSpec(1, 512, 512, (7, 7))
+    chosen = choose_winograd(spec, Target.from_string("znver5"))
+    assert chosen is not None
+    assert chosen.tile == 2
+    assert choose_winograd(spec, Target.from_string("cascadelake")) is None
+    faster = Target.from_string("cascadelake").with_core(memory_bytes_per_cycle=10)
+    assert choose_winograd(spec, faster) is not None
+
+
+def test_distance_of_cores_decides_how_products_are_shared() -> None:
+    """Where cores are far, a thread rather reads all weights than what another one wrote.
+
+    The cores of a mesh are as near to each other as their cache is; those of a Zen 5 that
+    do not share one are five times as far.
+    """
+    product = MatmulSpec(128, 768, 768)
+    assert product.is_cut_by_rows(Target.from_string("znver5"))
+    assert not product.is_cut_by_rows(Target.from_string("cascadelake"))
+    near = Target.from_string("znver5").with_core(split_l3_latency=140)
+    assert not product.is_cut_by_rows(near)
+
+
+def test_barriers_decide_what_is_shared() -> None:
+    """A kernel is worth a barrier from some bytes on; on a mesh a barrier costs less."""
+    sizes = [serial_bytes(CORES[name]) for name in ("zen5", "skylake-x")]
+    assert sizes == [16 * 1024, 4 * 1024]
+
+
+def test_ways_bound_the_height_of_tiles() -> None:
+    """Rows a power of two apart share a set: ten fit into twelve ways, and eight into eight."""
+    heights = [
+        MatmulSpec(40, 16, 4096).tile(Target.from_string(cpu)).rows
+        for cpu in ("znver5", "znver4")
+    ]
+    assert heights == [10, 8]
+
+
+def test_text_of_another_family_is_refused() -> None:
+    """Same instructions and caches, another family: other tiles, so other weights."""
+    module = load(SMALL)
+    lower_to(module, "lowered", target="x86-64-v4_with-avx512vnni")
+    message = r"\(core generic-avx512\), not for cascadelake \(core skylake-x\)"
+    with pytest.raises(GlowError, match=message):
+        lower_to(module, "asm", target="cascadelake")
+
+
+def test_targets_differ_by_their_cores() -> None:
+    target = Target.from_string("znver5")
+    other = target.with_core(l3_bytes=1)
+    assert other != target
+    assert replace(other, core=target.core) == target

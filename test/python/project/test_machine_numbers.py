@@ -1,0 +1,129 @@
+"""No number of a machine stands outside the tables of `lowering/target`.
+
+Whether a number is one of a machine only a reader can tell. So each constant of the code that
+chooses and builds kernels, or runs them, is listed here with what it is; one that is not fails
+the test, and its author says what it is, or moves it to `lowering/target/core.py`.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).parents[3]
+
+FOLDERS = ("glow/backends/cpu", "lowering", "glow/runtime")
+APART = ("lowering/target/", "glow/runtime/linking/")
+"""The tables, and the format of object files."""
+
+KNOWN = {
+    "the format of data, of numbers, or of an instruction": """
+        ADDRESS_BYTES BITS BYTE DYNAMIC EXACT_BITS EXACT_F32 EXPONENT_BITS F32_BYTES FACTORS
+        HIGH_HALF INDEX_BITS INFINITY ITEM_BYTES LEVELS LONGEST LOWEST MAGNITUDE MATRIX_AXES
+        NOT_EQUAL PARAMETER_BYTES SHIFT SIGN SIGNED_LESS SUM_BITS TICK_BYTES WORD WORD_BYTES
+        _MASK _NAN _WORD_BYTES BLOCKED_RANK GEP_LIMIT MAX_DEPTH SIGNS STRASSEN_LEVELS
+    """,
+    "mathematics: coefficients, and how an algorithm is built": """
+        ACCURATE_PATCH PRODUCTS QUADRANTS SMALLEST_SIZE _BLOCKS _DENORMAL_SHIFT _ERF_LIMIT
+        _LARGEST_EXPONENT _LN2_HIGH _LN2_LOW _LOG2_E _MANTISSA_MASK _ROUNDING _ROUNDING_BITS
+        _SMALLEST_EXPONENT _SMALLEST_NORMAL _SQRT_HALF_BITS _TANH_LIMIT _TANH_ONE
+    """,
+    "how far results may be from direct sums": """
+        LEAST_SHARE MOST_UNEVEN WIDE_CHANNELS
+    """,
+    "how much code there may be, which takes time to compile": """
+        CODE_GENERATION_LEVEL FAST_GENERATION_LEVEL FINISHED_REGISTERS LONG_EPILOGUE
+        MAX_ACCUMULATORS MAX_BLOCKS MAX_BLOCKS_OF_VECTOR MAX_GROUP MAX_GROUPS MAX_JOINED
+        MAX_PIXELS MAX_RESIDUALS MAX_SOURCE_STEPS MAX_STEPS MAX_UNROLLED_PIXELS
+        MAX_UNROLLED_SIDES MAX_UNROLLED_TAPS MOST_PARTS MOST_PENDING OBJECTS_A_COLLECTION
+        PIXELS_AT_ONCE REGISTERS REGISTERS_PER_VECTOR ROWS_TOGETHER _DOT_COLUMNS _DOT_ROWS
+        _SMALLEST_SQUARE
+    """,
+    "into how many parts work is cut, so that threads have equal shares": """
+        ENOUGH_SLICES FEW_LINES FEW_SLICES MANY_SLICES MAX_FUSED_SLICES MIN_FUSED_BLOCKS
+        MOST_BLOCKS SERIAL_PRODUCT SHORTEST_CHUNK WANTED_GROUPS WANTED_SLICES
+    """,
+    "a share or a count in a cost model, which the numbers of a core multiply": """
+        BLOCK_ROWS GAIN LEAST_CACHES LOOP_EXITS MIN_MAX_ROWS MIN_QUERIES MIN_ROW MIN_ROWS
+        MOST_RUNS MOST_SLOWER OTHER_WAYS PACK_ROWS PASSES SECOND_PART_PENALTY
+        SMALL_BLOCK_CYCLES STORES TABLE_LOADS TAP_LOOPS TILE_BLOCKS TOUCHED_PER_CYCLE
+        WINOGRAD_MARGIN WORTHWHILE _A_TRAFFIC _B_TRAFFIC _LOOP_EXITS _STORES
+    """,
+    "how far ahead data is asked for: more than any memory takes, which costs little": """
+        CHANNELS_AHEAD NEAR _STEPS_AHEAD
+    """,
+    "how much memory may be used: stacks, scratch, weights, caches on disk": """
+        CHUNK_ELEMENTS FREE_BYTES LARGE_BYTES LIMIT_MEGABYTES MAX_BYTES MAX_KEY_ELEMENTS
+        MAX_ROW PACK_DEPTH PANEL_BYTES PIECE PIECE_BYTES STACK_BYTES
+        SCRATCH_TILES BLOCK GIB
+    """,
+    "the lines of caches, 64 bytes on all cores, or less": """
+        ALIGNMENT BARRIER_BYTES
+    """,
+    "the operating system: pages, threads, files, time slices": """
+        ABANDONED_SECONDS CYCLES_BEFORE_PARKING CYCLES_BEFORE_YIELDING DIGEST_BYTES
+        MAX_THREADS
+        OWNER_ONLY PAGE_BYTES PRUNE_SECONDS SECONDS
+        SINGLE_THREAD_BYTES WORKERS
+    """,
+}
+"""The constants by what they are."""
+
+
+def constants() -> Iterator[tuple[Path, str]]:
+    """The constants of the folders whose value is a number, with their files."""
+    for folder in FOLDERS:
+        for path in sorted((ROOT / folder).rglob("*.py")):
+            place = path.relative_to(ROOT)
+            if not place.as_posix().startswith(APART):
+                for name in numbers_of(ast.parse(path.read_text(encoding="utf-8"))):
+                    yield place, name
+
+
+def numbers_of(module: ast.Module) -> Iterator[str]:
+    """The names in capitals to which a module assigns numbers."""
+    for statement in module.body:
+        if isinstance(statement, ast.Assign):
+            (target,) = statement.targets
+            yield from assigned(target, statement.value)
+        elif isinstance(statement, ast.AnnAssign) and statement.value is not None:
+            yield from assigned(statement.target, statement.value)
+
+
+def assigned(target: ast.expr, value: ast.expr) -> Iterator[str]:
+    """The names of an assignment that get numbers."""
+    if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple):
+        for one, part in zip(target.elts, value.elts, strict=True):
+            yield from assigned(one, part)
+    elif isinstance(target, ast.Name) and target.id.isupper() and is_number(value):
+        yield target.id
+
+
+def is_number(value: ast.expr) -> bool:
+    """Whether an expression is a number, or arithmetic with numbers and constants."""
+    if isinstance(value, ast.BinOp):
+        return is_number(value.left) or is_number(value.right)
+    if isinstance(value, ast.UnaryOp):
+        return is_number(value.operand)
+    if isinstance(value, ast.Dict):
+        return any(is_number(part) for part in value.values)
+    return isinstance(value, ast.Constant) and type(value.value) in (int, float)
+
+
+def test_constants_are_known() -> None:
+    known = {name for names in KNOWN.values() for name in names.split()}
+    new = [f"{place}: {name}" for place, name in constants() if name not in known]
+    assert not new, f"a number of a machine, or which of {list(KNOWN)}? {new}"
+
+
+def test_known_constants_exist() -> None:
+    found = {name for _, name in constants()}
+    listed = [name for names in KNOWN.values() for name in names.split()]
+    assert len(set(listed)) == len(listed)
+    assert not set(listed) - found
+
+
+def test_numbers_are_found() -> None:
+    text = "A = 2 * MIB\nB, C = 1, 'x'\nD: float = -0.5\nE = {1: 2}\nF = len('x')\nlow = 3\n"
+    assert list(numbers_of(ast.parse(text))) == ["A", "B", "D", "E"]
