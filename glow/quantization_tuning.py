@@ -37,15 +37,22 @@ SHRINKING = (0.9, 0.8, 0.7, 0.6, 0.5)
 WIDE = "int16"
 
 
+@dataclass(frozen=True)
+class Aim:
+    """What is searched for: a network that scores `target` or more, in so many trials."""
+
+    score: Score
+    target: float
+    trials: int = 100
+
+
 @dataclass
 class Search:
     """The state of a search: what was tried, and the best of it."""
 
     model: ModuleOp
     options: QuantizationOptions
-    score: Score
-    target: float
-    trials: int
+    aim: Aim
     progress: Callable[[str, float], None]
     profile: Profile
     best: float = float("-inf")
@@ -54,12 +61,12 @@ class Search:
     @property
     def done(self) -> bool:
         """Whether the target is met, or as much was tried as was allowed."""
-        return self.best >= self.target or self.tried >= self.trials
+        return self.best >= self.aim.target or self.tried >= self.aim.trials
 
     def measure(self, what: str, profile: Profile) -> float:
         """The score of the network by a profile."""
         network = compile(self.model, quantize=profile, quantization=self.options)
-        found = float(self.score(network))
+        found = float(self.aim.score(network))
         self.tried += 1
         self.progress(what, found)
         return found
@@ -76,20 +83,18 @@ class Search:
 def tune_quantization(
     model: ModuleOp,
     profile: Profile,
-    score: Score,
-    target: float,
+    aim: Aim,
     batches: Sequence[Mapping[str, Array]],
     options: QuantizationOptions | None = None,
     *,
-    trials: int = 100,
     progress: Callable[[str, float], None] = lambda what, score: None,
 ) -> tuple[Profile, float]:
-    """The first profile found that scores `target` or more, else the best, and its score.
+    """The first profile found that is good enough, else the best, and its score.
 
     Layers are ranked by what they do to the network's output on `batches`.
     """
     chosen = options or QuantizationOptions()
-    search = Search(model, chosen, score, target, trials, progress, profile)
+    search = Search(model, chosen, aim, progress, profile)
     search.offer("as profiled", profile)
     try_calibrations(search)
     if not search.done:
@@ -120,7 +125,7 @@ def try_calibrations(search: Search) -> None:
 
 def try_ranges(search: Search, layers: Sequence[Layer]) -> None:
     """Narrower ranges for each input, as long as they score better; half of the trials."""
-    limit = search.tried + (search.trials - search.tried) // 2
+    limit = search.tried + (search.aim.trials - search.tried) // 2
     for name in dict.fromkeys(layer.input_name for layer in layers):
         value = search.profile.values.get(name)
         if value is None:
@@ -172,16 +177,16 @@ def try_precision(search: Search, layers: Sequence[Layer]) -> None:
     profile = search.profile
 
     low, high = 0, len(steps)  # too few, and as many as there are
-    while low + 1 < high and search.tried < search.trials:
+    while low + 1 < high and search.tried < search.aim.trials:
         middle = (low + high) // 2
         candidate = applied(profile, steps[:middle])
         found = search.measure(f"{middle} more precise layers", candidate)
-        low, high = (low, middle) if found >= search.target else (middle, high)
+        low, high = (low, middle) if found >= search.aim.target else (middle, high)
         if found >= search.best:
             search.best, search.profile = found, candidate
-    if search.best < search.target and search.tried < search.trials:
+    if search.best < search.aim.target and search.tried < search.aim.trials:
         search.offer(f"{high} more precise layers", applied(profile, steps[:high]))
-    if search.best >= search.target:
+    if search.best >= search.aim.target:
         undo_steps(search, profile, steps[:high])
 
 
@@ -190,10 +195,10 @@ def undo_steps(search: Search, profile: Profile, steps: Sequence[Step]) -> None:
     needed = list(steps)
     for step in reversed(steps):
         rest = [other for other in needed if other is not step]
-        if search.tried >= search.trials:
+        if search.tried >= search.aim.trials:
             break
         candidate = applied(profile, rest)
         found = search.measure(f"without {step}", candidate)
-        if found >= search.target:
+        if found >= search.aim.target:
             needed = rest
             search.best, search.profile = found, candidate

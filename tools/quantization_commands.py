@@ -166,8 +166,7 @@ def tune_quantization_command(args: argparse.Namespace) -> None:
         model,
         args.profile,
         args.data,
-        Goal(args.score, args.labels, args.target, args.drop),
+        Goal(args.score, args.labels, args.target, args.drop, args.trials),
         options_of(args),
-        args.trials,
         args.output or Path(f"{model.stem}.tuned.profile.yaml"),
     )

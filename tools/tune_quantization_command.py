@@ -42,6 +42,7 @@ class Goal:
     labels: str
     target: float | None
     drop: float
+    trials: int
 
 
 @files_held()
@@ -51,14 +52,13 @@ def tune_model(
     data: Path | None,
     goal: Goal,
     options: QuantizationOptions,
-    trials: int,
     output: Path,
 ) -> None:
     """Search a profile for `model` that meets the goal and write it to `output`."""
     import glow
     from glow.passes.quantization.profiling.profile import Profile
     from glow.passes.quantization.profiling.profile_file import profile_text
-    from glow.quantization_tuning import tune_quantization
+    from glow.quantization_tuning import Aim, tune_quantization
 
     check_output_file(output)
     module = read_program(model)
@@ -68,9 +68,8 @@ def tune_model(
     target = exact - goal.drop if goal.target is None else goal.target
     report(f"{exact:<10.6g} in float; the target is {target:.6g}")
     samples = read_samples(module, data, RANKED_BATCHES)
-    found, best = tune_quantization(
-        module, known, score, target, samples, options, trials=trials, progress=tell
-    )
+    aim = Aim(score, target, goal.trials)
+    found, best = tune_quantization(module, known, aim, samples, options, progress=tell)
     with atomic_path(output) as temporary:
         temporary.write_text(profile_text(found), encoding="utf-8")
     print(f"{output}: {best:.6g}; in float: {', '.join(found.keep) or 'none'}")

@@ -34,6 +34,17 @@ class MobileNet:
     classes: int = 1000
 
 
+@dataclass(frozen=True)
+class Window:
+    """What a convolution sees of its input."""
+
+    kernel: int = 1
+    stride: int = 1
+    group: int = 1
+
+
+POINTWISE = Window()
+
 TINY = MobileNet(32, 8, ((1, 8, 1, 1), (3, 16, 2, 2), (3, 24, 1, 2)), 40, 10)
 
 
@@ -45,9 +56,9 @@ def build(size: MobileNet | None = None) -> ModelProto:
     value = graph.input("image", TensorProto.FLOAT, shape)
     graph.stored("zero", np.array(0, np.float32))
     graph.stored("six", np.array(6, np.float32))
-    value = _conv_relu6(graph, "stem", value, 3, size.stem, kernel=3, stride=2)
+    value = _conv_relu6(graph, "stem", value, (3, size.stem), Window(3, 2))
     value, channels = _stages(graph, value, size)
-    value = _conv_relu6(graph, "head", value, channels, size.head)
+    value = _conv_relu6(graph, "head", value, (channels, size.head))
     value = graph.node("GlobalAveragePool", "pool", value)
     value = graph.node("Flatten", "features", value, axis=1)
     weight = graph.weight("classifier.weight", he, size.classes, size.head)
@@ -88,31 +99,20 @@ def _inverted_bottleneck(
     """Returns expand, depthwise, project; the last without an activation."""
     inputs, hidden, outputs = widths
     if hidden != inputs:
-        value = _conv_relu6(graph, f"{name}.expand", value, inputs, hidden)
-    value = _conv_relu6(
-        graph,
-        f"{name}.depthwise",
-        value,
-        1,
-        hidden,
-        kernel=3,
-        stride=stride,
-        group=hidden,
-    )
-    return _conv(graph, f"{name}.project", value, hidden, outputs)
+        value = _conv_relu6(graph, f"{name}.expand", value, (inputs, hidden))
+    window = Window(3, stride, group=hidden)
+    value = _conv_relu6(graph, f"{name}.depthwise", value, (1, hidden), window)
+    return _conv(graph, f"{name}.project", value, (hidden, outputs))
 
 
 def _conv_relu6(
     graph: GraphBuilder,
     name: str,
     value: str,
-    inputs: int,
-    outputs: int,
-    kernel: int = 1,
-    stride: int = 1,
-    group: int = 1,
+    channels: tuple[int, int],
+    window: Window = POINTWISE,
 ) -> str:
-    value = _conv(graph, name, value, inputs, outputs, kernel, stride, group)
+    value = _conv(graph, name, value, channels, window)
     return graph.node("Clip", f"{name}.relu6", value, "zero", "six")
 
 
@@ -120,13 +120,12 @@ def _conv(
     graph: GraphBuilder,
     name: str,
     value: str,
-    inputs: int,
-    outputs: int,
-    kernel: int = 1,
-    stride: int = 1,
-    group: int = 1,
+    channels: tuple[int, int],
+    window: Window = POINTWISE,
 ) -> str:
     """Returns the normalised convolution by a weight `[outputs, inputs, kernel, kernel]`."""
+    inputs, outputs = channels
+    kernel, stride, group = window.kernel, window.stride, window.group
     weight = graph.weight(f"{name}.weight", he, outputs, inputs, kernel, kernel)
     value = graph.node(
         "Conv",

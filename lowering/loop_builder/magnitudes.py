@@ -11,7 +11,7 @@ from xdsl.ir import SSAValue
 
 from glow.dialects import arith
 from glow.lowering.loop_builder.builder import Index, LoopBuilder
-from glow.lowering.loop_builder.vector_row import Read, fold_row
+from glow.lowering.loop_builder.vector_row import Fold, Read, fold_row
 
 MAGNITUDE = 0x7FFFFFFF
 """All bits but the sign."""
@@ -38,4 +38,4 @@ def largest_magnitude(builder: LoopBuilder, extent: int, read: Read) -> SSAValue
     def bits(position: Index, length: int) -> SSAValue:
         return magnitude(builder, read(position, length))
 
-    return fold_row(builder, extent, i32, bits, larger_magnitude, "maxsi", 0)
+    return fold_row(builder, extent, i32, bits, Fold(larger_magnitude, "maxsi", 0))

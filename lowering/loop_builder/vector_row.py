@@ -91,12 +91,9 @@ def fold_row(
     extent: int,
     element: Attribute,
     read: Read,
-    combine: Combine,
-    kind: str,
-    identity: float,
+    fold: Fold,
 ) -> SSAValue:
     """The scalar fold of a run."""
-    fold = Fold(combine, kind, identity)
     return fold_row_by(builder, extent, element, read, [fold])[0]
 
 

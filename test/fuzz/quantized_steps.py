@@ -105,13 +105,12 @@ def result_of(
     size: float,
     dtype: np.dtype[Any],
     bias: Value | None = None,
-    domain: str = "",
     **attributes: Any,
 ) -> Value:
-    """A node with the parameters of its result behind its inputs."""
+    """A node with the parameters of its result behind its inputs; `domain` is one more."""
     scale, point = scale_for(g, size), point_for(g, dtype)
     more = [g.constant(scale), g.constant(point), *([bias] if bias else [])]
-    result = g.node(operator, *inputs, *more, domain=domain, **attributes)
+    result = g.node(operator, *inputs, *more, **attributes)
     result.scale, result.point = scale, point
     return result
 

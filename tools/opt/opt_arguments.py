@@ -46,43 +46,58 @@ def argument_error(message: str, known: Sequence[str]) -> UsageError:
     return UsageError(f"unknown option or pass '{name}'{did_you_mean(name, known)}")
 
 
+FLAGS = {
+    "--list-passes": "list all passes and exit",
+    "--list-pipelines": (
+        "list the phases of a backend (of all) and their passes, and exit"
+    ),
+    "--show-dialects": "list all dialects and exit",
+    "--dump-pass-pipeline": "print the pipeline that runs to stderr",
+    "--mlir-print-op-generic": "print operations in generic form",
+    "--mlir-print-debuginfo": (
+        "print locations, with them the names of the network's nodes"
+    ),
+    "--mlir-print-ir-before-all": "print before each pass",
+    "--mlir-print-ir-after-all": "print after each pass",
+    "--mlir-print-ir-after-change": "print after each pass that changed the program",
+    "--pass-statistics": "print what each pass did and how often each rewrite applied",
+    "--mlir-timing": "print a table of times",
+    "--verify-each": "verify after each pass too, and what passes require and ensure",
+    "--debug": "print the traceback of an error",
+}
+"""The options of mlir-opt without a value that xdsl-opt lacks."""
+
+PASS_NAMES = {
+    "--mlir-print-ir-before": "print before these passes",
+    "--mlir-print-ir-after": "print after these passes",
+}
+"""Those that take names of passes."""
+
+OWN_NAMES = ("--mlir-timing",)
+"""Options whose prefix is a part of their name in Python."""
+
+
+def destination(option: str) -> str:
+    """The name of an option in Python, without the `mlir` of those that print."""
+    name = option.removeprefix("--").replace("-", "_")
+    return name if option in OWN_NAMES else name.removeprefix("mlir_")
+
+
 def add_glow_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the options of mlir-opt that xdsl-opt lacks."""
-
-    def flag(*names: str, dest: str, help: str) -> None:
-        parser.add_argument(*names, dest=dest, action="store_true", help=help)
-
-    def names(option: str, dest: str, help: str) -> None:
+    """Add the options of mlir-opt that xdsl-opt lacks, and our own."""
+    for option, text in FLAGS.items():
         parser.add_argument(
-            option, dest=dest, default="", metavar="PASS,...", help=help
+            option, dest=destination(option), action="store_true", help=text
         )
-
-    flag("--list-passes", dest="list_passes", help="list all passes and exit")
-    flag(
-        "--list-pipelines",
-        dest="list_pipelines",
-        help="list the phases of a backend (of all) and their passes, and exit",
-    )
+    for option, text in PASS_NAMES.items():
+        place = destination(option)
+        parser.add_argument(
+            option, dest=place, default="", metavar="PASS,...", help=text
+        )
     parser.add_argument(
         "--backend",
         metavar="NAME",
         help="for passes that ask a backend, -t llvm and asm, and --list-pipelines",
-    )
-    flag("--show-dialects", dest="show_dialects", help="list all dialects and exit")
-    flag(
-        "--dump-pass-pipeline",
-        dest="dump_pass_pipeline",
-        help="print the pipeline that runs to stderr",
-    )
-    flag(
-        "--mlir-print-op-generic",
-        dest="print_op_generic",
-        help="print operations in generic form",
-    )
-    flag(
-        "--mlir-print-debuginfo",
-        dest="print_debuginfo",
-        help="print locations, with them the names of the network's nodes",
     )
     parser.add_argument(
         "--mlir-elide-elementsattrs-if-larger",
@@ -90,28 +105,6 @@ def add_glow_arguments(parser: argparse.ArgumentParser) -> None:
         type=int,
         metavar="N",
         help="leave out constants of more than N elements",
-    )
-    names("--mlir-print-ir-before", "print_ir_before", "print before these passes")
-    names("--mlir-print-ir-after", "print_ir_after", "print after these passes")
-    flag(
-        "--mlir-print-ir-before-all",
-        dest="print_ir_before_all",
-        help="print before each pass",
-    )
-    flag(
-        "--mlir-print-ir-after-all",
-        dest="print_ir_after_all",
-        help="print after each pass",
-    )
-    flag(
-        "--mlir-print-ir-after-change",
-        dest="print_ir_after_change",
-        help="print after each pass that changed the program",
-    )
-    flag(
-        "--pass-statistics",
-        dest="pass_statistics",
-        help="print what each pass did and how often each rewrite applied",
     )
     add_target_options(parser)
     parser.add_argument(
@@ -128,10 +121,3 @@ def add_glow_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FILE.html|svg",
         help="draw the program before and after the passes side by side",
     )
-    flag("--mlir-timing", dest="mlir_timing", help="print a table of times")
-    flag(
-        "--verify-each",
-        dest="verify_each",
-        help="verify after each pass too, and what passes require and ensure",
-    )
-    flag("--debug", dest="debug", help="print the traceback of an error")

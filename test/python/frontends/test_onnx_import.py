@@ -1,4 +1,4 @@
-"""The ONNX importer: structure of the module, differences between opsets, input shapes."""
+"""The ONNX importer: structure of the module, differences between opsets."""
 
 import numpy as np
 import pytest
@@ -384,74 +384,3 @@ def test_old_opset_of_unchanged_operators():
     model.graph.input.append(helper.make_tensor_value_info("c", TensorProto.BOOL, [2]))
     model.graph.output[0].type.tensor_type.elem_type = TensorProto.BOOL
     assert names_of(import_model(model)) == ["not"]
-
-
-# Shapes of inputs
-
-
-def test_open_sizes():
-    model = make_model([node("Relu", "x")], [("x", ["N", 3])])
-    with pytest.warns(UserWarning, match=r"input 'x' has open sizes \(N\), taken as 1"):
-        module = import_model(model)
-    assert main_of(module).args[0].type.get_shape() == (1, 3)
-    module = import_model(model, input_shapes={"x": [4, 3]})
-    assert main_of(module).args[0].type.get_shape() == (4, 3)
-
-
-def test_unknown_rank():
-    model = make_model([node("Relu", "x")], ["x"])
-    line = error_of(model)
-    assert line == "the model does not tell the shape of input 'x'; pass input_shapes"
-    assert import_model(model, input_shapes={"x": [4]})
-
-
-def test_declared_size_of_zero():
-    model = make_model([node("Relu", "x")], [("x", [0, 3])])
-    check_with_runtime(model, random(0, 3))
-
-
-def test_size_with_a_name_is_that_of_all_inputs():
-    shapes = [("a", ["N", 3]), ("b", ["N", 1])]
-    model = make_model([node("Add", "a b")], shapes)
-    module = import_model(model, input_shapes={"b": [4, 1]})
-    assert [arg.type.get_shape() for arg in main_of(module).args] == [(4, 3), (4, 1)]
-    line = error_of(model, input_shapes={"a": [4, 3], "b": [5, 1]})
-    assert "with 4 where input_shapes gives 5" in line
-
-
-def test_wrong_input_shapes():
-    model = make_model([node("Relu", "x")], [("x", ["N", 3])])
-    line = error_of(model, input_shapes={"z": [1]})
-    assert line == "the model has no input 'z'; its inputs are: 'x'"
-    line = error_of(model, input_shapes={"x": [1]})
-    assert line == "input 'x' has 2 axes, but input_shapes gives [1]"
-    line = error_of(model, input_shapes={"x": [-2, 3]})
-    assert line == "input 'x': [-2, 3] is an impossible shape"
-    line = error_of(model, input_shapes={"x": [2, 4]})
-    assert "is declared as Nx3, with 3 where input_shapes gives 4" in line
-    line = error_of(
-        make_model([node("Relu", "x")], ["x"]), input_shapes={"x": [1] * 97}
-    )
-    assert line == "input 'x': 97 axes are more than 64"
-
-
-@pytest.mark.parametrize("given", [[4.5, 3], [4, "a"], 4, None, "4x3"])
-def test_input_shapes_are_whole_numbers(given):
-    model = make_model([node("Relu", "x")], [("x", ["N", 3])])
-    line = error_of(model, input_shapes={"x": given})
-    assert line.startswith("input_shapes must give whole numbers for input 'x'")
-
-
-def test_declared_output_of_another_shape():
-    model = make_model([node("Relu", "x")], [("x", ["N"])], [("y", [3])])
-    with pytest.warns(UserWarning, match="output 'y' is declared as 3, but the graph"):
-        import_model(model, input_shapes={"x": [2]})
-
-
-def test_fixed_inputs():
-    model = make_model([node("Add", "x b")], [("x", [2]), ("b", [2])])
-    module = import_model(model, input_values={"b": np.ones(2, np.float32)})
-    (result,) = run(module, [np.zeros(2, np.float32)])
-    assert result.tolist() == [1, 1]
-    line = error_of(model, input_values={"z": np.ones(2)})
-    assert line == "the model has no input 'z'; its inputs are: 'x', 'b'"

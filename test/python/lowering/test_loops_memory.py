@@ -15,11 +15,9 @@ def copy_through(
     target: str,
     read_map: str = "",
     write_map: str = "",
-    prologue: str = "",
-    read_from: str = "%x",
-    source_view: str = "",
+    subview: tuple[str, str] | None = None,
 ) -> str:
-    """Returns a function that reads one vector and writes it."""
+    """A function that reads one vector, of a view where there is one, and writes it."""
 
     def rank(memref: str) -> int:
         return memref.split("<", 1)[1].split("strided")[0].count("x")
@@ -28,7 +26,9 @@ def copy_through(
         return ", ".join(["%c0"] * rank(memref))
 
     bounds = ", ".join(["true"] * vector.count("x"))
-    view = source_view or source
+    slices, view = subview or ("", source)
+    prologue = f"%s = memref.subview %x{slices} : {source} to {view}" if subview else ""
+    read_from = "%s" if subview else "%x"
     read = f"permutation_map = affine_map<{read_map}>, " if read_map else ""
     write = f"permutation_map = affine_map<{write_map}>, " if write_map else ""
     return f"""
@@ -110,12 +110,7 @@ def test_strided_subview(size: int) -> None:
         f"vector<{size}xf32>",
         f"memref<{2 * size + 3}xf32>",
         f"memref<{size}xf32>",
-        prologue=f"%s = memref.subview %x[3] [{size}] [2] [1]"
-        f" : memref<{2 * size + 3}xf32> to {view}".replace(
-            f"[{size}] [2] [1]", f"[{size}] [2]"
-        ),
-        read_from="%s",
-        source_view=view,
+        subview=(f"[3] [{size}] [2]", view),
     )
     x, y = sample("f32", 2 * size + 3), np.zeros(size, np.float32)
     run_function(parse_loops(text), [y, x])

@@ -7,6 +7,7 @@ from functools import partial
 from typing import TypeAlias
 
 from conv_testing import LANES, SAME, TARGET, AddScaleRelu
+from kernel_testing import with_transposed_b
 from xdsl.dialects import math
 from xdsl.dialects.builtin import f32, f64, i1, i64
 from xdsl.ir import Attribute
@@ -197,7 +198,8 @@ def lstm_cell() -> BuildKernel:
 def recurrence(rows: int, units: int, **more: bool) -> BuildKernel:
     """A step whose cell has two gates, a second state and a number of each unit."""
 
-    def cell(b, first, second, x, y, hidden, state, number):
+    def cell(b, *values):
+        first, second, x, y, hidden, state, number = values
         total = b.addf(b.mulf(first, x), b.mulf(second, y))
         return b.addf(total, hidden), b.fma(state, number, total)
 
@@ -208,11 +210,15 @@ def recurrence(rows: int, units: int, **more: bool) -> BuildKernel:
     )
 
 
-def batch_matmul(rows: int, columns: int, depth: int, **more: bool) -> BuildKernel:
+def batch_matmul(
+    rows: int, columns: int, depth: int, *, transposed_b: bool = False
+) -> BuildKernel:
     """A product of two computed matrices."""
     spec = BatchMatmulSpec.dense(
-        (2,), rows, columns, depth, has_bias=True, epilogue=GELU_AND_ADD, **more
+        (2,), rows, columns, depth, has_bias=True, epilogue=GELU_AND_ADD
     )
+    if transposed_b:
+        spec = with_transposed_b(spec)
     return lambda: build_batch_matmul(spec, TARGET)
 
 

@@ -10,11 +10,17 @@ from __future__ import annotations
 import ctypes
 import mmap
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
 from stack_poison import POISONS, number, poisoned, reads_denormals
 
+from glow.backends.cpu.kernels.matmul.batch_matmul import (
+    BatchMatmulSpec,
+    dense_strides,
+)
+from glow.backends.cpu.tiling.matmul_tile import Strides
 from glow.lowering.loop_builder.kernel import Kernel
 from glow.lowering.target.target import Target, host_target
 from glow.runtime.testing import compile_function
@@ -106,3 +112,9 @@ def relative_error(found: np.ndarray, exact: np.ndarray) -> float:
     """The largest error, relative to the largest exact value."""
     scale = np.abs(exact).max() or 1.0
     return float(np.abs(found - exact).max() / scale)
+
+
+def with_transposed_b(spec: BatchMatmulSpec) -> BatchMatmulSpec:
+    """The product whose dense right operand is stored as [columns, depth]."""
+    b = dense_strides(spec.batch, spec.batch, spec.columns, spec.depth)
+    return replace(spec, b=Strides(b.batch, b.column, b.row))

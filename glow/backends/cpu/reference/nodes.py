@@ -308,16 +308,16 @@ def run_strassen_matmul(
     scales: Array,
     sums: Array,
     weights: Array,
-    bias: Array,
-    *extras: Array,
+    *bias_and_extras: Array,
     plain: Plain,
 ) -> Array:
     """`cpu.strassen_matmul`, as the direct sums that it stands for."""
+    bias, *extras = bias_and_extras
     products, _, depth = sums.shape
     columns = bias.shape[0] >> STRASSEN_LEVELS[products]
     factors = plain(op, sums, weights, (products, depth, columns))
     right = original(list(exact(factors)))
-    return finish(op, exact(matrix) @ right + exact(bias), extras)
+    return finish(op, exact(matrix) @ right + exact(bias), tuple(extras))
 
 
 def run_local_response_norm(op: GlowOp, x: Array) -> Array:

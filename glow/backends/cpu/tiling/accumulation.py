@@ -8,8 +8,9 @@ Rows of B that are stored as bf16 can be widened too: that takes no special inst
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 
-from xdsl.dialects.builtin import f32
+from xdsl.dialects.builtin import f32, i32
 from xdsl.ir import Attribute, SSAValue
 
 from glow.backends.cpu.tiling.int8_tile import dot
@@ -61,31 +62,43 @@ PRODUCTS: Mapping[int, Product] = {1: outer_product, 2: pair_product, 4: dot}
 """By how many elements along the depth are multiplied at once."""
 
 
+@dataclass(frozen=True)
+class Sums:
+    """How factors are multiplied, and the elements of the sum of their products."""
+
+    product: Product
+    element: Attribute
+
+
+F32_SUMS = Sums(outer_product, f32)
+I32_SUMS = Sums(dot, i32)
+"""Of bytes, four of which are multiplied at once."""
+
+
 def accumulate(
     builder: LoopBuilder,
     depth: int,
     unroll: int,
     shape: tuple[int, ...],
     factors: Callable[[Index], Sequence[SSAValue]],
-    product: Product = outer_product,
-    element: Attribute = f32,
+    sums: Sums = F32_SUMS,
 ) -> SSAValue:
     """The sum over k < depth of the products of `factors(k)`, vectors of that shape."""
     unroll = min(unroll, depth)
-    zero = builder.constant(0, types.vector_type(shape, element))
+    zero = builder.constant(0, types.vector_type(shape, sums.element))
 
     def step(k: Index, accumulator: SSAValue) -> SSAValue:
-        return product(builder, *factors(k), accumulator)
+        return sums.product(builder, *factors(k), accumulator)
 
     def body(k: Index, carried: Sequence[SSAValue]) -> Sequence[SSAValue]:
         return [step(builder.add(k, u), value) for u, value in enumerate(carried)]
 
     whole = depth - depth % unroll
-    sums = list(builder.carry(0, whole, unroll, [zero] * unroll, body))
+    totals = list(builder.carry(0, whole, unroll, [zero] * unroll, body))
     for k in range(whole, depth):
-        sums[0] = step(k, sums[0])
-    while len(sums) > 1:
-        odd = sums[len(sums) // 2 * 2 :]
-        pairs = zip(sums[0::2], sums[1::2], strict=False)
-        sums = [builder.add_values(a, b) for a, b in pairs] + odd
-    return sums[0]
+        totals[0] = step(k, totals[0])
+    while len(totals) > 1:
+        odd = totals[len(totals) // 2 * 2 :]
+        pairs = zip(totals[0::2], totals[1::2], strict=False)
+        totals = [builder.add_values(a, b) for a, b in pairs] + odd
+    return totals[0]

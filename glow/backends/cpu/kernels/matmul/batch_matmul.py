@@ -110,24 +110,14 @@ class BatchMatmulSpec(BatchProduct):
         columns: int,
         depth: int,
         *,
-        a_batch: tuple[int, ...] | None = None,
-        b_batch: tuple[int, ...] | None = None,
-        transposed_b: bool = False,
         has_bias: bool = False,
         epilogue: Epilogue | None = None,
-        channel: Literal["row", "column"] = "column",
     ) -> BatchMatmulSpec:
-        """The product of dense row-major operands; batch extents of 1 repeat an operand."""
-        a = dense_strides(batch, a_batch or batch, rows, depth)
-        if transposed_b:
-            b = dense_strides(batch, b_batch or batch, columns, depth)
-            b = Strides(b.batch, b.column, b.row)
-        else:
-            b = dense_strides(batch, b_batch or batch, depth, columns)
+        """The product of dense row-major operands."""
+        a = dense_strides(batch, batch, rows, depth)
+        b = dense_strides(batch, batch, depth, columns)
         c = dense_strides(batch, batch, rows, columns)
-        return BatchMatmulSpec(
-            batch, rows, columns, depth, a, b, c, has_bias, epilogue, channel
-        )
+        return BatchMatmulSpec(batch, rows, columns, depth, a, b, c, has_bias, epilogue)
 
     @property
     def finish(self) -> Finish:
@@ -147,7 +137,10 @@ class BatchMatmulSpec(BatchProduct):
 def dense_strides(
     batch: tuple[int, ...], own: tuple[int, ...], rows: int, columns: int
 ) -> Strides:
-    """The strides of a dense [*own, rows, columns] operand of a product over `batch`."""
+    """The strides of a dense [*own, rows, columns] operand of a product over `batch`.
+
+    Extents of 1 repeat the operand.
+    """
     own = (1,) * (len(batch) - len(own)) + own
     steps = types.row_major_strides((*own, rows, columns))
     outer = tuple(

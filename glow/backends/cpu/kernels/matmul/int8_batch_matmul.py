@@ -21,8 +21,8 @@ from xdsl.ir import SSAValue
 
 from glow.backends.cpu.kernels.matmul.batch_matmul import BatchProduct
 from glow.backends.cpu.kernels.matmul.int8_panel import BytePanel
-from glow.backends.cpu.tiling.accumulation import accumulate
-from glow.backends.cpu.tiling.int8_tile import WORD, dot, words
+from glow.backends.cpu.tiling.accumulation import I32_SUMS, accumulate
+from glow.backends.cpu.tiling.int8_tile import WORD, words
 from glow.backends.cpu.tiling.matmul_tile import (
     ColumnGroup,
     ColumnSplit,
@@ -43,7 +43,7 @@ from glow.lowering.loop_builder import ir_types as types
 from glow.lowering.loop_builder.builder import Index, LoopBuilder
 from glow.lowering.loop_builder.epilogue import Epilogue
 from glow.lowering.loop_builder.kernel import Kernel
-from glow.lowering.loop_builder.vector_row import fold_row
+from glow.lowering.loop_builder.vector_row import Fold, fold_row
 from glow.lowering.target.target import Target
 
 PANEL_BYTES = 128 << 10
@@ -166,7 +166,7 @@ class _Product:
 
         whole, total = spec.whole_steps, None
         if whole:
-            total = accumulate(builder, whole, unroll, shape, in_place, dot, i32)
+            total = accumulate(builder, whole, unroll, shape, in_place, I32_SUMS)
         if whole == spec.steps:
             assert total is not None
             return total
@@ -178,7 +178,7 @@ class _Product:
             return left, right(builder.add(k, whole))
 
         rest = spec.steps - whole
-        other = accumulate(builder, rest, unroll, shape, from_copy, dot, i32)
+        other = accumulate(builder, rest, unroll, shape, from_copy, I32_SUMS)
         return other if total is None else self._plus(total, other)
 
     def _copied(self, row: Index) -> SSAValue:
@@ -217,7 +217,7 @@ class _Product:
             part = (*shape[1:], WORD)
             return ones, builder.transfer_read(panel, (k, 0, 0, 0), part, (1, 2, 3))
 
-        sums = accumulate(builder, self.spec.steps, 1, shape, factors, dot, i32)
+        sums = accumulate(builder, self.spec.steps, 1, shape, factors, I32_SUMS)
         point = builder.load(self.points, 0)
         negative = builder.binary_integer(arith.SubiOp, builder.constant(0, i32), point)
         terms = builder.alloca(types.memref_type(shape[1:], i32))
@@ -253,7 +253,9 @@ class _Product:
             return wide(builder.vector_load(length, self.a.plain, *where))
 
         if spec.a.column == 1:
-            return fold_row(builder, spec.depth, i32, read, add_integers, "add", 0)
+            return fold_row(
+                builder, spec.depth, i32, read, Fold(add_integers, "add", 0)
+            )
 
         def step(k: Index, carried: Sequence[SSAValue]) -> Sequence[SSAValue]:
             element = builder.load(self.a.plain, *self.a.position, row, k)

@@ -18,7 +18,12 @@ from xdsl.dialects.builtin import MemRefType, f32, i8, i32
 from xdsl.ir import Attribute, SSAValue
 
 from glow.backends.cpu.kernels.matmul.weights import PackedWeights, PanelPrefetch
-from glow.backends.cpu.tiling.accumulation import PRODUCTS, accumulate, widening_product
+from glow.backends.cpu.tiling.accumulation import (
+    PRODUCTS,
+    Sums,
+    accumulate,
+    widening_product,
+)
 from glow.backends.cpu.tiling.matmul_tile import (
     ColumnGroup,
     ColumnSplit,
@@ -259,7 +264,12 @@ class _PackedProduct:
         if self.spec.widens:
             product = widening_product
         total = accumulate(
-            self.builder, steps, unroll, shape, factors, product, self.spec.sums
+            self.builder,
+            steps,
+            unroll,
+            shape,
+            factors,
+            Sums(product, self.spec.sums),
         )
         self.store(total, row, group)
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from xdsl.dialects.builtin import f32
 from xdsl.ir import SSAValue
 
-from glow.backends.cpu.kernels.reduction.softmax import add
+from glow.backends.cpu.kernels.reduction.softmax import SUM
 from glow.lowering.loop_builder import ir_types as types
 from glow.lowering.loop_builder import math_functions
 from glow.lowering.loop_builder.builder import Index, LoopBuilder
@@ -199,7 +199,7 @@ class _Row:
         builder.vector_store(stored, self.out, r, position)
 
     def _mean(self, read: Read) -> SSAValue:
-        total = fold_row(self.builder, self.spec.extent, f32, read, add, "add", 0.0)
+        total = fold_row(self.builder, self.spec.extent, f32, read, SUM)
         return self.builder.divf(total, self.builder.constant(self.spec.extent, f32))
 
     def _apply_parameters(

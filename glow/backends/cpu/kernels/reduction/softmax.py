@@ -27,6 +27,7 @@ from glow.lowering.loop_builder.epilogue import (
 from glow.lowering.loop_builder.kernel import Kernel
 from glow.lowering.loop_builder.vector_row import (
     Combine,
+    Fold,
     Read,
     fold_row,
     for_each_vector,
@@ -62,6 +63,10 @@ def add(builder: LoopBuilder, a: SSAValue, b: SSAValue) -> SSAValue:
     return builder.addf(a, b)
 
 
+SUM = Fold(add, "add", 0.0)
+MAXIMUM = Fold(larger, "maxnumf", LOWEST)
+
+
 def build_softmax(spec: SoftmaxSpec, target: Target, name: str = "softmax") -> Kernel:
     """The kernel f(out, in, lo, hi)."""
     build = _rows if spec.inner == 1 else _columns
@@ -85,7 +90,7 @@ class _Row:
         def read(position: Index, length: int) -> SSAValue:
             return builder.vector_load(length, self.source, r, position)
 
-        maximum = self._fold(read, larger, "maxnumf", LOWEST)
+        maximum = self._fold(read, MAXIMUM)
 
         def exponential(position: Index, length: int) -> SSAValue:
             value = read(position, length)
@@ -95,7 +100,7 @@ class _Row:
                 builder.vector_store(value, self.out, r, position)
             return value
 
-        total = self._fold(exponential, add, "add", 0.0)
+        total = self._fold(exponential, SUM)
         finish = _finisher(builder, spec, maximum, total)
         memory = self.source if spec.logarithm else self.out
 
@@ -105,9 +110,8 @@ class _Row:
 
         for_each_vector(builder, spec.extent, builder.target.lanes(32), scale)
 
-    def _fold(self, read: Read, combine: Combine, kind: str, start: float) -> SSAValue:
-        extent = self.spec.extent
-        return fold_row(self.builder, extent, f32, read, combine, kind, start)
+    def _fold(self, read: Read, fold: Fold) -> SSAValue:
+        return fold_row(self.builder, self.spec.extent, f32, read, fold)
 
 
 class _StoredRows:
@@ -163,7 +167,7 @@ class _StoredRows:
         def read(position: Index, length: int) -> SSAValue:
             return builder.vector_load(length, self.source, r, position)
 
-        maximum = fold_row(builder, extent, f32, read, larger, "maxnumf", LOWEST)
+        maximum = fold_row(builder, extent, f32, read, MAXIMUM)
 
         def exponential(position: Index, length: int) -> SSAValue:
             value = read(position, length)
@@ -173,7 +177,7 @@ class _StoredRows:
             builder.vector_store(value, self.powers, place, position)
             return value
 
-        total = fold_row(builder, extent, f32, exponential, add, "add", 0.0)
+        total = fold_row(builder, extent, f32, exponential, SUM)
         return builder.divf(builder.constant(1.0, f32), total)
 
     def _store(

@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 from functools import reduce
 from typing import TypeAlias
 
-import numpy as np
 from xdsl.dialects.builtin import i32
 from xdsl.ir import SSAValue
 
@@ -24,6 +23,7 @@ from glow.backends.cpu.kernels.winograd.phases import (
     part_weights,
     store_pixels,
 )
+from glow.backends.cpu.kernels.winograd.recovery import recovered_taps, used_positions
 from glow.backends.cpu.kernels.winograd.spec import (
     ACCURATE_PATCH,
     SMALLEST_SIZE,
@@ -325,12 +325,12 @@ class _DirectTiles:
             return b.vector_load(spec.lanes, self.weights[number], *at)
 
         def down(column: int) -> list[SSAValue]:
-            return _recovered(b, transform, lambda row: weight(row, column))
+            return recovered_taps(b, transform, lambda row: weight(row, column))
 
-        halves = {column: down(column) for column in _used(transform)}
+        halves = {column: down(column) for column in used_positions(transform)}
 
         def across(row: int) -> list[SSAValue]:
-            return _recovered(b, transform, lambda column: halves[column][row])
+            return recovered_taps(b, transform, lambda column: halves[column][row])
 
         for row in range(spec.kernel):
             for column, tap in enumerate(across(row)):
@@ -396,36 +396,3 @@ def _larger(b: LoopBuilder, x: SSAValue, y: SSAValue) -> SSAValue:
 
 def _smaller(b: LoopBuilder, x: SSAValue, y: SSAValue) -> SSAValue:
     return b.binary_integer(arith.MinSIOp, x, y)
-
-
-def _used(transform: np.ndarray) -> list[int]:
-    """The positions of which taps are made."""
-    pairs = [k for k in range(1, transform.shape[1] - 1) if transform[:, k].any()]
-    both = sorted({k + (k % 2 == 0) * -1 + side for k in pairs for side in (0, 1)})
-    return [0, *both, transform.shape[1] - 1]
-
-
-def _recovered(
-    b: LoopBuilder, transform: np.ndarray, value: Callable[[int], SSAValue]
-) -> list[SSAValue]:
-    """The taps of a row or column from its values at the points.
-
-    Sums and differences come first, so that a tap of zero is zero.
-    """
-    terms: dict[int, SSAValue] = {k: value(k) for k in (0, transform.shape[1] - 1)}
-    for k in range(1, transform.shape[1] - 1):
-        if transform[:, k].any():
-            combine = b.addf if k % 2 else b.subf
-            first = k if k % 2 else k - 1
-            terms[k] = combine(value(first), value(first + 1))
-    return [
-        reduce(
-            b.addf,
-            [
-                b.mulf(b.like(scale, terms[k]), terms[k])
-                for k, scale in enumerate(map(float, row))
-                if scale
-            ],
-        )
-        for row in transform
-    ]

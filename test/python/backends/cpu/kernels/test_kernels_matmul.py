@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import erf
 
 import numpy as np
 import pytest
-from kernel_testing import TARGET, normal, relative_error, run_kernel
+from kernel_testing import (
+    TARGET,
+    normal,
+    relative_error,
+    run_kernel,
+    with_transposed_b,
+)
 from xdsl.dialects.builtin import f32
 
 from glow.backends.cpu.kernels.elementwise import activations
 from glow.backends.cpu.kernels.matmul.batch_matmul import (
     BatchMatmulSpec,
     build_batch_matmul,
+    dense_strides,
 )
 from glow.backends.cpu.kernels.matmul.matmul import (
     MatmulSpec,
@@ -136,11 +144,12 @@ def test_batch_matmul(
         rows,
         columns,
         depth,
-        transposed_b=transposed,
         has_bias=channel is not None,
         epilogue=GELU_AND_ADD if channel else None,
-        channel=channel or "column",
     )
+    spec = replace(spec, channel=channel or "column")
+    if transposed:
+        spec = with_transposed_b(spec)
     count = rows if channel == "row" else columns
     bias, factor, scale = normal(count), normal(1), normal(count)
     residual = normal(*batch, rows, columns)
@@ -158,7 +167,11 @@ def test_batch_matmul(
 
 def test_batch_matmul_repeats_operands() -> None:
     a, b = normal(2, 1, 5, 8), normal(3, 8, 20)
-    spec = BatchMatmulSpec.dense((2, 3), 5, 20, 8, a_batch=(2, 1), b_batch=(3,))
+    spec = replace(
+        BatchMatmulSpec.dense((2, 3), 5, 20, 8),
+        a=dense_strides((2, 3), (2, 1), 5, 8),
+        b=dense_strides((2, 3), (3,), 8, 20),
+    )
     out = np.zeros((2, 3, 5, 20), np.float32)
     (found,) = run_kernel(build_batch_matmul(spec, TARGET), [out], [a, b])
     assert relative_error(found, a.astype(np.float64) @ b) < 2e-6
