@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from glow.backends.backend import DEFAULT_BACKEND
+from glow.backends.backend import DEFAULT_BACKEND, get_backend
 from glow.collection import collection_paused
 from glow.compiled_model import CompiledModel
 from glow.dialects.errors import GlowError
@@ -153,7 +153,7 @@ def native_runtime_coming(backend: str) -> Generator[None]:
             thread_pool()
 
     thread = threading.Thread(target=make_pool, name="glow-runtime")
-    if backend == "cpu":
+    if get_backend(backend).is_native:
         with contextlib.suppress(RuntimeError):  # Where no thread can be started.
             thread.start()
     try:
@@ -171,7 +171,8 @@ def _warn(messages: Sequence[str]) -> None:
 
 def find_source(model: object, options: CompileOptions) -> Source | None:
     """The source of a model that may be cached: a file, or the bytes of one."""
-    if limit_bytes() == 0 or options.backend != "cpu":
+    backend = get_backend(options.backend)
+    if limit_bytes() == 0 or not backend.is_native:
         return None
     try:
         path, digest = _content(model)
@@ -198,7 +199,8 @@ def _digest(path: Path, workers: int = WORKERS, rest: Rest = no_rest) -> str:
 
 def _described(options: CompileOptions) -> dict[str, object]:
     """What the key of an entry is made of; a profile is given by the name of its file."""
-    parts = options.that_change_code()
+    version = get_backend(options.backend).version()
+    parts = {**options.that_change_code(), "version": version}
     quantize = options.quantize
     return {**parts, "quantize": Path(quantize)} if isinstance(quantize, str) else parts
 

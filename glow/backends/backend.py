@@ -65,6 +65,8 @@ class Backend(ABC):
     """
 
     name: str
+    is_native = False
+    """Whether `compile` returns a `NativeFunction`, which the cache of models may hold."""
 
     def version(self) -> str:
         """What differs where its code does: caches know by it what they hold.

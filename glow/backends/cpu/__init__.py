@@ -40,6 +40,7 @@ class CpuBackend(Backend):
     """
 
     name = "cpu"
+    is_native = True
 
     def selectors(self) -> Selectors:
         """Which kernels serve an instruction, by its class."""
