@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from places import ROOT
 
 from glow.backends import backend as backends
 from glow.dialects.errors import GlowError
@@ -122,15 +123,26 @@ def test_good_one_is_loaded(site: Path) -> None:
     assert backends.loaded_backends()[-1].name == "bad"
 
 
-def test_program_ends_in_one_line(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("program", "arguments"),
+    [
+        ("glow_opt", ["--list-passes"]),
+        ("glow", ["run", "--backend=bad", str(ROOT / "docs" / "small.mlir")]),
+    ],
+)
+def test_program_ends_in_one_line(
+    program: str, arguments: list[str], tmp_path: Path
+) -> None:
     install(tmp_path, "raises", WRONG["raises"][0])
-    code = "import sys; from glow.tools.start import glow_opt; sys.exit(glow_opt())"
+    code = f"import sys; from glow.tools.start import {program}; sys.exit({program}())"
     result = subprocess.run(
-        [sys.executable, "-c", code, "--list-passes"],
+        [sys.executable, "-c", code, *arguments],
         env={**os.environ, "PYTHONPATH": str(tmp_path)},
         capture_output=True,
         text=True,
     )
     assert result.returncode == 1
     assert "RuntimeError: no driver" in result.stderr
-    assert result.stderr.count("\n") == 1
+    errors = [line for line in result.stderr.splitlines() if "error" in line.lower()]
+    assert len(errors) == 1
+    assert "Traceback" not in result.stderr
