@@ -10,10 +10,14 @@ Names are loaded on first use, so that importing the package costs nothing.
 
 from __future__ import annotations
 
+# First, so that Ctrl-C is one line while the rest is loaded.
+from glow import interrupts as interrupts
+
+# isort: split
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-# First, so that it knows the source files as they are before any other is imported.
+# Before other modules of ours, so that it knows the source files as they are.
 from glow import sources as sources
 from glow.collection import collection_paused
 
