@@ -77,7 +77,7 @@ def native_results(
     module: ModuleOp, inputs: Sequence[Array], target: str, **options: Any
 ) -> list[Array]:
     """The results on one thread, which those on two and three must equal."""
-    with patch.object(main_function, "serial_bytes", lambda _: 0):
+    with patch.object(main_function, "serial_bytes", return_value=0):
         function = compile(module, target=target, threads=1, **options).function
     assert isinstance(function, NativeFunction)
     results = function.run(inputs)

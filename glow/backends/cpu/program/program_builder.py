@@ -33,8 +33,7 @@ from glow.lowering.target.target import Target
 from glow.passes.instr.buffers import aligned, byte_size, item_size
 
 PAGE_BYTES = 4096
-"""Weights that fill a page begin one: prefetchers of processors do not look beyond a page, and
-kernels that read weights from other places take up to 40 % longer (ResNet-50: 7 %)."""
+"""Weights that fill a page begin one: prefetchers of processors do not look beyond a page."""
 
 
 class ProgramBuilder:

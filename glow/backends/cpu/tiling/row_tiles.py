@@ -3,8 +3,7 @@
 The traversal of `window.py` leaves columns with taps in the padding to vertical tiles, and its
 rows are shorter than what register tiles divide: 54 pixels of 56. Here the first and the last
 tile of a row are bodies of their own: at each tap they know which of their pixels have it inside
-the image, and compute those. Every pixel sees its taps in the same order. A 3 x 3 convolution of
-512 channels takes 22 % less time so on a plane of 7 x 7, 4 % less on planes of 14 to 56.
+the image, and compute those. Every pixel sees its taps in the same order.
 """
 
 from collections.abc import Sequence

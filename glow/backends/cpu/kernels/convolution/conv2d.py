@@ -273,11 +273,7 @@ class Convolution:
         return values[0]
 
     def _fetch_pixels(self, image: Index, block: Index, tile: Tile) -> None:
-        """Asks for the pixels of a tile in an input block.
-
-        For eight images that takes 11 % off the time of a 1 x 1 convolution with stride two of
-        1024 channels of 14 x 14 to 2048, and 6 % off that of 2048 channels of 7 x 7 to 512.
-        """
+        """Asks for the pixels of a tile in an input block."""
         b, (height, width) = self.builder, self.window.strides
         y = self.window.origin(b, 0, tile.row)
         x = self.window.origin(b, 1, tile.column)

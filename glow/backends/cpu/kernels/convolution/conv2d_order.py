@@ -4,8 +4,7 @@ Big weights stay in a near cache if all lines pass by them before the next chann
 stay there anyway, and then the input line is what should. Threads share lines where they can: each
 then reads of the input only what it wrote itself. For big weights that means that each reads all
 of them, so these are shared by channels instead where they are larger than what threads would
-read of each other. With cores that are far from each other, sharing lines of big weights takes
-ResNet-50 from 15.0 to 14.5 ms.
+read of each other.
 """
 
 from collections.abc import Callable

@@ -6,7 +6,7 @@ of the thread, and then multiplied:
     for a few runs:  prepared = region(input[runs]);  output[runs] = weights * prepared
 
 So prepared values never leave a near cache, and no other core touches the memory that they are
-in: a line that another core has read or written last takes ten times as long to write.
+in: a line that another core has read or written last takes long to write.
 """
 
 from collections.abc import Sequence

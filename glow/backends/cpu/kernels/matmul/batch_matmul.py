@@ -4,7 +4,7 @@ Three forms, chosen by where B is contiguous:
 - `direct`: rows of B are contiguous and are read in place (attention times values; a grouped
   1x1 convolution on plain NCHW, with the weights as A);
 - `pack`: columns of B are contiguous (queries times keys): a panel of B as wide as the register
-  tile is transposed into a buffer on the stack first, at 7 % of the time for 128 rows;
+  tile is transposed into a buffer on the stack first;
 - `dot`: the same with few rows or a great depth: registers hold neighbours along the depth and
   are summed up at the end.
 Any strides of A and C's rows are allowed, so that transpositions around the product vanish.

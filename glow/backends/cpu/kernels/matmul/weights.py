@@ -62,10 +62,9 @@ class PanelPrefetch:
     """Fetches what comes next of the packed matrix while a tile is multiplied.
 
     Each step of the depth asks for one element: half of the tiles of a panel together cover the
-    next panel, and the others do so again, since they may be another thread's. Saves 9 % of the
-    time where B comes from memory and costs nothing where it does not. A product that reads B
-    once, with a single tile of rows, fetches a few steps ahead where B exceeds the second cache,
-    which saves 18 %.
+    next panel, and the others do so again, since they may be another thread's. That costs nothing
+    where B does not come from memory. A product that reads B once, with a single tile of rows,
+    fetches a few steps ahead where B exceeds the second cache.
     """
 
     def __init__(

@@ -3,10 +3,9 @@
 A thread computes groups of units: it sums up all gates of a group over the hidden state,
 applies the cell to the sums while they are in registers, and writes the group's new states. The
 weights of its groups stay in its own cache from step to step; where the cache holds a part of
-them only, every other step goes `backward`, and first meets what the step before read last
-(5 to 9 % of the time; prefetching gains nothing more). Each element of a state is
-read before it is written and computed once, so that states other than the hidden one, which
-every group reads whole, may be updated in place.
+them only, every other step goes `backward`, and first meets what the step before read last. Each
+element of a state is read before it is written and computed once, so that states other than the
+hidden one, which every group reads whole, may be updated in place.
 
 Several rows, and the group that fills no whole register, pass their sums through the stack:
 the cell then works on one row at a time.

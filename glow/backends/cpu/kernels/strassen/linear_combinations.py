@@ -1,7 +1,7 @@
 """The sums of a matrix's quadrants that Strassen's product multiplies, and the scales of its rows.
 
-Seven sums for one level; for two levels those of each sum, written seven at a time: more streams
-than the ways of the nearest cache take five times as long.
+Seven sums for one level; for two levels those of each sum, written seven at a time: no more
+streams than the nearest cache has ways.
 
 A row is read twice: first for its largest element, by the bits of which it is then divided. Its
 scale is the power of two below, so that no digit changes, rows of any size share sums, and none

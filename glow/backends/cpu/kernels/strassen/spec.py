@@ -66,7 +66,7 @@ class StrassenSpec:
     def _reads_weights_well(self, target: Target) -> bool:
         """Whether panels give slices enough, and few blocks of rows read all of them.
 
-        Two levels have three times the weights; else they lose 5 to 20 %.
+        Two levels have three times the weights.
         """
         enough = self.leaf.split(target).units >= WANTED_SLICES[self.levels]
         return enough and self.row_tiles(target)[0] <= MOST_BLOCKS

@@ -2,10 +2,9 @@
 
 Products do arithmetic for long and need little memory; the phases around them move much and
 calculate little. So while a panel of weights is multiplied, the next panel comes to a near
-cache, and so do the patches of the next position, where phases are kernels of their own: that
-takes 4 % off the time of 512 channels of 28 x 28. In a fused kernel so do the output of this
-block and the input of the next, if planes are so large that they may lie in memory: an eighth
-for 64 channels of 224 x 224, 5 % for 256 of 56 x 56.
+cache, and so do the patches of the next position, where phases are kernels of their own. In a
+fused kernel so do the output of this block and the input of the next, if planes are so large
+that they may lie in memory.
 """
 
 from collections.abc import Callable
@@ -23,10 +22,10 @@ from glow.lowering.loop_builder.builder import Index, LoopBuilder
 from glow.lowering.target.target import Target
 
 NEAR = 3
-"""The locality of what is asked for: with less, planes in memory take 5 % longer."""
+"""The locality of what is asked for: with less, planes in memory take longer."""
 
 CHANNELS_AHEAD = 64
-"""How far ahead a panel is asked for that is read once: about 900 cycles."""
+"""How far ahead a panel is asked for that is read once: longer than memory takes."""
 
 Fetch: TypeAlias = Callable[[Index], None]
 """What a step of a register tile asks for."""
@@ -41,7 +40,7 @@ class WeightsAhead:
     """The weights of the next panel; those of a near cache need no help.
 
     A panel that a single tile reads comes just in time: half of the nearest cache would hold
-    what is read later. That takes 2 to 4 % off the time of 128 channels and more.
+    what is read later.
     """
 
     builder: LoopBuilder

@@ -214,7 +214,7 @@ class WinogradTiling:
         """The tiles that scratch memory has room for at each position.
 
         One more than there are where the 36 lines of a tile would share four sets of the nearest
-        cache, or fewer: 2 % less time on planes of 14 x 14, 40 % less on those of 32 x 32.
+        cache, or fewer.
         """
         sets = self.model.target.core.l1_set_distance
         distance = gcd(self.tiles * self.model.vector_bytes, sets)
@@ -287,7 +287,7 @@ class WinogradTiling:
         """Whether the products of all output channels exist at a time.
 
         Products of fewer channels than they store are sooner done than their results are put
-        away: taking these up again at once is slower (16 channels to 64: by 40 %).
+        away: taking these up again at once is slower.
         """
         return not self.fused or self.spec.input_blocks < self.parts[0].blocks
 
