@@ -78,8 +78,8 @@ NODES = nodes_of(
 QUANTIZATION_NODES = nodes_of(quantization)
 """Nodes of quantized networks only; backends lower them before there are buffers."""
 
-UNARY: tuple[type[NodeOp], ...] = tuple(n for n in FACTS if issubclass(n, UnaryOp))
-BINARY: tuple[type[NodeOp], ...] = tuple(n for n in FACTS if issubclass(n, BinaryOp))
+UNARY: tuple[type[NodeOp], ...] = tuple(n for n in FACTS if UnaryOp in n.__mro__)
+BINARY: tuple[type[NodeOp], ...] = tuple(n for n in FACTS if BinaryOp in n.__mro__)
 
 
 def _patterns() -> Patterns:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from math import inf, isfinite, pi, sqrt
+from typing import TYPE_CHECKING
 
 import numpy as np
 from xdsl.dialects.builtin import f16
@@ -11,7 +12,6 @@ from xdsl.ir import SSAValue
 from glow.dialects.attributes import Attributes
 from glow.dialects.glow.arithmetic import LessOp, MinOp, SelectOp
 from glow.dialects.glow.elementwise import Array, Facts, NumberUnaryOp, unary
-from glow.dialects.glow.formulas import Formula, Operands, Scalars
 from glow.dialects.glow.functions import (
     AbsOp,
     ErfOp,
@@ -23,6 +23,9 @@ from glow.dialects.glow.functions import (
 )
 from glow.dialects.node import element_of, public_nodes
 from glow.dialects.quantized import arithmetic_form
+
+if TYPE_CHECKING:
+    from glow.dialects.glow.formulas import Formula, Operands, Scalars
 
 # What they mean -------------------------------------------------------------------------
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 from xdsl.dialects.builtin import TensorType, i1
 from xdsl.ir import SSAValue
@@ -23,7 +25,6 @@ from glow.dialects.glow.elementwise import (
     same_element_type,
     unary,
 )
-from glow.dialects.glow.formulas import Operands, ScalarBody, Scalars
 from glow.dialects.node import (
     DataParallel,
     NodeOp,
@@ -33,6 +34,9 @@ from glow.dialects.node import (
     tensor_type,
 )
 from glow.dialects.quantized import arithmetic_form, movement_form
+
+if TYPE_CHECKING:
+    from glow.dialects.glow.formulas import Operands, ScalarBody, Scalars
 
 
 def divide(lhs: Array, rhs: Array) -> Array:

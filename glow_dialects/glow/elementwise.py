@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
 
 import numpy.typing as npt
 from xdsl.dialects.builtin import FloatAttr, IntegerType, Signedness, TensorType, i1
@@ -37,7 +37,6 @@ from xdsl.traits import Commutative
 from xdsl.utils.exceptions import VerifyException
 
 from glow.dialects.attributes import Attributes, float_attr
-from glow.dialects.glow.formulas import Lowering, ScalarBody
 from glow.dialects.node import (
     DataParallel,
     NodeOp,
@@ -48,6 +47,9 @@ from glow.dialects.node import (
     tensor_type,
 )
 from glow.dialects.quantized import IntegerForm, any_quantized
+
+if TYPE_CHECKING:
+    from glow.dialects.glow.formulas import Lowering, ScalarBody
 
 Array: TypeAlias = npt.NDArray[Any]
 

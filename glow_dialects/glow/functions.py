@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
 import numpy as np
 from xdsl.ir import SSAValue
@@ -17,8 +18,10 @@ from glow.dialects.glow.elementwise import (
     is_unsigned,
     unary,
 )
-from glow.dialects.glow.formulas import Operands, Scalars
 from glow.dialects.node import public_nodes
+
+if TYPE_CHECKING:
+    from glow.dialects.glow.formulas import Operands, Scalars
 
 erf = np.vectorize(math.erf, otypes=[np.float64], doc="Gauss error function (float64).")
 

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 from xdsl.dialects.builtin import IntegerType, f32
+from xdsl.ir import Operation
 
 from glow.dialects import glow
+from glow.dialects.instr import NODE_OF
 from glow.dialects.node import NodeOp, element_of, shape_of
 from glow.dialects.weights import constant_value, stored_value
 from glow.lowering.lower_nodes.cells import cell_of
@@ -13,18 +17,9 @@ MIN_QUERIES = 6
 MAX_KEY_ELEMENTS = 1 << 16
 """Of a head's keys, which the kernel of attention keeps transposed on its stack."""
 
-LOWERED = (
-    glow.BatchNormOp,
-    glow.Conv3dOp,
-    glow.ConvTranspose2dOp,
-    glow.ConvTranspose3dOp,
-    glow.GemmOp,
-    glow.GruOp,
-    glow.LogSoftmaxOp,
-    glow.LstmOp,
-    glow.RnnOp,
-    glow.TileOp,
-)
+LOWERED = (glow.LogSoftmaxOp,)
+"""Nodes that are lowered although there is a kernel."""
+
 ONLY_F32 = (
     glow.LayerNormOp,
     glow.LocalResponseNormOp,
@@ -62,6 +57,13 @@ def _has_attention_kernel(op: glow.AttentionOp) -> bool:
     )
 
 
+@cache
+def _with_kernels() -> frozenset[type[Operation]]:
+    from glow.backends.cpu.selection import SELECTORS
+
+    return frozenset(node for each, node in NODE_OF.items() if each in SELECTORS)
+
+
 def keeps(op: NodeOp) -> bool:
     """Whether there is a kernel; a layer with computed weights is a plain product."""
     if isinstance(op, glow.AttentionOp):
@@ -76,4 +78,4 @@ def keeps(op: NodeOp) -> bool:
         return not _is_integer_layer(op)
     if isinstance(op, glow.RecurrentOp) and is_fused_recurrence(op):
         return True
-    return not isinstance(op, LOWERED)
+    return type(op) in _with_kernels() and not isinstance(op, LOWERED)

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from differential import EDGES, Array, Example, example, random_array
 from elementwise_examples import elementwise_examples
+from node_aspects import check_aspects
 from product_examples import product_examples
 
 from glow.dialects import glow
@@ -213,7 +214,7 @@ def _text_examples() -> Iterator[Example]:
 
 def nodes_under_test() -> list[Example]:
     """Examples of every node class, edge shapes and values included."""
-    return [
+    examples = [
         *elementwise_examples(),
         *product_examples(),
         *_normalization_examples(),
@@ -222,3 +223,5 @@ def nodes_under_test() -> list[Example]:
         *_recurrent_examples(),
         *_text_examples(),
     ]
+    check_aspects({example.node for example in examples})
+    return examples
