@@ -21,15 +21,15 @@ from glow.sources import IMPORTED
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]
 FOLDERS: dict[str, str] = PROJECT["package-dir"]
 
-OLD = '"beta": 0.5'
-NEW = '"beta": 0.7'
+OLD = "beta=0.5"
+NEW = "beta=0.7"
 """What an ONNX file's HardSigmoid adds where it does not say."""
 
 RUN = """
 import sys, numpy as np
 import glow
 if "edit" in sys.argv:
-    import glow.frontends.onnx.operators.activations as module
+    import glow.dialects.glow.activations as module
     text = open(module.__file__).read()
     assert sys.argv[3] in text
     open(module.__file__, "w").write(text.replace(sys.argv[3], sys.argv[4]))
