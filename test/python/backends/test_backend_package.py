@@ -129,6 +129,15 @@ def test_commands_print_what_the_page_shows(package: Installed) -> None:
             assert squeezed(part) in output, f"{lines} prints\n{output}"
 
 
+def test_text_of_a_level_is_for_its_backend(package: Installed) -> None:
+    lower = ["--backend=npu", "--emit=lowered", "-o", "lowered.mlir"]
+    assert package.run("glow", "compile", "network.mlir", *lower).returncode == 0
+    result = package.run("glow", "run", "lowered.mlir")
+    assert result.returncode == 1
+    assert "the cpu backend has no kernel for instr.npu.dense_relu" in result.stdout
+    assert "it is of backend npu" in result.stdout
+
+
 PROGRAM = """
 import sys
 import numpy as np

@@ -9,6 +9,7 @@ from xdsl.dialects import arith, func, scf
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, IntegerAttr
 from xdsl.ir import Block, Operation, SSAValue
 
+from glow.backends.backend import loaded_backends
 from glow.backends.cpu.program.kernel_table import KernelTable
 from glow.backends.cpu.program.program import (
     ADDRESS_BYTES,
@@ -98,6 +99,7 @@ class ProgramBuilder:
             raise GlowError(
                 f"the {self.table.backend} backend has no kernel for {op.name}",
                 node=node_name(op),
+                hint=_others_with(op),
             )
         if any_quantized(op.operand_types):
             rule = (
@@ -235,6 +237,13 @@ class ProgramBuilder:
         """A difference of indices: a loop that runs backwards."""
         left, right = (self.indices[value] for value in op.operands)
         self.indices[op.results[0]] = left.plus(right, -1)
+
+
+def _others_with(op: Operation) -> str | None:
+    """Which backends have the dialect of an instruction's node."""
+    dialect = op.name.removeprefix("instr.").partition(".")[0]
+    names = [each.name for each in loaded_backends() if dialect in each.dialects()]
+    return f"it is of backend {', '.join(names)}" if names else None
 
 
 def parts_of(kernel: Invocation | Repetition) -> Sequence[Invocation]:
