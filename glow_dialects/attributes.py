@@ -30,6 +30,7 @@ from xdsl.dialects.builtin import (
     StringAttr,
     UnitAttr,
     f32,
+    i32,
     i64,
 )
 from xdsl.ir import Attribute
@@ -163,3 +164,9 @@ class Attributes:
         value = self.get(name)
         assert isinstance(value, DenseArrayBase)
         return tuple(float(element) for element in value.get_values())
+
+
+@bounded_cache
+def operand_segments_attr(*sizes: int) -> DenseArrayBase:
+    """The `operandSegmentSizes` property of the given sizes."""
+    return DenseArrayBase.from_list(i32, sizes)

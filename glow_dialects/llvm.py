@@ -36,7 +36,7 @@ from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.traits import NoMemoryEffect, Pure
 
-from glow.dialects.arith_comparisons import comparison_result
+from glow.dialects.arith.comparisons import comparison_result
 
 BOOLEAN_LIKE = container_of(IntegerType(1))
 

@@ -21,6 +21,7 @@ from xdsl.dialects.builtin import (
     LocationAttr,
     NameLoc,
     StringAttr,
+    UnknownLoc,
 )
 from xdsl.ir import Attribute, Operation
 from xdsl.utils.hints import isa
@@ -81,3 +82,8 @@ def leaves(location: Attribute) -> Iterable[Attribute]:
             yield from leaves(location.callee)
         case _:
             pass
+
+
+def named_location(name: str) -> NameLoc:
+    """The location that carries a network node's name."""
+    return NameLoc(StringAttr(name), UnknownLoc())

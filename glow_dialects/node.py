@@ -17,16 +17,9 @@ from types import ModuleType
 from typing import Any, ClassVar, Self, TypeAlias, cast
 
 from xdsl.dialects.builtin import (
-    ContainerType,
     DenseArrayBase,
     IndexType,
-    MemRefType,
-    NameLoc,
-    ShapedType,
-    StringAttr,
     TensorType,
-    UnknownLoc,
-    i32,
 )
 from xdsl.ir import Attribute, Operation, Region, SSAValue
 from xdsl.irdl import (
@@ -45,10 +38,18 @@ from xdsl.traits import OpTrait, Pure
 from xdsl.utils.exceptions import VerifyException
 
 from glow.dialects.attributes import Attributes, AttributeValue, to_attribute
-from glow.dialects.bounded_cache import bounded_cache
+from glow.dialects.attributes import operand_segments_attr as operand_segments_attr
+from glow.dialects.locations import named_location as named_location
 from glow.dialects.locations import node_name as node_name
 from glow.dialects.quantized import MOVEMENT_FORMS, IntegerForm, any_quantized
+from glow.dialects.rules import fail_unless as fail_unless
 from glow.dialects.simplification import SimplifiesNode
+from glow.dialects.tensor_types import element_of as element_of
+from glow.dialects.tensor_types import is_static_tensor
+from glow.dialects.tensor_types import memref_of as memref_of
+from glow.dialects.tensor_types import shape_of as shape_of
+from glow.dialects.tensor_types import tensor_of as tensor_of
+from glow.dialects.tensor_types import tensor_type as tensor_type
 from glow.dialects.text import (
     kind_of,
     parse_attributes,
@@ -78,12 +79,6 @@ class DataParallel(OpTrait):
     """
 
 
-@bounded_cache
-def operand_segments_attr(*sizes: int) -> DenseArrayBase:
-    """The `operandSegmentSizes` property of the given sizes."""
-    return DenseArrayBase.from_list(i32, sizes)
-
-
 def public_nodes(namespace: Mapping[str, Any]) -> list[str]:
     """The names of the node classes that a module defines, bases of nodes included.
 
@@ -104,60 +99,6 @@ def nodes_of(*modules: ModuleType) -> tuple[type[NodeOp], ...]:
     public = [vars(module)[name] for module in modules for name in module.__all__]
     nodes = [node for node in public if "get_irdl_definition" in vars(node)]
     return tuple(dict.fromkeys(nodes))
-
-
-def fail_unless(condition: bool, rule: str) -> None:
-    """Raise a VerifyException that names the broken rule."""
-    if not condition:
-        raise VerifyException(rule)
-
-
-def shape_of(value: SSAValue | Attribute) -> tuple[int, ...]:
-    """The static shape of a tensor or memref value or type."""
-    shaped = value.type if isinstance(value, SSAValue) else value
-    assert isinstance(shaped, ShapedType)
-    return shaped.get_shape()
-
-
-def element_of(value: SSAValue | Attribute) -> Attribute:
-    """The element type of a tensor or memref value or type."""
-    shaped = value.type if isinstance(value, SSAValue) else value
-    assert isinstance(shaped, ContainerType)
-    return cast("ContainerType[Attribute]", shaped).get_element_type()
-
-
-def _is_static_tensor(value: SSAValue) -> bool:
-    is_tensor = isinstance(value.type, TensorType)
-    return is_tensor and min(shape_of(value), default=0) >= 0
-
-
-def tensor_type(shape: Sequence[int], element_type: Attribute) -> TensorType[Attribute]:
-    """The ranked tensor type of a shape; cached, since types are costly to build."""
-    return _tensor_type(tuple(shape), element_type)
-
-
-@bounded_cache
-def _tensor_type(
-    shape: tuple[int, ...], element_type: Attribute
-) -> TensorType[Attribute]:
-    return TensorType(element_type, shape)
-
-
-@bounded_cache
-def memref_of(tensor: TensorType[Attribute]) -> MemRefType[Attribute]:
-    """The row-major memref type that holds a tensor."""
-    return MemRefType(tensor.element_type, tensor.get_shape())
-
-
-@bounded_cache
-def tensor_of(memref: MemRefType[Attribute]) -> TensorType[Attribute]:
-    """The tensor type that a memref holds."""
-    return TensorType(memref.element_type, memref.get_shape())
-
-
-def named_location(name: str) -> NameLoc:
-    """The location that carries a network node's name."""
-    return NameLoc(StringAttr(name), UnknownLoc())
 
 
 class GlowOp(IRDLOperation):
@@ -389,7 +330,7 @@ class NodeOp(GlowOp):
     def verify_(self) -> None:
         """Check the shape rule."""
         for number, value in enumerate(self.inputs):
-            if not (_is_static_tensor(value) or isinstance(value.type, IndexType)):
+            if not (is_static_tensor(value) or isinstance(value.type, IndexType)):
                 raise VerifyException(
                     f"operand {number} must be a tensor of static shape, not "
                     f"{value.type}"

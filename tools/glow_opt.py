@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, cast
 
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.passes import ModulePass, PassPipeline
+from xdsl.passes import PassPipeline
 from xdsl.universe import Universe
 from xdsl.utils.arg_spec import parse_spec
 from xdsl.utils.exceptions import DiagnosticException, ParseError, ShrinkException
@@ -36,6 +36,7 @@ from glow.tools.atomic_output import atomic_path
 from glow.tools.opt.expected_diagnostics import Expectation, compare, parse_expectations
 from glow.tools.opt.instrumentation import Instrumentation, Selection, Statistics
 from glow.tools.opt.listings import list_dialects, list_passes, list_pipelines
+from glow.tools.opt.memory_limit import with_memory_limit
 from glow.tools.opt.opt_arguments import add_glow_arguments, configure_parser
 from glow.tools.opt.pass_flags import fold_pipeline, from_spec, parse_passes
 from glow.tools.target_options import target_of, with_backend, with_target
@@ -368,25 +369,6 @@ class GlowOptMain(xDSLOptMain):
         except (DiagnosticException, GlowError) as error:
             return [diagnose(error)]
         return []
-
-
-def with_memory_limit(
-    passes: Sequence[ModulePass], limit: int
-) -> tuple[ModulePass, ...]:
-    """The passes with each memory plan kept to a limit."""
-    from glow.passes.instr.fit_memory import FitMemoryPass
-    from glow.passes.instr.plan_memory import PlanMemoryPass
-
-    limited: list[ModulePass] = []
-    for one in passes:
-        if isinstance(one, PlanMemoryPass):
-            limited.append(FitMemoryPass(limit))
-            limited.append(dataclasses.replace(one, limit=limit))
-        else:
-            limited.append(one)
-    if len(limited) == len(passes):
-        raise UsageError("--memory-limit is for --plan-memory, which does not run")
-    return tuple(limited)
 
 
 def pass_failure(name: str, error: Exception) -> GlowError:

@@ -56,7 +56,7 @@ from xdsl.irdl import (
 )
 from xdsl.traits import Pure
 
-from glow.dialects.arith_casts import (
+from glow.dialects.arith.casts import (
     ExtSIOp,
     ExtUIOp,
     FPToSIOp,
@@ -66,7 +66,7 @@ from glow.dialects.arith_casts import (
     TruncIOp,
     UIToFPOp,
 )
-from glow.dialects.arith_comparisons import CmpfOp, CmpiOp, SelectOp
+from glow.dialects.arith.comparisons import CmpfOp, CmpiOp, SelectOp
 
 __all__ = [
     "CMPF_COMPARISON_OPERATIONS",

@@ -33,7 +33,7 @@ from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.traits import Pure
 
-from glow.dialects.arith_casts import (
+from glow.dialects.arith.casts import (
     FLOAT_LIKE,
     INDEX_OR_INTEGER_LIKE,
     shape_of,

@@ -53,6 +53,7 @@ from glow.dialects.glow.shape import (
     TileOp,
     TransposeOp,
 )
+from glow.dialects.glow.simplify_bounds import merge_bounds
 from glow.dialects.glow.storage import ConstantOp, SplatOp
 from glow.dialects.node import NodeOp, element_of, shape_of
 from glow.dialects.quantized import is_quantized
@@ -140,47 +141,6 @@ def idempotent(op: NodeOp) -> Replacement:
     """`op(x)` for `op(op(x))`."""
     inner = op.inputs[0].owner
     return op.inputs[0] if type(inner) is type(op) else None
-
-
-def _bounds(op: Operation) -> tuple[float, float] | None:
-    if isinstance(op, ReluOp):
-        return 0.0, float("inf")
-    if isinstance(op, ClipOp):
-        attributes = op.attributes_view()
-        return attributes.float("low"), attributes.float("high")
-    return None
-
-
-def _bounded(op: NodeOp, x: SSAValue, low: float, high: float) -> Replacement:
-    """x within bounds, in the type of the node's result."""
-    types = [_result_type(op)]
-    if (low, high) == (float("-inf"), float("inf")):
-        return x if x.type == types[0] else None
-    if (low, high) == (0.0, float("inf")):
-        return ReluOp.build_node([x], types)
-    return ClipOp.build_node([x], types, low=low, high=high)
-
-
-def merge_bounds(op: NodeOp) -> Replacement:
-    """One clip for two bounds in a row; none where a clip has no bounds.
-
-    The second must not round to another scale.
-    """
-    outer = _bounds(op)
-    assert outer is not None
-    if op.inputs[0].type != op.results[0].type:
-        return None
-    inner_op = op.inputs[0].owner
-    inner = _bounds(inner_op) if isinstance(inner_op, Operation) else None
-    if inner is None:
-        is_relu = isinstance(op, ReluOp)
-        if is_relu or outer not in ((0.0, float("inf")), (float("-inf"), float("inf"))):
-            return None
-        return _bounded(op, op.inputs[0], *outer)
-    assert isinstance(inner_op, NodeOp)
-    low = max(inner[0], outer[0])
-    high = min(max(inner[1], outer[0]), outer[1])
-    return _bounded(op, inner_op.inputs[0], low, high)
 
 
 def same_type(op: NodeOp) -> Replacement:

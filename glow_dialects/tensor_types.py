@@ -1,0 +1,55 @@
+"""Types of tensors and of the memory that holds them; cached, since types are costly to build."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import cast
+
+from xdsl.dialects.builtin import ContainerType, MemRefType, ShapedType, TensorType
+from xdsl.ir import Attribute, SSAValue
+
+from glow.dialects.bounded_cache import bounded_cache
+
+
+def shape_of(value: SSAValue | Attribute) -> tuple[int, ...]:
+    """The static shape of a tensor or memref value or type."""
+    shaped = value.type if isinstance(value, SSAValue) else value
+    assert isinstance(shaped, ShapedType)
+    return shaped.get_shape()
+
+
+def element_of(value: SSAValue | Attribute) -> Attribute:
+    """The element type of a tensor or memref value or type."""
+    shaped = value.type if isinstance(value, SSAValue) else value
+    assert isinstance(shaped, ContainerType)
+    return cast("ContainerType[Attribute]", shaped).get_element_type()
+
+
+def tensor_type(shape: Sequence[int], element_type: Attribute) -> TensorType[Attribute]:
+    """The ranked tensor type of a shape; cached, since types are costly to build."""
+    return _tensor_type(tuple(shape), element_type)
+
+
+@bounded_cache
+def _tensor_type(
+    shape: tuple[int, ...], element_type: Attribute
+) -> TensorType[Attribute]:
+    return TensorType(element_type, shape)
+
+
+@bounded_cache
+def memref_of(tensor: TensorType[Attribute]) -> MemRefType[Attribute]:
+    """The row-major memref type that holds a tensor."""
+    return MemRefType(tensor.element_type, tensor.get_shape())
+
+
+@bounded_cache
+def tensor_of(memref: MemRefType[Attribute]) -> TensorType[Attribute]:
+    """The tensor type that a memref holds."""
+    return TensorType(memref.element_type, memref.get_shape())
+
+
+def is_static_tensor(value: SSAValue) -> bool:
+    """Whether a value is a tensor whose sizes are known."""
+    is_tensor = isinstance(value.type, TensorType)
+    return is_tensor and min(shape_of(value), default=0) >= 0
