@@ -6,7 +6,7 @@ JOBS ?= 2
 BIN = $(VENV)/bin
 FARM = build/typing/glow
 
-.PHONY: help venv dev demo test fuzz mutants lint typing bench clean
+.PHONY: help venv dev demo test fuzz mutants lint house typing bench clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "%-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -22,11 +22,15 @@ demo: $(VENV)/.installed  ## compile and run ResNet-50, then classify digits
 test: $(VENV)/.installed-dev  ## run all tests (lit, then pytest)
 	$(BIN)/python test/run_all.py --jobs $(JOBS)
 
-lint: dev  ## ruff, pyright and the import contracts
+lint: dev  ## ruff, pyright, the import contracts and the shape of the tree
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/basedpyright --pythonpath $(BIN)/python
 	cd build/typing && $(abspath $(BIN))/lint-imports --config $(CURDIR)/pyproject.toml
+	$(BIN)/python test/house.py --quiet
+
+house: $(VENV)/.installed-dev  ## print the shape of the tree: folders, circles, lengths
+	$(BIN)/python test/house.py
 
 fuzz: $(VENV)/.installed-dev  ## run passes, native code and quantization on thousands of random graphs (minutes)
 	$(BIN)/python test/fuzz/fuzz.py --jobs $(JOBS)

@@ -1,4 +1,4 @@
-"""Lets the tests import what is not installed: helpers, `benchmarks`, `examples`.
+"""Lets the tests import what is not installed: helpers, tools, `benchmarks`, `examples`.
 
 The folders here are those of the tree, for what is tested; `support/` holds what tests
 share. Names of files are unique, so that `pytest -k` and `test/mutants` find them by it.
@@ -13,6 +13,6 @@ TESTS = Path(__file__).parents[1]
 # First, because xDSL 0.74 installs a `benchmarks` of its own.
 sys.path[:0] = [
     str(TESTS.parent),
-    *(str(TESTS / folder) for folder in ("python/support", "fuzz", "mutants")),
+    *(str(TESTS / folder) for folder in ("python/support", "fuzz", "mutants", ".")),
 ]
 os.environ["GLOW_MODEL_CACHE_MB"] = "0"
