@@ -84,6 +84,22 @@ def test_cpus_that_llvm_names(cpu: str, preset: str, family: str) -> None:
     assert (core.family, core.vector_bytes) == (family, PRESETS[preset].vector_bytes)
 
 
+def test_the_fitted_core() -> None:
+    """What cost models make of a Zen 5's numbers: with these all kernels were tuned on one."""
+    core = CORES["zen5"]
+    assert (core.fma_per_cycle, core.loads_per_cycle, core.stores_per_cycle) == (
+        2,
+        2,
+        1,
+    )
+    assert (core.chains, core.move_cycles, core.pass_cycles) == (8, 1.5, 5)
+    rates = core.sustained_l2_bytes_per_cycle, core.far_bytes_per_cycle
+    assert rates == (32, 8)
+    assert (core.balance, core.barrier_cycles) == (12.8, 4000)
+    assert core.memory_bytes_per_cycle / core.cross_core_bytes_per_cycle == 4
+    assert (core.l1_set_distance, core.l3_share) == (4096, 4 * 2**20)
+
+
 def test_rates_follow_the_width_of_vectors() -> None:
     """A Zen 4 computes 64 bytes in halves; its table is of its pipes."""
     zen4, zen5 = (Target.from_string(name) for name in ("znver4", "znver5"))
