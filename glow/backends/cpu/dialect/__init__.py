@@ -34,82 +34,36 @@ cost no pass over memory:
 
 from xdsl.ir import Dialect
 
-from glow.backends.cpu.dialect.attention import AttentionOp
-from glow.backends.cpu.dialect.blocked import (
-    LocalResponseNormOp,
-    PackOp,
-    UnpackOp,
-    blocks,
+from glow.backends.cpu.dialect import (
+    attention,
+    blocked,
+    convolution,
+    dynamic,
+    embedding,
+    int8,
+    matmul,
+    recurrence,
+    rows,
 )
-from glow.backends.cpu.dialect.convolution import (
-    BlockedWindowOp,
-    Conv2dOp,
-    DepthwiseConv2dOp,
-    PlainConv2dOp,
-    SparseConv2dOp,
-    WinogradConv2dOp,
-)
-from glow.backends.cpu.dialect.dynamic import QuantizeRowsOp, RowRangeOp
-from glow.backends.cpu.dialect.embedding import PARAMETER_BYTES, GatherRowsOp, row_bytes
-from glow.backends.cpu.dialect.epilogue import (
-    ConvertingOp,
-    EpilogueOp,
-    ExtraKind,
-    extra_kind,
-)
-from glow.backends.cpu.dialect.int8 import (
-    Int8BatchMatmulOp,
-    Int8Conv2dOp,
-    Int8DepthwiseConv2dOp,
-    Int8MatmulOp,
-    Int8Op,
-    Int8WindowOp,
-)
-from glow.backends.cpu.dialect.matmul import (
-    BatchMatmulOp,
-    MatmulOp,
-    QuadrantSumsOp,
-    StrassenMatmulOp,
-)
-from glow.backends.cpu.dialect.recurrence import RecurrenceOp
-from glow.backends.cpu.dialect.rows import LayerNormOp, RowOp, SoftmaxOp
-from glow.dialects.node import NodeOp
+from glow.backends.cpu.dialect.attention import *
+from glow.backends.cpu.dialect.blocked import *
+from glow.backends.cpu.dialect.blocked import blocks as blocks
+from glow.backends.cpu.dialect.convolution import *
+from glow.backends.cpu.dialect.dynamic import *
+from glow.backends.cpu.dialect.embedding import *
+from glow.backends.cpu.dialect.embedding import PARAMETER_BYTES as PARAMETER_BYTES
+from glow.backends.cpu.dialect.embedding import row_bytes as row_bytes
+from glow.backends.cpu.dialect.epilogue import *
+from glow.backends.cpu.dialect.epilogue import ExtraKind as ExtraKind
+from glow.backends.cpu.dialect.epilogue import extra_kind as extra_kind
+from glow.backends.cpu.dialect.int8 import *
+from glow.backends.cpu.dialect.matmul import *
+from glow.backends.cpu.dialect.recurrence import *
+from glow.backends.cpu.dialect.rows import *
+from glow.dialects.node import nodes_of
 
-__all__ = [
-    "NODES", "PARAMETER_BYTES", "AttentionOp", "BatchMatmulOp", "BlockedWindowOp",
-    "Conv2dOp", "ConvertingOp", "Cpu", "DepthwiseConv2dOp", "EpilogueOp", "ExtraKind",
-    "GatherRowsOp", "Int8BatchMatmulOp", "Int8Conv2dOp", "Int8DepthwiseConv2dOp",
-    "Int8MatmulOp", "Int8Op", "Int8WindowOp", "LayerNormOp", "LocalResponseNormOp",
-    "MatmulOp", "PackOp", "PlainConv2dOp", "QuadrantSumsOp", "QuantizeRowsOp",
-    "RecurrenceOp", "RowOp", "RowRangeOp", "SoftmaxOp", "SparseConv2dOp",
-    "StrassenMatmulOp", "UnpackOp", "WinogradConv2dOp", "blocks", "extra_kind",
-    "row_bytes",
-]  # fmt: skip
-
-NODES: tuple[type[NodeOp], ...] = (
-    PackOp,
-    UnpackOp,
-    Conv2dOp,
-    SparseConv2dOp,
-    WinogradConv2dOp,
-    DepthwiseConv2dOp,
-    PlainConv2dOp,
-    MatmulOp,
-    BatchMatmulOp,
-    QuadrantSumsOp,
-    StrassenMatmulOp,
-    AttentionOp,
-    RecurrenceOp,
-    LocalResponseNormOp,
-    QuantizeRowsOp,
-    GatherRowsOp,
-    RowRangeOp,
-    Int8Conv2dOp,
-    Int8DepthwiseConv2dOp,
-    Int8MatmulOp,
-    Int8BatchMatmulOp,
-    SoftmaxOp,
-    LayerNormOp,
+NODES = nodes_of(
+    blocked, convolution, matmul, attention, recurrence, dynamic, embedding, int8, rows
 )
 
 Cpu = Dialect("cpu", [*NODES], [])

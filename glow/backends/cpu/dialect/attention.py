@@ -14,7 +14,7 @@ from xdsl.irdl import (
 from glow.backends.cpu.dialect.matmul import permuted
 from glow.dialects.attributes import Attributes, float_attr
 from glow.dialects.glow.elementwise import same_element_type
-from glow.dialects.node import NodeOp, Types, fail_unless, tensor_type
+from glow.dialects.node import NodeOp, Types, fail_unless, public_nodes, tensor_type
 
 
 @irdl_op_definition
@@ -67,3 +67,6 @@ class AttentionOp(NodeOp):
         result = (*batch, length, values[-1])
         shape = permuted(result, attributes.ints("result_axes"))
         return [tensor_type(shape, same_element_type(operands))]
+
+
+__all__ = public_nodes(globals())  # pyright: ignore[reportUnsupportedDunderAll]

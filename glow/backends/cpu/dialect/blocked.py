@@ -8,7 +8,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from glow.dialects.attributes import Attributes, float_attr
 from glow.dialects.glow.convolution import check_rank
-from glow.dialects.node import NodeOp, Types, fail_unless, tensor_type
+from glow.dialects.node import NodeOp, Types, fail_unless, public_nodes, tensor_type
 
 
 def blocks(channels: int, lanes: int) -> int:
@@ -78,3 +78,6 @@ class LocalResponseNormOp(NodeOp):
         """The input's type."""
         check_rank(operands[0], 5, "the input")
         return [operands[0]]
+
+
+__all__ = public_nodes(globals())  # pyright: ignore[reportUnsupportedDunderAll]

@@ -15,7 +15,7 @@ from glow.backends.cpu.dialect.blocked import blocks
 from glow.backends.cpu.dialect.epilogue import WeightedOp
 from glow.dialects.attributes import Attributes, int_attr, ints_attr
 from glow.dialects.glow.convolution import check_rank, check_window, window_shape
-from glow.dialects.node import Types, fail_unless, tensor_type
+from glow.dialects.node import Types, fail_unless, public_nodes, tensor_type
 
 
 class BlockedWindowOp(WeightedOp):
@@ -238,3 +238,6 @@ class PlainConv2dOp(WeightedOp):
         from glow.dialects.glow.convolution import Conv2dOp as GlowConv2dOp
 
         return GlowConv2dOp.infer(operands[:3], attributes)
+
+
+__all__ = public_nodes(globals())  # pyright: ignore[reportUnsupportedDunderAll]

@@ -14,7 +14,7 @@ from xdsl.dialects.builtin import (
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def
 
 from glow.dialects.attributes import Attributes
-from glow.dialects.node import NodeOp, Types, fail_unless, tensor_type
+from glow.dialects.node import NodeOp, Types, fail_unless, public_nodes, tensor_type
 
 BYTE = IntegerType(8, Signedness.UNSIGNED)
 
@@ -80,3 +80,6 @@ class RowRangeOp(NodeOp):
             f"the rows must be f32, not {rows}",
         )
         return [tensor_type((*rows.get_shape()[:-1], 1), f32)] * 2
+
+
+__all__ = public_nodes(globals())  # pyright: ignore[reportUnsupportedDunderAll]

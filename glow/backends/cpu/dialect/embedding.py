@@ -13,7 +13,7 @@ from xdsl.dialects.builtin import (
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def
 
 from glow.dialects.attributes import Attributes
-from glow.dialects.node import NodeOp, Types, fail_unless, tensor_type
+from glow.dialects.node import NodeOp, Types, fail_unless, public_nodes, tensor_type
 
 BYTE = IntegerType(8, Signedness.UNSIGNED)
 BITS = (4, 8)
@@ -62,3 +62,6 @@ class GatherRowsOp(NodeOp):
             f"indices must be integers, not {indices}",
         )
         return [tensor_type((*indices.get_shape(), columns), f32)]
+
+
+__all__ = public_nodes(globals())  # pyright: ignore[reportUnsupportedDunderAll]

@@ -11,7 +11,7 @@ from xdsl.irdl import operand_def, opt_region_def, result_def, var_operand_def
 
 from glow.dialects.glow.fused import verify_scalar_region
 from glow.dialects.half import accumulator_of, rounds_sums
-from glow.dialects.node import NodeOp, element_of, fail_unless, shape_of
+from glow.dialects.node import NodeOp, element_of, fail_unless, public_nodes, shape_of
 
 ExtraKind = Literal["full", "channel", "row", "scalar"]
 
@@ -109,3 +109,6 @@ class WeightedOp(EpilogueOp):
     input = operand_def(TensorType)
     weights = operand_def(TensorType)
     bias = operand_def(TensorType)
+
+
+__all__ = public_nodes(globals())  # pyright: ignore[reportUnsupportedDunderAll]

@@ -37,7 +37,7 @@ from glow.backends.cpu.dialect.matmul import permuted
 from glow.dialects.attributes import Attributes, int_attr
 from glow.dialects.glow.convolution import check_rank, check_window, window_shape
 from glow.dialects.glow.elementwise import broadcast_shape
-from glow.dialects.node import Types, fail_unless, tensor_type
+from glow.dialects.node import Types, fail_unless, public_nodes, tensor_type
 
 
 class Int8Op(ConvertingOp):
@@ -199,3 +199,6 @@ class Int8BatchMatmulOp(Int8Op):
         batch = broadcast_shape([left[:-2], right[:-2]])
         whole = (*batch, left[-2], right[-1])
         return [tensor_type(permuted(whole, attributes.ints("result_axes")), i32)]
+
+
+__all__ = public_nodes(globals())  # pyright: ignore[reportUnsupportedDunderAll]

@@ -12,7 +12,7 @@ from glow.backends.cpu.dialect.epilogue import WeightedOp
 from glow.dialects.attributes import Attributes
 from glow.dialects.glow.convolution import check_rank
 from glow.dialects.half import rounds_sums
-from glow.dialects.node import NodeOp, Types, fail_unless, tensor_type
+from glow.dialects.node import NodeOp, Types, fail_unless, public_nodes, tensor_type
 
 STRASSEN_LEVELS = {7: 1, 49: 2}
 """How often matrices are cut into quadrants, by the number of products."""
@@ -157,3 +157,6 @@ class StrassenMatmulOp(WeightedOp):
         )
         shape = (*outer, bias.get_shape()[0])
         return [tensor_type(shape, sums.element_type)]
+
+
+__all__ = public_nodes(globals())  # pyright: ignore[reportUnsupportedDunderAll]

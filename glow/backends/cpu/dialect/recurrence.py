@@ -17,7 +17,14 @@ from xdsl.irdl import (
 from glow.dialects.attributes import Attributes
 from glow.dialects.glow.convolution import check_rank
 from glow.dialects.glow.fused import verify_scalar_region
-from glow.dialects.node import NodeOp, Types, element_of, fail_unless, tensor_type
+from glow.dialects.node import (
+    NodeOp,
+    Types,
+    element_of,
+    fail_unless,
+    public_nodes,
+    tensor_type,
+)
 
 
 @irdl_op_definition
@@ -80,3 +87,6 @@ class RecurrenceOp(NodeOp):
             [element] * (2 * gates) + [value.type for value in self.inputs[2:]],
             [element_of(result) for result in self.results],
         )
+
+
+__all__ = public_nodes(globals())  # pyright: ignore[reportUnsupportedDunderAll]

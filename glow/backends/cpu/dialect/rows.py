@@ -24,7 +24,7 @@ from xdsl.irdl import (
 
 from glow.backends.cpu.dialect.epilogue import ConvertingOp, ExtraKind
 from glow.dialects.attributes import Attributes, float_attr
-from glow.dialects.node import Types, fail_unless, tensor_type
+from glow.dialects.node import Types, fail_unless, public_nodes, tensor_type
 
 
 class RowOp(ConvertingOp):
@@ -93,3 +93,6 @@ class LayerNormOp(RowOp):
             all(result == operands[0] for result in results[1:]),
             f"the plain result must be {operands[0]}",
         )
+
+
+__all__ = public_nodes(globals())  # pyright: ignore[reportUnsupportedDunderAll]
