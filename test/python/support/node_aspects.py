@@ -36,7 +36,9 @@ def lacks(node: type[NodeOp], with_examples: Collection[type[NodeOp]]) -> Iterat
     if node not in (*LOWERINGS, *kernels, *WITHOUT_KERNEL):
         yield (
             "has neither a lowering nor a kernel: add it to `LOWERINGS` in "
-            "lowering/lower_nodes/ or to `SELECTORS` in glow/backends/cpu/selection/"
+            "lowering/lower_nodes/ or to `SELECTORS` in glow/backends/cpu/selection/; "
+            "an element-wise one has `lowering` or `scalar` in its entry in "
+            "glow_dialects/glow/"
         )
     if node not in with_examples:
         yield "has no example: add one in test/python/support/node_examples.py"
