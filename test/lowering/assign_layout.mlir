@@ -135,8 +135,8 @@ func.func @local_response_norm(%x: tensor<1x16x4x4xf32>) -> tensor<1x16x4x4xf32>
 // CHECK-NEXT: %w.packed = glow.constant dense_resource<w.packed_7> : tensor<512xf32>
 // CHECK-NEXT: %w.packed_1 = glow.constant dense_resource<w.packed_6> : tensor<512xf32>
 // CHECK-NEXT: %1 = glow.constant dense<2.000000e+00> : tensor<32xf32>
-// CHECK-NEXT: %y = cpu.matmul %x, %w.packed_1, %1 : tensor<2x5x32xf32>
-// CHECK-NEXT: %2 = cpu.matmul %f, %w.packed, %0 : tensor<1x32xf32>
+// CHECK-NEXT: %y = cpu.matmul %x, %w.packed_1, %1 config #cpu.matmul_config<rows = {{[0-9]+}}, blocks = {{[0-9]+}}> panels #cpu.panels<blocks = {{[0-9]+}}, lanes = {{[0-9]+}}> : tensor<2x5x32xf32>
+// CHECK-NEXT: %2 = cpu.matmul %f, %w.packed, %0 config #cpu.matmul_config<rows = {{[0-9]+}}, blocks = {{[0-9]+}}> panels #cpu.panels<blocks = {{[0-9]+}}, lanes = {{[0-9]+}}> : tensor<1x32xf32>
 // CHECK-NEXT: %z = glow.relu %2 : tensor<1x32xf32>
 // CHECK-NEXT: func.return %y, %z : tensor<2x5x32xf32>, tensor<1x32xf32>
 func.func @products(%x: tensor<2x5x16xf32>, %f: tensor<1x16xf32>) -> (tensor<2x5x32xf32>, tensor<1x32xf32>) {

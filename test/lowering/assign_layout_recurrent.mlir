@@ -6,7 +6,7 @@
 // CHECK-NEXT: %1 = glow.constant dense<[1.000000e+00, 4.000000e+00, 7.000000e+00, 0.000000e+00, 2.000000e+00, 5.000000e+00, 8.000000e+00, 0.000000e+00, 3.000000e+00, 6.000000e+00, 9.000000e+00, 0.000000e+00]> : tensor<12xf32>
 // CHECK-NEXT: %2 = glow.constant dense<5.000000e-01> : tensor<3xf32>
 // CHECK-NEXT: %3 = glow.reshape %x : tensor<5x2xf32>
-// CHECK-NEXT: %4 = cpu.matmul %3, %0, %2 : tensor<5x3xf32>
+// CHECK-NEXT: %4 = cpu.matmul %3, %0, %2 config #cpu.matmul_config<rows = {{[0-9]+}}, blocks = {{[0-9]+}}> panels #cpu.panels<blocks = {{[0-9]+}}, lanes = {{[0-9]+}}> : tensor<5x3xf32>
 // CHECK-NEXT: %5 = glow.reshape %4 : tensor<5x1x3xf32>
 // CHECK-NEXT: %6 = glow.slice %h starts [0, 0, 0] sizes [1, 1, 3] steps [1, 1, 1] : tensor<1x1x3xf32>
 // CHECK-NEXT: %7 = glow.reshape %6 : tensor<1x3xf32>
@@ -32,7 +32,7 @@ func.func @reverse(%x: tensor<5x1x2xf32>, %h: tensor<1x1x3xf32>) -> tensor<5x1x1
 // CHECK-NEXT: %1 = glow.constant dense<[2.500000e-01, 2.500000e-01, 0.000000e+00, 0.000000e+00, 2.500000e-01, 2.500000e-01, 0.000000e+00, 0.000000e+00, 2.500000e-01, 2.500000e-01, 0.000000e+00, 0.000000e+00, 2.500000e-01, 2.500000e-01, 0.000000e+00, 0.000000e+00, 2.500000e-01, 2.500000e-01, 0.000000e+00, 0.000000e+00, 2.500000e-01, 2.500000e-01, 0.000000e+00, 0.000000e+00, 2.500000e-01, 2.500000e-01, 0.000000e+00, 0.000000e+00, 2.500000e-01, 2.500000e-01, 0.000000e+00, 0.000000e+00]> : tensor<32xf32>
 // CHECK-NEXT: %2 = glow.constant dense<0.000000e+00> : tensor<8xf32>
 // CHECK-NEXT: %3 = glow.reshape %x : tensor<8x1xf32>
-// CHECK-NEXT: %4 = cpu.matmul %3, %0, %2 : tensor<8x8xf32>
+// CHECK-NEXT: %4 = cpu.matmul %3, %0, %2 config #cpu.matmul_config<rows = {{[0-9]+}}, blocks = {{[0-9]+}}> panels #cpu.panels<blocks = {{[0-9]+}}, lanes = {{[0-9]+}}> : tensor<8x8xf32>
 // CHECK-NEXT: %5 = glow.reshape %4 : tensor<4x2x8xf32>
 // CHECK-NEXT: %6 = glow.slice %h starts [0, 0, 0] sizes [1, 2, 2] steps [1, 1, 1] : tensor<1x2x2xf32>
 // CHECK-NEXT: %7 = glow.reshape %6 : tensor<2x2xf32>
@@ -88,7 +88,7 @@ func.func @lstm(%x: tensor<4x2x1xf32>, %h: tensor<1x2x2xf32>, %c: tensor<1x2x2xf
 // CHECK-NEXT: %2 = glow.constant dense<[1.100000e+01, 1.200000e+01]> : tensor<2xf32>
 // CHECK-NEXT: %3 = glow.constant dense<[8.000000e+00, 1.000000e+01, 1.200000e+01, 1.400000e+01, 5.000000e+00, 6.000000e+00]> : tensor<6xf32>
 // CHECK-NEXT: %4 = glow.reshape %x : tensor<4x1xf32>
-// CHECK-NEXT: %5 = cpu.matmul %4, %0, %3 : tensor<4x6xf32>
+// CHECK-NEXT: %5 = cpu.matmul %4, %0, %3 config #cpu.matmul_config<rows = {{[0-9]+}}, blocks = {{[0-9]+}}> panels #cpu.panels<blocks = {{[0-9]+}}, lanes = {{[0-9]+}}> : tensor<4x6xf32>
 // CHECK-NEXT: %6 = glow.reshape %5 : tensor<4x1x6xf32>
 // CHECK-NEXT: %7 = glow.slice %h starts [0, 0, 0] sizes [1, 1, 2] steps [1, 1, 1] : tensor<1x1x2xf32>
 // CHECK-NEXT: %8 = glow.reshape %7 : tensor<1x2xf32>

@@ -22,7 +22,7 @@
 // CHECK-NEXT: } : tensor<1x1x8x8x16xf32>
 // CHECK-NEXT: %g = glow.reduce_mean %f axes [2, 3] keepdims : tensor<1x1x1x1x16xf32>
 // CHECK-NEXT: %h = glow.reshape %g : tensor<1x16xf32>
-// CHECK-NEXT: %i = cpu.matmul %h, %w3.transposed.packed, %0 : tensor<1x10xf32>
+// CHECK-NEXT: %i = cpu.matmul %h, %w3.transposed.packed, %0 config #cpu.matmul_config<rows = {{[0-9]+}}, blocks = {{[0-9]+}}> panels #cpu.panels<blocks = {{[0-9]+}}, lanes = {{[0-9]+}}> : tensor<1x10xf32>
 // CHECK-NEXT: func.return %i : tensor<1x10xf32>
 func.func @network(%x: tensor<1x3x8x8xf32>) -> tensor<1x10xf32> {
   %w1 = glow.splat 0.5 : tensor<16x3x3x3xf32>

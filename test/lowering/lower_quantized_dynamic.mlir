@@ -20,7 +20,7 @@
 // CHECK-NEXT: glow.yield %[[Y]]
 // FUSED-LABEL: func.func @row(
 // FUSED:      %[[Q:.*]], %[[S:.*]], %[[Z:.*]] = cpu.quantize_rows
-// FUSED:      cpu.int8_matmul %[[Q]], %{{.*}}, %{{.*}}, %[[Z]], %{{.*}}, %[[S]], %{{.*}}, %b {
+// FUSED:      cpu.int8_matmul %[[Q]], %{{.*}}, %{{.*}}, %[[Z]], %{{.*}}, %[[S]], %{{.*}}, %b config #cpu.matmul_config<rows = {{[0-9]+}}, blocks = {{[0-9]+}}> panels #cpu.panels<blocks = {{[0-9]+}}, lanes = {{[0-9]+}}> {
 // FUSED:      arith.maximumf
 // FUSED:      } : tensor<5x2xf32>
 func.func @row(%x: tensor<5x3xf32>, %b: tensor<2xf32>) -> tensor<5x2xf32> {

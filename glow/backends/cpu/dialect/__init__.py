@@ -21,6 +21,7 @@ cost no pass over memory:
 | file             | nodes                                                   |
 |------------------|---------------------------------------------------------|
 | `blocked.py`     | packing into channel blocks and back, normalization     |
+| `config.py`      | how kernels were configured                             |
 | `epilogue.py`    | the base of nodes with an epilogue                      |
 | `convolution.py` | convolutions                                            |
 | `matmul.py`      | matrix products                                         |
@@ -48,6 +49,8 @@ from glow.backends.cpu.dialect import (
 from glow.backends.cpu.dialect.attention import *
 from glow.backends.cpu.dialect.blocked import *
 from glow.backends.cpu.dialect.blocked import blocks as blocks
+from glow.backends.cpu.dialect.config import MatmulConfigAttr as MatmulConfigAttr
+from glow.backends.cpu.dialect.config import PanelsAttr as PanelsAttr
 from glow.backends.cpu.dialect.convolution import *
 from glow.backends.cpu.dialect.dynamic import *
 from glow.backends.cpu.dialect.embedding import *
@@ -66,4 +69,4 @@ NODES = nodes_of(
     blocked, convolution, matmul, attention, recurrence, dynamic, embedding, int8, rows
 )
 
-Cpu = Dialect("cpu", [*NODES], [])
+Cpu = Dialect("cpu", [*NODES], [MatmulConfigAttr, PanelsAttr])

@@ -31,9 +31,10 @@ from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def
 
 from glow.backends.cpu.dialect.blocked import blocks
+from glow.backends.cpu.dialect.config import MatmulConfigAttr, PanelsAttr
 from glow.backends.cpu.dialect.convolution import BlockedWindowOp
 from glow.backends.cpu.dialect.epilogue import ConvertingOp, ExtraKind, WeightedOp
-from glow.backends.cpu.dialect.matmul import permuted
+from glow.backends.cpu.dialect.matmul import check_matmul_config, permuted
 from glow.dialects.attributes import Attributes, int_attr
 from glow.dialects.glow.convolution import check_rank, check_window, window_shape
 from glow.dialects.glow.elementwise import broadcast_shape
@@ -134,6 +135,8 @@ class Int8MatmulOp(Int8Op, WeightedOp):
     """
 
     name = "cpu.int8_matmul"
+    config = opt_prop_def(MatmulConfigAttr)
+    panels = opt_prop_def(PanelsAttr)
 
     @classmethod
     def infer(cls, operands: Types, attributes: Attributes) -> Types:
@@ -142,6 +145,7 @@ class Int8MatmulOp(Int8Op, WeightedOp):
         check_rank(weights, 1, "packed weights")
         check_rank(bias, 1, "the bias")
         _check_bytes(lhs, weights)
+        check_matmul_config(attributes)
         return [tensor_type((*lhs.get_shape()[:-1], bias.get_shape()[0]), i32)]
 
 

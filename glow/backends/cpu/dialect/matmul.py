@@ -6,8 +6,15 @@ from math import prod
 
 from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, TensorType
 from xdsl.ir import Attribute
-from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def
+from xdsl.irdl import (
+    irdl_op_definition,
+    operand_def,
+    opt_prop_def,
+    prop_def,
+    result_def,
+)
 
+from glow.backends.cpu.dialect.config import MatmulConfigAttr, PanelsAttr
 from glow.backends.cpu.dialect.epilogue import WeightedOp
 from glow.dialects.attributes import Attributes
 from glow.dialects.glow.convolution import check_rank
@@ -26,6 +33,8 @@ class MatmulOp(WeightedOp):
     """
 
     name = "cpu.matmul"
+    config = opt_prop_def(MatmulConfigAttr)
+    panels = opt_prop_def(PanelsAttr)
 
     @classmethod
     def infer(cls, operands: Types, attributes: Attributes) -> Types:
@@ -33,8 +42,25 @@ class MatmulOp(WeightedOp):
         lhs, weights, bias = operands[:3]
         check_rank(weights, 1, "packed weights")
         check_rank(bias, 1, "the bias")
+        check_matmul_config(attributes)
         shape = (*lhs.get_shape()[:-1], bias.get_shape()[0])
         return [tensor_type(shape, lhs.element_type)]
+
+
+def check_matmul_config(attributes: Attributes) -> None:
+    """Fail unless a tile has the columns of the panels in which the weights are packed."""
+    config, panels = attributes.get("config"), attributes.get("panels")
+    if config is None and panels is None:
+        return
+    if not isinstance(config, MatmulConfigAttr) or not isinstance(panels, PanelsAttr):
+        fail_unless(False, "config and panels come together")
+        return
+    blocks = panels.blocks.data
+    fail_unless(
+        config.blocks.data == blocks,
+        f"a tile of {config.blocks.data} blocks cannot read panels of {blocks}: "
+        "the weights would have to be packed anew",
+    )
 
 
 def permuted(shape: tuple[int, ...], axes: tuple[int, ...]) -> tuple[int, ...]:

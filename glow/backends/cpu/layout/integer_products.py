@@ -24,6 +24,7 @@ from glow.backends.cpu.layout.convolution import conv_shape, is_depthwise
 from glow.backends.cpu.layout.int8_products import byte_product
 from glow.backends.cpu.layout.layout import Layout, blocked_source, constant_key
 from glow.backends.cpu.layout.packing import pack_channels
+from glow.backends.cpu.tiling.configs import matmul_attributes
 from glow.backends.cpu.tiling.int8_tile import WORD
 from glow.dialects import glow
 from glow.dialects.node import NodeOp, shape_of, tensor_type
@@ -233,6 +234,8 @@ def matmul_integer(layout: Layout, op: Operation) -> None:
     bias = layout.constant(
         op, ("int8_bias", op), f"{name}.bias", lambda: folded_bias(product, (0,))
     )
-    result = product.builder.node(cpu.Int8MatmulOp, op.lhs, packed, bias)
+    tile = layout.packer.matmul_tile(product.weights, rows)
+    config = matmul_attributes(tile, layout.lanes)
+    result = product.builder.node(cpu.Int8MatmulOp, op.lhs, packed, bias, **config)
     NodeBuilder(product.replaced).replace(result)
     product.finish()

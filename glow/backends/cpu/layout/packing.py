@@ -7,7 +7,7 @@ specification, made here from the node's shapes.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 from typing import Protocol, cast
 
@@ -45,6 +45,8 @@ from glow.backends.cpu.layout.conv_shape import (
     winograd_spec,
 )
 from glow.backends.cpu.reference.nodes import Packing, Unpacking
+from glow.backends.cpu.tiling.configs import matmul_tile_of
+from glow.backends.cpu.tiling.matmul_tile import Tile
 from glow.dialects.attributes import Attributes
 from glow.dialects.weight_table import Array, DeferredArray, dtype_of
 from glow.lowering.loop_builder.window import Window
@@ -72,8 +74,14 @@ class Packer(Protocol):
         """[O, C / group, kh, kw] as one flat array."""
         ...
 
-    def matmul(self, weights: Array, rows: int) -> DeferredArray:
-        """[K, N] as one flat array, for products with `rows` rows."""
+    def matmul(
+        self, weights: Array, rows: int, tile: Tile | None = None
+    ) -> DeferredArray:
+        """[K, N] as one flat array, for products with `rows` rows, by tiles like that."""
+        ...
+
+    def matmul_tile(self, weights: Array, rows: int, *, widens: bool = False) -> Tile:
+        """The register tile of a product, whose weights may be stored as bf16."""
         ...
 
     def int8_conv2d(
@@ -186,16 +194,20 @@ class TargetPacker:
             element=element,
         )
 
-    def matmul(self, weights: Array, rows: int) -> DeferredArray:
-        """[K, N] as one flat array, for products with `rows` rows."""
-        depth, columns = weights.shape
-        element = _element_of(weights)
-        spec = MatmulSpec(rows, columns, depth, has_bias=True, element=element)
+    def matmul(
+        self, weights: Array, rows: int, tile: Tile | None = None
+    ) -> DeferredArray:
+        """[K, N] as one flat array, for products with `rows` rows, by tiles like that."""
+        spec = replace(_matmul_spec(weights, rows), config=tile)
 
         def write(out: Array) -> None:
             pack_matmul_weights(weights, spec, self.target, out=out)
 
         return _packed(weights, spec.packed_elements(self.target), write)
+
+    def matmul_tile(self, weights: Array, rows: int, *, widens: bool = False) -> Tile:
+        """The register tile of a product, whose weights may be stored as bf16."""
+        return replace(_matmul_spec(weights, rows), widens=widens).tile(self.target)
 
     def choose_channel_lists(
         self, weights: Array, shape: ConvShape
@@ -298,6 +310,12 @@ class TargetPacker:
         return _packed(factors, spec.packed_weights, write)
 
 
+def _matmul_spec(weights: Array, rows: int) -> MatmulSpec:
+    depth, columns = weights.shape
+    element = _element_of(weights)
+    return MatmulSpec(rows, columns, depth, has_bias=True, element=element)
+
+
 def _packed(source: Array, size: int, write: Callable[[Array], None]) -> DeferredArray:
     return DeferredArray((size,), source.dtype, write, source)
 
@@ -347,7 +365,8 @@ def packings_of(packer: Packer) -> dict[type[Operation], Packing | Unpacking]:
         return packer.conv2d(weights, conv_shape_of(attributes, image)).array()
 
     def matmul(attributes: Attributes, lhs: tuple[int, ...], weights: Array) -> Array:
-        return packer.matmul(weights, prod(lhs[:-1])).array()
+        tile = matmul_tile_of(attributes)
+        return packer.matmul(weights, prod(lhs[:-1]), tile).array()
 
     def strassen(
         attributes: Attributes, sums: tuple[int, ...], factors: Array

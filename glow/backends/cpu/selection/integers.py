@@ -31,7 +31,7 @@ from glow.backends.cpu.selection.common import (
     named_first,
 )
 from glow.backends.cpu.selection.convolution import window_of
-from glow.backends.cpu.selection.matmul import permuted_strides
+from glow.backends.cpu.selection.matmul import configured_tile, permuted_strides
 from glow.dialects import instr
 from glow.dialects.node import shape_of
 from glow.lowering.target.target import Target
@@ -73,6 +73,7 @@ def _depthwise(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
 def _matmul(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
     lhs, weights, bias, *extras = op.ins
     *rows, depth = shape_of(lhs)
+    config = configured_tile(op, prod(rows), target)
     spec = MatmulSpec(
         prod(rows),
         shape_of(bias)[0],
@@ -80,6 +81,7 @@ def _matmul(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
         has_bias=True,
         epilogue=epilogue_of(op, extras),
         element=i8,
+        config=config,
     )
     buffers = [op.outs[0], lhs, weights, bias, *extras]
     return invoke("int8_matmul", spec, build_matmul, buffers)

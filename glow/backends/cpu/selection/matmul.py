@@ -29,16 +29,28 @@ from glow.backends.cpu.program.program import Invocation, KernelSelector
 from glow.backends.cpu.selection.common import epilogue_of, invoke, require_f32
 from glow.backends.cpu.selection.elementwise import fill
 from glow.backends.cpu.selection.plain import multiply_add
-from glow.backends.cpu.tiling.matmul_tile import Strides
+from glow.backends.cpu.tiling.configs import matmul_tile_of, wrong_matmul_config
+from glow.backends.cpu.tiling.matmul_tile import Strides, Tile
 from glow.dialects import glow, instr
-from glow.dialects.node import element_of, shape_of
+from glow.dialects.errors import GlowError
+from glow.dialects.node import element_of, node_name, shape_of
 from glow.lowering.loop_builder import ir_types as types
 from glow.lowering.target.target import Target
+
+
+def configured_tile(op: instr.InstructionOp, rows: int, target: Target) -> Tile | None:
+    """The tile that a product says; raises GlowError for one that the target does not allow."""
+    attributes = op.attributes_view()
+    wrong = wrong_matmul_config(attributes, rows, target)
+    if wrong is not None:
+        raise GlowError(f"{op.name} cannot have {wrong}", node=node_name(op))
+    return matmul_tile_of(attributes)
 
 
 def _packed(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
     lhs, weights, bias, *extras = op.ins
     *rows, depth = shape_of(lhs)
+    config = configured_tile(op, prod(rows), target)
     spec = MatmulSpec(
         prod(rows),
         shape_of(bias)[0],
@@ -47,6 +59,7 @@ def _packed(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
         epilogue=epilogue_of(op, extras),
         element=cast("AnyFloat", element_of(lhs)),
         widens=element_of(lhs) != element_of(weights),
+        config=config,
     )
     return invoke(
         "matmul", spec, build_matmul, [op.outs[0], lhs, weights, bias, *extras]

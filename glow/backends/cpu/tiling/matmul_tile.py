@@ -62,12 +62,12 @@ def choose_tile(rows: int, columns: int, depth: int, target: Target) -> Tile:
     tiles = [
         Tile(height, blocks)
         for blocks in range(1, min(most, total) + 1)
-        for height in range(1, min(rows, _tallest(blocks, target)) + 1)
+        for height in range(1, min(rows, tallest(blocks, target)) + 1)
     ]
     return min(tiles, key=lambda tile: _cycles(tile, rows, total, depth, target.core))
 
 
-def _tallest(blocks: int, target: Target) -> int:
+def tallest(blocks: int, target: Target) -> int:
     """The most rows that leave registers for B and one broadcast."""
     free = target.num_vector_registers - 1 - (blocks if blocks > 1 else 0)
     ways = max(MIN_MAX_ROWS, target.core.l1_ways - OTHER_WAYS)

@@ -59,6 +59,7 @@ class MatmulSpec:
     packed B, bias if `has_bias`, the epilogue's inputs. A and C
     may have longer rows in memory (`a_row_stride`, `c_row_stride`; 0: dense). A "full" input of
     the epilogue is strided like C and must not be C. `widens`: A is f32, B is stored as bf16.
+    `config`: the register tile, chosen before; else the best one for the target.
     """
 
     rows: int
@@ -70,6 +71,7 @@ class MatmulSpec:
     c_row_stride: int = 0
     element: Attribute = f32
     widens: bool = False
+    config: Tile | None = None
 
     def __post_init__(self) -> None:
         if self.depth % self.group:
@@ -116,7 +118,7 @@ class MatmulSpec:
 
     def tile(self, target: Target) -> Tile:
         """The register tile, which decides how the weights are packed."""
-        return choose_tile(self.rows, self.columns, self.steps, target)
+        return self.config or choose_tile(self.rows, self.columns, self.steps, target)
 
     def split(self, target: Target) -> ColumnSplit:
         """How the columns are cut into tiles."""

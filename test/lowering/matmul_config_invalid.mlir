@@ -1,0 +1,41 @@
+// RUN: glow-opt --instr-to-loops='target=avx512' --split-input-file --verify-diagnostics %s
+
+// What a configuration says has to fit the target, the product and the packed weights.
+
+// expected-error @below {{instr.cpu.matmul cannot have a tile of 40 rows and 3 blocks: the target's 32 registers and 20 rows of the product allow 1 to 8 rows}}
+func.func @rows(%x: memref<20x8xf32>, %w: memref<384xf32>, %b: memref<40xf32>, %y: memref<20x40xf32>) {
+  instr.cpu.matmul @out %y, @in %x, @in %w, @in %b config #cpu.matmul_config<rows = 40, blocks = 3> panels #cpu.panels<blocks = 3, lanes = 16>
+  func.return
+}
+
+// -----
+
+// expected-error @below {{instr.cpu.matmul cannot have panels of 8 lanes: a register of the target has 16}}
+func.func @lanes(%x: memref<20x8xf32>, %w: memref<384xf32>, %b: memref<40xf32>, %y: memref<20x40xf32>) {
+  instr.cpu.matmul @out %y, @in %x, @in %w, @in %b config #cpu.matmul_config<rows = 4, blocks = 3> panels #cpu.panels<blocks = 3, lanes = 8>
+  func.return
+}
+
+// -----
+
+func.func @panels(%x: memref<20x8xf32>, %w: memref<384xf32>, %b: memref<40xf32>, %y: memref<20x40xf32>) {
+  // expected-error @below {{a tile of 2 blocks cannot read panels of 3: the weights would have to be packed anew}}
+  instr.cpu.matmul @out %y, @in %x, @in %w, @in %b config #cpu.matmul_config<rows = 4, blocks = 2> panels #cpu.panels<blocks = 3, lanes = 16>
+  func.return
+}
+
+// -----
+
+func.func @alone(%x: memref<20x8xf32>, %w: memref<384xf32>, %b: memref<40xf32>, %y: memref<20x40xf32>) {
+  // expected-error @below {{config and panels come together}}
+  instr.cpu.matmul @out %y, @in %x, @in %w, @in %b config #cpu.matmul_config<rows = 4, blocks = 2>
+  func.return
+}
+
+// -----
+
+func.func @zero(%x: memref<20x8xf32>, %w: memref<384xf32>, %b: memref<40xf32>, %y: memref<20x40xf32>) {
+  // expected-error @below {{rows must be positive, not 0}}
+  instr.cpu.matmul @out %y, @in %x, @in %w, @in %b config #cpu.matmul_config<rows = 0, blocks = 2> panels #cpu.panels<blocks = 3, lanes = 16>
+  func.return
+}
