@@ -27,7 +27,6 @@ from glow.backends.cpu.program.program import (
 from glow.dialects import instr
 from glow.dialects.errors import GlowError
 from glow.dialects.node import node_name, shape_of
-from glow.dialects.quantized import any_quantized
 from glow.dialects.weight_table import Array, DeferredArray
 from glow.dialects.weights import check_held, dense_to_numpy, weights_of
 from glow.lowering.target.target import Target
@@ -101,12 +100,6 @@ class ProgramBuilder:
                 node=node_name(op),
                 hint=_others_with(op),
             )
-        if any_quantized(op.operand_types):
-            rule = (
-                f"the {self.table.backend} backend computes "
-                f"{op.name.removeprefix('instr.')} of plain integers, not quantized ones"
-            )
-            raise GlowError(rule, node=node_name(op))
         return selector(op, self.target)
 
     def _count_reports(self) -> int:

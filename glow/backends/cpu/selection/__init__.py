@@ -4,11 +4,11 @@ A selector reads an instruction's shapes and attributes and returns the kernel r
 with their buffers. A new instruction is one entry here.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from xdsl.ir import Operation
 
-from glow.backends.cpu.program.program import KernelSelector
+from glow.backends.cpu.program.program import Invocation, KernelSelector, Repetition
 from glow.backends.cpu.selection import (
     convolution,
     dynamic,
@@ -19,8 +19,31 @@ from glow.backends.cpu.selection import (
     normalization,
     recurrence,
 )
+from glow.dialects import instr
+from glow.dialects.errors import GlowError
+from glow.dialects.node import node_name
+from glow.dialects.quantized import any_quantized
+from glow.lowering.target.target import Target
 
-SELECTORS: Mapping[type[Operation], KernelSelector] = {
+
+def _of_plain_elements(selector: KernelSelector) -> KernelSelector:
+    """The selector for instructions on numbers: ours know no scales and zero points."""
+
+    def select(
+        op: instr.InstructionOp, target: Target
+    ) -> Sequence[Invocation | Repetition]:
+        if any_quantized(op.operand_types):
+            name = op.name.removeprefix("instr.")
+            raise GlowError(
+                f"the cpu backend computes {name} of plain integers, not quantized ones",
+                node=node_name(op),
+            )
+        return selector(op, target)
+
+    return select
+
+
+_OF_NUMBERS: Mapping[type[Operation], KernelSelector] = {
     **elementwise.SELECTORS,
     **convolution.SELECTORS,
     **matmul.SELECTORS,
@@ -29,4 +52,9 @@ SELECTORS: Mapping[type[Operation], KernelSelector] = {
     **movement.SELECTORS,
     **dynamic.SELECTORS,
     **recurrence.SELECTORS,
+}
+
+SELECTORS: Mapping[type[Operation], KernelSelector] = {
+    instruction: _of_plain_elements(selector)
+    for instruction, selector in _OF_NUMBERS.items()
 }
