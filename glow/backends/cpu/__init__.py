@@ -77,7 +77,7 @@ class CpuBackend(Backend):
         """What there are kernels for, or scalar code."""
         from glow.backends.cpu.legality import keeps
 
-        return keeps(op)
+        return keeps(op, self.selectors())
 
     def quantized_rewrites(self) -> Mapping[type[Operation], Rewrite]:
         """Products and tables of bytes, quantization of rows."""

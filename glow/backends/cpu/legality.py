@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from functools import cache
-
 from xdsl.dialects.builtin import IntegerType, f32
-from xdsl.ir import Operation
 
+from glow.backends.cpu.program.kernel_table import Selectors
 from glow.dialects import glow
-from glow.dialects.instr import NODE_OF
+from glow.dialects.instr import find_instruction
 from glow.dialects.node import NodeOp, element_of, shape_of
 from glow.dialects.weights import constant_value, stored_value
 from glow.lowering.lower_nodes.cells import cell_of
@@ -57,14 +55,7 @@ def _has_attention_kernel(op: glow.AttentionOp) -> bool:
     )
 
 
-@cache
-def _with_kernels() -> frozenset[type[Operation]]:
-    from glow.backends.cpu.selection import SELECTORS
-
-    return frozenset(node for each, node in NODE_OF.items() if each in SELECTORS)
-
-
-def keeps(op: NodeOp) -> bool:
+def keeps(op: NodeOp, selectors: Selectors) -> bool:
     """Whether there is a kernel; a layer with computed weights is a plain product."""
     if isinstance(op, glow.AttentionOp):
         return _has_attention_kernel(op)
@@ -78,4 +69,4 @@ def keeps(op: NodeOp) -> bool:
         return not _is_integer_layer(op)
     if isinstance(op, glow.RecurrentOp) and is_fused_recurrence(op):
         return True
-    return type(op) in _with_kernels() and not isinstance(op, LOWERED)
+    return find_instruction(type(op)) in selectors and not isinstance(op, LOWERED)

@@ -7,15 +7,18 @@ from dataclasses import replace
 
 import pytest
 from pipelines import run_text
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import ModuleOp, f32
+from xdsl.utils.test_value import create_ssa_value
 
+from glow.backends.cpu import CpuBackend
 from glow.backends.cpu.native_code import object_keys
 from glow.backends.cpu.passes.instr_to_loops import build_program
-from glow.backends.cpu.program.kernel_table import KernelTable, kernel_table
+from glow.backends.cpu.program.kernel_table import KernelTable, Selectors, kernel_table
 from glow.backends.cpu.program.program import Invocation, Program
 from glow.backends.cpu.selection import SELECTORS
 from glow.dialects import glow, instr
 from glow.dialects.errors import GlowError
+from glow.dialects.node import tensor_type
 from glow.frontends.mlir import parse_text
 from glow.lowering.target.target import Target
 from glow.signature import main_function
@@ -84,6 +87,20 @@ def test_versions_do_not_share_objects() -> None:
     ]
     kernels = keys[0].keys() - {"main"}
     assert all(len({key[name] for key in keys}) == 3 for name in kernels)
+
+
+def test_nodes_with_a_row_are_kept() -> None:
+    """A backend that adds a row need not say it again."""
+
+    class WithTile(CpuBackend):
+        def selectors(self) -> Selectors:
+            tile = instr.instruction_of(glow.TileOp)
+            return {**super().selectors(), tile: reporting_tanh}
+
+    x = create_ssa_value(tensor_type((4,), f32))
+    node = glow.TileOp.build_node([x], [tensor_type((8,), f32)], repeats=[2])
+    assert WithTile().keeps(node)
+    assert not CpuBackend().keeps(node)
 
 
 @pytest.mark.parametrize("compiler_pass", ["instr-to-loops", "record-kernels"])
