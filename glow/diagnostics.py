@@ -125,6 +125,11 @@ def exit_code(error: BaseException) -> int:
     return EXIT_USAGE if is_usage else EXIT_FAILURE
 
 
+def remark(text: str) -> None:
+    """Tell a line about the program that a pass was asked for."""
+    print(text, file=sys.stderr)
+
+
 def _show_warning(message: Warning | str, *_: object) -> None:
     """Tell a warning in one line, without the place in the compiler that it comes from."""
     print(f"warning: {one_line(str(message))}", file=sys.stderr)

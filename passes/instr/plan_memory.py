@@ -12,7 +12,6 @@ largest live set, which no plan can beat. `report` prints both and their ratio t
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -22,6 +21,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 
+from glow.diagnostics import remark
 from glow.dialects import instr
 from glow.dialects.attributes import int_attr
 from glow.dialects.errors import GlowError
@@ -101,6 +101,6 @@ class PlanMemoryPass(ModulePass):
             buffers, size = plan(function)
             if self.report:
                 name = function.sym_name.data
-                print(report_line(name, buffers, size), file=sys.stderr)
+                remark(report_line(name, buffers, size))
             if self.limit is not None:
                 check_limit(function, buffers, size, self.limit)

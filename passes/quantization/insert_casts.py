@@ -12,7 +12,7 @@ floats what the integers will compute, and can be run as it is.
 
 from __future__ import annotations
 
-import sys
+import warnings
 from collections.abc import Collection, Mapping
 
 import numpy as np
@@ -81,10 +81,9 @@ def warn_constant(values: Collection[SSAValue], ranges: Ranges) -> None:
     seen = {ranges.name_of(v): ranges.find(v) for v in values}
     zeros = [name for name, p in seen.items() if p and p.low == p.high == 0]
     if zeros:
-        print(
-            f"warning: always 0 in the calibration data, quantized with scale 1: "
-            f"{listed(zeros)}",
-            file=sys.stderr,
+        warnings.warn(
+            f"always 0 in the calibration data, quantized with scale 1: {listed(zeros)}",
+            stacklevel=2,
         )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import sys
+import warnings
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import numpy as np
@@ -63,11 +63,11 @@ def synthetic_profile(module: ModuleOp) -> Profile:
 
 def warn_synthetic() -> None:
     """Say that the ranges come from random inputs."""
-    print(
-        "warning: no profile and no ranges in the program: calibrating on "
+    warnings.warn(
+        "no profile and no ranges in the program: calibrating on "
         f"{SYNTHETIC_BATCHES} random inputs (seed {SEED}); make a profile with "
         "glow profile",
-        file=sys.stderr,
+        stacklevel=2,
     )
 
 
