@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from math import prod
-from typing import Protocol, cast
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,6 +44,7 @@ from glow.backends.cpu.layout.conv_shape import (
     winograd_shape_of,
     winograd_spec,
 )
+from glow.backends.cpu.layout.packer import Packer as Packer
 from glow.backends.cpu.reference.nodes import Packing, Unpacking
 from glow.backends.cpu.tiling.configs import matmul_tile_of
 from glow.backends.cpu.tiling.matmul_tile import Tile
@@ -55,88 +56,6 @@ from glow.lowering.target.program_target import machine_of
 from glow.lowering.target.target import Target
 
 ELEMENTS: Mapping[int, Attribute] = {1: i8, 2: bf16, 4: f32}
-
-
-class Packer(Protocol):
-    """Packs weights for a machine; tests may pack transparently."""
-
-    @property
-    def core(self) -> Core:
-        """The numbers of the machine."""
-        ...
-
-    @property
-    def lanes(self) -> int:
-        """Channels in a block."""
-        ...
-
-    def conv2d(self, weights: Array, shape: ConvShape) -> DeferredArray:
-        """[O, C / group, kh, kw] as one flat array."""
-        ...
-
-    def matmul(
-        self, weights: Array, rows: int, tile: Tile | None = None
-    ) -> DeferredArray:
-        """[K, N] as one flat array, for products with `rows` rows, by tiles like that."""
-        ...
-
-    def matmul_tile(self, weights: Array, rows: int, *, widens: bool = False) -> Tile:
-        """The register tile of a product, whose weights may be stored as bf16."""
-        ...
-
-    def int8_conv2d(
-        self, weights: Array, shape: ConvShape, block_lanes: int
-    ) -> DeferredArray:
-        """[O, C / group, kh, kw] of bytes as one flat array, for blocks of that size."""
-        ...
-
-    def choose_channel_lists(
-        self, weights: Array, shape: ConvShape
-    ) -> ChannelLists | None:
-        """The input channels that matter, if reading only these is faster."""
-        ...
-
-    def choose_winograd(self, shape: ConvShape) -> WinogradChoice | None:
-        """The fastest tile of a convolution; None where a direct one is faster."""
-        ...
-
-    def winograd(self, weights: Array, shape: ConvShape, tile: int) -> DeferredArray:
-        """[O, C, 3, 3] transformed, as one flat array."""
-        ...
-
-    def winograd_factors(
-        self, weights: Array, shape: ConvShape, tile: int
-    ) -> NDArray[np.float32] | None:
-        """What sizes of the channels are multiplied by; None where only direct sums will do."""
-        ...
-
-    def plain_of_winograd(self, packed: Array, shape: ConvShape, tile: int) -> Array:
-        """[O, C, 3, 3] of what `winograd` gives, up to rounding."""
-        ...
-
-    def halves_matmul(self, rows: int, columns: int, depth: int) -> bool:
-        """Whether the weights of a product of f32 are stored as bf16."""
-        ...
-
-    def halved_matmul(self, weights: Array, rows: int) -> DeferredArray:
-        """[K, N] of f32 as one flat array of bf16, for products with `rows` rows."""
-        ...
-
-    def recurrence(self, weights: Array, rows: int, gates: int) -> DeferredArray:
-        """[H, gates * H] of a recurrent layer as one flat array, of bf16 where that pays."""
-        ...
-
-    def strassen_levels(self, rows: int, columns: int, depth: int) -> int:
-        """The levels of Strassen's product; 0 where the direct one is faster."""
-        ...
-
-    def strassen(self, weights: Array, rows: int) -> DeferredArray:
-        """[K, N] as one flat array, for Strassen's products with `rows` rows."""
-        ...
-
-    def strassen_factors(self, factors: Array, rows: int) -> DeferredArray:
-        """The same for its factors, [7, K / 2, N / 2] or [49, K / 4, N / 4]."""
-        ...
 
 
 @dataclass(frozen=True)
