@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from glow.backends.backend import DEFAULT_BACKEND, get_backend
+from glow.backends.backend import DEFAULT_BACKEND, Backend, get_backend
 from glow.collection import collection_paused
 from glow.compiled_model import CompiledModel
 from glow.dialects.errors import GlowError
@@ -36,9 +36,7 @@ from glow.runtime.caches.model_cache import (
 )
 from glow.runtime.caches.model_file import StoredModel
 from glow.runtime.file_blocks import WORKERS, Rest, file_digest, no_rest
-from glow.runtime.native_function import NativeFunction
 from glow.runtime.threads.switching import frequent_switches
-from glow.runtime.threads.thread_pool import thread_pool
 
 if TYPE_CHECKING:
     from glow.compiler import Model
@@ -121,20 +119,21 @@ def compile(
 @collection_paused()
 def compile_known(model: Model, options: CompileOptions) -> CompiledModel:
     """A model from the cache of models, else compiled and stored in it."""
+    backend = get_backend(options.backend)
     source = find_source(model, options)
     cache = ModelCache()
     stored = cache.load(source.key, source.find) if source else None
     if stored is not None:
-        function = NativeFunction(stored.program, options.threads)
+        function = backend.load_program(stored.program, options.threads)
         _warn(stored.warnings)
-        return CompiledModel(stored.signature, function)
+        return CompiledModel(stored.signature, function, options.backend)
     notes = ImportNotes()
-    with frequent_switches(), native_runtime_coming(options.backend), files_held():
+    with frequent_switches(), preparing(backend), files_held():
         from glow.compiler import compile_model
 
         compiled = compile_model(model, options, notes)
-    if source is not None and isinstance(compiled.function, NativeFunction):
-        program = compiled.function.program
+    program = backend.stored_program(compiled.function)
+    if source is not None and program is not None:
         new = StoredModel(compiled.signature, program, notes.warnings, notes.files)
         store_later(cache, source, new)
     _warn(notes.warnings)
@@ -142,20 +141,16 @@ def compile_known(model: Model, options: CompileOptions) -> CompiledModel:
 
 
 @contextlib.contextmanager
-def native_runtime_coming(backend: str) -> Generator[None]:
-    """LLVM is loaded, and generates the pool of threads, while the graph is read.
+def preparing(backend: Backend) -> Generator[None]:
+    """What a backend's functions need is made ready while the graph is read."""
 
-    Errors come again where the pool is needed.
-    """
+    def prepare() -> None:
+        with contextlib.suppress(Exception):  # Which comes again where it is needed.
+            backend.prepare()
 
-    def make_pool() -> None:
-        with contextlib.suppress(Exception):
-            thread_pool()
-
-    thread = threading.Thread(target=make_pool, name="glow-runtime")
-    if get_backend(backend).is_native:
-        with contextlib.suppress(RuntimeError):  # Where no thread can be started.
-            thread.start()
+    thread = threading.Thread(target=prepare, name="glow-runtime")
+    with contextlib.suppress(RuntimeError):  # Where no thread can be started.
+        thread.start()
     try:
         yield
     finally:
@@ -171,8 +166,7 @@ def _warn(messages: Sequence[str]) -> None:
 
 def find_source(model: object, options: CompileOptions) -> Source | None:
     """The source of a model that may be cached: a file, or the bytes of one."""
-    backend = get_backend(options.backend)
-    if limit_bytes() == 0 or not backend.is_native:
+    if limit_bytes() == 0 or not get_backend(options.backend).caches_models:
         return None
     try:
         path, digest = _content(model)

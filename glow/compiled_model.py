@@ -26,7 +26,11 @@ class CompiledModel:
         ys = model.run({"x": x})      # a dictionary by output name
     """
 
-    def __init__(self, signature: Signature, function: CompiledFunction) -> None:
+    def __init__(
+        self, signature: Signature, function: CompiledFunction, backend: str = ""
+    ) -> None:
+        """`backend` is the name of the one that made the function, where that is known."""
+        self.backend = backend
         self.signature = signature
         self.function = function
         self._inputs = [(info.shape, info.dtype) for info in signature.inputs]
@@ -51,11 +55,11 @@ class CompiledModel:
     def __reduce__(self) -> tuple[object, ...]:
         """How `pickle` stores the model, for the same version and kind of processor.
 
-        Raises GlowError for other backends than `cpu`.
+        Raises GlowError where the backend stores no programs.
         """
         from glow.model_bytes import model_bytes, model_from_bytes
 
-        stored = model_bytes(self.signature, self.function)
+        stored = model_bytes(self.signature, self.function, self.backend)
         return model_from_bytes, (type(self), *stored)
 
     @property

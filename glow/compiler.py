@@ -34,7 +34,7 @@ from glow.dialects.numerics import WEIGHT_GROWTH
 from glow.dialects.quantized import any_quantized, is_quantized
 from glow.dialects.weights import clone_module
 from glow.frontends.mapped_file import check_files
-from glow.lowering.target.program_target import check_target, program_target
+from glow.lowering.target.program_target import check_target
 from glow.options import CompileOptions, OptionKeywords
 from glow.passes.rewriting.trace import pass_clock
 from glow.precision import apply_precision
@@ -101,7 +101,7 @@ def compile_model(
     run_phases(module, last, options)
     function = backend.compile(module, options)
     check_files()
-    return CompiledModel(signature, function)
+    return CompiledModel(signature, function, options.backend)
 
 
 def run_phases(module: ModuleOp, last: str, options: CompileOptions) -> None:
@@ -128,11 +128,8 @@ def check_program(module: ModuleOp, level: str | None, options: CompileOptions) 
     if level in (None, LOWERED):
         signature_of(main_function(module))  # Which says what is wrong with it.
     check_target(module, options.target)
-    if program_target(module) is None and any(backends_in(module)):
-        raise GlowError(
-            "the program has packed layouts, and does not say for which target",
-            hint="lower the network anew",
-        )
+    for backend in backends_in(module):
+        backend.verify(module)
     if level == INSTR:  # Not made here: the plan may be anything.
         from glow.passes.instr.verify_instr import VerifyInstrPass
 

@@ -11,43 +11,47 @@ from collections.abc import Callable
 from io import BytesIO
 from typing import TypeVar
 
+from glow.backends.backend import CompiledFunction, get_backend
 from glow.dialects.errors import GlowError
 from glow.runtime.caches.machine import machine
 from glow.runtime.caches.model_file import StoredModel, read_model, write_model
 from glow.runtime.caches.object_cache import versions
-from glow.runtime.native_function import NativeFunction
 from glow.tensor_info import Signature
 
 Model = TypeVar("Model")
 
 
-def reader_digest() -> str:
+def reader_digest(backend: str) -> str:
     """Tells apart the versions and processors that cannot run each other's models."""
-    return hashlib.sha256(f"{versions()}\n{machine()}".encode()).hexdigest()
+    parts = (versions(), machine(), get_backend(backend).version())
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
 
 def model_bytes(
-    signature: Signature, function: object
-) -> tuple[str, bytes, int | None]:
-    """What `model_from_bytes` takes; raises GlowError for other backends than `cpu`."""
-    if not isinstance(function, NativeFunction):
+    signature: Signature, function: CompiledFunction, backend: str
+) -> tuple[str, str, bytes, int | None]:
+    """What `model_from_bytes` takes; raises GlowError where the backend stores nothing."""
+    program = get_backend(backend).stored_program(function) if backend else None
+    if program is None:
         raise GlowError(
             f"a model that a {type(function).__name__} runs cannot be pickled",
             hint="pickle what it was compiled from, or compile it for the backend cpu",
         )
     file = BytesIO()
-    write_model(StoredModel(signature, function.program), file)
-    return reader_digest(), file.getvalue(), function.threads
+    write_model(StoredModel(signature, program), file)
+    threads = getattr(function, "threads", None)
+    return backend, reader_digest(backend), file.getvalue(), threads
 
 
 def model_from_bytes(
-    build: Callable[[Signature, NativeFunction], Model],
+    build: Callable[[Signature, CompiledFunction, str], Model],
+    backend: str,
     reader: str,
     data: bytes,
     threads: int | None,
 ) -> Model:
     """The model again, built anew; raises GlowError where this process cannot run it."""
-    if reader != reader_digest():
+    if reader != reader_digest(backend):
         raise GlowError(
             "the pickled model was compiled by another version or for another processor",
             hint="compile it again",
@@ -58,4 +62,5 @@ def model_from_bytes(
         stored = read_model(file.fileno())
     if stored is None:
         raise GlowError("the pickled model is damaged")
-    return build(stored.signature, NativeFunction(stored.program, threads))
+    function = get_backend(backend).load_program(stored.program, threads)
+    return build(stored.signature, function, backend)

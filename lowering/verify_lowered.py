@@ -12,7 +12,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
-from glow.backends.backend import get_backend
+from glow.backends.backend import backends_in, get_backend
 from glow.dialects.errors import GlowError
 from glow.dialects.node import NodeOp, node_name
 from glow.lowering.lower_nodes.legality import NONE, legality_of
@@ -46,3 +46,5 @@ class VerifyLoweredPass(ModulePass):
                     hint="run lower-nodes first",
                 )
         op.verify()
+        for backend in backends_in(op):
+            backend.verify(op)

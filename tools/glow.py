@@ -53,6 +53,9 @@ def make_parser() -> argparse.ArgumentParser:
     add_tune_quantization_command(
         commands.add_parser("tune-quantization", help="search what is good enough")
     )
+    add_devices_command(
+        commands.add_parser("devices", help="list what networks can run on")
+    )
     for command in (parser, *commands.choices.values()):
         command.add_argument(
             "--debug", action="store_true", help="print the traceback of an error"
@@ -174,6 +177,19 @@ def add_report_command(parser: argparse.ArgumentParser) -> None:
     )
     add_compile_options(parser)
     parser.set_defaults(work=report_command)
+
+
+def add_devices_command(parser: argparse.ArgumentParser) -> None:
+    """Declare `glow devices`."""
+    parser.add_argument("--backend", metavar="NAME", help="of one backend (all)")
+    parser.set_defaults(work=devices_command)
+
+
+def devices_command(args: argparse.Namespace) -> None:
+    """Run `glow devices`."""
+    from glow.tools.devices_command import list_devices
+
+    list_devices(args.backend)
 
 
 def compile_command(args: argparse.Namespace) -> None:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from glow.dialects.node import NodeOp
     from glow.dialects.weight_table import Array
     from glow.options import CompileOptions
+    from glow.runtime.native_function import NativeProgram
 
 DialectFactory: TypeAlias = "Callable[[], Dialect]"
 PassFactory: TypeAlias = "Callable[[], type[ModulePass]]"
@@ -57,6 +59,20 @@ class CompiledFunction(Protocol):
         ...
 
 
+@dataclass(frozen=True)
+class Device:
+    """A processor that networks run on."""
+
+    name: str
+    """Among all devices of all backends: `cpu:0`."""
+    kind: str
+    """What it is: `cpu`, `gpu`..."""
+    memory_bytes: int | None
+    """What networks may take; None where the system does not tell."""
+    description: str = ""
+    """For people: the model, and its cores."""
+
+
 class Backend(ABC):
     """A way to run networks.
 
@@ -65,8 +81,9 @@ class Backend(ABC):
     """
 
     name: str
-    is_native = False
-    """Whether `compile` returns a `NativeFunction`, which the cache of models may hold."""
+    caches_models: bool = False
+    """Whether compiled networks are kept on disk: then `stored_program` and `load_program`
+    are its own."""
 
     def version(self) -> str:
         """What differs where its code does: caches know by it what they hold.
@@ -133,6 +150,37 @@ class Backend(ABC):
         The module has all passes of the phases before behind it.
         """
         raise GlowError(f"backend '{self.name}' has no phase {phase}")
+
+    def verify(self, module: ModuleOp) -> None:
+        """Raise GlowError for a module with nodes of its own that it cannot take further.
+
+        It is asked behind the phase `lowered` (`verify-lowered` has checked that every node is
+        one that it keeps), and for programs that come from outside at that level or below.
+        """
+        return
+
+    # What outlives a process, and what is there before a network is
+
+    def prepare(self) -> None:
+        """Begin what its functions need to run, while a graph is read by another thread.
+
+        Nobody sees what it raises: that comes again where it is needed.
+        """
+        return
+
+    def stored_program(self, function: CompiledFunction) -> NativeProgram | None:
+        """What is kept of a function that it made; None where that cannot be kept."""
+        return None
+
+    def load_program(
+        self, program: NativeProgram, threads: int | None
+    ) -> CompiledFunction:
+        """The function of a program that `stored_program` gave, in another process."""
+        raise GlowError(f"backend '{self.name}' stores no programs")
+
+    def devices(self) -> Sequence[Device]:
+        """What it can run on here, with the memory that there is; none where it is missing."""
+        return ()
 
     def inspection(self) -> Inspection:
         """What tools show of its kernels; raises GlowError for a backend that tells nothing."""

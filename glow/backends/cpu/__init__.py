@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from glow.backends.backend import (
     Backend,
     CompiledFunction,
+    Device,
     DialectFactory,
     PassFactory,
     ReferenceFunction,
     Rewrite,
 )
+from glow.dialects.errors import GlowError
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
     from glow.backends.pipeline import Pipeline
     from glow.dialects.node import NodeOp
     from glow.options import CompileOptions
+    from glow.runtime.native_function import NativeProgram
 
 
 def get_cpu() -> Dialect:
@@ -40,7 +43,7 @@ class CpuBackend(Backend):
     """
 
     name = "cpu"
-    is_native = True
+    caches_models = True
 
     def selectors(self) -> Selectors:
         """Which kernels serve an instruction, by its class."""
@@ -123,6 +126,42 @@ class CpuBackend(Backend):
         return (
             assembly(text, machine) if phase == "asm" else compile_object(text, machine)
         )
+
+    def verify(self, module: ModuleOp) -> None:
+        """Packed layouts mean something for one target only, which has to be there."""
+        from glow.lowering.target.program_target import program_target
+
+        if program_target(module) is None:
+            raise GlowError(
+                "the program has packed layouts, and does not say for which target",
+                hint="lower the network anew",
+            )
+
+    def prepare(self) -> None:
+        """LLVM is loaded, and generates the pool of threads."""
+        from glow.runtime.threads.thread_pool import thread_pool
+
+        thread_pool()
+
+    def stored_program(self, function: CompiledFunction) -> NativeProgram | None:
+        """Objects and packed weights."""
+        from glow.runtime.native_function import NativeFunction
+
+        return function.program if isinstance(function, NativeFunction) else None
+
+    def load_program(
+        self, program: NativeProgram, threads: int | None
+    ) -> CompiledFunction:
+        """Linked anew; neither the compiler nor LLVM is loaded."""
+        from glow.runtime.native_function import NativeFunction
+
+        return NativeFunction(program, threads)
+
+    def devices(self) -> Sequence[Device]:
+        """This machine."""
+        from glow.backends.host_device import host_device
+
+        return (host_device(self.name),)
 
     def inspection(self) -> Inspection:
         """Algorithms, tiles, costs and times of the kernels."""

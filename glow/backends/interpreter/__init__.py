@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from glow.backends.backend import Backend, CompiledFunction
+from glow.backends.backend import Backend, CompiledFunction, Device
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
@@ -42,3 +43,9 @@ class InterpreterBackend(Backend):
         from glow.backends.interpreter.interpreted_function import InterpretedFunction
 
         return InterpretedFunction(module)
+
+    def devices(self) -> Sequence[Device]:
+        """This machine, of which it uses one core."""
+        from glow.backends.host_device import host_device
+
+        return (host_device(self.name),)
