@@ -36,8 +36,8 @@ def quantize_dynamic(x: Array, axes: int | None) -> tuple[Array, Array, Array]:
     return stored, scale, zero_point
 
 
-def quantize_rows(op: GlowOp, x: Array) -> tuple[Array, Array, Array]:
-    """`cpu.quantize_rows`."""
+def per_row_quantize(op: GlowOp, x: Array) -> tuple[Array, Array, Array]:
+    """`cpu.per_row_quantize`."""
     stored, scale, zero_point = quantize_dynamic(x, -1)
     columns = op.attributes_view().int("columns")
     padded = np.zeros((*x.shape[:-1], columns), np.uint8)

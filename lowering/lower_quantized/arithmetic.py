@@ -196,7 +196,7 @@ def lookup_table(op: Operation) -> None:
     parts.replace(parts.quantized(entries, target_of(op)))
 
 
-def gather_rows(op: Operation) -> None:
+def embedding_lookup(op: Operation) -> None:
     """Rows of a table with a scale each; other gathers move integers."""
     assert isinstance(op, glow.GatherOp)
     data = parameters_of(op.input.type)
@@ -253,7 +253,7 @@ LOWERINGS: dict[type[Operation], Callable[[Operation], None]] = {
     glow.AvgPool2dOp: average_pool,
     glow.ReduceMeanOp: reduce_mean,
     glow.LookupTableOp: lookup_table,
-    glow.GatherOp: gather_rows,
+    glow.GatherOp: embedding_lookup,
     **dict.fromkeys(
         (
             glow.ReshapeOp, glow.TransposeOp, glow.ConcatOp, glow.SliceOp, glow.PadOp,

@@ -25,7 +25,7 @@ from glow.passes.rewriting.node_builder import NodeBuilder, name_of
 ARGUMENTS = {"clip": ("low", "high"), "leaky_relu": ("alpha",)}
 
 
-def quantize_rows(op: Operation, *, per_channel: bool) -> None:
+def per_row_quantize(op: Operation, *, per_channel: bool) -> None:
     """Replace a linear layer by one that quantizes its rows."""
     assert isinstance(op, NodeOp)
     builder = NodeBuilder(op)

@@ -25,7 +25,7 @@ from glow.passes.graph.free_unused_weights import FreeUnusedWeightsPass
 from glow.passes.graph.fuse_activation import fuse_activation
 from glow.passes.quantization.adjustment.equalize_channels import equalize_channels
 from glow.passes.quantization.adjustment.migrate_channels import migrate_channels
-from glow.passes.quantization.dynamic import quantize_rows
+from glow.passes.quantization.dynamic import per_row_quantize
 from glow.passes.quantization.embeddings import quantize_embeddings
 from glow.passes.quantization.insert_casts import insert_casts
 from glow.passes.quantization.integer.convert_quantized_gemm import (
@@ -88,7 +88,7 @@ def quantize_linear_layers(module: ModuleOp, options: QuantizationOptions) -> No
         return
     for op in list(module.walk()):
         if is_linear_layer(op) and not is_kept(op, options.keep):
-            quantize_rows(op, per_channel=options.per_channel)
+            per_row_quantize(op, per_channel=options.per_channel)
 
 
 def even_out_channels(

@@ -30,9 +30,9 @@ func.func @kept(%x: tensor<33x1024xf32>, %s: tensor<1x64xf32>, %o: tensor<1x1023
 // Two levels of Strassen's product where one still pays for the half-size products.
 // CHECK-LABEL: func.func @levels(
 // CHECK: %w.packed = glow.constant dense_resource<w.packed_{{[0-9]+}}> : tensor<1806336xf32>
-// CHECK: %[[SUMS:.*]], %[[SCALES:.*]] = cpu.quadrant_sums %x levels 2 : tensor<49x32x192xf32>, tensor<128xf32>
+// CHECK: %[[SUMS:.*]], %[[SCALES:.*]] = cpu.strassen_combinations %x levels 2 : tensor<49x32x192xf32>, tensor<128xf32>
 // CHECK: cpu.strassen_matmul %x, %[[SCALES]], %[[SUMS]], %w.packed, %{{.*}} outer [2, 64] : tensor<2x64x768xf32>
-// CHECK: cpu.quadrant_sums %{{.*}} levels 1 : tensor<7x64x192xf32>, tensor<128xf32>
+// CHECK: cpu.strassen_combinations %{{.*}} levels 1 : tensor<7x64x192xf32>, tensor<128xf32>
 func.func @levels(%x: tensor<2x64x768xf32>, %y: tensor<128x384xf32>) -> (tensor<2x64x768xf32>, tensor<128x384xf32>) {
   %w = glow.splat 0.5 : tensor<768x768xf32>
   %v = glow.splat 0.5 : tensor<384x384xf32>

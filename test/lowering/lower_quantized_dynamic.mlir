@@ -4,7 +4,7 @@
 // Rows are quantized by a node, padded to whole words; zero points, scales and the bias join
 // the sums, and so does what reads them.
 // CHECK-LABEL: func.func @row(
-// CHECK-NEXT: %0, %1, %2 = cpu.quantize_rows %x columns 4 : tensor<5x4xui8>, tensor<5x1xf32>, tensor<5x1xi32>
+// CHECK-NEXT: %0, %1, %2 = cpu.per_row_quantize %x columns 4 : tensor<5x4xui8>, tensor<5x1xf32>, tensor<5x1xi32>
 // CHECK-NEXT: %3 = glow.constant dense<{{\[}}[1, 2], [3, -4], [5, 6], [0, 0]]> : tensor<4x2xi8>
 // CHECK:      %[[SUMS:.*]] = glow.matmul_integer %0, %3, %{{.*}}, %{{.*}} : tensor<5x2xi32>
 // CHECK-NEXT: %[[TOTALS:.*]] = glow.constant dense<[9, 4]> : tensor<2xi32>
@@ -19,7 +19,7 @@
 // CHECK-NEXT: %[[Y:.*]] = arith.addf %[[R]], %[[B]] : f32
 // CHECK-NEXT: glow.yield %[[Y]]
 // FUSED-LABEL: func.func @row(
-// FUSED:      %[[Q:.*]], %[[S:.*]], %[[Z:.*]] = cpu.quantize_rows
+// FUSED:      %[[Q:.*]], %[[S:.*]], %[[Z:.*]] = cpu.per_row_quantize
 // FUSED:      cpu.int8_matmul %[[Q]], %{{.*}}, %{{.*}}, %[[Z]], %{{.*}}, %[[S]], %{{.*}}, %b config #cpu.matmul_config<rows = {{[0-9]+}}, blocks = {{[0-9]+}}> panels #cpu.panels<blocks = {{[0-9]+}}, lanes = {{[0-9]+}}> {
 // FUSED:      arith.maximumf
 // FUSED:      } : tensor<5x2xf32>
@@ -32,8 +32,8 @@ func.func @row(%x: tensor<5x3xf32>, %b: tensor<2xf32>) -> tensor<5x2xf32> {
 
 // Products of one input share its bytes.
 // FUSED-LABEL: func.func @shared(
-// FUSED-COUNT-1: cpu.quantize_rows
-// FUSED-NOT:     cpu.quantize_rows
+// FUSED-COUNT-1: cpu.per_row_quantize
+// FUSED-NOT:     cpu.per_row_quantize
 // FUSED:         func.return
 func.func @shared(%x: tensor<1x5x4xf32>) -> (tensor<1x5x1xf32>, tensor<1x5x1xf32>) {
   %w = glow.constant dense<[[1], [2], [3], [4]]> : tensor<4x1xi8> as tensor<4x1x!quant.uniform<i8:f32, 0.5>>

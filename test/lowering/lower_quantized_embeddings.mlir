@@ -6,7 +6,7 @@
 
 // CHECK-LABEL: @nibbles
 // CHECK: %[[T:.*]] = glow.constant dense<[[49, 66, 5, 0, 0, 0, 63, 0, 0, 64, 64], [103, 120, 9, 0, 0, 128, 62, 0, 0, 0, 0]]> : tensor<2x11xui8>
-// CHECK-NEXT: cpu.gather_rows %[[T]], %i columns 5 bits 4 : tensor<4x5xf32>
+// CHECK-NEXT: cpu.embedding_lookup %[[T]], %i columns 5 bits 4 : tensor<4x5xf32>
 // REFERENCE-LABEL: @nibbles
 // REFERENCE: glow.constant dense<[[1, 2, 5, 3, 4], [7, 8, 9, 6, 7]]> : tensor<2x5xui8>
 func.func @nibbles() -> tensor<4x5xf32> {
@@ -20,7 +20,7 @@ func.func @nibbles() -> tensor<4x5xf32> {
 
 // CHECK-LABEL: @signed_bytes
 // CHECK: glow.constant dense<[[127, 130, 0, 0, 0, 63, 0, 0, 1, 67]]> : tensor<1x10xui8>
-// CHECK-NEXT: cpu.gather_rows {{.*}} columns 2 bits 8
+// CHECK-NEXT: cpu.embedding_lookup {{.*}} columns 2 bits 8
 func.func @signed_bytes() -> tensor<4x2xf32> {
   %i = glow.constant dense<[0, -1, -1, 0]> : tensor<4xi64>
   %t = glow.constant dense<[[-1, 2]]> : tensor<1x2xi8> as tensor<1x2x!quant.uniform<i8:f32:0, {0.5:1}>>

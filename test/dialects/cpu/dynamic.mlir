@@ -2,10 +2,10 @@
 // RUN: glow-opt --glow-to-instr %s | filecheck %s --check-prefix=INSTR
 
 // CHECK-LABEL: func.func @rows(
-// CHECK: %q, %s, %z = cpu.quantize_rows %x columns 8 : tensor<2x5x8xui8>, tensor<2x5x1xf32>, tensor<2x5x1xi32>
-// INSTR: instr.cpu.quantize_rows @out %q, @out %s, @out %z, @in %x columns 8
+// CHECK: %q, %s, %z = cpu.per_row_quantize %x columns 8 : tensor<2x5x8xui8>, tensor<2x5x1xf32>, tensor<2x5x1xi32>
+// INSTR: instr.cpu.per_row_quantize @out %q, @out %s, @out %z, @in %x columns 8
 func.func @rows(%x: tensor<2x5x7xf32>) -> (tensor<2x5x8xui8>, tensor<2x5x1xf32>, tensor<2x5x1xi32>) {
-  %q, %s, %z = cpu.quantize_rows %x columns 8 : tensor<2x5x8xui8>, tensor<2x5x1xf32>, tensor<2x5x1xi32>
+  %q, %s, %z = cpu.per_row_quantize %x columns 8 : tensor<2x5x8xui8>, tensor<2x5x1xf32>, tensor<2x5x1xi32>
   func.return %q, %s, %z : tensor<2x5x8xui8>, tensor<2x5x1xf32>, tensor<2x5x1xi32>
 }
 

@@ -81,7 +81,7 @@ func.func @yield(%x: tensor<2x8xf32>, %w: tensor<64xf32>, %b: tensor<8xf32>) {
 
 func.func @odd(%x: tensor<3x8xf32>) {
   // expected-error @+1 {{3 rows and 8 columns have no equal quadrants}}
-  %0, %s = cpu.quadrant_sums %x levels 1 : tensor<7x1x4xf32>, tensor<3xf32>
+  %0, %s = cpu.strassen_combinations %x levels 1 : tensor<7x1x4xf32>, tensor<3xf32>
   func.return
 }
 
@@ -89,7 +89,7 @@ func.func @odd(%x: tensor<3x8xf32>) {
 
 func.func @levels(%x: tensor<8x8xf32>) {
   // expected-error @+1 {{there are one or two levels, not 3}}
-  %0, %s = cpu.quadrant_sums %x levels 3 : tensor<343x1x1xf32>, tensor<8xf32>
+  %0, %s = cpu.strassen_combinations %x levels 3 : tensor<343x1x1xf32>, tensor<8xf32>
   func.return
 }
 

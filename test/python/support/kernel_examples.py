@@ -25,8 +25,8 @@ from glow.backends.cpu.kernels.convolution.direct_conv import (
     build_direct_conv,
 )
 from glow.backends.cpu.kernels.convolution.fused_prologue import (
-    PreparedConv2dSpec,
-    build_prepared_conv2d,
+    PrologueConv2dSpec,
+    build_prologue_conv2d,
 )
 from glow.backends.cpu.kernels.convolution.sparse_conv2d import build_sparse_conv2d
 from glow.backends.cpu.kernels.convolution.sparse_conv2d_spec import SparseConv2dSpec
@@ -85,8 +85,8 @@ from glow.backends.cpu.kernels.reduction.structured import (
 from glow.backends.cpu.kernels.reduction.structured import Window as StructuredWindow
 from glow.backends.cpu.kernels.strassen.kernel import build_strassen
 from glow.backends.cpu.kernels.strassen.linear_combinations import (
-    QuadrantSumsSpec,
-    build_quadrant_sums,
+    StrassenCombinationsSpec,
+    build_strassen_combinations,
 )
 from glow.backends.cpu.kernels.strassen.spec import StrassenSpec
 from glow.backends.cpu.kernels.winograd.direct import (
@@ -157,7 +157,7 @@ def sparse_conv2d() -> BuildKernel:
     return lambda: build_sparse_conv2d("kernel", spec, TARGET)
 
 
-def prepared_conv2d() -> BuildKernel:
+def prologue_conv2d() -> BuildKernel:
     """A 1 x 1 convolution with element-wise work on its input."""
     spec = Conv2dSpec(2, 20, 40, Window((5, 8), (1, 1)), lanes=LANES, has_bias=True)
     shape, channel = spec.input_type.get_shape(), (1, spec.input_blocks, 1, 1, LANES)
@@ -165,8 +165,8 @@ def prepared_conv2d() -> BuildKernel:
         lambda b, x, y: b.maximumf(b.mulf(x, y), b.constant(0.0, f32)), [f32, f32]
     )
     work = ElementwiseSpec(shape, (shape, channel), region)
-    prepared = PreparedConv2dSpec(spec, work)
-    return lambda: build_prepared_conv2d("kernel", prepared, TARGET)
+    prepared = PrologueConv2dSpec(spec, work)
+    return lambda: build_prologue_conv2d("kernel", prepared, TARGET)
 
 
 def unary(operation: type, element: Attribute = f32) -> BuildKernel:
@@ -269,7 +269,7 @@ CONVOLUTIONS: dict[str, BuildKernel] = {
     ),
     "conv2d one channel": conv2d(Window((6, 5), (3, 3), (2, 2), pads=SAME), 1),
     "conv2d sparse": sparse_conv2d(),
-    "prepared conv2d": prepared_conv2d(),
+    "prepared conv2d": prologue_conv2d(),
     "depthwise": lambda: build_depthwise(
         "kernel", DepthwiseSpec(PLANES, has_bias=True), TARGET
     ),
@@ -320,9 +320,11 @@ PRODUCTS: dict[str, BuildKernel] = {
     "strassen of two levels": lambda: build_strassen(
         StrassenSpec(36, 320, 20, levels=2), TARGET
     ),
-    "quadrant sums": lambda: build_quadrant_sums(QuadrantSumsSpec(6, 14), TARGET),
-    "sums of two levels": lambda: build_quadrant_sums(
-        QuadrantSumsSpec(8, 28, 2), TARGET
+    "quadrant sums": lambda: build_strassen_combinations(
+        StrassenCombinationsSpec(6, 14), TARGET
+    ),
+    "sums of two levels": lambda: build_strassen_combinations(
+        StrassenCombinationsSpec(8, 28, 2), TARGET
     ),
 }
 

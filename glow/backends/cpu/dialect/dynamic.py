@@ -20,17 +20,17 @@ BYTE = IntegerType(8, Signedness.UNSIGNED)
 
 
 @irdl_op_definition
-class QuantizeRowsOp(NodeOp):
+class PerRowQuantizeOp(NodeOp):
     """Stored values, scale and zero point of each row, as `glow.dynamic_matmul` takes them.
 
     input [..., K] f32 -> ([..., columns] ui8, [..., 1] f32, [..., 1] i32). The stored values
     beyond K are 0. A row with an infinity or NaN has the scale NaN, and zeros.
 
-    %q, %s, %z = cpu.quantize_rows %x columns 8 : tensor<9x8xui8>, tensor<9x1xf32>,
+    %q, %s, %z = cpu.per_row_quantize %x columns 8 : tensor<9x8xui8>, tensor<9x1xf32>,
         tensor<9x1xi32>
     """
 
-    name = "cpu.quantize_rows"
+    name = "cpu.per_row_quantize"
     input = operand_def(TensorType)
     stored = result_def(TensorType)
     scale = result_def(TensorType)

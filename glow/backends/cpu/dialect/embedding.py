@@ -27,17 +27,17 @@ def row_bytes(columns: int, bits: int) -> int:
 
 
 @irdl_op_definition
-class GatherRowsOp(NodeOp):
+class EmbeddingLookupOp(NodeOp):
     """Rows of a table of quantized numbers, as f32: `float(q - zero_point) * scale`.
 
     table [R, bytes + 8] ui8, indices [...] -> [..., columns]. A row of the table is one
     piece of memory: its numbers (of four bits two in a byte, as `glow.dialects.nibbles`
     says), then its scale and its zero point, both f32. Indices are those of `glow.gather`.
 
-    %y = cpu.gather_rows %table, %indices columns 64 bits 4 : tensor<9x64xf32>
+    %y = cpu.embedding_lookup %table, %indices columns 64 bits 4 : tensor<9x64xf32>
     """
 
-    name = "cpu.gather_rows"
+    name = "cpu.embedding_lookup"
     table = operand_def(TensorType)
     indices = operand_def(TensorType)
     result = result_def(TensorType)

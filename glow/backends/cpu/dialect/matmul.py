@@ -109,7 +109,7 @@ class BatchMatmulOp(NodeOp):
 
 
 @irdl_op_definition
-class QuadrantSumsOp(NodeOp):
+class StrassenCombinationsOp(NodeOp):
     """The sums of quadrants that `cpu.strassen_matmul` multiplies, and the sizes of rows.
 
     input [..., K], all but the last axis counted as rows M -> sums [7, M / 2, K / 2] and
@@ -117,10 +117,10 @@ class QuadrantSumsOp(NodeOp):
     is divided by its scale before, the power of two below its largest element. The 2 (or 4)
     rows that share sums have the scale NaN if one of them has an infinity or NaN.
 
-    %sums, %scales = cpu.quadrant_sums %x levels 1 : tensor<7x64x384xf32>, tensor<128xf32>
+    %sums, %scales = cpu.strassen_combinations %x levels 1 : tensor<7x64x384xf32>, tensor<128xf32>
     """
 
-    name = "cpu.quadrant_sums"
+    name = "cpu.strassen_combinations"
     input = operand_def(TensorType)
     sums = result_def(TensorType)
     scales = result_def(TensorType)
@@ -148,9 +148,9 @@ class StrassenMatmulOp(WeightedOp):
     """`cpu.matmul` by seven half-size products instead of eight, or 49 instead of 64.
 
     matrix [*outer, K], scales [M] and input [7, M / 2, K / 2] or [49, M / 4, K / 4] of
-    `cpu.quadrant_sums`, weights as many packed factors, bias [N] -> [*outer, N], where `outer`
-    are the axes that make up the rows M. Rows whose scale is NaN are direct sums of the matrix,
-    the weights taken back from their factors: an infinity stays in its row.
+    `cpu.strassen_combinations`, weights as many packed factors, bias [N] -> [*outer, N],
+    where `outer` are the axes that make up the rows M. Rows whose scale is NaN are direct
+    sums of the matrix, the weights taken back from their factors: an infinity stays in its row.
     """
 
     name = "cpu.strassen_matmul"

@@ -11,7 +11,7 @@
 | `winograd.py`      | which of them are done with few multiplications            |
 | `products.py`      | products with constant matrices                            |
 | `integer_products.py` | convolutions and products of bytes                      |
-| `byte_products.py` | products of two computed tensors of bytes                  |
+| `int8_matmuls.py` | products of two computed tensors of bytes                  |
 | `rows.py`          | softmax and layer normalization with a cast behind         |
 | `propagation.py`   | nodes that work on blocked tensors as they are             |
 | `assign_layout.py` | the table and the pass                                     |

@@ -74,7 +74,7 @@ def of_rank(builder: NodeBuilder, value: SSAValue, rank: int) -> SSAValue:
     return builder.reshape(value, (1,) * (rank - len(shape)) + tuple(shape))
 
 
-def byte_product(op: glow.MatmulIntegerOp) -> None:
+def int8_matmul(op: glow.MatmulIntegerOp) -> None:
     """Replace a product of computed tensors of bytes."""
     builder, rank = NodeBuilder(op), len(shape_of(op.result))
     points = [op.lhs_zero_point, op.rhs_zero_point]

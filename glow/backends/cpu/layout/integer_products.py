@@ -21,7 +21,7 @@ from xdsl.ir import Operation, SSAValue
 from glow.backends.cpu import dialect as cpu
 from glow.backends.cpu.layout.conv_shape import ConvShape
 from glow.backends.cpu.layout.convolution import conv_shape, is_depthwise
-from glow.backends.cpu.layout.int8_products import byte_product
+from glow.backends.cpu.layout.int8_products import int8_matmul
 from glow.backends.cpu.layout.layout import Layout, blocked_source, constant_key
 from glow.backends.cpu.layout.packing import pack_channels
 from glow.backends.cpu.tiling.configs import matmul_attributes
@@ -217,7 +217,7 @@ def matmul_integer(layout: Layout, op: Operation) -> None:
     product = product_of(op, rank - 1, shape_of(op.result)[-1])
     if product is None or product.weights.ndim != 2:
         if has_byte_kernel(op):
-            byte_product(op)
+            int8_matmul(op)
         return
     depth = product.weights.shape[0]
     if depth % WORD:

@@ -202,7 +202,9 @@ class TargetPacker:
         """The levels of Strassen's product; 0 where the direct one is faster."""
         most = {"exact": 0, "default": 1, "fast": 2}[self.numerics]
         for levels in range(most, 0, -1):
-            if StrassenSpec(rows, columns, depth, levels=levels).pays(self.target):
+            if StrassenSpec(rows, columns, depth, levels=levels).is_profitable(
+                self.target
+            ):
                 return levels
         return 0
 

@@ -2,9 +2,9 @@
 
 Where the numerics allow it, weights that are mostly read are stored as bf16. Where Strassen's
 algorithm pays and the numerics allow it, `cpu.strassen_matmul` on the
-`cpu.quadrant_sums` of the input, which products of one input share after `cse`; two levels of
-it where they pay and the numerics are `fast`. Not for weights some rows or columns of which are
-much smaller than others.
+`cpu.strassen_combinations` of the input, which products of one input share after `cse`; two
+levels of it where they pay and the numerics are `fast`. Not for weights some
+rows or columns of which are much smaller than others.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def _packed_product(
         tile = layout.packer.matmul_tile(array, rows, widens=widens)
         config = matmul_attributes(tile, layout.lanes)
         return builder.create(cpu.MatmulOp, [lhs, packed, bias], config, types=types)
-    node = cpu.QuadrantSumsOp.build_node([lhs], levels=levels)
+    node = cpu.StrassenCombinationsOp.build_node([lhs], levels=levels)
     sums, scales = builder.insert(node).results
     inputs = [lhs, scales, sums, packed, bias]
     return builder.create(cpu.StrassenMatmulOp, inputs, {"outer": outer})

@@ -44,7 +44,7 @@ def space_to_depth(
         if not isinstance(op, glow.Conv2dOp):
             continue
         new, shape = squares_of(op, packer), conv_shape(op)
-        if new is None or not _pays(op, new, packer, budget):
+        if new is None or not _is_profitable(op, new, packer, budget):
             continue
         if choice := packer.choose_winograd(new):
             budget -= ITEM_BYTES * choice.packed_weights
@@ -83,7 +83,9 @@ def _of_squares(shape: ConvShape, output: Pair) -> ConvShape:
     )
 
 
-def _pays(op: glow.Conv2dOp, new: ConvShape, packer: Packer, budget: float) -> bool:
+def _is_profitable(
+    op: glow.Conv2dOp, new: ConvShape, packer: Packer, budget: float
+) -> bool:
     """Whether few multiplications make up for moving the pixels, and the weights allow them."""
     shape, weights = conv_shape(op), constant_value(op.weights)
     choice = packer.choose_winograd(new)

@@ -30,7 +30,7 @@ from glow.backends.cpu.program.main_function import (
 )
 from glow.backends.cpu.program.program import Program
 from glow.backends.cpu.program.program_builder import ProgramBuilder
-from glow.backends.cpu.program.prologue_fusion import join_calls
+from glow.backends.cpu.program.prologue_fusion import fuse_prologues
 from glow.dialects.attributes import int_attr, ints_attr
 from glow.dialects.weight_table import WeightsAttr
 from glow.lowering.loop_builder.kernel import Kernel
@@ -43,7 +43,7 @@ def build_program(
     function: func.FuncOp, target: Target, kernels: KernelTable
 ) -> Program:
     """The kernel calls of a planned instr function."""
-    return join_calls(ProgramBuilder(function, target, kernels).run(), target)
+    return fuse_prologues(ProgramBuilder(function, target, kernels).run(), target)
 
 
 def build_main(

@@ -97,7 +97,7 @@ class KernelCall:
     kernel: KernelRequest
     places: tuple[Place, ...]
     writes: int = 1
-    passes_on: bool = False
+    feeds_prologue: bool = False
     """Whether one other instruction reads what this one alone writes, and nobody else does."""
 
     def conflicting(self, other: KernelCall) -> Iterator[tuple[int, int]]:

@@ -138,7 +138,9 @@ class ProgramBuilder:
                 body = tuple(self._call(part, number) for part in invocation.body)
                 yield Loop(number, 0, invocation.turns, 1, body)
             else:
-                yield replace(self._call(invocation), passes_on=_passes_on(op))
+                yield replace(
+                    self._call(invocation), feeds_prologue=_feeds_prologue(op)
+                )
 
     def _call(self, invocation: Invocation, loop: int = 0) -> KernelCall:
         places = tuple(self._place(buffer, loop) for buffer in invocation.buffers)
@@ -244,7 +246,7 @@ def parts_of(kernel: Invocation | Repetition) -> Sequence[Invocation]:
     return kernel.body if isinstance(kernel, Repetition) else (kernel,)
 
 
-def _passes_on(op: instr.InstructionOp) -> bool:
+def _feeds_prologue(op: instr.InstructionOp) -> bool:
     """Whether an instruction writes one allocation, and one other reads it."""
     if len(op.outs) != 1 or op.inouts:
         return False

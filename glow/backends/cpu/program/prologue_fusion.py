@@ -4,7 +4,7 @@ An element-wise call and the 1 x 1 convolution behind it that alone reads its re
 layer of a pre-activated network begins, become one call that goes from run to run of pixels:
 
     elementwise prepared, x, scale, shift
-    conv2d y, prepared, weights, bias       ->   prepared_conv2d y, x, weights, bias, scale, shift
+    conv2d y, prepared, weights, bias       ->   prologue_conv2d y, x, weights, bias, scale, shift
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from typing import cast
 
 from glow.backends.cpu.kernels.convolution.conv2d_spec import Conv2dSpec
 from glow.backends.cpu.kernels.convolution.fused_prologue import (
-    PreparedConv2dSpec,
-    build_prepared_conv2d,
+    PrologueConv2dSpec,
+    build_prologue_conv2d,
 )
 from glow.backends.cpu.kernels.elementwise.kernel import ElementwiseSpec
 from glow.backends.cpu.program.program import (
@@ -28,10 +28,10 @@ from glow.backends.cpu.program.program import (
 )
 from glow.lowering.target.target import Target
 
-LABEL = "prepared_conv2d"
+LABEL = "prologue_conv2d"
 
 
-def join_calls(program: Program, target: Target) -> Program:
+def fuse_prologues(program: Program, target: Target) -> Program:
     """The program with joined calls."""
     return replace(program, steps=_joined(program.steps, target))
 
@@ -45,7 +45,7 @@ def _joined(steps: Sequence[Step], target: Target) -> tuple[Step, ...]:
         before = joined[-1] if joined else None
         both = None
         if isinstance(before, KernelCall):
-            both = prepared_convolution(before, step, target)
+            both = prologue_convolution(before, step, target)
         if both is None:
             joined.append(step)
         else:
@@ -53,12 +53,12 @@ def _joined(steps: Sequence[Step], target: Target) -> tuple[Step, ...]:
     return tuple(joined)
 
 
-def prepared_convolution(
+def prologue_convolution(
     preparation: KernelCall, convolution: KernelCall, target: Target
 ) -> KernelCall | None:
     """Both calls as one, if there is a kernel for that."""
     spec = _joint_spec(preparation, convolution)
-    if spec is None or not spec.supported(target) or not preparation.passes_on:
+    if spec is None or not spec.supported(target) or not preparation.feeds_prologue:
         return None
     (prepared, *sources), (output, source, *rest) = (
         preparation.places,
@@ -70,17 +70,17 @@ def prepared_convolution(
     request = KernelRequest(
         LABEL,
         (LABEL, spec),
-        lambda name, machine: build_prepared_conv2d(name, spec, machine),
+        lambda name, machine: build_prologue_conv2d(name, spec, machine),
     )
     return KernelCall(request, (output, first, *rest, *sources))
 
 
 def _joint_spec(
     preparation: KernelCall, convolution: KernelCall
-) -> PreparedConv2dSpec | None:
+) -> PrologueConv2dSpec | None:
     first, second = _spec_of(preparation), _spec_of(convolution)
     if isinstance(first, ElementwiseSpec) and type(second) is Conv2dSpec:
-        return PreparedConv2dSpec(second, first)
+        return PrologueConv2dSpec(second, first)
     return None
 
 

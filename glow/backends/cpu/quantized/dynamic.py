@@ -2,7 +2,7 @@
 
   %y = glow.dynamic_matmul %x, %w : tensor<9x64xf32>
 becomes
-  %q, %s, %z = cpu.quantize_rows %x
+  %q, %s, %z = cpu.per_row_quantize %x
   %sums = glow.matmul_integer %q, %w : tensor<9x64xi32>
   %y = glow.fused %sums, %z, ... : tensor<9x64xf32>
 """
@@ -67,10 +67,10 @@ def dynamic_quantize_by_rows(op: Operation) -> bool:
     return True
 
 
-def byte_product(op: Operation) -> bool:
+def int8_matmul(op: Operation) -> bool:
     """`glow.dynamic_matmul` as a product of bytes; returns whether its weights are bytes.
 
-        %q, %s, %z = cpu.quantize_rows %x
+        %q, %s, %z = cpu.per_row_quantize %x
         %sums = glow.matmul_integer %q, %w : tensor<9x64xi32>
         %y = glow.fused %sums, %z, ... : tensor<9x64xf32>
 
@@ -105,7 +105,7 @@ def byte_product(op: Operation) -> bool:
 
 def _quantized_rows(parts: Parts, x: SSAValue, columns: int) -> Sequence[SSAValue]:
     """Stored values, scale and zero point of each row, by one node."""
-    node = parts.insert(cpu.QuantizeRowsOp.build_node([x], columns=columns))
+    node = parts.insert(cpu.PerRowQuantizeOp.build_node([x], columns=columns))
     return node.results
 
 
@@ -157,7 +157,7 @@ def _scaled_sums(
 
 
 REWRITES: dict[type[Operation], Callable[[Operation], bool]] = {
-    glow.DynamicMatmulOp: byte_product,
+    glow.DynamicMatmulOp: int8_matmul,
     glow.DynamicQuantizeOp: dynamic_quantize_by_rows,
 }
 """Each returns whether it replaced the node."""

@@ -2,7 +2,7 @@
 
   %1 = glow.gather %q, %indices : tensor<9x64xf32>
 becomes
-  %1 = cpu.gather_rows %rows, %indices columns 64 bits 4 : tensor<9x64xf32>
+  %1 = cpu.embedding_lookup %rows, %indices columns 64 bits 4 : tensor<9x64xf32>
 
 where a row of %rows has the stored numbers, the scale and the zero point together, so that it
 is read from memory at once. Source: Glow's fused row-wise tables.
@@ -44,7 +44,7 @@ def fused_rows(stored: Array, data: Quantization) -> DeferredArray:
     return DeferredArray(shape, np.dtype(np.uint8), write, stored)
 
 
-def gather_rows(op: Operation) -> bool:
+def embedding_lookup(op: Operation) -> bool:
     """`glow.gather`; returns whether it was replaced."""
     assert isinstance(op, glow.GatherOp)
     data = quantization_of(op.input.type)
@@ -54,7 +54,7 @@ def gather_rows(op: Operation) -> bool:
     parts, rows = Parts(op), fused_rows(stored.reshape(len(stored), -1), data)
     table = parts.insert(new_constant(weights_of(op), rows, name_of(op.input)))
     found = parts.node(
-        cpu.GatherRowsOp,
+        cpu.EmbeddingLookupOp,
         table.results[0],
         op.indices,
         columns=stored[0].size,
@@ -65,6 +65,6 @@ def gather_rows(op: Operation) -> bool:
 
 
 REWRITES: dict[type[Operation], Callable[[Operation], bool]] = {
-    glow.GatherOp: gather_rows
+    glow.GatherOp: embedding_lookup
 }
 """Each returns whether it replaced the node."""

@@ -11,8 +11,8 @@ from glow.interpreter import shape
 from glow.interpreter.arrays import Array
 
 
-def gather_rows(op: GlowOp, table: Array, indices: Array) -> Array:
-    """`cpu.gather_rows`."""
+def embedding_lookup(op: GlowOp, table: Array, indices: Array) -> Array:
+    """`cpu.embedding_lookup`."""
     attributes = op.attributes_view()
     columns, bits = attributes.int("columns"), attributes.int("bits")
     rows = shape.gather(table, indices, 0)

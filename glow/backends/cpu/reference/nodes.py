@@ -19,7 +19,7 @@ from xdsl.ir import Operation
 from glow.backends.cpu import dialect as cpu
 from glow.backends.cpu.dialect.matmul import STRASSEN_LEVELS
 from glow.backends.cpu.reference.blocks import from_blocks, to_blocks
-from glow.backends.cpu.reference.embedding import gather_rows
+from glow.backends.cpu.reference.embedding import embedding_lookup
 from glow.backends.cpu.reference.recurrence import Plain, run_recurrence
 from glow.backends.cpu.reference.strassen import left_sums, original, row_scales
 from glow.dialects import glow, instr
@@ -28,7 +28,7 @@ from glow.dialects.errors import GlowError
 from glow.dialects.node import GlowOp
 from glow.interpreter.arrays import Array, DType, exact
 from glow.interpreter.convolution import convolve
-from glow.interpreter.dynamic_quantization import quantize_rows, row_range
+from glow.interpreter.dynamic_quantization import per_row_quantize, row_range
 from glow.interpreter.evaluation import evaluate_region
 from glow.interpreter.integer_arithmetic import wrapped
 from glow.interpreter.normalization import (
@@ -293,8 +293,8 @@ def run_cpu_attention(
     return finish(op, total, ())
 
 
-def run_quadrant_sums(op: GlowOp, x: Array) -> tuple[Array, Array]:
-    """`cpu.quadrant_sums`."""
+def run_strassen_combinations(op: GlowOp, x: Array) -> tuple[Array, Array]:
+    """`cpu.strassen_combinations`."""
     levels, rows = op.attributes_view().int("levels"), x.reshape(-1, x.shape[-1])
     factors, scales = row_scales(rows, levels)
     scaled = rows * factors[:, None].astype(x.dtype)
@@ -363,11 +363,11 @@ def cpu_functions(
         cpu.MatmulOp: with_plain(cpu.MatmulOp, run_matmul),
         cpu.AttentionOp: run_cpu_attention,
         cpu.BatchMatmulOp: run_batch_matmul,
-        cpu.QuadrantSumsOp: run_quadrant_sums,
-        cpu.QuantizeRowsOp: quantize_rows,
+        cpu.StrassenCombinationsOp: run_strassen_combinations,
+        cpu.PerRowQuantizeOp: per_row_quantize,
         cpu.SoftmaxOp: run_softmax,
         cpu.LayerNormOp: run_layer_norm,
-        cpu.GatherRowsOp: gather_rows,
+        cpu.EmbeddingLookupOp: embedding_lookup,
         cpu.RowRangeOp: row_range,
         cpu.StrassenMatmulOp: with_plain(cpu.StrassenMatmulOp, run_strassen_matmul),
         cpu.RecurrenceOp: with_plain(cpu.RecurrenceOp, run_recurrence),

@@ -23,7 +23,7 @@ from glow.backends.cpu.kernels.convolution.direct_conv import (
     DirectConvSpec,
     choose_pixel_tile,
 )
-from glow.backends.cpu.kernels.convolution.fused_prologue import PreparedConv2dSpec
+from glow.backends.cpu.kernels.convolution.fused_prologue import PrologueConv2dSpec
 from glow.backends.cpu.kernels.convolution.int8_conv2d import (
     Int8Conv2dSpec,
     Int8Convolution,
@@ -36,7 +36,9 @@ from glow.backends.cpu.kernels.matmul.batch_matmul import BatchMatmulSpec
 from glow.backends.cpu.kernels.matmul.int8_batch_matmul import Int8BatchMatmulSpec
 from glow.backends.cpu.kernels.matmul.matmul import MatmulSpec
 from glow.backends.cpu.kernels.recurrence.kernel import RecurrenceSpec
-from glow.backends.cpu.kernels.strassen.linear_combinations import QuadrantSumsSpec
+from glow.backends.cpu.kernels.strassen.linear_combinations import (
+    StrassenCombinationsSpec,
+)
 from glow.backends.cpu.kernels.strassen.spec import StrassenSpec
 from glow.backends.cpu.kernels.winograd.direct import WinogradDirectSpec, most_uneven
 from glow.backends.cpu.kernels.winograd.kernel import WinogradPhase
@@ -141,12 +143,12 @@ def _sparse(spec: SparseConv2dSpec, target: Target) -> Choice:
     return _summed(DIRECT, spec.in_channels, "channels with weights, ", tile, "")
 
 
-def _prepared(spec: PreparedConv2dSpec, target: Target) -> Choice:
+def _prepared(spec: PrologueConv2dSpec, target: Target) -> Choice:
     choice = _conv2d(spec.spec, target)
     return replace(choice, algorithm=f"input prepared, {choice.algorithm}")
 
 
-def _sums_of_quadrants(spec: QuadrantSumsSpec, target: Target) -> Choice:
+def _sums_of_quadrants(spec: StrassenCombinationsSpec, target: Target) -> Choice:
     return Choice(f"sums of quadrants for {STRASSEN[spec.levels].name}")
 
 
@@ -262,8 +264,8 @@ DESCRIBED: Mapping[type, Callable[[Any, Target], Choice]] = {
     StrassenSpec: _strassen,
     BatchMatmulSpec: _batch_matmul,
     AttentionSpec: _attention,
-    PreparedConv2dSpec: _prepared,
-    QuadrantSumsSpec: _sums_of_quadrants,
+    PrologueConv2dSpec: _prepared,
+    StrassenCombinationsSpec: _sums_of_quadrants,
     RecurrenceSpec: _recurrence,
     Int8Conv2dSpec: _int8_conv2d,
     Int8DepthwiseSpec: _int8_depthwise,

@@ -8,9 +8,9 @@ from math import prod
 from xdsl.ir import Operation
 
 from glow.backends.cpu import dialect as cpu
-from glow.backends.cpu.kernels.quantization.quantize_rows import (
-    QuantizeRowsSpec,
-    build_quantize_rows,
+from glow.backends.cpu.kernels.quantization.per_row_quantize import (
+    PerRowQuantizeSpec,
+    build_per_row_quantize,
 )
 from glow.backends.cpu.kernels.quantization.row_range import (
     RowRangeSpec,
@@ -23,12 +23,14 @@ from glow.dialects.node import shape_of
 from glow.lowering.target.target import Target
 
 
-def _quantize_rows(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
+def _per_row_quantize(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
     *outer, extent = shape_of(op.ins[0])
     columns = op.attributes_view().int("columns")
-    spec = QuantizeRowsSpec(prod(outer), extent, columns)
+    spec = PerRowQuantizeSpec(prod(outer), extent, columns)
     buffers = [*op.outs, *op.ins]
-    return invoke("quantize_rows", spec, build_quantize_rows, buffers, len(op.outs))
+    return invoke(
+        "per_row_quantize", spec, build_per_row_quantize, buffers, len(op.outs)
+    )
 
 
 def _row_range(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
@@ -38,6 +40,6 @@ def _row_range(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
 
 
 SELECTORS: Mapping[type[Operation], KernelSelector] = {
-    instr.instruction_of(cpu.QuantizeRowsOp): _quantize_rows,
+    instr.instruction_of(cpu.PerRowQuantizeOp): _per_row_quantize,
     instr.instruction_of(cpu.RowRangeOp): _row_range,
 }

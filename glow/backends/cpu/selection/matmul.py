@@ -21,8 +21,8 @@ from glow.backends.cpu.kernels.matmul.matmul import MatmulSpec, build_matmul
 from glow.backends.cpu.kernels.reduction.structured import Affine
 from glow.backends.cpu.kernels.strassen.kernel import build_strassen
 from glow.backends.cpu.kernels.strassen.linear_combinations import (
-    QuadrantSumsSpec,
-    build_quadrant_sums,
+    StrassenCombinationsSpec,
+    build_strassen_combinations,
 )
 from glow.backends.cpu.kernels.strassen.spec import StrassenSpec
 from glow.backends.cpu.program.program import Invocation, KernelSelector
@@ -66,12 +66,16 @@ def _packed(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
     )
 
 
-def _quadrant_sums(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
+def _strassen_combinations(
+    op: instr.InstructionOp, target: Target
+) -> Sequence[Invocation]:
     *outer, columns = shape_of(op.ins[0])
     levels = op.attributes_view().int("levels")
-    spec = QuadrantSumsSpec(prod(outer), columns, levels)
+    spec = StrassenCombinationsSpec(prod(outer), columns, levels)
     buffers = [*op.outs, op.ins[0]]
-    return invoke("quadrant_sums", spec, build_quadrant_sums, buffers, 2)
+    return invoke(
+        "strassen_combinations", spec, build_strassen_combinations, buffers, 2
+    )
 
 
 def _strassen(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
@@ -223,7 +227,7 @@ SELECTORS: Mapping[type[Operation], KernelSelector] = {
     instr.instruction_of(cpu.MatmulOp): _packed,
     instr.instruction_of(cpu.AttentionOp): _attention,
     instr.instruction_of(cpu.BatchMatmulOp): _batch_matmul,
-    instr.instruction_of(cpu.QuadrantSumsOp): _quadrant_sums,
+    instr.instruction_of(cpu.StrassenCombinationsOp): _strassen_combinations,
     instr.instruction_of(cpu.StrassenMatmulOp): _strassen,
     instr.instruction_of(glow.FullyConnectedOp): _fully_connected,
     instr.instruction_of(glow.MatmulOp): _matmul,

@@ -10,8 +10,8 @@ from xdsl.ir import Operation
 from glow.backends.cpu import dialect as cpu
 from glow.backends.cpu.kernels.movement.embedding_bags import BagsSpec, build_bags
 from glow.backends.cpu.kernels.movement.embedding_lookup import (
-    GatherRowsSpec,
-    build_gather_rows,
+    EmbeddingLookupSpec,
+    build_embedding_lookup,
 )
 from glow.backends.cpu.kernels.movement.gather import (
     GatherElementsSpec,
@@ -164,10 +164,10 @@ def _gather(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
     )
 
 
-def _gather_rows(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
+def _embedding_lookup(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
     table, indices = op.ins
     attributes = op.attributes_view()
-    spec = GatherRowsSpec(
+    spec = EmbeddingLookupSpec(
         shape_of(table)[0],
         attributes.int("columns"),
         attributes.int("bits"),
@@ -177,7 +177,7 @@ def _gather_rows(op: instr.InstructionOp, target: Target) -> Sequence[Invocation
         reports=True,
     )
     operands = [op.outs[0], table, indices]
-    return reporting("gather_rows", spec, build_gather_rows, operands)
+    return reporting("embedding_lookup", spec, build_embedding_lookup, operands)
 
 
 def _gather_elements(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
@@ -226,6 +226,6 @@ SELECTORS: Mapping[type[Operation], KernelSelector] = {
     instr.instruction_of(glow.PadOp): _pad,
     instr.instruction_of(glow.GatherOp): _gather,
     instr.instruction_of(glow.GatherElementsOp): _gather_elements,
-    instr.instruction_of(cpu.GatherRowsOp): _gather_rows,
+    instr.instruction_of(cpu.EmbeddingLookupOp): _embedding_lookup,
     **dict.fromkeys(BAG_REDUCTIONS, _bags),
 }

@@ -12,8 +12,8 @@ from onnx import ModelProto, TensorProto, helper, numpy_helper
 import glow
 from glow import QuantizationOptions
 from glow.backends.cpu.kernels.movement.embedding_lookup import (
-    GatherRowsSpec,
-    build_gather_rows,
+    EmbeddingLookupSpec,
+    build_embedding_lookup,
 )
 from glow.backends.cpu.quantized.embeddings import fused_rows
 from glow.compiler import load
@@ -69,8 +69,8 @@ def test_kernel(columns: int, bits: int, target: Target) -> None:
     data: Quantization = row_parameters(table, bits)
     stored = quantize(table, data)
     indices = np.array([3, -1, ROWS - 1, 0, ROWS, -ROWS - 1])
-    spec = GatherRowsSpec(ROWS, columns, bits, len(indices))
-    kernel = build_gather_rows(spec, target)
+    spec = EmbeddingLookupSpec(ROWS, columns, bits, len(indices))
+    kernel = build_embedding_lookup(spec, target)
     out = np.full((len(indices), columns), np.nan, np.float32)
     inputs = [fused_rows(stored, data).array(), indices]
     (found,) = run_kernel(kernel, [out], inputs, target)

@@ -40,7 +40,7 @@ MOST_SLOWER = 1.1
 
 
 @dataclass(frozen=True)
-class PreparedConv2dSpec:
+class PrologueConv2dSpec:
     """The convolution and what is done to each element of its input.
 
     Inputs of the preparation are full, or have one number a channel: [1, C / lanes, 1, 1, lanes].
@@ -115,17 +115,17 @@ class PreparedConv2dSpec:
         return model.cover_cycles(pixels, run, blocks) <= MOST_SLOWER * best
 
 
-def build_prepared_conv2d(
-    name: str, spec: PreparedConv2dSpec, target: Target
+def build_prologue_conv2d(
+    name: str, spec: PrologueConv2dSpec, target: Target
 ) -> Kernel:
     """Output, first full input, weights, [bias], extras, the other inputs."""
-    return _PreparedConvolution(spec, target).kernel(name)
+    return _PrologueConvolution(spec, target).kernel(name)
 
 
-class _PreparedConvolution(Convolution):
+class _PrologueConvolution(Convolution):
     """Builds one kernel."""
 
-    def __init__(self, prepared: PreparedConv2dSpec, target: Target) -> None:
+    def __init__(self, prepared: PrologueConv2dSpec, target: Target) -> None:
         super().__init__(prepared.spec, target)
         self.prepared = prepared
         self.run = prepared.run_pixels(target)

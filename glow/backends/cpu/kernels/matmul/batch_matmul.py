@@ -56,7 +56,7 @@ Form = Literal["direct", "pack", "dot"]
 
 
 @dataclass(frozen=True)
-class BatchProduct:
+class DynamicBatchMatmul:
     """C[batch, rows, columns] = A[.., rows, depth] B[.., depth, columns], in any elements.
 
     Strides are in elements; the row of B is its index along the depth. C's columns are
@@ -91,7 +91,7 @@ class BatchProduct:
 
 
 @dataclass(frozen=True)
-class BatchMatmulSpec(BatchProduct):
+class BatchMatmulSpec(DynamicBatchMatmul):
     """C = epilogue(A B + bias), f32.
 
     Arguments of the kernel: C, A, B, bias if `has_bias`, the epilogue's inputs. Bias and

@@ -19,8 +19,8 @@ from math import prod
 from xdsl.dialects.builtin import i8, i32
 from xdsl.ir import SSAValue
 
-from glow.backends.cpu.kernels.matmul.batch_matmul import BatchProduct
-from glow.backends.cpu.kernels.matmul.int8_panel import BytePanel
+from glow.backends.cpu.kernels.matmul.batch_matmul import DynamicBatchMatmul
+from glow.backends.cpu.kernels.matmul.int8_panel import Int8Panel
 from glow.backends.cpu.tiling.accumulation import I32_SUMS, accumulate
 from glow.backends.cpu.tiling.int8_tile import WORD, words
 from glow.backends.cpu.tiling.matmul_tile import (
@@ -53,7 +53,7 @@ SIGN = 128
 
 
 @dataclass(frozen=True)
-class Int8BatchMatmulSpec(BatchProduct):
+class Int8BatchMatmulSpec(DynamicBatchMatmul):
     """C = epilogue((A - p) (B - q)).
 
     Arguments of the kernel: C, A (unsigned bytes), B (signed or unsigned), the points p and q
@@ -110,7 +110,7 @@ class _Product:
         self.lanes = lanes
         self.tile = spec.tile(builder.target)
         self.a = Matrix(builder, a_buffer, spec.a, a_extents, lanes)
-        self.panel = BytePanel(
+        self.panel = Int8Panel(
             builder, b_buffer, spec.b, b_extents, signed=spec.signed_b
         )
         self.tile_store = TileStore(builder, spec.finish, c, extras)

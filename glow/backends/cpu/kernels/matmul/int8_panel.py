@@ -21,7 +21,7 @@ SIGNS: Mapping[Attribute, int] = {i8: -0x80, i32: -0x7F7F7F80}
 """The highest bit of each byte of an element."""
 
 
-class BytePanel:
+class Int8Panel:
     """Packs groups of columns of the matrices in a flat buffer."""
 
     def __init__(

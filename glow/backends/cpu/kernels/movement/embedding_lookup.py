@@ -26,7 +26,7 @@ _MASK = (1 << BITS) - 1
 
 
 @dataclass(frozen=True)
-class GatherRowsSpec:
+class EmbeddingLookupSpec:
     """out [count, columns] f32 = rows of table [rows, bytes + 8] i8 at indices [count].
 
     Arguments of the kernel: out, table, indices, and the byte of errors if there is one.
@@ -48,8 +48,8 @@ class GatherRowsSpec:
         return row_bytes(self.columns, self.bits)
 
 
-def build_gather_rows(
-    spec: GatherRowsSpec, target: Target, name: str = "gather_rows"
+def build_embedding_lookup(
+    spec: EmbeddingLookupSpec, target: Target, name: str = "embedding_lookup"
 ) -> Kernel:
     """The kernel f(out, table, indices, lo, hi)."""
     if spec.rows == 0 and spec.count:
@@ -86,7 +86,7 @@ class _Row:
     def __init__(
         self,
         builder: LoopBuilder,
-        spec: GatherRowsSpec,
+        spec: EmbeddingLookupSpec,
         target: tuple[SSAValue, Index],
         source: tuple[SSAValue, Index],
     ) -> None:

@@ -40,7 +40,7 @@ _NAN = 0x7FC00000
 
 
 @dataclass(frozen=True)
-class QuadrantSumsSpec:
+class StrassenCombinationsSpec:
     """[7, rows / 2, columns / 2] of a dense [rows, columns], f32; both are even.
 
     With two levels [49, rows / 4, columns / 4]. Arguments of the kernel: sums, scales [rows],
@@ -52,8 +52,8 @@ class QuadrantSumsSpec:
     levels: int = 1
 
 
-def build_quadrant_sums(
-    spec: QuadrantSumsSpec, target: Target, name: str = "quadrant_sums"
+def build_strassen_combinations(
+    spec: StrassenCombinationsSpec, target: Target, name: str = "strassen_combinations"
 ) -> Kernel:
     """The kernel f(sums, scales, matrix, lo, hi); slices are rows of a quadrant."""
     side = 2**spec.levels
@@ -76,7 +76,10 @@ class _Sums:
     """What the kernel computes for neighbouring rows, one of each quadrant."""
 
     def __init__(
-        self, builder: LoopBuilder, spec: QuadrantSumsSpec, buffers: Sequence[SSAValue]
+        self,
+        builder: LoopBuilder,
+        spec: StrassenCombinationsSpec,
+        buffers: Sequence[SSAValue],
     ) -> None:
         self.builder, self.spec = builder, spec
         self.sums, self.scales, self.matrix = buffers

@@ -47,7 +47,7 @@ class StrassenSpec:
         even = not (self.rows % parts or self.depth % parts)
         return even and self.columns % (parts * target.lanes(32)) == 0
 
-    def pays(self, target: Target) -> bool:
+    def is_profitable(self, target: Target) -> bool:
         """Whether the saved eighth of the products outweighs the sums.
 
         Each element of A is part of seven sums that are written and read back, each one of
@@ -58,7 +58,7 @@ class StrassenSpec:
             return False
         if self.levels > 1:
             half = StrassenSpec(self.rows // 2, self.columns // 2, self.depth // 2)
-            return self._reads_weights_well(target) and half.pays(target)
+            return self._reads_weights_well(target) and half.is_profitable(target)
         saved = self.rows * self.columns * self.depth / 8
         moved = self.rows * self.depth + self.rows * self.columns
         return saved > PASSES * core.pass_cycles * core.fma_per_cycle * moved

@@ -33,7 +33,7 @@ GAIN = 0.85
 out of the caches, and a few percent are not worth its rounding errors."""
 
 
-def winograd_pays(spec: WinogradSpec, target: Target) -> bool:
+def is_winograd_profitable(spec: WinogradSpec, target: Target) -> bool:
     """Whether the convolution is faster this way than directly."""
     if not spec.supported():
         return False
@@ -47,7 +47,7 @@ def choose_winograd(
     patches = [patch for patch in POINTS if patch <= largest_patch]
     tiles = [patch - spec.kernel + 1 for patch in patches]
     candidates = [replace(spec, tile=tile) for tile in tiles]
-    paying = [each for each in candidates if winograd_pays(each, target)]
+    paying = [each for each in candidates if is_winograd_profitable(each, target)]
     return min(paying, key=lambda each: winograd_cycles(each, target), default=None)
 
 

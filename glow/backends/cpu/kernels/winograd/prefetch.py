@@ -56,7 +56,7 @@ class WeightsAhead:
         """
         b, spec = self.builder, self.tiling.spec
         pixels = self.tiling.register_tiles(part)
-        if self.tiling.has_near_weights:
+        if self.tiling.has_resident_weights:
             return nothing
         size = spec.in_channels * part.blocks * spec.lanes
         lines = -(-part.blocks // -(-self.tiling.tiles // pixels))

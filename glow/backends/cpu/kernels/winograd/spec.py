@@ -260,7 +260,7 @@ class WinogradTiling:
         return sum(p.tiles * run(self.tiles, p.blocks) for p in self.parts) / self.tiles
 
     @property
-    def has_near_weights(self) -> bool:
+    def has_resident_weights(self) -> bool:
         """Whether all weights stay in a near cache."""
         weight_bytes = self.spec.packed_weights * types.byte_width(self.spec.element)
         return weight_bytes <= self.model.target.l2_bytes // 2
@@ -355,7 +355,7 @@ def _model(spec: WinogradSpec, target: Target) -> TileModel:
 def _best(tilings: Sequence[WinogradTiling]) -> WinogradTiling:
     """The one with the fewest cycles; if weights are near, the smallest that is almost as good."""
     cheapest = min(tilings, key=WinogradTiling.product_cycles)
-    if not cheapest.has_near_weights:
+    if not cheapest.has_resident_weights:
         return cheapest
     most = SMALL_BLOCK_CYCLES * cheapest.product_cycles()
     almost = [tiling for tiling in tilings if tiling.product_cycles() <= most]

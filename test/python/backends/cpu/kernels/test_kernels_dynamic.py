@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from kernel_testing import TARGET, normal, run_kernel
 
-from glow.backends.cpu.kernels.quantization.quantize_rows import (
-    QuantizeRowsSpec,
-    build_quantize_rows,
+from glow.backends.cpu.kernels.quantization.per_row_quantize import (
+    PerRowQuantizeSpec,
+    build_per_row_quantize,
 )
 from glow.backends.cpu.kernels.quantization.row_range import (
     RowRangeSpec,
@@ -34,15 +34,15 @@ def rows_of(extent: int) -> np.ndarray:
 
 @pytest.mark.parametrize("extent", [1, 7, 16, 67, 384])
 @pytest.mark.parametrize("target", TARGETS, ids=NAMES)
-def test_quantize_rows(extent: int, target: Target) -> None:
+def test_per_row_quantize(extent: int, target: Target) -> None:
     x, columns = rows_of(extent), -(-extent // 4) * 4
-    spec = QuantizeRowsSpec(len(x), extent, columns)
+    spec = PerRowQuantizeSpec(len(x), extent, columns)
     outputs = [
         np.full((len(x), columns), 99, np.uint8),
         np.zeros(len(x), np.float32),
         np.zeros(len(x), np.int32),
     ]
-    kernel = build_quantize_rows(spec, target)
+    kernel = build_per_row_quantize(spec, target)
     stored, scale, point = run_kernel(kernel, outputs, [x], target)
     with np.errstate(all="ignore"):
         expected, scales, points = quantize_dynamic(x, -1)

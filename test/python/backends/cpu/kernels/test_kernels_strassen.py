@@ -10,8 +10,8 @@ from xdsl.dialects.builtin import ModuleOp, f32
 import glow
 from glow.backends.cpu.kernels.strassen.kernel import build_strassen
 from glow.backends.cpu.kernels.strassen.linear_combinations import (
-    QuadrantSumsSpec,
-    build_quadrant_sums,
+    StrassenCombinationsSpec,
+    build_strassen_combinations,
 )
 from glow.backends.cpu.kernels.strassen.spec import StrassenSpec
 from glow.backends.cpu.kernels.strassen.weights import pack_strassen_weights
@@ -68,11 +68,13 @@ def test_seven_products_are_one(levels: int) -> None:
 
 @pytest.mark.parametrize("levels", [1, 2])
 @pytest.mark.parametrize(("rows", "columns"), [(2, 2), (6, 14), (20, 96), (4, 130)])
-def test_quadrant_sums(rows: int, columns: int, levels: int) -> None:
+def test_strassen_combinations(rows: int, columns: int, levels: int) -> None:
     rows, columns = rows * levels, columns * levels
     x = normal(rows, columns)
     outputs = empty_sums(rows, columns, levels)
-    kernel = build_quadrant_sums(QuadrantSumsSpec(rows, columns, levels), TARGET)
+    kernel = build_strassen_combinations(
+        StrassenCombinationsSpec(rows, columns, levels), TARGET
+    )
     sums, scales = run_kernel(kernel, outputs, [x])
     assert (np.log2(scales) % 1 == 0).all()
     largest = np.abs(x).max(1) / scales
@@ -93,7 +95,7 @@ def test_scales_of_extreme_rows(levels: int) -> None:
     tiny = np.finfo(np.float32).smallest_subnormal
     sizes = [3e38, 2.0**126, 1.5, 0.0, tiny, 2.0**-126, 1e-20, 1.0]
     x = np.float32(sizes)[:, None] * np.float32([0.5, 1, -1, 0.25])
-    kernel = build_quadrant_sums(QuadrantSumsSpec(8, 4, levels), TARGET)
+    kernel = build_strassen_combinations(StrassenCombinationsSpec(8, 4, levels), TARGET)
     sums, scales = run_kernel(kernel, empty_sums(8, 4, levels), [x])
     expected = [2.0**126, 2.0**126, 1, 2.0**-126, 2.0**-126, 2.0**-126]
     np.testing.assert_array_equal(scales[:6], np.float32(expected))
@@ -143,9 +145,9 @@ def strassen(
     target: Target,
 ) -> np.ndarray:
     """What the kernels compute for a and b."""
-    sums_spec = QuadrantSumsSpec(spec.rows, spec.depth, spec.levels)
+    sums_spec = StrassenCombinationsSpec(spec.rows, spec.depth, spec.levels)
     sums, scales = run_kernel(
-        build_quadrant_sums(sums_spec, target),
+        build_strassen_combinations(sums_spec, target),
         empty_sums(spec.rows, spec.depth, spec.levels),
         [a],
         target,
@@ -197,9 +199,9 @@ def test_each_row_keeps_its_digits(levels: int) -> None:
 
 def test_choice() -> None:
     """Few rows, small and odd sides are left to the direct product."""
-    assert StrassenSpec(128, 768, 768).pays(TARGET)
+    assert StrassenSpec(128, 768, 768).is_profitable(TARGET)
     for shape in ((1, 768, 768), (128, 64, 64), (129, 768, 768), (128, 768, 767)):
-        assert not StrassenSpec(*shape).pays(TARGET)
+        assert not StrassenSpec(*shape).is_profitable(TARGET)
     assert not StrassenSpec(128, 776, 768).supported(PRESETS["avx512"])
 
 
@@ -207,7 +209,7 @@ def test_choice_of_two_levels() -> None:
     """Few rows, small sides and many blocks of rows are left to one level."""
     target = PRESETS["avx512"]
     for shape in ((128, 768, 768), (256, 768, 768), (128, 768, 3072)):
-        assert StrassenSpec(*shape, levels=2).pays(target)
+        assert StrassenSpec(*shape, levels=2).is_profitable(target)
     for shape in (
         (64, 768, 768),
         (128, 384, 384),
@@ -215,7 +217,7 @@ def test_choice_of_two_levels() -> None:
         (1024, 1024, 1024),
         (130, 768, 768),
     ):
-        assert not StrassenSpec(*shape, levels=2).pays(target)
+        assert not StrassenSpec(*shape, levels=2).is_profitable(target)
 
 
 @pytest.mark.parametrize(("numerics", "products"), [("default", 7), ("fast", 49)])
@@ -275,7 +277,7 @@ def count(module: ModuleOp, name: str) -> int:
 def test_products_share_their_sums(module: ModuleOp) -> None:
     expected = run(module, INPUTS)
     lower_to(module, "lowered", target="avx512")
-    assert count(module, "cpu.quadrant_sums") == 1
+    assert count(module, "cpu.strassen_combinations") == 1
     assert count(module, "cpu.strassen_matmul") == 2
     assert count(module, "glow.add") == 0
     own = cpu_functions(packings_of(TargetPacker(PRESETS["avx512"])))

@@ -8,7 +8,10 @@ import pytest
 from conv_testing import TARGET
 from winograd_testing import WIDE, AddRelu, weights_of
 
-from glow.backends.cpu.kernels.winograd.cost import choose_winograd, winograd_pays
+from glow.backends.cpu.kernels.winograd.cost import (
+    choose_winograd,
+    is_winograd_profitable,
+)
 from glow.backends.cpu.kernels.winograd.kernel import (
     WinogradPhase,
     build_winograd_phase,
@@ -72,10 +75,10 @@ def test_positions_do_not_share_the_sets_of_a_cache(plane: int) -> None:
 
 def test_blocks_are_small_where_weights_are_near() -> None:
     near = fused_tiling(WinogradSpec(1, 16, 32, (128, 128)))
-    assert near.has_near_weights
+    assert near.has_resident_weights
     assert near.block_rows == 1
     far = fused_tiling(WinogradSpec(1, 64, 64, (56, 56)))
-    assert not far.has_near_weights
+    assert not far.has_resident_weights
 
 
 @pytest.mark.parametrize(
@@ -89,7 +92,7 @@ def test_blocks_are_small_where_weights_are_near() -> None:
 )
 def test_unsupported_specs_are_refused(spec: WinogradSpec) -> None:
     assert not spec.supported()
-    assert not winograd_pays(spec, TARGET)
+    assert not is_winograd_profitable(spec, TARGET)
     with pytest.raises(ValueError, match="Winograd convolution: needs"):
         build_winograd_phase("kernel", WinogradPhase("patches", spec, ()), TARGET)
 

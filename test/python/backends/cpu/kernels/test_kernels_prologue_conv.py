@@ -28,14 +28,14 @@ from glow.backends.cpu.kernels.convolution.conv2d import (
     pack_conv_weights,
 )
 from glow.backends.cpu.kernels.convolution.fused_prologue import (
-    PreparedConv2dSpec,
-    build_prepared_conv2d,
+    PrologueConv2dSpec,
+    build_prologue_conv2d,
 )
 from glow.backends.cpu.kernels.elementwise.kernel import ElementwiseSpec
 from glow.backends.cpu.passes.instr_to_loops import build_program
 from glow.backends.cpu.program.kernel_table import kernel_table
 from glow.backends.cpu.program.program import KernelCall, KernelRequest, Place
-from glow.backends.cpu.program.prologue_fusion import LABEL, prepared_convolution
+from glow.backends.cpu.program.prologue_fusion import LABEL, prologue_convolution
 from glow.compiler import compile, context, lower_to
 from glow.dialects.weights import weights_of
 from glow.interpreter import run
@@ -61,22 +61,22 @@ CONVOLUTIONS = {
 
 def prepared_spec(
     name: str, region: ScalarRegion, *, full: int = 1
-) -> PreparedConv2dSpec:
+) -> PrologueConv2dSpec:
     """A spec whose region takes so many full inputs, and of the others one number a channel."""
     batch, inputs, outputs, plane = CONVOLUTIONS[name]
     window = Window(plane, (1, 1))
     spec = Conv2dSpec(batch, inputs, outputs, window, lanes=LANES, has_bias=True)
     whole, channel = spec.input_type.get_shape(), (1, spec.input_blocks, 1, 1, LANES)
     shapes = [whole if k < full else channel for k, _ in enumerate(region.input_types)]
-    return PreparedConv2dSpec(spec, ElementwiseSpec(whole, tuple(shapes), region))
+    return PrologueConv2dSpec(spec, ElementwiseSpec(whole, tuple(shapes), region))
 
 
-def run_prepared(prepared: PreparedConv2dSpec, w: Array, *more: Array) -> Array:
+def run_prepared(prepared: PrologueConv2dSpec, w: Array, *more: Array) -> Array:
     """The output for the first full input, the bias, extras and the other inputs."""
     spec, (source, bias, *others) = prepared.spec, more
     output = np.full(spec.output_type.get_shape(), np.inf, np.float32)
     packed = pack_conv_weights(w, spec, TARGET)
-    kernel = build_prepared_conv2d("kernel", prepared, TARGET)
+    kernel = build_prologue_conv2d("kernel", prepared, TARGET)
     inputs = [to_blocks(source), packed, pack_channels(bias, LANES), *others]
     return to_plain(run_kernel(kernel, [output], inputs)[0], spec.out_channels)
 
@@ -86,7 +86,7 @@ def channels(values: Array) -> Array:
 
 
 @pytest.mark.parametrize("name", CONVOLUTIONS)
-def test_prepared_convolution(name: str) -> None:
+def test_prologue_convolution(name: str) -> None:
     prepared = prepared_spec(name, AFFINE_RELU)
     spec = prepared.spec
     x = random(spec.batch, spec.in_channels, *spec.window.input)
@@ -122,13 +122,13 @@ def test_runs_that_do_not_fit_are_two_kernels() -> None:
     prepared = prepared_spec("several runs", AFFINE_RELU)
     whole = prepared.spec.input_type.get_shape()
 
-    def on_plane(height: int, width: int, inputs: int = 40) -> PreparedConv2dSpec:
+    def on_plane(height: int, width: int, inputs: int = 40) -> PrologueConv2dSpec:
         window = Window((height, width), (1, 1))
         spec = replace(prepared.spec, window=window, in_channels=inputs)
         shape = spec.input_type.get_shape()
         channel = (1, spec.input_blocks, 1, 1, LANES)
         work = ElementwiseSpec(shape, (shape, channel, channel), AFFINE_RELU)
-        return PreparedConv2dSpec(spec, work)
+        return PrologueConv2dSpec(spec, work)
 
     assert prepared.supported(TARGET)
     assert not on_plane(53, 53).supported(TARGET), "no run divides a square of a prime"
@@ -148,21 +148,25 @@ def test_calls_whose_buffers_overlap_stay_apart() -> None:
             label, (label, content), lambda *_: pytest.fail("not built")
         )
 
-    def joined(output: int, *, passes_on: bool = True) -> KernelCall | None:
+    def joined(output: int, *, feeds_prologue: bool = True) -> KernelCall | None:
         x, y, source, weights, bias = (
             Place("activations", offset * 10_000, 10_000)
             for offset in (output, 1, 2, 3, 4)
         )
         first = KernelCall(
-            request("elementwise", work), (y, source, source), passes_on=passes_on
+            request("elementwise", work),
+            (y, source, source),
+            feeds_prologue=feeds_prologue,
         )
         second = KernelCall(request("conv2d", spec), (x, y, weights, bias))
-        return prepared_convolution(first, second, TARGET)
+        return prologue_convolution(first, second, TARGET)
 
     assert joined(output=0) is not None
     assert joined(output=1) is not None, "where the prepared values would have been"
     assert joined(output=2) is None, "the input would be overwritten"
-    assert joined(output=0, passes_on=False) is None, "others read the prepared values"
+    assert joined(output=0, feeds_prologue=False) is None, (
+        "others read the prepared values"
+    )
 
 
 NETWORK = """

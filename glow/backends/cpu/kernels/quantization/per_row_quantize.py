@@ -26,7 +26,7 @@ LEVELS = 255.0
 
 
 @dataclass(frozen=True)
-class QuantizeRowsSpec:
+class PerRowQuantizeSpec:
     """bytes [rows, columns], scales [rows], zero points [rows] of f32 [rows, extent].
 
     Arguments of the kernel: bytes, scales, zero points, in. Bytes beyond the extent are 0.
@@ -37,8 +37,8 @@ class QuantizeRowsSpec:
     columns: int
 
 
-def build_quantize_rows(
-    spec: QuantizeRowsSpec, target: Target, name: str = "quantize_rows"
+def build_per_row_quantize(
+    spec: PerRowQuantizeSpec, target: Target, name: str = "per_row_quantize"
 ) -> Kernel:
     """The kernel f(bytes, scales, zero points, in, lo, hi)."""
     builder = LoopBuilder(target)
@@ -59,7 +59,7 @@ class _Row:
     def __init__(
         self,
         builder: LoopBuilder,
-        spec: QuantizeRowsSpec,
+        spec: PerRowQuantizeSpec,
         buffers: Sequence[SSAValue],
     ) -> None:
         self.builder = builder
