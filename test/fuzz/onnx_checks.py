@@ -50,7 +50,13 @@ from glow.lowering.target.target import Target
 
 STEP_APART = {"QLinearAdd": 1, "QLinearMul": 1, "QLinearAveragePool": 1}
 """Operators that ONNX Runtime computes in another order, so that a tie may differ."""
-ROUNDED = (QuantizeCastOp, glow.AddOp, glow.MulOp, glow.DynamicQuantizeOp)
+ROUNDED = (
+    QuantizeCastOp,
+    glow.AddOp,
+    glow.MulOp,
+    glow.AvgPool2dOp,
+    glow.DynamicQuantizeOp,
+)
 """Nodes whose integers may be a step apart in another order of sums."""
 WITH_BIAS = (glow.Conv2dOp, glow.FullyConnectedOp, glow.GemmOp)
 ROUNDING = 2e-5
