@@ -54,6 +54,7 @@ def _instruction(node: type[NodeOp]) -> type[InstructionOp]:
 
 
 _WITHOUT_INSTRUCTION: AbstractSet[type[Operation]] = {
+    *glow.QUANTIZATION_NODES,
     glow.ConstantOp,  # instr.weight
     glow.ReshapeOp,  # instr.tensorview
     glow.ConcatOp,  # instr.insert or views
