@@ -32,6 +32,7 @@ from xdsl.dialects.builtin import (
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Block, Operation, Region
 from xdsl.irdl import IRDLOperation, OptOperandDef
+from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.hints import isa
 
 from glow.dialects.attributes import floats_attr, ints_attr
@@ -53,9 +54,18 @@ def examples() -> dict[str, Operation]:
     found: dict[str, Operation] = {}
     for op in readable_operations():
         is_ours = type(op).__module__.startswith("glow.")
-        if is_ours or op.name == "arith.constant":
+        if (is_ours or op.name == "arith.constant") and is_valid(op):
             found.setdefault(op.name, op)
     return found
+
+
+def is_valid(op: Operation) -> bool:
+    """Whether an operation, which may be of a program that is refused, is not what is wrong."""
+    try:
+        op.verify(verify_nested_ops=False)
+    except VerifyException:
+        return False
+    return True
 
 
 def declared_operations() -> list[type[IRDLOperation]]:

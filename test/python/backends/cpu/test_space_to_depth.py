@@ -64,7 +64,7 @@ def test_squares_give_the_direct_sums(
     converted: list[object] = []
     convert = converter._convert
     monkeypatch.setenv("GLOW_MODEL_CACHE_MB", "0")
-    monkeypatch.setattr(converter, "_pays", lambda *_: True)
+    monkeypatch.setattr(converter, "_is_profitable", lambda *_: True)
 
     def recorded(*args: object) -> object:
         converted.append(convert(*args))
