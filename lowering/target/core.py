@@ -18,6 +18,7 @@ A source is one of
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, NamedTuple
 
 from glow.dialects.errors import GlowError
@@ -105,79 +106,79 @@ class Core:
             self, vector_bytes=vector_bytes, vector_registers=vector_registers
         )
 
-    @property
+    @cached_property
     def fma_per_cycle(self) -> float:
         """Multiply-adds of vectors."""
         return _rate(self.fma_pipes, self.fma_pipe_bytes, self.vector_bytes)
 
-    @property
+    @cached_property
     def loads_per_cycle(self) -> float:
         """Vectors from the first cache."""
         return _rate(self.load_pipes, self.load_pipe_bytes, self.vector_bytes)
 
-    @property
+    @cached_property
     def stores_per_cycle(self) -> float:
         """Vectors to the first cache."""
         return _rate(self.store_pipes, self.store_pipe_bytes, self.vector_bytes)
 
-    @property
+    @cached_property
     def chains(self) -> int:
         """The sums that have to be under way for multiply-adds to begin in every cycle."""
         return max(1, round(self.fma_latency * self.fma_per_cycle))
 
-    @property
+    @cached_property
     def sustained_l2_bytes_per_cycle(self) -> float:
         """From the second cache, to a kernel that loads from the first one too."""
         return SUSTAINED * self.l2_bytes_per_cycle
 
-    @property
+    @cached_property
     def far_bytes_per_cycle(self) -> float:
         """From beyond the second cache, where nothing fetches ahead."""
         return UNFETCHED * self.memory_bytes_per_cycle
 
-    @property
+    @cached_property
     def move_cycles(self) -> float:
         """One vector that is loaded and stored."""
         return 1 / self.loads_per_cycle + 1 / self.stores_per_cycle
 
-    @property
+    @cached_property
     def scalar_move_cycles(self) -> float:
         """One element that is loaded and stored by itself."""
         return 1 / self.load_pipes + 1 / self.store_pipes
 
-    @property
+    @cached_property
     def pass_cycles(self) -> float:
         """A vector that a phase reads, writes, and another reads from the second cache."""
         leaves = self.vector_bytes / self.sustained_l2_bytes_per_cycle
         return 2 * self.move_cycles + leaves
 
-    @property
+    @cached_property
     def balance(self) -> float:
         """The multiply-adds for each f32 from memory that take as long as reading it."""
         return self.fma_per_cycle * self.vector_bytes / self.memory_bytes_per_cycle
 
-    @property
+    @cached_property
     def l1_set_distance(self) -> int:
         """Lines that many bytes apart share a set of the first cache."""
         return self.l1_bytes // self.l1_ways
 
-    @property
+    @cached_property
     def l3_share(self) -> int:
         """One core's part of the last cache, at least what it has by itself."""
         return max(self.l2_bytes, self.l3_bytes // max(1, self.l3_cores))
 
-    @property
+    @cached_property
     def cross_core_latency(self) -> int:
         """Between the cores on which the threads of a program run."""
         is_shared = self.l3_cores >= MANY_CORES or not self.l3_bytes
         return self.shared_l3_latency if is_shared else self.split_l3_latency
 
-    @property
+    @cached_property
     def cross_core_bytes_per_cycle(self) -> float:
         """The rate at which a core reads what another one wrote."""
         return BYTES_UNDER_WAY / self.cross_core_latency
 
-    @property
+    @cached_property
     def barrier_cycles(self) -> int:
         """One more kernel call, and the barrier before it."""
         return TRANSFERS_A_BARRIER * self.cross_core_latency
