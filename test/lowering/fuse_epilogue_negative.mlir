@@ -29,3 +29,14 @@ func.func @no_fit(%x: tensor<1x8xf32>, %w: tensor<64xf32>, %b: tensor<8xf32>, %l
   %m = glow.mul %u, %r : tensor<2x3x8xf32>
   func.return %a, %n, %m : tensor<4x8xf32>, tensor<1x8xi1>, tensor<2x3x8xf32>
 }
+
+// A factor for each matrix of a batch is neither one of a column nor one of a row.
+// CHECK-LABEL: @factor_of_a_matrix
+// CHECK: cpu.matmul %x, %w, %b : tensor<5x8x1x2xf32>
+// CHECK: glow.mul
+func.func @factor_of_a_matrix(%x: tensor<5x8x1x1xf32>, %w: tensor<16xf32>, %b: tensor<2xf32>) -> tensor<5x8x1x2xf32> {
+  %0 = cpu.matmul %x, %w, %b : tensor<5x8x1x2xf32>
+  %c = glow.constant dense<[[[1.0]], [[2.0]], [[3.0]], [[4.0]], [[5.0]], [[6.0]], [[7.0]], [[8.0]]]> : tensor<8x1x1xf32>
+  %2 = glow.mul %0, %c : tensor<5x8x1x2xf32>
+  func.return %2 : tensor<5x8x1x2xf32>
+}

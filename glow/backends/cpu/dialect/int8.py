@@ -33,8 +33,8 @@ from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def
 from glow.backends.cpu.dialect.blocked import blocks
 from glow.backends.cpu.dialect.config import MatmulConfigAttr, PanelsAttr
 from glow.backends.cpu.dialect.convolution import BlockedWindowOp
-from glow.backends.cpu.dialect.epilogue import ConvertingOp, ExtraKind, WeightedOp
-from glow.backends.cpu.dialect.matmul import check_matmul_config, permuted
+from glow.backends.cpu.dialect.epilogue import ConvertingOp, ExtraKind
+from glow.backends.cpu.dialect.matmul import ProductOp, check_matmul_config, permuted
 from glow.dialects.attributes import Attributes, int_attr
 from glow.dialects.glow.convolution import check_rank, check_window, window_shape
 from glow.dialects.glow.elementwise import broadcast_shape
@@ -128,7 +128,7 @@ class Int8DepthwiseConv2dOp(Int8WindowOp):
 
 
 @irdl_op_definition
-class Int8MatmulOp(Int8Op, WeightedOp):
+class Int8MatmulOp(Int8Op, ProductOp):
     """Product of bytes with packed constant weights.
 
     input [..., M, K] row-major, weights packed, bias [N] of i32 -> [..., M, N].

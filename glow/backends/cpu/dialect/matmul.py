@@ -15,18 +15,32 @@ from xdsl.irdl import (
 )
 
 from glow.backends.cpu.dialect.config import MatmulConfigAttr, PanelsAttr
-from glow.backends.cpu.dialect.epilogue import WeightedOp
+from glow.backends.cpu.dialect.epilogue import ExtraKind, WeightedOp
 from glow.dialects.attributes import Attributes
 from glow.dialects.glow.convolution import check_rank
 from glow.dialects.half import rounds_sums
 from glow.dialects.node import NodeOp, Types, fail_unless, public_nodes, tensor_type
 
+MATRIX_RANK = 2
 STRASSEN_LEVELS = {7: 1, 49: 2}
 """How often matrices are cut into quadrants, by the number of products."""
 
 
+class ProductOp(WeightedOp):
+    """A product of matrices: its channels are the last axis, whatever the rank is."""
+
+    @classmethod
+    def kind_of_extra(
+        cls, shape: tuple[int, ...], result: tuple[int, ...]
+    ) -> ExtraKind | None:
+        """How an extra operand is read: batches of matrices take whole tensors and numbers."""
+        if len(result) <= MATRIX_RANK + 1 or shape == result or prod(shape) == 1:
+            return super().kind_of_extra(shape, result)
+        return None
+
+
 @irdl_op_definition
-class MatmulOp(WeightedOp):
+class MatmulOp(ProductOp):
     """Product with packed constant weights.
 
     input [..., M, K] row-major, weights packed, bias [N] -> [..., M, N].
@@ -144,7 +158,7 @@ class StrassenCombinationsOp(NodeOp):
 
 
 @irdl_op_definition
-class StrassenMatmulOp(WeightedOp):
+class StrassenMatmulOp(ProductOp):
     """`cpu.matmul` by seven half-size products instead of eight, or 49 instead of 64.
 
     matrix [*outer, K], scales [M] and input [7, M / 2, K / 2] or [49, M / 4, K / 4] of
