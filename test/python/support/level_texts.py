@@ -1,7 +1,8 @@
 """Texts of all levels of a network, and what a fresh process makes of them.
 
 `python level_texts.py FOLDER STAGE` compiles each `NAME.TARGET.LEVEL.mlir` of a folder to
-`llvm` or `obj` and, where it is for this machine, runs it on `NAME.inputs.npz`.
+`llvm` or `obj` and, where it is for this machine, runs it on `NAME.inputs.npz`;
+`python level_texts.py MODEL TARGET STAGE CODE` compiles a model.
 """
 
 from __future__ import annotations
@@ -56,6 +57,14 @@ def read_in_fresh_process(folder: Path, stage: str) -> None:
     subprocess.run([sys.executable, __file__, str(folder), stage], check=True)
 
 
+def code_in_fresh_process(path: Path, target: str, stage: str) -> bytes:
+    """The code that a new Python makes of a model file."""
+    code = path.with_suffix(f".{target}{CODE}")
+    arguments = [str(path), target, stage, str(code)]
+    subprocess.run([sys.executable, __file__, *arguments], check=True)
+    return code.read_bytes()
+
+
 def differences(
     path: Path,
     folder: Path,
@@ -67,7 +76,7 @@ def differences(
     """The texts that made other code or other bits than the model in one go."""
     outputs = glow.compile(path, **options).run(inputs)
     for target in targets:
-        expected = code_of(path, target, stage, options)
+        expected = code_in_fresh_process(path, target, stage)
         for level in LEVELS:
             text = folder / f"{path.stem}.{target}.{level}.mlir"
             if text.with_suffix(CODE).read_bytes() != expected:
@@ -97,4 +106,8 @@ def compile_texts(folder: Path, stage: str) -> None:
 
 
 if __name__ == "__main__":
-    compile_texts(Path(sys.argv[1]), sys.argv[2])
+    if len(sys.argv) == 3:
+        compile_texts(Path(sys.argv[1]), sys.argv[2])
+    else:
+        model, target, stage, code = sys.argv[1:]
+        Path(code).write_bytes(code_of(Path(model), target, stage, {}))
