@@ -21,7 +21,6 @@ from glow.dialects.glow.convolution import check_rank
 from glow.dialects.half import rounds_sums
 from glow.dialects.node import NodeOp, Types, fail_unless, public_nodes, tensor_type
 
-MATRIX_RANK = 2
 STRASSEN_LEVELS = {7: 1, 49: 2}
 """How often matrices are cut into quadrants, by the number of products."""
 
@@ -34,7 +33,7 @@ class ProductOp(WeightedOp):
         cls, shape: tuple[int, ...], result: tuple[int, ...]
     ) -> ExtraKind | None:
         """How an extra operand is read: batches of matrices take whole tensors and numbers."""
-        if len(result) <= MATRIX_RANK + 1 or shape == result or prod(shape) == 1:
+        if len(result) in (2, 3) or shape == result or prod(shape) == 1:
             return super().kind_of_extra(shape, result)
         return None
 
