@@ -6,10 +6,10 @@ JOBS ?= 2
 BIN = $(VENV)/bin
 FARM = build/typing/glow
 
-.PHONY: help venv dev demo test fuzz mutants lint house typing bench clean
+.PHONY: help venv dev demo test conformance fuzz mutants lint house typing bench clean
 
 help:  ## list the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "%-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "%-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 venv: $(VENV)/.installed  ## create the environment with what users need
 
@@ -31,6 +31,9 @@ lint: dev  ## ruff, pyright, the import contracts and the shape of the tree
 
 house: $(VENV)/.installed-dev  ## print the shape of the tree: folders, circles, lengths
 	$(BIN)/python test/house.py
+
+conformance: $(VENV)/.installed-dev  ## run ONNX's own backend tests on CPU and interpreter (minutes)
+	$(BIN)/python -m glow.tools.onnx_conformance --jobs $(JOBS)
 
 fuzz: $(VENV)/.installed-dev  ## run passes, native code and quantization on thousands of random graphs (minutes)
 	$(BIN)/python test/fuzz/fuzz.py --jobs $(JOBS)

@@ -51,9 +51,9 @@ IMPORT = Suites(
         "test_onnx_import",
         "test_onnx_errors",
         "test_onnx_forms",
-        "test_onnx_backend_nodes",
+        "test_onnx_conformance",
     ),
-    only="not on_the_cpu",
+    only="not (test_no_test_is_lost and cpu)",
 )
 PLAN = Suites(
     ("instr/plan_memory.mlir", "instr/plan_memory_invalid.mlir"), ("test_plan_memory",)

@@ -1,0 +1,84 @@
+"""ONNX's own tests pass, but for those in the record; the tool that says so."""
+
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from glow.tools import onnx_conformance
+from glow.tools.conformance.cases import SUITES, Case
+from glow.tools.conformance.outcomes import Outcome, check, run_case
+
+RECORD = onnx_conformance.read_record(
+    Path(__file__).parents[2] / "onnx_conformance.txt"
+)
+SUITES_TESTED = [suite for suite in SUITES if suite != "light"]
+"""`make conformance` runs the nine large models as well."""
+
+PARTS = 6
+"""The cases in parts that test processes share."""
+
+
+@pytest.mark.parametrize(
+    ("backend", "part"), list(product(onnx_conformance.BACKENDS, range(PARTS)))
+)
+def test_no_test_is_lost(backend, part):
+    """Every test passes that the record does not name."""
+    some = onnx_conformance.chosen(SUITES_TESTED, "")[part::PARTS]
+    outcomes = onnx_conformance.run_cases(some, backend, jobs=1)
+    assert not onnx_conformance.lost(RECORD, backend, outcomes)
+    assert sum(outcome.kind == "passed" for outcome in outcomes) > len(some) / 2
+
+
+def test_the_record_names_tests():
+    """Each entry is a test of the installed onnx that one backend runs."""
+    keys = {case.key for case in onnx_conformance.chosen(SUITES, "")}
+    assert {key for _, key in RECORD} <= keys
+    assert {backend for backend, _ in RECORD} <= set(onnx_conformance.BACKENDS)
+
+
+def case_named(name):
+    """A test of a single operator."""
+    (case,) = onnx_conformance.chosen(["node"], f"^{name}$")
+    return case
+
+
+def test_wrong_results_fail():
+    """A result outside of the tolerance is a failure, with its reason."""
+    case = case_named("test_relu")
+    model, ((given, (wanted,)),) = case.load()
+    wrong = Case(
+        case.suite, case.name, 0, 0, lambda: (model, [(given, [wanted + 0.5])])
+    )
+    outcome = run_case(wrong, "cpu")
+    assert outcome.kind == "failed"
+    assert "AssertionError" in outcome.reason
+    assert run_case(case, "cpu") == Outcome("node/test_relu", "Relu", "passed")
+
+
+@pytest.mark.parametrize(
+    "result",
+    [np.zeros(3, np.float64), np.zeros((3, 1), np.float32), [np.zeros(3)], None],
+    ids=["dtype", "shape", "sequence", "none"],
+)
+def test_types_are_strict(result):
+    """Another dtype, shape or kind of value is no match."""
+    with pytest.raises(AssertionError):
+        check(result, np.zeros(3, np.float32), case_named("test_relu"))
+
+
+def test_record_round_trip(tmp_path):
+    """What the tool writes, it reads; lost is what the record does not name."""
+    outcomes = [
+        Outcome("node/a", "A", "refused", "line 1: 'A' is not supported"),
+        Outcome("node/b", "B", "failed", "wrong"),
+        Outcome("node/c", "C", "passed"),
+    ]
+    path = tmp_path / "record.txt"
+    onnx_conformance.write_record(path, {"cpu": outcomes[:1] + outcomes[2:]})
+    record = onnx_conformance.read_record(path)
+    assert record == {("cpu", "node/a"): "refused: line 1: 'A' is not supported"}
+    assert onnx_conformance.lost(record, "cpu", outcomes) == outcomes[1:2]
+    assert onnx_conformance.report_lost(path, {"cpu": outcomes}) == 1
+    assert onnx_conformance.report_lost(path, {"cpu": outcomes[:1]}) == 0
