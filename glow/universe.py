@@ -64,6 +64,14 @@ PASS_GROUPS: dict[str, Callable[[], Sequence[ModulePass]]] = {
 """Names on the command line that stand for passes; options go to the first of them."""
 
 
+RENAMED_PASSES = {
+    "equalize-channels": "equalize-layers",
+    "store-half": "fp16-storage",
+    "widen-elements": "promote-types",
+}
+"""Earlier names, which `glow-opt` takes with a warning."""
+
+
 def get_glow() -> Dialect:
     from glow.dialects.glow import Glow
 

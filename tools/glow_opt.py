@@ -40,7 +40,7 @@ from glow.tools.opt.memory_limit import with_memory_limit
 from glow.tools.opt.opt_arguments import add_glow_arguments, configure_parser
 from glow.tools.opt.pass_flags import fold_pipeline, from_spec, parse_passes
 from glow.tools.target_options import target_of, with_backend, with_target
-from glow.universe import PASS_GROUPS, register_dialects
+from glow.universe import PASS_GROUPS, RENAMED_PASSES, register_dialects
 
 if TYPE_CHECKING:
     from glow.tools.report.graph import Graph
@@ -380,7 +380,7 @@ def pass_failure(name: str, error: Exception) -> GlowError:
 @files_held()
 def run_glow_opt(arguments: Sequence[str]) -> None:
     """Run the tool on a command line (without the program's name)."""
-    names = {*Universe.get_multiverse().all_passes, *PASS_GROUPS}
+    names = {*Universe.get_multiverse().all_passes, *PASS_GROUPS, *RENAMED_PASSES}
     GlowOptMain(args=fold_pipeline(arguments, names)).run()
 
 

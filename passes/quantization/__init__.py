@@ -3,7 +3,7 @@
 | pass                     | what it does                                              |
 |--------------------------|-----------------------------------------------------------|
 | `instrument-profile`     | observes every float value under its name                 |
-| `equalize-channels`      | evens out ranges between convolutions, where they differ  |
+| `equalize-layers`        | evens out ranges between convolutions, where they differ  |
 | `insert-casts`           | chooses what is quantized, and how: pairs of casts        |
 | `fold-storage-casts`     | cancels casts to stored integers (ONNX's spelling)        |
 | `convert-quantized-gemm` | products by quantized weights as fully connected layers   |
@@ -44,7 +44,7 @@ PASSES: dict[str, Callable[[], type[ModulePass]]] = {
     ),
     "convert-to-bf16": _lazy("half.convert_to_bf16", "ConvertToBf16Pass"),
     "convert-to-fp16": _lazy("half.convert_to_fp16", "ConvertToFp16Pass"),
-    "equalize-channels": _lazy("adjustment.equalize_channels", "EqualizeChannelsPass"),
+    "equalize-layers": _lazy("adjustment.equalize_layers", "EqualizeLayersPass"),
     "fold-casts": _lazy("integer.fold_casts", "FoldCastsPass"),
     "fold-rescale": _lazy("integer.fold_rescale", "FoldRescalePass"),
     "fold-storage-casts": _lazy("integer.fold_storage_casts", "FoldStorageCastsPass"),

@@ -23,8 +23,8 @@ from glow.dialects.quantized import any_quantized
 from glow.interpreter.quantized import REQUANTIZE
 from glow.passes.graph.free_unused_weights import FreeUnusedWeightsPass
 from glow.passes.graph.fuse_activation import fuse_activation
-from glow.passes.quantization.adjustment.equalize_channels import equalize_channels
-from glow.passes.quantization.adjustment.migrate_channels import migrate_channels
+from glow.passes.quantization.adjustment.equalize_layers import equalize_layers
+from glow.passes.quantization.adjustment.smooth_quant import smooth_channels
 from glow.passes.quantization.dynamic import per_row_quantize
 from glow.passes.quantization.embeddings import quantize_embeddings
 from glow.passes.quantization.insert_casts import insert_casts
@@ -94,14 +94,14 @@ def quantize_linear_layers(module: ModuleOp, options: QuantizationOptions) -> No
 def even_out_channels(
     function: FuncOp, profile: Profile, options: QuantizationOptions
 ) -> tuple[Mapping[SSAValue, str], Profile]:
-    """Equalize and migrate channels if that is asked for; names and profile then."""
+    """Equalize layers and smooth channels if that is asked for; names and profile then."""
     names, block = value_names(function), function.body.block
     if not options.equalization:
         return names, profile
     keep = profile.keep
-    profile = equalize_channels(block, names, profile) or profile
+    profile = equalize_layers(block, names, profile) or profile
     if not quantizes_rows(_module_of(function), options):
-        names, profile = migrate_channels(block, names, profile, options.keep)
+        names, profile = smooth_channels(block, names, profile, options.keep)
     profile.keep = keep
     return names, profile
 

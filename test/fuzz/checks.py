@@ -54,7 +54,7 @@ ON_PURPOSE = ("convert-placeholders",)
 """Passes that change what a function takes or gives."""
 ALONE = (
     "canonicalize", "cse", "dce", *(name for name in GRAPH_PASSES if name not in ON_PURPOSE),
-    "eliminate-empty-tensors", "widen-elements", "lower-nodes{backend=cpu}",
+    "eliminate-empty-tensors", "promote-types", "lower-nodes{backend=cpu}",
     "lower-nodes{backend=none}",
 )  # fmt: skip
 """The passes on graphs."""

@@ -1,6 +1,6 @@
 // The first pass that asks about the machine writes the target to the module; others agree.
-// RUN: glow-opt --widen-elements='target=x86-64-v3' %s | filecheck %s
-// RUN: glow-opt --store-half='target=x86-64-v3' %s | filecheck %s
+// RUN: glow-opt --promote-types='target=x86-64-v3' %s | filecheck %s
+// RUN: glow-opt --fp16-storage='target=x86-64-v3' %s | filecheck %s
 // RUN: glow-opt --split-batch='target=x86-64-v3' %s | filecheck %s
 // RUN: glow-opt --assign-layout='target=x86-64-v3' %s | filecheck %s
 // RUN: glow-opt --split-batch='target=x86-64-v3' %s | glow-opt --assign-layout='target=avx2' | filecheck %s

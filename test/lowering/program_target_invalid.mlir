@@ -1,6 +1,6 @@
 // Text for one target is refused by every pass for another.
-// RUN: glow-opt --split-input-file --verify-diagnostics --widen-elements='target=avx512' %s
-// RUN: glow-opt --split-input-file --verify-diagnostics --store-half='target=avx512' %s
+// RUN: glow-opt --split-input-file --verify-diagnostics --promote-types='target=avx512' %s
+// RUN: glow-opt --split-input-file --verify-diagnostics --fp16-storage='target=avx512' %s
 // RUN: glow-opt --split-input-file --verify-diagnostics --split-batch='target=avx512' %s
 // RUN: glow-opt --split-input-file --verify-diagnostics --assign-layout='target=avx512' %s
 // RUN: glow-opt --split-input-file --verify-diagnostics --instr-to-loops='target=avx512' %s

@@ -9,7 +9,7 @@
 // ALL-NEXT:     --recognize-attention
 
 // RUN: glow-opt --list-pipelines --backend=cpu --target-cpu=avx2 --memory-limit=4096 | filecheck %s --check-prefix=CHOSEN
-// CHOSEN:     --widen-elements='target=avx2'
+// CHOSEN:     --promote-types='target=avx2'
 // CHOSEN:     --fit-memory='limit=4096'
 // CHOSEN-NOT: backend interpreter
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
+import warnings
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import zip_longest
@@ -24,6 +25,7 @@ from xdsl.utils.arg_spec import (
 
 from glow.diagnostics import did_you_mean
 from glow.dialects.errors import UsageError
+from glow.universe import RENAMED_PASSES
 
 ConvertibleT = TypeVar("ConvertibleT", bound=ArgSpecConvertible)
 
@@ -142,13 +144,22 @@ def parse_passes(
     """
     return tuple(
         one
-        for spec in parse_pipeline(pipeline)
+        for spec in map(_with_new_name, parse_pipeline(pipeline))
         for one in (
             _group(spec, groups[spec.name](), defaults or {})
             if spec.name in groups
             else [make_pass(spec, passes, defaults or {})]
         )
     )
+
+
+def _with_new_name(spec: ArgSpec) -> ArgSpec:
+    """A specification by the name that its pass has now."""
+    if spec.name not in RENAMED_PASSES:
+        return spec
+    new = RENAMED_PASSES[spec.name]
+    warnings.warn(f"--{spec.name} is now --{new}", FutureWarning, stacklevel=2)
+    return ArgSpec(new, spec.parameters)
 
 
 def _group(

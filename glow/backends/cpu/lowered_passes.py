@@ -13,10 +13,10 @@ from xdsl.transforms.dead_code_elimination import DeadCodeElimination
 from glow.backends.cpu.layout.assign_layout import AssignLayoutPass
 from glow.backends.cpu.passes.absorb_transposes import AbsorbTransposesPass
 from glow.backends.cpu.passes.cancel_packs import CancelPacksPass
-from glow.backends.cpu.passes.fp16_storage import StoreHalfPass
+from glow.backends.cpu.passes.fp16_storage import Fp16StoragePass
 from glow.backends.cpu.passes.fuse_epilogue import FuseEpiloguePass
 from glow.backends.cpu.passes.fuse_pool import FusePoolPass
-from glow.backends.cpu.passes.promote_types import WidenElementsPass
+from glow.backends.cpu.passes.promote_types import PromoteTypesPass
 from glow.backends.cpu.passes.split_batch import SplitBatchPass
 from glow.lowering.eliminate_empty_tensors import EliminateEmptyTensorsPass
 from glow.lowering.lower_nodes.lower_nodes import LowerNodesPass
@@ -41,11 +41,11 @@ def lowered_passes(options: CompileOptions) -> list[ModulePass]:
     return [
         EliminateEmptyTensorsPass(),
         LowerQuantizedPass(backend),
-        WidenElementsPass(target),
+        PromoteTypesPass(target),
         RecognizeAttentionPass(),
         LowerNodesPass(backend),
         FoldConstantsPass(),
-        StoreHalfPass(target),
+        Fp16StoragePass(target),
         SplitBatchPass(target),
         AssignLayoutPass(target, options.numerics, options.weight_growth),
         CancelPacksPass(),

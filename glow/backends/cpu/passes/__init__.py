@@ -26,7 +26,7 @@ PASSES: dict[str, Callable[[], type[ModulePass]]] = {
     "instr-to-loops": _lazy("passes.instr_to_loops", "InstrToLoopsPass"),
     "record-kernels": _lazy("report.kernel_log", "RecordKernelsPass"),
     "split-batch": _lazy("passes.split_batch", "SplitBatchPass"),
-    "store-half": _lazy("passes.fp16_storage", "StoreHalfPass"),
-    "widen-elements": _lazy("passes.promote_types", "WidenElementsPass"),
+    "fp16-storage": _lazy("passes.fp16_storage", "Fp16StoragePass"),
+    "promote-types": _lazy("passes.promote_types", "PromoteTypesPass"),
 }
 """Pass name to factory."""

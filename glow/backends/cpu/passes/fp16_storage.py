@@ -46,7 +46,7 @@ def is_large(value: SSAValue, target: Target) -> bool:
     return F32_BYTES * prod(shape_of(value)) > target.l2_bytes // 2
 
 
-def store_half(op: Operation, target: Target) -> None:
+def store_rounded(op: Operation, target: Target) -> None:
     """Let element-wise readers of what a node rounds read the rounded value."""
     assert isinstance(op, glow.ConvertOp)
     value, owner = op.operand, op.operand.owner
@@ -123,10 +123,10 @@ def _move_behind(op: Operation, owner: Operation) -> None:
 
 
 @dataclass(frozen=True)
-class StoreHalfPass(ModulePass):
+class Fp16StoragePass(ModulePass):
     """Store large values in the 16 bits that products read, for a target's caches."""
 
-    name = "store-half"
+    name = "fp16-storage"
     keeps = MEANING
 
     target: str = "host"
@@ -134,5 +134,5 @@ class StoreHalfPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Run the pass on a module."""
         target = settle_target(op, self.target)
-        rewrite_nodes(op, {glow.ConvertOp: partial(store_half, target=target)})
+        rewrite_nodes(op, {glow.ConvertOp: partial(store_rounded, target=target)})
         rewrite_nodes(op, {glow.AddOp: partial(store_addend, target=target)})

@@ -131,14 +131,14 @@ RULES: Mapping[type[Operation], Rule] = {
 """Node class to the rule that says what it computes in."""
 
 
-def widen(op: Operation, target: Target) -> None:
+def promote(op: Operation, target: Target) -> None:
     """Let a node compute in a wider element type where its rule says so."""
     assert isinstance(op, NodeOp)
     if not all(isinstance(value.type, TensorType) for value in op.inputs):
         return
     element = element_of(op.inputs[0])
     if stays_half(op, target):
-        _widen_sums(op)
+        _promote_sums(op)
         return
     wide = RULES[type(op)](op, element)
     if wide is None:
@@ -160,7 +160,7 @@ def widen(op: Operation, target: Target) -> None:
     )
 
 
-def _widen_sums(op: NodeOp) -> None:
+def _promote_sums(op: NodeOp) -> None:
     """Let a product of bf16 give its sums, and round them after it."""
     if element_of(op.results[0]) == f32:
         return
@@ -223,17 +223,17 @@ def _back(
 
 
 @dataclass(frozen=True)
-class WidenElementsPass(ModulePass):
+class PromoteTypesPass(ModulePass):
     """Compute in a wider element type what a target (host, avx512, avx2, ...) has no
     kernel for.
     """
 
-    name = "widen-elements"
+    name = "promote-types"
     keeps = VALUES
 
     target: str = "host"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Run the pass on a module."""
-        rewrite = partial(widen, target=settle_target(op, self.target))
+        rewrite = partial(promote, target=settle_target(op, self.target))
         rewrite_nodes(op, dict.fromkeys(RULES, rewrite))

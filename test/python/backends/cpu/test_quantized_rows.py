@@ -31,7 +31,7 @@ func.func @main(%x: tensor<{n}x{k}xf32>, %s: tensor<{k}xf32>, %b: tensor<{k}xf32
 
 PLAIN = {"value": "y", "quantized": "u8", "stored": "ui8"}
 DIVIDED = {"value": "d", "quantized": "i8", "stored": "i8"}
-"""As channel migration leaves it."""
+"""As SmoothQuant leaves it."""
 
 SOFTMAX = """
 !y = !quant.uniform<u8:f32, {scale}:{point}>

@@ -1,4 +1,4 @@
-// RUN: glow-opt --equalize-channels %s | filecheck %s
+// RUN: glow-opt --equalize-layers %s | filecheck %s
 
 // Channel 1 is 16 times as large where it is made and read with a sixteenth: both even out.
 // CHECK-LABEL: func.func @main(

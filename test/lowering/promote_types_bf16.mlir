@@ -1,5 +1,5 @@
-// RUN: glow-opt --widen-elements='target=avx512bf16' %s | filecheck %s
-// RUN: glow-opt --widen-elements='target=avx2' %s | filecheck %s --check-prefix=WIDE
+// RUN: glow-opt --promote-types='target=avx512bf16' %s | filecheck %s
+// RUN: glow-opt --promote-types='target=avx2' %s | filecheck %s --check-prefix=WIDE
 
 // Products with weights stay where there are dot products of pairs; their sums are f32.
 // CHECK-LABEL: func.func @pairs(

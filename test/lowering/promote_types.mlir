@@ -1,4 +1,6 @@
-// RUN: glow-opt --widen-elements %s | filecheck %s
+// RUN: glow-opt --promote-types %s | filecheck %s
+// RUN: glow-opt --widen-elements %s 2>&1 | filecheck %s --check-prefix=RENAMED
+// RENAMED: warning: --widen-elements is now --promote-types
 
 // Functions of 16-bit floats are computed in f32 and rounded once.
 // CHECK-LABEL: func.func @softmax(

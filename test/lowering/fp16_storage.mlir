@@ -1,4 +1,4 @@
-// RUN: glow-opt --store-half='target=avx512' %s | filecheck %s
+// RUN: glow-opt --fp16-storage='target=avx512' %s | filecheck %s
 
 // A value beyond half of the second cache: element-wise nodes read its 16 bits too.
 // CHECK-LABEL: func.func @large(

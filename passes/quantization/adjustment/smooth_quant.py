@@ -24,7 +24,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from glow.dialects import glow
 from glow.dialects.node import NodeOp
 from glow.dialects.weights import constant_value
-from glow.passes.quantization.adjustment.equalize_channels import rescaled
+from glow.passes.quantization.adjustment.equalize_layers import rescaled
 from glow.passes.quantization.profiling.profile import Profile
 from glow.passes.quantization.selection import is_kept, is_linear_layer
 from glow.passes.rewriting.node_builder import NodeBuilder, name_of
@@ -32,10 +32,10 @@ from glow.passes.rewriting.node_builder import NodeBuilder, name_of
 Floats = npt.NDArray[np.float64]
 
 DISPARITY = 3.0
-"""The largest channel over the median one, from which on channels are migrated."""
+"""The largest channel over the median one, from which on channels are smoothed."""
 
 EXPONENT = 0.5
-SUFFIX = ".migrated"
+SUFFIX = ".smoothed"
 
 
 def factors_of(largest: Floats) -> Floats | None:
@@ -58,7 +58,7 @@ def layers_by_input(
     return found
 
 
-def migrate(value: SSAValue, layers: Sequence[Operation], factors: Floats) -> SSAValue:
+def smooth(value: SSAValue, layers: Sequence[Operation], factors: Floats) -> SSAValue:
     """Divide a value for its layers, and multiply their weights; the divided value."""
     builder = NodeBuilder(layers[0])
     reciprocals = (1.0 / factors).astype(np.float32)
@@ -78,10 +78,10 @@ def migrate(value: SSAValue, layers: Sequence[Operation], factors: Floats) -> SS
     return divided
 
 
-def migrate_channels(
+def smooth_channels(
     block: Block, names: Mapping[SSAValue, str], profile: Profile, keep: Sequence[str]
 ) -> tuple[dict[SSAValue, str], Profile]:
-    """Migrate where ranges differ much; names and profile with the new values."""
+    """Smooth where ranges differ much; names and profile with the new values."""
     values, new_names = dict(profile.values), dict(names)
     for value, layers in layers_by_input(block, keep).items():
         seen = values.get(names.get(value, ""))
@@ -91,7 +91,7 @@ def migrate_channels(
         if factors is None:
             continue
         name = f"{names[value]}{SUFFIX}"
-        divided = migrate(value, layers, factors)
+        divided = smooth(value, layers, factors)
         divided.name_hint = name if SSAValue.is_valid_name(name) else None
         values[name] = rescaled(seen, factors)
         new_names[divided] = name

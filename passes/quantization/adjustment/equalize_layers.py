@@ -169,7 +169,7 @@ def rescaled(profile: ValueProfile, factors: Floats) -> ValueProfile:
     return result
 
 
-def equalize_channels(
+def equalize_layers(
     block: Block, names: Mapping[SSAValue, str], profile: Profile | None
 ) -> Profile | None:
     """Equalize a function's chains; the profile that fits it then."""
@@ -201,10 +201,10 @@ def equalize_chain(chain: list[Pair]) -> None:
 
 
 @dataclass(frozen=True)
-class EqualizeChannelsPass(ModulePass):
+class EqualizeLayersPass(ModulePass):
     """Even out the ranges of channels between convolutions (`profile` is optional)."""
 
-    name = "equalize-channels"
+    name = "equalize-layers"
     keeps = VALUES
 
     profile: str | None = None
@@ -214,4 +214,4 @@ class EqualizeChannelsPass(ModulePass):
         profile = None if self.profile is None else Profile.load(self.profile)
         for function in functions_of(op):
             names = value_names(function)
-            equalize_channels(function.body.block, names, profile)
+            equalize_layers(function.body.block, names, profile)
