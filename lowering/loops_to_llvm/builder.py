@@ -128,6 +128,8 @@ class LlvmBuilder:
         self.prologue = Block()
         self.mangled: dict[tuple[str, int], str] = {}
         self.constants: dict[tuple[str, int], SSAValue] = {}
+        self.type_numbers: dict[Attribute, int] = {}
+        self.seen_types: dict[int, tuple[Attribute, int]] = {}
 
     def emit(
         self,
@@ -176,11 +178,22 @@ class LlvmBuilder:
         """Returns a new constant; `number` and callers keep those that recur."""
         return self.emit_in_prologue(xllvm.ConstantOp, (), type_, {"value": value})
 
+    def type_number(self, type_: Attribute) -> int:
+        """Returns a number that equal types share.
+
+        Each object is hashed once, as that is dear. Whether equal types are one object is up to
+        caches, on which code must not depend; an object that is kept has its identity to itself.
+        """
+        found = self.seen_types.get(id(type_))
+        if found is None:
+            number = self.type_numbers.setdefault(type_, len(self.type_numbers))
+            found = self.seen_types[id(type_)] = (type_, number)
+        return found[1]
+
     def number(self, number: float, type_: Attribute) -> SSAValue:
         """Returns a scalar constant or a splat."""
         # As text, which tells 0.0 from -0.0 and 1 from 1.0 where equality does not.
-        # By identity, as hashing a type is dear; the constant keeps the type alive.
-        key = (str(number), id(type_))
+        key = (str(number), self.type_number(type_))
         found = self.constants.get(key)
         if found is None:
             if is_vector(type_):
@@ -196,7 +209,7 @@ class LlvmBuilder:
 
     def poison(self, type_: Attribute) -> SSAValue:
         """Returns a value that nothing depends on."""
-        key = ("poison", id(type_))
+        key = ("poison", self.type_number(type_))
         found = self.constants.get(key)
         if found is None:
             found = self.emit_in_prologue(llvm.PoisonOp, (), type_)
@@ -318,7 +331,7 @@ class LlvmBuilder:
     ) -> SSAValue:
         """Returns the call of an intrinsic whose operands and result have one type."""
         type_ = operands[0].type
-        key = (name, id(type_))
+        key = (name, self.type_number(type_))
         full = self.mangled.get(key)
         if full is None:
             full = self.mangled[key] = mangled(name, type_)

@@ -103,7 +103,8 @@ def splats(
     low: FunctionLowering, scalar: SSAValue, layout: RegisterLayout
 ) -> list[SSAValue]:
     """Returns a scalar in all lanes of all registers."""
-    row = {type_: low.builder.splat(scalar, type_) for type_ in set(layout.row_types)}
+    types = dict.fromkeys(layout.row_types)
+    row = {type_: low.builder.splat(scalar, type_) for type_ in types}
     return [row[type_] for type_ in layout.types]
 
 
