@@ -22,7 +22,7 @@ from glow.frontends.onnx.messages import (
     NodeProto,
     TensorProto,
 )
-from glow.frontends.onnx.refusal import UnsupportedError, refuse_if
+from glow.frontends.onnx.refusal import NeedsValue, UnsupportedError, refuse_if
 from glow.interpreter.array_functions import convert
 
 Operand = SSAValue | Constant
@@ -93,14 +93,21 @@ class OnnxNode:
 
     def array(self, index: int, what: str) -> Array:
         """The value of an input that must be known at import."""
-        value = self.value(index)
-        if not isinstance(value, Constant):
-            raise UnsupportedError(f"{what} computed at run time")
-        return value.array
+        return self.known(self.value(index), what)
 
     def integers(self, index: int, what: str) -> list[int]:
-        """The numbers of a constant integer input, in order."""
+        """The numbers of an integer input that must be known at import, in order."""
         return [int(number) for number in self.array(index, what).ravel().tolist()]
+
+    def known(self, value: Operand, what: str) -> Array:
+        """The array of a value on which the shapes of results depend; `what` names it.
+
+        NeedsValue for one that the program computes, an input or the result of a node
+        that was added: the import goes on from here when it is known.
+        """
+        if not isinstance(value, Constant):
+            raise NeedsValue(value, what)
+        return value.array
 
     def uses(self, output: int) -> bool:
         """Whether a result of the node is read anywhere."""

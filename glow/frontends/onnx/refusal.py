@@ -2,9 +2,23 @@
 
 from __future__ import annotations
 
+from xdsl.ir import SSAValue
+
 
 class UnsupportedError(Exception):
     """A handler cannot import its node; the message says what is unsupported."""
+
+
+class NeedsValue(UnsupportedError):
+    """A handler needs a number, a shape or axes that the program computes.
+
+    Such a node can be imported once the value is known: at a call, at the latest.
+    """
+
+    def __init__(self, value: SSAValue, what: str) -> None:
+        super().__init__(f"{what} computed at run time")
+        self.value = value
+        self.what = what
 
 
 def refuse_if(condition: bool, what: str) -> None:
