@@ -38,7 +38,7 @@ class VerifyLoweredPass(ModulePass):
             if (
                 isinstance(child, NodeOp)
                 and type(child) in LOWERINGS
-                and not legality.keeps(child)
+                and not legality.is_legal(child)
             ):
                 raise GlowError(
                     f"{child.name} must be lowered for backend '{self.backend}'",

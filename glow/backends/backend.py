@@ -10,6 +10,7 @@ This module stands below the passes and lowerings, which ask a backend by its na
 
 from __future__ import annotations
 
+import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -85,6 +86,14 @@ class Backend(ABC):
     """Whether compiled networks are kept on disk: then `stored_program` and `load_program`
     are its own."""
 
+    def __init_subclass__(cls) -> None:
+        """Let a class answer by the earlier name of `is_legal`, which was `keeps`."""
+        super().__init_subclass__()
+        if "keeps" in cls.__dict__ and "is_legal" not in cls.__dict__:
+            message = f"{cls.__name__}.keeps is now is_legal"
+            warnings.warn(message, FutureWarning, stacklevel=2)
+            cls.is_legal = cls.__dict__["keeps"]
+
     def version(self) -> str:
         """What differs where its code does: caches know by it what they hold.
 
@@ -117,7 +126,7 @@ class Backend(ABC):
     # What it wants of shared passes
 
     @abstractmethod
-    def keeps(self, op: NodeOp) -> bool:
+    def is_legal(self, op: NodeOp) -> bool:
         """Whether `lower-nodes` leaves this node as it is."""
 
     def quantized_rewrites(self) -> Mapping[type[Operation], Rewrite]:
@@ -155,7 +164,7 @@ class Backend(ABC):
         """Raise GlowError for a module with nodes of its own that it cannot take further.
 
         It is asked behind the phase `lowered` (`verify-lowered` has checked that every node is
-        one that it keeps), and for programs that come from outside at that level or below.
+        legal for it), and for programs that come from outside at that level or below.
         """
         return
 

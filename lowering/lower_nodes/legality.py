@@ -1,4 +1,4 @@
-"""Which nodes are legal for a backend: what it keeps, `lower-nodes` does not touch.
+"""Which nodes are legal for a backend: those `lower-nodes` does not touch.
 
 `lower-nodes{backend=cpu}` names a backend, `backend=none` asks for primitives only.
 """
@@ -17,7 +17,7 @@ from glow.dialects.node import NodeOp, element_of, shape_of
 class Legality(Protocol):
     """The part of a backend that node lowering needs."""
 
-    def keeps(self, op: NodeOp) -> bool:
+    def is_legal(self, op: NodeOp) -> bool:
         """Whether the node stays as it is."""
         ...
 
@@ -25,7 +25,7 @@ class Legality(Protocol):
 class PrimitivesOnly:
     """The smallest set of nodes that a backend can support."""
 
-    def keeps(self, op: NodeOp) -> bool:
+    def is_legal(self, op: NodeOp) -> bool:
         """Only products of two matrices, and windows of one group."""
         if isinstance(op, glow.MatmulOp):
             batch = shape_of(op.result)[:-2]
@@ -43,5 +43,5 @@ NONE = "none"
 
 
 def legality_of(backend: str) -> Legality:
-    """What a backend keeps; raises GlowError that lists the known backends."""
+    """What is legal for a backend; raises GlowError that lists the known backends."""
     return PrimitivesOnly() if backend == NONE else get_backend(backend)

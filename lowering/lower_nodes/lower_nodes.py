@@ -1,7 +1,7 @@
 """Lowers high-level nodes to primitives, as far as the backend wants it.
 
-Every node has at most one lowering, a function in a table by class; a backend keeps a
-node by answering no. New nodes are visited again, since a lowering may use others.
+Every node has at most one lowering, a function in a table by class; nodes that
+are legal for the backend stay. New nodes are visited again, since a lowering may use others.
 
     %1 = glow.batch_norm %0, %s, %b, %m, %v : tensor<1x8x4x4xf32>
   becomes
@@ -57,7 +57,7 @@ def should_lower(op: NodeOp, backend: Legality) -> bool:
     Integer arithmetic has a rounding that the primitives of numbers lack; it is
     `lower-quantized` that takes it apart.
     """
-    return not op.is_quantized and not backend.keeps(op)
+    return not op.is_quantized and not backend.is_legal(op)
 
 
 def lower_nodes(module: ModuleOp, backend: Legality) -> None:
@@ -77,10 +77,10 @@ def lower_nodes(module: ModuleOp, backend: Legality) -> None:
 
 @dataclass(frozen=True)
 class LowerNodesPass(ModulePass):
-    """Lower high-level nodes; `backend` (cpu, interpreter, none) says what it keeps."""
+    """Lower high-level nodes; `backend` (cpu, interpreter, none) says which are legal."""
 
     name = "lower-nodes"
-    keeps = VALUES
+    preserves = VALUES
 
     backend: str = "cpu"
 

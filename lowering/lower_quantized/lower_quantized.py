@@ -1,7 +1,7 @@
 """Lowers every node on quantized elements to nodes on stored integers and floats.
 
 The reference lowering: exact for all shapes and targets, since each step is the one
-operation that `docs/quantization.md` names. A backend keeps what it has kernels for.
+operation that `docs/quantization.md` names. What a backend has kernels for stays.
 
     %1 = quant.dcast %0 : tensor<4x!quant.uniform<u8:f32, 0.5:3>> to tensor<4xf32>
   becomes

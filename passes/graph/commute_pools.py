@@ -55,7 +55,7 @@ class CommutePoolsPass(RewritePass):
     """Pool before costly functions; means over planes as pools."""
 
     name = "commute-pools"
-    keeps = VALUES
+    preserves = VALUES
     rewrites = {
         glow.MaxPool2dOp: (maximum_first,),
         glow.ReduceMeanOp: (mean_of_plane,),

@@ -113,7 +113,7 @@ class ConvertGemmPass(GraphPass):
     """Turn products with constant matrices into fully connected layers."""
 
     name = "convert-gemm"
-    keeps = VALUES
+    preserves = VALUES
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Run the pass on a module."""

@@ -58,7 +58,7 @@ class ConvertPlaceholdersPass(GraphPass):
     """Move conversions at the borders into the function's type."""
 
     name = "convert-placeholders"
-    keeps = MEANING
+    preserves = MEANING
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Run the pass on a module."""

@@ -187,7 +187,7 @@ class EliminateTransposesPass(GraphPass):
     """Sink, merge and absorb transposes."""
 
     name = "eliminate-transposes"
-    keeps = VALUES
+    preserves = VALUES
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Run the pass on a module."""

@@ -214,7 +214,7 @@ class FoldBatchNormPass(GraphPass):
     """Fold batch normalizations and channel-wise steps into weights."""
 
     name = "fold-batch-norm"
-    keeps = VALUES
+    preserves = VALUES
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Run the pass on a module."""

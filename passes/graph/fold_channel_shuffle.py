@@ -196,7 +196,7 @@ class FoldChannelShufflePass(GraphPass):
     """
 
     name = "fold-channel-shuffle"
-    keeps = VALUES
+    preserves = VALUES
 
     numerics: str = "default"
 

@@ -81,5 +81,5 @@ class FoldDilationPass(RewritePass):
     """Recognise dilated convolutions."""
 
     name = "fold-dilation"
-    keeps = VALUES
+    preserves = VALUES
     rewrites = {glow.ReshapeOp: (fold_dilation,)}

@@ -81,7 +81,7 @@ class FoldPadsPass(RewritePass):
     """Fold padding into convolutions and pools."""
 
     name = "fold-pads"
-    keeps = VALUES
+    preserves = VALUES
     rewrites = {
         glow.Conv2dOp: (into_convolution,),
         glow.AvgPool2dOp: (into_mean,),

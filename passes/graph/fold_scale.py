@@ -117,7 +117,7 @@ class FoldScalePass(GraphPass):
     """Fold the scaling of products into weights."""
 
     name = "fold-scale"
-    keeps = VALUES
+    preserves = VALUES
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Run the pass on a module."""

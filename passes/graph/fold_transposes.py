@@ -156,7 +156,7 @@ class FoldTransposesPass(RewritePass):
     """Fold transposes into layers and reductions, sink them below other nodes."""
 
     name = "fold-transposes"
-    keeps = VALUES
+    preserves = VALUES
     rewrites = {
         glow.FullyConnectedOp: (into_layer,),
         glow.MatmulOp: (into_layer,),

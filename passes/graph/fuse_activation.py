@@ -65,7 +65,7 @@ class FuseActivationPass(GraphPass):
     """Fuse activations into convolutions and fully connected layers."""
 
     name = "fuse-activation"
-    keeps = VALUES
+    preserves = VALUES
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Run the pass on a module."""

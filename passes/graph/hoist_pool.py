@@ -77,7 +77,7 @@ class HoistPoolPass(GraphPass):
     """Move average pools in front of 1x1 convolutions."""
 
     name = "hoist-pool"
-    keeps = VALUES
+    preserves = VALUES
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Run the pass on a module."""

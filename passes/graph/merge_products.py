@@ -222,7 +222,7 @@ class MergeProductsPass(GraphPass):
     """Join products and convolutions that share an input or a matrix."""
 
     name = "merge-products"
-    keeps = VALUES
+    preserves = VALUES
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Run the pass on a module."""

@@ -41,7 +41,7 @@ class OptimizeGraphPass(RewritePass):
     """Run the rewrites of several themes together."""
 
     name = "optimize-graph"
-    keeps = VALUES
+    preserves = VALUES
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Run the pass on a module."""

@@ -202,7 +202,7 @@ class ReassociatePass(RewritePass):
     """Gather constants along chains, and fold scales into the layers after them."""
 
     name = "reassociate"
-    keeps = VALUES
+    preserves = VALUES
     rewrites = {
         glow.MulOp: (merge_scales,),
         glow.AddOp: (merge_shifts, shift_into_bias),

@@ -209,7 +209,7 @@ class RecognizeActivationsPass(RewritePass):
     """Find activation functions in their parts."""
 
     name = "recognize-activations"
-    keeps = VALUES
+    preserves = VALUES
     rewrites = {
         glow.MaxOp: (maximum,),
         glow.MinOp: (minimum,),

@@ -105,5 +105,5 @@ class RecognizeAttentionPass(RewritePass):
 
     name = "recognize-attention"
     requires = ensures = (NODES,)
-    keeps = VALUES
+    preserves = VALUES
     rewrites = {glow.MatmulOp: (attention,)}

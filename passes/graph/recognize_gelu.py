@@ -65,5 +65,5 @@ class RecognizeGeluPass(RewritePass):
     """Find GELU in its parts."""
 
     name = "recognize-gelu"
-    keeps = VALUES
+    preserves = VALUES
     rewrites = {glow.MulOp: (recognize_gelu,)}

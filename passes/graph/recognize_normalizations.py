@@ -186,7 +186,7 @@ class RecognizeNormalizationsPass(RewritePass):
     """Find layer normalization and softmax in their parts."""
 
     name = "recognize-normalizations"
-    keeps = VALUES
+    preserves = VALUES
     rewrites = {
         glow.DivOp: (normalized, softmax),
         glow.MulOp: (scaled,),

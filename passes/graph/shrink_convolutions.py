@@ -75,5 +75,5 @@ class ShrinkConvolutionsPass(RewritePass):
     """Drop strides, padding and weights without effect."""
 
     name = "shrink-convolutions"
-    keeps = VALUES
+    preserves = VALUES
     rewrites = {glow.Conv2dOp: (shrink,)}

@@ -208,7 +208,7 @@ class InsertCastsPass(ModulePass):
     """Choose what is quantized, and how; see `QuantizationOptions`."""
 
     name = "insert-casts"
-    keeps = MEANING
+    preserves = MEANING
 
     profile: str | None = None
     schema: str = "asymmetric"

@@ -1,17 +1,18 @@
-"""What a pass promises: its level before and after, and how much of the results it keeps.
+"""What a pass promises: its level before and after, and how much of the results it preserves.
 
 A pass states it on its class, and `--verify-each`, the lit suites and the fuzzer check it:
 
     class SinkReshapesPass(GraphPass):
         requires = (GRAPH,)       # what must hold of the module before
         ensures = (GRAPH,)        # and after
-        keeps = BITS              # the results: bit for bit, but for rounding, or not
+        preserves = BITS          # the results: bit for bit, but for rounding, or not
 
 Nothing is checked in a normal run: passes rely on it.
 """
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from itertools import chain
@@ -73,7 +74,7 @@ class GraphPass(ModulePass):
 
     requires: ClassVar[tuple[Condition, ...]] = (GRAPH,)
     ensures: ClassVar[tuple[Condition, ...]] = (GRAPH,)
-    keeps: ClassVar[str] = BITS
+    preserves: ClassVar[str] = BITS
 
 
 def conditions(compiler_pass: ModulePass, kind: str) -> tuple[Condition, ...]:
@@ -81,9 +82,16 @@ def conditions(compiler_pass: ModulePass, kind: str) -> tuple[Condition, ...]:
     return getattr(compiler_pass, kind, ())
 
 
-def keeps_of(compiler_pass: ModulePass) -> str:
-    """How much of the results a pass keeps; a pass that does not say keeps the bits."""
-    return getattr(compiler_pass, "keeps", BITS)
+def preserved_by(compiler_pass: ModulePass) -> str:
+    """How much of the results a pass preserves: the bits, unless it says otherwise.
+
+    Earlier, passes said it by `keeps`.
+    """
+    earlier: str | None = getattr(compiler_pass, "keeps", None)
+    if earlier is not None:
+        name = type(compiler_pass).__name__
+        warnings.warn(f"{name}.keeps is now preserves", FutureWarning, stacklevel=2)
+    return earlier or getattr(compiler_pass, "preserves", BITS)
 
 
 def check_requires(compiler_pass: ModulePass, module: ModuleOp) -> None:

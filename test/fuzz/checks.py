@@ -35,7 +35,7 @@ from glow.passes.rewriting.contract import (
     VALUES,
     check_ensures,
     check_requires,
-    keeps_of,
+    preserved_by,
 )
 from glow.tools.opt.pass_flags import parse_passes
 from glow.universe import get_glow_passes
@@ -99,7 +99,7 @@ class Reference:
             for a, b in zip(self.results, self.noisy, strict=True)
         )
 
-    def check(self, module: ModuleOp, keeps: str, target: str = "avx512") -> None:
+    def check(self, module: ModuleOp, preserves: str, target: str = "avx512") -> None:
         """Fail unless a module made of the graph has its results."""
         own = cpu_functions(packings_of(TargetPacker(Target.from_string(target))))
         actual = run(module, self.inputs, own=own)
@@ -107,7 +107,7 @@ class Reference:
         for after, before, noisy in zip(actual, self.results, self.noisy, strict=True):
             assert after.shape == before.shape, f"{after.shape} != {before.shape}"
             assert after.dtype == before.dtype, f"{after.dtype} != {before.dtype}"
-            if keeps == BITS:
+            if preserves == BITS:
                 np.testing.assert_array_equal(after, before)
                 continue
             smallest = NOISE[4 if before.dtype.kind in "biu" else before.dtype.itemsize]
@@ -162,7 +162,7 @@ def rounding_noise(seed: int) -> Noise:
 
 def weakest(passes: Sequence[ModulePass]) -> str:
     """What several passes keep together."""
-    kept = {keeps_of(each) for each in passes}
+    kept = {preserved_by(each) for each in passes}
     return VALUES if VALUES in kept else BITS
 
 
@@ -184,13 +184,13 @@ def try_passes(
 ) -> bool:
     """Whether passes could be compared on a graph; raises Wrong if they break it."""
     passes = [named(spec) for spec in specs]
-    keeps = weakest(passes)
-    if keeps != BITS and not reference.is_well_behaved:
+    preserves = weakest(passes)
+    if preserves != BITS and not reference.is_well_behaved:
         return False
     module = clone_module(reference.module)
     try:
         apply(module, passes)
-        reference.check(module, keeps, target)
+        reference.check(module, preserves, target)
     except Exception as error:
         raise Wrong(f"{what}: {describe(error)} after {','.join(specs)}") from error
     return True

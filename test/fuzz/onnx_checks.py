@@ -165,7 +165,7 @@ class ShakenReference(Reference):
         """Whether results are finite."""
         return all(np.all(np.isfinite(a.astype(np.float64))) for a in self.results)
 
-    def check(self, module: ModuleOp, keeps: str, target: str = "avx512") -> None:
+    def check(self, module: ModuleOp, preserves: str, target: str = "avx512") -> None:
         """Fail unless a module made of the graph has its results."""
         own = cpu_functions(packings_of(TargetPacker(Target.from_string(target))))
         self.compare(run(module, self.inputs, own=own), self.is_exact)

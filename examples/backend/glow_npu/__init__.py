@@ -40,9 +40,9 @@ class NpuBackend(CpuBackend):
         """What its node computes, for the interpreter."""
         return {**super().reference_functions(module), DenseReluOp: run_dense_relu}
 
-    def keeps(self, op: NodeOp) -> bool:
-        """What the CPU keeps, but for softmax."""
-        return not isinstance(op, glow.SoftmaxOp) and super().keeps(op)
+    def is_legal(self, op: NodeOp) -> bool:
+        """What is legal for the CPU, but for softmax."""
+        return not isinstance(op, glow.SoftmaxOp) and super().is_legal(op)
 
     def pipeline(self, options: CompileOptions) -> Pipeline:
         """The CPU's, after its node is made."""

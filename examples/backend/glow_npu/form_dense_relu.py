@@ -27,7 +27,7 @@ class FormDenseReluPass(ModulePass):
     """Make npu.dense_relu of dense layers with ReLU."""
 
     name = "form-dense-relu"
-    keeps = VALUES
+    preserves = VALUES
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Run the pass on a module."""

@@ -76,11 +76,11 @@ class CpuBackend(Backend):
 
         return cpu_functions(packings(module))
 
-    def keeps(self, op: NodeOp) -> bool:
+    def is_legal(self, op: NodeOp) -> bool:
         """What there are kernels for, or scalar code."""
-        from glow.backends.cpu.legality import keeps
+        from glow.backends.cpu.legality import is_legal
 
-        return keeps(op, self.selectors())
+        return is_legal(op, self.selectors())
 
     def quantized_rewrites(self) -> Mapping[type[Operation], Rewrite]:
         """Products and tables of bytes, quantization of rows."""

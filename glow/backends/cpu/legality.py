@@ -55,7 +55,7 @@ def _has_attention_kernel(op: glow.AttentionOp) -> bool:
     )
 
 
-def keeps(op: NodeOp, selectors: Selectors) -> bool:
+def is_legal(op: NodeOp, selectors: Selectors) -> bool:
     """Whether there is a kernel; a layer with computed weights is a plain product."""
     if isinstance(op, glow.AttentionOp):
         return _has_attention_kernel(op)

@@ -20,8 +20,8 @@ class InterpreterBackend(Backend):
 
     name = "interpreter"
 
-    def keeps(self, op: NodeOp) -> bool:
-        """Everything: it runs every node as it is."""
+    def is_legal(self, op: NodeOp) -> bool:
+        """Every node: it runs them as they are."""
         return True
 
     def pipeline(self, options: CompileOptions) -> Pipeline:

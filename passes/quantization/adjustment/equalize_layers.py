@@ -205,7 +205,7 @@ class EqualizeLayersPass(ModulePass):
     """Even out the ranges of channels between convolutions (`profile` is optional)."""
 
     name = "equalize-layers"
-    keeps = VALUES
+    preserves = VALUES
 
     profile: str | None = None
 

@@ -18,7 +18,7 @@ class ConvertToBf16Pass(ModulePass):
     """Let products multiply bf16, except those that `keep` names."""
 
     name = "convert-to-bf16"
-    keeps = MEANING
+    preserves = MEANING
 
     keep: tuple[str, ...] = ()
 

@@ -18,7 +18,7 @@ class ConvertToFp16Pass(ModulePass):
     """Let products multiply f16, except those that `keep` names."""
 
     name = "convert-to-fp16"
-    keeps = MEANING
+    preserves = MEANING
 
     keep: tuple[str, ...] = ()
 

@@ -176,7 +176,7 @@ class FoldRescalePass(ModulePass):
     """Fold rescaling into producers and readers."""
 
     name = "fold-rescale"
-    keeps = MEANING
+    preserves = MEANING
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Run the pass on a module."""

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from places import ROOT
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.transforms.dead_code_elimination import DeadCodeElimination
 
 import glow
 from glow import GlowError, compilation
@@ -17,7 +18,10 @@ from glow.backends import backend as backends
 from glow.backends.backend import Device, backend_names, get_backend
 from glow.backends.cpu import CpuBackend
 from glow.compiler import load, lower_to
+from glow.dialects import glow as glow_dialect
+from glow.dialects.node import NodeOp
 from glow.lowering.target.program_target import ATTRIBUTE
+from glow.passes.rewriting.contract import VALUES, preserved_by
 from glow.runtime.memory import memory_bytes
 from glow.tools.devices_command import rows
 
@@ -132,3 +136,20 @@ def test_rows_of_devices() -> None:
     assert [*rows("gpu", [])] == ["gpu: no device here"]
     (row,) = rows("gpu", [Device("gpu:1", "gpu", None)])
     assert row.split() == ["gpu:1", "gpu", "?"]
+
+
+def test_earlier_names_work() -> None:
+    """`keeps` of a backend is its `is_legal`; that of a pass what it `preserves`."""
+    with pytest.warns(FutureWarning, match=r"Earlier\.keeps is now is_legal"):
+
+        class Earlier(OtherBackend):
+            def keeps(self, op: NodeOp) -> bool:
+                return False
+
+    class EarlierPass(DeadCodeElimination):
+        name = "earlier"
+        keeps = VALUES
+
+    assert not Earlier().is_legal(glow_dialect.ReluOp.__new__(glow_dialect.ReluOp))
+    with pytest.warns(FutureWarning, match=r"EarlierPass\.keeps is now preserves"):
+        assert preserved_by(EarlierPass()) == VALUES

@@ -59,12 +59,12 @@ class RoundingPass(RewritePass):
 
 class DeclaredPass(RoundingPass):
     name = "declared"
-    keeps = VALUES
+    preserves = VALUES
 
 
 class OnPurposePass(WrongPass):
     name = "on-purpose"
-    keeps = MEANING
+    preserves = MEANING
 
 
 class NeedyPass(RewritePass):
@@ -129,7 +129,7 @@ def test_what_a_pass_declares_is_accepted(
     report = report_of(tmp_path, name)
     assert report.wrong == []
     assert report.compared == compared
-    assert DeclaredPass.keeps != WrongPass.keeps == BITS
+    assert DeclaredPass.preserves != WrongPass.preserves == BITS
 
 
 def test_an_unknown_excuse_is_wrong() -> None:

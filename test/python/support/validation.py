@@ -50,7 +50,7 @@ from glow.passes.rewriting.contract import (
     MEANING,
     check_ensures,
     check_requires,
-    keeps_of,
+    preserved_by,
 )
 from glow.tools.opt.pass_flags import fold_pipeline, parse_passes
 from glow.universe import PASS_GROUPS, get_glow_passes, new_context
@@ -312,7 +312,9 @@ class Validator:
             after = actual.get(name, BELOW if self.is_llvm() else "it is gone")
             reason = next((r for r in (before, after) if isinstance(r, str)), None)
             other_inputs = isinstance(after, str) and after.startswith("input ")
-            if keeps_of(compiler_pass) == MEANING and (reason is None or other_inputs):
+            if preserved_by(compiler_pass) == MEANING and (
+                reason is None or other_inputs
+            ):
                 reason = ON_PURPOSE
             if reason is not None:
                 self.report.skip(what, reason)
@@ -323,7 +325,7 @@ class Validator:
             try:
                 if self.has_padding:
                     before, after = without_padding(before, after)
-                check_results(after, before, keeps_of(compiler_pass), inputs)
+                check_results(after, before, preserved_by(compiler_pass), inputs)
             except AssertionError as error:
                 self.report.wrong.append(f"{what} changes results: {error}")
             self.report.compared += 1
@@ -342,7 +344,7 @@ def without_padding(
 def check_results(
     actual: Sequence[Array],
     expected: Sequence[Array],
-    keeps: str,
+    preserves: str,
     inputs: Sequence[Array] = (),
 ) -> None:
     """Fail where results are not kept as far as a pass says."""
@@ -350,7 +352,7 @@ def check_results(
     for after, before in zip(actual, expected, strict=True):
         assert after.shape == before.shape, f"{after.shape} != {before.shape}"
         assert after.dtype == before.dtype, f"{after.dtype} != {before.dtype}"
-        if keeps == BITS:
+        if preserves == BITS:
             np.testing.assert_array_equal(after, before)
         else:
             assert_close(after, before, tolerance([*inputs, *expected]))

@@ -86,7 +86,7 @@ class AssignLayoutPass(ModulePass):
     """
 
     name = "assign-layout"
-    keeps = VALUES
+    preserves = VALUES
 
     target: str = "host"
     numerics: str = "default"

@@ -189,7 +189,7 @@ class AbsorbTransposesPass(ModulePass):
     """Absorb transpositions into products of activations."""
 
     name = "absorb-transposes"
-    keeps = VALUES
+    preserves = VALUES
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Run the pass on a module."""

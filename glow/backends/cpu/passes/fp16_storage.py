@@ -127,7 +127,7 @@ class Fp16StoragePass(ModulePass):
     """Store large values in the 16 bits that products read, for a target's caches."""
 
     name = "fp16-storage"
-    keeps = MEANING
+    preserves = MEANING
 
     target: str = "host"
 

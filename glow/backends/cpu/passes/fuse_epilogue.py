@@ -301,7 +301,7 @@ class FuseEpiloguePass(ModulePass):
     """Fuse element-wise nodes into convolutions and products."""
 
     name = "fuse-epilogue"
-    keeps = VALUES
+    preserves = VALUES
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Run the pass on a module."""

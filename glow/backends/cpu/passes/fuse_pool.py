@@ -83,7 +83,7 @@ class FusePoolPass(ModulePass):
     """Take maxima of sums before Winograd convolutions store them."""
 
     name = "fuse-pool"
-    keeps = VALUES
+    preserves = VALUES
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Run the pass on a module."""

@@ -229,7 +229,7 @@ class PromoteTypesPass(ModulePass):
     """
 
     name = "promote-types"
-    keeps = VALUES
+    preserves = VALUES
 
     target: str = "host"
 

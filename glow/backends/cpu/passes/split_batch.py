@@ -226,7 +226,7 @@ class SplitBatchPass(ModulePass):
     """
 
     name = "split-batch"
-    keeps = BITS
+    preserves = BITS
 
     target: str = "host"
 

@@ -99,8 +99,8 @@ def test_nodes_with_a_row_are_kept() -> None:
 
     x = create_ssa_value(tensor_type((4,), f32))
     node = glow.TileOp.build_node([x], [tensor_type((8,), f32)], repeats=[2])
-    assert WithTile().keeps(node)
-    assert not CpuBackend().keeps(node)
+    assert WithTile().is_legal(node)
+    assert not CpuBackend().is_legal(node)
 
 
 @pytest.mark.parametrize("compiler_pass", ["instr-to-loops", "record-kernels"])

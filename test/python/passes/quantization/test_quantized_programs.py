@@ -34,7 +34,7 @@ from glow.frontends.mlir import parse_text
 from glow.passes.graph import PASSES as GRAPH_PASSES
 from glow.passes.quantization import PASSES as QUANTIZATION_PASSES
 from glow.passes.quantization.quantize import quantize_module
-from glow.passes.rewriting.contract import GRAPH, MEANING, keeps_of
+from glow.passes.rewriting.contract import GRAPH, MEANING, preserved_by
 from glow.passes.rewriting.node_builder import NodeBuilder
 from glow.verification import verify_module
 
@@ -54,7 +54,7 @@ def passes() -> dict[str, ModulePass]:
     return {
         name: found
         for name, found in made.items()
-        if keeps_of(found) != MEANING and name != CHECK
+        if preserved_by(found) != MEANING and name != CHECK
     }
 
 
