@@ -4,7 +4,7 @@
 every fourth seed; `quantized-models` and `float-models` compare ONNX models with ONNX
 Runtime; `folded-nodes` compares what the importer computes of constants with what it computes
 later, an example of an operator a seed; `mutated-texts` are programs that work or fail in
-one line. Each failure is printed with its seed, which repeats it:
+one line, and `mutated-models` are ONNX files that do. Each failure is printed with its seed, which repeats it:
 `--kinds quantized --first SEED --count 1`.
 """
 
@@ -21,6 +21,7 @@ from concurrent.futures import ProcessPoolExecutor
 
 from checks import Wrong, check_seed
 from folded_nodes import check_folded_node
+from model_mutations import check_model_mutation
 from native_checks import check_products, check_quantized
 from onnx_checks import check_float_model, check_quantized_model
 from text_mutations import check_mutation
@@ -35,6 +36,7 @@ KINDS: dict[str, tuple[Check, int]] = {
     "float-models": (check_float_model, 1),
     "folded-nodes": (check_folded_node, 1),
     "mutated-texts": (check_mutation, 1),
+    "mutated-models": (check_model_mutation, 1),
 }
 """What is checked, and on the how-manieth seeds."""
 
