@@ -4,8 +4,8 @@
 every fourth seed; `quantized-models` and `float-models` compare ONNX models with ONNX
 Runtime; `folded-nodes` compares what the importer computes of constants with what it computes
 later, an example of an operator a seed; `mutated-texts` are programs that work or fail in
-one line, and `mutated-models` are ONNX files that do. Each failure is printed with its seed, which repeats it:
-`--kinds quantized --first SEED --count 1`.
+one line, and `mutated-models` are ONNX files that do. Each failure is printed with its seed,
+which repeats it: `--kinds quantized --first SEED --count 1`.
 """
 
 from __future__ import annotations
