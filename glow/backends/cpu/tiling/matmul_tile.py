@@ -50,7 +50,11 @@ class Tile:
     blocks: int
 
     def unroll(self, core: Core) -> int:
-        """Steps of the depth with their own accumulators, which hide the latency of FMAs."""
+        """Steps of the depth with their own accumulators, which hide the latency of FMAs.
+
+        They decide in which order terms are added up, so that the last group of columns, though
+        it is narrower, has as many: equal columns of a matrix give equal results.
+        """
         return max(1, -(-core.chains // (self.rows * self.blocks)))
 
 
@@ -77,20 +81,21 @@ def tallest(blocks: int, target: Target) -> int:
 def _cycles(tile: Tile, rows: int, total: int, depth: int, core: Core) -> float:
     groups, rest = divmod(total, tile.blocks)
     row_tiles = -(-rows // tile.rows)
-    cycles = groups * _tile_cycles(tile, depth, core)
+    cycles = groups * _tile_cycles(tile, tile.blocks, depth, core)
     if rest:
-        cycles += _tile_cycles(Tile(tile.rows, rest), depth, core)
+        cycles += _tile_cycles(tile, rest, depth, core)
     return row_tiles * cycles
 
 
-def _tile_cycles(tile: Tile, depth: int, core: Core) -> float:
-    registers = tile.rows * tile.blocks
+def _tile_cycles(tile: Tile, blocks: int, depth: int, core: Core) -> float:
+    """Of a tile of so many registers of columns, in a product with that register tile."""
+    registers = tile.rows * blocks
     arithmetic = max(
         registers / core.fma_per_cycle,
-        (tile.rows + tile.blocks) / core.loads_per_cycle,
+        (tile.rows + blocks) / core.loads_per_cycle,
         core.fma_latency / tile.unroll(core),
     )
-    traffic = _A_TRAFFIC * tile.rows + _B_TRAFFIC * tile.blocks
+    traffic = _A_TRAFFIC * tile.rows + _B_TRAFFIC * blocks
     ends = _LOOP_EXITS * core.mispredict_cycles
     stores = _STORES / core.stores_per_cycle * registers
     return (arithmetic + traffic) * depth + ends + stores

@@ -24,7 +24,6 @@ from glow.backends.cpu.tiling.matmul_tile import (
     ColumnSplit,
     Matrix,
     Strides,
-    Tile,
     choose_tile,
     columns_of,
     flat,
@@ -165,7 +164,7 @@ class _Heads:
         """Multiplies the block's queries with a group of keys."""
         builder, tile = self.builder, self.score_tile
         shape = (tile.rows, group.blocks, self.lanes)
-        unroll = Tile(tile.rows, group.blocks).unroll(builder.target.core)
+        unroll = tile.unroll(builder.target.core)
 
         def at(row: Index) -> None:
             line = builder.add(first, row)
@@ -199,13 +198,12 @@ class _Heads:
 
         def at(row: Index, columns: Columns) -> None:
             shape = (tile.rows, *columns.shape)
-            blocks = columns.shape[0] if len(columns.shape) == 2 else 1
 
             def factors(k: Index) -> tuple[SSAValue, SSAValue]:
                 share = self.shares.read(row, k, shape)
                 return share, self.values.read_columns(k, 0, columns)
 
-            unroll = Tile(tile.rows, blocks).unroll(builder.target.core)
+            unroll = tile.unroll(builder.target.core)
             total = accumulate(builder, self.spec.keys, unroll, shape, factors)
             total = builder.mulf(total, self.shares.inverse_sums(row, shape))
             self.result.write_columns(total, builder.add(first, row), columns)

@@ -193,13 +193,12 @@ class _Product:
     def _direct_tile(self, row: Index, columns: Columns) -> None:
         shape = (self.tile.rows, *columns.shape)
         axes = (0, *[None] * len(columns.shape))
-        blocks = columns.shape[0] if len(columns.shape) == 2 else 1
 
         def factors(k: Index) -> tuple[SSAValue, SSAValue]:
             a = self.a.read(row, k, shape, axes)
             return a, self.b.read_columns(k, 0, columns)
 
-        unroll = Tile(self.tile.rows, blocks).unroll(self.builder.target.core)
+        unroll = self.tile.unroll(self.builder.target.core)
         product = accumulate(self.builder, self.spec.depth, unroll, shape, factors)
         self.store.store(product, row, columns)
 
@@ -208,7 +207,7 @@ class _Product:
         builder, depth = self.builder, self.spec.depth
         panel = self._pack(group)
         shape = (self.tile.rows, group.blocks, self.lanes)
-        unroll = Tile(self.tile.rows, group.blocks).unroll(self.builder.target.core)
+        unroll = self.tile.unroll(builder.target.core)
         store = PartialStore(builder, self.store, self.tile.rows)
 
         def at(row: Index) -> None:

@@ -252,7 +252,7 @@ class _PackedProduct:
 
     def _multiply(self, unit: Index, group: ColumnGroup, row: Index) -> None:
         shape = (self.tile.rows, group.blocks, self.split.lanes)
-        unroll = Tile(self.tile.rows, group.blocks).unroll(self.builder.target.core)
+        unroll = self.tile.unroll(self.builder.target.core)
 
         panel = self.spec.steps * group.blocks * self.split.lanes
         following = self.builder.mul(self.builder.add(unit, 1), panel)

@@ -236,7 +236,7 @@ class _StrassenProduct:
     ) -> SSAValue:
         builder, leaf = self.builder, self.leaf
         shape = (self.tile.rows, group.blocks, self.lanes)
-        unroll = Tile(self.tile.rows, group.blocks).unroll(self.builder.target.core)
+        unroll = self.tile.unroll(builder.target.core)
         line = builder.add(builder.mul(product, leaf.rows), row)
         prefetch = self.prefetch.at(self.b.end(unit, product, group), group, slot)
 
