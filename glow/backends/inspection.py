@@ -26,7 +26,7 @@ class KernelEntry(Protocol):
         ...
 
     def fields(self) -> Mapping[str, str]:
-        """What was chosen, by `algorithm`, `tile`, `order`, `slices`, `error`..."""
+        """What was chosen, by `algorithm`, `tile`, `order`, `work_items`, `error`..."""
         ...
 
     def line(self, node: str | None) -> str:

@@ -78,7 +78,7 @@ def run_function(
     `arrays` are the memref arguments in order (outputs are written in place), `integers`
     the index arguments that follow them, such as `lo, hi`:
 
-        run_function(kernel, [y, x, w], 0, slices)
+        run_function(kernel, [y, x, w], 0, work_items)
 
     The function may be stand-alone or in a module with the functions that it calls.
     """

@@ -28,7 +28,7 @@ CarryBody: TypeAlias = Callable[[Index, Sequence[SSAValue]], Sequence[SSAValue]]
 """A loop body that takes and returns the carried values too."""
 
 KernelBody: TypeAlias = Callable[[Sequence[SSAValue], Index, Index], None]
-"""A kernel body: takes the buffers and the slice [low, high) of the outermost space."""
+"""A kernel body: takes the buffers and the work items [low, high) of the outermost space."""
 
 
 class LoopBuilder(MemoryBuilder):

@@ -9,15 +9,15 @@ from xdsl.dialects.func import FuncOp
 class Kernel:
     """One kernel function and the size of its outermost parallel space.
 
-    A call computes positions [%lo, %hi) of the `slices` there are; slices are independent and
-    their results do not depend on how the space is cut.
+    A call computes the items [%lo, %hi) of the `work_items` that there are; these are independent,
+    and their results do not depend on how the space is cut.
     """
 
     function: FuncOp
-    slices: int
+    work_items: int
     runs: tuple[int, ...] = ()
-    """Of how many equal runs each buffer consists that are cut as the space is: slice k touches
-    the k-th of `slices` equal parts of each run and no other byte. 0 where that is not so, and
+    """Of how many equal runs each buffer consists that are cut as the space is: item k touches
+    the k-th of `work_items` equal parts of each run and no other byte. 0 where that is not so, and
     for buffers that are not listed."""
 
     def runs_of(self, buffer: int) -> int:

@@ -166,7 +166,7 @@ TileSize: TypeAlias = Callable[[int], int]
 """How many pixels a tile should have to cover a run of that many."""
 
 
-ENOUGH_SLICES = 64
+ENOUGH_WORK_ITEMS = 64
 """Eight threads then wait for each other at most an eighth of the time."""
 
 
@@ -180,16 +180,16 @@ def chunks_of(lines: int, pieces: int) -> int:
     A power of two, so that all kernels cut a plane in its middle; with few lines one that
     divides them, or each line by itself.
     """
-    chunks = 1 << max(0, -(-ENOUGH_SLICES // pieces) - 1).bit_length()
+    chunks = 1 << max(0, -(-ENOUGH_WORK_ITEMS // pieces) - 1).bit_length()
     if lines >= FEW_LINES:
         return min(lines, chunks)
     while lines % chunks:
         chunks //= 2
-    return chunks if 2 * chunks * pieces >= ENOUGH_SLICES else lines
+    return chunks if 2 * chunks * pieces >= ENOUGH_WORK_ITEMS else lines
 
 
 def row_segments(window: Window, tile_size: TileSize, planes: int) -> int:
-    """The segments to cut each row into, so that `planes` planes give enough slices."""
+    """The segments to cut each row into, so that `planes` planes give enough work items."""
     low, high = window.interior(1)
     if high == low:
         return 1

@@ -23,7 +23,7 @@
 // CHECK-NEXT:   %[[PLACE:.*]] = memref.load %[[TABLE]][%[[ZERO]]] : memref<3xindex>
 // CHECK-NEXT:   %[[X:.*]] = memref.view %mutables[%[[PLACE]]][] : memref<1856xi8> to memref<128xf32>
 
-// What is too small to share runs on the first thread, whose slices end at %[[END]].
+// What is too small to share runs on the first thread, whose work items end at %[[END]].
 // CHECK:        %[[FIRST:.*]] = arith.cmpi eq, %thread, %[[ZERO]] : index
 // CHECK-NEXT:   %[[END:.*]] = arith.select %[[FIRST]], %{{.*}}, %[[ZERO]] : index
 

@@ -161,12 +161,20 @@ def _kernels(costs: Costs) -> str:
     return html.section("Instructions", table, name="instructions")
 
 
-FIELDS = ("algorithm", "tile", "order", "slices", "weight_bytes", "error", "fallback")
+FIELDS = (
+    "algorithm",
+    "tile",
+    "order",
+    "work_items",
+    "weight_bytes",
+    "error",
+    "fallback",
+)
 
 
 def _choices(subject: Subject) -> str:
     """Which algorithm and tile each kernel got."""
-    head = ("node", "kernel", "algorithm", "register tile", "order", "slices",
+    head = ("node", "kernel", "algorithm", "register tile", "order", "work items",
             "weights, bytes", "expected error", "falls back to")  # fmt: skip
     rows: list[list[object]] = []
     for op, entries in subject.kernels.items():

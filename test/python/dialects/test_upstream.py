@@ -64,10 +64,10 @@ def generic(module: ModuleOp) -> str:
 
 
 def kernel_module(name: str) -> tuple[ModuleOp, int]:
-    """A module with a kernel as a public function, and its number of slices."""
+    """A module with a kernel as a public function, and its number of work items."""
     kernel = KERNELS[name]()
     del kernel.function.properties["sym_visibility"]
-    return ModuleOp([kernel.function]), kernel.slices
+    return ModuleOp([kernel.function]), kernel.work_items
 
 
 @pytest.mark.parametrize("name", KERNELS)
@@ -78,11 +78,11 @@ def test_kernel_is_accepted(name: str) -> None:
 
 @pytest.mark.parametrize("name", KERNELS)
 def test_lowerings_agree(name: str) -> None:
-    module, slices = kernel_module(name)
+    module, work_items = kernel_module(name)
     function = function_of(module, next(iter(module.ops)).sym_name.data)
     memrefs = [t for t in function.function_type.inputs if isinstance(t, MemRefType)]
     bound = ROUNDING if name in REORDERED else 0
-    compare(module, function, arrays_of(memrefs), (0, slices), bound)
+    compare(module, function, arrays_of(memrefs), (0, work_items), bound)
 
 
 @pytest.mark.parametrize("path", PROGRAMS, ids=lambda path: path.stem)

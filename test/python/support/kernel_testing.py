@@ -1,4 +1,4 @@
-"""Runs kernels on arrays that end where their memory ends, whole and in slices.
+"""Runs kernels on arrays that end where their memory ends, whole and in parts.
 
 A read or write past the end of a buffer faults; results of a sliced run must equal those of a
 whole run bit for bit. So must results with anything in the buffers on the stack, and nothing is
@@ -52,7 +52,7 @@ def run_kernel(
     inputs: Sequence[Array],
     target: Target | None = None,
 ) -> list[Array]:
-    """The outputs after a whole run; checks that runs in slices give the same bits.
+    """The outputs after a whole run; checks that runs of some work items give the same bits.
 
     `outputs` are what the buffers hold before.
     """
@@ -71,27 +71,37 @@ def run_kernel(
     def call(*values: Array | int, poison: str | None = None) -> None:
         compiled(*values, *numbers[poison])
 
-    own = reads_denormals(lambda: call(*whole, *arguments, 0, kernel.slices))
+    own = reads_denormals(lambda: call(*whole, *arguments, 0, kernel.work_items))
     for poison in POISONS if elements else ():
         again = [guarded(array) for array in outputs]
         found = reads_denormals(
-            lambda p=poison, a=again: call(*a, *arguments, 0, kernel.slices, poison=p)
+            lambda p=poison, a=again: call(
+                *a, *arguments, 0, kernel.work_items, poison=p
+            )
         )
         assert own or not found, "computes with what nobody has written on the stack"
         for a, b in zip(whole, again, strict=True):
             assert a.tobytes() == b.tobytes(), f"depends on {poison} on the stack"
-    for cuts in _cuts(kernel.slices):
+    for cuts in _cuts(kernel.work_items):
         sliced = [guarded(array) for array in outputs]
         for low, high in reversed(list(pairwise(cuts))):
             call(*sliced, *arguments, low, high)
         for a, b in zip(whole, sliced, strict=True):
-            assert a.tobytes() == b.tobytes(), f"slices {cuts} give other results"
+            assert a.tobytes() == b.tobytes(), f"work items {cuts} give other results"
     return whole
 
 
-def _cuts(slices: int) -> list[list[int]]:
-    single = list(range(slices + 1)) if slices <= 64 else [0, 1, slices - 1, slices]
-    return [single, [0, slices // 2, slices], [0, 0, slices // 3, slices]]
+def _cuts(work_items: int) -> list[list[int]]:
+    single = (
+        list(range(work_items + 1))
+        if work_items <= 64
+        else [0, 1, work_items - 1, work_items]
+    )
+    return [
+        single,
+        [0, work_items // 2, work_items],
+        [0, 0, work_items // 3, work_items],
+    ]
 
 
 RANDOM = np.random.default_rng(0)

@@ -1,9 +1,9 @@
 """`main`: one native call per inference.
 
-All threads run the whole program; each takes its slice of every kernel, and a barrier
+All threads run the whole program; each takes its part of the work items of a kernel, and a barrier
 separates calls whose order matters. There is none where each thread would wait for itself
-alone: between calls that the first thread makes, and where a thread's slices of all buffers
-that matter are the same in both calls. They are if the number of threads divides the slices,
+alone: between calls that the first thread makes, and where a thread's work items of all buffers
+that matter are the same in both calls. They are if the number of threads divides the work items,
 which the first lines of `main` find out; else the barrier's threads are all of them.
 
 Where an argument is, `main` reads in the table that the mutables begin with.
@@ -70,11 +70,11 @@ def serial_bytes(core: Core) -> int:
 
 @dataclass(frozen=True)
 class _SharedCall:
-    """A call and how threads share it; `slices` is 0 if the first thread does it alone."""
+    """A call and how threads share it; `work_items` is 0 if the first thread does it alone."""
 
     call: KernelCall
     kernel: Kernel
-    slices: int
+    work_items: int
     met: set[int] = field(default_factory=set)
     """Threads whose number does not divide one of these have met since."""
 
@@ -85,15 +85,15 @@ class _SharedCall:
         that it has touched before.
         """
         pairs = list(self.call.conflicting(earlier.call))
-        if not pairs or not (self.slices or earlier.slices):
+        if not pairs or not (self.work_items or earlier.work_items):
             return 0
         if not all(self._cuts_alike(mine, earlier, theirs) for mine, theirs in pairs):
             return 1
-        parts = gcd(self.slices, earlier.slices)
+        parts = gcd(self.work_items, earlier.work_items)
         return 0 if any(parts % met == 0 for met in earlier.met) else parts
 
     def _cuts_alike(self, mine: int, earlier: _SharedCall, theirs: int) -> bool:
-        """Whether equal parts of the slices touch equal parts of a buffer."""
+        """Whether equal parts of the work items touch equal parts of a buffer."""
         runs = self._runs(mine)
         same = self.call.places[mine] == earlier.call.places[theirs]
         return same and runs > 0 and runs == earlier._runs(theirs)
@@ -102,7 +102,7 @@ class _SharedCall:
         """The runs of a buffer; 0 of one that is not the whole place."""
         view = self.kernel.function.function_type.inputs.data[buffer]
         whole = byte_size(view) == self.call.places[buffer].size
-        return self.kernel.runs_of(buffer) if whole and self.slices else 0
+        return self.kernel.runs_of(buffer) if whole and self.work_items else 0
 
 
 @dataclass(frozen=True)
@@ -144,7 +144,7 @@ class MainBuilder:
         self.builder = Builder(InsertPoint.at_end(self.block))
         self.hoisted = Builder(InsertPoint.at_end(self.prologue))
         self.constants: dict[int, SSAValue] = {}
-        self.slices: dict[tuple[int, bool], tuple[SSAValue, SSAValue]] = {}
+        self.work_items: dict[tuple[int, bool], tuple[SSAValue, SSAValue]] = {}
         self.views: dict[tuple[Place, Attribute], SSAValue] = {}
         self.indices: dict[int, SSAValue] = {}
         self.own_trace: SSAValue | None = None
@@ -199,8 +199,8 @@ class MainBuilder:
 
     def _wait_for_earlier(self, call: _SharedCall) -> None:
         """A barrier if the call must wait for other threads."""
-        kind = self.shared if call.slices else self.serial
-        others = [*self.shared, *(self.serial if call.slices else ())]
+        kind = self.shared if call.work_items else self.serial
+        others = [*self.shared, *(self.serial if call.work_items else ())]
         parts = gcd(*(call.meeting(earlier) for earlier in others))
         if parts == 1 or len(kind) == MOST_PENDING:
             self._synchronize()
@@ -227,15 +227,15 @@ class MainBuilder:
     def _call(self, call: KernelCall) -> None:
         kernel = self.kernels[call.kernel.name]
         is_large = sum(place.size for place in call.places) >= self.serial_bytes
-        is_shared = is_large and kernel.slices > 1
-        slices = kernel.slices if is_shared else 0
-        self._wait_for_earlier(_SharedCall(call, kernel, slices))
+        is_shared = is_large and kernel.work_items > 1
+        work_items = kernel.work_items if is_shared else 0
+        self._wait_for_earlier(_SharedCall(call, kernel, work_items))
         types = kernel.function.function_type.inputs.data
         operands = [
             self._view(place, view_type)
             for place, view_type in zip(call.places, types, strict=False)
         ]
-        low, high = self._slice(kernel.slices, is_shared)
+        low, high = self._thread_items(kernel.work_items, is_shared)
         self._tick()
         self.builder.insert(func.CallOp(call.kernel.name, [*operands, low, high], []))
         self._tick()
@@ -266,16 +266,16 @@ class MainBuilder:
             self.constants[number] = self.hoisted.insert(op).result
         return self.constants[number]
 
-    def _slice(self, slices: int, shared: bool) -> tuple[SSAValue, SSAValue]:
-        """The running thread's part of `slices`; all or nothing when it is not shared."""
-        key = (slices, shared)
-        if key not in self.slices:
-            make = self._shared_slice if shared else self._serial_slice
-            self.slices[key] = make(slices)
-        return self.slices[key]
+    def _thread_items(self, work_items: int, shared: bool) -> tuple[SSAValue, SSAValue]:
+        """The running thread's part of `work_items`; all or nothing when it is not shared."""
+        key = (work_items, shared)
+        if key not in self.work_items:
+            make = self._shared_items if shared else self._serial_items
+            self.work_items[key] = make(work_items)
+        return self.work_items[key]
 
-    def _shared_slice(self, slices: int) -> tuple[SSAValue, SSAValue]:
-        count = self._constant(slices)
+    def _shared_items(self, work_items: int) -> tuple[SSAValue, SSAValue]:
+        count = self._constant(work_items)
         next_thread = self.hoisted.insert(
             arith.AddiOp(self.thread, self._constant(1))
         ).result
@@ -287,8 +287,8 @@ class MainBuilder:
             )
         return bounds[0], bounds[1]
 
-    def _serial_slice(self, slices: int) -> tuple[SSAValue, SSAValue]:
-        zero, count = self._constant(0), self._constant(slices)
+    def _serial_items(self, work_items: int) -> tuple[SSAValue, SSAValue]:
+        zero, count = self._constant(0), self._constant(work_items)
         first = self.hoisted.insert(arith.CmpiOp(self.thread, zero, "eq")).result
         high = self.hoisted.insert(arith.SelectOp(first, count, zero)).result
         return zero, high

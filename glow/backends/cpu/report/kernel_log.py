@@ -1,6 +1,6 @@
 """What each instruction of a planned function becomes: the log of the kernels.
 
-    conv1: conv2d: direct sums; 28 pixels x 2 registers; lines; 56 slices; 37,632 bytes of
+    conv1: conv2d: direct sums; 28 pixels x 2 registers; lines; 56 work items; 37,632 bytes of
     weights; error 4e-06
 
 Where inputs may not allow the algorithm, the line ends with what is computed then:
@@ -69,7 +69,7 @@ class Entry:
 
     label: str
     choice: Choice
-    slices: int
+    work_items: int
     """What threads share, at most so many of them."""
     weight_bytes: int
     """Of the constants that it names, as they are packed."""
@@ -77,7 +77,7 @@ class Entry:
     def fields(self) -> dict[str, str]:
         """What was chosen, in words."""
         numbers = {
-            "slices": f"{self.slices:,}",
+            "work_items": f"{self.work_items:,}",
             "weight_bytes": f"{self.weight_bytes:,}",
         }
         return {**self.choice.fields(), **numbers}
@@ -86,7 +86,7 @@ class Entry:
         """The entry as a line of the log."""
         fields = self.choice.fields()
         error, fallback = fields.pop("error", None), fields.pop("fallback", None)
-        parts = [*fields.values(), f"{self.slices:,} slices"]
+        parts = [*fields.values(), f"{self.work_items:,} work items"]
         if self.weight_bytes:
             parts.append(f"{self.weight_bytes:,} bytes of weights")
         if error is not None:
@@ -98,7 +98,7 @@ class Entry:
     def attribute(self) -> DictionaryAttr:
         """The entry as the IR has it."""
         texts = {name: StringAttr(text) for name, text in self.choice.fields().items()}
-        numbers = {"slices": self.slices, "weight_bytes": self.weight_bytes}
+        numbers = {"work_items": self.work_items, "weight_bytes": self.weight_bytes}
         return DictionaryAttr(
             {
                 "kernel": StringAttr(self.label),
@@ -114,14 +114,16 @@ def kernel_log(
     """The kernels of each instruction; those of a loop once."""
     builder = CallBuilder(function, target, table)
     builder.run()
-    slices: dict[str, int] = {}
+    work_items: dict[str, int] = {}
 
     def entry(call: KernelCall) -> Entry:
         request = call.kernel
-        if request.name not in slices:
-            slices[request.name] = request.build(request.name, target).slices
+        if request.name not in work_items:
+            work_items[request.name] = request.build(request.name, target).work_items
         choice = choice_of(request, target)
-        return Entry(request.label, choice, slices[request.name], weight_bytes(call))
+        return Entry(
+            request.label, choice, work_items[request.name], weight_bytes(call)
+        )
 
     return {
         op: [

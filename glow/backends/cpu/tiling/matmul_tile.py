@@ -36,7 +36,7 @@ _A_TRAFFIC = 0.1
 _B_TRAFFIC = 0.2
 """Cycles a step of the depth for fetching elements of A and registers of B: tie-breakers, since
 most of it hides behind the FMAs."""
-WANTED_SLICES = 16
+WANTED_WORK_ITEMS = 16
 
 RowBody = Callable[[Index], None]
 """Takes the first row of a tile."""
@@ -171,17 +171,17 @@ def columns_of(group: ColumnGroup, lanes: int) -> list[Columns]:
 
 @dataclass(frozen=True)
 class RowBlocks:
-    """Tiles of rows, cut into blocks when the columns alone give too few slices."""
+    """Tiles of rows, cut into blocks when the columns alone give too few work items."""
 
     rows: int
     tile_rows: int
     blocks: int
 
     @staticmethod
-    def split(rows: int, tile_rows: int, other_slices: int) -> RowBlocks:
-        """As many blocks as bring the slices to `WANTED_SLICES`."""
+    def split(rows: int, tile_rows: int, other_items: int) -> RowBlocks:
+        """As many blocks as bring the work items to `WANTED_WORK_ITEMS`."""
         tiles = -(-rows // tile_rows)
-        wanted = min(tiles, -(-WANTED_SLICES // other_slices))
+        wanted = min(tiles, -(-WANTED_WORK_ITEMS // other_items))
         per_block = -(-tiles // wanted)
         return RowBlocks(rows, tile_rows, -(-tiles // per_block))
 

@@ -51,7 +51,7 @@ class Finish:
 
     @property
     def runs(self) -> tuple[int, ...]:
-        """The runs of the inputs after the matrices, if slices are tiles of rows."""
+        """The runs of the inputs after the matrices, if work items are tiles of rows."""
         return tuple(int(kind in ("full", "row")) for kind in self.extra_inputs)
 
     def output(self, elements: int) -> MemRefType:

@@ -56,14 +56,14 @@ def test_bounds_are_no_smaller_than_what_was_measured() -> None:
     assert len({row.name for row in ALGORITHMS}) == len(ALGORITHMS)
 
 
-def test_lines_name_algorithm_tile_order_slices_weights_and_error(
+def test_lines_name_algorithm_tile_order_work_weights_and_error(
     squeezenet: ModuleOp,
 ) -> None:
     lines = list(log_lines(main_function(squeezenet), TARGET, KERNEL_TABLE))
     convolutions = [line for line in lines if ": conv2d: " in line]
     pattern = re.compile(
         r"n\d+: conv2d: direct sums; \d+ pixels x \d+ registers.*; "
-        r"(?:lines|channel tiles, then lines|lines, all channel tiles of each); [\d,]+ slices; "
+        r"(?:lines|channel tiles, then lines|lines, all channel tiles of each); [\d,]+ work items; "
         r"[\d,]+ bytes of weights; error 4e-06"
     )
     assert convolutions
@@ -128,7 +128,7 @@ def test_every_sum_of_products_is_described(name: str) -> None:
         "strassen",
     }:
         assert labels[label].error is not None
-    assert all(entry.slices > 0 for found in entries.values() for entry in found)
+    assert all(entry.work_items > 0 for found in entries.values() for entry in found)
     assert len(DESCRIBED) > 10
 
 

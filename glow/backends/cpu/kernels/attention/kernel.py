@@ -1,6 +1,6 @@
 """Attention, head by head: scores never leave the nearest cache.
 
-A slice is a block of a head's queries, as high as a register tile. Its products with all keys
+A work item is a block of a head's queries, as high as a register tile. Its products with all keys
 go into a scratch, become exponentials there, and are multiplied with the values while they are
 near; the sums of the exponentials divide the result. Keys are transposed into panels first,
 once for all blocks of a head that a thread computes.

@@ -69,7 +69,9 @@ def build_depthwise(name: str, spec: DepthwiseSpec, target: Target) -> Kernel:
 
         visit_planes(b, planes, low, high, begin_chunk)
 
-    return Kernel(b.function(name, arguments, body), planes.slices(target.core).size)
+    return Kernel(
+        b.function(name, arguments, body), planes.work_items(target.core).size
+    )
 
 
 def _held_weights(

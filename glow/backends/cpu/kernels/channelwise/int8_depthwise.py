@@ -105,7 +105,9 @@ def build_int8_depthwise(name: str, spec: Int8DepthwiseSpec, target: Target) -> 
 
         visit_planes(b, planes, low, high, begin_chunk)
 
-    return Kernel(b.function(name, arguments, body), planes.slices(target.core).size)
+    return Kernel(
+        b.function(name, arguments, body), planes.work_items(target.core).size
+    )
 
 
 def _alternating(count: int) -> list[int]:

@@ -22,7 +22,7 @@ from glow.lowering.loop_builder.window import (
     Window,
     row_segments,
 )
-from glow.lowering.loop_builder.work_items import SliceSpace
+from glow.lowering.loop_builder.work_items import WorkItems
 from glow.lowering.target.core import Core
 
 MAX_PIXELS = 12
@@ -105,12 +105,12 @@ class BlockedPlanes:
             whole_rows=self.unrolled and few_sides and low < high and segments == 1,
         )
 
-    def slices(self, core: Core) -> SliceSpace:
+    def work_items(self, core: Core) -> WorkItems:
         """The parallel space: the lines of a plane, then its channel blocks.
 
         Lines come first as in convolutions, so that a thread reads what it wrote.
         """
-        return SliceSpace((self.batch, self.blocks), self.traversal(core).lines, 1)
+        return WorkItems((self.batch, self.blocks), self.traversal(core).lines, 1)
 
 
 TapBody = Callable[[Index, Index, SSAValue, Sequence[SSAValue]], Sequence[SSAValue]]
@@ -217,13 +217,13 @@ def visit_planes(
     high: Index,
     begin_chunk: Callable[[Index], Callable[[PlaneTile], None]],
 ) -> None:
-    """Runs the body on every tile of the slices [low, high).
+    """Runs the body on every tile of the work items [low, high).
 
     `begin_chunk` gets the channel block of some lines and returns the body for their tiles, so
     that what they need once is loaded once.
     """
     traversal = planes.traversal(b.target.core)
-    slices = planes.slices(b.target.core)
+    work_items = planes.work_items(b.target.core)
 
     def chunk(outer: Sequence[Index], first: Index, last: Index) -> None:
         image, block = outer
@@ -234,6 +234,6 @@ def visit_planes(
                 b, index, lambda tile: body(PlaneTile(b, planes, image, block, tile))
             )
 
-        slices.visit_lines(b, first, last, line)
+        work_items.visit_lines(b, first, last, line)
 
-    slices.visit_chunks(b, low, high, chunk)
+    work_items.visit_chunks(b, low, high, chunk)

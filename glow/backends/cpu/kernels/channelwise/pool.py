@@ -65,7 +65,9 @@ def build_pool(name: str, spec: PoolSpec, target: Target) -> Kernel:
 
         visit_planes(b, planes, low, high, begin_chunk)
 
-    return Kernel(b.function(name, arguments, body), planes.slices(target.core).size)
+    return Kernel(
+        b.function(name, arguments, body), planes.work_items(target.core).size
+    )
 
 
 def _max(spec: PoolSpec, tile: PlaneTile, source: SSAValue) -> SSAValue:

@@ -83,7 +83,7 @@ class Convolution:
         self.tiling = self.choose_tiling(target)
         self.window = self.tiling.window
         self.order = ConvOrder(spec, self.tiling, target, self.fetches_at_steps)
-        self.slices = self.order.slices
+        self.work_items = self.order.work_items
         self.channels_outermost = self.order.channels_outermost
         # Every tile of channels reads all pixels again, and a single tap is little arithmetic
         # to wait for those of the next block behind.
@@ -109,14 +109,14 @@ class Convolution:
         arguments += extra_types(spec.epilogue, spec.output_type, channels)
         arguments += self.table_types()
         function = self.builder.function(name, arguments, self.body)
-        return Kernel(function, self.slices)
+        return Kernel(function, self.work_items)
 
     def table_types(self) -> Sequence[MemRefType]:
         """The types of buffers that come after all others."""
         return ()
 
     def body(self, arguments: Sequence[SSAValue], low: Index, high: Index) -> None:
-        """Computes the slices [low, high)."""
+        """Computes the work items [low, high)."""
         output, source, weights, *rest = arguments
         bias = rest.pop(0) if self.spec.has_bias else None
         extras = [self._on_plane(extra) for extra in rest]
@@ -127,7 +127,7 @@ class Convolution:
         self.visit(low, high)
 
     def visit(self, low: Index, high: Index) -> None:
-        """Visits the tiles of the slices [low, high)."""
+        """Visits the tiles of the work items [low, high)."""
         self.order.visit(self.builder, low, high, self._line)
 
     def _on_plane(self, buffer: SSAValue) -> SSAValue:

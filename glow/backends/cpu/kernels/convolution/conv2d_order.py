@@ -19,7 +19,7 @@ from glow.backends.cpu.tiling.tiles import ChannelPart
 from glow.lowering.loop_builder import ir_types as types
 from glow.lowering.loop_builder.builder import Index, LoopBuilder
 from glow.lowering.loop_builder.window import PlaneTraversal
-from glow.lowering.loop_builder.work_items import SliceSpace, prefers_rows
+from glow.lowering.loop_builder.work_items import WorkItems, prefers_rows
 from glow.lowering.target.target import Target
 
 Position: TypeAlias = tuple[Index, Index, Index]
@@ -73,8 +73,8 @@ class ConvOrder:
         return replace(self.tiling, planes=self.spec.batch)
 
     @property
-    def _lines(self) -> SliceSpace:
-        return SliceSpace((self.spec.batch,), self._count(self._line_tiling), 1)
+    def _lines(self) -> WorkItems:
+        return WorkItems((self.spec.batch,), self._count(self._line_tiling), 1)
 
     @property
     def _shares(self) -> int:
@@ -90,19 +90,19 @@ class ConvOrder:
         return tiling.traversal(part)
 
     @property
-    def _slices(self) -> SliceSpace:
+    def _work_items(self) -> WorkItems:
         spec, tiles = self.spec, self.channel_tiles
         lines = self._count(self.tiling)
         if self.channels_outermost:
-            return SliceSpace((spec.groups, tiles, spec.batch), lines, 3)
-        return SliceSpace((spec.groups, spec.batch, tiles), lines, 2)
+            return WorkItems((spec.groups, tiles, spec.batch), lines, 3)
+        return WorkItems((spec.groups, spec.batch, tiles), lines, 2)
 
     @property
-    def slices(self) -> int:
-        """The number of slices that threads share."""
+    def work_items(self) -> int:
+        """The number of work items that threads share."""
         if self._shares_lines:
             return self._lines.size * self._shares
-        return self._slices.size
+        return self._work_items.size
 
     @property
     def description(self) -> str:
@@ -118,22 +118,22 @@ class ConvOrder:
         high: Index,
         body: ConvBody,
     ) -> None:
-        """Runs the body on the positions and lines of the slices [low, high)."""
+        """Runs the body on the positions and lines of the work items [low, high)."""
         if self._shares_lines:
             self._visit_lines(b, low, high, body)
         elif self.channels_outermost:
-            self._slices.visit(
+            self._work_items.visit(
                 b, low, high, lambda at, line: body((at[0], at[2], at[1]), line)
             )
         else:
-            self._slices.visit(
+            self._work_items.visit(
                 b, low, high, lambda at, line: body((at[0], at[1], at[2]), line)
             )
 
     def _visit_lines(
         self, b: LoopBuilder, low: Index, high: Index, body: ConvBody
     ) -> None:
-        """All lines of the slices for each channel tile; slices are shares of lines."""
+        """All lines of the work items for each channel tile; these are parts of the lines."""
         count = self._shares
 
         def line_after(end: Index, share: Index) -> Index:

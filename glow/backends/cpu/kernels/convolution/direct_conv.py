@@ -20,7 +20,7 @@ from glow.lowering.loop_builder.builder import Index, LoopBuilder
 from glow.lowering.loop_builder.epilogue import Epilogue, apply_epilogue, extra_types
 from glow.lowering.loop_builder.kernel import Kernel
 from glow.lowering.loop_builder.window import PlaneTraversal, Tile, Window, row_segments
-from glow.lowering.loop_builder.work_items import SliceSpace
+from glow.lowering.loop_builder.work_items import WorkItems
 from glow.lowering.target.core import Core
 from glow.lowering.target.target import Target
 
@@ -142,13 +142,13 @@ class _DirectConvolution:
         )
 
     @cached_property
-    def slices(self) -> SliceSpace:
+    def work_items(self) -> WorkItems:
         outer = (self.channel_tiles, self.spec.batch)
-        return SliceSpace(outer, self.plane.lines, 2)
+        return WorkItems(outer, self.plane.lines, 2)
 
     def kernel(self, name: str) -> Kernel:
         function = self.builder.function(name, self.spec.argument_types, self._body)
-        return Kernel(function, self.slices.size)
+        return Kernel(function, self.work_items.size)
 
     def _body(self, arguments: Sequence[SSAValue], low: Index, high: Index) -> None:
         b, spec = self.builder, self.spec
@@ -165,7 +165,7 @@ class _DirectConvolution:
             channel = b.mul(channel_tile, self.tile.channels)
             self.plane.visit(b, index, lambda tile: self._tile(image, channel, tile))
 
-        self.slices.visit(b, low, high, line)
+        self.work_items.visit(b, low, high, line)
 
     def _on_plane(self, buffer: SSAValue) -> SSAValue:
         """The output or a full extra with the plane that the tiles cover."""

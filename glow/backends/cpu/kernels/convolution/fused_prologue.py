@@ -1,7 +1,7 @@
 """A 1 x 1 convolution together with the element-wise work on its input.
 
-A slice is a run of pixels. A few runs at a time are prepared, all channels of them, on the stack
-of the thread, and then multiplied:
+A work item is a run of pixels. The prologue computes a few runs at a time, all channels of them,
+on the stack of the thread, and then they are multiplied:
 
     for a few runs:  prepared = region(input[runs]);  output[runs] = weights * prepared
 
@@ -131,7 +131,7 @@ class _PrologueConvolution(Convolution):
         self.run = prepared.run_pixels(target)
         self.at_once = prepared.runs_at_once(target)
         self.runs = prod(self.window.output) // self.run
-        self.slices = self.spec.batch * self.runs
+        self.work_items = self.spec.batch * self.runs
         self.channels_outermost = False
         self.slot: Index = 0
 
@@ -142,7 +142,7 @@ class _PrologueConvolution(Convolution):
         return [types.memref_type(shape, self.spec.element) for shape in shapes]
 
     def body(self, arguments: Sequence[SSAValue], low: Index, high: Index) -> None:
-        """Computes the slices [low, high)."""
+        """Computes the work items [low, high)."""
         own = len(arguments) - len(self.table_types())
         sources = list(arguments[own:])
         sources.insert(self.prepared.first_full, arguments[1])

@@ -99,7 +99,7 @@ class Int8Convolution(Convolution):
         self.line: Index = 0
 
     def body(self, arguments: Sequence[SSAValue], low: Index, high: Index) -> None:
-        """Computes the slices [low, high)."""
+        """Computes the work items [low, high)."""
         self.packed = arguments[2]
         super().body(arguments, low, high)
 

@@ -47,7 +47,7 @@ class _SparseConvolution(Convolution):
         return (self.sparse.table_type,)
 
     def body(self, arguments: Sequence[SSAValue], low: Index, high: Index) -> None:
-        """Computes the slices [low, high)."""
+        """Computes the work items [low, high)."""
         *others, self.table = arguments
         super().body(others, low, high)
 

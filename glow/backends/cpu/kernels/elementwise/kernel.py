@@ -23,7 +23,7 @@ from glow.lowering.loop_builder.builder import Index, LoopBuilder
 from glow.lowering.loop_builder.kernel import Kernel
 from glow.lowering.loop_builder.scalar_region import ScalarRegion
 from glow.lowering.loop_builder.vector_row import VectorBody, no_work
-from glow.lowering.loop_builder.work_items import SliceSpace
+from glow.lowering.loop_builder.work_items import WorkItems
 from glow.lowering.target.target import Target
 
 BLOCKED_RANK = 5
@@ -31,8 +31,8 @@ BLOCKED_RANK = 5
 do in convolutions, so that they read what they wrote."""
 
 REGISTERS_PER_VECTOR = 4
-WANTED_SLICES = 64
-"""Enough slices for any thread count; fewer and longer ones cost less."""
+WANTED_WORK_ITEMS = 64
+"""Enough work items for any thread count; fewer and longer ones cost less."""
 SHORTEST_CHUNK = 1024
 """Shorter runs cost more to start than a second thread could save."""
 
@@ -115,14 +115,14 @@ def loaded(builder: LoopBuilder, value: SSAValue, element: Attribute) -> SSAValu
 
 
 class RowChunks:
-    """How the innermost dimension is cut into slices: units of `chunk` elements."""
+    """How the innermost dimension is cut into work items: units of `chunk` elements."""
 
     def __init__(self, extent: int, outer: int, wide: int) -> None:
         self.extent = extent
         self.full = extent - extent % wide
         self.chunk = extent
-        if outer < WANTED_SLICES and self.full > wide:
-            wanted = -(-extent // -(-WANTED_SLICES // outer))
+        if outer < WANTED_WORK_ITEMS and self.full > wide:
+            wanted = -(-extent // -(-WANTED_WORK_ITEMS // outer))
             wanted = max(wanted, min(SHORTEST_CHUNK, extent))
             self.chunk = -(-wanted // wide) * wide
         self.units = max(1, -(-extent // self.chunk))
@@ -234,7 +234,7 @@ def build_elementwise(
     # Where the axes of planes have one element, the lines are the planes.
     images, planes = (min(border, len(outer)) for border in space.borders or (0, 0))
     lines = (*outer[planes:], chunks.units)
-    slices = SliceSpace(tuple(outer[:planes]), prod(lines), images)
+    work_items = WorkItems(tuple(outer[:planes]), prod(lines), images)
     builder = LoopBuilder(target)
 
     rows = wide // innermost if innermost % lanes == 0 else 1
@@ -243,7 +243,7 @@ def build_elementwise(
         work = _VectorWork(builder, spec, space, buffers)
 
         def chunk(plane: Sequence[Index], first: Index, last: Index) -> None:
-            rest = builder.remainder(slices.chunk_size(builder, first, last), rows)
+            rest = builder.remainder(work_items.chunk_size(builder, first, last), rows)
             middle = builder.sub(last, rest)
             builder.loop(
                 first, middle, rows, lambda line: work.rows((*plane, line), rows)
@@ -255,13 +255,13 @@ def build_elementwise(
             *inside, unit = builder.unflatten(line, lines)
             chunks.walk(builder, unit, wide, lanes, work.row((*plane, *inside)))
 
-        if rows > 1 and len(lines) == 2 and slices.lines > slices.chunks:
-            slices.visit_chunks(builder, low, high, chunk)
+        if rows > 1 and len(lines) == 2 and work_items.lines > work_items.chunks:
+            work_items.visit_chunks(builder, low, high, chunk)
         else:
-            slices.visit(builder, low, high, row)
+            work_items.visit(builder, low, high, row)
 
     function = builder.function(name, _buffer_types(space, elements), body)
-    return Kernel(function, slices.size)
+    return Kernel(function, work_items.size)
 
 
 def _buffer_types(space: Space, elements: Sequence[Attribute]) -> list[MemRefType]:

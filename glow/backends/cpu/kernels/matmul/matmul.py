@@ -129,7 +129,7 @@ class MatmulSpec:
         return -(-self.rows // self.tile(target).rows)
 
     def is_cut_by_rows(self, target: Target) -> bool:
-        """Whether slices are tiles of rows."""
+        """Whether work items are tiles of rows."""
         read = self.depth * types.byte_width(self.element)
         weight_bytes = read * self.columns // (2 if self.widens else 1)
         written = self.columns * types.byte_width(self.finish.output(0).element_type)
@@ -139,7 +139,7 @@ class MatmulSpec:
         )
 
     def row_blocks(self, target: Target) -> RowBlocks:
-        """How the rows are cut into slices."""
+        """How the rows are cut into work items."""
         tile, split = self.tile(target), self.split(target)
         return RowBlocks.split(self.rows, tile.rows, split.units)
 
@@ -295,7 +295,7 @@ def build_matmul(spec: MatmulSpec, target: Target, name: str = "matmul") -> Kern
     """The kernel f(C, A, packed B, [bias], extras..., lo, hi)."""
     by_rows = spec.is_cut_by_rows(target)
     space = [spec.split(target).units, spec.row_blocks(target).blocks]
-    slices = spec.tiles(target) if by_rows else prod(space)
+    work_items = spec.tiles(target) if by_rows else prod(space)
     builder = LoopBuilder(target)
 
     def body(buffers: Sequence[SSAValue], low: Index, high: Index) -> None:
@@ -315,4 +315,4 @@ def build_matmul(spec: MatmulSpec, target: Target, name: str = "matmul") -> Kern
     dense = not (spec.a_row_stride or spec.c_row_stride)
     whole = by_rows and dense and spec.rows % spec.tile(target).rows == 0
     runs = (1, 1, 0, *spec.finish.runs) if whole else ()
-    return Kernel(builder.function(name, buffers, body), slices, runs)
+    return Kernel(builder.function(name, buffers, body), work_items, runs)

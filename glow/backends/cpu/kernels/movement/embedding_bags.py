@@ -1,7 +1,7 @@
 """Sums, or largest elements, of bags of rows: each bag is as many consecutive rows as its
 length says.
 
-A slice is a bag; a thread adds up the lengths before its first one, and goes on from there.
+A work item is a bag; a thread adds up the lengths before its first one, and goes on from there.
 Lengths come from the user's data: what is negative counts as zero, and no bag goes beyond the
 last row, but both are noted in the byte of errors, as are rows that no bag has.
 """

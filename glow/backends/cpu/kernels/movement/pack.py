@@ -15,7 +15,7 @@ from xdsl.ir import SSAValue
 from glow.lowering.loop_builder import ir_types as types
 from glow.lowering.loop_builder.builder import Index, LoopBuilder
 from glow.lowering.loop_builder.kernel import Kernel
-from glow.lowering.loop_builder.work_items import SliceSpace
+from glow.lowering.loop_builder.work_items import WorkItems
 from glow.lowering.target.target import Target
 
 
@@ -56,10 +56,10 @@ class PackSpec:
         return min(self.lanes, self.pixels)
 
     @property
-    def slices(self) -> SliceSpace:
+    def work_items(self) -> WorkItems:
         """The parallel space: (image, channel block) and the tiles of a plane."""
         tiles = -(-self.pixels // self.tile)
-        return SliceSpace((self.batch, self.blocks), tiles, 2)
+        return WorkItems((self.batch, self.blocks), tiles, 2)
 
 
 def build_pack(name: str, spec: PackSpec, target: Target) -> Kernel:
@@ -73,7 +73,7 @@ def build_unpack(name: str, spec: PackSpec, target: Target) -> Kernel:
 
 
 def _build(name: str, spec: PackSpec, target: Target, *, packs: bool) -> Kernel:
-    b, slices = LoopBuilder(target), spec.slices
+    b, work_items = LoopBuilder(target), spec.work_items
     arguments = [spec.plain_type, spec.blocked_type]
     if packs:
         arguments.reverse()
@@ -99,9 +99,9 @@ def _build(name: str, spec: PackSpec, target: Target, *, packs: bool) -> Kernel:
 
             _full_or_rest(b, block, full, rest, spec.lanes, channels)
 
-        slices.visit(b, low, high, tile)
+        work_items.visit(b, low, high, tile)
 
-    return Kernel(b.function(name, arguments, body), slices.size)
+    return Kernel(b.function(name, arguments, body), work_items.size)
 
 
 def _full_or_rest(

@@ -297,7 +297,7 @@ def build_recurrence(
         _packed_type(shape, target),
         *(state if is_state else flat(shape.units) for is_state in spec.others),
     ]
-    return Kernel(builder.function(name, buffers, body), shape.slices(target))
+    return Kernel(builder.function(name, buffers, body), shape.work_items(target))
 
 
 def _packed_type(shape: StepShape, target: Target) -> MemRefType:

@@ -59,7 +59,7 @@ class StepShape:
         """The units after them."""
         return self.units % target.lanes(32)
 
-    def slices(self, target: Target) -> int:
+    def work_items(self, target: Target) -> int:
         """All groups, which threads share."""
         return self.groups(target) + bool(self.left(target))
 

@@ -1,7 +1,7 @@
 """One or two levels of Strassen's algorithm for products with constant weights.
 
 The left operand comes as the seven sums of its quadrants (`linear_combinations.py`), which products
-of one input share; the weights' sums are made when the model is compiled. A slice is a panel
+of one input share; the weights' sums are made when the model is compiled. A work item is a panel
 of columns of a block of rows: its seven half-size products go into a scratch of the size of
 the second cache and from there, as sums, into the four quadrants of the result.
 
@@ -87,7 +87,7 @@ class _Block:
 
 
 class _StrassenProduct:
-    """What the kernel computes, slice by slice."""
+    """What the kernel computes, item by item."""
 
     def __init__(
         self, builder: LoopBuilder, spec: StrassenSpec, buffers: Sequence[SSAValue]
@@ -363,7 +363,7 @@ def build_strassen(
     """The kernel f(C, A, scales, sums of A, packed B, [bias], extras..., lo, hi)."""
     by_rows = spec.is_cut_by_rows(target)
     space = [spec.leaf.split(target).units, spec.row_tiles(target)[0]]
-    slices = spec.tiles(target) if by_rows else prod(space)
+    work_items = spec.tiles(target) if by_rows else prod(space)
     builder = LoopBuilder(target)
 
     def body(buffers: Sequence[SSAValue], low: Index, high: Index) -> None:
@@ -384,4 +384,4 @@ def build_strassen(
     ]
     whole = by_rows and spec.leaf.rows % spec.leaf.tile(target).rows == 0
     runs = (1, 1, 1, spec.products, 0, *spec.finish.runs) if whole else ()
-    return Kernel(builder.function(name, buffers, body), slices, runs)
+    return Kernel(builder.function(name, buffers, body), work_items, runs)

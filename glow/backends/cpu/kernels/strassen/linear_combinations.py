@@ -55,7 +55,7 @@ class StrassenCombinationsSpec:
 def build_strassen_combinations(
     spec: StrassenCombinationsSpec, target: Target, name: str = "strassen_combinations"
 ) -> Kernel:
-    """The kernel f(sums, scales, matrix, lo, hi); slices are rows of a quadrant."""
+    """The kernel f(sums, scales, matrix, lo, hi); work items are rows of a quadrant."""
     side = 2**spec.levels
     rows, columns = spec.rows // side, spec.columns // side
     builder = LoopBuilder(target)

@@ -11,7 +11,7 @@ from glow.lowering.loop_builder.epilogue import Epilogue
 from glow.lowering.loop_builder.work_items import prefers_rows
 from glow.lowering.target.target import Target
 
-WANTED_SLICES = {1: 8, 2: 4}
+WANTED_WORK_ITEMS = {1: 8, 2: 4}
 SCRATCH_TILES = {1: 8, 2: 4}
 """The most tiles of rows in a block, by levels: 84 KiB of products with 8 x 3 registers of 64
 bytes, 210 KiB with the quadrants of half-size products."""
@@ -64,11 +64,11 @@ class StrassenSpec:
         return saved > PASSES * core.pass_cycles * core.fma_per_cycle * moved
 
     def _reads_weights_well(self, target: Target) -> bool:
-        """Whether panels give slices enough, and few blocks of rows read all of them.
+        """Whether panels give work items enough, and few blocks of rows read all of them.
 
         Two levels have three times the weights.
         """
-        enough = self.leaf.split(target).units >= WANTED_SLICES[self.levels]
+        enough = self.leaf.split(target).units >= WANTED_WORK_ITEMS[self.levels]
         return enough and self.row_tiles(target)[0] <= MOST_BLOCKS
 
     @property
@@ -109,7 +109,7 @@ class StrassenSpec:
         return -(-self.leaf.rows // self.leaf.tile(target).rows)
 
     def is_cut_by_rows(self, target: Target) -> bool:
-        """Whether slices are tiles of rows."""
+        """Whether work items are tiles of rows."""
         sums = self.products * self.leaf.rows * self.leaf.depth
         activations = sums + self.rows * (self.depth + self.columns)
         return prefers_rows(
@@ -120,7 +120,7 @@ class StrassenSpec:
         """(blocks of rows, tiles in each of them)."""
         tiles = self.tiles(target)
         units = self.leaf.split(target).units
-        most, wanted = SCRATCH_TILES[self.levels], WANTED_SLICES[self.levels]
+        most, wanted = SCRATCH_TILES[self.levels], WANTED_WORK_ITEMS[self.levels]
         if self.is_cut_by_rows(target):
             wanted = 1
         blocks = max(-(-tiles // most), -(-wanted // units))

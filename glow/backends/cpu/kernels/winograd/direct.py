@@ -39,7 +39,7 @@ from glow.lowering.loop_builder.builder import Index, LoopBuilder
 from glow.lowering.loop_builder.epilogue import extra_types, stored_type
 from glow.lowering.loop_builder.kernel import Kernel
 from glow.lowering.loop_builder.magnitudes import EXPONENT_BITS, INFINITY, MAGNITUDE
-from glow.lowering.loop_builder.work_items import SliceSpace
+from glow.lowering.loop_builder.work_items import WorkItems
 from glow.lowering.target.target import Target
 
 Values: TypeAlias = Sequence[SSAValue]
@@ -66,10 +66,10 @@ def build_winograd_direct(
 ) -> Kernel:
     """The kernel f(output, sizes of pixels, image, packed weights, bias, extras..., lo, hi).
 
-    Writes the tiles that need it, and leaves the others. Slices are tile rows.
+    Writes the tiles that need it, and leaves the others. Work items are tile rows.
     """
     builder, spec = LoopBuilder(target), direct.convolution
-    space = SliceSpace((), spec.tile_rows, 0)
+    space = WorkItems((), spec.tile_rows, 0)
 
     def body(buffers: Sequence[SSAValue], low: Index, high: Index) -> None:
         tiles = _DirectTiles(builder, spec, buffers)

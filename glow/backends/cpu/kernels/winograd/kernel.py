@@ -4,8 +4,8 @@ The three phases are a kernel each: those of patches and outputs are sliced by c
 tile rows, that of products by positions and channel tiles. Or one fused kernel takes block after
 block through all phases. Scratch buffers belong to the caller.
 
-The fused kernel works in the scratch region of the first slice of its call. Concurrent calls
-have different first slices, so they never share a region, whatever the number of threads; and
+The fused kernel works in the scratch region of the first work item of its call. Concurrent calls
+have different first work items, so they never share a region, whatever the number of threads; and
 a thread keeps to one region, which stays in its cache, so that the others cost address space
 but no memory.
 """
@@ -36,7 +36,7 @@ from glow.lowering.loop_builder import ir_types as types
 from glow.lowering.loop_builder.builder import Index, LoopBuilder
 from glow.lowering.loop_builder.epilogue import extra_types, stored_type
 from glow.lowering.loop_builder.kernel import Kernel
-from glow.lowering.loop_builder.work_items import SliceSpace
+from glow.lowering.loop_builder.work_items import WorkItems
 from glow.lowering.target.target import Target
 
 Operand = Literal["output", "patches", "products", "input", "weights", "bias", "extras"]
@@ -110,7 +110,7 @@ class _Arguments:
 
 
 KernelBody: TypeAlias = Callable[[_Arguments, Index, Index], None]
-"""Takes the buffers and the slice."""
+"""Takes the buffers and the work items."""
 
 
 @dataclass(frozen=True)
@@ -134,7 +134,7 @@ class _Winograd:
             "output": self._output,
             "fused": self._fused,
         }
-        slices, body = builders[self.phase.name]()
+        work_items, body = builders[self.phase.name]()
         operands, all_types = self.phase.operands, self._types()
 
         def kernel_body(arguments: Sequence[SSAValue], low: Index, high: Index) -> None:
@@ -146,7 +146,7 @@ class _Winograd:
             body(_Arguments(buffers, low if self.tiling.regions > 1 else 0), low, high)
 
         arguments = [type_ for operand in operands for type_ in all_types[operand]]
-        return Kernel(self.builder.function(name, arguments, kernel_body), slices)
+        return Kernel(self.builder.function(name, arguments, kernel_body), work_items)
 
     def _types(self) -> dict[Operand, list[MemRefType]]:
         spec, tiling = self.spec, self.tiling
@@ -177,7 +177,7 @@ class _Winograd:
         products = at.scratch("products")
         return OutputPhase(self.builder, self.tiling, self.spec, products, finish)
 
-    # ---- slices and bodies
+    # ---- work items and bodies
 
     def _patches(self) -> tuple[int, KernelBody]:
         return self._rows(self.spec.input_blocks, lambda at: self._patch_phase(at).row)
@@ -192,8 +192,8 @@ class _Winograd:
         blocks: int,
         phase: Callable[[_Arguments], Callable[[Index, Origin, Index], None]],
     ) -> tuple[int, KernelBody]:
-        """Slices of tile rows of channel blocks."""
-        space = SliceSpace((blocks,), self.tiling.block_rows, 1)
+        """Work items of tile rows of channel blocks."""
+        space = WorkItems((blocks,), self.tiling.block_rows, 1)
 
         def body(at: _Arguments, low: Index, high: Index) -> None:
             visit_row = phase(at)
@@ -218,9 +218,9 @@ class _Winograd:
         return prod(extents), body
 
     def _fused(self) -> tuple[int, KernelBody]:
-        """Slices of blocks of tile rows."""
+        """Work items of blocks of tile rows."""
         b, tiling = self.builder, self.tiling
-        count = tiling.row_blocks_per_slice
+        count = tiling.row_blocks_per_item
 
         def body(at: _Arguments, low: Index, high: Index) -> None:
             stop = b.mul(high, count)

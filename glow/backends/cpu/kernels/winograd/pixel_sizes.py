@@ -48,7 +48,7 @@ class PixelSizesSpec:
 def build_pixel_sizes(
     spec: PixelSizesSpec, target: Target, name: str = "pixel_sizes"
 ) -> Kernel:
-    """The kernel f(sizes, image, factors, lo, hi); slices are runs of pixels."""
+    """The kernel f(sizes, image, factors, lo, hi); work items are runs of pixels."""
     builder = LoopBuilder(target)
     runs = -(-spec.pixels // spec.run)
     space = (spec.batch, runs)

@@ -58,8 +58,8 @@ products."""
 KERNELS = (3, 4, 5)
 """The kernel sizes for which patches yield enough outputs."""
 
-MAX_FUSED_SLICES = 16
-"""The slices of a fused kernel, each with scratch memory of its own."""
+MAX_FUSED_WORK_ITEMS = 16
+"""The work items of a fused kernel, each with scratch memory of its own."""
 
 MIN_FUSED_BLOCKS = 8
 """Fewer blocks are not worth fusing: threads could not share them evenly."""
@@ -226,14 +226,14 @@ class WinogradTiling:
         return -(-self.spec.tile_rows // self.block_rows)
 
     @property
-    def row_blocks_per_slice(self) -> int:
-        """The blocks of rows in a slice of the fused kernel."""
-        return -(-self.row_blocks // MAX_FUSED_SLICES)
+    def row_blocks_per_item(self) -> int:
+        """The blocks of rows in a work item of the fused kernel."""
+        return -(-self.row_blocks // MAX_FUSED_WORK_ITEMS)
 
     @property
     def regions(self) -> int:
-        """The parts of the scratch memory, one per slice of the fused kernel."""
-        return -(-self.row_blocks // self.row_blocks_per_slice) if self.fused else 1
+        """The parts of the scratch memory, one per work item of the fused kernel."""
+        return -(-self.row_blocks // self.row_blocks_per_item) if self.fused else 1
 
     @property
     def channel_tiles(self) -> int:

@@ -27,7 +27,7 @@ FAR = TARGET.with_core(l1_bytes=1024, l2_bytes=4096)
 
 
 def check_far(spec: Conv2dSpec) -> None:
-    """Compare a convolution with NumPy; `run` also cuts it into slices."""
+    """Compare a convolution with NumPy; `run` also cuts it into work items."""
     x, w = conv_inputs(spec)
     packed = pack_conv_weights(w, spec, FAR)
     kernel = build_conv2d("kernel", spec, FAR)
@@ -64,10 +64,10 @@ def test_conv2d_shares_lines_of_far_weights_if_there_are_enough(
     order = ConvOrder(spec, tiling, FAR, own_weights=True)
     assert order.channels_outermost
     tiles = sum(part.tiles for part in tiling.parts)
-    by_channels = ConvOrder(spec, tiling, FAR, own_weights=False).slices
+    by_channels = ConvOrder(spec, tiling, FAR, own_weights=False).work_items
     assert by_channels % tiles == 0
-    assert (order.slices < by_channels) == (shared == "lines")
-    assert order.slices % 2 == 0 or shared == "channels"
+    assert (order.work_items < by_channels) == (shared == "lines")
+    assert order.work_items % 2 == 0 or shared == "channels"
     check_far(spec)
 
 

@@ -1,7 +1,7 @@
 """Convolution, pooling and layout kernels against NumPy on many small shapes.
 
-Inputs have NaN in their pad lanes. `run_kernel` also cuts every kernel in slices, which must not
-change a bit, and faults on accesses past the end of a buffer.
+Inputs have NaN in their pad lanes. `run_kernel` also computes every kernel in parts, which must
+not change a bit, and faults on accesses past the end of a buffer.
 """
 
 from dataclasses import replace

@@ -126,7 +126,7 @@ def test_threads_share_the_planes_of_channel_blocks() -> None:
     )
     call = compile_function(kernel.function, target=TARGET)
     out = np.full(shape, -1, np.float32)
-    call(out, normal(*shape), normal(*channel), 0, kernel.slices // 2)
+    call(out, normal(*shape), normal(*channel), 0, kernel.work_items // 2)
     written = (out != -1).all((0, 1, 3, 4))
     assert list(written) == [True] * 4 + [False] * 4
 
@@ -190,7 +190,7 @@ def test_elementwise_of_no_elements() -> None:
     kernel = build_elementwise(
         ElementwiseSpec((3, 0), ((3, 0), (1,)), ADD_RELU), TARGET
     )
-    assert kernel.slices == 0
+    assert kernel.work_items == 0
 
 
 def test_elementwise_in_place() -> None:
@@ -199,7 +199,7 @@ def test_elementwise_in_place() -> None:
         ElementwiseSpec(x.shape, (x.shape, (77,)), ADD_RELU), TARGET
     )
     expected = np.maximum(x + y, 0)
-    compile_function(kernel.function)(x, x, y, 0, kernel.slices)
+    compile_function(kernel.function)(x, x, y, 0, kernel.work_items)
     np.testing.assert_array_equal(x, expected)
 
 

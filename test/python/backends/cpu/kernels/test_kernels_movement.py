@@ -105,7 +105,7 @@ def test_expansion() -> None:
 def test_copy_of_a_large_run_is_cut() -> None:
     x = normal(100_001)
     kernel = build_copy(CopySpec((100_001,), (1,), (1,), 100_001, 100_001), TARGET)
-    assert kernel.slices > 16
+    assert kernel.work_items > 16
     (found,) = run_kernel(kernel, [np.zeros_like(x)], [x])
     np.testing.assert_array_equal(found, x)
 
@@ -232,7 +232,7 @@ def test_structured_matmul_is_vectorised() -> None:
     )
     spec = StructuredSpec((5, 70), (7,), operands, MULTIPLY_ADD)
     kernel = build_structured(spec, TARGET)
-    assert kernel.slices < 5 * 70
+    assert kernel.work_items < 5 * 70
     (found,) = run_kernel(kernel, [np.zeros((5, 70), np.float32)], [a, b])
     np.testing.assert_allclose(found, a @ b, rtol=1e-5, atol=1e-5)
 

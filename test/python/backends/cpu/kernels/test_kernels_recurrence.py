@@ -89,9 +89,9 @@ def test_a_state_may_be_updated_in_place() -> None:
     )
     new, other = np.empty_like(hidden), np.empty_like(state)
     inputs = (entering, hidden, weights)
-    call(new, other, *inputs, state, number, 0, kernel.slices)
+    call(new, other, *inputs, state, number, 0, kernel.work_items)
     again = np.empty_like(hidden)
-    call(again, state, *inputs, state, number, 0, kernel.slices)
+    call(again, state, *inputs, state, number, 0, kernel.work_items)
     assert state.tobytes() == other.tobytes()
     assert again.tobytes() == new.tobytes()
 
@@ -103,4 +103,4 @@ def test_tiles_fit_the_registers(name: str, rows: int, gates: int) -> None:
     sums = shape.tile_rows(target) * gates * shape.blocks(target)
     assert shape.tile_rows(target) == 1 or sums < target.num_vector_registers
     assert shape.whole_blocks(target) % shape.blocks(target) == 0
-    assert shape.slices(target) >= 8
+    assert shape.work_items(target) >= 8

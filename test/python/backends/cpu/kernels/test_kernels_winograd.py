@@ -1,7 +1,7 @@
 """Winograd convolutions against direct sums in float64, on many small shapes.
 
-Inputs have NaN in their pad lanes. `run_kernel` also cuts every kernel in slices, which must not
-change a bit, and faults on accesses past the end of a buffer.
+Inputs have NaN in their pad lanes. `run_kernel` also computes every kernel in parts, which must
+not change a bit, and faults on accesses past the end of a buffer.
 """
 
 from dataclasses import replace
@@ -48,7 +48,7 @@ def run(
     finish: dict[str, list[Array]] | None = None,
     target: Target = TARGET,
 ) -> Array:
-    """The output [N, OC, OH, OW] of all steps, each run whole and in slices."""
+    """The output [N, OC, OH, OW] of all steps, each run whole and in parts."""
     tiling = choose_winograd_tiling(spec, target)
     packed = pack_winograd_weights(w, spec, target)
     assert packed.shape == (spec.packed_weights,)
@@ -229,14 +229,14 @@ def test_kernel_transform_evaluates_at_the_points(tile: int, kernel: int) -> Non
         np.testing.assert_allclose(row / row[0], point ** np.arange(kernel))
 
 
-def test_concurrent_slices_do_not_share_scratch() -> None:
-    """A call writes the scratch region of its first slice and no other."""
+def test_concurrent_calls_do_not_share_scratch() -> None:
+    """A call writes the scratch region of its first work item and no other."""
     spec = WinogradSpec(1, 16, 16, (32, 32), lanes=LANES)
     tiling = winograd_tiling(spec, TARGET, 1, fused=True)
     (phase,) = winograd_phases(spec, TARGET, tiling)
     assert phase.operands[: phase.writes] == ("output", "patches", "products")
     kernel = build_winograd_phase("kernel", phase, TARGET, tiling)
-    assert kernel.slices == tiling.regions == 8
+    assert kernel.work_items == tiling.regions == 8
     output = np.zeros(spec.output_type.get_shape(), np.float32)
     patches = np.full(tiling.patches_type.get_shape(), np.nan, np.float32)
     products = np.full(tiling.products_type.get_shape(), np.nan, np.float32)
