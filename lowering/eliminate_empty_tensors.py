@@ -52,6 +52,7 @@ def fold_of_nothing(op: NodeOp) -> float | None:
         glow.ReduceMaxOp: low,
         glow.ReduceMinOp: high,
         glow.MatmulOp: 0,
+        glow.SampleOp: 0,
     }
     if isinstance(op, glow.PadOp):
         return padding(op.attributes_view())

@@ -13,6 +13,7 @@
 | `normalization.py` | normalizations, softmax, reductions                         |
 | `attention.py`     | attention                                                   |
 | `shape.py`         | element movement                                            |
+| `sampling.py`      | weighted sums of elements at places that tables name        |
 | `segments.py`      | sums and largest elements of bags of rows                   |
 | `recurrent.py`     | recurrent layers                                            |
 | `quantization.py`  | rescaling, tables, profiles, integer and dynamic products   |
@@ -35,6 +36,7 @@ from glow.dialects.glow import (
     normalization,
     quantization,
     recurrent,
+    sampling,
     segments,
     shape,
     spatial_convolution,
@@ -58,6 +60,7 @@ from glow.dialects.glow.normalization import *
 from glow.dialects.glow.quantization import *
 from glow.dialects.glow.quantization import QuantizationProfileOp
 from glow.dialects.glow.recurrent import *
+from glow.dialects.glow.sampling import *
 from glow.dialects.glow.segments import *
 from glow.dialects.glow.shape import *
 from glow.dialects.glow.spatial_convolution import *
@@ -72,7 +75,7 @@ from glow.dialects.weight_table import WeightsAttr
 
 NODES = nodes_of(
     storage, arithmetic, functions, activations, fused, convolution,
-    spatial_convolution, matmul, normalization, segments, shape, recurrent, attention,
+    spatial_convolution, matmul, normalization, segments, shape, sampling, recurrent, attention,
 )  # fmt: skip
 
 QUANTIZATION_NODES = nodes_of(quantization)

@@ -325,6 +325,19 @@ def gather_elements(g: GraphMaker) -> None:
     g.node(glow.GatherElementsOp, x, fixed(np.asarray(indices, np.int64)), axis=axis)
 
 
+def sample(g: GraphMaker) -> None:
+    """Weighted sums of elements, some of which are outside."""
+    x = g.tensor(g.integer(1, 4), F32)
+    shape = shape_of(x)
+    axis, table = g.integer(0, len(shape) - 1), (g.integer(1, 6), g.integer(1, 10))
+    if g.chance(0.4):
+        table = (*shape[:axis], *table)
+    places = g.random.integers(-1, shape[axis] + 1, table)
+    fixed = g.constant if g.chance(0.5) else g.argument
+    operands = fixed(places.astype(np.int64)), g.new(table)
+    g.node(glow.SampleOp, x, *operands, axis=axis, largest=g.chance(0.2))
+
+
 RECURRENT: tuple[tuple[type[glow.RecurrentOp], dict[str, Any]], ...] = (
     (glow.LstmOp, {}), (glow.GruOp, {}), (glow.GruOp, {"linear_before_reset": True}),
     (glow.RnnOp, {"activation": "tanh"}), (glow.RnnOp, {"activation": "relu"}),
@@ -362,6 +375,6 @@ STEPS: tuple[Step, ...] = (
     select, convert, partial(pool, glow.MaxPool2dOp), partial(pool, glow.AvgPool2dOp),
     *(conv2d, matmul, layer, batch_norm) * 3, layer_norm, local_response_norm,
     attention, conv3d, partial(conv_transpose, glow.ConvTranspose2dOp),
-    partial(conv_transpose, glow.ConvTranspose3dOp), gather_elements,
+    partial(conv_transpose, glow.ConvTranspose3dOp), gather_elements, sample,
     *(reshape, transpose, concat, slice_, pad, broadcast, tile, gather) * 3, recurrent,
 )  # fmt: skip

@@ -164,3 +164,18 @@ func.func @other_types(%x: tensor<1x16x4x4xf64>, %f: tensor<1x16xf64>) -> (tenso
   %z = glow.fully_connected %f, %v activation "relu" : tensor<1x32xf64>
   func.return %y, %z : tensor<1x16x4x4xf64>, tensor<1x32xf64>
 }
+
+// Lines of the plane are chosen, and summed up, in blocks.
+// CHECK-LABEL: func.func @resize(
+// CHECK: %z = glow.gather %y, %places axis 2 : tensor<1x1x8x4x16xf32>
+// CHECK-NEXT: %v = glow.sample %z, %table, %weights axis 3 : tensor<1x1x8x3x16xf32>
+// CHECK-NEXT: %v_1 = cpu.unpack %v channels 16 : tensor<1x16x8x3xf32>
+func.func @resize(%x: tensor<1x16x4x4xf32>, %weights: tensor<3x2xf32>) -> tensor<1x16x8x3xf32> {
+  %w = glow.splat 1.0 : tensor<16x16x1x1xf32>
+  %y = glow.conv2d %x, %w : tensor<1x16x4x4xf32>
+  %places = glow.constant dense<[0, 0, 1, 1, 2, 2, 3, 3]> : tensor<8xi64>
+  %table = glow.constant dense<[[0, 1], [1, 2], [2, 3]]> : tensor<3x2xi64>
+  %z = glow.gather %y, %places axis 2 : tensor<1x16x8x4xf32>
+  %v = glow.sample %z, %table, %weights axis 3 : tensor<1x16x8x3xf32>
+  func.return %v : tensor<1x16x8x3xf32>
+}

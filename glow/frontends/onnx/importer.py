@@ -55,6 +55,7 @@ from glow.frontends.onnx.operators import (
     quantization,
     recurrent,
     reduction,
+    resize,
     shapes,
 )
 from glow.frontends.onnx.refusal import UnsupportedError
@@ -73,7 +74,7 @@ from glow.passes.graph.fold_constants import Budget
 
 THEMES = (
     activations, arithmetic, bags, constants, contrib, convolution, hyperbolic, matmul,
-    movement, normalization, plain, quantization, recurrent, reduction, shapes,
+    movement, normalization, plain, quantization, recurrent, reduction, resize, shapes,
 )  # fmt: skip
 """The modules whose handlers fill `HANDLERS`."""
 

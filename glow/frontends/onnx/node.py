@@ -159,6 +159,11 @@ class OnnxNode:
         found = self._attribute(name, AttributeProto.INTS)
         return None if found is None else list(found.ints)
 
+    def attr_floats(self, name: str) -> list[float] | None:
+        """An attribute of several numbers, or None where it is left out."""
+        found = self._attribute(name, AttributeProto.FLOATS)
+        return None if found is None else list(found.floats)
+
     def attr_strings(self, name: str) -> list[str] | None:
         """An attribute of several strings, or None where it is left out."""
         found = self._attribute(name, AttributeProto.STRINGS)

@@ -240,6 +240,16 @@ func.func @reductions(%x: tensor<2x3x4xf32>) {
   func.return
 }
 
+// CHECK-LABEL: func.func @samples(
+// CHECK-NEXT: %0 = glow.sample %x, %i, %w axis 1 : tensor<2x4x5xf32>
+// CHECK-NEXT: %1 = glow.sample %x, %j, %v axis 1 largest : tensor<2x1x5xf32>
+// CHECK-NEXT: func.return
+func.func @samples(%x: tensor<2x3x5xf32>, %i: tensor<4x2xi64>, %w: tensor<4x2xf32>, %j: tensor<2x1x3xi32>, %v: tensor<2x1x3xf32>) {
+  %0 = glow.sample %x, %i, %w axis 1 : tensor<2x4x5xf32>
+  %1 = glow.sample %x, %j, %v axis 1 largest : tensor<2x1x5xf32>
+  func.return
+}
+
 // CHECK-LABEL: func.func @moves(
 // CHECK-NEXT: %0 = glow.reshape %x : tensor<6xf32>
 // CHECK-NEXT: %1 = glow.transpose %x permutation [1, 0] : tensor<3x2xf32>

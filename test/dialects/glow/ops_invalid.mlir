@@ -398,3 +398,35 @@ func.func @three_paddings(%x: tensor<1x2x3x3x3xf32>, %w: tensor<2x4x2x2x2xf32>) 
   %0 = glow.conv_transpose3d %x, %w output_padding [0, 0] : tensor<1x4x4x4x4xf32>
   func.return
 }
+
+// -----
+
+func.func @sample_places(%x: tensor<2x3xf32>, %i: tensor<4x1xui8>, %w: tensor<4x1xf32>) {
+  // expected-error @+1 {{places must be i32 or i64, not tensor<4x1xui8>}}
+  %0 = glow.sample %x, %i, %w axis 1 : tensor<2x4xf32>
+  func.return
+}
+
+// -----
+
+func.func @sample_weights(%x: tensor<2x3xf32>, %i: tensor<4x1xi64>, %w: tensor<4xf32>) {
+  // expected-error @+1 {{weights must have elements f32 and the shape of the places tensor<4x1xi64>, not tensor<4xf32>}}
+  %0 = glow.sample %x, %i, %w axis 1 : tensor<2x4xf32>
+  func.return
+}
+
+// -----
+
+func.func @sample_tables(%x: tensor<2x3xf32>, %i: tensor<5x4x1xi64>, %w: tensor<5x4x1xf32>) {
+  // expected-error @+1 {{are neither a table nor one for each part of tensor<2x3xf32> before axis 1}}
+  %0 = glow.sample %x, %i, %w axis 1 : tensor<2x4xf32>
+  func.return
+}
+
+// -----
+
+func.func @sample_nothing(%x: tensor<2x3xf32>, %i: tensor<4x0xi64>, %w: tensor<4x0xf32>) {
+  // expected-error @+1 {{each result needs a place at least: tensor<4x0xi64>}}
+  %0 = glow.sample %x, %i, %w axis 1 : tensor<2x4xf32>
+  func.return
+}

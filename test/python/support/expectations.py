@@ -204,6 +204,27 @@ def bags(example: Example) -> Array:
     return np.stack(results).astype(rows.dtype)
 
 
+def sample(example: Example) -> Array:
+    """Each product by itself."""
+    x, places, weights = example.inputs
+    axis, extent = example.attributes["axis"], x.shape[example.attributes["axis"]]
+    outer, (count, taps) = x.shape[:axis], places.shape[-2:]
+    places, weights = (
+        np.broadcast_to(table, (*outer, count, taps)) for table in (places, weights)
+    )
+    fold = np.max if "largest" in example.attributes else np.sum
+    result = np.empty((*outer, count, *x.shape[axis + 1 :]), x.dtype)
+    for where in np.ndindex(*outer, count):
+        rows = [
+            float(weight) * x[where[:axis]][place].astype(np.float64)
+            if 0 <= place < extent
+            else np.zeros(x.shape[axis + 1 :])
+            for place, weight in zip(places[where], weights[where], strict=True)
+        ]
+        result[where] = fold(rows, axis=0)
+    return result
+
+
 NUMPY: dict[type[NodeOp], Callable[[Example], Any]] = {
     glow.DivOp: divide,
     glow.ModOp: lambda example: np.mod(*example.inputs),
@@ -218,6 +239,7 @@ NUMPY: dict[type[NodeOp], Callable[[Example], Any]] = {
     glow.LocalResponseNormOp: local_response_norm,
     glow.LogSoftmaxOp: log_softmax,
     glow.PadOp: pad,
+    glow.SampleOp: sample,
     **dict.fromkeys((glow.LengthsSumOp, glow.LengthsMaxOp), bags),
     glow.DynamicSliceOp: lambda example: example.inputs[0][int(example.inputs[1])],
     glow.DynamicUpdateOp: dynamic_update,

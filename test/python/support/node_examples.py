@@ -103,6 +103,7 @@ def _movement_examples() -> Iterator[Example]:
     for repeats in ([1, 1, 1], [2, 1, 3], [0, 1, 1]):
         yield example(glow.TileOp, x, repeats=repeats)
     yield from _gather_examples(x)
+    yield from _sample_examples()
     yield from _bag_examples()
 
 
@@ -127,6 +128,29 @@ def _gather_examples(x: Array) -> Iterator[Example]:
         indices = random_array(shape, np.int64) % (2 * size) - size
         yield example(glow.GatherElementsOp, x, indices, axis=axis)
     yield example(glow.GatherElementsOp, random_array((3,)), negative)
+
+
+def _sample_examples() -> Iterator[Example]:
+    for shape, axis, table in (
+        ((2, 5, 18), 1, (7, 3)),
+        ((2, 5, 18), 2, (4, 1)),
+        ((70, 6), 1, (5, 2)),
+        ((3, 4, 5), 0, (1, 11)),
+        ((2, 3, 5, 1), 2, (2, 3, 4, 2)),
+        ((3, 6, 19), 1, (3, 2, 9)),
+        ((2, 0, 3), 1, (4, 2)),
+        ((2, 3), 1, (0, 2)),
+    ):
+        places = random_array(table, np.int64) % (shape[axis] + 2) - 1
+        weights = random_array(table, seed=1)
+        for settings in ({}, {"largest": True}):
+            operands = random_array(shape), places, weights
+            yield example(glow.SampleOp, *operands, axis=axis, **settings)
+    narrow = random_array((3, 4), np.float16), places[:0].astype(np.int32)
+    yield example(glow.SampleOp, *narrow, weights[:0], axis=1)
+    places = np.array([[0, 1], [-1, 5]], np.int32)
+    wide = random_array((5, 3), np.float64), places, np.ones((2, 2))
+    yield example(glow.SampleOp, *wide, axis=0)
 
 
 def _recurrent_examples() -> Iterator[Example]:

@@ -121,14 +121,35 @@ def pad(layout: Layout, op: NodeOp) -> SSAValue | None:
 
 
 def gather(layout: Layout, op: NodeOp) -> SSAValue | None:
-    """A table with an entry for each value of an element: those in padding lanes too."""
+    """Lines of the plane, or what a table has for each value of an element.
+
+    The table has an entry for each value, those in padding lanes too.
+    """
     table, indices = op.inputs
+    plane, axis = blocked_source(table), op.attributes_view().int("axis")
+    if plane is not None and axis in PLANE and len(shape_of(indices)) == 1:
+        return NodeBuilder(op).node(glow.GatherOp, plane, indices, axis=axis)
     source, extents = blocked_source(indices), shape_of(table)
     values = 1 << (8 * dtype_of(element_type(indices)).itemsize)
     if source is None or extents != (values,):
         return None
     return NodeBuilder(op).node(glow.GatherOp, table, source, axis=0)
 
+
+def sample(layout: Layout, op: NodeOp) -> SSAValue | None:
+    """Sums of lines of the plane, with one table for all channels."""
+    source, places, weights = op.inputs
+    blocked = blocked_source(source)
+    if blocked is None or op.attributes_view().int("axis") not in PLANE:
+        return None
+    if len(shape_of(places)) != len(PLANE):
+        return None
+    operands = [blocked, places, weights]
+    return NodeBuilder(op).create(glow.SampleOp, operands, attributes_of(op))
+
+
+PLANE = (2, 3)
+"""The axes of a plane, in blocks and without."""
 
 RULES: dict[type[NodeOp], Rule] = {
     glow.MaxPool2dOp: pool,
@@ -142,6 +163,7 @@ RULES: dict[type[NodeOp], Rule] = {
     glow.SliceOp: slice_,
     glow.PadOp: pad,
     glow.GatherOp: gather,
+    glow.SampleOp: sample,
 }
 
 

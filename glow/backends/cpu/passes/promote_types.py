@@ -108,6 +108,7 @@ RULES: Mapping[type[Operation], Rule] = {
             glow.LstmOp,
             glow.GruOp,
             glow.RnnOp,
+            glow.SampleOp,
             glow.MaxPool2dOp,
             glow.ReduceMaxOp,
             glow.ReduceMinOp,

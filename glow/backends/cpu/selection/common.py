@@ -6,7 +6,9 @@ from collections.abc import Callable, Hashable, Sequence
 from dataclasses import replace
 from typing import TypeVar, cast
 
-from xdsl.dialects.builtin import f32, i1
+import numpy as np
+import numpy.typing as npt
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, f32, i1
 from xdsl.ir import Attribute, SSAValue
 
 from glow.backends.cpu.dialect import EpilogueOp
@@ -14,6 +16,7 @@ from glow.backends.cpu.program.program import Invocation, KernelRequest
 from glow.dialects import instr
 from glow.dialects.errors import GlowError
 from glow.dialects.node import element_of, node_name, shape_of
+from glow.dialects.weights import dense_to_numpy, weights_of
 from glow.lowering.loop_builder.epilogue import ExtraInput
 from glow.lowering.loop_builder.ir_types import signless, storage_type
 from glow.lowering.loop_builder.kernel import Kernel
@@ -28,6 +31,17 @@ OUTSIDE = "an index is outside of its axis"
 def stored_element(buffer: SSAValue) -> Attribute:
     """The element type of a buffer as kernels see it: without a sign, i1 as a byte."""
     return storage_type(element_of(buffer))
+
+
+def known_numbers(buffer: SSAValue) -> npt.NDArray[np.int64] | None:
+    """The integers in a buffer of constants, or None."""
+    owner = buffer.owner
+    if not isinstance(owner, instr.WeightOp):
+        return None
+    if isinstance(owner.value, DenseIntOrFPElementsAttr):
+        return dense_to_numpy(owner.value).astype(np.int64)
+    name = owner.weight_name
+    return None if name is None else weights_of(owner)[name].astype(np.int64)
 
 
 def is_unsigned(buffer: SSAValue) -> bool:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from math import prod
 
-from xdsl.ir import Operation
+import numpy as np
+from xdsl.ir import Operation, SSAValue
 
 from glow.backends.cpu import dialect as cpu
 from glow.backends.cpu.kernels.movement.embedding_bags import BagsSpec, build_bags
@@ -20,6 +21,7 @@ from glow.backends.cpu.kernels.movement.gather import (
     build_gather_elements,
     is_whole_table,
 )
+from glow.backends.cpu.kernels.movement.sample import SampleSpec, build_sample
 from glow.backends.cpu.kernels.movement.transpose import (
     CopySpec,
     PadSpec,
@@ -32,6 +34,7 @@ from glow.backends.cpu.program.program import Invocation, KernelSelector
 from glow.backends.cpu.selection.common import (
     invoke,
     is_unsigned,
+    known_numbers,
     reporting,
     stored_element,
 )
@@ -217,6 +220,35 @@ def _bags(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
     return reporting("bags", spec, build_bags, operands, report)
 
 
+def _sample(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
+    source, places, _ = op.ins
+    attributes = op.attributes_view()
+    axis, shape, table = attributes.int("axis"), shape_of(source), shape_of(places)
+    spec = SampleSpec(
+        prod(shape[:axis]),
+        shape[axis],
+        prod(shape[axis + 1 :]),
+        *table[-2:],
+        shared=len(table) == TABLE_AXES,
+        largest=attributes.has("largest"),
+        inside=_are_inside(places, shape[axis]),
+        element=stored_element(source),
+        place=stored_element(places),
+    )
+    return invoke("sample", spec, build_sample, [op.outs[0], *op.ins])
+
+
+TABLE_AXES = 2
+
+
+def _are_inside(places: SSAValue, extent: int) -> bool:
+    """Whether all numbers of a buffer are known, and in [0, extent)."""
+    numbers = known_numbers(places)
+    if numbers is None:
+        return False
+    return bool(np.all(numbers >= 0)) and bool(np.all(numbers < extent))
+
+
 SELECTORS: Mapping[type[Operation], KernelSelector] = {
     instr.CopyOp: _copy,
     instr.InsertOp: _insert,
@@ -225,6 +257,7 @@ SELECTORS: Mapping[type[Operation], KernelSelector] = {
     instr.instruction_of(glow.TransposeOp): _transpose,
     instr.instruction_of(glow.PadOp): _pad,
     instr.instruction_of(glow.GatherOp): _gather,
+    instr.instruction_of(glow.SampleOp): _sample,
     instr.instruction_of(glow.GatherElementsOp): _gather_elements,
     instr.instruction_of(cpu.EmbeddingLookupOp): _embedding_lookup,
     **dict.fromkeys(BAG_REDUCTIONS, _bags),
