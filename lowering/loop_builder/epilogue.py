@@ -9,8 +9,8 @@ from xdsl.ir import Attribute, SSAValue
 from glow.lowering.loop_builder import ir_types as types
 from glow.lowering.loop_builder.builder import Index, LoopBuilder
 
-ExtraInput = Literal["full", "channel", "row", "scalar"]
-"""How an extra input of an epilogue is laid out.
+OperandLayout = Literal["full", "channel", "row", "scalar"]
+"""How an operand of an epilogue is laid out.
 
 `full`: like the kernel's output, read at the same positions; `channel`: one value per output
 channel, [OCB, lanes] beside a blocked output and [OC] beside a plain one; `row`: one value per row
@@ -22,16 +22,16 @@ class Epilogue(Protocol):
     """Element-wise work on a register tile just before it is stored.
 
     Implementations are hashable, because kernels are shared by equal specs. Tiles may overlap,
-    so a `full` extra must not alias the output.
+    so a `full` operand must not alias the output.
     """
 
     @property
-    def extra_inputs(self) -> tuple[ExtraInput, ...]:
+    def operand_layouts(self) -> tuple[OperandLayout, ...]:
         """The inputs that `apply` takes besides the accumulator, in argument order."""
         ...
 
     @property
-    def extra_elements(self) -> tuple[Attribute, ...]:
+    def operand_elements(self) -> tuple[Attribute, ...]:
         """The element types of those inputs."""
         ...
 
@@ -46,16 +46,19 @@ class Epilogue(Protocol):
         ...
 
     def apply(
-        self, builder: LoopBuilder, accumulator: SSAValue, extras: Sequence[SSAValue]
+        self,
+        builder: LoopBuilder,
+        accumulator: SSAValue,
+        epilogue_operands: Sequence[SSAValue],
     ) -> SSAValue:
         """The value to store; all operands and the result have the accumulator's shape."""
         ...
 
 
-def extra_types(
+def operand_types(
     epilogue: Epilogue | None, full: MemRefType, channel: MemRefType, rows: int = 1
 ) -> list[MemRefType]:
-    """The buffer types of an epilogue's extra inputs."""
+    """The buffer types of an epilogue's operands."""
     if epilogue is None:
         return []
     shapes = {
@@ -64,7 +67,7 @@ def extra_types(
         "row": (rows,),
         "scalar": (1,),
     }
-    kinds = zip(epilogue.extra_inputs, epilogue.extra_elements, strict=True)
+    kinds = zip(epilogue.operand_layouts, epilogue.operand_elements, strict=True)
     return [types.memref_type(shapes[layout], element) for layout, element in kinds]
 
 
@@ -78,43 +81,43 @@ def row_of_epilogue(
     b: LoopBuilder,
     epilogue: Epilogue | None,
     value: SSAValue,
-    extras: Sequence[SSAValue],
+    epilogue_operands: Sequence[SSAValue],
     row: Index,
     position: Index,
 ) -> SSAValue:
     """What to store of a row's elements [length] from a position on.
 
-    Extras: "full" [rows, extent], "channel" [extent], "scalar" [1].
+    Operands: "full" [rows, extent], "channel" [extent], "scalar" [1].
     """
     if epilogue is None:
         return value
     (length,) = types.shape_of(value)
 
-    def read(kind: ExtraInput, buffer: SSAValue) -> SSAValue:
+    def read(kind: OperandLayout, buffer: SSAValue) -> SSAValue:
         if kind == "full":
             return b.vector_load(length, buffer, row, position)
         if kind == "channel":
             return b.vector_load(length, buffer, position)
         return b.broadcast(b.load(buffer, 0), (length,))
 
-    pairs = zip(epilogue.extra_inputs, extras, strict=True)
+    pairs = zip(epilogue.operand_layouts, epilogue_operands, strict=True)
     return epilogue.apply(b, value, [read(*pair) for pair in pairs])
 
 
 Reader = Callable[[SSAValue], SSAValue]
-"""Reads an extra buffer at a tile, with the accumulator's type."""
+"""Reads an operand at a tile, with the accumulator's type."""
 
 
 def apply_epilogue(
     b: LoopBuilder,
     epilogue: Epilogue | None,
     accumulator: SSAValue,
-    extras: Sequence[SSAValue],
+    epilogue_operands: Sequence[SSAValue],
     *,
     full: Reader,
     channel: Reader,
 ) -> SSAValue:
-    """The value to store for an accumulator, its extra inputs read by their layouts."""
+    """The value to store for an accumulator, its operands read by their layouts."""
     if epilogue is None:
         return accumulator
     shape = types.shape_of(accumulator)
@@ -126,6 +129,8 @@ def apply_epilogue(
     readers = {"full": full, "channel": channel, "scalar": scalar}
     values = [
         readers[layout](buffer)
-        for layout, buffer in zip(epilogue.extra_inputs, extras, strict=True)
+        for layout, buffer in zip(
+            epilogue.operand_layouts, epilogue_operands, strict=True
+        )
     ]
     return epilogue.apply(b, accumulator, values)

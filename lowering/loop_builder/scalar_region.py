@@ -20,7 +20,7 @@ from glow.dialects import arith
 from glow.lowering.loop_builder import ir_types as types
 from glow.lowering.loop_builder import math_functions
 from glow.lowering.loop_builder.builder import LoopBuilder
-from glow.lowering.loop_builder.epilogue import ExtraInput
+from glow.lowering.loop_builder.epilogue import OperandLayout
 from glow.lowering.loop_builder.scalar_operations import instantiate_operation
 from glow.lowering.loop_builder.value_builder import ValueBuilder
 from glow.lowering.target.target import PRESETS
@@ -139,10 +139,10 @@ class RegionEpilogue:
     """A region as the epilogue of a kernel: its first input is the accumulator."""
 
     region: ScalarRegion
-    extra_inputs: tuple[ExtraInput, ...] = ()
+    operand_layouts: tuple[OperandLayout, ...] = ()
 
     @property
-    def extra_elements(self) -> tuple[Attribute, ...]:
+    def operand_elements(self) -> tuple[Attribute, ...]:
         """The element types of the inputs after the accumulator."""
         return self.region.input_types[1:]
 
@@ -159,10 +159,13 @@ class RegionEpilogue:
         return expanded or len(operations) > LONG_EPILOGUE
 
     def apply(
-        self, builder: LoopBuilder, accumulator: SSAValue, extras: Sequence[SSAValue]
+        self,
+        builder: LoopBuilder,
+        accumulator: SSAValue,
+        epilogue_operands: Sequence[SSAValue],
     ) -> SSAValue:
         """The value to store."""
-        (result,) = self.region.instantiate(builder, [accumulator, *extras])
+        (result,) = self.region.instantiate(builder, [accumulator, *epilogue_operands])
         return result
 
 

@@ -25,7 +25,7 @@ func.func @depths(%x: tensor<3x4xui8>, %y: tensor<3x5xi8>, %p: tensor<2xi32>) {
 // -----
 
 func.func @channel(%x: tensor<3x4xui8>, %y: tensor<4x5xi8>, %p: tensor<2xi32>, %b: tensor<5xi32>) {
-  // expected-error @+1 {{the extra operand tensor<5xi32> fits neither the result tensor<3x5xi32> nor its channels}}
+  // expected-error @+1 {{the epilogue operand tensor<5xi32> fits neither the result tensor<3x5xi32> nor its channels}}
   %0 = cpu.int8_batch_matmul %x, %y, %p, %b lhs_axes [0, 1] rhs_axes [0, 1] result_axes [0, 1] {
   ^bb0(%s: i32, %e: i32):
     %t = arith.addi %s, %e : i32

@@ -49,7 +49,7 @@ func.func @filters(%x: tensor<1x1x8x8x16xf32>, %w: tensor<1x3x3x8xf32>, %b: tens
 // -----
 
 func.func @extra(%x: tensor<2x8xf32>, %w: tensor<64xf32>, %b: tensor<8xf32>, %r: tensor<3x1xf32>) {
-  // expected-error @+1 {{the extra operand tensor<3x1xf32> fits neither the result tensor<2x8xf32> nor its channels}}
+  // expected-error @+1 {{the epilogue operand tensor<3x1xf32> fits neither the result tensor<2x8xf32> nor its channels}}
   %0 = cpu.matmul %x, %w, %b, %r {
   ^bb0(%sum: f32, %e: f32):
     %s = arith.addf %sum, %e : f32
@@ -61,7 +61,7 @@ func.func @extra(%x: tensor<2x8xf32>, %w: tensor<64xf32>, %b: tensor<8xf32>, %r:
 // -----
 
 func.func @no_epilogue(%x: tensor<2x8xf32>, %w: tensor<64xf32>, %b: tensor<8xf32>) {
-  // expected-error @+1 {{extra operands need an epilogue region}}
+  // expected-error @+1 {{epilogue operands need an epilogue region}}
   %0 = cpu.matmul %x, %w, %b, %x : tensor<2x8xf32>
   func.return
 }

@@ -25,7 +25,7 @@ func.func @plain_bytes(%x: tensor<5x7xf32>, %s: tensor<7xf32>, %b: tensor<7xf32>
 // -----
 
 func.func @rows(%x: tensor<5x7xf32>, %r: tensor<5x1xf32>) {
-  // expected-error @+1 {{the extra operand tensor<5x1xf32> fits neither the result tensor<5x7xf32> nor its channels}}
+  // expected-error @+1 {{the epilogue operand tensor<5x1xf32> fits neither the result tensor<5x7xf32> nor its channels}}
   %p = cpu.softmax %x, %r {
   ^bb0(%v: f32, %w: f32):
     %m = arith.mulf %v, %w : f32

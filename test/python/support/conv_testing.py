@@ -13,7 +13,7 @@ from xdsl.ir import Attribute, SSAValue
 from glow.backends.cpu.kernels.channelwise.planes import BlockedPlanes
 from glow.backends.cpu.kernels.convolution.conv2d import Conv2dSpec
 from glow.lowering.loop_builder.builder import LoopBuilder
-from glow.lowering.loop_builder.epilogue import ExtraInput
+from glow.lowering.loop_builder.epilogue import OperandLayout
 from glow.lowering.loop_builder.kernel import Kernel
 from glow.lowering.loop_builder.window import Window
 from glow.lowering.target.target import Target, host_target
@@ -39,15 +39,18 @@ def pack_depthwise_weights(weights: Array, planes: BlockedPlanes) -> Array:
 class AddScaleRelu:
     """relu((accumulator + residual) * channel scale + scalar)."""
 
-    extra_inputs: tuple[ExtraInput, ...] = ("full", "channel", "scalar")
-    extra_elements: tuple[Attribute, ...] = (f32, f32, f32)
+    operand_layouts: tuple[OperandLayout, ...] = ("full", "channel", "scalar")
+    operand_elements: tuple[Attribute, ...] = (f32, f32, f32)
     result_element: Attribute = f32
     is_long: bool = False
 
     def apply(
-        self, builder: LoopBuilder, accumulator: SSAValue, extras: Sequence[SSAValue]
+        self,
+        builder: LoopBuilder,
+        accumulator: SSAValue,
+        epilogue_operands: Sequence[SSAValue],
     ) -> SSAValue:
-        residual, scale, offset = extras
+        residual, scale, offset = epilogue_operands
         value = builder.fma(builder.addf(accumulator, residual), scale, offset)
         return builder.maximumf(value, builder.like(0.0, value))
 

@@ -12,7 +12,7 @@ from xdsl.ir import Attribute, SSAValue
 
 from glow.backends.cpu.kernels.winograd.spec import WinogradSpec
 from glow.lowering.loop_builder.builder import LoopBuilder
-from glow.lowering.loop_builder.epilogue import ExtraInput
+from glow.lowering.loop_builder.epilogue import OperandLayout
 from glow.lowering.target.cores import CORES
 from glow.lowering.target.target import host_target
 
@@ -29,15 +29,18 @@ ERROR = {2: 1e-6, 4: 5e-6, 6: 4e-5}
 class AddRelu:
     """relu(accumulator + residual)."""
 
-    extra_inputs: tuple[ExtraInput, ...] = ("full",)
-    extra_elements: tuple[Attribute, ...] = (f32,)
+    operand_layouts: tuple[OperandLayout, ...] = ("full",)
+    operand_elements: tuple[Attribute, ...] = (f32,)
     result_element: Attribute = f32
     is_long: bool = False
 
     def apply(
-        self, builder: LoopBuilder, accumulator: SSAValue, extras: Sequence[SSAValue]
+        self,
+        builder: LoopBuilder,
+        accumulator: SSAValue,
+        epilogue_operands: Sequence[SSAValue],
     ) -> SSAValue:
-        value = builder.addf(accumulator, extras[0])
+        value = builder.addf(accumulator, epilogue_operands[0])
         return builder.maximumf(value, builder.like(0.0, value))
 
 

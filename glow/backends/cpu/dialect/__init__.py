@@ -6,7 +6,7 @@ Weights are packed at compile time into the order in which the kernel reads them
 they are one-dimensional here; shape facts that packing hides are attributes.
 
 The `epilogue` region computes one result element from the accumulated one and one
-element of each extra operand (residuals, scales), so activation and residual additions
+element of each epilogue operand (residuals, scales), so activation and residual additions
 cost no pass over memory:
 
     %y = cpu.conv2d %x, %w, %b, %residual input_channels 64 output_channels 64
@@ -57,8 +57,8 @@ from glow.backends.cpu.dialect.embedding import *
 from glow.backends.cpu.dialect.embedding import PARAMETER_BYTES as PARAMETER_BYTES
 from glow.backends.cpu.dialect.embedding import row_bytes as row_bytes
 from glow.backends.cpu.dialect.epilogue import *
-from glow.backends.cpu.dialect.epilogue import ExtraKind as ExtraKind
-from glow.backends.cpu.dialect.epilogue import extra_kind as extra_kind
+from glow.backends.cpu.dialect.epilogue import OperandKind as OperandKind
+from glow.backends.cpu.dialect.epilogue import operand_kind as operand_kind
 from glow.backends.cpu.dialect.int8 import *
 from glow.backends.cpu.dialect.matmul import *
 from glow.backends.cpu.dialect.recurrence import *

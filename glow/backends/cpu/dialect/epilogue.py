@@ -1,4 +1,4 @@
-"""What nodes with fused element-wise work share: extra operands and the region."""
+"""What nodes with fused element-wise work share: epilogue operands and the region."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from glow.dialects.glow.fused import verify_scalar_region
 from glow.dialects.half import accumulator_of, rounds_sums
 from glow.dialects.node import NodeOp, element_of, fail_unless, public_nodes, shape_of
 
-ExtraKind = Literal["full", "channel", "row", "scalar"]
+OperandKind = Literal["full", "channel", "row", "scalar"]
 
 
-def extra_kind(shape: tuple[int, ...], result: tuple[int, ...]) -> ExtraKind | None:
-    """How an extra operand of an epilogue is read, or None when it cannot be.
+def operand_kind(shape: tuple[int, ...], result: tuple[int, ...]) -> OperandKind | None:
+    """How an operand of an epilogue is read, or None when it cannot be.
 
     `full`: one element for each result element; `channel`: one for each channel
     (the last axis of a matrix, block and lane of a blocked tensor); `row`: one for each
@@ -42,9 +42,9 @@ def extra_kind(shape: tuple[int, ...], result: tuple[int, ...]) -> ExtraKind | N
 
 
 class EpilogueOp(NodeOp):
-    """A node with extra operands and an optional epilogue region."""
+    """A node with epilogue operands and an optional epilogue region."""
 
-    extras = var_operand_def(TensorType)
+    epilogue_operands = var_operand_def(TensorType)
     result = result_def(TensorType)
     epilogue = opt_region_def("single_block")
 
@@ -59,29 +59,34 @@ class EpilogueOp(NodeOp):
         return accumulator_of(stored)
 
     @classmethod
-    def kind_of_extra(
+    def kind_of_operand(
         cls, shape: tuple[int, ...], result: tuple[int, ...]
-    ) -> ExtraKind | None:
-        """How an extra operand is read, or None when it cannot be one."""
-        return extra_kind(shape, result)
+    ) -> OperandKind | None:
+        """How an epilogue operand is read, or None when it cannot be one."""
+        return operand_kind(shape, result)
 
     def verify_(self) -> None:
-        """The epilogue takes the sum and the extras, which fit the result."""
+        """The epilogue takes the sum and its operands, which fit the result."""
         super().verify_()
         result = shape_of(self.result)
-        for extra in self.extras:
+        for operand in self.epilogue_operands:
             fail_unless(
-                self.kind_of_extra(shape_of(extra), result) is not None,
-                f"the extra operand {extra.type} fits neither the result "
+                self.kind_of_operand(shape_of(operand), result) is not None,
+                f"the epilogue operand {operand.type} fits neither the result "
                 f"{self.result.type} nor its channels",
             )
         if self.epilogue is None:
-            fail_unless(not self.extras, "extra operands need an epilogue region")
+            fail_unless(
+                not self.epilogue_operands, "epilogue operands need an epilogue region"
+            )
             return
         element = element_of(self.result)
         verify_scalar_region(
             self.epilogue.block,
-            [self.accumulator(element), *(extra.type for extra in self.extras)],
+            [
+                self.accumulator(element),
+                *(operand.type for operand in self.epilogue_operands),
+            ],
             [element],
         )
 
@@ -104,7 +109,7 @@ class ConvertingOp(EpilogueOp):
 
 
 class WeightedOp(EpilogueOp):
-    """A node with weights and a bias, extra operands and an optional epilogue region."""
+    """A node with weights and a bias, epilogue operands and an optional epilogue region."""
 
     input = operand_def(TensorType)
     weights = operand_def(TensorType)

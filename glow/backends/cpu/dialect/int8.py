@@ -33,7 +33,7 @@ from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def
 from glow.backends.cpu.dialect.blocked import blocks
 from glow.backends.cpu.dialect.config import MatmulConfigAttr, PanelsAttr
 from glow.backends.cpu.dialect.convolution import BlockedWindowOp
-from glow.backends.cpu.dialect.epilogue import ConvertingOp, ExtraKind
+from glow.backends.cpu.dialect.epilogue import ConvertingOp, OperandKind
 from glow.backends.cpu.dialect.matmul import ProductOp, check_matmul_config, permuted
 from glow.dialects.attributes import Attributes, int_attr
 from glow.dialects.glow.convolution import check_rank, check_window, window_shape
@@ -174,9 +174,9 @@ class Int8BatchMatmulOp(Int8Op):
     plain_rhs = opt_prop_def(UnitAttr)
 
     @classmethod
-    def kind_of_extra(
+    def kind_of_operand(
         cls, shape: tuple[int, ...], result: tuple[int, ...]
-    ) -> ExtraKind | None:
+    ) -> OperandKind | None:
         """One element for each of the result, or one for all."""
         if shape == result:
             return "full"

@@ -15,7 +15,7 @@ from xdsl.irdl import (
 )
 
 from glow.backends.cpu.dialect.config import MatmulConfigAttr, PanelsAttr
-from glow.backends.cpu.dialect.epilogue import ExtraKind, WeightedOp
+from glow.backends.cpu.dialect.epilogue import OperandKind, WeightedOp
 from glow.dialects.attributes import Attributes
 from glow.dialects.glow.convolution import check_rank
 from glow.dialects.half import rounds_sums
@@ -29,12 +29,12 @@ class ProductOp(WeightedOp):
     """A product of matrices: its channels are the last axis, whatever the rank is."""
 
     @classmethod
-    def kind_of_extra(
+    def kind_of_operand(
         cls, shape: tuple[int, ...], result: tuple[int, ...]
-    ) -> ExtraKind | None:
-        """How an extra operand is read: batches of matrices take whole tensors and numbers."""
+    ) -> OperandKind | None:
+        """How an epilogue operand is read: batches of matrices take whole tensors and numbers."""
         if len(result) in (2, 3) or shape == result or prod(shape) == 1:
-            return super().kind_of_extra(shape, result)
+            return super().kind_of_operand(shape, result)
         return None
 
 

@@ -22,21 +22,21 @@ from xdsl.irdl import (
     result_def,
 )
 
-from glow.backends.cpu.dialect.epilogue import ConvertingOp, ExtraKind
+from glow.backends.cpu.dialect.epilogue import ConvertingOp, OperandKind
 from glow.dialects.attributes import Attributes, float_attr
 from glow.dialects.node import Types, fail_unless, public_nodes, tensor_type
 
 
 class RowOp(ConvertingOp):
-    """A function of f32 rows; extras are a number for each column, for each element, or one."""
+    """A function of f32 rows; the epilogue reads a number a column, an element, or one."""
 
     SUMS: ClassVar[Attribute] = f32
 
     @classmethod
-    def kind_of_extra(
+    def kind_of_operand(
         cls, shape: tuple[int, ...], result: tuple[int, ...]
-    ) -> ExtraKind | None:
-        """How an extra operand is read, or None when it cannot be."""
+    ) -> OperandKind | None:
+        """How an epilogue operand is read, or None when it cannot be."""
         if shape == result:
             return "full"
         if prod(shape) == 1:

@@ -92,7 +92,9 @@ def absorb_into_bytes(op: Operation) -> None:
         list(attributes.ints("result_axes")),
         op.result.get_user_of_unique_use(),
     )
-    has_residual = any(shape_of(extra) == shape_of(op.result) for extra in op.extras)
+    has_residual = any(
+        shape_of(operand) == shape_of(op.result) for operand in op.epilogue_operands
+    )
     if not isinstance(last, glow.TransposeOp) or has_residual:
         last = op
     else:
@@ -104,7 +106,7 @@ def absorb_into_bytes(op: Operation) -> None:
     builder = NodeBuilder(last)
     result = builder.create(
         cpu.Int8BatchMatmulOp,
-        [lhs[0], rhs[0], op.points, *op.extras],
+        [lhs[0], rhs[0], op.points, *op.epilogue_operands],
         {
             **attributes_of(op),
             "lhs_axes": lhs[1],

@@ -2,10 +2,10 @@
 
 From each such node grows a group of element-wise nodes that read it; the largest part
 whose values are used outside only through its last node becomes scalar code in the
-epilogue region. The other operands become extra operands: residuals, one number a
+epilogue region. The other operands become epilogue operands: residuals, one number a
 channel or row, or one number; constants of one element go into the region. Rounding to 16
-bits can come last, and extras may be extended from 16 bits. The node moves to the place of
-the last absorbed one, so that all extras are defined before it. Later nodes come first,
+bits can come last, and operands may be extended from 16 bits. The node moves to the place of
+the last absorbed one, so that all epilogue operands are defined before it. Later nodes come first,
 since a sum of two convolutions belongs to the later one.
 
     %0 = cpu.conv2d %x, %w, %b ... : tensor<1x4x56x56x16xf32>
@@ -115,7 +115,7 @@ def is_rounding(root: EpilogueOp, op: Operation) -> bool:
 
 
 def can_absorb(root: EpilogueOp, op: Operation) -> bool:
-    """Whether an operation is scalar code on the root's elements and fitting extras."""
+    """Whether an operation is scalar code on the root's elements and fitting epilogue operands."""
     if not isinstance(op, NodeOp) or not has_scalar_body(op):
         return False
     if op.parent is not root.parent or op.predicate is not None:
@@ -125,14 +125,14 @@ def can_absorb(root: EpilogueOp, op: Operation) -> bool:
         return False
     if isinstance(root, cpu.ConvertingOp):
         return all(
-            root.kind_of_extra(shape_of(value), shape) is not None
+            root.kind_of_operand(shape_of(value), shape) is not None
             for value in op.inputs
         )
     element = element_type(root.result)
     same = element_type(op.results[0]) == element or is_rounding(root, op)
     return same and all(
         element_type(value) == element
-        and root.kind_of_extra(shape_of(value), shape) is not None
+        and root.kind_of_operand(shape_of(value), shape) is not None
         for value in op.inputs
     )
 
@@ -193,14 +193,14 @@ class Group:
         )
 
     def _residuals(self) -> int:
-        """How many extras have an element for each of the result."""
+        """How many epilogue operands have an element for each of the result."""
         shape = shape_of(self.root.result)
-        return sum(shape_of(extra) == shape for extra in self.extras())
+        return sum(shape_of(operand) == shape for operand in self.epilogue_operands())
 
-    def extras(self) -> list[SSAValue]:
+    def epilogue_operands(self) -> list[SSAValue]:
         """What the absorbed nodes read from outside, without scalar constants."""
         inside = {op.results[0] for op in self.ops}
-        found = dict.fromkeys(self.root.extras)
+        found = dict.fromkeys(self.root.epilogue_operands)
         for op in self.ops[1:]:
             assert isinstance(op, NodeOp)
             for value in op.inputs:
@@ -218,15 +218,17 @@ class Group:
             inputs.sort(key=lambda value: value not in inside)
         return inputs
 
-    def region(self, extras: list[SSAValue]) -> Region:
+    def region(self, epilogue_operands: list[SSAValue]) -> Region:
         """The epilogue of the root with the absorbed nodes as scalar code."""
-        values = [self.root.result, *extras]
+        values = [self.root.result, *epilogue_operands]
         sums = self.root.accumulator(element_type(self.root.result))
-        block = Block(arg_types=[sums, *(element_type(value) for value in extras)])
+        block = Block(
+            arg_types=[sums, *(element_type(value) for value in epilogue_operands)]
+        )
         builder = ScalarBuilder(block)
         elements: dict[SSAValue, SSAValue] = dict(zip(values, block.args, strict=True))
         if self.root.epilogue is not None:
-            count = 1 + len(self.root.extras)
+            count = 1 + len(self.root.epilogue_operands)
             (elements[self.root.result],) = inline_body(
                 builder, self.root.epilogue.block, block.args[:count]
             )
@@ -273,11 +275,11 @@ def fuse_epilogue(root: EpilogueOp, order: dict[Operation, int]) -> None:
     last = group.ops[-1]
     for op in group.ops[1:]:
         fused(op, root)
-    extras = group.extras()
+    epilogue_operands = group.epilogue_operands()
     builder = NodeBuilder(last)
-    before = root.inputs[: len(root.inputs) - len(root.extras)]
-    operands = (*before, *extras)
-    regions = [group.region(extras)]
+    before = root.inputs[: len(root.inputs) - len(root.epilogue_operands)]
+    operands = (*before, *epilogue_operands)
+    regions = [group.region(epilogue_operands)]
     result = builder.create(
         type(root),
         operands,

@@ -102,13 +102,15 @@ def unpacked(
     return plain.reshape(shape)
 
 
-def finish(op: Operation, total: Array, extras: tuple[Array, ...]) -> Array:
+def apply_epilogue(
+    op: Operation, total: Array, epilogue_operands: tuple[Array, ...]
+) -> Array:
     """The rounded sums with the node's epilogue applied."""
     if not op.regions or not op.regions[0].blocks:
         return rounded(total, result_dtype(op))
     block = op.regions[0].block
     sums = rounded(total, element_dtype(block.args[0].type))
-    return evaluate_region(block, (sums, *extras))[0]
+    return evaluate_region(block, (sums, *epilogue_operands))[0]
 
 
 def rounded(total: Array, dtype: DType) -> Array:
@@ -132,7 +134,7 @@ def run_conv2d(
     image: Array,
     weights: Array,
     bias: Array,
-    *extras: Array,
+    *epilogue_operands: Array,
     plain: Plain,
     sums: Convolve = convolve,
 ) -> Array:
@@ -148,11 +150,16 @@ def run_conv2d(
         bias.reshape(-1)[:outputs],
         group,
     )
-    return finish(op, to_blocks(total, lanes), extras)
+    return apply_epilogue(op, to_blocks(total, lanes), epilogue_operands)
 
 
 def run_sparse_conv2d(
-    op: GlowOp, table: Array, image: Array, weights: Array, bias: Array, *extras: Array
+    op: GlowOp,
+    table: Array,
+    image: Array,
+    weights: Array,
+    bias: Array,
+    *epilogue_operands: Array,
 ) -> Array:
     """`cpu.sparse_conv2d`; its packed weights need no more than the table."""
     attributes = op.attributes_view()
@@ -179,7 +186,7 @@ def run_sparse_conv2d(
         bias.reshape(-1)[: attributes.int("output_channels")],
         1,
     )
-    return finish(op, to_blocks(total, lanes), extras)
+    return apply_epilogue(op, to_blocks(total, lanes), epilogue_operands)
 
 
 def run_winograd_conv2d(
@@ -188,7 +195,7 @@ def run_winograd_conv2d(
     image: Array,
     weights: Array,
     bias: Array,
-    *extras: Array,
+    *epilogue_operands: Array,
     packing: Unpacking | None = None,
 ) -> Array:
     """`cpu.winograd_conv2d`, as the direct sums that it stands for."""
@@ -208,7 +215,7 @@ def run_winograd_conv2d(
         1,
     )
     largest = largest_of_squares(total, attributes.int("pool"))
-    return finish(op, to_blocks(largest, bias.shape[1]), extras)
+    return apply_epilogue(op, to_blocks(largest, bias.shape[1]), epilogue_operands)
 
 
 def largest_of_squares(planes: Array, size: int) -> Array:
@@ -223,7 +230,7 @@ def run_depthwise_conv2d(
     image: Array,
     weights: Array,
     bias: Array,
-    *extras: Array,
+    *epilogue_operands: Array,
     sums: Convolve = convolve,
 ) -> Array:
     """`cpu.depthwise_conv2d`, `cpu.int8_depthwise_conv2d`, padding lanes included."""
@@ -235,16 +242,16 @@ def run_depthwise_conv2d(
         bias.reshape(-1),
         plain.shape[0],
     )
-    return finish(op, to_blocks(total, bias.shape[1]), extras)
+    return apply_epilogue(op, to_blocks(total, bias.shape[1]), epilogue_operands)
 
 
 def run_plain_conv2d(
-    op: GlowOp, image: Array, weights: Array, bias: Array, *extras: Array
+    op: GlowOp, image: Array, weights: Array, bias: Array, *epilogue_operands: Array
 ) -> Array:
     """`cpu.plain_conv2d`."""
     attributes = op.attributes_view()
     total = convolve(attributes, image, weights, bias, attributes.int("group"))
-    return finish(op, total, extras)
+    return apply_epilogue(op, total, epilogue_operands)
 
 
 def run_matmul(
@@ -252,29 +259,31 @@ def run_matmul(
     x: Array,
     weights: Array,
     bias: Array,
-    *extras: Array,
+    *epilogue_operands: Array,
     plain: Plain,
 ) -> Array:
     """`cpu.matmul`, `cpu.int8_matmul`."""
     matrix = plain(op, x, weights, (x.shape[-1], bias.shape[0]))
-    return finish(op, exact(x) @ exact(matrix) + exact(bias), extras)
+    return apply_epilogue(op, exact(x) @ exact(matrix) + exact(bias), epilogue_operands)
 
 
-def run_batch_matmul(op: GlowOp, lhs: Array, rhs: Array, *extras: Array) -> Array:
+def run_batch_matmul(
+    op: GlowOp, lhs: Array, rhs: Array, *epilogue_operands: Array
+) -> Array:
     """`cpu.batch_matmul`."""
     attributes = op.attributes_view()
     left = exact(lhs).transpose(attributes.ints("lhs_axes"))
     right = exact(rhs).transpose(attributes.ints("rhs_axes"))
     total = (left @ right).transpose(attributes.ints("result_axes"))
-    return finish(op, total, extras)
+    return apply_epilogue(op, total, epilogue_operands)
 
 
 def run_int8_batch_matmul(
-    op: GlowOp, lhs: Array, rhs: Array, points: Array, *extras: Array
+    op: GlowOp, lhs: Array, rhs: Array, points: Array, *epilogue_operands: Array
 ) -> Array:
     """`cpu.int8_batch_matmul`."""
     left, right = exact(lhs) - points[0], exact(rhs) - points[1]
-    return run_batch_matmul(op, left, right, *extras)
+    return run_batch_matmul(op, left, right, *epilogue_operands)
 
 
 def run_cpu_attention(
@@ -290,7 +299,7 @@ def run_cpu_attention(
     scores = (left @ right) * attributes.float("scale")
     shares = softmax(scores if mask is None else scores + exact(mask), -1)
     total = (shares @ shared).transpose(attributes.ints("result_axes"))
-    return finish(op, total, ())
+    return apply_epilogue(op, total, ())
 
 
 def run_strassen_combinations(op: GlowOp, x: Array) -> tuple[Array, Array]:
@@ -308,16 +317,18 @@ def run_strassen_matmul(
     scales: Array,
     sums: Array,
     weights: Array,
-    *bias_and_extras: Array,
+    *bias_and_operands: Array,
     plain: Plain,
 ) -> Array:
     """`cpu.strassen_matmul`, as the direct sums that it stands for."""
-    bias, *extras = bias_and_extras
+    bias, *epilogue_operands = bias_and_operands
     products, _, depth = sums.shape
     columns = bias.shape[0] >> STRASSEN_LEVELS[products]
     factors = plain(op, sums, weights, (products, depth, columns))
     right = original(list(exact(factors)))
-    return finish(op, exact(matrix) @ right + exact(bias), tuple(extras))
+    return apply_epilogue(
+        op, exact(matrix) @ right + exact(bias), tuple(epilogue_operands)
+    )
 
 
 def run_local_response_norm(op: GlowOp, x: Array) -> Array:
@@ -327,17 +338,17 @@ def run_local_response_norm(op: GlowOp, x: Array) -> Array:
     return to_blocks(local_response_norm(attributes, plain), x.shape[-1])
 
 
-def run_softmax(op: GlowOp, x: Array, *extras: Array) -> Array:
+def run_softmax(op: GlowOp, x: Array, *epilogue_operands: Array) -> Array:
     """`cpu.softmax`."""
-    return finish(op, softmax(x, x.ndim - 1), extras)
+    return apply_epilogue(op, softmax(x, x.ndim - 1), epilogue_operands)
 
 
 def run_layer_norm(
-    op: GlowOp, x: Array, scale: Array, bias: Array, *extras: Array
+    op: GlowOp, x: Array, scale: Array, bias: Array, *epilogue_operands: Array
 ) -> Array | tuple[Array, ...]:
     """`cpu.layer_norm`."""
     plain = normalized(op.attributes_view(), x, scale, bias).astype(np.float32)
-    result = finish(op, plain, extras)
+    result = apply_epilogue(op, plain, epilogue_operands)
     count = len(op.outs) if isinstance(op, instr.InstructionOp) else len(op.results)
     return result if count == 1 else (result, plain)
 

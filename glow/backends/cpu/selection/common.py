@@ -17,7 +17,7 @@ from glow.dialects import instr
 from glow.dialects.errors import GlowError
 from glow.dialects.node import element_of, node_name, shape_of
 from glow.dialects.weights import dense_to_numpy, weights_of
-from glow.lowering.loop_builder.epilogue import ExtraInput
+from glow.lowering.loop_builder.epilogue import OperandLayout
 from glow.lowering.loop_builder.ir_types import signless, storage_type
 from glow.lowering.loop_builder.kernel import Kernel
 from glow.lowering.loop_builder.scalar_region import RegionEpilogue, ScalarRegion
@@ -97,16 +97,16 @@ def named_first(
 
 
 def epilogue_of(
-    op: instr.InstructionOp, extras: Sequence[SSAValue]
+    op: instr.InstructionOp, epilogue_operands: Sequence[SSAValue]
 ) -> RegionEpilogue | None:
-    """The epilogue of an instruction's region over its extra operands."""
+    """The epilogue of an instruction's region over its epilogue operands."""
     if not op.regions or not op.regions[0].blocks:
         return None
     node, result = op.node, shape_of(op.outs[0])
     assert node is not None
     assert issubclass(node, EpilogueOp)
-    kinds: tuple[ExtraInput, ...] = tuple(
-        cast("ExtraInput", node.kind_of_extra(shape_of(extra), result))
-        for extra in extras
+    kinds: tuple[OperandLayout, ...] = tuple(
+        cast("OperandLayout", node.kind_of_operand(shape_of(operand), result))
+        for operand in epilogue_operands
     )
     return RegionEpilogue(ScalarRegion(op.regions[0].block), kinds)

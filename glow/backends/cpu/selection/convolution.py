@@ -86,7 +86,7 @@ def _float_element(buffer: SSAValue) -> AnyFloat:
 
 
 def _conv2d(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
-    image, weights, bias, *extras = op.ins
+    image, weights, bias, *epilogue_operands = op.ins
     attributes, shape = op.attributes_view(), shape_of(image)
     spec = Conv2dSpec(
         batch=shape[0],
@@ -97,15 +97,15 @@ def _conv2d(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
         lanes=shape_of(bias)[1],
         plain_input=len(shape) == 4,
         has_bias=True,
-        epilogue=epilogue_of(op, extras),
+        epilogue=epilogue_of(op, epilogue_operands),
         element=_float_element(image),
     )
-    buffers = [op.outs[0], image, weights, bias, *extras]
+    buffers = [op.outs[0], image, weights, bias, *epilogue_operands]
     return invoke("conv2d", spec, named_first(build_conv2d), buffers)
 
 
 def _sparse_conv2d(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
-    table, image, weights, bias, *extras = op.ins
+    table, image, weights, bias, *epilogue_operands = op.ins
     attributes, shape = op.attributes_view(), shape_of(image)
     spec = SparseConv2dSpec(
         batch=shape[0],
@@ -114,12 +114,12 @@ def _sparse_conv2d(op: instr.InstructionOp, target: Target) -> Sequence[Invocati
         window=window_of(attributes, attributes.ints("kernel"), shape[2:4]),
         lanes=shape_of(bias)[1],
         has_bias=True,
-        epilogue=epilogue_of(op, extras),
+        epilogue=epilogue_of(op, epilogue_operands),
         element=_float_element(image),
         tile_blocks=attributes.int("tile_blocks"),
         entries=attributes.ints("entries"),
     )
-    buffers = [op.outs[0], image, weights, bias, *extras, table]
+    buffers = [op.outs[0], image, weights, bias, *epilogue_operands, table]
     return invoke("sparse_conv2d", spec, named_first(build_sparse_conv2d), buffers)
 
 
@@ -128,7 +128,7 @@ def _winograd(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
 
     Before them one for the sizes of pixels, behind them one for tiles where these are uneven.
     """
-    factors, image, weights, bias, *extras = op.ins
+    factors, image, weights, bias, *epilogue_operands = op.ins
     attributes = op.attributes_view()
     batch, _, height, width, lanes = shape_of(image)
     top, left, bottom, right = attributes.ints("pads")
@@ -143,7 +143,7 @@ def _winograd(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
         attributes.int("pool"),
         lanes,
         has_bias=True,
-        epilogue=epilogue_of(op, extras),
+        epilogue=epilogue_of(op, epilogue_operands),
         element=_float_element(image),
         has_zero_taps=attributes.has("zero_taps"),
     )
@@ -157,7 +157,7 @@ def _winograd(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
         "input": [image],
         "weights": [weights],
         "bias": [bias],
-        "extras": extras,
+        "epilogue_operands": epilogue_operands,
     }
     phases = [
         invocation
@@ -170,7 +170,10 @@ def _winograd(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
             phase.writes,
         )
     ]
-    direct, read = WinogradDirectSpec(spec), [sizes, image, weights, bias, *extras]
+    direct, read = (
+        WinogradDirectSpec(spec),
+        [sizes, image, weights, bias, *epilogue_operands],
+    )
     return [
         *invoke("pixel_sizes", sizes_spec, build_pixel_sizes, [sizes, image, factors]),
         *phases,
@@ -195,7 +198,7 @@ def _check_winograd(
 
 
 def _depthwise(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
-    image, weights, bias, *extras = op.ins
+    image, weights, bias, *epilogue_operands = op.ins
     attributes = op.attributes_view()
     batch, blocks, *plane, lanes = shape_of(image)
     planes = BlockedPlanes(
@@ -205,14 +208,16 @@ def _depthwise(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
         lanes,
         _float_element(image),
     )
-    spec = DepthwiseSpec(planes, has_bias=True, epilogue=epilogue_of(op, extras))
-    buffers = [op.outs[0], image, weights, bias, *extras]
+    spec = DepthwiseSpec(
+        planes, has_bias=True, epilogue=epilogue_of(op, epilogue_operands)
+    )
+    buffers = [op.outs[0], image, weights, bias, *epilogue_operands]
     return invoke("depthwise", spec, named_first(build_depthwise), buffers)
 
 
 def _plain_conv2d(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
-    image, weights, bias, *extras = op.ins
-    return _direct(op, image, weights, [bias], extras)
+    image, weights, bias, *epilogue_operands = op.ins
+    return _direct(op, image, weights, [bias], epilogue_operands)
 
 
 def _glow_conv2d(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
@@ -230,7 +235,7 @@ def _direct(
     image: SSAValue,
     weights: SSAValue,
     bias: Sequence[SSAValue],
-    extras: Sequence[SSAValue],
+    epilogue_operands: Sequence[SSAValue],
 ) -> Sequence[Invocation]:
     attributes = op.attributes_view()
     batch, channels, *plane = shape_of(image)
@@ -242,10 +247,10 @@ def _direct(
         window=window_of(attributes, kernel, plane),
         groups=attributes.int("group"),
         has_bias=bool(bias),
-        epilogue=epilogue_of(op, extras),
+        epilogue=epilogue_of(op, epilogue_operands),
         element=_float_element(image),
     )
-    buffers = [op.outs[0], image, weights, *bias, *extras]
+    buffers = [op.outs[0], image, weights, *bias, *epilogue_operands]
     return invoke("plain_conv2d", spec, named_first(build_direct_conv), buffers)
 
 

@@ -38,7 +38,7 @@ from glow.lowering.target.target import Target
 
 
 def _conv2d(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
-    image, weights, bias, *extras = op.ins
+    image, weights, bias, *epilogue_operands = op.ins
     attributes, shape = op.attributes_view(), shape_of(image)
     spec = Int8Conv2dSpec(
         batch=shape[0],
@@ -48,30 +48,30 @@ def _conv2d(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
         groups=attributes.int("group"),
         lanes=shape_of(bias)[1],
         has_bias=True,
-        epilogue=epilogue_of(op, extras),
+        epilogue=epilogue_of(op, epilogue_operands),
         block_lanes=shape[4],
         zero_point=attributes.int("zero_point"),
     )
-    buffers = [op.outs[0], image, weights, bias, *extras]
+    buffers = [op.outs[0], image, weights, bias, *epilogue_operands]
     return invoke("int8_conv2d", spec, named_first(build_int8_conv2d), buffers)
 
 
 def _depthwise(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
-    image, weights, bias, *extras = op.ins
+    image, weights, bias, *epilogue_operands = op.ins
     attributes = op.attributes_view()
     batch, blocks, *plane, lanes = shape_of(image)
     window = window_of(attributes, attributes.ints("kernel"), plane)
     spec = Int8DepthwiseSpec(
         BlockedPlanes(batch, blocks * lanes, window, lanes, i8),
         attributes.int("zero_point"),
-        epilogue_of(op, extras),
+        epilogue_of(op, epilogue_operands),
     )
-    buffers = [op.outs[0], image, weights, bias, *extras]
+    buffers = [op.outs[0], image, weights, bias, *epilogue_operands]
     return invoke("int8_depthwise", spec, named_first(build_int8_depthwise), buffers)
 
 
 def _matmul(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
-    lhs, weights, bias, *extras = op.ins
+    lhs, weights, bias, *epilogue_operands = op.ins
     *rows, depth = shape_of(lhs)
     config = configured_tile(op, prod(rows), target)
     spec = MatmulSpec(
@@ -79,16 +79,16 @@ def _matmul(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
         shape_of(bias)[0],
         depth,
         has_bias=True,
-        epilogue=epilogue_of(op, extras),
+        epilogue=epilogue_of(op, epilogue_operands),
         element=i8,
         config=config,
     )
-    buffers = [op.outs[0], lhs, weights, bias, *extras]
+    buffers = [op.outs[0], lhs, weights, bias, *epilogue_operands]
     return invoke("int8_matmul", spec, build_matmul, buffers)
 
 
 def _batch_matmul(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
-    lhs, rhs, points, *extras = op.ins
+    lhs, rhs, points, *epilogue_operands = op.ins
     attributes = op.attributes_view()
     lhs_axes, rhs_axes = attributes.ints("lhs_axes"), attributes.ints("rhs_axes")
     result_axes = attributes.ints("result_axes")
@@ -105,9 +105,9 @@ def _batch_matmul(op: instr.InstructionOp, target: Target) -> Sequence[Invocatio
         signed_b=not is_unsigned(rhs),
         plain_a=attributes.has("plain_lhs"),
         plain_b=attributes.has("plain_rhs"),
-        epilogue=epilogue_of(op, extras),
+        epilogue=epilogue_of(op, epilogue_operands),
     )
-    buffers = [op.outs[0], lhs, rhs, points, *extras]
+    buffers = [op.outs[0], lhs, rhs, points, *epilogue_operands]
     return invoke("int8_batch_matmul", spec, build_int8_batch_matmul, buffers)
 
 

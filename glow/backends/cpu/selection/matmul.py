@@ -48,7 +48,7 @@ def configured_tile(op: instr.InstructionOp, rows: int, target: Target) -> Tile 
 
 
 def _packed(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
-    lhs, weights, bias, *extras = op.ins
+    lhs, weights, bias, *epilogue_operands = op.ins
     *rows, depth = shape_of(lhs)
     config = configured_tile(op, prod(rows), target)
     spec = MatmulSpec(
@@ -56,13 +56,16 @@ def _packed(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
         shape_of(bias)[0],
         depth,
         has_bias=True,
-        epilogue=epilogue_of(op, extras),
+        epilogue=epilogue_of(op, epilogue_operands),
         element=cast("AnyFloat", element_of(lhs)),
         widens=element_of(lhs) != element_of(weights),
         config=config,
     )
     return invoke(
-        "matmul", spec, build_matmul, [op.outs[0], lhs, weights, bias, *extras]
+        "matmul",
+        spec,
+        build_matmul,
+        [op.outs[0], lhs, weights, bias, *epilogue_operands],
     )
 
 
@@ -79,7 +82,7 @@ def _strassen_combinations(
 
 
 def _strassen(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
-    matrix, scales, sums, weights, bias, *extras = op.ins
+    matrix, scales, sums, weights, bias, *epilogue_operands = op.ins
     products, rows, depth = shape_of(sums)
     levels = STRASSEN_LEVELS[products]
     spec = StrassenSpec(
@@ -87,10 +90,10 @@ def _strassen(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
         shape_of(bias)[0],
         depth << levels,
         has_bias=True,
-        epilogue=epilogue_of(op, extras),
+        epilogue=epilogue_of(op, epilogue_operands),
         levels=levels,
     )
-    buffers = [op.outs[0], matrix, scales, sums, weights, bias, *extras]
+    buffers = [op.outs[0], matrix, scales, sums, weights, bias, *epilogue_operands]
     return invoke("strassen", spec, build_strassen, buffers)
 
 

@@ -63,9 +63,9 @@ def _layer_norm(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]
 
 
 def _softmax_of_rows(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
-    source, *extras = op.ins
+    source, *epilogue_operands = op.ins
     *outer, extent = shape_of(source)
-    spec = SoftmaxSpec(prod(outer), extent, epilogue=epilogue_of(op, extras))
+    spec = SoftmaxSpec(prod(outer), extent, epilogue=epilogue_of(op, epilogue_operands))
     return invoke("softmax", spec, build_softmax, [op.outs[0], *op.ins])
 
 

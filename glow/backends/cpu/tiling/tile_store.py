@@ -24,14 +24,14 @@ from glow.lowering.loop_builder import ir_types as types
 from glow.lowering.loop_builder.builder import Index, LoopBuilder
 from glow.lowering.loop_builder.epilogue import (
     Epilogue,
-    ExtraInput,
-    extra_types,
+    OperandLayout,
+    operand_types,
     stored_type,
 )
 
 
 @dataclass(frozen=True)
-class Finish:
+class TileEpilogue:
     """What happens to a product before it is stored: bias and epilogue.
 
     `channel` says whether the bias and the epilogue's "channel" inputs have one value per
@@ -44,15 +44,17 @@ class Finish:
     sums: Attribute = f32
 
     @property
-    def extra_inputs(self) -> tuple[ExtraInput, ...]:
+    def operand_layouts(self) -> tuple[OperandLayout, ...]:
         """How each input after the matrices is laid out."""
-        extras = () if self.epilogue is None else self.epilogue.extra_inputs
-        return (*(("channel",) if self.has_bias else ()), *extras)
+        epilogue_operands = (
+            () if self.epilogue is None else self.epilogue.operand_layouts
+        )
+        return (*(("channel",) if self.has_bias else ()), *epilogue_operands)
 
     @property
     def runs(self) -> tuple[int, ...]:
         """The runs of the inputs after the matrices, if work items are tiles of rows."""
-        return tuple(int(kind in ("full", "row")) for kind in self.extra_inputs)
+        return tuple(int(kind in ("full", "row")) for kind in self.operand_layouts)
 
     def output(self, elements: int) -> MemRefType:
         """The type of a flat buffer of results."""
@@ -63,7 +65,7 @@ class Finish:
         count = columns if self.channel == "column" else rows
         channels = flat(count, self.sums)
         bias = [channels] if self.has_bias else []
-        return bias + extra_types(self.epilogue, full, channels, rows)
+        return bias + operand_types(self.epilogue, full, channels, rows)
 
 
 class TileStore:
@@ -72,80 +74,84 @@ class TileStore:
     def __init__(
         self,
         builder: LoopBuilder,
-        finish: Finish,
+        tile_epilogue: TileEpilogue,
         output: Matrix,
-        extras: Sequence[SSAValue | Matrix],
+        epilogue_operands: Sequence[SSAValue | Matrix],
     ) -> None:
         self.builder = builder
-        self.finish = finish
+        self.tile_epilogue = tile_epilogue
         self.output = output
-        self.extras = extras
+        self.epilogue_operands = epilogue_operands
 
     def move_to(self, coordinates: Sequence[Index]) -> None:
         """Selects the matrices at those batch coordinates."""
-        for matrix in (self.output, *self.extras):
+        for matrix in (self.output, *self.epilogue_operands):
             if isinstance(matrix, Matrix):
                 matrix.move_to(coordinates)
 
     def store(self, value: SSAValue, row: Index, columns: Columns) -> None:
         """Stores the rectangle after bias and epilogue."""
         shape = types.shape_of(value)
-        extras = [
-            self._extra(kind, extra, row, columns, shape)
-            for kind, extra in zip(self.finish.extra_inputs, self.extras, strict=True)
+        epilogue_operands = [
+            self._operand(kind, operand, row, columns, shape)
+            for kind, operand in zip(
+                self.tile_epilogue.operand_layouts, self.epilogue_operands, strict=True
+            )
         ]
-        self.output.write_columns(self.apply(value, extras), row, columns)
+        self.output.write_columns(self.apply(value, epilogue_operands), row, columns)
 
-    def apply(self, value: SSAValue, extras: list[SSAValue]) -> SSAValue:
+    def apply(self, value: SSAValue, epilogue_operands: list[SSAValue]) -> SSAValue:
         """The value after bias and epilogue; scalars or vectors."""
-        if self.finish.has_bias:
-            value = self.builder.add_values(value, extras.pop(0))
-        if self.finish.epilogue is not None:
-            value = self.finish.epilogue.apply(self.builder, value, extras)
+        if self.tile_epilogue.has_bias:
+            value = self.builder.add_values(value, epilogue_operands.pop(0))
+        if self.tile_epilogue.epilogue is not None:
+            value = self.tile_epilogue.epilogue.apply(
+                self.builder, value, epilogue_operands
+            )
         return value
 
-    def _extra(
+    def _operand(
         self,
-        kind: ExtraInput,
-        extra: SSAValue | Matrix,
+        kind: OperandLayout,
+        operand: SSAValue | Matrix,
         row: Index,
         columns: Columns,
         shape: tuple[int, ...],
     ) -> SSAValue:
         builder = self.builder
         of_row = (0, *[None] * (len(shape) - 1))
-        if isinstance(extra, Matrix):
+        if isinstance(operand, Matrix):
             if kind == "row":
-                return extra.read(row, 0, shape, of_row)
-            return extra.read_columns(row, shape[0], columns)
+                return operand.read(row, 0, shape, of_row)
+            return operand.read_columns(row, shape[0], columns)
         if kind == "scalar":
-            return builder.broadcast(builder.load(extra, 0), shape)
-        if "row" in (kind, self.finish.channel):
-            return builder.transfer_read(extra, (row,), shape, of_row)
+            return builder.broadcast(builder.load(operand, 0), shape)
+        if "row" in (kind, self.tile_epilogue.channel):
+            return builder.transfer_read(operand, (row,), shape, of_row)
         lanes = self.output.lanes
         column = builder.mul(columns.block, lanes)
         if len(columns.shape) == 1:
-            return builder.transfer_read(extra, (column,), shape, (None, 0))
-        (length,) = types.shape_of(extra)
-        blocked = builder.reinterpret(extra, (length // lanes, lanes))
+            return builder.transfer_read(operand, (column,), shape, (None, 0))
+        (length,) = types.shape_of(operand)
+        blocked = builder.reinterpret(operand, (length // lanes, lanes))
         value = builder.transfer_read(blocked, (columns.block, 0), shape[1:], (0, 1))
         return builder.broadcast(value, shape)
 
 
 def matrices_of(
     builder: LoopBuilder,
-    finish: Finish,
+    tile_epilogue: TileEpilogue,
     buffers: Sequence[SSAValue],
     strides: Strides,
     extents: tuple[int, ...],
 ) -> list[SSAValue | Matrix]:
-    """The buffers of the finish, the "full" ones as matrices like the output."""
+    """The buffers of the epilogue, the "full" ones as matrices like the output."""
     lanes = builder.target.lanes(32)
     return [
         Matrix(builder, buffer, strides, extents, lanes, blocked=True)
         if kind == "full"
         else buffer
-        for kind, buffer in zip(finish.extra_inputs, buffers, strict=True)
+        for kind, buffer in zip(tile_epilogue.operand_layouts, buffers, strict=True)
     ]
 
 
@@ -170,7 +176,7 @@ class PartialStore:
         lanes = self.store.output.lanes
         pieces = columns_of(group, lanes)
         whole = len(pieces) == 1 and len(pieces[0].shape) == 2
-        epilogue = self.store.finish.epilogue
+        epilogue = self.store.tile_epilogue.epilogue
         many = self.rows > stored_rows(self.rows)
         slowly = many and epilogue is not None and epilogue.is_long
         if whole and not slowly:

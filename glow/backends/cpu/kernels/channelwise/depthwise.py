@@ -18,7 +18,7 @@ from glow.backends.cpu.kernels.channelwise.planes import (
 )
 from glow.lowering.loop_builder import ir_types as types
 from glow.lowering.loop_builder.builder import Index, LoopBuilder
-from glow.lowering.loop_builder.epilogue import Epilogue, extra_types
+from glow.lowering.loop_builder.epilogue import Epilogue, operand_types
 from glow.lowering.loop_builder.kernel import Kernel
 from glow.lowering.target.target import Target
 
@@ -40,7 +40,7 @@ class DepthwiseSpec:
 
 
 def build_depthwise(name: str, spec: DepthwiseSpec, target: Target) -> Kernel:
-    """The kernel of a depthwise convolution: output, input, weights, [bias], extras."""
+    """The kernel of a depthwise convolution: output, input, weights, [bias], epilogue operands."""
     planes, b = spec.planes, LoopBuilder(target)
     weights_shape = (planes.blocks, *planes.window.kernel, planes.lanes)
     arguments = [
@@ -50,7 +50,7 @@ def build_depthwise(name: str, spec: DepthwiseSpec, target: Target) -> Kernel:
     ]
     if spec.has_bias:
         arguments.append(planes.channel_type)
-    arguments += extra_types(spec.epilogue, planes.output_type, planes.channel_type)
+    arguments += operand_types(spec.epilogue, planes.output_type, planes.channel_type)
 
     def body(buffers: Sequence[SSAValue], low: Index, high: Index) -> None:
         output, source, weights, *rest = buffers

@@ -23,7 +23,7 @@ from glow.backends.cpu.tiling.int8_tile import WORD
 from glow.dialects import arith
 from glow.lowering.loop_builder import ir_types as types
 from glow.lowering.loop_builder.builder import Index, LoopBuilder
-from glow.lowering.loop_builder.epilogue import Epilogue, extra_types, stored_type
+from glow.lowering.loop_builder.epilogue import Epilogue, operand_types, stored_type
 from glow.lowering.loop_builder.kernel import Kernel
 from glow.lowering.loop_builder.window import outside_taps
 from glow.lowering.target.target import Target
@@ -52,7 +52,7 @@ class Int8DepthwiseSpec:
 
 
 def build_int8_depthwise(name: str, spec: Int8DepthwiseSpec, target: Target) -> Kernel:
-    """The kernel: output, input, weights, bias, extras."""
+    """The kernel: output, input, weights, bias, epilogue operands."""
     planes, b = spec.planes, LoopBuilder(target)
     weights_shape = (planes.blocks, *planes.window.kernel, planes.lanes)
     sums = types.memref_type(planes.output_type.get_shape(), i32)
@@ -62,11 +62,11 @@ def build_int8_depthwise(name: str, spec: Int8DepthwiseSpec, target: Target) -> 
         planes.input_type,
         types.memref_type(weights_shape, i8),
         channels,
-        *extra_types(spec.epilogue, sums, channels),
+        *operand_types(spec.epilogue, sums, channels),
     ]
 
     def body(buffers: Sequence[SSAValue], low: Index, high: Index) -> None:
-        output, source, weights, bias, *extras = buffers
+        output, source, weights, bias, *epilogue_operands = buffers
 
         rows = b.alloca(
             types.memref_type((planes.window.kernel[0], planes.lanes, WORD), i8)
@@ -79,7 +79,7 @@ def build_int8_depthwise(name: str, spec: Int8DepthwiseSpec, target: Target) -> 
                 filters.store_rows(rows)
 
             def finish(tile: PlaneTile, total: SSAValue) -> None:
-                tile.store(total, output, spec.epilogue, extras)
+                tile.store(total, output, spec.epilogue, epilogue_operands)
 
             def by_taps(tile: PlaneTile) -> None:
                 held = tile.is_interior and planes.unrolled

@@ -193,7 +193,7 @@ class PlaneTile:
         value: SSAValue,
         output: SSAValue,
         epilogue: Epilogue | None,
-        extras: Sequence[SSAValue],
+        epilogue_operands: Sequence[SSAValue],
     ) -> None:
         """Stores the tile after its epilogue."""
         b, tile = self.builder, self.tile
@@ -203,7 +203,7 @@ class PlaneTile:
             b,
             epilogue,
             value,
-            extras,
+            epilogue_operands,
             full=lambda buffer: b.transfer_read(buffer, where, self.shape, axes),
             channel=self.channel,
         )

@@ -16,7 +16,7 @@ from glow.backends.cpu.kernels.channelwise.planes import (
 from glow.dialects import arith
 from glow.lowering.loop_builder import ir_types as types
 from glow.lowering.loop_builder.builder import Index, LoopBuilder
-from glow.lowering.loop_builder.epilogue import Epilogue, extra_types
+from glow.lowering.loop_builder.epilogue import Epilogue, operand_types
 from glow.lowering.loop_builder.kernel import Kernel
 from glow.lowering.target.target import Target
 from glow.lowering.type_guards import is_integer
@@ -47,20 +47,20 @@ class PoolSpec:
 
 
 def build_pool(name: str, spec: PoolSpec, target: Target) -> Kernel:
-    """The kernel of a pooling: output, input, extras of the epilogue."""
+    """The kernel of a pooling: output, input, epilogue operands."""
     if spec.is_global_average:
         return build_global_average_pool(name, spec.planes, target)
     planes, b = spec.planes, LoopBuilder(target)
     arguments = [planes.output_type, planes.input_type]
-    arguments += extra_types(spec.epilogue, planes.output_type, planes.channel_type)
+    arguments += operand_types(spec.epilogue, planes.output_type, planes.channel_type)
     pool = _max if spec.kind == "max" else _average
 
     def body(buffers: Sequence[SSAValue], low: Index, high: Index) -> None:
-        output, source, *extras = buffers
+        output, source, *epilogue_operands = buffers
 
         def begin_chunk(_: Index) -> Callable[[PlaneTile], None]:
             return lambda tile: tile.store(
-                pool(spec, tile, source), output, spec.epilogue, extras
+                pool(spec, tile, source), output, spec.epilogue, epilogue_operands
             )
 
         visit_planes(b, planes, low, high, begin_chunk)

@@ -31,7 +31,7 @@ from glow.lowering.loop_builder.builder import Index, LoopBuilder
 from glow.lowering.loop_builder.epilogue import (
     Reader,
     apply_epilogue,
-    extra_types,
+    operand_types,
     stored_type,
 )
 from glow.lowering.loop_builder.kernel import Kernel
@@ -50,7 +50,7 @@ __all__ = [
 
 
 def build_conv2d(name: str, spec: Conv2dSpec, target: Target) -> Kernel:
-    """The kernel of a blocked convolution: output, input, weights, [bias], extras."""
+    """The kernel of a blocked convolution: output, input, weights, [bias], epilogue operands."""
     return Convolution(spec, target).kernel(name)
 
 
@@ -66,7 +66,7 @@ class Buffers:
     input: SSAValue
     weights: Mapping[ChannelPart, SSAValue]
     bias: SSAValue | None
-    extras: Sequence[SSAValue]
+    epilogue_operands: Sequence[SSAValue]
 
 
 class Convolution:
@@ -106,7 +106,7 @@ class Convolution:
         arguments = [output, spec.input_type, weights]
         if spec.has_bias:
             arguments.append(channels)
-        arguments += extra_types(spec.epilogue, spec.output_type, channels)
+        arguments += operand_types(spec.epilogue, spec.output_type, channels)
         arguments += self.table_types()
         function = self.builder.function(name, arguments, self.body)
         return Kernel(function, self.work_items)
@@ -119,10 +119,10 @@ class Convolution:
         """Computes the work items [low, high)."""
         output, source, weights, *rest = arguments
         bias = rest.pop(0) if self.spec.has_bias else None
-        extras = [self._on_plane(extra) for extra in rest]
+        epilogue_operands = [self._on_plane(operand) for operand in rest]
         views = {part: self.weights_of(weights, part) for part in self.tiling.parts}
         self.buffers = Buffers(
-            self._on_plane(output), self._input(source), views, bias, extras
+            self._on_plane(output), self._input(source), views, bias, epilogue_operands
         )
         self.visit(low, high)
 
@@ -229,7 +229,7 @@ class Convolution:
             b,
             self.spec.epilogue,
             total,
-            self.buffers.extras,
+            self.buffers.epilogue_operands,
             full=lambda buffer: b.transfer_read(buffer, where, shape, axes),
             channel=lambda buffer: b.broadcast(channel(buffer), shape),
         )

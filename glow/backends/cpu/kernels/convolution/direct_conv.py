@@ -17,7 +17,7 @@ from xdsl.ir import SSAValue
 
 from glow.lowering.loop_builder import ir_types as types
 from glow.lowering.loop_builder.builder import Index, LoopBuilder
-from glow.lowering.loop_builder.epilogue import Epilogue, apply_epilogue, extra_types
+from glow.lowering.loop_builder.epilogue import Epilogue, apply_epilogue, operand_types
 from glow.lowering.loop_builder.kernel import Kernel
 from glow.lowering.loop_builder.window import PlaneTraversal, Tile, Window, row_segments
 from glow.lowering.loop_builder.work_items import WorkItems
@@ -56,7 +56,7 @@ class DirectConvSpec:
 
     @property
     def argument_types(self) -> list[MemRefType]:
-        """The buffer types of output, input, weights, [bias], extras."""
+        """The buffer types of output, input, weights, [bias], epilogue operands."""
         window, channels = (
             self.window,
             types.memref_type((self.out_channels,), self.element),
@@ -68,7 +68,7 @@ class DirectConvSpec:
         arguments = [types.memref_type(shape, self.element) for shape in shapes]
         if self.has_bias:
             arguments.append(channels)
-        return arguments + extra_types(self.epilogue, arguments[0], channels)
+        return arguments + operand_types(self.epilogue, arguments[0], channels)
 
 
 @dataclass(frozen=True)
@@ -113,7 +113,7 @@ def choose_pixel_tile(spec: DirectConvSpec, target: Target) -> PixelTile:
 
 
 def build_direct_conv(name: str, spec: DirectConvSpec, target: Target) -> Kernel:
-    """The kernel of a plain convolution: output, input, weights, [bias], extras."""
+    """The kernel of a plain convolution: output, input, weights, [bias], epilogue operands."""
     return _DirectConvolution(spec, target).kernel(name)
 
 
@@ -155,7 +155,7 @@ class _DirectConvolution:
         output, source, weights, *rest = arguments
         self.weights = weights
         self.bias = rest.pop(0) if spec.has_bias else None
-        self.extras = [self._on_plane(extra) for extra in rest]
+        self.epilogue_operands = [self._on_plane(operand) for operand in rest]
         self.output = self._on_plane(output)
         planes = (spec.batch, spec.in_channels, *self.window.input)
         self.source = b.reinterpret(source, planes)
@@ -190,7 +190,7 @@ class _DirectConvolution:
             b,
             spec.epilogue,
             self._accumulate(image, channel, tile, start),
-            self.extras,
+            self.epilogue_operands,
             full=lambda buffer: b.transfer_read(buffer, where, shape, (1, 3)),
             channel=per_channel,
         )

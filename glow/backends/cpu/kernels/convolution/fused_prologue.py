@@ -118,7 +118,7 @@ class PrologueConv2dSpec:
 def build_prologue_conv2d(
     name: str, spec: PrologueConv2dSpec, target: Target
 ) -> Kernel:
-    """Output, first full input, weights, [bias], extras, the other inputs."""
+    """Output, first full input, weights, [bias], epilogue operands, the other inputs."""
     return _PrologueConvolution(spec, target).kernel(name)
 
 

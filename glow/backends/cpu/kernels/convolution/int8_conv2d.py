@@ -80,7 +80,7 @@ class Int8Conv2dSpec(Conv2dSpec):
 
 
 def build_int8_conv2d(name: str, spec: Int8Conv2dSpec, target: Target) -> Kernel:
-    """The kernel: output, input, weights, bias, extras."""
+    """The kernel: output, input, weights, bias, epilogue operands."""
     return Int8Convolution(spec, target).kernel(name)
 
 

@@ -27,7 +27,7 @@ from glow.lowering.target.target import Target
 
 
 def build_sparse_conv2d(name: str, spec: SparseConv2dSpec, target: Target) -> Kernel:
-    """The kernel: output, input, weights, [bias], extras, table."""
+    """The kernel: output, input, weights, [bias], epilogue operands, table."""
     return _SparseConvolution(spec, target).kernel(name)
 
 

@@ -34,8 +34,8 @@ from glow.backends.cpu.tiling.matmul_tile import (
     flat,
 )
 from glow.backends.cpu.tiling.tile_store import (
-    Finish,
     PartialStore,
+    TileEpilogue,
     TileStore,
     matrices_of,
 )
@@ -81,13 +81,13 @@ class DynamicBatchMatmul:
         return 2 * prod(self.batch) * self.rows * self.columns * self.depth
 
     def buffers(
-        self, finish: Finish, element: Attribute = f32, *others: MemRefType
+        self, tile_epilogue: TileEpilogue, element: Attribute = f32, *others: MemRefType
     ) -> list[MemRefType]:
-        """The types of C, A, B, the others, and what the finish takes."""
+        """The types of C, A, B, the others, and what the epilogue takes."""
         a = flat(self.a.span(self.batch, self.rows, self.depth), element)
         b = flat(self.b.span(self.batch, self.depth, self.columns), element)
-        c = finish.output(self.c.span(self.batch, self.rows, self.columns))
-        return [c, a, b, *others, *finish.buffers(c, self.rows, self.columns)]
+        c = tile_epilogue.output(self.c.span(self.batch, self.rows, self.columns))
+        return [c, a, b, *others, *tile_epilogue.buffers(c, self.rows, self.columns)]
 
 
 @dataclass(frozen=True)
@@ -120,9 +120,9 @@ class BatchMatmulSpec(DynamicBatchMatmul):
         return BatchMatmulSpec(batch, rows, columns, depth, a, b, c, has_bias, epilogue)
 
     @property
-    def finish(self) -> Finish:
+    def tile_epilogue(self) -> TileEpilogue:
         """Bias and epilogue."""
-        return Finish(self.has_bias, self.epilogue, self.channel)
+        return TileEpilogue(self.has_bias, self.epilogue, self.channel)
 
     @property
     def form(self) -> Form:
@@ -159,10 +159,12 @@ class _Product:
         buffers: Sequence[SSAValue],
         tile: Tile,
     ) -> None:
-        c_buffer, a_buffer, b_buffer, *extra_buffers = buffers
+        c_buffer, a_buffer, b_buffer, *operand_buffers = buffers
         lanes = builder.target.lanes(32)
         extents = (*spec.batch, spec.rows, spec.columns)
-        extras = matrices_of(builder, spec.finish, extra_buffers, spec.c, extents)
+        epilogue_operands = matrices_of(
+            builder, spec.tile_epilogue, operand_buffers, spec.c, extents
+        )
         a_extents = (*spec.batch, spec.rows, spec.depth)
         b_extents = (*spec.batch, spec.depth, spec.columns)
         self.builder = builder
@@ -175,7 +177,7 @@ class _Product:
         c = Matrix(
             builder, c_buffer, spec.c, extents, lanes, blocked=spec.form != "dot"
         )
-        self.store = TileStore(builder, spec.finish, c, extras)
+        self.store = TileStore(builder, spec.tile_epilogue, c, epilogue_operands)
 
     def move_to(self, coordinates: Sequence[Index]) -> None:
         """Selects the matrices at those batch coordinates."""
@@ -314,25 +316,27 @@ class _DotProduct(_Product):
 
     def _store(self, value: SSAValue, row: Index, column: Index) -> None:
         channel = row if self.spec.channel == "row" else column
-        extras: list[SSAValue] = []
-        for kind, extra in zip(
-            self.store.finish.extra_inputs, self.store.extras, strict=True
+        epilogue_operands: list[SSAValue] = []
+        for kind, operand in zip(
+            self.store.tile_epilogue.operand_layouts,
+            self.store.epilogue_operands,
+            strict=True,
         ):
-            if isinstance(extra, Matrix):
-                where = (*extra.position, row, column)
-                extras.append(self.builder.load(extra.plain, *where))
+            if isinstance(operand, Matrix):
+                where = (*operand.position, row, column)
+                epilogue_operands.append(self.builder.load(operand.plain, *where))
             else:
                 index = 0 if kind == "scalar" else channel
-                extras.append(self.builder.load(extra, index))
+                epilogue_operands.append(self.builder.load(operand, index))
         output = self.store.output
-        result = self.store.apply(value, extras)
+        result = self.store.apply(value, epilogue_operands)
         self.builder.store(result, output.plain, *output.position, row, column)
 
 
 def build_batch_matmul(
     spec: BatchMatmulSpec, target: Target, name: str = "batch_matmul"
 ) -> Kernel:
-    """The kernel f(C, A, B, [bias], extras..., lo, hi)."""
+    """The kernel f(C, A, B, [bias], epilogue operands..., lo, hi)."""
     if spec.form == "dot":
         return _build_dot(spec, target, name)
     tile = choose_tile(spec.rows, spec.columns, spec.depth, target)
@@ -352,7 +356,9 @@ def build_batch_matmul(
 
         builder.space(low, high, space, unit)
 
-    return Kernel(builder.function(name, spec.buffers(spec.finish), body), prod(space))
+    return Kernel(
+        builder.function(name, spec.buffers(spec.tile_epilogue), body), prod(space)
+    )
 
 
 def _build_dot(spec: BatchMatmulSpec, target: Target, name: str) -> Kernel:
@@ -381,4 +387,6 @@ def _build_dot(spec: BatchMatmulSpec, target: Target, name: str) -> Kernel:
 
         builder.space(low, high, space, unit)
 
-    return Kernel(builder.function(name, spec.buffers(spec.finish), body), prod(space))
+    return Kernel(
+        builder.function(name, spec.buffers(spec.tile_epilogue), body), prod(space)
+    )

@@ -33,8 +33,8 @@ from glow.backends.cpu.tiling.matmul_tile import (
     flat,
 )
 from glow.backends.cpu.tiling.tile_store import (
-    Finish,
     PartialStore,
+    TileEpilogue,
     TileStore,
     matrices_of,
 )
@@ -77,9 +77,9 @@ class Int8BatchMatmulSpec(DynamicBatchMatmul):
         return self.depth // WORD if self.a.column == 1 else 0
 
     @property
-    def finish(self) -> Finish:
+    def tile_epilogue(self) -> TileEpilogue:
         """What happens to sums."""
-        return Finish(epilogue=self.epilogue, sums=i32)
+        return TileEpilogue(epilogue=self.epilogue, sums=i32)
 
     def tile(self, target: Target) -> Tile:
         """The register tile, whose panel fits on the stack."""
@@ -98,10 +98,12 @@ class _Product:
         spec: Int8BatchMatmulSpec,
         buffers: Sequence[SSAValue],
     ) -> None:
-        c_buffer, a_buffer, b_buffer, points, *extra_buffers = buffers
+        c_buffer, a_buffer, b_buffer, points, *operand_buffers = buffers
         lanes = builder.target.lanes(32)
         extents = (*spec.batch, spec.rows, spec.columns)
-        extras = matrices_of(builder, spec.finish, extra_buffers, spec.c, extents)
+        epilogue_operands = matrices_of(
+            builder, spec.tile_epilogue, operand_buffers, spec.c, extents
+        )
         c = Matrix(builder, c_buffer, spec.c, extents, lanes, blocked=True)
         a_extents = (*spec.batch, spec.rows, spec.depth)
         b_extents = (*spec.batch, spec.depth, spec.columns)
@@ -113,7 +115,7 @@ class _Product:
         self.panel = Int8Panel(
             builder, b_buffer, spec.b, b_extents, signed=spec.signed_b
         )
-        self.tile_store = TileStore(builder, spec.finish, c, extras)
+        self.tile_store = TileStore(builder, spec.tile_epilogue, c, epilogue_operands)
         self.store = PartialStore(builder, self.tile_store, self.tile.rows)
         self.points = points
 
@@ -272,7 +274,7 @@ def add_integers(builder: LoopBuilder, a: SSAValue, b: SSAValue) -> SSAValue:
 def build_int8_batch_matmul(
     spec: Int8BatchMatmulSpec, target: Target, name: str = "int8_batch_matmul"
 ) -> Kernel:
-    """The kernel f(C, A, B, points, extras..., lo, hi)."""
+    """The kernel f(C, A, B, points, epilogue operands..., lo, hi)."""
     tile = spec.tile(target)
     split = ColumnSplit(spec.columns, target.lanes(32), tile.blocks)
     row_blocks = RowBlocks.split(spec.rows, tile.rows, prod(spec.batch) * split.units)
@@ -291,5 +293,5 @@ def build_int8_batch_matmul(
 
         builder.space(low, high, space, unit)
 
-    buffers = spec.buffers(spec.finish, i8, flat(2, i32))
+    buffers = spec.buffers(spec.tile_epilogue, i8, flat(2, i32))
     return Kernel(builder.function(name, buffers, body), prod(space))

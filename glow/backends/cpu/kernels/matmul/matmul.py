@@ -35,8 +35,8 @@ from glow.backends.cpu.tiling.matmul_tile import (
     flat,
 )
 from glow.backends.cpu.tiling.tile_store import (
-    Finish,
     PartialStore,
+    TileEpilogue,
     TileStore,
     matrices_of,
 )
@@ -132,7 +132,9 @@ class MatmulSpec:
         """Whether work items are tiles of rows."""
         read = self.depth * types.byte_width(self.element)
         weight_bytes = read * self.columns // (2 if self.widens else 1)
-        written = self.columns * types.byte_width(self.finish.output(0).element_type)
+        written = self.columns * types.byte_width(
+            self.tile_epilogue.output(0).element_type
+        )
         bytes_of_rows = self.rows * (read + written)
         return prefers_rows(
             self.tiles(target), weight_bytes, bytes_of_rows, target.core
@@ -144,9 +146,9 @@ class MatmulSpec:
         return RowBlocks.split(self.rows, tile.rows, split.units)
 
     @property
-    def finish(self) -> Finish:
+    def tile_epilogue(self) -> TileEpilogue:
         """Bias and epilogue."""
-        return Finish(self.has_bias, self.epilogue, sums=self.sums)
+        return TileEpilogue(self.has_bias, self.epilogue, sums=self.sums)
 
     def packed_elements(self, target: Target) -> int:
         """The size of the packed B in elements."""
@@ -201,7 +203,7 @@ class _PackedProduct:
     def __init__(
         self, builder: LoopBuilder, spec: MatmulSpec, buffers: Sequence[SSAValue]
     ) -> None:
-        c_buffer, a_buffer, b_buffer, *extra_buffers = buffers
+        c_buffer, a_buffer, b_buffer, *operand_buffers = buffers
         target = builder.target
         extents = (spec.rows, spec.columns)
         self.builder = builder
@@ -219,8 +221,10 @@ class _PackedProduct:
             builder, b_buffer, spec.steps, spec.tiles(target), self.tile.rows
         )
         c = Matrix(builder, c_buffer, strides, extents, lanes, blocked=True)
-        extras = matrices_of(builder, spec.finish, extra_buffers, strides, extents)
-        store = TileStore(builder, spec.finish, c, extras)
+        epilogue_operands = matrices_of(
+            builder, spec.tile_epilogue, operand_buffers, strides, extents
+        )
+        store = TileStore(builder, spec.tile_epilogue, c, epilogue_operands)
         self.store = PartialStore(builder, store, self.tile.rows)
 
     def rows(self, low: Index, high: Index) -> None:
@@ -292,7 +296,7 @@ def _packed_type(spec: MatmulSpec, target: Target) -> MemRefType:
 
 
 def build_matmul(spec: MatmulSpec, target: Target, name: str = "matmul") -> Kernel:
-    """The kernel f(C, A, packed B, [bias], extras..., lo, hi)."""
+    """The kernel f(C, A, packed B, [bias], epilogue operands..., lo, hi)."""
     by_rows = spec.is_cut_by_rows(target)
     space = [spec.split(target).units, spec.row_blocks(target).blocks]
     work_items = spec.tiles(target) if by_rows else prod(space)
@@ -305,14 +309,14 @@ def build_matmul(spec: MatmulSpec, target: Target, name: str = "matmul") -> Kern
         else:
             builder.space(low, high, space, product.unit)
 
-    output = spec.finish.output(spec.c_strides.span((), spec.rows, spec.columns))
+    output = spec.tile_epilogue.output(spec.c_strides.span((), spec.rows, spec.columns))
     buffers = [
         output,
         flat(spec.a_strides.span((), spec.rows, spec.depth), spec.element),
         _packed_type(spec, target),
-        *spec.finish.buffers(output, spec.rows, spec.columns),
+        *spec.tile_epilogue.buffers(output, spec.rows, spec.columns),
     ]
     dense = not (spec.a_row_stride or spec.c_row_stride)
     whole = by_rows and dense and spec.rows % spec.tile(target).rows == 0
-    runs = (1, 1, 0, *spec.finish.runs) if whole else ()
+    runs = (1, 1, 0, *spec.tile_epilogue.runs) if whole else ()
     return Kernel(builder.function(name, buffers, body), work_items, runs)

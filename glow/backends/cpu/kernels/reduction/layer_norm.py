@@ -18,7 +18,7 @@ from glow.lowering.loop_builder import math_functions
 from glow.lowering.loop_builder.builder import Index, LoopBuilder
 from glow.lowering.loop_builder.epilogue import (
     Epilogue,
-    extra_types,
+    operand_types,
     row_of_epilogue,
     stored_type,
 )
@@ -84,7 +84,7 @@ def build_layer_norm(
         *[statistic] * statistics,
         matrix,
         *[parameter] * parameters,
-        *extra_types(spec.epilogue, matrix, parameter),
+        *operand_types(spec.epilogue, matrix, parameter),
     ]
     runs = (1,) * (2 + spec.keeps_plain + statistics)
     return Kernel(builder.function(name, buffers, body), spec.rows, runs)
@@ -108,7 +108,7 @@ class _Row:
         self.source, *parameters = inputs
         self.scale = parameters.pop(0) if spec.has_scale else None
         self.bias = parameters.pop(0) if spec.has_bias else None
-        self.extras = parameters
+        self.epilogue_operands = parameters
 
     def normalise(self, r: Index) -> Statistics:
         """Normalises row r; its mean and inverse deviation."""
@@ -194,8 +194,10 @@ class _Row:
         value = self._apply_parameters(scaled, position, length)
         for plain in self.plain:
             builder.vector_store(value, plain, r, position)
-        epilogue, extras = self.spec.epilogue, self.extras
-        stored = row_of_epilogue(builder, epilogue, value, extras, r, position)
+        epilogue, epilogue_operands = self.spec.epilogue, self.epilogue_operands
+        stored = row_of_epilogue(
+            builder, epilogue, value, epilogue_operands, r, position
+        )
         builder.vector_store(stored, self.out, r, position)
 
     def _mean(self, read: Read) -> SSAValue:

@@ -20,7 +20,7 @@ from glow.lowering.loop_builder import math_functions
 from glow.lowering.loop_builder.builder import Index, LoopBuilder
 from glow.lowering.loop_builder.epilogue import (
     Epilogue,
-    extra_types,
+    operand_types,
     row_of_epilogue,
     stored_type,
 )
@@ -127,7 +127,7 @@ class _StoredRows:
     ) -> None:
         self.builder = builder
         self.spec = spec
-        self.out, self.source, *self.extras = buffers
+        self.out, self.source, *self.epilogue_operands = buffers
         self.powers = builder.alloca(types.memref_type((2, spec.extent)))
 
     def compute(self, low: Index, high: Index) -> None:
@@ -187,8 +187,10 @@ class _StoredRows:
         builder, (r, place, inverse) = self.builder, row
         value = builder.vector_load(length, self.powers, place, position)
         value = builder.mulf(value, builder.broadcast(inverse, (length,)))
-        epilogue, extras = self.spec.epilogue, self.extras
-        stored = row_of_epilogue(builder, epilogue, value, extras, r, position)
+        epilogue, epilogue_operands = self.spec.epilogue, self.epilogue_operands
+        stored = row_of_epilogue(
+            builder, epilogue, value, epilogue_operands, r, position
+        )
         builder.vector_store(stored, self.out, r, position)
 
 
@@ -206,7 +208,7 @@ def _rows(spec: SoftmaxSpec, target: Target, name: str) -> Kernel:
     buffers = [
         stored_type(spec.epilogue, buffer),
         buffer,
-        *extra_types(spec.epilogue, buffer, channel),
+        *operand_types(spec.epilogue, buffer, channel),
     ]
     return Kernel(builder.function(name, buffers, body), spec.outer, (1, 1))
 

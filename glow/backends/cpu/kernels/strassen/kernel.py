@@ -92,7 +92,7 @@ class _StrassenProduct:
     def __init__(
         self, builder: LoopBuilder, spec: StrassenSpec, buffers: Sequence[SSAValue]
     ) -> None:
-        c_buffer, matrix, scales, a_buffer, b_buffer, *extra_buffers = buffers
+        c_buffer, matrix, scales, a_buffer, b_buffer, *operand_buffers = buffers
         leaf, target = spec.leaf, builder.target
         extents = (spec.parts, leaf.rows, spec.columns)
         strides = Strides((spec.columns,), spec.parts * spec.columns, 1)
@@ -112,16 +112,18 @@ class _StrassenProduct:
             builder, b_buffer, leaf.depth, self.tiles_per_block, self.tile.rows
         )
         c = Matrix(builder, c_buffer, strides, extents, lanes, blocked=True)
-        extras = matrices_of(builder, spec.finish, extra_buffers, strides, extents)
+        epilogue_operands = matrices_of(
+            builder, spec.tile_epilogue, operand_buffers, strides, extents
+        )
         of_rows = (Strides((1,), spec.parts, 1), (spec.parts, leaf.rows, 1))
         self.scales = Matrix(builder, scales, *of_rows, lanes)
         whole = (spec.rows, spec.depth)
         self.matrix = Matrix(builder, matrix, Strides((), spec.depth, 1), whole, lanes)
-        for number, kind in enumerate(spec.finish.extra_inputs):
+        for number, kind in enumerate(spec.tile_epilogue.operand_layouts):
             if kind == "row":
-                buffer = extra_buffers[number]
-                extras[number] = Matrix(builder, buffer, *of_rows, lanes)
-        self.store = TileStore(builder, spec.finish, c, extras)
+                buffer = operand_buffers[number]
+                epilogue_operands[number] = Matrix(builder, buffer, *of_rows, lanes)
+        self.store = TileStore(builder, spec.tile_epilogue, c, epilogue_operands)
         registers = (self.tile.blocks, lanes)
         height = self.tiles_per_block * self.tile.rows
 
@@ -360,7 +362,7 @@ class _StrassenProduct:
 def build_strassen(
     spec: StrassenSpec, target: Target, name: str = "strassen"
 ) -> Kernel:
-    """The kernel f(C, A, scales, sums of A, packed B, [bias], extras..., lo, hi)."""
+    """The kernel f(C, A, scales, sums of A, packed B, [bias], epilogue operands..., lo, hi)."""
     by_rows = spec.is_cut_by_rows(target)
     space = [spec.leaf.split(target).units, spec.row_tiles(target)[0]]
     work_items = spec.tiles(target) if by_rows else prod(space)
@@ -380,8 +382,8 @@ def build_strassen(
         flat(spec.rows),
         flat(spec.products * spec.leaf.rows * spec.leaf.depth),
         flat(spec.products * spec.leaf.packed_elements(target)),
-        *spec.finish.buffers(output, spec.rows, spec.columns),
+        *spec.tile_epilogue.buffers(output, spec.rows, spec.columns),
     ]
     whole = by_rows and spec.leaf.rows % spec.leaf.tile(target).rows == 0
-    runs = (1, 1, 1, spec.products, 0, *spec.finish.runs) if whole else ()
+    runs = (1, 1, 1, spec.products, 0, *spec.tile_epilogue.runs) if whole else ()
     return Kernel(builder.function(name, buffers, body), work_items, runs)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from glow.backends.cpu.kernels.matmul.matmul import MatmulSpec
 from glow.backends.cpu.reference.strassen import PRODUCTS
-from glow.backends.cpu.tiling.tile_store import Finish
+from glow.backends.cpu.tiling.tile_store import TileEpilogue
 from glow.lowering.loop_builder.epilogue import Epilogue
 from glow.lowering.loop_builder.work_items import prefers_rows
 from glow.lowering.target.target import Target
@@ -100,9 +100,9 @@ class StrassenSpec:
         return 2 * self.rows * self.columns * self.depth
 
     @property
-    def finish(self) -> Finish:
+    def tile_epilogue(self) -> TileEpilogue:
         """Bias and epilogue."""
-        return Finish(self.has_bias, self.epilogue)
+        return TileEpilogue(self.has_bias, self.epilogue)
 
     def tiles(self, target: Target) -> int:
         """The tiles of rows of a part."""

@@ -16,7 +16,7 @@ from xdsl.dialects.builtin import i32
 from xdsl.ir import SSAValue
 
 from glow.backends.cpu.kernels.winograd.phases import (
-    Finish,
+    EpilogueBuffers,
     StackPatch,
     largest_of_squares,
     load_patch,
@@ -36,7 +36,7 @@ from glow.backends.cpu.tiling.tiles import ChannelPart
 from glow.dialects import arith
 from glow.lowering.loop_builder import ir_types as types
 from glow.lowering.loop_builder.builder import Index, LoopBuilder
-from glow.lowering.loop_builder.epilogue import extra_types, stored_type
+from glow.lowering.loop_builder.epilogue import operand_types, stored_type
 from glow.lowering.loop_builder.kernel import Kernel
 from glow.lowering.loop_builder.magnitudes import EXPONENT_BITS, INFINITY, MAGNITUDE
 from glow.lowering.loop_builder.work_items import WorkItems
@@ -64,7 +64,7 @@ class WinogradDirectSpec:
 def build_winograd_direct(
     direct: WinogradDirectSpec, target: Target, name: str = "winograd_direct"
 ) -> Kernel:
-    """The kernel f(output, sizes of pixels, image, packed weights, bias, extras..., lo, hi).
+    """The kernel f(output, sizes of pixels, image, weights, bias, epilogue operands..., lo, hi).
 
     Writes the tiles that need it, and leaves the others. Work items are tile rows.
     """
@@ -82,7 +82,7 @@ def build_winograd_direct(
         spec.input_type,
         types.memref_type((spec.packed_weights,), spec.element),
         *[channel] * spec.has_bias,
-        *extra_types(spec.epilogue, output, channel),
+        *operand_types(spec.epilogue, output, channel),
     ]
     return Kernel(builder.function(name, buffers, body), space.size)
 
@@ -100,7 +100,7 @@ class _DirectTiles:
             part_weights(b, self.tiling, weights, p) for p in self.tiling.parts
         ]
         bias = rest.pop(0) if spec.has_bias else None
-        self.finish = Finish(output, bias, rest)
+        self.stores = EpilogueBuffers(output, bias, rest)
         self.patch = StackPatch(b, spec)
         square = (spec.kernel, spec.kernel, spec.lanes)
         self.taps = b.alloca(types.memref_type(square, spec.element))
@@ -385,7 +385,7 @@ class _DirectTiles:
             ]
             pixels = largest_of_squares(b, spec, rows)
             where = (tile.image, block, b.add(y, index), x, 0)
-            store_pixels(b, spec, self.finish, pixels, where)
+            store_pixels(b, spec, self.stores, pixels, where)
 
         b.loop(first, spec.tile // spec.pool, 1, row)
 

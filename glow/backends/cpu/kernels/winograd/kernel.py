@@ -20,7 +20,7 @@ from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import SSAValue
 
 from glow.backends.cpu.kernels.winograd.phases import (
-    Finish,
+    EpilogueBuffers,
     OutputPhase,
     PatchPhase,
     ProductPhase,
@@ -34,13 +34,15 @@ from glow.backends.cpu.kernels.winograd.spec import (
 from glow.backends.cpu.kernels.winograd.tiles import Origin, Scratch
 from glow.lowering.loop_builder import ir_types as types
 from glow.lowering.loop_builder.builder import Index, LoopBuilder
-from glow.lowering.loop_builder.epilogue import extra_types, stored_type
+from glow.lowering.loop_builder.epilogue import operand_types, stored_type
 from glow.lowering.loop_builder.kernel import Kernel
 from glow.lowering.loop_builder.work_items import WorkItems
 from glow.lowering.target.target import Target
 
-Operand = Literal["output", "patches", "products", "input", "weights", "bias", "extras"]
-"""A buffer of a convolution; "extras" are all extra inputs of the epilogue."""
+Operand = Literal[
+    "output", "patches", "products", "input", "weights", "bias", "epilogue_operands"
+]
+"""A buffer of a convolution; "epilogue_operands" are all operands of the epilogue."""
 
 PhaseName = Literal["patches", "products", "output", "fused"]
 
@@ -69,15 +71,15 @@ def winograd_phases(
     """The kernels of a convolution in order: one for all phases, or one for each."""
     spec = replace(spec, has_zero_taps=False)
     bias: tuple[Operand, ...] = ("bias",) if spec.has_bias else ()
-    finish: tuple[Operand, ...] = (*bias, "extras") if spec.epilogue else bias
+    read: tuple[Operand, ...] = (*bias, "epilogue_operands") if spec.epilogue else bias
     if (tiling or choose_winograd_tiling(spec, target)).fused:
         scratch: tuple[Operand, ...] = ("output", "patches", "products")
-        operands = (*scratch, "input", "weights", *finish)
+        operands = (*scratch, "input", "weights", *read)
         return (WinogradPhase("fused", spec, operands, len(scratch)),)
     return (
         WinogradPhase("patches", spec.bare, ("patches", "input")),
         WinogradPhase("products", spec.bare, ("products", "patches", "weights")),
-        WinogradPhase("output", spec, ("output", "products", *finish)),
+        WinogradPhase("output", spec, ("output", "products", *read)),
     )
 
 
@@ -157,7 +159,9 @@ class _Winograd:
             "input": [spec.input_type],
             "weights": [types.memref_type((spec.packed_weights,), spec.element)],
             "bias": [spec.channel_type],
-            "extras": extra_types(spec.epilogue, spec.output_type, spec.channel_type),
+            "epilogue_operands": operand_types(
+                spec.epilogue, spec.output_type, spec.channel_type
+            ),
         }
 
     # ---- phases on the buffers of a kernel
@@ -173,9 +177,11 @@ class _Winograd:
 
     def _output_phase(self, at: _Arguments) -> OutputPhase:
         bias = at.one("bias") if self.spec.has_bias else None
-        finish = Finish(at.one("output"), bias, at.buffers.get("extras", ()))
+        stores = EpilogueBuffers(
+            at.one("output"), bias, at.buffers.get("epilogue_operands", ())
+        )
         products = at.scratch("products")
-        return OutputPhase(self.builder, self.tiling, self.spec, products, finish)
+        return OutputPhase(self.builder, self.tiling, self.spec, products, stores)
 
     # ---- work items and bodies
 

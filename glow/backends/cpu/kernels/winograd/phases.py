@@ -239,12 +239,12 @@ class ProductPhase:
 
 
 @dataclass(frozen=True)
-class Finish:
+class EpilogueBuffers:
     """The output, and what its epilogue reads."""
 
     output: SSAValue
     bias: SSAValue | None
-    extras: Sequence[SSAValue]
+    epilogue_operands: Sequence[SSAValue]
 
 
 class OutputPhase:
@@ -261,10 +261,10 @@ class OutputPhase:
         tiling: WinogradTiling,
         spec: WinogradSpec,
         products: Scratch,
-        finish: Finish,
+        stores: EpilogueBuffers,
     ) -> None:
         self.builder, self.tiling, self.spec = b, tiling, spec
-        self.products, self.finish = products, finish
+        self.products, self.stores = products, stores
         self.stack = StackPatch(b, spec)
 
     def row(
@@ -304,7 +304,7 @@ class OutputPhase:
         def across(row: Index) -> None:
             values = self._pooled_row(b.mul(row, spec.pool))
             where = (tile.image, block, b.add(y, row), x, 0)
-            store_pixels(b, spec, self.finish, values, where)
+            store_pixels(b, spec, self.stores, values, where)
 
         b.loop(0, spec.patch, 1, down)
         b.loop(first, spec.tile // spec.pool, 1, across)
@@ -333,7 +333,7 @@ def largest_of_squares(
 def store_pixels(
     b: LoopBuilder,
     spec: WinogradSpec,
-    finish: Finish,
+    stores: EpilogueBuffers,
     columns: Carried,
     where: tuple[Index, ...],
 ) -> None:
@@ -346,14 +346,14 @@ def store_pixels(
     def channel(buffer: SSAValue) -> SSAValue:
         return b.broadcast(b.vector_load(spec.lanes, buffer, where[1], 0), shape)
 
-    if finish.bias is not None:
-        value = b.addf(value, channel(finish.bias))
+    if stores.bias is not None:
+        value = b.addf(value, channel(stores.bias))
     value = apply_epilogue(
         b,
         spec.epilogue,
         value,
-        finish.extras,
+        stores.epilogue_operands,
         full=lambda buffer: b.transfer_read(buffer, where, shape, axes),
         channel=channel,
     )
-    b.transfer_write(value, finish.output, where, axes)
+    b.transfer_write(value, stores.output, where, axes)

@@ -116,8 +116,12 @@ def test_conv2d_with_bias_and_epilogue(name: str) -> None:
     x, w = conv_inputs(spec)
     bias, scale = random(2, spec.out_channels)
     residual = random(spec.batch, spec.out_channels, *spec.window.output)
-    extras = (to_blocks(residual), pack_channels(scale, LANES), np.float32([0.5]))
-    actual = run_conv(spec, x, w, pack_channels(bias, LANES), *extras)
+    epilogue_operands = (
+        to_blocks(residual),
+        pack_channels(scale, LANES),
+        np.float32([0.5]),
+    )
+    actual = run_conv(spec, x, w, pack_channels(bias, LANES), *epilogue_operands)
     total = convolution(x, w, spec.window, spec.groups) + bias[:, None, None] + residual
     assert_close(actual, np.maximum(total * scale[:, None, None] + 0.5, 0.0))
 

@@ -63,9 +63,11 @@ def test_matmul(rows: int, columns: int, depth: int, fused: bool) -> None:
     residual, factor, channel = normal(rows, columns), normal(1), normal(columns)
     spec = MatmulSpec(rows, columns, depth, fused, GELU_AND_ADD if fused else None)
     packed = pack_matmul_weights(b, spec, TARGET)
-    extras = [bias, residual, factor, channel] if fused else []
+    epilogue_operands = [bias, residual, factor, channel] if fused else []
     out = np.full((rows, columns), np.nan, np.float32)
-    (found,) = run_kernel(build_matmul(spec, TARGET), [out], [a, packed, *extras])
+    (found,) = run_kernel(
+        build_matmul(spec, TARGET), [out], [a, packed, *epilogue_operands]
+    )
     exact = a.astype(np.float64) @ b
     if fused:
         exact = gelu64(exact + bias) * factor + residual * channel
@@ -153,9 +155,11 @@ def test_batch_matmul(
     count = rows if channel == "row" else columns
     bias, factor, scale = normal(count), normal(1), normal(count)
     residual = normal(*batch, rows, columns)
-    extras = [bias, residual, factor, scale] if channel else []
+    epilogue_operands = [bias, residual, factor, scale] if channel else []
     out = np.full((*batch, rows, columns), np.nan, np.float32)
-    (found,) = run_kernel(build_batch_matmul(spec, TARGET), [out], [a, b, *extras])
+    (found,) = run_kernel(
+        build_batch_matmul(spec, TARGET), [out], [a, b, *epilogue_operands]
+    )
     right = np.swapaxes(b, -1, -2) if transposed else b
     exact = a.astype(np.float64) @ right
     if channel:

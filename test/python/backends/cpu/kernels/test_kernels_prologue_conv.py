@@ -72,7 +72,7 @@ def prepared_spec(
 
 
 def run_prepared(prepared: PrologueConv2dSpec, w: Array, *more: Array) -> Array:
-    """The output for the first full input, the bias, extras and the other inputs."""
+    """The output for the first full input, the bias, epilogue operands and the other inputs."""
     spec, (source, bias, *others) = prepared.spec, more
     output = np.full(spec.output_type.get_shape(), np.inf, np.float32)
     packed = pack_conv_weights(w, spec, TARGET)
@@ -111,8 +111,8 @@ def test_two_full_inputs_and_an_epilogue() -> None:
     )
     residual = random(1, spec.out_channels, *spec.window.output)
     scale, offset = random(spec.out_channels), random(1)
-    extras = to_blocks(residual), pack_channels(scale, LANES), offset
-    output = run_prepared(prepared, w, x, bias, *extras, to_blocks(y))
+    epilogue_operands = to_blocks(residual), pack_channels(scale, LANES), offset
+    output = run_prepared(prepared, w, x, bias, *epilogue_operands, to_blocks(y))
     total = convolution(x * y, w, spec.window, 1) + bias[:, None, None] + residual
     expected = np.maximum(total * scale[:, None, None] + offset, 0)
     assert_close(output, expected)

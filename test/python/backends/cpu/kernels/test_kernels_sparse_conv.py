@@ -98,12 +98,12 @@ def test_sparse_conv2d_with_bias_and_epilogue() -> None:
     x, bias, scale = random(2, 40, 4, 9), *random(2, 48)
     w = np.asarray(dense_weights(random(48, 10, 1, 1), 4), np.float32)
     residual = random(2, 48, 4, 9)
-    extras = (
+    epilogue_operands = (
         to_blocks(residual),
         pack_channels(scale, LANES),
         np.array([0.5], np.float32),
     )
-    more = (pack_channels(bias, LANES), *extras)
+    more = (pack_channels(bias, LANES), *epilogue_operands)
     actual = run_sparse(window, x, w, lists_of(w, 1), *more, epilogue=AddScaleRelu())
     total = convolution(x, w, window, 1) + bias[:, None, None] + residual
     assert_close(actual, np.maximum(total * scale[:, None, None] + 0.5, 0.0))

@@ -129,8 +129,8 @@ def test_strassen(
     residual, factor, channel = normal(rows, columns), normal(1), normal(columns)
     epilogue = SCALE_AND_ADD if fused else None
     spec = StrassenSpec(rows, columns, depth, fused, epilogue, levels)
-    extras = [bias, residual, factor, channel] if fused else []
-    found = strassen(a, b, spec, extras, target)
+    epilogue_operands = [bias, residual, factor, channel] if fused else []
+    found = strassen(a, b, spec, epilogue_operands, target)
     exact = a.astype(np.float64) @ b
     if fused:
         exact = (exact + bias) * factor + residual * channel
@@ -141,7 +141,7 @@ def strassen(
     a: np.ndarray,
     b: np.ndarray,
     spec: StrassenSpec,
-    extras: list[np.ndarray],
+    epilogue_operands: list[np.ndarray],
     target: Target,
 ) -> np.ndarray:
     """What the kernels compute for a and b."""
@@ -155,7 +155,9 @@ def strassen(
     packed = pack_strassen_weights(b, spec, target)
     out = np.full((spec.rows, spec.columns), np.nan, np.float32)
     kernel = build_strassen(spec, target)
-    (found,) = run_kernel(kernel, [out], [a, scales, sums, packed, *extras], target)
+    (found,) = run_kernel(
+        kernel, [out], [a, scales, sums, packed, *epilogue_operands], target
+    )
     return found
 
 
@@ -168,10 +170,15 @@ def test_what_is_not_finite_stays_in_its_row(
     a, b = normal(rows, depth), normal(depth, columns)
     b[:, ::5] = 0
     a[rows - 1, depth - 1] = wrong
-    extras = [normal(columns), normal(rows, columns), normal(1), normal(columns)]
-    bias, residual, factor, channel = extras
+    epilogue_operands = [
+        normal(columns),
+        normal(rows, columns),
+        normal(1),
+        normal(columns),
+    ]
+    bias, residual, factor, channel = epilogue_operands
     spec = StrassenSpec(rows, columns, depth, True, SCALE_AND_ADD, levels)
-    found = strassen(a, b, spec, extras, TARGET)
+    found = strassen(a, b, spec, epilogue_operands, TARGET)
     exact = (a.astype(np.float64) @ b + bias) * factor + residual * channel
     np.testing.assert_array_equal(np.isnan(found), np.isnan(exact))
     infinite = np.isinf(exact)

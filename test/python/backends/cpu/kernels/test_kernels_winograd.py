@@ -45,7 +45,7 @@ def run(
     spec: WinogradSpec,
     x: Array,
     w: Array,
-    finish: dict[str, list[Array]] | None = None,
+    epilogue: dict[str, list[Array]] | None = None,
     target: Target = TARGET,
 ) -> Array:
     """The output [N, OC, OH, OW] of all steps, each run whole and in parts."""
@@ -58,7 +58,7 @@ def run(
         "products": [np.full(tiling.products_type.get_shape(), np.nan, x.dtype)],
         "input": [to_blocks(x, spec.lanes)],
         "weights": [packed],
-        **(finish or {}),
+        **(epilogue or {}),
     }
     for phase in winograd_phases(spec, target):
         kernel = build_winograd_phase("kernel", phase, target)
@@ -142,12 +142,12 @@ def test_winograd_with_bias_and_residual(name: str, tile: int) -> None:
     )
     x, w, bias = inputs_of(spec), weights_of(spec), random(spec.out_channels)
     residual = random(spec.batch, spec.out_channels, *spec.output_plane)
-    finish: dict[str, list[Array]] = {
+    epilogue: dict[str, list[Array]] = {
         "bias": [pack_channels(bias, LANES)],
-        "extras": [to_blocks(residual, LANES)],
+        "epilogue_operands": [to_blocks(residual, LANES)],
     }
     expected = convolution(x, w, spec) + bias[:, None, None] + residual
-    actual = run(spec, x, w, finish)
+    actual = run(spec, x, w, epilogue)
     assert relative_error(actual, np.maximum(expected, 0.0)) < ERROR[tile]
 
 
@@ -170,11 +170,11 @@ def test_winograd_with_a_pool(name: str) -> None:
     x, w, bias = inputs_of(spec), weights_of(spec), random(spec.out_channels)
     sums = largest_of_squares(convolution(x, w, spec), spec.pool)
     residual = random(*sums.shape)
-    finish: dict[str, list[Array]] = {
+    epilogue: dict[str, list[Array]] = {
         "bias": [pack_channels(bias, LANES)],
-        "extras": [to_blocks(residual, LANES)],
+        "epilogue_operands": [to_blocks(residual, LANES)],
     }
-    actual = run(spec, x, w, finish)
+    actual = run(spec, x, w, epilogue)
     expected = np.maximum(sums + bias[:, None, None] + residual, 0.0)
     assert relative_error(actual, expected) < ERROR[spec.patch - 2]
 

@@ -77,13 +77,13 @@ def guarded_sums(
     spec: WinogradSpec, x: np.ndarray, w: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """What is stored over `UNTOUCHED` and what should be, [N, OC, OH, OW]."""
-    bias, finish = normal(spec.out_channels), []
+    bias, others = normal(spec.out_channels), []
     expected = convolution(x, w, spec)
     if spec.has_bias:
         spec = replace(spec, epilogue=AddRelu())
         expected = largest_of_squares(expected, spec.pool)
         residual = normal(*expected.shape)
-        finish = [pack_channels(bias, LANES), to_blocks(residual, LANES)]
+        others = [pack_channels(bias, LANES), to_blocks(residual, LANES)]
         expected = np.maximum(expected + bias[:, None, None] + residual, 0)
     factors = channel_factors(w, spec)
     assert factors is not None
@@ -91,7 +91,7 @@ def guarded_sums(
     packed = pack_winograd_weights(w, spec, TARGET)
     out = np.full(spec.output_type.get_shape(), UNTOUCHED, np.float32)
     kernel = build_winograd_direct(WinogradDirectSpec(spec), TARGET)
-    inputs = [sizes, to_blocks(x, LANES), packed, *finish]
+    inputs = [sizes, to_blocks(x, LANES), packed, *others]
     (found,) = run_kernel(kernel, [out], inputs)
     return to_plain(found, spec.out_channels), expected
 

@@ -146,4 +146,4 @@ def test_phases_share_kernels_whatever_the_epilogue() -> None:
     other = replace(plain, has_bias=True, epilogue=AddRelu())
     before, after = winograd_phases(plain, WIDE), winograd_phases(other, WIDE)
     assert [a == b for a, b in zip(before, after, strict=True)] == [True, True, False]
-    assert after[2].operands == ("output", "products", "bias", "extras")
+    assert after[2].operands == ("output", "products", "bias", "epilogue_operands")
