@@ -3,7 +3,7 @@
 Runs every test that the installed `onnx` carries on the CPU and on the interpreter, prints
 a table by operator, and compares with the record in `test/onnx_conformance.txt`, which names
 each test that does not pass with the reason. Exits with 1 when a test fails that the record
-does not name; `--update` writes the record anew.
+does not name; `--update` writes the record and the table of `docs/onnx.md` anew.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from pathlib import Path
 
 from glow.tools.conformance.cases import SUITES, Case
 from glow.tools.conformance.outcomes import Outcome, run_case
+from glow.tools.conformance.page import write_page
 
 BACKENDS = ("cpu", "interpreter")
 PART = 16
@@ -151,6 +152,7 @@ def options() -> argparse.Namespace:
     parser.add_argument(
         "--record", type=Path, default=Path("test/onnx_conformance.txt")
     )
+    parser.add_argument("--page", type=Path, default=Path("docs/onnx.md"))
     parser.add_argument("--update", action="store_true", help="write the record anew")
     return parser.parse_args()
 
@@ -172,6 +174,7 @@ def main() -> int:
     print(f"{len(some)} tests in {time.monotonic() - started:.0f} s")
     if arguments.update:
         write_record(arguments.record, outcomes)
+        write_page(arguments.page, cases("node"), read_record(arguments.record))
         return 0
     return report_lost(arguments.record, outcomes)
 

@@ -9,10 +9,11 @@ import pytest
 from glow.tools import onnx_conformance
 from glow.tools.conformance.cases import SUITES, Case
 from glow.tools.conformance.outcomes import Outcome, check, run_case
+from glow.tools.conformance.page import updated
 
-RECORD = onnx_conformance.read_record(
-    Path(__file__).parents[2] / "onnx_conformance.txt"
-)
+ROOT = Path(__file__).parents[3]
+PAGE = ROOT / "docs" / "onnx.md"
+RECORD = onnx_conformance.read_record(ROOT / "test" / "onnx_conformance.txt")
 SUITES_TESTED = [suite for suite in SUITES if suite != "light"]
 """`make conformance` runs the nine large models as well."""
 
@@ -36,6 +37,12 @@ def test_the_record_names_tests():
     keys = {case.key for case in onnx_conformance.chosen(SUITES, "")}
     assert {key for _, key in RECORD} <= keys
     assert {backend for backend, _ in RECORD} <= set(onnx_conformance.BACKENDS)
+
+
+def test_the_page_follows_from_the_record():
+    """`docs/onnx.md` says what the tests show."""
+    text = PAGE.read_text()
+    assert updated(text, onnx_conformance.chosen(["node"], ""), RECORD) == text
 
 
 def case_named(name):
