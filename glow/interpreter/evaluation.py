@@ -19,6 +19,7 @@ from glow.dialects.node import GlowOp, NodeOp, node_name
 from glow.interpreter import (
     attention,
     convolution,
+    indexing,
     matmul,
     normalization,
     quantized,
@@ -87,6 +88,7 @@ FUNCTIONS: dict[type[Operation], Function] = {
     **segments.NODES,
     **shape.NODES,
     **sampling.NODES,
+    **indexing.NODES,
     **recurrent.NODES,
     **attention.NODES,
     **quantized.NODES,

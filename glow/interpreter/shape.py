@@ -127,8 +127,7 @@ def check_indices(indices: Array, axis: int, size: int) -> None:
     outside = (indices < -size) | (indices >= size)
     if outside.any():
         raise GlowError(
-            f"gather index {indices[outside].flat[0]} is outside of axis {axis} "
-            f"of size {size}"
+            f"index {indices[outside].flat[0]} is outside of axis {axis} of size {size}"
         )
 
 

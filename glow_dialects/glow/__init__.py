@@ -14,6 +14,7 @@
 | `attention.py`     | attention                                                   |
 | `shape.py`         | element movement                                            |
 | `sampling.py`      | weighted sums of elements at places that tables name        |
+| `indexing.py`      | positions of several coordinates: gather_nd, scatter         |
 | `segments.py`      | sums and largest elements of bags of rows                   |
 | `recurrent.py`     | recurrent layers                                            |
 | `quantization.py`  | rescaling, tables, profiles, integer and dynamic products   |
@@ -32,6 +33,7 @@ from glow.dialects.glow import (
     convolution,
     functions,
     fused,
+    indexing,
     matmul,
     normalization,
     quantization,
@@ -55,6 +57,7 @@ from glow.dialects.glow.functions import *
 from glow.dialects.glow.fused import *
 from glow.dialects.glow.fused import YieldOp
 from glow.dialects.glow.fused import verify_scalar_region as verify_scalar_region
+from glow.dialects.glow.indexing import *
 from glow.dialects.glow.matmul import *
 from glow.dialects.glow.normalization import *
 from glow.dialects.glow.quantization import *
@@ -74,9 +77,22 @@ from glow.dialects.simplification import Patterns, register_patterns
 from glow.dialects.weight_table import WeightsAttr
 
 NODES = nodes_of(
-    storage, arithmetic, functions, activations, fused, convolution,
-    spatial_convolution, matmul, normalization, segments, shape, sampling, recurrent, attention,
-)  # fmt: skip
+    storage,
+    arithmetic,
+    functions,
+    activations,
+    fused,
+    convolution,
+    spatial_convolution,
+    matmul,
+    normalization,
+    segments,
+    shape,
+    sampling,
+    indexing,
+    recurrent,
+    attention,
+)
 
 QUANTIZATION_NODES = nodes_of(quantization)
 """Nodes of quantized networks only; backends lower them before there are buffers."""

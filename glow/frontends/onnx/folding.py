@@ -36,8 +36,7 @@ SMALL = 1 << 12
 
 CONSTANT_ONLY = frozenset(
     ("BitShift", "BitwiseAnd", "BitwiseNot", "BitwiseOr", "BitwiseXor", "Compress",
-     "CumProd", "CumSum", "Det", "GatherND", "NonZero", "OptionalHasElement",
-     "ReverseSequence", "ScatterElements", "ScatterND", "TopK", "Unique")
+     "CumProd", "CumSum", "Det", "NonZero", "OptionalHasElement", "TopK", "Unique")
 )  # fmt: skip
 """Operators without a handler that are computed where all inputs are known."""
 
@@ -117,9 +116,7 @@ def _is_constant_only(node: OnnxNode) -> bool:
     ):
         return False
     sizes = [value.array.size for value in node.inputs if isinstance(value, Constant)]
-    # Only a gather can give more than its inputs have: slices for each index.
-    is_gather = node.proto.op_type == "GatherND"
-    return (prod(sizes) if is_gather else sum(sizes)) <= BUDGET
+    return sum(sizes) <= BUDGET
 
 
 def _evaluate(node: OnnxNode) -> list[Array] | None:

@@ -48,6 +48,7 @@ from glow.frontends.onnx.operators import (
     contrib,
     convolution,
     hyperbolic,
+    indexing,
     matmul,
     movement,
     normalization,
@@ -73,9 +74,24 @@ from glow.frontends.onnx.unsupported import UnsupportedOperators
 from glow.passes.graph.fold_constants import Budget
 
 THEMES = (
-    activations, arithmetic, bags, constants, contrib, convolution, hyperbolic, matmul,
-    movement, normalization, plain, quantization, recurrent, reduction, resize, shapes,
-)  # fmt: skip
+    activations,
+    arithmetic,
+    bags,
+    constants,
+    contrib,
+    convolution,
+    hyperbolic,
+    indexing,
+    matmul,
+    movement,
+    normalization,
+    plain,
+    quantization,
+    recurrent,
+    reduction,
+    resize,
+    shapes,
+)
 """The modules whose handlers fill `HANDLERS`."""
 
 MALFORMED = (

@@ -14,9 +14,10 @@ from glow.dialects.errors import GlowError
 
 def lookups(operator, data, indices, index_type=TensorProto.INT64, axis=0):
     """A model of two lookups at indices that are an input."""
+    settings = {} if operator == "GatherND" else {"axis": axis}
     nodes = [
-        node(operator, "x i", "g", axis=axis, name="first"),
-        node(operator, "g j", "h", axis=axis, name="second"),
+        node(operator, "x i", "g", name="first", **settings),
+        node(operator, "g j", "h", name="second", **settings),
         node("Relu", "h"),
     ]
     model = make_model(nodes, [("x", data)])
@@ -32,6 +33,7 @@ CASES = [
     ("Gather", (5, 2), (), 4, 2**40),
     ("Gather", (5, 1, 3), (1,), [4], [-(2**62)]),
     ("GatherElements", (5, 3), (1, 3), [[0, 4, -5]], [[0, 1, 5]]),
+    ("GatherND", (5, 40), (3, 1), [[0], [4], [-5]], [[0], [-6], [1]]),
 ]
 
 

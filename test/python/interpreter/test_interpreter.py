@@ -79,7 +79,7 @@ def test_gather_out_of_range(index: int) -> None:
       %0 = glow.gather %x, %i : tensor<1x2xf32>
       func.return %0 : tensor<1x2xf32>
     }""")
-    with pytest.raises(GlowError, match=f"gather index {index} is outside of axis 0"):
+    with pytest.raises(GlowError, match=f"index {index} is outside of axis 0"):
         run(module, [random_array((3, 2)), np.array([index])])
 
 

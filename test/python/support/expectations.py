@@ -13,6 +13,7 @@ from typing import Any, cast
 
 import numpy as np
 from differential import Array, Example
+from indexing_examples import INDEXING
 from onnx_expectations import ONNX, evaluate
 from xdsl.dialects.builtin import TensorType
 
@@ -243,6 +244,7 @@ NUMPY: dict[type[NodeOp], Callable[[Example], Any]] = {
     **dict.fromkeys((glow.LengthsSumOp, glow.LengthsMaxOp), bags),
     glow.DynamicSliceOp: lambda example: example.inputs[0][int(example.inputs[1])],
     glow.DynamicUpdateOp: dynamic_update,
+    **INDEXING,
     **dict.fromkeys((glow.LstmOp, glow.GruOp, glow.RnnOp), recurrent),
 }
 

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from differential import EDGES, Array, Example, example, random_array
 from elementwise_examples import elementwise_examples
+from indexing_examples import indexing_examples
 from node_aspects import check_aspects
 from product_examples import product_examples
 
@@ -244,6 +245,7 @@ def nodes_under_test() -> list[Example]:
         *_normalization_examples(),
         *_reduction_examples(),
         *_movement_examples(),
+        *indexing_examples(),
         *_recurrent_examples(),
         *_text_examples(),
     ]

@@ -244,5 +244,6 @@ ONNX: dict[type[NodeOp], Callable[[Example], Call]] = {
     glow.TileOp: tile,
     glow.GatherOp: unit("Gather", "axis"),
     glow.GatherElementsOp: unit("GatherElements", "axis"),
+    glow.GatherNDOp: unit("GatherND", "batch_dims"),
 }  # fmt: skip
 """The ONNX operator of each node that has one."""

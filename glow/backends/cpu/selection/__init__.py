@@ -13,6 +13,7 @@ from glow.backends.cpu.selection import (
     convolution,
     dynamic,
     elementwise,
+    indexing,
     integers,
     matmul,
     movement,
@@ -50,6 +51,7 @@ _OF_NUMBERS: Mapping[type[Operation], KernelSelector] = {
     **integers.SELECTORS,
     **normalization.SELECTORS,
     **movement.SELECTORS,
+    **indexing.SELECTORS,
     **dynamic.SELECTORS,
     **recurrence.SELECTORS,
 }

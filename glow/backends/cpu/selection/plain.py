@@ -33,7 +33,7 @@ Step = Callable[[ScalarBuilder, Sequence[SSAValue]], SSAValue]
 """Appends the scalar code of one step: takes the accumulator and the elements."""
 
 
-def _region(element: Attribute, inputs: int, step: Step) -> ScalarRegion:
+def region(element: Attribute, inputs: int, step: Step) -> ScalarRegion:
     """The region of a step over scalars of one type."""
     block = Block(arg_types=[element] * inputs)
     builder = ScalarBuilder(block)
@@ -63,7 +63,7 @@ def multiply_add(
         Operand(prod(shape_of(buffer)), access)
         for buffer, access in zip((left, right), accesses, strict=True)
     )
-    step = _region(element_of(left), 3, lambda b, x: b.add(x[0], b.mul(x[1], x[2])))
+    step = region(element_of(left), 3, lambda b, x: b.add(x[0], b.mul(x[1], x[2])))
     spec = StructuredSpec(parallel, reduced, operands, step)
     return invoke("plain", spec, build_structured, [op.outs[0], left, right])
 
@@ -127,7 +127,7 @@ def max_pool(op: instr.InstructionOp, window: SlidingWindow) -> Sequence[Invocat
             Dimension(lanes, 1, (0, 0, 0, 1, 0, 0), inside=True),
         )
     )
-    step = _region(element_of(image), 2, lambda b, x: b.maximum(*x))
+    step = region(element_of(image), 2, lambda b, x: b.maximum(*x))
     number = lowest(image)
     spec = StructuredSpec(
         (planes, *window.output, lanes),

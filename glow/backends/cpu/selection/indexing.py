@@ -1,0 +1,95 @@
+"""Kernels of gathers and scatters at positions of several coordinates."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import prod
+
+from xdsl.ir import Operation, SSAValue
+
+from glow.backends.cpu.kernels.indexing.scatter import (
+    GatherNDSpec,
+    Positions,
+    ScatterSpec,
+    build_gather_nd,
+    build_scatter,
+)
+from glow.backends.cpu.program.program import Invocation, KernelSelector
+from glow.backends.cpu.selection.common import is_unsigned, reporting, stored_element
+from glow.backends.cpu.selection.plain import Step, region
+from glow.dialects import glow, instr
+from glow.dialects.node import element_of, shape_of
+from glow.lowering.target.target import Target
+
+SCATTER_STEPS: Mapping[str, Step] = {
+    "add": lambda b, x: b.add(*x),
+    "mul": lambda b, x: b.mul(*x),
+    "max": lambda b, x: b.maximum(*x),
+    "min": lambda b, x: b.minimum(*x),
+}
+"""What a scatter does with the element that is there and an update."""
+
+
+def _positions(
+    sizes: Sequence[int],
+    indices: SSAValue,
+    coordinates: Sequence[int],
+    walked: Sequence[int],
+) -> Positions:
+    """Positions whose runs are the last axes that are walked whole, in order."""
+    *index_shape, count = shape_of(indices)
+    end, last = len(sizes), len(walked)
+    while (
+        end > 0
+        and last > len(index_shape)
+        and coordinates[end - 1] == last - 1
+        and sizes[end - 1] == walked[last - 1]
+    ):
+        end, last = end - 1, last - 1
+    return Positions(
+        tuple(sizes[:end]),
+        prod(sizes[end:]),
+        tuple(coordinates[:end]),
+        tuple(walked[:last]),
+        len(index_shape),
+        count,
+        stored_element(indices),
+        is_unsigned(indices),
+    )
+
+
+def _gather_nd(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
+    source, indices = op.ins
+    batch = op.attributes_view().int("batch_dims")
+    sizes, (*index_shape, count) = shape_of(source), shape_of(indices)
+    left = len(sizes) - batch - count
+    coordinates = [
+        *range(batch),
+        *(-1 - number for number in range(count)),
+        *(len(index_shape) + number for number in range(left)),
+    ]
+    walked = shape_of(op.outs[0])
+    positions = _positions(sizes, indices, coordinates, walked)
+    spec = GatherNDSpec(positions, stored_element(source))
+    operands = [op.outs[0], source, indices]
+    return reporting("gather_nd", spec, build_gather_nd, operands)
+
+
+def _scatter(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
+    data, indices, updates = op.ins
+    attributes = op.attributes_view()
+    coordinates = attributes.ints("coordinates")
+    step = SCATTER_STEPS.get(attributes.string("reduction"))
+    spec = ScatterSpec(
+        _positions(shape_of(data), indices, coordinates, shape_of(updates)),
+        stored_element(data),
+        None if step is None else region(element_of(data), 2, step),
+    )
+    operands = [op.outs[0], data, indices, updates]
+    return reporting("scatter", spec, build_scatter, operands)
+
+
+SELECTORS: Mapping[type[Operation], KernelSelector] = {
+    instr.instruction_of(glow.GatherNDOp): _gather_nd,
+    instr.instruction_of(glow.ScatterOp): _scatter,
+}

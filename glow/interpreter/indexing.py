@@ -1,0 +1,69 @@
+"""Gathers and scatters at positions of several coordinates. Indices outside of their axis
+raise GlowError, as calls of compiled code do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+from xdsl.ir import Operation
+
+from glow.dialects import glow
+from glow.dialects.node import GlowOp
+from glow.interpreter.arrays import Array
+from glow.interpreter.scalar_functions import Function
+from glow.interpreter.shape import check_indices
+
+REDUCTIONS: Mapping[str, np.ufunc] = {
+    "add": np.add,
+    "mul": np.multiply,
+    "max": np.maximum,
+    "min": np.minimum,
+}
+"""What a scatter does with an element and an update; without one, the update stays."""
+
+
+def run_gather_nd(op: GlowOp, x: Array, indices: Array) -> Array:
+    """`glow.gather_nd`."""
+    batch, count = op.attributes_view().int("batch_dims"), indices.shape[-1]
+    for number in range(count):
+        axis = batch + number
+        check_indices(indices[..., number], axis, x.shape[axis])
+    places = np.indices(indices.shape[:-1], sparse=True)[:batch]
+    positions = tuple(indices[..., number] for number in range(count))
+    return x[(*places, *positions)]  # repeated where there are no coordinates
+
+
+def run_scatter(op: GlowOp, data: Array, indices: Array, updates: Array) -> Array:
+    """`glow.scatter`: one update after the other, in row-major order."""
+    attributes = op.attributes_view()
+    places = np.indices(updates.shape, sparse=True)
+    beside = (1,) * (updates.ndim - indices.ndim + 1)
+    positions: list[Array] = []
+    for axis, source in enumerate(attributes.ints("coordinates")):
+        if source < 0:
+            found = indices[..., -1 - source]
+            check_indices(found, axis, data.shape[axis])
+            found = np.where(found < 0, found + data.shape[axis], found)
+            positions.append(found.reshape(*found.shape, *beside))
+        else:
+            positions.append(places[source])
+    result = data.copy()
+    flat = np.zeros(updates.shape, np.int64)
+    for position, size in zip(positions, data.shape, strict=True):
+        flat = flat * size + position
+    flat = flat.ravel()
+    reduction = REDUCTIONS.get(attributes.string("reduction"))
+    elements = result.reshape(-1)
+    if reduction is None:
+        elements[flat] = updates.ravel()
+    else:
+        reduction.at(elements, flat, updates.ravel())
+    return elements.reshape(data.shape)
+
+
+NODES: dict[type[Operation], Function] = {
+    glow.GatherNDOp: run_gather_nd,
+    glow.ScatterOp: run_scatter,
+}

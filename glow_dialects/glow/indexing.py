@@ -1,0 +1,126 @@
+"""Nodes whose indices have several coordinates: gather_nd and scatter."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from xdsl.dialects.builtin import (
+    DenseArrayBase,
+    IntegerAttr,
+    StringAttr,
+    TensorType,
+    i1,
+    i64,
+)
+from xdsl.ir import Attribute
+from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def
+
+from glow.dialects.attributes import Attributes, int_attr
+from glow.dialects.glow.elementwise import is_integer
+from glow.dialects.node import (
+    NodeOp,
+    OnnxNames,
+    Types,
+    fail_unless,
+    public_nodes,
+    tensor_type,
+)
+
+REDUCTIONS = ("none", "add", "mul", "max", "min")
+"""What `glow.scatter` does with an update and the element that is there."""
+
+
+def _coordinate_count(indices: TensorType[Attribute]) -> int:
+    """The size of the last axis of indices, which are integers."""
+    fail_unless(
+        is_integer(indices.element_type)
+        and indices.element_type != i1
+        and indices.get_num_dims() > 0,
+        f"indices must be integers with at least one axis, not {indices}",
+    )
+    return indices.get_shape()[-1]
+
+
+@irdl_op_definition
+class GatherNDOp(NodeOp):
+    """Slices of `input` at positions of several coordinates (ONNX GatherND-13).
+
+    input [B..., D..., W...], indices [B..., U..., k] -> [B..., U..., W...]: the last axis of
+    the indices holds one coordinate for each of the k axes D. The first `batch_dims` axes of
+    both are the same. Indices outside of an axis are as in `glow.gather`.
+    """
+
+    name = "glow.gather_nd"
+    ONNX: ClassVar[OnnxNames | None] = None
+    input = operand_def(TensorType)
+    indices = operand_def(TensorType)
+    result = result_def(TensorType)
+    batch_dims = prop_def(IntegerAttr.constr(i64), default_value=int_attr(0))
+
+    @classmethod
+    def infer(cls, operands: Types, attributes: Attributes) -> Types:
+        """The indices' shape without its last axis, then the axes that they leave."""
+        source, indices = operands
+        shape, where = source.get_shape(), indices.get_shape()
+        count, batch = _coordinate_count(indices), attributes.int("batch_dims")
+        fail_unless(
+            0 <= batch < len(where)
+            and batch + count <= len(shape)
+            and shape[:batch] == where[:batch],
+            f"indices {indices} do not fit {source} with {batch} batch axes",
+        )
+        result = (*where[:-1], *shape[batch + count :])
+        return [tensor_type(result, source.element_type)]
+
+
+@irdl_op_definition
+class ScatterOp(NodeOp):
+    """`data` with `updates` written, or added and so on, at positions that `indices` give.
+
+    data [D...], indices [U..., k], updates [U..., W...] -> [D...]. `coordinates` says for each
+    axis of the data where an update's coordinate comes from: the number of an axis of the
+    updates, or -1 - j for number j of the k indices. So [-1, -2, 1] is ONNX ScatterND of pairs
+    into rows, and [0, -1] ScatterElements along axis 1.
+
+    Updates apply in row-major order, with a `reduction` (add, mul, max, min; NaN wins) too;
+    without one the last wins. Indices outside of an axis are as in `glow.gather`.
+    """
+
+    name = "glow.scatter"
+    data = operand_def(TensorType)
+    indices = operand_def(TensorType)
+    updates = operand_def(TensorType)
+    result = result_def(TensorType)
+    coordinates = prop_def(DenseArrayBase)
+    reduction = prop_def(StringAttr, default_value=StringAttr("none"))
+
+    @classmethod
+    def infer(cls, operands: Types, attributes: Attributes) -> Types:
+        """The data's type; every coordinate of an update lies in the data."""
+        data, indices, updates = operands
+        sizes, shape = data.get_shape(), updates.get_shape()
+        count, reduction = _coordinate_count(indices), attributes.string("reduction")
+        fail_unless(
+            reduction in REDUCTIONS,
+            f"unknown reduction '{reduction}', expected {', '.join(REDUCTIONS)}",
+        )
+        fail_unless(
+            updates.element_type == data.element_type
+            and (reduction == "none" or data.element_type != i1),
+            f"updates {updates} do not suit {data} with reduction '{reduction}'",
+        )
+        coordinates = attributes.ints("coordinates")
+        fail_unless(
+            indices.get_shape()[:-1] == shape[: indices.get_num_dims() - 1]
+            and len(coordinates) == len(sizes)
+            and all(
+                -count <= axis < len(shape) and (axis < 0 or shape[axis] <= size)
+                for axis, size in zip(coordinates, sizes, strict=True)
+            ),
+            f"coordinates {list(coordinates)} do not lead from updates {updates} and "
+            f"indices {indices} into {data}",
+        )
+        return [data]
+
+
+__all__ = public_nodes(globals())  # pyright: ignore[reportUnsupportedDunderAll]

@@ -1,0 +1,16 @@
+// RUN: GLOW_ROUNDTRIP
+// RUN: GLOW_GENERIC_ROUNDTRIP
+
+// CHECK-LABEL: func.func @positions(
+// CHECK-NEXT: %0 = glow.gather_nd %x, %i : tensor<4x3xf32>
+// CHECK-NEXT: %1 = glow.gather_nd %x, %j batch_dims 1 : tensor<2x5xf32>
+// CHECK-NEXT: %2 = glow.scatter %x, %i, %u coordinates [-1, 1] : tensor<2x3xf32>
+// CHECK-NEXT: %3 = glow.scatter %x, %i, %u coordinates [-1, 1] reduction "add" : tensor<2x3xf32>
+// CHECK-NEXT: func.return
+func.func @positions(%x: tensor<2x3xf32>, %i: tensor<4x1xi64>, %j: tensor<2x5x1xi64>, %u: tensor<4x3xf32>) {
+  %0 = glow.gather_nd %x, %i : tensor<4x3xf32>
+  %1 = glow.gather_nd %x, %j batch_dims 1 : tensor<2x5xf32>
+  %2 = glow.scatter %x, %i, %u coordinates [-1, 1] : tensor<2x3xf32>
+  %3 = glow.scatter %x, %i, %u coordinates [-1, 1] reduction "add" : tensor<2x3xf32>
+  func.return
+}

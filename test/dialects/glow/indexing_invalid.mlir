@@ -1,0 +1,31 @@
+// RUN: glow-opt %s --verify-diagnostics --split-input-file
+
+func.func @batch_axes(%x: tensor<2x3xf32>, %i: tensor<3x1xi64>) {
+  // expected-error @+1 {{do not fit tensor<2x3xf32> with 1 batch axes}}
+  %0 = glow.gather_nd %x, %i batch_dims 1 : tensor<3xf32>
+  func.return
+}
+
+// -----
+
+func.func @reduction(%x: tensor<2x3xf32>, %i: tensor<4x1xi64>, %u: tensor<4x3xf32>) {
+  // expected-error @+1 {{unknown reduction 'mean', expected none, add, mul, max, min}}
+  %0 = glow.scatter %x, %i, %u coordinates [-1, 1] reduction "mean" : tensor<2x3xf32>
+  func.return
+}
+
+// -----
+
+func.func @updates(%x: tensor<2x3xf32>, %i: tensor<4x1xi64>, %u: tensor<4x3xi32>) {
+  // expected-error @+1 {{updates tensor<4x3xi32> do not suit tensor<2x3xf32> with reduction 'none'}}
+  %0 = glow.scatter %x, %i, %u coordinates [-1, 1] : tensor<2x3xf32>
+  func.return
+}
+
+// -----
+
+func.func @coordinates(%x: tensor<2x3xf32>, %i: tensor<4x1xi64>, %u: tensor<4x4xf32>) {
+  // expected-error @+1 {{coordinates [-1, 1] do not lead from updates}}
+  %0 = glow.scatter %x, %i, %u coordinates [-1, 1] : tensor<2x3xf32>
+  func.return
+}
