@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 # Before other modules of ours, so that it knows the source files as they are.
 from glow import sources as sources
-from glow.collection import collection_paused
+from glow.garbage_collection import collection_paused
 
 if TYPE_CHECKING:
     from glow import onnx_backend

@@ -19,13 +19,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from glow.backends.backend import DEFAULT_BACKEND, Backend, get_backend
-from glow.collection import collection_paused
 from glow.compiled_model import CompiledModel
 from glow.dialects.errors import GlowError
 from glow.dialects.numerics import WEIGHT_GROWTH
 from glow.frontends.mapped_file import files_held
 from glow.frontends.model_folders import ModelFolders
 from glow.frontends.notes import ImportNotes
+from glow.garbage_collection import collection_paused
 from glow.options import HOST, CompileOptions
 from glow.runtime.caches.model_cache import (
     ModelCache,
@@ -36,7 +36,7 @@ from glow.runtime.caches.model_cache import (
 )
 from glow.runtime.caches.model_file import StoredModel
 from glow.runtime.file_blocks import WORKERS, Rest, file_digest, no_rest
-from glow.runtime.threads.switching import frequent_switches
+from glow.runtime.threads.switch_interval import frequent_switches
 
 if TYPE_CHECKING:
     from glow.compiler import Model

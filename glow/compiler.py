@@ -26,7 +26,6 @@ from xdsl.passes import PassPipeline
 
 from glow.backends.backend import backends_in, get_backend, loaded_backends
 from glow.backends.pipeline import GRAPH, INSTR, LOOPS, LOWERED, Passes
-from glow.collection import collection_paused
 from glow.compiled_model import CompiledModel
 from glow.dialects.errors import GlowError
 from glow.dialects.locations import place_of
@@ -34,6 +33,7 @@ from glow.dialects.numerics import WEIGHT_GROWTH
 from glow.dialects.quantized import any_quantized, is_quantized
 from glow.dialects.weights import clone_module
 from glow.frontends.mapped_file import check_files
+from glow.garbage_collection import collection_paused
 from glow.lowering.target.program_target import check_target
 from glow.options import CompileOptions, OptionKeywords
 from glow.passes.rewriting.trace import pass_clock

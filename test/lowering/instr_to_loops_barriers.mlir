@@ -15,7 +15,7 @@ func.func @columns(%x: memref<64x128xf32>, %y: memref<64x128xf32>, %z: memref<64
 }
 
 // Where both calls cut their buffers by rows, each thread reads the rows that it wrote: if
-// threads divide the rows, one is said to meet, which does not wait. Those that do not divide
+// threads divide the rows, the barrier is for one, which does not wait. Those that do not divide
 // them have met once and need not again.
 // CHECK-LABEL: func.func @rows(
 // CHECK:        %[[ROWS:.*]] = arith.constant 64 : index
@@ -41,7 +41,7 @@ func.func @rows(%x: memref<64x128xf32>, %y: memref<64x128xf32>, %z: memref<64x12
   func.return
 }
 
-// Threads that divide 96 but not 48, such as 32, did not meet at the first barrier.
+// Threads that divide 96 but not 48, such as 32, did not wait at the first barrier.
 // CHECK-LABEL: func.func @parts(
 // CHECK:        %[[ROWS:.*]] = arith.constant 96 : index
 // CHECK:        arith.cmpi eq, %{{.*}}, %[[ROWS]] : index

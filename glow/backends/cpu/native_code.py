@@ -20,7 +20,7 @@ from glow.backends.cpu.program.main_function import (
     tick_declaration,
 )
 from glow.backends.cpu.program.program import Program
-from glow.collection import collect_new
+from glow.garbage_collection import collect_new
 from glow.lowering.loop_builder.kernel import Kernel
 from glow.lowering.target.target import Target
 from glow.runtime.caches.object_cache import ObjectCache, cache_key

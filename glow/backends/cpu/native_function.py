@@ -54,15 +54,15 @@ def let_go(program: Program) -> None:
 
 
 def gather_constants(program: Program, pool: Executor) -> Bytes:
-    """The constants segment of a program, filled by a pool.
+    """The constants space of a program, filled by a pool.
 
     It takes the program's constants: weights that are packed now are let go one by one,
-    the largest first, so that memory holds little more than the segment.
+    the largest first, so that memory holds little more than the space.
     """
-    segment = aligned_empty(program.sizes["constants"])
+    space = aligned_empty(program.sizes["constants"])
 
     def fill(offset: int, array: Array | DeferredArray) -> None:
-        part = segment[offset : offset + array.nbytes].view(array.dtype)
+        part = space[offset : offset + array.nbytes].view(array.dtype)
         if isinstance(array, DeferredArray):
             array.write(part.reshape(array.shape))
             if array.source is not None:
@@ -70,34 +70,34 @@ def gather_constants(program: Program, pool: Executor) -> Bytes:
         else:
             copy_letting_go(part.reshape(array.shape), array)
 
-    clear_gaps(segment, [(offset, array.nbytes) for offset, array in program.constants])
+    clear_gaps(space, [(offset, array.nbytes) for offset, array in program.constants])
     program.constants.sort(key=lambda constant: constant[1].nbytes)
     filled: list[Future[None]] = []
     while program.constants:
         filled.append(pool.submit(fill, *program.constants.pop()))
     for future in filled:
         future.result()
-    return segment
+    return space
 
 
-def clear_gaps(segment: Bytes, parts: Sequence[tuple[int, int]]) -> None:
+def clear_gaps(space: Bytes, parts: Sequence[tuple[int, int]]) -> None:
     """Sets to zero what lies between parts, each an offset and a size.
 
-    Fresh memory may hold anything of this process, and segments are stored in files.
+    Fresh memory may hold anything of this process, and spaces are stored in files.
     """
     end = 0
     for offset, size in sorted(parts):
-        segment[end:offset] = 0
+        space[end:offset] = 0
         end = offset + size
-    segment[end:] = 0
+    space[end:] = 0
 
 
 def writes_inputs(program: Program, count: int) -> bool:
-    """Whether a call writes to the place of one of the first `count` arguments."""
+    """Whether a call writes to one of the first `count` arguments."""
     return any(
-        place.segment == "mutables" and program.argument_at(place) < count
+        binding.space == "mutables" and program.argument_at(binding) < count
         for call in program.calls()
-        for place in call.places[: call.writes]
+        for binding in call.bindings[: call.writes]
     )
 
 
@@ -127,8 +127,8 @@ def build_native_function(
         objects = build.finish()
     give_back()
     arguments = [
-        Argument(place.offset, shape, dtype)
-        for place, (shape, dtype) in zip(
+        Argument(binding.offset, shape, dtype)
+        for binding, (shape, dtype) in zip(
             program.arguments, buffer_infos(function), strict=True
         )
     ]

@@ -12,10 +12,10 @@ import pytest
 from onnx import ModelProto, TensorProto, helper
 
 import glow
-from glow.collection import collect_new, collection_paused
 from glow.dialects.errors import GlowError
 from glow.frontends.onnx import messages
-from glow.runtime.threads.switching import frequent_switches
+from glow.garbage_collection import collect_new, collection_paused
+from glow.runtime.threads.switch_interval import frequent_switches
 
 CODE_GENERATOR = "glow.lowering.loops_to_llvm.convert_loops_to_llvm"
 

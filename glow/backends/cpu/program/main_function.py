@@ -35,11 +35,11 @@ from xdsl.ir import Attribute, Block, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from glow.backends.cpu.program.program import (
+    BufferBinding,
     KernelCall,
     Loop,
-    Place,
+    MemorySpace,
     Program,
-    Segment,
     Step,
 )
 from glow.dialects.errors import GlowError
@@ -47,7 +47,7 @@ from glow.lowering.loop_builder.kernel import Kernel
 from glow.lowering.target.core import Core
 from glow.passes.instr.buffers import byte_size
 
-SEGMENTS: Sequence[Segment] = ("constants", "mutables", "activations")
+MEMORY_SPACES: Sequence[MemorySpace] = ("constants", "mutables", "activations")
 BARRIER = "glow_barrier"
 BARRIER_BYTES = 64
 TICK = "glow_tick"
@@ -75,11 +75,11 @@ class _SharedCall:
     call: KernelCall
     kernel: Kernel
     work_items: int
-    met: set[int] = field(default_factory=set)
-    """Threads whose number does not divide one of these have met since."""
+    synchronized: set[int] = field(default_factory=set)
+    """Threads whose number does not divide one of these have synchronized since."""
 
-    def meeting(self, earlier: _SharedCall) -> int:
-        """Whether threads must meet between the calls: 0 if not, 1 if so.
+    def barrier_before(self, earlier: _SharedCall) -> int:
+        """The barrier between the calls: 0 if there is none, 1 if it is for all threads.
 
         n > 1: only if their number does not divide n. Else each touches those of n parts
         that it has touched before.
@@ -90,18 +90,22 @@ class _SharedCall:
         if not all(self._cuts_alike(mine, earlier, theirs) for mine, theirs in pairs):
             return 1
         parts = gcd(self.work_items, earlier.work_items)
-        return 0 if any(parts % met == 0 for met in earlier.met) else parts
+        return (
+            0
+            if any(parts % synchronized == 0 for synchronized in earlier.synchronized)
+            else parts
+        )
 
     def _cuts_alike(self, mine: int, earlier: _SharedCall, theirs: int) -> bool:
         """Whether equal parts of the work items touch equal parts of a buffer."""
         runs = self._runs(mine)
-        same = self.call.places[mine] == earlier.call.places[theirs]
+        same = self.call.bindings[mine] == earlier.call.bindings[theirs]
         return same and runs > 0 and runs == earlier._runs(theirs)
 
     def _runs(self, buffer: int) -> int:
-        """The runs of a buffer; 0 of one that is not the whole place."""
+        """The runs of a buffer; 0 of one that is not the whole binding."""
         view = self.kernel.function.function_type.inputs.data[buffer]
-        whole = byte_size(view) == self.call.places[buffer].size
+        whole = byte_size(view) == self.call.bindings[buffer].size
         return self.kernel.runs_of(buffer) if whole and self.work_items else 0
 
 
@@ -128,16 +132,16 @@ class MainBuilder:
         self.serial_bytes = serial_bytes(core)
         self.trace = trace
         types: list[Attribute] = [
-            MemRefType(i8, [max(program.sizes[segment], 1)]) for segment in SEGMENTS
+            MemRefType(i8, [max(program.sizes[space], 1)]) for space in MEMORY_SPACES
         ]
         types += [INDEX, INDEX, MemRefType(i8, [BARRIER_BYTES])]
         self.types = types
         self.block = Block(arg_types=types)
-        names = (*SEGMENTS, "thread", "threads", "barrier")
+        names = (*MEMORY_SPACES, "thread", "threads", "barrier")
         for argument, name in zip(self.block.args, names, strict=True):
             argument.name_hint = name
-        self.segments: dict[Segment, SSAValue] = dict(
-            zip(SEGMENTS, self.block.args, strict=False)
+        self.spaces: dict[MemorySpace, SSAValue] = dict(
+            zip(MEMORY_SPACES, self.block.args, strict=False)
         )
         self.thread, self.threads, self.barrier = self.block.args[3:]
         self.prologue = Block()
@@ -145,7 +149,7 @@ class MainBuilder:
         self.hoisted = Builder(InsertPoint.at_end(self.prologue))
         self.constants: dict[int, SSAValue] = {}
         self.work_items: dict[tuple[int, bool], tuple[SSAValue, SSAValue]] = {}
-        self.views: dict[tuple[Place, Attribute], SSAValue] = {}
+        self.views: dict[tuple[BufferBinding, Attribute], SSAValue] = {}
         self.indices: dict[int, SSAValue] = {}
         self.own_trace: SSAValue | None = None
         self.table: SSAValue | None = None
@@ -154,7 +158,7 @@ class MainBuilder:
         """The calls since the last barrier for all threads that threads share."""
         self.serial: list[_SharedCall] = []
         """Those of the first thread alone, of which none waits for another."""
-        self.meeting: dict[int, SSAValue] = {}
+        self.waiting: dict[int, SSAValue] = {}
 
     def run(self) -> func.FuncOp:
         """The function `main` of the program."""
@@ -179,7 +183,7 @@ class MainBuilder:
                 self._call(step)
 
     def _loop(self, loop: Loop) -> None:
-        """A loop stands between barriers, as its turns depend on each other."""
+        """A loop stands between barriers, as its trips depend on each other."""
         self._synchronize()
         bounds = [self._constant(n) for n in (loop.lower, loop.upper, loop.step)]
         body = Block(arg_types=[INDEX])
@@ -201,39 +205,39 @@ class MainBuilder:
         """A barrier if the call must wait for other threads."""
         kind = self.shared if call.work_items else self.serial
         others = [*self.shared, *(self.serial if call.work_items else ())]
-        parts = gcd(*(call.meeting(earlier) for earlier in others))
+        parts = gcd(*(call.barrier_before(earlier) for earlier in others))
         if parts == 1 or len(kind) == MOST_PENDING:
             self._synchronize()
         elif parts:
-            threads = self._threads_that_meet(parts)
+            threads = self._waiting_threads(parts)
             self.builder.insert(func.CallOp(BARRIER, [self.barrier, threads], []))
             for earlier in (*self.shared, *self.serial):
-                earlier.met.add(parts)
+                earlier.synchronized.add(parts)
         kind.append(call)
 
-    def _threads_that_meet(self, parts: int) -> SSAValue:
+    def _waiting_threads(self, parts: int) -> SSAValue:
         """All threads, or one if they divide the parts."""
-        if parts not in self.meeting:
+        if parts not in self.waiting:
             insert, count = self.hoisted.insert, self._constant(parts)
             share = insert(arith.DivUIOp(count, self.threads)).result
             shared = insert(arith.MuliOp(share, self.threads)).result
             is_even = insert(arith.CmpiOp(shared, count, "eq")).result
             one = self._constant(1)
-            self.meeting[parts] = insert(
+            self.waiting[parts] = insert(
                 arith.SelectOp(is_even, one, self.threads)
             ).result
-        return self.meeting[parts]
+        return self.waiting[parts]
 
     def _call(self, call: KernelCall) -> None:
         kernel = self.kernels[call.kernel.name]
-        is_large = sum(place.size for place in call.places) >= self.serial_bytes
+        is_large = sum(binding.size for binding in call.bindings) >= self.serial_bytes
         is_shared = is_large and kernel.work_items > 1
         work_items = kernel.work_items if is_shared else 0
         self._wait_for_earlier(_SharedCall(call, kernel, work_items))
         types = kernel.function.function_type.inputs.data
         operands = [
-            self._view(place, view_type)
-            for place, view_type in zip(call.places, types, strict=False)
+            self._view(binding, view_type)
+            for binding, view_type in zip(call.bindings, types, strict=False)
         ]
         low, high = self._thread_items(kernel.work_items, is_shared)
         self._tick()
@@ -252,7 +256,7 @@ class MainBuilder:
             base = self._constant(trace.offset)
             offset = self.hoisted.insert(arith.AddiOp(moved, base)).result
             view = memref.ViewOp.build(
-                operands=[self.segments["activations"], offset, []],
+                operands=[self.spaces["activations"], offset, []],
                 result_types=[MemRefType(i8, [trace.thread_bytes])],
             )
             self.own_trace = self.hoisted.insert(view).results[0]
@@ -293,40 +297,40 @@ class MainBuilder:
         high = self.hoisted.insert(arith.SelectOp(first, count, zero)).result
         return zero, high
 
-    def _view(self, place: Place, view_type: Attribute) -> SSAValue:
-        """The typed buffer at a place; views at constant places are made once."""
-        key = (place, view_type)
+    def _view(self, binding: BufferBinding, view_type: Attribute) -> SSAValue:
+        """The typed buffer of a binding; views of constant bindings are made once."""
+        key = (binding, view_type)
         if key in self.views:
             return self.views[key]
-        if byte_size(view_type) > place.size:
+        if byte_size(view_type) > binding.size:
             raise GlowError(
                 f"internal error: a kernel takes {view_type}, the buffer has "
-                f"{place.size} bytes"
+                f"{binding.size} bytes"
             )
-        builder = self.builder if place.moves else self.hoisted
-        offset = self._offset(place)
-        for loop, stride in place.moves:
+        builder = self.builder if binding.dynamic_offset else self.hoisted
+        offset = self._offset(binding)
+        for loop, stride in binding.dynamic_offset:
             moved = arith.MuliOp(self.indices[loop], self._constant(stride))
             builder.insert(moved)
             offset = builder.insert(arith.AddiOp(offset, moved.result)).result
         view = memref.ViewOp.build(
-            operands=[self.segments[place.segment], offset, []],
+            operands=[self.spaces[binding.space], offset, []],
             result_types=[view_type],
         )
         result = builder.insert(view).results[0]
-        if not place.moves:
+        if not binding.dynamic_offset:
             self.views[key] = result
         return result
 
-    def _offset(self, place: Place) -> SSAValue:
-        """Where a place is in its segment, but for what loops move it by."""
-        if place.segment != "mutables":
-            return self._constant(place.offset)
-        number = self.program.argument_at(place)
+    def _offset(self, binding: BufferBinding) -> SSAValue:
+        """Where a binding is in its space, but for what loops move it by."""
+        if binding.space != "mutables":
+            return self._constant(binding.offset)
+        number = self.program.argument_at(binding)
         if number < 0:
-            return self._constant(place.offset)
+            return self._constant(binding.offset)
         start = self._argument(number)
-        distance = place.offset - self.program.arguments[number].offset
+        distance = binding.offset - self.program.arguments[number].offset
         if distance == 0:
             return start
         added = arith.AddiOp(start, self._constant(distance))
@@ -337,7 +341,7 @@ class MainBuilder:
         if number not in self.arguments:
             if self.table is None:
                 view = memref.ViewOp.build(
-                    operands=[self.segments["mutables"], self._constant(0), []],
+                    operands=[self.spaces["mutables"], self._constant(0), []],
                     result_types=[MemRefType(INDEX, [len(self.program.arguments)])],
                 )
                 self.table = self.hoisted.insert(view).results[0]

@@ -1,8 +1,8 @@
-"""A planned function as a list of kernel calls on places in three memory segments.
+"""A planned function as a list of kernel calls on buffer bindings in three memory spaces.
 
-The segments are Glow's: `constants` (weights), `mutables` (inputs and outputs) and
+The spaces are Glow's: `constants` (weights), `mutables` (inputs and outputs) and
 `activations` (the arena). The mutables begin with a table of 64-bit numbers, which says for
-each argument how far from the segment's start it is: the caller may have it elsewhere. Behind
+each argument how far from the space's start it is: the caller may have it elsewhere. Behind
 it is a byte for each call that may find an error in its data, as an index outside of its axis.
 A program says which kernel runs on which bytes; it is made from an instr function after
 `plan-memory`, and `main_function.py` turns it into the function `main`. Its text is the cache
@@ -25,29 +25,29 @@ from glow.dialects.weight_table import Array, DeferredArray
 from glow.lowering.loop_builder.kernel import Kernel
 from glow.lowering.target.target import Target
 
-Segment = Literal["constants", "mutables", "activations"]
+MemorySpace = Literal["constants", "mutables", "activations"]
 
 ADDRESS_BYTES = 8
 """Of an entry of the table of arguments."""
 
 
 @dataclass(frozen=True)
-class Place:
-    """`size` bytes of a segment from `offset` on, moved by loop indices.
+class BufferBinding:
+    """`size` bytes of a space from `offset` on, moved by loop indices.
 
-    `moves` holds pairs of a loop's number and the bytes that its index counts for.
+    `dynamic_offset` holds pairs of a loop's number and the bytes that its index counts for.
     """
 
-    segment: Segment
+    space: MemorySpace
     offset: int
     size: int
-    moves: tuple[tuple[int, int], ...] = ()
+    dynamic_offset: tuple[tuple[int, int], ...] = ()
 
-    def overlaps(self, other: Place) -> bool:
+    def overlaps(self, other: BufferBinding) -> bool:
         """Whether both may name a common byte."""
-        if self.segment != other.segment:
+        if self.space != other.space:
             return False
-        if self.moves or other.moves:
+        if self.dynamic_offset or other.dynamic_offset:
             return True
         return (
             self.offset < other.offset + other.size
@@ -92,18 +92,18 @@ class KernelRequest:
 
 @dataclass(frozen=True)
 class KernelCall:
-    """One kernel on its operands' places; the first `writes` of them are written."""
+    """One kernel on its operands' bindings; the first `writes` of them are written."""
 
     kernel: KernelRequest
-    places: tuple[Place, ...]
+    bindings: tuple[BufferBinding, ...]
     writes: int = 1
     feeds_prologue: bool = False
     """Whether one other instruction reads what this one alone writes, and nobody else does."""
 
     def conflicting(self, other: KernelCall) -> Iterator[tuple[int, int]]:
         """The operands of both, by number, because of which the order of the calls matters."""
-        for number, mine in enumerate(self.places):
-            for position, theirs in enumerate(other.places):
+        for number, mine in enumerate(self.bindings):
+            for position, theirs in enumerate(other.bindings):
                 if number < self.writes or position < other.writes:
                     if mine.overlaps(theirs):
                         yield number, position
@@ -125,13 +125,13 @@ Step = KernelCall | Loop
 
 @dataclass
 class Program:
-    """The steps of a function and what its segments hold."""
+    """The steps of a function and what its spaces hold."""
 
     name: str
     steps: tuple[Step, ...]
     constants: list[tuple[int, Array | DeferredArray]]
-    arguments: list[Place]
-    sizes: dict[Segment, int]
+    arguments: list[BufferBinding]
+    sizes: dict[MemorySpace, int]
     reports: Sequence[tuple[str, str]] = ()
     """The errors that calls note, a byte each: the node, and what is wrong."""
     version: str = ""
@@ -150,12 +150,12 @@ class Program:
     def _starts(self) -> Sequence[int]:
         return [argument.offset for argument in self.arguments]
 
-    def argument_at(self, place: Place) -> int:
-        """The number of the argument that a place in the mutables is a part of.
+    def argument_at(self, binding: BufferBinding) -> int:
+        """The number of the argument that a binding in the mutables is a part of.
 
         Negative for what is before all of them.
         """
-        return bisect_right(self._starts, place.offset) - 1
+        return bisect_right(self._starts, binding.offset) - 1
 
     def traffic(self) -> int:
         """The bytes that all calls name, each time that they run."""
@@ -184,10 +184,10 @@ def _traffic(steps: Sequence[Step]) -> int:
     total = 0
     for step in steps:
         if isinstance(step, Loop):
-            turns = len(range(step.lower, step.upper, step.step))
-            total += turns * _traffic(step.body)
+            trips = len(range(step.lower, step.upper, step.step))
+            total += trips * _traffic(step.body)
         else:
-            total += sum(place.size for place in step.places)
+            total += sum(binding.size for binding in step.bindings)
     return total
 
 
@@ -198,7 +198,7 @@ def _describe(steps: Sequence[Step]) -> Iterator[str]:
             yield from _describe(step.body)
             yield "end"
         else:
-            yield f"{step.kernel.name} {step.writes} {step.places}"
+            yield f"{step.kernel.name} {step.writes} {step.bindings}"
 
 
 KernelSelector = Callable[
@@ -209,7 +209,7 @@ KernelSelector = Callable[
 
 @dataclass(frozen=True)
 class Row:
-    """Element `start` of a buffer's first axis; each turn of a repetition goes on by `step`."""
+    """Element `start` of a buffer's first axis; each trip of a repetition goes on by `step`."""
 
     buffer: SSAValue
     start: int
@@ -231,5 +231,5 @@ class Invocation:
 class Repetition:
     """Kernels that run again and again, each turn on other rows."""
 
-    turns: int
+    trip_count: int
     body: Sequence[Invocation]

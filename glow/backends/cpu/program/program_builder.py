@@ -1,4 +1,4 @@
-"""Makes the program of a planned instr function: places for buffers, kernels for instructions."""
+"""Makes the program of a planned instr function: bindings of buffers, kernels of instructions."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from glow.backends.backend import loaded_backends
 from glow.backends.cpu.program.kernel_table import KernelTable
 from glow.backends.cpu.program.program import (
     ADDRESS_BYTES,
+    BufferBinding,
     Index,
     Invocation,
     KernelCall,
     Loop,
-    Place,
+    MemorySpace,
     Program,
     Repetition,
     Row,
-    Segment,
     Step,
 )
 from glow.dialects import instr
@@ -49,16 +49,16 @@ class ProgramBuilder:
         self.target = target
         self.table = table
         self.selected: dict[Operation, Sequence[Invocation | Repetition]] = {}
-        self.places: dict[SSAValue, Place] = {}
+        self.bindings: dict[SSAValue, BufferBinding] = {}
         self.indices: dict[SSAValue, Index] = {}
         self.loops = 0
-        self.sizes: dict[Segment, int] = {
+        self.sizes: dict[MemorySpace, int] = {
             "constants": 0,
             "mutables": 0,
             "activations": 0,
         }
         self.constants: list[tuple[int, Array | DeferredArray]] = []
-        self.weight_places: dict[object, Place] = {}
+        self.weight_bindings: dict[object, BufferBinding] = {}
         self.reports: list[tuple[str, str]] = []
         self.next_report = 0
         self.node = ""
@@ -71,8 +71,8 @@ class ProgramBuilder:
         self.next_report = table
         self._reserve("mutables", table + self._count_reports())
         for argument in block.args:
-            self.places[argument] = self._reserve("mutables", byte_size(argument))
-        arguments = [self.places[argument] for argument in block.args]
+            self.bindings[argument] = self._reserve("mutables", byte_size(argument))
+        arguments = [self.bindings[argument] for argument in block.args]
         steps = self._steps(block)
         name = self.function.sym_name.data
         return Program(
@@ -107,14 +107,14 @@ class ProgramBuilder:
         kernels = (kernel for found in self.selected.values() for kernel in found)
         return sum(bool(part.report) for kernel in kernels for part in parts_of(kernel))
 
-    def _reserve(self, segment: Segment, size: int) -> Place:
-        """A place in a segment; large weights begin a page."""
-        if segment == "constants" and size >= PAGE_BYTES:
-            pages = -(-self.sizes[segment] // PAGE_BYTES)
-            self.sizes[segment] = pages * PAGE_BYTES
-        place = Place(segment, self.sizes[segment], size)
-        self.sizes[segment] += aligned(size)
-        return place
+    def _reserve(self, space: MemorySpace, size: int) -> BufferBinding:
+        """A binding in a space; large weights begin a page."""
+        if space == "constants" and size >= PAGE_BYTES:
+            pages = -(-self.sizes[space] // PAGE_BYTES)
+            self.sizes[space] = pages * PAGE_BYTES
+        binding = BufferBinding(space, self.sizes[space], size)
+        self.sizes[space] += aligned(size)
+        return binding
 
     def _steps(self, block: Block) -> tuple[Step, ...]:
         steps: list[Step] = []
@@ -136,29 +136,31 @@ class ProgramBuilder:
             if isinstance(invocation, Repetition):
                 number, self.loops = self.loops, self.loops + 1
                 body = tuple(self._call(part, number) for part in invocation.body)
-                yield Loop(number, 0, invocation.turns, 1, body)
+                yield Loop(number, 0, invocation.trip_count, 1, body)
             else:
                 yield replace(
                     self._call(invocation), feeds_prologue=_feeds_prologue(op)
                 )
 
     def _call(self, invocation: Invocation, loop: int = 0) -> KernelCall:
-        places = tuple(self._place(buffer, loop) for buffer in invocation.buffers)
+        bindings = tuple(self._binding(buffer, loop) for buffer in invocation.buffers)
         if invocation.report:
-            places += (Place("mutables", self.next_report, 1),)
+            bindings += (BufferBinding("mutables", self.next_report, 1),)
             self.next_report += 1
             self.reports.append((self.node, invocation.report))
-        return KernelCall(invocation.kernel, places, invocation.writes)
+        return KernelCall(invocation.kernel, bindings, invocation.writes)
 
-    def _place(self, buffer: SSAValue | Row, loop: int) -> Place:
-        """Where a buffer is, or the row that turn number `loop` has."""
+    def _binding(self, buffer: SSAValue | Row, loop: int) -> BufferBinding:
+        """Where a buffer is, or the row that trip number `loop` has."""
         if isinstance(buffer, SSAValue):
-            return self.places[buffer]
-        whole = self.places[buffer.buffer]
+            return self.bindings[buffer]
+        whole = self.bindings[buffer.buffer]
         size = whole.size // shape_of(buffer.buffer)[0]
-        moves = ((loop, buffer.step * size),) if buffer.step else ()
+        dynamic_offset = ((loop, buffer.step * size),) if buffer.step else ()
         offset = whole.offset + buffer.start * size
-        return Place(whole.segment, offset, size, whole.moves + moves)
+        return BufferBinding(
+            whole.space, offset, size, whole.dynamic_offset + dynamic_offset
+        )
 
     def _loop(self, op: scf.ForOp) -> Loop:
         body = op.body.block
@@ -180,41 +182,43 @@ class ProgramBuilder:
         assert isinstance(op, instr.AllocOp)
         if op.offset is None:
             raise GlowError("allocations have no place yet; run plan-memory first")
-        place = Place("activations", op.offset.value.data, byte_size(op.result))
-        self.places[op.result] = place
-        end = place.offset + aligned(place.size)
+        binding = BufferBinding(
+            "activations", op.offset.value.data, byte_size(op.result)
+        )
+        self.bindings[op.result] = binding
+        end = binding.offset + aligned(binding.size)
         self.sizes["activations"] = max(self.sizes["activations"], end)
 
     def weight(self, op: Operation) -> None:
         """Each weight is stored once, however often it is named."""
         assert isinstance(op, instr.WeightOp)
         key, array = op.value, weight_value(op)
-        if key not in self.weight_places:
-            place = self._reserve("constants", byte_size(op.result))
-            self.constants.append((place.offset, array))
-            self.weight_places[key] = place
-        self.places[op.result] = self.weight_places[key]
+        if key not in self.weight_bindings:
+            binding = self._reserve("constants", byte_size(op.result))
+            self.constants.append((binding.offset, array))
+            self.weight_bindings[key] = binding
+        self.bindings[op.result] = self.weight_bindings[key]
 
     def tensorview(self, op: Operation) -> None:
         """A view is its source moved by a constant."""
         assert isinstance(op, instr.TensorviewOp)
-        source = self.places[op.source]
+        source = self.bindings[op.source]
         offset = source.offset + op.offset.value.data * item_size(op.source)
-        self.places[op.result] = Place(
-            source.segment, offset, byte_size(op.result), source.moves
+        self.bindings[op.result] = BufferBinding(
+            source.space, offset, byte_size(op.result), source.dynamic_offset
         )
 
     def dynamic_view(self, op: Operation) -> None:
         """An element of the first axis is its source moved by a loop index."""
         assert isinstance(op, instr.DynamicViewOp)
-        source = self.places[op.source]
+        source = self.bindings[op.source]
         index, size = self.indices[op.index], byte_size(op.result)
-        moves = tuple((loop, factor * size) for loop, factor in index.terms)
-        self.places[op.result] = Place(
-            source.segment,
+        dynamic_offset = tuple((loop, factor * size) for loop, factor in index.terms)
+        self.bindings[op.result] = BufferBinding(
+            source.space,
             source.offset + index.constant * size,
             size,
-            source.moves + moves,
+            source.dynamic_offset + dynamic_offset,
         )
 
     def constant(self, op: Operation) -> None:

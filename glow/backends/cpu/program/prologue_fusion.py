@@ -61,8 +61,8 @@ def prologue_convolution(
     if spec is None or not spec.supported(target) or not preparation.feeds_prologue:
         return None
     (prepared, *sources), (output, source, *rest) = (
-        preparation.places,
-        convolution.places,
+        preparation.bindings,
+        convolution.bindings,
     )
     if source != prepared or any(map(output.overlaps, sources)):
         return None  # Runs to come would read what this one has written.

@@ -51,7 +51,7 @@ def _cost(
     return Cost(
         trips * len(calls),
         trips * operations,
-        trips * sum(place.size for call in calls for place in call.places),
+        trips * sum(binding.size for call in calls for binding in call.bindings),
         None
         if seconds is None
         else sum(seconds.get(call, 0.0) for call in dict.fromkeys(calls)),

@@ -57,8 +57,8 @@ def unrolled(steps: Iterable[Step]) -> Iterator[KernelCall]:
     """The calls, those of loops as often as they run."""
     for step in steps:
         if isinstance(step, Loop):
-            turns = len(range(step.lower, step.upper, step.step))
-            yield from turns * list(unrolled(step.body))
+            trips = len(range(step.lower, step.upper, step.step))
+            yield from trips * list(unrolled(step.body))
         else:
             yield step
 
@@ -135,7 +135,9 @@ def kernel_log(
 
 def weight_bytes(call: KernelCall) -> int:
     """The bytes of the constants that a kernel names."""
-    return sum(place.size for place in call.places if place.segment == "constants")
+    return sum(
+        binding.size for binding in call.bindings if binding.space == "constants"
+    )
 
 
 def log_lines(

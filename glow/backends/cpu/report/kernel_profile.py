@@ -105,7 +105,7 @@ class KernelProfile:
                 float(seconds[number]),
                 float(work[number]),
                 operations_of(call),
-                sum(place.size for place in call.places),
+                sum(binding.size for binding in call.bindings),
             )
             for number, call in enumerate(self.calls)
         ]

@@ -55,7 +55,7 @@ class _Steps:
         return Row(buffer, self.count - 1 - step, -move)
 
     def call(self, step: int, move: int = 0) -> Invocation:
-        """The step's kernel, on rows that each turn moves by `move` steps."""
+        """The step's kernel, on rows that each trip moves by `move` steps."""
         entering, weights, hidden, *others = self.op.ins
         sequence, *lasts = self.op.outs
         written = [self.row(sequence, step, move), *lasts]
@@ -82,14 +82,14 @@ class _Steps:
 def _recurrence(
     op: instr.InstructionOp, target: Target
 ) -> Sequence[Invocation | Repetition]:
-    """The first step, equal turns of one step or two, and a last step that is left."""
+    """The first step, equal trips of one step or two, and a last step that is left."""
     steps = _Steps(op, target)
     width = 2 if steps.alternates else 1
-    turns, left = divmod(steps.count - 1, width)
+    trips, left = divmod(steps.count - 1, width)
     body = [steps.call(1 + number, width) for number in range(width)]
     calls: list[Invocation | Repetition] = [steps.call(0)]
-    if turns:
-        calls.append(Repetition(turns, body))
+    if trips:
+        calls.append(Repetition(trips, body))
     if left:
         calls.append(steps.call(steps.count - 1))
     return calls

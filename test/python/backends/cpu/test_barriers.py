@@ -68,12 +68,12 @@ def barriers(rows: int) -> tuple[int, int]:
     program = build_program(main_function(module), TARGET, kernel_table("cpu"))
     kernels = {n: r.build(n, TARGET) for n, r in program.requests().items()}
     main = build_main(program, kernels, TARGET)
-    meeting = [
+    waiting = [
         op.operands[1].name_hint == "threads"
         for op in main.walk()
         if op.name == "func.call" and "glow_barrier" in str(op.properties["callee"])
     ]
-    return sum(meeting), len(meeting) - sum(meeting)
+    return sum(waiting), len(waiting) - sum(waiting)
 
 
 @pytest.mark.skipif(TARGET.vector_bytes != 64, reason="tiles of other sizes")

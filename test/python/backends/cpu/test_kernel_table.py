@@ -64,9 +64,9 @@ def test_row_of_a_backend_replaces_ours() -> None:
 def test_every_report_has_its_byte() -> None:
     """Whoever asks for it: the bytes lie before the first argument."""
     program = program_of(KernelTable("mine", {**SELECTORS, TANH: reporting_tanh}))
-    bytes_ = [call.places[-1] for call in program.calls()][:2]
-    assert [place.offset - program.reports_offset for place in bytes_] == [0, 1]
-    assert all(place.offset < program.arguments[0].offset for place in bytes_)
+    bytes_ = [call.bindings[-1] for call in program.calls()][:2]
+    assert [binding.offset - program.reports_offset for binding in bytes_] == [0, 1]
+    assert all(binding.offset < program.arguments[0].offset for binding in bytes_)
     room = program_of(CPU).arguments[0].offset
     assert room >= program_of(CPU).reports_offset
 

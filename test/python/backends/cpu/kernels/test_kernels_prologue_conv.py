@@ -34,7 +34,7 @@ from glow.backends.cpu.kernels.convolution.fused_prologue import (
 from glow.backends.cpu.kernels.elementwise.kernel import ElementwiseSpec
 from glow.backends.cpu.passes.instr_to_loops import build_program
 from glow.backends.cpu.program.kernel_table import kernel_table
-from glow.backends.cpu.program.program import KernelCall, KernelRequest, Place
+from glow.backends.cpu.program.program import BufferBinding, KernelCall, KernelRequest
 from glow.backends.cpu.program.prologue_fusion import LABEL, prologue_convolution
 from glow.compiler import compile, context, lower_to
 from glow.dialects.weights import weights_of
@@ -150,7 +150,7 @@ def test_calls_whose_buffers_overlap_stay_apart() -> None:
 
     def joined(output: int, *, feeds_prologue: bool = True) -> KernelCall | None:
         x, y, source, weights, bias = (
-            Place("activations", offset * 10_000, 10_000)
+            BufferBinding("activations", offset * 10_000, 10_000)
             for offset in (output, 1, 2, 3, 4)
         )
         first = KernelCall(
