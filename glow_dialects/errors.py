@@ -62,3 +62,11 @@ class GlowError(ValueError):
 
 class UsageError(GlowError):
     """A command line that makes no sense; programs exit with 2 then."""
+
+
+def fail_unless(condition: bool, rule: str) -> None:
+    """Raise a VerifyException that names the broken rule of an operation."""
+    if not condition:
+        from xdsl.utils.exceptions import VerifyException
+
+        raise VerifyException(rule)

@@ -39,10 +39,15 @@ from xdsl.utils.exceptions import VerifyException
 
 from glow.dialects.attributes import Attributes, AttributeValue, to_attribute
 from glow.dialects.attributes import operand_segments_attr as operand_segments_attr
+from glow.dialects.errors import fail_unless as fail_unless
 from glow.dialects.locations import named_location as named_location
 from glow.dialects.locations import node_name as node_name
-from glow.dialects.quantized import MOVEMENT_FORMS, IntegerForm, any_quantized
-from glow.dialects.rules import fail_unless as fail_unless
+from glow.dialects.quantized import (
+    MOVEMENT_FORMS,
+    IntegerForm,
+    any_quantized,
+    check_storage,
+)
 from glow.dialects.simplification import SimplifiesNode
 from glow.dialects.tensor_types import element_of as element_of
 from glow.dialects.tensor_types import is_static_tensor
@@ -97,8 +102,7 @@ def public_nodes(namespace: Mapping[str, Any]) -> list[str]:
 def nodes_of(*modules: ModuleType) -> tuple[type[NodeOp], ...]:
     """The nodes that modules define, in order, without the bases."""
     public = [vars(module)[name] for module in modules for name in module.__all__]
-    nodes = [node for node in public if "get_irdl_definition" in vars(node)]
-    return tuple(dict.fromkeys(nodes))
+    return tuple(dict.fromkeys(n for n in public if "get_irdl_definition" in vars(n)))
 
 
 class GlowOp(IRDLOperation):
@@ -268,6 +272,7 @@ class NodeOp(GlowOp):
             types = [cast(TensorType[Attribute], value.type) for value in values]
             result_types = cls.infer(types, Attributes(definition, properties))
             assert result_types is not None, f"{cls.name} needs explicit result types"
+            check_storage(cls, types)
             cls.check_inferred(result_types)
         if predicate is not None:
             values.append(predicate)
@@ -288,10 +293,8 @@ class NodeOp(GlowOp):
 
         The operands say nothing about the result's scale and zero point.
         """
-        if not any_quantized(results):
-            return
         fail_unless(
-            cls.INTEGER_FORM in MOVEMENT_FORMS,
+            not any_quantized(results) or cls.INTEGER_FORM in MOVEMENT_FORMS,
             f"the type of {cls.name} on quantized elements must be given: its scale and "
             "zero point do not follow from the operands",
         )
@@ -340,6 +343,7 @@ class NodeOp(GlowOp):
         for value in (*self.inputs, *self.results):
             if isinstance(value.type, TensorType) and len(shape_of(value)) > MAX_AXES:
                 raise VerifyException(f"tensors have at most {MAX_AXES} axes")
+        check_storage(type(self), (*operands, *results))
         self.check(operands, self.attributes_view(), results)
         if operands and any_quantized((*operands, *results)):
             self.check_integer_form(operands, results)
@@ -348,9 +352,8 @@ class NodeOp(GlowOp):
         """Verify the types of quantized elements; see `INTEGER_FORM`."""
         form = type(self).INTEGER_FORM
         if form is None:
-            fail_unless(False, f"{self.name} does not compute on quantized elements")
-        else:
-            form(operands, results)
+            raise VerifyException(f"{self.name} does not compute on quantized elements")
+        form(operands, results)
 
     def print(self, printer: Printer) -> None:
         """Print the short form."""

@@ -22,6 +22,7 @@ from xdsl.dialects.builtin import (
     DenseIntOrFPElementsAttr,
     FusedLoc,
     ModuleOp,
+    f4E2M1FN,
 )
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Operation
@@ -31,8 +32,14 @@ from xdsl.utils.hints import isa
 from glow.dialects.attributes import array_values, is_splat
 from glow.dialects.float_text import FRACTION_BITS, float_literal
 from glow.dialects.locations import stated_location
+from glow.dialects.small_types import is_small_float, small_dtype
 
-UNSIGNED = {2: np.dtype("<u2"), 4: np.dtype("<u4"), 8: np.dtype("<u8")}
+UNSIGNED = {
+    1: np.dtype("u1"),
+    2: np.dtype("<u2"),
+    4: np.dtype("<u4"),
+    8: np.dtype("<u8"),
+}
 
 
 class TextPrinter(Printer):
@@ -83,6 +90,9 @@ class TextPrinter(Printer):
 def has_patterns(dense: DenseIntOrFPElementsAttr | DenseArrayBase) -> bool:
     """Whether a constant or an array has floats that are no finite numbers."""
     element = dense.get_element_type()
+    if is_small_float(element):
+        array = np.frombuffer(dense.data.data, small_dtype(element))
+        return not bool(np.isfinite(array).all())
     fraction_bits = FRACTION_BITS.get(type(element))
     if fraction_bits is None:
         return False
@@ -93,8 +103,12 @@ def has_patterns(dense: DenseIntOrFPElementsAttr | DenseArrayBase) -> bool:
 
 def has_mixed_zeros(dense: DenseIntOrFPElementsAttr) -> bool:
     """Whether a constant is of 0.0 and -0.0, which xDSL prints as one number."""
-    if type(dense.get_element_type()) not in FRACTION_BITS or is_splat(dense):
+    element = dense.get_element_type()
+    known = type(element) in FRACTION_BITS or is_small_float(element)
+    if not known or is_splat(dense):
         return False
+    if element == f4E2M1FN:
+        return not np.any(patterns_of(dense) & 0x7)
     return not np.any(patterns_of(dense) << 1)
 
 

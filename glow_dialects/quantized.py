@@ -8,12 +8,14 @@ what. Which nodes do, and which element types fit together, is a rule at the nod
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import ClassVar, Protocol
 
 from xdsl.dialects.builtin import IntegerType, Signedness, TensorType
 from xdsl.ir import Attribute
 from xdsl.utils.exceptions import VerifyException
 
 from glow.dialects.quant import Quantization, UniformQuantizedType, quantization_of
+from glow.dialects.small_types import is_small
 
 Types = Sequence[TensorType[Attribute]]
 IntegerForm = Callable[[Types, Types], None]
@@ -183,3 +185,29 @@ def _check_product_result(
             f"the result must have elements {allowed[0]}, i32 or quantized ones, not "
             f"{result.element_type}"
         )
+
+
+# -- elements that are only stored
+
+HOLDERS = frozenset({"glow.constant", "glow.splat", "glow.convert"})
+"""The nodes that may have elements of storage and move none."""
+
+
+class HasForm(Protocol):
+    """What is asked of a class of nodes."""
+
+    name: ClassVar[str]
+    INTEGER_FORM: ClassVar[IntegerForm | None]
+
+
+def check_storage(node: type[HasForm], types: Types) -> None:
+    """Refuse elements of storage where a node computes."""
+    if node.INTEGER_FORM in MOVEMENT_FORMS or node.name in HOLDERS:
+        return
+    for value_type in types:
+        element = getattr(value_type, "element_type", None)
+        if element is not None and is_small(element):
+            raise VerifyException(
+                f"{node.name} does not compute on {element} elements, which are only "
+                "stored; convert them before"
+            )

@@ -24,6 +24,7 @@ import numpy as np
 
 from glow.dialects.arrays import Array, bfloat16
 from glow.dialects.errors import GlowError
+from glow.dialects.small_types import SMALL_TYPES
 
 MARK = "glow.weights"
 """The one key of the metadata; the order of several would differ from run to run."""
@@ -33,7 +34,10 @@ DTYPES = {
     **{f"I{8 * size}": f"<i{size}" for size in (1, 2, 4, 8)},
     **{f"U{8 * size}": f"<u{size}" for size in (1, 2, 4, 8)},
 }
-"""The dtypes of the format that programs have, as NumPy calls them; BF16 is none of its."""
+"""The dtypes of the format that programs have, as NumPy calls them; BF16 is none of its.
+
+Types of storage are written as bytes: the program says what they are.
+"""
 
 METADATA, OFFSETS = "__metadata__", "data_offsets"
 LENGTH_BYTES = 8
@@ -65,7 +69,12 @@ def write_weight_file(arrays: Mapping[str, Array], path: str | os.PathLike[str])
     from safetensors import SafetensorError
     from safetensors.numpy import save_file
 
-    contiguous = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
+    contiguous = {
+        name: np.ascontiguousarray(
+            array if array.dtype.name not in SMALL_TYPES else array.view(np.uint8)
+        )
+        for name, array in arrays.items()
+    }
     digest = digest_of(contiguous)
     try:
         save_file(contiguous, path, {MARK: digest})

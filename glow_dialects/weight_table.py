@@ -32,6 +32,7 @@ from glow.dialects.bounded_cache import bounded_cache
 from glow.dialects.errors import GlowError
 from glow.dialects.quant import UniformQuantizedType
 from glow.dialects.quantized import storage_of
+from glow.dialects.small_types import SMALL_TYPES, small_dtype
 
 MAX_SMALL_ELEMENTS = 128
 """Constants of no more elements are part of the text."""
@@ -56,6 +57,8 @@ def dtype_of(element_type: Attribute) -> np.dtype[np.generic]:
         return np.dtype(np.int64)
     if isinstance(element_type, UniformQuantizedType):
         return dtype_of(storage_of(element_type.data))
+    if (small := small_dtype(element_type)) is not None:
+        return small
     if isa(element_type, IntegerType):
         width = element_type.width.data
         if width == 1:
@@ -74,6 +77,8 @@ def element_type_of(dtype: np.dtype[np.generic]) -> Attribute:
             return element_type()
     if dtype.name == "bfloat16":
         return BFloat16Type()
+    if dtype.name in SMALL_TYPES:
+        return SMALL_TYPES[dtype.name]
     if dtype == np.bool_:
         return IntegerType(1)
     if dtype.kind == "u":

@@ -36,6 +36,7 @@ from glow.dialects.quantized import (
     is_quantized,
     parameters_of,
 )
+from glow.dialects.small_types import is_small
 from glow.dialects.weight_table import (
     Array,
     DeferredArray,
@@ -49,6 +50,13 @@ ATTRIBUTE = "glow.weights"
 
 HOLDERS = ("glow.constant", "instr.weight")
 """The operations whose `value` may name an entry of the table, at their levels."""
+
+
+WHOLE_BYTES = {
+    name: np.dtype(np.uint8 if name.startswith("u") else np.int8)
+    for name in ("int4", "uint4", "int2", "uint2")
+}
+"""Integers of storage to those that attributes hold: their sign fills the byte."""
 
 
 def module_of(op: Operation) -> ModuleOp:
@@ -84,14 +92,16 @@ def dense_to_numpy(attribute: DenseIntOrFPElementsAttr) -> Array:
     element_type = attribute.get_element_type()
     dtype = dtype_of(element_type)
     count = int(np.prod(shape))
-    if dtype == np.bool_ or (count > 1 and is_splat(attribute)):
+    if dtype == np.bool_:
         values = np.array(attribute.get_values(), dtype=dtype)
-        return (
-            np.broadcast_to(values, (count,)).reshape(shape)
-            if values.size == 1
-            else values.reshape(shape)
-        )
-    return np.frombuffer(attribute.data.data, dtype=dtype).reshape(shape)
+    else:
+        whole = WHOLE_BYTES.get(dtype.name, dtype)
+        values = np.frombuffer(attribute.data.data, whole).astype(dtype, copy=False)
+        if count > 1 and is_splat(attribute):
+            values = values[:1]
+    if values.size == 1:
+        values = np.broadcast_to(values, (count,))
+    return values.reshape(shape)
 
 
 def numpy_to_dense(array: Array) -> DenseIntOrFPElementsAttr:
@@ -101,9 +111,10 @@ def numpy_to_dense(array: Array) -> DenseIntOrFPElementsAttr:
         values = [int(value) for value in array.ravel().tolist()]
         boolean_type = cast("TensorType[IntegerType]", result_type)
         return DenseIntOrFPElementsAttr.from_list(boolean_type, values)
+    whole = array.astype(WHOLE_BYTES.get(array.dtype.name, array.dtype), copy=False)
     return DenseIntOrFPElementsAttr(
         cast("TensorType[AnyDenseElement]", result_type),
-        BytesAttr(np.ascontiguousarray(array).tobytes()),
+        BytesAttr(np.ascontiguousarray(whole).tobytes()),
     )
 
 
@@ -146,8 +157,15 @@ def held_value(owner: ConstantOp) -> Array:
         array = weights_of(owner)[name]
     except GlowError as error:
         raise GlowError(error.message, node=node_name(owner)) from None
+    array = as_held(array, owner.result.type)
     check_held(name, array, owner.result.type)
     return array
+
+
+def as_held(array: Array, program: Attribute) -> Array:
+    """A weight that a file holds as bytes, in the type of storage that a program says."""
+    element = element_of(held_type(program))
+    return array.view(dtype_of(element)) if is_small(element) else array
 
 
 def held_type(program: Attribute) -> Attribute:

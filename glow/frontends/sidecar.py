@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 from xdsl.dialects.builtin import ModuleOp
 
 from glow.dialects.errors import GlowError
@@ -81,12 +82,18 @@ def find_sidecar(module: ModuleOp, path: Path) -> Path | None:
 
 
 def check_weights(module: ModuleOp) -> None:
-    """Raise GlowError at the first operation whose weight has another shape or dtype."""
-    from glow.dialects.weights import check_held, references, weights_of
+    """Raise GlowError at the first operation whose weight has another shape or dtype.
+
+    Weights of types of storage get their dtype here.
+    """
+    from glow.dialects.weights import as_held, check_held, references, weights_of
 
     table = weights_of(module)
     for op, name in references(module):
         try:
+            entry = table.entry(name)
+            if isinstance(entry, np.ndarray):
+                table[name] = as_held(entry, op.results[0].type)
             check_held(name, table.entry(name), op.results[0].type)
         except GlowError as error:
             raise GlowError(

@@ -9,16 +9,47 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
+from xdsl.dialects.builtin import f8E8M0FNU
 
 from glow.dialects.glow.activations import clip, hard_swish, leaky_relu, relu, sigmoid
+from glow.dialects.small_types import SMALL_TYPES
+from glow.dialects.weight_table import dtype_of
 from glow.interpreter.arrays import Array, DType, is_float, widen
 
+_WIDE = {
+    name: np.dtype(np.float32 if name.startswith("float") else np.int32)
+    for name in SMALL_TYPES
+}
+"""Dtypes of storage to those that conversions go through."""
 
-def convert(x: Array, dtype: DType) -> Array:
+
+def scales(x: Array, round_mode: str) -> Array:
+    """float32 as powers of two from 2^-127 to 2^127; all that has none there is NaN."""
+    fraction, exponent = np.frexp(x)  # The fraction is in [0.5, 1).
+    limit = {"up": 0.5, "nearest": 0.75, "down": 1.0}[round_mode]
+    rounds_up = fraction > limit if round_mode == "up" else fraction >= limit
+    code = exponent - 1 + rounds_up + 127
+    is_scale = (x >= np.float32(2.0**-127)) & np.isfinite(x)
+    codes = np.where(is_scale, np.minimum(code, 0xFF), 0xFF).astype(np.uint8)
+    return codes.view(dtype_of(f8E8M0FNU))
+
+
+def convert(x: Array, dtype: DType, round_mode: str = "nearest") -> Array:
     """The elements in another type: floats truncate and saturate, NaN becomes 0.
 
-    Integers wrap; a conversion to `i1` tests for non-zero.
+    Integers wrap; a conversion to `i1` tests for non-zero. Types of storage are reached
+    through float32 or int32; `round_mode` is that of conversions to powers of two.
     """
+    if (wide := _WIDE.get(x.dtype.name)) is not None:
+        return (
+            x.astype(dtype)
+            if dtype == x.dtype
+            else convert(x.astype(wide), dtype, round_mode)
+        )
+    if (wide := _WIDE.get(dtype.name)) is not None:
+        numbers = convert(x, wide)
+        is_scale = dtype.name == "float8_e8m0fnu"
+        return scales(numbers, round_mode) if is_scale else numbers.astype(dtype)
     if dtype.kind not in "iu" or not is_float(x):
         return x.astype(dtype)
     info = np.iinfo(dtype)

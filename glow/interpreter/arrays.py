@@ -8,6 +8,8 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from glow.dialects.small_types import SMALL_TYPES
+
 Array: TypeAlias = npt.NDArray[Any]
 DType: TypeAlias = np.dtype[Any]
 
@@ -60,7 +62,9 @@ def garbage(shape: tuple[int, ...], dtype: DType) -> Array:
 
 def spoil(array: Array) -> None:
     """Overwrite memory whose content has no meaning."""
-    if is_float(array):
+    if array.dtype.name in SMALL_TYPES:
+        array.view(np.uint8)[...] = 1
+    elif is_float(array):
         array[...] = math.nan
     elif array.dtype.kind == "b":
         array[...] = True

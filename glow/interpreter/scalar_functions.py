@@ -75,6 +75,13 @@ def run_convert(op: Operation, x: Array) -> Array:
     return functions.convert(np.asarray(x), result_dtype(op))
 
 
+def run_convert_node(op: Operation, x: Array) -> Array:
+    """`glow.convert`."""
+    assert isinstance(op, GlowOp)
+    mode = op.attributes_view().string("round_mode")
+    return functions.convert(np.asarray(x), result_dtype(op), mode)
+
+
 def run_convert_signed(op: Operation, x: Array) -> Array:
     """Conversion of an integer taken as signed: the `i1` true is -1."""
     return functions.convert(signed(x), result_dtype(op))
@@ -187,7 +194,7 @@ def _node_function(node: type[NodeOp], facts: Facts) -> Function:
 
 NODES: dict[type[Operation], Function] = {
     **{node: _node_function(node, facts) for node, facts in glow.FACTS.items()},
-    glow.ConvertOp: run_convert,
+    glow.ConvertOp: run_convert_node,
 }
 
 ARITH: dict[type[Operation], Function] = {

@@ -5,9 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from xdsl.dialects.builtin import TensorType, i1
+from xdsl.dialects.builtin import StringAttr, TensorType, f8E8M0FNU, i1
 from xdsl.ir import SSAValue
-from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def
+from xdsl.irdl import (
+    irdl_op_definition,
+    operand_def,
+    prop_def,
+    result_def,
+    traits_def,
+)
 
 from glow.dialects.attributes import Attributes
 from glow.dialects.glow.elementwise import (
@@ -272,16 +278,31 @@ register(
 
 @irdl_op_definition
 class ConvertOp(NodeOp):
-    """The elements in another type (ONNX Cast): floats to integers truncate."""
+    """The elements in another type (ONNX Cast): floats to integers truncate.
+
+    Floats out of the range of a narrower type are infinite, or NaN where it has no infinities.
+    Types of storage are reached through f32 or i32. `round_mode` is that of `f8E8M0FNU`:
+    `nearest` (ties up), `up` or `down`; what has no such power of two is NaN.
+    """
 
     name = "glow.convert"
     operand = operand_def(TensorType)
     result = result_def(TensorType)
+    round_mode = prop_def(StringAttr, default_value=StringAttr("nearest"))
     traits = traits_def(DataParallel())
 
     @classmethod
     def check(cls, operands: Types, attributes: Attributes, results: Types) -> None:
-        """The shape stays."""
+        """The shape stays; another way to round is for powers of two only."""
+        mode = attributes.string("round_mode")
+        fail_unless(
+            mode in ("nearest", "up", "down"),
+            f'round_mode "{mode}" is none of "nearest", "up", "down"',
+        )
+        fail_unless(
+            mode == "nearest" or results[0].element_type == f8E8M0FNU,
+            f'round_mode "{mode}" is for f8E8M0FNU, not {results[0].element_type}',
+        )
         fail_unless(
             operands[0].get_shape() == results[0].get_shape(),
             f"a conversion keeps the shape, not {operands[0]} to {results[0]}",

@@ -37,6 +37,7 @@ from xdsl.ir.affine import AffineExpr, AffineMap
 
 from glow.dialects.arith import FastMathFlagsAttr
 from glow.dialects.bounded_cache import bounded_cache
+from glow.dialects.small_types import is_small
 from glow.dialects.vector import ADD, IteratorTypeAttr
 
 INDEX = IndexType()
@@ -145,7 +146,12 @@ def byte_width(element: Attribute) -> int:
 
 @bounded_cache
 def signless(element: Attribute) -> Attribute:
-    """The scalar type as arith takes it: operations have signs, integers have none."""
+    """The scalar type as arith takes it: operations have signs, integers have none.
+
+    Types of storage are bytes.
+    """
+    if is_small(element):
+        return i8
     return IntegerType(element.width.data) if is_integer(element) else element
 
 

@@ -19,11 +19,14 @@ from xdsl.dialects.builtin import (
     IntegerAttr,
     f32,
     i1,
+    i8,
+    i32,
 )
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from glow.dialects import arith
 from glow.dialects.attributes import is_splat
+from glow.dialects.small_types import is_small, small_bits
 from glow.lowering.loop_builder import ir_types as types
 from glow.lowering.loop_builder import math_functions
 from glow.lowering.loop_builder.builder import Index, LoopBuilder
@@ -63,6 +66,8 @@ def instantiate_operation(
     if isinstance(operation, arith.ConstantOp):
         number = constant_value(operation.result)
         assert number is not None
+        if is_small(operation.result.type):
+            number = small_bits(number, operation.result.type)
         type_ = _widened(operation.result.type, shape)
         known[operation.result] = builder.constant(number, type_)
         return
@@ -201,6 +206,13 @@ def _resize(
 ) -> SSAValue | None:
     """A change of the sign alone is none in memory; upper halves of products are made so."""
     (value,), element = operands, types.element_of(operands[0])
+    before, after = operation.operands[0].type, operation.results[0].type
+    if is_small(before):
+        return _unpacked(builder, operation, value)
+    if is_small(after):
+        low = builder.cast(arith.TruncIOp, value, i8)
+        mask = builder.like((1 << types.bit_width(after)) - 1, low)
+        return builder.binary_integer(arith.AndIOp, low, mask)
     if element == types.signless(operation.results[0].type):
         return value
     shift = operation.operands[0].owner
@@ -208,6 +220,24 @@ def _resize(
         return None
     factors = upper_half_factors(value)
     return None if factors is None else upper_halves(builder, *factors)
+
+
+def _unpacked(builder: LoopBuilder, operation: Operation, value: SSAValue) -> SSAValue:
+    """The lower bits of a byte as i32, the only type to which such elements are extended."""
+    wide = builder.cast(arith.ExtUIOp, value, i32)
+    unused = builder.like(32 - types.bit_width(operation.operands[0].type), wide)
+    shifted = builder.binary_integer(arith.ShLIOp, wide, unused)
+    signed = isinstance(operation, arith.ExtSIOp)
+    right = arith.ShRSIOp if signed else arith.ShRUIOp
+    return builder.binary_integer(right, shifted, unused)
+
+
+def _bitcast(
+    builder: LoopBuilder, operation: Operation, operands: Sequence[SSAValue]
+) -> SSAValue | None:
+    """Between types of storage and integers it is nothing: both are bytes."""
+    result = types.signless(operation.results[0].type)
+    return operands[0] if types.element_of(operands[0]) == result else None
 
 
 def _truncate(
@@ -266,6 +296,7 @@ _SPECIAL: Mapping[type[Operation], Special] = {
     math.PowFOp: _power,
     math.FmaOp: _fma,
     math.IPowIOp: _integer_power,
+    arith.BitcastOp: _bitcast,
     arith.FPToSIOp: _truncate,
     arith.FPToUIOp: _truncate,
     **dict.fromkeys((arith.ExtSIOp, arith.ExtUIOp, arith.TruncIOp), _resize),

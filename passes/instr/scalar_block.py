@@ -34,7 +34,8 @@ def emit_instruction(
     node = op.node
     assert node is not None
     if node is glow.ConvertOp:
-        return [convert(builder, operands[0], element_type(op.outs[0]))]
+        mode = op.attributes_view().string("round_mode")
+        return [convert(builder, operands[0], element_type(op.outs[0]), mode)]
     return [SCALAR_BODIES[node](builder, operands, op.attributes_view())]
 
 

@@ -23,7 +23,8 @@ def emit_node(
     if isinstance(op, glow.FusedOp):
         return inline_body(builder, op.body.block, operands)
     if isinstance(op, glow.ConvertOp):
-        return [convert(builder, operands[0], op.result.type.element_type)]
+        mode = op.attributes_view().string("round_mode")
+        return [convert(builder, operands[0], op.result.type.element_type, mode)]
     return [SCALAR_BODIES[type(op)](builder, operands, op.attributes_view())]
 
 

@@ -19,7 +19,9 @@ from glow.dialects.attributes import Attributes
 from glow.dialects.glow import FACTS, UnaryOp, YieldOp, elementwise, scalar_attr
 from glow.dialects.glow.formulas import ScalarBody
 from glow.dialects.node import NodeOp
+from glow.dialects.small_types import is_small
 from glow.dialects.weight_table import dtype_of
+from glow.passes.rewriting.small_elements import narrow, wide_type, widen
 
 Integer: TypeAlias = "IntegerType[int, Signedness]"
 
@@ -151,10 +153,23 @@ def by_sign(
     return unsigned if is_unsigned(value) else signed
 
 
-def convert(builder: ScalarBuilder, x: SSAValue, target: Attribute) -> SSAValue:
-    """The scalar in another element type; floats to integers truncate."""
+def convert(
+    builder: ScalarBuilder,
+    x: SSAValue,
+    target: Attribute,
+    round_mode: str = "nearest",
+) -> SSAValue:
+    """The scalar in another element type; floats to integers truncate.
+
+    `round_mode` is that of conversions to `f8E8M0FNU`.
+    """
     if x.type == target:
         return x
+    if is_small(x.type):
+        return convert(builder, widen(builder, x), target, round_mode)
+    if is_small(target):
+        wide = convert(builder, x, wide_type(target))
+        return narrow(builder, wide, target, round_mode)
     if target == i1:
         return builder.compare("ne", x, builder.number(0, x))
     source_integer, target_integer = as_integer(x.type), as_integer(target)
@@ -167,8 +182,8 @@ def convert(builder: ScalarBuilder, x: SSAValue, target: Attribute) -> SSAValue:
         truncate = arith.FPToUIOp if unsigned else arith.FPToSIOp
         return builder.append(truncate(x, target))
     if source_integer is not None:
-        widen = arith.UIToFPOp if is_unsigned(x) else arith.SIToFPOp
-        return builder.append(widen(x, target))
+        to_float = arith.UIToFPOp if is_unsigned(x) else arith.SIToFPOp
+        return builder.append(to_float(x, target))
     return _resize_float(builder, x, target)
 
 

@@ -32,15 +32,33 @@ NUMPY_NAMES = {
     TensorProto.UINT64: "uint64",
     TensorProto.BOOL: "bool",
 }
-"""The element types that the compiler knows; bfloat16 is added by `dtype_of_onnx`."""
+"""The element types that the compiler knows and NumPy has."""
+
+MORE_NAMES = {
+    TensorProto.BFLOAT16: "bfloat16",
+    TensorProto.FLOAT8E4M3FN: "float8_e4m3fn",
+    TensorProto.FLOAT8E4M3FNUZ: "float8_e4m3fnuz",
+    TensorProto.FLOAT8E5M2: "float8_e5m2",
+    TensorProto.FLOAT8E5M2FNUZ: "float8_e5m2fnuz",
+    TensorProto.FLOAT8E8M0: "float8_e8m0fnu",
+    TensorProto.FLOAT4E2M1: "float4_e2m1fn",
+    TensorProto.INT4: "int4",
+    TensorProto.UINT4: "uint4",
+    TensorProto.INT2: "int2",
+    TensorProto.UINT2: "uint2",
+}
+"""The element types that `ml_dtypes` has; its package is loaded for models with some."""
+
+PACKED_BITS = {"float4_e2m1fn": 4, "int4": 4, "uint4": 4, "int2": 2, "uint2": 2}
+"""The dtypes of which a byte of a file holds several elements, the first in the low bits."""
 
 
 def dtype_of_onnx(data_type: int) -> np.dtype[np.generic]:
     """The NumPy dtype of an ONNX element type; GlowError for those we lack."""
-    if data_type == TensorProto.BFLOAT16:
+    if data_type in MORE_NAMES:
         import ml_dtypes
 
-        return np.dtype(ml_dtypes.bfloat16)
+        return np.dtype(getattr(ml_dtypes, MORE_NAMES[data_type]))  # pyright: ignore[reportArgumentType]
     if data_type not in NUMPY_NAMES:
         known = data_type in TensorProto.DataType.values()
         name = TensorProto.DataType.Name(data_type) if known else str(data_type)
@@ -73,16 +91,33 @@ def to_array(
         if raw_data is not None or tensor.HasField("raw_data"):
             raw = tensor.raw_data if raw_data is None else raw_data
             _check_size(len(raw), dtype, shape)
-            return np.frombuffer(raw, dtype).reshape(shape)
+            return _elements(raw, dtype, shape)
         return _typed_array(tensor, shape)
     except GlowError as error:
         raise GlowError(f"tensor '{tensor.name}': {error.message}") from None
 
 
+def _bytes_of(dtype: np.dtype[np.generic], shape: tuple[int, ...]) -> int:
+    """The bytes of so many elements in a file."""
+    return -(-prod(shape) * PACKED_BITS.get(dtype.name, 8 * dtype.itemsize) // 8)
+
+
+def _elements(
+    raw: bytes | memoryview, dtype: np.dtype[np.generic], shape: tuple[int, ...]
+) -> Array:
+    """A view of bytes, or a new array of one element a byte where they hold several."""
+    bits = PACKED_BITS.get(dtype.name)
+    if bits is None:
+        return np.frombuffer(raw, dtype).reshape(shape)
+    shifts = np.arange(0, 8, bits, dtype=np.uint8)
+    codes = (np.frombuffer(raw, np.uint8)[:, None] >> shifts) & ((1 << bits) - 1)
+    return codes.astype(np.uint8).reshape(-1)[: prod(shape)].view(dtype).reshape(shape)
+
+
 def _check_size(
     found: int, dtype: np.dtype[np.generic], shape: tuple[int, ...]
 ) -> None:
-    needed = prod(shape) * dtype.itemsize
+    needed = _bytes_of(dtype, shape)
     if found != needed:
         raise GlowError(f"{found} bytes, but its shape {list(shape)} needs {needed}")
 
@@ -96,6 +131,11 @@ def _typed_array(tensor: TensorProto, shape: tuple[int, ...]) -> Array:
         tensor.uint64_data,
     )  # fmt: skip
     found, needed = max(len(field) for field in fields), prod(shape)
+    packed = PACKED_BITS.get(dtype_of_onnx(tensor.data_type).name)
+    if packed is not None and found == _bytes_of(
+        dtype_of_onnx(tensor.data_type), shape
+    ):
+        found = needed
     if found != needed:
         raise GlowError(f"{found} numbers, but its shape {list(shape)} needs {needed}")
     return numpy_helper.to_array(tensor)
@@ -121,7 +161,7 @@ def _external_array(
         raise GlowError(f"its weight file '{path}' {what}")
     try:
         offset = int(entries.get("offset", 0))
-        length = int(entries.get("length", prod(shape) * dtype.itemsize))
+        length = int(entries.get("length", _bytes_of(dtype, shape)))
         data = file_bytes(path)
     except (OSError, ValueError) as error:
         raise GlowError(f"cannot read its weight file '{path}': {error}") from None
@@ -130,4 +170,4 @@ def _external_array(
         raise GlowError(
             f"its weight file '{path}' ends at {len(data)}, before {offset + length}"
         )
-    return np.frombuffer(data[offset : offset + length], dtype).reshape(shape)
+    return _elements(data[offset : offset + length], dtype, shape)

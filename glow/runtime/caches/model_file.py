@@ -151,8 +151,8 @@ def _argument(entry: Sequence[Any]) -> Argument:
 
 def _dtype(name: str) -> np.dtype[np.generic]:
     """The dtype of a name, also of those that another package adds to NumPy's."""
-    if name == "bfloat16":
+    if name not in np.sctypeDict:
         import ml_dtypes
 
-        return np.dtype(ml_dtypes.bfloat16)
+        return np.dtype(getattr(ml_dtypes, name))
     return np.dtype(name)

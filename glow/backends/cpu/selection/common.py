@@ -16,6 +16,7 @@ from glow.backends.cpu.program.program import Invocation, KernelRequest
 from glow.dialects import instr
 from glow.dialects.errors import GlowError
 from glow.dialects.node import element_of, node_name, shape_of
+from glow.dialects.small_types import is_small, small_bits
 from glow.dialects.weights import dense_to_numpy, weights_of
 from glow.lowering.loop_builder.epilogue import OperandLayout
 from glow.lowering.loop_builder.ir_types import signless, storage_type
@@ -42,6 +43,12 @@ def known_numbers(buffer: SSAValue) -> npt.NDArray[np.int64] | None:
         return dense_to_numpy(owner.value).astype(np.int64)
     name = owner.weight_name
     return None if name is None else weights_of(owner)[name].astype(np.int64)
+
+
+def stored_number(buffer: SSAValue, number: float) -> float:
+    """What kernels write for a number: the byte that holds one of a type of storage."""
+    element = element_of(buffer)
+    return small_bits(number, element) if is_small(element) else number
 
 
 def is_unsigned(buffer: SSAValue) -> bool:

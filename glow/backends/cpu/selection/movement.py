@@ -37,6 +37,7 @@ from glow.backends.cpu.selection.common import (
     known_numbers,
     reporting,
     stored_element,
+    stored_number,
 )
 from glow.dialects import glow, instr
 from glow.dialects.errors import GlowError
@@ -141,7 +142,7 @@ def _pad(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
         shape_of(source),
         pads[:rank],
         pads[rank:],
-        attributes.float("value"),
+        stored_number(source, attributes.float("value")),
         stored_element(source),
     )
     return invoke("pad", spec, build_pad, [out, source])

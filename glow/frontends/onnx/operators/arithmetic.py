@@ -23,7 +23,6 @@ from glow.dialects.glow.elementwise import is_integer
 from glow.dialects.node import NodeOp
 from glow.frontends.onnx.node import OnnxNode, Operand, Value, element_type
 from glow.frontends.onnx.registry import HANDLERS, Handler, onnx_op
-from glow.frontends.onnx.tensors import element_type_of_onnx
 
 VARIADIC: dict[str, type[NodeOp]] = {"Sum": AddOp, "Max": MaxOp, "Min": MinOp}
 """Operators that join any number of operands by a node of two."""
@@ -76,18 +75,6 @@ def power(node: OnnxNode) -> Value:
     else:
         exponent = node.convert(exponent, result_type)
     return node.convert(node.emit(PowOp, base, exponent), result_type)
-
-
-@onnx_op("Cast")
-def cast(node: OnnxNode) -> Value:
-    """A conversion to the attribute's type."""
-    return node.convert(node.value(0), element_type_of_onnx(node.attr_int("to", 0)))
-
-
-@onnx_op("CastLike")
-def cast_like(node: OnnxNode) -> Value:
-    """A conversion to the second operand's type."""
-    return node.convert(node.value(0), element_type(node.value(1)))
 
 
 @onnx_op("IsInf")
