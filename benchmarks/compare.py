@@ -9,8 +9,8 @@ is written after each network, and the same command goes on with the networks th
 Speed here means the median of many inferences of one input, each runtime in its own process
 on the same cores. The runtimes take turns, each the first in its turn, because a machine's
 speed drifts by more than the differences of interest; while one measures the others are
-stopped. With more than one thread it also depends on how far apart the cores are at the time,
-so that near and far ones have a row each (`rounds.py`). The table goes to stdout as Markdown,
+stopped. With more than one thread it also depends on whether the cores share an L3 at the time,
+so that either state has a row of its own (`rounds.py`). The table goes to stdout as Markdown,
 progress to stderr.
 """
 
@@ -28,7 +28,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 import numpy as np
 
 from benchmarks.compile_time import CompileError, optimizer_share
-from benchmarks.core_distance import core_distance
+from benchmarks.cross_core_latency import cross_core_latency
 from benchmarks.networks import (
     NETWORKS,
     OPERATOR_NETWORKS,
@@ -132,7 +132,7 @@ def parse_arguments() -> argparse.Namespace:
         type=positive,
         default=5,
         metavar="N",
-        help="turns of each runtime on cores at one distance (default: 5)",
+        help="turns of each runtime on cores with one cross-core latency (default: 5)",
     )
     add(
         "--json",
@@ -260,7 +260,7 @@ def measure(
     with ExitStack() as stack:
         servers = start_all(network, runners, start, stack)
         cores = cores_of(threads)
-        played = play(servers, rounds, lambda: core_distance(cores))
+        played = play(servers, rounds, lambda: cross_core_latency(cores))
         saved = {
             name: server.save(folder / f"{name}.npz")
             for name, server in servers.items()
@@ -271,7 +271,7 @@ def measure(
             network,
             threads,
             group.state,
-            group.distance,
+            group.latency,
             len(group.rounds),
             {name: median(measured) for name, measured in group.times.items()},
             {name: relative_spread(measured) for name, measured in group.times.items()},

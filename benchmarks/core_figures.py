@@ -21,7 +21,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import numpy as np
 
-from benchmarks.core_distance import core_distance
+from benchmarks.cross_core_latency import cross_core_latency
 from glow.lowering.target.target import Target, host_target
 from glow.runtime.buffers import aligned_empty
 from glow.runtime.linking.library import Library
@@ -112,7 +112,7 @@ def figures(loops: Loops, target: Target) -> Iterator[tuple[str, str, str]]:
         read = stream_rate(loops, size, target.vector_bytes)
         known = getattr(core, f"{level}_bytes_per_cycle")
         yield f"{level}_bytes_per_cycle", f"{read:.1f}", f"{known:g}"
-    round_trip = core_distance(sorted(os.sched_getaffinity(0)))
+    round_trip = cross_core_latency(sorted(os.sched_getaffinity(0)))
     if round_trip is not None:
         transfer = round_trip / 2 * loops.cycles_per_second / 1e9
         distances = f"{core.shared_l3_latency} shared, {core.split_l3_latency} split"

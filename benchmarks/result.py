@@ -24,13 +24,13 @@ Errors = Mapping[str, Mapping[str, float]]
 
 @dataclass(frozen=True)
 class Result:
-    """One row of the table: a network at a number of threads, on near or on far cores."""
+    """One row of the table: a network at a number of threads, on cores with or without one L3."""
 
     network: str
     threads: int
     state: str | None
-    """`near` or `far`; None for one thread, and where neither held through a round."""
-    distance_nanoseconds: float | None
+    """`shared` or `split`; None for one thread, and where neither held through a round."""
+    cross_core_nanoseconds: float | None
     """The median time that a cache line takes from core to core and back."""
     rounds: int
     """Those that this row is of."""

@@ -1,7 +1,7 @@
 """Rounds in which each runtime has a turn, and which of them may be compared.
 
-The virtual cores of a machine share a cache at one moment and are far apart at the next, for
-seconds or minutes, and no runtime is to blame for it. So the distance is measured before and
+The virtual cores of a machine share an L3 at one moment and none at the next, for
+seconds or minutes, and no runtime is to blame for it. So the latency is measured before and
 after each round, while no runtime runs; rounds of one state make a row of the table, and rounds
 in which it changed make none.
 """
@@ -15,13 +15,13 @@ from typing import Protocol
 
 TURN_MILLISECONDS = 500
 MOST_INFERENCES = 200
-NEAR, FAR = 200, 250
-"""Nanoseconds of a round trip: near cores are below the one, far ones above the other."""
-STATES = ("near", "far")
+SHARED, SPLIT = 200, 250
+"""Nanoseconds of a round trip: cores that share an L3 are below the one, others above the other."""
+STATES = ("shared", "split")
 MOST = 2
 """Times the rounds asked for, where the state keeps changing."""
 
-Distance = Callable[[], float | None]
+Latency = Callable[[], float | None]
 
 
 class Player(Protocol):
@@ -39,17 +39,17 @@ class Round:
     times: Mapping[str, Sequence[float]]
     """The milliseconds of each runtime's inferences."""
     before: float | None
-    """The distance of the cores in nanoseconds, None where it is unknown."""
+    """A cache line's round trip between the cores in nanoseconds, None where it is unknown."""
     after: float | None
 
     @property
     def state(self) -> str:
-        """Returns how far apart the cores were: near, far, mixed or unknown."""
+        """Returns whether the cores shared an L3: shared, split, mixed or unknown."""
         if self.before is None or self.after is None:
             return "unknown"
-        if max(self.before, self.after) < NEAR:
-            return "near"
-        return "far" if min(self.before, self.after) > FAR else "mixed"
+        if max(self.before, self.after) < SHARED:
+            return "shared"
+        return "split" if min(self.before, self.after) > SPLIT else "mixed"
 
 
 @dataclass(frozen=True)
@@ -57,12 +57,12 @@ class Rounds:
     """Rounds that belong together."""
 
     state: str | None
-    """`near` or `far` in all of them; None where that is unknown or changed in each."""
+    """`shared` or `split` in all of them; None where that is unknown or changed in each."""
     rounds: Sequence[Round]
 
     @property
-    def distance(self) -> float | None:
-        """Returns the median distance of the cores."""
+    def latency(self) -> float | None:
+        """Returns the median round trip between the cores."""
         ends = [end for played in self.rounds for end in (played.before, played.after)]
         known = [end for end in ends if end is not None]
         return median(known) if known else None
@@ -77,7 +77,7 @@ class Rounds:
 
 
 def by_state(rounds: Sequence[Round]) -> list[Rounds]:
-    """Returns the rounds with near and with far cores; all together if there are neither."""
+    """Returns the rounds with a shared L3 and with a split one; all together without either."""
     found = [
         Rounds(s, [played for played in rounds if played.state == s]) for s in STATES
     ]
@@ -90,15 +90,15 @@ def are_enough(rounds: Sequence[Round], wanted: int) -> bool:
     return len(rounds) >= MOST * wanted or max(states.values(), default=0) >= wanted
 
 
-def play(players: Mapping[str, Player], wanted: int, distance: Distance) -> list[Round]:
-    """Returns rounds until there are enough; `distance` measures how far apart cores are."""
+def play(players: Mapping[str, Player], wanted: int, latency: Latency) -> list[Round]:
+    """Returns rounds until there are enough; `latency` is measured before and after each."""
     inferences = {name: inferences_of(player) for name, player in players.items()}
     rounds: list[Round] = []
-    before = distance()
+    before = latency()
     while not are_enough(rounds, wanted):
         turns = rotated(list(players), len(rounds))
         times = {name: players[name].run(inferences[name]) for name in turns}
-        after = distance()
+        after = latency()
         rounds.append(Round(times, before, after))
         before = after
         print(f"  {described(rounds)}", file=sys.stderr)
@@ -120,7 +120,7 @@ def inferences_of(player: Player) -> int:
 
 
 def described(rounds: Sequence[Round]) -> str:
-    """Returns the number of the last round, and how far apart the cores were."""
+    """Returns the number of the last round, and the round trip between the cores."""
     last = rounds[-1]
     if last.before is None or last.after is None:
         return f"round {len(rounds)}"

@@ -1,4 +1,4 @@
-"""Products of bytes as sums in i32, with constant weights or of two computed tensors.
+"""Int8 products as sums in i32, with constant weights or dynamic operands.
 
   %y = glow.conv2d %x, %w, %b : tensor<...x!quant.uniform<u8:f32, 0.1:3>>
 becomes

@@ -1,7 +1,7 @@
 """Integer products through floats that hold all their sums exactly.
 
 Correct for every shape and target, and slow: `integer_products.py` is for backends that
-have kernels for sums of products of bytes.
+have kernels for int8 products.
 """
 
 from __future__ import annotations

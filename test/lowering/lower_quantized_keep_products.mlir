@@ -25,7 +25,7 @@ func.func @signed(%x: tensor<1x1x1x1x!quant.uniform<i8:f32, 0.5>>) -> tensor<1x1
   func.return %0 : tensor<1x1x1x1xi32>
 }
 
-// Two computed tensors of bytes: the sums are a node too.
+// Dynamic operands of int8: the sums are a node too.
 // CHECK-LABEL: func.func @computed(
 // CHECK: %[[T:.*]] = glow.transpose %{{.*}} permutation [0, 2, 1] : tensor<2x4x5xui8>
 // CHECK: %[[P:.*]] = glow.constant dense<3> : tensor<ui8>

@@ -49,10 +49,10 @@ ZEN5 = make_core(
     ),
     l3_latency=Figure(50, "measured: benchmarks/core_figures.py, 13 ns in 4 MiB"),
     shared_l3_latency=Figure(
-        140, "measured: benchmarks/core_distance.py, a round trip of 70 ns"
+        140, "measured: benchmarks/cross_core_latency.py, a round trip of 70 ns"
     ),
     split_l3_latency=Figure(
-        800, "measured: benchmarks/core_distance.py, a round trip of 375 ns"
+        800, "measured: benchmarks/cross_core_latency.py, a round trip of 375 ns"
     ),
 )
 

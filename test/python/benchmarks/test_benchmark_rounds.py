@@ -10,7 +10,7 @@ from itertools import pairwise
 import pytest
 
 from benchmarks import compare, rounds
-from benchmarks.core_distance import RALLY_TYPE, core_distance, rally_library
+from benchmarks.cross_core_latency import RALLY_TYPE, cross_core_latency, rally_library
 from benchmarks.networks import TINY_NETWORKS
 from benchmarks.peers.contestants import Contest
 from benchmarks.rounds import Round, are_enough, by_state, described, play
@@ -20,7 +20,7 @@ NEAR, BETWEEN, FAR = 70.0, 220.0, 375.0
 
 
 def rounds_between(distances: Iterable[float | None]) -> list[Round]:
-    """Returns a round before each distance but the first; its time is its number."""
+    """Returns a round before each latency but the first; its time is its number."""
     return [
         Round({"glow": [float(number)], "ort": [10.0 * number]}, before, after)
         for number, (before, after) in enumerate(pairwise(distances))
@@ -41,8 +41,8 @@ class FakePlayer:
 @pytest.mark.parametrize(
     ("before", "after", "state"),
     [
-        (NEAR, NEAR, "near"),
-        (FAR, FAR, "far"),
+        (NEAR, NEAR, "shared"),
+        (FAR, FAR, "split"),
         (NEAR, FAR, "mixed"),
         (FAR, NEAR, "mixed"),
         (BETWEEN, BETWEEN, "mixed"),
@@ -61,16 +61,16 @@ def test_state_must_hold_through_the_round(
 
 def test_each_state_has_its_own_times() -> None:
     near, far = by_state(rounds_between([FAR, FAR, NEAR, NEAR, NEAR - 10, FAR, FAR]))
-    assert (near.state, far.state) == ("near", "far")
+    assert (near.state, far.state) == ("shared", "split")
     assert near.times == {"glow": [2.0, 3.0], "ort": [20.0, 30.0]}
     assert far.times == {"glow": [0.0, 5.0], "ort": [0.0, 50.0]}
-    assert near.distance == NEAR
-    assert far.distance == FAR
+    assert near.latency == NEAR
+    assert far.latency == FAR
 
 
 def test_state_that_was_not_seen_has_no_row() -> None:
     (far,) = by_state(rounds_between([FAR, FAR, NEAR, FAR]))
-    assert far.state == "far"
+    assert far.state == "split"
     assert far.times["glow"] == [0.0]
 
 
@@ -78,13 +78,13 @@ def test_mixed_rounds_stand_together_where_there_are_no_others() -> None:
     (both,) = by_state(rounds_between([NEAR, FAR, NEAR]))
     assert both.state is None
     assert both.times["glow"] == [0.0, 1.0]
-    assert both.distance == (NEAR + FAR) / 2
+    assert both.latency == (NEAR + FAR) / 2
 
 
 def test_distance_may_be_unknown() -> None:
     (only,) = by_state(rounds_between([None, None, None]))
     assert only.state is None
-    assert only.distance is None
+    assert only.latency is None
     assert only.times["ort"] == [0.0, 10.0]
 
 
@@ -110,7 +110,7 @@ def test_all_play_in_every_round(capsys: pytest.CaptureFixture[str]) -> None:
     players = {"glow": FakePlayer(), "ort": FakePlayer()}
     distances = iter([FAR, NEAR, NEAR, NEAR])
     played = play(players, 2, lambda: next(distances))
-    assert [turn.state for turn in played] == ["mixed", "near", "near"]
+    assert [turn.state for turn in played] == ["mixed", "shared", "shared"]
     fill = rounds.TURN_MILLISECONDS // 2
     assert [player.counts for player in players.values()] == 2 * [
         [2, *3 * [min(fill, rounds.MOST_INFERENCES)]]
@@ -151,30 +151,30 @@ def test_both_states_are_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("onnxruntime")
     distances = iter([NEAR, NEAR, FAR, FAR, FAR])
 
-    def next_distance(cores: Sequence[int]) -> float:
+    def next_latency(cores: Sequence[int]) -> float:
         return next(distances)
 
     monkeypatch.setattr(compare, "KNOWN", TINY_NETWORKS)
-    monkeypatch.setattr(compare, "core_distance", next_distance)
+    monkeypatch.setattr(compare, "cross_core_latency", next_latency)
     monkeypatch.setattr(rounds, "TURN_MILLISECONDS", 1)
     results = list(compare.compare("mobilenet_v2", [2], Contest(["ort"]), 2))
     rows = table(results).splitlines()[2:]
-    assert [row.split("|")[2].strip() for row in rows] == ["2 near", "2 far"]
+    assert [row.split("|")[2].strip() for row in rows] == ["2 shared", "2 split"]
     near, far = (result.to_json() for result in results)
-    keys = ["threads", "state", "rounds", "distance_nanoseconds"]
-    assert [near[key] for key in keys] == [2, "near", 1, NEAR]
-    assert [far[key] for key in keys] == [2, "far", 2, FAR]
+    keys = ["threads", "state", "rounds", "cross_core_nanoseconds"]
+    assert [near[key] for key in keys] == [2, "shared", 1, NEAR]
+    assert [far[key] for key in keys] == [2, "split", 2, FAR]
     shared = ["cold_seconds", "cold_megabytes", "load_seconds", "peak_megabytes"]
     assert [near[key] for key in shared] == [far[key] for key in shared]
 
 
 def test_distance_is_positive_or_unknown() -> None:
-    distance = core_distance(sorted(os.sched_getaffinity(0))[:2])
-    assert distance is None or distance > 0
+    latency = cross_core_latency(sorted(os.sched_getaffinity(0))[:2])
+    assert latency is None or latency > 0
 
 
 def test_single_core_has_no_distance() -> None:
-    assert core_distance(sorted(os.sched_getaffinity(0))[:1]) is None
+    assert cross_core_latency(sorted(os.sched_getaffinity(0))[:1]) is None
 
 
 def test_player_without_a_partner_gives_up() -> None:

@@ -149,8 +149,8 @@ def test_table_shows_the_best_peer() -> None:
     result = Result(
         network="resnet50",
         threads=2,
-        state="near",
-        distance_nanoseconds=70.0,
+        state="shared",
+        cross_core_nanoseconds=70.0,
         rounds=5,
         milliseconds={"glow": 20.0, "ort": 30.0, "openvino": 25.0, "tvm": 10.0},
         spread={"glow": 0.01, "ort": 0.02, "openvino": 0.03, "tvm": 0.04},
@@ -167,7 +167,7 @@ def test_table_shows_the_best_peer() -> None:
     cells = dict(
         zip(*([c.strip() for c in x.split("|")] for x in (header, row)), strict=True)
     )
-    assert cells["threads"] == "2 near"
+    assert cells["threads"] == "2 shared"
     assert cells["ratio"] == "1.25"
     assert cells["ort ms"] == "30.00 ±2%"
     assert cells["tvm MB"] == "-"

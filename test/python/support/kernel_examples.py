@@ -165,8 +165,8 @@ def prologue_conv2d() -> BuildKernel:
         lambda b, x, y: b.maximumf(b.mulf(x, y), b.constant(0.0, f32)), [f32, f32]
     )
     work = ElementwiseSpec(shape, (shape, channel), region)
-    prepared = PrologueConv2dSpec(spec, work)
-    return lambda: build_prologue_conv2d("kernel", prepared, TARGET)
+    fused = PrologueConv2dSpec(spec, work)
+    return lambda: build_prologue_conv2d("kernel", fused, TARGET)
 
 
 def unary(operation: type, element: Attribute = f32) -> BuildKernel:
@@ -269,7 +269,7 @@ CONVOLUTIONS: dict[str, BuildKernel] = {
     ),
     "conv2d one channel": conv2d(Window((6, 5), (3, 3), (2, 2), pads=SAME), 1),
     "conv2d sparse": sparse_conv2d(),
-    "prepared conv2d": prologue_conv2d(),
+    "prologue conv2d": prologue_conv2d(),
     "depthwise": lambda: build_depthwise(
         "kernel", DepthwiseSpec(PLANES, has_bias=True), TARGET
     ),

@@ -28,7 +28,7 @@ cost no pass over memory:
 | `attention.py`   | attention                                               |
 | `recurrence.py`  | recurrent layers                                        |
 | `dynamic.py`     | quantization of rows at run time                        |
-| `int8.py`        | convolutions and products of bytes                      |
+| `int8.py`        | convolutions and matmuls of int8                        |
 | `rows.py`        | softmax and layer normalization with an epilogue        |
 | `embedding.py`   | rows of quantized tables                                |
 """

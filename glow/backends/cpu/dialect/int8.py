@@ -42,7 +42,7 @@ from glow.dialects.node import Types, fail_unless, public_nodes, tensor_type
 
 
 class Int8Op(ConvertingOp):
-    """A product of bytes with an epilogue that may change the element type."""
+    """An int8 product with an epilogue that may change the element type."""
 
     SUMS: ClassVar[Attribute] = i32
 
@@ -57,14 +57,14 @@ def _check_bytes(image: TensorType[Attribute], weights: TensorType[Attribute]) -
 
 
 class Int8WindowOp(Int8Op, BlockedWindowOp):
-    """A convolution of bytes; `zero_point` is the byte that pads the input."""
+    """An int8 convolution; `zero_point` is the byte that pads the input."""
 
     zero_point = prop_def(IntegerAttr.constr(i64), default_value=int_attr(0))
 
 
 @irdl_op_definition
 class Int8Conv2dOp(Int8WindowOp):
-    """Direct convolution of bytes into a blocked result.
+    """Direct int8 convolution into a blocked result.
 
     input [N, IC / block, H, W, block], packed weights, bias [OC / lanes, lanes] of i32. The
     input of a first layer has smaller blocks than the result.
@@ -129,7 +129,7 @@ class Int8DepthwiseConv2dOp(Int8WindowOp):
 
 @irdl_op_definition
 class Int8MatmulOp(Int8Op, ProductOp):
-    """Product of bytes with packed constant weights.
+    """Int8 matmul with packed constant weights.
 
     input [..., M, K] row-major, weights packed, bias [N] of i32 -> [..., M, N].
     """
@@ -151,7 +151,7 @@ class Int8MatmulOp(Int8Op, ProductOp):
 
 @irdl_op_definition
 class Int8BatchMatmulOp(Int8Op):
-    """Product of two computed tensors of bytes, over batch axes that may repeat either.
+    """Int8 matmul with dynamic operands, over batch axes that may repeat either.
 
     Axis i of the left matrices [..., M, K] is axis `lhs_axes[i]` of lhs, the same on the
     right ([..., K, N]); axis i of the result is axis `result_axes[i]` of [..., M, N], as in

@@ -10,8 +10,8 @@
 | `space_to_depth.py` | strided first layers as ones of stride one               |
 | `winograd.py`      | which of them are done with few multiplications            |
 | `products.py`      | products with constant matrices                            |
-| `integer_products.py` | convolutions and products of bytes                      |
-| `int8_matmuls.py` | products of two computed tensors of bytes                  |
+| `integer_products.py` | convolutions and matmuls of int8                        |
+| `int8_products.py`    | int8 matmuls with dynamic operands                      |
 | `rows.py`          | softmax and layer normalization with a cast behind         |
 | `propagation.py`   | nodes that work on blocked tensors as they are             |
 | `assign_layout.py` | the table and the pass                                     |

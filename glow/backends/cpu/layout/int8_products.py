@@ -1,4 +1,4 @@
-"""Products of two computed tensors of bytes become the kernel that packs one on the fly.
+"""Int8 matmuls with dynamic operands become the kernel that packs one on the fly.
 
     %0 = glow.matmul_integer %q, %k, %q_zero_point, %k_zero_point : tensor<2x9x9xi32>
   becomes
@@ -75,7 +75,7 @@ def of_rank(builder: NodeBuilder, value: SSAValue, rank: int) -> SSAValue:
 
 
 def int8_matmul(op: glow.MatmulIntegerOp) -> None:
-    """Replace a product of computed tensors of bytes."""
+    """Replace an int8 matmul with dynamic operands."""
     builder, rank = NodeBuilder(op), len(shape_of(op.result))
     points = [op.lhs_zero_point, op.rhs_zero_point]
     raise_lhs = is_signed(op.lhs)

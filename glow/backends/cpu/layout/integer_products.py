@@ -1,4 +1,4 @@
-"""Sums of products of bytes become kernels on blocks, weights packed and zero points folded.
+"""Int8 products become kernels on blocks, weights packed and zero points folded.
 
     %0 = glow.conv2d_integer %x, %w, %x_zero_point, %w_zero_point : tensor<...xi32>
     %1 = glow.add %0, %b : tensor<...xi32>
@@ -41,7 +41,7 @@ from glow.passes.rewriting.node_builder import (
 
 @dataclass(frozen=True)
 class Product:
-    """A product of bytes with its constants, and the node that adds a bias to it."""
+    """An int8 product with its constants, and the node that adds a bias to it."""
 
     op: NodeOp
     weights: Array
@@ -98,7 +98,7 @@ def folded_bias(product: Product, axes: tuple[int, ...]) -> Array:
 
 
 def conv2d_integer(layout: Layout, op: Operation) -> None:
-    """Replace a convolution of bytes by the node of its kind."""
+    """Replace an int8 convolution by the node of its kind."""
     assert isinstance(op, glow.Conv2dIntegerOp)
     shape = conv_shape(op)
     product = product_of(op, 1, shape.output_channels)
@@ -211,7 +211,7 @@ def _plain(product: Product, node: type[NodeOp]) -> None:
 
 
 def matmul_integer(layout: Layout, op: Operation) -> None:
-    """Replace a product of bytes, which is packed now if it is a constant matrix."""
+    """Replace an int8 product, which is packed now if it is a constant matrix."""
     assert isinstance(op, glow.MatmulIntegerOp)
     rank = len(shape_of(op.result))
     product = product_of(op, rank - 1, shape_of(op.result)[-1])

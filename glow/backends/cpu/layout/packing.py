@@ -242,7 +242,7 @@ def _packed(source: Array, size: int, write: Callable[[Array], None]) -> Deferre
 
 
 def int8_conv2d_spec(shape: ConvShape, lanes: int, block_lanes: int) -> Int8Conv2dSpec:
-    """A convolution of bytes as its packing sees it."""
+    """An int8 convolution as its packing sees it."""
     window = Window(
         shape.plane, shape.kernel, shape.strides, shape.dilations, shape.pads
     )

@@ -1,4 +1,4 @@
-"""Strided convolutions as ones of stride one over squares of pixels.
+"""Strided convolutions as ones of stride one behind space-to-depth.
 
 A layer of stride s reads s x s new pixels for each of its outputs. Taken as channels, they leave
 a kernel of a quarter (a sixteenth) of the taps and stride one, for which there are ways
@@ -7,7 +7,7 @@ with few multiplications: 7 x 7 becomes 4 x 4, 11 x 11 of stride 4 becomes 3 x 3
     %y = glow.conv2d %x, %w strides [2, 2] pads [3, 3, 3, 3] : tensor<1x64x112x112xf32>
   becomes
     %0 = glow.pad %x ... : tensor<1x3x230x230xf32>
-    %1 = ... squares of pixels to channels ... : tensor<1x12x115x115xf32>
+    %1 = ... space-to-depth ... : tensor<1x12x115x115xf32>
     %y = glow.conv2d %1, %w.squares : tensor<1x64x112x112xf32>
 """
 
@@ -69,7 +69,7 @@ def squares_of(op: glow.Conv2dOp, packer: Packer) -> ConvShape | None:
 
 
 def _of_squares(shape: ConvShape, output: Pair) -> ConvShape:
-    """The shape with squares of pixels as channels."""
+    """The shape behind space-to-depth."""
     stride = shape.strides[0]
     kernel = tuple(-(-size // stride) for size in shape.kernel)
     plane = tuple(out + taps - 1 for out, taps in zip(output, kernel, strict=True))

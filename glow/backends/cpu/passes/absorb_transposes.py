@@ -78,7 +78,7 @@ def is_plain(op: glow.MatmulOp) -> bool:
 
 
 def absorb_into_bytes(op: Operation) -> None:
-    """Replace a product of bytes, whose axes and epilogue are known, and what is around it.
+    """Replace an int8 product, whose axes and epilogue are known, and what is around it.
 
     A residual lies as the result does: then that stays where it is.
     """

@@ -71,7 +71,7 @@ def scalar_constant(value: SSAValue) -> float | int | None:
 
 def stored_value(root: EpilogueOp, value: SSAValue) -> SSAValue:
     """What a kernel reads for an f32 operand: the 16-bit floats that it is made from, or
-    of products of bytes, what it is computed from.
+    of int8 products, what it is computed from.
     """
     owner = value.owner
     if isinstance(root, cpu.ConvertingOp):

@@ -3,8 +3,8 @@
 An element-wise call and the 1 x 1 convolution behind it that alone reads its result, as every
 layer of a pre-activated network begins, become one call that goes from run to run of pixels:
 
-    elementwise prepared, x, scale, shift
-    conv2d y, prepared, weights, bias       ->   prologue_conv2d y, x, weights, bias, scale, shift
+    elementwise made, x, scale, shift
+    conv2d y, made, weights, bias       ->   prologue_conv2d y, x, weights, bias, scale, shift
 """
 
 from __future__ import annotations
@@ -54,17 +54,17 @@ def _joined(steps: Sequence[Step], target: Target) -> tuple[Step, ...]:
 
 
 def prologue_convolution(
-    preparation: KernelCall, convolution: KernelCall, target: Target
+    prologue: KernelCall, convolution: KernelCall, target: Target
 ) -> KernelCall | None:
     """Both calls as one, if there is a kernel for that."""
-    spec = _joint_spec(preparation, convolution)
-    if spec is None or not spec.supported(target) or not preparation.feeds_prologue:
+    spec = _joint_spec(prologue, convolution)
+    if spec is None or not spec.supported(target) or not prologue.feeds_prologue:
         return None
-    (prepared, *sources), (output, source, *rest) = (
-        preparation.bindings,
+    (fused, *sources), (output, source, *rest) = (
+        prologue.bindings,
         convolution.bindings,
     )
-    if source != prepared or any(map(output.overlaps, sources)):
+    if source != fused or any(map(output.overlaps, sources)):
         return None  # Runs to come would read what this one has written.
     first = sources.pop(spec.first_full)
     request = KernelRequest(
@@ -76,9 +76,9 @@ def prologue_convolution(
 
 
 def _joint_spec(
-    preparation: KernelCall, convolution: KernelCall
+    prologue: KernelCall, convolution: KernelCall
 ) -> PrologueConv2dSpec | None:
-    first, second = _spec_of(preparation), _spec_of(convolution)
+    first, second = _spec_of(prologue), _spec_of(convolution)
     if isinstance(first, ElementwiseSpec) and type(second) is Conv2dSpec:
         return PrologueConv2dSpec(second, first)
     return None

@@ -38,7 +38,7 @@ from glow.passes.rewriting.scalar_builder import ScalarBuilder, convert
 MIN_ROW = 256
 """Shorter rows are joined: the range of each takes a handful of instructions."""
 WORD = 4
-"""The depth of products of bytes is a multiple of this; more of it is zeros."""
+"""The depth of int8 products is a multiple of this; more of it is zeros."""
 MATRIX_AXES = 2
 BYTES = np.iinfo(np.int8)
 U8 = IntegerType(8, Signedness.UNSIGNED)
@@ -68,7 +68,7 @@ def dynamic_quantize_by_rows(op: Operation) -> bool:
 
 
 def int8_matmul(op: Operation) -> bool:
-    """`glow.dynamic_matmul` as a product of bytes; returns whether its weights are bytes.
+    """`glow.dynamic_matmul` as an int8 product; returns whether its weights are bytes.
 
         %q, %s, %z = cpu.per_row_quantize %x
         %sums = glow.matmul_integer %q, %w : tensor<9x64xi32>

@@ -143,9 +143,9 @@ def _sparse(spec: SparseConv2dSpec, target: Target) -> Choice:
     return _summed(DIRECT, spec.in_channels, "channels with weights, ", tile, "")
 
 
-def _prepared(spec: PrologueConv2dSpec, target: Target) -> Choice:
+def _fused_prologue(spec: PrologueConv2dSpec, target: Target) -> Choice:
     choice = _conv2d(spec.spec, target)
-    return replace(choice, algorithm=f"input prepared, {choice.algorithm}")
+    return replace(choice, algorithm=f"fused prologue, {choice.algorithm}")
 
 
 def _sums_of_quadrants(spec: StrassenCombinationsSpec, target: Target) -> Choice:
@@ -264,7 +264,7 @@ DESCRIBED: Mapping[type, Callable[[Any, Target], Choice]] = {
     StrassenSpec: _strassen,
     BatchMatmulSpec: _batch_matmul,
     AttentionSpec: _attention,
-    PrologueConv2dSpec: _prepared,
+    PrologueConv2dSpec: _fused_prologue,
     StrassenCombinationsSpec: _sums_of_quadrants,
     RecurrenceSpec: _recurrence,
     Int8Conv2dSpec: _int8_conv2d,

@@ -1,4 +1,4 @@
-"""Kernels of products of bytes."""
+"""Kernels of int8 products."""
 
 from __future__ import annotations
 

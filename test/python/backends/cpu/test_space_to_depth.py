@@ -1,4 +1,4 @@
-"""Strided first layers as convolutions of squares of pixels, against direct ones."""
+"""Strided first layers as space-to-depth convolutions, against direct ones."""
 
 from __future__ import annotations
 

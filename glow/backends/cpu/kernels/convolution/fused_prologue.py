@@ -3,9 +3,9 @@
 A work item is a run of pixels. The prologue computes a few runs at a time, all channels of them,
 on the stack of the thread, and then they are multiplied:
 
-    for a few runs:  prepared = region(input[runs]);  output[runs] = weights * prepared
+    for a few runs:  made = region(input[runs]);  output[runs] = weights * made
 
-So prepared values never leave a near cache, and no other core touches the memory that they are
+So its results never leave a near cache, and no other core touches the memory that they are
 in: a line that another core has read or written last takes long to write.
 """
 
@@ -33,7 +33,7 @@ MOST_RUNS = 8
 """The runs at a time: weights of a channel tile pass by once for all of them."""
 
 STACK_BYTES = 128 * 1024
-"""The most memory for prepared values; threads have megabytes of stack."""
+"""The most memory for the results of a prologue; threads have megabytes of stack."""
 
 MOST_SLOWER = 1.1
 """What tiles that do not overlap may cost more than the best ones."""
@@ -43,11 +43,11 @@ MOST_SLOWER = 1.1
 class PrologueConv2dSpec:
     """The convolution and what is done to each element of its input.
 
-    Inputs of the preparation are full, or have one number a channel: [1, C / lanes, 1, 1, lanes].
+    Inputs of the prologue are full, or have one number a channel: [1, C / lanes, 1, 1, lanes].
     """
 
     spec: Conv2dSpec
-    preparation: ElementwiseSpec
+    prologue: ElementwiseSpec
 
     @property
     def operations(self) -> int:
@@ -67,7 +67,7 @@ class PrologueConv2dSpec:
     @property
     def first_full(self) -> int:
         """The number of the first full input, which takes the place of the convolution's."""
-        return self.preparation.input_shapes.index(self.full_shape)
+        return self.prologue.input_shapes.index(self.full_shape)
 
     def run_pixels(self, target: Target) -> int:
         """The pixels of a run: those of the best register tile that covers a plane exactly."""
@@ -78,14 +78,14 @@ class PrologueConv2dSpec:
         return min(exact, key=lambda n: model.cover_cycles(pixels, n, blocks))
 
     def runs_at_once(self, target: Target) -> int:
-        """How many runs are prepared before they are multiplied; none where one is too large."""
+        """The runs that the prologue computes before they are multiplied; 0 if one is too large."""
         most = min(STACK_BYTES, target.l2_bytes // 4)
         channels = self.spec.input_blocks * self.spec.lanes
         return min(MOST_RUNS, most // (4 * channels * self.run_pixels(target)))
 
     def supported(self, target: Target) -> bool:
         """Whether runs cover the plane well, and weights are small enough to pass by often."""
-        spec, work = self.spec, self.preparation
+        spec, work = self.spec, self.prologue
         elements = {
             spec.element,
             *work.region.input_types,
@@ -125,27 +125,27 @@ def build_prologue_conv2d(
 class _PrologueConvolution(Convolution):
     """Builds one kernel."""
 
-    def __init__(self, prepared: PrologueConv2dSpec, target: Target) -> None:
-        super().__init__(prepared.spec, target)
-        self.prepared = prepared
-        self.run = prepared.run_pixels(target)
-        self.at_once = prepared.runs_at_once(target)
+    def __init__(self, fused: PrologueConv2dSpec, target: Target) -> None:
+        super().__init__(fused.spec, target)
+        self.fused = fused
+        self.run = fused.run_pixels(target)
+        self.at_once = fused.runs_at_once(target)
         self.runs = prod(self.window.output) // self.run
         self.work_items = self.spec.batch * self.runs
         self.channels_outermost = False
         self.slot: Index = 0
 
     def table_types(self) -> Sequence[MemRefType]:
-        """The inputs of the preparation but the first full one."""
-        shapes = list(self.prepared.preparation.input_shapes)
-        shapes.pop(self.prepared.first_full)
+        """The inputs of the prologue but the first full one."""
+        shapes = list(self.fused.prologue.input_shapes)
+        shapes.pop(self.fused.first_full)
         return [types.memref_type(shape, self.spec.element) for shape in shapes]
 
     def body(self, arguments: Sequence[SSAValue], low: Index, high: Index) -> None:
         """Computes the work items [low, high)."""
         own = len(arguments) - len(self.table_types())
         sources = list(arguments[own:])
-        sources.insert(self.prepared.first_full, arguments[1])
+        sources.insert(self.fused.first_full, arguments[1])
         self.sources = [self._source(buffer) for buffer in sources]
         slots = (self.at_once, self.spec.input_blocks, self.run, self.spec.lanes)
         self.values = self.builder.alloca(types.memref_type(slots, self.spec.element))
@@ -155,7 +155,7 @@ class _PrologueConvolution(Convolution):
         """[N, blocks, pixels, lanes], or [blocks, lanes] of one number a channel."""
         batch, blocks, height, width, lanes = types.shape_of(buffer)
         shape = (batch, blocks, height * width, lanes)
-        if types.shape_of(buffer) == self.prepared.full_shape:
+        if types.shape_of(buffer) == self.fused.full_shape:
             return self.builder.reinterpret(buffer, shape)
         return self.builder.reinterpret(buffer, (blocks, lanes))
 
@@ -171,10 +171,10 @@ class _PrologueConvolution(Convolution):
     def _some_runs(self, first: Index, last: Index) -> None:
         b = self.builder
 
-        def prepare(block: Index) -> None:
-            self._prepare(block, first, last)
+        def compute_prologue(block: Index) -> None:
+            self._prologue_of(block, first, last)
 
-        b.loop(0, self.spec.input_blocks, 1, prepare)
+        b.loop(0, self.spec.input_blocks, 1, compute_prologue)
         for part in self.tiling.parts:
 
             def channels(number: Index, part: ChannelPart = part) -> None:
@@ -184,12 +184,12 @@ class _PrologueConvolution(Convolution):
 
             b.loop(0, part.tiles, 1, channels)
 
-    def _prepare(self, block: Index, first: Index, last: Index) -> None:
-        """The prepared values of a channel block in some runs."""
+    def _prologue_of(self, block: Index, first: Index, last: Index) -> None:
+        """the prologue's results of a channel block in some runs."""
         b, lanes, region = (
             self.builder,
             self.spec.lanes,
-            self.prepared.preparation.region,
+            self.fused.prologue.region,
         )
         shape = (self.run, lanes)
         channels = {
@@ -224,7 +224,7 @@ class _PrologueConvolution(Convolution):
     def pixels(
         self, image: Index, block: Index, row: Index, column: Index, tile: Tile
     ) -> SSAValue:
-        """The prepared pixels [pixels, lanes] of the run that is multiplied."""
+        """The prologue's pixels [pixels, lanes] of the run that is multiplied."""
         sizes = (1, 1, self.run, self.spec.lanes)
         where = (self.slot, block, 0, 0)
         return self.builder.subview(self.values, where, sizes, drop=(0, 1))

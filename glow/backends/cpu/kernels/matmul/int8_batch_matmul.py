@@ -1,4 +1,4 @@
-"""Products of two computed tensors of bytes, such as queries times keys, summed up in i32.
+"""Int8 matmuls with dynamic operands, such as queries times keys, summed up in i32.
 
 The right matrix is packed on the fly, a panel as wide as the register tile at a time, into
 words of four bytes along the depth and made signed, as dot products want it:
@@ -152,7 +152,7 @@ class _Product:
         return self.builder.binary_integer(arith.MuliOp, value, factor)
 
     def _multiply(self, row: Index, panel: SSAValue, group: ColumnGroup) -> SSAValue:
-        """The sums of products of bytes as they are."""
+        """The int8 products as they are."""
         builder, spec = self.builder, self.spec
         shape = (self.tile.rows, group.blocks, self.lanes)
         unroll = Tile(self.tile.rows, group.blocks).unroll(self.builder.target.core)

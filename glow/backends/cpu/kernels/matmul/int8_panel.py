@@ -1,4 +1,4 @@
-"""Panels of a computed matrix of bytes, [depth / 4, blocks, lanes, 4], signed.
+"""Panels of a dynamic int8 matrix, [depth / 4, blocks, lanes, 4], signed.
 
 What dot-product instructions take as their right operand: each lane's four neighbours along
 the depth lie together. Bytes behind the end of the depth are zeros.

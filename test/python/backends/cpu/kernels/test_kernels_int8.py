@@ -135,7 +135,7 @@ def to_plain(x: Array, channels: int) -> Array:
 
 @dataclass(frozen=True)
 class Case:
-    """A convolution of bytes."""
+    """An int8 convolution."""
 
     channels: tuple[int, int]
     window: Window

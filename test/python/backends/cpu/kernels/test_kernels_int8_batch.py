@@ -1,4 +1,4 @@
-"""Products of two computed tensors of bytes against NumPy, bit for bit, on every target."""
+"""Int8 matmuls with dynamic operands against NumPy, bit for bit, on every target."""
 
 from __future__ import annotations
 

@@ -59,9 +59,7 @@ CONVOLUTIONS = {
 }
 
 
-def prepared_spec(
-    name: str, region: ScalarRegion, *, full: int = 1
-) -> PrologueConv2dSpec:
+def fused_spec(name: str, region: ScalarRegion, *, full: int = 1) -> PrologueConv2dSpec:
     """A spec whose region takes so many full inputs, and of the others one number a channel."""
     batch, inputs, outputs, plane = CONVOLUTIONS[name]
     window = Window(plane, (1, 1))
@@ -71,12 +69,12 @@ def prepared_spec(
     return PrologueConv2dSpec(spec, ElementwiseSpec(whole, tuple(shapes), region))
 
 
-def run_prepared(prepared: PrologueConv2dSpec, w: Array, *more: Array) -> Array:
+def run_fused(fused: PrologueConv2dSpec, w: Array, *more: Array) -> Array:
     """The output for the first full input, the bias, epilogue operands and the other inputs."""
-    spec, (source, bias, *others) = prepared.spec, more
+    spec, (source, bias, *others) = fused.spec, more
     output = np.full(spec.output_type.get_shape(), np.inf, np.float32)
     packed = pack_conv_weights(w, spec, TARGET)
-    kernel = build_prologue_conv2d("kernel", prepared, TARGET)
+    kernel = build_prologue_conv2d("kernel", fused, TARGET)
     inputs = [to_blocks(source), packed, pack_channels(bias, LANES), *others]
     return to_plain(run_kernel(kernel, [output], inputs)[0], spec.out_channels)
 
@@ -87,23 +85,23 @@ def channels(values: Array) -> Array:
 
 @pytest.mark.parametrize("name", CONVOLUTIONS)
 def test_prologue_convolution(name: str) -> None:
-    prepared = prepared_spec(name, AFFINE_RELU)
-    spec = prepared.spec
+    fused = fused_spec(name, AFFINE_RELU)
+    spec = fused.spec
     x = random(spec.batch, spec.in_channels, *spec.window.input)
     w, bias = (
         random(spec.out_channels, spec.in_channels, 1, 1),
         random(spec.out_channels),
     )
     scale, shift = random(2, spec.in_channels)
-    output = run_prepared(prepared, w, x, bias, channels(scale), channels(shift))
+    output = run_fused(fused, w, x, bias, channels(scale), channels(shift))
     values = np.maximum(x * scale[:, None, None] + shift[:, None, None], 0)
     assert_close(output, convolution(values, w, spec.window, 1) + bias[:, None, None])
 
 
 def test_two_full_inputs_and_an_epilogue() -> None:
-    prepared = prepared_spec("several runs", PRODUCT, full=2)
-    spec = replace(prepared.spec, epilogue=AddScaleRelu())
-    prepared = replace(prepared, spec=spec)
+    fused = fused_spec("several runs", PRODUCT, full=2)
+    spec = replace(fused.spec, epilogue=AddScaleRelu())
+    fused = replace(fused, spec=spec)
     x, y = random(2, 1, spec.in_channels, *spec.window.input)
     w, bias = (
         random(spec.out_channels, spec.in_channels, 1, 1),
@@ -112,36 +110,36 @@ def test_two_full_inputs_and_an_epilogue() -> None:
     residual = random(1, spec.out_channels, *spec.window.output)
     scale, offset = random(spec.out_channels), random(1)
     epilogue_operands = to_blocks(residual), pack_channels(scale, LANES), offset
-    output = run_prepared(prepared, w, x, bias, *epilogue_operands, to_blocks(y))
+    output = run_fused(fused, w, x, bias, *epilogue_operands, to_blocks(y))
     total = convolution(x * y, w, spec.window, 1) + bias[:, None, None] + residual
     expected = np.maximum(total * scale[:, None, None] + offset, 0)
     assert_close(output, expected)
 
 
 def test_runs_that_do_not_fit_are_two_kernels() -> None:
-    prepared = prepared_spec("several runs", AFFINE_RELU)
-    whole = prepared.spec.input_type.get_shape()
+    fused = fused_spec("several runs", AFFINE_RELU)
+    whole = fused.spec.input_type.get_shape()
 
     def on_plane(height: int, width: int, inputs: int = 40) -> PrologueConv2dSpec:
         window = Window((height, width), (1, 1))
-        spec = replace(prepared.spec, window=window, in_channels=inputs)
+        spec = replace(fused.spec, window=window, in_channels=inputs)
         shape = spec.input_type.get_shape()
         channel = (1, spec.input_blocks, 1, 1, LANES)
         work = ElementwiseSpec(shape, (shape, channel, channel), AFFINE_RELU)
         return PrologueConv2dSpec(spec, work)
 
-    assert prepared.supported(TARGET)
+    assert fused.supported(TARGET)
     assert not on_plane(53, 53).supported(TARGET), "no run divides a square of a prime"
     assert not on_plane(8, 14, 100_000).supported(TARGET), (
         "weights pass by once per run"
     )
-    rows = replace(prepared.preparation, input_shapes=(whole, (1, 1, 8, 1, 1), whole))
-    assert not replace(prepared, preparation=rows).supported(TARGET)
+    rows = replace(fused.prologue, input_shapes=(whole, (1, 1, 8, 1, 1), whole))
+    assert not replace(fused, prologue=rows).supported(TARGET)
 
 
 def test_calls_whose_buffers_overlap_stay_apart() -> None:
-    prepared = prepared_spec("several runs", PRODUCT, full=2)
-    work, spec = prepared.preparation, prepared.spec
+    fused = fused_spec("several runs", PRODUCT, full=2)
+    work, spec = fused.prologue, fused.spec
 
     def request(label: str, content: object) -> KernelRequest:
         return KernelRequest(
@@ -162,10 +160,10 @@ def test_calls_whose_buffers_overlap_stay_apart() -> None:
         return prologue_convolution(first, second, TARGET)
 
     assert joined(output=0) is not None
-    assert joined(output=1) is not None, "where the prepared values would have been"
+    assert joined(output=1) is not None, "where the prologue's results would have been"
     assert joined(output=2) is None, "the input would be overwritten"
     assert joined(output=0, feeds_prologue=False) is None, (
-        "others read the prepared values"
+        "others read the prologue's results"
     )
 
 
@@ -186,7 +184,7 @@ func.func @main(%x: tensor<1x3x16x16xf32>) -> tensor<1x32x8x8xf32> {{
 JOINED = {
     "1 x 1": (1, "p", 1),
     "3 x 3": (3, "p", 0),
-    "the prepared input is a residual": (1, "r", 0),
+    "the prologue's result is a residual": (1, "r", 0),
     "3 x 3, a residual": (3, "r", 0),
 }
 

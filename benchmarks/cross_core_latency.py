@@ -1,4 +1,4 @@
-"""How far apart cores are: the time that a cache line takes from one to another and back.
+"""The latency between cores: the time that a cache line takes from one to another and back.
 
 Two threads, one on each core, pass a number back and forth: each waits for the other's and
 answers with the next one. Who waits for too long gives up, so that no measurement hangs on a
@@ -21,7 +21,7 @@ from glow.runtime.native_code import compile_object
 RALLIES = 3
 """The fastest counts, as whatever disturbs one makes it longer."""
 ANSWERS = 2000
-"""Of each player in a rally: 0.1 ms on near cores, 0.7 on far ones."""
+"""Of each player in a rally: 0.1 ms on cores that share an L3, 0.7 on others."""
 LOOKS = 200_000_000
 """A player's patience in a rally: about a tenth of a second."""
 BYTES = 256
@@ -59,17 +59,17 @@ RALLY_TYPE = ctypes.CFUNCTYPE(
 )
 
 
-def core_distance(cores: Sequence[int]) -> float | None:
-    """Returns the nanoseconds of a round trip from the first core to the farthest other.
+def cross_core_latency(cores: Sequence[int]) -> float | None:
+    """Returns the nanoseconds of a round trip from the first core to the slowest other.
 
     None for a single core, where threads cannot choose theirs, or where a core is so busy
     that its thread gave up.
     """
     if len(cores) < 2 or not hasattr(os, "sched_setaffinity"):
         return None
-    distances = [round_trip(cores[0], other) for other in cores[1:]]
-    known = [distance for distance in distances if distance is not None]
-    return max(known) if len(known) == len(distances) else None
+    latencies = [round_trip(cores[0], other) for other in cores[1:]]
+    known = [latency for latency in latencies if latency is not None]
+    return max(known) if len(known) == len(latencies) else None
 
 
 def round_trip(one: int, other: int) -> float | None:

@@ -1,4 +1,4 @@
-"""Products of two computed tensors of bytes: native code has the interpreter's bits."""
+"""Int8 matmuls with dynamic operands: native code has the interpreter's bits."""
 
 from __future__ import annotations
 
