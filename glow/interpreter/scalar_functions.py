@@ -112,7 +112,8 @@ def run_resize_unsigned(op: Operation, x: Array) -> Array:
 
 def run_bitcast(op: Operation, x: Array) -> Array:
     """The same bits as another type of the same width."""
-    return np.asarray(x).view(result_dtype(op))
+    dtype = result_dtype(op)
+    return np.asarray(x) != 0 if dtype == np.bool_ else np.asarray(x).view(dtype)
 
 
 def run_constant(op: Operation) -> Array:
@@ -195,6 +196,7 @@ def _node_function(node: type[NodeOp], facts: Facts) -> Function:
 NODES: dict[type[Operation], Function] = {
     **{node: _node_function(node, facts) for node, facts in glow.FACTS.items()},
     glow.ConvertOp: run_convert_node,
+    glow.BitcastOp: run_bitcast,
 }
 
 ARITH: dict[type[Operation], Function] = {

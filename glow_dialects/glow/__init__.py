@@ -4,6 +4,7 @@
 |--------------------|-------------------------------------------------------------|
 | `storage.py`       | weights, inline constants, splats                           |
 | `arithmetic.py`    | element-wise arithmetic, comparison, logic, choice          |
+| `bits.py`          | element-wise functions of the bits of integers              |
 | `functions.py`     | element-wise functions of one number                        |
 | `activations.py`   | element-wise non-linearities                                |
 | `fused.py`         | scalar functions as regions                                 |
@@ -30,6 +31,7 @@ from glow.dialects.glow import (
     activations,
     arithmetic,
     attention,
+    bits,
     convolution,
     functions,
     fused,
@@ -47,6 +49,7 @@ from glow.dialects.glow import (
 from glow.dialects.glow.activations import *
 from glow.dialects.glow.arithmetic import *
 from glow.dialects.glow.attention import *
+from glow.dialects.glow.bits import *
 from glow.dialects.glow.convolution import *
 from glow.dialects.glow.convolution import ACTIVATIONS as ACTIVATIONS
 from glow.dialects.glow.elementwise import *
@@ -79,6 +82,7 @@ from glow.dialects.weight_table import WeightsAttr
 NODES = nodes_of(
     storage,
     arithmetic,
+    bits,
     functions,
     activations,
     fused,

@@ -15,7 +15,7 @@ value that exists, or one new node) or None. They hold for every input, NaN incl
 | one form            | constants last, no explicit broadcasts, `x * 0.5` for `/ 2` |
 | what was split      | adjacent slices, gathers of ranges, pads, conversions       |
 
-Those of the last two rows stand in `simplify_arithmetic` and `simplify_movement`.
+Those of the last two rows stand in `simplify/arithmetic.py` and `simplify/movement.py`.
 """
 
 from __future__ import annotations
@@ -29,8 +29,6 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 from xdsl.traits import Commutative
 
-from glow.dialects.glow import simplify_arithmetic as arithmetic
-from glow.dialects.glow import simplify_movement as movement
 from glow.dialects.glow.activations import ClipOp, ReluOp
 from glow.dialects.glow.arithmetic import ConvertOp, DivOp, MulOp, PowOp, SelectOp
 from glow.dialects.glow.convolution import AvgPool2dOp, MaxPool2dOp
@@ -53,7 +51,8 @@ from glow.dialects.glow.shape import (
     TileOp,
     TransposeOp,
 )
-from glow.dialects.glow.simplify_bounds import merge_bounds
+from glow.dialects.glow.simplify import arithmetic, movement
+from glow.dialects.glow.simplify.bounds import merge_bounds
 from glow.dialects.glow.storage import ConstantOp, SplatOp
 from glow.dialects.node import NodeOp, element_of, shape_of
 from glow.dialects.quantized import is_quantized

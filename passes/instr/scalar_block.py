@@ -9,7 +9,7 @@ from xdsl.ir import Attribute, Block, SSAValue
 from glow.dialects import arith, glow, instr
 from glow.dialects.node import element_of
 from glow.passes.rewriting.scalar_bodies import inline_body
-from glow.passes.rewriting.scalar_builder import SCALAR_BODIES, ScalarBuilder, convert
+from glow.passes.rewriting.scalar_builder import CASTS, SCALAR_BODIES, ScalarBuilder
 
 
 def element_type(buffer: SSAValue) -> Attribute:
@@ -33,9 +33,12 @@ def emit_instruction(
         return [builder.append(constant)]
     node = op.node
     assert node is not None
-    if node is glow.ConvertOp:
-        mode = op.attributes_view().string("round_mode")
-        return [convert(builder, operands[0], element_type(op.outs[0]), mode)]
+    if node in CASTS:
+        return [
+            CASTS[node](
+                builder, operands[0], element_type(op.outs[0]), op.attributes_view()
+            )
+        ]
     return [SCALAR_BODIES[node](builder, operands, op.attributes_view())]
 
 

@@ -13,11 +13,11 @@ from math import prod
 from xdsl.dialects.builtin import FloatAttr, IntegerAttr, MemRefType
 from xdsl.ir import Block, Operation, Region, SSAValue
 
-from glow.dialects import arith, glow, instr
+from glow.dialects import arith, instr
 from glow.dialects.node import shape_of
 from glow.passes.instr.accesses import Place
 from glow.passes.instr.scalar_block import element_type, emit_instruction
-from glow.passes.rewriting.scalar_builder import SCALAR_BODIES, ScalarBuilder
+from glow.passes.rewriting.scalar_builder import CASTS, SCALAR_BODIES, ScalarBuilder
 
 Number = FloatAttr | IntegerAttr
 
@@ -35,7 +35,7 @@ def has_body(op: Operation) -> bool:
     """Whether an instruction's work on one element is known."""
     return isinstance(op, instr.StackedOp | instr.CopyOp) or (
         isinstance(op, instr.InstructionOp)
-        and (op.node in SCALAR_BODIES or op.node is glow.ConvertOp)
+        and (op.node in SCALAR_BODIES or op.node in CASTS)
     )
 
 

@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from xdsl.ir import Block, Operation, SSAValue
 
 from glow.dialects import glow
-from glow.dialects.node import NodeOp
-from glow.passes.rewriting.scalar_builder import SCALAR_BODIES, ScalarBuilder, convert
+from glow.dialects.node import NodeOp, element_of
+from glow.passes.rewriting.scalar_builder import CASTS, SCALAR_BODIES, ScalarBuilder
 
 
 def emit_node(
@@ -22,15 +22,18 @@ def emit_node(
     """Append the scalar form of a data-parallel node; returns its results' elements."""
     if isinstance(op, glow.FusedOp):
         return inline_body(builder, op.body.block, operands)
-    if isinstance(op, glow.ConvertOp):
-        mode = op.attributes_view().string("round_mode")
-        return [convert(builder, operands[0], op.result.type.element_type, mode)]
+    if type(op) in CASTS:
+        return [
+            CASTS[type(op)](
+                builder, operands[0], element_of(op.results[0]), op.attributes_view()
+            )
+        ]
     return [SCALAR_BODIES[type(op)](builder, operands, op.attributes_view())]
 
 
 def has_scalar_body(op: Operation) -> bool:
     """Whether `emit_node` knows the node."""
-    return type(op) in SCALAR_BODIES or isinstance(op, glow.FusedOp | glow.ConvertOp)
+    return type(op) in {**SCALAR_BODIES, **CASTS} or isinstance(op, glow.FusedOp)
 
 
 def inline_body(

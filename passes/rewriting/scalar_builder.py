@@ -6,7 +6,7 @@ a value from any element type to any other.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from math import inf
 from typing import TypeAlias, cast
 
@@ -16,7 +16,15 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from glow.dialects import arith
 from glow.dialects.attributes import Attributes
-from glow.dialects.glow import FACTS, UnaryOp, YieldOp, elementwise, scalar_attr
+from glow.dialects.glow import (
+    FACTS,
+    BitcastOp,
+    ConvertOp,
+    UnaryOp,
+    YieldOp,
+    elementwise,
+    scalar_attr,
+)
 from glow.dialects.glow.formulas import ScalarBody
 from glow.dialects.node import NodeOp
 from glow.dialects.small_types import is_small
@@ -185,6 +193,29 @@ def convert(
         to_float = arith.UIToFPOp if is_unsigned(x) else arith.SIToFPOp
         return builder.append(to_float(x, target))
     return _resize_float(builder, x, target)
+
+
+def _convert_node(
+    builder: ScalarBuilder, x: SSAValue, target: Attribute, attributes: Attributes
+) -> SSAValue:
+    return convert(builder, x, target, attributes.string("round_mode"))
+
+
+def _bitcast_node(
+    builder: ScalarBuilder, x: SSAValue, target: Attribute, attributes: Attributes
+) -> SSAValue:
+    if as_integer(x.type) is not None and as_integer(target) is not None:
+        return convert(builder, x, target)
+    return builder.append(arith.BitcastOp(x, target))
+
+
+Cast = Callable[[ScalarBuilder, SSAValue, Attribute, Attributes], SSAValue]
+
+CASTS: Mapping[type[NodeOp], Cast] = {
+    ConvertOp: _convert_node,
+    BitcastOp: _bitcast_node,
+}
+"""Node class to what takes one element to the type of the result."""
 
 
 def _resize_float(builder: ScalarBuilder, x: SSAValue, target: Attribute) -> SSAValue:

@@ -35,8 +35,7 @@ SMALL = 1 << 12
 """The largest number of elements of nodes that are not cheap. Passes fold more of them."""
 
 CONSTANT_ONLY = frozenset(
-    ("BitShift", "BitwiseAnd", "BitwiseNot", "BitwiseOr", "BitwiseXor", "Compress",
-     "CumProd", "CumSum", "Det", "NonZero", "OptionalHasElement", "TopK", "Unique")
+    ("Compress", "CumProd", "CumSum", "Det", "NonZero", "OptionalHasElement", "TopK", "Unique")
 )  # fmt: skip
 """Operators without a handler that are computed where all inputs are known."""
 

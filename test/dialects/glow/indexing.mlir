@@ -14,3 +14,23 @@ func.func @positions(%x: tensor<2x3xf32>, %i: tensor<4x1xi64>, %j: tensor<2x5x1x
   %3 = glow.scatter %x, %i, %u coordinates [-1, 1] reduction "add" : tensor<2x3xf32>
   func.return
 }
+
+// CHECK-LABEL: func.func @bits(
+// CHECK-NEXT: %0 = glow.bitwise_and %x, %y : tensor<2x3xi32>
+// CHECK-NEXT: %1 = glow.bitwise_or %x, %y : tensor<2x3xi32>
+// CHECK-NEXT: %2 = glow.bitwise_xor %x, %y : tensor<2x3xi32>
+// CHECK-NEXT: %3 = glow.bitwise_not %x : tensor<2x3xi32>
+// CHECK-NEXT: %4 = glow.shift_left %x, %y : tensor<2x3xi32>
+// CHECK-NEXT: %5 = glow.shift_right %x, %y : tensor<2x3xi32>
+// CHECK-NEXT: %6 = glow.bitcast %x : tensor<2x3xf32>
+// CHECK-NEXT: func.return
+func.func @bits(%x: tensor<2x3xi32>, %y: tensor<3xi32>) {
+  %0 = glow.bitwise_and %x, %y : tensor<2x3xi32>
+  %1 = glow.bitwise_or %x, %y : tensor<2x3xi32>
+  %2 = glow.bitwise_xor %x, %y : tensor<2x3xi32>
+  %3 = glow.bitwise_not %x : tensor<2x3xi32>
+  %4 = glow.shift_left %x, %y : tensor<2x3xi32>
+  %5 = glow.shift_right %x, %y : tensor<2x3xi32>
+  %6 = glow.bitcast %x : tensor<2x3xf32>
+  func.return
+}

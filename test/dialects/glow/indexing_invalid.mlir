@@ -29,3 +29,27 @@ func.func @coordinates(%x: tensor<2x3xf32>, %i: tensor<4x1xi64>, %u: tensor<4x4x
   %0 = glow.scatter %x, %i, %u coordinates [-1, 1] : tensor<2x3xf32>
   func.return
 }
+
+// -----
+
+func.func @bits(%x: tensor<2x3xf32>) {
+  // expected-error @+1 {{glow.bitwise_not needs integers, not f32}}
+  %0 = glow.bitwise_not %x : tensor<2x3xf32>
+  func.return
+}
+
+// -----
+
+func.func @shift(%x: tensor<4xi1>) {
+  // expected-error @+1 {{glow.shift_left needs integers, not i1}}
+  %0 = glow.shift_left %x, %x : tensor<4xi1>
+  func.return
+}
+
+// -----
+
+func.func @bitcast(%x: tensor<2x3xf32>) {
+  // expected-error @+1 {{the bits of tensor<2x3xf32> are not those of tensor<2x3xi64>}}
+  %0 = glow.bitcast %x : tensor<2x3xi64>
+  func.return
+}

@@ -46,6 +46,10 @@ def _unary_examples() -> Iterator[Example]:
         if node is glow.NotOp:
             yield example(node, random_array((3, 5), np.bool_))
             continue
+        if issubclass(node, glow.BitwiseUnaryOp):
+            for dtype in (np.int8, np.uint64):
+                yield example(node, random_array((3, 17), dtype))
+            continue
         for parameters in PARAMETERS.get(node, [{}]):
             for shape in SHAPES:
                 yield example(node, _domain(node, random_array(shape)), **parameters)
@@ -86,6 +90,9 @@ def _first(node: type[NodeOp], x: Array) -> Array:
 
 def _binary_examples() -> Iterator[Example]:
     for node in glow.BINARY:
+        if issubclass(node, glow.BitwiseOp):
+            yield from _bitwise_examples(node)
+            continue
         is_logical = issubclass(node, glow.LogicalOp)
         dtype = np.bool_ if is_logical else np.float32
         for left, right in BROADCASTS:
@@ -99,6 +106,16 @@ def _binary_examples() -> Iterator[Example]:
             yield example(node, x, _second(node, random_array((50,), _dtype(other), 1)))
 
 
+def _bitwise_examples(node: type[NodeOp]) -> Iterator[Example]:
+    """Numbers of all sizes with shifts by more than their width."""
+    for dtype in (np.int8, np.uint8, np.int32, np.uint64):
+        limits, generator = np.iinfo(dtype), np.random.default_rng(0)
+        x = generator.integers(limits.min, limits.max, (3, 70), dtype, endpoint=True)
+        y = random_array((70,), np.int64, 1) * 5 % 80
+        y = y if limits.min == 0 else y - 10
+        yield example(node, x, y.astype(dtype))
+
+
 def _other_elementwise_examples() -> Iterator[Example]:
     for shapes in (((4,), (4,), (4,)), ((3, 1), (5,), (3, 5)), ((), (2, 3), ())):
         condition = random_array(shapes[0], np.bool_)
@@ -109,6 +126,8 @@ def _other_elementwise_examples() -> Iterator[Example]:
         result = ((3, 7), _dtype(dtype))
         yield example(glow.ConvertOp, x, result=result)
         yield example(glow.ConvertOp, integers, result=result)
+    for bits, dtype in ((x, "int32"), (integers, "float32"), (x, "uint32")):
+        yield example(glow.BitcastOp, bits, result=((3, 7), dtype))
     for dtype in ("float32", "int32"):
         source = random_array((3, 7), np.bool_)
         yield example(glow.ConvertOp, source, result=((3, 7), dtype))

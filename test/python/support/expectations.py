@@ -233,6 +233,9 @@ NUMPY: dict[type[NodeOp], Callable[[Example], Any]] = {
     glow.RsqrtOp: lambda example: 1 / np.sqrt(example.inputs[0]),
     glow.SoftsignOp: lambda example: example.inputs[0] / (1 + abs(example.inputs[0])),
     glow.ConvertOp: convert,
+    glow.BitcastOp: lambda example: example.inputs[0].view(
+        dtype_of(example.result.element_type)
+    ),
     glow.Conv2dOp: conv2d,
     glow.MaxPool2dOp: max_pool2d,
     glow.FullyConnectedOp: fully_connected,

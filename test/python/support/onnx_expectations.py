@@ -205,6 +205,8 @@ def plain(node: type[NodeOp]) -> Callable[[Example], Call] | None:
 ONNX: dict[type[NodeOp], Callable[[Example], Call]] = {
     **{node: call for node in glow.NODES if (call := plain(node))},
     glow.PowOp: same("Pow"),
+    glow.ShiftLeftOp: same("BitShift", direction="LEFT"),
+    glow.ShiftRightOp: same("BitShift", direction="RIGHT"),
     glow.MaxOp: same("Max"),
     glow.MinOp: same("Min"),
     glow.FmodOp: same("Mod", fmod=1),

@@ -12,13 +12,13 @@ from glow.backends.cpu.kernels.elementwise.kernel import (
 )
 from glow.backends.cpu.program.program import Invocation, KernelSelector
 from glow.backends.cpu.selection.common import invoke
-from glow.dialects import glow, instr
+from glow.dialects import instr
 from glow.dialects.glow import scalar_attr
 from glow.dialects.node import element_of, shape_of
 from glow.lowering.loop_builder.scalar_region import ScalarRegion
 from glow.lowering.target.target import Target
 from glow.passes.instr.scalar_block import scalar_block
-from glow.passes.rewriting.scalar_builder import SCALAR_BODIES
+from glow.passes.rewriting.scalar_builder import CASTS, SCALAR_BODIES
 
 
 def _elementwise(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
@@ -42,8 +42,7 @@ def fill(buffer: SSAValue, number: float) -> Sequence[Invocation]:
 
 
 SELECTORS: Mapping[type[Operation], KernelSelector] = {
-    **{instr.instruction_of(node): _elementwise for node in SCALAR_BODIES},
-    instr.instruction_of(glow.ConvertOp): _elementwise,
+    **{instr.instruction_of(node): _elementwise for node in (*SCALAR_BODIES, *CASTS)},
     instr.StackedOp: _elementwise,
     instr.SplatOp: _elementwise,
 }

@@ -12,7 +12,7 @@ from xdsl.ir import SSAValue
 
 from glow.dialects.glow.matmul import MatmulOp
 from glow.dialects.glow.shape import BroadcastOp, ConcatOp, PadOp, ReshapeOp, SliceOp
-from glow.dialects.glow.simplify_arithmetic import Replacement, result_type
+from glow.dialects.glow.simplify.arithmetic import Replacement, result_type
 from glow.dialects.node import NodeOp, element_of, shape_of
 from glow.dialects.weights import constant_value
 
