@@ -58,7 +58,9 @@ from glow.frontends.onnx.operators import (
     quantization,
     recurrent,
     reduction,
+    regions,
     resize,
+    sampling,
     shapes,
 )
 from glow.frontends.onnx.refusal import UnsupportedError
@@ -93,7 +95,9 @@ THEMES = (
     quantization,
     recurrent,
     reduction,
+    regions,
     resize,
+    sampling,
     shapes,
 )
 """The modules whose handlers fill `HANDLERS`."""
