@@ -33,8 +33,8 @@ from glow.backends.cpu.kernels.winograd.kernel import (
     winograd_phases,
 )
 from glow.backends.cpu.kernels.winograd.pixel_sizes import (
-    PixelSizesSpec,
     build_pixel_sizes,
+    pixel_sizes_of,
 )
 from glow.backends.cpu.kernels.winograd.spec import (
     WinogradSpec,
@@ -126,7 +126,8 @@ def _sparse_conv2d(op: instr.InstructionOp, target: Target) -> Sequence[Invocati
 def _winograd(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
     """One kernel for each phase, or one for all, on the instruction's scratch memory.
 
-    Before them one for the sizes of pixels, behind them one for tiles where these are uneven.
+    Before those of phases one for the sizes of pixels, behind them one for tiles where these are
+    uneven.
     """
     factors, image, weights, bias, *epilogue_operands = op.ins
     attributes = op.attributes_view()
@@ -149,19 +150,21 @@ def _winograd(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
     )
     _check_winograd(op, spec, target)
     patches, products, sizes = op.inouts
-    sizes_spec = PixelSizesSpec(batch, spec.in_channels, height * width, lanes)
     buffers: dict[Operand, Sequence[SSAValue]] = {
         "output": op.outs,
         "patches": [patches],
         "products": [products],
+        "sizes": [sizes],
         "input": [image],
+        "factors": [factors],
         "weights": [weights],
         "bias": [bias],
         "epilogue_operands": epilogue_operands,
     }
-    phases = [
+    phases = winograd_phases(spec, target)
+    calls = [
         invocation
-        for phase in winograd_phases(spec, target)
+        for phase in phases
         for invocation in invoke(
             f"winograd_{phase.name}",
             phase,
@@ -170,15 +173,12 @@ def _winograd(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
             phase.writes,
         )
     ]
-    direct, read = (
-        WinogradDirectSpec(spec),
-        [sizes, image, weights, bias, *epilogue_operands],
-    )
-    return [
-        *invoke("pixel_sizes", sizes_spec, build_pixel_sizes, [sizes, image, factors]),
-        *phases,
-        *invoke("winograd_direct", direct, build_winograd_direct, [*op.outs, *read]),
-    ]
+    if not any("sizes" in phase.operands for phase in phases):
+        pixels, measured = pixel_sizes_of(spec), [sizes, image, factors]
+        calls = [*invoke("pixel_sizes", pixels, build_pixel_sizes, measured), *calls]
+    direct = WinogradDirectSpec(spec)
+    uneven = [*op.outs, sizes, image, weights, bias, *epilogue_operands]
+    return [*calls, *invoke("winograd_direct", direct, build_winograd_direct, uneven)]
 
 
 def _check_winograd(

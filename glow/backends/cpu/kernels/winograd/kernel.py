@@ -25,6 +25,7 @@ from glow.backends.cpu.kernels.winograd.phases import (
     PatchPhase,
     ProductPhase,
 )
+from glow.backends.cpu.kernels.winograd.pixel_sizes import SizesPhase, pixel_sizes_of
 from glow.backends.cpu.kernels.winograd.prefetch import BlockAhead, planes_are_far
 from glow.backends.cpu.kernels.winograd.spec import (
     WinogradSpec,
@@ -40,8 +41,9 @@ from glow.lowering.loop_builder.work_items import WorkItems
 from glow.lowering.target.target import Target
 
 Operand = Literal[
-    "output", "patches", "products", "input", "weights", "bias", "epilogue_operands"
-]
+    "output", "patches", "products", "sizes",
+    "input", "factors", "weights", "bias", "epilogue_operands",
+]  # fmt: skip
 """A buffer of a convolution; "epilogue_operands" are all operands of the epilogue."""
 
 PhaseName = Literal["patches", "products", "output", "fused"]
@@ -73,9 +75,9 @@ def winograd_phases(
     bias: tuple[Operand, ...] = ("bias",) if spec.has_bias else ()
     read: tuple[Operand, ...] = (*bias, "epilogue_operands") if spec.epilogue else bias
     if (tiling or choose_winograd_tiling(spec, target)).fused:
-        scratch: tuple[Operand, ...] = ("output", "patches", "products")
-        operands = (*scratch, "input", "weights", *read)
-        return (WinogradPhase("fused", spec, operands, len(scratch)),)
+        written: tuple[Operand, ...] = ("output", "patches", "products", "sizes")
+        operands = (*written, "input", "factors", "weights", *read)
+        return (WinogradPhase("fused", spec, operands, len(written)),)
     return (
         WinogradPhase("patches", spec.bare, ("patches", "input")),
         WinogradPhase("products", spec.bare, ("products", "patches", "weights")),
@@ -151,8 +153,10 @@ class _Winograd:
         return Kernel(self.builder.function(name, arguments, kernel_body), work_items)
 
     def _types(self) -> dict[Operand, list[MemRefType]]:
-        spec, tiling = self.spec, self.tiling
+        spec, tiling, pixels = self.spec, self.tiling, pixel_sizes_of(self.spec)
         return {
+            "sizes": [pixels.sizes_type],
+            "factors": [pixels.factors_type],
             "output": [stored_type(spec.epilogue, spec.output_type)],
             "patches": [tiling.patches_type],
             "products": [tiling.products_type],
@@ -169,6 +173,10 @@ class _Winograd:
     def _patch_phase(self, at: _Arguments) -> PatchPhase:
         patches, source = at.scratch("patches"), at.one("input")
         return PatchPhase(self.builder, self.tiling, patches, source)
+
+    def _sizes_phase(self, at: _Arguments) -> SizesPhase:
+        buffers = at.one("sizes"), at.one("input"), at.one("factors")
+        return SizesPhase(self.builder, self.tiling, *buffers)
 
     def _product_phase(self, at: _Arguments) -> ProductPhase:
         products, patches = at.scratch("products"), at.scratch("patches")
@@ -259,6 +267,7 @@ class _Winograd:
     def _all_phases(self, at: _Arguments) -> Callable[[Origin, Origin], None]:
         """What takes the block at an origin through all phases, before that at another."""
         b, spec, tiling = self.builder, self.spec, self.tiling
+        sizes = self._sizes_phase(at)
         patches = self._patch_phase(at)
         products = self._product_phase(at)
         output = self._output_phase(at)
@@ -268,6 +277,7 @@ class _Winograd:
             if planes_are_far(spec, b.target):
                 planes = at.one("input"), at.one("output")
                 ahead = BlockAhead(b, tiling, *planes, origin, following, spec.pool)
+            b.loop(0, tiling.block_rows, 1, lambda row: sizes.row(origin, row))
             self._nest(
                 (spec.input_blocks, tiling.block_rows),
                 lambda block, row: patches.row(block, origin, row),

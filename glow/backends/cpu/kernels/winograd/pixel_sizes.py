@@ -3,7 +3,9 @@
 The size of a pixel is the largest magnitude of its channels, each times a factor (a power of two
 that goes with the channel's weights), as the bits of f32: integers in the order of the numbers,
 above which are infinity and NaN. A register of neighbouring pixels is taken through all blocks,
-and their lanes folded together: half as many at each step.
+and their lanes folded together: half as many at each step. A kernel that takes blocks of tiles
+through all phases of a convolution does so for the pixels that it is about to transform, and that
+are near then; where the phases are kernels of their own, one before them does it for all.
 """
 
 from collections.abc import Sequence
@@ -11,9 +13,11 @@ from dataclasses import dataclass
 from functools import partial
 from math import prod
 
-from xdsl.dialects.builtin import i32
+from xdsl.dialects.builtin import MemRefType, i32
 from xdsl.ir import SSAValue
 
+from glow.backends.cpu.kernels.winograd.spec import WinogradSpec, WinogradTiling
+from glow.backends.cpu.kernels.winograd.tiles import Origin
 from glow.dialects import arith
 from glow.lowering.loop_builder import ir_types as types
 from glow.lowering.loop_builder.builder import Index, LoopBuilder
@@ -40,6 +44,21 @@ class PixelSizesSpec:
         return -(-self.channels // self.lanes)
 
     @property
+    def sizes_type(self) -> MemRefType:
+        """The memref type of the sizes."""
+        return types.memref_type((self.batch, self.pixels), i32)
+
+    @property
+    def image_type(self) -> MemRefType:
+        """The memref type of the image."""
+        return types.memref_type((self.batch, self.blocks, self.pixels, self.lanes))
+
+    @property
+    def factors_type(self) -> MemRefType:
+        """The memref type of the factors of channels."""
+        return types.memref_type((self.blocks, self.lanes))
+
+    @property
     def run(self) -> int:
         """How many neighbouring pixels are taken at a time: a power of two."""
         return 1 << (min(self.lanes, self.pixels).bit_length() - 1)
@@ -54,19 +73,20 @@ def build_pixel_sizes(
     space = (spec.batch, runs)
 
     def body(buffers: Sequence[SSAValue], low: Index, high: Index) -> None:
-        sizes = _PixelSizes(builder, spec, buffers)
-        builder.space(low, high, space, lambda at: sizes.write_run(at[0], at[1]))
+        sizes = PixelSizes(builder, spec, buffers)
+        builder.space(
+            low,
+            high,
+            space,
+            lambda at: sizes.write_run(at[0], builder.mul(at[1], spec.run)),
+        )
 
-    buffers = [
-        types.memref_type((spec.batch, spec.pixels), i32),
-        types.memref_type((spec.batch, spec.blocks, spec.pixels, spec.lanes)),
-        types.memref_type((spec.blocks, spec.lanes)),
-    ]
+    buffers = [spec.sizes_type, spec.image_type, spec.factors_type]
     return Kernel(builder.function(name, buffers, body), prod(space))
 
 
-class _PixelSizes:
-    """What the kernel computes for a run of pixels."""
+class PixelSizes:
+    """Computes the sizes of some pixels; buffers are sizes, image and factors."""
 
     def __init__(
         self, builder: LoopBuilder, spec: PixelSizesSpec, buffers: Sequence[SSAValue]
@@ -74,11 +94,16 @@ class _PixelSizes:
         self.builder, self.spec = builder, spec
         self.sizes, self.image, self.factors = buffers
 
-    def write_run(self, image: Index, number: Index) -> None:
-        """Writes the sizes of a run; the last one is moved up to end with the image."""
+    def write_range(self, image: Index, start: Index, end: Index) -> None:
+        """Writes the sizes of the pixels from start to end, and of a few behind them."""
+        self.builder.loop(
+            start, end, self.spec.run, lambda first: self.write_run(image, first)
+        )
+
+    def write_run(self, image: Index, first: Index) -> None:
+        """Writes the sizes of a run; one at the end is moved up to end with the image."""
         builder, spec = self.builder, self.spec
-        first = builder.mul(number, spec.run)
-        if spec.pixels % spec.run:
+        if not isinstance(first, int) or first > spec.pixels - spec.run:
             first = builder.minimum(first, spec.pixels - spec.run)
         zero = builder.constant(0, types.vector_type((spec.lanes,), i32))
         full, rest = divmod(spec.channels, spec.lanes)
@@ -138,3 +163,55 @@ class _PixelSizes:
         half = partial(self.builder.shuffle, a, b or a)
         upper = half([k + group // 2 for k in lower])
         return larger_magnitude(self.builder, half(lower), upper)
+
+
+def pixel_sizes_of(spec: WinogradSpec) -> PixelSizesSpec:
+    """Those of the input of a convolution."""
+    return PixelSizesSpec(spec.batch, spec.in_channels, prod(spec.plane), spec.lanes)
+
+
+class SizesPhase:
+    """Measures the pixels of a block of tiles before it is transformed.
+
+    Each pixel belongs to a row of tiles, though others read it too, and to a segment of it.
+    """
+
+    def __init__(
+        self,
+        b: LoopBuilder,
+        tiling: WinogradTiling,
+        sizes: SSAValue,
+        source: SSAValue,
+        factors: SSAValue,
+    ) -> None:
+        self.builder, self.tiling, self.spec = b, tiling, tiling.spec
+        pixels = pixel_sizes_of(tiling.spec)
+        image = b.reinterpret(source, pixels.image_type.get_shape())
+        self.pixels = PixelSizes(b, pixels, [sizes, image, factors])
+
+    def row(self, origin: Origin, row: Index) -> None:
+        """The sizes of the pixels of one row (segment) of the block that starts at `origin`."""
+        b, spec, tiling = self.builder, self.spec, self.tiling
+        extents, (_, width) = (spec.batch, spec.tiles_down), spec.plane
+        image, down = b.unflatten(b.add(origin.row, row), extents)
+        top, bottom = self._own(down, 1, 0)
+        if tiling.segments == 1:
+            start, end = b.mul(top, width), b.mul(bottom, width)
+            self.pixels.write_range(image, start, end)
+            return
+        left, right = self._own(origin.across, tiling.tiles_across, 1)
+
+        def line(y: Index) -> None:
+            first = b.mul(y, width)
+            self.pixels.write_range(image, b.add(first, left), b.add(first, right))
+
+        b.loop(top, bottom, 1, line)
+
+    def _own(self, tile: Index, count: int, axis: int) -> tuple[Index, Index]:
+        """Where the pixels of some tiles begin and end; the last ones have what is left."""
+        b, spec = self.builder, self.spec
+        size = spec.plane[axis]
+        tiles = (spec.tiles_down, spec.tiles_across)[axis]
+        start, end = (b.mul(t, spec.tile) for t in (tile, b.add(tile, count)))
+        is_last = b.compare("sge", tile, tiles - count)
+        return start, b.select_index(is_last, size, b.minimum(end, size))

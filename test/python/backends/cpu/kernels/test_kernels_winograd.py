@@ -23,6 +23,7 @@ from glow.backends.cpu.kernels.winograd.kernel import (
     build_winograd_phase,
     winograd_phases,
 )
+from glow.backends.cpu.kernels.winograd.pixel_sizes import pixel_sizes_of
 from glow.backends.cpu.kernels.winograd.spec import (
     POINTS,
     WinogradSpec,
@@ -52,7 +53,10 @@ def run(
     tiling = choose_winograd_tiling(spec, target)
     packed = pack_winograd_weights(w, spec, target)
     assert packed.shape == (spec.packed_weights,)
+    pixels = pixel_sizes_of(spec)
     buffers: dict[str, list[Array]] = {
+        "sizes": [np.zeros(pixels.sizes_type.get_shape(), np.int32)],
+        "factors": [np.ones(pixels.factors_type.get_shape(), x.dtype)],
         "output": [np.full(spec.output_type.get_shape(), np.inf, x.dtype)],
         "patches": [np.full(tiling.patches_type.get_shape(), np.nan, x.dtype)],
         "products": [np.full(tiling.products_type.get_shape(), np.nan, x.dtype)],
@@ -234,7 +238,8 @@ def test_concurrent_calls_do_not_share_scratch() -> None:
     spec = WinogradSpec(1, 16, 16, (32, 32), lanes=LANES)
     tiling = winograd_tiling(spec, TARGET, 1, fused=True)
     (phase,) = winograd_phases(spec, TARGET, tiling)
-    assert phase.operands[: phase.writes] == ("output", "patches", "products")
+    written = ("output", "patches", "products", "sizes")
+    assert phase.operands[: phase.writes] == written
     kernel = build_winograd_phase("kernel", phase, TARGET, tiling)
     assert kernel.work_items == tiling.regions == 8
     output = np.zeros(spec.output_type.get_shape(), np.float32)
@@ -242,10 +247,15 @@ def test_concurrent_calls_do_not_share_scratch() -> None:
     products = np.full(tiling.products_type.get_shape(), np.nan, np.float32)
     source = to_blocks(inputs_of(spec), LANES)
     packed = pack_winograd_weights(weights_of(spec), spec, TARGET)
-    arguments = map(guarded, (source, packed))
+    pixels = pixel_sizes_of(spec)
+    sizes = np.full(pixels.sizes_type.get_shape(), -1, np.int32)
+    factors = np.ones(pixels.factors_type.get_shape(), np.float32)
+    arguments = map(guarded, (source, factors, packed))
     compile_function(kernel.function, target=TARGET)(
-        output, patches, products, *arguments, 3, 6
+        output, patches, products, sizes, *arguments, 3, 6
     )
+    measured = sizes.reshape(spec.plane)[:, 0] >= 0
+    assert list(np.flatnonzero(measured)) == list(range(12, 24))
     for scratch in (patches, products):
         assert np.isfinite(scratch[3]).all()
         assert np.isnan(np.delete(scratch, 3, axis=0)).all()
@@ -253,10 +263,15 @@ def test_concurrent_calls_do_not_share_scratch() -> None:
     assert list(np.flatnonzero(rows)) == list(range(12, 24))
 
 
+@pytest.mark.parametrize("pads", [(1, 1, 1, 1), (0, 0, 0, 0)])
 @pytest.mark.parametrize("segments", [1, 3])
-def test_blocks_may_overlap(segments: int) -> None:
-    """Seven tile rows in blocks of two, five tiles across in three segments of two."""
-    spec = WinogradSpec(1, 16, 16, (26, 18), lanes=LANES)
+def test_blocks_may_overlap(segments: int, pads: tuple[int, ...]) -> None:
+    """Seven tile rows in blocks of two, five tiles across in three segments of two.
+
+    Every pixel is measured.
+    """
+    plane = (28 - sum(pads) // 2, 20 - sum(pads) // 2)
+    spec = WinogradSpec(2, 20, 16, plane, pads, lanes=LANES)
     tiling = winograd_tiling(
         spec, TARGET, 1 if segments > 1 else 2, segments, fused=True
     )
@@ -269,8 +284,15 @@ def test_blocks_may_overlap(segments: int) -> None:
     ]
     packed = pack_winograd_weights(w, spec, TARGET)
     output = np.full(spec.output_type.get_shape(), np.inf, np.float32)
-    inputs = [*scratch, to_blocks(x, LANES), packed]
-    (output,) = run_kernel(kernel, [output], inputs)
+    pixels = pixel_sizes_of(spec)
+    factors = np.exp2(np.arange(2 * LANES) % 7).astype(np.float32)
+    sizes = guarded(np.full(pixels.sizes_type.get_shape(), -1, np.int32))
+    rest = [to_blocks(x, LANES), factors.reshape(-1, LANES), packed]
+    (output,) = run_kernel(kernel, [output], [*scratch, sizes, *rest])
+    whole = [*map(guarded, [output, *scratch]), sizes, *map(guarded, rest)]
+    compile_function(kernel.function, target=TARGET)(*whole, 0, kernel.work_items)
+    largest = np.abs(x * factors[:20, None, None]).max(1).view(np.int32)
+    np.testing.assert_array_equal(sizes.reshape(largest.shape), largest)
     expected = convolution(x, w, spec)
     assert relative_error(to_plain(output, 16), expected) < ERROR[4]
 
