@@ -21,10 +21,11 @@ from native_checks import check_products, check_quantized
 from onnx_checks import (
     ShakenReference,
     check_float_model,
+    check_node,
     check_quantized_model,
     imported,
 )
-from onnx_graphs import random_model
+from onnx_graphs import OnnxMaker, random_model
 from qdq_steps import QDQ_STEPS
 from quantized_steps import INTEGER_STEPS
 from xdsl.ir import SSAValue
@@ -104,6 +105,20 @@ def test_a_wrong_step_is_caught() -> None:
         wrong = [result + result.dtype.type(step) for result in reference.results]
         with pytest.raises(AssertionError):
             reference.compare(wrong, reference.is_exact)
+
+
+def test_sums_that_cancel_out_are_measured_by_their_terms() -> None:
+    """What another order of sums changes is allowed, and no more."""
+    maker = OnnxMaker(0)
+    x = maker.argument(np.array([[3e3, 1, -3e3]], np.float32))
+    maker.node("MatMul", x, maker.constant(np.array([[1], [1e-3], [1]], np.float32)))
+    (made,) = maker.made
+    for error in (0.0, 1e-2):
+        made.outputs[0].array = np.array([[1e-3 + error]], np.float32)
+        assert check_node(made) == 2
+    made.outputs[0].array = np.array([[1]], np.float32)
+    with pytest.raises(AssertionError, match="off by 0.999"):
+        check_node(made)
 
 
 def test_graphs_have_all_nodes() -> None:
