@@ -11,6 +11,7 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
+from xdsl.dialects import tensor
 from xdsl.dialects.builtin import ModuleOp, ShapedType
 from xdsl.dialects.func import FuncOp
 from xdsl.interpreter import (
@@ -75,6 +76,14 @@ def _run_scalar(
         return (evaluate_scalar(op, [np.asarray(arg) for arg in args]),)
 
 
+def _run_extract(
+    self: InterpreterFunctions, _: Interpreter, op: Operation, args: PythonValues
+) -> PythonValues:
+    """The element of an array, a condition or the number of iterations."""
+    array, *indices = args
+    return (np.asarray(array)[tuple(map(int, indices))],)
+
+
 def _node_methods(functions: Mapping[type[Operation], Function]) -> Methods:
     def run_node(
         self: InterpreterFunctions, _: Interpreter, op: Operation, args: PythonValues
@@ -98,6 +107,7 @@ def make_interpreter(module: ModuleOp, own: Functions = NO_FUNCTIONS) -> Interpr
     for functions in (
         _functions(_node_methods(nodes)),
         _functions(dict.fromkeys(SCALARS, _run_scalar)),
+        _functions({tensor.ExtractOp: _run_extract}),
         _functions(instruction_methods(nodes)),
         FuncFunctions(),
         ScfFunctions(),

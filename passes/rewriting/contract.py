@@ -64,7 +64,8 @@ def _foreign_node(module: ModuleOp) -> str | None:
 
 
 SCALARS = ("arith", "math")
-GRAPH_DIALECTS = ("glow", "func", "builtin", "scf", "quant", *SCALARS)
+GRAPH_DIALECTS = ("glow", "func", "builtin", "scf", "tensor", "quant", *SCALARS)
+"""`scf` branches and repeats nodes; `tensor.extract` gives it conditions and bounds."""
 GRAPH = only_dialects("the graph level", GRAPH_DIALECTS)
 NODES = Condition("a level of nodes", _foreign_node)
 

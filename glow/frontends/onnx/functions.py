@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, cast
 
 from glow.dialects.weight_table import dtype_of
+from glow.frontends.onnx.frame import names_read
 from glow.frontends.onnx.loader import opset_imports
 from glow.frontends.onnx.messages import (
     AttributeProto,
@@ -54,7 +55,7 @@ class Body:
 
     def used_names(self) -> set[str]:
         """The names that are read inside or are results."""
-        return {name for node in self.nodes for name in node.input} | set(self.outputs)
+        return names_read(self.nodes) | set(self.outputs)
 
 
 def has_body(proto: NodeProto, functions: Functions, opsets: Opsets) -> bool:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import numpy as np
@@ -60,9 +61,21 @@ class Graph:
 
     def __init__(self, block: Block, table: WeightTable) -> None:
         self.block = block
+        self.entry = block
+        """The block of constants, which is around all others."""
         self.table = table
         self.location: NameLoc | None = None
         """The location of the ONNX node that is being imported."""
+
+    @contextmanager
+    def inside(self, block: Block) -> Iterator[None]:
+        """Let nodes go into another block, one of an operation that comes next."""
+        outer, location = self.block, self.location
+        self.block = block
+        try:
+            yield
+        finally:
+            self.block, self.location = outer, location
 
     def set_node(self, name: str) -> None:
         """Give the nodes that are added from now on the name of their ONNX node."""
@@ -105,7 +118,7 @@ class Graph:
             return value
         if value.value is None:
             op = self._constant_op(value)
-            self._append(op)
+            self._append(op, self.entry)
             value.value = op.result
         return value.value
 
@@ -133,17 +146,21 @@ class Graph:
         assert isinstance(made, ConstantOp)
         op = ConstantOp.build_node([], [result_type], value=made.value)
         op.result.name_hint = name
-        self._append(op)
+        self._append(op, self.entry)
         return op.result
 
     def place(self, op: NodeOp) -> None:
         """Append a node that was built."""
         self._append(op)
 
-    def _append(self, op: Operation) -> None:
+    def append(self, op: Operation) -> None:
+        """Append an operation that is no node."""
+        self._append(op)
+
+    def _append(self, op: Operation, block: Block | None = None) -> None:
         if self.location is not None:
             op.location = self.location
-        self.block.add_op(op)
+        (self.block if block is None else block).add_op(op)
 
     def _constant_op(self, constant: Constant) -> ConstantOp | SplatOp:
         array, name = constant.array, sanitized(constant.name)

@@ -13,7 +13,6 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 
 import numpy as np
 from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr
@@ -23,18 +22,20 @@ from xdsl.utils.exceptions import VerifyException
 
 from glow.dialects.errors import GlowError
 from glow.dialects.function_attributes import INPUT_NAMES, OUTPUT_NAMES
+from glow.dialects.node import fail_unless
 from glow.dialects.weight_table import Array
 from glow.dialects.weights import weights_of
 from glow.frontends.notes import ImportNotes
 from glow.frontends.onnx.call_graph import check_calls
+from glow.frontends.onnx.control_flow import control_flow_handler
 from glow.frontends.onnx.external_files import external_digests
 from glow.frontends.onnx.folding import BYTES_A_WEIGHT_BYTE, MIN_BYTES, fold
+from glow.frontends.onnx.frame import UNKNOWN, Frame, Scope, used_names
 from glow.frontends.onnx.functions import function_body, has_body
 from glow.frontends.onnx.graph import Constant, Graph, sanitized, value_name
 from glow.frontends.onnx.inputs import check_declared, check_names, input_types
 from glow.frontends.onnx.loader import LoadedModel, load_model, opset_versions
 from glow.frontends.onnx.messages import (
-    AttributeProto,
     GraphProto,
     ModelProto,
     NodeProto,
@@ -112,53 +113,6 @@ MALFORMED = (
 )
 """What NumPy and Python raise for operands and attributes that make no sense."""
 
-Scope = dict[str, Operand]
-"""The values by ONNX name."""
-
-UNKNOWN = Constant(np.empty(0), "unknown")
-"""Stands for the results of a node that is not supported."""
-
-
-@dataclass
-class Frame:
-    """What the nodes of one graph or function body see."""
-
-    scope: Scope
-    used: set[str]
-    opsets: Mapping[str, int]
-    owner: str | None = None
-    """The node that stands for all nodes of a function body."""
-    optional: set[str] = field(default_factory=set[str])
-    """The parameters of a function body that may be left out."""
-
-    def read(self, name: str, reader: str) -> Operand:
-        """The value of a name; GlowError where nothing has defined it."""
-        if name not in self.scope:
-            raise GlowError(f"'{name}' is read before it is defined", node=reader)
-        return self.scope[name]
-
-    def read_inputs(self, proto: NodeProto, reader: str) -> list[Operand | None]:
-        """The inputs of a node; None for those that are left out."""
-        return [
-            None
-            if not name or (name in self.optional and name not in self.scope)
-            else self.read(name, reader)
-            for name in proto.input
-        ]
-
-    def define(self, names: Sequence[str], values: Sequence[Value], node: str) -> None:
-        """Bind a node's results to the names of its outputs."""
-        for name, value in zip(names, values, strict=False):
-            if not name:
-                continue
-            if name in self.scope:
-                raise GlowError(f"'{name}' is defined twice", node=node)
-            if isinstance(value, np.ndarray):
-                value = Constant(value, name)
-            elif isinstance(value, SSAValue) and value.name_hint is None:
-                value.name_hint = value_name(name)
-            self.scope[name] = value
-
 
 def node_name(proto: NodeProto) -> str:
     """A node's name, or where it has none that of its first result."""
@@ -178,17 +132,6 @@ def handlers_of(domain: str) -> Mapping[str, Handler]:
     if domain in DEFAULT_DOMAINS:
         return HANDLERS
     return CONTRIB_HANDLERS if domain == CONTRIB_DOMAIN else {}
-
-
-def used_names(graph: GraphProto) -> set[str]:
-    """The names that the nodes, inner graphs and outputs of a graph read."""
-    names = {output.name for output in graph.output}
-    for node in graph.node:
-        names.update(node.input)
-        for attribute in node.attribute:
-            if attribute.type == AttributeProto.GRAPH:
-                names |= used_names(attribute.g)
-    return names
 
 
 def import_model(
@@ -326,19 +269,19 @@ class Importer:
         inputs = frame.read_inputs(proto, name)
         default = proto.domain in DEFAULT_DOMAINS
         handler = handler_of(proto)
-        branches = default and proto.op_type == "If"
+        control_flow = control_flow_handler(proto.domain, proto.op_type)
         if UNKNOWN in inputs:
             # An operand comes from an operator that is already reported.
             if not (
-                handler or branches or has_body(proto, self.functions, frame.opsets)
+                handler or control_flow or has_body(proto, self.functions, frame.opsets)
             ):
                 self.unsupported.add(proto, name)
             return [UNKNOWN] * len(proto.output)
         opset = frame.opsets.get("" if default else proto.domain, 1)
         node = OnnxNode(proto, inputs, self.graph, opset, frame.used)
         self.graph.set_node(name)
-        if branches:
-            return self._import_if(node, frame)
+        if control_flow is not None:
+            return control_flow(self, node, frame)
         if (folded := fold(node, handler, self.budget)) is not None:
             return folded
         if handler is None:
@@ -346,14 +289,27 @@ class Importer:
         results = handler(node)
         return results if isinstance(results, Sequence) else [results]
 
-    def _import_if(self, node: OnnxNode, frame: Frame) -> list[Operand]:
-        """The results of the branch that a constant condition takes."""
-        taken = bool(node.array(0, "condition").item())
-        graph = node.attr_graph("then_branch" if taken else "else_branch")
-        scope = {**frame.scope, **self._initializers(graph, {})}
-        inner = Frame(scope, used_names(graph), frame.opsets, frame.owner)
-        self.import_nodes(graph.node, inner)
-        return [inner.read(output.name, "If") for output in graph.output]
+    def import_body(
+        self, body: GraphProto, arguments: Sequence[Operand], frame: Frame
+    ) -> list[Operand]:
+        """The outputs of an inner graph, which sees the names around it."""
+        names = [value.name for value in body.input]
+        fail_unless(
+            len(names) == len(arguments),
+            f"a body has {len(names)} inputs, not {len(arguments)}",
+        )
+        given = dict(zip(names, arguments, strict=True))
+        scope = {**frame.scope, **self._initializers(body, {}), **given}
+        inner = Frame(
+            scope, used_names(body), frame.opsets, frame.owner, frame.optional
+        )
+        for name, argument in given.items():
+            if isinstance(argument, SSAValue) and argument.name_hint is None:
+                argument.name_hint = value_name(name)
+        location = self.graph.location
+        self.import_nodes(body.node, inner)
+        self.graph.location = location
+        return [inner.read(output.name, "a body") for output in body.output]
 
     def _import_body(self, node: OnnxNode, name: str, frame: Frame) -> list[Operand]:
         """The results of an operator that is defined by a body of simpler ones."""
