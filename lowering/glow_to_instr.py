@@ -6,8 +6,10 @@ is an allocation that its pieces are copied into, so that copy elimination can l
 producer write its piece in place. A buffer lives from `instr.alloc` to the
 `instr.dealloc` after its last use (`deallocations`).
 
-Allocations of a loop's body stand before the loop: the memory plan then sees
-straight-line code in which the loop is one instruction.
+Branches and loops (`scf.if`, `scf.for`, `scf.while`) keep no values of their own: what they
+carry and give is in buffers. Allocations of their regions stand before them: the memory plan
+then sees straight-line code in which each is one instruction. Conditions and numbers of
+iterations are loaded: `tensor.extract` becomes `memref.load`.
 
     %0 = glow.relu %x : tensor<4xf32>        %a = instr.alloc : memref<4xf32>
     func.return %0 : tensor<4xf32>      ->   instr.relu @out %a, @in %x
@@ -18,14 +20,15 @@ straight-line code in which the loop is one instruction.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from math import prod
 from typing import cast
 
 from xdsl.builder import Builder
 from xdsl.context import Context
-from xdsl.dialects import arith, func, scf
+from xdsl.dialects import arith, func, memref, scf, tensor
 from xdsl.dialects.builtin import (
     ArrayAttr,
     FunctionType,
@@ -77,7 +80,7 @@ class Bufferizer:
         self.block = Block()
         self.builder = Builder(InsertPoint.at_end(self.block))
         self.alloc_point: Operation | None = None
-        """Inside a loop: the loop, before which allocations go."""
+        """Inside a branch or loop: the outermost one, before which allocations go."""
 
     def run(self) -> func.FuncOp:
         """The bufferized function."""
@@ -144,6 +147,15 @@ class Bufferizer:
         else:
             Builder(InsertPoint.before(self.alloc_point)).insert(op)
         return op.result
+
+    @contextmanager
+    def inside(self, op: Operation, block: Block) -> Iterator[None]:
+        """Emit into a region's block; the operation is emitted already."""
+        builder, point = self.builder, self.alloc_point
+        self.builder = Builder(InsertPoint.at_end(block))
+        self.alloc_point = point or op
+        yield
+        self.builder, self.alloc_point = builder, point
 
     def view(
         self, source: SSAValue, offset: int, like: SSAValue, op: Operation
@@ -292,28 +304,76 @@ def _lower_for(lowering: Bufferizer, op: Operation) -> None:
     lowering.emit(loop, op)
     lowering.buffers[old.args[0]] = body.args[0]
     lowering.buffers.update(zip(old.args[1:], carried, strict=True))
-    outer_builder, outer_point = lowering.builder, lowering.alloc_point
-    lowering.builder = Builder(InsertPoint.at_end(body))
-    lowering.alloc_point = outer_point or loop
-    lowering.lower_block(old)
-    _store_carried(lowering, old, carried)
-    lowering.builder.insert(scf.YieldOp())
-    lowering.builder, lowering.alloc_point = outer_builder, outer_point
+    with lowering.inside(loop, body):
+        lowering.lower_block(old)
+        _store(lowering, _terminator(old), _terminator(old).operands, carried)
+        lowering.builder.insert(scf.YieldOp())
     lowering.buffers.update(zip(op.results, carried, strict=True))
 
 
-def _store_carried(
-    lowering: Bufferizer, old: Block, carried: Sequence[SSAValue]
-) -> None:
-    """Copy the yielded values into the loop's buffers.
+def _lower_if(lowering: Bufferizer, op: Operation) -> None:
+    """Both branches write the results' buffers."""
+    assert isinstance(op, scf.IfOp)
+    results = [lowering.alloc(result, op) for result in op.results]
+    olds = [region.block for region in op.regions if region.blocks]
+    blocks = [Block() for _ in olds]
+    branch = scf.IfOp(lowering.buffer(op.cond), [], *map(Region, blocks))
+    lowering.emit(branch, op)
+    for old, block in zip(olds, blocks, strict=True):
+        with lowering.inside(branch, block):
+            lowering.lower_block(old)
+            _store(lowering, _terminator(old), _terminator(old).operands, results)
+            lowering.builder.insert(scf.YieldOp())
+    lowering.buffers.update(zip(op.results, results, strict=True))
 
-    A value that is another carried buffer, or a view of one, goes through a temporary
+
+def _lower_while(lowering: Bufferizer, op: Operation) -> None:
+    """The values of both regions live in buffers; those passed on as they are in one."""
+    assert isinstance(op, scf.WhileOp)
+    before, after = op.before_region.block, op.after_region.block
+    condition = before.last_op
+    assert isinstance(condition, scf.ConditionOp)
+    carried = [lowering.alloc(argument, op) for argument in before.args]
+    for buffer, initial in zip(carried, op.arguments, strict=True):
+        lowering.copy(buffer, lowering.buffer(initial), op)
+    if list(condition.args) == list(before.args):
+        given = carried
+    else:
+        given = [lowering.alloc(result, op) for result in op.results]
+    lowering.buffers.update(zip(before.args, carried, strict=True))
+    lowering.buffers.update(zip(after.args, given, strict=True))
+    test, body = Block(), Block()
+    loop = scf.WhileOp([], [], Region(test), Region(body))
+    lowering.emit(loop, op)
+    with lowering.inside(loop, test):
+        lowering.lower_block(before)
+        _store(lowering, condition, condition.args, given)
+        lowering.builder.insert(scf.ConditionOp(lowering.buffer(condition.condition)))
+    with lowering.inside(loop, body):
+        lowering.lower_block(after)
+        _store(lowering, _terminator(after), _terminator(after).operands, carried)
+        lowering.builder.insert(scf.YieldOp())
+    lowering.buffers.update(zip(op.results, given, strict=True))
+
+
+def _terminator(block: Block) -> Operation:
+    assert block.last_op is not None
+    return block.last_op
+
+
+def _store(
+    lowering: Bufferizer,
+    terminator: Operation,
+    values: Sequence[SSAValue],
+    carried: Sequence[SSAValue],
+) -> None:
+    """Copy the values that a region ends with into buffers.
+
+    A value that is another of these buffers, or a view of one, goes through a temporary
     first, since all old values are read before any is replaced.
     """
-    terminator = old.last_op
-    assert isinstance(terminator, scf.YieldOp)
     moves: list[tuple[SSAValue, SSAValue]] = []
-    for target, value in zip(carried, terminator.operands, strict=True):
+    for target, value in zip(carried, values, strict=True):
         source = lowering.buffer(value)
         if source is target:
             continue
@@ -338,8 +398,16 @@ def _keep(lowering: Bufferizer, op: Operation) -> None:
     lowering.buffers.update(zip(op.results, clone.results, strict=True))
 
 
+def _lower_extract(lowering: Bufferizer, op: Operation) -> None:
+    assert isinstance(op, tensor.ExtractOp)
+    indices = [lowering.buffer(index) for index in op.indices]
+    load = memref.LoadOp.get(lowering.buffer(op.tensor), indices)
+    lowering.emit(load, op)
+    lowering.buffers[op.result] = load.res
+
+
 def _skip(lowering: Bufferizer, op: Operation) -> None:
-    """A loop's terminator is built with the loop."""
+    """The terminator of a region is built with it."""
 
 
 HANDLERS: dict[type[Operation], Callable[[Bufferizer, Operation], None]] = {
@@ -350,11 +418,16 @@ HANDLERS: dict[type[Operation], Callable[[Bufferizer, Operation], None]] = {
     glow.DynamicSliceOp: _lower_dynamic_slice,
     glow.DynamicUpdateOp: _lower_dynamic_update,
     scf.ForOp: _lower_for,
+    scf.IfOp: _lower_if,
+    scf.WhileOp: _lower_while,
     scf.YieldOp: _skip,
+    scf.ConditionOp: _skip,
+    tensor.ExtractOp: _lower_extract,
     func.ReturnOp: _lower_return,
     arith.ConstantOp: _keep,
     arith.AddiOp: _keep,
     arith.SubiOp: _keep,
+    arith.IndexCastOp: _keep,
 }
 
 

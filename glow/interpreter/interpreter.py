@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from xdsl.dialects import tensor
+from xdsl.dialects import memref, tensor
 from xdsl.dialects.builtin import ModuleOp, ShapedType
 from xdsl.dialects.func import FuncOp
 from xdsl.interpreter import (
@@ -107,7 +107,7 @@ def make_interpreter(module: ModuleOp, own: Functions = NO_FUNCTIONS) -> Interpr
     for functions in (
         _functions(_node_methods(nodes)),
         _functions(dict.fromkeys(SCALARS, _run_scalar)),
-        _functions({tensor.ExtractOp: _run_extract}),
+        _functions(dict.fromkeys((tensor.ExtractOp, memref.LoadOp), _run_extract)),
         _functions(instruction_methods(nodes)),
         FuncFunctions(),
         ScfFunctions(),

@@ -110,6 +110,38 @@ def close_loop(
     low.close_scope()
 
 
+def while_loop(low: FunctionLowering, op: scf.WhileOp) -> None:
+    """A loop whose first region says whether its second one runs."""
+    low.load_pending()
+    initial = low.flatten_all(op.arguments)
+    before = Block(arg_types=low.flat_types(op.arguments))
+    after = Block(arg_types=low.flat_types(op.res))
+    behind = Block(arg_types=low.flat_types(op.res))
+    low.open_scope(before)
+    low.bind_all(op.before_region.block.args, before.args)
+    condition = op.before_region.block.last_op
+    assert isinstance(condition, scf.ConditionOp)
+    goes_on, *given = _lowered_test(low, condition)
+    low.open_scope(after)
+    low.bind_all(op.after_region.block.args, after.args)
+    low.builder.branch(before, lower_region(low, op.after_region))
+    low.close_scope()
+    low.builder.branch_if(goes_on, after, given, behind, given)
+    low.close_scope()
+    low.builder.branch(before, initial)
+    low.continue_in(behind)
+    low.bind_all(op.res, behind.args)
+
+
+def _lowered_test(low: FunctionLowering, condition: scf.ConditionOp) -> list[SSAValue]:
+    """Lowers the block of a condition; returns that and the values passed on."""
+    block = condition.parent
+    assert block is not None
+    low.lower_block(block)
+    low.load_pending()
+    return [low.scalar(condition.condition), *low.flatten_all(condition.args)]
+
+
 # Conditions --------------------------------------------------------------------------
 
 
@@ -176,7 +208,9 @@ RULES: dict[type[Operation], Rule] = dict(
     [
         entry(scf.ForOp, for_loop),
         entry(scf.IfOp, condition),
+        entry(scf.WhileOp, while_loop),
         entry(scf.YieldOp, nothing),
+        entry(scf.ConditionOp, nothing),
         entry(func.CallOp, call),
         entry(func.ReturnOp, function_return),
         entry(xllvm.CallIntrinsicOp, call_intrinsic),

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from math import prod
 from typing import NamedTuple
 
-from xdsl.dialects import func
+from xdsl.dialects import func, memref
 from xdsl.dialects.builtin import DenseArrayBase, MemRefType
 from xdsl.ir import Block, Operation, SSAValue
 
@@ -78,7 +78,7 @@ class Access(NamedTuple):
 
     place: Place
     at: int
-    op: instr.InstructionOp
+    op: Operation
     value: SSAValue
     reads: bool
     writes: bool
@@ -107,6 +107,9 @@ class AccessTable:
             for inner in op.walk() if op.regions else (op,):
                 if isinstance(inner, instr.InstructionOp):
                     accesses.extend(self._accesses(inner, at))
+                elif isinstance(inner, memref.LoadOp):
+                    place = self.place(inner.memref)
+                    accesses.append(Access(place, at, inner, inner.memref, True, False))
             if accesses:
                 self.by_op[op] = accesses
             for access in accesses:

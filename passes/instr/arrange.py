@@ -10,11 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from xdsl.dialects import arith, scf
+from xdsl.dialects import arith
 from xdsl.ir import Block, Operation, SSAValue
 
 from glow.dialects import instr
 from glow.dialects.attributes import int_attr
+from glow.passes.instr.regions import regions_run_by
 
 DEFINITIONS: tuple[type[Operation], ...] = (
     instr.AllocOp,
@@ -24,6 +25,7 @@ DEFINITIONS: tuple[type[Operation], ...] = (
     arith.ConstantOp,
     arith.AddiOp,
     arith.SubiOp,
+    arith.IndexCastOp,
 )
 """Operations that only name something: their place is wherever they are needed."""
 
@@ -35,11 +37,11 @@ def working_ops(block: Block) -> list[Operation]:
 
 
 def blocks_of(block: Block) -> Iterator[Block]:
-    """A block and the bodies of all loops in it."""
+    """A block and those of all branches and loops in it."""
     yield block
     for op in block.ops:
-        if isinstance(op, scf.ForOp):
-            yield from blocks_of(op.body.block)
+        for inner in regions_run_by(op):
+            yield from blocks_of(inner.block)
 
 
 def arrange(block: Block, order: Sequence[Operation] | None = None) -> None:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import chain
 
-from xdsl.dialects import func, scf
+from xdsl.dialects import func
 from xdsl.ir import Operation, SSAValue
 
 from glow.dialects import instr
 from glow.dialects.node import shape_of
 from glow.passes.instr.accesses import Access, AccessTable
 from glow.passes.instr.buffers import aligned
+from glow.passes.instr.regions import CONTROL_FLOW, TERMINATORS
 
 
 @dataclass
@@ -100,9 +101,9 @@ def _keep_in_place(ops: list[Operation], before: list[set[int]]) -> None:
     for number, op in enumerate(ops):
         if fence is not None:
             before[number].add(fence)
-        if not isinstance(op, instr.InstructionOp | scf.ForOp):
+        if not isinstance(op, (instr.InstructionOp, *CONTROL_FLOW)):
             before[number].update(range(number))
-            if not isinstance(op, func.ReturnOp | scf.YieldOp):
+            if not isinstance(op, (func.ReturnOp, *TERMINATORS)):
                 fence = number
 
 

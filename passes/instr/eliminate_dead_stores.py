@@ -11,10 +11,11 @@ every read of the body counts after every write, until nothing changes.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects import func, scf
+from xdsl.dialects import func
 from xdsl.dialects.builtin import MemRefType, ModuleOp
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
@@ -28,6 +29,7 @@ from glow.passes.instr.accesses import (
     place_of,
 )
 from glow.passes.instr.arrange import arrange, blocks_of
+from glow.passes.instr.regions import Inner, is_empty, regions_run_by
 
 
 class DeadStores:
@@ -50,24 +52,33 @@ class DeadStores:
     def visit(self, block: Block) -> None:
         """Walk a block backwards and collect the dead instructions."""
         for op in reversed(list(block.ops)):
-            if isinstance(op, scf.ForOp):
-                self._visit_loop(op.body.block)
+            if inner := regions_run_by(op):
+                self._visit_regions(inner)
             elif isinstance(op, instr.InstructionOp):
                 self._visit_instruction(op)
+            else:
+                self._read(op)
 
-    def _visit_loop(self, body: Block) -> None:
-        """Add the reads of a body until they stay the same, then judge it."""
+    def _visit_regions(self, inner: Sequence[Inner]) -> None:
+        """Add the reads of the regions until they stay the same, then judge them.
+
+        A write in a region that may not run, or runs again, ends no life.
+        """
         outer, self.is_final = self.is_final, False
         before = -1
         while before < (before := self._count()):
-            self.visit(body)
+            for each in reversed(inner):
+                self.visit(each.block)
+            if not any(each.is_repeated for each in inner):
+                break
         self.is_final = outer
         if outer:
-            self._judge_loop(body)
+            for each in inner:
+                self._judge(each.block)
 
-    def _judge_loop(self, body: Block) -> None:
-        """All reads of the body are known; a write in it ends no life."""
-        for op in body.walk(reverse=True):
+    def _judge(self, block: Block) -> None:
+        """All reads of a region are known."""
+        for op in block.walk(reverse=True):
             if isinstance(op, instr.InstructionOp) and not self._is_needed(op):
                 self.dead.append(op)
 
@@ -84,7 +95,10 @@ class DeadStores:
             for access in accesses:
                 if access.writes and not access.reads:
                     self._end_life(access.place)
-        for access in accesses:
+        self._read(op)
+
+    def _read(self, op: Operation) -> None:
+        for access in self.accesses.get(op, []):
             # An insert keeps the rest of its target, which is not what reading is.
             if access.reads and not (access.writes and isinstance(op, instr.InsertOp)):
                 self.read_later.setdefault(access.place.root, set()).add(access.place)
@@ -115,11 +129,11 @@ def eliminate_dead_stores(function: func.FuncOp) -> None:
         op.erase()
     blocks = list(blocks_of(block))
     for inner in reversed(blocks):
-        loop = inner.parent_op()
+        parent = inner.parent_op()
         arrange(inner)
-        if isinstance(loop, scf.ForOp) and inner.first_op is inner.last_op:
-            loop.detach()
-            loop.erase()
+        if parent is not None and parent.parent is not None and is_empty(parent):
+            parent.detach()
+            parent.erase()
 
 
 @dataclass(frozen=True)

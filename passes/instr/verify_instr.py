@@ -1,7 +1,8 @@
 """The contract of the instruction level, checked at its borders.
 
-- Functions take memrefs and return nothing; they hold instructions, `scf.for` without
-  loop-carried values, and arithmetic on indices.
+- Functions take memrefs and return nothing; they hold instructions, `scf.for`, `scf.if` and
+  `scf.while` without values of their own, the `memref.load` of a condition or of a number of
+  iterations, and arithmetic on indices.
 - Every allocation has one dealloc in its block, after all uses (or no dealloc at all
   once the arena is planned).
 - Nobody reads an allocation before it is written (unless it has no bytes), writes a weight
@@ -16,7 +17,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects import arith, func, scf
+from xdsl.dialects import arith, func, memref, scf
 from xdsl.dialects.builtin import (
     ArrayAttr,
     IndexType,
@@ -33,10 +34,23 @@ from glow.dialects.function_attributes import INPUT_COUNT, INPUT_NAMES, OUTPUT_N
 from glow.passes.instr.accesses import place_of
 from glow.passes.instr.buffers import byte_size, root_of
 from glow.passes.instr.lifetimes import fail, lifetimes
+from glow.passes.instr.regions import (
+    CONTROL_FLOW,
+    TERMINATORS,
+    Inner,
+    alternatives,
+    regions_run_by,
+)
 from glow.passes.instr.verify_plan import verify_plan
 
-INDEX_OPS = (arith.ConstantOp, arith.AddiOp, arith.SubiOp)
-WORKING_OPS = (instr.InstructionOp, scf.ForOp, scf.YieldOp, func.ReturnOp)
+INDEX_OPS = (arith.ConstantOp, arith.AddiOp, arith.SubiOp, arith.IndexCastOp)
+WORKING_OPS = (
+    instr.InstructionOp,
+    memref.LoadOp,
+    *CONTROL_FLOW,
+    *TERMINATORS,
+    func.ReturnOp,
+)
 MEMORY_OPS = (
     instr.AllocOp,
     instr.DeallocOp,
@@ -99,8 +113,10 @@ class Verifier:
             self._check_kind(op)
             if isinstance(op, instr.InstructionOp):
                 self._check_instruction(op)
-            elif isinstance(op, scf.ForOp):
-                self._visit_loop(op)
+            elif isinstance(op, memref.LoadOp):
+                self._check_load(op)
+            elif inner := regions_run_by(op):
+                self._visit_regions(op, inner)
 
     def _check_kind(self, op: Operation) -> None:
         known = isinstance(
@@ -114,17 +130,35 @@ class Verifier:
         if isinstance(op, func.ReturnOp) and op.operands:
             fail(op, "results must be @out arguments")
 
-    def _visit_loop(self, op: scf.ForOp) -> None:
-        if op.iter_args:
-            fail(op, "a loop carries its values in buffers, not as iter_args")
-        self._visit_block(op.body.block)
+    def _visit_regions(self, op: Operation, inner: Sequence[Inner]) -> None:
+        """What a region that may not run writes is not written for certain."""
+        carried = isinstance(op, scf.ForOp) and op.iter_args
+        if op.results or carried or (isinstance(op, scf.WhileOp) and op.operands):
+            fail(op, "values that regions give or carry are in buffers")
+        before, paths = self.written, list[set[SSAValue]]()
+        for each in inner:
+            # A loop's regions follow each other, those of a branch exclude each other.
+            self.written = set(before)
+            self._visit_block(each.block)
+            paths.append(self.written)
+            if each.is_certain:
+                before = self.written
+        self.written = set.intersection(*paths) if alternatives(op) else before
+
+    def _check_load(self, op: memref.LoadOp) -> None:
+        if op.indices:
+            fail(op, "reads conditions and numbers of iterations, which have no axes")
+        self._check_read(op, op.memref)
+
+    def _check_read(self, op: Operation, value: SSAValue) -> None:
+        root = root_of(value)
+        is_own = isinstance(root.owner, instr.AllocOp) and byte_size(root) > 0
+        if is_own and root not in self.written:
+            fail(op, "reads a buffer that nothing has written")
 
     def _check_instruction(self, op: instr.InstructionOp) -> None:
         for value in op.ins:
-            root = root_of(value)
-            is_own = isinstance(root.owner, instr.AllocOp) and byte_size(root) > 0
-            if is_own and root not in self.written:
-                fail(op, "reads a buffer that nothing has written")
+            self._check_read(op, value)
         for value in (*op.outs, *op.inouts):
             root = root_of(value)
             if isinstance(root.owner, instr.WeightOp):

@@ -6,6 +6,10 @@ alone: between calls that the first thread makes, and where a thread's work item
 that matter are the same in both calls. They are if the number of threads divides the work items,
 which the first lines of `main` find out; else the barrier's threads are all of them.
 
+Branches and loops are those of the program. All threads take the same way: before one reads
+a condition there is a barrier behind which nobody writes it, and who writes it next waits until
+all have read it.
+
 Where an argument is, `main` reads in the table that the mutables begin with.
 
 Small kernels run on the first thread alone, since sharing them costs more than it saves.
@@ -28,6 +32,7 @@ from xdsl.dialects.builtin import (
     FunctionType,
     IndexType,
     IntegerAttr,
+    IntegerType,
     MemRefType,
     i8,
 )
@@ -35,12 +40,14 @@ from xdsl.ir import Attribute, Block, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from glow.backends.cpu.program.program import (
+    Branch,
     BufferBinding,
     KernelCall,
     Loop,
     MemorySpace,
     Program,
     Step,
+    While,
 )
 from glow.dialects.errors import GlowError
 from glow.lowering.loop_builder.kernel import Kernel
@@ -158,6 +165,8 @@ class MainBuilder:
         """The calls since the last barrier for all threads that threads share."""
         self.serial: list[_SharedCall] = []
         """Those of the first thread alone, of which none waits for another."""
+        self.read: list[BufferBinding] = []
+        """What all threads have read themselves since that barrier."""
         self.waiting: dict[int, SSAValue] = {}
 
     def run(self) -> func.FuncOp:
@@ -179,35 +188,91 @@ class MainBuilder:
         for step in steps:
             if isinstance(step, Loop):
                 self._loop(step)
+            elif isinstance(step, Branch):
+                self._branch(step)
+            elif isinstance(step, While):
+                self._while(step)
             else:
                 self._call(step)
 
     def _loop(self, loop: Loop) -> None:
         """A loop stands between barriers, as its trips depend on each other."""
         self._synchronize()
-        bounds = [self._constant(n) for n in (loop.lower, loop.upper, loop.step)]
+        bounds = [self._bound(each) for each in (loop.lower, loop.upper, loop.step)]
         body = Block(arg_types=[INDEX])
         self.indices[loop.number] = body.args[0]
         self.builder.insert(scf.ForOp(bounds[0], bounds[1], bounds[2], [], body))
-        outer, self.builder = self.builder, Builder(InsertPoint.at_end(body))
-        self._steps(loop.body)
-        self._synchronize()
-        self.builder.insert(scf.YieldOp())
-        self.builder = outer
+        self._block(body, loop.body)
 
-    def _synchronize(self) -> None:
-        if self.shared or self.serial:
+    def _branch(self, branch: Branch) -> None:
+        """One of two blocks, both of which end in a barrier if they call anything."""
+        self._synchronize()
+        condition = self._condition(branch.condition)
+        blocks = [Block() for _ in branch.parts]
+        self.builder.insert(scf.IfOp(condition, [], *map(Region, blocks)))
+        for block, part in zip(blocks, branch.parts, strict=True):
+            self._block(block, part)
+
+    def _while(self, loop: While) -> None:
+        """A barrier stands before the condition is read, and at the end of the body."""
+        self._synchronize()
+        before, body = Block(), Block()
+        self.builder.insert(scf.WhileOp([], [], Region(before), Region(body)))
+        outer, self.builder = self.builder, Builder(InsertPoint.at_end(before))
+        self._steps(loop.before)
+        self._synchronize()
+        self.builder.insert(scf.ConditionOp(self._condition(loop.condition)))
+        self.builder = outer
+        self._block(body, loop.body, repeats=True)
+
+    def _block(
+        self, block: Block, steps: Sequence[Step], *, repeats: bool = False
+    ) -> None:
+        """Fill the block of a region, which may not run; no call is pending at its end.
+
+        Where what comes before it `repeats`, all must have read the last condition.
+        """
+        outer, self.builder = self.builder, Builder(InsertPoint.at_end(block))
+        read = list(self.read)
+        self._steps(steps)
+        self._synchronize(must=repeats and bool(self.read))
+        self.builder.insert(scf.YieldOp())
+        self.builder, self.read = outer, read
+
+    def _condition(self, place: BufferBinding) -> SSAValue:
+        """Whether a byte is not 0."""
+        byte = self._load(place, i8)
+        zero = self.builder.insert(arith.ConstantOp(IntegerAttr(0, i8))).result
+        return self.builder.insert(arith.CmpiOp(byte, zero, "ne")).result
+
+    def _bound(self, bound: int | BufferBinding) -> SSAValue:
+        if isinstance(bound, int):
+            return self._constant(bound)
+        number = self._load(bound, IntegerType(8 * bound.size))
+        return self.builder.insert(arith.IndexCastOp(number, INDEX)).result
+
+    def _load(self, place: BufferBinding, element: Attribute) -> SSAValue:
+        """A number that all threads read; no call that writes it is pending."""
+        self.read.append(place)
+        view = self._view(place, MemRefType(element, []))
+        return self.builder.insert(memref.LoadOp.get(view, [])).res
+
+    def _synchronize(self, *, must: bool = False) -> None:
+        if self.shared or self.serial or must:
             self.builder.insert(func.CallOp(BARRIER, [self.barrier, self.threads], []))
             self.shared.clear()
             self.serial.clear()
+            self.read.clear()
 
     def _wait_for_earlier(self, call: _SharedCall) -> None:
         """A barrier if the call must wait for other threads."""
         kind = self.shared if call.work_items else self.serial
         others = [*self.shared, *(self.serial if call.work_items else ())]
         parts = gcd(*(call.barrier_before(earlier) for earlier in others))
-        if parts == 1 or len(kind) == MOST_PENDING:
-            self._synchronize()
+        written = call.call.bindings[: call.call.writes]
+        overwrites = any(one.overlaps(read) for one in written for read in self.read)
+        if parts == 1 or overwrites or len(kind) == MOST_PENDING:
+            self._synchronize(must=True)
         elif parts:
             threads = self._waiting_threads(parts)
             self.builder.insert(func.CallOp(BARRIER, [self.barrier, threads], []))

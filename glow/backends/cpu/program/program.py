@@ -13,10 +13,10 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Hashable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from hashlib import sha256
-from typing import Literal
+from typing import ClassVar, Literal
 
 from xdsl.ir import SSAValue
 
@@ -111,16 +111,77 @@ class KernelCall:
 
 @dataclass(frozen=True)
 class Loop:
-    """Steps that repeat for each index in `range(lower, upper, step)`."""
+    """Steps that repeat for each index in `range(lower, upper, step)`.
+
+    A bound that is a binding is the integer there, as wide as that.
+    """
 
     number: int
-    lower: int
-    upper: int
+    lower: int | BufferBinding
+    upper: int | BufferBinding
     step: int
     body: tuple[Step, ...]
 
+    @property
+    def parts(self) -> Sequence[tuple[Step, ...]]:
+        """The steps that are run by this one."""
+        return (self.body,)
 
-Step = KernelCall | Loop
+    @property
+    def trip_count(self) -> int | None:
+        """How often, if that is known."""
+        if isinstance(self.lower, BufferBinding) or isinstance(
+            self.upper, BufferBinding
+        ):
+            return None
+        return len(range(self.lower, self.upper, self.step))
+
+    def with_parts(self, parts: Sequence[tuple[Step, ...]]) -> Loop:
+        """The same step around other ones."""
+        return replace(self, body=parts[0])
+
+
+@dataclass(frozen=True)
+class Branch:
+    """Steps that run where the byte of a binding is not 0, and those that run else."""
+
+    condition: BufferBinding
+    then: tuple[Step, ...]
+    otherwise: tuple[Step, ...]
+
+    trip_count: ClassVar[int | None] = None
+
+    @property
+    def parts(self) -> Sequence[tuple[Step, ...]]:
+        """The steps that are run by this one."""
+        return (self.then, self.otherwise)
+
+    def with_parts(self, parts: Sequence[tuple[Step, ...]]) -> Branch:
+        """The same step around other ones."""
+        return Branch(self.condition, *parts)
+
+
+@dataclass(frozen=True)
+class While:
+    """`before`, then `body` where the byte of a binding is not 0, and all of it again."""
+
+    condition: BufferBinding
+    before: tuple[Step, ...]
+    body: tuple[Step, ...]
+
+    trip_count: ClassVar[int | None] = None
+
+    @property
+    def parts(self) -> Sequence[tuple[Step, ...]]:
+        """The steps that are run by this one."""
+        return (self.before, self.body)
+
+    def with_parts(self, parts: Sequence[tuple[Step, ...]]) -> While:
+        """The same step around other ones."""
+        return While(self.condition, *parts)
+
+
+Step = KernelCall | Loop | Branch | While
 
 
 @dataclass
@@ -158,7 +219,7 @@ class Program:
         return bisect_right(self._starts, binding.offset) - 1
 
     def traffic(self) -> int:
-        """The bytes that all calls name, each time that they run."""
+        """The bytes that all calls name, each time that they run, as far as that is known."""
         return _traffic(self.steps)
 
     def requests(self) -> dict[str, KernelRequest]:
@@ -174,31 +235,39 @@ class Program:
 
 def _calls(steps: Sequence[Step]) -> Iterator[KernelCall]:
     for step in steps:
-        if isinstance(step, Loop):
-            yield from _calls(step.body)
-        else:
+        if isinstance(step, KernelCall):
             yield step
+        else:
+            for part in step.parts:
+                yield from _calls(part)
 
 
 def _traffic(steps: Sequence[Step]) -> int:
     total = 0
     for step in steps:
-        if isinstance(step, Loop):
-            trips = len(range(step.lower, step.upper, step.step))
-            total += trips * _traffic(step.body)
-        else:
+        if isinstance(step, KernelCall):
             total += sum(binding.size for binding in step.bindings)
+        else:
+            trip_count = 1 if step.trip_count is None else step.trip_count
+            total += trip_count * sum(map(_traffic, step.parts))
     return total
 
 
 def _describe(steps: Sequence[Step]) -> Iterator[str]:
     for step in steps:
-        if isinstance(step, Loop):
-            yield f"for {step.number} {step.lower} {step.upper} {step.step}"
-            yield from _describe(step.body)
-            yield "end"
-        else:
+        if isinstance(step, KernelCall):
             yield f"{step.kernel.name} {step.writes} {step.bindings}"
+            continue
+        yield _heading(step)
+        for part in step.parts:
+            yield from _describe(part)
+            yield "end"
+
+
+def _heading(step: Loop | Branch | While) -> str:
+    if isinstance(step, Loop):
+        return f"for {step.number} {step.lower} {step.upper} {step.step}"
+    return f"{'if' if isinstance(step, Branch) else 'while'} {step.condition}"
 
 
 KernelSelector = Callable[

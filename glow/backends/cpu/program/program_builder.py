@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
-from xdsl.dialects import arith, func, scf
+from xdsl.dialects import arith, func, memref, scf
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, IntegerAttr
 from xdsl.ir import Block, Operation, SSAValue
 
@@ -13,6 +13,7 @@ from glow.backends.backend import loaded_backends
 from glow.backends.cpu.program.kernel_table import KernelTable
 from glow.backends.cpu.program.program import (
     ADDRESS_BYTES,
+    Branch,
     BufferBinding,
     Index,
     Invocation,
@@ -23,6 +24,7 @@ from glow.backends.cpu.program.program import (
     Repetition,
     Row,
     Step,
+    While,
 )
 from glow.dialects import instr
 from glow.dialects.errors import GlowError
@@ -51,6 +53,7 @@ class ProgramBuilder:
         self.selected: dict[Operation, Sequence[Invocation | Repetition]] = {}
         self.bindings: dict[SSAValue, BufferBinding] = {}
         self.indices: dict[SSAValue, Index] = {}
+        self.loaded: dict[SSAValue, BufferBinding] = {}
         self.loops = 0
         self.sizes: dict[MemorySpace, int] = {
             "constants": 0,
@@ -122,8 +125,8 @@ class ProgramBuilder:
             handler = _HANDLERS.get(type(op))
             if handler is not None:
                 handler(self, op)
-            elif isinstance(op, scf.ForOp):
-                steps.append(self._loop(op))
+            elif step := _REGIONS.get(type(op)):
+                steps.append(step(self, op))
             elif isinstance(op, instr.InstructionOp):
                 steps.extend(self._instruction(op))
             else:
@@ -162,18 +165,50 @@ class ProgramBuilder:
             whole.space, offset, size, whole.dynamic_offset + dynamic_offset
         )
 
-    def _loop(self, op: scf.ForOp) -> Loop:
+    # -- operations that run others
+
+    def loop(self, op: Operation) -> Step:
+        """A loop over an index."""
+        assert isinstance(op, scf.ForOp)
         body = op.body.block
         number, self.loops = self.loops, self.loops + 1
         self.indices[body.args[0]] = Index(0, ((number, 1),))
         lower, upper, step = (self._bound(bound) for bound in (op.lb, op.ub, op.step))
+        if isinstance(step, BufferBinding):
+            raise GlowError("the step of a loop must be a constant")
         return Loop(number, lower, upper, step, self._steps(body))
 
-    def _bound(self, value: SSAValue) -> int:
+    def branch(self, op: Operation) -> Step:
+        """One of two blocks."""
+        assert isinstance(op, scf.IfOp)
+        then, *otherwise = (
+            self._steps(region.block) for region in op.regions if region.blocks
+        )
+        return Branch(self.loaded[op.cond], then, otherwise[0] if otherwise else ())
+
+    def while_loop(self, op: Operation) -> Step:
+        """A loop by a condition that its first region finds."""
+        assert isinstance(op, scf.WhileOp)
+        before = self._steps(op.before_region.block)
+        condition = op.before_region.block.last_op
+        assert isinstance(condition, scf.ConditionOp)
+        flag = self.loaded[condition.condition]
+        return While(flag, before, self._steps(op.after_region.block))
+
+    def _bound(self, value: SSAValue) -> int | BufferBinding:
+        """A constant, or the integer of a binding."""
+        owner = value.owner
+        if isinstance(owner, arith.IndexCastOp):
+            return self.loaded[owner.input]
         index = self.indices[value]
         if index.terms:
-            raise GlowError("loop bounds must be constants")
+            raise GlowError("loop bounds must not be computed from indices")
         return index.constant
+
+    def load(self, op: Operation) -> None:
+        """What all threads read: a condition, or a number of iterations."""
+        assert isinstance(op, memref.LoadOp)
+        self.loaded[op.res] = self.bindings[op.memref]
 
     # -- operations that name memory
 
@@ -286,6 +321,15 @@ _HANDLERS: dict[type[Operation], Callable[[ProgramBuilder, Operation], None]] = 
     arith.ConstantOp: ProgramBuilder.constant,
     arith.AddiOp: ProgramBuilder.add,
     arith.SubiOp: ProgramBuilder.subtract,
+    arith.IndexCastOp: _skip,
+    memref.LoadOp: ProgramBuilder.load,
     func.ReturnOp: _skip,
     scf.YieldOp: _skip,
+    scf.ConditionOp: _skip,
+}
+
+_REGIONS: dict[type[Operation], Callable[[ProgramBuilder, Operation], Step]] = {
+    scf.ForOp: ProgramBuilder.loop,
+    scf.IfOp: ProgramBuilder.branch,
+    scf.WhileOp: ProgramBuilder.while_loop,
 }

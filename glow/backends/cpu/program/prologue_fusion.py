@@ -22,7 +22,6 @@ from glow.backends.cpu.kernels.elementwise.kernel import ElementwiseSpec
 from glow.backends.cpu.program.program import (
     KernelCall,
     KernelRequest,
-    Loop,
     Program,
     Step,
 )
@@ -39,8 +38,9 @@ def fuse_prologues(program: Program, target: Target) -> Program:
 def _joined(steps: Sequence[Step], target: Target) -> tuple[Step, ...]:
     joined: list[Step] = []
     for step in steps:
-        if isinstance(step, Loop):
-            joined.append(replace(step, body=_joined(step.body, target)))
+        if not isinstance(step, KernelCall):
+            parts = [_joined(part, target) for part in step.parts]
+            joined.append(step.with_parts(parts))
             continue
         before = joined[-1] if joined else None
         both = None

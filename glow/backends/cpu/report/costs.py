@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from math import prod
 
-from xdsl.dialects import arith, func, scf
-from xdsl.dialects.builtin import IntegerAttr
-from xdsl.ir import Operation, SSAValue
+from xdsl.dialects import func, scf
+from xdsl.ir import Operation
 
 from glow.backends.cpu.program.kernel_table import KernelTable
 from glow.backends.cpu.program.program import KernelCall
@@ -17,6 +16,7 @@ from glow.backends.inspection import Cost
 from glow.dialects import instr
 from glow.dialects.node import shape_of
 from glow.lowering.target.target import Target
+from glow.passes.instr.regions import trip_count
 
 SILENT = ("arith.constant", "glow.yield")
 """What a scalar region holds besides its operations."""
@@ -72,18 +72,11 @@ def _scalar_operations(op: instr.InstructionOp) -> int:
 
 
 def _trip_count(op: Operation) -> int:
-    """How often an instruction runs: the trip counts of the loops around it."""
+    """How often an instruction runs: the trip counts of the loops around it, if known."""
     trips, parent = 1, op.parent_op()
     while parent is not None:
         if isinstance(parent, scf.ForOp):
-            low, high, step = map(_constant, (parent.lb, parent.ub, parent.step))
-            trips *= len(range(low, high, step))
+            count = trip_count(parent)
+            trips *= 1 if count is None else count
         parent = parent.parent_op()
     return trips
-
-
-def _constant(value: SSAValue) -> int:
-    owner = value.owner
-    assert isinstance(owner, arith.ConstantOp)
-    assert isinstance(owner.value, IntegerAttr)
-    return owner.value.value.data

@@ -24,7 +24,7 @@ from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAtt
 from xdsl.passes import ModulePass
 
 from glow.backends.cpu.program.kernel_table import KernelTable, kernel_table
-from glow.backends.cpu.program.program import KernelCall, Loop, Step
+from glow.backends.cpu.program.program import KernelCall, Step
 from glow.backends.cpu.program.program_builder import ProgramBuilder
 from glow.backends.cpu.report.choices import Choice, choice_of
 from glow.dialects import instr
@@ -54,13 +54,13 @@ class CallBuilder(ProgramBuilder):
 
 
 def unrolled(steps: Iterable[Step]) -> Iterator[KernelCall]:
-    """The calls, those of loops as often as they run."""
+    """The calls, those of loops as often as they run; once where that is not known."""
     for step in steps:
-        if isinstance(step, Loop):
-            trips = len(range(step.lower, step.upper, step.step))
-            yield from trips * list(unrolled(step.body))
-        else:
+        if isinstance(step, KernelCall):
             yield step
+            continue
+        inner = [call for part in step.parts for call in unrolled(part)]
+        yield from (1 if step.trip_count is None else step.trip_count) * inner
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,8 @@ from glow.backends.cpu.native_function import SINGLE_THREAD_BYTES, gather_consta
 from glow.backends.cpu.passes.instr_to_loops import build_program
 from glow.backends.cpu.program.kernel_table import KernelTable
 from glow.backends.cpu.program.main_function import TraceRegion
-from glow.backends.cpu.program.program import KernelCall, Loop, Program, Step
+from glow.backends.cpu.program.program import KernelCall, Program, Step
+from glow.dialects.errors import GlowError
 from glow.dialects.weight_table import Array
 from glow.dialects.weights import weights_of
 from glow.lowering.target.target import Target
@@ -47,13 +48,22 @@ TICK_BYTES = 8
 
 
 def calls_in_order(steps: Sequence[Step]) -> Iterator[KernelCall]:
-    """All calls as they run, those of loops each time."""
+    """All calls as they run, those of loops each time.
+
+    Raises GlowError where that depends on data.
+    """
     for step in steps:
-        if isinstance(step, Loop):
-            for _ in range(step.lower, step.upper, step.step):
-                yield from calls_in_order(step.body)
-        else:
+        if isinstance(step, KernelCall):
             yield step
+            continue
+        if step.trip_count is None:
+            raise GlowError(
+                "kernels cannot be timed in a network whose data decides which of them "
+                "run: it has branches, or loops of unknown length"
+            )
+        for _ in range(step.trip_count):
+            for part in step.parts:
+                yield from calls_in_order(part)
 
 
 class TracedFunction:
