@@ -20,34 +20,25 @@ iterations are loaded: `tensor.extract` becomes `memref.load`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import cast
 
-from xdsl.builder import Builder
 from xdsl.context import Context
-from xdsl.dialects import arith, func, memref, scf, tensor
+from xdsl.dialects import func, scf
 from xdsl.dialects.builtin import (
-    ArrayAttr,
-    FunctionType,
-    IndexType,
     MemRefType,
     ModuleOp,
-    TensorType,
 )
-from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.passes import ModulePass
-from xdsl.rewriter import InsertPoint
 
-from glow.dialects import glow, instr
-from glow.dialects.attributes import int_attr
+from glow.dialects import arith, glow, instr
 from glow.dialects.errors import GlowError
-from glow.dialects.function_attributes import INPUT_COUNT, OUTPUT_NAMES
 from glow.dialects.node import NodeOp, Types, memref_of, node_name, shape_of
-from glow.lowering.deallocations import insert_deallocations
-from glow.passes.instr.buffers import root_of
+from glow.lowering import bufferize_regions
+from glow.lowering.bufferizer import Bufferizer, Handler, buffer_type
 
 
 def contiguous_offset(
@@ -64,131 +55,6 @@ def contiguous_offset(
     for start, extent in zip(starts, shape, strict=True):
         offset = offset * extent + start
     return offset
-
-
-def buffer_type(value: SSAValue) -> MemRefType[Attribute]:
-    """The memref type of a tensor value's buffer."""
-    return memref_of(cast("TensorType[Attribute]", value.type))
-
-
-class Bufferizer:
-    """Rewrites one function; see the module's docstring."""
-
-    def __init__(self, function: func.FuncOp) -> None:
-        self.function = function
-        self.buffers: dict[SSAValue, SSAValue] = {}
-        self.block = Block()
-        self.builder = Builder(InsertPoint.at_end(self.block))
-        self.alloc_point: Operation | None = None
-        """Inside a branch or loop: the outermost one, before which allocations go."""
-
-    def run(self) -> func.FuncOp:
-        """The bufferized function."""
-        old = self.function.body.block
-        self._add_arguments(old)
-        self.lower_block(old)
-        insert_deallocations(self.block)
-        types = [argument.type for argument in self.block.args]
-        function = func.FuncOp(
-            self.function.sym_name.data,
-            FunctionType.from_lists(types, []),
-            Region(self.block),
-            visibility=self.function.sym_visibility,
-        )
-        function.attributes.update(self.function.attributes)
-        function.attributes[INPUT_COUNT] = int_attr(len(old.args))
-        function.location = self.function.location
-        return function
-
-    def _add_arguments(self, old: Block) -> None:
-        for argument in old.args:
-            is_index = isinstance(argument.type, IndexType)
-            kind = argument.type if is_index else buffer_type(argument)
-            new = self.block.insert_arg(kind, len(self.block.args))
-            new.name_hint = argument.name_hint
-            self.buffers[argument] = new
-        terminator = old.last_op
-        assert isinstance(terminator, func.ReturnOp)
-        names = self.function.attributes.get(OUTPUT_NAMES)
-        self.results: list[SSAValue] = []
-        for number, value in enumerate(terminator.arguments):
-            new = self.block.insert_arg(buffer_type(value), len(self.block.args))
-            new.name_hint = f"result{number}"
-            if isinstance(names, ArrayAttr):
-                name = cast("ArrayAttr[Attribute]", names).data[number]
-                new.name_hint = _safe_hint(str(name), new.name_hint)
-            self.results.append(new)
-
-    # -- pieces that the handlers use
-
-    def emit(self, op: Operation, source: Operation) -> Operation:
-        """Insert an operation at the current place with its source's location."""
-        op.location = source.location
-        return self.builder.insert(op)
-
-    def buffer(self, value: SSAValue) -> SSAValue:
-        """The buffer of a value; index values stand for themselves."""
-        return self.buffers.get(value, value)
-
-    def alloc(self, value: SSAValue, source: Operation) -> SSAValue:
-        """A new buffer for a tensor value."""
-        buffer = self.alloc_memory(buffer_type(value), source)
-        buffer.name_hint = value.name_hint
-        return buffer
-
-    def alloc_memory(
-        self, memref: MemRefType[Attribute], source: Operation
-    ) -> SSAValue:
-        """A new buffer."""
-        op = instr.AllocOp.build_memory([], memref)
-        op.location = source.location
-        if self.alloc_point is None:
-            self.builder.insert(op)
-        else:
-            Builder(InsertPoint.before(self.alloc_point)).insert(op)
-        return op.result
-
-    @contextmanager
-    def inside(self, op: Operation, block: Block) -> Iterator[None]:
-        """Emit into a region's block; the operation is emitted already."""
-        builder, point = self.builder, self.alloc_point
-        self.builder = Builder(InsertPoint.at_end(block))
-        self.alloc_point = point or op
-        yield
-        self.builder, self.alloc_point = builder, point
-
-    def view(
-        self, source: SSAValue, offset: int, like: SSAValue, op: Operation
-    ) -> SSAValue:
-        """A view of `source` from element `offset` on with the shape of `like`."""
-        view = instr.TensorviewOp.build_memory(
-            [source], buffer_type(like), offset=offset
-        )
-        self.emit(view, op)
-        view.result.name_hint = like.name_hint
-        return view.result
-
-    def copy(self, target: SSAValue, source: SSAValue, op: Operation) -> None:
-        """Copy a buffer into another."""
-        self.emit(instr.CopyOp.build_instruction([target], [source]), op)
-
-    # -- structure
-
-    def lower_block(self, block: Block) -> None:
-        """Lower the operations of a block, its terminator last."""
-        for op in block.ops:
-            handler = HANDLERS.get(type(op))
-            if handler is not None:
-                handler(self, op)
-            elif isinstance(op, NodeOp) and instr.find_instruction(type(op)):
-                _lower_node(self, op)
-            else:
-                raise GlowError(f"{op.name} has no instruction", node=node_name(op))
-
-
-def _safe_hint(text: str, fallback: str) -> str:
-    name = text.strip('"')
-    return name if SSAValue.is_valid_name(name) else fallback
 
 
 def _lower_node(lowering: Bufferizer, op: NodeOp) -> None:
@@ -291,101 +157,6 @@ def _lower_dynamic_update(lowering: Bufferizer, op: Operation) -> None:
     lowering.buffers[op.result] = target
 
 
-def _lower_for(lowering: Bufferizer, op: Operation) -> None:
-    """A loop without loop-carried values: they live in buffers of the loop."""
-    assert isinstance(op, scf.ForOp)
-    carried = [lowering.alloc(result, op) for result in op.results]
-    for buffer, initial in zip(carried, op.iter_args, strict=True):
-        lowering.copy(buffer, lowering.buffer(initial), op)
-    body = Block(arg_types=[IndexType()])
-    old = op.body.block
-    bounds = [lowering.buffer(bound) for bound in (op.lb, op.ub, op.step)]
-    loop = scf.ForOp(bounds[0], bounds[1], bounds[2], [], body)
-    lowering.emit(loop, op)
-    lowering.buffers[old.args[0]] = body.args[0]
-    lowering.buffers.update(zip(old.args[1:], carried, strict=True))
-    with lowering.inside(loop, body):
-        lowering.lower_block(old)
-        _store(lowering, _terminator(old), _terminator(old).operands, carried)
-        lowering.builder.insert(scf.YieldOp())
-    lowering.buffers.update(zip(op.results, carried, strict=True))
-
-
-def _lower_if(lowering: Bufferizer, op: Operation) -> None:
-    """Both branches write the results' buffers."""
-    assert isinstance(op, scf.IfOp)
-    results = [lowering.alloc(result, op) for result in op.results]
-    olds = [region.block for region in op.regions if region.blocks]
-    blocks = [Block() for _ in olds]
-    branch = scf.IfOp(lowering.buffer(op.cond), [], *map(Region, blocks))
-    lowering.emit(branch, op)
-    for old, block in zip(olds, blocks, strict=True):
-        with lowering.inside(branch, block):
-            lowering.lower_block(old)
-            _store(lowering, _terminator(old), _terminator(old).operands, results)
-            lowering.builder.insert(scf.YieldOp())
-    lowering.buffers.update(zip(op.results, results, strict=True))
-
-
-def _lower_while(lowering: Bufferizer, op: Operation) -> None:
-    """The values of both regions live in buffers; those passed on as they are in one."""
-    assert isinstance(op, scf.WhileOp)
-    before, after = op.before_region.block, op.after_region.block
-    condition = before.last_op
-    assert isinstance(condition, scf.ConditionOp)
-    carried = [lowering.alloc(argument, op) for argument in before.args]
-    for buffer, initial in zip(carried, op.arguments, strict=True):
-        lowering.copy(buffer, lowering.buffer(initial), op)
-    if list(condition.args) == list(before.args):
-        given = carried
-    else:
-        given = [lowering.alloc(result, op) for result in op.results]
-    lowering.buffers.update(zip(before.args, carried, strict=True))
-    lowering.buffers.update(zip(after.args, given, strict=True))
-    test, body = Block(), Block()
-    loop = scf.WhileOp([], [], Region(test), Region(body))
-    lowering.emit(loop, op)
-    with lowering.inside(loop, test):
-        lowering.lower_block(before)
-        _store(lowering, condition, condition.args, given)
-        lowering.builder.insert(scf.ConditionOp(lowering.buffer(condition.condition)))
-    with lowering.inside(loop, body):
-        lowering.lower_block(after)
-        _store(lowering, _terminator(after), _terminator(after).operands, carried)
-        lowering.builder.insert(scf.YieldOp())
-    lowering.buffers.update(zip(op.results, given, strict=True))
-
-
-def _terminator(block: Block) -> Operation:
-    assert block.last_op is not None
-    return block.last_op
-
-
-def _store(
-    lowering: Bufferizer,
-    terminator: Operation,
-    values: Sequence[SSAValue],
-    carried: Sequence[SSAValue],
-) -> None:
-    """Copy the values that a region ends with into buffers.
-
-    A value that is another of these buffers, or a view of one, goes through a temporary
-    first, since all old values are read before any is replaced.
-    """
-    moves: list[tuple[SSAValue, SSAValue]] = []
-    for target, value in zip(carried, values, strict=True):
-        source = lowering.buffer(value)
-        if source is target:
-            continue
-        if root_of(source) in carried:
-            temporary = lowering.alloc(value, terminator)
-            lowering.copy(temporary, source, terminator)
-            source = temporary
-        moves.append((target, source))
-    for target, source in moves:
-        lowering.copy(target, source, terminator)
-
-
 def _lower_return(lowering: Bufferizer, op: Operation) -> None:
     for target, value in zip(lowering.results, op.operands, strict=True):
         lowering.copy(target, lowering.buffer(value), op)
@@ -398,37 +169,31 @@ def _keep(lowering: Bufferizer, op: Operation) -> None:
     lowering.buffers.update(zip(op.results, clone.results, strict=True))
 
 
-def _lower_extract(lowering: Bufferizer, op: Operation) -> None:
-    assert isinstance(op, tensor.ExtractOp)
-    indices = [lowering.buffer(index) for index in op.indices]
-    load = memref.LoadOp.get(lowering.buffer(op.tensor), indices)
-    lowering.emit(load, op)
-    lowering.buffers[op.result] = load.res
-
-
-def _skip(lowering: Bufferizer, op: Operation) -> None:
-    """The terminator of a region is built with it."""
-
-
-HANDLERS: dict[type[Operation], Callable[[Bufferizer, Operation], None]] = {
+HANDLERS: dict[type[Operation], Handler] = {
+    **bufferize_regions.HANDLERS,
     glow.ConstantOp: _lower_constant,
     glow.ReshapeOp: _lower_reshape,
     glow.SliceOp: _lower_slice,
     glow.ConcatOp: _lower_concat,
     glow.DynamicSliceOp: _lower_dynamic_slice,
     glow.DynamicUpdateOp: _lower_dynamic_update,
-    scf.ForOp: _lower_for,
-    scf.IfOp: _lower_if,
-    scf.WhileOp: _lower_while,
-    scf.YieldOp: _skip,
-    scf.ConditionOp: _skip,
-    tensor.ExtractOp: _lower_extract,
     func.ReturnOp: _lower_return,
     arith.ConstantOp: _keep,
     arith.AddiOp: _keep,
     arith.SubiOp: _keep,
     arith.IndexCastOp: _keep,
 }
+
+
+def lower_op(lowering: Bufferizer, op: Operation) -> None:
+    """Give one operation's results their buffers."""
+    handler = HANDLERS.get(type(op))
+    if handler is not None:
+        handler(lowering, op)
+    elif isinstance(op, NodeOp) and instr.find_instruction(type(op)):
+        _lower_node(lowering, op)
+    else:
+        raise GlowError(f"{op.name} has no instruction", node=node_name(op))
 
 
 @dataclass(frozen=True)
@@ -441,7 +206,7 @@ class GlowToInstrPass(ModulePass):
         """Bufferize each function of the module."""
         for function in list(op.ops):
             if isinstance(function, func.FuncOp) and function.body.blocks:
-                new = Bufferizer(function).run()
+                new = Bufferizer(function, lower_op).run()
                 block = op.body.block
                 block.insert_op_before(new, function)
                 function.detach()

@@ -10,12 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from xdsl.dialects import arith
 from xdsl.ir import Block, Operation, SSAValue
 
-from glow.dialects import instr
+from glow.dialects import arith, instr
 from glow.dialects.attributes import int_attr
-from glow.passes.instr.regions import regions_run_by
+from glow.passes.rewriting.regions import regions_run_by
 
 DEFINITIONS: tuple[type[Operation], ...] = (
     instr.AllocOp,

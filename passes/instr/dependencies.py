@@ -12,7 +12,7 @@ from glow.dialects import instr
 from glow.dialects.node import shape_of
 from glow.passes.instr.accesses import Access, AccessTable
 from glow.passes.instr.buffers import aligned
-from glow.passes.instr.regions import CONTROL_FLOW, TERMINATORS
+from glow.passes.rewriting.regions import CONTROL_FLOW, TERMINATORS
 
 
 @dataclass

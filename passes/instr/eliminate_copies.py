@@ -135,9 +135,7 @@ class CopyEliminator:
         self._replace(alloc, viewed_as(run.root, alloc.result, start), run)
         return True
 
-    def _source_run(
-        self, alloc: instr.AllocOp, copies: set[instr.InstructionOp]
-    ) -> Place | None:
+    def _source_run(self, alloc: instr.AllocOp, copies: set[Operation]) -> Place | None:
         """The run of memory from which all copies take what they put in a buffer."""
         runs: set[Place] = set()
         size = self.table.place(alloc.result).end
@@ -156,8 +154,9 @@ class CopyEliminator:
             run if self.table.place(run.root).covers(run) and run.start >= 0 else None
         )
 
-    def _is_stable(self, copy: instr.InstructionOp, accesses: list[Access]) -> bool:
+    def _is_stable(self, copy: Operation, accesses: list[Access]) -> bool:
         """Whether the source keeps what was copied as long as the copy is read."""
+        assert isinstance(copy, instr.CopyOp)
         at = self.table.position[copy]
         source, target = map(self.table.place, (copy.ins[0], copy.outs[0]))
         reads = [r for r in accesses if r.reads and r.place.overlaps(target)]

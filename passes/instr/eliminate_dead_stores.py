@@ -29,7 +29,7 @@ from glow.passes.instr.accesses import (
     place_of,
 )
 from glow.passes.instr.arrange import arrange, blocks_of
-from glow.passes.instr.regions import Inner, is_empty, regions_run_by
+from glow.passes.rewriting.regions import Inner, is_empty, regions_run_by
 
 
 class DeadStores:

@@ -111,10 +111,12 @@ class MemoryFitter:
         (writer,) = writers
         is_first = not writer.reads and writer.place == self.table.place(root)
         op = self.table.ops[writer.at]
-        if not is_first or op is not writer.op or len(writer.op.outs) != 1:
+        if not is_first or op is not writer.op:
             return None
-        is_cheap = writer.op.is_data_parallel or op.name in CHEAP
-        return writer.at if is_cheap and not writer.op.inouts else None
+        assert isinstance(op, instr.InstructionOp)
+        is_cheap = op.is_data_parallel or op.name in CHEAP
+        is_alone = len(op.outs) == 1 and not op.inouts
+        return writer.at if is_cheap and is_alone else None
 
     def _may_run(self, made: int, again: int) -> bool:
         """Whether what the instruction reads is the same later."""

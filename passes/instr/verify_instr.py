@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects import arith, func, memref, scf
+from xdsl.dialects import func, memref, scf
 from xdsl.dialects.builtin import (
     ArrayAttr,
     IndexType,
@@ -29,19 +29,19 @@ from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.utils.hints import isa
 
-from glow.dialects import instr
+from glow.dialects import arith, instr
 from glow.dialects.function_attributes import INPUT_COUNT, INPUT_NAMES, OUTPUT_NAMES
 from glow.passes.instr.accesses import place_of
 from glow.passes.instr.buffers import byte_size, root_of
 from glow.passes.instr.lifetimes import fail, lifetimes
-from glow.passes.instr.regions import (
+from glow.passes.instr.verify_plan import verify_plan
+from glow.passes.rewriting.regions import (
     CONTROL_FLOW,
     TERMINATORS,
     Inner,
     alternatives,
     regions_run_by,
 )
-from glow.passes.instr.verify_plan import verify_plan
 
 INDEX_OPS = (arith.ConstantOp, arith.AddiOp, arith.SubiOp, arith.IndexCastOp)
 WORKING_OPS = (
@@ -143,7 +143,9 @@ class Verifier:
             paths.append(self.written)
             if each.is_certain:
                 before = self.written
-        self.written = set.intersection(*paths) if alternatives(op) else before
+        if alternatives(op):
+            before = {value for value in paths[0] if all(value in p for p in paths)}
+        self.written = before
 
     def _check_load(self, op: memref.LoadOp) -> None:
         if op.indices:

@@ -33,7 +33,7 @@ func.func @scalar(%x: memref<4xf32>) {
 func.func @carried(%x: memref<4xf32>) {
   %first = arith.constant 0 : index
   %end = arith.constant 3 : index
-  // expected-error @below {{a loop carries its values in buffers, not as iter_args}}
+  // expected-error @below {{values that regions give or carry are in buffers}}
   %0 = scf.for %i = %first to %end step %end iter_args(%j = %first) -> (index) {
     scf.yield %j : index
   }
@@ -247,5 +247,33 @@ func.func @all(%x: memref<4xf32>, %y: memref<4xf32>) attributes {glow.input_coun
 // expected-error @below {{glow.input_names has 2 names for 1}}
 func.func @names(%x: memref<4xf32>, %y: memref<4xf32>) attributes {glow.input_count = 1 : i64, glow.input_names = ["x", "y"]} {
   instr.exp @out %y, @in %x
+  func.return
+}
+
+// -----
+
+// What one branch writes is not written for certain.
+func.func @half(%c: memref<i1>, %x: memref<4xf32>, %y: memref<4xf32>) attributes {glow.input_count = 2 : i64} {
+  %a = instr.alloc : memref<4xf32>
+  %0 = memref.load %c[] : memref<i1>
+  scf.if %0 {
+    instr.copy @out %a, @in %x
+  } else {
+  }
+  // expected-error @below {{reads a buffer that nothing has written}}
+  instr.copy @out %y, @in %a
+  instr.dealloc %a
+  func.return
+}
+
+// -----
+
+func.func @element(%c: memref<4xi1>, %y: memref<4xi1>) {
+  %i = arith.constant 0 : index
+  // expected-error @below {{reads conditions and numbers of iterations, which have no axes}}
+  %0 = memref.load %c[%i] : memref<4xi1>
+  scf.if %0 {
+    instr.copy @out %y, @in %c
+  }
   func.return
 }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -68,7 +68,7 @@ class Graph:
         """The location of the ONNX node that is being imported."""
 
     @contextmanager
-    def inside(self, block: Block) -> Iterator[None]:
+    def inside(self, block: Block) -> Generator[None]:
         """Let nodes go into another block, one of an operation that comes next."""
         outer, location = self.block, self.location
         self.block = block

@@ -11,7 +11,7 @@ import pytest
 from glow.backends.cpu.kernels.matmul.matmul import MatmulSpec
 from glow.backends.cpu.kernels.winograd.cost import choose_winograd
 from glow.backends.cpu.kernels.winograd.spec import WinogradSpec
-from glow.backends.cpu.program.main_function import serial_bytes
+from glow.backends.cpu.program.call_order import serial_bytes
 from glow.backends.cpu.tiling.matmul_tile import Tile
 from glow.compiler import load, lower_to
 from glow.dialects.errors import GlowError

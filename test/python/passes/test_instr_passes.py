@@ -89,6 +89,44 @@ class GraphWriter:
               func.return %p, %q, %r : {kinds}
             }}"""
 
+    def while_text(self, steps: int = 12) -> str:
+        """A loop by a condition, and a branch in it on the same values."""
+        self.write_body(steps)
+        self.shapes["%z"] = (4, 6)
+        names = [name for name, shape in self.shapes.items() if shape == (4, 6)]
+        one, other, last = (
+            ", ".join(self.choose.choices(names, k=3)) for _ in range(3)
+        )
+        kind = tensor((4, 6))
+        kinds, body = ", ".join([kind] * 3), "\n".join(self.lines)
+        return f"""
+            func.func @main(%a: {kind}, %b: {kind}) -> ({kinds}) {{
+              %zero = glow.splat 0 : tensor<i64>
+              %one = glow.splat 1 : tensor<i64>
+              %three = glow.splat 3 : tensor<i64>
+              %k, %p, %q, %r = scf.while (%n = %zero, %x = %a, %y = %b, %z = %a)
+                  : (tensor<i64>, {kinds}) -> (tensor<i64>, {kinds}) {{
+                %left = glow.less %n, %three : tensor<i1>
+                %go = tensor.extract %left[] : tensor<i1>
+                scf.condition(%go) %n, %x, %y, %z : tensor<i64>, {kinds}
+              }} do {{
+              ^bb0(%n: tensor<i64>, %x: {kind}, %y: {kind}, %z: {kind}):
+                %m = glow.add %n, %one : tensor<i64>
+                %early = glow.less %n, %one : tensor<i1>
+                %is_early = tensor.extract %early[] : tensor<i1>
+                %u, %v, %w = scf.if %is_early -> ({kinds}) {{
+                  {body}
+                  scf.yield {one} : {kinds}
+                }} else {{
+                  {body}
+                  scf.yield {other} : {kinds}
+                }}
+                {body}
+                scf.yield %m, {last.replace("%x", "%u").replace("%y", "%v")} : tensor<i64>, {kinds}
+              }}
+              func.return %p, %q, %r : {kinds}
+            }}"""
+
     def write_body(self, steps: int) -> None:
         """Append random nodes on `%x` and `%y`."""
         self.shapes = {"%x": (4, 6), "%y": (4, 6)}
@@ -299,6 +337,7 @@ def test_passes_in_any_order(seed: int) -> None:
 def test_pipeline_on_random_loops(seed: int) -> None:
     inputs = [random_array((4, 6), seed=n) for n in (seed, seed + 1)]
     check_passes(GraphWriter(seed + 200).loop_text(), inputs, PIPELINE)
+    check_passes(GraphWriter(seed + 300).while_text(), inputs, PIPELINE)
 
 
 @pytest.mark.parametrize("seed", SEEDS)

@@ -23,11 +23,11 @@ Results do not depend on the number of threads.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from math import gcd
 
 from xdsl.builder import Builder
-from xdsl.dialects import arith, func, memref, scf
+from xdsl.dialects import func, memref, scf
 from xdsl.dialects.builtin import (
     FunctionType,
     IndexType,
@@ -39,6 +39,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Block, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
+from glow.backends.cpu.program.call_order import SharedCall, serial_bytes
 from glow.backends.cpu.program.program import (
     Branch,
     BufferBinding,
@@ -49,6 +50,7 @@ from glow.backends.cpu.program.program import (
     Step,
     While,
 )
+from glow.dialects import arith
 from glow.dialects.errors import GlowError
 from glow.lowering.loop_builder.kernel import Kernel
 from glow.lowering.target.core import Core
@@ -58,62 +60,11 @@ MEMORY_SPACES: Sequence[MemorySpace] = ("constants", "mutables", "activations")
 BARRIER = "glow_barrier"
 BARRIER_BYTES = 64
 TICK = "glow_tick"
-TOUCHED_PER_CYCLE = 4
-"""Bytes that a small kernel reads or writes in a cycle."""
-
 MOST_PENDING = 64
 """After so many calls that no barrier for all threads followed there is one: each later call
 is compared with all of them."""
 
 INDEX = IndexType()
-
-
-def serial_bytes(core: Core) -> int:
-    """A call that touches fewer bytes is not shared between threads: it takes less time than
-    a barrier.
-    """
-    return 1 << (TOUCHED_PER_CYCLE * core.barrier_cycles - 1).bit_length()
-
-
-@dataclass(frozen=True)
-class _SharedCall:
-    """A call and how threads share it; `work_items` is 0 if the first thread does it alone."""
-
-    call: KernelCall
-    kernel: Kernel
-    work_items: int
-    synchronized: set[int] = field(default_factory=set)
-    """Threads whose number does not divide one of these have synchronized since."""
-
-    def barrier_before(self, earlier: _SharedCall) -> int:
-        """The barrier between the calls: 0 if there is none, 1 if it is for all threads.
-
-        n > 1: only if their number does not divide n. Else each touches those of n parts
-        that it has touched before.
-        """
-        pairs = list(self.call.conflicting(earlier.call))
-        if not pairs or not (self.work_items or earlier.work_items):
-            return 0
-        if not all(self._cuts_alike(mine, earlier, theirs) for mine, theirs in pairs):
-            return 1
-        parts = gcd(self.work_items, earlier.work_items)
-        return (
-            0
-            if any(parts % synchronized == 0 for synchronized in earlier.synchronized)
-            else parts
-        )
-
-    def _cuts_alike(self, mine: int, earlier: _SharedCall, theirs: int) -> bool:
-        """Whether equal parts of the work items touch equal parts of a buffer."""
-        runs = self._runs(mine)
-        same = self.call.bindings[mine] == earlier.call.bindings[theirs]
-        return same and runs > 0 and runs == earlier._runs(theirs)
-
-    def _runs(self, buffer: int) -> int:
-        """The runs of a buffer; 0 of one that is not the whole binding."""
-        view = self.kernel.function.function_type.inputs.data[buffer]
-        whole = byte_size(view) == self.call.bindings[buffer].size
-        return self.kernel.runs_of(buffer) if whole and self.work_items else 0
 
 
 @dataclass(frozen=True)
@@ -161,9 +112,9 @@ class MainBuilder:
         self.own_trace: SSAValue | None = None
         self.table: SSAValue | None = None
         self.arguments: dict[int, SSAValue] = {}
-        self.shared: list[_SharedCall] = []
+        self.shared: list[SharedCall] = []
         """The calls since the last barrier for all threads that threads share."""
-        self.serial: list[_SharedCall] = []
+        self.serial: list[SharedCall] = []
         """Those of the first thread alone, of which none waits for another."""
         self.read: list[BufferBinding] = []
         """What all threads have read themselves since that barrier."""
@@ -208,8 +159,9 @@ class MainBuilder:
         """One of two blocks, both of which end in a barrier if they call anything."""
         self._synchronize()
         condition = self._condition(branch.condition)
-        blocks = [Block() for _ in branch.parts]
-        self.builder.insert(scf.IfOp(condition, [], *map(Region, blocks)))
+        blocks = (Block(), Block())
+        then, otherwise = map(Region, blocks)
+        self.builder.insert(scf.IfOp(condition, [], then, otherwise))
         for block, part in zip(blocks, branch.parts, strict=True):
             self._block(block, part)
 
@@ -264,7 +216,7 @@ class MainBuilder:
             self.serial.clear()
             self.read.clear()
 
-    def _wait_for_earlier(self, call: _SharedCall) -> None:
+    def _wait_for_earlier(self, call: SharedCall) -> None:
         """A barrier if the call must wait for other threads."""
         kind = self.shared if call.work_items else self.serial
         others = [*self.shared, *(self.serial if call.work_items else ())]
@@ -298,7 +250,7 @@ class MainBuilder:
         is_large = sum(binding.size for binding in call.bindings) >= self.serial_bytes
         is_shared = is_large and kernel.work_items > 1
         work_items = kernel.work_items if is_shared else 0
-        self._wait_for_earlier(_SharedCall(call, kernel, work_items))
+        self._wait_for_earlier(SharedCall(call, kernel, work_items))
         types = kernel.function.function_type.inputs.data
         operands = [
             self._view(binding, view_type)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
-from xdsl.dialects import arith, func, memref, scf
+from xdsl.dialects import func, memref, scf
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, IntegerAttr
 from xdsl.ir import Block, Operation, SSAValue
 
@@ -26,7 +26,7 @@ from glow.backends.cpu.program.program import (
     Step,
     While,
 )
-from glow.dialects import instr
+from glow.dialects import arith, instr
 from glow.dialects.errors import GlowError
 from glow.dialects.node import node_name, shape_of
 from glow.dialects.weight_table import Array, DeferredArray

@@ -16,7 +16,7 @@ from glow.backends.inspection import Cost
 from glow.dialects import instr
 from glow.dialects.node import shape_of
 from glow.lowering.target.target import Target
-from glow.passes.instr.regions import trip_count
+from glow.passes.rewriting.regions import trip_count
 
 SILENT = ("arith.constant", "glow.yield")
 """What a scalar region holds besides its operations."""

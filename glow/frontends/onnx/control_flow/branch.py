@@ -43,7 +43,8 @@ def import_if(bodies: Bodies, node: OnnxNode, frame: Frame) -> Results:
             insert(node.graph, ending(node.graph, values))
     types = [node.graph.value_of(value).type for value in results[0]]
     test = scalar(node.graph, node.graph.value_of(condition))
-    op = scf.IfOp(test, types, *(Region(block) for block in blocks))
+    then, otherwise = map(Region, blocks)
+    op = scf.IfOp(test, types, then, otherwise)
     return list(insert(node.graph, op).results)
 
 

@@ -157,7 +157,7 @@ class LoopNode:
         self.block.parent.detach_block(0)
         last = copy.last_op
         assert last is not None
-        results = list(last.operands)
+        results: Results = [*last.operands]
         last.detach()
         last.erase()
         return self.while_loop(copy, results)[0]

@@ -1,0 +1,103 @@
+"""Every pass keeps what programs with branches and loops compute, and their text."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from control_flow_programs import programs
+from differential import Array, assert_all_close
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.transforms.canonicalize import CanonicalizePass
+
+import glow
+from glow.backends.backend import get_backend
+from glow.compiler import lower_to
+from glow.frontends.mlir import parse_text
+from glow.interpreter import run
+from glow.lowering.glow_to_instr import GlowToInstrPass
+from glow.lowering.lower_nodes.lower_nodes import LowerNodesPass
+from glow.options import CompileOptions
+from glow.passes.graph import PASSES as GRAPH_PASSES
+from glow.passes.instr import PASSES as INSTR_PASSES
+from glow.universe import new_context
+
+PROGRAMS = programs()
+NAMES = pytest.mark.parametrize("name", PROGRAMS)
+
+
+def read(name: str) -> ModuleOp:
+    return parse_text(new_context(), PROGRAMS[name][0], name)
+
+
+def results(module: ModuleOp, name: str) -> list[list[Array]]:
+    return [run(module, inputs) for inputs in PROGRAMS[name][1]]
+
+
+def check(module: ModuleOp, name: str, expected: list[list[Array]], when: str) -> None:
+    module.verify()
+    for found, wanted in zip(results(module, name), expected, strict=True):
+        try:
+            assert_all_close(found, wanted, 1e-5)
+        except AssertionError as error:
+            raise AssertionError(f"after {when}: {error}") from error
+
+
+@NAMES
+def test_graph_passes(name: str) -> None:
+    """One after another, each on the program as it is written."""
+    module, context = read(name), new_context()
+    expected = results(module, name)
+    for pass_name, load in GRAPH_PASSES.items():
+        changed = module.clone()
+        load()().apply(context, changed)
+        check(changed, name, expected, pass_name)
+
+
+@NAMES
+def test_instruction_passes(name: str) -> None:
+    """Each alone behind bufferization, where it can stand there."""
+    module, context = read(name), new_context()
+    expected = results(module, name)
+    CanonicalizePass().apply(context, module)
+    LowerNodesPass("none").apply(context, module)
+    GlowToInstrPass().apply(context, module)
+    check(module, name, expected, "glow-to-instr")
+    for pass_name, load in INSTR_PASSES.items():
+        changed = module.clone()
+        limit = (1 << 20,) if pass_name == "fit-memory" else ()
+        load()(*limit).apply(context, changed)
+        check(changed, name, expected, pass_name)
+
+
+@NAMES
+def test_pipeline(name: str) -> None:
+    """Each pass of the CPU's pipeline, up to planned memory."""
+    module, context = read(name), new_context()
+    expected = results(module, name)
+    options = CompileOptions(threads=2)
+    for phase in get_backend("cpu").pipeline(options):
+        if phase.name in ("graph", "lowered", "instr"):
+            for one in phase.passes:
+                one.apply(context, module)
+                check(module, name, expected, f"{phase.name}: {one.name}")
+
+
+@NAMES
+def test_native_code(name: str) -> None:
+    """Results do not depend on the number of threads, nor on a way through text."""
+    module = read(name)
+    expected = results(module, name)
+    levels = [module, *(lower_to(module.clone(), each) for each in ("graph", "instr"))]
+    first: list[list[Array]] | None = None
+    for level, threads in zip(levels, (1, 2, 3), strict=True):
+        again = (
+            parse_text(new_context(), str(level), name) if level is module else level
+        )
+        model = glow.compile(again, threads=threads)
+        found = [list(model(*i)) for i in PROGRAMS[name][1]]
+        for one, wanted in zip(found, expected, strict=True):
+            assert_all_close(one, wanted, 1e-5)
+        first = first or found
+        for one, other in zip(first, found, strict=True):
+            for a, b in zip(one, other, strict=True):
+                np.testing.assert_array_equal(a, b)
