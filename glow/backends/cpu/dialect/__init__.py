@@ -49,8 +49,7 @@ from glow.backends.cpu.dialect import (
 from glow.backends.cpu.dialect.attention import *
 from glow.backends.cpu.dialect.blocked import *
 from glow.backends.cpu.dialect.blocked import blocks as blocks
-from glow.backends.cpu.dialect.config import MatmulConfigAttr as MatmulConfigAttr
-from glow.backends.cpu.dialect.config import PanelsAttr as PanelsAttr
+from glow.backends.cpu.dialect.config import CONFIGS
 from glow.backends.cpu.dialect.convolution import *
 from glow.backends.cpu.dialect.dynamic import *
 from glow.backends.cpu.dialect.embedding import *
@@ -69,4 +68,4 @@ NODES = nodes_of(
     blocked, convolution, matmul, attention, recurrence, dynamic, embedding, int8, rows
 )
 
-Cpu = Dialect("cpu", [*NODES], [MatmulConfigAttr, PanelsAttr])
+Cpu = Dialect("cpu", [*NODES], [*CONFIGS])

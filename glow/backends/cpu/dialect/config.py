@@ -1,76 +1,218 @@
-"""How a kernel was configured: chosen once, where weights are packed, and kept in the text.
+"""How a kernel was configured: chosen once for the target, and kept in the text.
 
     %y = cpu.matmul %x, %w, %b config #cpu.matmul_config<rows = 8, blocks = 3>
         panels #cpu.panels<blocks = 3, lanes = 16> : tensor<128x768xf32>
 
-The kernel's builder, the reference and the log of kernels read it. Without one the kernel's
-own choice for the target holds, as in programs written by hand.
+A family of kernels has one frozen class of numbers, which its specification holds and its
+builder, the reference and the log of kernels read; here each is the data of an attribute, which
+prints and parses its fields by name. Without one the kernel's own choice for the target holds, as
+in programs written by hand.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING, dataclass, fields
+from typing import Any, ClassVar, Generic, TypeVar, cast
 
-from xdsl.dialects.builtin import IntAttr
-from xdsl.ir import Attribute, ParametrizedAttribute
-from xdsl.irdl import irdl_attr_definition, param_def
+from xdsl.ir import Attribute, Data
+from xdsl.irdl import irdl_attr_definition
 from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 
-
-def _print_fields(printer: Printer, fields: dict[str, IntAttr]) -> None:
-    with printer.in_angle_brackets():
-        printer.print_string(", ".join(f"{k} = {v.data}" for k, v in fields.items()))
+from glow.dialects.attributes import Attributes
+from glow.dialects.node import fail_unless
 
 
-def _parse_fields(parser: AttrParser, names: Sequence[str]) -> list[Attribute]:
-    """`<name = 1, ...>` with positive numbers, in the order of the names."""
-    fields: list[Attribute] = []
-    with parser.in_angle_brackets():
-        for number, name in enumerate(names):
-            if number:
-                parser.parse_punctuation(",")
-            parser.parse_keyword(name)
-            parser.parse_punctuation("=")
-            start = parser.pos
-            value = parser.parse_integer(allow_boolean=False)
-            if value < 1:
-                parser.raise_error(f"{name} must be positive, not {value}", start)
-            fields.append(IntAttr(value))
-    return fields
-
-
-@irdl_attr_definition
-class MatmulConfigAttr(ParametrizedAttribute):
-    """The register tile of a product: rows times blocks of one register of columns each."""
-
-    name = "cpu.matmul_config"
-    rows: IntAttr = param_def()
-    blocks: IntAttr = param_def()
-
-    def print_parameters(self, printer: Printer) -> None:
-        """Print `<rows = 8, blocks = 3>`."""
-        _print_fields(printer, {"rows": self.rows, "blocks": self.blocks})
-
-    @classmethod
-    def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
-        """Parse `<rows = 8, blocks = 3>`."""
-        return _parse_fields(parser, ("rows", "blocks"))
-
-
-@irdl_attr_definition
-class PanelsAttr(ParametrizedAttribute):
+@dataclass(frozen=True)
+class Panels:
     """The order of packed weights: panels of so many registers of columns, each front to back."""
 
-    name = "cpu.panels"
-    blocks: IntAttr = param_def()
-    lanes: IntAttr = param_def()
+    blocks: int
+    lanes: int
 
-    def print_parameters(self, printer: Printer) -> None:
-        """Print `<blocks = 3, lanes = 16>`."""
-        _print_fields(printer, {"blocks": self.blocks, "lanes": self.lanes})
+
+@dataclass(frozen=True)
+class MatmulConfig:
+    """The register tile of a product: rows times blocks of one register of columns each."""
+
+    rows: int
+    blocks: int
+
+
+@dataclass(frozen=True)
+class ConvConfig:
+    """The register tiles of a convolution on channel blocks, and what its loops run over.
+
+    A tile is `pixels` of a row times `blocks` blocks of output channels; in columns that reach
+    the padding it is `sides` pixels high, unless tiles of `whole_rows` take these in. There is a
+    second number where a last tile has fewer blocks. A row is cut into `segments`. `order`:
+    `lines`, all channels of each; `channels`, all lines of each; or `shared_lines`, which
+    threads share, where each goes through all channels before the next lines.
+    """
+
+    blocks: int
+    pixels: tuple[int, ...]
+    sides: tuple[int, ...] = ()
+    whole_rows: bool = False
+    order: str = "lines"
+    segments: int = 1
+
+
+Config = TypeVar("Config", covariant=True)
+
+
+def _positive(parser: AttrParser, name: str) -> int:
+    start = parser.pos
+    value = parser.parse_integer(allow_boolean=False)
+    if value < 1:
+        parser.raise_error(f"{name} must be positive, not {value}", start)
+    return value
+
+
+def _list(parser: AttrParser, name: str) -> tuple[int, ...]:
+    return tuple(
+        parser.parse_comma_separated_list(
+            parser.Delimiter.SQUARE, lambda: _positive(parser, name)
+        )
+    )
+
+
+PARSERS: Mapping[str, Callable[[AttrParser, str], object]] = {
+    "int": _positive,
+    "bool": lambda parser, _: parser.parse_boolean(),
+    "str": lambda parser, _: parser.parse_identifier(),
+    "tuple[int, ...]": _list,
+}
+"""By the type of a field; numbers are positive."""
+
+
+def _text(value: object) -> str:
+    """A field as it is printed."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, tuple):
+        return str(list(cast("tuple[int, ...]", value)))
+    return str(value)
+
+
+class ConfigAttr(Data[Config], Generic[Config]):
+    """`#cpu.matmul_config<rows = 8, blocks = 3>`: the fields of a class that are not as usual."""
+
+    KIND: ClassVar[type[Any]]
+
+    def print_parameter(self, printer: Printer) -> None:
+        """Print the fields."""
+        values = [
+            f"{part.name} = {_text(value)}"
+            for part in fields(self.KIND)
+            if (value := getattr(self.data, part.name)) != part.default
+        ]
+        with printer.in_angle_brackets():
+            printer.print_string(", ".join(values))
 
     @classmethod
-    def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
-        """Parse `<blocks = 3, lanes = 16>`."""
-        return _parse_fields(parser, ("blocks", "lanes"))
+    def parse_parameter(cls, parser: AttrParser) -> Config:
+        """Parse the fields, in any order."""
+        known = {part.name: part for part in fields(cls.KIND)}
+        values: dict[str, object] = {}
+
+        def field() -> None:
+            start, name = parser.pos, parser.parse_identifier()
+            if name not in known or name in values:
+                what = "two" if name in values else "no"
+                parser.raise_error(
+                    f"{cls.name} has {what} '{name}': there are {', '.join(known)}",
+                    start,
+                )
+            parser.parse_punctuation("=")
+            values[name] = PARSERS[str(known[name].type)](parser, name)
+
+        parser.parse_comma_separated_list(parser.Delimiter.ANGLE, field)
+        lacking = [
+            name
+            for name, part in known.items()
+            if part.default is MISSING and name not in values
+        ]
+        if lacking:
+            parser.raise_error(f"{cls.name} lacks {', '.join(lacking)}")
+        return cls.KIND(**values)
+
+
+@irdl_attr_definition
+class PanelsAttr(ConfigAttr[Panels]):
+    """The order of packed weights."""
+
+    name = "cpu.panels"
+    KIND = Panels
+
+
+@irdl_attr_definition
+class MatmulConfigAttr(ConfigAttr[MatmulConfig]):
+    """The register tile of a product."""
+
+    name = "cpu.matmul_config"
+    KIND = MatmulConfig
+
+
+@irdl_attr_definition
+class ConvConfigAttr(ConfigAttr[ConvConfig]):
+    """The register tiles and the order of a convolution on channel blocks."""
+
+    name = "cpu.conv_config"
+    KIND = ConvConfig
+
+
+CONFIGS = (PanelsAttr, MatmulConfigAttr, ConvConfigAttr)
+"""The attributes of the dialect."""
+
+ATTRIBUTE_OF: Mapping[type, type[ConfigAttr[Any]]] = {
+    attribute.KIND: attribute for attribute in CONFIGS
+}
+
+
+def config_of(attributes: Attributes, kind: type[Config]) -> Config | None:
+    """The configuration that a node says, if it says one of a kind."""
+    config = _data_of(attributes.get("config"))
+    return config if isinstance(config, kind) else None
+
+
+def panels_of(attributes: Attributes) -> Panels | None:
+    """In which panels the weights of a node are packed, if it says so."""
+    panels = _data_of(attributes.get("panels"))
+    return panels if isinstance(panels, Panels) else None
+
+
+def _data_of(attribute: Attribute | None) -> object:
+    if not isinstance(attribute, ConfigAttr):
+        return None
+    return cast("ConfigAttr[object]", attribute).data
+
+
+def config_attributes(config: object, lanes: int | None = None) -> dict[str, Attribute]:
+    """The attributes of a node that is configured so; its weights may lie in panels for that."""
+    attributes: dict[str, Attribute] = {
+        "config": ATTRIBUTE_OF[type(config)].new(config)
+    }
+    if lanes is not None:
+        attributes["panels"] = PanelsAttr(Panels(_blocks(config), lanes))
+    return attributes
+
+
+def _blocks(config: object) -> int:
+    """The registers of columns in a tile of a configuration that has them."""
+    return cast("Panels", config).blocks
+
+
+def check_panels(attributes: Attributes) -> None:
+    """Fail unless a configuration has the columns of the panels in which weights are packed."""
+    config, panels = _data_of(attributes.get("config")), panels_of(attributes)
+    fail_unless((config is None) == (panels is None), "config and panels come together")
+    if config is None or panels is None:
+        return
+    blocks = _blocks(config)
+    fail_unless(
+        blocks == panels.blocks,
+        f"a tile of {blocks} blocks cannot read panels of {panels.blocks}: "
+        "the weights would have to be packed anew",
+    )

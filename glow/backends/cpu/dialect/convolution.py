@@ -12,6 +12,7 @@ from xdsl.dialects.builtin import (
 from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def
 
 from glow.backends.cpu.dialect.blocked import blocks
+from glow.backends.cpu.dialect.config import ConvConfigAttr, PanelsAttr, check_panels
 from glow.backends.cpu.dialect.epilogue import WeightedOp
 from glow.dialects.attributes import Attributes, int_attr, ints_attr
 from glow.dialects.glow.convolution import check_rank, check_window, window_shape
@@ -39,12 +40,15 @@ class Conv2dOp(BlockedWindowOp):
     input_channels = prop_def(IntegerAttr.constr(i64))
     output_channels = prop_def(IntegerAttr.constr(i64))
     group = prop_def(IntegerAttr.constr(i64), default_value=int_attr(1))
+    config = opt_prop_def(ConvConfigAttr)
+    panels = opt_prop_def(PanelsAttr)
 
     @classmethod
     def infer(cls, operands: Types, attributes: Attributes) -> Types:
         """The blocked result; the bias says how many lanes."""
         image, weights, bias = operands[:3]
         check_window(attributes)
+        check_panels(attributes)
         check_rank(weights, 1, "packed weights")
         check_rank(bias, 2, "the blocked bias")
         lanes = bias.get_shape()[1]
@@ -80,12 +84,15 @@ class SparseConv2dOp(BlockedWindowOp):
     output_channels = prop_def(IntegerAttr.constr(i64))
     tile_blocks = prop_def(IntegerAttr.constr(i64))
     entries = prop_def(DenseArrayBase)
+    config = opt_prop_def(ConvConfigAttr)
+    panels = opt_prop_def(PanelsAttr)
 
     @classmethod
     def infer(cls, operands: Types, attributes: Attributes) -> Types:
         """The blocked result; the bias says how many lanes."""
         table, image, weights, bias = operands[:4]
         check_window(attributes)
+        check_panels(attributes)
         check_rank(image, 5, "the input")
         check_rank(weights, 1, "packed weights")
         check_rank(bias, 2, "the blocked bias")

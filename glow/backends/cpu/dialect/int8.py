@@ -31,10 +31,15 @@ from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def
 
 from glow.backends.cpu.dialect.blocked import blocks
-from glow.backends.cpu.dialect.config import MatmulConfigAttr, PanelsAttr
+from glow.backends.cpu.dialect.config import (
+    ConvConfigAttr,
+    MatmulConfigAttr,
+    PanelsAttr,
+    check_panels,
+)
 from glow.backends.cpu.dialect.convolution import BlockedWindowOp
 from glow.backends.cpu.dialect.epilogue import ConvertingOp, OperandKind
-from glow.backends.cpu.dialect.matmul import ProductOp, check_matmul_config, permuted
+from glow.backends.cpu.dialect.matmul import ProductOp, permuted
 from glow.dialects.attributes import Attributes, int_attr
 from glow.dialects.glow.convolution import check_rank, check_window, window_shape
 from glow.dialects.glow.elementwise import broadcast_shape
@@ -74,12 +79,15 @@ class Int8Conv2dOp(Int8WindowOp):
     input_channels = prop_def(IntegerAttr.constr(i64))
     output_channels = prop_def(IntegerAttr.constr(i64))
     group = prop_def(IntegerAttr.constr(i64), default_value=int_attr(1))
+    config = opt_prop_def(ConvConfigAttr)
+    panels = opt_prop_def(PanelsAttr)
 
     @classmethod
     def infer(cls, operands: Types, attributes: Attributes) -> Types:
         """The blocked sums; the bias says how many lanes."""
         image, weights, bias = operands[:3]
         check_window(attributes)
+        check_panels(attributes)
         check_rank(image, 5, "the input")
         check_rank(weights, 1, "packed weights")
         check_rank(bias, 2, "the blocked bias")
@@ -145,7 +153,7 @@ class Int8MatmulOp(Int8Op, ProductOp):
         check_rank(weights, 1, "packed weights")
         check_rank(bias, 1, "the bias")
         _check_bytes(lhs, weights)
-        check_matmul_config(attributes)
+        check_panels(attributes)
         return [tensor_type((*lhs.get_shape()[:-1], bias.get_shape()[0]), i32)]
 
 

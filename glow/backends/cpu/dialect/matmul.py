@@ -14,7 +14,11 @@ from xdsl.irdl import (
     result_def,
 )
 
-from glow.backends.cpu.dialect.config import MatmulConfigAttr, PanelsAttr
+from glow.backends.cpu.dialect.config import (
+    MatmulConfigAttr,
+    PanelsAttr,
+    check_panels,
+)
 from glow.backends.cpu.dialect.epilogue import OperandKind, WeightedOp
 from glow.dialects.attributes import Attributes
 from glow.dialects.glow.convolution import check_rank
@@ -55,25 +59,9 @@ class MatmulOp(ProductOp):
         lhs, weights, bias = operands[:3]
         check_rank(weights, 1, "packed weights")
         check_rank(bias, 1, "the bias")
-        check_matmul_config(attributes)
+        check_panels(attributes)
         shape = (*lhs.get_shape()[:-1], bias.get_shape()[0])
         return [tensor_type(shape, lhs.element_type)]
-
-
-def check_matmul_config(attributes: Attributes) -> None:
-    """Fail unless a tile has the columns of the panels in which the weights are packed."""
-    config, panels = attributes.get("config"), attributes.get("panels")
-    if config is None and panels is None:
-        return
-    if not isinstance(config, MatmulConfigAttr) or not isinstance(panels, PanelsAttr):
-        fail_unless(False, "config and panels come together")
-        return
-    blocks = panels.blocks.data
-    fail_unless(
-        config.blocks.data == blocks,
-        f"a tile of {config.blocks.data} blocks cannot read panels of {blocks}: "
-        "the weights would have to be packed anew",
-    )
 
 
 def permuted(shape: tuple[int, ...], axes: tuple[int, ...]) -> tuple[int, ...]:

@@ -22,6 +22,7 @@ from xdsl.dialects.builtin import IntegerType
 from xdsl.ir import Operation, SSAValue
 
 from glow.backends.cpu import dialect as cpu
+from glow.backends.cpu.dialect.config import config_attributes
 from glow.backends.cpu.kernels.convolution.sparse_conv2d_spec import ChannelLists
 from glow.backends.cpu.layout.conv_shape import ConvShape, Pair, WinogradChoice
 from glow.backends.cpu.layout.layout import Layout, blocked_source, constant_key, is_f32
@@ -171,6 +172,7 @@ def _sparse(
         strides=shape.strides,
         pads=shape.pads,
         dilations=shape.dilations,
+        **config_attributes(layout.packer.sparse_config(shape, lists), layout.lanes),
     )
     _finish(layout, op, result)
 
@@ -180,11 +182,12 @@ def _blocked(
 ) -> None:
     """`cpu.conv2d`."""
     plain_input, builder = shape.plain_input, NodeBuilder(op)
+    config = layout.packer.conv2d_config(weights, shape)
     packed = layout.constant(
         op,
         ("conv2d", constant_key(op.weights), shape),
         f"{name_of(op.weights)}.packed",
-        lambda: layout.packer.conv2d(weights, shape),
+        lambda: layout.packer.conv2d(weights, shape, config),
     )
     image = op.input if plain_input else layout.blocked(builder, op.input)
     batch, channels, *plane = shape_of(op.result)
@@ -200,6 +203,7 @@ def _blocked(
             "strides": shape.strides,
             "pads": shape.pads,
             "dilations": shape.dilations,
+            **config_attributes(config, layout.lanes),
         },
         types=[tensor_type(blocks, element_type(op.result))],
     )

@@ -19,12 +19,12 @@ from xdsl.dialects.builtin import i32
 from xdsl.ir import Operation, SSAValue
 
 from glow.backends.cpu import dialect as cpu
+from glow.backends.cpu.dialect.config import config_attributes
 from glow.backends.cpu.layout.conv_shape import ConvShape
 from glow.backends.cpu.layout.convolution import conv_shape, is_depthwise
 from glow.backends.cpu.layout.int8_products import int8_matmul
 from glow.backends.cpu.layout.layout import Layout, blocked_source, constant_key
 from glow.backends.cpu.layout.packing import pack_channels
-from glow.backends.cpu.tiling.configs import matmul_attributes
 from glow.backends.cpu.tiling.int8_tile import WORD
 from glow.dialects import glow
 from glow.dialects.node import NodeOp, shape_of, tensor_type
@@ -140,11 +140,12 @@ def _blocked(layout: Layout, product: Product, shape: ConvShape) -> SSAValue:
     else:
         blocks = layout.blocked(builder, image)
     block_lanes = shape_of(blocks)[-1]
+    config = layout.packer.int8_conv2d_config(shape, block_lanes)
     packed = layout.constant(
         op,
         ("int8_conv2d", *key, block_lanes),
         f"{name}.packed",
-        lambda: layout.packer.int8_conv2d(product.weights, shape, block_lanes),
+        lambda: layout.packer.int8_conv2d(product.weights, shape, block_lanes, config),
     )
     return builder.node(
         cpu.Int8Conv2dOp,
@@ -159,6 +160,7 @@ def _blocked(layout: Layout, product: Product, shape: ConvShape) -> SSAValue:
         strides=shape.strides,
         pads=shape.pads,
         dilations=shape.dilations,
+        **config_attributes(config, layout.lanes),
     )
 
 
@@ -234,8 +236,8 @@ def matmul_integer(layout: Layout, op: Operation) -> None:
     bias = layout.constant(
         op, ("int8_bias", op), f"{name}.bias", lambda: folded_bias(product, (0,))
     )
-    tile = layout.packer.matmul_tile(product.weights, rows)
-    config = matmul_attributes(tile, layout.lanes)
+    tile = layout.packer.matmul_config(product.weights, rows)
+    config = config_attributes(tile, layout.lanes)
     result = product.builder.node(cpu.Int8MatmulOp, op.lhs, packed, bias, **config)
     NodeBuilder(product.replaced).replace(result)
     product.finish()

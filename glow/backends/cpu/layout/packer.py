@@ -7,6 +7,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from glow.backends.cpu.dialect.config import ConvConfig, MatmulConfig
 from glow.backends.cpu.kernels.convolution.sparse_conv2d_spec import (
     ChannelLists,
 )
@@ -14,7 +15,6 @@ from glow.backends.cpu.layout.conv_shape import (
     ConvShape,
     WinogradChoice,
 )
-from glow.backends.cpu.tiling.matmul_tile import Tile
 from glow.dialects.weight_table import Array, DeferredArray
 from glow.lowering.target.core import Core
 
@@ -32,24 +32,44 @@ class Packer(Protocol):
         """Channels in a block."""
         ...
 
-    def conv2d(self, weights: Array, shape: ConvShape) -> DeferredArray:
-        """[O, C / group, kh, kw] as one flat array."""
+    def conv2d(
+        self, weights: Array, shape: ConvShape, config: ConvConfig | None
+    ) -> DeferredArray:
+        """[O, C / group, kh, kw] as one flat array, for tiles like that."""
+        ...
+
+    def conv2d_config(self, weights: Array, shape: ConvShape) -> ConvConfig:
+        """The register tiles and the order of a convolution."""
+        ...
+
+    def sparse_config(self, shape: ConvShape, lists: ChannelLists) -> ConvConfig:
+        """Those of one that reads only the channels of lists."""
         ...
 
     def matmul(
-        self, weights: Array, rows: int, tile: Tile | None = None
+        self, weights: Array, rows: int, config: MatmulConfig | None = None
     ) -> DeferredArray:
         """[K, N] as one flat array, for products with `rows` rows, by tiles like that."""
         ...
 
-    def matmul_tile(self, weights: Array, rows: int, *, widens: bool = False) -> Tile:
+    def matmul_config(
+        self, weights: Array, rows: int, *, widens: bool = False
+    ) -> MatmulConfig:
         """The register tile of a product, whose weights may be stored as bf16."""
         ...
 
     def int8_conv2d(
-        self, weights: Array, shape: ConvShape, block_lanes: int
+        self,
+        weights: Array,
+        shape: ConvShape,
+        block_lanes: int,
+        config: ConvConfig | None,
     ) -> DeferredArray:
         """[O, C / group, kh, kw] of bytes as one flat array, for blocks of that size."""
+        ...
+
+    def int8_conv2d_config(self, shape: ConvShape, block_lanes: int) -> ConvConfig:
+        """The register tiles and the order of a convolution of bytes."""
         ...
 
     def choose_channel_lists(

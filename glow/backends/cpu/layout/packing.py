@@ -17,11 +17,14 @@ from xdsl.dialects.builtin import ModuleOp, bf16, f32, i8
 from xdsl.ir import Attribute, Operation
 
 from glow.backends.cpu import dialect as cpu
+from glow.backends.cpu.dialect.config import ConvConfig, MatmulConfig, config_of
 from glow.backends.cpu.dialect.matmul import STRASSEN_LEVELS
 from glow.backends.cpu.kernels.convolution.conv2d import Conv2dSpec, pack_conv_weights
+from glow.backends.cpu.kernels.convolution.conv2d_config import choose_conv_config
 from glow.backends.cpu.kernels.convolution.int8_conv2d import Int8Conv2dSpec
 from glow.backends.cpu.kernels.convolution.sparse_conv2d_spec import (
     ChannelLists,
+    SparseConv2dSpec,
     choose_channel_lists,
 )
 from glow.backends.cpu.kernels.matmul.matmul import MatmulSpec, pack_matmul_weights
@@ -46,8 +49,6 @@ from glow.backends.cpu.layout.conv_shape import (
 )
 from glow.backends.cpu.layout.packer import Packer as Packer
 from glow.backends.cpu.reference.nodes import Packing, Unpacking
-from glow.backends.cpu.tiling.configs import matmul_tile_of
-from glow.backends.cpu.tiling.matmul_tile import Tile
 from glow.dialects.attributes import Attributes
 from glow.dialects.weight_table import Array, DeferredArray, dtype_of
 from glow.lowering.loop_builder.window import Window
@@ -75,10 +76,12 @@ class TargetPacker:
         """Channels in a block: the f32 elements of a vector."""
         return self.target.lanes(32)
 
-    def conv2d(self, weights: Array, shape: ConvShape) -> DeferredArray:
-        """[O, C / group, kh, kw] as one flat array."""
+    def conv2d(
+        self, weights: Array, shape: ConvShape, config: ConvConfig | None
+    ) -> DeferredArray:
+        """[O, C / group, kh, kw] as one flat array, for tiles like that."""
         values = cast("NDArray[np.float32]", weights)
-        spec = self._conv2d_spec(shape, _element_of(weights))
+        spec = replace(self._conv2d_spec(shape, _element_of(weights)), config=config)
 
         def write(out: Array) -> None:
             place = cast("NDArray[np.float32]", out)
@@ -86,16 +89,45 @@ class TargetPacker:
 
         return _packed(weights, spec.packed_weights, write)
 
+    def conv2d_config(self, weights: Array, shape: ConvShape) -> ConvConfig:
+        """The register tiles and the order of a convolution."""
+        spec = self._conv2d_spec(shape, _element_of(weights))
+        return choose_conv_config(spec, self.target)
+
+    def sparse_config(self, shape: ConvShape, lists: ChannelLists) -> ConvConfig:
+        """Those of one that reads only the channels of lists."""
+        dense = self._conv2d_spec(shape)
+        spec = SparseConv2dSpec(
+            dense.batch,
+            dense.in_channels,
+            dense.out_channels,
+            dense.window,
+            lanes=self.lanes,
+            tile_blocks=lists.blocks,
+            entries=lists.entries,
+        )
+        return choose_conv_config(spec, self.target)
+
     def int8_conv2d(
-        self, weights: Array, shape: ConvShape, block_lanes: int
+        self,
+        weights: Array,
+        shape: ConvShape,
+        block_lanes: int,
+        config: ConvConfig | None,
     ) -> DeferredArray:
         """[O, C / group, kh, kw] of bytes as one flat array, for blocks of that size."""
         spec = int8_conv2d_spec(shape, self.lanes, block_lanes)
+        spec = replace(spec, config=config)
 
         def write(out: Array) -> None:
             pack_conv_weights(weights, spec, self.target, out=out)
 
         return _packed(weights, spec.packed_weights, write)
+
+    def int8_conv2d_config(self, shape: ConvShape, block_lanes: int) -> ConvConfig:
+        """The register tiles and the order of a convolution of bytes."""
+        spec = int8_conv2d_spec(shape, self.lanes, block_lanes)
+        return choose_conv_config(spec, self.target)
 
     def _conv2d_spec(self, shape: ConvShape, element: Attribute = f32) -> Conv2dSpec:
         window = Window(
@@ -114,19 +146,22 @@ class TargetPacker:
         )
 
     def matmul(
-        self, weights: Array, rows: int, tile: Tile | None = None
+        self, weights: Array, rows: int, config: MatmulConfig | None = None
     ) -> DeferredArray:
         """[K, N] as one flat array, for products with `rows` rows, by tiles like that."""
-        spec = replace(_matmul_spec(weights, rows), config=tile)
+        spec = replace(_matmul_spec(weights, rows), config=config)
 
         def write(out: Array) -> None:
             pack_matmul_weights(weights, spec, self.target, out=out)
 
         return _packed(weights, spec.packed_elements(self.target), write)
 
-    def matmul_tile(self, weights: Array, rows: int, *, widens: bool = False) -> Tile:
+    def matmul_config(
+        self, weights: Array, rows: int, *, widens: bool = False
+    ) -> MatmulConfig:
         """The register tile of a product, whose weights may be stored as bf16."""
-        return replace(_matmul_spec(weights, rows), widens=widens).tile(self.target)
+        spec = replace(_matmul_spec(weights, rows), widens=widens)
+        return spec.choose_config(self.target)
 
     def choose_channel_lists(
         self, weights: Array, shape: ConvShape
@@ -283,11 +318,15 @@ def packings_of(packer: Packer) -> dict[type[Operation], Packing | Unpacking]:
     """How the nodes' weights were packed."""
 
     def conv2d(attributes: Attributes, image: tuple[int, ...], weights: Array) -> Array:
-        return packer.conv2d(weights, conv_shape_of(attributes, image)).array()
+        shape, config = (
+            conv_shape_of(attributes, image),
+            config_of(attributes, ConvConfig),
+        )
+        return packer.conv2d(weights, shape, config).array()
 
     def matmul(attributes: Attributes, lhs: tuple[int, ...], weights: Array) -> Array:
-        tile = matmul_tile_of(attributes)
-        return packer.matmul(weights, prod(lhs[:-1]), tile).array()
+        config = config_of(attributes, MatmulConfig)
+        return packer.matmul(weights, prod(lhs[:-1]), config).array()
 
     def strassen(
         attributes: Attributes, sums: tuple[int, ...], factors: Array
@@ -303,8 +342,11 @@ def packings_of(packer: Packer) -> dict[type[Operation], Packing | Unpacking]:
     def int8_conv2d(
         attributes: Attributes, image: tuple[int, ...], weights: Array
     ) -> Array:
-        shape = conv_shape_of(attributes, image)
-        return packer.int8_conv2d(weights, shape, image[-1]).array()
+        shape, config = (
+            conv_shape_of(attributes, image),
+            config_of(attributes, ConvConfig),
+        )
+        return packer.int8_conv2d(weights, shape, image[-1], config).array()
 
     def recurrence(
         attributes: Attributes, entering: tuple[int, ...], weights: Array

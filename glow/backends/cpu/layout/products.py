@@ -15,9 +15,9 @@ from xdsl.dialects.builtin import f32
 from xdsl.ir import Operation, SSAValue
 
 from glow.backends.cpu import dialect as cpu
+from glow.backends.cpu.dialect.config import config_attributes
 from glow.backends.cpu.layout.layout import Layout, constant_key, is_f32
 from glow.backends.cpu.layout.weight_norms import are_even
-from glow.backends.cpu.tiling.configs import matmul_attributes
 from glow.dialects import glow
 from glow.dialects.half import is_half
 from glow.dialects.node import NodeOp, shape_of, tensor_type
@@ -58,8 +58,8 @@ def _packed_product(
     if not levels:
         types = [tensor_type((*outer, columns), f32)]
         widens = pack == layout.packer.halved_matmul
-        tile = layout.packer.matmul_tile(array, rows, widens=widens)
-        config = matmul_attributes(tile, layout.lanes)
+        tile = layout.packer.matmul_config(array, rows, widens=widens)
+        config = config_attributes(tile, layout.lanes)
         return builder.create(cpu.MatmulOp, [lhs, packed, bias], config, types=types)
     node = cpu.StrassenCombinationsOp.build_node([lhs], levels=levels)
     sums, scales = builder.insert(node).results

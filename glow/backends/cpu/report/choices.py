@@ -18,6 +18,7 @@ from glow.backends.cpu.kernels.channelwise.depthwise import DepthwiseSpec
 from glow.backends.cpu.kernels.channelwise.int8_depthwise import Int8DepthwiseSpec
 from glow.backends.cpu.kernels.channelwise.planes import BlockedPlanes
 from glow.backends.cpu.kernels.convolution.conv2d import Convolution
+from glow.backends.cpu.kernels.convolution.conv2d_config import conv_tiling
 from glow.backends.cpu.kernels.convolution.conv2d_spec import Conv2dSpec, ConvTiling
 from glow.backends.cpu.kernels.convolution.direct_conv import (
     DirectConvSpec,
@@ -28,10 +29,7 @@ from glow.backends.cpu.kernels.convolution.int8_conv2d import (
     Int8Conv2dSpec,
     Int8Convolution,
 )
-from glow.backends.cpu.kernels.convolution.sparse_conv2d_spec import (
-    SparseConv2dSpec,
-    sparse_tiling,
-)
+from glow.backends.cpu.kernels.convolution.sparse_conv2d_spec import SparseConv2dSpec
 from glow.backends.cpu.kernels.matmul.batch_matmul import BatchMatmulSpec
 from glow.backends.cpu.kernels.matmul.int8_batch_matmul import Int8BatchMatmulSpec
 from glow.backends.cpu.kernels.matmul.matmul import MatmulSpec
@@ -125,8 +123,13 @@ def _parts(parts: Iterable[ChannelPart], pixels: Callable[[int], int]) -> str:
 
 
 def _conv_tile(tiling: ConvTiling) -> str:
-    longest = max(length for _, length in tiling.runs)
-    return _parts(tiling.parts, lambda blocks: tiling.model.pixels(longest, blocks))
+    """The tiles of the longest runs: rows, or columns where all are at a border."""
+    config, (row, *sides) = tiling.config, (length for _, length in tiling.runs)
+    pixels = config.sides if max(sides, default=0) > row else config.pixels
+    return ", ".join(
+        _registers(size, part.blocks, "pixels")
+        for size, part in zip(pixels, tiling.parts, strict=True)
+    )
 
 
 def _conv2d(spec: Conv2dSpec, target: Target) -> Choice:
@@ -139,7 +142,7 @@ def _conv2d(spec: Conv2dSpec, target: Target) -> Choice:
 
 
 def _sparse(spec: SparseConv2dSpec, target: Target) -> Choice:
-    tile = _conv_tile(sparse_tiling(spec, target))
+    tile = _conv_tile(conv_tiling(spec, target))
     return _summed(DIRECT, spec.in_channels, "channels with weights, ", tile, "")
 
 

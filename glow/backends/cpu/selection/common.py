@@ -12,6 +12,7 @@ from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, f32, i1
 from xdsl.ir import Attribute, SSAValue
 
 from glow.backends.cpu.dialect import EpilogueOp
+from glow.backends.cpu.dialect.config import panels_of
 from glow.backends.cpu.program.program import Invocation, KernelRequest
 from glow.dialects import instr
 from glow.dialects.errors import GlowError
@@ -101,6 +102,28 @@ def named_first(
 ) -> Callable[[Spec, Target, str], Kernel]:
     """A builder that takes the name first, as `invoke` calls it."""
     return lambda spec, target, name: build(name, spec, target)
+
+
+def checked(
+    op: instr.InstructionOp,
+    spec: Spec,
+    wrong_config: Callable[[Spec, Target], str | None],
+    target: Target,
+) -> Spec:
+    """The specification; raises GlowError where it cannot be configured as the text says.
+
+    `wrong_config` says what the target or the shapes do not allow, if so.
+    """
+    attributes = op.attributes_view()
+    if attributes.get("config") is None:
+        return spec
+    panels, lanes = panels_of(attributes), target.lanes(32)
+    wrong = wrong_config(spec, target)
+    if panels is not None and panels.lanes != lanes:
+        wrong = f"panels of {panels.lanes} lanes: a register of the target has {lanes}"
+    if wrong is not None:
+        raise GlowError(f"{op.name} cannot have {wrong}", node=node_name(op))
+    return spec
 
 
 def epilogue_of(

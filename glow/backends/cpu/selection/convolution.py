@@ -9,6 +9,7 @@ from xdsl.dialects.builtin import AnyFloat, IntegerType
 from xdsl.ir import Operation, SSAValue
 
 from glow.backends.cpu import dialect as cpu
+from glow.backends.cpu.dialect.config import ConvConfig, config_of
 from glow.backends.cpu.kernels.channelwise.depthwise import (
     DepthwiseSpec,
     build_depthwise,
@@ -16,6 +17,7 @@ from glow.backends.cpu.kernels.channelwise.depthwise import (
 from glow.backends.cpu.kernels.channelwise.planes import BlockedPlanes
 from glow.backends.cpu.kernels.channelwise.pool import PoolSpec, build_pool
 from glow.backends.cpu.kernels.convolution.conv2d import Conv2dSpec, build_conv2d
+from glow.backends.cpu.kernels.convolution.conv2d_config import wrong_conv_config
 from glow.backends.cpu.kernels.convolution.direct_conv import (
     DirectConvSpec,
     build_direct_conv,
@@ -44,6 +46,7 @@ from glow.backends.cpu.kernels.winograd.spec import (
 from glow.backends.cpu.program.program import Invocation, KernelSelector
 from glow.backends.cpu.selection import plain
 from glow.backends.cpu.selection.common import (
+    checked,
     epilogue_of,
     invoke,
     is_unsigned,
@@ -99,7 +102,9 @@ def _conv2d(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
         has_bias=True,
         epilogue=epilogue_of(op, epilogue_operands),
         element=_float_element(image),
+        config=config_of(attributes, ConvConfig),
     )
+    spec = checked(op, spec, wrong_conv_config, target)
     buffers = [op.outs[0], image, weights, bias, *epilogue_operands]
     return invoke("conv2d", spec, named_first(build_conv2d), buffers)
 
@@ -118,7 +123,9 @@ def _sparse_conv2d(op: instr.InstructionOp, target: Target) -> Sequence[Invocati
         element=_float_element(image),
         tile_blocks=attributes.int("tile_blocks"),
         entries=attributes.ints("entries"),
+        config=config_of(attributes, ConvConfig),
     )
+    spec = checked(op, spec, wrong_conv_config, target)
     buffers = [op.outs[0], image, weights, bias, *epilogue_operands, table]
     return invoke("sparse_conv2d", spec, named_first(build_sparse_conv2d), buffers)
 

@@ -9,11 +9,13 @@ from xdsl.dialects.builtin import i8
 from xdsl.ir import Operation
 
 from glow.backends.cpu import dialect as cpu
+from glow.backends.cpu.dialect.config import ConvConfig, MatmulConfig, config_of
 from glow.backends.cpu.kernels.channelwise.int8_depthwise import (
     Int8DepthwiseSpec,
     build_int8_depthwise,
 )
 from glow.backends.cpu.kernels.channelwise.planes import BlockedPlanes
+from glow.backends.cpu.kernels.convolution.conv2d_config import wrong_conv_config
 from glow.backends.cpu.kernels.convolution.int8_conv2d import (
     Int8Conv2dSpec,
     build_int8_conv2d,
@@ -25,13 +27,14 @@ from glow.backends.cpu.kernels.matmul.int8_batch_matmul import (
 from glow.backends.cpu.kernels.matmul.matmul import MatmulSpec, build_matmul
 from glow.backends.cpu.program.program import Invocation, KernelSelector
 from glow.backends.cpu.selection.common import (
+    checked,
     epilogue_of,
     invoke,
     is_unsigned,
     named_first,
 )
 from glow.backends.cpu.selection.convolution import window_of
-from glow.backends.cpu.selection.matmul import configured_tile, permuted_strides
+from glow.backends.cpu.selection.matmul import permuted_strides
 from glow.dialects import instr
 from glow.dialects.node import shape_of
 from glow.lowering.target.target import Target
@@ -51,7 +54,9 @@ def _conv2d(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
         epilogue=epilogue_of(op, epilogue_operands),
         block_lanes=shape[4],
         zero_point=attributes.int("zero_point"),
+        config=config_of(attributes, ConvConfig),
     )
+    spec = checked(op, spec, wrong_conv_config, target)
     buffers = [op.outs[0], image, weights, bias, *epilogue_operands]
     return invoke("int8_conv2d", spec, named_first(build_int8_conv2d), buffers)
 
@@ -73,7 +78,6 @@ def _depthwise(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
 def _matmul(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
     lhs, weights, bias, *epilogue_operands = op.ins
     *rows, depth = shape_of(lhs)
-    config = configured_tile(op, prod(rows), target)
     spec = MatmulSpec(
         prod(rows),
         shape_of(bias)[0],
@@ -81,8 +85,9 @@ def _matmul(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
         has_bias=True,
         epilogue=epilogue_of(op, epilogue_operands),
         element=i8,
-        config=config,
+        config=config_of(op.attributes_view(), MatmulConfig),
     )
+    spec = checked(op, spec, MatmulSpec.wrong_config, target)
     buffers = [op.outs[0], lhs, weights, bias, *epilogue_operands]
     return invoke("int8_matmul", spec, build_matmul, buffers)
 

@@ -10,6 +10,7 @@ from xdsl.dialects.builtin import AnyFloat, f32
 from xdsl.ir import Operation
 
 from glow.backends.cpu import dialect as cpu
+from glow.backends.cpu.dialect.config import MatmulConfig, config_of
 from glow.backends.cpu.dialect.matmul import STRASSEN_LEVELS
 from glow.backends.cpu.kernels.attention.kernel import AttentionSpec, build_attention
 from glow.backends.cpu.kernels.matmul.batch_matmul import (
@@ -26,31 +27,24 @@ from glow.backends.cpu.kernels.strassen.linear_combinations import (
 )
 from glow.backends.cpu.kernels.strassen.spec import StrassenSpec
 from glow.backends.cpu.program.program import Invocation, KernelSelector
-from glow.backends.cpu.selection.common import epilogue_of, invoke, require_f32
+from glow.backends.cpu.selection.common import (
+    checked,
+    epilogue_of,
+    invoke,
+    require_f32,
+)
 from glow.backends.cpu.selection.elementwise import fill
 from glow.backends.cpu.selection.plain import multiply_add
-from glow.backends.cpu.tiling.configs import matmul_tile_of, wrong_matmul_config
-from glow.backends.cpu.tiling.matmul_tile import Strides, Tile
+from glow.backends.cpu.tiling.matmul_tile import Strides
 from glow.dialects import glow, instr
-from glow.dialects.errors import GlowError
-from glow.dialects.node import element_of, node_name, shape_of
+from glow.dialects.node import element_of, shape_of
 from glow.lowering.loop_builder import ir_types as types
 from glow.lowering.target.target import Target
-
-
-def configured_tile(op: instr.InstructionOp, rows: int, target: Target) -> Tile | None:
-    """The tile that a product says; raises GlowError for one that the target does not allow."""
-    attributes = op.attributes_view()
-    wrong = wrong_matmul_config(attributes, rows, target)
-    if wrong is not None:
-        raise GlowError(f"{op.name} cannot have {wrong}", node=node_name(op))
-    return matmul_tile_of(attributes)
 
 
 def _packed(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
     lhs, weights, bias, *epilogue_operands = op.ins
     *rows, depth = shape_of(lhs)
-    config = configured_tile(op, prod(rows), target)
     spec = MatmulSpec(
         prod(rows),
         shape_of(bias)[0],
@@ -59,14 +53,11 @@ def _packed(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
         epilogue=epilogue_of(op, epilogue_operands),
         element=cast("AnyFloat", element_of(lhs)),
         widens=element_of(lhs) != element_of(weights),
-        config=config,
+        config=config_of(op.attributes_view(), MatmulConfig),
     )
-    return invoke(
-        "matmul",
-        spec,
-        build_matmul,
-        [op.outs[0], lhs, weights, bias, *epilogue_operands],
-    )
+    spec = checked(op, spec, MatmulSpec.wrong_config, target)
+    buffers = [op.outs[0], lhs, weights, bias, *epilogue_operands]
+    return invoke("matmul", spec, build_matmul, buffers)
 
 
 def _strassen_combinations(

@@ -78,6 +78,18 @@ def tallest(blocks: int, target: Target) -> int:
     return max(1, min(free // blocks, ways))
 
 
+def wrong_tile(tile: Tile, rows: int, target: Target) -> str | None:
+    """Why a product of so many rows cannot be computed by a tile, if so."""
+    most = min(rows, tallest(tile.blocks, target))
+    if tile.rows <= most:
+        return None
+    return (
+        f"a tile of {tile.rows} rows and {tile.blocks} blocks: the target's "
+        f"{target.num_vector_registers} registers and {rows} rows of the product "
+        f"allow 1 to {most} rows"
+    )
+
+
 def _cycles(tile: Tile, rows: int, total: int, depth: int, core: Core) -> float:
     groups, rest = divmod(total, tile.blocks)
     row_tiles = -(-rows // tile.rows)

@@ -16,14 +16,10 @@ from typing import TypeAlias
 from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import SSAValue
 
+from glow.backends.cpu.kernels.convolution.conv2d_config import conv_tiling
 from glow.backends.cpu.kernels.convolution.conv2d_order import ConvOrder, Position
-from glow.backends.cpu.kernels.convolution.conv2d_spec import (
-    Conv2dSpec,
-    ConvTiling,
-    choose_conv_tile,
-    pack_channels,
-    pack_conv_weights,
-)
+from glow.backends.cpu.kernels.convolution.conv2d_spec import Conv2dSpec, pack_channels
+from glow.backends.cpu.kernels.convolution.weights import pack_conv_weights
 from glow.backends.cpu.tiling.accumulation import PRODUCTS
 from glow.backends.cpu.tiling.tiles import ChannelPart
 from glow.lowering.loop_builder import ir_types as types
@@ -43,7 +39,7 @@ __all__ = [
     "Conv2dSpec",
     "Convolution",
     "build_conv2d",
-    "choose_conv_tile",
+    "conv_tiling",
     "pack_channels",
     "pack_conv_weights",
 ]
@@ -72,17 +68,14 @@ class Buffers:
 class Convolution:
     """Builds one kernel; positions are (group, image, channel tile) and a tile of pixels."""
 
-    fetches_at_steps = True
-    """Whether each step asks for weights of the next channel tile, where they are far."""
-
     def __init__(self, spec: Conv2dSpec, target: Target) -> None:
         if not spec.supported():
             raise ValueError("blocked convolution: groups must be whole blocks")
         self.spec = spec
         self.builder = LoopBuilder(target)
-        self.tiling = self.choose_tiling(target)
+        self.tiling = conv_tiling(spec, target)
         self.window = self.tiling.window
-        self.order = ConvOrder(spec, self.tiling, target, self.fetches_at_steps)
+        self.order = ConvOrder(spec, self.tiling)
         self.work_items = self.order.work_items
         self.channels_outermost = self.order.channels_outermost
         # Every tile of channels reads all pixels again, and a single tap is little arithmetic
@@ -91,10 +84,6 @@ class Convolution:
         is_far = self.channels_outermost and input_bytes > target.l2_bytes
         self.fetches_pixels = is_far and spec.window.kernel == (1, 1)
         self.turn: Index = 0
-
-    def choose_tiling(self, target: Target) -> ConvTiling:
-        """The register tiles, which the packed weights follow."""
-        return choose_conv_tile(self.spec, target)
 
     def kernel(self, name: str) -> Kernel:
         spec = self.spec
@@ -181,7 +170,7 @@ class Convolution:
             b.if_(is_full, lambda: part(0), lambda: part(1))
 
     def _part_line(self, part: ChannelPart, position: Position, line: Index) -> None:
-        plane = self.order.traversal(part)
+        plane = self.tiling.traversal(part)
         plane.visit(self.builder, line, lambda tile: self.tile(part, position, tile))
 
     def tile(self, part: ChannelPart, position: Position, tile: Tile) -> None:
@@ -350,7 +339,7 @@ class Convolution:
         time of 1 x 1, a fifth off that of 3 x 3 with 512 channels.
         """
         b, group = self.builder, self.spec.step_lanes
-        fetches = self.fetches_at_steps and self.channels_outermost
+        fetches = self.spec.FETCHES_AT_STEPS and self.channels_outermost
         following = (at[0], b.add(at[1], 1), *at[2:]) if fetches else at
         shape = types.shape_of(values[0])
         panel = shape[1:] if group == 1 else (*shape[1:], group)

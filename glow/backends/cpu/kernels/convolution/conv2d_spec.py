@@ -1,28 +1,18 @@
-"""What a blocked convolution is, how it is tiled, and how its weights are packed for that.
-
-Packed weights are [groups][channel tile][input block][kernel row][kernel column][input lane]
-[blocks][lanes], one such array per `ChannelPart`: a tile reads them front to back. 16-bit
-weights are multiplied in pairs of input lanes: ... [input lane / 2][blocks][lanes][2].
-"""
+"""What a blocked convolution is, and the register tiles that cover its plane."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import Any
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from xdsl.dialects.builtin import MemRefType, f32
 from xdsl.ir import Attribute
 
-from glow.backends.cpu.tiling.row_tiles import RowTraversal, takes_whole_rows
-from glow.backends.cpu.tiling.tiles import (
-    ChannelPart,
-    TileModel,
-    channel_parts,
-    choose_blocks,
-)
-from glow.dialects.bounded_cache import bounded_cache
+from glow.backends.cpu.dialect.config import ConvConfig
+from glow.backends.cpu.tiling.row_tiles import RowTraversal
+from glow.backends.cpu.tiling.tiles import ChannelPart, TileModel
 from glow.dialects.half import is_half
 from glow.lowering.loop_builder import ir_types as types
 from glow.lowering.loop_builder.epilogue import Epilogue
@@ -30,10 +20,8 @@ from glow.lowering.loop_builder.window import (
     PlaneTraversal,
     Window,
     plane_runs,
-    row_segments,
 )
 from glow.lowering.target.target import Target
-from glow.lowering.type_guards import is_integer
 
 
 @dataclass(frozen=True)
@@ -53,6 +41,16 @@ class Conv2dSpec:
     has_bias: bool = False
     epilogue: Epilogue | None = None
     element: Attribute = f32
+    config: ConvConfig | None = None
+    """Chosen before; else the best one for the target."""
+
+    FETCHES_AT_STEPS: ClassVar[bool] = True
+    """Whether each step asks for weights of the next channel tile, where they are far: few
+    tiles of pixels fetch all of them. Else each line of a plane fetches its share, and threads
+    that have some of the lines would miss the others'."""
+
+    STEP_LOADS: ClassVar[int] = 0
+    """What a step does beside its pixels and weights, in loads."""
 
     @property
     def sums(self) -> Attribute:
@@ -113,6 +111,17 @@ class Conv2dSpec:
         return types.memref_type(shape, self.sums)
 
     @property
+    def walked(self) -> Window:
+        """The plane that tiles cover: one row where pixels are independent."""
+        window = self.window
+        return window.flattened() if window.is_pointwise else window
+
+    def model(self, target: Target) -> TileModel:
+        """What register tiles cost."""
+        vector_bytes = self.lanes * types.byte_width(self.sums)
+        return TileModel(self.steps, vector_bytes, target, self.STEP_LOADS)
+
+    @property
     def packed_weights(self) -> int:
         """The number of packed weights."""
         steps = self.input_blocks * self.input_lanes * prod(self.window.kernel)
@@ -132,95 +141,33 @@ class Conv2dSpec:
 class ConvTiling:
     """The register tiles of one convolution and the plane that they cover."""
 
-    model: TileModel
+    config: ConvConfig
     parts: tuple[ChannelPart, ...]
     window: Window
-    planes: int
-    """The (group, image, channel tile) triples, which are computed independently."""
-    whole_rows: bool = False
-    """Whether tiles of rows take in the border columns."""
 
     @property
     def runs(self) -> Sequence[tuple[int, int]]:
         """The (count, length) of the runs of pixels that a traversal visits."""
-        return [self.window.output] if self.whole_rows else plane_runs(self.window)
+        whole = self.config.whole_rows
+        return [self.window.output] if whole else plane_runs(self.window)
 
     def traversal(self, part: ChannelPart) -> PlaneTraversal | RowTraversal:
         """The walk over the plane with the tiles of a part; lines are the same for all."""
-        first = self.parts[0].blocks
-        segments = row_segments(
-            self.window, lambda run: self.model.pixels(run, first), self.planes
-        )
-        kind = RowTraversal if self.whole_rows else PlaneTraversal
-        return kind(
+        number = self.parts.index(part)
+        pixels, segments = self.config.pixels[number], self.config.segments
+        if self.config.whole_rows:
+            return RowTraversal(self.window, lambda _: pixels, segments)
+        return PlaneTraversal(
             self.window,
-            lambda run: self.model.pixels(run, part.blocks),
+            lambda _: pixels,
             segments=segments,
+            side_size=lambda _: self.config.sides[number],
         )
 
-
-@bounded_cache
-def choose_conv_tile(spec: Conv2dSpec, target: Target) -> ConvTiling:
-    """The register tiles of a convolution; packing and building agree on it.
-
-    Bias, epilogue and batch make no difference to the packing, which can thus come first.
-    """
-    vector_bytes = spec.lanes * types.byte_width(spec.sums)
-    model, window = TileModel(spec.steps, vector_bytes, target), spec.window
-    if window.is_pointwise:
-        window = window.flattened()
-    blocks = choose_blocks(model, spec.output_blocks, [window.output])
-    parts = channel_parts(spec.output_blocks, blocks)
-    whole_rows = not is_integer(spec.element) and all(
-        takes_whole_rows(window, model.pixels(window.output[1], part.blocks))
-        for part in parts
-    )
-    if not whole_rows:
-        blocks = choose_blocks(model, spec.output_blocks, plane_runs(window))
-        parts = channel_parts(spec.output_blocks, blocks)
-    planes = spec.groups * spec.batch * sum(part.tiles for part in parts)
-    return ConvTiling(model, parts, window, planes, whole_rows)
-
-
-def pack_conv_weights(
-    weights: NDArray[Any],
-    spec: Conv2dSpec,
-    target: Target,
-    out: NDArray[Any] | None = None,
-) -> NDArray[Any]:
-    """The weights [OC, IC / groups, KH, KW] in the order that the kernel reads them, 1-D.
-
-    Written into `out` if that is given.
-    """
-    kernel, groups, lanes = spec.window.kernel, spec.groups, spec.lanes
-    packed = np.empty(spec.packed_weights, weights.dtype) if out is None else out
-    padded = _padded_weights(weights, spec)
-    start = 0
-    for part in choose_conv_tile(spec, target).parts:
-        first, count = part.first * lanes, part.tiles * part.blocks * lanes
-        pairs = spec.input_lanes // spec.step_lanes, spec.step_lanes
-        split = padded[:, first : first + count].reshape(
-            groups, part.tiles, part.blocks, lanes, -1, *pairs, *kernel
-        )
-        ordered = split.transpose(0, 1, 4, 7, 8, 5, 2, 3, 6)
-        stop = start + ordered.size
-        packed[start:stop].reshape(ordered.shape)[...] = ordered
-        start = stop
-    return packed
-
-
-def _padded_weights(weights: NDArray[Any], spec: Conv2dSpec) -> NDArray[Any]:
-    """[groups, outputs, inputs, KH, KW] with whole blocks of channels."""
-    split = weights.reshape(spec.groups, -1, *weights.shape[1:])
-    outputs = spec.output_blocks * spec.lanes
-    inputs = spec.input_blocks * spec.input_lanes
-    if split.shape[1:3] == (outputs, inputs):
-        return split
-    padded = np.zeros(
-        (spec.groups, outputs, inputs, *spec.window.kernel), weights.dtype
-    )
-    padded[:, : split.shape[1], : split.shape[2]] = split
-    return padded
+    @property
+    def lines(self) -> int:
+        """The lines of a plane."""
+        return self.traversal(self.parts[0]).lines
 
 
 def pack_channels(values: NDArray[np.float32], lanes: int) -> NDArray[np.float32]:

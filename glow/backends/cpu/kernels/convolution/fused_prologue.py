@@ -17,10 +17,8 @@ from xdsl.dialects.builtin import MemRefType, f32
 from xdsl.ir import SSAValue
 
 from glow.backends.cpu.kernels.convolution.conv2d import Convolution
-from glow.backends.cpu.kernels.convolution.conv2d_spec import (
-    Conv2dSpec,
-    choose_conv_tile,
-)
+from glow.backends.cpu.kernels.convolution.conv2d_config import conv_tiling
+from glow.backends.cpu.kernels.convolution.conv2d_spec import Conv2dSpec
 from glow.backends.cpu.kernels.elementwise.kernel import ElementwiseSpec
 from glow.backends.cpu.tiling.tiles import ChannelPart
 from glow.lowering.loop_builder import ir_types as types
@@ -71,8 +69,8 @@ class PrologueConv2dSpec:
 
     def run_pixels(self, target: Target) -> int:
         """The pixels of a run: those of the best register tile that covers a plane exactly."""
-        tiling = choose_conv_tile(self.spec, target)
-        model, blocks = tiling.model, tiling.parts[0].blocks
+        model = self.spec.model(target)
+        blocks = conv_tiling(self.spec, target).config.blocks
         pixels = prod(self.spec.window.output)
         exact = [n for n in range(1, model.max_pixels(blocks) + 1) if pixels % n == 0]
         return min(exact, key=lambda n: model.cover_cycles(pixels, n, blocks))
@@ -108,8 +106,8 @@ class PrologueConv2dSpec:
 
     def _covers_well(self, target: Target) -> bool:
         """Whether runs take no longer than tiles that may overlap."""
-        tiling = choose_conv_tile(self.spec, target)
-        model, blocks = tiling.model, tiling.parts[0].blocks
+        model = self.spec.model(target)
+        blocks = conv_tiling(self.spec, target).config.blocks
         pixels, run = prod(self.spec.window.output), self.run_pixels(target)
         best = model.run_cycles(pixels, blocks)
         return model.cover_cycles(pixels, run, blocks) <= MOST_SLOWER * best

@@ -8,6 +8,7 @@ would give, once for all pixels of the tile. A first layer reads blocks of four 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
+from typing import ClassVar
 
 from xdsl.dialects.builtin import MemRefType, i8, i32
 from xdsl.ir import Attribute, SSAValue
@@ -37,6 +38,8 @@ class Int8Conv2dSpec(Conv2dSpec):
     """The channels in a block of the input."""
     zero_point: int = 0
     """The byte that pads the input."""
+
+    FETCHES_AT_STEPS: ClassVar[bool] = False
 
     @property
     def sums(self) -> Attribute:
@@ -91,8 +94,6 @@ class Int8Convolution(Convolution):
     next channels, while it computes with these.
     """
 
-    fetches_at_steps = False
-
     def __init__(self, spec: Int8Conv2dSpec, target: Target) -> None:
         self.bytes = spec
         super().__init__(spec, target)
@@ -123,7 +124,7 @@ class Int8Convolution(Convolution):
         """Asks for this line's share, at one tap of an input block, of the next weights."""
         b, spec = self.builder, self.bytes
         group, channel_tile, *tap = at
-        lines = self.tiling.traversal(self.tiling.parts[0]).lines
+        lines = self.tiling.lines
         register = spec.lanes * WORD
         registers = spec.block_lanes // WORD * blocks
         count = -(-registers // lines)

@@ -12,11 +12,7 @@ from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import SSAValue
 
 from glow.backends.cpu.kernels.convolution.conv2d import Carried, Convolution
-from glow.backends.cpu.kernels.convolution.conv2d_spec import ConvTiling
-from glow.backends.cpu.kernels.convolution.sparse_conv2d_spec import (
-    SparseConv2dSpec,
-    sparse_tiling,
-)
+from glow.backends.cpu.kernels.convolution.sparse_conv2d_spec import SparseConv2dSpec
 from glow.backends.cpu.tiling.tiles import ChannelPart
 from glow.dialects import arith
 from glow.lowering.loop_builder import ir_types as types
@@ -37,10 +33,6 @@ class _SparseConvolution(Convolution):
     def __init__(self, spec: SparseConv2dSpec, target: Target) -> None:
         self.sparse = spec
         super().__init__(spec, target)
-
-    def choose_tiling(self, target: Target) -> ConvTiling:
-        """The tiles that the weights were packed for."""
-        return sparse_tiling(self.sparse, target)
 
     def table_types(self) -> Sequence[MemRefType]:
         """The channel table."""

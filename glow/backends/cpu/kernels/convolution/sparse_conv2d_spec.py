@@ -13,12 +13,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from math import prod
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from xdsl.dialects.builtin import MemRefType, i32
 
-from glow.backends.cpu.kernels.convolution.conv2d_spec import Conv2dSpec, ConvTiling
+from glow.backends.cpu.kernels.convolution.conv2d_spec import Conv2dSpec
 from glow.backends.cpu.tiling.tiles import (
     MAX_BLOCKS,
     ChannelPart,
@@ -49,6 +50,8 @@ class SparseConv2dSpec(Conv2dSpec):
     tile_blocks: int = 1
     entries: tuple[int, ...] = ()
 
+    STEP_LOADS: ClassVar[int] = TABLE_LOADS
+
     @property
     def parts(self) -> tuple[ChannelPart, ...]:
         """The parts of the output channel blocks."""
@@ -77,14 +80,6 @@ class SparseConv2dSpec(Conv2dSpec):
     def table_type(self) -> MemRefType:
         """The memref type of the table."""
         return types.memref_type((self.tiles + 1 + sum(self.entries),), i32)
-
-
-def sparse_tiling(spec: SparseConv2dSpec, target: Target) -> ConvTiling:
-    """The register tiles of a sparse convolution."""
-    vector_bytes = spec.lanes * types.bit_width(spec.element) // 8
-    window = spec.window.flattened() if spec.window.is_pointwise else spec.window
-    model = TileModel(spec.steps, vector_bytes, target, TABLE_LOADS)
-    return ConvTiling(model, spec.parts, window, spec.batch * spec.tiles)
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ import numpy as np
 from xdsl.dialects.builtin import MemRefType, f32, i8, i32
 from xdsl.ir import Attribute, SSAValue
 
+from glow.backends.cpu.dialect.config import MatmulConfig
 from glow.backends.cpu.kernels.matmul.weights import PackedWeights, PanelPrefetch
 from glow.backends.cpu.tiling.accumulation import (
     PRODUCTS,
@@ -33,6 +34,7 @@ from glow.backends.cpu.tiling.matmul_tile import (
     Tile,
     choose_tile,
     flat,
+    wrong_tile,
 )
 from glow.backends.cpu.tiling.tile_store import (
     PartialStore,
@@ -71,7 +73,7 @@ class MatmulSpec:
     c_row_stride: int = 0
     element: Attribute = f32
     widens: bool = False
-    config: Tile | None = None
+    config: MatmulConfig | None = None
 
     def __post_init__(self) -> None:
         if self.depth % self.group:
@@ -118,7 +120,18 @@ class MatmulSpec:
 
     def tile(self, target: Target) -> Tile:
         """The register tile, which decides how the weights are packed."""
-        return self.config or choose_tile(self.rows, self.columns, self.steps, target)
+        if self.config is None:
+            return choose_tile(self.rows, self.columns, self.steps, target)
+        return Tile(self.config.rows, self.config.blocks)
+
+    def choose_config(self, target: Target) -> MatmulConfig:
+        """The best register tile for a target."""
+        tile = self.tile(target)
+        return MatmulConfig(tile.rows, tile.blocks)
+
+    def wrong_config(self, target: Target) -> str | None:
+        """What the target or the product does not allow of the configuration, if so."""
+        return wrong_tile(self.tile(target), self.rows, target)
 
     def split(self, target: Target) -> ColumnSplit:
         """How the columns are cut into tiles."""

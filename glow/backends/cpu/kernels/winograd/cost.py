@@ -8,10 +8,8 @@ memory once per inference, while others are multiplied: on planes of 7 x 7 they 
 
 from dataclasses import replace
 
-from glow.backends.cpu.kernels.convolution.conv2d_spec import (
-    Conv2dSpec,
-    choose_conv_tile,
-)
+from glow.backends.cpu.kernels.convolution.conv2d_config import conv_tiling
+from glow.backends.cpu.kernels.convolution.conv2d_spec import Conv2dSpec
 from glow.backends.cpu.kernels.winograd.spec import (
     ACCURATE_PATCH,
     POINTS,
@@ -76,11 +74,11 @@ def direct_cycles(spec: WinogradSpec, target: Target) -> float:
         lanes=spec.lanes,
         element=spec.element,
     )
-    tiling = choose_conv_tile(direct, target)
+    tiling, model = conv_tiling(direct, target), direct.model(target)
 
     def plane(part: ChannelPart) -> float:
         return sum(
-            count * tiling.model.run_cycles(length, part.blocks)
+            count * model.run_cycles(length, part.blocks)
             for count, length in tiling.runs
         )
 

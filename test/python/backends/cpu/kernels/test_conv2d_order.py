@@ -1,5 +1,7 @@
 """In which order direct convolutions visit channels and lines, and what they fetch ahead."""
 
+from dataclasses import replace
+
 import pytest
 from conv_testing import (
     LANES,
@@ -16,14 +18,21 @@ from conv_testing import (
 from glow.backends.cpu.kernels.convolution.conv2d import (
     Conv2dSpec,
     build_conv2d,
-    choose_conv_tile,
+    conv_tiling,
     pack_conv_weights,
 )
+from glow.backends.cpu.kernels.convolution.conv2d_config import choose_conv_config
 from glow.backends.cpu.kernels.convolution.conv2d_order import ConvOrder
 from glow.lowering.loop_builder.window import Window
 
 FAR = TARGET.with_core(l1_bytes=1024, l2_bytes=4096)
 """Caches so small that most weights are far."""
+
+
+class EachLineFetches(Conv2dSpec):
+    """A convolution each line of which fetches a share of the next weights."""
+
+    FETCHES_AT_STEPS = False
 
 
 def check_far(spec: Conv2dSpec) -> None:
@@ -60,11 +69,14 @@ def test_conv2d_shares_lines_of_far_weights_if_there_are_enough(
     """Every thread then reads all weights, else all of the input."""
     window = Window(plane, (3, 3), pads=SAME)
     spec = Conv2dSpec(batch, 24, 5 * LANES, window, lanes=LANES)
-    tiling = choose_conv_tile(spec, FAR)
-    order = ConvOrder(spec, tiling, FAR, own_weights=True)
+    tiling = conv_tiling(spec, FAR)
+    order = ConvOrder(spec, tiling)
     assert order.channels_outermost
     tiles = sum(part.tiles for part in tiling.parts)
-    by_channels = ConvOrder(spec, tiling, FAR, own_weights=False).work_items
+    config = choose_conv_config(
+        EachLineFetches(batch, 24, 5 * LANES, window, lanes=LANES), FAR
+    )
+    by_channels = ConvOrder(spec, replace(tiling, config=config)).work_items
     assert by_channels % tiles == 0
     assert (order.work_items < by_channels) == (shared == "lines")
     assert order.work_items % 2 == 0 or shared == "channels"

@@ -42,7 +42,7 @@ from glow.backends.cpu.kernels.channelwise.pool import PoolSpec, build_pool
 from glow.backends.cpu.kernels.convolution.conv2d import (
     Conv2dSpec,
     build_conv2d,
-    choose_conv_tile,
+    conv_tiling,
     pack_channels,
     pack_conv_weights,
 )
@@ -172,9 +172,8 @@ def test_conv2d_refuses_groups_that_split_blocks() -> None:
 def test_conv_tiles_fit_the_registers_and_divide_the_line() -> None:
     spec = Conv2dSpec(1, 64, 64, Window((56, 56), (3, 3), pads=SAME))
     target = TARGET.with_core(vector_bytes=64, vector_registers=32)
-    tiling = choose_conv_tile(spec, target)
-    for part in tiling.parts:
-        pixels = tiling.model.pixels(56, part.blocks)
+    tiling = conv_tiling(spec, target)
+    for part, pixels in zip(tiling.parts, tiling.config.pixels, strict=True):
         assert pixels * part.blocks + part.blocks + 1 <= 32
         assert pixels * part.blocks >= 8
         assert 56 % pixels == 0

@@ -18,11 +18,11 @@ from glow.backends.cpu.kernels.channelwise.int8_depthwise import (
 )
 from glow.backends.cpu.kernels.channelwise.planes import BlockedPlanes
 from glow.backends.cpu.kernels.channelwise.pool import PoolSpec, build_pool
-from glow.backends.cpu.kernels.convolution.conv2d_spec import pack_conv_weights
 from glow.backends.cpu.kernels.convolution.int8_conv2d import (
     Int8Conv2dSpec,
     build_int8_conv2d,
 )
+from glow.backends.cpu.kernels.convolution.weights import pack_conv_weights
 from glow.backends.cpu.tiling.int8_tile import WORD, dot
 from glow.dialects import arith
 from glow.lowering.loop_builder import ir_types as types

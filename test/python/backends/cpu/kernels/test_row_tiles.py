@@ -18,7 +18,7 @@ from conv_testing import (
 from glow.backends.cpu.kernels.convolution.conv2d import (
     Conv2dSpec,
     build_conv2d,
-    choose_conv_tile,
+    conv_tiling,
     pack_conv_weights,
 )
 from glow.backends.cpu.tiling.row_tiles import inside_taps, takes_whole_rows
@@ -116,7 +116,7 @@ SHAPES = {
 @pytest.mark.parametrize("name", SHAPES)
 def test_conv2d(name: str) -> None:
     spec = replace(SHAPES[name], lanes=LANES)
-    assert choose_conv_tile(spec, TARGET).whole_rows
+    assert conv_tiling(spec, TARGET).config.whole_rows
     x = random(spec.batch, spec.in_channels, *spec.window.input)
     w = random(spec.out_channels, spec.group_inputs, *spec.window.kernel)
     packed = pack_conv_weights(w, spec, TARGET)
@@ -130,6 +130,6 @@ def test_conv2d(name: str) -> None:
 @pytest.mark.parametrize("width", [7, 14, 28, 56, 112, 224])
 def test_tiles_divide_rows(width: int) -> None:
     spec = Conv2dSpec(1, 64, 64, Window((width, width), (3, 3), pads=SAME))
-    tiling = choose_conv_tile(spec, WIDE)
-    assert tiling.whole_rows
-    assert all(width % tiling.model.pixels(width, p.blocks) == 0 for p in tiling.parts)
+    tiling = conv_tiling(spec, WIDE)
+    assert tiling.config.whole_rows
+    assert all(width % pixels == 0 for pixels in tiling.config.pixels)

@@ -1,0 +1,143 @@
+"""The configuration of a blocked convolution: its register tiles, order and segments of rows.
+
+Big weights stay in a near cache if all lines pass by them before the next channels; small ones
+stay there anyway, and then the input line is what should. Threads share lines where they can: each
+then reads of the input only what it wrote itself. For big weights that means that each reads all
+of them, so these are shared by channels instead where they are larger than what threads would
+read of each other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from math import prod
+
+from glow.backends.cpu.dialect.config import ConvConfig
+from glow.backends.cpu.kernels.convolution.conv2d_order import ORDERS, ConvOrder
+from glow.backends.cpu.kernels.convolution.conv2d_spec import Conv2dSpec, ConvTiling
+from glow.backends.cpu.kernels.convolution.sparse_conv2d_spec import SparseConv2dSpec
+from glow.backends.cpu.tiling.row_tiles import takes_whole_rows
+from glow.backends.cpu.tiling.tiles import ChannelPart, channel_parts, choose_blocks
+from glow.dialects.bounded_cache import bounded_cache
+from glow.lowering.loop_builder import ir_types as types
+from glow.lowering.loop_builder.window import plane_runs, row_segments
+from glow.lowering.loop_builder.work_items import prefers_rows
+from glow.lowering.target.target import Target
+from glow.lowering.type_guards import is_integer
+
+
+def conv_tiling(spec: Conv2dSpec, target: Target) -> ConvTiling:
+    """The register tiles of a convolution as it is configured, by default the best for a target."""
+    config = spec.config or choose_conv_config(spec, target)
+    parts = channel_parts(spec.output_blocks, config.blocks)
+    return ConvTiling(config, parts, spec.walked)
+
+
+@bounded_cache
+def choose_conv_config(spec: Conv2dSpec, target: Target) -> ConvConfig:
+    """The best configuration for a target; bias and epilogue make no difference to it."""
+    model, window = spec.model(target), spec.walked
+    parts, whole_rows = _choose_parts(spec, target)
+    low, high = window.interior(1)
+    top, bottom = window.interior(0)
+    row = window.output[1] if whole_rows else high - low
+    sides = () if whole_rows or not window.side_columns() else parts
+    config = ConvConfig(
+        parts[0].blocks,
+        tuple(model.pixels(row, part.blocks) for part in parts),
+        tuple(model.pixels(bottom - top, part.blocks) for part in sides),
+        whole_rows,
+    )
+    return _with_order(spec, ConvTiling(config, parts, window), target)
+
+
+def _choose_parts(
+    spec: Conv2dSpec, target: Target
+) -> tuple[tuple[ChannelPart, ...], bool]:
+    """The tiles of channels, and whether rows are covered with their borders."""
+    model, window, blocks = spec.model(target), spec.walked, spec.output_blocks
+    if isinstance(spec, SparseConv2dSpec):
+        return spec.parts, False
+    parts = channel_parts(blocks, choose_blocks(model, blocks, [window.output]))
+    if _allows_whole_rows(
+        spec, [model.pixels(window.output[1], part.blocks) for part in parts]
+    ):
+        return parts, True
+    return channel_parts(
+        blocks, choose_blocks(model, blocks, plane_runs(window))
+    ), False
+
+
+def _allows_whole_rows(spec: Conv2dSpec, pixels: Sequence[int]) -> bool:
+    """Whether tiles of those sizes may take in the columns at the borders of rows."""
+    reads_all = is_integer(spec.element) or isinstance(spec, SparseConv2dSpec)
+    return not reads_all and all(takes_whole_rows(spec.walked, size) for size in pixels)
+
+
+def _with_order(spec: Conv2dSpec, tiling: ConvTiling, target: Target) -> ConvConfig:
+    """The configuration with what its loops run over."""
+    config, model = tiling.config, spec.model(target)
+    tiles = sum(part.tiles for part in tiling.parts)
+
+    def cut(order: str, planes: int) -> ConvConfig:
+        """With as many segments of rows as `planes` independent planes need."""
+        segments = row_segments(
+            tiling.window, lambda run: model.pixels(run, config.blocks), planes
+        )
+        return replace(config, order=order, segments=segments)
+
+    weight_bytes = spec.packed_weights * types.byte_width(spec.element)
+    if weight_bytes <= target.l2_bytes // 2:
+        return cut("lines", spec.groups * spec.batch * tiles)
+    shared = cut("shared_lines", spec.batch)
+    both = prod(spec.input_type.get_shape()) + prod(spec.output_type.get_shape())
+    items = ConvOrder(spec, replace(tiling, config=shared)).work_items
+    activations = both * types.byte_width(spec.element)
+    if spec.FETCHES_AT_STEPS and prefers_rows(
+        items, weight_bytes, activations, target.core
+    ):
+        return shared
+    return cut("channels", spec.groups * spec.batch * tiles)
+
+
+def wrong_conv_config(spec: Conv2dSpec, target: Target) -> str | None:
+    """What the target or the shapes do not allow of a convolution's configuration, if so."""
+    return next(_wrong(spec, target), None) if spec.config else None
+
+
+def _wrong(spec: Conv2dSpec, target: Target) -> Iterator[str]:
+    tiling, window = conv_tiling(spec, target), spec.walked
+    config, model = tiling.config, spec.model(target)
+    if config.order not in ORDERS:
+        yield f"the order {config.order}: there are {', '.join(ORDERS)}"
+    if isinstance(spec, SparseConv2dSpec) and config.blocks != spec.tile_blocks:
+        yield f"tiles of {config.blocks} blocks: its lists are for {spec.tile_blocks}"
+    low, high = window.interior(1)
+    top, bottom = window.interior(0)
+    row = window.output[1] if config.whole_rows else high - low
+    sides = 0 if config.whole_rows or not window.side_columns() else len(tiling.parts)
+    for what, sizes, run, count in (
+        ("a row", config.pixels, row, len(tiling.parts)),
+        ("a column at a border", config.sides, bottom - top, sides),
+    ):
+        if len(sizes) != count:
+            yield (
+                f"{len(sizes)} sizes of tiles of {what}: {spec.output_blocks} blocks of "
+                f"channels in tiles of {config.blocks} want {count}"
+            )
+        for part, size in zip(tiling.parts, sizes, strict=False):
+            most = max(1, min(run, model.max_pixels(part.blocks)))
+            if size > most:
+                yield (
+                    f"a tile of {size} pixels and {part.blocks} blocks: the target's "
+                    f"{target.num_vector_registers} registers and {run} pixels of {what} "
+                    f"allow 1 to {most} pixels"
+                )
+    if config.whole_rows and not _allows_whole_rows(spec, config.pixels):
+        yield (
+            f"whole rows in tiles of {config.pixels[0]} pixels: a row has no border, or "
+            "more than two tiles reach it"
+        )
+    if config.segments > max(1, row):
+        yield f"{config.segments} segments: a row has {row} pixels"
