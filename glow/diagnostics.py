@@ -9,6 +9,7 @@ not before: a network that is compiled already runs without it.
 from __future__ import annotations
 
 import difflib
+import errno
 import os
 import sys
 import traceback
@@ -21,6 +22,10 @@ from glow.dialects.errors import GlowError, UsageError, one_line
 EXIT_FAILURE = 1
 EXIT_USAGE = 2
 EXIT_INTERRUPTED = 130
+
+NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+"""Errors of writing, of which none can come from reading."""
+_NO_OUTPUT = "cannot write to standard output"
 
 
 @dataclass(frozen=True)
@@ -69,7 +74,10 @@ def diagnose(error: BaseException) -> Diagnosis:
 
 def _os_message(error: OSError) -> str:
     reason = (error.strerror or "").lower()
-    return f"{error.filename}: {reason}" if error.filename else reason
+    if error.filename:
+        return f"{error.filename}: {reason}"
+    # Whoever writes a file names it, and only what is printed is left.
+    return f"{_NO_OUTPUT}: {reason}" if error.errno in NO_ROOM else reason
 
 
 def _pipeline_message(text: str) -> str:
@@ -153,4 +161,4 @@ def _flush_output() -> None:
     except OSError as error:
         sys.stdout = None  # What is left in its buffer would fail again at the end.
         reason = (error.strerror or str(error)).lower()
-        raise GlowError(f"cannot write to standard output: {reason}") from error
+        raise GlowError(f"{_NO_OUTPUT}: {reason}") from error

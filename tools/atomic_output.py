@@ -6,7 +6,6 @@ it is written to, once all that goes into it is known.
 
 from __future__ import annotations
 
-import errno
 import os
 import shutil
 import tempfile
@@ -14,12 +13,11 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 
+from glow.diagnostics import NO_ROOM
 from glow.dialects.errors import GlowError
 
 OPEN_FILES = (Path("/dev"), Path("/dev/fd"), Path("/proc/self/fd"))
 """The folders that name what a process has open, as in `-o /dev/stdout`."""
-NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-"""Errors of writing, of which none can come from reading."""
 
 
 @contextmanager
