@@ -15,9 +15,9 @@ returns what it has; `compile_model` goes on and returns a model that runs. `low
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING, TypeAlias, Unpack
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import MemRefType, ModuleOp
@@ -48,6 +48,9 @@ if TYPE_CHECKING:
 
     Model = str | os.PathLike[str] | bytes | onnx.ModelProto | ModuleOp
 
+Watch: TypeAlias = Callable[[str], None]
+"""Is told each phase that a module has behind it, that of its level first."""
+
 LEVELS = (GRAPH, LOWERED, INSTR, LOOPS)
 """What `level_of` recognizes, from high to low."""
 
@@ -68,14 +71,18 @@ def compile(model: Model, **options: Unpack[OptionKeywords]) -> CompiledModel:
     return compile_model(model, CompileOptions(**options))
 
 
+def _no_watch(phase: str) -> None:
+    """Of a compilation that nobody watches."""
+
+
 @collection_paused()
 def lower(
-    module: ModuleOp, phase: str, options: CompileOptions
+    module: ModuleOp, phase: str, options: CompileOptions, watch: Watch = _no_watch
 ) -> ModuleOp | str | bytes:
     """Lower a module to the end of a phase of its backend's pipeline."""
     backend = get_backend(options.backend)
     last = backend.pipeline(options)[phase]
-    run_phases(module, phase, options)
+    run_phases(module, phase, options, watch)
     return backend.export(module, phase, options) if last.is_export else module
 
 
@@ -104,7 +111,9 @@ def compile_model(
     return CompiledModel(signature, function, options.backend)
 
 
-def run_phases(module: ModuleOp, last: str, options: CompileOptions) -> None:
+def run_phases(
+    module: ModuleOp, last: str, options: CompileOptions, watch: Watch = _no_watch
+) -> None:
     """Take a module from the level that it has to the end of a phase, as far as that is IR."""
     backend = get_backend(options.backend)
     pipeline = backend.pipeline(options)
@@ -115,12 +124,15 @@ def run_phases(module: ModuleOp, last: str, options: CompileOptions) -> None:
     check_program(module, level, options)
     if pipeline.is_compiled(last):
         check_interfaces(module)
+    if level in pipeline.names:
+        watch(level)
     for phase in pipeline.between(level, last):
         if phase.name == GRAPH:
             _optimize(module, phase.passes, options)
             apply_precision(module, backend, options)
         else:
             run_passes(module, phase.passes)
+        watch(phase.name)
 
 
 def check_program(module: ModuleOp, level: str | None, options: CompileOptions) -> None:

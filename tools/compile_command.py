@@ -41,15 +41,32 @@ def compile_model(
     with step(f"reading {model}"):
         module = read_program(model)
     with step(f"compiling to {phase}"):
-        from glow.compiler import lower, run_phases
+        from glow.compiler import lower
 
-        if verbose:
-            planned = clone_module(module)
-            run_phases(planned, pipeline.compile_from, options)
-            report_kernels(planned, options)
-        result = lower(module, phase, options)
+        lower_to = lower_and_report if verbose else lower
+        result = lower_to(module, phase, options)
     with ExitStack() as files:
         write_result(result, output, files)
+
+
+def lower_and_report(
+    module: ModuleOp, phase: str, options: CompileOptions
+) -> ModuleOp | str | bytes:
+    """Lower a module to the end of a phase, and on to where its kernels are known."""
+    from glow.compiler import lower
+
+    pipeline, kept = get_backend(options.backend).pipeline(options), list[ModuleOp]()
+    planned, names = pipeline.compile_from, pipeline.names
+    before = not pipeline.is_compiled(phase)
+
+    def watch(done: str) -> None:
+        if before and not kept and names.index(done) >= names.index(phase):
+            kept.append(clone_module(module))
+        if done == planned:
+            report_kernels(module, options)
+
+    result = lower(module, planned if before else phase, options, watch)
+    return kept[0] if before else result
 
 
 def report_kernels(module: ModuleOp, options: CompileOptions) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import warnings
 from pathlib import Path
 
 import onnx
@@ -12,6 +13,7 @@ from places import ROOT
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAttr
 
 from benchmarks.networks import NETWORKS, TINY_NETWORKS
+from glow import quantization
 from glow.backends.cpu.program.kernel_table import kernel_table
 from glow.backends.cpu.report.algorithms import ALGORITHMS, WINOGRAD, table
 from glow.backends.cpu.report.choices import DESCRIBED
@@ -21,11 +23,13 @@ from glow.dialects.node import node_name
 from glow.lowering.target.target import Target
 from glow.options import CompileOptions
 from glow.passes.rewriting.trace import Trace
+from glow.quantization import apply_quantization
 from glow.signature import main_function
 from glow.tools.compile_command import compile_model
 from glow.tools.report.page import Subject, report_page
 
 DOCS = ROOT / "docs"
+EXAMPLES = ROOT / "examples" / "digits"
 TARGET = Target.from_string("avx512")
 KERNEL_TABLE = kernel_table("cpu")
 
@@ -169,3 +173,38 @@ def test_verbose_compilation_tells_the_log(
     assert expected
     assert capsys.readouterr().err.splitlines() == expected
     assert output.exists()
+
+
+@pytest.mark.parametrize("phase", ["graph", "lowered", "instr", "llvm"])
+def test_verbose_compilation_is_no_other(
+    phase: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The network is quantized once, and the phase has the same result."""
+    calls = []
+
+    def counted(*arguments: object) -> None:
+        calls.append(arguments)
+        apply_quantization(*arguments)
+
+    monkeypatch.setattr(quantization, "apply_quantization", counted)
+    options = CompileOptions(target="avx512", quantize=True, numerics="exact")
+    texts = []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for verbose in (False, True):
+            text = tmp_path / "program.mlir"
+            compile_model(EXAMPLES / "mlp.onnx", phase, text, options, verbose=verbose)
+            texts.append(text.read_bytes())
+    assert len(calls) == 2
+    assert texts[0] == texts[1]
+
+
+def test_verbose_compilation_of_a_later_level(tmp_path: Path) -> None:
+    """A program that is past the phase stays as it is."""
+    lowered, texts = tmp_path / "lowered.mlir", []
+    compile_model(DOCS / "small.mlir", "lowered", lowered, CompileOptions())
+    for verbose in (False, True):
+        text = tmp_path / "again.mlir"
+        compile_model(lowered, "graph", text, CompileOptions(), verbose=verbose)
+        texts.append(text.read_text(encoding="utf-8"))
+    assert texts[0] == texts[1]
