@@ -1,5 +1,6 @@
-"""Gathers and scatters at positions of several coordinates. Indices outside of their axis
-raise GlowError, as calls of compiled code do.
+"""Nodes that read, write or go along an axis in an order of their own.
+
+Indices outside of their axis raise GlowError, as calls of compiled code do.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from xdsl.ir import Operation
 
 from glow.dialects import glow
 from glow.dialects.node import GlowOp
-from glow.interpreter.arrays import Array
+from glow.interpreter.arrays import Array, widen
 from glow.interpreter.scalar_functions import Function
 from glow.interpreter.shape import check_indices
 
@@ -63,7 +64,38 @@ def run_scatter(op: GlowOp, data: Array, indices: Array, updates: Array) -> Arra
     return elements.reshape(data.shape)
 
 
+def run_cumulative(op: GlowOp, x: Array) -> Array:
+    """`glow.cumulative`."""
+    attributes = op.attributes_view()
+    axis, is_sum = attributes.int("axis"), attributes.string("kind") == "sum"
+    values = np.moveaxis(widen(x), axis, 0)
+    values = values[::-1] if attributes.has("reverse") else values
+    function = np.add if is_sum else np.multiply
+    total = function.accumulate(values, axis=0, dtype=values.dtype)
+    if attributes.has("exclusive"):
+        first = np.full((1, *total.shape[1:]), 0 if is_sum else 1, total.dtype)
+        total = np.concatenate([first, total])[: len(values)]
+    total = total[::-1] if attributes.has("reverse") else total
+    return np.moveaxis(total, 0, axis)
+
+
+def run_top_k(op: GlowOp, x: Array) -> tuple[Array, Array]:
+    """`glow.top_k`: a stable sort; the largest are those that come last in reverse."""
+    attributes = op.attributes_view()
+    k, last = attributes.int("k"), x.shape[-1] - 1
+    if attributes.has("smallest"):
+        order = np.argsort(widen(x), axis=-1, kind="stable")
+    else:
+        order = (
+            last - np.argsort(widen(x)[..., ::-1], axis=-1, kind="stable")[..., ::-1]
+        )
+    places = order[..., :k]
+    return np.take_along_axis(x, places, axis=-1), places
+
+
 NODES: dict[type[Operation], Function] = {
     glow.GatherNDOp: run_gather_nd,
     glow.ScatterOp: run_scatter,
+    glow.CumulativeOp: run_cumulative,
+    glow.TopKOp: run_top_k,
 }

@@ -1,4 +1,4 @@
-"""Nodes whose indices have several coordinates: gather_nd and scatter."""
+"""Nodes that read, write or go along an axis in an order of their own."""
 
 from __future__ import annotations
 
@@ -9,14 +9,22 @@ from xdsl.dialects.builtin import (
     IntegerAttr,
     StringAttr,
     TensorType,
+    UnitAttr,
     i1,
     i64,
 )
 from xdsl.ir import Attribute
-from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def
+from xdsl.irdl import (
+    irdl_op_definition,
+    operand_def,
+    opt_prop_def,
+    prop_def,
+    result_def,
+)
 
 from glow.dialects.attributes import Attributes, int_attr
-from glow.dialects.glow.elementwise import is_integer
+from glow.dialects.glow.elementwise import check_numbers, is_integer
+from glow.dialects.glow.normalization import check_axis
 from glow.dialects.node import (
     NodeOp,
     OnnxNames,
@@ -28,6 +36,9 @@ from glow.dialects.node import (
 
 REDUCTIONS = ("none", "add", "mul", "max", "min")
 """What `glow.scatter` does with an update and the element that is there."""
+
+CUMULATIVE = ("sum", "prod")
+"""What `glow.cumulative` does with the elements up to one."""
 
 
 def _coordinate_count(indices: TensorType[Attribute]) -> int:
@@ -121,6 +132,65 @@ class ScatterOp(NodeOp):
             f"indices {indices} into {data}",
         )
         return [data]
+
+
+@irdl_op_definition
+class CumulativeOp(NodeOp):
+    """Sums or products of all elements up to each one along an axis (ONNX CumSum-14, CumProd-26).
+
+    `kind` is sum or prod; `exclusive` leaves the element itself out, `reverse` begins at the
+    end. Integers wrap.
+    """
+
+    name = "glow.cumulative"
+    input = operand_def(TensorType)
+    result = result_def(TensorType)
+    kind = prop_def(StringAttr)
+    axis = prop_def(IntegerAttr.constr(i64))
+    exclusive = opt_prop_def(UnitAttr)
+    reverse = opt_prop_def(UnitAttr)
+
+    @classmethod
+    def infer(cls, operands: Types, attributes: Attributes) -> Types:
+        """The input's type, which is of numbers."""
+        check_numbers(cls, operands[0])
+        check_axis(attributes.int("axis"), operands[0].get_num_dims())
+        kind = attributes.string("kind")
+        fail_unless(
+            kind in CUMULATIVE,
+            f"unknown kind '{kind}', expected {', '.join(CUMULATIVE)}",
+        )
+        return [operands[0]]
+
+
+@irdl_op_definition
+class TopKOp(NodeOp):
+    """The k largest (or smallest) elements along the last axis, and where they are (ONNX TopK-24).
+
+    They are sorted; of equal ones that of the lower index comes first, NaN is above all
+    numbers, and -0 equals 0.
+    """
+
+    name = "glow.top_k"
+    input = operand_def(TensorType)
+    values = result_def(TensorType)
+    indices = result_def(TensorType)
+    k = prop_def(IntegerAttr.constr(i64))
+    smallest = opt_prop_def(UnitAttr)
+
+    @classmethod
+    def infer(cls, operands: Types, attributes: Attributes) -> Types:
+        """The last axis has k elements; indices are i64."""
+        check_numbers(cls, operands[0])
+        k, shape = attributes.int("k"), operands[0].get_shape()
+        fail_unless(len(shape) > 0, f"{operands[0]} has no axis to sort")
+        *outer, extent = shape
+        fail_unless(
+            0 <= k <= extent,
+            f"there are no {k} of {extent} elements along the last axis",
+        )
+        kept = (*outer, k)
+        return [tensor_type(kept, operands[0].element_type), tensor_type(kept, i64)]
 
 
 __all__ = public_nodes(globals())  # pyright: ignore[reportUnsupportedDunderAll]

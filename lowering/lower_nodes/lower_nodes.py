@@ -23,6 +23,7 @@ from glow.dialects.node import NodeOp
 from glow.lowering.lower_nodes import (
     attention,
     elementwise,
+    indexing,
     movement,
     normalization,
     products,
@@ -42,6 +43,7 @@ LOWERINGS: dict[type[Operation], Lowering] = {
     **movement.LOWERINGS,
     **recurrent.LOWERINGS,
     **attention.LOWERINGS,
+    **indexing.LOWERINGS,
 }
 """Node class to the function that replaces such a node."""
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from xdsl.dialects.builtin import IntegerType, f32
 
+from glow.backends.cpu.kernels.indexing.top_k import prefers_heap
 from glow.backends.cpu.program.kernel_table import Selectors
 from glow.dialects import glow
 from glow.dialects.instr import find_instruction
 from glow.dialects.node import NodeOp, element_of, shape_of
-from glow.dialects.weights import constant_value, stored_value
+from glow.dialects.weights import constant_value, dtype_of, stored_value
 from glow.lowering.lower_nodes.cells import cell_of
 
 MIN_QUERIES = 6
@@ -63,6 +64,11 @@ def is_legal(op: NodeOp, selectors: Selectors) -> bool:
         return stored_value(op.weights) is not None
     if isinstance(op, glow.PadOp):
         return op.attributes_view().string("mode") == "constant"
+    if isinstance(op, glow.TopKOp):
+        *_, extent = shape_of(op.input)
+        k = op.attributes_view().int("k")
+        bits = 8 * dtype_of(element_of(op.input)).itemsize
+        return k == extent or prefers_heap(extent, k, bits)
     if isinstance(op, ONLY_F32):
         return element_of(op.inputs[0]) == f32
     if isinstance(op, glow.Conv2dOp):

@@ -34,3 +34,15 @@ func.func @bits(%x: tensor<2x3xi32>, %y: tensor<3xi32>) {
   %6 = glow.bitcast %x : tensor<2x3xf32>
   func.return
 }
+
+// CHECK-LABEL: func.func @along_an_axis(
+// CHECK-NEXT: %0 = glow.cumulative %x kind "sum" axis 1 : tensor<2x3xf32>
+// CHECK-NEXT: %1 = glow.cumulative %x kind "prod" axis 0 exclusive reverse : tensor<2x3xf32>
+// CHECK-NEXT: %2, %3 = glow.top_k %x k 2 smallest : tensor<2x2xf32>, tensor<2x2xi64>
+// CHECK-NEXT: func.return
+func.func @along_an_axis(%x: tensor<2x3xf32>) {
+  %0 = glow.cumulative %x kind "sum" axis 1 : tensor<2x3xf32>
+  %1 = glow.cumulative %x kind "prod" axis 0 exclusive reverse : tensor<2x3xf32>
+  %2, %3 = glow.top_k %x k 2 smallest : tensor<2x2xf32>, tensor<2x2xi64>
+  func.return
+}

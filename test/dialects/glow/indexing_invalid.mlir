@@ -53,3 +53,27 @@ func.func @bitcast(%x: tensor<2x3xf32>) {
   %0 = glow.bitcast %x : tensor<2x3xi64>
   func.return
 }
+
+// -----
+
+func.func @cumulative(%x: tensor<2x3xf32>) {
+  // expected-error @+1 {{unknown kind 'mean', expected sum, prod}}
+  %0 = glow.cumulative %x kind "mean" axis 0 : tensor<2x3xf32>
+  func.return
+}
+
+// -----
+
+func.func @top_k(%x: tensor<2x3xf32>) {
+  // expected-error @+1 {{there are no 4 of 3 elements along the last axis}}
+  %0, %1 = glow.top_k %x k 4 : tensor<2x4xf32>, tensor<2x4xi64>
+  func.return
+}
+
+// -----
+
+func.func @top_k_of_a_scalar(%x: tensor<f32>) {
+  // expected-error @+1 {{tensor<f32> has no axis to sort}}
+  %0, %1 = glow.top_k %x k 1 : tensor<1xf32>, tensor<1xi64>
+  func.return
+}

@@ -2,26 +2,30 @@
 
 import numpy as np
 import pytest
-from onnx import helper
+from onnx import helper, numpy_helper
 from onnx_testing import check_with_runtime, error_of, random
 
 import glow
 from glow.dialects.errors import GlowError
 
 
-def model_of(operator, *arrays, outputs=("y",), opset=18, inputs=None, **attributes):
-    """A model of one node whose inputs are like the arrays; None is left out."""
+def model_of(operator, *arrays, outputs=("y",), opset=18, constants=(), **attributes):
+    """A model of one node whose inputs are like the arrays; None is left out.
+
+    Those whose numbers are among `constants` are known.
+    """
     names = ["" if array is None else f"x{n}" for n, array in enumerate(arrays)]
     infos = [
         helper.make_tensor_value_info(
             name, helper.np_dtype_to_tensor_dtype(array.dtype), array.shape
         )
-        for name, array in zip(names, arrays, strict=True)
-        if array is not None
+        for n, (name, array) in enumerate(zip(names, arrays, strict=True))
+        if array is not None and n not in constants
     ]
+    known = [numpy_helper.from_array(arrays[n], names[n]) for n in constants]
     results = [helper.make_empty_tensor_value_info(name) for name in outputs if name]
     made = helper.make_node(operator, names, outputs, name="node", **attributes)
-    graph = helper.make_graph([made], "test", infos, results)
+    graph = helper.make_graph([made], "test", infos, results, known)
     imports = [helper.make_opsetid("", opset)]
     return helper.make_model(graph, opset_imports=imports, ir_version=10)
 
@@ -147,10 +151,44 @@ def test_col2im():
             for a, size in enumerate(sizes)
         ]  # fmt: skip
         x = random(2, 3 * int(np.prod(block)), int(np.prod(counts)))
-        model = model_of("Col2Im", x, np.array(sizes), np.array(block), **settings)
-        for name, value in (("x1", sizes), ("x2", block)):
-            found = next(i for i in model.graph.input if i.name == name)
-            model.graph.input.remove(found)
-            tensor = helper.make_tensor(name, 7, [rank], value)
-            model.graph.initializer.append(tensor)
+        operands = x, np.array(sizes), np.array(block)
+        model = model_of("Col2Im", *operands, constants=(1, 2), **settings)
         check_with_runtime(model, x, rtol=1e-4)
+
+
+def test_cumulative_sum():
+    for shape, axis in (((5,), 0), ((3, 7), -1), ((2, 4, 5), -2)):
+        x, known = random(*shape), np.array(axis)
+        for exclusive, reverse in ((0, 0), (0, 1), (1, 0), (1, 1)):
+            settings = {"exclusive": exclusive, "reverse": reverse}
+            model = model_of("CumSum", x, known, constants=(1,), **settings)
+            check_with_runtime(model, x)
+
+
+@pytest.mark.parametrize(("shape", "axis"), [((2, 200), -1), ((70, 3), 0), ((1,), 0)])
+def test_top_k(shape, axis):
+    """Many ties, few elements and all of them."""
+    x = np.round(random(*shape) * 3)
+    extent = shape[axis]
+    for k in {1, extent // 3, extent}:
+        for largest in (0, 1):
+            model = model_of(
+                "TopK", x, np.array([k]), outputs=("v", "i"), constants=(1,),
+                axis=axis, largest=largest,
+            )  # fmt: skip
+            check_with_runtime(model, x)
+
+
+def test_top_k_of_old_opsets():
+    x = random(3, 9)
+    check_with_runtime(model_of("TopK", x, outputs=("v", "i"), opset=9, k=4), x)
+    model = model_of(
+        "TopK", x, np.array([2]), outputs=("v", "i"), opset=10, constants=(1,)
+    )
+    check_with_runtime(model, x)
+
+
+def test_more_elements_than_there_are():
+    x = random(3, 4)
+    model = model_of("TopK", x, np.array([5]), outputs=("v", "i"), constants=(1,))
+    assert "there are no 5 of 4 elements" in error_of(model)

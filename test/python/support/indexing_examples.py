@@ -65,10 +65,50 @@ def _scatter_examples() -> Iterator[Example]:
     )
 
 
+def _cumulative_examples() -> Iterator[Example]:
+    for kind, dtype in (("sum", np.float32), ("prod", np.float32), ("sum", np.int8)):
+        for shape, axis in (((7,), 0), ((3, 5), 1), ((2, 9, 37), 1)):
+            yield example(
+                glow.CumulativeOp, random_array(shape, dtype), kind=kind, axis=axis
+            )
+    x = random_array((4, 6))
+    for settings in ({"exclusive": True}, {"reverse": True}):
+        yield example(glow.CumulativeOp, x, kind="sum", axis=1, **settings)
+    settings = {"exclusive": True, "reverse": True}
+    yield example(glow.CumulativeOp, x, kind="prod", axis=0, **settings)
+    wide = random_array((40, 3), ml_dtypes.bfloat16)
+    yield example(glow.CumulativeOp, wide, kind="sum", axis=0)
+    yield example(glow.CumulativeOp, random_array((0, 3)), kind="sum", axis=0)
+
+
+def _top_k_examples() -> Iterator[Example]:
+    for shape, k in (((1,), 1), ((2, 5), 5), ((3, 200), 3), ((2, 200), 90), ((4,), 0)):
+        for smallest in (False, True):
+            ties = random_array(shape, np.int64, k).astype(np.float32)
+            yield example(glow.TopKOp, ties, k=k, smallest=smallest)
+    edges = np.concatenate([EDGES, -EDGES, [-np.float32(np.nan)]]).astype(np.float32)
+    for k in (1, 12, edges.size):
+        yield example(glow.TopKOp, edges, k=k)
+        yield example(glow.TopKOp, edges, k=k, smallest=True)
+    for dtype in (
+        np.float16,
+        ml_dtypes.bfloat16,
+        np.float64,
+        np.int8,
+        np.uint8,
+        np.int64,
+    ):
+        x = random_array((2, 300), dtype)
+        yield example(glow.TopKOp, x, k=4)
+        yield example(glow.TopKOp, x, k=300, smallest=True)
+
+
 def indexing_examples() -> Iterator[Example]:
     """All of them."""
     yield from _gather_examples()
     yield from _scatter_examples()
+    yield from _cumulative_examples()
+    yield from _top_k_examples()
 
 
 STEPS: dict[str, Callable[[Array, Array], Array]] = {
@@ -94,5 +134,47 @@ def scatter(example: Example) -> Array:
     return result
 
 
-INDEXING: dict[type[NodeOp], Callable[[Example], Array]] = {glow.ScatterOp: scatter}
+def cumulative(example: Example) -> Array:
+    """One element after the other, in double precision."""
+    (x,), settings = example.inputs, example.attributes
+    is_sum = settings["kind"] == "sum"
+    wide = x if x.dtype.kind in "iu" else x.astype(np.float64)
+    rows = list(np.moveaxis(wide, settings["axis"], 0))
+    rows = rows[::-1] if settings.get("reverse") else rows
+    total = np.full(
+        np.delete(x.shape, settings["axis"]), 0 if is_sum else 1, wide.dtype
+    )
+    results: list[Array] = []
+    for row in rows:
+        new = total + row if is_sum else total * row
+        results.append(total if settings.get("exclusive") else new)
+        total = new
+    results = results[::-1] if settings.get("reverse") else results
+    if not results:
+        return x
+    return np.stack(results, settings["axis"]).astype(x.dtype)
+
+
+def top_k(example: Example) -> list[Array]:
+    """Python's sort by number and place."""
+    (x,), k = example.inputs, example.attributes["k"]
+    sign = 1 if example.attributes.get("smallest") else -1
+    rows: list[list[int]] = []
+    for row in x.reshape(-1, x.shape[-1]).astype(object):
+
+        def key(place: int, row: Array = row) -> tuple[bool | int, float, int]:
+            number = row[place]
+            is_nan = number != number
+            return sign * is_nan, 0 if is_nan else sign * number, place
+
+        rows.append(sorted(range(len(row)), key=key)[:k])
+    places = np.array(rows, np.int64).reshape(*x.shape[:-1], k)
+    return [np.take_along_axis(x, places, -1), places]
+
+
+INDEXING: dict[type[NodeOp], Callable[[Example], Array | list[Array]]] = {
+    glow.ScatterOp: scatter,
+    glow.CumulativeOp: cumulative,
+    glow.TopKOp: top_k,
+}
 """What nodes that are no operator of ONNX give."""

@@ -117,6 +117,7 @@ RULES: Mapping[type[Operation], Rule] = {
             glow.SoftmaxOp,
             glow.ArgMaxOp,
             glow.ArgMinOp,
+            glow.CumulativeOp,
             *SEVERAL_STEPS,
         ),
         _float,

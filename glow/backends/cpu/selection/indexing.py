@@ -1,4 +1,4 @@
-"""Kernels of gathers and scatters at positions of several coordinates."""
+"""Kernels that read, write or go along an axis in an order of their own."""
 
 from __future__ import annotations
 
@@ -7,6 +7,10 @@ from math import prod
 
 from xdsl.ir import Operation, SSAValue
 
+from glow.backends.cpu.kernels.indexing.cumulative import (
+    CumulativeSpec,
+    build_cumulative,
+)
 from glow.backends.cpu.kernels.indexing.scatter import (
     GatherNDSpec,
     Positions,
@@ -14,11 +18,22 @@ from glow.backends.cpu.kernels.indexing.scatter import (
     build_gather_nd,
     build_scatter,
 )
+from glow.backends.cpu.kernels.indexing.top_k import (
+    MOST_ELEMENTS,
+    TopKSpec,
+    build_top_k,
+)
 from glow.backends.cpu.program.program import Invocation, KernelSelector
-from glow.backends.cpu.selection.common import is_unsigned, reporting, stored_element
+from glow.backends.cpu.selection.common import (
+    invoke,
+    is_unsigned,
+    reporting,
+    stored_element,
+)
 from glow.backends.cpu.selection.plain import Step, region
 from glow.dialects import glow, instr
-from glow.dialects.node import element_of, shape_of
+from glow.dialects.errors import GlowError
+from glow.dialects.node import element_of, node_name, shape_of
 from glow.lowering.target.target import Target
 
 SCATTER_STEPS: Mapping[str, Step] = {
@@ -89,7 +104,51 @@ def _scatter(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
     return reporting("scatter", spec, build_scatter, operands)
 
 
+CUMULATIVE_STEPS: Mapping[str, tuple[Step, float]] = {
+    "sum": (lambda b, x: b.add(*x), 0.0),
+    "prod": (lambda b, x: b.mul(*x), 1.0),
+}
+"""Kind to what it does with the result so far and an element, and to where it starts."""
+
+
+def _cumulative(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
+    (source,), attributes = op.ins, op.attributes_view()
+    shape, axis = shape_of(source), attributes.int("axis")
+    step, initial = CUMULATIVE_STEPS[attributes.string("kind")]
+    spec = CumulativeSpec(
+        prod(shape[:axis]),
+        shape[axis],
+        prod(shape[axis + 1 :]),
+        region(element_of(source), 2, step),
+        initial,
+        attributes.has("exclusive"),
+        attributes.has("reverse"),
+    )
+    return invoke("cumulative", spec, build_cumulative, [op.outs[0], source])
+
+
+def _top_k(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
+    (source,), attributes = op.ins, op.attributes_view()
+    *outer, extent = shape_of(source)
+    if extent > MOST_ELEMENTS:
+        raise GlowError(
+            f"the cpu backend sorts at most {MOST_ELEMENTS} elements, not {extent}",
+            node=node_name(op),
+        )
+    spec = TopKSpec(
+        prod(outer),
+        extent,
+        attributes.int("k"),
+        stored_element(source),
+        is_unsigned(source),
+        attributes.has("smallest"),
+    )
+    return invoke("top_k", spec, build_top_k, [*op.outs, source], writes=2)
+
+
 SELECTORS: Mapping[type[Operation], KernelSelector] = {
     instr.instruction_of(glow.GatherNDOp): _gather_nd,
     instr.instruction_of(glow.ScatterOp): _scatter,
+    instr.instruction_of(glow.CumulativeOp): _cumulative,
+    instr.instruction_of(glow.TopKOp): _top_k,
 }

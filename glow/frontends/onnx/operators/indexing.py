@@ -1,4 +1,4 @@
-"""Handlers of operators that read or write at positions of several coordinates."""
+"""Handlers of operators that read, write or go along an axis in an order of their own."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from xdsl.dialects.builtin import i64
 
 from glow.dialects.glow import (
     AddOp,
+    CumulativeOp,
     GatherNDOp,
     GatherOp,
     LessOp,
@@ -17,6 +18,7 @@ from glow.dialects.glow import (
     ScatterOp,
     SelectOp,
     SubOp,
+    TopKOp,
 )
 from glow.dialects.node import fail_unless
 from glow.dialects.weight_table import Array
@@ -28,7 +30,7 @@ from glow.frontends.onnx.node import (
     shape,
 )
 from glow.frontends.onnx.refusal import refuse_if
-from glow.frontends.onnx.registry import onnx_op
+from glow.frontends.onnx.registry import HANDLERS, Handler, onnx_op
 from glow.interpreter.shape import check_indices
 
 
@@ -115,6 +117,47 @@ def gather_nd(node: OnnxNode) -> Value:
     )
     _check_constant(node.value(1), axes, sizes)
     return node.emit(GatherNDOp, node.value(0), node.value(1), batch_dims=batch)
+
+
+def _cumulative(kind: str) -> Handler:
+    def handler(node: OnnxNode) -> Value:
+        (axis,) = node.integers(1, "axis")
+        return node.emit(
+            CumulativeOp,
+            node.value(0),
+            kind=kind,
+            axis=node.positive(axis, node.rank(0)),
+            exclusive=bool(node.attr_int("exclusive", 0)),
+            reverse=bool(node.attr_int("reverse", 0)),
+        )
+
+    return handler
+
+
+HANDLERS.update({"CumSum": _cumulative("sum"), "CumProd": _cumulative("prod")})
+
+K_INPUT = 10
+"""From this opset on TopK's k is an input."""
+
+
+@onnx_op("TopK")
+def top_k(node: OnnxNode) -> Sequence[Value]:
+    """The last axis is sorted; another one is moved there."""
+    rank = node.rank(0)
+    axis = node.positive(node.attr_int("axis", -1), rank)
+    if node.opset < K_INPUT:
+        k = node.attr_int("k", 1)
+    else:
+        (k,) = node.integers(1, "k")
+    order = [*(a for a in range(rank) if a != axis), axis]
+    results = node.graph.add(
+        TopKOp,
+        [node.transpose(node.value(0), order)],
+        k=k,
+        smallest=not node.attr_int("largest", 1),
+    ).results
+    back = [order.index(a) for a in range(rank)]
+    return [node.transpose(result, back) for result in results]
 
 
 @onnx_op("ReverseSequence")
