@@ -6,7 +6,7 @@ from xdsl.ir import Operation
 
 from glow.dialects import glow
 from glow.dialects.node import shape_of
-from glow.passes.rewriting.node_builder import NodeBuilder, attributes_of
+from glow.passes.rewriting.node_builder import NodeBuilder
 
 
 def top_k(op: Operation) -> None:
@@ -17,8 +17,8 @@ def top_k(op: Operation) -> None:
     if k == extent:
         return
     builder = NodeBuilder(op)
-    attributes = {**attributes_of(op), "k": extent}
-    sort = glow.TopKOp.build_node([op.input], None, **attributes)
+    smallest = op.attributes_view().has("smallest")
+    sort = glow.TopKOp.build_node([op.input], k=extent, smallest=smallest)
     builder.insert(sort)
     first = {
         "starts": [0] * (len(outer) + 1),
