@@ -45,6 +45,9 @@ SOFTMAX = Suites(pytest=("test_onnx_import",), only="softmax")
 CACHES = ("test_object_cache", "test_model_cache", "test_model_file", "test_sources")
 KEYS = Suites(pytest=CACHES, only="not clones")
 BARRIERS = Suites(("lowering/instr_to_loops_barriers.mlir",))
+THREADS = Suites(
+    (*BARRIERS.lit, "lowering/instr_to_loops.mlir"), ("test_barriers", "test_threads")
+)
 OPERATORS = Suites(pytest=("test_quantized_operators",))
 IMPORT = Suites(
     pytest=(
@@ -75,8 +78,9 @@ WRITTEN: tuple[tuple[str, str, str, Suites], ...] = (
      "glow.AbsOp, glow.SigmoidOp, glow.TanhOp", POOLS),
     ("glow/sources.py", ', "glow.lowering")', ")", KEYS),
     ("glow/runtime/caches/object_cache.py", '"xdsl", "llvmlite"', '"xdsl"', KEYS),
-    ("glow/backends/cpu/program/main_function.py",
-     "any(parts % met == 0 for met in earlier.met)", "earlier.met", BARRIERS),
+    ("glow/backends/cpu/program/call_order.py",
+     "any(parts % synchronized == 0 for synchronized in earlier.synchronized)",
+     "earlier.synchronized", BARRIERS),
     ("glow/frontends/onnx/operators/normalization.py", 'node.attr_int("axis", 1), len(sizes))',
      'node.attr_int("axis", -1), len(sizes))', SOFTMAX),
 )  # fmt: skip
@@ -123,9 +127,8 @@ DRAWN: tuple[tuple[str, int, Suites], ...] = (
     ("glow/backends/cpu/kernels/channelwise/pool.py", 4,
      Suites(pytest=("test_kernels_conv",), only="pool")),
     ("lowering/loop_builder/multiply_high.py", 2, Suites(pytest=("test_fixed_point",))),
-    ("glow/backends/cpu/program/main_function.py", 3,
-     Suites((*BARRIERS.lit, "lowering/instr_to_loops.mlir"),
-            ("test_barriers", "test_threads"))),
+    ("glow/backends/cpu/program/call_order.py", 3, THREADS),
+    ("glow/backends/cpu/program/main_function.py", 3, THREADS),
     # Memory.
     ("passes/instr/eliminate_copies.py", 4, COPIES),
     ("passes/instr/interval_packing.py", 4, PLAN),
