@@ -1,4 +1,4 @@
-"""Handlers of convolution and pooling; one spatial axis is a plane of height 1."""
+"""Handlers of convolution; one spatial axis is a plane of height 1."""
 
 from __future__ import annotations
 
@@ -6,16 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from glow.dialects.glow import (
-    AvgPool2dOp,
     Conv2dOp,
     Conv3dOp,
     ConvTranspose2dOp,
     ConvTranspose3dOp,
-    MaxPool2dOp,
-    Pool2dOp,
-    ReduceMaxOp,
-    ReduceMeanOp,
-    ReduceOp,
 )
 from glow.dialects.node import fail_unless
 from glow.frontends.onnx.node import OnnxNode, Operand, Value, shape
@@ -202,55 +196,3 @@ def transposed_window(
     rests = [max(0, total) - half for total, half in zip(totals, halves, strict=True)]
     pads = halves + rests if mode == "SAME_UPPER" else rests + halves
     return Window(list(kernel), strides, pads, dilations), more
-
-
-def _pool(node: OnnxNode, op_class: type[Pool2dOp], **options: bool) -> Value:
-    image = as_plane(node, node.value(0))
-    plane = node.shape(0)[2:]
-    window = window_of(node, plane, node.attr_ints("kernel_shape") or [])
-    result = node.emit(
-        op_class,
-        image,
-        kernel=window.kernel if len(plane) == 2 else [1, *window.kernel],
-        types=None,
-        ceil_mode=bool(node.attr_int("ceil_mode", 0)),
-        **window.attributes(),
-        **options,
-    )
-    return from_plane(node, result, node.rank(0))
-
-
-@onnx_op("MaxPool")
-def max_pool(node: OnnxNode) -> Value:
-    """The largest element of each window."""
-    node.refuse_outputs_from(1, "result Indices")
-    return _pool(node, MaxPool2dOp)
-
-
-@onnx_op("AveragePool")
-def average_pool(node: OnnxNode) -> Value:
-    """The mean of each window."""
-    include = bool(node.attr_int("count_include_pad", 0))
-    return _pool(node, AvgPool2dOp, count_include_pad=include)
-
-
-def _global_pool(
-    node: OnnxNode, op_class: type[Pool2dOp], reduction: type[ReduceOp]
-) -> Value:
-    """A pool whose window is the plane, which keeps blocked layouts; else a reduction."""
-    rank = node.rank(0)
-    if rank == 4:
-        return node.emit(op_class, node.value(0), kernel=node.shape(0)[2:])
-    return node.emit(reduction, node.value(0), axes=range(2, rank), keepdims=True)
-
-
-@onnx_op("GlobalAveragePool")
-def global_average_pool(node: OnnxNode) -> Value:
-    """The mean of each channel."""
-    return _global_pool(node, AvgPool2dOp, ReduceMeanOp)
-
-
-@onnx_op("GlobalMaxPool")
-def global_max_pool(node: OnnxNode) -> Value:
-    """The largest element of each channel."""
-    return _global_pool(node, MaxPool2dOp, ReduceMaxOp)
