@@ -7,8 +7,8 @@
 // MODEL: unsupported (float[1,1,4,4] x) => (float[N] y) {
 // MODEL:   a = Foo(x)
 // MODEL:   b = vendor.Bar(a)
-// MODEL:   c, indices = MaxPool<kernel_shape=[2,2]>(x)
-// MODEL:   y = Sum(b, c, indices)
+// MODEL:   c = MaxPool<kernel_shape=[2,2], auto_pad="NO">(x)
+// MODEL:   y = Sum(b, c)
 // MODEL: }
 
-// CHECK: error: 3 operators are not supported: 'Foo' at node 'a'; 'Bar' (domain vendor) at node 'b'; 'MaxPool' (result Indices) at node 'c'
+// CHECK: error: 3 operators are not supported: 'Foo' at node 'a'; 'Bar' (domain vendor) at node 'b'; 'MaxPool' (auto_pad NO) at node 'c'

@@ -65,6 +65,7 @@ from glow.frontends.onnx.operators import (
     resize,
     sampling,
     shapes,
+    training,
 )
 from glow.frontends.onnx.refusal import UnsupportedError
 from glow.frontends.onnx.registry import (
@@ -74,6 +75,8 @@ from glow.frontends.onnx.registry import (
     CONTRIB_HANDLERS,
     DEFAULT_DOMAINS,
     HANDLERS,
+    TRAINING_DOMAIN,
+    TRAINING_HANDLERS,
     Handler,
 )
 from glow.frontends.onnx.tensors import to_array
@@ -104,6 +107,7 @@ THEMES = (
     resize,
     sampling,
     shapes,
+    training,
 )
 """The modules whose handlers fill `HANDLERS`."""
 
@@ -135,7 +139,8 @@ def handlers_of(domain: str) -> Mapping[str, Handler]:
     """The handlers of a domain's operators."""
     if domain in DEFAULT_DOMAINS:
         return HANDLERS
-    return CONTRIB_HANDLERS if domain == CONTRIB_DOMAIN else {}
+    others = {CONTRIB_DOMAIN: CONTRIB_HANDLERS, TRAINING_DOMAIN: TRAINING_HANDLERS}
+    return others.get(domain, {})
 
 
 def import_model(

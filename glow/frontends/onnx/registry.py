@@ -30,8 +30,12 @@ CONTRIB_HANDLERS: dict[str, Handler] = {}
 ATEN_HANDLERS: dict[str, Handler] = {}
 """Handlers of PyTorch's `ATen` nodes by the name in their attribute `operator`."""
 
+TRAINING_HANDLERS: dict[str, Handler] = {}
+"""Handlers of the operators of the domain `ai.onnx.preview.training` by name."""
+
 ATEN_DOMAIN = "org.pytorch.aten"
 CONTRIB_DOMAIN = "com.microsoft"
+TRAINING_DOMAIN = "ai.onnx.preview.training"
 DEFAULT_DOMAINS = ("", "ai.onnx")
 
 
@@ -63,6 +67,16 @@ def contrib_op(*names: str) -> Callable[[HandlerType], HandlerType]:
 
     def enter(handler: HandlerType) -> HandlerType:
         CONTRIB_HANDLERS.update(dict.fromkeys(names, handler))
+        return handler
+
+    return enter
+
+
+def training_op(name: str) -> Callable[[HandlerType], HandlerType]:
+    """A decorator that enters a handler for an operator of training."""
+
+    def enter(handler: HandlerType) -> HandlerType:
+        TRAINING_HANDLERS[name] = handler
         return handler
 
     return enter

@@ -13,15 +13,15 @@ def test_all_unsupported_operators_are_listed():
             node("Foo", "t", "u", name="b"),
             node("Relu", "u", "v"),
             node("Bar", "v", "w", name="c", domain="x"),
-            node("MaxPool", "x", "p i", name="d", kernel_shape=[1, 1]),
-            node("Sum", "w p i", "y"),
+            node("MaxPool", "x", "p", name="d", kernel_shape=[1, 1], auto_pad="NO"),
+            node("Sum", "w p", "y"),
         ],
         [("x", [1, 1, 2, 2])],
         x=1,
     )
     assert error_of(model) == (
         "3 operators are not supported: 'Foo' at node 'a', 'b'; 'Bar' (domain x) at "
-        "node 'c'; 'MaxPool' (result Indices) at node 'd'"
+        "node 'c'; 'MaxPool' (auto_pad NO) at node 'd'"
     )
 
 

@@ -56,6 +56,7 @@ def floats(*numbers: float) -> Any:
 
 X = draw(2, 3, 4)
 IMAGE = draw(1, 2, 6, 5)
+VOLUME = draw(1, 2, 3, 5, 4)
 ENDLESS = 99
 
 
@@ -179,8 +180,25 @@ def pools() -> Iterator[Row]:
         yield Row(name, 7, ENDLESS, [X], line)
     counted = {**padded, "count_include_pad": 1}
     yield Row("AveragePool", 7, ENDLESS, [IMAGE], counted)
-    for name in ("GlobalMaxPool", "GlobalAveragePool"):
-        yield Row(name, 7, ENDLESS, [IMAGE], {})
+    for name in ("GlobalMaxPool", "GlobalAveragePool", "GlobalLpPool"):
+        end = 22 if name == "GlobalLpPool" else ENDLESS
+        yield Row(name, 7, end, [IMAGE], {})
+        yield Row(name, 7, end, [VOLUME], {})
+    for p in (1, 2, 3):
+        yield Row("LpPool", 7, ENDLESS, [IMAGE], {**padded, "p": p})
+    yield Row("LpPool", 18, ENDLESS, [IMAGE], {**padded, "dilations": [1, 2]})
+    solid = {"kernel_shape": [2, 3, 2], "strides": [1, 2, 2], "pads": [1] * 6}
+    yield Row("AveragePool", 7, 22, [VOLUME], {**solid, "count_include_pad": 1})
+    for name in ("MaxPool", "AveragePool"):
+        yield Row(name, 10, ENDLESS, [VOLUME], {**solid, "ceil_mode": 1})
+    for order in (0, 1):
+        settings = {**padded, "storage_order": order}
+        yield Row("MaxPool", 8, ENDLESS, [IMAGE], settings, outputs=2)
+    settings = {**solid, "dilations": [2, 1, 1]}
+    yield Row("MaxPool", 10, ENDLESS, [VOLUME], settings, outputs=2)
+    places = np.array([[[[0, 3], [11, 9]], [[23, 12], [14, 20]]]])
+    small, settings = draw(1, 2, 2, 2), {"kernel_shape": [2, 2], "strides": [1, 2]}
+    yield Row("MaxUnpool", 9, ENDLESS, [small, places], settings, 2)
 
 
 def products() -> Iterator[Row]:
@@ -347,7 +365,7 @@ def test_forms(opset: int) -> None:
             np.testing.assert_allclose(result, expected, 1e-4, 1e-5, err_msg=str(name))
 
 
-UNTRIED = {("RoiAlign", 22)}
+UNTRIED = {("RoiAlign", 22), ("GlobalLpPool", 22)}
 """Versions that ONNX Runtime does not have."""
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from math import ceil
 from typing import cast
 
@@ -91,12 +90,3 @@ def eye_like(node: OnnxNode) -> Value:
 def identity(node: OnnxNode) -> Value:
     """The input itself."""
     return node.value(0)
-
-
-@onnx_op("Dropout")
-def dropout(node: OnnxNode) -> Sequence[Value]:
-    """The input itself, and a mask that keeps everything: we compile inference."""
-    if node.has(2):
-        training = bool(node.array(2, "training_mode").item())
-        refuse_if(training, "training_mode 1")
-    return [node.value(0), np.broadcast_to(np.array(True), node.shape(0))]

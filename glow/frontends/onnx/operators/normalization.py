@@ -28,6 +28,7 @@ from glow.dialects.glow import (
 )  # fmt: skip
 from glow.dialects.glow.elementwise import broadcast_shape
 from glow.dialects.node import fail_unless
+from glow.frontends.onnx.expression import Expression
 from glow.frontends.onnx.node import (
     Constant,
     OnnxNode,
@@ -44,13 +45,32 @@ AXIS_SOFTMAX = 13
 
 
 @onnx_op("BatchNormalization")
-def batch_normalization(node: OnnxNode) -> Value:
-    """The inference form; statistics are inputs."""
-    refuse_if(bool(node.attr_int("training_mode", 0)), "training_mode 1")
+def batch_normalization(node: OnnxNode) -> Sequence[Value]:
+    """Statistics are inputs, or in training mode those of the batch, and results."""
     refuse_if(not node.attr_int("spatial", 1), "spatial 0")
-    node.refuse_outputs_from(1, "training results")
     epsilon = node.attr_float("epsilon", 1e-5)
-    return node.emit(BatchNormOp, *node.values(), epsilon=epsilon)
+    # Before there was a mode, training was to ask for more than one result.
+    by_results = node.opset < TRAINING_MODE and any(map(node.uses, range(1, 5)))
+    if not by_results and not node.attr_int("training_mode", 0):
+        return [node.emit(BatchNormOp, *node.values(), epsilon=epsilon)]
+    value, scale, bias, *running = node.values()
+    axes = [axis for axis in range(node.rank(0)) if axis != 1]
+    mean = node.emit(ReduceMeanOp, value, axes=axes, keepdims=True)
+    centered = node.emit(SubOp, value, mean)
+    square = node.emit(MulOp, centered, centered)
+    mean = node.reshape(mean, shape(running[0]))
+    statistics = [mean, node.emit(ReduceMeanOp, square, axes=axes)]
+    result = node.emit(BatchNormOp, value, scale, bias, *statistics, epsilon=epsilon)
+    momentum = node.attr_float("momentum", 0.9)
+    updated = [
+        Expression(node, old) * momentum
+        + Expression(node, node.convert(new, element_type(old))) * (1 - momentum)
+        for old, new in zip(running, statistics, strict=True)
+    ]
+    return [result, *(each.value for each in updated), *statistics]
+
+
+TRAINING_MODE = 14
 
 
 @onnx_op("LRN")
