@@ -14,7 +14,7 @@ import os
 import threading
 import warnings
 from collections.abc import Generator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
@@ -26,7 +26,9 @@ from glow.frontends.mapped_file import files_held
 from glow.frontends.model_folders import ModelFolders
 from glow.frontends.notes import ImportNotes
 from glow.garbage_collection import collection_paused
-from glow.options import HOST, CompileOptions
+from glow.model_source import ModelSource
+from glow.open_sizes import InputShapes, InputValues
+from glow.options import HOST, SPECIALIZATIONS, CompileOptions
 from glow.runtime.caches.model_cache import (
     ModelCache,
     UnknownOptionError,
@@ -37,9 +39,17 @@ from glow.runtime.caches.model_cache import (
 from glow.runtime.caches.model_file import StoredModel
 from glow.runtime.file_blocks import WORKERS, Rest, file_digest, no_rest
 from glow.runtime.threads.switch_interval import frequent_switches
+from glow.specialized_model import (
+    Answers,
+    Program,
+    RunnableModel,
+    SpecializedModel,
+)
+from glow.tensor_info import Signature
 
 if TYPE_CHECKING:
     from glow.compiler import Model
+    from glow.model_source import OnnxModel
     from glow.passes.quantization.options import QuantizationOptions
     from glow.quantization import Quantization
 
@@ -81,16 +91,22 @@ def compile(
     backend: str = DEFAULT_BACKEND,
     target: str = HOST,
     threads: int | None = None,
-    input_shapes: Mapping[str, Sequence[int]] | None = None,
+    input_shapes: InputShapes | None = None,
+    input_values: InputValues | None = None,
+    specializations: int = SPECIALIZATIONS,
     numerics: str = "default",
     quantize: Quantization = False,
     quantization: QuantizationOptions | None = None,
     precision: str = "f32",
     memory_limit: int | None = None,
     weight_growth: float = WEIGHT_GROWTH,
-) -> CompiledModel:
+) -> RunnableModel:
     """A runnable model of an ONNX file, its bytes or proto, or of a graph module.
 
+    Sizes that the model leaves open are given by `input_shapes`, those of an input
+    (`{"x": (1, 3, 224, 224)}`) or one by its name (`{"N": 4}`); `input_values` fixes inputs
+    for good. A model with open sizes, or with inputs whose values decide shapes, becomes a
+    `SpecializedModel`, which compiles at its calls and keeps so many `specializations`.
     `threads` is the number of threads of a call, by default one a core; results do not
     depend on it. `numerics` is `exact`, `default` or `fast` (`glow.dialects.numerics`).
     `quantize` is a profile (`glow.profile`) or its file; `quantization` has the choices.
@@ -106,6 +122,8 @@ def compile(
         target=target,
         threads=threads,
         input_shapes=input_shapes,
+        input_values=input_values,
+        specializations=specializations,
         numerics=numerics,
         quantize=quantize,
         quantization=quantization,
@@ -117,27 +135,92 @@ def compile(
 
 
 @collection_paused()
-def compile_known(model: Model, options: CompileOptions) -> CompiledModel:
+def compile_known(model: Model, options: CompileOptions) -> RunnableModel:
     """A model from the cache of models, else compiled and stored in it."""
-    backend = get_backend(options.backend)
     source = find_source(model, options)
-    cache = ModelCache()
-    stored = cache.load(source.key, source.find) if source else None
-    if stored is not None:
-        function = backend.load_program(stored.program, options.threads)
-        _warn(stored.warnings)
-        return CompiledModel(stored.signature, function, options.backend)
-    notes = ImportNotes()
-    with frequent_switches(), preparing(backend), files_held():
-        from glow.compiler import compile_model
+    stored = source and ModelCache().load(source.key, source.find)
+    if stored is None:
+        notes = ImportNotes()
+        with working(options):
+            from glow.compiler import compile_model
 
-        compiled = compile_model(model, options, notes)
-    program = backend.stored_program(compiled.function)
-    if source is not None and program is not None:
-        new = StoredModel(compiled.signature, program, notes.warnings, notes.files)
-        store_later(cache, source, new)
-    _warn(notes.warnings)
-    return compiled
+            compiled = compile_model(model, options, notes)
+        stored = _stored(compiled, notes)
+        if source is not None and stored is not None:
+            store_later(ModelCache(), source, stored)
+        if isinstance(compiled, CompiledModel):
+            _warn(notes.warnings)
+            return compiled
+        signature = compiled.signature
+    else:
+        _warn(stored.warnings)
+        if isinstance(stored.signature, Signature):
+            return _loaded(stored, options)
+        signature = stored.signature
+    specializer = StoredSpecializer(ModelSource(cast("OnnxModel", model)), options)
+    return SpecializedModel(signature, specializer, options.specializations)
+
+
+class StoredSpecializer:
+    """Takes the programs of a model from the cache of models, as that has whole models."""
+
+    def __init__(self, source: ModelSource, options: CompileOptions) -> None:
+        self.source = source
+        self.options = options
+
+    @collection_paused()
+    def make(self, shapes: Mapping[str, tuple[int, ...]], answers: Answers) -> Program:
+        """The program behind those that have asked for the answers; raises GlowError."""
+        self.source.check()
+        options = replace(self.options, input_shapes=shapes)
+        source = find_source(self.source.model, options, answers)
+        stored = source and ModelCache().load(source.key, source.find)
+        if stored is not None:
+            _warn(stored.warnings)
+            model = stored.program and _loaded(stored, options)
+            return Program(model, tuple(stored.asks))
+        notes = ImportNotes()
+        with working(options):
+            from glow.compiler import compile_step
+
+            program = compile_step(self.source.model, options, answers, notes)
+        new = _stored(program.model, notes, program.asks)
+        if source is not None and new is not None:
+            store_later(ModelCache(), source, new)
+        _warn(notes.warnings)
+        return program
+
+
+def _stored(
+    model: RunnableModel | None, notes: ImportNotes, asks: Sequence[str] = ()
+) -> StoredModel | None:
+    """What the cache keeps of a model or of a program; None where that cannot be kept."""
+    if model is None:
+        nothing = Signature((), ())
+        return StoredModel(nothing, None, notes.warnings, notes.files, asks)
+    program = None
+    if isinstance(model, CompiledModel):
+        program = get_backend(model.backend).stored_program(model.function)
+        if program is None:
+            return None
+    return StoredModel(model.signature, program, notes.warnings, notes.files, asks)
+
+
+def _loaded(stored: StoredModel, options: CompileOptions) -> CompiledModel:
+    """A model or a program that the cache has."""
+    assert stored.program is not None
+    assert isinstance(stored.signature, Signature)
+    backend = get_backend(options.backend)
+    function = backend.load_program(stored.program, options.threads)
+    return CompiledModel(stored.signature, function, options.backend)
+
+
+@contextlib.contextmanager
+def working(options: CompileOptions) -> Generator[None]:
+    """What goes on around a compilation."""
+    backend = get_backend(options.backend)
+    with frequent_switches(), preparing(backend), files_held():
+        yield
 
 
 @contextlib.contextmanager
@@ -164,13 +247,21 @@ def _warn(messages: Sequence[str]) -> None:
         warnings.warn(message, stacklevel=5)
 
 
-def find_source(model: object, options: CompileOptions) -> Source | None:
-    """The source of a model that may be cached: a file, or the bytes of one."""
+def find_source(
+    model: object, options: CompileOptions, answers: Answers | None = None
+) -> Source | None:
+    """The source of a model that may be cached: a file, or the bytes of one.
+
+    With `answers` (`glow.specialized_model`) it is that of a program of the model.
+    """
     if limit_bytes() == 0 or not get_backend(options.backend).caches_models:
         return None
     try:
         path, digest = _content(model)
-        return Source(path, digest, model_key(digest, _described(options)))
+        parts = _described(options)
+        if answers is not None:
+            parts["answers"] = answers
+        return Source(path, digest, model_key(digest, parts))
     except (OSError, UnknownOptionError, ValueError):  # The last for a NUL in a path.
         return None
 

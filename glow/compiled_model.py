@@ -63,6 +63,15 @@ class CompiledModel:
         return model_from_bytes, (type(self), *stored)
 
     @property
+    def can_be_stored(self) -> bool:
+        """Whether `pickle` and the cache of models can keep it."""
+        from glow.backends.backend import get_backend
+
+        if not self.backend:
+            return False
+        return get_backend(self.backend).stored_program(self.function) is not None
+
+    @property
     def inputs(self) -> tuple[TensorInfo, ...]:
         """The inputs in order."""
         return self.signature.inputs
@@ -115,21 +124,29 @@ class CompiledModel:
         if not named and _are_exactly(arrays, self._inputs):
             return arrays
         names = [info.name for info in self.inputs]
-        if len(arrays) > len(names):
-            raise GlowError(f"the model takes {len(names)} inputs, not {len(arrays)}")
-        values = dict(zip(names, arrays, strict=False))
-        for name, array in named.items():
-            if name not in names:
-                raise GlowError(
-                    f"the model has no input '{name}' (inputs: {', '.join(names)})"
-                )
-            if name in values:
-                raise GlowError(f"input '{name}' is given twice")
-            values[name] = array
-        missing = [name for name in names if name not in values]
-        if missing:
-            raise GlowError(f"missing input '{missing[0]}'")
+        values = arranged(names, arrays, named)
         return [check_array("input", info, values[info.name]) for info in self.inputs]
+
+
+def arranged(
+    names: Sequence[str], arrays: Sequence[Array], named: Mapping[str, Array]
+) -> Mapping[str, Array]:
+    """The inputs by name; raises GlowError for those that are missing or too many."""
+    if len(arrays) > len(names):
+        raise GlowError(f"the model takes {len(names)} inputs, not {len(arrays)}")
+    values = dict(zip(names, arrays, strict=False))
+    for name, array in named.items():
+        if name not in names:
+            raise GlowError(
+                f"the model has no input '{name}' (inputs: {', '.join(names)})"
+            )
+        if name in values:
+            raise GlowError(f"input '{name}' is given twice")
+        values[name] = array
+    missing = [name for name in names if name not in values]
+    if missing:
+        raise GlowError(f"missing input '{missing[0]}'")
+    return values
 
 
 def _are_exactly(

@@ -15,7 +15,8 @@ returns what it has; `compile_model` goes on and returns a model that runs. `low
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, TypeAlias, Unpack
 
@@ -35,11 +36,19 @@ from glow.dialects.weights import clone_module
 from glow.frontends.mapped_file import check_files
 from glow.garbage_collection import collection_paused
 from glow.lowering.target.program_target import check_target
+from glow.model_source import ModelSource
+from glow.open_sizes import OpenModelError
 from glow.options import CompileOptions, OptionKeywords
 from glow.passes.rewriting.trace import pass_clock
 from glow.precision import apply_precision
 from glow.runtime.memory import check_memory
 from glow.signature import main_function, signature_of
+from glow.specialized_model import (
+    Answers,
+    Program,
+    RunnableModel,
+    SpecializedModel,
+)
 
 if TYPE_CHECKING:
     import onnx
@@ -66,7 +75,7 @@ def lower_to(
     return lower(module, phase, CompileOptions(**options))
 
 
-def compile(model: Model, **options: Unpack[OptionKeywords]) -> CompiledModel:
+def compile(model: Model, **options: Unpack[OptionKeywords]) -> RunnableModel:
     """A runnable model, compiled even if it is known; see `glow.compile`."""
     return compile_model(model, CompileOptions(**options))
 
@@ -89,15 +98,27 @@ def lower(
 @collection_paused()
 def compile_model(
     model: Model, options: CompileOptions, notes: ImportNotes | None = None
-) -> CompiledModel:
+) -> RunnableModel:
     """A runnable model of an ONNX file, its bytes or proto, or of a module of any level.
 
-    `notes` take what the import would warn of. Raises GlowError with one clear line for
-    anything wrong with the model.
+    It compiles at its calls where sizes, or values that decide shapes, are open. `notes`
+    take what the import would warn of. Raises GlowError with one clear line for anything
+    wrong with the model.
     """
+    get_backend(options.backend).pipeline(options)  # Which refuses what it cannot do.
+    try:
+        module = load(model, options, notes)
+    except OpenModelError as error:
+        assert not isinstance(model, ModuleOp)
+        specializer = ModelSpecializer(ModelSource(model), options)
+        return SpecializedModel(error.signature, specializer, options.specializations)
+    return compile_module(module, options)
+
+
+def compile_module(module: ModuleOp, options: CompileOptions) -> CompiledModel:
+    """A runnable model of a module of any level, which is changed."""
     backend = get_backend(options.backend)
     last = backend.pipeline(options).compile_from
-    module = load(model, options.input_shapes, notes)
     if level_of(module) == LOOPS:
         raise GlowError(
             "a program of the level loops has no weights, and cannot run by itself",
@@ -214,10 +235,13 @@ def _optimize(module: ModuleOp, passes: Passes, options: CompileOptions) -> None
 
 def load(
     model: Model,
-    input_shapes: Mapping[str, Sequence[int]] | None = None,
+    options: CompileOptions | None = None,
     notes: ImportNotes | None = None,
 ) -> ModuleOp:
-    """The graph module of a model; a module is cloned, since passes change it."""
+    """The graph module of a model; a module is cloned, since passes change it.
+
+    Raises OpenModelError where sizes or values that it needs are not among the options.
+    """
     if isinstance(model, ModuleOp):
         return clone_module(model)
     if isinstance(model, str | os.PathLike) and os.fspath(model).endswith(".mlir"):
@@ -227,7 +251,52 @@ def load(
         return read_mlir(model, new_context(), notes)
     from glow.frontends.onnx import import_model
 
-    return import_model(model, input_shapes=input_shapes, notes=notes)
+    options = options or CompileOptions()
+    return import_model(
+        model,
+        input_shapes=options.input_shapes,
+        input_values=options.input_values,
+        notes=notes,
+    )
+
+
+@collection_paused()
+def compile_step(
+    model: Model,
+    options: CompileOptions,
+    answers: Answers,
+    notes: ImportNotes | None = None,
+) -> Program:
+    """The next program of a model whose sizes are all among the options.
+
+    `answers` are the values that the programs before have asked for.
+    """
+    from glow.frontends.onnx import import_step
+
+    assert not isinstance(model, ModuleOp)
+    step = import_step(
+        model,
+        answers,
+        input_shapes=options.input_shapes or {},
+        input_values=options.input_values or {},
+        notes=notes,
+    )
+    compiled = step.module and compile_module(step.module, options)
+    return Program(compiled, step.asks)
+
+
+class ModelSpecializer:
+    """Compiles the programs of a model that has open sizes or needs values."""
+
+    def __init__(self, source: ModelSource, options: CompileOptions) -> None:
+        self.source = source
+        self.options = options
+
+    def make(self, shapes: Mapping[str, tuple[int, ...]], answers: Answers) -> Program:
+        """The program behind those that have asked for the answers; raises GlowError."""
+        self.source.check()
+        options = replace(self.options, input_shapes=shapes)
+        return compile_step(self.source.model, options, answers)
 
 
 def level_of(module: ModuleOp) -> str | None:

@@ -60,7 +60,8 @@ def model_from_bytes(
         file.write(data)
         file.flush()
         stored = read_model(file.fileno())
-    if stored is None:
+    if stored is None or stored.program is None:
         raise GlowError("the pickled model is damaged")
+    assert isinstance(stored.signature, Signature)
     function = get_backend(backend).load_program(stored.program, threads)
     return build(stored.signature, function, backend)

@@ -18,9 +18,9 @@ import onnx
 from onnx import helper
 from onnx.backend.base import Backend, BackendRep, namedtupledict
 
-from glow.compiled_model import CompiledModel
 from glow.compiler import compile
 from glow.dialects.weight_table import Array
+from glow.specialized_model import RunnableModel
 
 Inputs = Mapping[str, Array] | Sequence[Array] | Array
 
@@ -28,7 +28,7 @@ Inputs = Mapping[str, Array] | Sequence[Array] | Array
 class GlowBackendRep(BackendRep):
     """A compiled model behind ONNX's interface."""
 
-    def __init__(self, model: CompiledModel) -> None:
+    def __init__(self, model: RunnableModel) -> None:
         self.model = model
 
     def run(self, inputs: Inputs, **kwargs: Any) -> tuple[Any, ...]:

@@ -8,10 +8,12 @@ models, a backend. Nothing of xDSL is imported, so that a known model starts wit
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from operator import index
 from typing import TYPE_CHECKING, Any, TypedDict, cast
+
+import numpy as np
 
 from glow.backends.backend import DEFAULT_BACKEND
 from glow.dialects.errors import GlowError
@@ -20,10 +22,13 @@ from glow.dialects.numerics import (
     check_numerics,
     check_weight_growth,
 )
+from glow.open_sizes import InputShapes, InputValues
 
 if TYPE_CHECKING:
     from glow.passes.quantization.options import QuantizationOptions
     from glow.quantization import Quantization
+
+SPECIALIZATIONS = 16
 
 HOST = "host"
 """The target that stands for this machine."""
@@ -41,8 +46,13 @@ class CompileOptions:
     """The machine, by a name that the backend knows."""
     threads: int | None = None
     """Those of a call, by default one a core; results do not depend on it."""
-    input_shapes: Mapping[str, Sequence[int]] | None = None
-    """Shapes of inputs, by name, whose sizes the model leaves open."""
+    input_shapes: InputShapes | None = None
+    """Shapes of inputs, by name, whose sizes the model leaves open; or those sizes by their
+    own names."""
+    input_values: InputValues | None = None
+    """Values, by name, that inputs are fixed to: they are no inputs then."""
+    specializations: int = SPECIALIZATIONS
+    """How many programs are kept of a model with open sizes."""
     numerics: str = "default"
     """`exact`, `default` or `fast`: how far results may be from direct sums."""
     quantize: Quantization = False
@@ -61,7 +71,12 @@ class CompileOptions:
         _check_name("backend", self.backend)
         _check_name("target", self.target)
         _check_count("threads", self.threads)
-        _check_shapes(self.input_shapes)
+        _check_names("input_shapes", "shapes", self.input_shapes)
+        _check_names("input_values", "values", self.input_values)
+        if self.input_values is not None:
+            values = {name: np.asarray(v) for name, v in self.input_values.items()}
+            object.__setattr__(self, "input_values", values)
+        _check_count("specializations", self.specializations)
         _check_count("memory_limit", self.memory_limit, " (of bytes)")
         check_numerics(self.numerics)
         _check_precision(self.precision)
@@ -71,11 +86,11 @@ class CompileOptions:
         object.__setattr__(self, "weight_growth", growth)
 
     def that_change_code(self) -> dict[str, object]:
-        """All but the number of threads, by name: equal ones give one program."""
+        """All but counts of threads and specializations: equal ones give one program."""
         return {
             part.name: getattr(self, part.name)
             for part in fields(self)
-            if part.name != "threads"
+            if part.name not in ("threads", "specializations")
         }
 
 
@@ -85,7 +100,9 @@ class OptionKeywords(TypedDict, total=False):
     backend: str
     target: str
     threads: int | None
-    input_shapes: Mapping[str, Sequence[int]] | None
+    input_shapes: InputShapes | None
+    input_values: InputValues | None
+    specializations: int
     numerics: str
     quantize: Quantization
     quantization: QuantizationOptions | None
@@ -112,10 +129,10 @@ def _check_count(option: str, value: object, unit: str = "") -> None:
         )
 
 
-def _check_shapes(value: object) -> None:
+def _check_names(option: str, what: str, value: object) -> None:
     if value is not None and not isinstance(value, Mapping):
         kind = type(value).__name__
-        raise GlowError(f"input_shapes gives shapes by name, not {kind}")
+        raise GlowError(f"{option} gives {what} by name, not {kind}")
 
 
 def _check_precision(precision: str) -> None:

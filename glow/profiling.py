@@ -57,7 +57,7 @@ def profile(
     options = CompileOptions(
         backend=backend, threads=threads, input_shapes=input_shapes
     )
-    module = load(model, input_shapes)
+    module = load(model, options)
     observers = [*_observers(module, options)]
     result = Profile()
     for number, batch in enumerate(batches):

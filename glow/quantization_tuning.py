@@ -19,8 +19,9 @@ from dataclasses import dataclass, field, replace
 from xdsl.dialects.builtin import ModuleOp
 
 from glow.compiled_model import CompiledModel
-from glow.compiler import compile
+from glow.compiler import compile_module, load
 from glow.dialects.weight_table import Array
+from glow.options import CompileOptions
 from glow.passes.quantization.options import QuantizationOptions
 from glow.passes.quantization.profiling.calibration import METHODS, calibrated_range
 from glow.passes.quantization.profiling.profile import Profile
@@ -65,7 +66,8 @@ class Search:
 
     def measure(self, what: str, profile: Profile) -> float:
         """The score of the network by a profile."""
-        network = compile(self.model, quantize=profile, quantization=self.options)
+        chosen = CompileOptions(quantize=profile, quantization=self.options)
+        network = compile_module(load(self.model), chosen)
         found = float(self.aim.score(network))
         self.tried += 1
         self.progress(what, found)

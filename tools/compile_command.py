@@ -39,7 +39,7 @@ def compile_model(
     check_phase(pipeline, phase)
     check_destination(phase, output)
     with step(f"reading {model}"):
-        module = read_program(model)
+        module = read_program(model, options)
     with step(f"compiling to {phase}"):
         from glow.compiler import lower
 

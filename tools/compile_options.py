@@ -8,6 +8,7 @@ from glow.backends.backend import DEFAULT_BACKEND
 from glow.dialects.numerics import NUMERICS, WEIGHT_GROWTH
 from glow.options import PRECISIONS, CompileOptions
 from glow.tools.quantization_commands import not_negative, quantization
+from glow.tools.shape_options import add_shape_options, input_options
 from glow.tools.target_options import add_target_options, target_of
 
 
@@ -21,6 +22,7 @@ def add_compile_options(parser: argparse.ArgumentParser) -> None:
         "that another package brings",
     )
     add_target_options(parser)
+    add_shape_options(parser)
     add_numbers_options(parser)
 
 
@@ -63,6 +65,7 @@ def compile_options(args: argparse.Namespace) -> CompileOptions:
         backend=args.backend,
         target=target_of(args),
         threads=getattr(args, "threads", None),
+        **input_options(args),
         numerics=args.numerics,
         quantize=args.quantize or False,
         precision=args.precision,

@@ -11,12 +11,14 @@ from typing import NoReturn, cast
 
 from glow.diagnostics import run_reporting
 from glow.dialects.errors import UsageError
+from glow.options import CompileOptions
 from glow.tools.compile_options import add_compile_options, compile_options
 from glow.tools.quantization_commands import (
     add_quantize_report_command,
     add_tune_quantization_command,
     at_least,
 )
+from glow.tools.shape_options import add_shape_options, input_options
 
 TOOL = "glow"
 DISTRIBUTION = "glow-xdsl"
@@ -155,6 +157,7 @@ def add_profile_command(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--merge", action="store_true", help="add to the profile that is there"
     )
+    add_shape_options(parser)
     parser.set_defaults(work=profile_command)
 
 
@@ -227,7 +230,8 @@ def profile_command(args: argparse.Namespace) -> None:
 
     model = cast(Path, args.model)
     output = args.output or Path(f"{model.stem}.profile.yaml")
-    profile_model(model, args.data, args.batches, output, merge=args.merge)
+    options = CompileOptions(**input_options(args))
+    profile_model(model, args.data, args.batches, output, options, merge=args.merge)
 
 
 def report_command(args: argparse.Namespace) -> None:

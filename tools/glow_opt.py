@@ -39,6 +39,7 @@ from glow.tools.opt.listings import list_dialects, list_passes, list_pipelines
 from glow.tools.opt.memory_limit import with_memory_limit
 from glow.tools.opt.opt_arguments import add_glow_arguments, configure_parser
 from glow.tools.opt.pass_flags import fold_pipeline, from_spec, parse_passes
+from glow.tools.shape_options import input_options
 from glow.tools.target_options import target_of, with_backend, with_target
 from glow.universe import PASS_GROUPS, RENAMED_PASSES, register_dialects
 
@@ -161,7 +162,8 @@ class GlowOptMain(xDSLOptMain):
         """The module of an ONNX model; external data is found beside the file."""
         from glow.frontends.onnx import import_model
 
-        return import_model(self.input_path or chunk.read())
+        model = self.input_path or chunk.read()
+        return import_model(model, **input_options(self.args))
 
     def prepare_input(self) -> tuple[list[tuple[IO[bytes], int]], str]:
         _, _, extension = (self.args.input_file or "").rpartition(".")

@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from glow.dialects.errors import GlowError
 from glow.frontends.mapped_file import files_held
+from glow.options import CompileOptions
 from glow.tools.atomic_output import atomic_path, check_output_file
 from glow.tools.programs import check_program, read_program
 from glow.tools.progress import report, show_progress
@@ -24,7 +25,13 @@ Arrays = dict[str, Array]
 
 @files_held()
 def profile_model(
-    model: Path, data: Path, batches: int | None, output: Path, *, merge: bool
+    model: Path,
+    data: Path,
+    batches: int | None,
+    output: Path,
+    options: CompileOptions,
+    *,
+    merge: bool,
 ) -> None:
     """Profile `model` on `data` and write the profile to `output`."""
     import glow
@@ -34,7 +41,7 @@ def profile_model(
 
     check_program(model)
     check_output_file(output)
-    module = read_program(model)
+    module = read_program(model, options)
     names = [info.name for info in signature_of(main_function(module)).inputs]
     shapes = [info.shape for info in signature_of(main_function(module)).inputs]
     samples = islice(read_batches(data, names, shapes), batches)

@@ -10,6 +10,8 @@ from glow.dialects.errors import GlowError
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
 
+    from glow.options import CompileOptions
+
 SUFFIXES = (".onnx", ".mlir")
 
 
@@ -24,9 +26,12 @@ def check_program(path: Path) -> None:
         raise GlowError(f"{path}: {reason}")
 
 
-def read_program(path: Path) -> ModuleOp:
-    """The module of a model or of MLIR text, verified."""
+def read_program(path: Path, options: CompileOptions | None = None) -> ModuleOp:
+    """The module of a model or of MLIR text, verified.
+
+    Raises GlowError for a model with sizes or values that the options leave open.
+    """
     from glow.compiler import load
 
     check_program(path)
-    return load(path)
+    return load(path, options)

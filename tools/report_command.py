@@ -24,7 +24,7 @@ def report_model(
     backend = get_backend(options.backend)
     inspection, pipeline = backend.inspection(), backend.pipeline(options)
     with step(f"reading {model}"):
-        module = read_program(model)
+        module = read_program(model, options)
     with step("compiling"):
         from glow.compiler import lower
         from glow.passes.rewriting.trace import listening

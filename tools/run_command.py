@@ -15,7 +15,9 @@ import numpy.typing as npt
 
 from glow.diagnostics import did_you_mean
 from glow.dialects.errors import GlowError, UsageError
+from glow.open_sizes import OpenTensorInfo, open_sizes_line
 from glow.options import CompileOptions
+from glow.specialized_model import RunnableModel, SpecializedModel
 from glow.tools.atomic_output import (
     atomic_path,
     check_output_file,
@@ -26,7 +28,7 @@ from glow.tools.programs import check_program
 from glow.tools.progress import report, step
 
 if TYPE_CHECKING:
-    from glow import CompiledModel, TensorInfo
+    from glow import TensorInfo
     from glow.backends.inspection import ProfiledModel
 
 Array = npt.NDArray[np.generic]
@@ -73,10 +75,12 @@ def run_model(path: Path, options: RunOptions) -> None:
         check_output_file(options.trace)
     given = split_inputs(options.inputs)
     arrays = {name: read_array(file) for name, file in given.items()}
+    check_program(path)
     with step(f"compiling {path}") as compilation:
-        chosen = replace(options.compilation, input_shapes=open_shapes(path, arrays))
+        chosen = with_sizes(path, options.compilation, arrays)
         traced = None if options.trace is None else trace_program(path, chosen)
         model = traced.model if traced else compile_program(path, chosen)
+        check_closed(model)
     inputs = complete_inputs(model.inputs, arrays, options.seed)
     outputs, seconds = timed_runs(model, inputs, options.repeat)
     if options.output is not None:
@@ -87,22 +91,45 @@ def run_model(path: Path, options: RunOptions) -> None:
         report_kernels(traced, inputs, options.repeat, options.trace)
 
 
-def open_shapes(
-    path: Path, given: Mapping[str, Array]
-) -> dict[str, Sequence[int]] | None:
-    """The shapes of those values whose inputs have sizes that the model leaves open."""
-    check_program(path)
-    if not given or path.suffix != ".onnx":
-        return None
-    from glow.frontends.onnx.inputs import open_inputs
+def with_sizes(
+    path: Path, options: CompileOptions, arrays: dict[str, Array]
+) -> CompileOptions:
+    """The options with the sizes that given arrays have, where the model leaves any open.
 
-    declared = open_inputs(path)
-    only = declared[0] if len(declared) == 1 else ""
-    shapes = {name or only: array.shape for name, array in given.items()}
-    return {name: shape for name, shape in shapes.items() if name in declared} or None
+    Arrays that decide shapes become fixed values, and are taken from the others. Raises
+    GlowError, which names the input, where a size stays open.
+    """
+    model = compile_program(path, options)
+    if not isinstance(model, SpecializedModel):
+        return options
+    names = [info.name for info in model.inputs]
+    for name in list(arrays):
+        arrays[_input_name(name, names)] = arrays.pop(name)
+    shapes = {**(options.input_shapes or {})}
+    values = {**(options.input_values or {})}
+    for info in model.inputs:
+        if info.is_specialized_on:
+            if info.name not in arrays:
+                raise GlowError(
+                    f"the value of input '{info.name}' decides shapes",
+                    hint=f"pass --value {info.name}=... or --input {info.name}=FILE.npy",
+                )
+            values[info.name] = arrays.pop(info.name)
+        elif info.is_open and info.name in arrays:
+            shapes[info.name] = arrays[info.name].shape
+    return replace(options, input_shapes=shapes, input_values=values)
 
 
-def compile_program(path: Path, options: CompileOptions) -> CompiledModel:
+def check_closed(model: RunnableModel) -> None:
+    """Raise GlowError for a model with a size that is still open."""
+    if isinstance(model, SpecializedModel):
+        for info in model.inputs:
+            if info.is_open:
+                message, hint = open_sizes_line([info])
+                raise GlowError(message, hint=hint)
+
+
+def compile_program(path: Path, options: CompileOptions) -> RunnableModel:
     """The compiled model of an `.onnx` or `.mlir` file, from the cache if it is known."""
     from glow.compilation import compile_known
 
@@ -157,7 +184,9 @@ def read_array(path: Path) -> Array:
 
 
 def complete_inputs(
-    declared: Sequence[TensorInfo], given: Mapping[str, Array], seed: int
+    declared: Sequence[TensorInfo | OpenTensorInfo],
+    given: Mapping[str, Array],
+    seed: int,
 ) -> dict[str, Array]:
     """A value for each input: the given one, or random numbers, which it says."""
     names = [info.name for info in declared]
@@ -186,16 +215,18 @@ def _input_name(name: str, names: Sequence[str]) -> str:
     return name
 
 
-def random_array(random: np.random.Generator, info: TensorInfo) -> Array:
+def random_array(
+    random: np.random.Generator, info: TensorInfo | OpenTensorInfo
+) -> Array:
     """Standard normal numbers; zeros and ones for integers, which may be indices."""
-    dtype = np.dtype(info.dtype)
+    dtype, shape = np.dtype(info.dtype), cast(tuple[int, ...], info.shape)
     if dtype.kind in "biu":
-        return random.integers(0, 2, info.shape).astype(dtype)
-    return random.standard_normal(info.shape).astype(dtype)
+        return random.integers(0, 2, shape).astype(dtype)
+    return random.standard_normal(shape).astype(dtype)
 
 
 def timed_runs(
-    model: CompiledModel, inputs: Mapping[str, Array], repeat: int
+    model: RunnableModel, inputs: Mapping[str, Array], repeat: int
 ) -> tuple[dict[str, Array], list[float]]:
     """The outputs by name, and the seconds of each of `repeat` runs."""
     seconds: list[float] = []

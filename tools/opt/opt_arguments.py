@@ -11,6 +11,7 @@ from typing import NoReturn
 from glow.diagnostics import did_you_mean
 from glow.dialects.errors import UsageError
 from glow.tools.opt.help_format import DESCRIPTION, USAGE, GroupedHelpFormatter
+from glow.tools.shape_options import add_shape_options
 from glow.tools.target_options import add_target_options
 
 
@@ -107,6 +108,7 @@ def add_glow_arguments(parser: argparse.ArgumentParser) -> None:
         help="leave out constants of more than N elements",
     )
     add_target_options(parser)
+    add_shape_options(parser)
     parser.add_argument(
         "--memory-limit",
         dest="memory_limit",

@@ -2,7 +2,9 @@
 
 | file                | holds                                                       |
 |---------------------|-------------------------------------------------------------|
-| `importer.py`       | `import_model`: the walk over nodes, inputs and outputs     |
+| `program_importer.py` | `import_model`: from inputs to outputs, in one program or more |
+| `importer.py`       | the walk over nodes                                         |
+| `programs.py`       | where a program ends for want of a value                    |
 | `loader.py`         | reading and checking of the file                            |
 | `messages.py`       | the classes of ONNX's messages, without its package         |
 | `wire_format.py`    | cutting the weights out of the file's message               |
@@ -24,6 +26,6 @@ enters it; any other is one function with `@onnx_op("Name")` in the file of its 
 `operators/`.
 """
 
-from glow.frontends.onnx.importer import import_model
+from glow.frontends.onnx.program_importer import import_model, import_step
 
-__all__ = ["import_model"]
+__all__ = ["import_model", "import_step"]

@@ -52,6 +52,10 @@ class FoldingGraph(Graph):
         self.budget = budget
         self.arrays: dict[SSAValue, Array] = {}
 
+    def array_of(self, value: SSAValue) -> Array | None:
+        """The array of a value, all of which are known here."""
+        return self.arrays.get(value)
+
     def place(self, op: NodeOp) -> None:
         """Compute the results of a node; NotFoldedError where they are too many."""
         limit = BUDGET if type(op) in CHEAP else SMALL

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -66,6 +66,12 @@ class Graph:
         self.table = table
         self.location: NameLoc | None = None
         """The location of the ONNX node that is being imported."""
+        self.answers: Callable[[SSAValue], Array | None] | None = None
+        """Arrays of results of the node that is being imported, where they are known."""
+
+    def array_of(self, value: SSAValue) -> Array | None:
+        """The array of a value of the program that is known nevertheless."""
+        return self.answers(value) if self.answers else None
 
     @contextmanager
     def inside(self, block: Block) -> Generator[None]:
@@ -74,6 +80,10 @@ class Graph:
         self.block = block
         try:
             yield
+        except BaseException:
+            for op in list(block.walk()):  # Which nobody is going to place.
+                op.drop_all_references()
+            raise
         finally:
             self.block, self.location = outer, location
 

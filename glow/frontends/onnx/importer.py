@@ -10,34 +10,24 @@ once. Shapes follow from the shape rules of our own nodes.
 
 from __future__ import annotations
 
-import os
-import warnings
 from collections.abc import Iterable, Mapping, Sequence
 
-import numpy as np
-from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr
-from xdsl.dialects.func import FuncOp, ReturnOp
-from xdsl.ir import Block, Region, SSAValue
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Block, BlockArgument, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
 from glow.dialects.errors import GlowError
-from glow.dialects.function_attributes import INPUT_NAMES, OUTPUT_NAMES
 from glow.dialects.node import fail_unless
-from glow.dialects.weight_table import Array
 from glow.dialects.weights import weights_of
-from glow.frontends.notes import ImportNotes
 from glow.frontends.onnx.call_graph import check_calls
 from glow.frontends.onnx.control_flow import control_flow_handler
-from glow.frontends.onnx.external_files import external_digests
 from glow.frontends.onnx.folding import BYTES_A_WEIGHT_BYTE, MIN_BYTES, fold
 from glow.frontends.onnx.frame import UNKNOWN, Frame, Scope, used_names
 from glow.frontends.onnx.functions import function_body, has_body
-from glow.frontends.onnx.graph import Constant, Graph, sanitized, value_name
-from glow.frontends.onnx.inputs import check_declared, check_names, input_types
-from glow.frontends.onnx.loader import LoadedModel, load_model, opset_versions
+from glow.frontends.onnx.graph import Constant, Graph, value_name
+from glow.frontends.onnx.loader import LoadedModel, opset_versions
 from glow.frontends.onnx.messages import (
     GraphProto,
-    ModelProto,
     NodeProto,
 )
 from glow.frontends.onnx.node import OnnxNode, Operand, Value
@@ -67,7 +57,10 @@ from glow.frontends.onnx.operators import (
     shapes,
     training,
 )
-from glow.frontends.onnx.refusal import UnsupportedError
+from glow.frontends.onnx.programs import (
+    shape_arguments,
+)
+from glow.frontends.onnx.refusal import NeedsValue, UnsupportedError, need_line
 from glow.frontends.onnx.registry import (
     ATEN_DOMAIN,
     ATEN_HANDLERS,
@@ -143,39 +136,6 @@ def handlers_of(domain: str) -> Mapping[str, Handler]:
     return others.get(domain, {})
 
 
-def import_model(
-    model: str | os.PathLike[str] | bytes | ModelProto,
-    *,
-    input_shapes: Mapping[str, Sequence[int]] | None = None,
-    input_values: Mapping[str, Array] | None = None,
-    notes: ImportNotes | None = None,
-) -> ModuleOp:
-    """The module of an ONNX model: `func.func @main` and the weight table.
-
-    `input_shapes` gives the shapes of inputs by name, for those that the model leaves
-    open; a size with a name is that of all inputs that name it. `input_values` fixes
-    inputs for good, which removes them from the function: a shape or an axis that is
-    an input must be known here. Where there are `notes`, they take what would be a
-    warning. Raises GlowError, whose one line names the ONNX node where there is one.
-    """
-    loaded = load_model(model)
-    if notes is not None:
-        notes.files.update(external_digests(loaded))
-    importer = Importer(loaded)
-    try:
-        module = importer.run(input_shapes or {}, input_values or {})
-    except GlowError as error:
-        if error.location is None and isinstance(model, str | os.PathLike):
-            error.location = os.fspath(model)
-        raise
-    if notes is not None:
-        notes.warnings.extend(importer.warnings)
-        return module
-    for message in importer.warnings:
-        warnings.warn(message, stacklevel=2)
-    return module
-
-
 class Importer:
     """The import of one model."""
 
@@ -183,40 +143,23 @@ class Importer:
         self.loaded = loaded
         self.model = loaded.proto
         self.opsets = opset_versions(self.model)
-        self.block = Block()
-        self.module = ModuleOp([])
-        self.graph = Graph(self.block, weights_of(self.module))
         self.warnings: list[str] = []
         self.unsupported = UnsupportedOperators()
         self.functions = {(f.domain, f.name): f for f in self.model.functions}
         self.budget = Budget(MIN_BYTES)
+        check_calls(self.model.graph.node, self.functions)
+        self.begin()
 
-    def run(
-        self,
-        input_shapes: Mapping[str, Sequence[int]],
-        input_values: Mapping[str, Array],
-    ) -> ModuleOp:
-        """The finished module."""
-        graph = self.model.graph
-        check_calls(graph.node, self.functions)
-        scope = self._initializers(graph, self.loaded.weights)
-        check_names(graph.input, (*input_shapes, *input_values))
-        for name, array in input_values.items():
-            scope[name] = Constant(np.asarray(array), name)
-        inputs = [value for value in graph.input if value.name not in scope]
-        for name, input_type in input_types(
-            inputs, input_shapes, self.warnings.append
-        ).items():
-            argument = self.block.insert_arg(input_type, len(self.block.args))
-            argument.name_hint = sanitized(name)
-            scope[name] = argument
-        frame = Frame(scope, used_names(graph), self.opsets)
-        self.import_nodes(graph.node, frame)
-        self.unsupported.raise_if_any()
-        self._finish([value.name for value in inputs], frame)
-        return self.module
+    def begin(self) -> None:
+        """An empty program."""
+        self.block = Block()
+        self.module = ModuleOp([])
+        self.graph = Graph(self.block, weights_of(self.module))
+        self.callers: dict[BlockArgument, str] = {}
+        self.needs: dict[str, str] = {}
+        """The arguments whose values are needed, and a line on who needs each."""
 
-    def _initializers(
+    def initializers(
         self, graph: GraphProto, weights: Mapping[str, memoryview]
     ) -> Scope:
         if graph.sparse_initializer:
@@ -230,29 +173,6 @@ class Importer:
             self.budget.bytes += BYTES_A_WEIGHT_BYTE * array.nbytes
         return scope
 
-    def _finish(self, inputs: list[str], frame: Frame) -> None:
-        """Return the outputs and put the function around the block."""
-        outputs = self.model.graph.output
-        self.graph.location = None
-        results: list[SSAValue] = []
-        for output in outputs:
-            value = frame.read(output.name, "graph outputs")
-            result = self.graph.value_of(value)
-            check_declared(output, result, self.warnings.append)
-            results.append(result)
-        self.block.add_op(ReturnOp(*results))
-        types = (
-            [arg.type for arg in self.block.args],
-            [value.type for value in results],
-        )
-        function = FuncOp("main", types, Region(self.block))
-        for name, names in (
-            (INPUT_NAMES, inputs),
-            (OUTPUT_NAMES, [output.name for output in outputs]),
-        ):
-            function.attributes[name] = ArrayAttr([StringAttr(text) for text in names])
-        self.module.body.block.add_op(function)
-
     # Nodes
 
     def import_nodes(self, nodes: Iterable[NodeProto], frame: Frame) -> None:
@@ -261,6 +181,9 @@ class Importer:
             name = frame.owner or node_name(proto)
             try:
                 values = self._import_node(proto, name, frame)
+            except NeedsValue as need:
+                self._ask(need, proto, name)
+                values = [UNKNOWN] * len(proto.output)
             except UnsupportedError as error:
                 self.unsupported.add(proto, name, str(error))
                 values = [UNKNOWN] * len(proto.output)
@@ -270,6 +193,21 @@ class Importer:
                 # Handlers trust ONNX's rules; what breaks them ends here, in one line.
                 raise GlowError(f"{proto.op_type}: {error}", node=name) from error
             frame.define(proto.output, values, name)
+
+    def _ask(self, need: NeedsValue, proto: NodeProto, name: str) -> None:
+        """Note the arguments that tell a value; the need again where nodes compute it."""
+        value = need.value
+        owner = value.owner
+        block = owner if isinstance(owner, Block) else owner.parent
+        if block is not self.block or self.graph.array_of(value) is not None:
+            self.unsupported.add(proto, name, str(need))
+            return
+        arguments = shape_arguments(value)
+        if arguments is None:
+            raise need
+        line = need_line(proto, name, need.what)
+        for argument in arguments:
+            self.needs.setdefault(self.callers[argument], line)
 
     def _import_node(
         self, proto: NodeProto, name: str, frame: Frame
@@ -308,7 +246,7 @@ class Importer:
             f"a body has {len(names)} inputs, not {len(arguments)}",
         )
         given = dict(zip(names, arguments, strict=True))
-        scope = {**frame.scope, **self._initializers(body, {}), **given}
+        scope = {**frame.scope, **self.initializers(body, {}), **given}
         inner = Frame(
             scope, used_names(body), frame.opsets, frame.owner, frame.optional
         )

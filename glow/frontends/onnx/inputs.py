@@ -1,7 +1,8 @@
 """The types of a model's inputs and outputs.
 
-A size is what the model declares; where it leaves one open, what `input_shapes` gives
-for it or for another input that has it under the same name; else 1, with a warning.
+A size is what the model declares. Where it leaves one open, it is what `input_shapes`
+gives for the input, for the size by its name (`{"N": 4}`), or for another input that has
+it under the same name. What is open after that waits for a call.
 """
 
 from __future__ import annotations
@@ -9,17 +10,24 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import prod
 from operator import index
-from pathlib import Path
 from typing import cast
 
+import numpy as np
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute, SSAValue
 
 from glow.dialects.errors import GlowError
 from glow.dialects.node import tensor_type
-from glow.frontends.onnx.loader import load_model
+from glow.dialects.weight_table import Array, element_type_of
 from glow.frontends.onnx.messages import ValueInfoProto
-from glow.frontends.onnx.tensors import element_type_of_onnx
+from glow.frontends.onnx.tensors import dtype_of_onnx, element_type_of_onnx
+from glow.open_sizes import (
+    UNNAMED,
+    InputShapes,
+    KnownSizes,
+    OpenTensorInfo,
+    sizes_text,
+)
 
 MAX_ELEMENTS = 2**40
 """Larger tensors are a mistake in the model or in `input_shapes`."""
@@ -27,93 +35,108 @@ MAX_ELEMENTS = 2**40
 MAX_RANK = 64
 """NumPy has no arrays of more axes."""
 
-HINT = "pass input_shapes"
-UNNAMED = "?"
-"""Stands for an open size without a name."""
-
 Sizes = list[int | str]
 """Declared sizes, names for open ones."""
 
 
-def input_types(
+def open_infos(
     inputs: Sequence[ValueInfoProto],
-    input_shapes: Mapping[str, Sequence[int]],
-    warn: Callable[[str], None],
-) -> dict[str, TensorType[Attribute]]:
-    """The type of each input by name; open sizes are taken from `input_shapes`.
+    shapes_given: InputShapes,
+    values: Mapping[str, Array],
+) -> list[OpenTensorInfo]:
+    """What is known of each input; GlowError for what contradicts the model or itself.
 
-    An open size that is not given becomes 1, of which `warn` is told.
+    `values` are those of inputs that are fixed, whose shapes tell sizes too.
     """
     declared = {value.name: declared_sizes(value) for value in inputs}
-    known: dict[str, int] = {}
-    given = {
-        name: _given_shape(f"input '{name}'", declared[name], sizes, known)
-        for name, sizes in input_shapes.items()
-        if name in declared
-    }
-    return {
-        value.name: _input_type(value, given.get(value.name), known, warn)
-        for value in inputs
-    }
+    known = KnownSizes()
+    shapes: dict[str, tuple[int, ...]] = {}
+    for name, size in shapes_given.items():
+        if name not in declared:
+            known.add(name, _whole_number(name, size), "input_shapes")
+    for name, sizes in shapes_given.items():
+        if name in declared:
+            one = isinstance(sizes, int) and len(declared[name] or ()) == 1
+            given = (sizes,) if one else sizes
+            shapes[name] = _whole_numbers(f"input '{name}'", given)
+    shapes.update((name, array.shape) for name, array in values.items())
+    for name, shape in shapes.items():
+        what = f"input '{name}'"
+        known.bind(what, declared[name] or shape, shape)
+        check_input_shape(what, shape)
+    return [_info(value, shapes.get(value.name), known) for value in inputs]
 
 
-def check_names(inputs: Iterable[ValueInfoProto], names: Iterable[str]) -> None:
-    """Raise GlowError unless all names are those of inputs."""
+def check_names(
+    inputs: Sequence[ValueInfoProto], given: InputShapes, values: Iterable[str]
+) -> None:
+    """Raise GlowError unless all names are those of inputs, or of open sizes."""
     known = [value.name for value in inputs]
-    for name in names:
-        if name not in known:
-            listed = ", ".join(f"'{name}'" for name in known) or "none"
-            raise GlowError(
-                f"the model has no input '{name}'; its inputs are: {listed}"
-            )
+    sizes = [
+        size
+        for value in inputs
+        for size in declared_sizes(value) or ()
+        if isinstance(size, str) and size != UNNAMED
+    ]
+    for name in (*given, *values):
+        if name in known or (name in given and name in sizes):
+            continue
+        text = f"the model has no input '{name}'; its inputs are: {_quoted(known)}"
+        if sizes and name in given:
+            text += f", its open sizes: {_quoted(dict.fromkeys(sizes))}"
+        raise GlowError(text)
 
 
-def _given_shape(
-    what: str, declared: Sizes | None, given: Sequence[int], known: dict[str, int]
-) -> tuple[int, ...]:
-    """A shape of `input_shapes`, which must fit; sizes with a name become `known`."""
+def _quoted(names: Iterable[str]) -> str:
+    return ", ".join(f"'{name}'" for name in names) or "none"
+
+
+def _whole_number(name: str, size: object) -> int:
     try:
-        shape = tuple(index(size) for size in given)
+        number = index(cast(int, size))
+    except TypeError:
+        raise GlowError(
+            f"input_shapes must give a whole number for the size '{name}', not "
+            f"{str(size)[:80]}"
+        ) from None
+    if number < 0:
+        raise GlowError(f"input_shapes gives the size {number} for '{name}'")
+    return number
+
+
+def _whole_numbers(what: str, given: object) -> tuple[int, ...]:
+    try:
+        return tuple(index(size) for size in cast(Sequence[int], given))
     except TypeError:
         raise GlowError(
             f"input_shapes must give whole numbers for {what}, not {str(given)[:80]}"
         ) from None
-    if declared is None:
-        return shape
-    if len(declared) != len(shape):
-        raise GlowError(
-            f"{what} has {len(declared)} axes, but input_shapes gives {list(shape)}"
-        )
-    for size, wanted in zip(shape, declared, strict=True):
-        if isinstance(wanted, str) and wanted != UNNAMED:
-            wanted = known.setdefault(wanted, size)
-        if wanted not in (size, UNNAMED):
-            raise GlowError(
-                f"{what} is declared as {_text(declared)}, with {wanted} where "
-                f"input_shapes gives {size} of {list(shape)}"
-            )
-    return shape
 
 
-def _text(sizes: Sizes) -> str:
-    return "x".join(map(str, sizes)) or "scalar"
-
-
-def _input_type(
-    value: ValueInfoProto,
-    given: tuple[int, ...] | None,
-    known: Mapping[str, int],
-    warn: Callable[[str], None],
-) -> TensorType[Attribute]:
+def _info(
+    value: ValueInfoProto, given: tuple[int, ...] | None, known: KnownSizes
+) -> OpenTensorInfo:
     what = f"input '{value.name}'"
     if not value.type.HasField("tensor_type"):
         raise GlowError(f"{what} is not a tensor")
-    shape = _declared_shape(what, value, known, warn) if given is None else given
+    declared = declared_sizes(value)
+    shape = given
+    if shape is None and declared is not None:
+        shape = known.fill(declared)
+    try:
+        dtype = dtype_of_onnx(value.type.tensor_type.elem_type)
+    except GlowError as error:
+        raise GlowError(f"{what}: {error.message}") from None
+    info = OpenTensorInfo(value.name, shape, dtype)
+    if not info.is_open:
+        check_input_shape(what, cast(tuple[int, ...], info.shape))
+    return info
+
+
+def check_input_shape(what: str, shape: Sequence[int]) -> None:
+    """Raise GlowError, which names the input, for a shape that no machine can hold."""
     try:
         check_shape(shape)
-        return tensor_type(
-            shape, element_type_of_onnx(value.type.tensor_type.elem_type)
-        )
     except GlowError as error:
         raise GlowError(f"{what}: {error.message}") from None
 
@@ -126,22 +149,32 @@ def check_shape(shape: Sequence[int]) -> None:
         raise GlowError(f"{list(shape)} is an impossible shape")
 
 
-def _declared_shape(
-    what: str,
-    value: ValueInfoProto,
-    known: Mapping[str, int],
-    warn: Callable[[str], None],
-) -> tuple[int, ...]:
-    """The declared shape; open sizes are those that are known, or 1."""
+def type_of(info: OpenTensorInfo, otherwise: int = 1) -> TensorType[Attribute]:
+    """The type of an input; open sizes are taken as `otherwise`."""
+    sizes = [otherwise if isinstance(s, str) else s for s in info.shape or ()]
+    return tensor_type(sizes, element_type_of(info.dtype))
+
+
+def fixed_value(value: ValueInfoProto, given: object) -> Array:
+    """The array that an input is fixed to, in its dtype; GlowError if it does not fit.
+
+    One number also stands for an array of one, as of `k` or `axes`.
+    """
+    what = f"input '{value.name}'"
+    array = np.asarray(given)
+    dtype = dtype_of_onnx(value.type.tensor_type.elem_type)
+    if array.dtype != dtype:
+        with np.errstate(all="ignore"):
+            converted = array.astype(dtype) if array.dtype.kind in "biuf" else array
+        if array.dtype.kind not in "biuf" or (converted != array).any():
+            raise GlowError(
+                f"{what} has elements {dtype}, which {str(given)[:80]} does not fit"
+            )
+        array = cast(Array, converted)
     declared = declared_sizes(value)
-    if declared is None:
-        raise GlowError(f"the model does not tell the shape of {what}", hint=HINT)
-    unknown = [size for size in declared if isinstance(size, str) and size not in known]
-    if unknown:
-        warn(f"{what} has open sizes ({', '.join(unknown)}), taken as 1; {HINT}")
-    return tuple(
-        known.get(size, 1) if isinstance(size, str) else size for size in declared
-    )
+    if array.ndim == 0 and declared is not None and len(declared) == 1:
+        array = array.reshape(1)
+    return array
 
 
 def declared_sizes(value: ValueInfoProto) -> Sizes | None:
@@ -157,17 +190,12 @@ def declared_sizes(value: ValueInfoProto) -> Sizes | None:
     ]
 
 
-def open_inputs(path: Path) -> list[str]:
-    """The inputs of a model whose shapes it leaves open, by name."""
-    graph = load_model(path).proto.graph
-    weights = {tensor.name for tensor in graph.initializer}
-    found: list[str] = []
-    for value in graph.input:
-        sizes = declared_sizes(value)
-        is_open = sizes is None or any(isinstance(size, str) for size in sizes)
-        if is_open and value.name not in weights:
-            found.append(value.name)
-    return found
+def declared_info(value: ValueInfoProto) -> OpenTensorInfo:
+    """What the model declares of an output."""
+    sizes = declared_sizes(value)
+    elements = value.type.tensor_type.elem_type
+    dtype = dtype_of_onnx(elements) if elements else np.dtype(np.float32)
+    return OpenTensorInfo(value.name, None if sizes is None else tuple(sizes), dtype)
 
 
 def check_declared(
@@ -190,7 +218,7 @@ def check_declared(
             )
     if sizes is not None and not _agree(sizes, computed.get_shape()):
         warn(
-            f"output '{value.name}' is declared as {_text(sizes)}, but the graph "
+            f"output '{value.name}' is declared as {sizes_text(sizes)}, but the graph "
             f"computes {computed}"
         )
 

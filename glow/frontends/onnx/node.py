@@ -99,15 +99,25 @@ class OnnxNode:
         """The numbers of an integer input that must be known at import, in order."""
         return [int(number) for number in self.array(index, what).ravel().tolist()]
 
+    def constant(self, index: int, what: str) -> Array:
+        """The array of an input that must be a constant, whatever is known at a call."""
+        value = self.value(index)
+        if not isinstance(value, Constant):
+            raise UnsupportedError(f"{what} computed at run time")
+        return value.array
+
     def known(self, value: Operand, what: str) -> Array:
         """The array of a value on which the shapes of results depend; `what` names it.
 
         NeedsValue for one that the program computes, an input or the result of a node
         that was added: the import goes on from here when it is known.
         """
-        if not isinstance(value, Constant):
+        if isinstance(value, Constant):
+            return value.array
+        found = self.graph.array_of(value)
+        if found is None:
             raise NeedsValue(value, what)
-        return value.array
+        return found
 
     def uses(self, output: int) -> bool:
         """Whether a result of the node is read anywhere."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from xdsl.ir import SSAValue
 
+from glow.frontends.onnx.messages import NodeProto
+
 
 class UnsupportedError(Exception):
     """A handler cannot import its node; the message says what is unsupported."""
@@ -25,3 +27,8 @@ def refuse_if(condition: bool, what: str) -> None:
     """Raise an UnsupportedError that names what is unsupported."""
     if condition:
         raise UnsupportedError(what)
+
+
+def need_line(proto: NodeProto, name: str, what: str) -> str:
+    """What a node needs to know before its shapes are known, in one line."""
+    return f"'{proto.op_type}' at node '{name}' needs the value of its {what}"

@@ -33,7 +33,6 @@ from glow.runtime.caches.machine import machine
 from glow.runtime.caches.model_file import (
     StoredModel,
     read_model,
-    stored_size,
     write_model,
 )
 from glow.runtime.caches.object_cache import versions
@@ -139,7 +138,7 @@ class ModelCache:
         One that is too large is said; nothing is written where the compiler has changed
         since this process began.
         """
-        limit, size = limit_bytes(), stored_size(model.program)
+        limit, size = limit_bytes(), model.size
         if size > limit:
             _log_too_large(size, limit)
             return False

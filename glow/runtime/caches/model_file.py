@@ -20,6 +20,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
+from glow.open_sizes import OpenSignature, OpenTensorInfo
 from glow.runtime.buffers import aligned_empty
 from glow.runtime.file_blocks import (
     Rest,
@@ -31,9 +32,12 @@ from glow.runtime.file_blocks import (
 from glow.runtime.native_function import Argument, NativeProgram
 from glow.tensor_info import Signature, TensorInfo
 
-MAGIC = b"glowmod1"
+MAGIC = b"glowmod2"
 PREFIX = struct.Struct("<8sQ32s")
 HEAD_SIZE = struct.Struct("<Q")
+
+KINDS = ("takes", "gives")
+"""What the infos of a signature are stored under."""
 
 DAMAGE = (OSError, ValueError, LookupError, TypeError, struct.error, MemoryError)
 """What reading a damaged file may raise."""
@@ -41,29 +45,38 @@ DAMAGE = (OSError, ValueError, LookupError, TypeError, struct.error, MemoryError
 
 @dataclass(frozen=True)
 class StoredModel:
-    """A compiled model and what its compilation had to say."""
+    """A compiled model, or a program of one, and what its compilation had to say."""
 
-    signature: Signature
-    program: NativeProgram
+    signature: Signature | OpenSignature
+    """Open for a model that compiles at its calls, of which nothing else is stored here."""
+    program: NativeProgram | None
+    """None where there is nothing to run."""
     warnings: Sequence[str] = ()
     files: Mapping[str, str] = field(default_factory=dict[str, str])
     """The hashes of the files of weights beside the model, by name."""
+    asks: Sequence[str] = ()
+    """The values on which the model's next program depends."""
+
+    @property
+    def size(self) -> int:
+        """About how many bytes its file has."""
+        program = self.program or NOTHING
+        return program.constants.nbytes + sum(map(len, program.objects))
+
+
+NOTHING = NativeProgram([], aligned_empty(0), 0, 0, [], [], is_small=True)
+"""Stands for no program."""
 
 
 def write_model(model: StoredModel, file: BinaryIO, rest: Rest = no_rest) -> None:
     """Writes a model; raises OSError."""
-    program = model.program
+    program = model.program or NOTHING
     head = json.dumps(_describe(model, rest)).encode()
     payload = b"".join([HEAD_SIZE.pack(len(head)), head, *program.objects])
     file.write(PREFIX.pack(MAGIC, len(payload), hashlib.sha256(payload).digest()))
     file.write(payload)
     file.write(bytes(_constants_start(len(payload)) - PREFIX.size - len(payload)))
     write_pieces(file, program.constants.data, rest)
-
-
-def stored_size(program: NativeProgram) -> int:
-    """About how many bytes a program's file has."""
-    return program.constants.nbytes + sum(map(len, program.objects))
 
 
 def read_model(descriptor: int) -> StoredModel | None:
@@ -107,9 +120,12 @@ def _read(descriptor: int) -> StoredModel | None:
         head["writes_inputs"],
         tuple((node, error) for node, error in head["reports"]),
     )
-    inputs, outputs = (tuple(map(_info, head[key])) for key in ("takes", "gives"))
     return StoredModel(
-        Signature(inputs, outputs), program, head["warnings"], head["files"]
+        _signature(head),
+        program if head["runs"] else None,
+        head["warnings"],
+        head["files"],
+        head["asks"],
     )
 
 
@@ -119,10 +135,13 @@ def _constants_start(payload_size: int) -> int:
 
 def _describe(model: StoredModel, rest: Rest) -> dict[str, Any]:
     """The head of a model's file."""
-    program, signature = model.program, model.signature
+    program, signature = model.program or NOTHING, model.signature
     return {
-        "takes": [[i.name, i.shape, i.dtype.name] for i in signature.inputs],
-        "gives": [[i.name, i.shape, i.dtype.name] for i in signature.outputs],
+        "open": isinstance(signature, OpenSignature),
+        "takes": list(map(_entry, signature.inputs)),
+        "gives": list(map(_entry, signature.outputs)),
+        "asks": list(model.asks),
+        "runs": model.program is not None,
         "inputs": [[a.offset, a.shape, a.dtype.name] for a in program.inputs],
         "outputs": [[a.offset, a.shape, a.dtype.name] for a in program.outputs],
         "constants": program.constants.nbytes,
@@ -139,9 +158,28 @@ def _describe(model: StoredModel, rest: Rest) -> dict[str, Any]:
     }
 
 
+def _entry(info: TensorInfo | OpenTensorInfo) -> list[Any]:
+    entry: list[Any] = [info.name, info.shape, info.dtype.name]
+    if isinstance(info, OpenTensorInfo):
+        entry.append(info.is_specialized_on)
+    return entry
+
+
+def _signature(head: Mapping[str, Any]) -> Signature | OpenSignature:
+    if head["open"]:
+        return OpenSignature(*(tuple(map(_open_info, head[k])) for k in KINDS))
+    return Signature(*(tuple(map(_info, head[k])) for k in KINDS))
+
+
 def _info(entry: Sequence[Any]) -> TensorInfo:
     name, shape, dtype = entry
     return TensorInfo(name, tuple(shape), _dtype(dtype))
+
+
+def _open_info(entry: Sequence[Any]) -> OpenTensorInfo:
+    name, shape, dtype, is_specialized_on = entry
+    known = None if shape is None else tuple(shape)
+    return OpenTensorInfo(name, known, _dtype(dtype), is_specialized_on)
 
 
 def _argument(entry: Sequence[Any]) -> Argument:

@@ -61,7 +61,7 @@ def test_declared_elements_of_an_output_contradict():
         ([node("DepthToSpace", "x", blocksize=2)], "DepthToSpace: "),
         ([node("Conv", "x x", strides=[0])], "at node 'y'"),
         ([node("Softmax", "x", axis=7)], "Softmax: axis 7 of a rank-1 tensor"),
-        ([node("Reshape", "x x")], "'Reshape' (shape computed at run time)"),
+        ([node("Reshape", "x x")], "'Reshape' at node 'y' needs the value of its shape"),
         ([node("Cast", "x", to=8)], "elements of type string are not supported"),
         ([node("Constant", "")], "'Constant' (without exactly one attribute)"),
         ([node("Softmax", "x", axis="one")], "attribute 'axis' is of type string, not"),

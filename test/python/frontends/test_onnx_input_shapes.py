@@ -17,11 +17,11 @@ from glow.interpreter import run
 
 def test_open_sizes():
     model = make_model([node("Relu", "x")], [("x", ["N", 3])])
-    with pytest.warns(UserWarning, match=r"input 'x' has open sizes \(N\), taken as 1"):
-        module = import_model(model)
-    assert main_of(module).args[0].type.get_shape() == (1, 3)
-    module = import_model(model, input_shapes={"x": [4, 3]})
-    assert main_of(module).args[0].type.get_shape() == (4, 3)
+    line = error_of(model)
+    assert line.startswith("input 'x' has open sizes (N); pass input_shapes, or")
+    for shapes in ({"x": [4, 3]}, {"N": 4}, {"x": [4, 3], "N": 4}):
+        module = import_model(model, input_shapes=shapes)
+        assert main_of(module).args[0].type.get_shape() == (4, 3)
 
 
 def test_unknown_rank():
@@ -42,19 +42,30 @@ def test_size_with_a_name_is_that_of_all_inputs():
     module = import_model(model, input_shapes={"b": [4, 1]})
     assert [arg.type.get_shape() for arg in main_of(module).args] == [(4, 3), (4, 1)]
     line = error_of(model, input_shapes={"a": [4, 3], "b": [5, 1]})
-    assert "with 4 where input_shapes gives 5" in line
+    assert line == "input 'b' has N = 5, but input 'a' has N = 4"
+    line = error_of(model, input_shapes={"a": [4, 3], "N": 5})
+    assert line == "input 'a' has N = 4, but input_shapes has N = 5"
+    values = {"a": np.zeros((2, 3), np.float32)}
+    line = error_of(model, input_shapes={"N": 5}, input_values=values)
+    assert line == "input 'a' has N = 2, but input_shapes has N = 5"
 
 
 def test_wrong_input_shapes():
     model = make_model([node("Relu", "x")], [("x", ["N", 3])])
     line = error_of(model, input_shapes={"z": [1]})
-    assert line == "the model has no input 'z'; its inputs are: 'x'"
+    assert line == (
+        "the model has no input 'z'; its inputs are: 'x', its open sizes: 'N'"
+    )
     line = error_of(model, input_shapes={"x": [1]})
-    assert line == "input 'x' has 2 axes, but input_shapes gives [1]"
+    assert line == "input 'x' is declared as Nx3, with 2 axes, not as [1]"
+    line = error_of(model, input_shapes={"N": 4.5})
+    assert line.startswith("input_shapes must give a whole number for the size 'N'")
+    line = error_of(model, input_shapes={"N": -1})
+    assert line == "input_shapes gives the size -1 for 'N'"
     line = error_of(model, input_shapes={"x": [-2, 3]})
     assert line == "input 'x': [-2, 3] is an impossible shape"
     line = error_of(model, input_shapes={"x": [2, 4]})
-    assert "is declared as Nx3, with 3 where input_shapes gives 4" in line
+    assert "is declared as Nx3, with 3 where 4 of [2, 4] is given" in line
     line = error_of(
         make_model([node("Relu", "x")], ["x"]), input_shapes={"x": [1] * 97}
     )

@@ -12,7 +12,7 @@ from benchmarks.networks import TINY_NETWORKS, make_inputs
 from glow.backends.cpu.layout.packing import TargetPacker, packings_of
 from glow.backends.cpu.reference.nodes import cpu_functions
 from glow.compiler import lower_to
-from glow.frontends.onnx.importer import import_model
+from glow.frontends.onnx import import_model
 from glow.interpreter import run
 from glow.lowering.glow_to_instr import GlowToInstrPass
 from glow.lowering.lower_nodes.lower_nodes import LowerNodesPass

@@ -57,6 +57,8 @@ def test_options_do_not_change() -> None:
         ("quantization", True, "quantization is a QuantizationOptions, not bool"),
         ("weight_growth", -1, "weight_growth must not be negative"),
         ("input_shapes", [1, 3], "input_shapes gives shapes by name, not list"),
+        ("input_values", 5, "input_values gives values by name, not int"),
+        ("specializations", 0, "specializations must be a whole number, 1 or more"),
     ],
 )
 def test_choices_that_are_refused(name: str, value: object, message: str) -> None:
@@ -75,6 +77,7 @@ OTHERS: dict[str, Any] = {
     "backend": "interpreter",
     "target": "avx2",
     "input_shapes": {"x": (1, 3)},
+    "input_values": {"k": 5},
     "numerics": "exact",
     "quantize": Profile({}, 1, ()),
     "quantization": QuantizationOptions(schema="symmetric"),
@@ -86,12 +89,13 @@ OTHERS: dict[str, Any] = {
 
 def test_all_but_threads_tell_stored_models_apart() -> None:
     """Whoever adds an option adds it to OTHERS, and the cache tells it apart."""
-    assert {*OTHERS, "threads"} == set(NAMES)
+    assert {*OTHERS, "threads", "specializations"} == set(NAMES)
     texts = {describe(CompileOptions().that_change_code())}
     for name, value in OTHERS.items():
         texts.add(describe(CompileOptions(**{name: value}).that_change_code()))
     assert len(texts) == 1 + len(OTHERS)
-    assert describe(CompileOptions(threads=7).that_change_code()) in texts
+    same = CompileOptions(threads=7, specializations=3)
+    assert describe(same.that_change_code()) in texts
 
 
 def test_unknown_keywords_are_refused() -> None:

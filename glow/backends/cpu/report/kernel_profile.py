@@ -143,7 +143,7 @@ class TracedModel:
 
     def __init__(self, model: Model, options: CompileOptions) -> None:
         """Compiles the model; what is cached is compiled again."""
-        module = load(model, options.input_shapes)
+        module = load(model, options)
         signature = signature_of(main_function(module))
         run_phases(module, INSTR, options)
         self._function, self._calls = build_traced_function(

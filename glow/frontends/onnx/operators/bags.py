@@ -147,7 +147,7 @@ def _of_fused_rows(node: OnnxNode, indices: Operand) -> Operand:
     """
     _check_indices(indices)
     layout = FUSED_ROWS[node.proto.op_type]
-    numbers, scales, biases = layout.split(node.array(0, "a table of fused rows"))
+    numbers, scales, biases = layout.split(node.constant(0, "a table of fused rows"))
     wrong = scales[~(np.isfinite(scales) & (scales >= 0))]
     if wrong.size:
         raise GlowError(f"scales of rows must be finite and at least 0, not {wrong[0]}")

@@ -230,18 +230,27 @@ def _check_indices(node: OnnxNode, axis: int) -> None:
         check_indices(indices.array, axis, size)
 
 
+def _element(node: OnnxNode, values: Operand, index: int) -> Operand:
+    """One number of a list, which may be computed."""
+    if isinstance(values, Constant):
+        return Constant(values.array[index : index + 1].reshape(()), "value")
+    one = node.emit(SliceOp, values, starts=[index], sizes=[1], steps=[1])
+    return node.reshape(one, ())
+
+
 @onnx_op("OneHot")
 def one_hot(node: OnnxNode) -> Value:
     """The second value at the index along a new axis, the first elsewhere."""
     depth = int(node.array(1, "depth").item())
     refuse_if(depth > BUDGET, f"depth {depth}")
-    values = node.array(2, "values")
-    shape = node.shape(0)
-    axis = node.positive(node.attr_int("axis", -1), len(shape) + 1)
+    values = node.value(2)
+    fail_unless(shape(values) == (2,), "the values are not two numbers")
+    extents = node.shape(0)
+    axis = node.positive(node.attr_int("axis", -1), len(extents) + 1)
     indices = node.convert(node.value(0), i64)
     # Negative indices count from the end, those beyond the depth hit nothing.
-    indices = node.reshape(indices, (*shape[:axis], 1, *shape[axis:]))
-    count = len(shape) + 1
+    indices = node.reshape(indices, (*extents[:axis], 1, *extents[axis:]))
+    count = len(extents) + 1
     positions = np.arange(depth).reshape(
         [depth if a == axis else 1 for a in range(count)]
     )
@@ -250,5 +259,5 @@ def one_hot(node: OnnxNode) -> Value:
         for offset in (0, depth)
     ]
     hit = node.emit(OrOp, *hits)
-    off, on = (Constant(values[i : i + 1].reshape(()), "value") for i in (0, 1))
+    off, on = (_element(node, values, index) for index in (0, 1))
     return node.emit(SelectOp, hit, on, off)

@@ -6,7 +6,7 @@ from math import prod
 
 import numpy as np
 
-from glow.dialects.glow import LessEqualOp, SelectOp, TransposeOp
+from glow.dialects.glow import AddOp, LessEqualOp, SelectOp, TransposeOp
 from glow.dialects.glow.elementwise import broadcast_shape
 from glow.dialects.node import fail_unless
 from glow.frontends.onnx.graph import BUDGET
@@ -138,14 +138,23 @@ def space_to_depth(node: OnnxNode) -> Value:
 def trilu(node: OnnxNode) -> Value:
     """The upper or lower triangle, zero elsewhere."""
     value = node.value(0)
-    offset = int(node.array(1, "k").item()) if node.has(1) else 0
+    offset: Operand = Constant(np.zeros((), np.int64), "k")
+    if node.has(1):
+        fail_unless(prod(node.shape(1)) == 1, "k is not one number")
+        offset = node.reshape(node.value(1), ())
     count, width = shape(value)[-2:]
     refuse_if(count + width > BUDGET, f"size {count}x{width}")
-    rows, columns = np.arange(count).reshape(-1, 1) + offset, np.arange(width)
+    rows: Operand = Constant(np.arange(count).reshape(-1, 1), "rows")
+    columns = Constant(np.arange(width), "columns")
+    if isinstance(offset, Constant):
+        rows = Constant(np.arange(count).reshape(-1, 1) + offset.array, "rows")
+    else:
+        rows = node.emit(AddOp, rows, offset)
     bounds = (rows, columns) if node.attr_int("upper", 1) else (columns, rows)
     mask: Operand
-    if count * width <= BUDGET:
-        mask = Constant(np.less_equal(*bounds), "triangle")
+    if isinstance(rows, Constant) and count * width <= BUDGET:
+        arrays = [bound.array for bound in bounds if isinstance(bound, Constant)]
+        mask = Constant(np.less_equal(*arrays), "triangle")
     else:
-        mask = node.emit(LessEqualOp, *(Constant(x, "positions") for x in bounds))
+        mask = node.emit(LessEqualOp, *bounds)
     return node.emit(SelectOp, mask, value, node.number(0, value))

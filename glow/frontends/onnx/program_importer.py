@@ -1,0 +1,324 @@
+"""`import_model`: an ONNX model as a module of the `glow` dialect, or as several.
+
+A program begins with inputs and weights, or with what the one before leaves (`Start`), and
+ends with the model's outputs, or where a value is missing (`programs.py`).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import warnings
+from collections.abc import Generator, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import cast
+
+from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr
+from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.ir import BlockArgument, Operation, Region, SSAValue
+
+from glow.dialects.errors import GlowError
+from glow.dialects.function_attributes import INPUT_NAMES, OUTPUT_NAMES
+from glow.dialects.weight_table import Array
+from glow.frontends.notes import ImportNotes
+from glow.frontends.onnx.control_flow import control_flow_handler
+from glow.frontends.onnx.external_files import external_digests
+from glow.frontends.onnx.frame import Frame, Scope, names_read, used_names
+from glow.frontends.onnx.functions import has_body
+from glow.frontends.onnx.graph import Constant, sanitized
+from glow.frontends.onnx.importer import Importer, handler_of, node_name
+from glow.frontends.onnx.inputs import (
+    check_declared,
+    check_names,
+    declared_info,
+    fixed_value,
+    open_infos,
+    type_of,
+)
+from glow.frontends.onnx.loader import LoadedModel, load_model
+from glow.frontends.onnx.messages import ModelProto, NodeProto, ValueInfoProto
+from glow.frontends.onnx.programs import (
+    Cut,
+    FirstNode,
+    Start,
+    Step,
+    Type,
+    can_be_passed,
+    replace_by_arguments,
+    results_behind,
+)
+from glow.frontends.onnx.refusal import NeedsValue, need_line
+from glow.open_sizes import (
+    InputShapes,
+    InputValues,
+    OpenModelError,
+    OpenSignature,
+    OpenTensorInfo,
+    open_sizes_line,
+)
+
+
+def import_model(
+    model: str | os.PathLike[str] | bytes | ModelProto,
+    *,
+    input_shapes: InputShapes | None = None,
+    input_values: InputValues | None = None,
+    notes: ImportNotes | None = None,
+) -> ModuleOp:
+    """The module of an ONNX model: `func.func @main` and the weight table.
+
+    `input_shapes` gives the shapes of inputs by name, for those that the model leaves
+    open, or open sizes by their names. `input_values` fixes inputs for good, which removes
+    them from the function: a shape or an axis that is an input must be known here. Where
+    there are `notes`, they take what would be a warning. Raises OpenModelError for a size
+    or a value that is needed and not known, else GlowError, whose one line names the ONNX
+    node where there is one.
+    """
+    given, fixed = input_shapes or {}, input_values or {}
+    with _importer(model, notes) as importer:
+        root = importer.root(given, fixed)
+        step = importer.walk(root)
+        if step.module is not None and not step.asks:
+            return step.module
+        raise importer.open_error(step)
+
+
+def import_step(
+    model: str | os.PathLike[str] | bytes | ModelProto,
+    answers: Sequence[Mapping[str, Array]],
+    *,
+    input_shapes: InputShapes,
+    input_values: InputValues,
+    notes: ImportNotes | None = None,
+) -> Step:
+    """The next program of a model whose sizes are all known, and what it waits for then.
+
+    `answers` are the values, by name, that each step before has asked for, in order: none
+    for the first. Raises GlowError as `import_model` does.
+    """
+    with _importer(model, notes) as importer:
+        start = importer.root(input_shapes, input_values)
+        for values in answers:
+            step = importer.walk(start)
+            assert step.next is not None
+            start = step.next.with_values(values)
+        return importer.walk(start)
+
+
+@contextlib.contextmanager
+def _importer(
+    model: str | os.PathLike[str] | bytes | ModelProto, notes: ImportNotes | None
+) -> Generator[ProgramImporter]:
+    """An importer, whose errors name the file, and whose warnings go to the notes."""
+    loaded = load_model(model)
+    if notes is not None:
+        notes.files.update(external_digests(loaded))
+    importer = ProgramImporter(loaded)
+    try:
+        yield importer
+    except GlowError as error:
+        if error.location is None and isinstance(model, str | os.PathLike):
+            error.location = os.fspath(model)
+        raise
+    if notes is not None:
+        notes.warnings.extend(importer.warnings)
+        return
+    for message in importer.warnings:
+        warnings.warn(message, stacklevel=4)
+
+
+class ProgramImporter(Importer):
+    """The import of one model, program by program."""
+
+    def __init__(self, loaded: LoadedModel) -> None:
+        super().__init__(loaded)
+        self.infos: list[OpenTensorInfo] = []
+        """The inputs that are not fixed."""
+        self.first = FirstNode(self.block, Start(0, {}, {}, {}))
+
+    def root(self, input_shapes: InputShapes, input_values: InputValues) -> Start:
+        """Where the first program begins; OpenModelError where inputs have open sizes."""
+        graph = self.model.graph
+        constants = self.initializers(graph, self.loaded.weights)
+        check_names(graph.input, input_shapes, input_values)
+        values = {
+            value.name: fixed_value(value, input_values[value.name])
+            for value in graph.input
+            if value.name in input_values
+        }
+        declared = [value for value in graph.input if value.name not in constants]
+        infos = open_infos(declared, input_shapes, values)
+        self.infos = [info for info in infos if info.name not in values]
+        arrays = {
+            name: value.array
+            for name, value in constants.items()
+            if isinstance(value, Constant)
+        } | values
+        start = Start(
+            0,
+            arrays,
+            {info.name: type_of(info) for info in self.infos},
+            {info.name: info.name for info in self.infos},
+        )
+        if any(info.is_open for info in self.infos):
+            raise self._open_sizes_error(start)
+        return start
+
+    def _open_sizes_error(self, start: Start) -> OpenModelError:
+        """The error for sizes that are open; what no size can mend is raised first."""
+        needed: tuple[str, ...] = ()
+        with contextlib.suppress(GlowError):
+            step = self.walk(start)
+            needed = () if step.module else step.asks
+        self.unsupported.raise_if_any()
+        message, hint = open_sizes_line(self.infos)
+        return OpenModelError(message, self._signature(needed), hint=hint)
+
+    def open_error(self, step: Step) -> OpenModelError:
+        """The error for a model of several programs where one is wanted."""
+        needed = () if step.module else step.asks
+        hint = None
+        if needed:
+            hint = f"pass input_values, or --value {needed[0]}=..."
+        return OpenModelError(step.reason, self._signature(needed), hint=hint)
+
+    def _signature(self, needed: Sequence[str]) -> OpenSignature:
+        return OpenSignature(
+            tuple(
+                replace(info, is_specialized_on=info.name in needed)
+                for info in self.infos
+            ),
+            tuple(map(declared_info, self.model.graph.output)),
+        )
+
+    def walk(self, start: Start) -> Step:
+        """The program from a start on, to its end or to where a value is missing."""
+        self.begin()
+        scope: Scope = {
+            name: Constant(array, name) for name, array in start.constants.items()
+        }
+        arguments: dict[str, BlockArgument] = {}
+        for name, argument_type in start.types.items():
+            argument = self.block.insert_arg(argument_type, len(self.block.args))
+            argument.name_hint = sanitized(name)
+            arguments[name] = argument
+        self.callers = {one: name for name, one in arguments.items()}
+        for name, caller in start.names.items():
+            scope[name] = arguments[caller]
+        frame = Frame(scope, used_names(self.model.graph), self.opsets)
+        cut = self._import_main(start, frame)
+        self.unsupported.raise_if_any()
+        if self.needs:
+            reason = next(iter(self.needs.values()))
+            return Step(None, tuple(self.needs), start, reason)
+        if cut is not None:
+            return self._finish_at(cut, start, arguments, scope)
+        outputs = {value.name: value for value in self.model.graph.output}
+        results = {name: self._output(value, frame) for name, value in outputs.items()}
+        self._finish(results, arguments, start)
+        return Step(self.module, (), None)
+
+    def _finish_at(
+        self,
+        cut: Cut,
+        start: Start,
+        arguments: Mapping[str, BlockArgument],
+        scope: Scope,
+    ) -> Step:
+        """The program that ends at a cut: its results are what later nodes read."""
+        graph = self.model.graph
+        callers: dict[SSAValue, str] = {**self.callers}
+        pairs = zip(self.first.results, start.inner, strict=False)
+        callers.update((value, name) for value, name in pairs if name)
+        there = len(callers)
+        names: dict[str, str] = {}
+        constants: dict[str, Array] = {}
+        live = names_read(graph.node[cut.node :])
+        live.update(output.name for output in graph.output)
+        for name, value in scope.items():
+            if isinstance(value, Constant) and name in live:
+                constants[name] = value.array
+            elif isinstance(value, SSAValue) and name in live:
+                names[name] = callers.setdefault(value, name)
+        inner = results_behind(self.block, cut.mark)
+        node = node_name(graph.node[cut.node])
+        for number, value in enumerate(inner):
+            if can_be_passed(value):
+                callers.setdefault(value, f"value {number} of node '{node}'")
+        results = {name: value for value, name in list(callers.items())[there:]}
+        if cut.value not in callers:
+            raise GlowError(cut.reason)
+        passed = tuple(callers.get(value, "") for value in inner)
+        kept = {*names.values(), *passed}
+        types = {
+            name: cast(Type, value.type)
+            for value, name in callers.items()
+            if name in kept
+        }
+        constants |= {
+            name: start.constants[name]
+            for name in start.inner
+            if name in kept and name in start.constants
+        }
+        following = Start(cut.node, constants, types, names, passed)
+        self._finish(results, arguments, start)
+        return Step(self.module, (callers[cut.value],), following, cut.reason)
+
+    def _import_main(self, start: Start, frame: Frame) -> Cut | None:
+        """Import the main graph's nodes from a start on; where that ends too early."""
+        nodes = self.model.graph.node
+        first = self.first = FirstNode(self.block, start)
+        for index in range(start.node, len(nodes)):
+            mark = self.block.last_op
+            self.graph.answers = first.answer if index == start.node else None
+            try:
+                self.import_nodes([nodes[index]], frame)
+            except NeedsValue as need:
+                self._check_rest(nodes[index + 1 :], frame)
+                reason = need_line(nodes[index], node_name(nodes[index]), need.what)
+                return Cut(index, mark, need.value, reason)
+            finally:
+                if index == start.node:
+                    first.end()
+        return None
+
+    def _check_rest(self, nodes: Iterable[NodeProto], frame: Frame) -> None:
+        """Note the operators that we lack behind the end of a program."""
+        for proto in nodes:
+            if not (
+                handler_of(proto)
+                or control_flow_handler(proto.domain, proto.op_type)
+                or has_body(proto, self.functions, frame.opsets)
+            ):
+                self.unsupported.add(proto, node_name(proto))
+
+    def _output(self, output: ValueInfoProto, frame: Frame) -> SSAValue:
+        """The value of an output of the model."""
+        self.graph.location = None
+        result = self.graph.value_of(frame.read(output.name, "graph outputs"))
+        check_declared(output, result, self.warnings.append)
+        return result
+
+    def _finish(
+        self,
+        results: Mapping[str, SSAValue],
+        arguments: Mapping[str, BlockArgument],
+        start: Start,
+    ) -> None:
+        """Return the results and put the function around the block."""
+        block, first = self.block, self.first
+        block.add_op(ReturnOp(*results.values()))
+        inner = [arguments.get(name) for name in start.inner]
+        replace_by_arguments(first.results, inner[: len(first.results)])
+        if start.node > 0:
+            for argument in list(block.args):
+                if not argument.uses:
+                    block.erase_arg(argument)
+        inputs = [self.callers[one] for one in block.args]
+        operands = cast(Operation, block.last_op).operands
+        types = [one.type for one in block.args], [one.type for one in operands]
+        function = FuncOp("main", types, Region(block))
+        for attribute, texts in ((INPUT_NAMES, inputs), (OUTPUT_NAMES, results)):
+            listed = [StringAttr(text) for text in texts]
+            function.attributes[attribute] = ArrayAttr(listed)
+        self.module.body.block.add_op(function)

@@ -1,0 +1,135 @@
+"""What is known of the inputs of a model before a call: shapes with sizes that are open.
+
+Sizes of one name are one size, whichever input tells it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from glow.dialects.errors import GlowError
+
+UNNAMED = "?"
+"""Stands for an open size without a name."""
+
+InputShapes = Mapping[str, Sequence[int] | int]
+"""Shapes by the name of an input, sizes by their own."""
+
+
+InputValues = Mapping[str, ArrayLike]
+"""Values that inputs are fixed to, by name."""
+
+
+@dataclass(frozen=True)
+class OpenTensorInfo:
+    """Name, declared shape and dtype of an input or output whose sizes may be open."""
+
+    name: str
+    shape: tuple[int | str, ...] | None
+    """Open sizes by name, `?` for one without; None where not even the rank is known."""
+    dtype: np.dtype[np.generic]
+    is_specialized_on: bool = False
+    """Whether programs are compiled for the values of this input, not for its shape only."""
+
+    @property
+    def open_sizes(self) -> tuple[str, ...]:
+        """The open sizes in order."""
+        return tuple(size for size in self.shape or () if isinstance(size, str))
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the shape is not known."""
+        return self.shape is None or bool(self.open_sizes)
+
+    def __str__(self) -> str:
+        sizes = "..." if self.shape is None else ", ".join(map(str, self.shape))
+        return f"{self.name}: {self.dtype}[{sizes}]"
+
+
+@dataclass(frozen=True)
+class OpenSignature:
+    """The inputs and outputs of a model that waits for sizes or values, in order."""
+
+    inputs: tuple[OpenTensorInfo, ...]
+    outputs: tuple[OpenTensorInfo, ...]
+
+
+class OpenModelError(GlowError):
+    """A model that cannot become one program yet; the message names what is open."""
+
+    def __init__(
+        self,
+        message: str,
+        signature: OpenSignature,
+        *,
+        node: str | None = None,
+        hint: str | None = None,
+    ) -> None:
+        super().__init__(message, node=node, hint=hint)
+        self.signature = signature
+
+
+class KnownSizes:
+    """The sizes that are known by name, each with the input or option that told it."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, tuple[int, str]] = {}
+
+    def add(self, name: str, size: int, source: str) -> None:
+        """Note a size; GlowError where another source has told another one.
+
+        A source is `input 'x'`, or an option for the size itself.
+        """
+        known, first = self._known.setdefault(name, (size, source))
+        if known != size:
+            raise GlowError(
+                f"{source} has {name} = {size}, but {first} has {name} = {known}"
+            )
+
+    def bind(
+        self, what: str, declared: Sequence[int | str], shape: Sequence[int]
+    ) -> None:
+        """Note the open sizes of an input that has a shape; GlowError if that differs."""
+        if len(declared) != len(shape):
+            raise GlowError(
+                f"{what} is declared as {sizes_text(declared)}, with "
+                f"{len(declared)} axes, not as {list(shape)}"
+            )
+        for wanted, size in zip(declared, shape, strict=True):
+            if isinstance(wanted, str):
+                if wanted != UNNAMED:
+                    self.add(wanted, size, what)
+            elif wanted != size:
+                raise GlowError(
+                    f"{what} is declared as {sizes_text(declared)}, with {wanted} where "
+                    f"{size} of {list(shape)} is given"
+                )
+
+    def fill(self, sizes: Sequence[int | str]) -> tuple[int | str, ...]:
+        """A shape with what is known of it."""
+        return tuple(
+            self._known[size][0] if size in self._known else size for size in sizes
+        )
+
+
+def sizes_text(sizes: Sequence[int | str]) -> str:
+    """`Nx3`, as the command line spells shapes."""
+    return "x".join(map(str, sizes)) or "scalar"
+
+
+def open_sizes_line(infos: Iterable[OpenTensorInfo]) -> tuple[str, str]:
+    """The message about the first input with open sizes, and how to give them."""
+    info = next(info for info in infos if info.is_open)
+    what = f"input '{info.name}'"
+    if info.shape is None:
+        return f"the model does not tell the shape of {what}", "pass input_shapes"
+    sizes = list(dict.fromkeys(info.open_sizes))
+    option = f"{info.name}={sizes_text([4 if s in sizes else s for s in info.shape])}"
+    if sizes[0] != UNNAMED:
+        option = f"{sizes[0]}=4"
+    message = f"{what} has open sizes ({', '.join(sizes)})"
+    return message, f"pass input_shapes, or for example --shape {option}"

@@ -1,0 +1,103 @@
+"""`--shape` and `--value`: what a command fixes of the inputs that a model leaves open."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TypedDict
+
+import numpy as np
+import numpy.typing as npt
+
+from glow.dialects.errors import UsageError
+from glow.open_sizes import InputShapes, InputValues
+
+Array = npt.NDArray[np.generic]
+
+
+def add_shape_options(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    parser.add_argument(
+        "--shape",
+        action="append",
+        default=[],
+        metavar="NAME=SIZES",
+        help="shape of an input that has open sizes (x=1x3x224x224), or one of those sizes "
+        "by its name (N=4); may be repeated",
+    )
+    parser.add_argument(
+        "--value",
+        action="append",
+        default=[],
+        metavar="NAME=NUMBERS",
+        help="fix an input to a number (k=5) or a list (axes=0,2), and take it from the "
+        "inputs; may be repeated",
+    )
+
+
+class InputOptions(TypedDict):
+    """What the options give, as keyword arguments of `import_model` and others."""
+
+    input_shapes: InputShapes | None
+    input_values: InputValues | None
+
+
+def input_options(args: argparse.Namespace) -> InputOptions:
+    """What the options give; UsageError for what is no shape or number."""
+    return {"input_shapes": _shapes(args), "input_values": _values(args)}
+
+
+def _shapes(args: argparse.Namespace) -> InputShapes | None:
+    """The shapes and sizes of `--shape`; UsageError for what is none."""
+    shapes: dict[str, tuple[int, ...] | int] = {}
+    for name, text in _pairs("--shape", args.shape).items():
+        try:
+            sizes = tuple(map(int, text.split("x")))
+        except ValueError:
+            raise UsageError(
+                f"--shape {name}={text} is not a shape of whole numbers such as 1x3x224"
+            ) from None
+        # One number is a size by its name; the importer takes it as a shape of an input.
+        shapes[name] = sizes[0] if len(sizes) == 1 else sizes
+    return shapes or None
+
+
+def _values(args: argparse.Namespace) -> dict[str, Array] | None:
+    """The arrays of `--value`; UsageError for what is no list of numbers."""
+    values = {
+        name: _numbers(name, text)
+        for name, text in _pairs("--value", args.value).items()
+    }
+    return values or None
+
+
+def _pairs(option: str, arguments: list[str]) -> dict[str, str]:
+    """Texts by name; UsageError for a name that is given twice."""
+    pairs: dict[str, str] = {}
+    for argument in arguments:
+        name, equals, text = argument.partition("=")
+        if not (name and equals):
+            raise UsageError(f"{option} needs NAME=..., not '{argument}'")
+        if name in pairs:
+            raise UsageError(f"{option} {name} is given twice")
+        pairs[name] = text
+    return pairs
+
+
+def _numbers(name: str, text: str) -> Array:
+    words = [word.strip().lower() for word in text.split(",")] if text.strip() else []
+    try:
+        numbers = [_number(word) for word in words]
+    except ValueError:
+        line = f"--value {name}={text} is not a list of numbers such as 0,2"
+        raise UsageError(line) from None
+    array = np.array(numbers, None if numbers else np.int64)
+    return array.reshape(()) if len(numbers) == 1 else array
+
+
+def _number(word: str) -> bool | int | float:
+    if word in ("true", "false"):
+        return word == "true"
+    try:
+        return int(word)
+    except ValueError:
+        return float(word)
