@@ -137,6 +137,16 @@ class Backend(ABC):
         """Whether a product of f32 is not faster in bf16."""
         return False
 
+    def estimate_cost(
+        self, op: Operation, options: CompileOptions | None = None
+    ) -> float | None:
+        """The seconds that a node of an optimized graph should take; None where unknown.
+
+        It is asked before anything is compiled, by who divides a network between devices. Of
+        the options the target, the threads and the numerics count.
+        """
+        return None
+
     # From a graph to something that runs
 
     @abstractmethod

@@ -12,6 +12,7 @@ A source is one of
   that somebody published;
 - `measured:` and how;
 - `fitted:` a number that stands for several effects, with the kernels that it was fitted to;
+- `estimated:` what nobody has measured or published as far as we know, and why it may be so;
 - `as NAME:` that of another family, where nothing is published, and why it should be like it.
 """
 
@@ -62,6 +63,8 @@ class Core:
     sources: dict[str, str] = field(compare=False, repr=False)
     """Of each number, by its name."""
 
+    clock_hertz: float
+    """Cycles a second under load, which only times in seconds need: choices are in cycles."""
     vector_bytes: int
     vector_registers: int
     fma_pipes: int

@@ -95,6 +95,20 @@ class CpuBackend(Backend):
 
         return prefers_f32(op, Target.from_string(options.target), options.numerics)
 
+    def estimate_cost(
+        self, op: Operation, options: CompileOptions | None = None
+    ) -> float | None:
+        """By the machine model of the target."""
+        from glow.backends.cpu.estimate import estimate_seconds
+        from glow.lowering.target.target import Target
+        from glow.options import CompileOptions
+        from glow.runtime.threads.cores import available_cores
+
+        options = options or CompileOptions()
+        target = Target.from_string(options.target)
+        threads = options.threads or available_cores()
+        return estimate_seconds(op, target, threads, options.numerics)
+
     def pipeline(self, options: CompileOptions) -> Pipeline:
         """Layouts and fused nodes, planned instructions, loops, machine code."""
         from glow.backends.cpu.pipeline import cpu_pipeline

@@ -19,6 +19,7 @@ GENERIC_AVX512 = like(
     "generic-avx512",
     "any core with vectors of 64 bytes",
     ("x86-64-v4",),
+    clock_hertz=Figure(3e9, "estimated: a server's core under load"),
     l1_bytes=Figure(32 * KIB, SMALLEST),
     l1_ways=Figure(8, SMALLEST),
 )
@@ -56,6 +57,7 @@ GENERIC_NEON = like(
     "generic-neon",
     "any AArch64 core",
     ("generic", "neoverse-n2", "neoverse-v2"),
+    clock_hertz=Figure(2.5e9, "estimated: a server's core under load"),
     fma_latency=Figure(4, "as neoverse-n1: without its forwarding of sums"),
     store_pipes=Figure(1, SMALLEST),
     l1_bytes=Figure(32 * KIB, SMALLEST),

@@ -23,7 +23,7 @@ SMALL = Path(__file__).parents[3] / "docs" / "small.mlir"
 
 SOURCE = re.compile(
     r"https://\S+|LLVM \w+\.td\b|(AMD|Intel|Arm),? .+|AVX-512|Advanced SIMD|"
-    r"the instruction set|(measured|fitted): .+|as (\S+): .+"
+    r"the instruction set|(measured|fitted|estimated): .+|as (\S+): .+"
 )
 """The kinds of sources, as `core.py` lists them."""
 

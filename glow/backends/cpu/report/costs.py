@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from math import prod
 
 from xdsl.dialects import func, scf
 from xdsl.ir import Operation
 
+from glow.backends.cpu.kernels.convolution.fused_prologue import PrologueConv2dSpec
 from glow.backends.cpu.program.kernel_table import KernelTable
 from glow.backends.cpu.program.program import KernelCall
 from glow.backends.cpu.report.kernel_log import CallBuilder
-from glow.backends.cpu.report.kernel_profile import KernelProfile, operations_of
+from glow.backends.cpu.report.kernel_profile import (
+    KernelProfile,
+    operations_of,
+    spec_of,
+)
 from glow.backends.inspection import Cost
 from glow.dialects import instr
 from glow.dialects.node import shape_of
@@ -31,10 +36,11 @@ def kernel_costs(
     """The cost of each instruction, with times if there is a profile."""
     builder = CallBuilder(function, target, table)
     builder.run()
-    seconds: dict[KernelCall, float] = {}
+    seconds: dict[Hashable, float] = {}
     if profile is not None:
         for call, row in zip(profile.calls, profile.rows(), strict=True):
-            seconds[call] = seconds.get(call, 0.0) + row.seconds
+            key = _convolution_of(call) or call
+            seconds[key] = seconds.get(key, 0.0) + row.seconds
     return {
         op: _cost(op, calls, None if profile is None else seconds)
         for op, calls in builder.calls_of.items()
@@ -44,7 +50,7 @@ def kernel_costs(
 def _cost(
     op: instr.InstructionOp,
     calls: list[KernelCall],
-    seconds: dict[KernelCall, float] | None,
+    seconds: dict[Hashable, float] | None,
 ) -> Cost:
     trips = _trip_count(op)
     operations = sum(map(operations_of, calls)) or _scalar_operations(op)
@@ -54,8 +60,22 @@ def _cost(
         trips * sum(binding.size for call in calls for binding in call.bindings),
         None
         if seconds is None
-        else sum(seconds.get(call, 0.0) for call in dict.fromkeys(calls)),
+        else sum(_seconds(call, seconds) for call in dict.fromkeys(calls)),
     )
+
+
+def _convolution_of(call: KernelCall) -> Hashable | None:
+    """The convolution that runs together with its prologue: what it is and writes."""
+    spec = spec_of(call)
+    if not isinstance(spec, PrologueConv2dSpec):
+        return None
+    return spec.spec, call.bindings[0]
+
+
+def _seconds(call: KernelCall, seconds: dict[Hashable, float]) -> float:
+    """The time of a call; a prologue's is that of the convolution behind it."""
+    fused = (spec_of(call), call.bindings[0])
+    return seconds.get(call, seconds.get(fused, 0.0))
 
 
 def _scalar_operations(op: instr.InstructionOp) -> int:
