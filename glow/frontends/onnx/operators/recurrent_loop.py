@@ -24,6 +24,7 @@ import numpy as np
 from xdsl.dialects.builtin import i64
 from xdsl.ir import SSAValue
 
+from glow.dialects.attributes import AttributeValue
 from glow.dialects.glow import (
     AddOp,
     ClipOp,
@@ -77,7 +78,10 @@ def _node(op_class: type[NodeOp], **defaults: float) -> Activation:
     """A function that is a node, with its attributes."""
 
     def apply(node: OnnxNode, x: Operand, numbers: Sequence[float]) -> Operand:
-        return node.emit(op_class, x, **dict(zip(defaults, numbers, strict=True)))
+        attributes: dict[str, AttributeValue] = dict(
+            zip(defaults, numbers, strict=True)
+        )
+        return node.emit(op_class, x, types=None, **attributes)
 
     return Activation(apply, tuple(defaults.values()))
 
