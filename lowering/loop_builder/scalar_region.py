@@ -17,6 +17,7 @@ from xdsl.dialects.builtin import FloatAttr
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from glow.dialects import arith
+from glow.dialects.small_types import is_small
 from glow.lowering.loop_builder import ir_types as types
 from glow.lowering.loop_builder import math_functions
 from glow.lowering.loop_builder.builder import LoopBuilder
@@ -88,7 +89,12 @@ class ScalarRegion:
         numbers: dict[SSAValue, int] = {}
         for argument in self.block.args:
             numbers[argument] = len(numbers)
-        lines = [", ".join(map(str, self.input_types))]
+        # Bytes are read in another way for each type of storage.
+        taken = [
+            a.type if is_small(a.type) else types.signless(a.type)
+            for a in self.block.args
+        ]
+        lines = [", ".join(map(str, taken))]
         for operation in self.block.ops:
             operands = ", ".join(str(numbers[value]) for value in operation.operands)
             properties = ", ".join(

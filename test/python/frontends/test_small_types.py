@@ -104,6 +104,14 @@ def test_every_code_widens_to_its_number():
         np.testing.assert_array_equal(integers[whole], np.trunc(expected[whole]))
 
 
+def test_kernels_of_two_types_are_not_one():
+    x = np.array([-2, -1, 0, 1], np.int8)
+    for name in ("int4", "int2"):
+        model = casts(name, KINDS[name], x.shape, [(TensorProto.INT8, {})] * 2)
+        for result in results(model, x.astype(dtype(name))):
+            np.testing.assert_array_equal(result, x)
+
+
 def test_floats_round_as_the_tables_say():
     x = edges()
     targets = [

@@ -96,7 +96,7 @@ def as_plane(node: OnnxNode, value: Operand) -> Operand:
 def from_plane(node: OnnxNode, value: Operand, rank: int) -> Operand:
     """[N, C, 1, L] as [N, C, L] where the node's operands have rank 3."""
     sizes = shape(value)
-    return value if rank == 4 else node.reshape(value, (*sizes[:2], sizes[3]))
+    return node.reshape(value, (*sizes[:2], sizes[3])) if rank == 3 else value
 
 
 @onnx_op("Conv")

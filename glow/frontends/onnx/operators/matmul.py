@@ -3,24 +3,35 @@
 from __future__ import annotations
 
 from glow.dialects.glow import GemmOp, MatmulOp
-from glow.frontends.onnx.node import OnnxNode, Value, shape
+from glow.frontends.onnx.node import OnnxNode, Operand, Value, shape
 from glow.frontends.onnx.registry import onnx_op
 
 
 @onnx_op("MatMul")
 def matmul(node: OnnxNode) -> Value:
     """A product; a vector is a matrix of one row (left) or one column (right)."""
-    lhs, rhs = node.value(0), node.value(1)
-    left_vector, right_vector = len(shape(lhs)) == 1, len(shape(rhs)) == 1
-    if left_vector:
+    operands = node.value(0), node.value(1)
+    product = node.emit(MatmulOp, *to_matrices(node, *operands))
+    return from_matrices(node, product, *operands)
+
+
+def to_matrices(node: OnnxNode, lhs: Operand, rhs: Operand) -> tuple[Operand, Operand]:
+    """Both operands of a product with two axes or more."""
+    if len(shape(lhs)) == 1:
         lhs = node.reshape(lhs, (1, *shape(lhs)))
-    if right_vector:
+    if len(shape(rhs)) == 1:
         rhs = node.reshape(rhs, (*shape(rhs), 1))
-    result = node.emit(MatmulOp, lhs, rhs)
-    *batch, rows, columns = shape(result)
-    rows_kept = [] if left_vector else [rows]
-    columns_kept = [] if right_vector else [columns]
-    return node.reshape(result, (*batch, *rows_kept, *columns_kept))
+    return lhs, rhs
+
+
+def from_matrices(
+    node: OnnxNode, product: Operand, lhs: Operand, rhs: Operand
+) -> Operand:
+    """The product without the axes that its operands, vectors, did not have."""
+    *batch, rows, columns = shape(product)
+    rows_kept = [] if len(shape(lhs)) == 1 else [rows]
+    columns_kept = [] if len(shape(rhs)) == 1 else [columns]
+    return node.reshape(product, (*batch, *rows_kept, *columns_kept))
 
 
 @onnx_op("Gemm")

@@ -20,10 +20,8 @@ from glow.dialects.glow import (
     AddOp,
     AvgPool2dOp,
     ConcatOp,
-    Conv2dIntegerOp,
     Conv2dOp,
     DynamicQuantizeOp,
-    MatmulIntegerOp,
     MatmulOp,
     MulOp,
     RescaleOp,
@@ -40,7 +38,18 @@ from glow.dialects.quantized import stored_type
 from glow.dialects.weight_table import Array, dtype_of
 from glow.frontends.onnx.graph import Constant
 from glow.frontends.onnx.node import OnnxNode, Operand, Value, element_type, shape
-from glow.frontends.onnx.operators.convolution import window_of
+from glow.frontends.onnx.operators.convolution import as_plane, from_plane, window_of
+from glow.frontends.onnx.operators.integer_products import (
+    CUBE,
+    computed_convolution,
+    computed_matmul,
+)
+from glow.frontends.onnx.operators.plain_quantization import (
+    dequantize,
+    is_computed,
+    is_plain,
+    quantize,
+)
 from glow.frontends.onnx.refusal import refuse_if
 from glow.frontends.onnx.registry import contrib_op, onnx_op
 
@@ -163,8 +172,8 @@ def emit(
 @contrib_op("QuantizeLinear")
 def quantize_linear(node: OnnxNode) -> Value:
     """Float to integers."""
-    refuse_if(node.attr_int("block_size", 0) > 0, "blocked quantization")
-    refuse_if(not node.has(2) and node.attr_int("output_dtype", 2) != 2, "output_dtype")
+    if is_plain(node, 1, 2):
+        return quantize(node)
     axis = node.positive(node.attr_int("axis", 1), max(node.rank(0), 2))
     data = parameters(node, 1, 2, axis)
     target = quantized_tensor(node.shape(0), data)
@@ -176,7 +185,8 @@ def quantize_linear(node: OnnxNode) -> Value:
 @contrib_op("DequantizeLinear")
 def dequantize_linear(node: OnnxNode) -> Value:
     """Integers to float."""
-    refuse_if(node.attr_int("block_size", 0) > 0, "blocked quantization")
+    if is_plain(node, 1, 2):
+        return dequantize(node)
     axis = node.positive(node.attr_int("axis", 1), max(node.rank(0), 2))
     scales = node.array(1, "scale")
     if node.has(2):
@@ -195,17 +205,18 @@ def dequantize_linear(node: OnnxNode) -> Value:
 @onnx_op("QLinearConv")
 def qlinear_conv(node: OnnxNode) -> Value:
     """Convolution of quantized tensors."""
-    refuse_if(node.rank(0) != 4, f"{node.rank(0) - 2} spatial axes")
+    if node.rank(0) == CUBE or is_computed(node, 1, 2, 4, 5, 6, 7):
+        return computed_convolution(node)
     data, weights = parameters(node, 1, 2), parameters(node, 4, 5, 0)
     sums = sums_of(data, weights)
     operands = [
-        stored(node, node.value(0), data),
-        stored(node, node.value(3), weights),
+        stored(node, as_plane(node, node.value(0)), data),
+        stored(node, as_plane(node, node.value(3)), weights),
     ]
     if node.has(8):
         operands.append(stored(node, node.value(8), sums))
     window = window_of(node, node.shape(0)[2:], node.shape(3)[2:])
-    return emit(
+    result = emit(
         node,
         Conv2dOp,
         operands,
@@ -213,6 +224,7 @@ def qlinear_conv(node: OnnxNode) -> Value:
         group=node.attr_int("group", 1),
         **window.attributes(),
     )
+    return from_plane(node, result, node.rank(0))
 
 
 def sums_of(data: Quantization, weights: Quantization) -> Quantization:
@@ -228,6 +240,8 @@ def sums_of(data: Quantization, weights: Quantization) -> Quantization:
 @onnx_op("QLinearMatMul")
 def qlinear_matmul(node: OnnxNode) -> Value:
     """Product of quantized matrices."""
+    if is_plain(node, 1, 2, 4, 5, 6, 7):
+        return computed_matmul(node)
     columns = node.rank(3) - 1
     left, right = parameters(node, 1, 2), parameters(node, 4, 5, columns)
     sums_of(left, right)
@@ -310,59 +324,3 @@ def qlinear_concat(node: OnnxNode) -> Value:
 def dynamic_quantize_linear(node: OnnxNode) -> Sequence[Value]:
     """Float to integers by the range that is found at run time."""
     return list(node.graph.add(DynamicQuantizeOp, [node.value(0)]).results)
-
-
-def _zero_points(node: OnnxNode, *axes: int | None) -> list[Operand]:
-    """Both zero points, or none; one that is left out is 0.
-
-    There is one for each tensor, or for each index of its axis of `axes`.
-    """
-    if not node.has(2) and not node.has(3):
-        return []
-    found: list[Operand] = []
-    for index in (2, 3):
-        if node.has(index):
-            _check_zero_point(node, index, axes[index - 2])
-            found.append(node.value(index))
-        else:
-            dtype = dtype_of(element_type(node.value(index - 2)))
-            found.append(Constant(np.array(0, dtype), "zero_point"))
-    return found
-
-
-def _check_zero_point(node: OnnxNode, index: int, axis: int | None) -> None:
-    """Raise GlowError unless a zero point fits its operand, two inputs before it."""
-    point, extents = node.value(index), node.shape(index - 2)
-    operand = element_type(node.value(index - 2))
-    if element_type(point) != operand:
-        raise GlowError(
-            f"the zero point has type {element_type(point)}, the tensor {operand}"
-        )
-    refuse_if(len(shape(point)) > 1, "zero points of several axes")
-    count = int(np.prod(shape(point)))
-    if count not in (1, *(() if axis is None else (extents[axis],))):
-        raise GlowError(f"{count} zero points for a tensor of shape {list(extents)}")
-
-
-@onnx_op("MatMulInteger")
-def matmul_integer(node: OnnxNode) -> Value:
-    """Product of integer matrices less their zero points."""
-    refuse_if(node.rank(0) < 2 or node.rank(1) < 2, "a vector operand")
-    points = _zero_points(node, -2, -1)
-    return node.emit(MatmulIntegerOp, node.value(0), node.value(1), *points)
-
-
-@onnx_op("ConvInteger")
-def conv_integer(node: OnnxNode) -> Value:
-    """Convolution of integers less their zero points."""
-    refuse_if(node.rank(0) != 4, f"{node.rank(0) - 2} spatial axes")
-    window = window_of(node, node.shape(0)[2:], node.shape(1)[2:])
-    return node.emit(
-        Conv2dIntegerOp,
-        node.value(0),
-        node.value(1),
-        *_zero_points(node, None, 0),
-        types=None,
-        group=node.attr_int("group", 1),
-        **window.attributes(),
-    )

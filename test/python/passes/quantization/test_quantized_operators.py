@@ -237,7 +237,6 @@ BAD_PARAMETERS: dict[str, tuple[Any, Array, str]] = {
     "negative": (-1.0, scalar(0, np.uint8), "positive and finite, not -1.0"),
     "nan": (float("nan"), scalar(0, np.uint8), "positive and finite, not nan"),
     "empty": (np.ones(0), scalar(0, np.uint8), "positive and finite, not empty"),
-    "computed": ("s", scalar(0, np.uint8), r"QLinear.*scale computed at run time"),
     "float zero": (1.0, scalar(0.0), r"QLinear.*stored as float32"),
     "wide zero": (1.0, scalar(0, np.int64), r"QLinear.*stored as int64"),
     "other type": (1.0, scalar(0, np.int8), "zero point has type i8, the tensor ui8"),
@@ -251,14 +250,13 @@ BAD_PARAMETERS: dict[str, tuple[Any, Array, str]] = {
 def test_bad_parameters_are_one_line(case: str) -> None:
     """Of the image of a convolution, or of its weights too."""
     scale, zero_point, message = BAD_PARAMETERS[case]
-    is_computed = isinstance(scale, str)
-    given = scale if is_computed else np.asarray(scale, np.float32)
+    given = np.asarray(scale, np.float32)
     of_weights = scale if case in ("overflow", "underflow") else 1.0
     image = np.zeros((1, 4, 5, 5), np.uint8)
     weights = np.ones((8, 4, 3, 3), np.int8)
     model = model_of(
         "QLinearConv",
-        {"x": image} | ({"s": scalar(1.0)} if is_computed else {}),
+        {"x": image},
         ["x", given, zero_point, weights, np.full(8, of_weights, np.float32),
          np.zeros(8, np.int8), scalar(1.0), scalar(0, np.uint8)],
     )  # fmt: skip
