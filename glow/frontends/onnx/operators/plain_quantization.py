@@ -8,7 +8,7 @@ are only stored. What is known at import and has 8, 16 or 32 bits becomes quanti
 from __future__ import annotations
 
 import numpy as np
-from xdsl.dialects.builtin import IntegerType, f32
+from xdsl.dialects.builtin import f32
 from xdsl.ir import Attribute
 
 from glow.dialects.arith.casts import bit_width
@@ -24,6 +24,7 @@ from glow.dialects.glow import (
     SliceOp,
     SubOp,
 )
+from glow.dialects.glow.elementwise import is_integer
 from glow.dialects.small_types import is_small, is_small_float
 from glow.dialects.weight_table import dtype_of, element_type_of
 from glow.frontends.onnx.graph import Constant
@@ -112,7 +113,7 @@ def rounded(
 def integer_limits(element: Attribute) -> tuple[float, float]:
     """The least and the largest number of an integer type."""
     dtype = dtype_of(element)
-    if not isinstance(element, IntegerType):
+    if not is_integer(element):
         raise GlowError(f"quantized elements stored as {dtype} are not supported")
     bits, unsigned = bit_width(element), dtype.name.startswith("u")
     low = 0 if unsigned else -(2 ** (bits - 1))
