@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from kernel_testing import TARGET, normal, relative_error
@@ -9,6 +11,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 import glow
 from glow.backends.cpu.passes.instr_to_loops import build_main, build_program
+from glow.backends.cpu.program.call_order import serial_bytes
 from glow.backends.cpu.program.kernel_table import kernel_table
 from glow.compiler import lower_to
 from glow.dialects.weights import weights_of
@@ -81,3 +84,9 @@ def test_barriers_between_rows_depend_on_the_threads() -> None:
     whole, partial = barriers(128), barriers(106)
     assert whole[0] < partial[0]
     assert whole[1] > partial[1]
+
+
+@pytest.mark.parametrize(("cycles", "size"), [(1, 4), (255, 1024), (256, 1024)])
+def test_calls_are_shared_from_a_power_of_two(cycles: int, size: int) -> None:
+    """The least that holds what a kernel touches while threads wait for each other."""
+    assert serial_bytes(SimpleNamespace(barrier_cycles=cycles)) == size
