@@ -39,9 +39,7 @@ from glow.frontends.onnx.operators import (
     casts,
     constants,
     contrib,
-    convolution,
     einsum,
-    global_pools,
     hyperbolic,
     indexing,
     integer_products,
@@ -49,15 +47,19 @@ from glow.frontends.onnx.operators import (
     movement,
     normalization,
     plain,
-    pooling,
     quantization,
     recurrent,
     reduction,
+    shapes,
+    training,
+)
+from glow.frontends.onnx.operators.spatial import (
+    convolution,
+    global_pools,
+    pooling,
     regions,
     resize,
     sampling,
-    shapes,
-    training,
 )
 from glow.frontends.onnx.programs import (
     shape_arguments,

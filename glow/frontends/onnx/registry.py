@@ -43,10 +43,14 @@ HandlerType = TypeVar("HandlerType", bound=Handler)
 
 
 def onnx_op(*names: str) -> Callable[[HandlerType], HandlerType]:
-    """A decorator that enters a handler in the table under the given names."""
+    """A decorator that enters a handler in the table under the given names.
+
+    A node that is an operator by its own word (`NodeOp.ONNX`) goes before a handler.
+    """
 
     def enter(handler: HandlerType) -> HandlerType:
-        HANDLERS.update(dict.fromkeys(names, handler))
+        for name in names:
+            HANDLERS.setdefault(name, handler)
         return handler
 
     return enter

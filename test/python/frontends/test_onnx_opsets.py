@@ -218,6 +218,21 @@ def products() -> Iterator[Row]:
     yield Row("ConvTranspose", 7, ENDLESS, [IMAGE, kernel], settings)
 
 
+def integer_products() -> Iterator[Row]:
+    """Sums of products of integers over one to three axes."""
+    for rank in (1, 2, 3):
+        x = np.round(draw(1, 4, *(5, 6, 4)[:rank]) * 60 + 128).astype(np.uint8)
+        w = np.round(draw(6, 2, *(3, 2, 2)[:rank]) * 30).astype(np.int8)
+        settings = {"group": 2, "pads": [1] * 2 * rank}
+        operands = [x, w.view(np.uint8), np.uint8(7), np.uint8(3)]
+        yield Row("ConvInteger", 10, ENDLESS, operands, settings, 2)
+        scales = np.abs(draw(6)) * np.float32(0.02) + np.float32(0.01)
+        points = np.float32(0.5), np.uint8(100)
+        operands = [x, np.float32(0.02), np.uint8(120), w, scales, np.zeros(6, np.int8)]
+        operands += [*points, np.round(draw(6) * 500).astype(np.int32)]
+        yield Row("QLinearConv", 10, ENDLESS, operands, settings)
+
+
 def resizes() -> Iterator[Row]:
     """Scales are an attribute, later an input; coordinates are transformed in many ways."""
     for mode in ("nearest", "linear"):
@@ -285,7 +300,8 @@ def samples() -> Iterator[Row]:
 def rows() -> list[Row]:
     """All forms."""
     themes = (
-        along_axes, reductions, shapes, bounds, normalizations, pools, products, resizes,
+        along_axes, reductions, shapes, bounds, normalizations, pools, products,
+        integer_products, resizes,
         samples,
     )  # fmt: skip
     return [row for theme in themes for row in theme()]
@@ -327,7 +343,7 @@ def model_of(found: Sequence[Row], opset: int) -> tuple[ModelProto, dict[str, An
             if array is not None and k < row.computed:
                 feeds[name] = array
             elif array is not None:
-                weights.append(numpy_helper.from_array(array, name))
+                weights.append(numpy_helper.from_array(np.asarray(array), name))
         nodes.append(helper.make_node(row.operator, names, results, **row.attributes))
     info = helper.make_tensor_value_info
     inputs = [

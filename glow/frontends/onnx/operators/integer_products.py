@@ -20,9 +20,13 @@ from glow.dialects.glow import (
 from glow.dialects.weight_table import dtype_of
 from glow.frontends.onnx.graph import Constant
 from glow.frontends.onnx.node import OnnxNode, Operand, Value, element_type, shape
-from glow.frontends.onnx.operators.convolution import as_plane, from_plane, window_of
 from glow.frontends.onnx.operators.matmul import from_matrices, to_matrices
 from glow.frontends.onnx.operators.plain_quantization import BYTE, rounded
+from glow.frontends.onnx.operators.spatial.convolution import (
+    as_plane,
+    from_plane,
+    window_of,
+)
 from glow.frontends.onnx.refusal import refuse_if
 from glow.frontends.onnx.registry import onnx_op
 

@@ -38,7 +38,6 @@ from glow.dialects.quantized import stored_type
 from glow.dialects.weight_table import Array, dtype_of
 from glow.frontends.onnx.graph import Constant
 from glow.frontends.onnx.node import OnnxNode, Operand, Value, element_type, shape
-from glow.frontends.onnx.operators.convolution import as_plane, from_plane, window_of
 from glow.frontends.onnx.operators.integer_products import (
     CUBE,
     computed_convolution,
@@ -49,6 +48,11 @@ from glow.frontends.onnx.operators.plain_quantization import (
     is_computed,
     is_plain,
     quantize,
+)
+from glow.frontends.onnx.operators.spatial.convolution import (
+    as_plane,
+    from_plane,
+    window_of,
 )
 from glow.frontends.onnx.refusal import refuse_if
 from glow.frontends.onnx.registry import contrib_op, onnx_op

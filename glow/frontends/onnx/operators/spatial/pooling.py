@@ -26,9 +26,9 @@ from glow.dialects.glow import (
 from glow.dialects.glow.convolution import window_size
 from glow.dialects.node import fail_unless
 from glow.frontends.onnx.node import Constant, OnnxNode, Operand, Value, shape
-from glow.frontends.onnx.operators.convolution import Window, window_of
-from glow.frontends.onnx.operators.global_pools import norm_of, powers, root
 from glow.frontends.onnx.operators.indexing import scatter
+from glow.frontends.onnx.operators.spatial.convolution import Window, window_of
+from glow.frontends.onnx.operators.spatial.global_pools import norm_of, powers, root
 from glow.frontends.onnx.registry import onnx_op
 
 FRONT = 2

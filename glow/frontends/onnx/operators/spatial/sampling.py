@@ -19,7 +19,7 @@ from glow.dialects.glow.elementwise import is_integer
 from glow.dialects.node import fail_unless
 from glow.frontends.onnx.expression import Expression
 from glow.frontends.onnx.node import OnnxNode, Value, element_type
-from glow.frontends.onnx.operators.resize import is_narrow, rounded
+from glow.frontends.onnx.operators.spatial.resize import is_narrow, rounded
 from glow.frontends.onnx.refusal import refuse_if
 from glow.frontends.onnx.registry import onnx_op
 

@@ -17,7 +17,7 @@ from glow.dialects.glow import ReduceMaxOp
 from glow.dialects.node import fail_unless
 from glow.frontends.onnx.expression import Expression
 from glow.frontends.onnx.node import OnnxNode, Value, element_type
-from glow.frontends.onnx.operators.sampling import PLANE, Taps, sample
+from glow.frontends.onnx.operators.spatial.sampling import PLANE, Taps, sample
 from glow.frontends.onnx.refusal import refuse_if
 from glow.frontends.onnx.registry import onnx_op
 

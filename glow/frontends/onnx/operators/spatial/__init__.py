@@ -1,0 +1,1 @@
+"""Handlers of operators over the axes behind the batch and the channels."""
