@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from glow.passes.quantization.options import QuantizationOptions
     from glow.passes.quantization.profiling.profile import Profile
     from glow.profiling import profile
+    from glow.specialized_model import SpecializedModel
     from glow.tensor_info import TensorInfo
 
 __all__ = [
@@ -37,6 +38,7 @@ __all__ = [
     "GlowError",
     "Profile",
     "QuantizationOptions",
+    "SpecializedModel",
     "TensorInfo",
     "compile",
     "lower_to",
@@ -51,6 +53,7 @@ _HOMES = {
     "GlowError": "glow.dialects.errors",
     "Profile": "glow.passes.quantization.profiling.profile",
     "QuantizationOptions": "glow.passes.quantization.options",
+    "SpecializedModel": "glow.specialized_model",
     "TensorInfo": "glow.tensor_info",
     "compile": "glow.compilation",
     "lower_to": "glow.compiler",

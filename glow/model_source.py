@@ -17,9 +17,11 @@ class ModelSource:
     """A model's file, which must stay as it is, or its bytes."""
 
     def __init__(self, model: OnnxModel) -> None:
-        if not isinstance(model, str | os.PathLike | bytes):
+        if isinstance(model, str | os.PathLike):
+            model = os.path.abspath(model)  # Whatever folder a later call is in.
+        elif not isinstance(model, bytes):
             model = _copy(model)
-        self.model = model
+        self.model: OnnxModel = model
         self._stamp = self._current_stamp()
 
     def check(self) -> None:

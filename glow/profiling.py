@@ -23,6 +23,7 @@ from glow.dialects.errors import GlowError
 from glow.dialects.glow import QuantizationProfileOp
 from glow.dialects.weight_table import Array
 from glow.dialects.weights import clone_module
+from glow.open_sizes import InputShapes, InputValues
 from glow.options import CompileOptions
 from glow.passes.graph.pipeline import graph_passes
 from glow.passes.quantization.profiling.instrument_profile import (
@@ -45,7 +46,8 @@ def profile(
     *,
     backend: str = DEFAULT_BACKEND,
     threads: int | None = None,
-    input_shapes: Mapping[str, Sequence[int]] | None = None,
+    input_shapes: InputShapes | None = None,
+    input_values: InputValues | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> Profile:
     """The ranges and histograms of a model's values over batches of inputs.
@@ -55,7 +57,10 @@ def profile(
     batches at all, inputs that do not fit, and NaN or infinity (naming value and batch).
     """
     options = CompileOptions(
-        backend=backend, threads=threads, input_shapes=input_shapes
+        backend=backend,
+        threads=threads,
+        input_shapes=input_shapes,
+        input_values=input_values,
     )
     module = load(model, options)
     observers = [*_observers(module, options)]

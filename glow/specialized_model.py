@@ -49,9 +49,8 @@ class Program:
         """Add the program's results to the values by name, among which are its inputs."""
         if self.model is not None:
             results = self.model(*[values[name] for name in self.takes])
-            infos = self.model.outputs
-            found = (results,) if isinstance(results, np.ndarray) else results
-            values.update(zip((info.name for info in infos), found, strict=True))
+            names = [info.name for info in self.model.outputs]
+            values.update(zip(names, _as_tuple(results), strict=True))
 
 
 class Specializer(Protocol):
@@ -142,9 +141,8 @@ class SpecializedModel:
     def run(self, inputs: Mapping[str, Array]) -> dict[str, Array]:
         """The outputs by name for inputs by name; names may hold any character."""
         model, taken = self._prepare(self._arrange((), inputs))
-        results = model(*taken)
-        found = (results,) if isinstance(results, np.ndarray) else results
-        return dict(zip((info.name for info in self.outputs), found, strict=True))
+        names = [info.name for info in self.outputs]
+        return dict(zip(names, _as_tuple(model(*taken)), strict=True))
 
     def run_into(
         self,
@@ -279,6 +277,11 @@ class SpecializedModel:
         )
         if inputs != self.inputs:
             self.signature = replace(self.signature, inputs=inputs)
+
+
+def _as_tuple(results: Array | tuple[Array, ...]) -> tuple[Array, ...]:
+    """The results of a call, which gives a single one as it is."""
+    return results if isinstance(results, tuple) else (results,)
 
 
 def _restore(

@@ -2,7 +2,7 @@
 
 | file                | holds                                                       |
 |---------------------|-------------------------------------------------------------|
-| `program_importer.py` | `import_model`: from inputs to outputs, in one program or more |
+| `program_importer.py` | `import_model`: inputs, outputs, one program or more     |
 | `importer.py`       | the walk over nodes                                         |
 | `programs.py`       | where a program ends for want of a value                    |
 | `loader.py`         | reading and checking of the file                            |

@@ -177,7 +177,7 @@ class ProgramImporter(Importer):
     def open_error(self, step: Step) -> OpenModelError:
         """The error for a model of several programs where one is wanted."""
         needed = () if step.module else step.asks
-        hint = None
+        hint = "it is computed from data, which only a call has"
         if needed:
             hint = f"pass input_values, or --value {needed[0]}=..."
         return OpenModelError(step.reason, self._signature(needed), hint=hint)
