@@ -310,7 +310,7 @@ class ProgramImporter(Importer):
         block.add_op(ReturnOp(*results.values()))
         inner = [arguments.get(name) for name in start.inner]
         replace_by_arguments(first.results, inner[: len(first.results)])
-        if start.node > 0:
+        if start.node > 0 or start.inner:
             for argument in list(block.args):
                 if not argument.uses:
                     block.erase_arg(argument)
