@@ -1,4 +1,4 @@
-"""Matrix products."""
+"""Matrix products, and factors of matrices."""
 
 from __future__ import annotations
 
@@ -25,6 +25,7 @@ from glow.dialects.attributes import Attributes, float_attr
 from glow.dialects.glow.convolution import check_activation
 from glow.dialects.glow.elementwise import broadcast_shape
 from glow.dialects.glow.factors import check_factors
+from glow.dialects.glow.normalization import check_float
 from glow.dialects.half import keeps_sums
 from glow.dialects.node import NodeOp, Types, fail_unless, public_nodes, tensor_type
 from glow.dialects.quantized import IntegerForm, product_form
@@ -147,6 +148,31 @@ class GemmOp(NodeOp):
                 shape == (m, n), f"the addend {operands[2]} must broadcast to {m}x{n}"
             )
         return [tensor_type((m, n), lhs.element_type)]
+
+
+@irdl_op_definition
+class LuOp(NodeOp):
+    """The LU factors of square matrices [..., n, n], with rows swapped for the largest pivots.
+
+    `factors` holds the upper factor, and below its diagonal the lower one, whose diagonal is
+    1; `sign` [...] is -1 where an odd number of rows was swapped, else 1 (LAPACK getrf).
+    """
+
+    name = "glow.lu"
+    input = operand_def(TensorType)
+    factors = result_def(TensorType)
+    sign = result_def(TensorType)
+
+    @classmethod
+    def infer(cls, operands: Types, attributes: Attributes) -> Types:
+        """The input's type, and a number for each matrix."""
+        shape = operands[0].get_shape()
+        check_float(cls, operands[0])
+        fail_unless(
+            len(shape) > 1 and shape[-1] == shape[-2],
+            f"{operands[0]} is not one of square matrices",
+        )
+        return [operands[0], tensor_type(shape[:-2], operands[0].element_type)]
 
 
 __all__ = public_nodes(globals())  # pyright: ignore[reportUnsupportedDunderAll]

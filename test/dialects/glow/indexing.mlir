@@ -46,3 +46,11 @@ func.func @along_an_axis(%x: tensor<2x3xf32>) {
   %2, %3 = glow.top_k %x k 2 smallest : tensor<2x2xf32>, tensor<2x2xi64>
   func.return
 }
+
+// CHECK-LABEL: func.func @factors(
+// CHECK-NEXT: %0, %1 = glow.lu %x : tensor<2x3x3xf32>, tensor<2xf32>
+// CHECK-NEXT: func.return
+func.func @factors(%x: tensor<2x3x3xf32>) {
+  %0, %1 = glow.lu %x : tensor<2x3x3xf32>, tensor<2xf32>
+  func.return
+}

@@ -77,3 +77,11 @@ func.func @top_k_of_a_scalar(%x: tensor<f32>) {
   %0, %1 = glow.top_k %x k 1 : tensor<1xf32>, tensor<1xi64>
   func.return
 }
+
+// -----
+
+func.func @not_square(%x: tensor<2x3xf32>) {
+  // expected-error @+1 {{tensor<2x3xf32> is not one of square matrices}}
+  %0, %1 = glow.lu %x : tensor<2x3xf32>, tensor<f32>
+  func.return
+}

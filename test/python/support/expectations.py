@@ -226,6 +226,27 @@ def sample(example: Example) -> Array:
     return result
 
 
+def lu(example: Example) -> list[Array]:
+    """Row by row, in double precision."""
+    (x,) = example.inputs
+    factors, signs = x.astype(np.float64).reshape(-1, *x.shape[-2:]), []
+    for matrix in factors:
+        sign = 1
+        for k in range(len(matrix)):
+            pivot = max(range(k, len(matrix)), key=lambda row: abs(matrix[row, k]))
+            sign *= 1 if pivot == k else -1
+            matrix[[k, pivot]] = matrix[[pivot, k]]
+            for row in range(k + 1, len(matrix)):
+                if matrix[k, k] != 0:
+                    matrix[row, k] /= matrix[k, k]
+                    matrix[row, k + 1 :] -= matrix[row, k] * matrix[k, k + 1 :]
+        signs.append(sign)
+    return [
+        factors.reshape(x.shape).astype(x.dtype),
+        np.array(signs, x.dtype).reshape(x.shape[:-2]),
+    ]
+
+
 NUMPY: dict[type[NodeOp], Callable[[Example], Any]] = {
     glow.DivOp: divide,
     glow.ModOp: lambda example: np.mod(*example.inputs),
@@ -240,6 +261,7 @@ NUMPY: dict[type[NodeOp], Callable[[Example], Any]] = {
     glow.MaxPool2dOp: max_pool2d,
     glow.FullyConnectedOp: fully_connected,
     glow.MatmulOp: matmul,
+    glow.LuOp: lu,
     glow.LocalResponseNormOp: local_response_norm,
     glow.LogSoftmaxOp: log_softmax,
     glow.PadOp: pad,

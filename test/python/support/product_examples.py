@@ -167,9 +167,17 @@ def _attention_examples() -> Iterator[Example]:
             yield example(glow.AttentionOp, *operands, scale=0.25)
 
 
+def _factor_examples() -> Iterator[Example]:
+    for shape in ((1, 1), (3, 3), (2, 2, 5, 5), (37, 37), (0, 4, 4)):
+        yield example(glow.LuOp, random_array(shape))
+    singular = np.array([[0, 2, 1], [0, 4, 3], [0, 6, 9]], np.float64)
+    yield example(glow.LuOp, np.stack([singular, singular.T, np.zeros((3, 3))]))
+
+
 def product_examples() -> Iterator[Example]:
     """All of them."""
     yield from _convolution_examples()
     yield from _pool_examples()
     yield from _matrix_examples()
     yield from _attention_examples()
+    yield from _factor_examples()

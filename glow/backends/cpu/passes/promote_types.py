@@ -118,6 +118,7 @@ RULES: Mapping[type[Operation], Rule] = {
             glow.ArgMaxOp,
             glow.ArgMinOp,
             glow.CumulativeOp,
+            glow.LuOp,
             *SEVERAL_STEPS,
         ),
         _float,

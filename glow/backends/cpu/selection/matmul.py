@@ -18,6 +18,7 @@ from glow.backends.cpu.kernels.matmul.batch_matmul import (
     build_batch_matmul,
     dense_strides,
 )
+from glow.backends.cpu.kernels.matmul.lu import LuSpec, build_lu
 from glow.backends.cpu.kernels.matmul.matmul import MatmulSpec, build_matmul
 from glow.backends.cpu.kernels.reduction.structured import Affine
 from glow.backends.cpu.kernels.strassen.kernel import build_strassen
@@ -217,6 +218,13 @@ def _attention(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
     return invoke("attention", spec, build_attention, buffers)
 
 
+def _lu(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
+    (source,) = op.ins
+    *batch, size, _ = shape_of(source)
+    spec = LuSpec(prod(batch), size, element_of(source))
+    return invoke("lu", spec, build_lu, [*op.outs, source], writes=2)
+
+
 SELECTORS: Mapping[type[Operation], KernelSelector] = {
     instr.instruction_of(cpu.MatmulOp): _packed,
     instr.instruction_of(cpu.AttentionOp): _attention,
@@ -225,4 +233,5 @@ SELECTORS: Mapping[type[Operation], KernelSelector] = {
     instr.instruction_of(cpu.StrassenMatmulOp): _strassen,
     instr.instruction_of(glow.FullyConnectedOp): _fully_connected,
     instr.instruction_of(glow.MatmulOp): _matmul,
+    instr.instruction_of(glow.LuOp): _lu,
 }

@@ -1,8 +1,15 @@
-"""Handlers of matrix products."""
+"""Handlers of matrix products and determinants."""
 
 from __future__ import annotations
 
-from glow.dialects.glow import GemmOp, MatmulOp
+from glow.dialects.glow import (
+    GemmOp,
+    LuOp,
+    MatmulOp,
+    MulOp,
+    ReduceProdOp,
+    SliceOp,
+)
 from glow.frontends.onnx.node import OnnxNode, Operand, Value, shape
 from glow.frontends.onnx.registry import onnx_op
 
@@ -46,3 +53,19 @@ def gemm(node: OnnxNode) -> Value:
         transpose_lhs=bool(node.attr_int("transA", 0)),
         transpose_rhs=bool(node.attr_int("transB", 0)),
     )
+
+
+@onnx_op("Det")
+def determinant(node: OnnxNode) -> Value:
+    """The product of the diagonal of LU factors, with the sign of their swaps."""
+    factors, sign = node.graph.add(LuOp, [node.value(0)]).results
+    *batch, size, _ = node.shape(0)
+    diagonal = node.emit(
+        SliceOp,
+        node.reshape(factors, (*batch, size * size)),
+        starts=[0] * (len(batch) + 1),
+        sizes=[*batch, size],
+        steps=[*[1] * len(batch), size + 1],
+    )
+    product = node.emit(ReduceProdOp, diagonal, axes=[len(batch)])
+    return node.emit(MulOp, product, sign)
