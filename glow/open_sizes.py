@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypedDict
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -22,6 +23,13 @@ InputShapes = Mapping[str, Sequence[int] | int]
 
 InputValues = Mapping[str, ArrayLike]
 """Values that inputs are fixed to, by name."""
+
+
+class InputOptions(TypedDict, total=False):
+    """What a user tells of the inputs, as keyword arguments."""
+
+    input_shapes: InputShapes | None
+    input_values: InputValues | None
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Unpack
 
 import numpy as np
 from xdsl.dialects import func
@@ -23,7 +23,7 @@ from glow.dialects.errors import GlowError
 from glow.dialects.glow import QuantizationProfileOp
 from glow.dialects.weight_table import Array
 from glow.dialects.weights import clone_module
-from glow.open_sizes import InputShapes, InputValues
+from glow.open_sizes import InputOptions
 from glow.options import CompileOptions
 from glow.passes.graph.pipeline import graph_passes
 from glow.passes.quantization.profiling.instrument_profile import (
@@ -46,22 +46,17 @@ def profile(
     *,
     backend: str = DEFAULT_BACKEND,
     threads: int | None = None,
-    input_shapes: InputShapes | None = None,
-    input_values: InputValues | None = None,
     progress: Callable[[int], None] | None = None,
+    **inputs: Unpack[InputOptions],
 ) -> Profile:
     """The ranges and histograms of a model's values over batches of inputs.
 
     A batch is what the model takes: an array, a sequence in order, or a mapping by name.
+    `inputs` are sizes and values that the model leaves open, as for `glow.compile`.
     `progress` is called with the number of batches done. Raises GlowError for no
     batches at all, inputs that do not fit, and NaN or infinity (naming value and batch).
     """
-    options = CompileOptions(
-        backend=backend,
-        threads=threads,
-        input_shapes=input_shapes,
-        input_values=input_values,
-    )
+    options = CompileOptions(backend=backend, threads=threads, **inputs)
     module = load(model, options)
     observers = [*_observers(module, options)]
     result = Profile()

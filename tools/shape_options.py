@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import argparse
-from typing import TypedDict
 
 import numpy as np
 import numpy.typing as npt
 
 from glow.dialects.errors import UsageError
-from glow.open_sizes import InputShapes, InputValues
+from glow.open_sizes import InputOptions, InputShapes
 
 Array = npt.NDArray[np.generic]
 
@@ -32,13 +31,6 @@ def add_shape_options(parser: argparse.ArgumentParser) -> None:
         help="fix an input to a number (k=5) or a list (axes=0,2), and take it from the "
         "inputs; may be repeated",
     )
-
-
-class InputOptions(TypedDict):
-    """What the options give, as keyword arguments of `import_model` and others."""
-
-    input_shapes: InputShapes | None
-    input_values: InputValues | None
 
 
 def input_options(args: argparse.Namespace) -> InputOptions:

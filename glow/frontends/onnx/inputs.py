@@ -56,8 +56,7 @@ def open_infos(
             known.add(name, _whole_number(name, size), "input_shapes")
     for name, sizes in shapes_given.items():
         if name in declared:
-            one = isinstance(sizes, int) and len(declared[name] or ()) == 1
-            given = (sizes,) if one else sizes
+            given = (sizes,) if isinstance(sizes, int) else sizes
             shapes[name] = _whole_numbers(f"input '{name}'", given)
     shapes.update((name, array.shape) for name, array in values.items())
     for name, shape in shapes.items():

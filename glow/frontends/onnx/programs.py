@@ -178,7 +178,8 @@ def results_behind(block: Block, mark: Operation | None) -> list[SSAValue]:
 
 def can_be_passed(value: SSAValue) -> bool:
     """Whether a value can be a result of one program and an argument of another."""
-    return isinstance(value.type, TensorType) and not is_quantized(value.type)
+    kind: Attribute = value.type
+    return not is_quantized(kind) and isinstance(kind, TensorType)
 
 
 def replace_by_arguments(

@@ -13,7 +13,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
+import onnx
 import pytest
+from onnx import parser
 from places import ROOT
 
 import glow
@@ -41,6 +43,11 @@ PLACEHOLDER = re.compile(r"\.\.\.|\b[A-Z]{3,}\b")
 TOOLS = {"glow": run_glow, "glow-opt": run_glow_opt}
 
 
+def python_of(name: str) -> list[str]:
+    """The Python of a page."""
+    return blocks((ROOT / "docs" / name).read_text(encoding="utf-8"), "python")
+
+
 def commands(page: str) -> Iterator[str]:
     """The command lines of a page: in blocks, and those in sentences that name a file."""
     for kind, block in BLOCK.findall(page):
@@ -57,6 +64,9 @@ def blocks(page: str, kind: str) -> list[str]:
     return [block for found, block in BLOCK.findall(page) if found == kind]
 
 
+(ROWS,) = blocks((ROOT / "docs" / "open-sizes.md").read_text(encoding="utf-8"), "onnx")
+
+
 @pytest.fixture(scope="module")
 def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the files that pages read."""
@@ -69,6 +79,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     np.save(folder / "cat.npy", np.zeros((1, 1, 8, 8), np.float32))
     run_glow(["compile", model, "--emit=graph", "-o", str(folder / "in.mlir")])
     run_glow_opt(["--lower", model, "-o", str(folder / "lowered.mlir")])
+    onnx.save(parser.parse_model(ROWS), folder / "rows.onnx")
     memory = (ROOT / "docs" / "memory.md").read_text(encoding="utf-8")
     (lives,) = (block for block in blocks(memory, "mlir") if "@lives" in block)
     (folder / "lives.mlir").write_text(lives, encoding="utf-8")
@@ -121,6 +132,19 @@ def test_python_of_quantization(files: Path, monkeypatch: pytest.MonkeyPatch) ->
         batches = list(stored["image"][:4])
     for block in blocks(page, "python"):
         exec(block, {"glow": glow, "batches": batches})
+
+
+def test_python_of_open_sizes(
+    files: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Each `print` prints the comment behind it."""
+    monkeypatch.chdir(files)
+    names: dict[str, object] = {}
+    for block in python_of("open-sizes.md"):
+        exec(block, names)
+    code = "\n".join(python_of("open-sizes.md"))
+    printed = re.findall(r"^print\(.*\)  # (.*)$", code, re.MULTILINE)
+    assert capsys.readouterr().out.splitlines() == printed
 
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)

@@ -72,7 +72,7 @@ def test_wrong_input_shapes():
     assert line == "input 'x': 97 axes are more than 64"
 
 
-@pytest.mark.parametrize("given", [[4.5, 3], [4, "a"], 4, None, "4x3"])
+@pytest.mark.parametrize("given", [[4.5, 3], [4, "a"], 4.5, None, "4x3"])
 def test_input_shapes_are_whole_numbers(given):
     model = make_model([node("Relu", "x")], [("x", ["N", 3])])
     line = error_of(model, input_shapes={"x": given})
