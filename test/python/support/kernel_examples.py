@@ -43,10 +43,13 @@ from glow.backends.cpu.kernels.matmul.matmul import MatmulSpec, build_matmul
 from glow.backends.cpu.kernels.movement.gather import (
     GatherElementsSpec,
     GatherSpec,
+    RepeatSpec,
     build_gather,
     build_gather_elements,
+    build_repeat,
 )
 from glow.backends.cpu.kernels.movement.pack import PackSpec, build_pack, build_unpack
+from glow.backends.cpu.kernels.movement.sample import SampleSpec, build_sample
 from glow.backends.cpu.kernels.movement.transpose import (
     CopySpec,
     PadSpec,
@@ -366,6 +369,12 @@ MOVEMENT: dict[str, BuildKernel] = {
     ),
     "pad": lambda: build_pad(PadSpec((2, 3, 20), (0, 1, 1), (0, 2, 1), 7), TARGET),
     "gather": lambda: build_gather(GatherSpec(2, 10, 40, 6), TARGET),
+    "gather inside": lambda: build_gather(
+        GatherSpec(70, 10, 1, 6, inside=True), TARGET
+    ),
+    "repeat": lambda: build_repeat(RepeatSpec(3, 37, 2), TARGET),
+    "sample": lambda: build_sample(SampleSpec(2, 10, 40, 6, 2), TARGET),
+    "sample rows": lambda: build_sample(SampleSpec(70, 10, 1, 6, 9), TARGET),
     "gather elements": lambda: build_gather_elements(
         GatherElementsSpec((4, 5, 6), (3, 7, 6), 1), TARGET
     ),

@@ -17,8 +17,10 @@ from glow.backends.cpu.kernels.movement.embedding_lookup import (
 from glow.backends.cpu.kernels.movement.gather import (
     GatherElementsSpec,
     GatherSpec,
+    RepeatSpec,
     build_gather,
     build_gather_elements,
+    build_repeat,
     is_whole_table,
 )
 from glow.backends.cpu.kernels.movement.sample import SampleSpec, build_sample
@@ -151,21 +153,40 @@ def _pad(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
 def _gather(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
     source, indices = op.ins
     shape, axis = shape_of(source), op.attributes_view().int("axis")
-    index = stored_element(indices)
+    outer, extent, inner = prod(shape[:axis]), shape[axis], prod(shape[axis + 1 :])
+    repeats = _repeats(indices, extent)
+    if inner == 1 and 1 < repeats <= MAX_REPEATS:
+        spec = RepeatSpec(outer, extent, repeats, stored_element(source))
+        return invoke("repeat", spec, build_repeat, [op.outs[0], source])
+    index, inside = stored_element(indices), _are_inside(indices, extent)
     spec = GatherSpec(
-        prod(shape[:axis]),
-        shape[axis],
-        prod(shape[axis + 1 :]),
+        outer,
+        extent,
+        inner,
         prod(shape_of(indices)),
         stored_element(source),
         index,
         is_unsigned(indices),
-        reports=not is_whole_table(index, shape[axis]),
+        reports=not inside and not is_whole_table(index, extent),
+        inside=inside,
     )
     operands = [op.outs[0], source, indices]
     return (reporting if spec.reports else invoke)(
         "gather", spec, build_gather, operands
     )
+
+
+MAX_REPEATS = 8
+"""Of an element, in the kernel that shuffles vectors."""
+
+
+def _repeats(indices: SSAValue, extent: int) -> int:
+    """How often indices that are known name each element of an axis, in order; or 0."""
+    numbers = known_numbers(indices)
+    if numbers is None or extent == 0 or numbers.size % extent:
+        return 0
+    count = numbers.size // extent
+    return count * np.array_equal(numbers.ravel(), np.arange(extent).repeat(count))
 
 
 def _embedding_lookup(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from math import prod
 
 from xdsl.dialects.builtin import MemRefType, f32, i8, i64
@@ -23,10 +24,13 @@ from glow.dialects import arith
 from glow.lowering.loop_builder import ir_types as types
 from glow.lowering.loop_builder.builder import Index, LoopBuilder
 from glow.lowering.loop_builder.kernel import Kernel
-from glow.lowering.loop_builder.vector_row import for_each_vector
+from glow.lowering.loop_builder.vector_row import for_each_vector, segments
 from glow.lowering.target.target import Target
 
 INDEX_BITS = 64
+
+MANY_ROWS = 64
+"""From so many rows of single elements on, a row is a work item."""
 
 
 @dataclass(frozen=True)
@@ -46,6 +50,21 @@ class GatherSpec:
     """Whether indices have no sign."""
     reports: bool = False
     """Whether the kernel notes indices that are outside."""
+    inside: bool = False
+    """Whether all indices are known to be in [0, extent)."""
+
+
+@dataclass(frozen=True)
+class RepeatSpec:
+    """out [outer, extent * count] = each element of data [outer, extent] `count` times.
+
+    Arguments of the kernel: out, data.
+    """
+
+    outer: int
+    extent: int
+    count: int
+    element: Attribute = f32
 
 
 @dataclass(frozen=True)
@@ -105,27 +124,37 @@ def error_types(reports: bool) -> list[MemRefType]:
 def build_gather(spec: GatherSpec, target: Target, name: str = "gather") -> Kernel:
     """The kernel f(out, data, indices, lo, hi)."""
     builder = LoopBuilder(target)
-    space = [spec.outer, spec.count]
+    by_row = spec.inner == 1 and spec.outer >= MANY_ROWS
+    space = [spec.outer, 1 if by_row else spec.count]
     buffers = [
         types.memref_type((spec.outer, spec.count, spec.inner), spec.element),
         types.memref_type((spec.outer, spec.extent, spec.inner), spec.element),
         types.memref_type((spec.count,), spec.index),
         *error_types(spec.reports),
     ]
-    _check_extent(spec.extent, prod(space))
+    _check_extent(spec.extent, spec.outer * spec.count)
 
     def body(memrefs: Sequence[SSAValue], low: Index, high: Index) -> None:
         out, data, indices, *errors = memrefs
 
+        def place_of(k: Index) -> Index:
+            index = builder.load(indices, k)
+            if spec.inside:
+                return builder.value(arith.IndexCastOp, (index,), types.INDEX)
+            return safe_index(
+                builder, index, spec.extent, errors, unsigned=spec.unsigned
+            )
+
+        def element(outer: Index, k: Index) -> None:
+            value = builder.load(data, outer, place_of(k), 0)
+            builder.store(value, out, outer, k, 0)
+
         def run(coordinates: list[Index]) -> None:
             outer, k = coordinates
-            place = safe_index(
-                builder,
-                builder.load(indices, k),
-                spec.extent,
-                errors,
-                unsigned=spec.unsigned,
-            )
+            if by_row:
+                builder.loop(0, spec.count, 1, lambda each: element(outer, each))
+                return
+            place = place_of(k)
 
             def move(position: Index, length: int) -> None:
                 value = builder.vector_load(length, data, outer, place, position)
@@ -137,6 +166,40 @@ def build_gather(spec: GatherSpec, target: Target, name: str = "gather") -> Kern
         builder.space(low, high, space, run)
 
     return Kernel(builder.function(name, buffers, body), prod(space))
+
+
+def build_repeat(spec: RepeatSpec, target: Target, name: str = "repeat") -> Kernel:
+    """The kernel f(out, data, lo, hi): a vector becomes several, by shuffles."""
+    builder = LoopBuilder(target)
+    lanes = target.lanes(types.bit_width(spec.element))
+    buffers = [
+        types.memref_type((spec.outer, spec.extent * spec.count), spec.element),
+        types.memref_type((spec.outer, spec.extent), spec.element),
+    ]
+
+    def body(memrefs: Sequence[SSAValue], low: Index, high: Index) -> None:
+        out, data = memrefs
+
+        def row(outer: Index) -> None:
+            def move(position: Index, length: int) -> None:
+                value = builder.vector_load(length, data, outer, position)
+                first = builder.mul(position, spec.count)
+                for part in range(0, spec.count * length, length):
+                    chosen = [k // spec.count for k in range(part, part + length)]
+                    repeated = builder.shuffle(value, value, chosen)
+                    builder.vector_store(repeated, out, outer, builder.add(first, part))
+
+            for segment in segments(spec.extent, lanes, registers=1):
+                builder.loop(
+                    segment.start,
+                    segment.stop,
+                    segment.length,
+                    partial(move, length=segment.length),
+                )
+
+        builder.loop(low, high, 1, row)
+
+    return Kernel(builder.function(name, buffers, body), spec.outer)
 
 
 def build_gather_elements(

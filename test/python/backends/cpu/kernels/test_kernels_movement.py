@@ -14,8 +14,10 @@ import glow
 from glow.backends.cpu.kernels.movement.gather import (
     GatherElementsSpec,
     GatherSpec,
+    RepeatSpec,
     build_gather,
     build_gather_elements,
+    build_repeat,
 )
 from glow.backends.cpu.kernels.movement.transpose import (
     CopySpec,
@@ -148,6 +150,24 @@ def test_gather(inner: int, index: object, dtype: type) -> None:
     expected = np.take(data, indices, axis=1)
     (found,) = run_kernel(kernel, [np.zeros_like(expected)], [data, indices])
     np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("extent", [1, 7, 37])
+@pytest.mark.parametrize("count", [2, 3])
+def test_repeat(extent: int, count: int) -> None:
+    data = normal(3, extent)
+    kernel = build_repeat(RepeatSpec(3, extent, count), TARGET)
+    expected = np.repeat(data, count, axis=1)
+    (found,) = run_kernel(kernel, [np.zeros_like(expected)], [data])
+    np.testing.assert_array_equal(found, expected)
+
+
+def test_gather_of_single_elements_by_known_indices() -> None:
+    data, indices = normal(70, 10), np.array([9, 0, 0, 4])
+    spec = GatherSpec(70, 10, 1, 4, inside=True)
+    out = np.zeros((70, 4), np.float32)
+    (found,) = run_kernel(build_gather(spec, TARGET), [out], [data, indices])
+    np.testing.assert_array_equal(found, data[:, indices])
 
 
 def test_gather_clamps_indices_that_lie_outside() -> None:
