@@ -28,7 +28,6 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 import numpy as np
 
 from benchmarks.compile_time import CompileError, optimizer_share
-from benchmarks.cross_core_latency import cross_core_latency
 from benchmarks.networks import (
     NETWORKS,
     OPERATOR_NETWORKS,
@@ -49,6 +48,7 @@ from benchmarks.record import Record, RecordError, open_record, this_run
 from benchmarks.result import Errors, Result, largest_error, relative_spread
 from benchmarks.rounds import by_state, play
 from benchmarks.table import table
+from glow.runtime.calibration.cross_core import cross_core_latency
 
 
 def main() -> int:

@@ -90,6 +90,7 @@ def compile(
     *,
     backend: str = DEFAULT_BACKEND,
     target: str = HOST,
+    target_core: str | os.PathLike[str] | None = None,
     threads: int | None = None,
     input_shapes: InputShapes | None = None,
     input_values: InputValues | None = None,
@@ -107,6 +108,7 @@ def compile(
     (`{"x": (1, 3, 224, 224)}`) or one by its name (`{"N": 4}`); `input_values` fixes inputs
     for good. A model with open sizes, or with inputs whose values decide shapes, becomes a
     `SpecializedModel`, which compiles at its calls and keeps so many `specializations`.
+    `target_core` is a file with figures of the target's core (`glow calibrate`).
     `threads` is the number of threads of a call, by default one a core; results do not
     depend on it. `numerics` is `exact`, `default` or `fast` (`glow.dialects.numerics`).
     `quantize` is a profile (`glow.profile`) or its file; `quantization` has the choices.
@@ -120,6 +122,7 @@ def compile(
     options = CompileOptions(
         backend=backend,
         target=target,
+        target_core=target_core,
         threads=threads,
         input_shapes=input_shapes,
         input_values=input_values,

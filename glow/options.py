@@ -44,6 +44,8 @@ class CompileOptions:
     """Who compiles and runs it."""
     target: str = HOST
     """The machine, by a name that the backend knows."""
+    target_core: str | os.PathLike[str] | None = None
+    """A file with figures of its core (`glow calibrate`), which stand before the table's."""
     threads: int | None = None
     """Those of a call, by default one a core; results do not depend on it."""
     input_shapes: InputShapes | None = None
@@ -70,6 +72,7 @@ class CompileOptions:
     def __post_init__(self) -> None:
         _check_name("backend", self.backend)
         _check_name("target", self.target)
+        object.__setattr__(self, "target", _with_core(self.target, self.target_core))
         _check_count("threads", self.threads)
         _check_names("input_shapes", "shapes", self.input_shapes)
         _check_names("input_values", "values", self.input_values)
@@ -87,11 +90,13 @@ class CompileOptions:
 
     def that_change_code(self) -> dict[str, object]:
         """All but counts of threads and specializations: equal ones give one program."""
-        return {
+        parts = {
             part.name: getattr(self, part.name)
             for part in fields(self)
             if part.name not in ("threads", "specializations")
         }
+        file = self.target.partition("@")[2]
+        return {**parts, "target_core": _content(file) if file else None}
 
 
 class OptionKeywords(TypedDict, total=False):
@@ -99,6 +104,7 @@ class OptionKeywords(TypedDict, total=False):
 
     backend: str
     target: str
+    target_core: str | os.PathLike[str] | None
     threads: int | None
     input_shapes: InputShapes | None
     input_values: InputValues | None
@@ -114,6 +120,24 @@ class OptionKeywords(TypedDict, total=False):
 def _check_name(option: str, value: object) -> None:
     if not isinstance(value, str):
         raise GlowError(f"{option} must be a name, not {value!r}")
+
+
+def _with_core(target: str, file: object) -> str:
+    """The name of a target with a file of figures, which may be there already."""
+    if file is None or "@" in target:
+        return target
+    if not isinstance(file, str | os.PathLike):
+        raise GlowError(f"target_core is a file, not {type(file).__name__}")
+    return f"{target}@{os.path.abspath(cast('str | os.PathLike[str]', file))}"
+
+
+def _content(path: str) -> bytes:
+    """What a file has; raises GlowError where it cannot be read."""
+    try:
+        with open(path, "rb") as file:
+            return file.read()
+    except OSError as error:
+        raise GlowError(f"{path}: {error.strerror}") from error
 
 
 def _check_count(option: str, value: object, unit: str = "") -> None:

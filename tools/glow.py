@@ -58,6 +58,9 @@ def make_parser() -> argparse.ArgumentParser:
     add_devices_command(
         commands.add_parser("devices", help="list what networks can run on")
     )
+    add_calibrate_command(
+        commands.add_parser("calibrate", help="measure the figures of this core")
+    )
     for command in (parser, *commands.choices.values()):
         command.add_argument(
             "--debug", action="store_true", help="print the traceback of an error"
@@ -193,6 +196,25 @@ def devices_command(args: argparse.Namespace) -> None:
     from glow.tools.devices_command import list_devices
 
     list_devices(args.backend)
+
+
+def add_calibrate_command(parser: argparse.ArgumentParser) -> None:
+    """Declare `glow calibrate`."""
+    parser.add_argument(
+        "-o",
+        "--output",
+        type=Path,
+        metavar="FILE.json",
+        help="where they go (core.json in the cache folder)",
+    )
+    parser.set_defaults(work=calibrate_command)
+
+
+def calibrate_command(args: argparse.Namespace) -> None:
+    """Run `glow calibrate`."""
+    from glow.tools.calibrate_command import calibrate
+
+    calibrate(args.output)
 
 
 def compile_command(args: argparse.Namespace) -> None:

@@ -30,6 +30,11 @@ def add_target_options(parser: argparse.ArgumentParser) -> None:
         metavar="+A,-B",
         help="features to add and remove: -avx512f makes AVX2 code here",
     )
+    parser.add_argument(
+        "--target-core",
+        metavar="FILE",
+        help="figures of its core that glow calibrate measured, before those of the table",
+    )
 
 
 def target_of(args: argparse.Namespace) -> str:
@@ -37,7 +42,7 @@ def target_of(args: argparse.Namespace) -> str:
     from glow.lowering.target.target import target_name
 
     try:
-        return target_name(args.target_cpu, args.target_features)
+        return target_name(args.target_cpu, args.target_features, args.target_core)
     except GlowError as error:
         raise UsageError(error.message, hint=error.hint) from None
 

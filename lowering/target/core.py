@@ -199,6 +199,10 @@ FIGURES = tuple(
 )
 """The numbers of a table, each of which has a source."""
 
+WHOLE_FIGURES = tuple(
+    name for name in FIGURES if Core.__dataclass_fields__[name].type == "int"
+)
+
 
 def make_core(
     family: str, summary: str, cpus: tuple[str, ...], **figures: Figure

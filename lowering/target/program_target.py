@@ -30,6 +30,7 @@ from xdsl.ir import Attribute
 
 from glow.dialects.attributes import int_attr
 from glow.dialects.errors import GlowError
+from glow.lowering.target.cores import CORES
 from glow.lowering.target.target import CPUS, FEATURE, Target
 
 ATTRIBUTE = "glow.target"
@@ -121,6 +122,7 @@ class ProgramTarget:
 
 def split_name(name: str) -> tuple[str, str]:
     """The CPU and the changes of features in the name of a target."""
+    name = name.partition("@")[0]
     changes = FEATURE.search(name)
     return (name[: changes.start()], name[changes.start() :]) if changes else (name, "")
 
@@ -173,6 +175,8 @@ def check_target(module: ModuleOp, name: str) -> None:
 def advice(target: ProgramTarget) -> str:
     """How to compile a program that is lowered for a target."""
     name = next(target.names_here(), None)
+    if name is None and target.core not in CORES:
+        return "--target-core=FILE names the figures that it was lowered by"
     if name is None:
         return "lower the network anew: no name stands for that target here"
     changes = [("-+"[sign == "with"]) + which for sign, which in FEATURE.findall(name)]

@@ -8,6 +8,7 @@ LLVM is imported only to ask it about the host.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -58,6 +59,12 @@ class Target:
         """The target with other numbers of its core."""
         return replace(self, core=replace(self.core, **figures))
 
+    def with_core_file(self, path: str) -> Target:
+        """The target with the figures of a file; raises GlowError for a wrong one."""
+        from glow.lowering.target.core_file import core_of_file
+
+        return replace(self, core=core_of_file(path, self.core))
+
     def lanes(self, element_bits: int) -> int:
         """Returns how many elements of the given width one vector register holds."""
         return max(1, self.vector_bytes * 8 // element_bits)
@@ -69,14 +76,17 @@ class Target:
         `host`, a preset (`avx512`, `avx512bf16`, `avx2`, `neon`, `scalar`) or a CPU as
         LLVM calls it, then features to add and remove: `host_without-avx512f`,
         `haswell_with-avxvnni`. Or one of these as a feature of the CPU backend,
-        `cpu{features=avx2}`. Raises GlowError for an unknown name.
+        `cpu{features=avx2}`. Figures of a file stand before those of the core's table
+        behind an `@`: `host@core.json`. Raises GlowError for an unknown name.
         """
         match = re.fullmatch(r"cpu(?:\{features=(\S+)\})?|(\S+)", text.strip())
         name = (match.group(1) or match.group(2) or "host") if match else text
+        name, _, file = name.partition("@")
         target = base_target(re.split(FEATURE, name)[0])
         changes = re.findall(FEATURE, name)
         check_features(target, [feature for _, feature in changes])
-        return target.changed({feature: sign == "with" for sign, feature in changes})
+        target = target.changed({feature: sign == "with" for sign, feature in changes})
+        return target if not file else target.with_core_file(file)
 
     def runs_on(self, machine: Target) -> bool:
         """Whether a machine has what the description says; LLVM's CPU may have more."""
@@ -218,10 +228,13 @@ def same_architecture(one: Target, other: Target) -> bool:
     return one.triple.split("-")[0] == other.triple.split("-")[0]
 
 
-def target_name(cpu: str | None, features: str | None) -> str:
+def target_name(
+    cpu: str | None, features: str | None, core_file: str | None = None
+) -> str:
     """Returns the name of a CPU (the host's) with features such as `+avxvnni,-fma`.
 
-    Raises GlowError for a feature without a sign, or a CPU that is not known.
+    Raises GlowError for a feature without a sign, a CPU that is not known, or a file that
+    has no figures for its core.
     """
     name = "host" if cpu is None else cpu
     for change in filter(None, (features or "").split(",")):
@@ -229,6 +242,8 @@ def target_name(cpu: str | None, features: str | None) -> str:
         if match is None:
             raise GlowError(f"feature '{change}' has no sign", hint="+avx2 or -avx2")
         name += f"_{'with' if match[1] == '+' else 'without'}-{match[2]}"
+    if core_file is not None:
+        name += f"@{os.path.abspath(core_file)}"
     if name != "host":  # Which needs LLVM, and is always known.
         Target.from_string(name)
     return name

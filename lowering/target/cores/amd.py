@@ -22,7 +22,7 @@ ZEN5 = make_core(
     "zen5",
     "AMD Zen 5 (EPYC 9005, Ryzen 9000)",
     ("znver5",),
-    clock_hertz=Figure(4.1e9, "measured: benchmarks/core_figures.py, on an EPYC"),
+    clock_hertz=Figure(4.1e9, "measured: glow calibrate, on an EPYC"),
     vector_bytes=Figure(64, f"{SOG5}, 2.11: data paths of 512 bits"),
     vector_registers=Figure(32, ISA),
     fma_pipes=Figure(2, f"{SOG5}, 2.11.1: pipes 0 and 1"),
@@ -35,7 +35,7 @@ ZEN5 = make_core(
     int8_speedup=Figure(4, f"{SOG5}, 2.11: VPDPBUSD in the pipes of multiply-adds"),
     bf16_speedup=Figure(2, f"fitted: bf16 products of ResNet-50, {READER}"),
     mispredict_cycles=Figure(15, f"{SOG5}, 2.8: the common case"),
-    pause_cycles=Figure(100, "measured: benchmarks/core_figures.py, 26 ns at 4 GHz"),
+    pause_cycles=Figure(100, "measured: glow calibrate, 26 ns at 4 GHz"),
     l1_bytes=Figure(48 * KIB, f"{SOG5}, 2.6.2"),
     l1_ways=Figure(12, f"{SOG5}, 2.6.2"),
     l2_bytes=Figure(1 * MIB, f"{SOG5}, 2.6.3"),
@@ -48,13 +48,9 @@ ZEN5 = make_core(
     memory_bytes_per_cycle=Figure(
         10, "measured: docs/performance.md, 41 GB/s of a core at 4.1 GHz"
     ),
-    l3_latency=Figure(50, "measured: benchmarks/core_figures.py, 13 ns in 4 MiB"),
-    shared_l3_latency=Figure(
-        140, "measured: benchmarks/cross_core_latency.py, a round trip of 70 ns"
-    ),
-    split_l3_latency=Figure(
-        800, "measured: benchmarks/cross_core_latency.py, a round trip of 375 ns"
-    ),
+    l3_latency=Figure(50, "measured: glow calibrate, 13 ns in 4 MiB"),
+    shared_l3_latency=Figure(140, "measured: glow calibrate, a round trip of 70 ns"),
+    split_l3_latency=Figure(800, "measured: glow calibrate, a round trip of 375 ns"),
 )
 
 ZEN4 = like(
@@ -62,7 +58,7 @@ ZEN4 = like(
     "zen4",
     "AMD Zen 4 (EPYC 9004, Ryzen 7000)",
     ("znver4",),
-    clock_hertz=Figure(3.7e9, "measured: benchmarks/core_figures.py, on an EPYC"),
+    clock_hertz=Figure(3.7e9, "measured: glow calibrate, on an EPYC"),
     vector_bytes=Figure(64, f"{SOG4}, 2.11: in two halves of 256 bits"),
     fma_pipes=Figure(2, f"{SOG4}, 2.11.1: pipes 0 and 1"),
     fma_pipe_bytes=Figure(32, f"{SOG4}, 2.11"),

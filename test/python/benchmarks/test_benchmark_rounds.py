@@ -10,11 +10,15 @@ from itertools import pairwise
 import pytest
 
 from benchmarks import compare, rounds
-from benchmarks.cross_core_latency import RALLY_TYPE, cross_core_latency, rally_library
 from benchmarks.networks import TINY_NETWORKS
 from benchmarks.peers.contestants import Contest
 from benchmarks.rounds import Round, are_enough, by_state, described, play
 from benchmarks.table import table
+from glow.runtime.calibration.cross_core import (
+    RALLY_TYPE,
+    cross_core_latency,
+    rally_library,
+)
 
 NEAR, BETWEEN, FAR = 70.0, 220.0, 375.0
 

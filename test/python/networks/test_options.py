@@ -76,6 +76,7 @@ def test_growth_is_a_float() -> None:
 OTHERS: dict[str, Any] = {
     "backend": "interpreter",
     "target": "avx2",
+    "target_core": SMALL,
     "input_shapes": {"x": (1, 3)},
     "input_values": {"k": 5},
     "numerics": "exact",

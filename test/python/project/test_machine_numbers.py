@@ -14,8 +14,8 @@ from pathlib import Path
 ROOT = Path(__file__).parents[3]
 
 FOLDERS = ("glow/backends/cpu", "lowering", "glow/runtime")
-APART = ("lowering/target/", "glow/runtime/linking/")
-"""The tables, and the format of object files."""
+APART = ("lowering/target/", "glow/runtime/calibration/", "glow/runtime/linking/")
+"""The tables, what measures their figures, and the format of object files."""
 
 KNOWN = {
     "the format of data, of numbers, or of an instruction": """
