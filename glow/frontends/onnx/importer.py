@@ -51,6 +51,7 @@ from glow.frontends.onnx.operators import (
     recurrent,
     reduction,
     shapes,
+    signal,
     training,
 )
 from glow.frontends.onnx.operators.spatial import (
@@ -106,6 +107,7 @@ THEMES = (
     resize,
     sampling,
     shapes,
+    signal,
     training,
 )
 """The modules whose handlers fill `HANDLERS`."""
