@@ -44,7 +44,7 @@ from glow.dialects.quant import Quantization
 from glow.dialects.weight_table import Array, dtype_of
 from glow.frontends.onnx.graph import Constant
 from glow.frontends.onnx.node import OnnxNode, Operand, Value, element_type, shape
-from glow.frontends.onnx.operators.quantization import quantized_tensor
+from glow.frontends.onnx.operators.quantization.quantized_types import quantized_tensor
 from glow.frontends.onnx.refusal import refuse_if
 from glow.frontends.onnx.registry import aten_op, onnx_op
 

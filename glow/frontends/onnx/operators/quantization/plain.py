@@ -2,7 +2,7 @@
 
 For scales and zero points that are computed, one for each block of an axis, or of elements that
 are only stored. What is known at import and has 8, 16 or 32 bits becomes quantized types instead
-(`glow.frontends.onnx.operators.quantization`), on which integer kernels work.
+(`glow.frontends.onnx.operators.quantization.quantized_types`), on which integer kernels work.
 """
 
 from __future__ import annotations

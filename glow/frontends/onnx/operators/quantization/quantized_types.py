@@ -38,12 +38,12 @@ from glow.dialects.quantized import stored_type
 from glow.dialects.weight_table import Array, dtype_of
 from glow.frontends.onnx.graph import Constant
 from glow.frontends.onnx.node import OnnxNode, Operand, Value, element_type, shape
-from glow.frontends.onnx.operators.integer_products import (
+from glow.frontends.onnx.operators.quantization.integer_products import (
     CUBE,
     computed_convolution,
     computed_matmul,
 )
-from glow.frontends.onnx.operators.plain_quantization import (
+from glow.frontends.onnx.operators.quantization.plain import (
     dequantize,
     is_computed,
     is_plain,

@@ -21,7 +21,7 @@ from glow.dialects.weight_table import dtype_of
 from glow.frontends.onnx.graph import Constant
 from glow.frontends.onnx.node import OnnxNode, Operand, Value, element_type, shape
 from glow.frontends.onnx.operators.matmul import from_matrices, to_matrices
-from glow.frontends.onnx.operators.plain_quantization import BYTE, rounded
+from glow.frontends.onnx.operators.quantization.plain import BYTE, rounded
 from glow.frontends.onnx.operators.spatial.convolution import (
     as_plane,
     from_plane,
