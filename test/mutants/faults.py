@@ -114,10 +114,10 @@ DRAWN: tuple[tuple[str, int, Suites], ...] = (
      Suites(("lowering/lower_quantized.mlir",
              "lowering/lower_quantized_embeddings.mlir"), OPERATORS.pytest)),
     # Importer.
-    ("glow/frontends/onnx/operators/convolution.py", 5, IMPORT),
+    ("glow/frontends/onnx/operators/spatial/convolution.py", 5, IMPORT),
     ("glow/frontends/onnx/operators/movement.py", 5, IMPORT),
     ("glow/frontends/onnx/operators/normalization.py", 4, IMPORT),
-    ("glow/frontends/onnx/operators/quantization.py", 5, OPERATORS),
+    ("glow/frontends/onnx/operators/quantization/quantized_types.py", 5, OPERATORS),
     # Kernels.
     ("glow/backends/cpu/kernels/reduction/reduce.py", 4, Suites(pytest=("test_kernels_reduce",))),
     ("glow/backends/cpu/kernels/reduction/softmax.py", 4,
@@ -147,11 +147,11 @@ SEEDS = {
         "passes/quantization/simplify_bounds.py",
     "passes/quantization/integer/form_integer_nodes.py":
         "passes/quantization/form_integer_nodes.py",
-    "glow/frontends/onnx/operators/convolution.py": "glow/frontends/onnx/convolution.py",
+    "glow/frontends/onnx/operators/spatial/convolution.py": "glow/frontends/onnx/convolution.py",
     "glow/frontends/onnx/operators/movement.py": "glow/frontends/onnx/movement.py",
     "glow/frontends/onnx/operators/normalization.py":
         "glow/frontends/onnx/normalization.py",
-    "glow/frontends/onnx/operators/quantization.py": "glow/frontends/onnx/quantization.py",
+    "glow/frontends/onnx/operators/quantization/quantized_types.py": "glow/frontends/onnx/quantization.py",
     "glow/runtime/caches/object_cache.py": "glow/runtime/object_cache.py",
     "glow/runtime/caches/model_cache.py": "glow/runtime/model_cache.py",
 }  # fmt: skip
