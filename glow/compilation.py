@@ -39,6 +39,7 @@ from glow.runtime.caches.model_cache import (
 from glow.runtime.caches.model_file import StoredModel
 from glow.runtime.file_blocks import WORKERS, Rest, file_digest, no_rest
 from glow.runtime.threads.switch_interval import frequent_switches
+from glow.sequence_model import with_sequences
 from glow.specialized_model import (
     Answers,
     Program,
@@ -134,7 +135,7 @@ def compile(
         memory_limit=memory_limit,
         weight_growth=weight_growth,
     )
-    return compile_known(model, options)
+    return with_sequences(model, options, compile_known)
 
 
 @collection_paused()

@@ -42,6 +42,7 @@ from glow.options import CompileOptions, OptionKeywords
 from glow.passes.rewriting.trace import pass_clock
 from glow.precision import apply_precision
 from glow.runtime.memory import check_memory
+from glow.sequence_model import with_sequences
 from glow.signature import main_function, signature_of
 from glow.specialized_model import (
     Answers,
@@ -77,7 +78,7 @@ def lower_to(
 
 def compile(model: Model, **options: Unpack[OptionKeywords]) -> RunnableModel:
     """A runnable model, compiled even if it is known; see `glow.compile`."""
-    return compile_model(model, CompileOptions(**options))
+    return with_sequences(model, CompileOptions(**options), compile_model)
 
 
 def _no_watch(phase: str) -> None:

@@ -11,7 +11,7 @@ Source: `onnx.backend.base`.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import onnx
@@ -39,10 +39,21 @@ class GlowBackendRep(BackendRep):
 
     def _by_name(self, inputs: Inputs) -> dict[str, Array]:
         if isinstance(inputs, Mapping):
-            return {str(name): np.asarray(array) for name, array in inputs.items()}
-        names = [info.name for info in self.model.inputs]
+            return {str(name): _value(value) for name, value in inputs.items()}
+        names = [name_of(info) for info in self.model.inputs]
         arrays = [inputs] if isinstance(inputs, np.ndarray) else list(inputs)
-        return dict(zip(names, map(np.asarray, arrays), strict=True))
+        return dict(zip(names, map(_value, arrays), strict=True))
+
+
+def name_of(info: object) -> str:
+    """The name of an input, which those of a model of sequences are themselves."""
+    return str(getattr(info, "name", info))
+
+
+def _value(value: object) -> Array:
+    """An array; lists and None are sequences and optionals."""
+    is_tensor = value is not None and not isinstance(value, list)
+    return np.asarray(value) if is_tensor else cast(Array, value)
 
 
 class GlowBackend(Backend):

@@ -135,12 +135,12 @@ class SpecializedModel:
         contradict each other or the model.
         """
         given = self._arrange(arrays, named)
-        model, taken = self._prepare(given)
+        model, taken = self.prepare(given)
         return model(*taken)
 
     def run(self, inputs: Mapping[str, Array]) -> dict[str, Array]:
         """The outputs by name for inputs by name; names may hold any character."""
-        model, taken = self._prepare(self._arrange((), inputs))
+        model, taken = self.prepare(self._arrange((), inputs))
         names = [info.name for info in self.outputs]
         return dict(zip(names, _as_tuple(model(*taken)), strict=True))
 
@@ -154,7 +154,7 @@ class SpecializedModel:
             given = self._arrange((), inputs)
         else:
             given = self._arrange(inputs, {})
-        model, taken = self._prepare(given)
+        model, taken = self.prepare(given)
         model.run_into(taken, outputs)
 
     def _arrange(
@@ -168,9 +168,7 @@ class SpecializedModel:
         given = arranged(self._names, arrays, named)
         return [np.asarray(given[name]) for name in self._names]
 
-    def _prepare(
-        self, arrays: Sequence[Array]
-    ) -> tuple[CompiledModel, Sequence[Array]]:
+    def prepare(self, arrays: Sequence[Array]) -> tuple[CompiledModel, Sequence[Array]]:
         """The last program of a call and its inputs, when those before have run."""
         key: Key = tuple([array.shape for array in arrays])
         program = self._find(0, key) or self._checked(key, arrays)

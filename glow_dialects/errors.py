@@ -70,3 +70,7 @@ def fail_unless(condition: bool, rule: str) -> None:
         from xdsl.utils.exceptions import VerifyException
 
         raise VerifyException(rule)
+
+
+class SequencesError(GlowError):
+    """A model whose inputs or outputs are sequences or optionals, not tensors only."""

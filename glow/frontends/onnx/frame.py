@@ -10,10 +10,11 @@ from xdsl.ir import SSAValue
 
 from glow.dialects.errors import GlowError
 from glow.frontends.onnx.graph import Constant, value_name
+from glow.frontends.onnx.lists import Held
 from glow.frontends.onnx.messages import AttributeProto, GraphProto, NodeProto
-from glow.frontends.onnx.node import Operand, Value
+from glow.frontends.onnx.node import Value
 
-Scope = dict[str, Operand]
+Scope = dict[str, Held]
 """The values by ONNX name."""
 
 UNKNOWN = Constant(np.empty(0), "unknown")
@@ -32,13 +33,13 @@ class Frame:
     optional: set[str] = field(default_factory=set[str])
     """The parameters of a function body that may be left out."""
 
-    def read(self, name: str, reader: str) -> Operand:
+    def read(self, name: str, reader: str) -> Held:
         """The value of a name; GlowError where nothing has defined it."""
         if name not in self.scope:
             raise GlowError(f"'{name}' is read before it is defined", node=reader)
         return self.scope[name]
 
-    def read_inputs(self, proto: NodeProto, reader: str) -> list[Operand | None]:
+    def read_inputs(self, proto: NodeProto, reader: str) -> list[Held | None]:
         """The inputs of a node; None for those that are left out."""
         return [
             None
@@ -47,7 +48,9 @@ class Frame:
             for name in proto.input
         ]
 
-    def define(self, names: Sequence[str], values: Sequence[Value], node: str) -> None:
+    def define(
+        self, names: Sequence[str], values: Sequence[Value | Held], node: str
+    ) -> None:
         """Bind a node's results to the names of its outputs."""
         for name, value in zip(names, values, strict=False):
             if not name:

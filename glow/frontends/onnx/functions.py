@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Protocol, cast
 
 from glow.dialects.weight_table import dtype_of
 from glow.frontends.onnx.frame import names_read
+from glow.frontends.onnx.lists import Absent, Held, ListValue
 from glow.frontends.onnx.loader import opset_imports
 from glow.frontends.onnx.messages import (
     AttributeProto,
@@ -19,7 +20,7 @@ from glow.frontends.onnx.messages import (
     NodeProto,
     TypeProto,
 )
-from glow.frontends.onnx.node import OnnxNode, Operand, element_type, shape
+from glow.frontends.onnx.node import OnnxNode, element_type, shape
 
 if TYPE_CHECKING:
     import onnx
@@ -122,9 +123,14 @@ def _schema_function(
     return FunctionProto.FromString(body)
 
 
-def _type_proto(value: Operand | None) -> TypeProto:
-    if value is None:
+def _type_proto(value: Held | None) -> TypeProto:
+    if value is None or isinstance(value, Absent):
         return TypeProto()
+    if isinstance(value, ListValue):
+        result = TypeProto()
+        for one in value.elements[:1]:
+            result.sequence_type.elem_type.CopyFrom(_type_proto(one))
+        return result
     from onnx.helper import make_tensor_type_proto, np_dtype_to_tensor_dtype
 
     dtype = dtype_of(element_type(value))

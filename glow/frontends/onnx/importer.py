@@ -25,12 +25,13 @@ from glow.frontends.onnx.folding import BYTES_A_WEIGHT_BYTE, MIN_BYTES, fold
 from glow.frontends.onnx.frame import UNKNOWN, Frame, Scope, used_names
 from glow.frontends.onnx.functions import function_body, has_body
 from glow.frontends.onnx.graph import Constant, Graph, value_name
+from glow.frontends.onnx.lists import Held
 from glow.frontends.onnx.loader import LoadedModel, opset_versions
 from glow.frontends.onnx.messages import (
     GraphProto,
     NodeProto,
 )
-from glow.frontends.onnx.node import OnnxNode, Operand, Value
+from glow.frontends.onnx.node import OnnxNode, Value
 from glow.frontends.onnx.operators import (
     activations,
     arithmetic,
@@ -205,7 +206,9 @@ class Importer:
         value = need.value
         owner = value.owner
         block = owner if isinstance(owner, Block) else owner.parent
-        if block is not self.block or self.graph.array_of(value) is not None:
+        if block is not self.block:
+            raise need  # Whoever imports that block may find another way.
+        if self.graph.array_of(value) is not None:
             self.unsupported.add(proto, name, str(need))
             return
         arguments = shape_arguments(value)
@@ -217,7 +220,7 @@ class Importer:
 
     def _import_node(
         self, proto: NodeProto, name: str, frame: Frame
-    ) -> Sequence[Value]:
+    ) -> Sequence[Value | Held]:
         """The results of one node."""
         inputs = frame.read_inputs(proto, name)
         default = proto.domain in DEFAULT_DOMAINS
@@ -243,8 +246,8 @@ class Importer:
         return results if isinstance(results, Sequence) else [results]
 
     def import_body(
-        self, body: GraphProto, arguments: Sequence[Operand], frame: Frame
-    ) -> list[Operand]:
+        self, body: GraphProto, arguments: Sequence[Held], frame: Frame
+    ) -> list[Held]:
         """The outputs of an inner graph, which sees the names around it."""
         names = [value.name for value in body.input]
         fail_unless(
@@ -264,7 +267,7 @@ class Importer:
         self.graph.location = location
         return [inner.read(output.name, "a body") for output in body.output]
 
-    def _import_body(self, node: OnnxNode, name: str, frame: Frame) -> list[Operand]:
+    def _import_body(self, node: OnnxNode, name: str, frame: Frame) -> list[Held]:
         """The results of an operator that is defined by a body of simpler ones."""
         body = function_body(node, self.functions, frame.opsets)
         if body is None:

@@ -16,7 +16,7 @@ import numpy as np
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute, SSAValue
 
-from glow.dialects.errors import GlowError
+from glow.dialects.errors import GlowError, SequencesError
 from glow.dialects.node import tensor_type
 from glow.dialects.weight_table import Array, element_type_of
 from glow.frontends.onnx.messages import ValueInfoProto
@@ -117,7 +117,9 @@ def _info(
 ) -> OpenTensorInfo:
     what = f"input '{value.name}'"
     if not value.type.HasField("tensor_type"):
-        raise GlowError(f"{what} is not a tensor")
+        raise SequencesError(
+            f"{what} is not a tensor", hint="glow.compile takes lists and None for it"
+        )
     declared = declared_sizes(value)
     shape = given
     if shape is None and declared is not None:
@@ -187,6 +189,14 @@ def declared_sizes(value: ValueInfoProto) -> Sizes | None:
         else dim.dim_param or UNNAMED
         for dim in declared.shape.dim
     ]
+
+
+def check_tensor(value: ValueInfoProto) -> None:
+    """Raise SequencesError for an output that is declared as something else."""
+    if value.type.WhichOneof("value") not in (None, "tensor_type"):
+        raise SequencesError(
+            f"output '{value.name}' is not a tensor", hint="glow.compile gives lists"
+        )
 
 
 def declared_info(value: ValueInfoProto) -> OpenTensorInfo:

@@ -16,6 +16,7 @@ from glow.dialects.glow import BroadcastOp, ConvertOp, ReshapeOp, TransposeOp
 from glow.dialects.node import NodeOp, Types, shape_of, tensor_type
 from glow.dialects.weight_table import Array, dtype_of
 from glow.frontends.onnx.graph import BUDGET, Constant, Graph
+from glow.frontends.onnx.lists import Absent, Held, ListValue, Operand
 from glow.frontends.onnx.messages import (
     AttributeProto,
     GraphProto,
@@ -25,7 +26,6 @@ from glow.frontends.onnx.messages import (
 from glow.frontends.onnx.refusal import NeedsValue, UnsupportedError, refuse_if
 from glow.interpreter.array_functions import convert
 
-Operand = SSAValue | Constant
 Value = SSAValue | Constant | Array
 """A result of a handler; an array is a result that is known at import."""
 
@@ -50,7 +50,7 @@ class OnnxNode:
     def __init__(
         self,
         proto: NodeProto,
-        inputs: Sequence[Operand | None],
+        inputs: Sequence[Held | None],
         graph: Graph,
         opset: int,
         used: frozenset[str] | set[str],
@@ -77,6 +77,10 @@ class OnnxNode:
         value = self.inputs[index] if index < len(self.inputs) else None
         if value is None:
             raise UnsupportedError(f"input {index} missing")
+        if isinstance(value, ListValue | Absent):
+            raise GlowError(
+                f"{self.proto.op_type}: input {index} is {value}, not a tensor"
+            )
         return value
 
     def values(self) -> list[Operand]:

@@ -30,10 +30,19 @@ from glow.frontends.onnx.importer import Importer, handler_of, node_name
 from glow.frontends.onnx.inputs import (
     check_declared,
     check_names,
+    check_tensor,
     declared_info,
     fixed_value,
     open_infos,
     type_of,
+)
+from glow.frontends.onnx.lists import (
+    Absent,
+    ListValue,
+    Operand,
+    element_names,
+    elements_of,
+    named_elements,
 )
 from glow.frontends.onnx.loader import LoadedModel, load_model
 from glow.frontends.onnx.messages import ModelProto, NodeProto, ValueInfoProto
@@ -147,6 +156,8 @@ class ProgramImporter(Importer):
             if value.name in input_values
         }
         declared = [value for value in graph.input if value.name not in constants]
+        for output in graph.output:
+            check_tensor(output)
         infos = open_infos(declared, input_shapes, values)
         self.infos = [info for info in infos if info.name not in values]
         arrays = {
@@ -205,6 +216,10 @@ class ProgramImporter(Importer):
         self.callers = {one: name for name, one in arguments.items()}
         for name, caller in start.names.items():
             scope[name] = arguments[caller]
+        for name, elements in start.lists.items():
+            parts = tuple(cast(Operand, scope.pop(one)) for one in elements)
+            scope[name] = ListValue(parts)
+        scope.update(dict.fromkeys(start.absent, Absent()))
         frame = Frame(scope, used_names(self.model.graph), self.opsets)
         cut = self._import_main(start, frame)
         self.unsupported.raise_if_any()
@@ -213,8 +228,9 @@ class ProgramImporter(Importer):
             return Step(None, tuple(self.needs), start, reason)
         if cut is not None:
             return self._finish_at(cut, start, arguments, scope)
-        outputs = {value.name: value for value in self.model.graph.output}
-        results = {name: self._output(value, frame) for name, value in outputs.items()}
+        results: dict[str, SSAValue] = {}
+        for output in self.model.graph.output:
+            results |= self._output(output, frame)
         self._finish(results, arguments, start)
         return Step(self.module, (), None)
 
@@ -235,10 +251,11 @@ class ProgramImporter(Importer):
         constants: dict[str, Array] = {}
         live = names_read(graph.node[cut.node :])
         live.update(output.name for output in graph.output)
-        for name, value in scope.items():
-            if isinstance(value, Constant) and name in live:
+        forms = {name: value for name, value in scope.items() if name in live}
+        for name, value in named_elements(forms):
+            if isinstance(value, Constant):
                 constants[name] = value.array
-            elif isinstance(value, SSAValue) and name in live:
+            else:
                 names[name] = callers.setdefault(value, name)
         inner = results_behind(self.block, cut.mark)
         node = node_name(graph.node[cut.node])
@@ -260,7 +277,13 @@ class ProgramImporter(Importer):
             for name in start.inner
             if name in kept and name in start.constants
         }
-        following = Start(cut.node, constants, types, names, passed)
+        lists = {
+            name: element_names(name, value)
+            for name, value in forms.items()
+            if isinstance(value, ListValue)
+        }
+        absent = {name for name, v in forms.items() if isinstance(v, Absent)}
+        following = Start(cut.node, constants, types, names, passed, lists, absent)
         self._finish(results, arguments, start)
         return Step(self.module, (callers[cut.value],), following, cut.reason)
 
@@ -292,12 +315,16 @@ class ProgramImporter(Importer):
             ):
                 self.unsupported.add(proto, node_name(proto))
 
-    def _output(self, output: ValueInfoProto, frame: Frame) -> SSAValue:
-        """The value of an output of the model."""
+    def _output(self, output: ValueInfoProto, frame: Frame) -> dict[str, SSAValue]:
+        """The value of an output of the model; of a sequence that of each element."""
         self.graph.location = None
-        result = self.graph.value_of(frame.read(output.name, "graph outputs"))
-        check_declared(output, result, self.warnings.append)
-        return result
+        value = frame.read(output.name, "graph outputs")
+        names = element_names(output.name, value)
+        results = map(self.graph.value_of, elements_of([value]))
+        found = dict(zip(names, results, strict=True))
+        if output.name in found:
+            check_declared(output, found[output.name], self.warnings.append)
+        return found
 
     def _finish(
         self,

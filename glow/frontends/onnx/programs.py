@@ -13,8 +13,8 @@ their results are passed on as the other values are.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from math import prod
 
 from xdsl.dialects.builtin import IntegerType, ModuleOp, TensorType
@@ -51,6 +51,10 @@ class Start:
     inner: tuple[str, ...] = ()
     """The caller's names of the results of the node's own first operations; none for those
     that only exist inside of a program."""
+    lists: Mapping[str, Sequence[str]] = field(default_factory=dict[str, Sequence[str]])
+    """The names of the elements of each sequence."""
+    absent: Collection[str] = ()
+    """The optionals that have no value."""
 
     def with_values(self, values: Mapping[str, Array]) -> Start:
         """The same with more that is known, by the caller's names."""

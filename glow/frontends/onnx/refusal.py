@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from xdsl.ir import SSAValue
+from xdsl.ir import Block, SSAValue
 
 from glow.frontends.onnx.messages import NodeProto
 
@@ -20,6 +20,8 @@ class NeedsValue(UnsupportedError):
     def __init__(self, value: SSAValue, what: str) -> None:
         super().__init__(f"{what} computed at run time")
         self.value = value
+        owner = value.owner
+        self.block = owner if isinstance(owner, Block) else owner.parent
         self.what = what
 
 

@@ -17,23 +17,27 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from glow.frontends.onnx.control_flow.bodies import Bodies, Results
+from glow.frontends.onnx.control_flow.bodies import Bodies, HeldResults
 from glow.frontends.onnx.control_flow.branch import import_if
 from glow.frontends.onnx.control_flow.loop import import_loop
 from glow.frontends.onnx.control_flow.scan import import_scan
+from glow.frontends.onnx.control_flow.sequences import HANDLERS as SEQUENCE_OPERATORS
+from glow.frontends.onnx.control_flow.sequences import import_map, import_sequence
 from glow.frontends.onnx.frame import Frame
 from glow.frontends.onnx.node import OnnxNode
 from glow.frontends.onnx.registry import DEFAULT_DOMAINS
 
-Handler = Callable[[Bodies, OnnxNode, Frame], Results]
+Handler = Callable[[Bodies, OnnxNode, Frame], HeldResults]
 
 HANDLERS: Mapping[str, Handler] = {
     "If": import_if,
     "Loop": import_loop,
     "Scan": import_scan,
+    "SequenceMap": import_map,
+    **dict.fromkeys(SEQUENCE_OPERATORS, import_sequence),
 }
 
 
 def control_flow_handler(domain: str, operator: str) -> Handler | None:
-    """The handler of an operator that has bodies."""
+    """The handler of an operator that has bodies, or is about sequences or optionals."""
     return HANDLERS.get(operator) if domain in DEFAULT_DOMAINS else None

@@ -21,10 +21,13 @@ from glow.frontends.onnx.control_flow.regions import (
 )
 from glow.frontends.onnx.frame import UNKNOWN, Frame
 from glow.frontends.onnx.graph import Graph
+from glow.frontends.onnx.lists import Held
 from glow.frontends.onnx.messages import GraphProto
 from glow.frontends.onnx.node import OnnxNode, Operand, element_type, shape
 
 Results = list[Operand]
+HeldResults = list[Held]
+"""Sequences and optionals among them."""
 
 
 class Bodies(Protocol):
@@ -33,8 +36,8 @@ class Bodies(Protocol):
     graph: Graph
 
     def import_body(
-        self, body: GraphProto, arguments: Sequence[Operand], frame: Frame
-    ) -> Results:
+        self, body: GraphProto, arguments: Sequence[Held], frame: Frame
+    ) -> HeldResults:
         """The outputs of a graph whose inputs are the arguments."""
         ...
 
@@ -51,7 +54,7 @@ def discard(block: Block) -> None:
         op.erase(safe_erase=False)
 
 
-def unknown(node: OnnxNode) -> Results:
+def unknown(node: OnnxNode) -> HeldResults:
     """The results of a node whose body holds something that is not supported."""
     return [UNKNOWN] * len(node.proto.output)
 

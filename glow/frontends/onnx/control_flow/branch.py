@@ -1,4 +1,8 @@
-"""`If` as `scf.if`: both branches are imported, unless the condition is known."""
+"""`If` as `scf.if`: both branches are imported, unless the condition is known.
+
+Where they give values of different shapes, or one needs a number that it computes, the
+condition must be known: then only one branch is in the program.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +13,7 @@ from glow.dialects.errors import GlowError
 from glow.dialects.node import fail_unless
 from glow.frontends.onnx.control_flow.bodies import (
     Bodies,
-    Results,
+    HeldResults,
     discard,
     flag,
     type_text,
@@ -18,43 +22,86 @@ from glow.frontends.onnx.control_flow.bodies import (
 from glow.frontends.onnx.control_flow.regions import ending, insert, scalar
 from glow.frontends.onnx.frame import UNKNOWN, Frame
 from glow.frontends.onnx.graph import Constant
-from glow.frontends.onnx.node import OnnxNode, element_type
+from glow.frontends.onnx.lists import elements_of, form_of, with_elements
+from glow.frontends.onnx.messages import GraphProto
+from glow.frontends.onnx.node import OnnxNode, Operand, element_type
+from glow.frontends.onnx.refusal import NeedsValue
 
 
-def import_if(bodies: Bodies, node: OnnxNode, frame: Frame) -> Results:
-    """A constant condition's branch, else an operation that runs one of both."""
+def import_if(bodies: Bodies, node: OnnxNode, frame: Frame) -> HeldResults:
+    """A known condition's branch, else an operation that runs one of both."""
     condition = flag(node, node.value(0))
     branches = [node.attr_graph(name) for name in ("then_branch", "else_branch")]
-    if isinstance(condition, Constant):
-        return bodies.import_body(branches[not condition.array.item()], (), frame)
-    blocks, results = (Block(), Block()), list[Results]()
-    for block, branch in zip(blocks, branches, strict=True):
-        with node.graph.inside(block):
-            results.append(bodies.import_body(branch, (), frame))
-    reason = _difference(*results)
-    if reason or UNKNOWN in (*results[0], *results[1]):
-        for block in blocks:
-            discard(block)
-        if UNKNOWN in (*results[0], *results[1]):
+    if not isinstance(condition, Constant):
+        both = Branches(bodies, node, frame, branches)
+        if both.are_unknown:
+            both.discard()
             return unknown(node)
-        node.known(condition, f"condition, since the branches give {reason},")
-    for block, values in zip(blocks, results, strict=True):
-        with node.graph.inside(block):
-            insert(node.graph, ending(node.graph, values))
-    types = [node.graph.value_of(value).type for value in results[0]]
-    test = scalar(node.graph, node.graph.value_of(condition))
-    then, otherwise = map(Region, blocks)
-    op = scf.IfOp(test, types, then, otherwise)
-    return list(insert(node.graph, op).results)
+        if both.reason is None:
+            return both.place(condition)
+        both.discard()
+    else:
+        both = None
+    what = f"condition, since {both.reason}," if both else "condition"
+    taken = node.known(condition, what).item()
+    return bodies.import_body(branches[not taken], (), frame)
 
 
-def _difference(then: Results, otherwise: Results) -> str | None:
+class Branches:
+    """Both branches in blocks of their own, and the reason why one must be left out."""
+
+    def __init__(
+        self, bodies: Bodies, node: OnnxNode, frame: Frame, branches: list[GraphProto]
+    ) -> None:
+        self.node = node
+        self.blocks = [Block() for _ in branches]
+        self.results: list[HeldResults] = []
+        self.reason: str | None = None
+        for block, branch in zip(self.blocks, branches, strict=True):
+            try:
+                with node.graph.inside(block):
+                    self.results.append(bodies.import_body(branch, (), frame))
+            except NeedsValue as need:
+                if not any(need.block is inner for inner in self.blocks):
+                    raise
+                self.reason = f"a branch needs its {need.what}"
+        if self.reason is None:
+            self.reason = _difference(*self.results)
+
+    @property
+    def are_unknown(self) -> bool:
+        """Whether a result comes from what is not supported."""
+        return any(UNKNOWN in values for values in self.results)
+
+    def discard(self) -> None:
+        """Give up both blocks."""
+        for block in self.blocks:
+            discard(block)
+
+    def place(self, condition: Operand) -> HeldResults:
+        """The results of the operation that runs one of both."""
+        graph = self.node.graph
+        for block, values in zip(self.blocks, self.results, strict=True):
+            with graph.inside(block):
+                insert(graph, ending(graph, elements_of(values)))
+        types = [graph.value_of(value).type for value in elements_of(self.results[0])]
+        test = scalar(graph, graph.value_of(condition))
+        then, otherwise = map(Region, self.blocks)
+        op = insert(graph, scf.IfOp(test, types, then, otherwise))
+        return with_elements(self.results[0], op.results)
+
+
+def _difference(then: HeldResults, otherwise: HeldResults) -> str | None:
     """The first results of other shapes; GlowError for other elements or numbers."""
     fail_unless(
         len(then) == len(otherwise),
         f"the branches give {len(then)} and {len(otherwise)} results",
     )
-    for number, both in enumerate(zip(then, otherwise, strict=True)):
+    forms = [(form_of(a), form_of(b)) for a, b in zip(then, otherwise, strict=True)]
+    if different := [pair for pair in forms if pair[0] != pair[1]]:
+        return f"the branches give {' and '.join(different[0])}"
+    pairs = zip(elements_of(then), elements_of(otherwise), strict=True)
+    for number, both in enumerate(pairs):
         if UNKNOWN in both:
             continue
         one, other = map(type_text, both)
@@ -64,5 +111,5 @@ def _difference(then: Results, otherwise: Results) -> str | None:
                 "else branch"
             )
         if one != other:
-            return f"{one} and {other}"
+            return f"the branches give {one} and {other}"
     return None

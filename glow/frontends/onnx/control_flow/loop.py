@@ -18,6 +18,7 @@ from glow.dialects.glow import AddOp, AndOp, LessOp
 from glow.dialects.node import fail_unless, tensor_type
 from glow.frontends.onnx.control_flow.bodies import (
     Bodies,
+    HeldResults,
     Iteration,
     Results,
     discard,
@@ -33,9 +34,12 @@ from glow.frontends.onnx.control_flow.regions import (
     insert,
     scalar,
 )
+from glow.frontends.onnx.control_flow.unrolled_loop import unrolled_loop
 from glow.frontends.onnx.frame import UNKNOWN, Frame
 from glow.frontends.onnx.graph import Constant
+from glow.frontends.onnx.lists import tensors_in
 from glow.frontends.onnx.node import OnnxNode, Operand, element_type
+from glow.frontends.onnx.refusal import NeedsValue
 
 TRUE = np.array(True)
 ZERO, ONE = np.array(0), np.array(1)
@@ -52,14 +56,29 @@ class LoopNode:
             flag(node, node.value(1)) if node.has(1) else Constant(TRUE, "true")
         )
         self.initial = [node.value(index) for index in range(2, len(node.inputs))]
+        self.results: Results = []
         states = [self.graph.value_of(value).type for value in self.initial]
         self.block = Block(
             arg_types=[tensor_type([], i64), tensor_type([], i1), *states]
         )
-        with self.graph.inside(self.block):
-            self.results = bodies.import_body(
-                node.attr_graph("body"), self.block.args, frame
-            )
+        self.imported = self._import(bodies, frame)
+
+    def _import(self, bodies: Bodies, frame: Frame) -> bool:
+        """Whether the body is one for all iterations."""
+        body = self.node.attr_graph("body")
+        try:
+            with self.graph.inside(self.block):
+                held = bodies.import_body(body, self.block.args, frame)
+        except NeedsValue as need:
+            if need.block is not self.block:
+                raise
+            return False
+        tensors = tensors_in(held)
+        if tensors is None:
+            discard(self.block)
+            return False
+        self.results = tensors
+        return UNKNOWN in tensors or self._keeps_shapes()
 
     def _trips(self) -> Operand | None:
         """The largest number of iterations; negative ones are 0."""
@@ -73,8 +92,8 @@ class LoopNode:
             return Constant(np.maximum(value.array, ZERO), value.name)
         return value
 
-    def check(self) -> None:
-        """Raise GlowError unless the states keep their types."""
+    def _keeps_shapes(self) -> bool:
+        """Whether the states keep their shapes; GlowError for other elements."""
         count = 1 + len(self.initial)
         fail_unless(
             len(self.results) >= count,
@@ -86,11 +105,10 @@ class LoopNode:
             one, other = type_text(before), type_text(after)
             if element_type(before) != element_type(after):
                 raise GlowError(f"Loop: state {number} is {one}, but becomes {other}")
-            fail_unless(
-                one == other,
-                f"state {number} is {one}, but becomes {other}: a shape that changes "
-                "from iteration to iteration is not supported",
-            )
+            if one != other:
+                discard(self.block)
+                return False
+        return True
 
     @property
     def outputs(self) -> Results:
@@ -189,22 +207,25 @@ def _truth(value: Operand) -> bool | None:
     return bool(value.array) if isinstance(value, Constant) else None
 
 
-def import_loop(bodies: Bodies, node: OnnxNode, frame: Frame) -> Results:
+def import_loop(bodies: Bodies, node: OnnxNode, frame: Frame) -> HeldResults:
     """Iterations while a condition holds and their number is below the trip count."""
+    if tensors_in([value for value in node.inputs if value is not None]) is None:
+        return unrolled_loop(bodies, node, frame)
     loop = LoopNode(bodies, node, frame)
+    if not loop.imported:
+        return unrolled_loop(bodies, node, frame)
     if UNKNOWN in loop.results:
         discard(loop.block)
         return unknown(node)
-    loop.check()
     count, states = loop.count(), len(loop.initial)
     is_stacking = any(
         node.uses(index) for index in range(states, states + len(loop.outputs))
     )
     if not is_stacking and count is None:
-        return list(loop.while_loop(loop.block, loop.results)[1:])
+        return [*loop.while_loop(loop.block, loop.results)[1:]]
     if is_stacking and not isinstance(count, int):
         what = "number of iterations"
         decided = loop.iterations() if count is None else count
         count = max(int(node.known(decided, what)), 0)
     assert count is not None
-    return loop.for_loop(count)
+    return [*loop.for_loop(count)]

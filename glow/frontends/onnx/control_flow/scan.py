@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
 
 from xdsl.ir import Block, SSAValue
 
 from glow.dialects.node import fail_unless
 from glow.frontends.onnx.control_flow.bodies import (
     Bodies,
+    HeldResults,
     Iteration,
     Results,
     discard,
@@ -18,8 +20,9 @@ from glow.frontends.onnx.control_flow.bodies import (
 )
 from glow.frontends.onnx.control_flow.regions import INDEX, downwards, element
 from glow.frontends.onnx.frame import UNKNOWN, Frame
+from glow.frontends.onnx.lists import tensors_in
 from glow.frontends.onnx.node import OnnxNode, Operand, shape
-from glow.frontends.onnx.refusal import refuse_if
+from glow.frontends.onnx.refusal import NeedsValue, UnsupportedError, refuse_if
 
 
 class ScanNode:
@@ -61,7 +64,7 @@ class ScanNode:
         values = [graph.value_of(value) for value in (*initial, *stacks)]
         block = Block(arg_types=[INDEX, *(v.type for v in values[: len(initial)])])
         index, *states = block.args
-        with graph.inside(block):
+        with graph.inside(block), needs_refused(block):
             elements = [
                 element(graph, stack, downwards(graph, index, size) if back else index)
                 for stack, back in zip(
@@ -69,7 +72,7 @@ class ScanNode:
                 )
             ]
             given = [*states, *elements]
-            results = self.bodies.import_body(self.body, given, self.frame)
+            results = _tensors(self.bodies.import_body(self.body, given, self.frame))
         if UNKNOWN in results:
             discard(block)
             return None
@@ -89,7 +92,24 @@ class ScanNode:
         return lengths.pop()
 
 
-def import_scan(bodies: Bodies, node: OnnxNode, frame: Frame) -> Results:
+@contextmanager
+def needs_refused(block: Block) -> Generator[None]:
+    """Refuse a body that needs a number which it computes."""
+    try:
+        yield
+    except NeedsValue as need:
+        if need.block is not block:
+            raise
+        raise UnsupportedError(f"{need.what} computed in the body") from None
+
+
+def _tensors(values: HeldResults) -> Results:
+    tensors = tensors_in(values)
+    fail_unless(tensors is not None, "a body gives what is no tensor")
+    return tensors or []
+
+
+def import_scan(bodies: Bodies, node: OnnxNode, frame: Frame) -> HeldResults:
     """An iteration for each element along an axis of the scanned inputs."""
     scan = ScanNode(bodies, node, frame)
     if node.opset < 9:
@@ -124,7 +144,7 @@ def _moved(node: OnnxNode, value: Operand, source: int, target: int) -> Operand:
     return node.transpose(value, order)
 
 
-def _batched_scan(scan: ScanNode) -> Results:
+def _batched_scan(scan: ScanNode) -> HeldResults:
     """Opset 8: operands [batch, ...] and [batch, length, ...], each of its own length."""
     node, graph = scan.node, scan.node.graph
     lengths = graph.value_of(node.value(0)) if node.has(0) else None
@@ -144,4 +164,4 @@ def _batched_scan(scan: ScanNode) -> Results:
         discard(block)
         return unknown(node)
     batch = shape(values[0])[0]
-    return stacking_loop(graph, Iteration(block, (), (), results), batch, batch)
+    return [*stacking_loop(graph, Iteration(block, (), (), results), batch, batch)]
