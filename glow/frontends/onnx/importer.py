@@ -151,7 +151,6 @@ class Importer:
         self.model = loaded.proto
         self.opsets = opset_versions(self.model)
         self.warnings: list[str] = []
-        self.unsupported = UnsupportedOperators()
         self.functions = {(f.domain, f.name): f for f in self.model.functions}
         self.budget = Budget(MIN_BYTES)
         check_calls(self.model.graph.node, self.functions)
@@ -162,6 +161,7 @@ class Importer:
         self.block = Block()
         self.module = ModuleOp([])
         self.graph = Graph(self.block, weights_of(self.module))
+        self.unsupported = UnsupportedOperators()
         self.callers: dict[BlockArgument, str] = {}
         self.needs: dict[str, str] = {}
         """The arguments whose values are needed, and a line on who needs each."""

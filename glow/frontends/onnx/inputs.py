@@ -150,7 +150,7 @@ def check_shape(shape: Sequence[int]) -> None:
         raise GlowError(f"{list(shape)} is an impossible shape")
 
 
-def type_of(info: OpenTensorInfo, otherwise: int = 1) -> TensorType[Attribute]:
+def type_of(info: OpenTensorInfo, otherwise: int) -> TensorType[Attribute]:
     """The type of an input; open sizes are taken as `otherwise`."""
     sizes = [otherwise if isinstance(s, str) else s for s in info.shape or ()]
     return tensor_type(sizes, element_type_of(info.dtype))

@@ -136,6 +136,10 @@ def _importer(
         warnings.warn(message, stacklevel=4)
 
 
+TRIED_SIZES = (1, 16)
+"""What fails in the same way for both of them as sizes that are open fails for any."""
+
+
 class ProgramImporter(Importer):
     """The import of one model, program by program."""
 
@@ -165,23 +169,30 @@ class ProgramImporter(Importer):
             for name, value in constants.items()
             if isinstance(value, Constant)
         } | values
-        start = Start(
-            0,
-            arrays,
-            {info.name: type_of(info) for info in self.infos},
-            {info.name: info.name for info in self.infos},
-        )
         if any(info.is_open for info in self.infos):
-            raise self._open_sizes_error(start)
-        return start
+            raise self._open_sizes_error(arrays)
+        return self._root(arrays, 0)
 
-    def _open_sizes_error(self, start: Start) -> OpenModelError:
-        """The error for sizes that are open; what no size can mend is raised first."""
+    def _root(self, constants: Mapping[str, Array], open_size: int) -> Start:
+        """Where the first program begins, with a number for all open sizes."""
+        types = {info.name: type_of(info, open_size) for info in self.infos}
+        return Start(0, constants, types, {name: name for name in types})
+
+    def _open_sizes_error(self, constants: Mapping[str, Array]) -> GlowError:
+        """The error for sizes that are open, or one that no size mends."""
         needed: tuple[str, ...] = ()
-        with contextlib.suppress(GlowError):
-            step = self.walk(start)
-            needed = () if step.module else step.asks
-        self.unsupported.raise_if_any()
+        errors: list[GlowError] = []
+        for size in TRIED_SIZES:
+            try:
+                step = self.walk(self._root(constants, size))
+            except GlowError as error:
+                errors.append(error)
+            else:
+                needed = () if step.module else step.asks
+                break
+        lines = {error.one_line() for error in errors}
+        if len(errors) == len(TRIED_SIZES) and len(lines) == 1:
+            return errors[0]
         message, hint = open_sizes_line(self.infos)
         return OpenModelError(message, self._signature(needed), hint=hint)
 
