@@ -9,7 +9,8 @@ does what is quantized.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
 from math import prod
 
 import numpy as np
@@ -55,6 +56,12 @@ class FoldingGraph(Graph):
     def array_of(self, value: SSAValue) -> Array | None:
         """The array of a value, all of which are known here."""
         return self.arrays.get(value)
+
+    @contextmanager
+    def inside(self, block: Block) -> Generator[None]:
+        """Loops stay in the program."""
+        raise NotFoldedError
+        yield
 
     def place(self, op: NodeOp) -> None:
         """Compute the results of a node; NotFoldedError where they are too many."""

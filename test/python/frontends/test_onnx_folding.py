@@ -63,8 +63,10 @@ def test_lrn_of_fewer_channels_than_images():
 def test_forms_that_are_refused_are_refused_of_constants_too():
     weights = {"x": random(3, 1, 2), "w": random(1, 8, 2), "r": random(1, 8, 2)}
     proto = node("LSTM", "x w r", hidden_size=2, input_forget=1)
+    check_with_runtime(make_model([proto], [], weights=weights))
+    proto = node("LSTM", "x w r", hidden_size=2, direction="sideways")
     model = make_model([proto], [], weights=weights)
-    assert "'LSTM' (input_forget)" in error_of(model)
+    assert "sideways" in error_of(model)
 
 
 def test_index_out_of_range_of_constants():
