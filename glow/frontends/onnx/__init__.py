@@ -1,4 +1,4 @@
-"""Imports ONNX models, opset 7 to the newest of the installed `onnx` package.
+"""Imports ONNX models, opset 1 to the newest of the installed `onnx` package.
 
 | file                | holds                                                       |
 |---------------------|-------------------------------------------------------------|
@@ -16,6 +16,7 @@
 | `folding.py`        | nodes on constants, computed at import                      |
 | `functions.py`      | operators that ONNX defines by a body of others             |
 | `call_graph.py`     | how many nodes the functions of a model stand for           |
+| `old_forms.py`      | operators of opsets before 7 as those of opset 7           |
 | `registry.py`       | `HANDLERS`: operator name to handler                        |
 | `refusal.py`        | how a handler refuses its node                              |
 | `unsupported.py`    | the one message about all operators that we lack            |

@@ -32,6 +32,7 @@ from glow.frontends.onnx.messages import (
     NodeProto,
 )
 from glow.frontends.onnx.node import OnnxNode, Value
+from glow.frontends.onnx.old_forms import OLDEST_OPSET, modern_form
 from glow.frontends.onnx.operators import (
     activations,
     arithmetic,
@@ -235,6 +236,8 @@ class Importer:
             return [UNKNOWN] * len(proto.output)
         opset = frame.opsets.get("" if default else proto.domain, 1)
         node = OnnxNode(proto, inputs, self.graph, opset, frame.used)
+        if default and opset < OLDEST_OPSET:
+            node = modern_form(node)
         self.graph.set_node(name)
         if control_flow is not None:
             return control_flow(self, node, frame)

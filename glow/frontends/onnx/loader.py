@@ -12,9 +12,8 @@ from glow.dialects.errors import GlowError
 from glow.frontends.mapped_file import file_bytes
 from glow.frontends.model_folders import ModelFolders
 from glow.frontends.onnx.messages import GraphProto, ModelProto, OperatorSetIdProto
+from glow.frontends.onnx.old_forms import FORMS, OLDEST_OPSET
 from glow.frontends.onnx.wire_format import split_weights
-
-OLDEST_OPSET = 7
 
 KNOWN_OPSET = 24
 """What every `onnx` package knows that we take."""
@@ -131,6 +130,6 @@ def _changed_operators(model: ModelProto, version: int) -> list[str]:
 
     return sorted(
         operator
-        for operator in operators
+        for operator in operators - FORMS.keys()
         if since(operator, version) != since(operator, OLDEST_OPSET)
     )

@@ -66,6 +66,10 @@ class OnnxNode:
         """The same node, to be added to another graph."""
         return OnnxNode(self.proto, self.inputs, graph, self.opset, self._used)
 
+    def replaced(self, proto: NodeProto, inputs: Sequence[Operand | None]) -> OnnxNode:
+        """A node in its place, with other attributes and inputs."""
+        return OnnxNode(proto, inputs, self.graph, self.opset, self._used)
+
     # Inputs and outputs
 
     def has(self, index: int) -> bool:
