@@ -151,7 +151,8 @@ SEEDS = {
     "glow/frontends/onnx/operators/movement.py": "glow/frontends/onnx/movement.py",
     "glow/frontends/onnx/operators/normalization.py":
         "glow/frontends/onnx/normalization.py",
-    "glow/frontends/onnx/operators/quantization/quantized_types.py": "glow/frontends/onnx/quantization.py",
+    "glow/frontends/onnx/operators/quantization/quantized_types.py":
+        "glow/frontends/onnx/quantization.py",
     "glow/runtime/caches/object_cache.py": "glow/runtime/object_cache.py",
     "glow/runtime/caches/model_cache.py": "glow/runtime/model_cache.py",
 }  # fmt: skip

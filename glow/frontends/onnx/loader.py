@@ -130,6 +130,7 @@ def _changed_operators(model: ModelProto, version: int) -> list[str]:
 
     return sorted(
         operator
-        for operator in operators - FORMS.keys()
-        if since(operator, version) != since(operator, OLDEST_OPSET)
+        for operator in operators
+        if not (version > 0 and operator in FORMS)
+        and since(operator, version) != since(operator, OLDEST_OPSET)
     )
