@@ -16,6 +16,9 @@ L2_RATES = (
     "ryzen-5-9600x-i-benchmark-trapelati-mostrano-una-cache-raddoppiata-2024-06-10"
 )
 ISA = "AVX-512"
+ZNVER4 = "LLVM X86ScheduleZnver4.td, which quotes AMD's optimization guide (57647)"
+HOT_CHIPS = "AMD, Next Generation Zen 5 Core, Hot Chips 2024"
+HERE = "measured: glow calibrate"
 READER = "glow run --profile"
 
 ZEN5 = make_core(
@@ -25,10 +28,10 @@ ZEN5 = make_core(
     clock_hertz=Figure(4.1e9, "measured: glow calibrate, on an EPYC"),
     vector_bytes=Figure(64, f"{SOG5}, 2.11: data paths of 512 bits"),
     vector_registers=Figure(32, ISA),
-    fma_pipes=Figure(2, f"{SOG5}, 2.11.1: pipes 0 and 1"),
+    fma_pipes=Figure(2, f"{HERE}; pipes 0 and 1 in {SOG5}, 2.11.1"),
     fma_pipe_bytes=Figure(64, f"{SOG5}, 2.11"),
-    fma_latency=Figure(4, f"{SOG5}, table of latencies"),
-    load_pipes=Figure(2, f"{SOG5}, 2.12: of four loads two are of vectors"),
+    fma_latency=Figure(4, HERE),
+    load_pipes=Figure(2, f"{HERE}; of four loads two are of vectors, {SOG5}, 2.12"),
     load_pipe_bytes=Figure(64, f"{SOG5}, 2.12"),
     store_pipes=Figure(1, "LLVM X86ScheduleZnver5.td, Zn5FPSt"),
     store_pipe_bytes=Figure(64, f"{SOG5}, 2.12: two halves of 256 bits a cycle"),
@@ -36,12 +39,12 @@ ZEN5 = make_core(
     bf16_speedup=Figure(2, f"fitted: bf16 products of ResNet-50, {READER}"),
     mispredict_cycles=Figure(15, f"{SOG5}, 2.8: the common case"),
     pause_cycles=Figure(100, "measured: glow calibrate, 26 ns at 4 GHz"),
-    l1_bytes=Figure(48 * KIB, f"{SOG5}, 2.6.2"),
-    l1_ways=Figure(12, f"{SOG5}, 2.6.2"),
-    l2_bytes=Figure(1 * MIB, f"{SOG5}, 2.6.3"),
+    l1_bytes=Figure(48 * KIB, f"{HOT_CHIPS}: 48 KB, 12-way"),
+    l1_ways=Figure(12, f"{HOT_CHIPS}: 48 KB, 12-way"),
+    l2_bytes=Figure(1 * MIB, f"{HOT_CHIPS}: 1 MB, 16-way"),
     l3_bytes=Figure(32 * MIB, DESKTOP5),
     l3_cores=Figure(8, DESKTOP5),
-    l2_bytes_per_cycle=Figure(64, f"{L2_RATES}: 1875 GB/s of six cores at 5.4 GHz"),
+    l2_bytes_per_cycle=Figure(64, f"{HERE}, 63.7; fills of 64 bytes in {HOT_CHIPS}"),
     l3_bytes_per_cycle=Figure(
         29, "measured: docs/performance.md, 120 GB/s of a core at 4.1 GHz"
     ),
@@ -58,16 +61,16 @@ ZEN4 = like(
     "zen4",
     "AMD Zen 4 (EPYC 9004, Ryzen 7000)",
     ("znver4",),
-    clock_hertz=Figure(3.7e9, "measured: glow calibrate, on an EPYC"),
+    clock_hertz=Figure(3.7e9, "measured: on the EPYC of its memory's rate"),
     vector_bytes=Figure(64, f"{SOG4}, 2.11: in two halves of 256 bits"),
-    fma_pipes=Figure(2, f"{SOG4}, 2.11.1: pipes 0 and 1"),
+    fma_pipes=Figure(2, f"{ZNVER4}, 2.11.1: pipes 0 and 1"),
     fma_pipe_bytes=Figure(32, f"{SOG4}, 2.11"),
     fma_latency=Figure(4, f"{SOG4}, table of latencies"),
     load_pipes=Figure(2, f"{SOG4}, 2.12: of three operations two are loads of vectors"),
     load_pipe_bytes=Figure(32, f"{SOG4}, 2.12"),
-    store_pipes=Figure(1, f"{SOG4}, 2.11: stores from two pipes, one a cycle"),
+    store_pipes=Figure(1, f"{ZNVER4}, 2.11: stores from two pipes, one a cycle"),
     store_pipe_bytes=Figure(32, f"{SOG4}, 2.12"),
-    mispredict_cycles=Figure(13, f"{SOG4}, 2.8: the common case"),
+    mispredict_cycles=Figure(13, f"{ZNVER4}, 2.8: the common case"),
     l1_bytes=Figure(32 * KIB, f"{SOG4}, 2.6.2"),
     l1_ways=Figure(8, f"{SOG4}, 2.6.2"),
     l2_bytes=Figure(1 * MIB, f"{SOG4}, 2.6.3"),

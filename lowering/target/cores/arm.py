@@ -20,7 +20,8 @@ CACHES = (
 )
 LATENCIES = "https://github.com/nviennot/core-to-core-latency"
 GRAVITON1 = "https://chipsandcheese.com/p/arms-cortex-a72-aarch64-for-the-masses"
-NO_DOT = "as zen5: kernels here use no dot products of Arm, so that nothing reads it"
+NO_DOT = "estimated: kernels use no dot products of Arm, so that nothing reads it"
+GEM5 = "https://github.com/gem5/gem5, Cortex-A72's FMADD: 7, forwarded 3"
 
 NEOVERSE_N1 = make_core(
     "neoverse-n1",
@@ -50,7 +51,7 @@ NEOVERSE_N1 = make_core(
     ),
     l3_bytes_per_cycle=Figure(14, f"{BANDWIDTH}: 35.9 GB/s at 2.5 GHz"),
     memory_bytes_per_cycle=Figure(8, f"{BANDWIDTH}: 20.9 GB/s at 2.5 GHz"),
-    l3_latency=Figure(80, "as skylake-x: a mesh too; no figure that we know"),
+    l3_latency=Figure(80, "estimated: a mesh as skylake-x has one"),
     shared_l3_latency=Figure(118, f"{LATENCIES}: Graviton 2, 47 ns at 2.5 GHz"),
     split_l3_latency=Figure(118, f"{LATENCIES}: all cores share the mesh's cache"),
 )
@@ -67,7 +68,7 @@ NEOVERSE_V1 = like(
     store_pipes=Figure(2, f"{V1_MODEL}, V1UnitD"),
     mispredict_cycles=Figure(11, f"{V1_MODEL}, MispredictPenalty"),
     memory_bytes_per_cycle=Figure(
-        13, f"{BANDWIDTH}: Graviton 4, 37 GB/s at 2.8 GHz; DDR5 as in Graviton 3"
+        13, f"estimated: DDR5 as in Graviton 4, 37 GB/s at 2.8 GHz ({BANDWIDTH})"
     ),
     shared_l3_latency=Figure(120, f"{LATENCIES}: Graviton 3, 46 ns at 2.6 GHz"),
     split_l3_latency=Figure(120, f"{LATENCIES}: all cores share the mesh's cache"),
@@ -81,7 +82,7 @@ CORTEX_A72 = like(
     clock_hertz=Figure(2.3e9, f"{GRAVITON1}"),
     fma_pipes=Figure(2, f"{A72}, 2.1: F0 and F1"),
     fma_pipe_bytes=Figure(8, f"{GRAVITON1}: units of 64 bits"),
-    fma_latency=Figure(3, f"{A72}, ASIMD FP multiply accumulate: 7, forwarded 3"),
+    fma_latency=Figure(3, f"{A72}, ASIMD FP multiply accumulate; {GEM5}"),
     load_pipes=Figure(1, f"{A72}, 2.1: L"),
     store_pipes=Figure(1, f"{A72}, 2.1: S"),
     store_pipe_bytes=Figure(8, "LLVM AArch64SchedA57.td, ST1Onev: two for 16 bytes"),
@@ -91,9 +92,9 @@ CORTEX_A72 = like(
     l2_bytes=Figure(512 * KIB, f"{GRAVITON1}: a quarter of a cluster's 2 MiB"),
     l3_bytes=Figure(0, f"{GRAVITON1}: none"),
     l3_cores=Figure(0, f"{GRAVITON1}: none"),
-    l2_bytes_per_cycle=Figure(16, "as neoverse-n1: half of it, as are the loads"),
+    l2_bytes_per_cycle=Figure(16, "estimated: half of neoverse-n1's, as are the loads"),
     memory_bytes_per_cycle=Figure(
-        3, "as skylake-x: the least of any; no figure we know"
+        3, "estimated: the least of any, a little below skylake-x"
     ),
 )
 

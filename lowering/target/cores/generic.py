@@ -65,7 +65,7 @@ GENERIC_NEON = like(
     l2_bytes=Figure(512 * KIB, SMALLEST),
     l3_bytes=Figure(16 * MIB, SMALLEST),
     l3_cores=Figure(8, SMALLEST),
-    split_l3_latency=Figure(800, "as zen5: the cores may be as far from each other"),
+    split_l3_latency=Figure(800, "estimated: cores may have no common L3, as zen5"),
 )
 
 CORES = (GENERIC_AVX512, GENERIC_AVX2, GENERIC_SSE, GENERIC_NEON)
