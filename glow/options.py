@@ -13,8 +13,6 @@ from dataclasses import dataclass, fields
 from operator import index
 from typing import TYPE_CHECKING, Any, TypedDict, cast
 
-import numpy as np
-
 from glow.backends.backend import DEFAULT_BACKEND
 from glow.dialects.errors import GlowError
 from glow.dialects.numerics import (
@@ -77,6 +75,8 @@ class CompileOptions:
         _check_names("input_shapes", "shapes", self.input_shapes)
         _check_names("input_values", "values", self.input_values)
         if self.input_values is not None:
+            import numpy as np  # Which starting a tool should not wait for.
+
             values = {name: np.asarray(v) for name, v in self.input_values.items()}
             object.__setattr__(self, "input_values", values)
         _check_count("specializations", self.specializations)

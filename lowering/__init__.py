@@ -2,28 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from importlib import import_module
-from typing import TYPE_CHECKING
+from glow.passes.lazy_passes import lazy_passes
 
-if TYPE_CHECKING:
-    from xdsl.passes import ModulePass
-
-
-def _lazy(module: str, class_name: str) -> Callable[[], type[ModulePass]]:
-    def load() -> type[ModulePass]:
-        return getattr(import_module(f"glow.lowering.{module}"), class_name)
-
-    return load
-
-
-PASSES: dict[str, Callable[[], type[ModulePass]]] = {
-    "eliminate-empty-tensors": _lazy(
-        "eliminate_empty_tensors", "EliminateEmptyTensorsPass"
-    ),
-    "glow-to-instr": _lazy("glow_to_instr", "GlowToInstrPass"),
-    "lower-nodes": _lazy("lower_nodes.lower_nodes", "LowerNodesPass"),
-    "lower-quantized": _lazy("lower_quantized.lower_quantized", "LowerQuantizedPass"),
-    "verify-lowered": _lazy("verify_lowered", "VerifyLoweredPass"),
-}
+PASSES = lazy_passes(
+    "glow.lowering",
+    "eliminate_empty_tensors",
+    "glow_to_instr",
+    "lower_nodes.lower_nodes",
+    "lower_quantized.lower_quantized",
+    "verify_lowered",
+)
 """Pass name to factory."""

@@ -12,24 +12,12 @@ needed afterwards.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from glow.passes.lazy_passes import lazy_pass, lazy_passes
 
-from xdsl.passes import ModulePass
-
-
-def get_loops_to_llvm() -> type[ModulePass]:
-    from glow.lowering.loops_to_llvm.convert_loops_to_llvm import ConvertLoopsToLlvmPass
-
-    return ConvertLoopsToLlvmPass
-
-
-def get_verify_loops() -> type[ModulePass]:
-    from glow.lowering.loops_to_llvm.verify_loops import VerifyLoopsPass
-
-    return VerifyLoopsPass
-
-
-PASSES: dict[str, Callable[[], type[ModulePass]]] = {
-    "loops-to-llvm": get_loops_to_llvm,
-    "verify-loops": get_verify_loops,
+PASSES = {
+    **lazy_passes("glow.lowering.loops_to_llvm", "verify_loops"),
+    "loops-to-llvm": lazy_pass(
+        "glow.lowering.loops_to_llvm.convert_loops_to_llvm", "ConvertLoopsToLlvmPass"
+    ),
 }
+"""Pass name to factory."""

@@ -5,47 +5,35 @@ One file, one pass, one name; nothing is imported before it is used.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from importlib import import_module
+from glow.passes.lazy_passes import lazy_passes
 
-from xdsl.passes import ModulePass
-
-
-def _lazy(module: str, class_name: str) -> Callable[[], type[ModulePass]]:
-    def load() -> type[ModulePass]:
-        return getattr(import_module(f"glow.passes.graph.{module}"), class_name)
-
-    return load
-
-
-PASSES: dict[str, Callable[[], type[ModulePass]]] = {
-    "commute-pools": _lazy("commute_pools", "CommutePoolsPass"),
-    "convert-gemm": _lazy("convert_gemm", "ConvertGemmPass"),
-    "convert-placeholders": _lazy("convert_placeholders", "ConvertPlaceholdersPass"),
-    "eliminate-transposes": _lazy("eliminate_transposes", "EliminateTransposesPass"),
-    "fold-batch-norm": _lazy("fold_batch_norm", "FoldBatchNormPass"),
-    "fold-channel-shuffle": _lazy("fold_channel_shuffle", "FoldChannelShufflePass"),
-    "fold-constants": _lazy("fold_constants", "FoldConstantsPass"),
-    "fold-dilation": _lazy("fold_dilation", "FoldDilationPass"),
-    "fold-pads": _lazy("fold_pads", "FoldPadsPass"),
-    "fold-scale": _lazy("fold_scale", "FoldScalePass"),
-    "fold-transposes": _lazy("fold_transposes", "FoldTransposesPass"),
-    "free-unused-weights": _lazy("free_unused_weights", "FreeUnusedWeightsPass"),
-    "fuse-activation": _lazy("fuse_activation", "FuseActivationPass"),
-    "hoist-pool": _lazy("hoist_pool", "HoistPoolPass"),
-    "merge-products": _lazy("merge_products", "MergeProductsPass"),
-    "merge-weights": _lazy("merge_weights", "MergeWeightsPass"),
-    "optimize-graph": _lazy("optimize_graph", "OptimizeGraphPass"),
-    "reassociate": _lazy("reassociate", "ReassociatePass"),
-    "recognize-activations": _lazy("recognize_activations", "RecognizeActivationsPass"),
-    "recognize-attention": _lazy("recognize_attention", "RecognizeAttentionPass"),
-    "recognize-gelu": _lazy("recognize_gelu", "RecognizeGeluPass"),
-    "recognize-normalizations": _lazy(
-        "recognize_normalizations", "RecognizeNormalizationsPass"
-    ),
-    "recompute": _lazy("recompute", "RecomputePass"),
-    "shrink-convolutions": _lazy("shrink_convolutions", "ShrinkConvolutionsPass"),
-    "sink-reshapes": _lazy("sink_reshapes", "SinkReshapesPass"),
-    "verify-graph": _lazy("verify_graph", "VerifyGraphPass"),
-}
+PASSES = lazy_passes(
+    "glow.passes.graph",
+    "commute_pools",
+    "convert_gemm",
+    "convert_placeholders",
+    "eliminate_transposes",
+    "fold_batch_norm",
+    "fold_channel_shuffle",
+    "fold_constants",
+    "fold_dilation",
+    "fold_pads",
+    "fold_scale",
+    "fold_transposes",
+    "free_unused_weights",
+    "fuse_activation",
+    "hoist_pool",
+    "merge_products",
+    "merge_weights",
+    "optimize_graph",
+    "reassociate",
+    "recognize_activations",
+    "recognize_attention",
+    "recognize_gelu",
+    "recognize_normalizations",
+    "recompute",
+    "shrink_convolutions",
+    "sink_reshapes",
+    "verify_graph",
+)
 """Pass name to factory."""

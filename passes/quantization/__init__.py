@@ -24,39 +24,25 @@ become integers, `half/` products of 16-bit floats.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from importlib import import_module
+from glow.passes.lazy_passes import lazy_pass, lazy_passes
 
-from xdsl.passes import ModulePass
-
-
-def _lazy(module: str, class_name: str) -> Callable[[], type[ModulePass]]:
-    def load() -> type[ModulePass]:
-        return getattr(import_module(f"glow.passes.quantization.{module}"), class_name)
-
-    return load
-
-
-PASSES: dict[str, Callable[[], type[ModulePass]]] = {
-    "assert-all-quantized": _lazy("assert_all_quantized", "AssertAllQuantizedPass"),
-    "convert-quantized-gemm": _lazy(
-        "integer.convert_quantized_gemm", "ConvertQuantizedGemmPass"
+PASSES = {
+    **lazy_passes(
+        "glow.passes.quantization",
+        "assert_all_quantized",
+        "integer.convert_quantized_gemm",
+        "half.convert_to_bf16",
+        "half.convert_to_fp16",
+        "adjustment.equalize_layers",
+        "integer.fold_casts",
+        "integer.fold_rescale",
+        "integer.fold_storage_casts",
+        "integer.form_dynamic_products",
+        "integer.form_integer_nodes",
+        "profiling.instrument_profile",
+        "integer.simplify_bounds",
+        "quantize",
     ),
-    "convert-to-bf16": _lazy("half.convert_to_bf16", "ConvertToBf16Pass"),
-    "convert-to-fp16": _lazy("half.convert_to_fp16", "ConvertToFp16Pass"),
-    "equalize-layers": _lazy("adjustment.equalize_layers", "EqualizeLayersPass"),
-    "fold-casts": _lazy("integer.fold_casts", "FoldCastsPass"),
-    "fold-rescale": _lazy("integer.fold_rescale", "FoldRescalePass"),
-    "fold-storage-casts": _lazy("integer.fold_storage_casts", "FoldStorageCastsPass"),
-    "form-dynamic-products": _lazy(
-        "integer.form_dynamic_products", "FormDynamicProductsPass"
-    ),
-    "form-integer-nodes": _lazy("integer.form_integer_nodes", "FormIntegerNodesPass"),
-    "insert-casts": _lazy("quantize", "InsertCastsPass"),
-    "instrument-profile": _lazy(
-        "profiling.instrument_profile", "InstrumentProfilePass"
-    ),
-    "simplify-bounds": _lazy("integer.simplify_bounds", "SimplifyBoundsPass"),
-    "quantize": _lazy("quantize", "QuantizePass"),
+    "insert-casts": lazy_pass("glow.passes.quantization.quantize", "InsertCastsPass"),
 }
 """Pass name to factory."""
