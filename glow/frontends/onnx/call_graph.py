@@ -20,6 +20,26 @@ MAX_DEPTH = 100
 """Functions inside each other; models that programs write have a dozen at most."""
 
 
+MAX_NESTED = 30
+"""Graphs inside each other, which is what a parser of files takes too."""
+
+TOO_DEEP = f"its graphs are more than {MAX_NESTED} deep inside each other"
+
+
+def check_nesting(nodes: Iterable[NodeProto]) -> None:
+    """Raise GlowError where branches and loops are too deep inside each other."""
+    inside = [iter(nodes)]
+    while inside:
+        node = next(inside[-1], None)
+        if node is None:
+            inside.pop()
+            continue
+        if any(a.type == AttributeProto.GRAPH for a in node.attribute):
+            inside.append(_inner_nodes(node))
+            if len(inside) > MAX_NESTED + 1:
+                raise GlowError(f"the model cannot be imported: {TOO_DEEP}")
+
+
 def check_calls(nodes: Sequence[NodeProto], functions: Functions) -> None:
     """Raise GlowError where functions call themselves, or stand for too many nodes."""
     if not functions:

@@ -19,7 +19,7 @@ from xdsl.utils.exceptions import VerifyException
 from glow.dialects.errors import GlowError
 from glow.dialects.node import fail_unless
 from glow.dialects.weights import weights_of
-from glow.frontends.onnx.call_graph import check_calls
+from glow.frontends.onnx.call_graph import check_calls, check_nesting
 from glow.frontends.onnx.control_flow import control_flow_handler
 from glow.frontends.onnx.folding import BYTES_A_WEIGHT_BYTE, MIN_BYTES, fold
 from glow.frontends.onnx.frame import UNKNOWN, Frame, Scope, used_names
@@ -154,6 +154,7 @@ class Importer:
         self.warnings: list[str] = []
         self.functions = {(f.domain, f.name): f for f in self.model.functions}
         self.budget = Budget(MIN_BYTES)
+        check_nesting(self.model.graph.node)
         check_calls(self.model.graph.node, self.functions)
         self.begin()
 

@@ -61,6 +61,8 @@ def _parse(data: memoryview, name: str, folders: ModelFolders | None) -> LoadedM
         model = ModelProto.FromString(message)
     except (DecodeError, IndexError, RuntimeError, ValueError) as error:
         reason = f"{len(data)} bytes that do not parse ({error})"
+        if "MaxDepth" in str(error):
+            reason = "its graphs are too deep inside each other"
         raise GlowError(f"{name} is not a valid ONNX file: {reason}") from None
     if not model.HasField("graph") or not model.graph.output:
         raise GlowError(f"{name} is not a valid ONNX file: it has no graph")

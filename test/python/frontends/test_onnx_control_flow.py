@@ -10,7 +10,7 @@ import onnx.parser
 import onnxruntime
 import pytest
 from differential import Array, assert_all_close, random_array
-from onnx import ModelProto
+from onnx import AttributeProto, ModelProto
 
 import glow
 from glow.dialects.errors import GlowError
@@ -210,3 +210,41 @@ def test_scan_of_opset_8() -> None:
 def test_errors(text: str, message: str) -> None:
     with pytest.raises(GlowError, match=message):
         import_model(model(text))
+
+
+def wrapped(text: bytes, depth: int) -> bytes:
+    """The bytes of a graph in loops, which no parser has to read on the way."""
+    for _ in range(depth):
+        body = AttributeProto(name="body", type=AttributeProto.GRAPH)
+        attribute = body.SerializeToString() + field(6, text)
+        node = onnx.helper.make_node("Loop", ["n", "", "x"], ["y"])
+        text = field(1, node.SerializeToString() + field(5, attribute))
+    return text
+
+
+def field(number: int, content: bytes) -> bytes:
+    """A field of a message: its number, the length of its content, that."""
+    size, length = len(content), bytearray()
+    while size > 127:
+        length.append(size & 127 | 128)
+        size >>= 7
+    return bytes([number << 3 | 2, *length, size]) + content
+
+
+def test_loops_in_loops() -> None:
+    """A thousand of them are an error in one line, from a file and from memory."""
+    network = model(
+        "network (int64 n, float[2] x) => (float[2] y) { y = Neg(x) }"
+    ).SerializeToString()
+    deep = network + field(7, wrapped(b"", 1000))
+    with pytest.raises(GlowError, match="its graphs are too deep inside each other"):
+        import_model(deep)
+    opsets = [onnx.helper.make_opsetid("", 17)]
+    built = onnx.ModelProto(ir_version=8, opset_import=opsets)
+    built.graph.output.add(name="y")
+    inner = built.graph
+    for _ in range(1000):
+        node = inner.node.add(op_type="Loop")
+        inner = node.attribute.add(name="body", type=AttributeProto.GRAPH).g
+    with pytest.raises(GlowError, match="more than 30 deep"):
+        import_model(built)
