@@ -68,6 +68,32 @@ def test_branches() -> None:
     assert str(import_model(network)).count("scf.if") == 2
 
 
+def test_branches_of_different_shapes() -> None:
+    """A condition decides about shapes, and about numbers that one branch needs."""
+    network = model(
+        """
+        network (bool[1] c, float[4] x) => (float[K] y) {
+          h = Neg(x)
+          d = Not(c)
+          y = If(d) <
+            then_branch = a () => (float[L] t) {
+              n = ReduceMax <keepdims = 0> (x)
+              k = Cast <to = 7> (n)
+              z = Constant <value_int = 0> ()
+              o = Constant <value_int = 1> ()
+              r = Range(z, k, o)
+              t = Cast <to = 1> (r)
+            },
+            else_branch = b () => (float[4] e) { e = Exp(h) }
+          >
+        }"""
+    )
+    calls = [
+        [np.array([flag]), np.arange(4, dtype=np.float32)] for flag in (True, False)
+    ]
+    check(network, [*calls, *calls])
+
+
 BODY = """
     <body = g (int64 i, bool go, float[3] a, int64 n) => (bool again, float[3] b, int64 o) {
        one = Constant <value_int = 1> ()

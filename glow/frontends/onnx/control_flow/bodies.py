@@ -48,10 +48,11 @@ def type_text(value: Operand) -> str:
 
 
 def discard(block: Block) -> None:
-    """Give up a block that was imported."""
+    """Give up a block that was imported; an import that ended early has left it already."""
     for op in reversed(list(block.ops)):
-        op.detach()
-        op.erase(safe_erase=False)
+        if op.parent is block:
+            op.detach()
+            op.erase(safe_erase=False)
 
 
 def unknown(node: OnnxNode) -> HeldResults:
