@@ -148,3 +148,50 @@ def _spread(taps: Taps, outer: tuple[int, int, int]) -> Taps:
     count = prod(taps.points.shape) // max(prod(outer), 1)
     points, weights = (x.reshape((*outer, count)) for x in (taps.points, taps.weights))
     return Taps(taps.size, points, weights)
+
+
+@onnx_op("MaxRoiPool")
+def max_roi_pool(node: OnnxNode) -> Value:
+    """The largest pixel of each bin of a region [image, x, y, x, y], all whole pixels."""
+    batch, channels, *plane = node.shape(0)
+    bins = node.attr_ints("pooled_shape") or []
+    fail_unless(
+        len(plane) == len(bins) == PLANE and node.shape(1)[1:] == (5,),
+        f"regions {list(node.shape(1))} do not suit an input {list(node.shape(0))}",
+    )
+    compute = f64 if element_type(node.value(0)) == f64 else f32
+    regions = Expression(node, node.value(1)).convert(compute)
+    corners = regions.part(1, 1, 4) * node.attr_float("spatial_scale", 1.0)
+    pixels = (abs(corners) + 0.5).floor()
+    pixels = (corners < 0).choose(-pixels, pixels)
+    count = node.shape(1)[0]
+    axes = [Taps(batch, regions.part(1, 0).reshape((count, 1, 1, 1)))]
+    for axis, size in enumerate(plane):
+        first, last = (pixels.part(1, 1 - axis + k) for k in (0, 2))
+        extent = (last - first + 1).maximum(1) / bins[axis]
+        border = first.constant(np.arange(bins[axis]).reshape(1, -1))
+        start = (first + (border * extent).floor()).clamp(0, size)
+        end = (first + ((border + 1) * extent).ceil()).clamp(0, size)
+        points = _points_between(node, start, end)
+        outer = (count, bins[0], 1) if axis == 0 else (count, 1, bins[1])
+        axes.append(Taps(size, points.reshape((*outer, points.shape[-1]))))
+    image = Expression(node, node.value(0)).reshape((batch, channels, prod(plane)))
+    image = image.transpose(0, 2, 1).reshape((batch * prod(plane), channels))
+    result = sample(image, axes, largest=True)
+    result = result.reshape((count, prod(bins), channels)).transpose(0, 2, 1)
+    return result.reshape((count, channels, *bins)).value
+
+
+def _points_between(node: OnnxNode, start: Expression, end: Expression) -> Expression:
+    """The whole numbers of [start, end), [R, P] each; the last one again where others have
+    more, and -1 where there is none.
+    """
+    extent = end - start
+    most = extent.maximum(1).apply(ReduceMaxOp, axes=[0, 1])
+    known = int(node.known(most.value, "the number of pixels of a region"))
+    axes = (*start.shape, 1)
+    number = start.constant(np.arange(known))
+    last = (extent - 1).reshape(axes)
+    number = (number < last).choose(number, last)
+    exists = extent.reshape(axes).within(1, inf)
+    return exists.choose(start.reshape(axes) + number, -1)
