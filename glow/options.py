@@ -20,9 +20,9 @@ from glow.dialects.numerics import (
     check_numerics,
     check_weight_growth,
 )
-from glow.open_sizes import InputShapes, InputValues
 
 if TYPE_CHECKING:
+    from glow.open_sizes import InputShapes, InputValues
     from glow.passes.quantization.options import QuantizationOptions
     from glow.quantization import Quantization
 

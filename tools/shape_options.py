@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import argparse
-
-import numpy as np
-import numpy.typing as npt
+from typing import TYPE_CHECKING
 
 from glow.dialects.errors import UsageError
-from glow.open_sizes import InputOptions, InputShapes
 
-Array = npt.NDArray[np.generic]
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    from glow.open_sizes import InputOptions, InputShapes
+
+    Array = npt.NDArray[np.generic]
 
 
 def add_shape_options(parser: argparse.ArgumentParser) -> None:
@@ -82,6 +85,8 @@ def _numbers(name: str, text: str) -> Array:
     except ValueError:
         line = f"--value {name}={text} is not a list of numbers such as 0,2"
         raise UsageError(line) from None
+    import numpy as np
+
     array = np.array(numbers, None if numbers else np.int64)
     return array.reshape(()) if len(numbers) == 1 else array
 
