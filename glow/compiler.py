@@ -18,10 +18,11 @@ import os
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import cache
+from math import prod
 from typing import TYPE_CHECKING, TypeAlias, Unpack
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import MemRefType, ModuleOp
+from xdsl.dialects.builtin import MemRefType, ModuleOp, TensorType
 from xdsl.dialects.func import FuncOp
 from xdsl.passes import PassPipeline
 
@@ -152,6 +153,7 @@ def run_phases(
         if phase.name == GRAPH:
             _optimize(module, phase.passes, options)
             apply_precision(module, backend, options)
+            _check_values(module)
         else:
             run_passes(module, phase.passes)
         watch(phase.name)
@@ -232,6 +234,17 @@ def _optimize(module: ModuleOp, passes: Passes, options: CompileOptions) -> None
     apply_quantization(module, options.quantize, options.quantization)
     if later:
         run_passes(module, later)
+
+
+def _check_values(module: ModuleOp) -> None:
+    """Raise GlowError where a value of a graph has more elements than there are bytes.
+
+    Else layouts would look at all of them before the plan tells.
+    """
+    types = [value.type for op in module.walk() for value in op.results]
+    shapes = [t.get_shape() for t in types if isinstance(t, TensorType)]
+    counts = [prod(shape) for shape in shapes if min(shape, default=0) >= 0]
+    check_memory({"one value, at a byte an element": max(counts, default=0)})
 
 
 def load(

@@ -105,7 +105,9 @@ def in_budget(op: NodeOp) -> bool:
         if isinstance(value.owner, glow.ConstantOp)
     ]
     produced = sum(prod(shape_of(result)) for result in op.results)
-    return produced <= max(sum(stored), MAX_GROWTH)
+    # A splat takes no memory until a node that is not cheap reads it.
+    read = 0 if type(op) in CHEAP else sum(sizes) - sum(stored)
+    return max(produced, read) <= max(sum(stored), MAX_GROWTH)
 
 
 def bytes_of(value: SSAValue) -> int:

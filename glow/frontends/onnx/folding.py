@@ -70,7 +70,10 @@ class FoldingGraph(Graph):
             raise NotFoldedError
         if not self.budget.spend(op):
             raise NotFoldedError
-        arrays = evaluate_node(op, [self.arrays[value] for value in op.operands])
+        operands = [self.arrays[value] for value in op.operands]
+        if type(op) not in CHEAP and any(map(repeats_numbers, operands)):
+            raise NotFoldedError
+        arrays = evaluate_node(op, operands)
         self.arrays.update(zip(op.results, arrays, strict=True))
 
     def value_of(self, value: SSAValue | Constant) -> SSAValue:
@@ -97,6 +100,11 @@ class FoldingGraph(Graph):
     ) -> SSAValue:
         """Quantized values stay in the program, whose passes know them."""
         raise NotFoldedError
+
+
+def repeats_numbers(array: Array) -> bool:
+    """Whether an array is large, and few numbers in memory stand for all elements."""
+    return array.size > BUDGET and 0 in array.strides
 
 
 def fold(

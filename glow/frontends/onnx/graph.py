@@ -20,6 +20,7 @@ from glow.dialects.quant import CastOp
 from glow.dialects.quantized import is_packed
 from glow.dialects.weight_table import Array, WeightTable, element_type_of
 from glow.dialects.weights import new_constant
+from glow.runtime.memory import check_memory
 
 BUDGET = 2**24
 """The largest number of elements that is computed at import."""
@@ -185,7 +186,11 @@ class Graph:
 
 
 def dense(array: Array) -> Array:
-    """The array with its elements in order; NumPy's own function adds scalars an axis."""
+    """The array with its elements in order; NumPy's own function adds scalars an axis.
+
+    Raises GlowError where a view of few numbers would exceed the memory there is.
+    """
+    check_memory({"a constant": array.nbytes})
     return np.ascontiguousarray(array).reshape(array.shape)
 
 

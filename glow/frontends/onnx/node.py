@@ -261,8 +261,13 @@ class OnnxNode:
         if element_type(value) == to:
             return value
         if isinstance(value, Constant):
+            array, every = value.array, (slice(0, 1),) * value.array.ndim
+            is_one_number = array.size > BUDGET and not any(array.strides)
             with np.errstate(all="ignore"):
-                return Constant(convert(value.array, dtype_of(to)), value.name)
+                numbers = convert(
+                    array[every] if is_one_number else array, dtype_of(to)
+                )
+            return Constant(np.broadcast_to(numbers, array.shape), value.name)
         return self.emit(ConvertOp, value, types=[tensor_type(shape(value), to)])
 
     def number(self, number: float, like: Operand) -> Constant:

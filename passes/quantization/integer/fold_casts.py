@@ -47,6 +47,8 @@ from glow.passes.rewriting.node_builder import (
 BOUNDED = (glow.ReluOp, glow.ClipOp)
 RAISED = (*MOVEMENT, *BOUNDED)
 SUNK = (*MOVEMENT, glow.ReluOp)
+MAX_SPLAT = 1 << 24
+"""The most elements of a splat that becomes a quantized constant."""
 MAX_SWEEPS = 64
 
 
@@ -76,6 +78,10 @@ def fold_constant(op: Operation) -> bool:
     array, target = constant_value(op.input), element(op.result)
     if array is None or target is None:
         return False
+    if isinstance(op.input.owner, glow.SplatOp) and array.size > MAX_SPLAT:
+        return (
+            False  # One number takes no memory; so many stored ones may take too much.
+        )
     builder = NodeBuilder(op)
     name = f"{name_of(op.input)}.quantized"
     builder.replace(builder.quantized_constant(quantize(array, target), target, name))

@@ -13,7 +13,24 @@ from glow.runtime import memory
 SIDES = np.array([2**19, 2**19])
 """A square of 2^38 elements: a tebibyte of f32."""
 
+NUMBER = [node("ReduceMax", "r", "n", keepdims=0), node("Add", "n x")]
+
 HUGE = {
+    "folded": ([node("ConstantOfShape", "s", "r"), *NUMBER], {"s": SIDES}),
+    "bools": (
+        [node("ConstantOfShape", "s", "c"), node("Cast", "c", "b", to=9),
+         node("Not", "b", "m"), node("Cast", "m", "r", to=1), *NUMBER],
+        {"s": SIDES},
+    ),
+    "quantized": (
+        [node("ConstantOfShape", "s", "c"), node("QuantizeLinear", "c t z", "q"),
+         node("DequantizeLinear", "q t z", "r"), *NUMBER],
+        {"s": SIDES, "t": np.array(0.1, np.float32), "z": np.array(0, np.uint8)},
+    ),
+    "products": (
+        [node("ConstantOfShape", "s", "c"), node("MatMul", "c c", "r"), *NUMBER],
+        {"s": SIDES},
+    ),
     "Expand": ([node("Expand", "x s")], {"s": SIDES}),
     "Tile": ([node("Tile", "x s")], {"s": SIDES}),
     "ConstantOfShape": ([node("ConstantOfShape", "s", "c"), node("Add", "c x")], {"s": SIDES}),
