@@ -134,6 +134,15 @@ def _info(
     return info
 
 
+def check_default(info: OpenTensorInfo, array: Array | None) -> None:
+    """Raise GlowError for an input of another shape than the value that it has."""
+    if array is not None and array.shape != info.shape:
+        raise GlowError(
+            f"input '{info.name}' has a value of shape {list(array.shape)} in the model, "
+            f"not {list(info.shape or ())}"
+        )
+
+
 def check_input_shape(what: str, shape: Sequence[int]) -> None:
     """Raise GlowError, which names the input, for a shape that no machine can hold."""
     try:

@@ -29,6 +29,7 @@ from glow.frontends.onnx.graph import Constant, sanitized
 from glow.frontends.onnx.importer import Importer, handler_of, node_name
 from glow.frontends.onnx.inputs import (
     check_declared,
+    check_default,
     check_names,
     check_tensor,
     declared_info,
@@ -159,16 +160,22 @@ class ProgramImporter(Importer):
             for value in graph.input
             if value.name in input_values
         }
-        declared = [value for value in graph.input if value.name not in constants]
+        declared = [
+            value
+            for value in graph.input
+            if value.name not in constants or value.name in {*values, *input_shapes}
+        ]
         for output in graph.output:
             check_tensor(output)
         infos = open_infos(declared, input_shapes, values)
-        self.infos = [info for info in infos if info.name not in values]
         arrays = {
             name: value.array
             for name, value in constants.items()
             if isinstance(value, Constant)
         } | values
+        for info in infos:
+            check_default(info, arrays.get(info.name))
+        self.infos = [info for info in infos if info.name not in arrays]
         if any(info.is_open for info in self.infos):
             raise self._open_sizes_error(arrays)
         return self._root(arrays, 0)

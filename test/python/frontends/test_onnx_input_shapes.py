@@ -79,6 +79,19 @@ def test_input_shapes_are_whole_numbers(given):
     assert line.startswith("input_shapes must give whole numbers for input 'x'")
 
 
+def test_inputs_with_a_value_in_the_model():
+    weights = {"b": np.ones(2, np.float32)}
+    inputs = [("x", ["N"]), ("b", ["N"])]
+    model = make_model([node("Add", "x b")], inputs, weights=weights)
+    values = {"b": np.full(3, 2, np.float32)}
+    module = import_model(model, input_shapes={"x": [3]}, input_values=values)
+    (result,) = run(module, [np.zeros(3, np.float32)])
+    assert result.tolist() == [2, 2, 2]
+    assert import_model(model, input_shapes={"x": [2], "b": [2]})
+    line = error_of(model, input_shapes={"b": [3], "x": [3]})
+    assert line == "input 'b' has a value of shape [2] in the model, not [3]"
+
+
 def test_declared_output_of_another_shape():
     model = make_model([node("Relu", "x")], [("x", ["N"])], [("y", [3])])
     with pytest.warns(UserWarning, match="output 'y' is declared as 3, but the graph"):
