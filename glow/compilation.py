@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
+import sys
 import threading
 import warnings
 from collections.abc import Generator, Mapping, Sequence
@@ -53,6 +54,9 @@ if TYPE_CHECKING:
     from glow.model_source import OnnxModel
     from glow.passes.quantization.options import QuantizationOptions
     from glow.quantization import Quantization
+
+OURS = ("glow.", "contextlib")
+"""Modules between a caller and what warns."""
 
 REST_SECONDS = 0.008
 """After each piece of work of a store, which takes half a millisecond: an inference on all
@@ -246,9 +250,12 @@ def preparing(backend: Backend) -> Generator[None]:
 
 
 def _warn(messages: Sequence[str]) -> None:
-    """Warn the caller of `compile`, which calls what a context manager wraps."""
+    """Warn whoever called Glow, of a model or of the one it compiles at a call."""
+    level, frame = 1, sys._getframe()  # pyright: ignore[reportPrivateUsage]
+    while frame.f_back and frame.f_globals["__name__"].startswith(OURS):
+        level, frame = level + 1, frame.f_back
     for message in messages:
-        warnings.warn(message, stacklevel=5)
+        warnings.warn(message, stacklevel=level)
 
 
 def find_source(
