@@ -93,9 +93,60 @@ def run_top_k(op: GlowOp, x: Array) -> tuple[Array, Array]:
     return np.take_along_axis(x, places, axis=-1), places
 
 
+def run_compact(op: GlowOp, flags: Array) -> tuple[Array, Array]:
+    """`glow.compact`."""
+    found = np.flatnonzero(flags)
+    places = np.zeros(flags.shape, np.int64)
+    places[: len(found)] = found
+    return places, np.array(len(found))
+
+
+def run_select_boxes(
+    op: GlowOp, boxes: Array, order: Array, valid: Array, threshold: Array
+) -> tuple[Array, Array]:
+    """`glow.select_boxes`: one candidate after the other, in the type of the boxes."""
+    attributes = op.attributes_view()
+    limit = attributes.int("limit")
+    low, high = corners(boxes, centers=attributes.has("center_point_box"))
+    selected = np.zeros((*order.shape[:2], limit), np.int64)
+    count = np.zeros(order.shape[:2], np.int64)
+    for image, number in np.ndindex(order.shape[:2]):
+        kept: list[int] = []
+        for place in order[image, number][valid[image, number]].tolist():
+            if len(kept) == limit:
+                break
+            overlap = overlaps(low[image], high[image], place, kept)
+            if not (overlap > threshold).any():
+                kept.append(place)
+        selected[image, number, : len(kept)] = kept
+        count[image, number] = len(kept)
+    return selected, count
+
+
+def corners(boxes: Array, *, centers: bool) -> tuple[Array, Array]:
+    """The lower and the upper corners [..., 2] of boxes."""
+    first, second = boxes[..., :2], boxes[..., 2:]
+    if centers:
+        half = second * boxes.dtype.type(0.5)
+        return first - half, first + half
+    return np.minimum(first, second), np.maximum(first, second)
+
+
+def overlaps(low: Array, high: Array, place: int, others: list[int]) -> Array:
+    """The area that a box shares with others, divided by that of both; 0 of empty ones."""
+    common = np.minimum(high[place], high[others]) - np.maximum(low[place], low[others])
+    area, areas = ((high[k] - low[k]).prod(axis=-1) for k in (place, others))
+    shared = common.prod(axis=-1)
+    union = area + areas - shared
+    positive = (common > 0).all(axis=-1) & (area > 0) & (areas > 0) & (union > 0)
+    return np.where(positive, shared / union, 0)
+
+
 NODES: dict[type[Operation], Function] = {
     glow.GatherNDOp: run_gather_nd,
     glow.ScatterOp: run_scatter,
     glow.CumulativeOp: run_cumulative,
     glow.TopKOp: run_top_k,
+    glow.CompactOp: run_compact,
+    glow.SelectBoxesOp: run_select_boxes,
 }

@@ -10,6 +10,7 @@ from xdsl.dialects.builtin import (
     StringAttr,
     TensorType,
     UnitAttr,
+    f32,
     i1,
     i64,
 )
@@ -191,6 +192,71 @@ class TopKOp(NodeOp):
         )
         kept = (*outer, k)
         return [tensor_type(kept, operands[0].element_type), tensor_type(kept, i64)]
+
+
+@irdl_op_definition
+class CompactOp(NodeOp):
+    """Where flags hold (ONNX NonZero and Compress): `places` in order, and how many there are.
+
+    flags [n] i1 -> places [n] i64, whose elements behind the last are 0, and count [] i64.
+    """
+
+    name = "glow.compact"
+    flags = operand_def(TensorType)
+    places = result_def(TensorType)
+    count = result_def(TensorType)
+
+    @classmethod
+    def infer(cls, operands: Types, attributes: Attributes) -> Types:
+        """As many places as flags, and a number."""
+        (flags,) = operands
+        fail_unless(
+            flags.element_type == i1 and flags.get_num_dims() == 1,
+            f"flags must be i1 along one axis, not {flags}",
+        )
+        return [tensor_type(flags.get_shape(), i64), tensor_type((), i64)]
+
+
+@irdl_op_definition
+class SelectBoxesOp(NodeOp):
+    """Boxes that no selected one before them covers (ONNX NonMaxSuppression-11), class by class.
+
+    boxes [B, N, 4] f32, order [B, C, M] i64 (the numbers of the boxes by falling score), valid
+    [B, C, M] i1 (whether a candidate counts), threshold [] f32 -> selected [B, C, limit] i64,
+    zeros behind the last, and count [B, C] i64.
+
+    A box is two opposite corners, or with `center_point_box` its center, width and height. A
+    candidate goes where the area that it shares with a selected box, divided by that of both
+    together, is greater than the threshold.
+    """
+
+    name = "glow.select_boxes"
+    boxes = operand_def(TensorType)
+    order = operand_def(TensorType)
+    valid = operand_def(TensorType)
+    threshold = operand_def(TensorType)
+    selected = result_def(TensorType)
+    count = result_def(TensorType)
+    limit = prop_def(IntegerAttr.constr(i64))
+    center_point_box = opt_prop_def(UnitAttr)
+
+    @classmethod
+    def infer(cls, operands: Types, attributes: Attributes) -> Types:
+        """At most `limit` boxes of a class."""
+        boxes, order, valid, threshold = operands
+        shape, limit = order.get_shape(), attributes.int("limit")
+        fail_unless(
+            [one.element_type for one in operands] == [f32, i64, i1, f32]
+            and boxes.get_num_dims() == len(shape) == len(("image", "class", "box"))
+            and boxes.get_shape()[0] == shape[0]
+            and boxes.get_shape()[2] == len(("y", "x", "y", "x"))
+            and valid.get_shape() == shape
+            and not threshold.get_shape(),
+            f"boxes {boxes}, order {order}, valid {valid} and threshold {threshold} do "
+            "not agree",
+        )
+        fail_unless(limit >= 0, f"limit is {limit}, less than 0")
+        return [tensor_type((*shape[:2], limit), i64), tensor_type(shape[:2], i64)]
 
 
 __all__ = public_nodes(globals())  # pyright: ignore[reportUnsupportedDunderAll]

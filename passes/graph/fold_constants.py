@@ -66,7 +66,8 @@ PRODUCTS = (
 CHEAP = frozenset((
     glow.AbsOp, glow.AddOp, glow.AndOp, glow.BroadcastOp, glow.ConcatOp, glow.ConvertOp,
     glow.DivOp, glow.EqualOp, glow.GatherOp, glow.LessEqualOp, glow.LessOp, glow.MaxOp,
-    glow.MinOp, glow.MulOp, glow.NegOp, glow.NotOp, glow.OrOp, glow.PadOp, glow.ReshapeOp,
+    glow.MinOp, glow.ModOp, glow.MulOp, glow.NegOp, glow.NotEqualOp, glow.NotOp, glow.OrOp,
+    glow.PadOp, glow.ReshapeOp,
     glow.SelectOp, glow.SliceOp, glow.SqrtOp, glow.SubOp, glow.TileOp, glow.TransposeOp,
     glow.XorOp,
 ))  # fmt: skip

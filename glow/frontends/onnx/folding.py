@@ -36,7 +36,7 @@ SMALL = 1 << 12
 """The largest number of elements of nodes that are not cheap. Passes fold more of them."""
 
 CONSTANT_ONLY = frozenset(
-    ("Compress", "NonZero", "OptionalHasElement", "Unique")
+    ("OptionalHasElement",)
 )  # fmt: skip
 """Operators without a handler that are computed where all inputs are known."""
 

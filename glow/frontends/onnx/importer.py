@@ -40,6 +40,7 @@ from glow.frontends.onnx.operators import (
     bits,
     casts,
     constants,
+    data_sizes,
     einsum,
     hyperbolic,
     indexing,
@@ -91,6 +92,7 @@ THEMES = (
     constants,
     microsoft,
     convolution,
+    data_sizes,
     global_pools,
     einsum,
     hyperbolic,
@@ -214,7 +216,7 @@ class Importer:
             self.unsupported.add(proto, name, str(need))
             return
         arguments = shape_arguments(value)
-        if arguments is None:
+        if not arguments:
             raise need
         line = need_line(proto, name, need.what)
         for argument in arguments:

@@ -54,3 +54,13 @@ func.func @factors(%x: tensor<2x3x3xf32>) {
   %0, %1 = glow.lu %x : tensor<2x3x3xf32>, tensor<2xf32>
   func.return
 }
+
+// CHECK-LABEL: func.func @selection(
+// CHECK-NEXT: %0, %1 = glow.compact %f : tensor<6xi64>, tensor<i64>
+// CHECK-NEXT: %2, %3 = glow.select_boxes %b, %o, %v, %t limit 2 center_point_box : tensor<1x2x2xi64>, tensor<1x2xi64>
+// CHECK-NEXT: func.return
+func.func @selection(%f: tensor<6xi1>, %b: tensor<1x3x4xf32>, %o: tensor<1x2x3xi64>, %v: tensor<1x2x3xi1>, %t: tensor<f32>) {
+  %0, %1 = glow.compact %f : tensor<6xi64>, tensor<i64>
+  %2, %3 = glow.select_boxes %b, %o, %v, %t limit 2 center_point_box : tensor<1x2x2xi64>, tensor<1x2xi64>
+  func.return
+}

@@ -85,3 +85,27 @@ func.func @not_square(%x: tensor<2x3xf32>) {
   %0, %1 = glow.lu %x : tensor<2x3xf32>, tensor<f32>
   func.return
 }
+
+// -----
+
+func.func @flags(%x: tensor<2x3xi1>) {
+  // expected-error @+1 {{flags must be i1 along one axis, not tensor<2x3xi1>}}
+  %0, %1 = glow.compact %x : tensor<6xi64>, tensor<i64>
+  func.return
+}
+
+// -----
+
+func.func @boxes(%b: tensor<1x3x5xf32>, %o: tensor<1x2x3xi64>, %v: tensor<1x2x3xi1>, %t: tensor<f32>) {
+  // expected-error @+1 {{and threshold tensor<f32> do not agree}}
+  %0, %1 = glow.select_boxes %b, %o, %v, %t limit 2 : tensor<1x2x2xi64>, tensor<1x2xi64>
+  func.return
+}
+
+// -----
+
+func.func @limit(%b: tensor<1x3x4xf32>, %o: tensor<1x2x3xi64>, %v: tensor<1x2x3xi1>, %t: tensor<f32>) {
+  // expected-error @+1 {{limit is -1, less than 0}}
+  %0, %1 = glow.select_boxes %b, %o, %v, %t limit -1 : tensor<1x2x0xi64>, tensor<1x2xi64>
+  func.return
+}

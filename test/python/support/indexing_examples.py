@@ -103,12 +103,27 @@ def _top_k_examples() -> Iterator[Example]:
         yield example(glow.TopKOp, x, k=300, smallest=True)
 
 
+def _selection_examples() -> Iterator[Example]:
+    for extent in (0, 1, 50):
+        yield example(glow.CompactOp, random_array((extent,), np.bool_))
+    generator = np.random.default_rng(0)
+    boxes = generator.random((2, 20, 4)).astype(np.float32)
+    order = np.stack([generator.permutation(20) for _ in range(6)]).reshape(2, 3, 20)
+    valid, threshold = generator.random((2, 3, 20)) < 0.8, np.array(0.2, np.float32)
+    for limit, center in ((1, False), (5, True), (20, False)):
+        yield example(
+            glow.SelectBoxesOp, boxes, order, valid, threshold, limit=limit,
+            center_point_box=center,
+        )  # fmt: skip
+
+
 def indexing_examples() -> Iterator[Example]:
     """All of them."""
     yield from _gather_examples()
     yield from _scatter_examples()
     yield from _cumulative_examples()
     yield from _top_k_examples()
+    yield from _selection_examples()
 
 
 STEPS: dict[str, Callable[[Array, Array], Array]] = {
@@ -172,9 +187,56 @@ def top_k(example: Example) -> list[Array]:
     return [np.take_along_axis(x, places, -1), places]
 
 
+def compact(example: Example) -> list[Array]:
+    """The places that a loop finds."""
+    (flags,) = example.inputs
+    found = [place for place, flag in enumerate(flags) if flag]
+    places = np.array(found + [0] * (len(flags) - len(found)), np.int64)
+    return [places, np.array(len(found), np.int64)]
+
+
+def shared_part(one: Array, other: Array) -> float:
+    """The area that two boxes share, of that of both: corners, or center and size."""
+    sides = [
+        min(one[axis + 2], other[axis + 2]) - max(one[axis], other[axis])
+        for axis in range(2)
+    ]
+    if min(sides) <= 0:
+        return 0
+    areas = [(box[2] - box[0]) * (box[3] - box[1]) for box in (one, other)]
+    common = sides[0] * sides[1]
+    return common / (sum(areas) - common)
+
+
+def select_boxes(example: Example) -> list[Array]:
+    """Candidate by candidate."""
+    boxes, order, valid, threshold = example.inputs
+    limit = example.attributes["limit"]
+    if example.attributes["center_point_box"]:
+        half = boxes[..., 2:] / 2
+        ends = boxes[..., :2] - half, boxes[..., :2] + half
+    else:
+        pair = boxes[..., :2], boxes[..., 2:]
+        ends = np.minimum(*pair), np.maximum(*pair)
+    whole = np.concatenate(ends, axis=-1)
+    selected = np.zeros((*order.shape[:2], limit), np.int64)
+    count = np.zeros(order.shape[:2], np.int64)
+    for where in np.ndindex(count.shape):
+        kept: list[int] = []
+        for place, counts in zip(order[where], valid[where], strict=True):
+            box = whole[where[0], place]
+            others = (shared_part(box, whole[where[0], k]) for k in kept)
+            if counts and len(kept) < limit and all(x <= threshold for x in others):
+                kept.append(int(place))
+        selected[where][: len(kept)], count[where] = kept, len(kept)
+    return [selected, count]
+
+
 INDEXING: dict[type[NodeOp], Callable[[Example], Array | list[Array]]] = {
     glow.ScatterOp: scatter,
     glow.CumulativeOp: cumulative,
     glow.TopKOp: top_k,
+    glow.CompactOp: compact,
+    glow.SelectBoxesOp: select_boxes,
 }
 """What nodes that are no operator of ONNX give."""

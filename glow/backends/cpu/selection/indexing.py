@@ -7,6 +7,8 @@ from math import prod
 
 from xdsl.ir import Operation, SSAValue
 
+from glow.backends.cpu.kernels.indexing.boxes import BoxesSpec, build_boxes
+from glow.backends.cpu.kernels.indexing.compact import CompactSpec, build_compact
 from glow.backends.cpu.kernels.indexing.cumulative import (
     CumulativeSpec,
     build_cumulative,
@@ -146,9 +148,33 @@ def _top_k(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
     return invoke("top_k", spec, build_top_k, [*op.outs, source], writes=2)
 
 
+def _compact(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
+    (flags,) = op.ins
+    spec = CompactSpec(prod(shape_of(flags)))
+    return invoke("compact", spec, build_compact, [*op.outs, flags], writes=2)
+
+
+def _select_boxes(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
+    boxes, order, valid, threshold = op.ins
+    attributes = op.attributes_view()
+    images, classes, candidates = shape_of(order)
+    spec = BoxesSpec(
+        images,
+        shape_of(boxes)[1],
+        classes,
+        candidates,
+        attributes.int("limit"),
+        attributes.has("center_point_box"),
+    )
+    operands = [*op.outs, boxes, order, valid, threshold]
+    return invoke("select_boxes", spec, build_boxes, operands, writes=2)
+
+
 SELECTORS: Mapping[type[Operation], KernelSelector] = {
     instr.instruction_of(glow.GatherNDOp): _gather_nd,
     instr.instruction_of(glow.ScatterOp): _scatter,
     instr.instruction_of(glow.CumulativeOp): _cumulative,
     instr.instruction_of(glow.TopKOp): _top_k,
+    instr.instruction_of(glow.CompactOp): _compact,
+    instr.instruction_of(glow.SelectBoxesOp): _select_boxes,
 }
