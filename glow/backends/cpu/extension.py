@@ -13,10 +13,8 @@ from glow.backends.cpu.kernels.elementwise.kernel import (
     ElementwiseSpec,
     build_elementwise,
 )
-from glow.backends.cpu.kernels.matmul.batch_matmul import (
-    BatchMatmulSpec,
-    build_batch_matmul,
-)
+from glow.backends.cpu.kernels.matmul.batch_matmul import build_batch_matmul
+from glow.backends.cpu.kernels.matmul.batch_matmul_spec import BatchMatmulSpec
 from glow.backends.cpu.kernels.reduction.structured import (
     Affine,
     Dimension,

@@ -13,6 +13,7 @@ from xdsl.transforms.dead_code_elimination import DeadCodeElimination
 from glow.backends.cpu.layout.assign_layout import AssignLayoutPass
 from glow.backends.cpu.passes.absorb_transposes import AbsorbTransposesPass
 from glow.backends.cpu.passes.cancel_packs import CancelPacksPass
+from glow.backends.cpu.passes.choose_configs import ChooseConfigsPass
 from glow.backends.cpu.passes.fp16_storage import Fp16StoragePass
 from glow.backends.cpu.passes.fuse_epilogue import FuseEpiloguePass
 from glow.backends.cpu.passes.fuse_pool import FusePoolPass
@@ -55,6 +56,7 @@ def lowered_passes(options: CompileOptions) -> list[ModulePass]:
         FusePoolPass(),
         FuseEpiloguePass(),
         AbsorbTransposesPass(),
+        ChooseConfigsPass(target),
         DeadCodeElimination(),
         FreeUnusedWeightsPass(),
         VerifyLoweredPass(backend),

@@ -35,10 +35,8 @@ from glow.backends.cpu.kernels.elementwise.kernel import (
     ElementwiseSpec,
     build_elementwise,
 )
-from glow.backends.cpu.kernels.matmul.batch_matmul import (
-    BatchMatmulSpec,
-    build_batch_matmul,
-)
+from glow.backends.cpu.kernels.matmul.batch_matmul import build_batch_matmul
+from glow.backends.cpu.kernels.matmul.batch_matmul_spec import BatchMatmulSpec
 from glow.backends.cpu.kernels.matmul.matmul import MatmulSpec, build_matmul
 from glow.backends.cpu.kernels.movement.gather import (
     GatherElementsSpec,

@@ -16,7 +16,7 @@ from itertools import pairwise
 import numpy as np
 from stack_poison import POISONS, number, poisoned, reads_denormals
 
-from glow.backends.cpu.kernels.matmul.batch_matmul import (
+from glow.backends.cpu.kernels.matmul.batch_matmul_spec import (
     BatchMatmulSpec,
     dense_strides,
 )

@@ -7,10 +7,12 @@ from xdsl.irdl import (
     irdl_op_definition,
     operand_def,
     opt_operand_def,
+    opt_prop_def,
     prop_def,
     result_def,
 )
 
+from glow.backends.cpu.dialect.config import AttentionConfigAttr
 from glow.backends.cpu.dialect.matmul import permuted
 from glow.dialects.attributes import Attributes, float_attr
 from glow.dialects.glow.elementwise import same_element_type
@@ -38,6 +40,7 @@ class AttentionOp(NodeOp):
     value_axes = prop_def(DenseArrayBase)
     result_axes = prop_def(DenseArrayBase)
     scale = prop_def(FloatAttr, default_value=float_attr(1.0))
+    config = opt_prop_def(AttentionConfigAttr)
 
     @classmethod
     def infer(cls, operands: Types, attributes: Attributes) -> Types:

@@ -59,6 +59,55 @@ class ConvConfig:
     segments: int = 1
 
 
+@dataclass(frozen=True)
+class DepthwiseConfig:
+    """The register tiles of a depthwise convolution: `pixels` of a row, `sides` of a column that
+    reaches the padding; a row is cut into `segments`.
+    """
+
+    pixels: int
+    sides: int = 1
+    segments: int = 1
+
+
+@dataclass(frozen=True)
+class PlainConvConfig:
+    """The register tile of a convolution in the plain layout: `channels` times `vectors` of
+    pixels; a row is cut into `segments`.
+    """
+
+    channels: int
+    vectors: int
+    segments: int = 1
+
+
+@dataclass(frozen=True)
+class BatchMatmulConfig:
+    """How products of computed tensors are done, and in which register tiles.
+
+    `form`: `direct`, rows of the right matrices are read in place; `pack`, panels of their
+    columns are transposed first; or `dot`, registers lie along the depth. A tile is `rows` times
+    `blocks` registers of columns, or columns in the `dot` form.
+    """
+
+    form: str
+    rows: int
+    blocks: int
+
+
+@dataclass(frozen=True)
+class AttentionConfig:
+    """The register tiles of attention, in blocks of `rows` queries: `score` for the products
+    with keys, `value` for those with values.
+    """
+
+    rows: int
+    score_rows: int
+    score_blocks: int
+    value_rows: int
+    value_blocks: int
+
+
 Config = TypeVar("Config", covariant=True)
 
 
@@ -163,7 +212,47 @@ class ConvConfigAttr(ConfigAttr[ConvConfig]):
     KIND = ConvConfig
 
 
-CONFIGS = (PanelsAttr, MatmulConfigAttr, ConvConfigAttr)
+@irdl_attr_definition
+class DepthwiseConfigAttr(ConfigAttr[DepthwiseConfig]):
+    """The register tiles of a depthwise convolution."""
+
+    name = "cpu.depthwise_config"
+    KIND = DepthwiseConfig
+
+
+@irdl_attr_definition
+class PlainConvConfigAttr(ConfigAttr[PlainConvConfig]):
+    """The register tile of a convolution in the plain layout."""
+
+    name = "cpu.plain_conv_config"
+    KIND = PlainConvConfig
+
+
+@irdl_attr_definition
+class BatchMatmulConfigAttr(ConfigAttr[BatchMatmulConfig]):
+    """The form and the register tile of products of computed tensors."""
+
+    name = "cpu.batch_matmul_config"
+    KIND = BatchMatmulConfig
+
+
+@irdl_attr_definition
+class AttentionConfigAttr(ConfigAttr[AttentionConfig]):
+    """The register tiles of attention."""
+
+    name = "cpu.attention_config"
+    KIND = AttentionConfig
+
+
+CONFIGS = (
+    PanelsAttr,
+    MatmulConfigAttr,
+    ConvConfigAttr,
+    DepthwiseConfigAttr,
+    PlainConvConfigAttr,
+    BatchMatmulConfigAttr,
+    AttentionConfigAttr,
+)
 """The attributes of the dialect."""
 
 ATTRIBUTE_OF: Mapping[type, type[ConfigAttr[Any]]] = {

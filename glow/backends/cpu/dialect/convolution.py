@@ -12,7 +12,13 @@ from xdsl.dialects.builtin import (
 from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def
 
 from glow.backends.cpu.dialect.blocked import blocks
-from glow.backends.cpu.dialect.config import ConvConfigAttr, PanelsAttr, check_panels
+from glow.backends.cpu.dialect.config import (
+    ConvConfigAttr,
+    DepthwiseConfigAttr,
+    PanelsAttr,
+    PlainConvConfigAttr,
+    check_panels,
+)
 from glow.backends.cpu.dialect.epilogue import WeightedOp
 from glow.dialects.attributes import Attributes, int_attr, ints_attr
 from glow.dialects.glow.convolution import check_rank, check_window, window_shape
@@ -209,6 +215,7 @@ class DepthwiseConv2dOp(BlockedWindowOp):
     """
 
     name = "cpu.depthwise_conv2d"
+    config = opt_prop_def(DepthwiseConfigAttr)
 
     @classmethod
     def infer(cls, operands: Types, attributes: Attributes) -> Types:
@@ -238,6 +245,7 @@ class PlainConv2dOp(WeightedOp):
     pads = prop_def(DenseArrayBase, default_value=ints_attr(0, 0, 0, 0))
     dilations = prop_def(DenseArrayBase, default_value=ints_attr(1, 1))
     group = prop_def(IntegerAttr.constr(i64), default_value=int_attr(1))
+    config = opt_prop_def(PlainConvConfigAttr)
 
     @classmethod
     def infer(cls, operands: Types, attributes: Attributes) -> Types:

@@ -33,6 +33,7 @@ from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def
 from glow.backends.cpu.dialect.blocked import blocks
 from glow.backends.cpu.dialect.config import (
     ConvConfigAttr,
+    DepthwiseConfigAttr,
     MatmulConfigAttr,
     PanelsAttr,
     check_panels,
@@ -117,6 +118,7 @@ class Int8DepthwiseConv2dOp(Int8WindowOp):
     """
 
     name = "cpu.int8_depthwise_conv2d"
+    config = opt_prop_def(DepthwiseConfigAttr)
 
     @classmethod
     def infer(cls, operands: Types, attributes: Attributes) -> Types:
@@ -180,6 +182,7 @@ class Int8BatchMatmulOp(Int8Op):
     result_axes = prop_def(DenseArrayBase)
     plain_lhs = opt_prop_def(UnitAttr)
     plain_rhs = opt_prop_def(UnitAttr)
+    config = opt_prop_def(MatmulConfigAttr)
 
     @classmethod
     def kind_of_operand(

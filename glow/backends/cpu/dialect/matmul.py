@@ -15,6 +15,7 @@ from xdsl.irdl import (
 )
 
 from glow.backends.cpu.dialect.config import (
+    BatchMatmulConfigAttr,
     MatmulConfigAttr,
     PanelsAttr,
     check_panels,
@@ -88,6 +89,7 @@ class BatchMatmulOp(NodeOp):
     lhs_axes = prop_def(DenseArrayBase)
     rhs_axes = prop_def(DenseArrayBase)
     result_axes = prop_def(DenseArrayBase)
+    config = opt_prop_def(BatchMatmulConfigAttr)
 
     @classmethod
     def may_store(cls, inferred: Attribute, chosen: Attribute) -> bool:

@@ -10,6 +10,7 @@ PASSES = {
         "passes.absorb_transposes",
         "layout.assign_layout",
         "passes.cancel_packs",
+        "passes.choose_configs",
         "passes.fuse_epilogue",
         "passes.fuse_pool",
         "passes.instr_to_loops",

@@ -22,7 +22,7 @@ from glow.backends.cpu.kernels.convolution.conv2d_config import conv_tiling
 from glow.backends.cpu.kernels.convolution.conv2d_spec import Conv2dSpec, ConvTiling
 from glow.backends.cpu.kernels.convolution.direct_conv import (
     DirectConvSpec,
-    choose_pixel_tile,
+    choose_plain_config,
 )
 from glow.backends.cpu.kernels.convolution.fused_prologue import PrologueConv2dSpec
 from glow.backends.cpu.kernels.convolution.int8_conv2d import (
@@ -30,7 +30,7 @@ from glow.backends.cpu.kernels.convolution.int8_conv2d import (
     Int8Convolution,
 )
 from glow.backends.cpu.kernels.convolution.sparse_conv2d_spec import SparseConv2dSpec
-from glow.backends.cpu.kernels.matmul.batch_matmul import BatchMatmulSpec
+from glow.backends.cpu.kernels.matmul.batch_matmul_spec import BatchMatmulSpec
 from glow.backends.cpu.kernels.matmul.int8_batch_matmul import Int8BatchMatmulSpec
 from glow.backends.cpu.kernels.matmul.matmul import MatmulSpec
 from glow.backends.cpu.kernels.recurrence.kernel import RecurrenceSpec
@@ -50,7 +50,6 @@ from glow.backends.cpu.report.algorithms import (
     WINOGRAD,
     Algorithm,
 )
-from glow.backends.cpu.tiling.matmul_tile import choose_tile
 from glow.backends.cpu.tiling.tiles import ChannelPart
 from glow.lowering.target.target import Target
 
@@ -166,12 +165,12 @@ def _depthwise(spec: DepthwiseSpec, target: Target) -> Choice:
 
 
 def _plane_tile(planes: BlockedPlanes, target: Target) -> str:
-    (_, width) = planes.window.output
-    return _registers(planes.tile_size(width, target.core), 1, "pixels")
+    config = planes.config or planes.choose_config(target.core)
+    return _registers(config.pixels, 1, "pixels")
 
 
 def _plain(spec: DirectConvSpec, target: Target) -> Choice:
-    tile = choose_pixel_tile(spec, target)
+    tile = spec.config or choose_plain_config(spec, target)
     text = f"{tile.channels} channels x {tile.vectors} registers"
     return _summed(DIRECT, spec.in_channels, "plain layout, ", text, "")
 
@@ -223,7 +222,7 @@ def _strassen(spec: StrassenSpec, target: Target) -> Choice:
 
 
 def _batch_matmul(spec: BatchMatmulSpec, target: Target) -> Choice:
-    tile = choose_tile(spec.rows, spec.columns, spec.depth, target)
+    tile = spec.tile(target)
     form = {
         "direct": "rows read in place, ",
         "pack": "columns transposed into panels, ",
@@ -234,8 +233,8 @@ def _batch_matmul(spec: BatchMatmulSpec, target: Target) -> Choice:
 
 
 def _attention(spec: AttentionSpec, target: Target) -> Choice:
-    tile = choose_tile(spec.height, spec.keys, spec.depth, target)
-    text = _registers(tile.rows, tile.blocks, "queries")
+    config = spec.config or spec.choose_config(target)
+    text = _registers(config.score_rows, config.score_blocks, "queries")
     order = f"blocks of {spec.height} queries of a head"
     return _summed(DIRECT, spec.depth, "attention, ", text, order)
 

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import cast
 
 from xdsl.dialects.builtin import AnyFloat, IntegerType
 from xdsl.ir import Operation, SSAValue
 
 from glow.backends.cpu import dialect as cpu
-from glow.backends.cpu.dialect.config import ConvConfig, config_of
+from glow.backends.cpu.dialect.config import (
+    ConvConfig,
+    DepthwiseConfig,
+    PlainConvConfig,
+    config_of,
+)
 from glow.backends.cpu.kernels.channelwise.depthwise import (
     DepthwiseSpec,
     build_depthwise,
@@ -21,6 +27,7 @@ from glow.backends.cpu.kernels.convolution.conv2d_config import wrong_conv_confi
 from glow.backends.cpu.kernels.convolution.direct_conv import (
     DirectConvSpec,
     build_direct_conv,
+    wrong_plain_config,
 )
 from glow.backends.cpu.kernels.convolution.sparse_conv2d import build_sparse_conv2d
 from glow.backends.cpu.kernels.convolution.sparse_conv2d_spec import SparseConv2dSpec
@@ -204,27 +211,32 @@ def _check_winograd(
         )
 
 
-def _depthwise(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
-    image, weights, bias, *epilogue_operands = op.ins
-    attributes = op.attributes_view()
+def planes_of(attributes: Attributes, image: SSAValue) -> BlockedPlanes:
+    """The planes of a depthwise convolution, as it is configured."""
     batch, blocks, *plane, lanes = shape_of(image)
-    planes = BlockedPlanes(
+    return BlockedPlanes(
         batch,
         blocks * lanes,
         window_of(attributes, attributes.ints("kernel"), plane),
         lanes,
-        _float_element(image),
+        stored_element(image),
+        config_of(attributes, DepthwiseConfig),
     )
-    spec = DepthwiseSpec(
-        planes, has_bias=True, epilogue=epilogue_of(op, epilogue_operands)
-    )
+
+
+def _depthwise(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
+    image, weights, bias, *epilogue_operands = op.ins
+    planes = planes_of(op.attributes_view(), image)
+    epilogue = epilogue_of(op, epilogue_operands)
+    spec = DepthwiseSpec(planes, has_bias=True, epilogue=epilogue)
+    spec = checked(op, spec, lambda spec, _: spec.planes.wrong_config(), target)
     buffers = [op.outs[0], image, weights, bias, *epilogue_operands]
     return invoke("depthwise", spec, named_first(build_depthwise), buffers)
 
 
 def _plain_conv2d(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
     image, weights, bias, *epilogue_operands = op.ins
-    return _direct(op, image, weights, [bias], epilogue_operands)
+    return _direct(op, target, image, weights, [bias], epilogue_operands)
 
 
 def _glow_conv2d(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
@@ -234,29 +246,38 @@ def _glow_conv2d(op: instr.InstructionOp, target: Target) -> Sequence[Invocation
         kernel, plane = shape_of(weights)[2:], shape_of(image)[2:]
         window = window_of(attributes, kernel, plane)
         return plain.conv2d(op, window, attributes.int("group"))
-    return _direct(op, image, weights, bias, [])
+    return _direct(op, target, image, weights, bias, [])
 
 
-def _direct(
-    op: instr.InstructionOp,
-    image: SSAValue,
-    weights: SSAValue,
-    bias: Sequence[SSAValue],
-    epilogue_operands: Sequence[SSAValue],
-) -> Sequence[Invocation]:
-    attributes = op.attributes_view()
+def plain_conv_spec(
+    attributes: Attributes, image: SSAValue, weights: SSAValue
+) -> DirectConvSpec:
+    """The sums of a convolution in the plain layout, as it is configured."""
     batch, channels, *plane = shape_of(image)
     outputs, _, *kernel = shape_of(weights)
-    spec = DirectConvSpec(
+    return DirectConvSpec(
         batch=batch,
         in_channels=channels,
         out_channels=outputs,
         window=window_of(attributes, kernel, plane),
         groups=attributes.int("group"),
-        has_bias=bool(bias),
-        epilogue=epilogue_of(op, epilogue_operands),
         element=_float_element(image),
+        config=config_of(attributes, PlainConvConfig),
     )
+
+
+def _direct(
+    op: instr.InstructionOp,
+    target: Target,
+    image: SSAValue,
+    weights: SSAValue,
+    bias: Sequence[SSAValue],
+    epilogue_operands: Sequence[SSAValue],
+) -> Sequence[Invocation]:
+    spec = plain_conv_spec(op.attributes_view(), image, weights)
+    epilogue = epilogue_of(op, epilogue_operands)
+    spec = replace(spec, has_bias=bool(bias), epilogue=epilogue)
+    spec = checked(op, spec, wrong_plain_config, target)
     buffers = [op.outs[0], image, weights, *bias, *epilogue_operands]
     return invoke("plain_conv2d", spec, named_first(build_direct_conv), buffers)
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from math import prod
 
 from xdsl.dialects.builtin import i8
-from xdsl.ir import Operation
+from xdsl.ir import Operation, SSAValue
 
 from glow.backends.cpu import dialect as cpu
 from glow.backends.cpu.dialect.config import ConvConfig, MatmulConfig, config_of
@@ -14,7 +15,6 @@ from glow.backends.cpu.kernels.channelwise.int8_depthwise import (
     Int8DepthwiseSpec,
     build_int8_depthwise,
 )
-from glow.backends.cpu.kernels.channelwise.planes import BlockedPlanes
 from glow.backends.cpu.kernels.convolution.conv2d_config import wrong_conv_config
 from glow.backends.cpu.kernels.convolution.int8_conv2d import (
     Int8Conv2dSpec,
@@ -33,9 +33,10 @@ from glow.backends.cpu.selection.common import (
     is_unsigned,
     named_first,
 )
-from glow.backends.cpu.selection.convolution import window_of
+from glow.backends.cpu.selection.convolution import planes_of, window_of
 from glow.backends.cpu.selection.matmul import permuted_strides
 from glow.dialects import instr
+from glow.dialects.attributes import Attributes
 from glow.dialects.node import shape_of
 from glow.lowering.target.target import Target
 
@@ -64,13 +65,12 @@ def _conv2d(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
 def _depthwise(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
     image, weights, bias, *epilogue_operands = op.ins
     attributes = op.attributes_view()
-    batch, blocks, *plane, lanes = shape_of(image)
-    window = window_of(attributes, attributes.ints("kernel"), plane)
     spec = Int8DepthwiseSpec(
-        BlockedPlanes(batch, blocks * lanes, window, lanes, i8),
+        replace(planes_of(attributes, image), element=i8),
         attributes.int("zero_point"),
         epilogue_of(op, epilogue_operands),
     )
+    spec = checked(op, spec, lambda spec, _: spec.planes.wrong_config(), target)
     buffers = [op.outs[0], image, weights, bias, *epilogue_operands]
     return invoke("int8_depthwise", spec, named_first(build_int8_depthwise), buffers)
 
@@ -92,26 +92,34 @@ def _matmul(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
     return invoke("int8_matmul", spec, build_matmul, buffers)
 
 
-def _batch_matmul(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
-    lhs, rhs, points, *epilogue_operands = op.ins
-    attributes = op.attributes_view()
+def int8_batch_matmul_spec(
+    attributes: Attributes, output: SSAValue, lhs: SSAValue, rhs: SSAValue
+) -> Int8BatchMatmulSpec:
+    """The sums of a product of computed bytes, as it is configured."""
     lhs_axes, rhs_axes = attributes.ints("lhs_axes"), attributes.ints("rhs_axes")
     result_axes = attributes.ints("result_axes")
     stored = [result_axes.index(axis) for axis in range(len(result_axes))]
-    *batch, rows, columns = (shape_of(op.outs[0])[axis] for axis in stored)
-    spec = Int8BatchMatmulSpec(
+    *batch, rows, columns = (shape_of(output)[axis] for axis in stored)
+    return Int8BatchMatmulSpec(
         tuple(batch),
         rows,
         columns,
         shape_of(lhs)[lhs_axes[-1]],
         permuted_strides(shape_of(lhs), lhs_axes),
         permuted_strides(shape_of(rhs), rhs_axes),
-        permuted_strides(shape_of(op.outs[0]), stored),
+        permuted_strides(shape_of(output), stored),
         signed_b=not is_unsigned(rhs),
         plain_a=attributes.has("plain_lhs"),
         plain_b=attributes.has("plain_rhs"),
-        epilogue=epilogue_of(op, epilogue_operands),
+        config=config_of(attributes, MatmulConfig),
     )
+
+
+def _batch_matmul(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
+    lhs, rhs, points, *epilogue_operands = op.ins
+    spec = int8_batch_matmul_spec(op.attributes_view(), op.outs[0], lhs, rhs)
+    spec = replace(spec, epilogue=epilogue_of(op, epilogue_operands))
+    spec = checked(op, spec, Int8BatchMatmulSpec.wrong_config, target)
     buffers = [op.outs[0], lhs, rhs, points, *epilogue_operands]
     return invoke("int8_batch_matmul", spec, build_int8_batch_matmul, buffers)
 

@@ -7,15 +7,20 @@ from math import prod
 from typing import cast
 
 from xdsl.dialects.builtin import AnyFloat, f32
-from xdsl.ir import Operation
+from xdsl.ir import Operation, SSAValue
 
 from glow.backends.cpu import dialect as cpu
-from glow.backends.cpu.dialect.config import MatmulConfig, config_of
+from glow.backends.cpu.dialect.config import (
+    AttentionConfig,
+    BatchMatmulConfig,
+    MatmulConfig,
+    config_of,
+)
 from glow.backends.cpu.dialect.matmul import STRASSEN_LEVELS
 from glow.backends.cpu.kernels.attention.kernel import AttentionSpec, build_attention
-from glow.backends.cpu.kernels.matmul.batch_matmul import (
+from glow.backends.cpu.kernels.matmul.batch_matmul import build_batch_matmul
+from glow.backends.cpu.kernels.matmul.batch_matmul_spec import (
     BatchMatmulSpec,
-    build_batch_matmul,
     dense_strides,
 )
 from glow.backends.cpu.kernels.matmul.lu import LuSpec, build_lu
@@ -38,6 +43,7 @@ from glow.backends.cpu.selection.elementwise import fill
 from glow.backends.cpu.selection.plain import multiply_add
 from glow.backends.cpu.tiling.matmul_tile import Strides
 from glow.dialects import glow, instr
+from glow.dialects.attributes import Attributes
 from glow.dialects.node import element_of, shape_of
 from glow.lowering.loop_builder import ir_types as types
 from glow.lowering.target.target import Target
@@ -160,37 +166,44 @@ def permuted_strides(shape: Sequence[int], axes: Sequence[int]) -> Strides:
     return Strides(tuple(batch), row, column)
 
 
-def _batch_matmul(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
+def batch_matmul_spec(
+    attributes: Attributes, output: SSAValue, lhs: SSAValue, rhs: SSAValue
+) -> BatchMatmulSpec:
     """A product of activations that lie and are stored in any order of axes."""
-    require_f32(op)
-    lhs, rhs = op.ins
-    attributes = op.attributes_view()
     lhs_axes, rhs_axes = attributes.ints("lhs_axes"), attributes.ints("rhs_axes")
     *batch, rows, depth = (shape_of(lhs)[axis] for axis in lhs_axes)
-    if depth == 0:
-        return fill(op.outs[0], 0.0)
     result_axes = attributes.ints("result_axes")
     stored = [result_axes.index(axis) for axis in range(len(result_axes))]
-    spec = BatchMatmulSpec(
+    return BatchMatmulSpec(
         tuple(batch),
         rows,
         shape_of(rhs)[rhs_axes[-1]],
         depth,
         permuted_strides(shape_of(lhs), lhs_axes),
         permuted_strides(shape_of(rhs), rhs_axes),
-        permuted_strides(shape_of(op.outs[0]), stored),
+        permuted_strides(shape_of(output), stored),
+        config=config_of(attributes, BatchMatmulConfig),
     )
+
+
+def _batch_matmul(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
+    require_f32(op)
+    lhs, rhs = op.ins
+    spec = batch_matmul_spec(op.attributes_view(), op.outs[0], lhs, rhs)
+    if spec.depth == 0:
+        return fill(op.outs[0], 0.0)
+    spec = checked(op, spec, BatchMatmulSpec.wrong_config, target)
     return invoke("batch_matmul", spec, build_batch_matmul, [op.outs[0], lhs, rhs])
 
 
-def _attention(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
+def attention_spec(
+    attributes: Attributes, output: SSAValue, inputs: Sequence[SSAValue]
+) -> AttentionSpec:
     """Attention over tensors that lie and are stored in any order of axes."""
-    require_f32(op)
-    queries, keys, values, *masks = op.ins
-    view = op.attributes_view()
-    axes = {name: view.ints(f"{name}_axes") for name in ("query", "key", "value")}
+    queries, keys, values, *masks = inputs
+    axes = {name: attributes.ints(f"{name}_axes") for name in ("query", "key", "value")}
     *batch, rows, depth = (shape_of(queries)[axis] for axis in axes["query"])
-    result_axes = view.ints("result_axes")
+    result_axes = attributes.ints("result_axes")
     stored = [result_axes.index(axis) for axis in range(len(result_axes))]
     mask_strides = None
     for mask in masks:
@@ -201,7 +214,7 @@ def _attention(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
             for extent, step in zip(shape, steps, strict=True)
         )
         mask_strides = Strides(tuple(outer), row, column)
-    spec = AttentionSpec(
+    return AttentionSpec(
         tuple(batch),
         rows,
         shape_of(keys)[axes["key"][-1]],
@@ -210,12 +223,18 @@ def _attention(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
         permuted_strides(shape_of(queries), axes["query"]),
         permuted_strides(shape_of(keys), axes["key"]),
         permuted_strides(shape_of(values), axes["value"]),
-        permuted_strides(shape_of(op.outs[0]), stored),
+        permuted_strides(shape_of(output), stored),
         mask_strides,
-        view.float("scale"),
+        attributes.float("scale"),
+        config_of(attributes, AttentionConfig),
     )
-    buffers = [op.outs[0], queries, keys, values, *masks]
-    return invoke("attention", spec, build_attention, buffers)
+
+
+def _attention(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
+    require_f32(op)
+    spec = attention_spec(op.attributes_view(), op.outs[0], op.ins)
+    spec = checked(op, spec, AttentionSpec.wrong_config, target)
+    return invoke("attention", spec, build_attention, [op.outs[0], *op.ins])
 
 
 def _lu(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:

@@ -14,6 +14,7 @@ from math import prod
 
 from xdsl.ir import SSAValue
 
+from glow.backends.cpu.dialect.config import AttentionConfig
 from glow.backends.cpu.kernels.attention.softmax_weights import Shares
 from glow.backends.cpu.kernels.matmul.batch_matmul import pack_columns
 from glow.backends.cpu.kernels.matmul.weights import PackedWeights
@@ -24,9 +25,11 @@ from glow.backends.cpu.tiling.matmul_tile import (
     ColumnSplit,
     Matrix,
     Strides,
+    Tile,
     choose_tile,
     columns_of,
     flat,
+    wrong_tile,
 )
 from glow.lowering.loop_builder import ir_types as types
 from glow.lowering.loop_builder.builder import Index, LoopBuilder
@@ -57,6 +60,8 @@ class AttentionSpec:
     result_strides: Strides
     mask_strides: Strides | None = None
     scale: float = 1.0
+    config: AttentionConfig | None = None
+    """Chosen before; else the best one for the target."""
 
     @property
     def operations(self) -> int:
@@ -67,7 +72,28 @@ class AttentionSpec:
     @property
     def height(self) -> int:
         """The queries of a block."""
-        return min(self.rows, BLOCK_ROWS)
+        return self.config.rows if self.config else min(self.rows, BLOCK_ROWS)
+
+    def choose_config(self, target: Target) -> AttentionConfig:
+        """The best configuration for a target."""
+        score = choose_tile(self.height, self.keys, self.depth, target)
+        value = choose_tile(self.height, self.columns, self.keys, target)
+        return AttentionConfig(
+            self.height, score.rows, score.blocks, value.rows, value.blocks
+        )
+
+    def wrong_config(self, target: Target) -> str | None:
+        """What the target or the shapes do not allow of the configuration, if so."""
+        config = self.config or self.choose_config(target)
+        most = min(self.rows, BLOCK_ROWS)
+        if config.rows > most:
+            return f"blocks of {config.rows} queries: the kernel and the shapes allow 1 to {most}"
+        tiles = (
+            Tile(config.score_rows, config.score_blocks),
+            Tile(config.value_rows, config.value_blocks),
+        )
+        found = (wrong_tile(tile, config.rows, target) for tile in tiles)
+        return next((wrong for wrong in found if wrong is not None), None)
 
     @property
     def blocks(self) -> int:
@@ -87,8 +113,9 @@ class _Heads:
         self.builder = builder
         self.spec = spec
         self.lanes = lanes
-        self.score_tile = choose_tile(height, spec.keys, spec.depth, target)
-        self.value_tile = choose_tile(height, spec.columns, spec.keys, target)
+        config = spec.config or spec.choose_config(target)
+        self.score_tile = Tile(config.score_rows, config.score_blocks)
+        self.value_tile = Tile(config.value_rows, config.value_blocks)
         self.key_split = ColumnSplit(spec.keys, lanes, self.score_tile.blocks)
         self.value_split = ColumnSplit(spec.columns, lanes, self.value_tile.blocks)
         self.queries = self._matrix(

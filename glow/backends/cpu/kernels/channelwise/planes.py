@@ -6,11 +6,11 @@ taps, walks the planes and stores the tiles.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
 
 from xdsl.dialects.builtin import MemRefType, f32
 from xdsl.ir import Attribute, SSAValue
 
+from glow.backends.cpu.dialect.config import DepthwiseConfig
 from glow.backends.cpu.tiling.tiles import covering_size
 from glow.lowering.loop_builder import ir_types as types
 from glow.lowering.loop_builder.builder import CarryBody, Index, LoopBuilder
@@ -48,6 +48,8 @@ class BlockedPlanes:
     window: Window
     lanes: int = 16
     element: Attribute = f32
+    config: DepthwiseConfig | None = None
+    """Chosen before; else the best one for the target."""
 
     @property
     def blocks(self) -> int:
@@ -91,19 +93,48 @@ class BlockedPlanes:
             most = MAX_UNROLLED_PIXELS
         return covering_size(run, most, lambda pixels: pixels * per_pixel + ends)
 
-    def traversal(self, core: Core) -> PlaneTraversal:
-        """The walk over one output plane."""
-        tile_size = partial(self.tile_size, core=core)
-        segments = row_segments(self.window, tile_size, self.batch * self.blocks)
+    def choose_config(self, core: Core) -> DepthwiseConfig:
+        """The tiles that cover a plane in the fewest cycles."""
+        (low, high), (top, bottom) = (self.window.interior(axis) for axis in (1, 0))
+        pixels, sides = (
+            self.tile_size(run, core) for run in (high - low, bottom - top)
+        )
+        segments = row_segments(self.window, lambda _: pixels, self.batch * self.blocks)
+        has_sides = self.window.side_columns() and not self._takes_sides(segments)
+        return DepthwiseConfig(pixels, sides if has_sides else 1, segments)
+
+    def _takes_sides(self, segments: int) -> bool:
+        """Whether a row's pixels at borders are visited with it."""
         low, high = self.window.interior(1)
         few_sides = self.window.side_columns() <= MAX_UNROLLED_SIDES
+        return self.unrolled and few_sides and low < high and segments == 1
+
+    def traversal(self, core: Core) -> PlaneTraversal:
+        """The walk over one output plane."""
+        config = self.config or self.choose_config(core)
         return PlaneTraversal(
             self.window,
-            tile_size,
+            lambda _: config.pixels,
             static_rows=self.unrolled,
-            segments=segments,
-            whole_rows=self.unrolled and few_sides and low < high and segments == 1,
+            segments=config.segments,
+            side_size=lambda _: config.sides,
+            whole_rows=self._takes_sides(config.segments),
         )
+
+    def wrong_config(self) -> str | None:
+        """What the window does not allow of the configuration, if so."""
+        config = self.config or DepthwiseConfig(1)
+        (low, high), (top, bottom) = (self.window.interior(axis) for axis in (1, 0))
+        for what, size, run in (
+            ("pixels of a row", config.pixels, high - low),
+            ("pixels of a column", config.sides, bottom - top),
+        ):
+            most = max(1, min(run, MAX_PIXELS))
+            if size > most:
+                return f"tiles of {size} {what}: the plane and the kernel allow 1 to {most}"
+        if config.segments > max(1, high - low):
+            return f"{config.segments} segments: a row has {high - low} pixels"
+        return None
 
     def work_items(self, core: Core) -> WorkItems:
         """The parallel space: the lines of a plane, then its channel blocks.

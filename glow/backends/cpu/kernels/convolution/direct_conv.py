@@ -15,6 +15,7 @@ from math import prod
 from xdsl.dialects.builtin import AnyFloat, MemRefType, f32
 from xdsl.ir import SSAValue
 
+from glow.backends.cpu.dialect.config import PlainConvConfig
 from glow.lowering.loop_builder import ir_types as types
 from glow.lowering.loop_builder.builder import Index, LoopBuilder
 from glow.lowering.loop_builder.epilogue import Epilogue, apply_epilogue, operand_types
@@ -37,6 +38,14 @@ class DirectConvSpec:
     has_bias: bool = False
     epilogue: Epilogue | None = None
     element: AnyFloat = f32
+    config: PlainConvConfig | None = None
+    """Chosen before; else the best one for the target."""
+
+    @property
+    def walked(self) -> Window:
+        """The plane that tiles cover: one row where pixels are independent."""
+        window = self.window
+        return window.flattened() if window.is_pointwise else window
 
     @property
     def group_inputs(self) -> int:
@@ -100,8 +109,7 @@ class PixelTile:
 def choose_pixel_tile(spec: DirectConvSpec, target: Target) -> PixelTile:
     """The register tile that computes a row of the interior in the fewest cycles."""
     lanes = target.lanes(types.bit_width(spec.element))
-    window = spec.window
-    low, high = (window.flattened() if window.is_pointwise else window).interior(1)
+    low, high = spec.walked.interior(1)
     channels = [c for c in range(1, 25) if spec.group_outputs % c == 0]
     tiles = [
         PixelTile(count, vectors, lanes)
@@ -110,6 +118,32 @@ def choose_pixel_tile(spec: DirectConvSpec, target: Target) -> PixelTile:
         if (count + 1) * vectors < target.num_vector_registers
     ]
     return min(tiles, key=lambda tile: tile.run_cycles(high - low, target.core))
+
+
+def choose_plain_config(spec: DirectConvSpec, target: Target) -> PlainConvConfig:
+    """The best configuration for a target; bias and epilogue make no difference to it."""
+    tile = choose_pixel_tile(spec, target)
+    planes = spec.out_channels // tile.channels * spec.batch
+    segments = row_segments(spec.walked, tile.pixels, planes)
+    return PlainConvConfig(tile.channels, tile.vectors, segments)
+
+
+def wrong_plain_config(spec: DirectConvSpec, target: Target) -> str | None:
+    """What the target or the shapes do not allow of the configuration, if so."""
+    config, registers = spec.config, target.num_vector_registers
+    if config is None:
+        return None
+    channels, (low, high) = config.channels, spec.walked.interior(1)
+    if spec.group_outputs % channels:
+        return f"tiles of {channels} channels: {spec.group_outputs} are no multiple"
+    if (channels + 1) * config.vectors >= registers:
+        return (
+            f"a tile of {channels} channels and {config.vectors} vectors: the target's "
+            f"{registers} registers allow 1 to {(registers - 1) // (channels + 1)} vectors"
+        )
+    if config.segments > max(1, high - low):
+        return f"{config.segments} segments: a row has {high - low} pixels"
+    return None
 
 
 def build_direct_conv(name: str, spec: DirectConvSpec, target: Target) -> Kernel:
@@ -123,10 +157,10 @@ class _DirectConvolution:
     def __init__(self, spec: DirectConvSpec, target: Target) -> None:
         self.spec = spec
         self.builder = LoopBuilder(target)
-        self.tile = choose_pixel_tile(spec, target)
-        self.window = spec.window
-        if self.window.is_pointwise:
-            self.window = self.window.flattened()
+        self.config = spec.config or choose_plain_config(spec, target)
+        lanes = target.lanes(types.bit_width(spec.element))
+        self.tile = PixelTile(self.config.channels, self.config.vectors, lanes)
+        self.window = spec.walked
 
     @property
     def channel_tiles(self) -> int:
@@ -134,11 +168,11 @@ class _DirectConvolution:
 
     @cached_property
     def plane(self) -> PlaneTraversal:
-        segments = row_segments(
-            self.window, self.tile.pixels, self.channel_tiles * self.spec.batch
-        )
         return PlaneTraversal(
-            self.window, self.tile.pixels, segments=segments, side_size=lambda _: 1
+            self.window,
+            self.tile.pixels,
+            segments=self.config.segments,
+            side_size=lambda _: 1,
         )
 
     @cached_property

@@ -13,13 +13,11 @@ Any strides of A and C's rows are allowed, so that transpositions around the pro
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import prod
-from typing import Literal
 
-from xdsl.dialects.builtin import MemRefType, f32
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import SSAValue
 
+from glow.backends.cpu.kernels.matmul.batch_matmul_spec import BatchMatmulSpec
 from glow.backends.cpu.tiling.accumulation import accumulate
 from glow.backends.cpu.tiling.matmul_tile import (
     ColumnGroup,
@@ -27,126 +25,18 @@ from glow.backends.cpu.tiling.matmul_tile import (
     ColumnSplit,
     Matrix,
     RowBlocks,
-    Strides,
     Tile,
-    choose_tile,
     columns_of,
-    flat,
 )
 from glow.backends.cpu.tiling.tile_store import (
     PartialStore,
-    TileEpilogue,
     TileStore,
     matrices_of,
 )
 from glow.lowering.loop_builder import ir_types as types
 from glow.lowering.loop_builder.builder import Index, LoopBuilder
-from glow.lowering.loop_builder.epilogue import Epilogue
 from glow.lowering.loop_builder.kernel import Kernel
 from glow.lowering.target.target import Target
-
-PACK_DEPTH = 512
-"""The deepest panel that is transposed on the stack: 128 KiB of four registers of columns."""
-PACK_ROWS = 6
-"""From so many rows on, transposing costs less than summing up registers."""
-_DOT_ROWS = 4
-_DOT_COLUMNS = 4
-
-Form = Literal["direct", "pack", "dot"]
-
-
-@dataclass(frozen=True)
-class DynamicBatchMatmul:
-    """C[batch, rows, columns] = A[.., rows, depth] B[.., depth, columns], in any elements.
-
-    Strides are in elements; the row of B is its index along the depth. C's columns are
-    contiguous.
-    """
-
-    batch: tuple[int, ...]
-    rows: int
-    columns: int
-    depth: int
-    a: Strides
-    b: Strides
-    c: Strides
-
-    def __post_init__(self) -> None:
-        if self.c.column != 1:
-            raise ValueError("a batch matmul stores contiguous columns")
-
-    @property
-    def operations(self) -> int:
-        """The additions and multiplications."""
-        return 2 * prod(self.batch) * self.rows * self.columns * self.depth
-
-    def buffers(
-        self, tile_epilogue: TileEpilogue, element: Attribute = f32, *others: MemRefType
-    ) -> list[MemRefType]:
-        """The types of C, A, B, the others, and what the epilogue takes."""
-        a = flat(self.a.span(self.batch, self.rows, self.depth), element)
-        b = flat(self.b.span(self.batch, self.depth, self.columns), element)
-        c = tile_epilogue.output(self.c.span(self.batch, self.rows, self.columns))
-        return [c, a, b, *others, *tile_epilogue.buffers(c, self.rows, self.columns)]
-
-
-@dataclass(frozen=True)
-class BatchMatmulSpec(DynamicBatchMatmul):
-    """C = epilogue(A B + bias), f32.
-
-    Arguments of the kernel: C, A, B, bias if `has_bias`, the epilogue's inputs. Bias and
-    "channel" inputs have one value per `channel`; "full" inputs are strided like C and must
-    not be C.
-    """
-
-    has_bias: bool = False
-    epilogue: Epilogue | None = None
-    channel: Literal["row", "column"] = "column"
-
-    @staticmethod
-    def dense(
-        batch: tuple[int, ...],
-        rows: int,
-        columns: int,
-        depth: int,
-        *,
-        has_bias: bool = False,
-        epilogue: Epilogue | None = None,
-    ) -> BatchMatmulSpec:
-        """The product of dense row-major operands."""
-        a = dense_strides(batch, batch, rows, depth)
-        b = dense_strides(batch, batch, depth, columns)
-        c = dense_strides(batch, batch, rows, columns)
-        return BatchMatmulSpec(batch, rows, columns, depth, a, b, c, has_bias, epilogue)
-
-    @property
-    def tile_epilogue(self) -> TileEpilogue:
-        """Bias and epilogue."""
-        return TileEpilogue(self.has_bias, self.epilogue, self.channel)
-
-    @property
-    def form(self) -> Form:
-        """How the product is computed."""
-        if self.b.column == 1:
-            return "direct"
-        contiguous = self.b.row == 1 and self.a.column == 1
-        few = self.rows < PACK_ROWS or self.depth > PACK_DEPTH
-        return "dot" if contiguous and few else "pack"
-
-
-def dense_strides(
-    batch: tuple[int, ...], own: tuple[int, ...], rows: int, columns: int
-) -> Strides:
-    """The strides of a dense [*own, rows, columns] operand of a product over `batch`.
-
-    Extents of 1 repeat the operand.
-    """
-    own = (1,) * (len(batch) - len(own)) + own
-    steps = types.row_major_strides((*own, rows, columns))
-    outer = tuple(
-        0 if extent == 1 else step for extent, step in zip(own, steps, strict=False)
-    )
-    return Strides(outer, columns, 1)
 
 
 class _Product:
@@ -339,7 +229,7 @@ def build_batch_matmul(
     """The kernel f(C, A, B, [bias], epilogue operands..., lo, hi)."""
     if spec.form == "dot":
         return _build_dot(spec, target, name)
-    tile = choose_tile(spec.rows, spec.columns, spec.depth, target)
+    tile = spec.tile(target)
     split = ColumnSplit(spec.columns, target.lanes(32), tile.blocks)
     row_blocks = RowBlocks.split(spec.rows, tile.rows, prod(spec.batch) * split.units)
     space = [*spec.batch, split.units, row_blocks.blocks]
@@ -362,15 +252,14 @@ def build_batch_matmul(
 
 
 def _build_dot(spec: BatchMatmulSpec, target: Target, name: str) -> Kernel:
-    rows, columns = min(spec.rows, _DOT_ROWS), min(spec.columns, _DOT_COLUMNS)
-    if rows == 1:
-        columns = min(spec.columns, 2 * _DOT_COLUMNS)
+    tile = spec.tile(target)
+    rows, columns = tile.rows, tile.blocks
     units = -(-spec.columns // columns)
     space = [*spec.batch, units]
     builder = LoopBuilder(target)
 
     def body(buffers: Sequence[SSAValue], low: Index, high: Index) -> None:
-        product = _DotProduct(builder, spec, buffers, Tile(rows, columns))
+        product = _DotProduct(builder, spec, buffers, tile)
 
         def unit(coordinates: list[Index]) -> None:
             *batch, position = coordinates

@@ -19,7 +19,8 @@ from math import prod
 from xdsl.dialects.builtin import i8, i32
 from xdsl.ir import SSAValue
 
-from glow.backends.cpu.kernels.matmul.batch_matmul import DynamicBatchMatmul
+from glow.backends.cpu.dialect.config import MatmulConfig
+from glow.backends.cpu.kernels.matmul.batch_matmul_spec import DynamicBatchMatmul
 from glow.backends.cpu.kernels.matmul.int8_panel import Int8Panel
 from glow.backends.cpu.tiling.accumulation import I32_SUMS, accumulate
 from glow.backends.cpu.tiling.int8_tile import WORD, words
@@ -31,6 +32,7 @@ from glow.backends.cpu.tiling.matmul_tile import (
     Tile,
     choose_tile,
     flat,
+    wrong_tile,
 )
 from glow.backends.cpu.tiling.tile_store import (
     PartialStore,
@@ -65,6 +67,8 @@ class Int8BatchMatmulSpec(DynamicBatchMatmul):
     plain_a: bool = False
     plain_b: bool = False
     epilogue: Epilogue | None = None
+    config: MatmulConfig | None = None
+    """Chosen before; else the best one for the target."""
 
     @property
     def steps(self) -> int:
@@ -83,10 +87,29 @@ class Int8BatchMatmulSpec(DynamicBatchMatmul):
 
     def tile(self, target: Target) -> Tile:
         """The register tile, whose panel fits on the stack."""
+        if self.config:
+            return Tile(self.config.rows, self.config.blocks)
         lanes = target.lanes(32)
-        widest = max(1, PANEL_BYTES // (self.steps * WORD * lanes))
-        columns = min(self.columns, widest * lanes)
+        columns = min(self.columns, self._most_blocks(target) * lanes)
         return choose_tile(self.rows, columns, self.steps, target)
+
+    def _most_blocks(self, target: Target) -> int:
+        """The registers of columns in the widest panel."""
+        return max(1, PANEL_BYTES // (self.steps * WORD * target.lanes(32)))
+
+    def choose_config(self, target: Target) -> MatmulConfig:
+        """The best register tile for a target."""
+        tile = self.tile(target)
+        return MatmulConfig(tile.rows, tile.blocks)
+
+    def wrong_config(self, target: Target) -> str | None:
+        """What the target or the shapes do not allow of the configuration, if so."""
+        tile, most = self.tile(target), self._most_blocks(target)
+        if tile.blocks > most:
+            return (
+                f"tiles of {tile.blocks} blocks: panels on the stack allow 1 to {most}"
+            )
+        return wrong_tile(tile, self.rows, target)
 
 
 class _Product:

@@ -17,9 +17,9 @@ from kernel_testing import (
 from xdsl.dialects.builtin import f32
 
 from glow.backends.cpu.kernels.elementwise import activations
-from glow.backends.cpu.kernels.matmul.batch_matmul import (
+from glow.backends.cpu.kernels.matmul.batch_matmul import build_batch_matmul
+from glow.backends.cpu.kernels.matmul.batch_matmul_spec import (
     BatchMatmulSpec,
-    build_batch_matmul,
     dense_strides,
 )
 from glow.backends.cpu.kernels.matmul.matmul import (

@@ -1,0 +1,126 @@
+"""Configurations of the kernels whose operands are not packed: products of computed tensors,
+attention, depthwise convolutions and those in the plain layout.
+
+    %0 = glow.matmul %a, %b : tensor<4x16x32xf32>
+  becomes
+    %0 = cpu.batch_matmul %a, %b lhs_axes [0, 1, 2] rhs_axes [0, 1, 2] result_axes [0, 1, 2]
+        config #cpu.batch_matmul_config<form = direct, rows = 8, blocks = 2>
+
+Kernels with packed weights are configured where these are packed (`layout/`). What has a
+configuration keeps it. A product whose operand is repeated along a batch axis stays as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from math import prod
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp, f32
+from xdsl.ir import Operation
+from xdsl.passes import ModulePass
+
+from glow.backends.cpu import dialect as cpu
+from glow.backends.cpu.dialect.config import config_attributes
+from glow.backends.cpu.kernels.convolution.direct_conv import choose_plain_config
+from glow.backends.cpu.selection.convolution import plain_conv_spec, planes_of
+from glow.backends.cpu.selection.integers import int8_batch_matmul_spec
+from glow.backends.cpu.selection.matmul import attention_spec, batch_matmul_spec
+from glow.dialects import glow
+from glow.dialects.node import NodeOp, shape_of
+from glow.lowering.target.program_target import settle_target
+from glow.lowering.target.target import Target
+from glow.passes.rewriting.contract import VALUES
+from glow.passes.rewriting.node_builder import NodeBuilder, element_type
+
+Choose = Callable[[NodeOp, Target], object]
+"""Takes a node and gives the configuration of its kernel."""
+
+
+def _planes(op: NodeOp, target: Target) -> object:
+    planes = planes_of(op.attributes_view(), op.inputs[0])
+    return planes.choose_config(target.core)
+
+
+def _plain(op: NodeOp, target: Target) -> object:
+    image, weights = op.inputs[:2]
+    return choose_plain_config(
+        plain_conv_spec(op.attributes_view(), image, weights), target
+    )
+
+
+def _batch_matmul(op: NodeOp, target: Target) -> object:
+    spec = batch_matmul_spec(op.attributes_view(), op.results[0], *op.inputs[:2])
+    return spec.choose_config(target)
+
+
+def _int8_batch_matmul(op: NodeOp, target: Target) -> object:
+    lhs, rhs = op.inputs[:2]
+    spec = int8_batch_matmul_spec(op.attributes_view(), op.results[0], lhs, rhs)
+    return spec.choose_config(target)
+
+
+def _attention(op: NodeOp, target: Target) -> object:
+    spec = attention_spec(op.attributes_view(), op.results[0], op.inputs)
+    return spec.choose_config(target)
+
+
+CHOICES: Mapping[type[Operation], Choose] = {
+    cpu.DepthwiseConv2dOp: _planes,
+    cpu.Int8DepthwiseConv2dOp: _planes,
+    cpu.PlainConv2dOp: _plain,
+    cpu.BatchMatmulOp: _batch_matmul,
+    cpu.Int8BatchMatmulOp: _int8_batch_matmul,
+    cpu.AttentionOp: _attention,
+}
+
+
+def _as_batch_matmul(op: glow.MatmulOp) -> None:
+    """Replace a product of f32 tensors of equal batches."""
+    lhs, rhs = shape_of(op.lhs), shape_of(op.rhs)
+    if len(lhs) != len(rhs) or lhs[:-2] != rhs[:-2] or op.predicate is not None:
+        return
+    if any(element_type(value) != f32 for value in (op.lhs, op.rhs, op.result)):
+        return
+    axes = tuple(range(len(lhs)))
+    turned = (*axes[:-2], axes[-1], axes[-2])
+    builder = NodeBuilder(op)
+    result = builder.node(
+        cpu.BatchMatmulOp,
+        op.lhs,
+        op.rhs,
+        lhs_axes=axes if op.transpose_lhs is None else turned,
+        rhs_axes=axes if op.transpose_rhs is None else turned,
+        result_axes=axes,
+    )
+    assert isinstance(result.owner, Operation)
+    result.owner.location = op.location
+    builder.replace(result)
+
+
+def _has_elements(op: Operation) -> bool:
+    values = [*op.operands, *op.results]
+    return all(prod(shape_of(value)) for value in values)
+
+
+@dataclass(frozen=True)
+class ChooseConfigsPass(ModulePass):
+    """Configure the kernels that `assign-layout` leaves; option `target` names the machine."""
+
+    name = "choose-configs"
+    preserves = VALUES
+    target: str = "host"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        """Run the pass on a module."""
+        target = settle_target(op, self.target)
+        for node in list(op.walk()):
+            if isinstance(node, glow.MatmulOp) and _has_elements(node):
+                _as_batch_matmul(node)
+        for node in op.walk():
+            choose = CHOICES.get(type(node))
+            if choose is None or not _has_elements(node) or "config" in node.properties:
+                continue
+            assert isinstance(node, NodeOp)
+            node.properties |= config_attributes(choose(node, target))
