@@ -124,3 +124,27 @@ func.func @result(%x: memref<4xf32>, %y: memref<4xf32>) {
   instr.relu @out %y, @in %x
   func.return
 }
+
+// -----
+
+// What a branch may overwrite is alive before it; a branch in which nothing is left goes.
+// CHECK-LABEL: func.func @branches
+// CHECK:         instr.copy @out %y, @in %x
+// CHECK-NEXT:    %[[C:.*]] = memref.load %c[] : memref<i1>
+// CHECK-NEXT:    scf.if %[[C]] {
+// CHECK-NEXT:      instr.exp @out %y, @in %x
+// CHECK-NEXT:    }
+// CHECK-NEXT:    func.return
+func.func @branches(%c: memref<i1>, %x: memref<4xf32>, %y: memref<4xf32>) {
+  instr.copy @out %y, @in %x
+  %0 = memref.load %c[] : memref<i1>
+  scf.if %0 {
+    instr.exp @out %y, @in %x
+  }
+  %a = instr.alloc : memref<4xf32>
+  scf.if %0 {
+    instr.neg @out %a, @in %x
+  }
+  instr.dealloc %a
+  func.return
+}

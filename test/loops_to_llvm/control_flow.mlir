@@ -75,3 +75,32 @@ func.func @caller(%bytes: memref<64xi8>, %n: index) {
 func.func @flagged(%p: memref<4xf32> {llvm.noalias}, %q: memref<4xf32>) {
   func.return
 }
+
+// A loop by a condition: the test's block receives what the body yields, and the values that
+// are passed on go to the body and behind the loop.
+// CHECK-LABEL: llvm.func @until
+func.func @until(%x: memref<4xf32>, %limit: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %z = arith.constant 0.0 : f32
+  // CHECK:      llvm.br ^[[TEST:.*]](%{{.*}}, %{{.*}} : i64, f32)
+  // CHECK-NEXT: ^[[TEST]](%[[I:.*]]: i64, %[[S:.*]]: f32):
+  // CHECK:        %[[GO:.*]] = llvm.icmp "slt" %[[I]]
+  // CHECK-NEXT:   llvm.cond_br %[[GO]], ^[[BODY:.*]](%[[I]], %[[S]] : i64, f32), ^[[END:.*]](%[[I]], %[[S]] : i64, f32)
+  // CHECK:      ^[[BODY]](
+  // CHECK:        llvm.br ^[[TEST]](
+  // CHECK:      ^[[END]](
+  // CHECK:        llvm.store
+  %n, %r = scf.while (%i = %c0, %s = %z) : (index, f32) -> (index, f32) {
+    %go = arith.cmpi slt, %i, %limit : index
+    scf.condition(%go) %i, %s : index, f32
+  } do {
+  ^bb0(%i: index, %s: f32):
+    %v = memref.load %x[%i] : memref<4xf32>
+    %t = arith.addf %s, %v : f32
+    %j = arith.addi %i, %c1 : index
+    scf.yield %j, %t : index, f32
+  }
+  memref.store %r, %x[%c0] : memref<4xf32>
+  func.return
+}

@@ -205,6 +205,8 @@ def test_scan_of_opset_8() -> None:
             np.testing.assert_allclose(last[number], ending, 1e-5)
             np.testing.assert_allclose(stack[number, :length], -sums, 1e-5)
             assert not stack[number, length:].any()
+        with pytest.raises(GlowError, match=r"outside of .*axis"):
+            glow.compile(network, backend=backend)(lengths + 1, h, x)
 
 
 @pytest.mark.parametrize(

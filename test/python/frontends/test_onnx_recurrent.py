@@ -10,6 +10,7 @@ import pytest
 from onnx import ModelProto, TensorProto, helper
 
 import glow
+from glow.dialects.errors import GlowError
 from glow.frontends.onnx import import_model
 
 STEPS, BATCH, INPUTS, UNITS = 5, 3, 4, 6
@@ -111,6 +112,15 @@ def test_empty_sequence() -> None:
         assert not found["y"][:, :, [0, 2]].any()
         np.testing.assert_array_equal(found["h"][:, [0, 2]], inputs["h0"][:, [0, 2]])
         assert (found["h"][:, 1] != inputs["h0"][:, 1]).all()
+
+
+@pytest.mark.parametrize("lengths", [[STEPS + 1, 1, 1], [1, -1, 1]])
+def test_impossible_lengths(lengths: list[int]) -> None:
+    model, inputs = layer("RNN", "reverse")
+    call = inputs | {"n": np.array(lengths, np.int32)}
+    for backend in ("interpreter", "cpu"):
+        with pytest.raises(GlowError, match=r"outside of .*axis.*node 'y'"):
+            glow.compile(model, backend=backend).run(call)
 
 
 def test_code_does_not_grow_with_the_sequence() -> None:

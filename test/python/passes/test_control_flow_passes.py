@@ -101,3 +101,14 @@ def test_native_code(name: str) -> None:
         for one, other in zip(first, found, strict=True):
             for a, b in zip(one, other, strict=True):
                 np.testing.assert_array_equal(a, b)
+
+
+def test_data_beyond_a_buffer() -> None:
+    """More iterations than a buffer has elements end with the last one."""
+    rows, _ = PROGRAMS["counted"][1][-1]
+    model = glow.compile(read("counted"))
+    for number, same in ((1 << 40, 5), (-(1 << 40), 0)):
+        for a, b in zip(
+            model(rows, np.array(number)), model(rows, np.array(same)), strict=True
+        ):
+            np.testing.assert_array_equal(a, b)

@@ -149,10 +149,14 @@ class MainBuilder:
     def _loop(self, loop: Loop) -> None:
         """A loop stands between barriers, as its trips depend on each other."""
         self._synchronize()
-        bounds = [self._bound(each) for each in (loop.lower, loop.upper, loop.step)]
+        lower, upper, step = map(self._bound, (loop.lower, loop.upper, loop.step))
+        if loop.within is not None:
+            first, end = map(self._constant, loop.within)
+            lower = self._select("slt", lower, first, (first, lower))
+            upper = self._select("sgt", upper, end, (end, upper))
         body = Block(arg_types=[INDEX])
         self.indices[loop.number] = body.args[0]
-        self.builder.insert(scf.ForOp(bounds[0], bounds[1], bounds[2], [], body))
+        self.builder.insert(scf.ForOp(lower, upper, step, [], body))
         self._block(body, loop.body)
 
     def _branch(self, branch: Branch) -> None:
@@ -202,6 +206,17 @@ class MainBuilder:
             return self._constant(bound)
         number = self._load(bound, IntegerType(8 * bound.size))
         return self.builder.insert(arith.IndexCastOp(number, INDEX)).result
+
+    def _select(
+        self,
+        test: str,
+        one: SSAValue,
+        other: SSAValue,
+        values: tuple[SSAValue, SSAValue],
+    ) -> SSAValue:
+        """The first of two values where a comparison holds, else the second."""
+        holds = self.builder.insert(arith.CmpiOp(one, other, test)).result
+        return self.builder.insert(arith.SelectOp(holds, *values)).result
 
     def _load(self, place: BufferBinding, element: Attribute) -> SSAValue:
         """A number that all threads read; no call that writes it is pending."""

@@ -121,6 +121,8 @@ class Loop:
     upper: int | BufferBinding
     step: int
     body: tuple[Step, ...]
+    within: tuple[int, int] | None = None
+    """Where a bound is data: the indices that the buffers of the body have, first and end."""
 
     @property
     def parts(self) -> Sequence[tuple[Step, ...]]:
@@ -266,7 +268,7 @@ def _describe(steps: Sequence[Step]) -> Iterator[str]:
 
 def _heading(step: Loop | Branch | While) -> str:
     if isinstance(step, Loop):
-        return f"for {step.number} {step.lower} {step.upper} {step.step}"
+        return f"for {step.number} {step.lower} {step.upper} {step.step} {step.within}"
     return f"{'if' if isinstance(step, Branch) else 'while'} {step.condition}"
 
 

@@ -34,6 +34,8 @@ from glow.dialects.weights import check_held, dense_to_numpy, weights_of
 from glow.lowering.target.target import Target
 from glow.passes.instr.buffers import aligned, byte_size, item_size
 
+ANY_INDEX = (-(1 << 62), 1 << 62)
+
 PAGE_BYTES = 4096
 """Weights that fill a page begin one: prefetchers of processors do not look beyond a page."""
 
@@ -53,6 +55,8 @@ class ProgramBuilder:
         self.selected: dict[Operation, Sequence[Invocation | Repetition]] = {}
         self.bindings: dict[SSAValue, BufferBinding] = {}
         self.indices: dict[SSAValue, Index] = {}
+        self.within: dict[int, tuple[int, int]] = {}
+        """The indices that buffers have, of each loop whose bounds are data."""
         self.loaded: dict[SSAValue, BufferBinding] = {}
         self.loops = 0
         self.sizes: dict[MemorySpace, int] = {
@@ -176,7 +180,11 @@ class ProgramBuilder:
         lower, upper, step = (self._bound(bound) for bound in (op.lb, op.ub, op.step))
         if isinstance(step, BufferBinding):
             raise GlowError("the step of a loop must be a constant")
-        return Loop(number, lower, upper, step, self._steps(body))
+        if isinstance(lower, int) and isinstance(upper, int):
+            return Loop(number, lower, upper, step, self._steps(body))
+        self.within[number] = ANY_INDEX
+        steps = self._steps(body)
+        return Loop(number, lower, upper, step, steps, self.within[number])
 
     def branch(self, op: Operation) -> Step:
         """One of two blocks."""
@@ -248,6 +256,7 @@ class ProgramBuilder:
         assert isinstance(op, instr.DynamicViewOp)
         source = self.bindings[op.source]
         index, size = self.indices[op.index], byte_size(op.result)
+        self._keep_within(index, shape_of(op.source)[0])
         dynamic_offset = tuple((loop, factor * size) for loop, factor in index.terms)
         self.bindings[op.result] = BufferBinding(
             source.space,
@@ -255,6 +264,22 @@ class ProgramBuilder:
             size,
             source.dynamic_offset + dynamic_offset,
         )
+
+    def _keep_within(self, index: Index, extent: int) -> None:
+        """Note which indices of loops of unknown length an axis has."""
+        for loop, factor in index.terms:
+            if loop not in self.within:
+                continue
+            if len(index.terms) > 1 or abs(factor) != 1:
+                raise GlowError(
+                    "the index of a loop of unknown length must be used as it is, or "
+                    "counted down from a constant"
+                )
+            first, end = -index.constant, extent - index.constant
+            if factor < 0:
+                first, end = 1 - end, 1 - first
+            low, high = self.within[loop]
+            self.within[loop] = (max(low, first), min(high, end))
 
     def constant(self, op: Operation) -> None:
         """Index constants are loop bounds and parts of indices."""

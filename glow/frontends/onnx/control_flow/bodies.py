@@ -6,9 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+import numpy as np
 from xdsl.dialects.builtin import i1
 from xdsl.ir import Block
 
+from glow.dialects.glow import GatherOp, LessOp, SelectOp
 from glow.dialects.node import fail_unless
 from glow.frontends.onnx.control_flow.regions import (
     Bound,
@@ -20,7 +22,7 @@ from glow.frontends.onnx.control_flow.regions import (
     updated,
 )
 from glow.frontends.onnx.frame import UNKNOWN, Frame
-from glow.frontends.onnx.graph import Graph
+from glow.frontends.onnx.graph import Constant, Graph
 from glow.frontends.onnx.lists import Held
 from glow.frontends.onnx.messages import GraphProto
 from glow.frontends.onnx.node import OnnxNode, Operand, element_type, shape
@@ -101,3 +103,15 @@ def stacking_loop(
         insert(graph, ending(graph, last))
     values = [graph.value_of(value) for value in (*iteration.initial, *stacks)]
     return list(loop_around(graph, (0, count), values, block))
+
+
+def checked_lengths(node: OnnxNode, value: Operand, steps: int) -> Operand:
+    """The same lengths; a program that is given others tells of an index out of range."""
+    known = Constant(np.arange(steps + 1), "lengths")
+    beyond, zero = (
+        Constant(np.array(steps + 1), "beyond"),
+        Constant(np.array(0), "zero"),
+    )
+    is_negative = node.emit(LessOp, value, zero)
+    index = node.emit(SelectOp, is_negative, beyond, value)
+    return node.emit(GatherOp, known, index, axis=0)

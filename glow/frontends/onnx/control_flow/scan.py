@@ -13,6 +13,7 @@ from glow.frontends.onnx.control_flow.bodies import (
     HeldResults,
     Iteration,
     Results,
+    checked_lengths,
     discard,
     stacking_loop,
     type_text,
@@ -147,8 +148,11 @@ def _moved(node: OnnxNode, value: Operand, source: int, target: int) -> Operand:
 def _batched_scan(scan: ScanNode) -> HeldResults:
     """Opset 8: operands [batch, ...] and [batch, length, ...], each of its own length."""
     node, graph = scan.node, scan.node.graph
-    lengths = graph.value_of(node.value(0)) if node.has(0) else None
     values = [graph.value_of(node.value(n)) for n in range(1, len(node.inputs))]
+    lengths = None
+    if node.has(0):
+        steps = shape(values[-1])[1]
+        lengths = graph.value_of(checked_lengths(node, node.value(0), steps))
     border = len(values) - scan.scanned
     turned = scan.numbers("directions", scan.scanned)
     refuse_if(lengths is not None and any(turned), "directions with sequence_lens")

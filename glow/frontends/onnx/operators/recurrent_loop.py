@@ -45,7 +45,8 @@ from glow.dialects.glow import (
     SubOp,
     TanhOp,
 )
-from glow.dialects.node import NodeOp
+from glow.dialects.node import NodeOp, fail_unless
+from glow.frontends.onnx.control_flow.bodies import checked_lengths
 from glow.frontends.onnx.control_flow.regions import (
     Bound,
     counted_loop,
@@ -389,5 +390,8 @@ def lengths_of(node: OnnxNode, index: int, steps: int) -> Operand | None:
         return None
     value = node.convert(node.value(index), i64)
     if isinstance(value, Constant):
-        return None if bool((value.array == steps).all()) else value
-    return value
+        numbers: list[int] = value.array.ravel().tolist()
+        wrong = [number for number in numbers if not 0 <= number <= steps]
+        fail_unless(not wrong, f"sequence_lens has {wrong[:1]}, of {steps} steps")
+        return None if set(numbers) <= {steps} else value
+    return checked_lengths(node, value, steps)
