@@ -16,9 +16,11 @@ def one_line(text: str) -> str:
     """`text` on one line that can be read: blanks made single, long parts cut.
 
     Of more than 16 numbers the first eight stay, of a word of more than 240 characters
-    its two ends.
+    its two ends. Characters that a terminal would obey are spelled out.
     """
     line = " ".join(text.split())
+    if not line.isprintable():
+        line = "".join(c if c.isprintable() else ascii(c)[1:-1] for c in line)
     line = _MANY_NUMBERS.sub(_first_numbers, line)
     line = _LONG_WORD.sub(r"\1...\2", line)
     return line if len(line) <= _LONGEST_LINE else f"{line[:_LONGEST_LINE]}..."

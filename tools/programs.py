@@ -22,7 +22,8 @@ def check_program(path: Path) -> None:
             f"{path}: unknown kind of file; glow reads {' and '.join(SUFFIXES)}"
         )
     if not path.is_file():
-        reason = "is a folder" if path.exists() else "no such file"
+        reason = "is not a file" if path.exists() else "no such file"
+        reason = "is a folder" if path.is_dir() else reason
         raise GlowError(f"{path}: {reason}")
 
 

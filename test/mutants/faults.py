@@ -56,7 +56,7 @@ IMPORT = Suites(
         "test_onnx_forms",
         "test_onnx_conformance",
     ),
-    only="not (test_no_test_is_lost and cpu)",
+    only="not (test_no_test_is_lost and cpu) and not page_follows",
 )
 PLAN = Suites(
     ("instr/plan_memory.mlir", "instr/plan_memory_invalid.mlir"), ("test_plan_memory",)

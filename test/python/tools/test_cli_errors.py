@@ -1,5 +1,6 @@
 """Bad input to the tools: one clear line, exit code 1, nothing written."""
 
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -369,3 +370,27 @@ def test_input_is_no_array(glow: Tool, relu: Path) -> None:
 def test_pickled_input_is_refused(glow: Tool, relu: Path) -> None:
     outcome = run_with(glow, relu, "x", np.array([{}], dtype=object))
     assert_one_line(outcome, "is not an .npy file")
+
+
+def test_a_pipe_is_no_model(glow: Tool, tmp_path: Path) -> None:
+    """Waiting for who writes into it would last for ever."""
+    pipe = tmp_path / "pipe.onnx"
+    os.mkfifo(pipe)
+    assert_one_line(glow("run", pipe), "pipe.onnx: is not a file")
+    assert_one_line(glow("run", make_folder(tmp_path / "m.onnx")), "is a folder")
+
+
+def make_folder(path: Path) -> Path:
+    """The path, of a new folder."""
+    path.mkdir()
+    return path
+
+
+def test_lines_do_not_steer_the_terminal(glow: Tool, tmp_path: Path) -> None:
+    """Names in a file are somebody else's."""
+    text = tmp_path / "text.mlir"
+    text.write_bytes(b"\0\1")
+    assert_one_line(glow("run", text), r"Unexpected character: \x00")
+    model = onnx.load(str(save_model(tmp_path / "relu.onnx", "Nope\x1b[2J", [2, 3])))
+    onnx.save(model, str(tmp_path / "relu.onnx"))
+    assert_one_line(glow("run", tmp_path / "relu.onnx"), r"'Nope\x1b[2J'")
