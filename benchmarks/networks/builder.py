@@ -91,13 +91,14 @@ class GraphBuilder:
         self.nodes.append(node)
 
     def model(self) -> ModelProto:
-        """Returns the network."""
-        graph = helper.make_graph(
-            self.nodes, self.name, self.inputs, self.outputs, self.weights
-        )
-        return helper.make_model(
+        """Returns the network, and lets go of the weights, which it has copied."""
+        graph = helper.make_graph(self.nodes, self.name, self.inputs, self.outputs)
+        model = helper.make_model(
             graph,
             opset_imports=[helper.make_opsetid("", OPSET)],
             ir_version=IR_VERSION,
             producer_name="glow",
         )
+        while self.weights:
+            model.graph.initializer.append(self.weights.pop(0))
+        return model

@@ -24,13 +24,16 @@ def generator(name: str) -> np.random.Generator:
 def normal(name: str, shape: Shape, deviation: float) -> Weights:
     """Returns normally distributed weights around zero."""
     values = generator(name).standard_normal(shape, np.float32)
-    return values * np.float32(deviation)
+    values *= np.float32(deviation)
+    return values
 
 
 def uniform(name: str, shape: Shape, low: float, high: float) -> Weights:
     """Returns weights spread evenly over [low, high)."""
     values = generator(name).random(shape, np.float32)
-    return values * np.float32(high - low) + np.float32(low)
+    values *= np.float32(high - low)
+    values += np.float32(low)
+    return values
 
 
 def he(name: str, shape: Shape) -> Weights:
