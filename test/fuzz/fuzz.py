@@ -24,6 +24,7 @@ from folded_nodes import check_folded_node
 from model_mutations import check_model_mutation
 from native_checks import check_products, check_quantized
 from onnx_checks import check_float_model, check_quantized_model
+from open_checks import check_open_model
 from text_mutations import check_mutation
 
 Check = Callable[[int], int]
@@ -34,6 +35,7 @@ KINDS: dict[str, tuple[Check, int]] = {
     "quantized": (check_quantized, 4),
     "quantized-models": (check_quantized_model, 1),
     "float-models": (check_float_model, 1),
+    "open-models": (check_open_model, 1),
     "folded-nodes": (check_folded_node, 1),
     "mutated-texts": (check_mutation, 1),
     "mutated-models": (check_model_mutation, 1),

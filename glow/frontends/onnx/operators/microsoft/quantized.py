@@ -99,10 +99,10 @@ def qlinear_leaky_relu(node: OnnxNode) -> Value:
 @contrib_op("DynamicQuantizeMatMul")
 def dynamic_quantize_matmul(node: OnnxNode) -> Value:
     """Product of a float matrix, quantized as a whole at run time, and integer weights."""
-    scales = node.array(2, "scale")
-    points: Array = np.array(0, node.array(1, "weights").dtype)
+    scales = node.constant(2, "scale")
+    points: Array = np.array(0, node.constant(1, "weights").dtype)
     if node.has(3):
-        points = node.array(3, "zero point")
+        points = node.constant(3, "zero point")
     weights = stored(node, node.value(1), quantization(scales, points, 1))
     bias = [node.value(4)] if node.has(4) else []
     return node.emit(
@@ -180,16 +180,16 @@ def matmul_n_bits(node: OnnxNode) -> Value:
     refuse_if(bits not in (2, 4, 8), f"weights of {bits} bits")
     refuse_if(node.attr_int("weight_prepacked", 0) != 0, "weight_prepacked")
     blocks = -(-inner // block)
-    scales = node.array(2, "scales").reshape(columns, blocks)
-    codes = _unpacked(node.array(1, "weights").reshape(columns, -1), bits)
+    scales = node.constant(2, "scales").reshape(columns, blocks)
+    codes = _unpacked(node.constant(1, "weights").reshape(columns, -1), bits)
     points: Array = np.array(2 ** (bits - 1), np.float32)
     if node.has(3):
-        points = node.array(3, "zero points").reshape(columns, -1)
+        points = node.constant(3, "zero points").reshape(columns, -1)
         if points.dtype == np.uint8:
             points = _unpacked(points, bits)
         points = points[:, :blocks]
     if node.has(4):
-        group_of = node.array(4, "g_idx")[:inner].astype(np.int64)
+        group_of = node.constant(4, "g_idx")[:inner].astype(np.int64)
     else:
         group_of = np.arange(inner) // block
     points = np.broadcast_to(points.astype(np.float32), (columns, blocks))
