@@ -27,6 +27,9 @@ from glow.signature import main_function, signature_of
 
 MOST_CUTS = 3
 
+run_step = run
+"""Runs one program of several."""
+
 
 def reshaped(name: str, data: str, mark: str) -> Iterator[NodeProto]:
     """Nodes that give a value its own shape, which is computed from data: `{name}{mark}`."""
@@ -74,7 +77,7 @@ def run_programs(model: bytes, inputs: dict[str, Array]) -> tuple[int, list[Arra
             step.module.verify()
             signature = signature_of(main_function(step.module))
             taken = [values[info.name] for info in signature.inputs]
-            found = run(step.module, taken)
+            found = run_step(step.module, taken)
             values.update(zip((i.name for i in signature.outputs), found, strict=True))
             if not step.asks:
                 return count, found

@@ -101,9 +101,9 @@ def parameters(
     node: OnnxNode, scale: int, zero_point: int, axis: int | None = None
 ) -> Quantization:
     """The quantization that two constant inputs give; the zero point may be left out."""
-    scales = node.array(scale, "scale")
+    scales = node.constant(scale, "scale")
     points = (
-        node.array(zero_point, "zero point")
+        node.constant(zero_point, "zero point")
         if node.has(zero_point)
         else DEFAULT_ZERO_POINT
     )
@@ -192,9 +192,9 @@ def dequantize_linear(node: OnnxNode) -> Value:
     if is_plain(node, 1, 2):
         return dequantize(node)
     axis = node.positive(node.attr_int("axis", 1), max(node.rank(0), 2))
-    scales = node.array(1, "scale")
+    scales = node.constant(1, "scale")
     if node.has(2):
-        points = node.array(2, "zero point")
+        points = node.constant(2, "zero point")
     else:
         points = np.array(0, dtype_of(element_type(node.value(0))))
     data = quantization(scales, points, axis)
