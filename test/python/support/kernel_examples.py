@@ -7,6 +7,7 @@ from functools import partial
 from typing import TypeAlias
 
 from conv_testing import LANES, SAME, TARGET, AddScaleRelu
+from indexing_kernels import INDEXING
 from kernel_testing import with_transposed_b
 from xdsl.dialects import math
 from xdsl.dialects.builtin import f32, f64, i1, i64
@@ -379,4 +380,4 @@ MOVEMENT: dict[str, BuildKernel] = {
     "transposed convolution": transposed_convolution(),
 }
 
-KERNELS = CONVOLUTIONS | PRODUCTS | FUNCTIONS | ROWS | MOVEMENT
+KERNELS = CONVOLUTIONS | PRODUCTS | FUNCTIONS | ROWS | MOVEMENT | INDEXING

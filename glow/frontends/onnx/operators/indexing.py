@@ -10,6 +10,7 @@ from xdsl.dialects.builtin import i64
 
 from glow.dialects.glow import (
     AddOp,
+    ConcatOp,
     CumulativeOp,
     GatherNDOp,
     GatherOp,
@@ -171,15 +172,21 @@ def reverse_sequence(node: OnnxNode) -> Value:
     fail_unless(
         sorted((batch, time)) == [0, 1], f"axes {batch} and {time}, not 0 and 1"
     )
-    swapped = [batch, time, *range(2, rank)]
-    value = node.transpose(node.value(0), swapped)
-    count, steps = shape(value)[:2]
-    lengths = node.reshape(node.convert(node.value(1), i64), (count, 1))
-    step = Constant(np.arange(steps), "steps")
-    reverse = node.emit(SubOp, lengths, Constant(np.arange(steps) + 1, "steps"))
+    count, steps = node.shape(0)[batch], np.arange(node.shape(0)[time])
+    # Lengths and steps lie along their axes of the two, and broadcast.
+    row, column = ((count, 1), (1, -1)) if batch == 0 else ((1, count), (-1, 1))
+    lengths = node.reshape(node.convert(node.value(1), i64), row)
+    step = Constant(steps.reshape(column), "steps")
+    reverse = node.emit(SubOp, lengths, Constant(steps.reshape(column) + 1, "steps"))
     inside = node.emit(LessOp, step, lengths)
-    places = node.reshape(node.emit(SelectOp, inside, reverse, step), (count, steps, 1))
-    return node.transpose(node.emit(GatherNDOp, value, places, batch_dims=1), swapped)
+    places: Operand = node.emit(SelectOp, inside, reverse, step)
+    both = shape(places)
+    places = node.reshape(places, (*both, 1))
+    if batch > 0:
+        numbers = np.broadcast_to(np.arange(count)[None, :, None], (*both, 1))
+        numbers = Constant(np.ascontiguousarray(numbers), "numbers")
+        places = node.emit(ConcatOp, places, numbers, axis=2)
+    return node.emit(GatherNDOp, node.value(0), places, batch_dims=1 - batch)
 
 
 @onnx_op("TensorScatter")
