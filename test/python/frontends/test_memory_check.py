@@ -13,6 +13,8 @@ from glow.runtime import memory
 SIDES = np.array([2**19, 2**19])
 """A square of 2^38 elements: a tebibyte of f32."""
 
+NONE = np.zeros(0, np.float32)
+
 NUMBER = [node("ReduceMax", "r", "n", keepdims=0), node("Add", "n x")]
 
 HUGE = {
@@ -41,6 +43,7 @@ HUGE = {
     "Pad": ([node("Pad", "x p")], {"p": np.array([0, 0, *SIDES])}),
     "Trilu": ([node("Expand", "x s", "e"), node("Trilu", "e")], {"s": SIDES}),
     "EyeLike": ([node("Expand", "x s", "e"), node("EyeLike", "e")], {"s": SIDES}),
+    "Resize": ([node("Resize", "x n n s", mode="linear")], {"n": NONE, "s": SIDES}),
     "between": (
         [node("Expand", "x s", "e"), node("Softmax", "e", "t", axis=0),
          node("ReduceMax", "t", "y")],

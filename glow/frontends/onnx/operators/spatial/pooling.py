@@ -25,10 +25,12 @@ from glow.dialects.glow import (
 )
 from glow.dialects.glow.convolution import window_size
 from glow.dialects.node import fail_unless
+from glow.frontends.onnx.graph import BUDGET
 from glow.frontends.onnx.node import Constant, OnnxNode, Operand, Value, shape
 from glow.frontends.onnx.operators.indexing import scatter
 from glow.frontends.onnx.operators.spatial.convolution import Window, window_of
 from glow.frontends.onnx.operators.spatial.global_pools import norm_of, powers, root
+from glow.frontends.onnx.refusal import refuse_if
 from glow.frontends.onnx.registry import onnx_op
 
 FRONT = 2
@@ -146,6 +148,8 @@ def max_pool(node: OnnxNode) -> Sequence[Value]:
     if not node.uses(1):
         return [largest]
     extents = _extents(node, window, ceil_mode=ceil_mode)
+    count = prod(extents) * prod(window.kernel)
+    refuse_if(count > BUDGET, f"result Indices of {count} elements of windows")
     batch, channels, *sizes = node.shape(0)
     taps = [_taps(window, axis, size, extents[axis]) for axis, size in enumerate(sizes)]
     places = _flat(taps, [prod(sizes[axis + 1 :]) for axis in range(len(sizes))])

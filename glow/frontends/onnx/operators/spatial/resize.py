@@ -26,6 +26,7 @@ from glow.frontends.interpolation import (
     neighbours,
     positions,
 )
+from glow.frontends.onnx.graph import BUDGET
 from glow.frontends.onnx.node import (
     Constant,
     OnnxNode,
@@ -191,6 +192,9 @@ def _resized(node: OnnxNode, axes: dict[int, ResizedAxis], method: Method) -> Va
     changed = {axis: each for axis, each in axes.items() if not _is_same(each)}
     for each in changed.values():
         fail_unless(each.size > 0 or each.count == 0, "an empty axis cannot grow")
+        fail_unless(
+            each.count <= BUDGET, f"an axis of {each.count} elements is too long"
+        )
     value, element = node.value(0), element_type(node.value(0))
     is_moved = method.mode == "nearest"
     compute = f32 if is_narrow(value) else f64
