@@ -252,7 +252,7 @@ def preparing(backend: Backend) -> Generator[None]:
 def _warn(messages: Sequence[str]) -> None:
     """Warn whoever called Glow, of a model or of the one it compiles at a call."""
     level, frame = 1, sys._getframe()  # pyright: ignore[reportPrivateUsage]
-    while frame.f_back and frame.f_globals["__name__"].startswith(OURS):
+    while frame.f_back and frame.f_globals.get("__name__", "").startswith(OURS):
         level, frame = level + 1, frame.f_back
     for message in messages:
         warnings.warn(message, stacklevel=level)
