@@ -7,6 +7,7 @@
 | `normalization.py` | batch and layer normalization, softmax, mean               |
 | `products.py`      | gemm, layers, batched products, groups, 1x1 convolutions   |
 | `movement.py`      | tile, broadcast, pad                                       |
+| `sampling.py`      | sums of elements at places into gathers and products       |
 | `recurrent.py`     | recurrent layers into loops                                |
 | `cells.py`         | what a step of a recurrent layer computes                  |
 | `attention.py`     | attention into products and a softmax                      |

@@ -28,6 +28,7 @@ from glow.lowering.lower_nodes import (
     normalization,
     products,
     recurrent,
+    sampling,
     spatial_convolution,
 )
 from glow.lowering.lower_nodes.legality import Legality, legality_of
@@ -44,6 +45,7 @@ LOWERINGS: dict[type[Operation], Lowering] = {
     **recurrent.LOWERINGS,
     **attention.LOWERINGS,
     **indexing.LOWERINGS,
+    **sampling.LOWERINGS,
 }
 """Node class to the function that replaces such a node."""
 

@@ -83,3 +83,27 @@ func.func @window(%x: tensor<1x2x3x3xf32>, %w: tensor<4x2x3x3xf32>) -> tensor<1x
   %0 = glow.conv2d %x, %w : tensor<1x4x1x1xf32>
   func.return %0 : tensor<1x4x1x1xf32>
 }
+
+// Places outside of the axis count as elements 0.
+// CHECK-LABEL: func.func @sample(
+// CHECK: %3 = glow.min %2, %0 : tensor<4x2xi64>
+// CHECK-NEXT: %4 = glow.reshape %3 : tensor<8xi64>
+// CHECK-NEXT: %5 = glow.gather %x, %4 axis 1 : tensor<2x8x5xf32>
+// CHECK: glow.select
+// CHECK: glow.mul
+// CHECK: glow.reduce_sum %{{.*}} axes [2] : tensor<2x4x5xf32>
+func.func @sample(%x: tensor<2x3x5xf32>, %i: tensor<4x2xi64>, %w: tensor<4x2xf32>) -> tensor<2x4x5xf32> {
+  %y = glow.sample %x, %i, %w axis 1 : tensor<2x4x5xf32>
+  func.return %y : tensor<2x4x5xf32>
+}
+
+// Each part of the input has a table of its own, and sums are those of f32.
+// CHECK-LABEL: func.func @sample_by_tables(
+// CHECK: glow.gather_nd %{{.*}}, %{{.*}} batch_dims 1 : tensor<2x6x1xf16>
+// CHECK: glow.convert %{{.*}} : tensor<2x2x3x1xf32>
+// CHECK: glow.reduce_max %{{.*}} axes [2] : tensor<2x2x1xf32>
+// CHECK-NEXT: glow.convert %{{.*}} : tensor<2x2x1xf16>
+func.func @sample_by_tables(%x: tensor<2x3xf16>, %i: tensor<2x2x3xi32>, %w: tensor<2x2x3xf32>) -> tensor<2x2xf16> {
+  %y = glow.sample %x, %i, %w axis 1 largest : tensor<2x2xf16>
+  func.return %y : tensor<2x2xf16>
+}
