@@ -9,7 +9,7 @@ from pathlib import Path
 from xdsl.dialects.builtin import ModuleOp
 
 from glow.backends.backend import get_backend
-from glow.backends.pipeline import Pipeline
+from glow.backends.pipeline import GRAPH, Pipeline
 from glow.dialects.errors import GlowError, UsageError
 from glow.dialects.printer import mlir_text
 from glow.dialects.weights import clone_module
@@ -19,6 +19,12 @@ from glow.tools.atomic_output import atomic_path, check_output_file
 from glow.tools.program_output import write_program
 from glow.tools.programs import read_program
 from glow.tools.progress import report, step
+
+ONNX = "onnx"
+"""Not a phase of a pipeline but another way to write the graph."""
+
+BINARY = {"obj": "an object file", ONNX: "an ONNX file"}
+"""What is no text."""
 
 
 @files_held()
@@ -36,7 +42,7 @@ def compile_model(
     """
     pipeline = get_backend(options.backend).pipeline(options)
     phase = phase or pipeline.names[-1]
-    check_phase(pipeline, phase)
+    check_phase(pipeline, GRAPH if phase == ONNX else phase)
     check_destination(phase, output)
     with step(f"reading {model}"):
         module = read_program(model, options)
@@ -44,9 +50,19 @@ def compile_model(
         from glow.compiler import lower
 
         lower_to = lower_and_report if verbose else lower
-        result = lower_to(module, phase, options)
+        result = lower_to(module, GRAPH if phase == ONNX else phase, options)
+    if phase == ONNX:
+        result = onnx_bytes(result)
     with ExitStack() as files:
         write_result(result, output, files)
+
+
+def onnx_bytes(module: ModuleOp | str | bytes) -> bytes:
+    """The ONNX file of a graph."""
+    from glow.exporters.onnx import export_bytes
+
+    assert isinstance(module, ModuleOp)
+    return export_bytes(module)
 
 
 def lower_and_report(
@@ -88,8 +104,10 @@ def check_destination(phase: str, output: Path | None) -> None:
     """Raise before the work where the result could not be written after it."""
     if output is not None:
         check_output_file(output)
-    elif phase == "obj":
-        raise UsageError("an object file needs -o FILE; text goes to stdout without it")
+    elif phase in BINARY:
+        raise UsageError(
+            f"{BINARY[phase]} needs -o FILE; text goes to stdout without it"
+        )
 
 
 def write_result(

@@ -78,7 +78,8 @@ def add_compile_command(parser: argparse.ArgumentParser) -> None:
         metavar="PHASE",
         help="after which phase to stop: with the program as MLIR (graph, lowered, instr, "
         "loops), as LLVM IR (llvm), assembly (asm), or an object file (obj); by default "
-        "the backend's last, see glow-opt --list-pipelines",
+        "the backend's last, see glow-opt --list-pipelines. onnx writes the graph as an "
+        "ONNX file",
     )
     parser.add_argument(
         "-o",

@@ -15,7 +15,7 @@ import sys
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from importlib.metadata import version
-from io import BytesIO, StringIO
+from io import BytesIO, StringIO, TextIOWrapper
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, cast
 
@@ -39,6 +39,7 @@ from glow.tools.opt.listings import list_dialects, list_passes, list_pipelines
 from glow.tools.opt.memory_limit import with_memory_limit
 from glow.tools.opt.opt_arguments import add_glow_arguments, configure_parser
 from glow.tools.opt.pass_flags import fold_pipeline, from_spec, parse_passes
+from glow.tools.opt.target_names import OWN_TARGETS
 from glow.tools.shape_options import input_options
 from glow.tools.target_options import target_of, with_backend, with_target
 from glow.universe import PASS_GROUPS, RENAMED_PASSES, register_dialects
@@ -48,18 +49,6 @@ if TYPE_CHECKING:
 
 TOOL = "glow-opt"
 PICTURES = (".html", ".svg")
-
-
-def get_llvm_target() -> type[Target]:
-    from glow.tools.opt.targets import LLVMTarget
-
-    return LLVMTarget
-
-
-def get_assembly_target() -> type[Target]:
-    from glow.tools.opt.targets import AssemblyTarget
-
-    return AssemblyTarget
 
 
 class GlowOptMain(xDSLOptMain):
@@ -81,8 +70,7 @@ class GlowOptMain(xDSLOptMain):
 
     def register_all_targets(self) -> None:
         super().register_all_targets()
-        self.available_targets["llvm"] = get_llvm_target
-        self.available_targets["asm"] = get_assembly_target
+        self.available_targets.update(OWN_TARGETS)
 
     def register_all_arguments(self, arg_parser: argparse.ArgumentParser) -> None:
         super().register_all_arguments(arg_parser)
@@ -292,7 +280,11 @@ class GlowOptMain(xDSLOptMain):
 
         Weights inside the text can be large, and go to the output piece by piece.
         """
-        if parse_spec(self.args.target).name != "mlir":
+        target = parse_spec(self.args.target).name
+        if target == "onnx":
+            self.write_onnx(prog)
+            return ""
+        if target != "mlir":
             return super().output_resulting_program(prog)
         if self.args.elide_if_larger is not None and self.output_path is None:
             return self.print_mlir(prog)
@@ -302,6 +294,14 @@ class GlowOptMain(xDSLOptMain):
             prog, self.print_mlir, self.output_path, self.output, self.open_files
         )
         return ""
+
+    def write_onnx(self, module: ModuleOp) -> None:
+        """Write the bytes of an ONNX file to the output, which is open for text."""
+        from glow.exporters.onnx import export_bytes
+
+        content = export_bytes(module)
+        self.output.flush()
+        cast("TextIOWrapper", self.output).buffer.write(content)
 
     def print_mlir(self, module: ModuleOp) -> str:
         """The module as text, printed as the printing options say."""

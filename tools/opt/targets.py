@@ -1,6 +1,7 @@
-"""The targets `llvm` and `asm` of `glow-opt`: text for a program of any level.
+"""The targets `llvm` and `asm` of `glow-opt`, text for a program of any level, and `onnx`.
 
-`-t 'asm{machine=avx2}'` generates for another machine; the default is this one.
+`-t 'asm{machine=avx2}'` generates for another machine; the default is this one. `-t onnx`
+writes a graph as an ONNX file.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.utils.target import Target
 
 from glow.backends.backend import DEFAULT_BACKEND
+from glow.dialects.errors import GlowError
 from glow.lowering.llvm_text.emit import emit_module
 from glow.lowering.target.target import Target as Machine
 
@@ -64,3 +66,13 @@ class AssemblyTarget(Target):
 
         text = llvm_text(module, self.machine, self.backend)
         output.write(assembly(text, Machine.from_string(self.machine)))
+
+
+@dataclass(frozen=True)
+class ONNXTarget(Target):
+    """A graph as an ONNX file, which is no text: the tool writes it itself."""
+
+    name = "onnx"
+
+    def emit(self, ctx: Context, module: ModuleOp, output: IO[str]) -> None:
+        raise GlowError("an ONNX file is written by glow-opt only")

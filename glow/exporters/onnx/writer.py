@@ -1,0 +1,175 @@
+"""The ONNX graph under construction: names of values, constants, nodes and types."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, cast
+
+import numpy as np
+from xdsl.dialects.builtin import (
+    DenseArrayBase,
+    FloatAttr,
+    IntegerAttr,
+    StringAttr,
+    TensorType,
+    UnitAttr,
+)
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from glow.dialects.attributes import array_values
+from glow.dialects.node import GlowOp, element_of, shape_of
+from glow.dialects.weight_table import Array, dtype_of
+
+if TYPE_CHECKING:
+    from onnx import NodeProto, TensorProto, ValueInfoProto
+
+OPSET = 21
+"""The newest that is needed by most; single operators and types ask for more."""
+
+OnnxValue = int | float | str | Sequence[int] | Sequence[float] | None
+"""A value of an attribute; None leaves it out."""
+
+
+class CannotExport(Exception):
+    """A node has no ONNX form; the message says why, and may be empty."""
+
+
+class Writer:
+    """Collects the nodes and constants of an ONNX graph."""
+
+    def __init__(self) -> None:
+        self.nodes: list[NodeProto] = []
+        self.constants: list[TensorProto] = []
+        self.opset = OPSET
+        self._names: dict[SSAValue, str] = {}
+        self._preferred: dict[SSAValue, str] = {}
+        self._taken: set[str] = set()
+
+    def need(self, opset: int) -> None:
+        """Ask for an opset that has an operator or a type."""
+        self.opset = max(self.opset, opset)
+
+    # Names
+
+    def fresh(self, hint: str) -> str:
+        """A name that no other value has."""
+        name, number = hint, 0
+        while name in self._taken:
+            number += 1
+            name = f"{hint}_{number}"
+        self._taken.add(name)
+        return name
+
+    def bind(self, value: SSAValue, name: str) -> None:
+        """Say which ONNX value a value is."""
+        self._names[value] = name
+
+    def name(self, value: SSAValue) -> str:
+        """The ONNX name of a value that was written."""
+        return self._names[value]
+
+    def prefer(self, value: SSAValue, name: str) -> None:
+        """Say which name a value gets once it is declared."""
+        self._preferred.setdefault(value, name)
+
+    def declare(self, value: SSAValue, hint: str) -> str:
+        """Give a value a name of its own."""
+        preferred = self._preferred.get(value)
+        self.bind(value, preferred or self.fresh(value.name_hint or hint))
+        return self.name(value)
+
+    # Content
+
+    def constant(self, array: Array, hint: str = "constant") -> str:
+        """An initializer."""
+        from onnx import numpy_helper
+
+        name = self.fresh(hint)
+        self.need_type(array.dtype)
+        contiguous = np.ascontiguousarray(array).reshape(array.shape)
+        self.constants.append(numpy_helper.from_array(contiguous, name))
+        return name
+
+    def integers(self, numbers: Sequence[int], hint: str) -> str:
+        """A constant list of i64."""
+        return self.constant(np.array(numbers, np.int64), hint)
+
+    def scalar(self, number: float, like: Attribute, hint: str = "number") -> str:
+        """A constant number of an element type."""
+        return self.constant(np.array(number).astype(dtype_of(like)), hint)
+
+    def emit(
+        self,
+        operator: str,
+        inputs: Sequence[str],
+        outputs: str | Sequence[str] | None = None,
+        **attributes: OnnxValue,
+    ) -> str:
+        """Append a node; its first output, which has a new name where none is given."""
+        from onnx import helper
+
+        if outputs is None:
+            outputs = self.fresh(operator.lower())
+        names = [outputs] if isinstance(outputs, str) else list(outputs)
+        node = helper.make_node(operator, list(inputs), names)
+        for name, value in sorted(attributes.items()):
+            if value is not None:
+                node.attribute.append(helper.make_attribute(name, value))
+        self.nodes.append(node)
+        return names[0]
+
+    # Types
+
+    def need_type(self, dtype: np.dtype[np.generic]) -> None:
+        """Ask for the opset that has a type."""
+        self.need(OPSET_OF_TYPE.get(dtype.name, OPSET))
+
+    def info(self, name: str, tensor: Attribute) -> ValueInfoProto:
+        """The declaration of an input or output."""
+        from onnx import helper
+
+        element = element_of(tensor)
+        return helper.make_tensor_value_info(
+            name, self.data_type(element), shape_of(tensor)
+        )
+
+    def data_type(self, element: Attribute) -> int:
+        """ONNX's number for an element type."""
+        from onnx import helper
+
+        dtype = dtype_of(element)
+        self.need_type(dtype)
+        return helper.np_dtype_to_tensor_dtype(dtype)
+
+
+OPSET_OF_TYPE = {
+    "bfloat16": 22,
+    "float4_e2m1fn": 23,
+    "float8_e8m0fnu": 24,
+    "int2": 25,
+    "uint2": 25,
+}
+"""Dtypes to the opset that takes them in all operators that we write."""
+
+
+def tensor_of(value: SSAValue) -> TensorType[Attribute]:
+    """The tensor type of a value."""
+    return cast("TensorType[Attribute]", value.type)
+
+
+def attribute_of(op: Operation, name: str) -> OnnxValue:
+    """A node's property as the value of an attribute; flags are 0 or 1."""
+    assert isinstance(op, GlowOp)
+    match op.attributes_view().get(name):
+        case None:
+            return 0
+        case UnitAttr():
+            return 1
+        case IntegerAttr() | FloatAttr() as number:
+            return number.value.data
+        case StringAttr() as text:
+            return text.data
+        case DenseArrayBase() as array:
+            return list(array_values(array))
+        case other:
+            raise CannotExport(f"{name} = {other}")
