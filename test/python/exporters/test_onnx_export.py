@@ -25,7 +25,7 @@ from glow.universe import new_context
 
 WITHOUT_FORM = {
     nodes.LuOp, nodes.FusedOp, nodes.LengthsSumOp, nodes.LengthsMaxOp, nodes.DynamicSliceOp,
-    nodes.DynamicUpdateOp, nodes.DynamicMatmulOp,
+    nodes.DynamicUpdateOp, nodes.DynamicMatmulOp, nodes.CompactOp, nodes.SelectBoxesOp,
 }  # fmt: skip
 """The nodes that no operator of ONNX is, nor a few."""
 
