@@ -47,7 +47,7 @@ def run_scatter(op: GlowOp, data: Array, indices: Array, updates: Array) -> Arra
             found = indices[..., -1 - source]
             check_indices(found, axis, data.shape[axis])
             found = np.where(found < 0, found + data.shape[axis], found)
-            positions.append(found.reshape(*found.shape, *beside))
+            positions.append(found.reshape((*found.shape, *beside)))
         else:
             positions.append(places[source])
     result = data.copy()

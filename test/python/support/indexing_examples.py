@@ -53,6 +53,8 @@ def _scatter_examples() -> Iterator[Example]:
                 glow.ScatterOp, x, places, updates, coordinates=coordinates,
                 reduction=reduction,
             )  # fmt: skip
+    one = np.array([2]), np.array(0.5, np.float32)
+    yield example(glow.ScatterOp, x[0, 0], *one, coordinates=[-1], reduction="add")
     flat = _indices(17, shape=(19,))
     for dtype in (np.float16, ml_dtypes.bfloat16, np.int8, np.uint64, np.bool_):
         data, given = (random_array((n,), dtype, n) for n in (17, 19))

@@ -257,10 +257,44 @@ def _repeat(c: Chooser) -> Example:
     return example(glow.BroadcastOp, c.array(source, dtype), result=(shape, dtype))
 
 
+def _scatter(c: Chooser) -> Example:
+    shape, dtype = c.shape(c.integer(1, 3)), c.dtype()
+    axis = c.integer(0, len(shape) - 1)
+    sizes = [c.integer(0, size) for size in shape]
+    sizes[axis] = c.integer(0, 40) if 0 not in shape else 0
+    size = max(shape[axis], 1)
+    indices = random_array((*sizes, 1), np.int64, c.seed) % (2 * size) - size
+    reductions = ("none", "max") if dtype.kind == "f" else ("none", "add", "min")
+    return example(
+        glow.ScatterOp,
+        c.array(shape, dtype),
+        indices,
+        c.array(tuple(sizes), dtype),
+        coordinates=[-1 if a == axis else a for a in range(len(shape))],
+        reduction="none" if dtype.kind == "b" else c.one_of(reductions),
+    )
+
+
+def _along_an_axis(c: Chooser) -> Example:
+    shape, dtype = c.shape(c.integer(1, 3)), c.dtype()
+    if c.integer(0, 1):
+        k, smallest = c.integer(0, shape[-1]), bool(c.integer(0, 1))
+        return example(glow.TopKOp, c.array(shape, dtype), k=k, smallest=smallest)
+    return example(
+        glow.CumulativeOp,
+        c.array(shape, dtype),
+        kind=c.one_of(("sum", "prod")) if dtype.kind in "iu" else "sum",
+        axis=c.integer(0, len(shape) - 1),
+        exclusive=bool(c.integer(0, 1)),
+        reverse=bool(c.integer(0, 1)),
+    )
+
+
 MAKERS: tuple[Callable[[Chooser], Example], ...] = (
     _unary, _unary, _binary, _binary, _select, _convert, _convert, _conv2d, _pool, _pool,
     _matmul, _layer, _softmax, _layer_norm, _channel_norm, _reduce, _reduce,
     _arg_reduce, _transpose, _slice, _concat, _pad, _gather, _repeat,
+    _scatter, _along_an_axis,
 )  # fmt: skip
 
 
