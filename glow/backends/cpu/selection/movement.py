@@ -251,7 +251,7 @@ def _sample(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
         shape[axis],
         prod(shape[axis + 1 :]),
         *table[-2:],
-        shared=len(table) == TABLE_AXES,
+        shared=len(table) == MATRIX_AXES,
         largest=attributes.has("largest"),
         inside=_are_inside(places, shape[axis]),
         element=stored_element(source),
@@ -260,7 +260,7 @@ def _sample(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
     return invoke("sample", spec, build_sample, [op.outs[0], *op.ins])
 
 
-TABLE_AXES = 2
+MATRIX_AXES = 2
 
 
 def _are_inside(places: SSAValue, extent: int) -> bool:

@@ -20,7 +20,7 @@ from glow.lowering.loop_builder.kernel import Kernel
 from glow.lowering.loop_builder.vector_row import for_each_vector
 from glow.lowering.target.target import Target
 
-UNROLLED = 8
+MAX_UNROLLED_TAPS = 8
 """Taps that are looked up before the vectors of a row."""
 
 MANY_ROWS = 64
@@ -104,7 +104,7 @@ class _Sampler:
     def row(self, outer: Index, result: Index) -> Callable[[Index, int], None]:
         """What computes the elements of a result from a position on."""
         builder, spec = self.builder, self.spec
-        few = spec.taps <= UNROLLED
+        few = spec.taps <= MAX_UNROLLED_TAPS
         taps = [self.tap(outer, result, k) for k in range(spec.taps)] if few else []
 
         def compute(position: Index, length: int) -> None:
