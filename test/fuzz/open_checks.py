@@ -68,7 +68,8 @@ def with_cuts(maker: OnnxMaker, model: ModelProto, choose: np.random.Generator) 
 
 def run_programs(model: bytes, inputs: dict[str, Array]) -> tuple[int, list[Array]]:
     """The number of programs of a model, and its results as they are imported."""
-    values, answers, count = dict(inputs), [], 0
+    values, count = dict(inputs), 0
+    answers: list[dict[str, Array]] = []
     shapes = {name: array.shape for name, array in inputs.items()}
     while True:
         step = import_step(model, answers, input_shapes=shapes, input_values={})

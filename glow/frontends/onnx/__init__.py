@@ -5,6 +5,7 @@
 | `program_importer.py` | `import_model`: inputs, outputs, one program or more     |
 | `importer.py`       | the walk over nodes                                         |
 | `programs.py`       | where a program ends for want of a value                    |
+| `inner_values.py`   | what of the node at that place is read behind it            |
 | `loader.py`         | reading and checking of the file                            |
 | `messages.py`       | the classes of ONNX's messages, without its package         |
 | `wire_format.py`    | cutting the weights out of the file's message               |

@@ -7,6 +7,7 @@ ends with the model's outputs, or where a value is missing (`programs.py`).
 from __future__ import annotations
 
 import contextlib
+import copy
 import os
 import warnings
 from collections.abc import Generator, Iterable, Mapping, Sequence
@@ -25,8 +26,9 @@ from glow.frontends.onnx.control_flow import control_flow_handler
 from glow.frontends.onnx.external_files import external_digests
 from glow.frontends.onnx.frame import Frame, Scope, names_read, used_names
 from glow.frontends.onnx.functions import has_body
-from glow.frontends.onnx.graph import Constant, sanitized
+from glow.frontends.onnx.graph import Constant
 from glow.frontends.onnx.importer import Importer, handler_of, node_name
+from glow.frontends.onnx.inner_values import read_again
 from glow.frontends.onnx.inputs import (
     check_declared,
     check_default,
@@ -40,7 +42,6 @@ from glow.frontends.onnx.inputs import (
 from glow.frontends.onnx.lists import (
     Absent,
     ListValue,
-    Operand,
     element_names,
     elements_of,
     named_elements,
@@ -223,21 +224,8 @@ class ProgramImporter(Importer):
     def walk(self, start: Start) -> Step:
         """The program from a start on, to its end or to where a value is missing."""
         self.begin()
-        scope: Scope = {
-            name: Constant(array, name) for name, array in start.constants.items()
-        }
-        arguments: dict[str, BlockArgument] = {}
-        for name, argument_type in start.types.items():
-            argument = self.block.insert_arg(argument_type, len(self.block.args))
-            argument.name_hint = sanitized(name)
-            arguments[name] = argument
+        scope, arguments = start.enter(self.block)
         self.callers = {one: name for name, one in arguments.items()}
-        for name, caller in start.names.items():
-            scope[name] = arguments[caller]
-        for name, elements in start.lists.items():
-            parts = tuple(cast(Operand, scope.pop(one)) for one in elements)
-            scope[name] = ListValue(parts)
-        scope.update(dict.fromkeys(start.absent, Absent()))
         frame = Frame(scope, used_names(self.model.graph), self.opsets)
         cut = self._import_main(start, frame)
         self.unsupported.raise_if_any()
@@ -302,8 +290,12 @@ class ProgramImporter(Importer):
         }
         absent = {name for name, v in forms.items() if isinstance(v, Absent)}
         following = Start(cut.node, constants, types, names, passed, lists, absent)
+        asked = callers[cut.value]
+        new = {name for name in passed if name in results} - {asked, *names.values()}
+        dropped = new - read_again(copy.copy(self), following, asked)
+        results = {name: one for name, one in results.items() if name not in dropped}
         self._finish(results, arguments, start)
-        return Step(self.module, (callers[cut.value],), following, cut.reason)
+        return Step(self.module, (asked,), following.without(dropped), cut.reason)
 
     def _import_main(self, start: Start, frame: Frame) -> Cut | None:
         """Import the main graph's nodes from a start on; where that ends too early."""

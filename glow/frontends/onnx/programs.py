@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import prod
+from typing import cast
 
 from xdsl.dialects.builtin import IntegerType, ModuleOp, TensorType
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
@@ -25,6 +26,9 @@ from glow.dialects.glow.elementwise import BinaryOp, UnaryOp
 from glow.dialects.node import shape_of
 from glow.dialects.quantized import is_quantized
 from glow.dialects.weight_table import Array
+from glow.frontends.onnx.frame import Scope
+from glow.frontends.onnx.graph import Constant, sanitized
+from glow.frontends.onnx.lists import Absent, ListValue, Operand
 from glow.passes.graph.fold_constants import CHEAP
 
 Type = TensorType[Attribute]
@@ -72,6 +76,30 @@ class Start:
             types={name: one for name, one in self.types.items() if name in kept},
             names=names,
         )
+
+    def enter(self, block: Block) -> tuple[Scope, dict[str, BlockArgument]]:
+        """The values by ONNX name in an empty program, and its arguments."""
+        scope: Scope = {
+            name: Constant(array, name) for name, array in self.constants.items()
+        }
+        arguments: dict[str, BlockArgument] = {}
+        for name, argument_type in self.types.items():
+            argument = block.insert_arg(argument_type, len(block.args))
+            argument.name_hint = sanitized(name)
+            arguments[name] = argument
+        for name, caller in self.names.items():
+            scope[name] = arguments[caller]
+        for name, elements in self.lists.items():
+            parts = tuple(cast(Operand, scope.pop(one)) for one in elements)
+            scope[name] = ListValue(parts)
+        scope.update(dict.fromkeys(self.absent, Absent()))
+        return scope, arguments
+
+    def without(self, dropped: Collection[str]) -> Start:
+        """The same without some inner values, which the node computes again."""
+        inner = tuple("" if name in dropped else name for name in self.inner)
+        types = {name: one for name, one in self.types.items() if name not in dropped}
+        return replace(self, inner=inner, types=types)
 
 
 @dataclass(frozen=True)

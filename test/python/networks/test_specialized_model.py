@@ -184,6 +184,26 @@ def test_values_inside_of_a_node(backend):
     assert "%x" not in text
 
 
+@pytest.mark.parametrize("backend", ["cpu", "interpreter"])
+def test_results_as_large_as_the_data_says(backend):
+    """The count ends a program, and only the places go to the next."""
+    source = model_of(
+        "(float[N, 3] x) => (float[K] y, int64[2, K] i)",
+        "i = NonZero(x)  t = Transpose(i)  y = GatherND(x, t)",
+    )
+    model = compiler.compile(source, backend=backend, threads=1)
+    for seed, keep in ((0, 1), (1, 1), (0, 0)):
+        random = np.random.default_rng(seed)
+        x = (random.integers(-1, 2, (4, 3)) * keep).astype(np.float32)
+        y, i = model(x)
+        np.testing.assert_array_equal(i, np.nonzero(x))
+        np.testing.assert_array_equal(y, x[np.nonzero(x)])
+    step = import_step(source, [], input_shapes={"x": (4, 3)}, input_values={})
+    (function,) = step.module.body.block.ops
+    results = [str(one) for one in function.function_type.outputs]
+    assert results == ["tensor<12xi64>", "tensor<i64>"]
+
+
 class Recorder:
     """Makes programs of one doubling of `x`, and records for which shapes."""
 
