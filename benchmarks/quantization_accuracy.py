@@ -31,6 +31,7 @@ from glow import Profile, QuantizationOptions
 from glow.compiler import load, run_passes
 from glow.dialects.weights import clone_module
 from glow.interpreter import run
+from glow.options import CompileOptions
 from glow.passes.graph.pipeline import graph_passes
 from glow.passes.quantization.quantize import quantize_module
 
@@ -128,7 +129,8 @@ def our_digits(
     model: onnx.ModelProto, calibration: Array, images: Array
 ) -> dict[str, Array]:
     """Logits by our settings, and in float."""
-    module = load(any_batch(model), {"image": (len(images), *images.shape[2:])})
+    shapes = {"image": (len(images), *images.shape[2:])}
+    module = load(any_batch(model), CompileOptions(input_shapes=shapes))
     run_passes(module, graph_passes())
     profile = glow.profile(model, list(calibration), backend="interpreter")
     batch = images[:, 0]

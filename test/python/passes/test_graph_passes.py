@@ -184,18 +184,18 @@ def test_groups_and_moves() -> None:
 def test_groups_are_split_where_that_saves_multiplications(kernel: int) -> None:
     size, pads = f"{kernel}x{kernel}", [kernel // 2] * 4
     text = f"""
-func.func @main(%x: tensor<{{batch}}x256x14x14xf32>) -> tensor<{{batch}}x192x14x14xf32> {{{{
-  %w = glow.constant @w : tensor<192x128x{size}xf32>
-  %b = glow.constant @b : tensor<192xf32>
-  %y = glow.conv2d %x, %w, %b group 2 pads {pads} activation "relu" : tensor<{{batch}}x192x14x14xf32>
-  func.return %y : tensor<{{batch}}x192x14x14xf32>
+func.func @main(%x: tensor<{{batch}}x64x14x14xf32>) -> tensor<{{batch}}x64x14x14xf32> {{{{
+  %w = glow.constant @w : tensor<64x32x{size}xf32>
+  %b = glow.constant @b : tensor<64xf32>
+  %y = glow.conv2d %x, %w, %b group 2 pads {pads} activation "relu" : tensor<{{batch}}x64x14x14xf32>
+  func.return %y : tensor<{{batch}}x64x14x14xf32>
 }}}}"""
-    module = weight(text.format(batch=1), w=(192, 128, kernel, kernel), b=(192,))
+    module = weight(text.format(batch=1), w=(64, 32, kernel, kernel), b=(64,))
     check_pipeline(module, random_inputs(module), "avx512")
     names = [op.name for op in module.walk()]
     assert names.count("cpu.winograd_conv2d") == 2
     # A slice of channels of several images is no memory of its own.
-    module = weight(text.format(batch=2), w=(192, 128, kernel, kernel), b=(192,))
+    module = weight(text.format(batch=2), w=(64, 32, kernel, kernel), b=(64,))
     apply(module, "assign-layout", target="avx512")
     assert "glow.slice" not in {op.name for op in module.walk()}
 
