@@ -22,7 +22,8 @@ from xdsl.passes import ModulePass
 from xdsl.transforms import get_all_passes
 
 from glow.backends.backend import get_backend
-from glow.backends.cpu.layout.packing import TargetPacker, packings_of
+from glow.backends.cpu.layout.packed_weights import packings_of
+from glow.backends.cpu.layout.packing import TargetPacker
 from glow.backends.cpu.reference.nodes import cpu_functions
 from glow.compiler import context
 from glow.dialects.weights import clone_module

@@ -37,7 +37,8 @@ from random_graphs import Array
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
-from glow.backends.cpu.layout.packing import TargetPacker, packings_of
+from glow.backends.cpu.layout.packed_weights import packings_of
+from glow.backends.cpu.layout.packing import TargetPacker
 from glow.backends.cpu.reference.nodes import cpu_functions
 from glow.compiler import load, lower_to
 from glow.dialects import glow

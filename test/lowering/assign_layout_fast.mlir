@@ -31,7 +31,7 @@ func.func @kept(%x: tensor<33x1024xf32>, %s: tensor<1x64xf32>, %o: tensor<1x1023
 // CHECK-LABEL: func.func @levels(
 // CHECK: %w.packed = glow.constant dense_resource<w.packed_{{[0-9]+}}> : tensor<1806336xf32>
 // CHECK: %[[SUMS:.*]], %[[SCALES:.*]] = cpu.strassen_combinations %x levels 2 : tensor<49x32x192xf32>, tensor<128xf32>
-// CHECK: cpu.strassen_matmul %x, %[[SCALES]], %[[SUMS]], %w.packed, %{{.*}} outer [2, 64] : tensor<2x64x768xf32>
+// CHECK: cpu.strassen_matmul %x, %[[SCALES]], %[[SUMS]], %w.packed, %{{.*}} outer [2, 64] config #cpu.strassen_config<rows = 8, blocks = 3> panels #cpu.panels<blocks = 3, lanes = 16> : tensor<2x64x768xf32>
 // CHECK: cpu.strassen_combinations %{{.*}} levels 1 : tensor<7x64x192xf32>, tensor<128xf32>
 func.func @levels(%x: tensor<2x64x768xf32>, %y: tensor<128x384xf32>) -> (tensor<2x64x768xf32>, tensor<128x384xf32>) {
   %w = glow.splat 0.5 : tensor<768x768xf32>

@@ -10,7 +10,7 @@
 // CHECK-NEXT: %5 = glow.reshape %4 : tensor<5x1x3xf32>
 // CHECK-NEXT: %6 = glow.slice %h starts [0, 0, 0] sizes [1, 1, 3] steps [1, 1, 1] : tensor<1x1x3xf32>
 // CHECK-NEXT: %7 = glow.reshape %6 : tensor<1x3xf32>
-// CHECK-NEXT: %8 = cpu.recurrence %5, %1, %7 gates 1 reverse {
+// CHECK-NEXT: %8 = cpu.recurrence %5, %1, %7 gates 1 reverse config #cpu.recurrence_config<rows = 1, blocks = 1> panels #cpu.panels<blocks = 1, lanes = 4> {
 // CHECK-NEXT: ^bb0(%9: f32, %10: f32, %11: f32):
 // CHECK-NEXT: %12 = arith.addf %9, %10 : f32
 // CHECK-NEXT: %13 = math.tanh %12 : f32
@@ -38,7 +38,7 @@ func.func @reverse(%x: tensor<5x1x2xf32>, %h: tensor<1x1x3xf32>) -> tensor<5x1x1
 // CHECK-NEXT: %7 = glow.reshape %6 : tensor<2x2xf32>
 // CHECK-NEXT: %8 = glow.slice %c starts [0, 0, 0] sizes [1, 2, 2] steps [1, 1, 1] : tensor<1x2x2xf32>
 // CHECK-NEXT: %9 = glow.reshape %8 : tensor<2x2xf32>
-// CHECK-NEXT: %10, %11 = cpu.recurrence %5, %1, %7, %9 gates 4 {
+// CHECK-NEXT: %10, %11 = cpu.recurrence %5, %1, %7, %9 gates 4 config #cpu.recurrence_config{{.*}} {
 // CHECK-NEXT: ^bb0(%12: f32, %13: f32, %14: f32, %15: f32, %16: f32, %17: f32, %18: f32, %19: f32, %20: f32, %21: f32):
 // CHECK-NEXT: %22 = arith.addf %12, %16 : f32
 // CHECK-NEXT: %23 = arith.constant 1.000000e+00 : f32
@@ -92,7 +92,7 @@ func.func @lstm(%x: tensor<4x2x1xf32>, %h: tensor<1x2x2xf32>, %c: tensor<1x2x2xf
 // CHECK-NEXT: %6 = glow.reshape %5 : tensor<4x1x6xf32>
 // CHECK-NEXT: %7 = glow.slice %h starts [0, 0, 0] sizes [1, 1, 2] steps [1, 1, 1] : tensor<1x1x2xf32>
 // CHECK-NEXT: %8 = glow.reshape %7 : tensor<1x2xf32>
-// CHECK-NEXT: %9 = cpu.recurrence %6, %1, %8, %2 gates 3 {
+// CHECK-NEXT: %9 = cpu.recurrence %6, %1, %8, %2 gates 3 config #cpu.recurrence_config{{.*}} {
 // CHECK-NEXT: ^bb0(%10: f32, %11: f32, %12: f32, %13: f32, %14: f32, %15: f32, %16: f32, %17: f32):
 // CHECK-NEXT: %18 = arith.addf %10, %13 : f32
 // CHECK-NEXT: %19 = arith.constant 1.000000e+00 : f32

@@ -8,7 +8,7 @@
 // FAST: cpu.winograd_conv2d {{.*}} kernel 5 pads [2, 2, 2, 2] tile 4
 
 // CHECK-LABEL: func.func @chosen(
-// CHECK: %[[Y:.*]] = cpu.winograd_conv2d %{{.*}}, %{{.*}}, %w.packed, %{{.*}} input_channels 64 output_channels 64 pads [1, 1, 1, 1] tile 4 scratch [{{[0-9]+}}, {{[0-9]+}}, 784] : tensor<1x4x28x28x16xf32>
+// CHECK: %[[Y:.*]] = cpu.winograd_conv2d %{{.*}}, %{{.*}}, %w.packed, %{{.*}} input_channels 64 output_channels 64 pads [1, 1, 1, 1] tile 4 scratch [{{[0-9]+}}, {{[0-9]+}}, 784] config #cpu.winograd_config<block_rows = 7, blocks = 2, pixels = [7]> panels #cpu.panels<blocks = 2, lanes = 16> : tensor<1x4x28x28x16xf32>
 // CHECK-NEXT: %y = glow.relu %[[Y]] : tensor<1x4x28x28x16xf32>
 func.func @chosen(%x: tensor<1x64x28x28xf32>) -> tensor<1x64x28x28xf32> {
   %w = glow.splat 1.0 : tensor<64x64x3x3xf32>
@@ -19,7 +19,7 @@ func.func @chosen(%x: tensor<1x64x28x28xf32>) -> tensor<1x64x28x28xf32> {
 // Five by five taps; groups that fill blocks are slices of memory, and so are their results.
 // CHECK-LABEL: func.func @groups(
 // CHECK: glow.slice %x starts [0, 0, 0, 0] sizes [1, 32, 28, 28] steps [1, 1, 1, 1] : tensor<1x32x28x28xf32>
-// CHECK: cpu.winograd_conv2d %{{.*}}, %{{.*}}, %w.group0.packed, %{{.*}} input_channels 32 output_channels 32 kernel 5 pads [2, 2, 2, 2] tile 2 scratch [{{[0-9]+}}, {{[0-9]+}}, 784] : tensor<1x2x28x28x16xf32>
+// CHECK: cpu.winograd_conv2d %{{.*}}, %{{.*}}, %w.group0.packed, %{{.*}} input_channels 32 output_channels 32 kernel 5 pads [2, 2, 2, 2] tile 2 scratch [{{[0-9]+}}, {{[0-9]+}}, 784] config #cpu.winograd_config<block_rows = 1, blocks = 2, pixels = [14], fused = true> panels #cpu.panels<blocks = 2, lanes = 16, by_block = true> : tensor<1x2x28x28x16xf32>
 // CHECK: glow.slice %x starts [0, 32, 0, 0] sizes [1, 32, 28, 28] steps [1, 1, 1, 1] : tensor<1x32x28x28xf32>
 // CHECK: cpu.winograd_conv2d %{{.*}}, %{{.*}}, %w.group1.packed
 // CHECK: glow.concat %{{.*}} axis 1 : tensor<1x4x28x28x16xf32>

@@ -71,7 +71,7 @@ class CpuBackend(Backend):
         self, module: ModuleOp
     ) -> Mapping[type[Operation], ReferenceFunction]:
         """The nodes on plain weights, unpacked from the order of the module's target."""
-        from glow.backends.cpu.layout.packing import packings
+        from glow.backends.cpu.layout.packed_weights import packings
         from glow.backends.cpu.reference.nodes import cpu_functions
 
         return cpu_functions(packings(module))

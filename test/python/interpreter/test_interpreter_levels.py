@@ -9,7 +9,8 @@ from node_examples import nodes_under_test
 from pipelines import run_text
 
 from benchmarks.networks import TINY_NETWORKS, make_inputs
-from glow.backends.cpu.layout.packing import TargetPacker, packings_of
+from glow.backends.cpu.layout.packed_weights import packings_of
+from glow.backends.cpu.layout.packing import TargetPacker
 from glow.backends.cpu.reference.nodes import cpu_functions
 from glow.compiler import lower_to
 from glow.frontends.onnx import import_model

@@ -17,7 +17,8 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.universe import Universe
 
 from glow.backends.cpu import dialect as cpu
-from glow.backends.cpu.layout.packing import TargetPacker, packings_of
+from glow.backends.cpu.layout.packed_weights import packings_of
+from glow.backends.cpu.layout.packing import TargetPacker
 from glow.backends.cpu.reference.nodes import cpu_functions
 from glow.dialects import glow
 from glow.dialects.node import NodeOp, node_name, shape_of

@@ -31,7 +31,8 @@ from xdsl.ir import Attribute
 from xdsl.passes import ModulePass
 from xdsl.universe import Universe
 
-from glow.backends.cpu.layout.packing import TargetPacker, packings_of
+from glow.backends.cpu.layout.packed_weights import packings_of
+from glow.backends.cpu.layout.packing import TargetPacker
 from glow.backends.cpu.reference.nodes import cpu_functions
 from glow.dialects.errors import GlowError
 from glow.dialects.glow import ConstantOp

@@ -26,10 +26,14 @@ from glow.dialects.node import fail_unless
 
 @dataclass(frozen=True)
 class Panels:
-    """The order of packed weights: panels of so many registers of columns, each front to back."""
+    """The order of packed weights: panels of so many registers of columns, each front to back.
+
+    `by_block`: those of a Winograd convolution have the channels outermost, then the positions.
+    """
 
     blocks: int
     lanes: int
+    by_block: bool = False
 
 
 @dataclass(frozen=True)
@@ -106,6 +110,44 @@ class AttentionConfig:
     score_blocks: int
     value_rows: int
     value_blocks: int
+
+
+@dataclass(frozen=True)
+class WinogradConfig:
+    """How a Winograd convolution is cut.
+
+    A block is `block_rows` rows of tiles, or one of the `segments` of a single row. A register
+    tile of the products is `pixels` tiles times `blocks` blocks of output channels, with a second
+    number where a last one has fewer blocks. `fused`: each block goes through all phases before
+    the next one; else there is one block, and a kernel for each phase.
+    """
+
+    block_rows: int
+    blocks: int
+    pixels: tuple[int, ...]
+    segments: int = 1
+    fused: bool = False
+
+
+@dataclass(frozen=True)
+class StrassenConfig:
+    """The register tile of the products of parts, and the blocks that their rows are cut into."""
+
+    rows: int
+    blocks: int
+    row_blocks: int = 1
+
+
+@dataclass(frozen=True)
+class RecurrenceConfig:
+    """The register tile of a step: rows times `blocks` registers of units, of all gates.
+
+    `alternates`: every other step reads the weights from their end.
+    """
+
+    rows: int
+    blocks: int
+    alternates: bool = False
 
 
 Config = TypeVar("Config", covariant=True)
@@ -244,8 +286,35 @@ class AttentionConfigAttr(ConfigAttr[AttentionConfig]):
     KIND = AttentionConfig
 
 
+@irdl_attr_definition
+class WinogradConfigAttr(ConfigAttr[WinogradConfig]):
+    """How a Winograd convolution is cut."""
+
+    name = "cpu.winograd_config"
+    KIND = WinogradConfig
+
+
+@irdl_attr_definition
+class StrassenConfigAttr(ConfigAttr[StrassenConfig]):
+    """The register tile and the blocks of rows of Strassen's product."""
+
+    name = "cpu.strassen_config"
+    KIND = StrassenConfig
+
+
+@irdl_attr_definition
+class RecurrenceConfigAttr(ConfigAttr[RecurrenceConfig]):
+    """The register tile of a recurrent step."""
+
+    name = "cpu.recurrence_config"
+    KIND = RecurrenceConfig
+
+
 CONFIGS = (
     PanelsAttr,
+    WinogradConfigAttr,
+    StrassenConfigAttr,
+    RecurrenceConfigAttr,
     MatmulConfigAttr,
     ConvConfigAttr,
     DepthwiseConfigAttr,
@@ -284,13 +353,14 @@ def config_attributes(config: object, lanes: int | None = None) -> dict[str, Att
         "config": ATTRIBUTE_OF[type(config)].new(config)
     }
     if lanes is not None:
-        attributes["panels"] = PanelsAttr(Panels(_blocks(config), lanes))
+        attributes["panels"] = PanelsAttr(_panels_for(config, lanes))
     return attributes
 
 
-def _blocks(config: object) -> int:
-    """The registers of columns in a tile of a configuration that has them."""
-    return cast("Panels", config).blocks
+def _panels_for(config: object, lanes: int) -> Panels:
+    """The panels that a configuration reads."""
+    by_block = isinstance(config, WinogradConfig) and config.fused
+    return Panels(cast("Panels", config).blocks, lanes, by_block)
 
 
 def check_panels(attributes: Attributes) -> None:
@@ -299,9 +369,14 @@ def check_panels(attributes: Attributes) -> None:
     fail_unless((config is None) == (panels is None), "config and panels come together")
     if config is None or panels is None:
         return
-    blocks = _blocks(config)
+    wanted = _panels_for(config, panels.lanes)
     fail_unless(
-        blocks == panels.blocks,
-        f"a tile of {blocks} blocks cannot read panels of {panels.blocks}: "
+        wanted.blocks == panels.blocks,
+        f"a tile of {wanted.blocks} blocks cannot read panels of {panels.blocks}: "
         "the weights would have to be packed anew",
+    )
+    fail_unless(
+        wanted == panels,
+        "fused phases want panels by_block, others do not: the weights would have to be packed "
+        "anew",
     )

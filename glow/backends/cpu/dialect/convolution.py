@@ -17,6 +17,7 @@ from glow.backends.cpu.dialect.config import (
     DepthwiseConfigAttr,
     PanelsAttr,
     PlainConvConfigAttr,
+    WinogradConfigAttr,
     check_panels,
 )
 from glow.backends.cpu.dialect.epilogue import WeightedOp
@@ -143,10 +144,13 @@ class WinogradConv2dOp(WeightedOp):
     pool = prop_def(IntegerAttr.constr(i64), default_value=int_attr(1))
     zero_taps = opt_prop_def(UnitAttr)
     scratch = prop_def(DenseArrayBase)
+    config = opt_prop_def(WinogradConfigAttr)
+    panels = opt_prop_def(PanelsAttr)
 
     @classmethod
     def infer(cls, operands: Types, attributes: Attributes) -> Types:
         """The blocked result; the bias says how many lanes."""
+        check_panels(attributes)
         factors, image, weights, bias = operands[:4]
         check_rank(image, 5, "the input")
         check_rank(weights, 1, "packed weights")

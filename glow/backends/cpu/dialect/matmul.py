@@ -18,6 +18,7 @@ from glow.backends.cpu.dialect.config import (
     BatchMatmulConfigAttr,
     MatmulConfigAttr,
     PanelsAttr,
+    StrassenConfigAttr,
     check_panels,
 )
 from glow.backends.cpu.dialect.epilogue import OperandKind, WeightedOp
@@ -160,11 +161,14 @@ class StrassenMatmulOp(ProductOp):
     matrix = operand_def(TensorType)
     scales = operand_def(TensorType)
     outer = prop_def(DenseArrayBase)
+    config = opt_prop_def(StrassenConfigAttr)
+    panels = opt_prop_def(PanelsAttr)
 
     @classmethod
     def infer(cls, operands: Types, attributes: Attributes) -> Types:
         """The result [*outer, N]; the bias says N."""
         matrix, scales, sums, weights, bias = operands[:5]
+        check_panels(attributes)
         check_rank(sums, 3, "the sums")
         check_rank(weights, 1, "packed weights")
         check_rank(bias, 1, "the bias")

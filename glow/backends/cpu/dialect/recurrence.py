@@ -14,6 +14,11 @@ from xdsl.irdl import (
     var_result_def,
 )
 
+from glow.backends.cpu.dialect.config import (
+    PanelsAttr,
+    RecurrenceConfigAttr,
+    check_panels,
+)
 from glow.dialects.attributes import Attributes
 from glow.dialects.glow.convolution import check_rank
 from glow.dialects.glow.fused import verify_scalar_region
@@ -53,12 +58,15 @@ class RecurrenceOp(NodeOp):
     last = var_result_def(TensorType)
     gates = prop_def(IntegerAttr.constr(i64))
     reverse = opt_prop_def(UnitAttr)
+    config = opt_prop_def(RecurrenceConfigAttr)
+    panels = opt_prop_def(PanelsAttr)
     cell = region_def("single_block")
 
     @classmethod
     def infer(cls, operands: Types, attributes: Attributes) -> Types:
         """The sequence and the states after the last step."""
         entering, weights, hidden, *others = operands
+        check_panels(attributes)
         check_rank(entering, 3, "what enters")
         check_rank(weights, 1, "packed weights")
         check_rank(hidden, 2, "the hidden state")

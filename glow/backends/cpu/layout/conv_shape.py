@@ -8,6 +8,7 @@ from typing import cast
 import numpy as np
 from numpy.typing import NDArray
 
+from glow.backends.cpu.dialect.config import WinogradConfig
 from glow.backends.cpu.kernels.winograd.cost import (
     choose_winograd,
     direct_cycles,
@@ -89,6 +90,7 @@ class WinogradChoice:
     scratch: tuple[int, int, int]
     """The elements of transformed inputs, of products, and of the sizes of pixels."""
     packed_weights: int
+    config: WinogradConfig
     cycles: float
     saved_cycles: float
     """The time that a direct convolution takes longer."""
@@ -100,7 +102,9 @@ class WinogradChoice:
     """Whether taps of zero stand for none."""
 
 
-def winograd_spec(shape: ConvShape, tile: int, lanes: int) -> WinogradSpec:
+def winograd_spec(
+    shape: ConvShape, tile: int, lanes: int, config: WinogradConfig | None = None
+) -> WinogradSpec:
     """The convolution with tiles of that size."""
     return WinogradSpec(
         shape.batch,
@@ -112,6 +116,7 @@ def winograd_spec(shape: ConvShape, tile: int, lanes: int) -> WinogradSpec:
         shape.kernel[0],
         lanes=lanes,
         has_bias=True,
+        config=config,
     )
 
 
@@ -134,4 +139,6 @@ def choose_winograd_tile(
     cycles = winograd_cycles(spec, target)
     saved = direct_cycles(spec, target) - cycles
     scratch = scratch_sizes(tiling)
-    return WinogradChoice(spec.tile, scratch, spec.packed_weights, cycles, saved)
+    return WinogradChoice(
+        spec.tile, scratch, spec.packed_weights, tiling.config, cycles, saved
+    )

@@ -223,7 +223,7 @@ def _winograd(
         op,
         ("winograd", constant_key(op.weights), shape, choice.tile),
         f"{name_of(op.weights)}.packed",
-        lambda: layout.packer.winograd(weights, shape, choice.tile),
+        lambda: layout.packer.winograd(weights, shape, choice.tile, choice.config),
     )
     result = builder.node(
         cpu.WinogradConv2dOp,
@@ -243,6 +243,7 @@ def _winograd(
         tile=choice.tile,
         zero_taps=choice.zero_taps,
         scratch=choice.scratch,
+        **config_attributes(choice.config, layout.lanes),
     )
     _finish(layout, op, result)
 

@@ -7,7 +7,13 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from glow.backends.cpu.dialect.config import ConvConfig, MatmulConfig
+from glow.backends.cpu.dialect.config import (
+    ConvConfig,
+    MatmulConfig,
+    RecurrenceConfig,
+    StrassenConfig,
+    WinogradConfig,
+)
 from glow.backends.cpu.kernels.convolution.sparse_conv2d_spec import (
     ChannelLists,
 )
@@ -82,7 +88,13 @@ class Packer(Protocol):
         """The fastest tile of a convolution; None where a direct one is faster."""
         ...
 
-    def winograd(self, weights: Array, shape: ConvShape, tile: int) -> DeferredArray:
+    def winograd(
+        self,
+        weights: Array,
+        shape: ConvShape,
+        tile: int,
+        config: WinogradConfig | None,
+    ) -> DeferredArray:
         """[O, C, 3, 3] transformed, as one flat array."""
         ...
 
@@ -92,7 +104,13 @@ class Packer(Protocol):
         """What sizes of the channels are multiplied by; None where only direct sums will do."""
         ...
 
-    def plain_of_winograd(self, packed: Array, shape: ConvShape, tile: int) -> Array:
+    def plain_of_winograd(
+        self,
+        packed: Array,
+        shape: ConvShape,
+        tile: int,
+        config: WinogradConfig | None,
+    ) -> Array:
         """[O, C, 3, 3] of what `winograd` gives, up to rounding."""
         ...
 
@@ -104,18 +122,34 @@ class Packer(Protocol):
         """[K, N] of f32 as one flat array of bf16, for products with `rows` rows."""
         ...
 
-    def recurrence(self, weights: Array, rows: int, gates: int) -> DeferredArray:
+    def recurrence(
+        self, weights: Array, rows: int, gates: int, config: RecurrenceConfig | None
+    ) -> DeferredArray:
         """[H, gates * H] of a recurrent layer as one flat array, of bf16 where that pays."""
+        ...
+
+    def recurrence_config(
+        self, weights: Array, rows: int, gates: int
+    ) -> RecurrenceConfig:
+        """The register tile of a recurrent step."""
         ...
 
     def strassen_levels(self, rows: int, columns: int, depth: int) -> int:
         """The levels of Strassen's product; 0 where the direct one is faster."""
         ...
 
-    def strassen(self, weights: Array, rows: int) -> DeferredArray:
+    def strassen(
+        self, weights: Array, rows: int, config: StrassenConfig | None = None
+    ) -> DeferredArray:
         """[K, N] as one flat array, for Strassen's products with `rows` rows."""
         ...
 
-    def strassen_factors(self, factors: Array, rows: int) -> DeferredArray:
+    def strassen_config(self, weights: Array, rows: int) -> StrassenConfig:
+        """The register tile and the blocks of rows of Strassen's products."""
+        ...
+
+    def strassen_factors(
+        self, factors: Array, rows: int, config: StrassenConfig | None
+    ) -> DeferredArray:
         """The same for its factors, [7, K / 2, N / 2] or [49, K / 4, N / 4]."""
         ...

@@ -8,16 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from math import prod
 from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
-from xdsl.dialects.builtin import ModuleOp, bf16, f32, i8
-from xdsl.ir import Attribute, Operation
+from xdsl.dialects.builtin import bf16, f32, i8
+from xdsl.ir import Attribute
 
-from glow.backends.cpu import dialect as cpu
-from glow.backends.cpu.dialect.config import ConvConfig, MatmulConfig, config_of
+from glow.backends.cpu.dialect.config import (
+    ConvConfig,
+    MatmulConfig,
+    RecurrenceConfig,
+    StrassenConfig,
+    WinogradConfig,
+)
 from glow.backends.cpu.dialect.matmul import STRASSEN_LEVELS
 from glow.backends.cpu.kernels.convolution.conv2d import Conv2dSpec, pack_conv_weights
 from glow.backends.cpu.kernels.convolution.conv2d_config import choose_conv_config
@@ -43,17 +47,12 @@ from glow.backends.cpu.layout.conv_shape import (
     ConvShape,
     WinogradChoice,
     choose_winograd_tile,
-    conv_shape_of,
-    winograd_shape_of,
     winograd_spec,
 )
 from glow.backends.cpu.layout.packer import Packer as Packer
-from glow.backends.cpu.reference.nodes import Packing, Unpacking
-from glow.dialects.attributes import Attributes
 from glow.dialects.weight_table import Array, DeferredArray, dtype_of
 from glow.lowering.loop_builder.window import Window
 from glow.lowering.target.core import Core
-from glow.lowering.target.program_target import machine_of
 from glow.lowering.target.target import Target
 
 ELEMENTS: Mapping[int, Attribute] = {1: i8, 2: bf16, 4: f32}
@@ -174,10 +173,16 @@ class TargetPacker:
         """The fastest tile of a convolution; None where a direct one is faster."""
         return choose_winograd_tile(shape, self.target, self.numerics)
 
-    def winograd(self, weights: Array, shape: ConvShape, tile: int) -> DeferredArray:
+    def winograd(
+        self,
+        weights: Array,
+        shape: ConvShape,
+        tile: int,
+        config: WinogradConfig | None,
+    ) -> DeferredArray:
         """[O, C, 3, 3] transformed, as one flat array."""
         values = cast("NDArray[np.float32]", weights)
-        spec = winograd_spec(shape, tile, self.lanes)
+        spec = winograd_spec(shape, tile, self.lanes, config)
 
         def write(out: Array) -> None:
             target = cast("NDArray[np.float32]", out)
@@ -192,10 +197,16 @@ class TargetPacker:
         values = cast("NDArray[np.float32]", weights)
         return channel_factors(values, winograd_spec(shape, tile, self.lanes))
 
-    def plain_of_winograd(self, packed: Array, shape: ConvShape, tile: int) -> Array:
+    def plain_of_winograd(
+        self,
+        packed: Array,
+        shape: ConvShape,
+        tile: int,
+        config: WinogradConfig | None,
+    ) -> Array:
         """[O, C, 3, 3] of what `winograd` gives, up to rounding."""
         values = cast("NDArray[np.float32]", packed)
-        spec = winograd_spec(shape, tile, self.lanes)
+        spec = winograd_spec(shape, tile, self.lanes, config)
         return unpack_winograd_weights(values, spec, self.target)
 
     def halves_matmul(self, rows: int, columns: int, depth: int) -> bool:
@@ -220,18 +231,29 @@ class TargetPacker:
         size = spec.packed_elements(self.target)
         return DeferredArray((size,), dtype_of(bf16), write, weights)
 
-    def recurrence(self, weights: Array, rows: int, gates: int) -> DeferredArray:
+    def recurrence(
+        self, weights: Array, rows: int, gates: int, config: RecurrenceConfig | None
+    ) -> DeferredArray:
         """[H, gates * H] of a recurrent layer as one flat array, of bf16 where that pays."""
-        units, columns = weights.shape
-        halved = self.halves_matmul(rows, columns, units)
-        shape = StepShape(rows, units, gates, halved or weights.itemsize == 2)
+        shape = replace(self._step_shape(weights, rows, gates), config=config)
 
         def write(out: Array) -> None:
             pack_recurrence(weights, shape, self.target, out)
 
-        dtype = dtype_of(bf16) if halved else weights.dtype
+        dtype = dtype_of(bf16) if shape.widens else weights.dtype
         size = shape.packed_elements(self.target)
         return DeferredArray((size,), dtype, write, weights)
+
+    def recurrence_config(
+        self, weights: Array, rows: int, gates: int
+    ) -> RecurrenceConfig:
+        """The register tile of a recurrent step."""
+        return self._step_shape(weights, rows, gates).choose_config(self.target)
+
+    def _step_shape(self, weights: Array, rows: int, gates: int) -> StepShape:
+        units, columns = weights.shape
+        halved = self.halves_matmul(rows, columns, units)
+        return StepShape(rows, units, gates, halved or weights.itemsize == 2)
 
     def strassen_levels(self, rows: int, columns: int, depth: int) -> int:
         """The levels of Strassen's product; 0 where the direct one is faster."""
@@ -243,22 +265,35 @@ class TargetPacker:
                 return levels
         return 0
 
-    def strassen(self, weights: Array, rows: int) -> DeferredArray:
+    def strassen(
+        self, weights: Array, rows: int, config: StrassenConfig | None = None
+    ) -> DeferredArray:
         """[K, N] as one flat array, for Strassen's products with `rows` rows."""
-        depth, columns = weights.shape
-        levels = self.strassen_levels(rows, columns, depth)
-        spec = StrassenSpec(rows, columns, depth, levels=levels)
+        spec = replace(self._strassen_spec(weights, rows), config=config)
 
         def write(out: Array) -> None:
             pack_strassen_weights(weights, spec, self.target, out=out)
 
         return _packed(weights, spec.packed_weights, write)
 
-    def strassen_factors(self, factors: Array, rows: int) -> DeferredArray:
+    def strassen_config(self, weights: Array, rows: int) -> StrassenConfig:
+        """The register tile and the blocks of rows of Strassen's products."""
+        return self._strassen_spec(weights, rows).choose_config(self.target)
+
+    def _strassen_spec(self, weights: Array, rows: int) -> StrassenSpec:
+        depth, columns = weights.shape
+        levels = self.strassen_levels(rows, columns, depth)
+        return StrassenSpec(rows, columns, depth, levels=levels)
+
+    def strassen_factors(
+        self, factors: Array, rows: int, config: StrassenConfig | None
+    ) -> DeferredArray:
         """The same for its factors, [7, K / 2, N / 2] or [49, K / 4, N / 4]."""
         products, depth, columns = factors.shape
         levels = STRASSEN_LEVELS[products]
-        spec = StrassenSpec(rows, columns << levels, depth << levels, levels=levels)
+        spec = StrassenSpec(
+            rows, columns << levels, depth << levels, levels=levels, config=config
+        )
 
         def write(out: Array) -> None:
             pack_strassen_factors(factors, spec, self.target, out=out)
@@ -306,59 +341,3 @@ def pack_channels(values: Array, lanes: int, fill: float = 0.0) -> Array:
     padded[:, :channels] = values
     split = padded.reshape(outer, blocks, lanes, height, width)
     return np.ascontiguousarray(split.transpose(0, 1, 3, 4, 2))
-
-
-def packings(module: ModuleOp) -> dict[type[Operation], Packing | Unpacking]:
-    """How the weights of a module's nodes were packed, if it says for which target."""
-    target = machine_of(module)
-    return {} if target is None else packings_of(TargetPacker(target))
-
-
-def packings_of(packer: Packer) -> dict[type[Operation], Packing | Unpacking]:
-    """How the nodes' weights were packed."""
-
-    def conv2d(attributes: Attributes, image: tuple[int, ...], weights: Array) -> Array:
-        shape, config = (
-            conv_shape_of(attributes, image),
-            config_of(attributes, ConvConfig),
-        )
-        return packer.conv2d(weights, shape, config).array()
-
-    def matmul(attributes: Attributes, lhs: tuple[int, ...], weights: Array) -> Array:
-        config = config_of(attributes, MatmulConfig)
-        return packer.matmul(weights, prod(lhs[:-1]), config).array()
-
-    def strassen(
-        attributes: Attributes, sums: tuple[int, ...], factors: Array
-    ) -> Array:
-        return packer.strassen_factors(factors, prod(attributes.ints("outer"))).array()
-
-    def winograd(
-        attributes: Attributes, image: tuple[int, ...], packed: Array
-    ) -> Array:
-        shape = winograd_shape_of(attributes, image)
-        return packer.plain_of_winograd(packed, shape, attributes.int("tile"))
-
-    def int8_conv2d(
-        attributes: Attributes, image: tuple[int, ...], weights: Array
-    ) -> Array:
-        shape, config = (
-            conv_shape_of(attributes, image),
-            config_of(attributes, ConvConfig),
-        )
-        return packer.int8_conv2d(weights, shape, image[-1], config).array()
-
-    def recurrence(
-        attributes: Attributes, entering: tuple[int, ...], weights: Array
-    ) -> Array:
-        return packer.recurrence(weights, entering[1], attributes.int("gates")).array()
-
-    return {
-        cpu.RecurrenceOp: recurrence,
-        cpu.Int8Conv2dOp: int8_conv2d,
-        cpu.Int8MatmulOp: matmul,
-        cpu.Conv2dOp: conv2d,
-        cpu.MatmulOp: matmul,
-        cpu.StrassenMatmulOp: strassen,
-        cpu.WinogradConv2dOp: winograd,
-    }

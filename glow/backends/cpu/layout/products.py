@@ -49,7 +49,17 @@ def _packed_product(
         pack = layout.packer.halved_matmul
     key = (pack.__name__, constant_key(weights), rows)
     name = f"{name_of(weights)}.packed"
-    packed = layout.constant(anchor, key, name, lambda: pack(array, rows))
+    strassen = layout.packer.strassen_config(array, rows) if levels else None
+    packed = layout.constant(
+        anchor,
+        key,
+        name,
+        lambda: (
+            layout.packer.strassen(array, rows, strassen)
+            if levels
+            else pack(array, rows)
+        ),
+    )
     if bias is None:
         bias = layout.zeros(anchor, array.shape[1:])
     bias = layout.stored(anchor, bias)
@@ -64,7 +74,8 @@ def _packed_product(
     node = cpu.StrassenCombinationsOp.build_node([lhs], levels=levels)
     sums, scales = builder.insert(node).results
     inputs = [lhs, scales, sums, packed, bias]
-    return builder.create(cpu.StrassenMatmulOp, inputs, {"outer": outer})
+    config = config_attributes(strassen, layout.lanes)
+    return builder.create(cpu.StrassenMatmulOp, inputs, {"outer": outer, **config})
 
 
 def fully_connected(layout: Layout, op: Operation) -> None:

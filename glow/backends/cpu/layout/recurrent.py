@@ -17,6 +17,7 @@ from xdsl.dialects.builtin import f32
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from glow.backends.cpu import dialect as cpu
+from glow.backends.cpu.dialect.config import config_attributes
 from glow.backends.cpu.layout.layout import Layout, constant_key
 from glow.backends.cpu.layout.products import fully_connected
 from glow.backends.cpu.legality import is_fused_recurrence
@@ -77,16 +78,19 @@ def _cell(op: glow.RecurrentOp, biases: int) -> Region:
 
 def _weights(
     layout: Layout, op: glow.RecurrentOp, direction: Direction, rows: int
-) -> SSAValue:
-    """The packed recurrence of a direction."""
+) -> tuple[SSAValue, dict[str, Attribute]]:
+    """The packed recurrence of a direction, and the attributes of a step configured for it."""
     array = constant_value(op.recurrence)
     assert array is not None
     matrix = array[direction.index].T
     key = ("recurrence", constant_key(op.recurrence), direction.index, rows)
     name = f"{name_of(op.recurrence)}.{direction.index}.packed"
-    return layout.constant(
-        op, key, name, lambda: layout.packer.recurrence(matrix, rows, op.GATES)
+    packer = layout.packer
+    config = packer.recurrence_config(matrix, rows, op.GATES)
+    packed = layout.constant(
+        op, key, name, lambda: packer.recurrence(matrix, rows, op.GATES, config)
     )
+    return packed, config_attributes(config, layout.lanes)
 
 
 def _direction(
@@ -99,11 +103,11 @@ def _direction(
     columns = shape_of(product.result)[1]
     entering = builder.reshape(product.result, (steps, batch, columns))
     states = [drop_first(builder, value, direction.index) for value in op.initial]
-    weights = _weights(layout, op, direction, batch)
+    weights, configured = _weights(layout, op, direction, batch)
     sequence = builder.create(
         cpu.RecurrenceOp,
         [entering, weights, *states, *later],
-        {"gates": op.GATES, "reverse": direction.reverse},
+        {"gates": op.GATES, "reverse": direction.reverse, **configured},
         regions=[_cell(op, len(later))],
     )
     fully_connected(layout, product)

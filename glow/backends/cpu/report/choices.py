@@ -115,20 +115,18 @@ def _registers(rows: int, blocks: int, what: str) -> str:
     return f"{rows} {what} x {blocks} registers"
 
 
-def _parts(parts: Iterable[ChannelPart], pixels: Callable[[int], int]) -> str:
+def _parts(parts: Iterable[ChannelPart], sizes: Iterable[int]) -> str:
     return ", ".join(
-        _registers(pixels(part.blocks), part.blocks, "pixels") for part in parts
+        _registers(size, part.blocks, "pixels")
+        for size, part in zip(sizes, parts, strict=True)
     )
 
 
 def _conv_tile(tiling: ConvTiling) -> str:
     """The tiles of the longest runs: rows, or columns where all are at a border."""
     config, (row, *sides) = tiling.config, (length for _, length in tiling.runs)
-    pixels = config.sides if max(sides, default=0) > row else config.pixels
-    return ", ".join(
-        _registers(size, part.blocks, "pixels")
-        for size, part in zip(pixels, tiling.parts, strict=True)
-    )
+    longer = max(sides, default=0) > row
+    return _parts(tiling.parts, config.sides if longer else config.pixels)
 
 
 def _conv2d(spec: Conv2dSpec, target: Target) -> Choice:
@@ -177,9 +175,7 @@ def _plain(spec: DirectConvSpec, target: Target) -> Choice:
 
 def _winograd(phase: WinogradPhase, target: Target) -> Choice:
     spec, tiling = phase.spec, choose_winograd_tiling(phase.spec, target)
-    tile = _parts(
-        tiling.parts, lambda blocks: tiling.model.pixels(tiling.tiles, blocks)
-    )
+    tile = _parts(tiling.parts, tiling.config.pixels)
     order = (
         f"blocks of {tiling.tiles} tiles" if tiling.fused else f"{phase.name} of all"
     )

@@ -14,6 +14,7 @@ from glow.backends.cpu.dialect.config import (
     ConvConfig,
     DepthwiseConfig,
     PlainConvConfig,
+    WinogradConfig,
     config_of,
 )
 from glow.backends.cpu.kernels.channelwise.depthwise import (
@@ -32,6 +33,7 @@ from glow.backends.cpu.kernels.convolution.direct_conv import (
 from glow.backends.cpu.kernels.convolution.sparse_conv2d import build_sparse_conv2d
 from glow.backends.cpu.kernels.convolution.sparse_conv2d_spec import SparseConv2dSpec
 from glow.backends.cpu.kernels.movement.pack import PackSpec, build_pack, build_unpack
+from glow.backends.cpu.kernels.winograd.config import wrong_winograd_config
 from glow.backends.cpu.kernels.winograd.direct import (
     WinogradDirectSpec,
     build_winograd_direct,
@@ -161,6 +163,7 @@ def _winograd(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
         epilogue=epilogue_of(op, epilogue_operands),
         element=_float_element(image),
         has_zero_taps=attributes.has("zero_taps"),
+        config=config_of(attributes, WinogradConfig),
     )
     _check_winograd(op, spec, target)
     patches, products, sizes = op.inouts
@@ -201,6 +204,7 @@ def _check_winograd(
     """Raises GlowError where layouts were assigned for another target."""
     if not spec.supported():
         raise GlowError(f"{op.name} has no kernel for these shapes", node=node_name(op))
+    checked(op, spec, wrong_winograd_config, target)
     tiling = choose_winograd_tiling(spec, target)
     needed = list(scratch_sizes(tiling))
     if list(op.attributes_view().ints("scratch")) != needed:

@@ -14,6 +14,7 @@ from glow.backends.cpu.dialect.config import (
     AttentionConfig,
     BatchMatmulConfig,
     MatmulConfig,
+    StrassenConfig,
     config_of,
 )
 from glow.backends.cpu.dialect.matmul import STRASSEN_LEVELS
@@ -90,7 +91,9 @@ def _strassen(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
         has_bias=True,
         epilogue=epilogue_of(op, epilogue_operands),
         levels=levels,
+        config=config_of(op.attributes_view(), StrassenConfig),
     )
+    spec = checked(op, spec, StrassenSpec.wrong_config, target)
     buffers = [op.outs[0], matrix, scales, sums, weights, bias, *epilogue_operands]
     return invoke("strassen", spec, build_strassen, buffers)
 

@@ -13,6 +13,7 @@ from dataclasses import replace
 from xdsl.ir import Operation, SSAValue
 
 from glow.backends.cpu import dialect as cpu
+from glow.backends.cpu.dialect.config import RecurrenceConfig, config_of
 from glow.backends.cpu.kernels.recurrence.kernel import RecurrenceSpec, build_recurrence
 from glow.backends.cpu.kernels.recurrence.weights import StepShape
 from glow.backends.cpu.program.program import (
@@ -22,20 +23,24 @@ from glow.backends.cpu.program.program import (
     Repetition,
     Row,
 )
+from glow.backends.cpu.selection.common import checked
 from glow.dialects import instr
 from glow.dialects.node import element_of, shape_of
 from glow.lowering.loop_builder.scalar_region import ScalarRegion
 from glow.lowering.target.target import Target
 
 
-def _spec(op: instr.InstructionOp) -> RecurrenceSpec:
+def _spec(op: instr.InstructionOp, target: Target) -> RecurrenceSpec:
     entering, weights, hidden, *others = op.ins
     rows, units = shape_of(hidden)
     gates = op.attributes_view().int("gates")
     widens = element_of(weights) != element_of(entering)
     is_state = tuple(len(shape_of(other)) == 2 for other in others)
     cell = ScalarRegion(op.regions[0].block)
-    return RecurrenceSpec(StepShape(rows, units, gates, widens), cell, is_state)
+    config = config_of(op.attributes_view(), RecurrenceConfig)
+    shape = StepShape(rows, units, gates, widens, config)
+    checked(op, shape, StepShape.wrong_config, target)
+    return RecurrenceSpec(shape, cell, is_state)
 
 
 class _Steps:
@@ -43,7 +48,7 @@ class _Steps:
 
     def __init__(self, op: instr.InstructionOp, target: Target) -> None:
         self.op = op
-        self.spec = _spec(op)
+        self.spec = _spec(op, target)
         self.count = shape_of(op.ins[0])[0]
         self.forward = not op.attributes_view().has("reverse")
         self.alternates = self.spec.shape.alternates(target)

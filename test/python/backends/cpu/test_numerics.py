@@ -12,7 +12,8 @@ from xdsl.parser import Parser
 
 from benchmarks.adversarial import BUDGET, CASES, operands, worst_row
 from benchmarks.adversarial import LAYERS as UNEVEN_LAYERS
-from glow.backends.cpu.layout.packing import TargetPacker, packings_of
+from glow.backends.cpu.layout.packed_weights import packings_of
+from glow.backends.cpu.layout.packing import TargetPacker
 from glow.backends.cpu.reference.nodes import cpu_functions
 from glow.compiled_model import CompiledModel
 from glow.compiler import compile, context, load, lower_to

@@ -9,7 +9,8 @@ from xdsl.parser import Parser
 
 from glow.backends.cpu import dialect as cpu
 from glow.backends.cpu.layout.assign_layout import assign_layout
-from glow.backends.cpu.layout.packing import TargetPacker, packings_of
+from glow.backends.cpu.layout.packed_weights import packings_of
+from glow.backends.cpu.layout.packing import TargetPacker
 from glow.backends.cpu.reference.nodes import cpu_functions
 from glow.compiler import compile, context, lower_to
 from glow.dialects.attributes import ints_attr

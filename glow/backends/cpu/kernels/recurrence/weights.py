@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from glow.backends.cpu.dialect.config import RecurrenceConfig
 from glow.backends.cpu.tiling.matmul_tile import Tile
 from glow.lowering.target.target import Target
 
@@ -34,6 +35,8 @@ class StepShape:
     units: int
     gates: int
     widens: bool = False
+    config: RecurrenceConfig | None = None
+    """Chosen before; else the best one for the target."""
 
     @property
     def group(self) -> int:
@@ -46,6 +49,8 @@ class StepShape:
 
     def blocks(self, target: Target) -> int:
         """The registers of units in a group: a divisor of all, so that groups are equal."""
+        if self.config:
+            return self.config.blocks
         whole = self.whole_blocks(target)
         most = min(MAX_ACCUMULATORS // (self.gates * self.rows), whole // WANTED_GROUPS)
         sizes = range(1, max(1, most) + 1)
@@ -65,10 +70,14 @@ class StepShape:
 
     def tile_rows(self, target: Target) -> int:
         """The rows of a register tile: as many as leave registers for weights, evenly."""
-        sums = self.gates * self.blocks(target)
-        most = max(1, (target.num_vector_registers - 2) // (sums + 1))
-        tiles = -(-self.rows // most)
+        if self.config:
+            return self.config.rows
+        tiles = -(-self.rows // self._most_rows(target))
         return -(-self.rows // tiles)
+
+    def _most_rows(self, target: Target) -> int:
+        sums = self.gates * self.blocks(target)
+        return max(1, (target.num_vector_registers - 2) // (sums + 1))
 
     def unroll(self, target: Target, rows: int) -> int:
         """Steps of the depth with sums of their own, which hide the latency of FMAs."""
@@ -79,8 +88,36 @@ class StepShape:
 
         They exceed the nearer caches but not half of the last one; memory is read best in order.
         """
+        if self.config:
+            return self.config.alternates
         size = self.packed_elements(target) * (2 if self.widens else 4)
         return target.l2_bytes // 2 < size <= target.core.l3_bytes // 2
+
+    def choose_config(self, target: Target) -> RecurrenceConfig:
+        """The best configuration for a target."""
+        return RecurrenceConfig(
+            self.tile_rows(target), self.blocks(target), self.alternates(target)
+        )
+
+    def wrong_config(self, target: Target) -> str | None:
+        """What the target or the shapes do not allow of the configuration, if so."""
+        rows, blocks, whole = (
+            self.tile_rows(target),
+            self.blocks(target),
+            self.whole_blocks(target),
+        )
+        if whole % blocks:
+            return (
+                f"groups of {blocks} blocks: {whole} registers of units are no multiple"
+            )
+        most = min(self.rows, self._most_rows(target))
+        if rows <= most:
+            return None
+        return (
+            f"a tile of {rows} rows and {blocks} blocks: the target's "
+            f"{target.num_vector_registers} registers, {self.gates} gates and {self.rows} rows "
+            f"allow 1 to {most} rows"
+        )
 
     def packed_elements(self, target: Target) -> int:
         """The size of the packed weights."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from glow.backends.cpu.dialect.config import MatmulConfig, StrassenConfig
 from glow.backends.cpu.kernels.matmul.matmul import MatmulSpec
 from glow.backends.cpu.reference.strassen import PRODUCTS
 from glow.backends.cpu.tiling.tile_store import TileEpilogue
@@ -40,6 +41,8 @@ class StrassenSpec:
     has_bias: bool = False
     epilogue: Epilogue | None = None
     levels: int = 1
+    config: StrassenConfig | None = None
+    """Chosen before; else the best one for the target."""
 
     def supported(self, target: Target) -> bool:
         """Whether the quadrants are equal and their columns fill registers."""
@@ -84,9 +87,12 @@ class StrassenSpec:
     @property
     def leaf(self) -> MatmulSpec:
         """The product of two parts."""
-        parts = self.parts
+        parts, config = self.parts, self.config
         return MatmulSpec(
-            self.rows // parts, self.columns // parts, self.depth // parts
+            self.rows // parts,
+            self.columns // parts,
+            self.depth // parts,
+            config=MatmulConfig(config.rows, config.blocks) if config else None,
         )
 
     @property
@@ -119,6 +125,9 @@ class StrassenSpec:
     def row_tiles(self, target: Target) -> tuple[int, int]:
         """(blocks of rows, tiles in each of them)."""
         tiles = self.tiles(target)
+        if self.config:
+            per_block = -(-tiles // self.config.row_blocks)
+            return -(-tiles // per_block), per_block
         units = self.leaf.split(target).units
         most, wanted = SCRATCH_TILES[self.levels], WANTED_WORK_ITEMS[self.levels]
         if self.is_cut_by_rows(target):
@@ -126,3 +135,22 @@ class StrassenSpec:
         blocks = max(-(-tiles // most), -(-wanted // units))
         per_block = -(-tiles // min(blocks, tiles))
         return -(-tiles // per_block), per_block
+
+    def choose_config(self, target: Target) -> StrassenConfig:
+        """The best configuration for a target."""
+        tile = self.leaf.tile(target)
+        return StrassenConfig(tile.rows, tile.blocks, self.row_tiles(target)[0])
+
+    def wrong_config(self, target: Target) -> str | None:
+        """What the target or the product does not allow of the configuration, if so."""
+        wrong = self.leaf.wrong_config(target)
+        if wrong is not None or self.config is None:
+            return wrong
+        tiles, blocks = self.tiles(target), self.config.row_blocks
+        least = -(-tiles // SCRATCH_TILES[self.levels])
+        if least <= blocks <= tiles:
+            return None
+        return (
+            f"{blocks} blocks of rows: {tiles} tiles of rows and the scratch allow {least} "
+            f"to {tiles}"
+        )

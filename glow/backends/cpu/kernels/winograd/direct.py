@@ -110,7 +110,8 @@ class _DirectTiles:
 
     def row(self, row: Index) -> None:
         """The tiles of a row of all images: none, where all pixels of it are of a size."""
-        whole = replace(self.tiling, block_rows=1, segments=1)
+        config = replace(self.tiling.config, block_rows=1, segments=1)
+        whole = replace(self.tiling, config=config)
         self.builder.if_(
             self._needs_direct_sums(self._sizes_of_row(row)),
             lambda: visit_row(self.builder, whole, Origin(row, 0), 0, self._tile),

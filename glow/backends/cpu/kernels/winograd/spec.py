@@ -34,6 +34,7 @@ from typing import TypeVar
 
 from xdsl.dialects.builtin import AnyFloat, MemRefType, f32
 
+from glow.backends.cpu.dialect.config import WinogradConfig
 from glow.backends.cpu.tiling.tiles import (
     ChannelPart,
     TileModel,
@@ -97,6 +98,8 @@ class WinogradSpec:
     epilogue: Epilogue | None = None
     element: AnyFloat = f32
     has_zero_taps: bool = False
+    config: WinogradConfig | None = None
+    """Chosen before; else the best one for the target."""
 
     @property
     def bare(self) -> WinogradSpec:
@@ -193,11 +196,24 @@ class WinogradTiling:
     """
 
     spec: WinogradSpec
-    block_rows: int
-    segments: int
-    fused: bool
+    config: WinogradConfig
     model: TileModel
     parts: tuple[ChannelPart, ...]
+
+    @property
+    def block_rows(self) -> int:
+        """The tile rows of a block."""
+        return self.config.block_rows
+
+    @property
+    def segments(self) -> int:
+        """The blocks of a tile row."""
+        return self.config.segments
+
+    @property
+    def fused(self) -> bool:
+        """Whether each block goes through all phases."""
+        return self.config.fused
 
     @property
     def tiles_across(self) -> int:
@@ -242,7 +258,7 @@ class WinogradTiling:
 
     def register_tiles(self, part: ChannelPart) -> int:
         """The Winograd tiles in a register tile of the products."""
-        return self.model.pixels(self.tiles, part.blocks)
+        return self.config.pixels[self.parts.index(part)]
 
     @property
     def patches_type(self) -> MemRefType:
@@ -318,11 +334,14 @@ def scratch_sizes(tiling: WinogradTiling) -> tuple[int, int, int]:
 
 
 def choose_winograd_tiling(spec: WinogradSpec, target: Target) -> WinogradTiling:
-    """The blocks and register tiles of a convolution; packing and building agree on it.
+    """The blocks and register tiles of a convolution as configured; else the best for a target.
 
     Bias, epilogue and pool make no difference to it.
     """
-    return _choose_tiling(spec.bare, target)
+    if spec.config is None:
+        return _choose_tiling(spec.bare, target)
+    parts = channel_parts(spec.output_blocks, spec.config.blocks)
+    return WinogradTiling(spec.bare, spec.config, _model(spec, target), parts)
 
 
 @bounded_cache
@@ -375,4 +394,6 @@ def winograd_tiling(
     tiles = block_rows * -(-spec.tiles_across // segments)
     blocks = choose_blocks(model, spec.output_blocks, [(1, tiles)])
     parts = channel_parts(spec.output_blocks, blocks)
-    return WinogradTiling(spec, block_rows, segments, fused, model, parts)
+    pixels = tuple(model.pixels(tiles, part.blocks) for part in parts)
+    config = WinogradConfig(block_rows, parts[0].blocks, pixels, segments, fused)
+    return WinogradTiling(spec, config, model, parts)

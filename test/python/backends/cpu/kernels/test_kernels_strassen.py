@@ -15,7 +15,8 @@ from glow.backends.cpu.kernels.strassen.linear_combinations import (
 )
 from glow.backends.cpu.kernels.strassen.spec import StrassenSpec
 from glow.backends.cpu.kernels.strassen.weights import pack_strassen_weights
-from glow.backends.cpu.layout.packing import TargetPacker, packings_of
+from glow.backends.cpu.layout.packed_weights import packings_of
+from glow.backends.cpu.layout.packing import TargetPacker
 from glow.backends.cpu.reference.nodes import cpu_functions
 from glow.backends.cpu.reference.strassen import (
     PRODUCTS,

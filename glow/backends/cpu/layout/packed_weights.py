@@ -1,0 +1,88 @@
+"""How the reference packs the weights that a node names: as its configuration says."""
+
+from __future__ import annotations
+
+from math import prod
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
+
+from glow.backends.cpu import dialect as cpu
+from glow.backends.cpu.dialect.config import (
+    ConvConfig,
+    MatmulConfig,
+    RecurrenceConfig,
+    StrassenConfig,
+    WinogradConfig,
+    config_of,
+)
+from glow.backends.cpu.layout.conv_shape import conv_shape_of, winograd_shape_of
+from glow.backends.cpu.layout.packer import Packer
+from glow.backends.cpu.layout.packing import TargetPacker
+from glow.backends.cpu.reference.nodes import Packing, Unpacking
+from glow.dialects.attributes import Attributes
+from glow.dialects.weight_table import Array
+from glow.lowering.target.program_target import machine_of
+
+
+def packings(module: ModuleOp) -> dict[type[Operation], Packing | Unpacking]:
+    """How the weights of a module's nodes were packed, if it says for which target."""
+    target = machine_of(module)
+    return {} if target is None else packings_of(TargetPacker(target))
+
+
+def packings_of(packer: Packer) -> dict[type[Operation], Packing | Unpacking]:
+    """How the nodes' weights were packed."""
+
+    def conv2d(attributes: Attributes, image: tuple[int, ...], weights: Array) -> Array:
+        shape, config = (
+            conv_shape_of(attributes, image),
+            config_of(attributes, ConvConfig),
+        )
+        return packer.conv2d(weights, shape, config).array()
+
+    def matmul(attributes: Attributes, lhs: tuple[int, ...], weights: Array) -> Array:
+        config = config_of(attributes, MatmulConfig)
+        return packer.matmul(weights, prod(lhs[:-1]), config).array()
+
+    def strassen(
+        attributes: Attributes, sums: tuple[int, ...], factors: Array
+    ) -> Array:
+        rows, config = (
+            prod(attributes.ints("outer")),
+            config_of(attributes, StrassenConfig),
+        )
+        return packer.strassen_factors(factors, rows, config).array()
+
+    def winograd(
+        attributes: Attributes, image: tuple[int, ...], packed: Array
+    ) -> Array:
+        shape = winograd_shape_of(attributes, image)
+        config = config_of(attributes, WinogradConfig)
+        return packer.plain_of_winograd(packed, shape, attributes.int("tile"), config)
+
+    def int8_conv2d(
+        attributes: Attributes, image: tuple[int, ...], weights: Array
+    ) -> Array:
+        shape, config = (
+            conv_shape_of(attributes, image),
+            config_of(attributes, ConvConfig),
+        )
+        return packer.int8_conv2d(weights, shape, image[-1], config).array()
+
+    def recurrence(
+        attributes: Attributes, entering: tuple[int, ...], weights: Array
+    ) -> Array:
+        rows, gates = entering[1], attributes.int("gates")
+        config = config_of(attributes, RecurrenceConfig)
+        return packer.recurrence(weights, rows, gates, config).array()
+
+    return {
+        cpu.RecurrenceOp: recurrence,
+        cpu.Int8Conv2dOp: int8_conv2d,
+        cpu.Int8MatmulOp: matmul,
+        cpu.Conv2dOp: conv2d,
+        cpu.MatmulOp: matmul,
+        cpu.StrassenMatmulOp: strassen,
+        cpu.WinogradConv2dOp: winograd,
+    }
