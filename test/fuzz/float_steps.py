@@ -293,9 +293,40 @@ def pooled_function(operator: str, g: OnnxMaker) -> None:
     g.node(operator, x)
 
 
+def resize(g: OnnxMaker) -> None:
+    """More or fewer pixels, often before a convolution."""
+    x = g.floats(4)
+    if min(x.shape) == 0:
+        return
+    sizes = [*x.shape[:2], *(g.integer(1, 2 * size) for size in x.shape[2:])]
+    if g.chance(0.5):
+        sizes[2:] = [2 * size for size in x.shape[2:]]
+    mode = g.one_of(("nearest", "linear", "linear", "cubic"))
+    settings = {
+        "coordinate_transformation_mode": g.one_of(("half_pixel", "asymmetric"))
+    }
+    y = g.node(
+        "Resize", x, None, None, g.constant(np.array(sizes)), mode=mode, **settings
+    )
+    if g.chance(0.5):
+        g.node("Conv", y, factors(g, (g.integer(1, 4), y.shape[1], 1, 1)))
+
+
+def grid_sample(g: OnnxMaker) -> None:
+    """Pixels at coordinates that are inputs, or constants."""
+    x = g.floats(4)
+    if min(x.shape) == 0:
+        return
+    grid = g.new((x.shape[0], g.integer(1, 4), g.integer(1, 4), 2))
+    padding = g.one_of(("zeros", "border", "reflection"))
+    aligned = g.integer(0, 1)
+    g.node("GridSample", x, grid, padding_mode=padding, align_corners=aligned)
+
+
 FLOAT_STEPS: tuple[OnnxStep, ...] = (
     unary, unary, positive, exponential, clip, binary, binary, scaled, scaled, select,
     *(conv, matmul, gemm) * 3, transposed_conv, batch_norm, layer_norm, pool, pool,
     sisters, sister_rows, softmax, reduce, reshape, transpose, transpose, concat, part,
-    pad, attention, gelu, *(partial(pooled_function, f) for f in ("Abs", "Relu", "Tanh")),
+    pad, attention, gelu, resize, resize, grid_sample,
+    *(partial(pooled_function, f) for f in ("Abs", "Relu", "Tanh")),
 )  # fmt: skip
