@@ -114,6 +114,13 @@ class OnnxNode:
             raise UnsupportedError(f"{what} computed at run time")
         return value.array
 
+    def integer(self, index: int, what: str) -> int:
+        """The number of an integer input that must be known at import."""
+        numbers = self.integers(index, what)
+        if len(numbers) != 1:
+            raise GlowError(f"{what} is not one number, but {len(numbers)}")
+        return numbers[0]
+
     def known(self, value: Operand, what: str) -> Array:
         """The array of a value on which the shapes of results depend; `what` names it.
 

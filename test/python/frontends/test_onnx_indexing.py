@@ -192,3 +192,33 @@ def test_more_elements_than_there_are():
     x = random(3, 4)
     model = model_of("TopK", x, np.array([5]), outputs=("v", "i"), constants=(1,))
     assert "there are no 5 of 4 elements" in error_of(model)
+
+
+@pytest.mark.parametrize(
+    ("operator", "arrays", "constants", "message"),
+    [
+        ("TopK", [(4,), np.array([1, 2])], (1,), "k is not one number, but 2"),
+        ("CumSum", [(4,), np.array(7)], (1,), "axis 7 of a rank-1 tensor"),
+        ("ScatterElements", [(4,), (2, 3), (2, 3)], (), "indices of shape [2, 3]"),
+        ("GatherND", [(4, 4), (5, 3)], (), "3 indices and batch_dims 0"),
+        ("DFT", [(1, 4, 1), np.array(2**40)], (1,), "a transform of length 10995"),
+        ("NonMaxSuppression", [(1, 5, 4), (1, 1, 6)], (), "boxes of shape [1, 5, 4]"),
+        ("Det", [(2, 3)], (), "is not one of square matrices"),
+        (
+            "Col2Im",
+            [(1, 4, 9), np.array([2**40] * 2), np.array([2, 2])],
+            (1, 2),
+            "blocks",
+        ),
+    ],
+)
+def test_wrong_shapes_are_named(operator, arrays, constants, message):
+    made = [
+        array if isinstance(array, np.ndarray) else np.zeros(array, np.float32)
+        for array in arrays
+    ]
+    if "Scatter" in operator or "Gather" in operator:
+        made[1] = made[1].astype(np.int64)
+    outputs = ("v", "i") if operator == "TopK" else ("y",)
+    model = model_of(operator, *made, constants=constants, outputs=outputs)
+    assert message in error_of(model)

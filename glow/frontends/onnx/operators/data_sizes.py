@@ -210,6 +210,10 @@ def non_max_suppression(node: OnnxNode) -> Value:
     """The image, class and number of each box that is selected."""
     boxes, scores = (node.convert(node.value(index), f32) for index in (0, 1))
     images, classes, size = shape(scores)
+    fail_unless(
+        shape(boxes) == (images, size, 4),
+        f"boxes of shape {list(shape(boxes))} for scores of shape {list(shape(scores))}",
+    )
     most, limit = (
         (Constant(np.array(0), "most") if not node.has(2) else node.value(2)),
         size,

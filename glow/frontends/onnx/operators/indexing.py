@@ -76,6 +76,11 @@ def scatter_elements(node: OnnxNode) -> Value:
     """An update for each index, which says where along an axis."""
     rank = node.rank(0)
     axis = node.positive(node.attr_int("axis", 0), rank)
+    fail_unless(
+        node.rank(1) == rank and node.shape(1) == node.shape(2),
+        f"indices of shape {list(node.shape(1))} and updates of shape "
+        f"{list(node.shape(2))} for data of shape {list(node.shape(0))}",
+    )
     indices = node.reshape(node.value(1), (*node.shape(1), 1))
     coordinates = [-1 if number == axis else number for number in range(rank)]
     reduction = node.attr_string("reduction", "none")
@@ -85,6 +90,7 @@ def scatter_elements(node: OnnxNode) -> Value:
 @onnx_op("ScatterND")
 def scatter_nd(node: OnnxNode) -> Value:
     """An update of one or more elements for each tuple of indices."""
+    fail_unless(node.rank(1) > 0, "the indices have no axis")
     sizes, (*walked, count) = node.shape(0), node.shape(1)
     fail_unless(
         node.shape(2) == (*walked, *sizes[count:]),
@@ -102,6 +108,7 @@ def scatter_nd(node: OnnxNode) -> Value:
 @onnx_op("GatherND")
 def gather_nd(node: OnnxNode) -> Value:
     """A slice for each tuple of indices."""
+    fail_unless(node.rank(1) > 0, "the indices have no axis")
     batch, sizes, (*walked, count) = (
         node.attr_int("batch_dims", 0),
         node.shape(0),
@@ -122,7 +129,7 @@ def gather_nd(node: OnnxNode) -> Value:
 
 def _cumulative(kind: str) -> Handler:
     def handler(node: OnnxNode) -> Value:
-        (axis,) = node.integers(1, "axis")
+        axis = node.integer(1, "axis")
         return node.emit(
             CumulativeOp,
             node.value(0),
@@ -146,10 +153,7 @@ def top_k(node: OnnxNode) -> Sequence[Value]:
     """The last axis is sorted; another one is moved there."""
     rank = node.rank(0)
     axis = node.positive(node.attr_int("axis", -1), rank)
-    if node.opset < K_INPUT:
-        k = node.attr_int("k", 1)
-    else:
-        (k,) = node.integers(1, "k")
+    k = node.attr_int("k", 1) if node.opset < K_INPUT else node.integer(1, "k")
     order = [*(a for a in range(rank) if a != axis), axis]
     results = node.graph.add(
         TopKOp,
@@ -218,47 +222,39 @@ def col2im(node: OnnxNode) -> Value:
     """The sum of the blocks of an image, each at its place; what is in the pads goes."""
     image, block = node.integers(1, "image_shape"), node.integers(2, "block_shape")
     batch, depth, count = node.shape(0)
-    channels, rest = divmod(depth, max(1, prod(block)))
-    places, inside = _block_places(node, image, block)
+    rank, channels = len(image), depth // max(1, prod(block))
+    dilations = node.attr_ints("dilations") or [1] * rank
+    strides = node.attr_ints("strides") or [1] * rank
+    pads = node.attr_ints("pads") or [0] * (2 * rank)
+    steps = [
+        (size + sum(pads[axis::rank]) - dilations[axis] * (block[axis] - 1) - 1)
+        // strides[axis]
+        + 1
+        for axis, size in enumerate(image)
+    ]
     fail_unless(
-        places.shape == (prod(block), count) and rest == 0,
+        min(steps, default=1) > 0
+        and prod(steps) == count
+        and channels * prod(block) == depth,
         f"columns of shape {list(node.shape(0))} are not those of blocks {block} in an "
         f"image of {image}",
     )
-    updates = node.transpose(
-        node.reshape(node.value(0), (batch * channels, places.size)), (1, 0)
-    )
+    places: Array = np.zeros((1, 1), np.int64)
+    inside: Array = np.ones((1, 1), np.bool_)
+    for axis, size in enumerate(image):
+        taps = np.arange(block[axis])[:, None] * dilations[axis] - pads[axis]
+        along = taps + np.arange(steps[axis]) * strides[axis]
+        places = _outer(np.add, np.multiply(places, size), along)
+        inside = _outer(np.logical_and, inside, (along >= 0) & (along < size))
+    updates = node.reshape(node.value(0), (batch * channels, places.size))
+    updates = node.transpose(updates, (1, 0))
     kept = np.flatnonzero(inside)
     if len(kept) < places.size:
         updates = node.emit(GatherOp, updates, Constant(kept, "kept"), axis=0)
     indices = Constant(places.ravel()[kept][:, None], "places")
-    zero = node.number(0, updates)
-    empty = node.broadcast(zero, (prod(image), batch * channels))
+    empty = node.broadcast(node.number(0, updates), (prod(image), batch * channels))
     total = scatter(node, empty, indices, updates, (-1, 1), "add")
     return node.reshape(node.transpose(total, (1, 0)), (batch, channels, *image))
-
-
-def _block_places(
-    node: OnnxNode, image: Sequence[int], block: Sequence[int]
-) -> tuple[Array, Array]:
-    """The number of the pixel for each element of a block and each block, and whether it
-    is inside of the image.
-    """
-    rank = len(image)
-    dilations = node.attr_ints("dilations") or [1] * rank
-    strides = node.attr_ints("strides") or [1] * rank
-    pads = node.attr_ints("pads") or [0] * (2 * rank)
-    places: Array = np.zeros((1, 1), np.int64)
-    inside: Array = np.ones((1, 1), np.bool_)
-    for axis, size in enumerate(image):
-        span = dilations[axis] * (block[axis] - 1) + 1
-        padded = size + pads[axis] + pads[axis + rank]
-        steps = max(0, (padded - span) // strides[axis] + 1)
-        taps = np.arange(block[axis])[:, None] * dilations[axis] - pads[axis]
-        along = taps + np.arange(steps) * strides[axis]
-        places = _outer(np.add, np.multiply(places, size), along)
-        inside = _outer(np.logical_and, inside, (along >= 0) & (along < size))
-    return places, inside
 
 
 def _outer(function: np.ufunc, left: Array, right: Array) -> Array:

@@ -28,6 +28,7 @@ from glow.dialects.glow import (
 )
 from glow.dialects.node import fail_unless
 from glow.dialects.weight_table import Array, dtype_of
+from glow.frontends.onnx.graph import BUDGET
 from glow.frontends.onnx.node import (
     Constant,
     OnnxNode,
@@ -36,6 +37,7 @@ from glow.frontends.onnx.node import (
     element_type,
     shape,
 )
+from glow.frontends.onnx.refusal import refuse_if
 from glow.frontends.onnx.registry import onnx_op
 from glow.frontends.onnx.tensors import element_type_of_onnx
 
@@ -44,6 +46,9 @@ LONGEST_TABLE = 64
 
 LONGEST_PRIME_TABLE = 256
 """The longest one that is a product although it has none: others are convolutions."""
+
+LONGEST = 1 << 20
+"""The longest transform of all, whose tables take seconds to compute."""
 
 AXIS_INPUT = 20
 """From this opset on DFT's axis is an input."""
@@ -217,7 +222,7 @@ def dft(node: OnnxNode) -> Value:
     if node.opset < AXIS_INPUT:
         axis = node.attr_int("axis", 1)
     else:
-        axis = int(node.array(2, "axis").item()) if node.has(2) else -2
+        axis = node.integer(2, "axis") if node.has(2) else -2
     axis = node.positive(axis, rank)
     sizes, parts = node.shape(0), node.shape(0)[-1]
     inverse, onesided = (
@@ -228,8 +233,8 @@ def dft(node: OnnxNode) -> Value:
         f"axis {axis} of signals of shape {list(sizes)}, whose last axis holds 1 or 2 parts",
     )
     default = 2 * (sizes[axis] - 1) if inverse and onesided else sizes[axis]
-    length = int(node.array(1, "dft_length").item()) if node.has(1) else default
-    fail_unless(length > 0, f"a transform of length {length}")
+    length = node.integer(1, "dft_length") if node.has(1) else default
+    fail_unless(0 < length <= LONGEST, f"a transform of length {length}")
     order = [*(a for a in range(rank) if a != axis and a < rank - 1), axis, rank - 1]
     value = _wide(node, node.transpose(node.value(0), order))
     before = shape(value)[:-2]
@@ -253,15 +258,16 @@ def stft(node: OnnxNode) -> Value:
     if node.rank(0) == len(("batch", "signal")):
         signal = node.reshape(signal, (*shape(signal), 1))
     batch, whole, parts = shape(signal)
-    step = int(node.array(1, "frame_step").item())
+    step = node.integer(1, "frame_step")
     length = node.shape(2)[0] if node.has(2) else whole
     if node.has(3):
-        length = int(node.array(3, "frame_length").item())
+        length = node.integer(3, "frame_length")
     fail_unless(
         step > 0 and 0 < length <= whole,
         f"frames of {length} with a step of {step} in a signal of {whole}",
     )
     count = (whole - length) // step + 1
+    refuse_if(count * length > BUDGET, f"{count} frames of {length}")
     places = np.arange(count)[:, None] * step + np.arange(length)
     frames: Operand = node.emit(GatherOp, signal, Constant(places, "frames"), axis=1)
     if node.has(2):
@@ -282,6 +288,7 @@ def mel_weight_matrix(node: OnnxNode) -> Value:
         node.array(index, name).item() for index, name in enumerate(names)
     )
     bins, length = int(bins), int(length)
+    refuse_if(bins * length > BUDGET, f"{bins} bins of {length}")
     fail_unless(
         bins >= 0 and length > 0 and rate > 0 and 0 <= lower <= upper <= rate / 2,
         f"{bins} bins from {lower} to {upper} Hz of {length} at {rate} Hz",
