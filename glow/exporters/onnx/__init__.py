@@ -5,6 +5,7 @@
 | `export.py`     | the walk over the function, and what cannot be written        |
 | `writer.py`     | the ONNX graph under construction: names, constants, types    |
 | `elementwise.py`, `products.py`, `movement.py` | nodes to what writes them        |
+| `control_flow.py` | branches, loops and their scalars: If, Loop              |
 | `quantized.py`  | quantized elements: pairs of QuantizeLinear, DequantizeLinear |
 """
 

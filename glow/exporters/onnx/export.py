@@ -29,7 +29,8 @@ from glow.dialects.quant import (
     quantization_of,
 )
 from glow.dialects.weights import stored_value
-from glow.exporters.onnx import elementwise, movement, products
+from glow.exporters.onnx import control_flow, elementwise, movement, products
+from glow.exporters.onnx.control_flow import CONTROLS
 from glow.exporters.onnx.elementwise import Export
 from glow.exporters.onnx.quantized import (
     INTEGER_EXPORTS,
@@ -51,6 +52,7 @@ EXPORTS: Mapping[type[Operation], Export] = {
     **products.EXPORTS,
     **movement.EXPORTS,
     **INTEGER_EXPORTS,
+    **control_flow.EXPORTS,
 }
 """Node class to what writes it."""
 
@@ -122,6 +124,8 @@ def write_operation(writer: Writer, op: Operation) -> None:
         writer.declare(value, op.name.rsplit(".", 1)[-1])
     if isinstance(op, CASTS):
         write_cast(writer, op)
+    elif type(op) in CONTROLS:
+        CONTROLS[type(op)](writer, op, write_operations)
     elif isinstance(op, NodeOp) and type(op) in EXPORTS:
         inputs = [writer.name(value) for value in op.inputs]
         output, export = writer.name(op.results[0]), EXPORTS[type(op)]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, cast
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, TypeAlias, cast
 
 import numpy as np
 from xdsl.dialects.builtin import (
@@ -14,19 +14,21 @@ from xdsl.dialects.builtin import (
     TensorType,
     UnitAttr,
 )
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, Operation, Region, SSAValue
 
 from glow.dialects.attributes import array_values
 from glow.dialects.node import GlowOp, element_of, shape_of
 from glow.dialects.weight_table import Array, dtype_of
 
 if TYPE_CHECKING:
-    from onnx import NodeProto, TensorProto, ValueInfoProto
+    from onnx import GraphProto, NodeProto, TensorProto, ValueInfoProto
 
 OPSET = 21
 """The newest that is needed by most; single operators and types ask for more."""
 
-OnnxValue = int | float | str | Sequence[int] | Sequence[float] | None
+OnnxValue: TypeAlias = (
+    "int | float | str | Sequence[int] | Sequence[float] | GraphProto | None"
+)
 """A value of an attribute; None leaves it out."""
 
 
@@ -42,6 +44,8 @@ class Writer:
         self.constants: list[TensorProto] = []
         self.opset = OPSET
         self._names: dict[SSAValue, str] = {}
+        self._arguments: list[ValueInfoProto] = []
+        self._results: list[ValueInfoProto] = []
         self._preferred: dict[SSAValue, str] = {}
         self._taken: set[str] = set()
 
@@ -117,6 +121,49 @@ class Writer:
                 node.attribute.append(helper.make_attribute(name, value))
         self.nodes.append(node)
         return names[0]
+
+    # Bodies
+
+    def graph(self, region: Region, write: Callable[[Region], None]) -> GraphProto:
+        """The graph of a body, whose nodes `write` adds and ends with `end_graph`."""
+        from onnx import helper
+
+        outer = self.nodes, self._arguments, self._results
+        self.nodes, self._arguments, self._results = [], [], []
+        write(region)
+        name = self.fresh("body")
+        graph = helper.make_graph(self.nodes, name, self._arguments, self._results)
+        self.nodes, self._arguments, self._results = outer
+        return graph
+
+    def argument(self, hint: str, dtype: type[np.generic]) -> str:
+        """An input without axes of the body that is being written."""
+        from onnx import helper
+
+        name = self.fresh(hint)
+        kind = helper.np_dtype_to_tensor_dtype(np.dtype(dtype))
+        self._arguments.append(helper.make_tensor_value_info(name, kind, ()))
+        return name
+
+    def argument_like(self, tensor: Attribute) -> str:
+        """An input of the body that is being written."""
+        name = self.fresh("state")
+        self._arguments.append(self.info(name, tensor))
+        return name
+
+    def end_graph(
+        self, results: Sequence[tuple[str, Attribute]], condition: str = ""
+    ) -> None:
+        """Give a body its outputs: the condition to go on, if any, and values."""
+        from onnx import TensorProto, helper
+
+        if condition:
+            name = self.emit("Identity", [condition], self.fresh("go_on"))
+            info = helper.make_tensor_value_info(name, TensorProto.BOOL, ())
+            self._results.append(info)
+        for value, tensor in results:
+            name = self.emit("Identity", [value], self.fresh("result"))
+            self._results.append(self.info(name, tensor))
 
     # Types
 

@@ -24,8 +24,8 @@ from glow.tools.glow_opt import run_glow_opt
 from glow.universe import new_context
 
 WITHOUT_FORM = {
-    nodes.LuOp, nodes.FusedOp, nodes.LengthsSumOp, nodes.LengthsMaxOp, nodes.DynamicSliceOp,
-    nodes.DynamicUpdateOp, nodes.DynamicMatmulOp, nodes.CompactOp, nodes.SelectBoxesOp,
+    nodes.LuOp, nodes.FusedOp, nodes.LengthsSumOp, nodes.LengthsMaxOp,
+     nodes.DynamicMatmulOp, nodes.CompactOp, nodes.SelectBoxesOp,
 }  # fmt: skip
 """The nodes that no operator of ONNX is, nor a few."""
 
@@ -197,6 +197,51 @@ def test_the_tools_write_files(tmp_path):
             runtime_results(model, [image]), expected, strict=True
         ):
             np.testing.assert_allclose(result, wanted, 1e-5, 1e-6)
+
+
+CONTROL = """
+    <ir_version: 8, opset_import: ["" : 17]>
+    network (float[3] x, float[5, 3] s, bool c, int64 n) => (float[3] y, float[3] z, float[3] u,
+                                                             float[5, 3] v)
+    {
+        y = If (c) <
+            then_branch = t () => (float[3] a) { a = Add(x, x) },
+            else_branch = e () => (float[3] b) { b = Neg(x) }>
+        k = Constant<value = int64 {4}>()
+        tr = Constant<value = bool {1}>()
+        z = Loop (k, tr, x) <body = l (int64 i, bool ci, float[3] q) => (bool co, float[3] qo) {
+            qo = Add(q, y)
+            sum = ReduceSum<keepdims = 0>(qo)
+            h = Constant<value = float {2.0}>()
+            co = Less(sum, h)
+        }>
+        w = Loop (n, , x) <body = m (int64 j, bool cj, float[3] r) => (bool cr, float[3] ro) {
+            cr = Identity(cj)
+            f = Cast<to = 1>(j)
+            ro = Add(r, f)
+        }>
+        u, v = Scan <num_scan_inputs = 1, body = p (float[3] g, float[3] e) =>
+                     (float[3] go, float[3] o) { go = Add(g, e)  o = Relu(go) }> (w, s)
+    }
+"""
+
+
+def test_branches_and_loops():
+    module = load(onnx.parser.parse_model(CONTROL))
+    rng = np.random.default_rng(0)
+    x, s = (rng.standard_normal(shape).astype(np.float32) for shape in ((3,), (5, 3)))
+    for level in (module, lower_to(module, "graph")):
+        model = export_model(level)
+        operators = Counter(node.op_type for node in model.graph.node)
+        assert (operators["If"], operators["Loop"]) == (1, 3)
+        for condition in (True, False):
+            for count in (0, 3):
+                arrays = [x, s, np.array(condition), np.array(count)]
+                expected = run(module, arrays)
+                for result, wanted in zip(
+                    runtime_results(model, arrays), expected, strict=True
+                ):
+                    np.testing.assert_allclose(result, wanted, 1e-5, 1e-6)
 
 
 def test_all_that_has_no_form_is_named():
