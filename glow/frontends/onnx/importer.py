@@ -11,13 +11,14 @@ once. Shapes follow from the shape rules of our own nodes.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from math import prod
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, BlockArgument, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
 from glow.dialects.errors import GlowError
-from glow.dialects.node import fail_unless
+from glow.dialects.node import fail_unless, shape_of
 from glow.dialects.weights import weights_of
 from glow.frontends.onnx.call_graph import check_calls, check_nesting
 from glow.frontends.onnx.control_flow import control_flow_handler
@@ -124,6 +125,9 @@ MALFORMED = (
 )
 """What NumPy and Python raise for operands and attributes that make no sense."""
 
+MOST_ASKED = 1 << 16
+"""Values of more elements decide no shapes: programs are not compiled for each of them."""
+
 
 def node_name(proto: NodeProto) -> str:
     """A node's name, or where it has none that of its first result."""
@@ -212,7 +216,8 @@ class Importer:
         block = owner if isinstance(owner, Block) else owner.parent
         if block is not self.block:
             raise need  # Whoever imports that block may find another way.
-        if self.graph.array_of(value) is not None:
+        is_large = prod(shape_of(value)) > MOST_ASKED
+        if is_large or self.graph.array_of(value) is not None:
             self.unsupported.add(proto, name, str(need))
             return
         arguments = shape_arguments(value)
