@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 import onnxruntime
 import pytest
-from onnx import ModelProto, TensorProto, helper
+from onnx import ModelProto, TensorProto, helper, numpy_helper
 
 import glow
+from glow.compiler import lower_to
 from glow.dialects.errors import GlowError
 from glow.frontends.onnx import import_model
 
@@ -123,12 +124,26 @@ def test_impossible_lengths(lengths: list[int]) -> None:
             glow.compile(model, backend=backend).run(call)
 
 
-def test_code_does_not_grow_with_the_sequence() -> None:
-    """One loop, whatever the number of steps is."""
-    texts: list[str] = []
+@pytest.mark.parametrize("attributes", [{}, {"clip": 1.0}])
+def test_code_does_not_grow_with_the_sequence(attributes: dict[str, Any]) -> None:
+    """One loop, whatever the number of steps is, from the graph to kernels and `main`."""
+    sizes: list[tuple[int, int]] = []
     for steps in (100, 2000):
-        model, _ = layer("LSTM", "forward", clip=1.0)
+        model, inputs = layer("LSTM", "forward", **attributes)
+        for index, name in reversed(list(enumerate(inputs))):
+            if name != "x":
+                value = numpy_helper.from_array(inputs[name], name)
+                model.graph.initializer.append(value)
+                del model.graph.input[index]
         model.graph.input[0].type.tensor_type.shape.dim[0].dim_value = steps
-        texts.append(str(import_model(model)))
-    assert texts[0].count("\n") == texts[1].count("\n")
-    assert texts[0].count("scf.for") == 1
+        for tensor in model.graph.initializer:
+            if tensor.name == "n":
+                whole = np.array([steps] * BATCH, np.int32)
+                tensor.CopyFrom(numpy_helper.from_array(whole, "n"))
+        module = import_model(model)
+        texts = str(module), str(lower_to(module, "loops"))
+        sizes.append((texts[0].count("\n"), texts[1].count("\n")))
+    (graph, loops), (long_graph, long_loops) = sizes
+    assert graph == long_graph
+    # The products with the inputs of all steps may leave other rows over.
+    assert abs(loops - long_loops) < loops / 50
