@@ -69,8 +69,6 @@ class DeadStores:
         while before < (before := self._count()):
             for each in reversed(inner):
                 self.visit(each.block)
-            if not any(each.is_repeated for each in inner):
-                break
         self.is_final = outer
         if outer:
             for each in inner:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from control_flow_programs import programs
-from differential import Array, assert_all_close
+from differential import Array, assert_all_close, random_array
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.transforms.canonicalize import CanonicalizePass
 
@@ -112,3 +112,69 @@ def test_data_beyond_a_buffer() -> None:
             model(rows, np.array(number)), model(rows, np.array(same)), strict=True
         ):
             np.testing.assert_array_equal(a, b)
+
+
+EARLY = """
+func.func @main(%c: memref<1xi1>, %x: memref<6xf32>, %y: memref<6xf32>)
+    attributes {glow.input_count = 2 : i64, glow.arena_bytes = 64 : i64} {
+  %a = instr.alloc offset 0 : memref<1xi1>
+  instr.not @out %a, @in %c
+  %flag = instr.tensorview %a : memref<i1>
+  %0 = memref.load %flag[] : memref<i1>
+  instr.dealloc %a
+  %b = instr.alloc offset 0 : memref<6xf32>
+  instr.exp @out %b, @in %x
+  scf.if %0 {
+    instr.neg @out %y, @in %b
+  } else {
+    instr.copy @out %y, @in %b
+  }
+  instr.dealloc %b
+  func.return
+}
+"""
+"""The condition's memory is that of another buffer where the branch begins."""
+
+
+@pytest.mark.parametrize("flag", [True, False])
+def test_condition_is_read_where_it_is_loaded(flag: bool) -> None:
+    x, condition = random_array((6,)), np.array([flag])
+    expected = np.exp(x) if flag else -np.exp(x)
+    module = parse_text(new_context(), EARLY, "early")
+    (found,) = run(module, [condition, x])
+    np.testing.assert_allclose(found, expected, 1e-6)
+    native = glow.compile(module, threads=2)(condition, x)
+    np.testing.assert_allclose(native, expected, 1e-6)
+
+
+ONE_READER = """
+func.func @main(%c: memref<i1>, %x: memref<4xf32>, %y: memref<4xf32>)
+    attributes {glow.input_count = 2 : i64} {
+  %a = instr.alloc : memref<4xf32>
+  %b = instr.alloc : memref<4xf32>
+  %0 = memref.load %c[] : memref<i1>
+  scf.if %0 {
+    instr.exp @out %a, @in %x
+    instr.neg @out %y, @in %a
+  } else {
+    instr.abs @out %b, @in %x
+    instr.copy @out %a, @in %b
+    instr.copy @out %y, @in %x
+  }
+  instr.dealloc %a
+  instr.dealloc %b
+  func.return
+}
+"""
+"""What one branch writes looks alive for the other's reader."""
+
+
+def test_dead_stores_of_branches() -> None:
+    """What is kept has all that it reads."""
+    module = parse_text(new_context(), ONE_READER, "reader")
+    for name in ("eliminate-dead-stores", "verify-instr"):
+        INSTR_PASSES[name]()().apply(new_context(), module)
+    x = random_array((4,))
+    for flag in (True, False):
+        (found,) = run(module, [np.array(flag), x])
+        np.testing.assert_allclose(found, -np.exp(x) if flag else x, 1e-6)

@@ -44,6 +44,8 @@ from glow.backends.cpu.program.program import (
     Branch,
     BufferBinding,
     KernelCall,
+    Load,
+    Loaded,
     Loop,
     MemorySpace,
     Program,
@@ -116,6 +118,7 @@ class MainBuilder:
         """The calls since the last barrier for all threads that threads share."""
         self.serial: list[SharedCall] = []
         """Those of the first thread alone, of which none waits for another."""
+        self.loaded: dict[int, SSAValue] = {}
         self.read: list[BufferBinding] = []
         """What all threads have read themselves since that barrier."""
         self.waiting: dict[int, SSAValue] = {}
@@ -139,6 +142,8 @@ class MainBuilder:
         for step in steps:
             if isinstance(step, Loop):
                 self._loop(step)
+            elif isinstance(step, Load):
+                self._load(step)
             elif isinstance(step, Branch):
                 self._branch(step)
             elif isinstance(step, While):
@@ -195,16 +200,16 @@ class MainBuilder:
         self.builder.insert(scf.YieldOp())
         self.builder, self.read = outer, read
 
-    def _condition(self, place: BufferBinding) -> SSAValue:
+    def _condition(self, loaded: Loaded) -> SSAValue:
         """Whether a byte is not 0."""
-        byte = self._load(place, i8)
+        byte = self.loaded[loaded.number]
         zero = self.builder.insert(arith.ConstantOp(IntegerAttr(0, i8))).result
         return self.builder.insert(arith.CmpiOp(byte, zero, "ne")).result
 
-    def _bound(self, bound: int | BufferBinding) -> SSAValue:
+    def _bound(self, bound: int | Loaded) -> SSAValue:
         if isinstance(bound, int):
             return self._constant(bound)
-        number = self._load(bound, IntegerType(8 * bound.size))
+        number = self.loaded[bound.number]
         return self.builder.insert(arith.IndexCastOp(number, INDEX)).result
 
     def _select(
@@ -218,11 +223,14 @@ class MainBuilder:
         holds = self.builder.insert(arith.CmpiOp(one, other, test)).result
         return self.builder.insert(arith.SelectOp(holds, *values)).result
 
-    def _load(self, place: BufferBinding, element: Attribute) -> SSAValue:
-        """A number that all threads read; no call that writes it is pending."""
-        self.read.append(place)
-        view = self._view(place, MemRefType(element, []))
-        return self.builder.insert(memref.LoadOp.get(view, [])).res
+    def _load(self, load: Load) -> None:
+        """A number that all threads read when no call that writes it is pending."""
+        self._synchronize()
+        self.read.append(load.binding)
+        element = IntegerType(8 * load.binding.size)
+        view = self._view(load.binding, MemRefType(element, []))
+        op = self.builder.insert(memref.LoadOp.get(view, []))
+        self.loaded[load.number] = op.res
 
     def _synchronize(self, *, must: bool = False) -> None:
         if self.shared or self.serial or must:
@@ -384,11 +392,9 @@ class MainBuilder:
 
 def barrier_declaration() -> func.FuncOp:
     """`func.func private @glow_barrier(memref<64xi8>, index)`, which the runtime has."""
-    types = [MemRefType(i8, [BARRIER_BYTES]), INDEX]
-    return func.FuncOp.external(BARRIER, types, [])
+    return func.FuncOp.external(BARRIER, [MemRefType(i8, [BARRIER_BYTES]), INDEX], [])
 
 
 def tick_declaration(trace: TraceRegion) -> func.FuncOp:
     """`func.func private @glow_tick(memref<Nxi8>)`, which the runtime has."""
-    types = [MemRefType(i8, [trace.thread_bytes])]
-    return func.FuncOp.external(TICK, types, [])
+    return func.FuncOp.external(TICK, [MemRefType(i8, [trace.thread_bytes])], [])

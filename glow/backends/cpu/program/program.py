@@ -110,15 +110,34 @@ class KernelCall:
 
 
 @dataclass(frozen=True)
-class Loop:
-    """Steps that repeat for each index in `range(lower, upper, step)`.
-
-    A bound that is a binding is the integer there, as wide as that.
-    """
+class Loaded:
+    """What the load of a number reads."""
 
     number: int
-    lower: int | BufferBinding
-    upper: int | BufferBinding
+
+
+@dataclass(frozen=True)
+class Load:
+    """All threads read an integer, which is as wide as the binding: a condition, a bound."""
+
+    number: int
+    binding: BufferBinding
+
+    parts: ClassVar[Sequence[tuple[Step, ...]]] = ()
+    trip_count: ClassVar[int | None] = 1
+
+    def with_parts(self, parts: Sequence[tuple[Step, ...]]) -> Load:
+        """The step itself, which runs no others."""
+        return self
+
+
+@dataclass(frozen=True)
+class Loop:
+    """Steps that repeat for each index in `range(lower, upper, step)`."""
+
+    number: int
+    lower: int | Loaded
+    upper: int | Loaded
     step: int
     body: tuple[Step, ...]
     within: tuple[int, int] | None = None
@@ -132,9 +151,7 @@ class Loop:
     @property
     def trip_count(self) -> int | None:
         """How often, if that is known."""
-        if isinstance(self.lower, BufferBinding) or isinstance(
-            self.upper, BufferBinding
-        ):
+        if isinstance(self.lower, Loaded) or isinstance(self.upper, Loaded):
             return None
         return len(range(self.lower, self.upper, self.step))
 
@@ -145,9 +162,9 @@ class Loop:
 
 @dataclass(frozen=True)
 class Branch:
-    """Steps that run where the byte of a binding is not 0, and those that run else."""
+    """Steps that run where what was loaded is not 0, and those that run else."""
 
-    condition: BufferBinding
+    condition: Loaded
     then: tuple[Step, ...]
     otherwise: tuple[Step, ...]
 
@@ -165,9 +182,9 @@ class Branch:
 
 @dataclass(frozen=True)
 class While:
-    """`before`, then `body` where the byte of a binding is not 0, and all of it again."""
+    """`before`, then `body` where what that has loaded is not 0, and all of it again."""
 
-    condition: BufferBinding
+    condition: Loaded
     before: tuple[Step, ...]
     body: tuple[Step, ...]
 
@@ -183,7 +200,7 @@ class While:
         return While(self.condition, *parts)
 
 
-Step = KernelCall | Loop | Branch | While
+Step = KernelCall | Load | Loop | Branch | While
 
 
 @dataclass
@@ -266,7 +283,9 @@ def _describe(steps: Sequence[Step]) -> Iterator[str]:
             yield "end"
 
 
-def _heading(step: Loop | Branch | While) -> str:
+def _heading(step: Load | Loop | Branch | While) -> str:
+    if isinstance(step, Load):
+        return f"load {step.number} {step.binding}"
     if isinstance(step, Loop):
         return f"for {step.number} {step.lower} {step.upper} {step.step} {step.within}"
     return f"{'if' if isinstance(step, Branch) else 'while'} {step.condition}"

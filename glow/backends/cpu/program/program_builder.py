@@ -18,6 +18,8 @@ from glow.backends.cpu.program.program import (
     Index,
     Invocation,
     KernelCall,
+    Load,
+    Loaded,
     Loop,
     MemorySpace,
     Program,
@@ -57,7 +59,7 @@ class ProgramBuilder:
         self.indices: dict[SSAValue, Index] = {}
         self.within: dict[int, tuple[int, int]] = {}
         """The indices that buffers have, of each loop whose bounds are data."""
-        self.loaded: dict[SSAValue, BufferBinding] = {}
+        self.loaded: dict[SSAValue, Loaded] = {}
         self.loops = 0
         self.sizes: dict[MemorySpace, int] = {
             "constants": 0,
@@ -129,7 +131,7 @@ class ProgramBuilder:
             handler = _HANDLERS.get(type(op))
             if handler is not None:
                 handler(self, op)
-            elif step := _REGIONS.get(type(op)):
+            elif step := _STEPS.get(type(op)):
                 steps.append(step(self, op))
             elif isinstance(op, instr.InstructionOp):
                 steps.extend(self._instruction(op))
@@ -178,7 +180,7 @@ class ProgramBuilder:
         number, self.loops = self.loops, self.loops + 1
         self.indices[body.args[0]] = Index(0, ((number, 1),))
         lower, upper, step = (self._bound(bound) for bound in (op.lb, op.ub, op.step))
-        if isinstance(step, BufferBinding):
+        if isinstance(step, Loaded):
             raise GlowError("the step of a loop must be a constant")
         if isinstance(lower, int) and isinstance(upper, int):
             return Loop(number, lower, upper, step, self._steps(body))
@@ -203,8 +205,8 @@ class ProgramBuilder:
         flag = self.loaded[condition.condition]
         return While(flag, before, self._steps(op.after_region.block))
 
-    def _bound(self, value: SSAValue) -> int | BufferBinding:
-        """A constant, or the integer of a binding."""
+    def _bound(self, value: SSAValue) -> int | Loaded:
+        """A constant, or what was loaded."""
         owner = value.owner
         if isinstance(owner, arith.IndexCastOp):
             return self.loaded[owner.input]
@@ -213,10 +215,11 @@ class ProgramBuilder:
             raise GlowError("loop bounds must not be computed from indices")
         return index.constant
 
-    def load(self, op: Operation) -> None:
+    def load(self, op: Operation) -> Step:
         """What all threads read: a condition, or a number of iterations."""
         assert isinstance(op, memref.LoadOp)
-        self.loaded[op.res] = self.bindings[op.memref]
+        loaded = self.loaded[op.res] = Loaded(len(self.loaded))
+        return Load(loaded.number, self.bindings[op.memref])
 
     # -- operations that name memory
 
@@ -347,13 +350,13 @@ _HANDLERS: dict[type[Operation], Callable[[ProgramBuilder, Operation], None]] = 
     arith.AddiOp: ProgramBuilder.add,
     arith.SubiOp: ProgramBuilder.subtract,
     arith.IndexCastOp: _skip,
-    memref.LoadOp: ProgramBuilder.load,
     func.ReturnOp: _skip,
     scf.YieldOp: _skip,
     scf.ConditionOp: _skip,
 }
 
-_REGIONS: dict[type[Operation], Callable[[ProgramBuilder, Operation], Step]] = {
+_STEPS: dict[type[Operation], Callable[[ProgramBuilder, Operation], Step]] = {
+    memref.LoadOp: ProgramBuilder.load,
     scf.ForOp: ProgramBuilder.loop,
     scf.IfOp: ProgramBuilder.branch,
     scf.WhileOp: ProgramBuilder.while_loop,
