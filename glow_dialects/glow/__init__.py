@@ -74,6 +74,7 @@ from glow.dialects.glow.storage import *
 from glow.dialects.glow.storage import MAX_INLINE_ELEMENTS as MAX_INLINE_ELEMENTS
 from glow.dialects.glow.storage import scalar_attr as scalar_attr
 from glow.dialects.glow.storage import splat_number as splat_number
+from glow.dialects.glow.target import TargetAttr
 from glow.dialects.node import DataParallel as DataParallel
 from glow.dialects.node import NodeOp, nodes_of
 from glow.dialects.simplification import Patterns, register_patterns
@@ -116,5 +117,5 @@ register_patterns("glow", _patterns)
 Glow = Dialect(
     "glow",
     [*NODES, *QUANTIZATION_NODES, QuantizationProfileOp, YieldOp],
-    [WeightsAttr],
+    [TargetAttr, WeightsAttr],
 )

@@ -22,7 +22,7 @@ from xdsl.utils.exceptions import DiagnosticException
 from glow.lowering.loops_to_llvm.function_lowering import FunctionLowering
 from glow.lowering.loops_to_llvm.layout import layout_of
 from glow.lowering.loops_to_llvm.rules import RULES
-from glow.lowering.target.program_target import settle_target
+from glow.lowering.target.program_target import settle_plain_target
 from glow.lowering.target.target import Target
 
 EXTERNAL = xllvm.LinkageAttr("external")
@@ -149,6 +149,6 @@ class ConvertLoopsToLlvmPass(ModulePass):
     target: str = "host"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        lowered = lower_module(op, settle_target(op, self.target))
+        lowered = lower_module(op, settle_plain_target(op, self.target))
         op.detach_region(op.body)
         op.add_region(lowered.detach_region(lowered.body))

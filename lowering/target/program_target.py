@@ -4,18 +4,17 @@ The first pass that asks about the machine writes it to the module, and whatever
 has to agree. Weights packed for one target mean something else to the kernels of another,
 and nothing but this tells the two apart:
 
-    builtin.module attributes {glow.target = {name = "x86-64-v3", arch = "x86_64",
-        core = "generic-avx2", vector_bytes = 32 : i64, vector_registers = 16 : i64,
-        l1_bytes = 32768 : i64, l2_bytes = 262144 : i64, features = ["fma"]}} { ... }
+    builtin.module attributes {glow.target = #glow.target<{name = "x86-64-v3",
+        arch = "x86_64", core = "generic-avx2", vector_bytes = 32 : i64, ...}>} { ... }
 
-It is a dictionary of plain attributes, since upstream MLIR reads the lower levels. `core` is
-the family (`core.py`) by whose numbers kernels and tiles were chosen. `name` is for people;
-targets agree where all else does.
+`core` is the family (`core.py`) by whose numbers kernels and tiles were chosen. `name` is for
+people; targets agree where all else does. From the loops level on the entries are a plain
+dictionary, since upstream MLIR reads that text.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from typing import cast
 
@@ -30,6 +29,7 @@ from xdsl.ir import Attribute
 
 from glow.dialects.attributes import int_attr
 from glow.dialects.errors import GlowError
+from glow.dialects.glow.target import TargetAttr, wrong_entries
 from glow.lowering.target.cores import CORES
 from glow.lowering.target.target import CPUS, FEATURE, Target
 
@@ -68,12 +68,7 @@ class ProgramTarget:
     @staticmethod
     def from_attribute(attribute: Attribute) -> ProgramTarget:
         """What an attribute spells; raises GlowError for another form."""
-        names = [part.name for part in fields(ProgramTarget)]
-        parts = dict[str, Attribute]()
-        if isinstance(attribute, DictionaryAttr):
-            parts.update(attribute.data)
-        if set(names) != set(parts):
-            raise GlowError(f"{ATTRIBUTE} must be a dictionary of {', '.join(names)}")
+        parts = entries_of(attribute)
         return ProgramTarget(
             _text(parts["name"]),
             _text(parts["arch"]),
@@ -85,8 +80,12 @@ class ProgramTarget:
             _texts(parts["features"]),
         )
 
-    def attribute(self) -> DictionaryAttr:
+    def attribute(self) -> TargetAttr:
         """The attribute that spells it."""
+        return TargetAttr(self.dictionary())
+
+    def dictionary(self) -> DictionaryAttr:
+        """Its entries, which upstream MLIR reads."""
         return DictionaryAttr(
             {
                 "name": StringAttr(self.name),
@@ -127,21 +126,30 @@ def split_name(name: str) -> tuple[str, str]:
     return (name[: changes.start()], name[changes.start() :]) if changes else (name, "")
 
 
+def entries_of(attribute: Attribute) -> Mapping[str, Attribute]:
+    """The entries of a target; raises GlowError for anything else."""
+    entries = attribute.entries if isinstance(attribute, TargetAttr) else attribute
+    data: Mapping[str, Attribute] = {}
+    if isinstance(entries, DictionaryAttr):
+        data = entries.data
+    wrong = wrong_entries(data)
+    if wrong is not None:
+        raise GlowError(f"{ATTRIBUTE} {wrong}")
+    return data
+
+
 def _text(attribute: Attribute) -> str:
-    if not isinstance(attribute, StringAttr):
-        raise GlowError(f"{ATTRIBUTE} has {attribute} in the place of a string")
+    assert isinstance(attribute, StringAttr)
     return attribute.data
 
 
 def _number(attribute: Attribute) -> int:
-    if not isinstance(attribute, IntegerAttr):
-        raise GlowError(f"{ATTRIBUTE} has {attribute} in the place of a number")
+    assert isinstance(attribute, IntegerAttr)
     return cast("IntegerAttr", attribute).value.data
 
 
 def _texts(attribute: Attribute) -> tuple[str, ...]:
-    if not isinstance(attribute, ArrayAttr):
-        raise GlowError(f"{ATTRIBUTE} has {attribute} in the place of a list")
+    assert isinstance(attribute, ArrayAttr)
     return tuple(_text(item) for item in cast("ArrayAttr[Attribute]", attribute))
 
 
@@ -193,4 +201,12 @@ def settle_target(module: ModuleOp, name: str) -> Target:
     target = Target.from_string(name)
     if ATTRIBUTE not in module.attributes:
         module.attributes[ATTRIBUTE] = ProgramTarget.of(target, name).attribute()
+    return target
+
+
+def settle_plain_target(module: ModuleOp, name: str) -> Target:
+    """As `settle_target`, for a program of loops: its target is a dictionary from now on."""
+    target, settled = settle_target(module, name), program_target(module)
+    assert settled is not None
+    module.attributes[ATTRIBUTE] = settled.dictionary()
     return target

@@ -166,7 +166,7 @@ def test_target_of_the_pass_pipeline(capsys: pytest.CaptureFixture[str]) -> None
     passes = ["--lower", "--split-batch", "--assign-layout"]
     run_glow_opt([str(SMALL), *passes, "--target-cpu=x86-64-v3"])
     output = capsys.readouterr().out
-    assert 'glow.target = {name = "x86-64-v3", arch = "x86_64"' in output
+    assert 'glow.target = #glow.target<{name = "x86-64-v3", arch = "x86_64"' in output
     assert "x8xf32>" in output
     other = [*passes[:-1], "--assign-layout=target=neon", "--target-cpu=x86-64-v3"]
     with pytest.raises(GlowError, match="assign-layout: the program is lowered for"):

@@ -34,7 +34,7 @@ from glow.backends.cpu.program.prologue_fusion import fuse_prologues
 from glow.dialects.attributes import int_attr, ints_attr
 from glow.dialects.weight_table import WeightsAttr
 from glow.lowering.loop_builder.kernel import Kernel
-from glow.lowering.target.program_target import settle_target
+from glow.lowering.target.program_target import settle_plain_target
 from glow.lowering.target.target import Target
 from glow.passes.instr.verify_instr import VerifyInstrPass
 
@@ -83,7 +83,7 @@ class InstrToLoopsPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Lower each function of the module."""
-        target, table = settle_target(op, self.target), kernel_table(self.backend)
+        target, table = settle_plain_target(op, self.target), kernel_table(self.backend)
         VerifyInstrPass().apply(ctx, op)
         functions = [f for f in op.ops if isinstance(f, func.FuncOp) and f.body.blocks]
         emitted: dict[str, Kernel] = {}
