@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from xdsl.ir import Attribute, Block, SSAValue
 
-from glow.dialects import arith, glow, instr
+from glow.dialects import glow, instr
 from glow.dialects.node import element_of
 from glow.passes.rewriting.scalar_bodies import inline_body
 from glow.passes.rewriting.scalar_builder import CASTS, SCALAR_BODIES, ScalarBuilder
@@ -26,11 +26,7 @@ def emit_instruction(
     if isinstance(op, instr.CopyOp):
         return operands
     if isinstance(op, instr.SplatOp):
-        value = op.value
-        constant = arith.ConstantOp.create(
-            properties={"value": value}, result_types=[value.type]
-        )
-        return [builder.append(constant)]
+        return [builder.number_attr(op.value)]
     node = op.node
     assert node is not None
     if node in CASTS:

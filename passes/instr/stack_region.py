@@ -13,7 +13,7 @@ from math import prod
 from xdsl.dialects.builtin import FloatAttr, IntegerAttr, MemRefType
 from xdsl.ir import Block, Operation, Region, SSAValue
 
-from glow.dialects import arith, instr
+from glow.dialects import instr
 from glow.dialects.node import shape_of
 from glow.passes.instr.accesses import Place
 from glow.passes.instr.scalar_block import element_type, emit_instruction
@@ -68,7 +68,7 @@ class StackBuilder:
 
     def _read(self, value: SSAValue, number: Number | None) -> SSAValue:
         if number is not None:
-            return self.builder.append(arith.ConstantOp(number))
+            return self.builder.number_attr(number)
         place = self.place_of(value)
         if prod(shape_of(value)) == prod(self.shape):
             if place not in self.current:

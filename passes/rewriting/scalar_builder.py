@@ -11,8 +11,17 @@ from math import inf
 from typing import TypeAlias, cast
 
 from xdsl.dialects import math
-from xdsl.dialects.builtin import AnyFloat, IntegerType, Signedness, f32, i1
+from xdsl.dialects.builtin import (
+    AnyFloat,
+    FloatAttr,
+    IntegerAttr,
+    IntegerType,
+    Signedness,
+    f32,
+    i1,
+)
 from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.utils.hints import isa
 
 from glow.dialects import arith
 from glow.dialects.attributes import Attributes
@@ -30,6 +39,8 @@ from glow.dialects.node import NodeOp
 from glow.dialects.small_types import is_small
 from glow.dialects.weight_table import dtype_of
 from glow.passes.rewriting.small_elements import narrow, wide_type, widen
+
+SIGNLESS = Signedness.SIGNLESS
 
 Integer: TypeAlias = "IntegerType[int, Signedness]"
 
@@ -74,11 +85,19 @@ class ScalarBuilder:
 
     def constant(self, value: float, scalar: Attribute) -> SSAValue:
         """A constant of a scalar type."""
-        attribute = scalar_attr(value, scalar)
-        return self.append(
-            arith.ConstantOp.create(
-                properties={"value": attribute}, result_types=[scalar]
-            )
+        return self.number_attr(scalar_attr(value, scalar))
+
+    def number_attr(self, value: Attribute) -> SSAValue:
+        """The constant of an attribute; `arith` has unsigned ones by their bits alone."""
+        scalar = bare = cast("IntegerAttr | FloatAttr", value).type
+        if isa(scalar, IntegerType) and scalar.signedness.data is not SIGNLESS:
+            assert isa(value, IntegerAttr)
+            bare = IntegerType(scalar.width.data)
+            value = IntegerAttr(value.value.data, bare)
+        op = arith.ConstantOp.create(properties={"value": value}, result_types=[bare])
+        number = self.append(op)
+        return (
+            number if bare == scalar else self.append(arith.BitcastOp(number, scalar))
         )
 
     def add(self, x: SSAValue, y: SSAValue) -> SSAValue:

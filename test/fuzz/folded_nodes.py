@@ -28,6 +28,7 @@ from glow.dialects.errors import GlowError
 from glow.frontends.onnx import import_model
 from glow.frontends.onnx.registry import HANDLERS
 from glow.interpreter import run
+from glow.open_sizes import OpenModelError
 
 Arrays = Mapping[str, np.ndarray]
 
@@ -39,11 +40,15 @@ MOST = 8
 
 RANDOM = frozenset(("Dropout", "RandomNormalLike", "RandomUniformLike", "Bernoulli"))
 
-ELSEWHERE = re.compile(r"not supported|at run time|elements of type")
+ELSEWHERE = re.compile(r"not supported|needs the value|elements of type")
 """Refusals, which another test counts."""
 
-OTHERWISE = frozenset(("Cast", "CastLike"))
-"""Operators that ONNX Runtime computes otherwise: casts out of range wrap there."""
+OTHERWISE = frozenset(("Cast", "CastLike", "MaxUnpool"))
+"""Operators that ONNX Runtime computes otherwise: casts out of range wrap there, and indices
+of an unpooling are those of the output's shape, where ONNX's own test has the pooled one's."""
+
+SPECTRA = frozenset(("DFT", "STFT"))
+"""Operators whose rounding is relative to the norm of the whole signal."""
 
 
 @dataclass(frozen=True)
@@ -190,9 +195,7 @@ def computed_inputs(example: Example) -> list[str]:
     names = list(example.inputs)
     try:
         results(example, names)
-    except GlowError as error:
-        if "at run time" not in error.message:
-            raise
+    except OpenModelError:
         return [
             n for n, a in example.inputs.items() if a.ndim > 1 or a.dtype.kind == "f"
         ]
@@ -212,6 +215,7 @@ def check_folded_node(seed: int) -> int:
         if expected is not None and not ELSEWHERE.search(error.message):
             raise Wrong(f"{title}: ONNX Runtime takes it: {error}") from error
         return 0
+    is_spectrum = example.node.op_type in SPECTRA
     folded = results(example, [])
     for one, other in zip(folded, computed, strict=True):
         if one.dtype != other.dtype or not np.array_equal(one, other, equal_nan=True):
@@ -219,17 +223,20 @@ def check_folded_node(seed: int) -> int:
     expected = runtime_results(example)
     expected = example.outputs if expected is None else expected
     for one, other in zip(computed, expected or (), strict=False):
-        check_close(title, one, other)
+        scale = np.max(np.abs(other), initial=1) if is_spectrum else 1.0
+        check_close(title, one, other, scale)
     return 1 + (expected is not None)
 
 
-def check_close(title: str, result: np.ndarray, expected: np.ndarray) -> None:
+def check_close(
+    title: str, result: np.ndarray, expected: np.ndarray, scale: float
+) -> None:
     """Raise Wrong where results differ by more than rounding."""
     half = result.dtype.kind == "V" or result.dtype.itemsize == 2
     tolerance = 2e-2 if half else 1e-4
     same = (result.dtype, result.shape) == (expected.dtype, expected.shape)
     if not same or not np.allclose(
         result.astype(np.float64), expected.astype(np.float64),
-        rtol=tolerance, atol=tolerance, equal_nan=True,
+        rtol=tolerance, atol=tolerance * scale, equal_nan=True,
     ):  # fmt: skip
         raise Wrong(f"{title}: {result} is not {expected}")

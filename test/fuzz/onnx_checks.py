@@ -79,7 +79,7 @@ MARGIN = 4
 """How much more than what such steps make of a model a result may be off."""
 
 
-REFUSALS = ("not supported", "larger than the padded input")
+REFUSALS = ("not supported", "needs the value of", "larger than the padded input")
 """Lines that refuse what ONNX Runtime takes."""
 
 

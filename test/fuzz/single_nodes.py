@@ -6,6 +6,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from indexing_steps import INDEXING_STEPS
 from random_graphs import F32, GraphMaker, Shape, Step, dtype_in
 from xdsl.ir import SSAValue
 
@@ -14,15 +15,23 @@ from glow.dialects.glow import BINARY, UNARY, CompareOp, LogicalOp
 from glow.dialects.node import NodeOp, shape_of
 
 BOOL = np.dtype(np.bool_)
+BITS = (glow.BitwiseOp, glow.BitwiseUnaryOp)
+INTEGERS = tuple(map(np.dtype, ("int8", "uint8", "int32", "int64")))
 DIVISIONS = (glow.DivOp, glow.ModOp, glow.FmodOp)
 POSITIVE = (glow.LogOp, glow.SqrtOp, glow.RsqrtOp)
 SMALL = (glow.AsinOp, glow.AcosOp)
 
 
+def domain(node: type[NodeOp], g: GraphMaker) -> np.dtype[Any] | None:
+    """The element type that a node needs, if it is one of few."""
+    if node is glow.NotOp or issubclass(node, LogicalOp):
+        return BOOL
+    return g.one_of(INTEGERS) if issubclass(node, BITS) else None
+
+
 def unary(node: type[NodeOp], g: GraphMaker) -> None:
     """A function of one number, on its domain; sometimes with attributes."""
-    dtype = BOOL if node is glow.NotOp else F32
-    x = g.tensor(dtype=dtype)
+    x = g.tensor(dtype=domain(node, g) or F32)
     if node in POSITIVE:
         x = g.node(
             glow.AddOp,
@@ -62,7 +71,7 @@ def beside(g: GraphMaker, x: SSAValue) -> SSAValue:
 
 def binary(node: type[NodeOp], g: GraphMaker) -> None:
     """A function of two numbers."""
-    x = g.tensor(dtype=BOOL if issubclass(node, LogicalOp) else None)
+    x = g.tensor(dtype=domain(node, g))
     if dtype_in(x) == BOOL and not issubclass(node, LogicalOp | CompareOp):
         x = g.tensor(dtype=F32)
     y = beside(g, x)
@@ -377,4 +386,5 @@ STEPS: tuple[Step, ...] = (
     attention, conv3d, partial(conv_transpose, glow.ConvTranspose2dOp),
     partial(conv_transpose, glow.ConvTranspose3dOp), gather_elements, sample,
     *(reshape, transpose, concat, slice_, pad, broadcast, tile, gather) * 3, recurrent,
+    *INDEXING_STEPS,
 )  # fmt: skip
