@@ -75,7 +75,7 @@ def is_transformer(module: ModuleOp) -> bool:
     return any(isinstance(op, glow.LayerNormOp) for op in module.walk())
 
 
-def quantizes_rows(module: ModuleOp, options: QuantizationOptions) -> bool:
+def quantizes_per_row(module: ModuleOp, options: QuantizationOptions) -> bool:
     """Whether linear layers quantize their rows while the network runs."""
     return options.activations == "per-row" or (
         options.activations == "auto" and is_transformer(module)
@@ -84,7 +84,7 @@ def quantizes_rows(module: ModuleOp, options: QuantizationOptions) -> bool:
 
 def quantize_linear_layers(module: ModuleOp, options: QuantizationOptions) -> None:
     """Make linear layers quantize their rows, where that is chosen."""
-    if not quantizes_rows(module, options):
+    if not quantizes_per_row(module, options):
         return
     for op in list(module.walk()):
         if is_linear_layer(op) and not is_kept(op, options.keep):
@@ -100,7 +100,7 @@ def even_out_channels(
         return names, profile
     keep = profile.keep
     profile = equalize_layers(block, names, profile) or profile
-    if not quantizes_rows(_module_of(function), options):
+    if not quantizes_per_row(_module_of(function), options):
         names, profile = smooth_channels(block, names, profile, options.keep)
     profile.keep = keep
     return names, profile
@@ -120,7 +120,7 @@ def choose_nodes(
         others = [op for op in chosen if not isinstance(op, tuple(PRODUCTS))]
         for op in others:
             del chosen[op]
-    if options.attention == "float" or quantizes_rows(module, options):
+    if options.attention == "float" or quantizes_per_row(module, options):
         return chosen
     wanted = {op for op in block.ops if is_computed_product(op)}
     return {

@@ -322,7 +322,7 @@ PRODUCTS: dict[str, BuildKernel] = {
     "strassen of two levels": lambda: build_strassen(
         StrassenSpec(36, 320, 20, levels=2), TARGET
     ),
-    "quadrant sums": lambda: build_strassen_combinations(
+    "strassen combinations": lambda: build_strassen_combinations(
         StrassenCombinationsSpec(6, 14), TARGET
     ),
     "sums of two levels": lambda: build_strassen_combinations(

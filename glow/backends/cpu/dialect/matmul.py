@@ -114,7 +114,7 @@ class BatchMatmulOp(NodeOp):
 
 @irdl_op_definition
 class StrassenCombinationsOp(NodeOp):
-    """The sums of quadrants that `cpu.strassen_matmul` multiplies, and the sizes of rows.
+    """The linear combinations that `cpu.strassen_matmul` multiplies, and the sizes of rows.
 
     input [..., K], all but the last axis counted as rows M -> sums [7, M / 2, K / 2] and
     scales [M]; with two `levels` the sums of each sum's quadrants, [49, M / 4, K / 4]. Each row

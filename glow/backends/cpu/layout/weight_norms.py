@@ -20,7 +20,7 @@ SIZES = (2.0**-100, 2.0**100)
 """Sums of other weights could overflow, or lose digits of subnormal numbers."""
 
 CHUNK_ELEMENTS = 1 << 16
-"""How much is looked at a time: it stays in a near cache."""
+"""How much is looked at a time: it stays in the L2."""
 
 
 def largest_of(matrix: Array) -> tuple[Array, Array]:

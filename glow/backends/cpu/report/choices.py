@@ -149,7 +149,7 @@ def _fused_prologue(spec: PrologueConv2dSpec, target: Target) -> Choice:
 
 
 def _sums_of_quadrants(spec: StrassenCombinationsSpec, target: Target) -> Choice:
-    return Choice(f"sums of quadrants for {STRASSEN[spec.levels].name}")
+    return Choice(f"linear combinations for {STRASSEN[spec.levels].name}")
 
 
 def _recurrence(spec: RecurrenceSpec, target: Target) -> Choice:

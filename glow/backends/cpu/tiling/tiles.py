@@ -3,7 +3,7 @@
 A tile of `pixels` x `blocks` accumulators does that many multiply-adds per step and loads
 `pixels` inputs and `blocks` weight vectors. The model below counts cycles of the target's core:
 it asks for as many independent accumulators as hide the latency of FMAs, for tiles that divide
-the line, and for weights that stay in a near cache.
+the line, and for weights that stay in the L2.
 """
 
 from collections.abc import Callable, Sequence

@@ -1,8 +1,8 @@
-"""Attention, head by head: scores never leave the nearest cache.
+"""Attention, head by head: scores never leave the L1.
 
 A work item is a block of a head's queries, as high as a register tile. Its products with all keys
 go into a scratch, become exponentials there, and are multiplied with the values while they are
-near; the sums of the exponentials divide the result. Keys are transposed into panels first,
+there; the sums of the exponentials divide the result. Keys are transposed into panels first,
 once for all blocks of a head that a thread computes.
 """
 
@@ -15,7 +15,7 @@ from math import prod
 from xdsl.ir import SSAValue
 
 from glow.backends.cpu.dialect.config import AttentionConfig
-from glow.backends.cpu.kernels.attention.softmax_weights import Shares
+from glow.backends.cpu.kernels.attention.softmax_weights import SoftmaxWeights
 from glow.backends.cpu.kernels.matmul.batch_matmul import pack_columns
 from glow.backends.cpu.kernels.matmul.weights import PackedWeights
 from glow.backends.cpu.tiling.accumulation import accumulate
@@ -134,7 +134,7 @@ class _Heads:
         width = -(-spec.keys // lanes) * lanes
         panels = builder.alloca(types.memref_type((spec.depth * width,)))
         self.panels = PackedWeights(builder, panels, spec.depth, self.key_split)
-        self.shares = Shares(builder, height, spec.keys, width)
+        self.softmax = SoftmaxWeights(builder, height, spec.keys, width)
 
     def _matrix(
         self,
@@ -182,7 +182,7 @@ class _Heads:
         self._each_group(
             self.key_split, lambda unit, group: self._score(unit, group, first)
         )
-        self.shares.compute(spec.scale, self._mask_reader(first))
+        self.softmax.compute(spec.scale, self._mask_reader(first))
         self._each_group(
             self.value_split, lambda _, group: self._multiply(group, first)
         )
@@ -202,7 +202,7 @@ class _Heads:
 
             total = accumulate(builder, self.spec.depth, unroll, shape, factors)
             columns = Columns(group.block, shape[1:])
-            self.shares.matrix.write_columns(total, row, columns)
+            self.softmax.matrix.write_columns(total, row, columns)
 
         builder.tiles(0, self.spec.height, tile.rows, at)
 
@@ -220,19 +220,19 @@ class _Heads:
         )
 
     def _multiply(self, group: ColumnGroup, first: Index) -> None:
-        """Multiplies the block's shares with a group of the values' columns."""
+        """Multiplies the block's softmax weights with a group of the values' columns."""
         builder, tile = self.builder, self.value_tile
 
         def at(row: Index, columns: Columns) -> None:
             shape = (tile.rows, *columns.shape)
 
             def factors(k: Index) -> tuple[SSAValue, SSAValue]:
-                share = self.shares.read(row, k, shape)
-                return share, self.values.read_columns(k, 0, columns)
+                weight = self.softmax.read(row, k, shape)
+                return weight, self.values.read_columns(k, 0, columns)
 
             unroll = tile.unroll(builder.target.core)
             total = accumulate(builder, self.spec.keys, unroll, shape, factors)
-            total = builder.mulf(total, self.shares.inverse_sums(row, shape))
+            total = builder.mulf(total, self.softmax.inverse_sums(row, shape))
             self.result.write_columns(total, builder.add(first, row), columns)
 
         for columns in columns_of(group, self.lanes):

@@ -1,4 +1,4 @@
-"""The shares of attention: exponentials of a block's scores, in a scratch.
+"""The softmax weights of attention: exponentials of a block's scores, in a scratch.
 
 Some rows are folded at once, since folding one is a chain of dependent operations: saves a
 third of the time where there are few keys. A NaN makes its whole row NaN through the sum.
@@ -32,8 +32,8 @@ ReadMask = Callable[[Index, Index, tuple[int, int]], SSAValue]
 """The same from a row of the block on."""
 
 
-class Shares:
-    """Scores [rows, keys] of a block, which become shares up to a factor for each row.
+class SoftmaxWeights:
+    """Scores [rows, keys] of a block, which become softmax weights up to a factor for each row.
 
     `width` is the length of a row in memory, whole registers.
     """
@@ -52,17 +52,17 @@ class Shares:
         """Maxima, then one over the sums."""
 
     def compute(self, scale: float, mask: ReadMask | None) -> None:
-        """Makes shares of scores, times a scale and plus a mask."""
+        """Makes softmax weights of scores, times a scale and plus a mask."""
         self.builder.loop(
             0, self.rows, self.together, lambda row: self._rows(row, scale, mask)
         )
 
     def read(self, row: Index, key: Index, shape: tuple[int, ...]) -> SSAValue:
-        """A key's shares in some rows, each repeated."""
+        """A key's weights in some rows, each repeated."""
         return self.matrix.read(row, key, shape, _of_row(shape))
 
     def inverse_sums(self, row: Index, shape: tuple[int, ...]) -> SSAValue:
-        """One over the sums of some rows' shares, each repeated."""
+        """One over the sums of some rows' weights, each repeated."""
         return self._factors(row, shape)
 
     def _factors(self, row: Index, shape: tuple[int, ...]) -> SSAValue:

@@ -1,6 +1,6 @@
 """The configuration of a blocked convolution: its register tiles, order and segments of rows.
 
-Big weights stay in a near cache if all lines pass by them before the next channels; small ones
+Big weights stay in the L2 if all lines pass by them before the next channels; small ones
 stay there anyway, and then the input line is what should. Threads share lines where they can: each
 then reads of the input only what it wrote itself. For big weights that means that each reads all
 of them, so these are shared by channels instead where they are larger than what threads would

@@ -5,7 +5,7 @@ on the stack of the thread, and then they are multiplied:
 
     for a few runs:  made = region(input[runs]);  output[runs] = weights * made
 
-So its results never leave a near cache, and no other core touches the memory that they are
+So its results never leave the L2, and no other core touches the memory that they are
 in: a line that another core has read or written last takes long to write.
 """
 

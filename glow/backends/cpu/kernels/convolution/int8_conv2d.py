@@ -90,7 +90,7 @@ def build_int8_conv2d(name: str, spec: Int8Conv2dSpec, target: Target) -> Kernel
 class Int8Convolution(Convolution):
     """Builds one kernel.
 
-    Where weights come from far away, each line of a plane fetches its share of those of the
+    Where weights come from the L3 or DRAM, each line of a plane fetches its share of those of the
     next channels, while it computes with these.
     """
 

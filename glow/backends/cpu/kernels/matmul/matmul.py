@@ -92,7 +92,7 @@ class MatmulSpec:
         return 2 if self.widens else max(1, 32 // types.bit_width(self.element))
 
     def is_bound_by_reading(self, target: Target) -> bool:
-        """Whether B, f32 in a far cache or memory, takes longer to read than to multiply."""
+        """Whether B, f32 in the L3 or DRAM, takes longer to read than to multiply."""
         core, elements = target.core, self.depth * self.columns
         read = elements * F32_BYTES / core.far_bytes_per_cycle
         multiplied = elements * self.rows / (core.fma_per_cycle * target.lanes(32))

@@ -1,7 +1,7 @@
 """When a Winograd convolution is faster than a direct one: cycles of both, from shapes.
 
 Both are estimated with the register-tile model of `tiles.py`. On top of that come the
-transforms, which move every patch and product through a near cache. The weights, seven (m = 6),
+transforms, which move every patch and product through the L2. The weights, seven (m = 6),
 four (m = 4), 1.8 (m = 2) or 1.4 (r = 5) times as many as a direct convolution reads, come from
 memory once per inference, while others are multiplied: on planes of 7 x 7 they decide.
 """

@@ -5,7 +5,7 @@ that goes with the channel's weights), as the bits of f32: integers in the order
 above which are infinity and NaN. A register of neighbouring pixels is taken through all blocks,
 and their lanes folded together: half as many at each step. A kernel that takes blocks of tiles
 through all phases of a convolution does so for the pixels that it is about to transform, and that
-are near then; where the phases are kernels of their own, one before them does it for all.
+are in the L1 then; where the phases are kernels of their own, one before them does it for all.
 """
 
 from collections.abc import Sequence

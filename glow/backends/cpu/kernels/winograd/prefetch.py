@@ -1,8 +1,8 @@
 """What the products of a Winograd convolution ask for ahead of time.
 
 Products do arithmetic for long and need little memory; the phases around them move much and
-calculate little. So while a panel of weights is multiplied, the next panel comes to a near
-cache, and so do the patches of the next position, where phases are kernels of their own. In a
+calculate little. So while a panel of weights is multiplied, the next panel comes to the
+L2, and so do the patches of the next position, where phases are kernels of their own. In a
 fused kernel so do the output of this block and the input of the next, if planes are so large
 that they may lie in memory.
 """
@@ -37,9 +37,9 @@ def nothing(step: Index) -> None:
 
 @dataclass(frozen=True)
 class WeightsAhead:
-    """The weights of the next panel; those of a near cache need no help.
+    """The weights of the next panel; those in the L2 need no help.
 
-    A panel that a single tile reads comes just in time: half of the nearest cache would hold
+    A panel that a single tile reads comes just in time: half of the L1 would hold
     what is read later.
     """
 

@@ -8,12 +8,12 @@ m = 4, 0.2 with m = 6; for r = 4 0.25 with m = 3; for r = 5 0.36 with m = 2, 0.1
 
 Tiles start at multiples of m, except that the last one of a row or column is moved up to end
 with the plane. Consecutive tile rows of all images form blocks. One block of everything is
-computed in three phases, which suits big weights: they stream by once. Small weights stay in a
-near cache, and then what should stay there too is the block, so blocks are small and each goes
+computed in three phases, which suits big weights: they stream by once. Small weights stay in
+the L2, and then what should stay there too is the block, so blocks are small and each goes
 through all phases in one kernel: all patches first, then products and outputs of one channel
 tile after the other, so that few products exist at a time; or all products, if they have so few
 input channels that they are done sooner than they are put away. Where the tiles of a block would
-make positions meet in few sets of the nearest cache, as those of planes of 32 or 128 do, scratch
+make positions meet in few sets of the L1, as those of planes of 32 or 128 do, scratch
 memory has one tile more.
 
 The points of n = 6 are 0, +-0.625, +-1.5 and infinity rather than the usual 0, +-1, +-2: as
@@ -229,8 +229,8 @@ class WinogradTiling:
     def tile_places(self) -> int:
         """The tiles that scratch memory has room for at each position.
 
-        One more than there are where the 36 lines of a tile would share four sets of the nearest
-        cache, or fewer.
+        One more than there are where the 36 lines of a tile would share four sets of the L1,
+        or fewer.
         """
         sets = self.model.target.core.l1_set_distance
         distance = gcd(self.tiles * self.model.vector_bytes, sets)
@@ -277,19 +277,19 @@ class WinogradTiling:
 
     @property
     def has_resident_weights(self) -> bool:
-        """Whether all weights stay in a near cache."""
+        """Whether all weights stay in the L2."""
         weight_bytes = self.spec.packed_weights * types.byte_width(self.spec.element)
         return weight_bytes <= self.model.target.l2_bytes // 2
 
     def is_roomy(self) -> bool:
-        """Whether a block and the weights of a channel tile leave room in a near cache."""
+        """Whether a block and the weights of a channel tile leave room in the L2."""
         spec, blocks = self.spec, self.parts[0].blocks
         weights = spec.positions * spec.in_channels * blocks * self.model.vector_bytes
         most = max(2 * self._block_bytes, self._block_bytes + weights)
         return most <= self.model.target.l2_bytes
 
     def fits(self) -> bool:
-        """Whether a block stays in a near cache while weights pass by."""
+        """Whether a block stays in the L2 while weights pass by."""
         return self._block_bytes <= self.model.target.l2_bytes * 3 // 4
 
     @property
@@ -372,7 +372,7 @@ def _model(spec: WinogradSpec, target: Target) -> TileModel:
 
 
 def _best(tilings: Sequence[WinogradTiling]) -> WinogradTiling:
-    """The one with the fewest cycles; if weights are near, the smallest that is almost as good."""
+    """The one with the fewest cycles; if weights are in the L2, the smallest of almost equals."""
     cheapest = min(tilings, key=WinogradTiling.product_cycles)
     if not cheapest.has_resident_weights:
         return cheapest
