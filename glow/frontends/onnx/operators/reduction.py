@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from xdsl.dialects.builtin import i1, i8
+from xdsl.dialects.builtin import f64, i1, i8
 
 from glow.dialects.glow import (
     AbsOp,
@@ -23,6 +23,7 @@ from glow.dialects.glow import (
     ReduceSumOp,
     SqrtOp,
     SubOp,
+    is_integer,
 )  # fmt: skip
 from glow.dialects.glow.normalization import ArgOp
 from glow.frontends.onnx.node import OnnxNode, Operand, Value, element_type
@@ -77,29 +78,21 @@ def reduce_l1(node: OnnxNode) -> Value:
     return reduce_value(node, ReduceSumOp, node.emit(AbsOp, node.value(0)))
 
 
-@onnx_op("ReduceSumSquare")
-def reduce_sum_square(node: OnnxNode) -> Operand:
-    """The sum of squares."""
-    value = node.value(0)
+def _sum_of_squares(node: OnnxNode, value: Operand) -> Operand:
     return reduce_value(node, ReduceSumOp, node.emit(MulOp, value, value))
 
 
-@onnx_op("ReduceL2")
-def reduce_l2(node: OnnxNode) -> Value:
-    """The root of the sum of squares."""
-    return node.emit(SqrtOp, reduce_sum_square(node))
+def _root_of_squares(node: OnnxNode, value: Operand) -> Operand:
+    return node.emit(SqrtOp, _sum_of_squares(node, value))
 
 
-@onnx_op("ReduceLogSum")
-def reduce_log_sum(node: OnnxNode) -> Value:
-    """The logarithm of the sum."""
-    return node.emit(LogOp, reduce_value(node, ReduceSumOp, node.value(0)))
+def _log_sum(node: OnnxNode, value: Operand) -> Operand:
+    return node.emit(LogOp, reduce_value(node, ReduceSumOp, value))
 
 
-@onnx_op("ReduceLogSumExp")
-def reduce_log_sum_exp(node: OnnxNode) -> Value:
+def _log_sum_exp(node: OnnxNode, value: Operand) -> Operand:
     """`max + log(sum(exp(x - max)))`, which cannot overflow."""
-    value, axes = node.value(0), reduced_axes(node)
+    axes = reduced_axes(node)
     if not axes:
         return value
     largest = node.emit(ReduceMaxOp, value, axes=axes, keepdims=True)
@@ -108,6 +101,34 @@ def reduce_log_sum_exp(node: OnnxNode) -> Value:
     if not node.attr_int("keepdims", 1):
         largest = node.emit(ReduceMaxOp, value, axes=axes)
     return node.emit(AddOp, total, largest)
+
+
+@onnx_op("ReduceSumSquare")
+def reduce_sum_square(node: OnnxNode) -> Operand:
+    """The sum of squares."""
+    return _sum_of_squares(node, node.value(0))
+
+
+ROOTS_AND_LOGARITHMS: dict[str, Callable[[OnnxNode, Operand], Operand]] = {
+    "ReduceL2": _root_of_squares,
+    "ReduceLogSum": _log_sum,
+    "ReduceLogSumExp": _log_sum_exp,
+}
+"""Operators whose results are no integers; those of integers are truncated."""
+
+
+def _in_floats(reduction: Callable[[OnnxNode, Operand], Operand]) -> Handler:
+    def handler(node: OnnxNode) -> Value:
+        value = node.value(0)
+        element = element_type(value)
+        if not is_integer(element):
+            return reduction(node, value)
+        return node.convert(reduction(node, node.convert(value, f64)), element)
+
+    return handler
+
+
+HANDLERS.update({name: _in_floats(r) for name, r in ROOTS_AND_LOGARITHMS.items()})
 
 
 def _arg(op_class: type[ArgOp]) -> Callable[[OnnxNode], Value]:
