@@ -81,3 +81,26 @@ def test_training_is_refused():
     model = make_model([node("Dropout", "x")], [("x", [2, 3])], opset=6)
     with pytest.raises(GlowError, match="is_test 0"):
         glow.compile(model)
+
+
+@pytest.mark.parametrize("opset", [13, 14])
+def test_results_ask_for_training_before_there_was_a_mode(opset: int) -> None:
+    """Of BatchNormalization, which has the attribute `training_mode` from opset 14 on."""
+    weights = {name: np.ones(3, np.float32) for name in "sbmv"}
+    norm = node("BatchNormalization", "x s b m v", "n mean variance")
+    model = make_model(
+        [norm, node("Mul", "n mean", "y")],
+        [("x", [2, 3, 3])],
+        weights=weights,
+        opset=opset,
+    )
+    if opset == 14:
+        assert "'BatchNormalization' (statistics without training_mode)" in error_of(
+            model
+        )
+    else:
+        x = X[..., :3]
+        mean = x.mean((0, 2))
+        expected = (x - mean[:, None]) / np.sqrt(x.var((0, 2))[:, None] + 1e-5) + 1
+        found = glow.compile(model, backend="interpreter")(x)
+        np.testing.assert_allclose(found, expected * (0.9 + 0.1 * mean), 1e-5)

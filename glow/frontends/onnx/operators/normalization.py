@@ -50,8 +50,10 @@ def batch_normalization(node: OnnxNode) -> Sequence[Value]:
     refuse_if(not node.attr_int("spatial", 1), "spatial 0")
     epsilon = node.attr_float("epsilon", 1e-5)
     # Before there was a mode, training was to ask for more than one result.
-    by_results = node.opset < TRAINING_MODE and any(map(node.uses, range(1, 5)))
+    wants_statistics = any(map(node.uses, range(1, 5)))
+    by_results = wants_statistics and node.opset < TRAINING_MODE
     if not by_results and not node.attr_int("training_mode", 0):
+        refuse_if(wants_statistics, "statistics without training_mode")
         return [node.emit(BatchNormOp, *node.values(), epsilon=epsilon)]
     value, scale, bias, *running = node.values()
     axes = [axis for axis in range(node.rank(0)) if axis != 1]
