@@ -256,22 +256,36 @@ def load(
 
     Raises OpenModelError where sizes or values that it needs are not among the options.
     """
+    options = options or CompileOptions()
+    is_text = isinstance(model, str | os.PathLike) and os.fspath(model).endswith(
+        ".mlir"
+    )
+    if is_text or isinstance(model, ModuleOp):
+        _check_no_inputs(options)
     if isinstance(model, ModuleOp):
         return clone_module(model)
-    if isinstance(model, str | os.PathLike) and os.fspath(model).endswith(".mlir"):
+    if is_text:
         from glow.frontends.mlir import read_mlir
         from glow.universe import new_context
 
         return read_mlir(model, new_context(), notes)
     from glow.frontends.onnx import import_model
 
-    options = options or CompileOptions()
     return import_model(
         model,
         input_shapes=options.input_shapes,
         input_values=options.input_values,
         notes=notes,
     )
+
+
+def _check_no_inputs(options: CompileOptions) -> None:
+    """Raise GlowError for sizes and values of a program, whose shapes are static."""
+    for name in ("input_shapes", "input_values"):
+        if getattr(options, name):
+            raise GlowError(
+                f"{name} is for ONNX models; a program of MLIR has its shapes"
+            )
 
 
 @collection_paused()

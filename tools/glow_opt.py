@@ -40,7 +40,7 @@ from glow.tools.opt.memory_limit import with_memory_limit
 from glow.tools.opt.opt_arguments import add_glow_arguments, configure_parser
 from glow.tools.opt.pass_flags import fold_pipeline, from_spec, parse_passes
 from glow.tools.opt.target_names import OWN_TARGETS
-from glow.tools.shape_options import input_options
+from glow.tools.shape_options import input_options, refuse_for_text
 from glow.tools.target_options import target_of, with_backend, with_target
 from glow.universe import PASS_GROUPS, RENAMED_PASSES, register_dialects
 
@@ -135,6 +135,7 @@ class GlowOptMain(xDSLOptMain):
         from glow.frontends.mlir import parse_text
         from glow.frontends.sidecar import attach_sidecar
 
+        refuse_for_text(self.args)
         module = parse_text(
             self.ctx,
             chunk.read(),
@@ -150,8 +151,7 @@ class GlowOptMain(xDSLOptMain):
         """The module of an ONNX model; external data is found beside the file."""
         from glow.frontends.onnx import import_model
 
-        model = self.input_path or chunk.read()
-        return import_model(model, **input_options(self.args))
+        return import_model(self.input_path or chunk.read(), **input_options(self.args))
 
     def prepare_input(self) -> tuple[list[tuple[IO[bytes], int]], str]:
         _, _, extension = (self.args.input_file or "").rpartition(".")

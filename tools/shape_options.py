@@ -41,6 +41,12 @@ def input_options(args: argparse.Namespace) -> InputOptions:
     return {"input_shapes": _shapes(args), "input_values": _values(args)}
 
 
+def refuse_for_text(args: argparse.Namespace) -> None:
+    """Raise UsageError for options that MLIR text, whose shapes are static, has no use for."""
+    if args.shape or args.value:
+        raise UsageError("--shape and --value are for ONNX models, not for MLIR text")
+
+
 def _shapes(args: argparse.Namespace) -> InputShapes | None:
     """The shapes and sizes of `--shape`; UsageError for what is none."""
     shapes: dict[str, tuple[int, ...] | int] = {}

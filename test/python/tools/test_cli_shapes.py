@@ -62,6 +62,16 @@ def test_what_is_refused(model, name):
     assert message in caught.value.one_line()
 
 
+def test_text_has_its_shapes(tmp_path):
+    text = "func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> { func.return %x : tensor<4xf32> }"
+    path = tmp_path / "same.mlir"
+    path.write_text(text)
+    with pytest.raises(GlowError, match="input_shapes is for ONNX models"):
+        run_glow(["run", str(path), "--shape=N=4"])
+    with pytest.raises(GlowError, match="--shape and --value are for ONNX models"):
+        run_glow_opt([str(path), "--value=x=4"])
+
+
 def test_run_takes_sizes_from_files(model, tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     x = np.arange(12, dtype=np.float32).reshape(4, 3)
