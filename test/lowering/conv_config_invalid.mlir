@@ -34,7 +34,7 @@ func.func @parts(%x: memref<1x1x14x14x16xf32>, %w: memref<6912xf32>, %b: memref<
 
 // -----
 
-// expected-error @below {{instr.cpu.conv2d cannot have the order columns: there are lines, channels, shared_lines}}
+// expected-error @below {{instr.cpu.conv2d cannot have the order columns: there are rows, channels, shared_rows}}
 func.func @order(%x: memref<1x1x14x14x16xf32>, %w: memref<6912xf32>, %b: memref<3x16xf32>, %y: memref<1x3x14x14x16xf32>) {
   instr.cpu.conv2d @out %y, @in %x, @in %w, @in %b input_channels 16 output_channels 48 config #cpu.conv_config<blocks = 2, pixels = [12, 12], sides = [12, 12], order = columns> panels #cpu.panels<blocks = 2, lanes = 16> kernel [3, 3] pads [1, 1, 1, 1]
   func.return

@@ -51,15 +51,15 @@ class ConvConfig:
     A tile is `pixels` of a row times `blocks` blocks of output channels; in columns that reach
     the padding it is `sides` pixels high, unless tiles of `whole_rows` take these in. There is a
     second number where a last tile has fewer blocks. A row is cut into `segments`. `order`:
-    `lines`, all channels of each; `channels`, all lines of each; or `shared_lines`, which
-    threads share, where each goes through all channels before the next lines.
+    `rows`, all channels of each; `channels`, all rows of each; or `shared_rows`, which
+    threads share, where each goes through all channels before the next rows.
     """
 
     blocks: int
     pixels: tuple[int, ...]
     sides: tuple[int, ...] = ()
     whole_rows: bool = False
-    order: str = "lines"
+    order: str = "rows"
     segments: int = 1
 
 

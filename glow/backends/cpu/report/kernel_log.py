@@ -1,6 +1,6 @@
 """What each instruction of a planned function becomes: the log of the kernels.
 
-    conv1: conv2d: direct sums; 28 pixels x 2 registers; lines; 56 work items; 37,632 bytes of
+    conv1: conv2d: direct sums; 28 pixels x 2 registers; rows; 56 work items; 37,632 bytes of
     weights; error 4e-06
 
 Where inputs may not allow the algorithm, the line ends with what is computed then:

@@ -67,7 +67,7 @@ def test_lines_name_algorithm_tile_order_work_weights_and_error(
     convolutions = [line for line in lines if ": conv2d: " in line]
     pattern = re.compile(
         r"n\d+: conv2d: direct sums; \d+ pixels x \d+ registers.*; "
-        r"(?:lines|channel tiles, then lines|lines, all channel tiles of each); [\d,]+ work items; "
+        r"(?:rows|channel tiles, then rows|rows, all channel tiles of each); [\d,]+ work items; "
         r"[\d,]+ bytes of weights; error 4e-06"
     )
     assert convolutions

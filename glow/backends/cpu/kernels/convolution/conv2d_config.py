@@ -89,8 +89,8 @@ def _with_order(spec: Conv2dSpec, tiling: ConvTiling, target: Target) -> ConvCon
 
     weight_bytes = spec.packed_weights * types.byte_width(spec.element)
     if weight_bytes <= target.l2_bytes // 2:
-        return cut("lines", spec.groups * spec.batch * tiles)
-    shared = cut("shared_lines", spec.batch)
+        return cut("rows", spec.groups * spec.batch * tiles)
+    shared = cut("shared_rows", spec.batch)
     both = prod(spec.input_type.get_shape()) + prod(spec.output_type.get_shape())
     items = ConvOrder(spec, replace(tiling, config=shared)).work_items
     activations = both * types.byte_width(spec.element)

@@ -19,9 +19,9 @@ ConvBody: TypeAlias = Callable[[Position, Index], None]
 
 
 ORDERS = {
-    "lines": "lines",
-    "channels": "channel tiles, then lines",
-    "shared_lines": "lines, all channel tiles of each",
+    "rows": "rows",
+    "channels": "channel tiles, then rows",
+    "shared_rows": "rows, all channel tiles of each",
 }
 """The orders of a configuration, in words."""
 
@@ -41,12 +41,12 @@ class ConvOrder:
     @property
     def channels_outermost(self) -> bool:
         """Whether all lines pass by the weights of a channel tile before the next one's."""
-        return self.tiling.config.order != "lines"
+        return self.tiling.config.order != "rows"
 
     @property
     def _shares_lines(self) -> bool:
         """Whether threads share the lines that pass by big weights."""
-        return self.tiling.config.order == "shared_lines"
+        return self.tiling.config.order == "shared_rows"
 
     @property
     def _lines(self) -> WorkItems:

@@ -61,7 +61,7 @@ def test_conv2d_weights_far_from_cache_go_channels_outermost(window: Window) -> 
 @pytest.mark.parametrize("batch", [1, 3])
 @pytest.mark.parametrize(
     ("plane", "shared"),
-    [((16, 12), "lines"), ((9, 12), "lines"), ((2, 3), "channels")],
+    [((16, 12), "rows"), ((9, 12), "rows"), ((2, 3), "channels")],
 )
 def test_conv2d_shares_lines_of_far_weights_if_there_are_enough(
     plane: tuple[int, int], shared: str, batch: int
@@ -78,7 +78,7 @@ def test_conv2d_shares_lines_of_far_weights_if_there_are_enough(
     )
     by_channels = ConvOrder(spec, replace(tiling, config=config)).work_items
     assert by_channels % tiles == 0
-    assert (order.work_items < by_channels) == (shared == "lines")
+    assert (order.work_items < by_channels) == (shared == "rows")
     assert order.work_items % 2 == 0 or shared == "channels"
     check_far(spec)
 
