@@ -124,6 +124,11 @@ class BatchMatmulSpec(DynamicBatchMatmul):
             return Tile(self.config.rows, self.config.blocks)
         if self.form != "dot":
             return choose_tile(self.rows, self.columns, self.depth, target)
+        return self._dot_tile
+
+    @property
+    def _dot_tile(self) -> Tile:
+        """The tile of the `dot` form, for all targets: with few registers some are stored."""
         rows = min(self.rows, _DOT_ROWS)
         most = _DOT_COLUMNS if rows > 1 else 2 * _DOT_COLUMNS
         return Tile(rows, min(self.columns, most))
@@ -141,7 +146,9 @@ class BatchMatmulSpec(DynamicBatchMatmul):
         tile = self.tile(target)
         if self.form != "dot":
             return wrong_tile(tile, self.rows, target)
-        registers = target.num_vector_registers
+        usual, registers = self._dot_tile, target.num_vector_registers
+        if tile.rows <= usual.rows and tile.blocks <= usual.blocks:
+            return None
         rows = min(self.rows, (registers - 1 - tile.blocks) // tile.blocks)
         if tile.blocks > min(self.columns, registers // 2) or tile.rows > max(1, rows):
             return (

@@ -199,3 +199,16 @@ def test_batch_matmul_absorbs_transpositions() -> None:
     (found,) = run_kernel(build_batch_matmul(spec, TARGET), [out], [query, key])
     exact = np.einsum("qhd,khd->hqk", query.astype(np.float64), key)
     assert relative_error(found, exact) < 2e-6
+
+
+@pytest.mark.parametrize("name", ["avx512", "avx2", "scalar"])
+def test_chosen_configurations_are_allowed(name: str) -> None:
+    """Those of products along contiguous rows of both operands too."""
+    target, depth = PRESETS[name], 16
+    for rows in range(1, 9):
+        for columns in (1, 3, 4, 5, 11, 40):
+            dense = BatchMatmulSpec.dense((2,), rows, columns, depth)
+            b = Strides((columns * depth,), 1, depth)
+            for spec in (dense, replace(dense, b=b)):
+                config = spec.choose_config(target)
+                assert replace(spec, config=config).wrong_config(target) is None
