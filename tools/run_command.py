@@ -195,7 +195,7 @@ def complete_inputs(
     inputs: dict[str, Array] = {}
     for info in declared:
         if info.name in given:
-            inputs[info.name] = given[info.name]
+            inputs[info.name] = _of_bytes(given[info.name], info.dtype)
         else:
             report(f"input '{info.name}': random values (seed {seed})")
             inputs[info.name] = random_array(random, info)
@@ -256,7 +256,19 @@ def write_outputs(outputs: Mapping[str, Array], folder: Path) -> None:
     for (_, array), name in zip(outputs.items(), file_names(outputs), strict=True):
         with atomic_path(folder / f"{name}.npy") as temporary:
             with temporary.open("wb") as file:
-                np.save(PlainWriter(file), array)
+                np.save(PlainWriter(file), _as_bytes(array))
+
+
+def _as_bytes(array: Array) -> Array:
+    """Elements that NumPy has no name for, such as bfloat16, as so many bytes each."""
+    is_own = array.dtype.isbuiltin == 1
+    return array if is_own else array.view(f"V{array.dtype.itemsize}")
+
+
+def _of_bytes(array: Array, dtype: np.dtype[np.generic]) -> Array:
+    """What `_as_bytes` wrote of elements of a type; another array as it is."""
+    is_bytes = array.dtype.kind == "V" and array.dtype.itemsize == dtype.itemsize
+    return array.view(dtype) if is_bytes and dtype.isbuiltin != 1 else array
 
 
 def file_names(names: Mapping[str, Array]) -> Iterator[str]:

@@ -18,6 +18,7 @@ from glow.dialects.small_types import SMALL_TYPES
 from glow.dialects.weights import held_value, numpy_to_dense
 from glow.frontends.mlir import parse_text
 from glow.frontends.onnx import import_model
+from glow.tools.glow import run_glow
 from glow.tools.program_output import write_program
 from glow.universe import new_context
 
@@ -261,3 +262,14 @@ def test_arithmetic_is_refused_in_one_line(operator):
     with pytest.raises(GlowError, match="only stored; convert them before") as raised:
         glow.compile(model)
     assert len(str(raised.value).splitlines()) == 1
+
+
+def test_the_tools_read_and_write_their_arrays(tmp_path):
+    model = casts("file", KINDS["float8_e5m2"], (8,), [(KINDS["float8_e5m2"], {})])
+    onnx.save(model, tmp_path / "model.onnx")
+    x = random_codes("float8_e5m2", (8,))
+    np.save(tmp_path / "x.npy", x.view("V1"))
+    files = [f"x={tmp_path / 'x.npy'}", "--output", str(tmp_path / "out")]
+    run_glow(["run", str(tmp_path / "model.onnx"), "--input", *files])
+    (result,) = (np.load(file) for file in (tmp_path / "out").iterdir())
+    np.testing.assert_array_equal(bits(result), bits(x))
