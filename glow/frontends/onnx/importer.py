@@ -170,6 +170,7 @@ class Importer:
         self.module = ModuleOp([])
         self.graph = Graph(self.block, weights_of(self.module))
         self.unsupported = UnsupportedOperators()
+        self.copied = 0
         self.callers: dict[BlockArgument, str] = {}
         self.needs: dict[str, str] = {}
         """The arguments whose values are needed, and a line on who needs each."""

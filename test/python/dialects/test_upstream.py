@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from control_flow_programs import programs
 from kernel_examples import KERNELS
 from kernel_testing import TARGET, Array, guarded
 from loops_testing import sample
@@ -101,6 +102,16 @@ def test_programs_of_the_lit_tests_are_accepted(
 def test_network_is_accepted_at_every_level(name: str) -> None:
     """Dialects of our own are read as unregistered ones."""
     module = load(TINY_NETWORKS[name]())
+    for stage in ("graph", "lowered", "instr"):
+        lower_to(module, stage)
+        mlir_opt(generic(module), "--allow-unregistered-dialect")
+    lower_to(module, "loops")
+    assert mlir_opt(str(module)) == mlir_opt(generic(module))
+
+
+@pytest.mark.parametrize("name", programs())
+def test_control_flow_is_accepted_at_every_level(name: str) -> None:
+    module = Parser(new_context(), programs()[name][0]).parse_module()
     for stage in ("graph", "lowered", "instr"):
         lower_to(module, stage)
         mlir_opt(generic(module), "--allow-unregistered-dialect")

@@ -13,6 +13,7 @@ from onnx import ModelProto
 
 import glow
 from glow.dialects.errors import GlowError
+from glow.frontends.onnx.control_flow import unrolled_loop
 
 BACKENDS = ("interpreter", "cpu")
 
@@ -139,6 +140,26 @@ def test_states_that_change_their_shape() -> None:
         for count in (0, 1, 3):
             expected = np.tile(x, count + 1)
             np.testing.assert_array_equal(compiled(x, np.array(count)), expected)
+
+
+def test_too_many_copies(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Loops in loops are written out up to a number of nodes."""
+    monkeypatch.setattr(unrolled_loop, "MOST_COPIED", 100)
+    network = model(
+        """network (float[2] x) => (float[K] y) {
+          n = Constant <value_int = 1000> ()
+          y = Loop(n, , x) <
+            body = g (int64 i, bool go, float[k] a) => (bool again, float[l] b) {
+              again = Identity(go)
+              b = Loop(n, , a) <
+                body = h (int64 j, bool on, float[p] c) => (bool next, float[q] d) {
+                  next = Identity(on) d = Concat <axis = 0> (c, x)
+                }>
+            }>
+        }"""
+    )
+    with pytest.raises(GlowError, match="more than 100 copied nodes"):
+        glow.compile(network)
 
 
 @pytest.mark.parametrize(

@@ -36,6 +36,8 @@ class Bodies(Protocol):
     """The import, as far as bodies need it."""
 
     graph: Graph
+    copied: int
+    """The nodes of bodies that were written out for each iteration."""
 
     def import_body(
         self, body: GraphProto, arguments: Sequence[Held], frame: Frame

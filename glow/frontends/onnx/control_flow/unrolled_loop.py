@@ -25,6 +25,9 @@ from glow.frontends.onnx.tensors import dtype_of_onnx
 MOST_ITERATIONS = 1024
 """Of which each is a copy of the body."""
 
+MOST_COPIED = 1 << 14
+"""Nodes of all copies; loops in loops have the product of their iterations."""
+
 WHAT = "number of iterations of a loop whose values change their form"
 
 
@@ -47,6 +50,8 @@ def unrolled_loop(bodies: Bodies, node: OnnxNode, frame: Frame) -> HeldResults:
             iteration >= MOST_ITERATIONS,
             f"more than {MOST_ITERATIONS} iterations of it",
         )
+        bodies.copied += len(body.node)
+        refuse_if(bodies.copied > MOST_COPIED, f"more than {MOST_COPIED} copied nodes")
         number = Constant(np.array(iteration), "iteration")
         goes_on, *results = bodies.import_body(body, [number, goes_on, *states], frame)
         states = results[: len(states)]
