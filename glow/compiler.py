@@ -19,7 +19,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import cache
 from math import prod
-from typing import TYPE_CHECKING, TypeAlias, Unpack
+from typing import TYPE_CHECKING, TypeAlias, Unpack, cast
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import MemRefType, ModuleOp, TensorType
@@ -268,7 +268,8 @@ def load(
         from glow.frontends.mlir import read_mlir
         from glow.universe import new_context
 
-        return read_mlir(model, new_context(), notes)
+        path = cast("str | os.PathLike[str]", model)
+        return read_mlir(path, new_context(), notes)
     from glow.frontends.onnx import import_model
 
     return import_model(
