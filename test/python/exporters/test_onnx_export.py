@@ -41,7 +41,7 @@ SOME_FORMS = {
 NAN_LOST = {"glow.clip", "glow.max_pool2d", "glow.scatter"}
 """Where ONNX Runtime forgets NaN."""
 
-EXAMPLES_PER_NODE = 5
+EXAMPLES_PER_NODE = 4
 
 UNKNOWN = (errors.Fail, errors.NotImplemented, errors.RuntimeException)
 """What ONNX Runtime raises for what it has no kernel for."""

@@ -21,7 +21,7 @@ def scales(*shape):
     return np.asarray(RNG.random(shape) + 0.1, np.float32)
 
 
-@pytest.mark.parametrize("dtype", [np.uint8, np.int8, np.uint16, np.int16])
+@pytest.mark.parametrize("dtype", [np.uint8, np.int16])
 def test_parameters_of_each_granularity(dtype):
     def points(*shape):
         return np.asarray(RNG.integers(0, 5, shape), dtype)
@@ -78,7 +78,7 @@ def compare(operator, inputs, constants, **attributes):
 
 
 @pytest.mark.parametrize("dtype", [np.uint8, np.int8])
-@pytest.mark.parametrize("constants", [(), (3,), (1, 2, 3, 4, 5, 6, 7)])
+@pytest.mark.parametrize("constants", [(), (1, 2, 3, 4, 5, 6, 7)])
 def test_products(dtype, constants):
     def integers(*shape):
         return RNG.integers(0, 100, shape).astype(dtype)
