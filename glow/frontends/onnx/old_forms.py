@@ -59,9 +59,10 @@ def aligned(node: OnnxNode) -> OnnxNode:
         )
         return node
     end = len(first) - len(second)
-    axis = node.positive(node.attr_int("axis", end), len(first))
-    fail_unless(
-        axis <= end, f"{list(second)} does not fit {list(first)} from axis {axis} on"
+    axis = node.attr_int("axis", end)
+    axis += len(first) if axis < 0 else 0
+    fail_unless(  # A scalar may stand behind the last axis, as exporters write it.
+        0 <= axis <= end, f"{list(second)} does not fit {list(first)} from axis {axis} on"
     )
     shape = (*second, *[1] * (end - axis))
     return _with(node, [node.value(0), node.reshape(node.value(1), shape)])

@@ -19,6 +19,7 @@ CASES: list[tuple[str, int, list[Any], dict[str, Any], Any]] = [
     ("Add", 6, [X, ROW], ON, X + ROW),
     ("Sub", 6, [X, COLUMN], {**ON, "axis": 1}, X - COLUMN[:, None]),
     ("Mul", 1, [X, X], {"consumed_inputs": [0, 0]}, X * X),
+    ("Add", 6, [X, np.float32(2)], {**ON, "axis": X.ndim}, X + 2),
     ("Div", 5, [X, COLUMN], {**ON, "axis": -2}, X / COLUMN[:, None]),
     ("Pow", 6, [X, np.float32([2])], ON, X * X),
     ("Greater", 1, [X, COLUMN], {**ON, "axis": 1}, X > COLUMN[:, None]),
