@@ -145,7 +145,9 @@ def _sparse(spec: SparseConv2dSpec, target: Target) -> Choice:
 
 def _fused_prologue(spec: PrologueConv2dSpec, target: Target) -> Choice:
     choice = _conv2d(spec.spec, target)
-    return replace(choice, algorithm=f"fused prologue, {choice.algorithm}")
+    blocks = conv_tiling(spec.spec, target).config.blocks
+    tile = _registers(spec.run_pixels(target), blocks, "pixels")
+    return replace(choice, algorithm=f"fused prologue, {choice.algorithm}", tile=tile)
 
 
 def _sums_of_quadrants(spec: StrassenCombinationsSpec, target: Target) -> Choice:
