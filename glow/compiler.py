@@ -257,14 +257,11 @@ def load(
     Raises OpenModelError where sizes or values that it needs are not among the options.
     """
     options = options or CompileOptions()
-    is_text = isinstance(model, str | os.PathLike) and os.fspath(model).endswith(
-        ".mlir"
-    )
-    if is_text or isinstance(model, ModuleOp):
-        _check_no_inputs(options)
     if isinstance(model, ModuleOp):
+        _check_no_inputs(options)
         return clone_module(model)
-    if is_text:
+    if isinstance(model, str | os.PathLike) and os.fspath(model).endswith(".mlir"):
+        _check_no_inputs(options)
         from glow.frontends.mlir import read_mlir
         from glow.universe import new_context
 

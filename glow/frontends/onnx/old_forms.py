@@ -11,8 +11,9 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 
 from glow.dialects.node import fail_unless
+from glow.frontends.onnx.lists import Held
 from glow.frontends.onnx.messages import AttributeProto, NodeProto, TensorProto
-from glow.frontends.onnx.node import Constant, OnnxNode, Operand
+from glow.frontends.onnx.node import Constant, OnnxNode
 from glow.frontends.onnx.refusal import refuse_if
 
 OLDEST_OPSET = 7
@@ -20,7 +21,7 @@ OLDEST_OPSET = 7
 
 
 def _with(
-    node: OnnxNode, inputs: Sequence[Operand | None], *attributes: AttributeProto
+    node: OnnxNode, inputs: Sequence[Held | None], *attributes: AttributeProto
 ) -> OnnxNode:
     """The node with other inputs, and with attributes that replace those of their names."""
     proto = NodeProto()
