@@ -54,6 +54,7 @@ IMPORT = Suites(
         "test_onnx_import",
         "test_onnx_errors",
         "test_onnx_forms",
+        "test_onnx_old_forms",
         "test_onnx_conformance",
     ),
     only="not (test_no_test_is_lost and cpu) and not page_follows",
@@ -117,7 +118,8 @@ DRAWN: tuple[tuple[str, int, Suites], ...] = (
     ("glow/frontends/onnx/operators/spatial/convolution.py", 5, IMPORT),
     ("glow/frontends/onnx/operators/movement.py", 5, IMPORT),
     ("glow/frontends/onnx/operators/normalization.py", 4, IMPORT),
-    ("glow/frontends/onnx/operators/quantization/quantized_types.py", 5, OPERATORS),
+    ("glow/frontends/onnx/operators/quantization/quantized_types.py", 5,
+     Suites(pytest=(*OPERATORS.pytest, "test_plain_quantization"))),
     # Kernels.
     ("glow/backends/cpu/kernels/reduction/reduce.py", 4, Suites(pytest=("test_kernels_reduce",))),
     ("glow/backends/cpu/kernels/reduction/softmax.py", 4,

@@ -63,7 +63,8 @@ def aligned(node: OnnxNode) -> OnnxNode:
     axis = node.attr_int("axis", end)
     axis += len(first) if axis < 0 else 0
     fail_unless(  # A scalar may stand behind the last axis, as exporters write it.
-        0 <= axis <= end, f"{list(second)} does not fit {list(first)} from axis {axis} on"
+        0 <= axis <= end,
+        f"{list(second)} does not fit {list(first)} from axis {axis} on",
     )
     shape = (*second, *[1] * (end - axis))
     return _with(node, [node.value(0), node.reshape(node.value(1), shape)])

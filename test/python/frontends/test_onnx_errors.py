@@ -125,3 +125,9 @@ def test_functions_that_stand_for_too_many_nodes(count, calls, message):
 def test_unknown_opsets(opset):
     model = make_model([node("Add", "x x")], [("x", [2])], opset=opset)
     assert f"the model has ONNX opset {opset}" in error_of(model)
+
+
+def test_a_window_of_no_size():
+    """An attribute that ONNX requires counts as zero where it is missing."""
+    model = make_model([node("LRN", "x")], [("x", [1, 2, 3, 3])])
+    assert "LRN: size must be positive" in error_of(model)

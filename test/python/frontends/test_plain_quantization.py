@@ -36,6 +36,8 @@ def test_parameters_of_each_granularity(dtype):
         check_operator("DequantizeLinear", [stored, *inputs], constants, **blocked)
         inputs = [stored, scales(4), points(4)]
         check_operator("DequantizeLinear", inputs, constants, axis=-1)
+        inputs = [stored, scales(3), points(3)]
+        check_operator("DequantizeLinear", inputs, constants, axis=-3)
         half = scalar(0.5, np.float16)
         inputs = [X.astype(np.float16), half, scalar(1, dtype)]
         check_operator("QuantizeLinear", inputs, constants)
@@ -78,7 +80,7 @@ def compare(operator, inputs, constants, **attributes):
 
 
 @pytest.mark.parametrize("dtype", [np.uint8, np.int8])
-@pytest.mark.parametrize("constants", [(), (1, 2, 3, 4, 5, 6, 7)])
+@pytest.mark.parametrize("constants", [(), (2, 3, 4, 5, 6, 7), (1, 2, 3, 4, 5, 6, 7)])
 def test_products(dtype, constants):
     def integers(*shape):
         return RNG.integers(0, 100, shape).astype(dtype)
