@@ -66,7 +66,7 @@ class OnnxNode:
         """The same node, to be added to another graph."""
         return OnnxNode(self.proto, self.inputs, graph, self.opset, self._used)
 
-    def replaced(self, proto: NodeProto, inputs: Sequence[Operand | None]) -> OnnxNode:
+    def replaced(self, proto: NodeProto, inputs: Sequence[Held | None]) -> OnnxNode:
         """A node in its place, with other attributes and inputs."""
         return OnnxNode(proto, inputs, self.graph, self.opset, self._used)
 
