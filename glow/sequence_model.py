@@ -51,6 +51,9 @@ class SequenceModel:
         self.inputs = tuple(value.name for value in _inputs(model))
         self.outputs = tuple(value.name for value in model.graph.output)
         self._kept: OrderedDict[Form, RunnableModel] = OrderedDict()
+        """The models of the forms that were called last."""
+        self._making: dict[Form, Lock] = {}
+        """Of each form, held while it is compiled: other forms do not wait."""
         self._lock = Lock()
 
     def __repr__(self) -> str:
@@ -91,19 +94,23 @@ class SequenceModel:
         return self._outputs(self._model_of(tuple(form)), arrays)
 
     def _model_of(self, form: Form) -> RunnableModel:
-        """The model of tensors for a form; the last used are kept."""
+        """The model of tensors for a form, compiled by whoever asks for it first."""
         with self._lock:
-            found = self._kept.get(form)
+            making = self._making.setdefault(form, Lock())
+        with making:
+            with self._lock:
+                found = self._kept.get(form)
             if found is None:
                 from glow.frontends.onnx.sequence_inputs import with_forms
 
                 forms = dict(zip(self.inputs, form, strict=True))
                 found = self.make(with_forms(self.model, forms), self.options)
+        with self._lock:
             self._kept[form] = found
             self._kept.move_to_end(form)
             while len(self._kept) > self.options.specializations:
-                self._kept.popitem(last=False)
-            return found
+                self._making.pop(self._kept.popitem(last=False)[0], None)
+        return found
 
     def _outputs(
         self, model: RunnableModel, arrays: Sequence[Array]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import onnx.parser
@@ -140,6 +141,20 @@ def test_states_that_change_their_shape() -> None:
         for count in (0, 1, 3):
             expected = np.tile(x, count + 1)
             np.testing.assert_array_equal(compiled(x, np.array(count)), expected)
+
+
+def test_forms_that_are_kept() -> None:
+    """The last forms; several threads that ask for one wait for one compilation."""
+    compiled = glow.compile(GROWING, backend="interpreter", specializations=2)
+    y = random_array((3,))
+
+    def call(length: int) -> int:
+        found, _ = compiled([y] * length, y, np.array(1))
+        return len(found)
+
+    with ThreadPoolExecutor(4) as pool:
+        assert list(pool.map(call, [0, 1, 2, 0, 1, 2])) == [1, 2, 3, 1, 2, 3]
+    assert len(compiled._kept) == 2
 
 
 def test_too_many_copies(monkeypatch: pytest.MonkeyPatch) -> None:
