@@ -10,7 +10,7 @@ from xdsl.ir import Operation
 from glow.dialects import glow
 from glow.dialects.node import NodeOp, element_of, shape_of
 from glow.dialects.weight_table import dtype_of
-from glow.exporters.onnx.elementwise import Export, clip, direct, with_attributes
+from glow.exporters.onnx.elementwise import Export, clip, with_attributes
 from glow.exporters.onnx.writer import CannotExport, OnnxValue, Writer, attribute_of
 
 WINDOW = {name: name for name in ("strides", "pads", "dilations")}
@@ -116,6 +116,20 @@ def _attention(writer: Writer, op: NodeOp, inputs: list[str], output: str) -> No
 # -- pools, normalizations and reductions
 
 
+def _pool(operator: str, *more: str) -> Export:
+    names = ("strides", "pads", "ceil_mode", *more)
+
+    def export(writer: Writer, op: NodeOp, inputs: list[str], output: str) -> None:
+        values = {name: attribute_of(op, name) for name in names}
+        dilations, kernel = attribute_of(op, "dilations"), attribute_of(op, "kernel")
+        if isinstance(dilations, list) and set(dilations) != {1}:
+            # ONNX Runtime stumbles over those of quantized pools, even where all are 1.
+            values["dilations"] = dilations
+        writer.emit(operator, inputs, output, kernel_shape=kernel, **values)
+
+    return export
+
+
 def _reduction(operator: str) -> Export:
     def export(writer: Writer, op: NodeOp, inputs: list[str], output: str) -> None:
         axes = attribute_of(op, "axes")
@@ -172,6 +186,13 @@ def _functions(op: Operation) -> dict[str, OnnxValue]:
     return {"activations": [name] * count}  # pyright: ignore[reportReturnType]
 
 
+def _dynamic_quantize(
+    writer: Writer, op: NodeOp, inputs: list[str], output: str
+) -> None:
+    outputs = [writer.name(value) for value in op.results]
+    writer.emit("DynamicQuantizeLinear", inputs, outputs)
+
+
 def _integer_product(operator: str, *names: str) -> Export:
     def export(writer: Writer, op: NodeOp, inputs: list[str], output: str) -> None:
         values = {name: attribute_of(op, name) for name in names}
@@ -187,13 +208,8 @@ EXPORTS: Mapping[type[NodeOp], Export] = {
     glow.ConvTranspose3dOp: _window("ConvTranspose", "group", "output_padding"),
     glow.Conv2dIntegerOp: _integer_product("ConvInteger", "group", *WINDOW),
     glow.MatmulIntegerOp: _integer_product("MatMulInteger"),
-    glow.MaxPool2dOp: with_attributes(
-        "MaxPool", kernel_shape="kernel", ceil_mode="ceil_mode", **WINDOW
-    ),
-    glow.AvgPool2dOp: with_attributes(
-        "AveragePool", kernel_shape="kernel", ceil_mode="ceil_mode",
-        count_include_pad="count_include_pad", **WINDOW
-    ),
+    glow.MaxPool2dOp: _pool("MaxPool"),
+    glow.AvgPool2dOp: _pool("AveragePool", "count_include_pad"),
     glow.MatmulOp: _matmul,
     glow.FullyConnectedOp: activated(_fully_connected),
     glow.GemmOp: with_attributes(
@@ -222,6 +238,6 @@ EXPORTS: Mapping[type[NodeOp], Export] = {
         lambda op: {"linear_before_reset": attribute_of(op, "linear_before_reset")},
     ),
     glow.RnnOp: _recurrent("RNN", _functions),
-    glow.DynamicQuantizeOp: direct("DynamicQuantizeLinear"),
+    glow.DynamicQuantizeOp: _dynamic_quantize,
 }  # fmt: skip
 """Node class to what writes it."""

@@ -106,11 +106,14 @@ def export_quantized(
 
 
 def _rescale(writer: Writer, op: NodeOp, inputs: list[str], output: str) -> None:
-    if len(inputs) > 1:
-        raise CannotExport("with a multiplier")
+    """The numbers, times a multiplier plus an addend where there are some."""
     data = quantization_of(op.results[0].type)
     assert data is not None
-    quantized(writer, dequantized(writer, op.inputs[0], inputs[0]), data, output)
+    value = dequantized(writer, op.inputs[0], inputs[0])
+    if len(inputs) > 1:
+        product = writer.emit("Mul", [value, inputs[1]])
+        value = writer.emit("Add", [product, inputs[2]])
+    quantized(writer, value, data, output)
 
 
 def _lookup(writer: Writer, op: NodeOp, inputs: list[str], output: str) -> None:

@@ -12,6 +12,7 @@ from onnx import checker
 from onnxruntime.capi import onnxruntime_pybind11_state as errors
 
 import glow
+from benchmarks.networks import TINY_NETWORKS, make_inputs
 from glow.compiler import load, lower_to
 from glow.dialects import glow as nodes
 from glow.dialects.errors import GlowError
@@ -179,6 +180,18 @@ func.func @main(%image: tensor<1x3x8x8xf32>) -> (tensor<1x10xf32>, tensor<1x8x8x
   func.return %5, %0 : tensor<1x10xf32>, tensor<1x8x8x8xf32>
 }
 """
+
+
+@pytest.mark.parametrize("name", TINY_NETWORKS)
+def test_networks(name):
+    model = TINY_NETWORKS[name]()
+    inputs = make_inputs(model)
+    expected = runtime_results(model, inputs.values())
+    optimized = export_model(lower_to(load(model), "graph"))
+    for result, wanted in zip(
+        runtime_results(optimized, inputs.values()), expected, strict=True
+    ):
+        np.testing.assert_allclose(result, wanted, 1e-4, 1e-5)
 
 
 def test_the_tools_write_files(tmp_path):
