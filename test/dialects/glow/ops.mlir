@@ -137,6 +137,24 @@ func.func @binary(%x: tensor<2x4xf32>, %y: tensor<4xf32>, %p: tensor<4xi1>, %q: 
   func.return
 }
 
+// CHECK-LABEL: func.func @small_elements(
+// CHECK-NEXT: %0 = glow.constant dense<[-8, 7]> : tensor<2xi4>
+// CHECK-NEXT: %1 = glow.constant dense<"0x7FFF38"> : tensor<3xf8E4M3FN>
+// CHECK-NEXT: %2 = glow.splat 1.500000e+00 : tensor<2xf4E2M1FN>
+// CHECK-NEXT: %3 = glow.convert %x round_mode "up" : tensor<4xf8E8M0FNU>
+// CHECK-NEXT: %4 = glow.convert %3 : tensor<4xf32>
+// CHECK-NEXT: %5 = glow.reshape %3 : tensor<2x2xf8E8M0FNU>
+// CHECK-NEXT: func.return
+func.func @small_elements(%x: tensor<4xf32>) {
+  %0 = glow.constant dense<[-8, 7]> : tensor<2xi4>
+  %1 = glow.constant dense<"0x7FFF38"> : tensor<3xf8E4M3FN>
+  %2 = glow.splat 1.5 : tensor<2xf4E2M1FN>
+  %3 = glow.convert %x round_mode "up" : tensor<4xf8E8M0FNU>
+  %4 = glow.convert %3 : tensor<4xf32>
+  %5 = glow.reshape %3 : tensor<2x2xf8E8M0FNU>
+  func.return
+}
+
 // CHECK-LABEL: func.func @fused(
 // CHECK-NEXT: %a, %b = glow.fused %x, %y {
 // CHECK-NEXT: ^bb0(%s: f32, %t: f32):

@@ -430,3 +430,27 @@ func.func @sample_nothing(%x: tensor<2x3xf32>, %i: tensor<4x0xi64>, %w: tensor<4
   %0 = glow.sample %x, %i, %w axis 1 : tensor<2x4xf32>
   func.return
 }
+
+// -----
+
+func.func @small_elements(%x: tensor<4xf8E5M2>) {
+  // expected-error @+1 {{glow.add does not compute on f8E5M2 elements, which are only stored; convert them before}}
+  %0 = glow.add %x, %x : tensor<4xf8E5M2>
+  func.return
+}
+
+// -----
+
+func.func @unknown_rounding(%x: tensor<4xf32>) {
+  // expected-error @+1 {{round_mode "away" is none of "nearest", "up", "down"}}
+  %0 = glow.convert %x round_mode "away" : tensor<4xf8E8M0FNU>
+  func.return
+}
+
+// -----
+
+func.func @rounding_of_others(%x: tensor<4xf32>) {
+  // expected-error @+1 {{round_mode "up" is for f8E8M0FNU, not f8E5M2}}
+  %0 = glow.convert %x round_mode "up" : tensor<4xf8E5M2>
+  func.return
+}
