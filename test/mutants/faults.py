@@ -168,6 +168,9 @@ EQUIVALENT: dict[tuple[str, str], str] = {
     ("glow/interpreter/integer_arithmetic.py",
      "return (factor, shift) if 1 < shift <= MAX_SHIFT else (0, 1)"):
         "multipliers of 2^29 and more do not occur",
+    ("glow/frontends/onnx/operators/spatial/convolution.py",
+     "more = [extra + max(0, -total) for extra, total in zip(more, totals, strict=False)]"):
+        "both have a number for each axis of the window",
     ("glow/backends/cpu/kernels/reduction/reduce.py",
      "places |= dict(zip(self.reduced, where, strict=False))"):
         "each reduced axis has its place: the lengths never differ",
