@@ -19,7 +19,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import cache
 from math import prod
-from typing import TYPE_CHECKING, TypeAlias, Unpack, cast
+from typing import TYPE_CHECKING, TypeAlias, Unpack
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import MemRefType, ModuleOp, TensorType
@@ -265,8 +265,7 @@ def load(
         from glow.frontends.mlir import read_mlir
         from glow.universe import new_context
 
-        path = cast("str | os.PathLike[str]", model)
-        return read_mlir(path, new_context(), notes)
+        return read_mlir(model, new_context(), notes)
     from glow.frontends.onnx import import_model
 
     return import_model(

@@ -147,7 +147,8 @@ def trilu(node: OnnxNode) -> Value:
     rows: Operand = Constant(np.arange(count).reshape(-1, 1), "rows")
     columns = Constant(np.arange(width), "columns")
     if isinstance(offset, Constant):
-        rows = Constant(np.arange(count).reshape(-1, 1) + offset.array, "rows")
+        first = int(offset.array)
+        rows = Constant(np.arange(first, first + count).reshape(-1, 1), "rows")
     else:
         rows = node.emit(AddOp, rows, offset)
     bounds = (rows, columns) if node.attr_int("upper", 1) else (columns, rows)

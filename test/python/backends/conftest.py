@@ -1,0 +1,11 @@
+"""Draws the same numbers in each test of a backend, whichever tests ran before it."""
+
+import kernel_testing
+import numpy as np
+import pytest
+
+
+@pytest.fixture(autouse=True)
+def same_numbers() -> None:
+    start = np.random.default_rng(0).bit_generator.state
+    kernel_testing.RANDOM.bit_generator.state = start
