@@ -32,6 +32,19 @@ class Frame:
     """The node that stands for all nodes of a function body."""
     optional: set[str] = field(default_factory=set[str])
     """The parameters of a function body that may be left out."""
+    operator: NodeProto | None = None
+    """The operator that the model has, where these nodes are the body that ONNX gives it."""
+
+    def blamed(self, proto: NodeProto) -> NodeProto:
+        """The operator to name in an error about a node: the one that the model has."""
+        return self.operator or proto
+
+    def reason(self, proto: NodeProto, why: str) -> str:
+        """Why that operator is not supported, where a node of its body is not."""
+        if self.operator is None:
+            return why
+        needed = f"its body needs '{proto.op_type}'"
+        return f"{needed}: {why}" if why else needed
 
     def read(self, name: str, reader: str) -> Held:
         """The value of a name; GlowError where nothing has defined it."""

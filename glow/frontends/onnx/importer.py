@@ -11,6 +11,7 @@ once. Shapes follow from the shape rules of our own nodes.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from math import prod
 
 from xdsl.dialects.builtin import ModuleOp
@@ -198,16 +199,18 @@ class Importer:
             try:
                 values = self._import_node(proto, name, frame)
             except NeedsValue as need:
-                self._ask(need, proto, name)
+                self._ask(need, frame.blamed(proto), name)
                 values = [UNKNOWN] * len(proto.output)
             except UnsupportedError as error:
-                self.unsupported.add(proto, name, str(error))
+                reason = frame.reason(proto, str(error))
+                self.unsupported.add(frame.blamed(proto), name, reason)
                 values = [UNKNOWN] * len(proto.output)
             except GlowError as error:
                 raise GlowError(error.message, node=error.node or name) from error
             except (VerifyException, *MALFORMED) as error:
                 # Handlers trust ONNX's rules; what breaks them ends here, in one line.
-                raise GlowError(f"{proto.op_type}: {error}", node=name) from error
+                operator = frame.blamed(proto).op_type
+                raise GlowError(f"{operator}: {error}", node=name) from error
             frame.define(proto.output, values, name)
 
     def _ask(self, need: NeedsValue, proto: NodeProto, name: str) -> None:
@@ -241,7 +244,8 @@ class Importer:
             if not (
                 handler or control_flow or has_body(proto, self.functions, frame.opsets)
             ):
-                self.unsupported.add(proto, name)
+                reason = frame.reason(proto, "")
+                self.unsupported.add(frame.blamed(proto), name, reason)
             return [UNKNOWN] * len(proto.output)
         opset = frame.opsets.get("" if default else proto.domain, 1)
         node = OnnxNode(proto, inputs, self.graph, opset, frame.used)
@@ -268,9 +272,7 @@ class Importer:
         )
         given = dict(zip(names, arguments, strict=True))
         scope = {**frame.scope, **self.initializers(body, {}), **given}
-        inner = Frame(
-            scope, used_names(body), frame.opsets, frame.owner, frame.optional
-        )
+        inner = replace(frame, scope=scope, used=used_names(body))
         for name, argument in given.items():
             if isinstance(argument, SSAValue) and argument.name_hint is None:
                 argument.name_hint = value_name(name)
@@ -290,7 +292,10 @@ class Importer:
             for formal, actual in zip(body.inputs, inputs, strict=False)
             if actual is not None
         )
-        inner = Frame(scope, body.used_names(), body.opsets, name, set(body.inputs))
+        in_model = (node.proto.domain, node.proto.op_type) in self.functions
+        operator = None if in_model else frame.blamed(node.proto)
+        used, optional = body.used_names(), set(body.inputs)
+        inner = Frame(scope, used, body.opsets, name, optional, operator)
         self.import_nodes(body.nodes, inner)
         return [
             scope.get(output, UNKNOWN)

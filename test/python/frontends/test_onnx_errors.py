@@ -30,6 +30,15 @@ def test_one_unsupported_operator():
     assert error_of(model) == "1 operator is not supported: 'Foo' at node 'y'"
 
 
+def test_what_the_body_of_an_operator_lacks_names_the_operator():
+    """Users know the operator that they wrote, not how ONNX defines it."""
+    model = make_model([node("Bernoulli", "x", name="draw")], [("x", [1])])
+    assert error_of(model) == (
+        "1 operator is not supported: 'Bernoulli' (its body needs 'RandomUniformLike') "
+        "at node 'draw'"
+    )
+
+
 def test_contradicting_shapes_name_the_node():
     model = make_model(
         [node("Add", "x b", name="sum")], [("x", [2])], weights={"b": random(3)}
