@@ -6,6 +6,8 @@ quantized element types, and the borders are `quant.qcast` and `quant.dcast`.
 
 from __future__ import annotations
 
+from math import prod
+
 from xdsl.dialects.builtin import (
     DenseArrayBase,
     IntegerAttr,
@@ -197,6 +199,10 @@ class DynamicQuantizeOp(NodeOp):
         fail_unless(
             operands[0].element_type == f32,
             f"the input must have f32 elements, not {operands[0]}",
+        )
+        fail_unless(
+            prod(operands[0].get_shape()) > 0,
+            f"{operands[0]} has no elements, and so no range",
         )
         return [
             tensor_type(operands[0].get_shape(), U8),

@@ -39,6 +39,16 @@ def test_what_the_body_of_an_operator_lacks_names_the_operator():
     )
 
 
+def test_no_range_of_no_elements():
+    model = make_model(
+        [node("DynamicQuantizeLinear", "x", "y s z", name="q")], [("x", [0])]
+    )
+    assert error_of(model) == (
+        "DynamicQuantizeLinear: tensor<0xf32> has no elements, and so no range "
+        "(at node 'q')"
+    )
+
+
 def test_contradicting_shapes_name_the_node():
     model = make_model(
         [node("Add", "x b", name="sum")], [("x", [2])], weights={"b": random(3)}
