@@ -37,6 +37,7 @@ conformance: $(VENV)/.installed-dev  ## run ONNX's own backend tests on CPU and 
 
 fuzz: $(VENV)/.installed-dev  ## run passes, native code and quantization on thousands of random graphs (minutes)
 	$(BIN)/python test/fuzz/fuzz.py --jobs $(JOBS)
+	$(BIN)/python test/fuzz/fuzz.py --jobs $(JOBS) --kinds mutated-models --first 2000 --count 3000
 	PYTHONPATH=$(CURDIR) $(BIN)/python test/python/support/printed_programs.py
 	PYTHONPATH=$(CURDIR) $(BIN)/python test/python/support/network_texts.py
 
