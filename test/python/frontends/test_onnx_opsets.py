@@ -96,11 +96,9 @@ for version in OPSETS:
         FIRST.setdefault(form, version)
 
 
-@pytest.mark.parametrize("opset", OPSETS)
+@pytest.mark.parametrize("opset", [opset for opset in OPSETS if at(opset)])
 def test_forms(opset: int) -> None:
     found = at(opset)
-    if not found:
-        pytest.skip("nothing changed")
     model, feeds = model_of(found, opset)
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 4

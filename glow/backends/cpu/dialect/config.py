@@ -87,7 +87,7 @@ class PlainConvConfig:
 
 @dataclass(frozen=True)
 class BatchMatmulConfig:
-    """How products of computed tensors are done, and in which register tiles.
+    """How batched matmuls with dynamic operands are done, and in which register tiles.
 
     `form`: `direct`, rows of the right matrices are read in place; `pack`, panels of their
     columns are transposed first; or `dot`, registers lie along the depth. A tile is `rows` times
@@ -272,7 +272,7 @@ class PlainConvConfigAttr(ConfigAttr[PlainConvConfig]):
 
 @irdl_attr_definition
 class BatchMatmulConfigAttr(ConfigAttr[BatchMatmulConfig]):
-    """The form and the register tile of products of computed tensors."""
+    """The form and the register tile of batched matmuls with dynamic operands."""
 
     name = "cpu.batch_matmul_config"
     KIND = BatchMatmulConfig

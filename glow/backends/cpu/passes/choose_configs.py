@@ -1,5 +1,5 @@
-"""Configurations of the kernels whose operands are not packed: products of computed tensors,
-attention, depthwise convolutions and those in the plain layout.
+"""Configurations of the kernels whose operands are not packed: batched matmuls with dynamic
+operands, attention, depthwise convolutions and those in the plain layout.
 
     %0 = glow.matmul %a, %b : tensor<4x16x32xf32>
   becomes

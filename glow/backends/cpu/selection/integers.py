@@ -95,7 +95,7 @@ def _matmul(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
 def int8_batch_matmul_spec(
     attributes: Attributes, output: SSAValue, lhs: SSAValue, rhs: SSAValue
 ) -> Int8BatchMatmulSpec:
-    """The sums of a product of computed bytes, as it is configured."""
+    """The sums of an int8 matmul with dynamic operands, as it is configured."""
     lhs_axes, rhs_axes = attributes.ints("lhs_axes"), attributes.ints("rhs_axes")
     result_axes = attributes.ints("result_axes")
     stored = [result_axes.index(axis) for axis in range(len(result_axes))]

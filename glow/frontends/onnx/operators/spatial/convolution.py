@@ -99,66 +99,51 @@ def from_plane(node: OnnxNode, value: Operand, rank: int) -> Operand:
     return node.reshape(value, (*sizes[:2], sizes[3])) if rank == 3 else value
 
 
-@onnx_op("Conv")
-def conv(node: OnnxNode) -> Value:
-    """Convolution over one to three spatial axes."""
-    rank = node.rank(0)
-    is_volume = rank == 5
-    image, weights = (
-        node.value(index) if is_volume else as_plane(node, node.value(index))
-        for index in (0, 1)
-    )
-    kernel = node.shape(1)[2:]
+def layer_operands(node: OnnxNode) -> tuple[list[Operand], tuple[int, ...]]:
+    """Image, weights and bias over two or three axes, and the kernel's sizes as declared."""
+    rank, kernel = node.rank(0), node.shape(1)[2:]
+    operands = [node.value(0), node.value(1)]
+    if rank != 5:
+        operands = [as_plane(node, value) for value in operands]
     declared = node.attr_ints("kernel_shape")
     fail_unless(
         node.rank(1) == rank and declared in (None, list(kernel)),
         f"kernel_shape {declared} and weights {list(node.shape(1))} do not suit an "
         f"input {list(node.shape(0))}",
     )
+    return [*operands, *([node.value(2)] if node.has(2) else [])], kernel
+
+
+@onnx_op("Conv")
+def conv(node: OnnxNode) -> Value:
+    """Convolution over one to three spatial axes."""
+    operands, kernel = layer_operands(node)
     window = window_of(node, node.shape(0)[2:], kernel)
-    bias = [node.value(2)] if node.has(2) else []
     result = node.emit(
-        Conv3dOp if is_volume else Conv2dOp,
-        image,
-        weights,
-        *bias,
+        Conv3dOp if len(kernel) == 3 else Conv2dOp,
+        *operands,
         types=None,
         group=node.attr_int("group", 1),
         **window.attributes(),
     )
-    return result if is_volume else from_plane(node, result, rank)
+    return from_plane(node, result, node.rank(0))
 
 
 @onnx_op("ConvTranspose")
 def conv_transpose(node: OnnxNode) -> Value:
     """Transposed convolution over one to three spatial axes."""
-    rank = node.rank(0)
-    is_volume = rank == 5
-    image, weights = (
-        node.value(index) if is_volume else as_plane(node, node.value(index))
-        for index in (0, 1)
-    )
-    kernel = node.shape(1)[2:]
-    declared = node.attr_ints("kernel_shape")
-    fail_unless(
-        node.rank(1) == rank and declared in (None, list(kernel)),
-        f"kernel_shape {declared} and weights {list(node.shape(1))} do not suit an "
-        f"input {list(node.shape(0))}",
-    )
+    operands, kernel = layer_operands(node)
     more = node.attr_ints("output_padding") or [0] * len(kernel)
     window, more = transposed_window(node, node.shape(0)[2:], kernel, more)
-    bias = [node.value(2)] if node.has(2) else []
     result = node.emit(
-        ConvTranspose3dOp if is_volume else ConvTranspose2dOp,
-        image,
-        weights,
-        *bias,
+        ConvTranspose3dOp if len(kernel) == 3 else ConvTranspose2dOp,
+        *operands,
         types=None,
         group=node.attr_int("group", 1),
         output_padding=more if len(more) > 1 else [0, *more],
         **window.attributes(),
     )
-    return result if is_volume else from_plane(node, result, rank)
+    return from_plane(node, result, node.rank(0))
 
 
 def transposed_window(
