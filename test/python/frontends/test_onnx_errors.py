@@ -39,6 +39,14 @@ def test_what_the_body_of_an_operator_lacks_names_the_operator():
     )
 
 
+def test_a_size_that_data_decides_is_named_when_a_program_must_be_whole():
+    model = make_model([node("NonZero", "x", name="where")], [("x", [5])])
+    message = error_of(model)
+    assert message.startswith(
+        "'NonZero' at node 'where' needs the value of its result size;"
+    )
+
+
 def test_no_range_of_no_elements():
     model = make_model(
         [node("DynamicQuantizeLinear", "x", "y s z", name="q")], [("x", [0])]

@@ -64,7 +64,7 @@ def _places(node: OnnxNode, flags: Operand) -> Operand:
     if shape(flags) == (0,):
         return Constant(np.zeros(0, np.int64), "places")
     places, count = node.graph.add(CompactOp, [flags]).results
-    return _slice(node, places, 0, 0, int(node.known(count, "the size of the result")))
+    return _slice(node, places, 0, 0, int(node.known(count, "result size")))
 
 
 @onnx_op("NonZero")

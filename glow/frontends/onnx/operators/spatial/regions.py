@@ -105,7 +105,7 @@ def _samples(
         for region, size in zip(regions, bins, strict=True)
     ]
     most = [count.maximum(1).apply(ReduceMaxOp, axes=[0, 1]) for count in counts]
-    known = [node.known(x.value, "the number of samples of a region") for x in most]
+    known = [node.known(x.value, "number of samples of a region") for x in most]
     return [Samples(x, int(m)) for x, m in zip(counts, known, strict=True)]
 
 
@@ -188,7 +188,7 @@ def _points_between(node: OnnxNode, start: Expression, end: Expression) -> Expre
     """
     extent = end - start
     most = extent.maximum(1).apply(ReduceMaxOp, axes=[0, 1])
-    known = int(node.known(most.value, "the number of pixels of a region"))
+    known = int(node.known(most.value, "number of pixels of a region"))
     axes = (*start.shape, 1)
     number = start.constant(np.arange(known))
     last = (extent - 1).reshape(axes)
