@@ -19,6 +19,7 @@ from glow.dialects.node import GlowOp, NodeOp, node_name
 from glow.interpreter import (
     attention,
     convolution,
+    fake_quantization,
     indexing,
     matmul,
     normalization,
@@ -91,6 +92,7 @@ FUNCTIONS: dict[type[Operation], Function] = {
     **indexing.NODES,
     **recurrent.NODES,
     **attention.NODES,
+    **fake_quantization.NODES,
     **quantized.NODES,
 }
 """The reference semantics of each node: `function(op, *operands)`."""

@@ -18,6 +18,7 @@
 | `indexing.py`      | positions of several coordinates: gather_nd, scatter         |
 | `segments.py`      | sums and largest elements of bags of rows                   |
 | `recurrent.py`     | recurrent layers                                            |
+| `fake_quantization.py` | quantization in floats, for training               |
 | `quantization.py`  | rescaling, tables, profiles, integer and dynamic products   |
 
 `elementwise.py` says how an element-wise node is defined, in one entry. Any other node is
@@ -33,6 +34,7 @@ from glow.dialects.glow import (
     attention,
     bits,
     convolution,
+    fake_quantization,
     functions,
     fused,
     indexing,
@@ -56,6 +58,7 @@ from glow.dialects.glow.elementwise import *
 from glow.dialects.glow.elementwise import FACTS, BinaryOp, UnaryOp
 from glow.dialects.glow.elementwise import broadcast_shape as broadcast_shape
 from glow.dialects.glow.elementwise import is_integer as is_integer
+from glow.dialects.glow.fake_quantization import *
 from glow.dialects.glow.functions import *
 from glow.dialects.glow.fused import *
 from glow.dialects.glow.fused import YieldOp
@@ -97,6 +100,7 @@ NODES = nodes_of(
     indexing,
     recurrent,
     attention,
+    fake_quantization,
 )
 
 QUANTIZATION_NODES = nodes_of(quantization)

@@ -23,6 +23,7 @@ from glow.dialects.node import NodeOp
 from glow.lowering.lower_nodes import (
     attention,
     elementwise,
+    fake_quantization,
     indexing,
     movement,
     normalization,
@@ -46,6 +47,7 @@ LOWERINGS: dict[type[Operation], Lowering] = {
     **attention.LOWERINGS,
     **indexing.LOWERINGS,
     **sampling.LOWERINGS,
+    **fake_quantization.LOWERINGS,
 }
 """Node class to the function that replaces such a node."""
 

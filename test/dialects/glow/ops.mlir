@@ -342,3 +342,15 @@ func.func @other_convolutions(%x: tensor<1x4x5x9x9xf32>, %w: tensor<8x2x3x3x3xf3
   %2 = glow.conv_transpose3d %x, %u strides [1, 2, 3] output_padding [0, 1, 2] group 2 : tensor<1x6x5x18x29xf32>
   func.return
 }
+
+// CHECK-LABEL: func.func @fake_quantize(
+// CHECK-NEXT: %0 = glow.fake_quantize %x, %s low 0 high 255 : tensor<3x4xf32>
+// CHECK-NEXT: %1 = glow.fake_quantize %x, %s, %z low 0 high 255 : tensor<3x4xf32>
+// CHECK-NEXT: %2 = glow.fake_quantize %x, %each low -127 high 127 axis 0 : tensor<3x4xf32>
+// CHECK-NEXT: func.return
+func.func @fake_quantize(%x: tensor<3x4xf32>, %s: tensor<f32>, %z: tensor<f32>, %each: tensor<3xf32>) {
+  %0 = glow.fake_quantize %x, %s low 0 high 255 : tensor<3x4xf32>
+  %1 = glow.fake_quantize %x, %s, %z low 0 high 255 : tensor<3x4xf32>
+  %2 = glow.fake_quantize %x, %each low -127 high 127 axis 0 : tensor<3x4xf32>
+  func.return
+}

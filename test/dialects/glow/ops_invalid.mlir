@@ -454,3 +454,35 @@ func.func @rounding_of_others(%x: tensor<4xf32>) {
   %0 = glow.convert %x round_mode "up" : tensor<4xf8E5M2>
   func.return
 }
+
+// -----
+
+func.func @fake_quantize_range(%x: tensor<3xf32>, %s: tensor<f32>) {
+  // expected-error @+1 {{the range 7 to 7 must rise and lie in -8388608 to 8388608}}
+  %0 = glow.fake_quantize %x, %s low 7 high 7 : tensor<3xf32>
+  func.return
+}
+
+// -----
+
+func.func @fake_quantize_scale(%x: tensor<3x4xf32>, %s: tensor<3xf32>) {
+  // expected-error @+1 {{the scale must have type tensor<4xf32>, not tensor<3xf32>}}
+  %0 = glow.fake_quantize %x, %s low -8 high 7 axis 1 : tensor<3x4xf32>
+  func.return
+}
+
+// -----
+
+func.func @fake_quantize_point(%x: tensor<3x4xf32>, %s: tensor<f32>, %z: tensor<i32>) {
+  // expected-error @+1 {{the zero point must have type tensor<f32>, not tensor<i32>}}
+  %0 = glow.fake_quantize %x, %s, %z low -8 high 7 : tensor<3x4xf32>
+  func.return
+}
+
+// -----
+
+func.func @fake_quantize_integers(%x: tensor<3xi32>, %s: tensor<i32>) {
+  // expected-error @+1 {{glow.fake_quantize needs floating-point elements, not i32}}
+  %0 = glow.fake_quantize %x, %s low -8 high 7 : tensor<3xi32>
+  func.return
+}

@@ -57,6 +57,7 @@ ELSEWHERE = {"QLinearSoftmax", "QLinearReduceMean", "QLinearWhere"}
 
 UNREACHED = {
     "glow.fused": "made by passes only",
+    "glow.fake_quantize": "made by prepare-qat only",
     "glow.dynamic_slice": "stands in loops only, which the LSTM's lowering makes",
     "glow.dynamic_update": "stands in loops only, which the LSTM's lowering makes",
     "glow.lengths_max": "random lengths are errors; test_bags.py draws those that fit",

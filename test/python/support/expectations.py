@@ -15,11 +15,18 @@ import numpy as np
 from differential import Array, Example
 from indexing_examples import INDEXING
 from onnx_expectations import ONNX, evaluate
-from xdsl.dialects.builtin import TensorType
+from xdsl.dialects.builtin import TensorType, f32
 
 from glow.dialects import glow
 from glow.dialects.node import NodeOp
+from glow.dialects.quant import Quantization
 from glow.dialects.weight_table import dtype_of
+from glow.interpreter.integer_arithmetic import (
+    dequantize,
+    saturate,
+    scales_of,
+    zero_points_of,
+)
 
 ACTIVATIONS: dict[str, Callable[..., Array]] = {
     "relu": lambda x: x * (x > 0),
@@ -247,6 +254,24 @@ def lu(example: Example) -> list[Array]:
     ]
 
 
+def fake_quantize(example: Example) -> Array:
+    """What the integers stand for: of f32 numbers those of the two casts."""
+    x, scale, *point = example.inputs
+    given = example.attributes
+    points = np.rint(point[0] if point else np.zeros_like(scale))
+    if x.dtype == np.float32:
+        parameters = (array.reshape(-1).tolist() for array in (scale, points))
+        scales, zeros = map(tuple, parameters)
+        limits = given["low"], given["high"]
+        data = Quantization(32, True, scales, zeros, given.get("axis"), f32, limits)
+        stored = np.rint(x / scales_of(data, x.ndim))
+        return dequantize(saturate(stored, zero_points_of(data, x.ndim), data), data)
+    shape = [-1 if axis == given["axis"] else 1 for axis in range(x.ndim)]
+    scale, points = scale.reshape(shape), points.reshape(shape)
+    stored = np.clip(np.rint(x / scale) + points, given["low"], given["high"])
+    return (stored - points) * scale
+
+
 NUMPY: dict[type[NodeOp], Callable[[Example], Any]] = {
     glow.DivOp: divide,
     glow.ModOp: lambda example: np.mod(*example.inputs),
@@ -266,6 +291,7 @@ NUMPY: dict[type[NodeOp], Callable[[Example], Any]] = {
     glow.LogSoftmaxOp: log_softmax,
     glow.PadOp: pad,
     glow.SampleOp: sample,
+    glow.FakeQuantizeOp: fake_quantize,
     **dict.fromkeys((glow.LengthsSumOp, glow.LengthsMaxOp), bags),
     glow.DynamicSliceOp: lambda example: example.inputs[0][int(example.inputs[1])],
     glow.DynamicUpdateOp: dynamic_update,

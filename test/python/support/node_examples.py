@@ -1,8 +1,8 @@
 """Examples of every node: the one list that executors are compared on.
 
 The interpreter is tested on it against ONNX's reference implementation, and each backend
-against the interpreter. Here stand normalizations, reductions, movement, recurrence, and
-what is given as text.
+against the interpreter. Here stand normalizations, fake quantization, reductions, movement,
+recurrence, and what is given as text.
 """
 
 from __future__ import annotations
@@ -38,6 +38,24 @@ def _normalization_examples() -> Iterator[Example]:
     for size in (1, 3, 4, 5):
         settings = {"size": size, "alpha": 0.5, "beta": 0.6, "offset": 2.0}
         yield example(glow.LocalResponseNormOp, random_array((1, 7, 3, 2)), **settings)
+
+
+def _fake_quantization_examples() -> Iterator[Example]:
+    steps = np.arange(-9, 10, dtype=np.float32) / np.float32(4)
+    tensor, byte = np.array(0.1, np.float32), {"low": 0, "high": 255}
+    for point in ((), (np.array(128, np.float32),), (np.array(3.4, np.float32),)):
+        yield example(
+            glow.FakeQuantizeOp, random_array((2, 3, 5)), tensor, *point, **byte
+        )
+    for numbers in (steps, EDGES[EDGES == EDGES]):
+        half = np.array(0.5, np.float32)
+        yield example(glow.FakeQuantizeOp, numbers, half, low=-127, high=127)
+    for axis, dtype in ((0, np.float32), (1, np.float32), (1, np.float64)):
+        x = random_array((3, 5, 2, 2), dtype)
+        parameters = np.array([[0.01, 0.5, 0.03, 0.1, 2.0], [1, 0, -3, 128, 2]], dtype)
+        each = parameters[:, : x.shape[axis]]
+        yield example(glow.FakeQuantizeOp, x, *each, axis=axis, low=-8, high=7)
+        yield example(glow.FakeQuantizeOp, x, each[0], axis=axis, low=-8, high=7)
 
 
 def _reduction_examples() -> Iterator[Example]:
@@ -243,6 +261,7 @@ def nodes_under_test() -> list[Example]:
         *elementwise_examples(),
         *product_examples(),
         *_normalization_examples(),
+        *_fake_quantization_examples(),
         *_reduction_examples(),
         *_movement_examples(),
         *indexing_examples(),
