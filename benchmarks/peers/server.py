@@ -82,6 +82,10 @@ def _loader(runtime: str) -> Callable[[str, Inputs, int], tuple[Run, str, float]
     """Returns how to load a model; the rarer runtimes are in a module of their own."""
     if runtime in LOADERS:
         return LOADERS[runtime]
+    if runtime.endswith("_training"):
+        import trainers
+
+        return trainers.LOADERS[runtime]
     import compilers
 
     return compilers.LOADERS[runtime]
