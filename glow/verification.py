@@ -7,6 +7,7 @@ from xdsl.ir import Operation
 from xdsl.utils.exceptions import VerifyException
 
 from glow.dialects.errors import GlowError, one_line
+from glow.dialects.glow.state import wrong_state
 from glow.dialects.locations import node_name, place_of
 from glow.dominance import undominated_use
 
@@ -19,6 +20,8 @@ def verify_module(module: ModuleOp, when: str = "") -> None:
     """
     if wrong := undominated_use(module):
         raise _at(wrong[0], _undominated(*wrong), when)
+    if wrong_variable := wrong_state(module):
+        raise _at(*wrong_variable, when)
     try:
         module.verify()
     except Exception as error:

@@ -27,6 +27,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from glow.dialects.attributes import is_splat
 from glow.dialects.errors import GlowError
+from glow.dialects.glow.state import VariableBase
 from glow.dialects.glow.storage import ConstantOp, SplatOp
 from glow.dialects.nibbles import unpack_nibbles
 from glow.dialects.node import element_of, node_name, shape_of, tensor_type
@@ -48,7 +49,7 @@ from glow.dialects.weight_table import (
 
 ATTRIBUTE = "glow.weights"
 
-HOLDERS = ("glow.constant", "instr.weight")
+HOLDERS = ("glow.constant", "glow.variable", "instr.weight", "instr.variable")
 """The operations whose `value` may name an entry of the table, at their levels."""
 
 
@@ -160,6 +161,21 @@ def held_value(owner: ConstantOp) -> Array:
     array = as_held(array, owner.result.type)
     check_held(name, array, owner.result.type)
     return array
+
+
+def initial_value(owner: VariableBase) -> Array:
+    """A new array of the value that a variable has before the first call."""
+    held = owner.results[0].type
+    dtype, shape = dtype_of(element_of(held)), shape_of(held)
+    value, name = owner.properties.get("value"), owner.weight_name
+    if value is None:
+        return np.zeros(shape, dtype)
+    if name is None:
+        assert isinstance(value, DenseIntOrFPElementsAttr)
+        return np.array(dense_to_numpy(value))
+    array = as_held(weights_of(owner)[name], held)
+    check_held(name, array, held)
+    return np.array(array, order="C")
 
 
 def as_held(array: Array, program: Attribute) -> Array:

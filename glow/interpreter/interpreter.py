@@ -38,6 +38,7 @@ from glow.interpreter.instructions import (
     written_arguments,
 )
 from glow.interpreter.scalar_functions import SCALARS, Function, element_dtype
+from glow.interpreter.variables import Variables, variable_methods
 
 Functions = Mapping[type[Operation], ReferenceFunction]
 NO_FUNCTIONS: Functions = {}
@@ -93,11 +94,14 @@ def _node_methods(functions: Mapping[type[Operation], Function]) -> Methods:
     return dict.fromkeys(functions, run_node)
 
 
-def make_interpreter(module: ModuleOp, own: Functions = NO_FUNCTIONS) -> Interpreter:
+def make_interpreter(
+    module: ModuleOp, own: Functions = NO_FUNCTIONS, variables: Variables | None = None
+) -> Interpreter:
     """An xDSL interpreter that knows our levels; add listeners to observe each node.
 
     Nodes of backends are computed as these say, or as `own` says. An interpreter serves
-    one run, since it keeps the memory of the `instr` level.
+    one run, since it keeps the memory of the `instr` level. Reads of variables give what
+    `variables` has, which keeps what is saved until `commit`; by default the initial values.
     """
     nodes = {**FUNCTIONS}
     for backend in backends_in(module):
@@ -109,6 +113,7 @@ def make_interpreter(module: ModuleOp, own: Functions = NO_FUNCTIONS) -> Interpr
         _functions(dict.fromkeys(SCALARS, _run_scalar)),
         _functions(dict.fromkeys((tensor.ExtractOp, memref.LoadOp), _run_extract)),
         _functions(instruction_methods(nodes)),
+        _functions(variable_methods(variables or Variables({}))),
         FuncFunctions(),
         ScfFunctions(),
     ):
@@ -171,8 +176,13 @@ def run(
     inputs: Sequence[Any],
     function: str = "main",
     own: Functions = NO_FUNCTIONS,
+    variables: dict[str, Array] | None = None,
 ) -> list[Array]:
     """The results of a function of the module for arrays of its argument types.
+
+    `variables` are the values of the function's variables by name, which the call changes in
+    place; it adds those that are missing with their initial values. After an error none has
+    changed; on buffers, where instructions write them, some may.
 
     At the `instr` level the inputs are the arguments that the function only reads, and
     the results are the arguments that it writes. Raises GlowError in one line: for
@@ -181,8 +191,11 @@ def run(
     callee = find_function(module, function)
     outputs = written_arguments(callee)
     arguments = make_arguments(callee, inputs, outputs)
+    state = Variables({} if variables is None else variables)
+    state.add_missing(callee)
     try:
-        results = make_interpreter(module, own).call_op(callee, tuple(arguments))
+        interpreter = make_interpreter(module, own, state)
+        results = interpreter.call_op(callee, tuple(arguments))
     except Exception as error:
         cause = _first_cause(error)
         if isinstance(cause, GlowError):
@@ -192,7 +205,9 @@ def run(
             ) from None
         reason = str(cause) or type(cause).__name__
         raise GlowError(f"interpreting '{function}': {reason}") from error
+    results = [np.array(result) for result in results]
+    state.commit()
     return [
-        *(np.array(result) for result in results),
+        *results,
         *(arguments[number] for number in outputs),
     ]

@@ -3,6 +3,7 @@
 | file               | nodes                                                       |
 |--------------------|-------------------------------------------------------------|
 | `storage.py`       | weights, inline constants, splats                           |
+| `state.py`         | variables, which keep their values between calls            |
 | `arithmetic.py`    | element-wise arithmetic, comparison, logic, choice          |
 | `bits.py`          | element-wise functions of the bits of integers              |
 | `functions.py`     | element-wise functions of one number                        |
@@ -46,6 +47,7 @@ from glow.dialects.glow import (
     segments,
     shape,
     spatial_convolution,
+    state,
     storage,
 )
 from glow.dialects.glow.activations import *
@@ -73,6 +75,8 @@ from glow.dialects.glow.sampling import *
 from glow.dialects.glow.segments import *
 from glow.dialects.glow.shape import *
 from glow.dialects.glow.spatial_convolution import *
+from glow.dialects.glow.state import SaveOp as SaveOp
+from glow.dialects.glow.state import VariableOp as VariableOp
 from glow.dialects.glow.storage import *
 from glow.dialects.glow.storage import MAX_INLINE_ELEMENTS as MAX_INLINE_ELEMENTS
 from glow.dialects.glow.storage import scalar_attr as scalar_attr
@@ -120,6 +124,6 @@ register_patterns("glow", _patterns)
 
 Glow = Dialect(
     "glow",
-    [*NODES, *QUANTIZATION_NODES, QuantizationProfileOp, YieldOp],
+    [*NODES, *QUANTIZATION_NODES, QuantizationProfileOp, *state.OPS, YieldOp],
     [TargetAttr, WeightsAttr],
 )

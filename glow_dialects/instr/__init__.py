@@ -15,7 +15,7 @@ After `plan-memory` an `instr.alloc` carries its byte offset in the function's a
 
 | file              | operations                                          |
 |-------------------|-----------------------------------------------------|
-| `memory.py`       | buffers, weights, views                             |
+| `memory.py`       | buffers, weights, variables, views                        |
 | `instructions.py` | the base of all instructions; copy, splat, ...      |
 | `table.py`        | the instructions that follow from nodes             |
 """
@@ -36,6 +36,7 @@ from glow.dialects.instr.memory import (
     DynamicViewOp,
     MemoryOp,
     TensorviewOp,
+    VariableOp,
     WeightOp,
 )
 from glow.dialects.instr.table import find_instruction, instr_dialect, instruction_of
@@ -44,6 +45,6 @@ from glow.dialects.node import SEGMENTS, operand_segments_attr
 __all__ = [
     "NODE_OF", "QUALIFIERS", "SEGMENTS", "AllocOp", "CopyOp",
     "DeallocOp", "DynamicViewOp", "InsertOp", "InstructionOp", "MemoryOp",
-    "QualifiedEffects", "SplatOp", "StackedOp", "TensorviewOp", "WeightOp",
-    "find_instruction", "instr_dialect", "instruction_of", "operand_segments_attr",
+    "QualifiedEffects", "SplatOp", "StackedOp", "TensorviewOp", "VariableOp",
+    "WeightOp", "find_instruction", "instr_dialect", "instruction_of", "operand_segments_attr",
 ]  # fmt: skip

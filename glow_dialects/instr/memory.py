@@ -30,6 +30,7 @@ from xdsl.printer import Printer
 from xdsl.traits import MemoryAllocEffect, MemoryFreeEffect, NoMemoryEffect
 
 from glow.dialects.attributes import AttributeValue, to_attribute
+from glow.dialects.glow.state import VariableBase, check_initial
 from glow.dialects.node import GlowOp, element_of, fail_unless, shape_of
 from glow.dialects.quantized import constant_type, is_quantized
 from glow.dialects.text import parse_defined_operand
@@ -170,6 +171,24 @@ class WeightOp(MemoryOp):
 
 
 @irdl_op_definition
+class VariableOp(VariableBase):
+    """The memory of a variable: `instr.variable @name [initial value] : type`.
+
+    It outlives the call. Instructions read the old value in it until one writes it.
+    """
+
+    name = "instr.variable"
+    value = opt_prop_def(SymbolRefAttr | DenseIntOrFPElementsAttr | DenseResourceAttr)
+    result = result_def(MemRefType)
+    traits = traits_def(NoMemoryEffect())
+
+    def verify_(self) -> None:
+        """An inline initial value has the shape and the elements of the memory."""
+        held = TensorType(element_of(self.result), shape_of(self.result))
+        check_initial(self.value, held)
+
+
+@irdl_op_definition
 class TensorviewOp(MemoryOp):
     """Another shape on part of a buffer: row-major from element `offset` on."""
 
@@ -211,4 +230,4 @@ class DynamicViewOp(MemoryOp):
         )
 
 
-OPS = (AllocOp, DeallocOp, WeightOp, TensorviewOp, DynamicViewOp)
+OPS = (AllocOp, DeallocOp, WeightOp, VariableOp, TensorviewOp, DynamicViewOp)

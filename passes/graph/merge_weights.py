@@ -1,4 +1,4 @@
-"""Common subexpressions among nodes and weights, by content.
+"""Common subexpressions among nodes, weights by content, and reads of one variable.
 
 Networks repeat constants under several names: shared embeddings, the zeros of a bias, the
 same epsilon in every layer. Weights of one type are compared by a sample of elements, and
@@ -55,10 +55,16 @@ class Merger:
         self.table = weights_of(module)
         self.weights: dict[Hashable, list[NodeOp]] = {}
         self.nodes: dict[Hashable, NodeOp] = {}
+        self.reads: dict[str, glow.VariableOp] = {}
 
     def merge(self, block: Block) -> None:
         """Replace each node of a block by an equal one before it."""
         for op in list(block.ops):
+            if isinstance(op, glow.VariableOp):
+                first = self.reads.setdefault(op.variable_name, op)
+                if first is not op:
+                    replace_value(op.result, first.result)
+                    erase(op)
             if not isinstance(op, NodeOp) or op.regions or not op.has_trait(Pure):
                 continue
             found = self.first_weight(op) or self.first_node(op)

@@ -35,7 +35,7 @@ from glow.backends.cpu.layout.packed_weights import packings_of
 from glow.backends.cpu.layout.packing import TargetPacker
 from glow.backends.cpu.reference.nodes import cpu_functions
 from glow.dialects.errors import GlowError
-from glow.dialects.glow import ConstantOp
+from glow.dialects.glow import ConstantOp, VariableOp
 from glow.dialects.node import element_of
 from glow.dialects.quantized import is_quantized, stored_type
 from glow.dialects.weight_table import dtype_of
@@ -185,9 +185,9 @@ def add_missing_weights(module: ModuleOp) -> None:
     """Random numbers for the weights that tests only name; vectors are positive."""
     table = weights_of(module)
     for op in module.walk():
-        if isinstance(op, ConstantOp) and (name := op.weight_name) is not None:
+        if isinstance(op, ConstantOp | VariableOp) and (name := op.weight_name):
             if name not in table:
-                table[name] = random_value(op.result.type, name)
+                table[name] = random_value(op.results[0].type, name)
 
 
 def random_value(value_type: Attribute, name: str) -> Array:
@@ -251,20 +251,23 @@ class Validator:
         }
 
     def result(self, function: FuncOp) -> list[Array] | str:
-        """What one function computes, or why it cannot run."""
+        """What one function computes and leaves in its variables, or why it cannot run."""
         if function.is_declaration:
             return DECLARED
         dialects = {op.name.partition(".")[0] for op in function.walk()}
         if not dialects <= set(INTERPRETED):
             return BELOW
         name, inputs = function.sym_name.data, self.arguments(function)
+        variables: dict[str, Array] = {}
         try:
-            return run(self.module, inputs, name, self.own_functions(function))
+            own = self.own_functions(function)
+            results = run(self.module, inputs, name, own, variables)
         except GlowError as error:
             reason = error.one_line()
             if "packed weights" in reason:
                 return MADE_UP
             return BELOW if self.is_below(function) else reason
+        return results + [variables[name] for name in sorted(variables)]
 
     def own_functions(self, function: FuncOp) -> Functions:
         """The target's order of weights; plain order where their size is made up."""
