@@ -29,14 +29,11 @@ from glow.interpreter import run
 from glow.interpreter.integer_arithmetic import dequantize
 from glow.passes.graph.pipeline import graph_passes
 from glow.passes.quantization.options import QuantizationOptions
+from glow.passes.quantization.plan import even_out_channels, fuse_bounds
 from glow.passes.quantization.profiling.instrument_profile import value_names
 from glow.passes.quantization.profiling.profile import Profile
 from glow.passes.quantization.profiling.value_profile import ValueProfile
-from glow.passes.quantization.quantize import (
-    even_out_channels,
-    fuse_bounds,
-    quantize_module,
-)
+from glow.passes.quantization.quantize import quantize_module
 from glow.passes.quantization.selection import is_weighted_product, select_nodes
 from glow.signature import main_function
 

@@ -4,7 +4,7 @@
 |--------------------------|-----------------------------------------------------------|
 | `instrument-profile`     | observes every float value under its name                 |
 | `equalize-layers`        | evens out ranges between convolutions, where they differ  |
-| `insert-casts`           | chooses what is quantized, and how: pairs of casts        |
+| `insert-casts`           | pairs of casts where `plan.py` says, and how              |
 | `fold-storage-casts`     | cancels casts to stored integers (ONNX's spelling)        |
 | `convert-quantized-gemm` | products by quantized weights as fully connected layers   |
 | `fold-casts`             | cancels casts, moves them out of the way                  |

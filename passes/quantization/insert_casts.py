@@ -1,4 +1,4 @@
-"""Chooses scales and puts pairs of casts around what is quantized.
+"""Puts pairs of casts around what a plan quantizes.
 
     %1 = glow.relu %0 : tensor<4xf32>
   becomes
@@ -12,7 +12,6 @@ floats what the integers will compute, and can be run as it is.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Collection, Mapping
 
 import numpy as np
@@ -25,66 +24,18 @@ from glow.dialects.node import NodeOp, shape_of
 from glow.dialects.quant import Quantization
 from glow.dialects.weights import constant_value
 from glow.interpreter.integer_arithmetic import dequantize, quantize
-from glow.passes.quantization.adjustment.accumulators import (
-    fit_accumulators,
-    product_weights,
-)
 from glow.passes.quantization.adjustment.rounding import round_kernels
 from glow.passes.quantization.casts import dequantize_value, quantize_value
 from glow.passes.quantization.constants import quantize_weights
 from glow.passes.quantization.options import QuantizationOptions
-from glow.passes.quantization.profiling.ranges import Ranges, listed
-from glow.passes.quantization.profiling.schema import Schema, weight_parameters
+from glow.passes.quantization.plan import QuantizationPlan
+from glow.passes.quantization.profiling.schema import weight_parameters
 from glow.passes.quantization.profiling.value_profile import ValueProfile
-from glow.passes.quantization.selection import (
-    activations,
-    is_computed_product,
-    is_constant,
-    quantized_values,
-    shared_scales,
-)
+from glow.passes.quantization.selection import activations
 from glow.passes.rewriting.node_builder import NodeBuilder, name_of
 
-BYTES = "int8"
 MIN_BATCHES = 16
 """Batches from which on means are good enough to correct biases by."""
-
-
-def activation_parameters(
-    chosen: Collection[Operation], ranges: Ranges, options: QuantizationOptions
-) -> dict[SSAValue, Quantization]:
-    """The quantization of each value that quantized nodes read."""
-    values = quantized_values(chosen, fused=options.fidelity == "fused")
-    groups: dict[SSAValue, list[SSAValue]] = {}
-    for value, representative in shared_scales(chosen, values).items():
-        groups.setdefault(representative, []).append(value)
-    parameters: dict[SSAValue, Quantization] = {}
-    for members in groups.values():
-        precision = ranges.precision_of(members, options.precision)
-        if any(map(is_multiplied, members)):
-            precision = BYTES
-        limits = ranges.range_of(members, precision)
-        data = Schema(options.schema, precision).parameters(*limits)
-        data = fit_accumulators(data, chosen, members, options)
-        parameters.update(dict.fromkeys(members, data))
-    warn_constant(parameters, ranges)
-    return parameters
-
-
-def is_multiplied(value: SSAValue) -> bool:
-    """Whether a product of two computed values reads it: its sums hold bytes only."""
-    return any(is_computed_product(use.operation) for use in value.uses)
-
-
-def warn_constant(values: Collection[SSAValue], ranges: Ranges) -> None:
-    """Say which values were 0 throughout: no scale can be derived for them."""
-    seen = {ranges.name_of(v): ranges.find(v) for v in values}
-    zeros = [name for name, p in seen.items() if p and p.low == p.high == 0]
-    if zeros:
-        warnings.warn(
-            f"always 0 in the calibration data, quantized with scale 1: {listed(zeros)}",
-            stacklevel=2,
-        )
 
 
 def builder_after(value: SSAValue, function: FuncOp) -> NodeBuilder:
@@ -113,31 +64,25 @@ def cast_values(
                 use.operation.operands[use.index] = floats
 
 
-def cast_constants(op: Operation, options: QuantizationOptions) -> None:
-    """Quantize the constant operands of a sum or the like, each by its own range."""
-    assert isinstance(op, NodeOp)
-    from glow.passes.quantization.integer.affine import is_affine
-
-    if is_affine(op):
-        return
-    schema = Schema(options.schema, options.precision)
-    for index, value in enumerate(op.inputs):
-        if is_constant(value) and (array := constant_value(value)) is not None:
-            numbers = np.asarray(array)
-            if numbers.dtype.kind == "f":
-                low, high = float(numbers.min()), float(numbers.max())
-                data = schema.parameters(low, high)
-                stored = quantize(numbers, data)
-                builder = NodeBuilder(op)
-                op.operands[index] = quantize_weights(builder, value, data, stored)
+def cast_constants(op: NodeOp, parameters: Mapping[int, Quantization]) -> None:
+    """Quantize the constant operands of a sum or the like."""
+    for index, data in parameters.items():
+        value = op.inputs[index]
+        numbers = constant_value(value)
+        assert numbers is not None
+        stored = quantize(numbers, data)
+        op.operands[index] = quantize_weights(NodeBuilder(op), value, data, stored)
 
 
 def cast_weights(
-    op: Operation, profile: ValueProfile | None, options: QuantizationOptions
+    op: NodeOp,
+    data: Quantization,
+    profile: ValueProfile | None,
+    options: QuantizationOptions,
 ) -> None:
     """Quantize a product's weights; correct its bias by their mean error."""
-    assert isinstance(op, NodeOp)
-    weights, data = product_weights(op, options)
+    weights = constant_value(op.inputs[1])
+    assert weights is not None
     rounded = round_kernels if isinstance(op, glow.Conv2dOp) else quantize
     builder, stored = NodeBuilder(op), rounded(weights, data)
     if options.bias_correction and profile is not None:
@@ -224,18 +169,13 @@ def taps_inside(op: glow.Conv2dOp, axis: int) -> np.ndarray:
 
 
 def insert_casts(
-    function: FuncOp,
-    chosen: Collection[Operation],
-    ranges: Ranges,
-    options: QuantizationOptions,
+    function: FuncOp, plan: QuantizationPlan, options: QuantizationOptions
 ) -> None:
-    """Cast all that the chosen nodes read."""
-    parameters = activation_parameters(chosen, ranges, options)
-    for op in chosen:
-        if is_computed_product(op):
-            continue
-        if isinstance(op, tuple(PRODUCTS)):
-            cast_weights(op, ranges.find(op.operands[0]), options)
+    """Cast all that the nodes of a plan read."""
+    for op, constants in plan.constants.items():
+        assert isinstance(op, NodeOp)
+        if isinstance(op, tuple(PRODUCTS)) and constants:
+            cast_weights(op, constants[1], plan.ranges.find(op.operands[0]), options)
         else:
-            cast_constants(op, options)
-    cast_values(function, chosen, parameters)
+            cast_constants(op, constants)
+    cast_values(function, plan.nodes, plan.activations)
