@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from glow.atomic_output import atomic_path
 from glow.lowering.target.core import Core
 from glow.lowering.target.core_file import core_text
 from glow.lowering.target.target import host_target
+from glow.runtime.atomic_output import atomic_path
 from glow.runtime.caches.cache_folder import OWNER_ONLY, default_directory
 from glow.runtime.calibration.figures import measured_figures
 

@@ -8,7 +8,6 @@ from pathlib import Path
 
 from xdsl.dialects.builtin import ModuleOp
 
-from glow.atomic_output import atomic_path, check_output_file
 from glow.backends.backend import get_backend
 from glow.backends.pipeline import GRAPH, Pipeline
 from glow.dialects.errors import GlowError, UsageError
@@ -16,6 +15,7 @@ from glow.dialects.printer import mlir_text
 from glow.dialects.weights import clone_module
 from glow.frontends.mapped_file import files_held
 from glow.options import CompileOptions
+from glow.runtime.atomic_output import atomic_path, check_output_file
 from glow.tools.program_output import write_program
 from glow.tools.programs import read_program
 from glow.tools.progress import report, step

@@ -27,12 +27,12 @@ from xdsl.utils.exceptions import DiagnosticException, ParseError, ShrinkExcepti
 from xdsl.utils.target import Target
 from xdsl.xdsl_opt_main import xDSLOptMain
 
-from glow.atomic_output import atomic_path
 from glow.backends.backend import backend_names
 from glow.diagnostics import Diagnosis, diagnose, run_reporting
 from glow.dialects.errors import GlowError, UsageError
 from glow.frontends.mapped_file import check_files, files_held
 from glow.options import CompileOptions
+from glow.runtime.atomic_output import atomic_path
 from glow.tools.opt.expected_diagnostics import Expectation, compare, parse_expectations
 from glow.tools.opt.instrumentation import Instrumentation, Selection, Statistics
 from glow.tools.opt.listings import list_dialects, list_passes, list_pipelines

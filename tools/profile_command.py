@@ -11,10 +11,10 @@ from zipfile import BadZipFile
 import numpy as np
 import numpy.typing as npt
 
-from glow.atomic_output import atomic_path, check_output_file
 from glow.dialects.errors import GlowError
 from glow.frontends.mapped_file import files_held
 from glow.options import CompileOptions
+from glow.runtime.atomic_output import atomic_path, check_output_file
 from glow.tools.programs import check_program, read_program
 from glow.tools.progress import report, show_progress
 from glow.tools.run_command import read_array

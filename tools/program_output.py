@@ -10,7 +10,6 @@ from typing import IO
 
 from xdsl.dialects.builtin import ModuleOp
 
-from glow.atomic_output import atomic_path, is_stream
 from glow.dialects.weight_table import Array
 from glow.frontends.inline_weights import print_resources, put_weights_inline
 from glow.frontends.sidecar import (
@@ -19,6 +18,7 @@ from glow.frontends.sidecar import (
     save_sidecar,
     sidecar_of,
 )
+from glow.runtime.atomic_output import atomic_path, is_stream
 from glow.tools.progress import report
 
 

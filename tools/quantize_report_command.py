@@ -10,10 +10,10 @@ from pathlib import Path
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp
 
-from glow.atomic_output import atomic_path, check_output_file
 from glow.dialects.weight_table import Array
 from glow.frontends.mapped_file import files_held
 from glow.passes.quantization.options import QuantizationOptions
+from glow.runtime.atomic_output import atomic_path, check_output_file
 from glow.tools.profile_command import read_batches
 from glow.tools.programs import read_program
 from glow.tools.progress import report, show_progress

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from glow.atomic_output import atomic_path, check_output_file
 from glow.backends.backend import get_backend
 from glow.frontends.mapped_file import files_held
 from glow.options import CompileOptions
+from glow.runtime.atomic_output import atomic_path, check_output_file
 from glow.tools.programs import read_program
 from glow.tools.progress import report, step
 

@@ -13,16 +13,16 @@ from typing import TYPE_CHECKING, BinaryIO, cast
 import numpy as np
 import numpy.typing as npt
 
-from glow.atomic_output import (
+from glow.diagnostics import did_you_mean
+from glow.dialects.errors import GlowError, UsageError
+from glow.open_sizes import OpenTensorInfo, open_sizes_line
+from glow.options import CompileOptions
+from glow.runtime.atomic_output import (
     atomic_path,
     check_output_file,
     check_output_folder,
     make_output_folder,
 )
-from glow.diagnostics import did_you_mean
-from glow.dialects.errors import GlowError, UsageError
-from glow.open_sizes import OpenTensorInfo, open_sizes_line
-from glow.options import CompileOptions
 from glow.specialized_model import RunnableModel, SpecializedModel
 from glow.tools.programs import check_program
 from glow.tools.progress import report, step

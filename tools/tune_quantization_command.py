@@ -15,13 +15,13 @@ from zipfile import BadZipFile
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp
 
-from glow.atomic_output import atomic_path, check_output_file
 from glow.dialects.errors import GlowError
 from glow.dialects.weight_table import Array
 from glow.dialects.weights import clone_module
 from glow.frontends.mapped_file import files_held
 from glow.options import CompileOptions
 from glow.passes.quantization.options import QuantizationOptions
+from glow.runtime.atomic_output import atomic_path, check_output_file
 from glow.tools.programs import read_program
 from glow.tools.progress import report
 from glow.tools.quantize_report_command import Batches, read_samples

@@ -52,7 +52,7 @@ def digits_cnn(batch: int = BATCH) -> ModelProto:
     """Returns a residual network of about twenty thousand weights, from `[batch, 1, 8, 8]`."""
     graph = GraphBuilder("digits_cnn")
     value = graph.input("x", TensorProto.FLOAT, (batch, 1, 8, 8))
-    value = _relu(graph, "relu", _normalized(graph, ("conv", "bn"), value, 1, 16))
+    value = _relu(graph, "relu", _normalized(graph, ("conv", "bn"), value, (1, 16)))
     value = _block(graph, "layer1", value, (16, 16))
     value = _block(graph, "layer2", value, (16, 32), stride=2)
     return _classify(graph, value, batch, 32)
@@ -70,7 +70,9 @@ def resnet18(
     """
     graph = GraphBuilder("resnet18")
     value = graph.input("x", TensorProto.FLOAT, (batch, 3, size, size))
-    value = _normalized(graph, ("conv", "bn"), value, 3, widths[0], kernel=7, stride=2)
+    value = _normalized(
+        graph, ("conv", "bn"), value, (3, widths[0]), kernel=7, stride=2
+    )
     value = _relu(graph, "relu", value)
     window = {"kernel_shape": [3, 3], "strides": [2, 2], "pads": [1] * 4}
     value = graph.node("MaxPool", "pool", value, **window)
@@ -173,14 +175,13 @@ def _normalized(
     graph: GraphBuilder,
     names: tuple[str, str],
     value: str,
-    inputs: int,
-    outputs: int,
+    channels: tuple[int, int],
     *,
     kernel: int = 3,
     stride: int = 1,
 ) -> str:
     """Returns a convolution without bias, and batch normalization; of the two names."""
-    convolution, norm = names
+    (convolution, norm), (inputs, outputs) = names, channels
     shape = outputs, inputs, kernel, kernel
     fill = _uniform(prod(shape[1:]))
     weight = graph.weight(f"{convolution}.weight", fill, *shape)
@@ -209,13 +210,11 @@ def _block(
     """Returns a residual block of two convolutions."""
     inputs, outputs = channels
     names = [(f"{name}.conv{i}", f"{name}.bn{i}") for i in range(3)]
-    body = _normalized(graph, names[1], value, inputs, outputs, stride=stride)
+    body = _normalized(graph, names[1], value, channels, stride=stride)
     body = _relu(graph, f"{name}.relu1", body)
-    body = _normalized(graph, names[2], body, outputs, outputs)
+    body = _normalized(graph, names[2], body, (outputs, outputs))
     if stride != 1 or inputs != outputs:
-        value = _normalized(
-            graph, names[0], value, inputs, outputs, kernel=1, stride=stride
-        )
+        value = _normalized(graph, names[0], value, channels, kernel=1, stride=stride)
     return _relu(graph, f"{name}.relu2", graph.node("Add", f"{name}.sum", body, value))
 
 

@@ -15,9 +15,9 @@ import pytest
 from safetensors.numpy import load_file, save_file
 from xdsl.utils.exceptions import ParseError
 
-from glow.atomic_output import is_stream
 from glow.dialects import weight_file
 from glow.dialects.errors import GlowError
+from glow.runtime.atomic_output import is_stream
 from glow.tools.glow import run_glow
 from glow.tools.glow_opt import run_glow_opt
 
