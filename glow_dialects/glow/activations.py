@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import f16
 from xdsl.ir import SSAValue
 
 from glow.dialects.attributes import Attributes
-from glow.dialects.glow.arithmetic import LessOp, MinOp, SelectOp
+from glow.dialects.glow.arithmetic import LessEqualOp, LessOp, MinOp, SelectOp
 from glow.dialects.glow.elementwise import Array, Facts, NumberUnaryOp, unary
 from glow.dialects.glow.functions import (
     AbsOp,
@@ -98,6 +98,14 @@ def _hard_sigmoid(x: Array, alpha: float, beta: float) -> Array:
 def _where_negative(f: Formula, x: SSAValue, result: SSAValue) -> SSAValue:
     """The result where x < 0, else x (NaN is x)."""
     return f.apply(SelectOp, f.apply(LessOp, x, f.number(0.0, x)), result, x)
+
+
+def _pass_positive(
+    f: Formula, _x: Operands, y: SSAValue, g: SSAValue, _: Attributes
+) -> list[SSAValue]:
+    """The gradient where the result is positive, or NaN."""
+    zero = f.number(0.0, y)
+    return [f.apply(SelectOp, f.apply(LessEqualOp, y, zero), zero, g)]
 
 
 def _clamp(f: Formula, x: Operands, clip: Attributes) -> SSAValue:
@@ -215,6 +223,7 @@ ReluOp = unary(
     Facts(
         reference=relu,
         lowering=lambda f, x, _: f.clamp(x[0], 0.0, inf),
+        derivative=_pass_positive,
         onnx="Relu",
         table=True,
         integer_form=arithmetic_form,

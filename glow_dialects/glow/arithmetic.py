@@ -103,6 +103,7 @@ AddOp = binary(
     Facts(
         reference=np.add,
         scalar=lambda f, x, _: f.add(*x),
+        derivative=lambda f, x, y, g, _: [g, g],
         onnx="Add",
         integer_form=arithmetic_form,
         commutative=True,
@@ -126,6 +127,7 @@ MulOp = binary(
     Facts(
         reference=np.multiply,
         scalar=lambda f, x, _: f.mul(*x),
+        derivative=lambda f, x, y, g, _: [f.mul(g, x[1]), f.mul(g, x[0])],
         onnx="Mul",
         integer_form=arithmetic_form,
         commutative=True,

@@ -49,7 +49,7 @@ from glow.dialects.node import (
 from glow.dialects.quantized import IntegerForm, any_quantized
 
 if TYPE_CHECKING:
-    from glow.dialects.glow.formulas import Lowering, ScalarBody
+    from glow.dialects.glow.formulas import Derivative, Lowering, ScalarBody
 
 Array: TypeAlias = npt.NDArray[Any]
 
@@ -206,6 +206,8 @@ class Facts:
     several; that of `lowering` if it is left out."""
     lowering: Lowering | None = None
     """The nodes that a backend may have in its place; None of a primitive."""
+    derivative: Derivative | None = None
+    """How a gradient of the result becomes one of each operand; None where there is none."""
     onnx: OnnxNames | None = None
     """The ONNX operators that are this node; see `NodeOp.ONNX`."""
     table: bool = False

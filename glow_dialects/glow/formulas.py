@@ -4,7 +4,10 @@ A formula says what a node does with simpler ones. It is read twice: with `Scala
 becomes the `arith` and `math` operations of a kernel's body, with tensors the nodes that
 `lower-nodes` puts in the node's place. What only hardware knows (`math.tanh`) is written
 with `Scalars` alone. Both are implemented above the dialects, where operations are built:
-`glow.passes.rewriting.scalar_builder` and `glow.lowering.lower_nodes.elementwise`.
+`glow.passes.rewriting.scalar_builder` and `tensor_builder`.
+
+Derivatives are formulas too: `DERIVATIVE = lambda f, x, y, g, _: [f.mul(g, y)]` is that of
+`exp`, with the operands x, the result y and the gradient g of the result.
 """
 
 from __future__ import annotations
@@ -85,3 +88,13 @@ Lowering = Callable[[Formula, Operands, Attributes], SSAValue]
 
 ScalarBody = Callable[[Scalars, Operands, Attributes], SSAValue]
 """`body(f, operands, attributes)`: the result's element."""
+
+Derivative = Callable[
+    [Formula, Operands, SSAValue, SSAValue, Attributes], Sequence["SSAValue | None"]
+]
+"""`derivative(f, operands, result, gradient, attributes)`: a gradient for each operand.
+
+`gradient` is that of the result. None stands for zero: an operand that is no number, or a
+function that is constant between its steps. On tensors a gradient may have the shape of the
+result or one that broadcasts to it; broadcasting of operands is undone elsewhere.
+"""

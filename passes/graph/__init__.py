@@ -5,7 +5,7 @@ One file, one pass, one name; nothing is imported before it is used.
 
 from __future__ import annotations
 
-from glow.passes.lazy_passes import lazy_passes
+from glow.passes.lazy_passes import lazy_pass, lazy_passes
 
 PASSES = lazy_passes(
     "glow.passes.graph",
@@ -35,5 +35,9 @@ PASSES = lazy_passes(
     "shrink_convolutions",
     "sink_reshapes",
     "verify_graph",
-)
+) | {
+    "differentiate": lazy_pass(
+        "glow.passes.graph.differentiate.differentiate", "DifferentiatePass"
+    ),
+}
 """Pass name to factory."""

@@ -33,12 +33,13 @@ class NodeBuilder:
 
     def __init__(self, anchor: Operation) -> None:
         self.anchor = anchor
+        self.location = anchor.location
 
     def insert(self, op: Operation) -> Operation:
         """The operation, placed before the anchor."""
         block = self.anchor.parent
         assert block is not None
-        op.location = self.anchor.location
+        op.location = self.location
         block.insert_op_before(op, self.anchor)
         return op
 

@@ -1,0 +1,10 @@
+"""Differentiation of the graph: the pass, and a rule for each differentiable node.
+
+| file                   | holds                                                        |
+|------------------------|--------------------------------------------------------------|
+| `differentiate.py`     | the pass: finds loss and variables, returns the gradients    |
+| `reverse_walk.py`      | goes through the nodes from the loss back, and sums gradients |
+| `gradient_builder.py`  | what rules build with; leaves out what changes nothing       |
+| `broadcasting.py`      | undoes broadcasting                                          |
+| `rules/`               | the rules by theme; `RULES` is all of them                   |
+"""

@@ -1,0 +1,33 @@
+"""How gradients pass each node, by theme.
+
+A rule gets the gradients of an operation's results, and gives those of its inputs:
+
+    def matmul(builder, op, gradients):
+        ...
+        return [gradient of op.lhs, gradient of op.rhs]
+
+None stands for zero: of a result that the loss does not depend on, or of an input that has no
+gradient. A gradient of a result has its type. What a rule gives for an input may have elements
+of another type, and another shape: one that broadcasts to the input's, or to which the input
+broadcasts, since the walk undoes both. Rules need not ask which inputs need a gradient, as what
+nobody uses is erased; `builder.needed` tells where that saves more than a few nodes.
+
+Element-wise nodes have their rule as `Facts.derivative`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from xdsl.ir import Operation
+
+from glow.passes.graph.differentiate.rules import elementwise, products, reductions
+from glow.passes.graph.differentiate.rules.rule import Gradients as Gradients
+from glow.passes.graph.differentiate.rules.rule import Rule as Rule
+
+RULES: Mapping[type[Operation], Rule] = {
+    **elementwise.RULES,
+    **products.RULES,
+    **reductions.RULES,
+}
+"""Operation class to rule."""

@@ -1,0 +1,183 @@
+"""Checks gradients against central differences, in float64 on the interpreter.
+
+    check_gradients('''
+      func.func @main(%x: tensor<3x4xf64>, %w: tensor<4x5xf64>) -> tensor<3x5xf64> {
+        %y = glow.matmul %x, %w : tensor<3x5xf64>
+        func.return %y : tensor<3x5xf64>
+      }
+    ''')
+
+The loss is the sum of all results of floats, each element times a random number; inputs are
+random where none are given. Gradients are compared along random directions, one input at a
+time: a slope along a direction needs four runs, whatever the size, and a wrong element of a
+gradient shows in almost all directions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from differential import Array, Example, random_array
+from xdsl.dialects.builtin import Float64Type, ModuleOp, TensorType, f64
+from xdsl.dialects.func import FuncOp, ReturnOp
+
+from glow.dialects import glow
+from glow.dialects.node import NodeOp, shape_of, tensor_type
+from glow.dialects.weight_table import dtype_of
+from glow.frontends.mlir import parse_text
+from glow.interpreter import run
+from glow.passes.graph.differentiate.differentiate import DifferentiatePass
+from glow.passes.rewriting.node_builder import NodeBuilder, element_type
+from glow.universe import new_context
+
+STEP = 1e-4
+"""Of fourth-order differences: what they leave out is of size 1e-16, rounding 1e-12."""
+
+DIRECTIONS = 2
+KINK = "the function has a kink or a step near these inputs"
+
+
+def is_wide(value) -> bool:
+    """Whether a value is a tensor of f64."""
+    return isinstance(value.type, TensorType) and isinstance(
+        element_type(value), Float64Type
+    )
+
+
+def add_loss(function: FuncOp, seed: int = 0, name: str = "loss") -> None:
+    """Return, in place of a function's results, one number that depends on all f64 ones."""
+    last = function.body.block.last_op
+    assert isinstance(last, ReturnOp)
+    builder = NodeBuilder(last)
+    total = None
+    for number, result in enumerate(filter(is_wide, last.operands)):
+        shape = shape_of(result)
+        weights = random_array(shape, np.float64, seed=[seed, number])
+        factor = builder.constant(weights, f"{name}_weights")
+        product = builder.node(glow.MulOp, result, factor)
+        axes = list(range(len(shape)))
+        term = builder.node(glow.ReduceSumOp, product, axes=axes) if axes else product
+        total = term if total is None else builder.node(glow.AddOp, total, term)
+    assert total is not None, "no result has elements of f64"
+    total.name_hint = name
+    last.operands = [total]
+    function.update_function_type()
+
+
+def main_of(module: ModuleOp) -> FuncOp:
+    """The function `main`."""
+    return next(
+        op for op in module.ops if isinstance(op, FuncOp) and op.sym_name.data == "main"
+    )
+
+
+def slope(function: Callable[[Array], float], at: Array, direction: Array) -> float:
+    """The derivative along a direction; AssertionError where there is a kink."""
+
+    def difference(step: float) -> float:
+        high, low = function(at + step * direction), function(at - step * direction)
+        return (high - low) / (2 * step)
+
+    whole, half = difference(STEP), difference(STEP / 2)
+    assert abs(whole - half) <= 1e-5 * max(abs(whole), abs(half), 1e-3), KINK
+    return (4 * half - whole) / 3
+
+
+def random_inputs(module: ModuleOp, seed: int = 0) -> list[Array]:
+    """A random array for each argument."""
+    return [
+        random_array(
+            shape_of(argument), dtype_of(element_type(argument)), seed=[seed, number]
+        )
+        for number, argument in enumerate(main_of(module).args)
+    ]
+
+
+def check_gradients(
+    program: str | ModuleOp,
+    inputs: Sequence[Array] | None = None,
+    *,
+    wrt: Sequence[str] | None = None,
+    seed: int = 0,
+    tolerance: float = 1e-6,
+) -> ModuleOp:
+    """Compare the gradients of `main` with central differences; returns what computes them.
+
+    `wrt` names arguments, all of f64 if it is left out. Differences are relative to the
+    length of the gradient times that of the direction, as rounding is.
+    """
+    module = (
+        program
+        if isinstance(program, ModuleOp)
+        else parse_text(new_context(), program, "gradients.mlir")
+    )
+    inputs = random_inputs(module, seed) if inputs is None else list(inputs)
+    add_loss(main_of(module), seed)
+    arguments = main_of(module).args
+    for number, argument in enumerate(arguments):
+        argument.name_hint = argument.name_hint or f"argument_{'abcdefgh'[number]}"
+    names = [argument.name_hint for argument in arguments]
+    if wrt is None:
+        wrt = [argument.name_hint for argument in arguments if is_wide(argument)]
+    backward = module.clone()
+    DifferentiatePass(loss="loss", wrt=tuple(wrt)).apply(new_context(), backward)
+    backward.verify()
+    loss, *gradients = run(backward, inputs)
+    np.testing.assert_array_equal(loss, run(module, inputs)[0], "the loss has changed")
+    for name, gradient in zip(wrt, gradients, strict=True):
+        place = names.index(name)
+        assert gradient.shape == inputs[place].shape, f"gradient of {name}"
+        for number in range(DIRECTIONS):
+            direction = random_array(gradient.shape, np.float64, seed=[seed, number, 7])
+            check_direction(module, inputs, place, (gradient, direction), tolerance)
+    return backward
+
+
+def check_direction(module, inputs, place, gradient_and_direction, tolerance) -> None:
+    """Compare a gradient along a direction of one input."""
+    gradient, direction = gradient_and_direction
+
+    def loss_at(value: Array) -> float:
+        changed = [*inputs[:place], value, *inputs[place + 1 :]]
+        return float(run(module, changed)[0].reshape(()))
+
+    expected = slope(loss_at, inputs[place], direction)
+    found = float(np.sum(gradient * direction))
+    scale = np.linalg.norm(gradient) * np.linalg.norm(direction)
+    largest = max(abs(expected), scale, 1e-3)
+    assert abs(found - expected) <= tolerance * largest, (
+        f"the slope along a direction of input {place} is {expected}, "
+        f"by the gradient {found}"
+    )
+
+
+def widened(example: Example) -> Example:
+    """The example with elements of f64 in the place of floats."""
+    inputs = tuple(
+        array.astype(np.float64) if array.dtype.kind == "f" else array
+        for array in example.inputs
+    )
+    result = example.result
+    if result is not None and dtype_of(result.element_type).kind == "f":
+        result = tensor_type(result.get_shape(), f64)
+    return Example(
+        example.name, example.node, inputs, example.attributes, result, example.text
+    )
+
+
+def check_example(example: Example, **settings) -> ModuleOp:
+    """`check_gradients` of an example of a node, at its inputs."""
+    example = widened(example)
+    return check_gradients(example.module(), example.inputs, **settings)
+
+
+def node_example(
+    node: type[NodeOp], *shapes: Sequence[int], seed: int = 0, **attributes
+) -> Example:
+    """An example of a node on random operands of f64."""
+    inputs = tuple(
+        random_array(shape, np.float64, seed=[seed, number])
+        for number, shape in enumerate(shapes)
+    )
+    return Example(node.name, node, inputs, attributes)
