@@ -190,33 +190,48 @@ class RowBlocks:
     blocks: int
 
     @staticmethod
-    def split(rows: int, tile_rows: int, other_items: int) -> RowBlocks:
-        """As many blocks as bring the work items to `WANTED_WORK_ITEMS`."""
+    def split(
+        rows: int, tile_rows: int, other_items: int, most_tiles: int | None = None
+    ) -> RowBlocks:
+        """As many blocks as bring the work items to `WANTED_WORK_ITEMS`, and of no more tiles."""
         tiles = -(-rows // tile_rows)
         wanted = min(tiles, -(-WANTED_WORK_ITEMS // other_items))
-        per_block = -(-tiles // wanted)
+        per_block = min(-(-tiles // wanted), most_tiles or tiles)
         return RowBlocks(rows, tile_rows, -(-tiles // per_block))
+
+    @property
+    def tiles(self) -> int:
+        """The tiles of all rows."""
+        return -(-self.rows // self.tile_rows)
+
+    @property
+    def tiles_of_block(self) -> int:
+        """The tiles of a block; the last one may have fewer."""
+        return -(-self.tiles // self.blocks)
+
+    def bounds(self, builder: LoopBuilder, block: Index) -> tuple[Index, Index]:
+        """The first tile of a block, and the first one behind it."""
+        start = builder.mul(block, self.tiles_of_block)
+        return start, builder.minimum(
+            builder.add(start, self.tiles_of_block), self.tiles
+        )
+
+    def first_row(self, builder: LoopBuilder, tile: Index) -> Index:
+        """Where a tile begins."""
+        row = builder.mul(tile, self.tile_rows)
+        if self.rows % self.tile_rows == 0:
+            return row
+        return builder.minimum(row, self.rows - self.tile_rows)
 
     def visit(self, builder: LoopBuilder, block: Index, body: RowBody) -> None:
         """Runs the body at the first row of each tile of a block."""
-        tiles = -(-self.rows // self.tile_rows)
-        per_block = -(-tiles // self.blocks)
-        start = builder.mul(block, per_block)
-        end = builder.minimum(builder.add(start, per_block), tiles)
-        self.visit_tiles(builder, start, end, body)
+        self.visit_tiles(builder, *self.bounds(builder, block), body)
 
     def visit_tiles(
         self, builder: LoopBuilder, start: Index, end: Index, body: RowBody
     ) -> None:
         """Runs the body at the first rows of those tiles."""
-        last = self.rows - self.tile_rows
-
-        def at(tile: Index) -> None:
-            row = builder.mul(tile, self.tile_rows)
-            exact = self.rows % self.tile_rows == 0
-            body(row if exact else builder.minimum(row, last))
-
-        builder.loop(start, end, 1, at)
+        builder.loop(start, end, 1, lambda tile: body(self.first_row(builder, tile)))
 
 
 @dataclass(frozen=True)

@@ -172,7 +172,8 @@ class _Heads:
 
     def _pack(self, unit: Index, group: ColumnGroup) -> None:
         memory, outer = self.panels.place(unit, group)
-        pack_columns(self.builder, self.keys, self.spec.depth, group, memory, outer)
+        steps = (0, self.spec.depth)
+        pack_columns(self.builder, self.keys, steps, group, memory, outer)
 
     def _block(self, block: Index) -> None:
         builder, spec = self.builder, self.spec

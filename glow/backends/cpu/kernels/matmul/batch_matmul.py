@@ -5,15 +5,20 @@ Three forms, chosen by where B is contiguous:
   1x1 convolution on plain NCHW, with the weights as A);
 - `pack`: columns of B are contiguous (queries times keys): a panel of B as wide as the register
   tile is transposed into a buffer on the stack first;
-- `dot`: the same with few rows or a great depth: registers hold neighbours along the depth and
-  are summed up at the end.
+- `dot`: the same with few rows: registers hold neighbours along the depth and are summed up at
+  the end.
 Any strides of A and C's rows are allowed, so that transpositions around the product vanish.
+
+A great depth (sums over all images of a batch, for the gradient of weights) is cut into blocks
+whose part of A and B stays in the second cache; sums wait on the stack for the next block.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from math import prod
+from typing import NamedTuple
 
 from xdsl.ir import SSAValue
 
@@ -37,6 +42,23 @@ from glow.lowering.loop_builder import ir_types as types
 from glow.lowering.loop_builder.builder import Index, LoopBuilder
 from glow.lowering.loop_builder.kernel import Kernel
 from glow.lowering.target.target import Target
+
+STEPS_AHEAD = 32
+"""How many steps of the depth earlier elements of A are asked for that lie far apart."""
+
+_ReadRow = Callable[[Index], SSAValue]
+"""Takes a step of the depth and gives that row of B, in the shape of a tile's row."""
+
+Steps = tuple[Index, int]
+"""The first step of the depth, and how many."""
+
+
+class _Part(NamedTuple):
+    """Columns of C: the shape of a tile's row, B's rows from a step on, so many, and the store."""
+
+    shape: tuple[int, ...]
+    prepare: Callable[[Index, int], _ReadRow]
+    store: Callable[[SSAValue, Index], None]
 
 
 class _Product:
@@ -78,60 +100,124 @@ class _Product:
     def direct(self, group: ColumnGroup, row_blocks: RowBlocks, block: Index) -> None:
         """The columns of a group, B read in place."""
         for columns in columns_of(group, self.lanes):
-            row_blocks.visit(
-                self.builder, block, lambda row, c=columns: self._direct_tile(row, c)
-            )
 
-    def _direct_tile(self, row: Index, columns: Columns) -> None:
-        shape = (self.tile.rows, *columns.shape)
-        axes = (0, *[None] * len(columns.shape))
+            def prepare(first: Index, _: int, c: Columns = columns) -> _ReadRow:
+                row = partial(self.builder.add, first)
+                return lambda k: self.b.read_columns(row(k), 0, c)
 
-        def factors(k: Index) -> tuple[SSAValue, SSAValue]:
-            a = self.a.read(row, k, shape, axes)
-            return a, self.b.read_columns(k, 0, columns)
+            def store(value: SSAValue, row: Index, c: Columns = columns) -> None:
+                self.store.store(value, row, c)
 
-        unroll = self.tile.unroll(self.builder.target.core)
-        product = accumulate(self.builder, self.spec.depth, unroll, shape, factors)
-        self.store.store(product, row, columns)
+            self._multiply(_Part(columns.shape, prepare, store), row_blocks, block)
 
     def packed(self, group: ColumnGroup, row_blocks: RowBlocks, block: Index) -> None:
         """The columns of a group, B transposed into a panel first."""
-        builder, depth = self.builder, self.spec.depth
-        panel = self._pack(group)
-        shape = (self.tile.rows, group.blocks, self.lanes)
-        unroll = self.tile.unroll(builder.target.core)
-        store = PartialStore(builder, self.store, self.tile.rows)
+        builder = self.builder
+        shape = (group.blocks, self.lanes)
+
+        def prepare(first: Index, count: int) -> _ReadRow:
+            panel = builder.alloca(types.memref_type((count, *shape)))
+            pack_columns(builder, self.b, (first, count), group, panel)
+            return lambda k: builder.transfer_read(panel, (k, 0, 0), shape, (1, 2))
+
+        partial_store = PartialStore(builder, self.store, self.tile.rows)
+
+        def store(value: SSAValue, row: Index) -> None:
+            partial_store(value, row, group)
+
+        self._multiply(_Part(shape, prepare, store), row_blocks, block)
+
+    def _multiply(self, part: _Part, row_blocks: RowBlocks, block: Index) -> None:
+        """Computes the tiles of a block of rows."""
+        if self.spec.depth_block < self.spec.depth:
+            self._multiply_by_blocks(part, row_blocks, block)
+            return
+        right = part.prepare(0, self.spec.depth)
 
         def at(row: Index) -> None:
-            def factors(k: Index) -> tuple[SSAValue, SSAValue]:
-                b = builder.transfer_read(panel, (k, 0, 0), shape[1:], (1, 2))
-                return self.a.read(row, k, shape, (0, None, None)), b
+            part.store(self._sum(row, (0, self.spec.depth), part, right), row)
 
-            store(accumulate(builder, depth, unroll, shape, factors), row, group)
+        row_blocks.visit(self.builder, block, at)
 
-        row_blocks.visit(builder, block, at)
+    def _sum(self, row: Index, steps: Steps, part: _Part, right: _ReadRow) -> SSAValue:
+        """The sum of a tile over some steps of the depth."""
+        first, count = steps
+        shape = (self.tile.rows, *part.shape)
+        axes = (0, *[None] * len(part.shape))
 
-    def _pack(self, group: ColumnGroup) -> SSAValue:
-        builder, depth = self.builder, self.spec.depth
-        panel = builder.alloca(types.memref_type((depth, group.blocks, self.lanes)))
-        pack_columns(builder, self.b, depth, group, panel)
-        return panel
+        def factors(k: Index) -> tuple[SSAValue, SSAValue]:
+            step = self.builder.add(first, k)
+            if self.spec.fetches_ahead:
+                ahead = self.builder.add(step, STEPS_AHEAD)
+                self.builder.prefetch(
+                    self.a.plain, *self.a.position, row, ahead, locality=3
+                )
+            return self.a.read(row, step, shape, axes), right(k)
+
+        unroll = self.tile.unroll(self.builder.target.core)
+        return accumulate(self.builder, count, unroll, shape, factors)
+
+    def _multiply_by_blocks(
+        self, part: _Part, row_blocks: RowBlocks, block: Index
+    ) -> None:
+        """The same with sums on the stack, to which each block of the depth adds."""
+        builder, depth, size = self.builder, self.spec.depth, self.spec.depth_block
+        shape = (self.tile.rows, *part.shape)
+        axes = tuple(range(1, 1 + len(shape)))
+        count = row_blocks.tiles_of_block
+        sums = builder.alloca(types.memref_type((count, *shape)))
+        start, end = row_blocks.bounds(builder, block)
+
+        def place(tile: Index) -> tuple[Index, ...]:
+            return builder.sub(tile, start), *(0 for _ in shape)
+
+        def read(tile: Index) -> SSAValue:
+            return builder.transfer_read(sums, place(tile), shape, axes)
+
+        def add(steps: Steps) -> None:
+            right = part.prepare(*steps)
+
+            def at(tile: Index) -> None:
+                row = row_blocks.first_row(builder, tile)
+                total = builder.addf(read(tile), self._sum(row, steps, part, right))
+                builder.transfer_write(total, sums, place(tile), axes)
+
+            builder.loop(start, end, 1, at)
+
+        whole = depth - depth % size
+        zero = builder.constant(0.0, types.vector_type(shape))
+        builder.loop(
+            start,
+            end,
+            1,
+            lambda tile: builder.transfer_write(zero, sums, place(tile), axes),
+        )
+        builder.loop(0, whole, size, lambda k: add((k, size)))
+        if whole < depth:
+            add((whole, depth - whole))
+        builder.loop(
+            start,
+            end,
+            1,
+            lambda tile: part.store(read(tile), row_blocks.first_row(builder, tile)),
+        )
 
 
 def pack_columns(
     builder: LoopBuilder,
     matrix: Matrix,
-    depth: int,
+    steps: Steps,
     group: ColumnGroup,
     panel: SSAValue,
     outer: tuple[Index, ...] = (),
 ) -> None:
-    """Transposes a group of a matrix's columns into `panel[*outer]`, [depth, blocks, lanes].
+    """Transposes a group of a matrix's columns into `panel[*outer]`, [steps, blocks, lanes].
 
     In squares where its columns are contiguous. Lanes without a column hold zeros: products
     are whole registers, and what happens to lie on the stack may be denormal and slow.
     """
     lanes, first = matrix.lanes, builder.mul(group.block, matrix.lanes)
+    start, depth = steps
     whole = group.blocks if matrix.strides.row == 1 and depth >= lanes else 0
     if group.last != lanes:
         whole = min(whole, group.blocks - 1)
@@ -139,12 +225,13 @@ def pack_columns(
 
     def square(block: int, k: Index) -> None:
         column = builder.add(first, block * lanes)
-        value = matrix.read(k, column, (lanes, lanes), (0, 1))
+        value = matrix.read(builder.add(start, k), column, (lanes, lanes), (0, 1))
         builder.transfer_write(value, panel, (*outer, k, block, 0), axes)
 
     def element(block: int, lane: Index, k: Index) -> None:
         column = builder.add(builder.add(first, block * lanes), lane)
-        value = builder.load(matrix.plain, *matrix.position, k, column)
+        row = builder.add(start, k)
+        value = builder.load(matrix.plain, *matrix.position, row, column)
         builder.store(value, panel, *outer, k, block, lane)
 
     def clear(block: int, k: Index) -> None:
@@ -231,7 +318,7 @@ def build_batch_matmul(
         return _build_dot(spec, target, name)
     tile = spec.tile(target)
     split = ColumnSplit(spec.columns, target.lanes(32), tile.blocks)
-    row_blocks = RowBlocks.split(spec.rows, tile.rows, prod(spec.batch) * split.units)
+    row_blocks = spec.row_blocks(split, tile.rows)
     space = [*spec.batch, split.units, row_blocks.blocks]
     builder = LoopBuilder(target)
 

@@ -12,6 +12,8 @@ from xdsl.ir import Attribute
 
 from glow.backends.cpu.dialect.config import BatchMatmulConfig
 from glow.backends.cpu.tiling.matmul_tile import (
+    ColumnSplit,
+    RowBlocks,
     Strides,
     Tile,
     choose_tile,
@@ -23,8 +25,12 @@ from glow.lowering.loop_builder import ir_types as types
 from glow.lowering.loop_builder.epilogue import Epilogue
 from glow.lowering.target.target import Target
 
-PACK_DEPTH = 512
-"""The deepest panel that is transposed on the stack: 128 KiB of four registers of columns."""
+DEPTH_BLOCK = 512
+"""The steps of the depth in a block: 128 KiB of four registers of columns, which are transposed
+on the stack. Of operands that lie as they are read, blocks may be several times as deep."""
+IN_PLACE = 4
+MAX_SUMS = 1 << 14
+"""The elements of C that wait on the stack for the next block."""
 PACK_ROWS = 6
 """From so many rows on, transposing costs less than summing up registers."""
 _DOT_ROWS = 4
@@ -109,8 +115,6 @@ class BatchMatmulSpec(DynamicBatchMatmul):
             return ("direct",)
         if self.b.row != 1 or self.a.column != 1:
             return ("pack",)
-        if self.depth > PACK_DEPTH:
-            return ("dot",)
         return ("dot", "pack") if self.rows < PACK_ROWS else ("pack", "dot")
 
     @property
@@ -132,6 +136,31 @@ class BatchMatmulSpec(DynamicBatchMatmul):
         rows = min(self.rows, _DOT_ROWS)
         most = _DOT_COLUMNS if rows > 1 else 2 * _DOT_COLUMNS
         return Tile(rows, min(self.columns, most))
+
+    @property
+    def depth_block(self) -> int:
+        """The steps of the depth in a block: as large as blocks of equal size may be."""
+        in_place = self.a.column == self.b.column == 1
+        most = DEPTH_BLOCK * (IN_PLACE if in_place else 1)
+        blocks = -(-self.depth // most)
+        while blocks < 2 * self.depth // most and self.depth % blocks:
+            blocks += 1
+        return -(-self.depth // blocks)
+
+    @property
+    def fetches_ahead(self) -> bool:
+        """Whether the elements of A of each step lie far from those of the next one, as those
+        of a transposed matrix do, and A is not small.
+        """
+        return self.a.row == 1 and self.depth_block < self.depth
+
+    def row_blocks(self, split: ColumnSplit, tile_rows: int) -> RowBlocks:
+        """How the rows are cut into work items."""
+        units = prod(self.batch) * split.units
+        most = None
+        if self.depth_block < self.depth:
+            most = max(1, MAX_SUMS // (tile_rows * split.blocks * split.lanes))
+        return RowBlocks.split(self.rows, tile_rows, units, most)
 
     def choose_config(self, target: Target) -> BatchMatmulConfig:
         """The best configuration for a target."""

@@ -201,6 +201,22 @@ def test_batch_matmul_absorbs_transpositions() -> None:
     assert relative_error(found, exact) < 2e-6
 
 
+@pytest.mark.parametrize(
+    ("rows", "columns", "depth"), [(19, 21, 1100), (300, 64, 1024)]
+)
+def test_batch_matmul_adds_up_blocks_of_a_great_depth(
+    rows: int, columns: int, depth: int
+) -> None:
+    """The gradient of weights: sums over a batch, of a transposed left operand."""
+    a, b, bias = normal(depth, rows), normal(depth, columns), normal(columns)
+    spec = BatchMatmulSpec.dense((), rows, columns, depth, has_bias=True)
+    spec = replace(spec, a=Strides((), 1, rows))
+    assert spec.depth_block < depth
+    out = np.full((rows, columns), np.nan, np.float32)
+    (found,) = run_kernel(build_batch_matmul(spec, TARGET), [out], [a, b, bias])
+    assert relative_error(found, a.T.astype(np.float64) @ b + bias) < 2e-6
+
+
 @pytest.mark.parametrize("name", ["avx512", "avx2", "scalar"])
 def test_chosen_configurations_are_allowed(name: str) -> None:
     """Those of products along contiguous rows of both operands too."""
