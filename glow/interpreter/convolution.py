@@ -6,13 +6,14 @@ Sums accumulate in float64 and are rounded once, after bias and absorbed activat
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import reduce
 
 import numpy as np
 from xdsl.ir import Operation
 
 from glow.dialects.attributes import Attributes
-from glow.dialects.glow import AvgPool2dOp, Conv2dOp, MaxPool2dOp
+from glow.dialects.glow import ArgMaxPool2dOp, AvgPool2dOp, Conv2dOp, MaxPool2dOp
 from glow.dialects.glow.convolution import window_shape
 from glow.dialects.node import GlowOp
 from glow.interpreter.array_functions import ACTIVATIONS
@@ -90,6 +91,14 @@ def fold_windows(
     `border` holds the value of padding and the value beyond the padding, where the
     last window of `ceil_mode` may reach.
     """
+    first, *others = window_taps(image, attributes, border)
+    return reduce(fold, others, first)
+
+
+def window_taps(
+    image: Array, attributes: Attributes, border: tuple[float, float]
+) -> Iterator[Array]:
+    """The elements of all windows [N, C, OH, OW, ...], one tap after the other."""
     kernel, strides = attributes.ints("kernel"), attributes.ints("strides")
     dilations, pads = attributes.ints("dilations"), attributes.ints("pads")
     plane = image.shape[2:4]
@@ -101,25 +110,35 @@ def fold_windows(
     ]
     beyond = [max(0, reach[axis] - padded.shape[2 + axis]) for axis in (0, 1)]
     padded = pad_plane(padded, (0, 0, beyond[0], beyond[1]), border[1])
-    result: Array | None = None
     for row in range(kernel[0]):
         for column in range(kernel[1]):
             y, x = row * dilations[0], column * dilations[1]
-            tap = padded[
+            yield padded[
                 :,
                 :,
                 y : y + (shape[0] - 1) * strides[0] + 1 : strides[0],
                 x : x + (shape[1] - 1) * strides[1] + 1 : strides[1],
             ]
-            result = tap if result is None else fold(result, tap)
-    assert result is not None
-    return result
 
 
 def run_max_pool2d(op: GlowOp, image: Array) -> Array:
     """`glow.max_pool2d`: padding never wins, NaN does."""
     border = lowest(image.dtype)
     return fold_windows(image, op.attributes_view(), (border, border), np.maximum)
+
+
+def run_arg_max_pool2d(op: GlowOp, image: Array) -> Array:
+    """`glow.arg_max_pool2d`: the first of the taps that are inside and largest."""
+    attributes = op.attributes_view()
+    border = lowest(image.dtype)
+    numbers = np.where(np.isnan(image), border, image)
+    plane = np.arange(math.prod(image.shape[2:])).reshape(1, 1, *image.shape[2:])
+    taps = np.stack([*window_taps(numbers, attributes, (border, border))])
+    places = np.stack([*window_taps(plane, attributes, (-1, -1))])
+    places = np.broadcast_to(places, taps.shape)
+    wins = (places >= 0) & (taps == taps.max(axis=0))
+    first = wins.argmax(axis=0, keepdims=True)
+    return np.maximum(np.take_along_axis(places, first, axis=0)[0], 0)
 
 
 def run_avg_pool2d(op: GlowOp, image: Array) -> Array:
@@ -143,5 +162,6 @@ def run_avg_pool2d(op: GlowOp, image: Array) -> Array:
 NODES: dict[type[Operation], Function] = {
     Conv2dOp: run_conv2d,
     MaxPool2dOp: run_max_pool2d,
+    ArgMaxPool2dOp: run_arg_max_pool2d,
     AvgPool2dOp: run_avg_pool2d,
 }

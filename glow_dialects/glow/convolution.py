@@ -213,6 +213,27 @@ class MaxPool2dOp(Pool2dOp):
 
 
 @irdl_op_definition
+class ArgMaxPool2dOp(Pool2dOp):
+    """Where `glow.max_pool2d` finds the largest elements: row * width + column, `i64`.
+
+    input [N, C, H, W] -> [N, C, OH, OW]. Of equal elements the first of the window in row-major
+    order counts, as in PyTorch; padding and NaN never do. A window of nothing else gives its
+    first element inside, or 0.
+
+    %places = glow.arg_max_pool2d %x kernel [2, 2] strides [2, 2] : tensor<1x4x5x5xi64>
+    """
+
+    name = "glow.arg_max_pool2d"
+
+    @classmethod
+    def infer(cls, operands: Types, attributes: Attributes) -> Types:
+        """The shape of `glow.max_pool2d`'s result, `i64` elements."""
+        check_rank(operands[0], 4, "the input")
+        (result,) = super().infer(operands, attributes)
+        return [tensor_type(result.get_shape(), i64)]
+
+
+@irdl_op_definition
 class AvgPool2dOp(Pool2dOp):
     """The mean of each window (ONNX AveragePool-22)."""
 

@@ -99,6 +99,7 @@ class ScatterOp(NodeOp):
     """
 
     name = "glow.scatter"
+    OVERWRITES: ClassVar[int | None] = 0
     data = operand_def(TensorType)
     indices = operand_def(TensorType)
     updates = operand_def(TensorType)

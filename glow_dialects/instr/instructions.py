@@ -112,6 +112,11 @@ class InstructionOp(GlowOp):
         node = self.node
         return node is not None and DataParallel() in node.traits.traits
 
+    def may_overwrite(self, value: SSAValue) -> bool:
+        """Whether a result may take the very memory of an operand."""
+        place = None if self.node is None else self.node.OVERWRITES
+        return self.is_data_parallel or (place is not None and value is self.ins[place])
+
     def verify_(self) -> None:
         """The node's shape rule holds for what is read and written, and for scratch."""
         for value in self.operands:

@@ -3,8 +3,9 @@
 Both buffers are whole allocations of one type, the operand's last use is the
 instruction, and the result's first use is too: then the result takes the operand's
 buffer. An element depends on its own position only, so nothing is read after it is
-overwritten. Other instructions never share: a convolution reads its input, and the
-residual of its epilogue, long after it wrote the first results.
+overwritten. A scatter takes over its data in the same way. Other instructions never share: a
+convolution reads its input, and the residual of its epilogue, long after it wrote the first
+results.
 
     instr.relu @out %b, @in %a         ->   instr.relu @out %a, @in %a
     instr.dealloc %a
@@ -36,7 +37,7 @@ class BufferSharer:
         shared = [
             self._share(op)
             for op in self.table.by_op
-            if isinstance(op, instr.InstructionOp) and may_work_in_place(op)
+            if isinstance(op, instr.InstructionOp)
         ]
         return any(shared)
 
@@ -58,6 +59,7 @@ class BufferSharer:
             or not isinstance(source.owner, instr.AllocOp)
             or source.type != out.type
             or source in op.outs
+            or not op.may_overwrite(source)
         ):
             return False
         dying, born = self.table.of(source), self.table.of(out)
@@ -91,11 +93,6 @@ class BufferSharer:
         out.replace_all_uses_with(source)
         alloc.detach()
         alloc.erase()
-
-
-def may_work_in_place(op: instr.InstructionOp) -> bool:
-    """Whether an instruction reads each element before it writes it, and no later."""
-    return op.is_data_parallel and bool(op.ins)
 
 
 def share_buffers(block: Block) -> bool:

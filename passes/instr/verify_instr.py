@@ -182,7 +182,7 @@ class Verifier:
                     continue
                 read = place_of(value)
                 if written.overlaps(read) and not (
-                    op.is_data_parallel and written == read
+                    op.may_overwrite(value) and written == read
                 ):
                     fail(op, "reads bytes that it overwrites")
 

@@ -187,12 +187,14 @@ func.func @predicate(%x: tensor<2x4xf32>, %p: tensor<2xi1>) -> tensor<2x4xf32> {
 // CHECK-NEXT: %1 = glow.conv2d %x, %w dilations [2, 2] group 2 activation "relu" : tensor<1x8x5x5xf32>
 // CHECK-NEXT: %2 = glow.max_pool2d %x kernel [2, 2] strides [2, 2] ceil_mode : tensor<1x4x5x5xf32>
 // CHECK-NEXT: %3 = glow.avg_pool2d %x count_include_pad kernel [3, 3] pads [1, 1, 1, 1] : tensor<1x4x9x9xf32>
+// CHECK-NEXT: %4 = glow.arg_max_pool2d %x kernel [2, 2] strides [2, 2] : tensor<1x4x4x4xi64>
 // CHECK-NEXT: func.return
 func.func @windows(%x: tensor<1x4x9x9xf32>, %w: tensor<8x2x3x3xf32>, %b: tensor<8xf32>) {
   %0 = glow.conv2d %x, %w, %b strides [2, 2] pads [1, 1, 1, 1] group 2 : tensor<1x8x5x5xf32>
   %1 = glow.conv2d %x, %w dilations [2, 2] group 2 activation "relu" : tensor<1x8x5x5xf32>
   %2 = glow.max_pool2d %x kernel [2, 2] strides [2, 2] ceil_mode : tensor<1x4x5x5xf32>
   %3 = glow.avg_pool2d %x kernel [3, 3] pads [1, 1, 1, 1] count_include_pad : tensor<1x4x9x9xf32>
+  %4 = glow.arg_max_pool2d %x kernel [2, 2] strides [2, 2] : tensor<1x4x4x4xi64>
   func.return
 }
 

@@ -80,6 +80,14 @@ func.func @strides(%x: tensor<1x3x4x4xf32>) {
 
 // -----
 
+func.func @places(%x: tensor<1x3x4x4x16xf32>) {
+  // expected-error @+1 {{the input must have rank 4, not 5}}
+  %0 = glow.arg_max_pool2d %x kernel [2, 2] : tensor<1x3x3x3xi64>
+  func.return
+}
+
+// -----
+
 func.func @activation(%x: tensor<1x3xf32>, %w: tensor<3x4xf32>) {
   // expected-error @+1 {{unknown activation 'swish', expected one of relu}}
   %0 = glow.fully_connected %x, %w activation "swish" : tensor<1x4xf32>

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import product
 from typing import Any, cast
 
@@ -272,6 +273,34 @@ def fake_quantize(example: Example) -> Array:
     return (stored - points) * scale
 
 
+def arg_max_pool2d(example: Example) -> Array:
+    """Each window by itself: the first of its largest elements inside of the plane."""
+    (x,), given = example.inputs, example.attributes
+    rows, columns = given["kernel"]
+    strides, pads = given.get("strides", [1, 1]), given.get("pads", [0] * 4)
+    steps = given.get("dilations", [1, 1])
+    floats = replace(example, inputs=[x.astype(np.float32)])
+    shape = evaluate(ONNX[glow.MaxPool2dOp](floats))[0].shape
+    result = np.empty(shape, np.int64)
+    for image, channel, top, left in np.ndindex(shape):
+        inside = [
+            (y, z)
+            for y, z in (
+                (
+                    top * strides[0] - pads[0] + row * steps[0],
+                    left * strides[1] - pads[1] + column * steps[1],
+                )
+                for row, column in product(range(rows), range(columns))
+            )
+            if 0 <= y < x.shape[2] and 0 <= z < x.shape[3]
+        ]
+        values = [float(x[image, channel, y, z]) for y, z in inside]
+        numbers = [-np.inf if np.isnan(value) else value for value in values]
+        y, z = inside[int(np.argmax(numbers))]
+        result[image, channel, top, left] = y * x.shape[3] + z
+    return result
+
+
 NUMPY: dict[type[NodeOp], Callable[[Example], Any]] = {
     glow.DivOp: divide,
     glow.ModOp: lambda example: np.mod(*example.inputs),
@@ -284,6 +313,7 @@ NUMPY: dict[type[NodeOp], Callable[[Example], Any]] = {
     ),
     glow.Conv2dOp: conv2d,
     glow.MaxPool2dOp: max_pool2d,
+    glow.ArgMaxPool2dOp: arg_max_pool2d,
     glow.FullyConnectedOp: fully_connected,
     glow.MatmulOp: matmul,
     glow.LuOp: lu,

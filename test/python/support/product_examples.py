@@ -112,11 +112,16 @@ def _pool_examples() -> Iterator[Example]:
     for shape, attributes in settings:
         yield example(glow.MaxPool2dOp, random_array(shape), **attributes)
         yield example(glow.AvgPool2dOp, random_array(shape), **attributes)
+        few = random_array(shape, np.int8) % 3  # the first of several counts
+        for elements in (np.float32, np.int8, np.float64):
+            yield example(glow.ArgMaxPool2dOp, few.astype(elements), **attributes)
         attributes = {**attributes, "count_include_pad": True}
         yield example(glow.AvgPool2dOp, random_array(shape), **attributes)
     with_nan = random_array((1, 2, 4, 4))
     with_nan[0, 1, 2, 2] = np.nan
     yield example(glow.MaxPool2dOp, with_nan, kernel=[2, 2])
+    yield example(glow.ArgMaxPool2dOp, with_nan, kernel=[2, 2])
+    yield example(glow.ArgMaxPool2dOp, -np.inf * np.ones_like(with_nan), kernel=[3, 3])
     yield example(glow.MaxPool2dOp, random_array((1, 2, 4, 4), np.int8), kernel=[2, 2])
 
 

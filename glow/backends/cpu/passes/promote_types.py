@@ -117,6 +117,7 @@ RULES: Mapping[type[Operation], Rule] = {
             glow.SoftmaxOp,
             glow.ArgMaxOp,
             glow.ArgMinOp,
+            glow.ArgMaxPool2dOp,
             glow.CumulativeOp,
             glow.LuOp,
             *SEVERAL_STEPS,

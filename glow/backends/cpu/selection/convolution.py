@@ -17,6 +17,10 @@ from glow.backends.cpu.dialect.config import (
     WinogradConfig,
     config_of,
 )
+from glow.backends.cpu.kernels.channelwise.arg_max_pool import (
+    ArgMaxPoolSpec,
+    build_arg_max_pool,
+)
 from glow.backends.cpu.kernels.channelwise.depthwise import (
     DepthwiseSpec,
     build_depthwise,
@@ -325,6 +329,17 @@ def _integer_max_pool(
     return invoke("pool", spec, named_first(build_pool), [op.outs[0], image])
 
 
+def _arg_max_pool(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
+    (image,), attributes = op.ins, op.attributes_view()
+    batch, channels, *plane = shape_of(image)
+    kernel, extents = attributes.ints("kernel"), shape_of(op.outs[0])[2:]
+    window = window_of(attributes, kernel, plane, extents)
+    spec = ArgMaxPoolSpec(
+        batch * channels, window, stored_element(image), is_unsigned(image)
+    )
+    return invoke("arg_max_pool", spec, build_arg_max_pool, [op.outs[0], image])
+
+
 def _pack(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
     batch, channels, height, width = shape_of(op.ins[0])
     lanes = op.attributes_view().int("lanes")
@@ -350,6 +365,7 @@ SELECTORS: Mapping[type[Operation], KernelSelector] = {
     instr.instruction_of(glow.Conv2dOp): _glow_conv2d,
     instr.instruction_of(glow.MaxPool2dOp): _pool,
     instr.instruction_of(glow.AvgPool2dOp): _pool,
+    instr.instruction_of(glow.ArgMaxPool2dOp): _arg_max_pool,
     instr.instruction_of(cpu.PackOp): _pack,
     instr.instruction_of(cpu.UnpackOp): _unpack,
 }

@@ -101,6 +101,7 @@ def _scatter(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
         _positions(shape_of(data), indices, coordinates, shape_of(updates)),
         stored_element(data),
         None if step is None else region(element_of(data), 2, step),
+        in_place=op.outs[0] is data,
     )
     operands = [op.outs[0], data, indices, updates]
     return reporting("scatter", spec, build_scatter, operands)

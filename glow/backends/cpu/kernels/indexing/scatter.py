@@ -2,7 +2,9 @@
 
 A scatter copies the data and applies the updates to it. Threads share the data, not the
 updates: each goes over all indices and applies what falls into its slice, in order. So the
-result does not depend on their number, and no two write one element.
+result does not depend on their number, and no two write one element. Where the first axis of
+the data is the first that is walked, as in ONNX ScatterElements along another axis, a thread
+walks the part only that its slice lies in. Data that nobody reads later is updated in place.
 
 Indices are made safe, and noted where they are outside, as those of a gather are.
 """
@@ -106,6 +108,8 @@ class ScatterSpec:
     """As memory holds it."""
     combine: ScalarRegion | None = None
     """The new element from the one that is there and the update; None: the update."""
+    in_place: bool = False
+    """Whether out and data are one buffer."""
 
 
 def build_gather_nd(
@@ -155,7 +159,9 @@ def build_scatter(spec: ScatterSpec, target: Target, name: str = "scatter") -> K
 
     def body(memrefs: Sequence[SSAValue], low: Index, high: Index) -> None:
         out, data, indices, updates, *errors = memrefs
-        _copy(builder, data, out, builder.mul(low, inner), builder.mul(high, inner))
+        if not spec.in_place:
+            first, end = (builder.mul(row, inner) for row in (low, high))
+            _copy(builder, data, out, first, end)
 
         def update(where: list[Index], _: Sequence[SSAValue]) -> Sequence[SSAValue]:
             row = positions.row(builder, where, indices, errors)
@@ -184,7 +190,27 @@ def build_scatter(spec: ScatterSpec, target: Target, name: str = "scatter") -> K
             builder.if_(own, lambda: for_each_vector(builder, inner, lanes, apply))
             return ()
 
-        nest(builder, positions.walked, (), update)
+        if positions.coordinates[:1] != (0,):
+            nest(builder, positions.walked, (), update)
+            return
+        # The first coordinate of an update is where the walk is.
+        below = max(prod(positions.shape[1:]), 1)
+        end = builder.floordiv(builder.add(high, below - 1), below)
+
+        def part(k: Index) -> None:
+            nest(
+                builder,
+                positions.walked[1:],
+                (),
+                lambda rest, _: update([k, *rest], ()),
+            )
+
+        builder.loop(
+            builder.floordiv(low, below),
+            builder.minimum(end, positions.walked[0]),
+            1,
+            part,
+        )
 
     return Kernel(builder.function(name, buffers, body), rows)
 
