@@ -10,14 +10,17 @@ in: a line that another core has read or written last takes long to write.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 
 from xdsl.dialects.builtin import MemRefType, f32
 from xdsl.ir import SSAValue
 
 from glow.backends.cpu.kernels.convolution.conv2d import Convolution
-from glow.backends.cpu.kernels.convolution.conv2d_config import conv_tiling
+from glow.backends.cpu.kernels.convolution.conv2d_config import (
+    choose_conv_config,
+    conv_tiling,
+)
 from glow.backends.cpu.kernels.convolution.conv2d_spec import Conv2dSpec
 from glow.backends.cpu.kernels.elementwise.kernel import ElementwiseSpec
 from glow.backends.cpu.tiling.tiles import ChannelPart
@@ -67,11 +70,21 @@ class PrologueConv2dSpec:
         """The number of the first full input, which takes the place of the convolution's."""
         return self.prologue.input_shapes.index(self.full_shape)
 
+    def is_edited(self, target: Target) -> bool:
+        """Whether the convolution is configured otherwise than the target's best."""
+        best = choose_conv_config(replace(self.spec, config=None), target)
+        return self.spec.config not in (None, best)
+
     def run_pixels(self, target: Target) -> int:
-        """The pixels of a run: those of the best register tile that covers a plane exactly."""
+        """The pixels of a run: those of the best register tile that covers a plane exactly.
+
+        An edited configuration says itself how many.
+        """
         model = self.spec.model(target)
-        blocks = conv_tiling(self.spec, target).config.blocks
-        pixels = prod(self.spec.window.output)
+        config = conv_tiling(self.spec, target).config
+        if self.is_edited(target):
+            return config.pixels[0]
+        blocks, pixels = config.blocks, prod(self.spec.window.output)
         exact = [n for n in range(1, model.max_pixels(blocks) + 1) if pixels % n == 0]
         return min(exact, key=lambda n: model.cover_cycles(pixels, n, blocks))
 
@@ -105,8 +118,10 @@ class PrologueConv2dSpec:
         )
 
     def _covers_well(self, target: Target) -> bool:
-        """Whether runs take no longer than tiles that may overlap."""
+        """Whether runs take no longer than tiles that may overlap; edited ones need to fit."""
         model = self.spec.model(target)
+        if self.is_edited(target):
+            return prod(self.spec.window.output) % self.run_pixels(target) == 0
         blocks = conv_tiling(self.spec, target).config.blocks
         pixels, run = prod(self.spec.window.output), self.run_pixels(target)
         best = model.run_cycles(pixels, blocks)

@@ -27,6 +27,7 @@ from glow.backends.cpu.kernels.convolution.conv2d import (
     pack_channels,
     pack_conv_weights,
 )
+from glow.backends.cpu.kernels.convolution.conv2d_config import choose_conv_config
 from glow.backends.cpu.kernels.convolution.fused_prologue import (
     PrologueConv2dSpec,
     build_prologue_conv2d,
@@ -214,3 +215,25 @@ def test_calls_of_a_network_are_joined(name: str) -> None:
     (expected,) = run(network(size, other), [image])
     actual = compile(network(size, other), threads=2)(image)
     np.testing.assert_allclose(actual, expected, rtol=1e-4, atol=1e-5)
+
+
+def test_edited_configuration_says_the_run() -> None:
+    fused = fused_spec("several runs", AFFINE_RELU)
+    best = choose_conv_config(fused.spec, TARGET)
+    chosen = replace(fused, spec=replace(fused.spec, config=best))
+    assert chosen.run_pixels(TARGET) == fused.run_pixels(TARGET)
+    assert chosen.supported(TARGET)
+    for pixels, joins in ((4, True), (5, False)):  # of 8 x 14
+        config = replace(best, pixels=(pixels,) * len(best.pixels))
+        edited = replace(fused, spec=replace(fused.spec, config=config))
+        assert edited.run_pixels(TARGET) == pixels
+        assert edited.supported(TARGET) == joins
+    spec, w = fused.spec, random(48, 40, 1, 1)
+    inputs = (
+        random(1, 40, 8, 14), random(48), channels(random(40)), channels(random(40)),
+    )  # fmt: skip
+    config = replace(best, pixels=(4,) * len(best.pixels))
+    edited = replace(fused, spec=replace(spec, config=config))
+    np.testing.assert_array_equal(
+        run_fused(edited, w, *inputs), run_fused(fused, w, *inputs)
+    )
