@@ -171,10 +171,6 @@ class NodeOp(GlowOp):
     """The ONNX operators that are this node: same operands, attributes of the same names.
     Others have a handler in `glow.frontends.onnx`."""
 
-    OVERWRITES: ClassVar[int | None] = None
-    """The operand that an instruction of the node may update in place: where it writes an
-    element, it has read the operand's element there, and no other reads it."""
-
     @classmethod
     def infer(cls, operands: Types, attributes: Attributes) -> Types | None:
         """The result types that follow from operands and attributes.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import ClassVar
 
 from xdsl.dialects.builtin import (
@@ -21,7 +22,9 @@ from xdsl.irdl import (
     opt_prop_def,
     prop_def,
     result_def,
+    traits_def,
 )
+from xdsl.traits import OpTrait
 
 from glow.dialects.attributes import Attributes, int_attr
 from glow.dialects.glow.elementwise import check_numbers, is_integer
@@ -40,6 +43,16 @@ REDUCTIONS = ("none", "add", "mul", "max", "min")
 
 CUMULATIVE = ("sum", "prod")
 """What `glow.cumulative` does with the elements up to one."""
+
+
+@dataclass(frozen=True)
+class UpdatesOperand(OpTrait):
+    """The result's elements depend on no other elements of an operand.
+
+    A kernel that reads one of them before it writes there may work on the operand's memory.
+    """
+
+    number: int = 0
 
 
 def _coordinate_count(indices: TensorType[Attribute]) -> int:
@@ -99,11 +112,11 @@ class ScatterOp(NodeOp):
     """
 
     name = "glow.scatter"
-    OVERWRITES: ClassVar[int | None] = 0
     data = operand_def(TensorType)
     indices = operand_def(TensorType)
     updates = operand_def(TensorType)
     result = result_def(TensorType)
+    traits = traits_def(UpdatesOperand(0))
     coordinates = prop_def(DenseArrayBase)
     reduction = prop_def(StringAttr, default_value=StringAttr("none"))
 

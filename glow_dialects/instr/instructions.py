@@ -29,6 +29,7 @@ from xdsl.utils.hints import isa
 
 from glow.dialects.attributes import AttributeValue, to_attribute
 from glow.dialects.glow.fused import verify_scalar_region, verify_self_contained
+from glow.dialects.glow.indexing import UpdatesOperand
 from glow.dialects.node import (
     SEGMENTS,
     DataParallel,
@@ -114,8 +115,11 @@ class InstructionOp(GlowOp):
 
     def may_overwrite(self, value: SSAValue) -> bool:
         """Whether a result may take the very memory of an operand."""
-        place = None if self.node is None else self.node.OVERWRITES
-        return self.is_data_parallel or (place is not None and value is self.ins[place])
+        traits = () if self.node is None else self.node.traits
+        return self.is_data_parallel or any(
+            isinstance(trait, UpdatesOperand) and value is self.ins[trait.number]
+            for trait in traits
+        )
 
     def verify_(self) -> None:
         """The node's shape rule holds for what is read and written, and for scratch."""

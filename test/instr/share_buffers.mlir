@@ -90,12 +90,14 @@ func.func @loop(%x: memref<4xf32>, %y: memref<4xf32>) {
 // CHECK-LABEL: func.func @scatter(
 // CHECK:      %0 = instr.alloc : memref<4x3xf32>
 // CHECK-NEXT: instr.splat @out %0 value 0.000000e+00 : f32
+// CHECK-NEXT: %i = instr.weight dense<[[3], [1], [1], [-4]]> : tensor<4x1xi64> : memref<4x1xi64>
 // CHECK-NEXT: instr.scatter @out %0, @in %0, @in %i, @in %u coordinates [-1, 1] reduction "add"
 // CHECK-NEXT: %1 = instr.alloc : memref<4x3xf32>
 // CHECK-NEXT: instr.scatter @out %1, @in %u, @in %i, @in %0 coordinates [-1, 1]
-func.func @scatter(%i: memref<4x1xi64>, %u: memref<4x3xf32>, %r: memref<4x3xf32>) attributes {glow.input_count = 2 : i64} {
+func.func @scatter(%u: memref<4x3xf32>, %r: memref<4x3xf32>) attributes {glow.input_count = 1 : i64} {
   %0 = instr.alloc : memref<4x3xf32>
   instr.splat @out %0 value 0.000000e+00 : f32
+  %i = instr.weight dense<[[3], [1], [1], [-4]]> : tensor<4x1xi64> : memref<4x1xi64>
   %1 = instr.alloc : memref<4x3xf32>
   instr.scatter @out %1, @in %0, @in %i, @in %u coordinates [-1, 1] reduction "add"
   instr.dealloc %0

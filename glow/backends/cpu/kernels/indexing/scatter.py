@@ -11,7 +11,7 @@ Indices are made safe, and noted where they are outside, as those of a gather ar
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import prod
 
@@ -163,7 +163,7 @@ def build_scatter(spec: ScatterSpec, target: Target, name: str = "scatter") -> K
             first, end = (builder.mul(row, inner) for row in (low, high))
             _copy(builder, data, out, first, end)
 
-        def update(where: list[Index], _: Sequence[SSAValue]) -> Sequence[SSAValue]:
+        def update(where: list[Index]) -> None:
             row = positions.row(builder, where, indices, errors)
             source: Index = 0
             for place, size in zip(where, positions.walked, strict=True):
@@ -188,31 +188,41 @@ def build_scatter(spec: ScatterSpec, target: Target, name: str = "scatter") -> K
                 builder.compare("sle", low, row), builder.compare("slt", row, high)
             )
             builder.if_(own, lambda: for_each_vector(builder, inner, lanes, apply))
-            return ()
 
-        if positions.coordinates[:1] != (0,):
-            nest(builder, positions.walked, (), update)
-            return
-        # The first coordinate of an update is where the walk is.
-        below = max(prod(positions.shape[1:]), 1)
-        end = builder.floordiv(builder.add(high, below - 1), below)
-
-        def part(k: Index) -> None:
-            nest(
-                builder,
-                positions.walked[1:],
-                (),
-                lambda rest, _: update([k, *rest], ()),
-            )
-
-        builder.loop(
-            builder.floordiv(low, below),
-            builder.minimum(end, positions.walked[0]),
-            1,
-            part,
-        )
+        _walk(builder, positions, (low, high), update)
 
     return Kernel(builder.function(name, buffers, body), rows)
+
+
+def _walk(
+    builder: LoopBuilder,
+    positions: Positions,
+    rows: tuple[Index, Index],
+    update: Callable[[list[Index]], None],
+) -> None:
+    """Visits all updates that may change one of the rows."""
+
+    def visit(where: list[Index], _: Sequence[SSAValue]) -> Sequence[SSAValue]:
+        update(where)
+        return ()
+
+    if positions.coordinates[:1] != (0,):
+        nest(builder, positions.walked, (), visit)
+        return
+    first, *others = positions.walked
+    low, high = rows
+    below = max(prod(positions.shape[1:]), 1)
+    end = builder.floordiv(builder.add(high, below - 1), below)
+
+    def part(k: Index) -> None:
+        nest(builder, others, (), lambda rest, _: visit([k, *rest], ()))
+
+    builder.loop(
+        builder.floordiv(low, below),
+        builder.minimum(end, first),
+        1,
+        part,
+    )
 
 
 def _copy(
