@@ -1,4 +1,4 @@
-// RUN: glow-opt --absorb-transposes %s | filecheck %s
+// RUN: glow-opt --assign-layout --absorb-transposes %s | filecheck %s
 
 // The heads of attention, split and joined.
 // CHECK-LABEL: func.func @attention(

@@ -179,3 +179,14 @@ func.func @resize(%x: tensor<1x16x4x4xf32>, %weights: tensor<3x2xf32>) -> tensor
   %v = glow.sample %z, %table, %weights axis 3 : tensor<1x16x8x3xf32>
   func.return %v : tensor<1x16x8x3xf32>
 }
+
+// Matrices that are computed, as the weights of a network in training, are not packed before.
+// CHECK-LABEL: func.func @computed(
+// CHECK-NEXT: %y = cpu.batch_matmul %x, %w lhs_axes [0, 1, 2] rhs_axes [1, 0] result_axes [0, 1, 2] : tensor<2x5x8xf32>
+// CHECK-NEXT: %g = cpu.batch_matmul %f, %f lhs_axes [1, 0] rhs_axes [0, 1] result_axes [0, 1] : tensor<16x16xf32>
+// CHECK-NEXT: func.return %y, %g : tensor<2x5x8xf32>, tensor<16x16xf32>
+func.func @computed(%x: tensor<2x5x16xf32>, %w: tensor<8x16xf32>, %f: tensor<9x16xf32>) -> (tensor<2x5x8xf32>, tensor<16x16xf32>) {
+  %y = glow.matmul %x, %w transpose_rhs : tensor<2x5x8xf32>
+  %g = glow.matmul %f, %f transpose_lhs : tensor<16x16xf32>
+  func.return %y, %g : tensor<2x5x8xf32>, tensor<16x16xf32>
+}

@@ -8,16 +8,13 @@
 // CHECK-LABEL: func.func @products(
 // CHECK: %0 = cpu.batch_matmul %a, %b lhs_axes [0, 1, 2] rhs_axes [0, 1, 2] result_axes [0, 1, 2] config #cpu.batch_matmul_config<form = direct, rows = 8, blocks = 2>
 // CHECK: %1 = cpu.batch_matmul %a, %c lhs_axes [0, 1, 2] rhs_axes [0, 2, 1] result_axes [0, 1, 2] config #cpu.batch_matmul_config<form = pack, rows = 8, blocks = 2>
-// A repeated operand stays as it is.
-// CHECK: glow.matmul %0, %d
 // AVX2: config #cpu.batch_matmul_config<form = direct, rows = {{[0-9]+}}, blocks = 2>
 // EDITED: func.func private @batch_matmul
 // EDITED: vector<4x2x16xf32>
-func.func @products(%a: tensor<4x16x32xf32>, %b: tensor<4x32x32xf32>, %c: tensor<4x64x32xf32>, %d: tensor<1x32x32xf32>) -> (tensor<4x16x32xf32>, tensor<4x16x64xf32>) {
-  %0 = glow.matmul %a, %b : tensor<4x16x32xf32>
-  %1 = glow.matmul %a, %c transpose_rhs : tensor<4x16x64xf32>
-  %2 = glow.matmul %0, %d : tensor<4x16x32xf32>
-  func.return %2, %1 : tensor<4x16x32xf32>, tensor<4x16x64xf32>
+func.func @products(%a: tensor<4x16x32xf32>, %b: tensor<4x32x32xf32>, %c: tensor<4x64x32xf32>) -> (tensor<4x16x32xf32>, tensor<4x16x64xf32>) {
+  %0 = cpu.batch_matmul %a, %b lhs_axes [0, 1, 2] rhs_axes [0, 1, 2] result_axes [0, 1, 2] : tensor<4x16x32xf32>
+  %1 = cpu.batch_matmul %a, %c lhs_axes [0, 1, 2] rhs_axes [0, 2, 1] result_axes [0, 1, 2] : tensor<4x16x64xf32>
+  func.return %0, %1 : tensor<4x16x32xf32>, tensor<4x16x64xf32>
 }
 
 // CHECK-LABEL: func.func @attention(

@@ -104,3 +104,19 @@ func.func @row(%x: tensor<1x2x8xf32>, %w: tensor<64xf32>, %b: tensor<8xf32>, %r:
   %y = glow.mul %0, %r : tensor<1x2x8xf32>
   func.return %y : tensor<1x2x8xf32>
 }
+
+// Of computed matrices: a bias for each column, whatever the rank; a number for each row of one.
+// CHECK-LABEL: func.func @computed(
+// CHECK-NEXT: %z = cpu.batch_matmul %x, %w, %b lhs_axes [0, 1, 2, 3] rhs_axes [1, 0] result_axes [0, 1, 2, 3] {
+// CHECK: } : tensor<1x2x5x8xf32>
+// CHECK-NEXT: %n = cpu.batch_matmul %w, %w, %r lhs_axes [0, 1] rhs_axes [1, 0] result_axes [0, 1] {
+// CHECK: } : tensor<8x8xf32>
+// CHECK-NEXT: func.return %z, %n
+func.func @computed(%x: tensor<1x2x5x16xf32>, %w: tensor<8x16xf32>, %b: tensor<8xf32>, %r: tensor<8x1xf32>) -> (tensor<1x2x5x8xf32>, tensor<8x8xf32>) {
+  %y = cpu.batch_matmul %x, %w lhs_axes [0, 1, 2, 3] rhs_axes [1, 0] result_axes [0, 1, 2, 3] : tensor<1x2x5x8xf32>
+  %s = glow.add %y, %b : tensor<1x2x5x8xf32>
+  %z = glow.relu %s : tensor<1x2x5x8xf32>
+  %m = cpu.batch_matmul %w, %w lhs_axes [0, 1] rhs_axes [1, 0] result_axes [0, 1] : tensor<8x8xf32>
+  %n = glow.mul %m, %r : tensor<8x8xf32>
+  func.return %z, %n : tensor<1x2x5x8xf32>, tensor<8x8xf32>
+}

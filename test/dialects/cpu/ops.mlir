@@ -73,6 +73,21 @@ func.func @product(%x: tensor<2x5x16xf32>, %w: tensor<512xf32>, %b: tensor<32xf3
   func.return %0 : tensor<2x5x32xf32>
 }
 
+// CHECK-LABEL: func.func @rows_product(
+// CHECK-NEXT: %0 = cpu.batch_matmul %x, %w, %b lhs_axes [0, 1, 2] rhs_axes [1, 0] result_axes [0, 1, 2] {
+// CHECK-NEXT: ^bb0(%1: f32, %2: f32):
+// CHECK-NEXT: %3 = arith.addf %1, %2 : f32
+// CHECK-NEXT: glow.yield %3
+// CHECK-NEXT: } : tensor<2x5x8xf32>
+func.func @rows_product(%x: tensor<2x5x4xf32>, %w: tensor<8x4xf32>, %b: tensor<8xf32>) -> tensor<2x5x8xf32> {
+  %0 = cpu.batch_matmul %x, %w, %b lhs_axes [0, 1, 2] rhs_axes [1, 0] result_axes [0, 1, 2] {
+  ^bb0(%1: f32, %2: f32):
+    %3 = arith.addf %1, %2 : f32
+    glow.yield %3
+  } : tensor<2x5x8xf32>
+  func.return %0 : tensor<2x5x8xf32>
+}
+
 // CHECK-LABEL: func.func @batch_product(
 // CHECK-NEXT: %0 = cpu.batch_matmul %x, %y lhs_axes [1, 0, 2] rhs_axes [1, 2, 0] result_axes [1, 0, 2] : tensor<5x3x6xf32>
 // CHECK-NEXT: func.return %0 : tensor<5x3x6xf32>

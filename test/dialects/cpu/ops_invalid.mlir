@@ -196,3 +196,11 @@ func.func @attention_types(%x: tensor<3x5x4xf32>, %m: tensor<1x5x5xi1>) {
   %0 = cpu.attention %x, %x, %x, %m query_axes [0, 1, 2] key_axes [0, 2, 1] value_axes [0, 1, 2] result_axes [0, 1, 2] : tensor<3x5x4xf32>
   func.return
 }
+
+// -----
+
+func.func @turned_rows(%x: tensor<4x5x3xf32>, %y: tensor<4x6xf32>) {
+  // expected-error @+1 {{one matrix multiplies rows that lie in another order}}
+  %0 = cpu.batch_matmul %x, %y lhs_axes [2, 1, 0] rhs_axes [0, 1] result_axes [0, 1, 2] : tensor<3x5x6xf32>
+  func.return
+}

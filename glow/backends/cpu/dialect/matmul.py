@@ -5,7 +5,6 @@ from __future__ import annotations
 from math import prod
 
 from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, TensorType
-from xdsl.ir import Attribute
 from xdsl.irdl import (
     irdl_op_definition,
     operand_def,
@@ -21,10 +20,9 @@ from glow.backends.cpu.dialect.config import (
     StrassenConfigAttr,
     check_panels,
 )
-from glow.backends.cpu.dialect.epilogue import OperandKind, WeightedOp
+from glow.backends.cpu.dialect.epilogue import EpilogueOp, OperandKind, WeightedOp
 from glow.dialects.attributes import Attributes
 from glow.dialects.glow.convolution import check_rank
-from glow.dialects.half import rounds_sums
 from glow.dialects.node import NodeOp, Types, fail_unless, public_nodes, tensor_type
 
 STRASSEN_LEVELS = {7: 1, 49: 2}
@@ -76,39 +74,55 @@ def permuted(shape: tuple[int, ...], axes: tuple[int, ...]) -> tuple[int, ...]:
 
 
 @irdl_op_definition
-class BatchMatmulOp(NodeOp):
-    """`glow.matmul` of equal batches between transpositions that are never made.
+class BatchMatmulOp(EpilogueOp):
+    """`glow.matmul` between transpositions that are never made, with an epilogue.
 
     Axis i of the left matrices [..., M, K] is axis `lhs_axes[i]` of lhs, the same on the
-    right ([..., K, N]); axis i of the result is axis `result_axes[i]` of [..., M, N].
+    right ([..., K, N]); axis i of the result is axis `result_axes[i]` of [..., M, N]. Batches
+    are equal, or there is one matrix on the right, whose rows then are all but the last axis
+    of lhs, which lies in its own order.
+
+    %0 = cpu.batch_matmul %x, %w lhs_axes [0, 1, 2] rhs_axes [1, 0] result_axes [0, 1, 2]
+        : tensor<8x128x384xf32>
     """
 
     name = "cpu.batch_matmul"
     lhs = operand_def(TensorType)
     rhs = operand_def(TensorType)
-    result = result_def(TensorType)
     lhs_axes = prop_def(DenseArrayBase)
     rhs_axes = prop_def(DenseArrayBase)
     result_axes = prop_def(DenseArrayBase)
     config = opt_prop_def(BatchMatmulConfigAttr)
 
     @classmethod
-    def may_store(cls, inferred: Attribute, chosen: Attribute) -> bool:
-        """Sums in f32 may be rounded when they are stored."""
-        return rounds_sums(inferred, chosen)
+    def kind_of_operand(
+        cls, shape: tuple[int, ...], result: tuple[int, ...]
+    ) -> OperandKind | None:
+        """One element for each of the result, a column, a row of one matrix, or for all."""
+        if shape == result:
+            return "full"
+        if prod(shape) == 1:
+            return "scalar"
+        if shape[-1] == result[-1] == prod(shape):
+            return "channel"
+        return "row" if len(result) == 2 and shape == (result[0], 1) else None
 
     @classmethod
     def infer(cls, operands: Types, attributes: Attributes) -> Types:
         """The permuted result."""
-        left = permuted(operands[0].get_shape(), attributes.ints("lhs_axes"))
+        axes = attributes.ints("lhs_axes"), attributes.ints("result_axes")
+        left = permuted(operands[0].get_shape(), axes[0])
         right = permuted(operands[1].get_shape(), attributes.ints("rhs_axes"))
+        batches = left[:-2] == right[:-2] or len(right) == 2
         fail_unless(
-            len(left) == len(right) >= 2
-            and left[:-2] == right[:-2]
-            and left[-1] == right[-2],
+            len(left) >= len(right) >= 2 and batches and left[-1] == right[-2],
             f"there is no product of {list(left)} and {list(right)}",
         )
-        shape = permuted((*left[:-1], right[-1]), attributes.ints("result_axes"))
+        shape = permuted((*left[:-1], right[-1]), axes[1])
+        fail_unless(
+            len(left) == len(right) or all(list(a) == sorted(a) for a in axes),
+            "one matrix multiplies rows that lie in another order",
+        )
         return [tensor_type(shape, operands[0].element_type)]
 
 

@@ -1,4 +1,5 @@
-"""Products with constant matrices: `cpu.matmul` with packed weights and a bias.
+"""Products with constant matrices: `cpu.matmul` with packed weights and a bias. Those of
+computed matrices, such as weights in training, become `cpu.batch_matmul`.
 
 Where the numerics allow it, weights that are mostly read are stored as bf16. Where Strassen's
 algorithm pays and the numerics allow it, `cpu.strassen_matmul` on the
@@ -107,15 +108,49 @@ def _following_bias(layout: Layout, value: SSAValue) -> tuple[SSAValue, NodeOp] 
     return bias, user
 
 
+def _as_batch_matmul(op: glow.MatmulOp) -> None:
+    """Replace a product of f32 tensors of equal batches, or with one matrix on the right."""
+    lhs, rhs = shape_of(op.lhs), shape_of(op.rhs)
+    turned = op.transpose_lhs is not None
+    one = len(rhs) == 2 <= len(lhs) and (len(lhs) == 2 or not turned)
+    equal = len(lhs) == len(rhs) and lhs[:-2] == rhs[:-2]
+    if not (one or equal) or op.predicate is not None:
+        return
+    if not is_f32(op.lhs, op.rhs, op.result) or not all(map(prod, (lhs, rhs))):
+        return
+    builder = NodeBuilder(op)
+    result = builder.node(
+        cpu.BatchMatmulOp,
+        op.lhs,
+        op.rhs,
+        lhs_axes=_axes(len(lhs), turned),
+        rhs_axes=_axes(len(rhs), op.transpose_rhs is not None),
+        result_axes=_axes(len(lhs), False),
+    )
+    assert isinstance(result.owner, Operation)
+    result.owner.location = op.location
+    builder.replace(result)
+
+
+def _axes(rank: int, turned: bool) -> tuple[int, ...]:
+    """The axes of a batch of matrices, or of their transposes."""
+    axes = tuple(range(rank))
+    return (*axes[:-2], axes[-1], axes[-2]) if turned else axes
+
+
 def matmul(layout: Layout, op: Operation) -> None:
-    """Replace a product with a constant matrix, and the bias that follows it."""
+    """Replace a product with a constant matrix and the bias that follows it, or of computed
+    matrices.
+    """
     assert isinstance(op, glow.MatmulOp)
     if op.transpose_lhs is not None or op.transpose_rhs is not None:
+        _as_batch_matmul(op)
         return
     following = _following_bias(layout, op.result)
     bias, replaced = (None, op) if following is None else following
     result = _packed_product(layout, op, (op.lhs, op.rhs), bias)
     if result is None:
+        _as_batch_matmul(op)
         return
     NodeBuilder(replaced).replace(result)
     if replaced is not op:

@@ -6,7 +6,8 @@ they lie, and the result is stored as its only reader wants it.
 
     %q = glow.transpose %0 permutation [0, 2, 1, 3] : tensor<1x12x128x64xf32>
     %k = glow.transpose %1 permutation [0, 2, 1, 3] : tensor<1x12x128x64xf32>
-    %s = glow.matmul %q, %k transpose_rhs : tensor<1x12x128x128xf32>
+    %s = cpu.batch_matmul %q, %k lhs_axes [0, 1, 2, 3] rhs_axes [0, 1, 3, 2]
+        result_axes [0, 1, 2, 3] : tensor<1x12x128x128xf32>
   becomes
     %s = cpu.batch_matmul %0, %1 lhs_axes [0, 2, 1, 3] rhs_axes [0, 2, 3, 1]
         result_axes [0, 1, 2, 3] : tensor<1x12x128x128xf32>
@@ -19,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp, f32
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 
@@ -32,7 +33,6 @@ from glow.passes.rewriting.node_builder import (
     NodeBuilder,
     NodeRewrite,
     attributes_of,
-    element_type,
     erase,
     erase_dead_nodes,
     rewrite_nodes,
@@ -59,61 +59,57 @@ def stored_operand(
     return source, axes
 
 
-def stored_result(op: glow.MatmulOp | glow.AttentionOp) -> tuple[Operation, Axes]:
-    """The node whose result the product is stored as, and the product's axes in it."""
-    axes = list(range(len(shape_of(op.result))))
-    user = op.result.get_user_of_unique_use()
-    if isinstance(user, glow.TransposeOp):
-        permutation = list(user.attributes_view().ints("permutation"))
-        if permutation[-1] == axes[-1]:
-            return user, permutation
-    return op, axes
-
-
-def is_plain(op: glow.MatmulOp) -> bool:
-    """Whether it is a product of f32 tensors of equal rank, nothing repeated."""
-    lhs, rhs = shape_of(op.lhs), shape_of(op.rhs)
-    same = len(lhs) == len(rhs) > 2 and lhs[:-2] == rhs[:-2]
-    return same and element_type(op.lhs) == f32 and element_type(op.result) == f32
-
-
-def absorb_into_bytes(op: Operation) -> None:
-    """Replace an int8 product, whose axes and epilogue are known, and what is around it.
-
-    A residual lies as the result does: then that stays where it is.
+def stored_result(
+    result: SSAValue, axes: Axes, *, fixed: bool = False
+) -> tuple[SSAValue, Axes]:
+    """What is stored of a product with axes `axes`: its result, or a transpose of it if that is
+    its only reader and keeps the last axis; `fixed`: the result itself.
     """
-    assert isinstance(op, cpu.Int8BatchMatmulOp)
+    user = result.get_user_of_unique_use()
+    if isinstance(user, glow.TransposeOp) and not fixed:
+        moved = [axes[axis] for axis in user.attributes_view().ints("permutation")]
+        if moved[-1] == len(axes) - 1:
+            return user.result, moved
+    return result, axes
+
+
+def absorb(op: Operation) -> None:
+    """Replace a product, whose axes and epilogue are known, and what is around it.
+
+    A residual lies as the result does: then that stays where it is. So do rows that one matrix
+    multiplies.
+    """
+    assert isinstance(op, cpu.BatchMatmulOp | cpu.Int8BatchMatmulOp)
     attributes = op.attributes_view()
-    lhs, rhs = (
-        permuted_source(value, attributes.ints(axes))
-        for value, axes in ((op.lhs, "lhs_axes"), (op.rhs, "rhs_axes"))
+    lhs, rhs = op.inputs[:2]
+    repeats = len(shape_of(rhs)) < len(shape_of(lhs))
+    left, right = (
+        (lhs, list(attributes.ints("lhs_axes"))),
+        permuted_source(rhs, attributes.ints("rhs_axes")),
     )
-    axes, last = (
-        list(attributes.ints("result_axes")),
-        op.result.get_user_of_unique_use(),
-    )
-    has_residual = any(
+    if not repeats:
+        left = permuted_source(*left)
+    fixed = repeats or any(
         shape_of(operand) == shape_of(op.result) for operand in op.epilogue_operands
     )
-    if not isinstance(last, glow.TransposeOp) or has_residual:
-        last = op
-    else:
-        permutation = last.attributes_view().ints("permutation")
-        moved = [axes[axis] for axis in permutation]
-        axes, last = (moved, last) if moved[-1] == axes[-1] else (axes, op)
-    if lhs[0] is op.lhs and rhs[0] is op.rhs and last is op:
+    stored, axes = stored_result(
+        op.result, list(attributes.ints("result_axes")), fixed=fixed
+    )
+    if left[0] is lhs and right[0] is rhs and stored is op.result:
         return
+    last = stored.owner
+    assert isinstance(last, Operation)
     builder = NodeBuilder(last)
     result = builder.create(
-        cpu.Int8BatchMatmulOp,
-        [lhs[0], rhs[0], op.points, *op.epilogue_operands],
+        type(op),
+        [left[0], right[0], *op.inputs[2:]],
         {
             **attributes_of(op),
-            "lhs_axes": lhs[1],
-            "rhs_axes": rhs[1],
+            "lhs_axes": left[1],
+            "rhs_axes": right[1],
             "result_axes": axes,
         },
-        types=[tensor_of(last.results[0])],
+        types=[tensor_of(stored)],
         regions=[op.detach_region(region) for region in list(op.regions)],
     )
     assert isinstance(result.owner, Operation)
@@ -129,38 +125,16 @@ def permuted_source(value: SSAValue, axes: Sequence[int]) -> tuple[SSAValue, Axe
     return source, [inner[axis] for axis in axes]
 
 
-def absorb(op: Operation) -> None:
-    """Replace a product and the transpositions around it."""
-    assert isinstance(op, glow.MatmulOp)
-    if not is_plain(op) or op.predicate is not None:
-        return
-    lhs, lhs_axes = stored_operand(op.lhs, op.transpose_lhs is not None)
-    rhs, rhs_axes = stored_operand(op.rhs, op.transpose_rhs is not None)
-    last, result_axes = stored_result(op)
-    if lhs is op.lhs and rhs is op.rhs and last is op:
-        return
-    builder = NodeBuilder(last)
-    result = builder.node(
-        cpu.BatchMatmulOp,
-        lhs,
-        rhs,
-        lhs_axes=lhs_axes,
-        rhs_axes=rhs_axes,
-        result_axes=result_axes,
-    )
-    assert isinstance(result.owner, Operation)
-    result.owner.location = op.location
-    builder.replace(result)
-
-
 def absorb_into_attention(op: Operation) -> None:
     """Replace an attention and the transpositions around it."""
     assert isinstance(op, glow.AttentionOp)
     queries, query_axes = stored_operand(op.queries, False)
     keys, key_axes = stored_operand(op.keys, True)
     values, value_axes = stored_operand(op.values, False, rows=True)
-    last, result_axes = stored_result(op)
-    builder = NodeBuilder(last)
+    rank = len(shape_of(op.result))
+    stored, result_axes = stored_result(op.result, list(range(rank)))
+    assert isinstance(stored.owner, Operation)
+    builder = NodeBuilder(stored.owner)
     operands = [queries, keys, values]
     if op.mask is not None:
         rank, shape = len(query_axes), shape_of(op.mask)
@@ -181,9 +155,9 @@ def absorb_into_attention(op: Operation) -> None:
 
 
 ABSORPTIONS: Mapping[type[Operation], NodeRewrite] = {
-    glow.MatmulOp: absorb,
     glow.AttentionOp: absorb_into_attention,
-    cpu.Int8BatchMatmulOp: absorb_into_bytes,
+    cpu.BatchMatmulOp: absorb,
+    cpu.Int8BatchMatmulOp: absorb,
 }
 
 

@@ -1,13 +1,13 @@
 """Configurations of the kernels whose operands are not packed: batched matmuls with dynamic
 operands, attention, depthwise convolutions and those in the plain layout.
 
-    %0 = glow.matmul %a, %b : tensor<4x16x32xf32>
+    %0 = cpu.batch_matmul %a, %b lhs_axes [0, 1, 2] rhs_axes [0, 1, 2] result_axes [0, 1, 2]
   becomes
     %0 = cpu.batch_matmul %a, %b lhs_axes [0, 1, 2] rhs_axes [0, 1, 2] result_axes [0, 1, 2]
         config #cpu.batch_matmul_config<form = direct, rows = 8, blocks = 2>
 
 Kernels with packed weights are configured where these are packed (`layout/`). What has a
-configuration keeps it. A product whose operand is repeated along a batch axis stays as it is.
+configuration keeps it.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from math import prod
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp, f32
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 
@@ -27,12 +27,10 @@ from glow.backends.cpu.kernels.convolution.direct_conv import choose_plain_confi
 from glow.backends.cpu.selection.convolution import plain_conv_spec, planes_of
 from glow.backends.cpu.selection.integers import int8_batch_matmul_spec
 from glow.backends.cpu.selection.matmul import attention_spec, batch_matmul_spec
-from glow.dialects import glow
 from glow.dialects.node import NodeOp, shape_of
 from glow.lowering.target.program_target import settle_target
 from glow.lowering.target.target import Target
 from glow.passes.rewriting.contract import VALUES
-from glow.passes.rewriting.node_builder import NodeBuilder, element_type
 
 Choose = Callable[[NodeOp, Target], object]
 """Takes a node and gives the configuration of its kernel."""
@@ -76,29 +74,6 @@ CHOICES: Mapping[type[Operation], Choose] = {
 }
 
 
-def _as_batch_matmul(op: glow.MatmulOp) -> None:
-    """Replace a product of f32 tensors of equal batches."""
-    lhs, rhs = shape_of(op.lhs), shape_of(op.rhs)
-    if len(lhs) != len(rhs) or lhs[:-2] != rhs[:-2] or op.predicate is not None:
-        return
-    if any(element_type(value) != f32 for value in (op.lhs, op.rhs, op.result)):
-        return
-    axes = tuple(range(len(lhs)))
-    turned = (*axes[:-2], axes[-1], axes[-2])
-    builder = NodeBuilder(op)
-    result = builder.node(
-        cpu.BatchMatmulOp,
-        op.lhs,
-        op.rhs,
-        lhs_axes=axes if op.transpose_lhs is None else turned,
-        rhs_axes=axes if op.transpose_rhs is None else turned,
-        result_axes=axes,
-    )
-    assert isinstance(result.owner, Operation)
-    result.owner.location = op.location
-    builder.replace(result)
-
-
 def _has_elements(op: Operation) -> bool:
     values = [*op.operands, *op.results]
     return all(prod(shape_of(value)) for value in values)
@@ -115,9 +90,6 @@ class ChooseConfigsPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Run the pass on a module."""
         target = settle_target(op, self.target)
-        for node in list(op.walk()):
-            if isinstance(node, glow.MatmulOp) and _has_elements(node):
-                _as_batch_matmul(node)
         for node in op.walk():
             choose = CHOICES.get(type(node))
             if choose is None or not _has_elements(node) or "config" in node.properties:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from math import prod
 from typing import cast
 
@@ -169,11 +170,25 @@ def permuted_strides(shape: Sequence[int], axes: Sequence[int]) -> Strides:
     return Strides(tuple(batch), row, column)
 
 
+def _rows_times_matrix(
+    attributes: Attributes, output: SSAValue, lhs: SSAValue, rhs: SSAValue
+) -> BatchMatmulSpec:
+    """All rows of a tensor times one matrix."""
+    (*outer, depth), columns = shape_of(lhs), shape_of(output)[-1]
+    return replace(
+        BatchMatmulSpec.dense((), prod(outer), columns, depth),
+        b=permuted_strides(shape_of(rhs), attributes.ints("rhs_axes")),
+        config=config_of(attributes, BatchMatmulConfig),
+    )
+
+
 def batch_matmul_spec(
     attributes: Attributes, output: SSAValue, lhs: SSAValue, rhs: SSAValue
 ) -> BatchMatmulSpec:
     """A product of activations that lie and are stored in any order of axes."""
     lhs_axes, rhs_axes = attributes.ints("lhs_axes"), attributes.ints("rhs_axes")
+    if len(rhs_axes) < len(lhs_axes):
+        return _rows_times_matrix(attributes, output, lhs, rhs)
     *batch, rows, depth = (shape_of(lhs)[axis] for axis in lhs_axes)
     result_axes = attributes.ints("result_axes")
     stored = [result_axes.index(axis) for axis in range(len(result_axes))]
@@ -191,12 +206,13 @@ def batch_matmul_spec(
 
 def _batch_matmul(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
     require_f32(op)
-    lhs, rhs = op.ins
+    lhs, rhs, *epilogue_operands = op.ins
     spec = batch_matmul_spec(op.attributes_view(), op.outs[0], lhs, rhs)
-    if spec.depth == 0:
+    spec = replace(spec, epilogue=epilogue_of(op, epilogue_operands))
+    if spec.depth == 0 and spec.epilogue is None:
         return fill(op.outs[0], 0.0)
     spec = checked(op, spec, BatchMatmulSpec.wrong_config, target)
-    return invoke("batch_matmul", spec, build_batch_matmul, [op.outs[0], lhs, rhs])
+    return invoke("batch_matmul", spec, build_batch_matmul, [op.outs[0], *op.ins])
 
 
 def attention_spec(

@@ -1,4 +1,4 @@
-"""Products that read and write through transpositions, compiled, against the interpreter."""
+"""Products of computed matrices, and transpositions around them, against the interpreter."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import glow
 from glow.backends.cpu import dialect as cpu
 from glow.backends.cpu.legality import MIN_QUERIES
 from glow.compiler import lower_to
+from glow.dialects import glow as dialect
 from glow.frontends.mlir import parse_text
 from glow.interpreter import run
 from glow.universe import new_context
@@ -44,3 +45,38 @@ def test_attention(s: int, t: int, d: int) -> None:
     assert "glow.transpose" not in names
     (lowered,) = run(module, inputs)
     assert relative_error(lowered, expected) < 1e-6
+
+
+LAYER = """
+func.func @main(%x: tensor<3x17x40xf32>, %w: tensor<21x40xf32>, %b: tensor<21xf32>,
+    %g: tensor<51x21xf32>, %v: tensor<40x1xf32>)
+    -> (tensor<3x17x21xf32>, tensor<51x40xf32>, tensor<21x40xf32>, tensor<40x40xf32>) {
+  %p = glow.matmul %x, %w transpose_rhs : tensor<3x17x21xf32>
+  %s = glow.add %p, %b : tensor<3x17x21xf32>
+  %y = glow.relu %s : tensor<3x17x21xf32>
+  %dx = glow.matmul %g, %w : tensor<51x40xf32>
+  %f = glow.reshape %x : tensor<51x40xf32>
+  %dw = glow.matmul %g, %f transpose_lhs : tensor<21x40xf32>
+  %q = glow.matmul %w, %w transpose_lhs : tensor<40x40xf32>
+  %r = glow.mul %q, %v : tensor<40x40xf32>
+  func.return %y, %dx, %dw, %r
+      : tensor<3x17x21xf32>, tensor<51x40xf32>, tensor<21x40xf32>, tensor<40x40xf32>
+}
+"""
+"""A layer, its gradients, and a number for each row of a product."""
+
+
+def test_products_of_a_layer_in_training() -> None:
+    module = parse_text(new_context(), LAYER, "test")
+    inputs = [normal(3, 17, 40), normal(21, 40), normal(21), normal(51, 21)]
+    inputs.append(normal(40, 1))
+    expected = run(module, inputs)
+    models = [glow.compile(module, threads=threads) for threads in (1, 2)]
+    one, two = ([*model(*inputs)] for model in models)
+    for found, again, wanted in zip(one, two, expected, strict=True):
+        assert relative_error(np.asarray(found), wanted) < 2e-6
+        assert np.asarray(found).tobytes() == np.asarray(again).tobytes()
+    lower_to(module, "lowered")
+    kinds = [type(op) for op in module.walk()]
+    assert kinds.count(cpu.BatchMatmulOp) == 4
+    assert not {dialect.AddOp, dialect.ReluOp, dialect.MulOp}.intersection(kinds)
