@@ -6,6 +6,7 @@ Properties come in few kinds, each with one spelling in Python and in text:
 |---------------------|--------------------|-----------------------|
 | `int`               | `i64` IntegerAttr  | `axis 1`              |
 | `float`             | `f32` FloatAttr    | `epsilon 1.0e-05`     |
+|                     | of `double_attr`   | `beta 9.99e-01`       |
 | `str`               | StringAttr         | `mode "reflect"`      |
 | `Sequence[int]`     | `array<i64>`       | `pads [0, 1, 0, 1]`   |
 | `Sequence[float]`   | `array<f32>`       | `bounds [0.0, 6.0]`   |
@@ -24,17 +25,19 @@ from xdsl.dialects.builtin import (
     DenseArrayBase,
     DenseIntOrFPElementsAttr,
     Float32Type,
+    Float64Type,
     FloatAttr,
     IntegerAttr,
     IntegerType,
     StringAttr,
     UnitAttr,
     f32,
+    f64,
     i32,
     i64,
 )
 from xdsl.ir import Attribute
-from xdsl.irdl import OpDef
+from xdsl.irdl import OpDef, PropertyDef
 
 from glow.dialects.bounded_cache import bounded_cache
 from glow.dialects.float_text import bits_of_float, float_attr_of_bits, float_of_bits
@@ -63,6 +66,18 @@ def int_attr(value: int) -> IntegerAttr:
 def float_attr(value: float) -> FloatAttr[Float32Type]:
     """An `f32` attribute."""
     return _float_attr(value, math.copysign(1.0, value))
+
+
+def double_attr(value: float) -> FloatAttr[Float64Type]:
+    """An `f64` attribute; a property whose default it is holds all digits of a number."""
+    return FloatAttr(value, f64)
+
+
+def float_type_of(declared: PropertyDef | None) -> AnyFloat:
+    """The type of a declared float property: that of its default, or f32."""
+    default = None if declared is None else declared.default_value
+    is_float = isinstance(default, FloatAttr)
+    return cast("FloatAttr[AnyFloat]", default).type if is_float else f32
 
 
 @bounded_cache
@@ -96,7 +111,9 @@ def is_splat(dense: DenseIntOrFPElementsAttr) -> bool:
     return bool(data) and data == data[:size] * (len(data) // size)
 
 
-def to_attribute(value: AttributeValue) -> Attribute | None:
+def to_attribute(
+    value: AttributeValue, declared: PropertyDef | None = None
+) -> Attribute | None:
     """The attribute for a Python value; None for `False` (an absent unit attribute)."""
     if isinstance(value, Attribute):
         return value
@@ -105,7 +122,8 @@ def to_attribute(value: AttributeValue) -> Attribute | None:
     if isinstance(value, int):
         return int_attr(value)
     if isinstance(value, float):
-        return float_attr(value)
+        double = float_type_of(declared) == f64
+        return double_attr(value) if double else float_attr(value)
     if isinstance(value, str):
         return StringAttr(value)
     if value and all(isinstance(element, float) for element in value):

@@ -136,7 +136,7 @@ class GlowOp(IRDLOperation):
         names = set(cls.property_names())
         values: dict[str, Attribute] = {}
         while (name := parser.parse_optional_keyword_in(names)) is not None:
-            values[name] = parse_property(parser, kind_of(declared[name]))
+            values[name] = parse_property(parser, declared[name])
         return values
 
     @classmethod
@@ -262,12 +262,12 @@ class NodeOp(GlowOp):
         quantization of its own, which nothing but the caller can know.
         """
         values = [SSAValue.get(operand) for operand in operands]
+        declared = (definition := cls.get_irdl_definition()).properties
         properties = {
             name: attribute
             for name, value in attributes.items()
-            if (attribute := to_attribute(value)) is not None
+            if (attribute := to_attribute(value, declared.get(name))) is not None
         }
-        definition = cls.get_irdl_definition()
         if result_types is None:
             types = [cast(TensorType[Attribute], value.type) for value in values]
             result_types = cls.infer(types, Attributes(definition, properties))
@@ -277,9 +277,9 @@ class NodeOp(GlowOp):
         if predicate is not None:
             values.append(predicate)
         properties[SEGMENTS] = cls._operand_segments(len(values), predicate is not None)
-        for name, declared in definition.properties.items():
-            if name not in properties and declared.default_value is not None:
-                properties[name] = declared.default_value
+        for name, each in declared.items():
+            if name not in properties and each.default_value is not None:
+                properties[name] = each.default_value
         return cls.create(
             operands=values,
             result_types=result_types,

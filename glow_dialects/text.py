@@ -16,6 +16,7 @@ import math
 import re
 
 from xdsl.dialects.builtin import (
+    AnyFloat,
     DenseArrayBase,
     FloatAttr,
     IntegerAttr,
@@ -31,6 +32,7 @@ from xdsl.utils.hints import isa
 from glow.dialects.attributes import (
     array_values,
     float_attr,
+    float_type_of,
     floats_attr,
     int_attr,
     ints_attr,
@@ -64,19 +66,19 @@ def print_property(printer: Printer, value: Attribute, kind: Kind) -> None:
     elif kind == {IntegerAttr} and isa(value, IntegerAttr):
         printer.print_string(str(value.value.data))
     elif kind == {FloatAttr} and isa(value, FloatAttr):
-        _print_number(printer, value.value.data)
+        _print_number(printer, value.value.data, value.type)
     else:
         printer.print_attribute(value)
 
 
-def _print_number(printer: Printer, value: float) -> None:
+def _print_number(printer: Printer, value: float, kind: AnyFloat = f32) -> None:
     if not isinstance(value, float) or math.isinf(value):
         printer.print_string(repr(value))
     elif math.isnan(value):
         bits = bits_of_float(value, f32)
         printer.print_string("nan" if bits == NAN else f"nan<0x{bits:X}>")
     else:
-        printer.print_string(float_literal(value, f32))
+        printer.print_string(float_literal(value, kind))
 
 
 def _print_array(printer: Printer, value: DenseArrayBase) -> None:
@@ -86,22 +88,25 @@ def _print_array(printer: Printer, value: DenseArrayBase) -> None:
         )
 
 
-def parse_property(parser: Parser, kind: Kind) -> Attribute:
-    """Parse the short form of a property of the given attribute class."""
+def parse_property(parser: Parser, declared: PropertyDef) -> Attribute:
+    """Parse the short form of a declared property."""
+    kind = kind_of(declared)
     if kind == {UnitAttr}:
         return UnitAttr()
     if kind == {IntegerAttr}:
         return int_attr(parser.parse_integer())
     if kind == {FloatAttr}:
-        return _parse_float(parser)
+        return _parse_float(parser, float_type_of(declared))
     if kind == {DenseArrayBase}:
         return _parse_array(parser)
     return parser.parse_attribute()
 
 
-def _parse_float(parser: Parser) -> FloatAttr:
+def _parse_float(parser: Parser, float_type: AnyFloat) -> FloatAttr:
     number = _parse_special(parser)
-    return parse_float_attr(parser, f32) if number is None else float_attr(number)
+    if number is None:
+        return parse_float_attr(parser, float_type)
+    return float_attr(number) if float_type == f32 else FloatAttr(number, float_type)
 
 
 def _parse_special(parser: Parser) -> float | None:

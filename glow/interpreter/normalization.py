@@ -70,8 +70,12 @@ def local_response_norm(attributes: Attributes, x: Array) -> Array:
 
 
 def run_log_softmax(op: GlowOp, x: Array) -> Array:
-    """`glow.log_softmax`, shifted by the maximum so that nothing overflows."""
-    axis = op.attributes_view().int("axis")
+    """`glow.log_softmax`."""
+    return log_softmax(x, op.attributes_view().int("axis"))
+
+
+def log_softmax(x: Array, axis: int) -> Array:
+    """x - log(sum(exp(x))), shifted by the maximum so that nothing overflows."""
     shifted = widen(x) - np.max(widen(x), axis=axis, keepdims=True, initial=-math.inf)
     return shifted - np.log(np.sum(np.exp(shifted), axis=axis, keepdims=True))
 

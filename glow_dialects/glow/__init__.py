@@ -14,6 +14,7 @@
 | `matmul.py`        | matrix products                                             |
 | `normalization.py` | normalizations, softmax, reductions                         |
 | `attention.py`     | attention                                                   |
+| `training/`        | losses and steps of optimizers                              |
 | `shape.py`         | element movement                                            |
 | `sampling.py`      | weighted sums of elements at places that tables name        |
 | `indexing.py`      | positions of several coordinates: gather_nd, scatter         |
@@ -82,6 +83,9 @@ from glow.dialects.glow.storage import MAX_INLINE_ELEMENTS as MAX_INLINE_ELEMENT
 from glow.dialects.glow.storage import scalar_attr as scalar_attr
 from glow.dialects.glow.storage import splat_number as splat_number
 from glow.dialects.glow.target import TargetAttr
+from glow.dialects.glow.training import loss, optimizers
+from glow.dialects.glow.training.loss import *
+from glow.dialects.glow.training.optimizers import *
 from glow.dialects.node import DataParallel as DataParallel
 from glow.dialects.node import NodeOp, nodes_of
 from glow.dialects.simplification import Patterns, register_patterns
@@ -105,6 +109,8 @@ NODES = nodes_of(
     recurrent,
     attention,
     fake_quantization,
+    loss,
+    optimizers,
 )
 
 QUANTIZATION_NODES = nodes_of(quantization)

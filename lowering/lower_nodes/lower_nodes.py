@@ -25,8 +25,10 @@ from glow.lowering.lower_nodes import (
     elementwise,
     fake_quantization,
     indexing,
+    loss,
     movement,
     normalization,
+    optimizers,
     products,
     recurrent,
     sampling,
@@ -47,6 +49,8 @@ LOWERINGS: dict[type[Operation], Lowering] = {
     **attention.LOWERINGS,
     **indexing.LOWERINGS,
     **sampling.LOWERINGS,
+    **loss.LOWERINGS,
+    **optimizers.LOWERINGS,
     **fake_quantization.LOWERINGS,
 }
 """Node class to the function that replaces such a node."""

@@ -16,6 +16,7 @@ import numpy as np
 from differential import Array, Example
 from indexing_examples import INDEXING
 from onnx_expectations import ONNX, evaluate
+from training_expectations import TRAINING
 from xdsl.dialects.builtin import TensorType, f32
 
 from glow.dialects import glow
@@ -326,6 +327,7 @@ NUMPY: dict[type[NodeOp], Callable[[Example], Any]] = {
     glow.DynamicSliceOp: lambda example: example.inputs[0][int(example.inputs[1])],
     glow.DynamicUpdateOp: dynamic_update,
     **INDEXING,
+    **TRAINING,
     **dict.fromkeys((glow.LstmOp, glow.GruOp, glow.RnnOp), recurrent),
 }
 

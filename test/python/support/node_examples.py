@@ -17,6 +17,7 @@ from elementwise_examples import elementwise_examples
 from indexing_examples import indexing_examples
 from node_aspects import check_aspects
 from product_examples import product_examples
+from training_examples import training_examples
 
 from glow.dialects import glow
 from glow.dialects.node import NodeOp
@@ -267,6 +268,7 @@ def nodes_under_test() -> list[Example]:
         *indexing_examples(),
         *_recurrent_examples(),
         *_text_examples(),
+        *training_examples(),
     ]
     check_aspects({example.node for example in examples})
     return examples

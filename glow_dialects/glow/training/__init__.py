@@ -1,0 +1,7 @@
+"""Nodes that training adds to a network.
+
+| file             | nodes                                               |
+|------------------|-----------------------------------------------------|
+| `loss.py`        | losses                                              |
+| `optimizers.py`  | steps of optimizers, as formulas (`terms.py`)       |
+"""

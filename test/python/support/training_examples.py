@@ -1,0 +1,76 @@
+"""Examples of nodes that training adds to a network: losses and steps of optimizers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from differential import Example, example, random_array
+
+from glow.dialects import glow
+
+LABELS = np.array([0, 3, 2, -100, 1, 3], np.int64)
+
+
+def _loss_examples() -> Iterator[Example]:
+    for reduction in ("mean", "sum", "none"):
+        x, target = random_array((3, 5)), np.abs(random_array((3, 5), seed=1))
+        yield example(glow.MseLossOp, x, target, reduction=reduction)
+        yield example(glow.L1LossOp, x, target, reduction=reduction)
+        yield example(glow.HuberLossOp, x, target, reduction=reduction, delta=0.5)
+        weight = np.abs(random_array((5,), seed=2))
+        yield example(glow.BceWithLogitsOp, x, target, reduction=reduction)
+        yield example(glow.BceWithLogitsOp, x, target, weight, reduction=reduction)
+        target[0, 1] = 0.0
+        yield example(glow.KlDivOp, x, target, reduction=reduction)
+    yield example(glow.KlDivOp, x, target, reduction="batchmean", log_target=True)
+    yield example(glow.MseLossOp, random_array(()), random_array((), seed=1))
+    huge = np.array([[300.0, -300.0]], np.float32)
+    yield example(glow.BceWithLogitsOp, huge, np.ones_like(huge))
+
+
+def _class_loss_examples() -> Iterator[Example]:
+    weights = np.abs(random_array((4,), seed=2))
+    for reduction in ("mean", "sum", "none"):
+        x = random_array((6, 4))
+        settings: dict[str, Any] = {"reduction": reduction}
+        yield example(glow.NllLossOp, x, LABELS, **settings)
+        yield example(glow.CrossEntropyOp, x, LABELS, weights, **settings)
+        settings["label_smoothing"] = 0.1
+        yield example(glow.CrossEntropyOp, x, LABELS, **settings)
+        yield example(glow.CrossEntropyOp, x, LABELS, weights, **settings)
+    pixels = random_array((2, 4, 3, 1)), random_array((2, 3, 1), np.uint8) % 4
+    yield example(glow.CrossEntropyOp, *pixels, weights, label_smoothing=0.5)
+    single = np.array(-1, np.int32), weights
+    yield example(glow.NllLossOp, random_array((4,)), *single, ignore_index=-1)
+    yield example(glow.NllLossOp, random_array((4,)), np.array(2, np.int8))
+
+
+OPTIMIZERS: tuple[tuple[type[glow.OptimizerOp], dict[str, Any], int], ...] = (
+    (glow.SgdOp, {}, 0),
+    (glow.SgdOp, {"momentum": 0.9, "dampening": 0.1, "weight_decay": 0.1}, 1),
+    (glow.SgdOp, {"momentum": 0.9, "nesterov": True, "l1": 0.05}, 1),
+    (glow.SgdOp, {"weight_decay": 0.1, "decoupled": True}, 0),
+    (glow.AdamOp, {"weight_decay": 0.1}, 2),
+    (glow.AdamOp, {"weight_decay": 0.1, "decoupled": True, "amsgrad": True}, 3),
+)
+"""Node, attributes and how many moments they need."""
+
+
+def _optimizer_examples() -> Iterator[Example]:
+    rate = np.array(0.1, np.float32)
+    for node, attributes, moments in OPTIMIZERS:
+        for step in (1, 7):
+            shapes = [(4, 3), (5,), ()] * (2 + moments)
+            tensors = [random_array(shape, seed=n) for n, shape in enumerate(shapes)]
+            tensors[6:] = map(np.abs, tensors[6:])
+            operands = rate, np.array(step, np.int64), *tensors
+            yield example(node, *operands, **attributes)
+
+
+def training_examples() -> Iterator[Example]:
+    """Examples of every loss and optimizer."""
+    yield from _loss_examples()
+    yield from _class_loss_examples()
+    yield from _optimizer_examples()

@@ -1,0 +1,149 @@
+"""What examples of losses and optimizers must give: loops over samples and elements."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from differential import Array, Example
+
+from glow.dialects import glow
+from glow.dialects.node import NodeOp
+
+
+def _mse(_: dict[str, Any], x: float, target: float) -> float:
+    return (x - target) ** 2
+
+
+def _l1(_: dict[str, Any], x: float, target: float) -> float:
+    return abs(x - target)
+
+
+def _huber(given: dict[str, Any], x: float, target: float) -> float:
+    delta, distance = given["delta"], abs(x - target)
+    return distance**2 / 2 if distance < delta else delta * distance - delta**2 / 2
+
+
+def _bce(_: dict[str, Any], x: float, target: float, weight: float = 1.0) -> float:
+    hit = -math.log1p(math.exp(-x)) if x > 0 else x - math.log1p(math.exp(x))
+    missed = hit - x
+    return -weight * target * hit - (1 - target) * missed
+
+
+def _kl_div(given: dict[str, Any], x: float, target: float) -> float:
+    if given.get("log_target"):
+        return math.exp(target) * (target - x)
+    return target * (math.log(target) - x) if target else 0.0
+
+
+def elements(loss: Callable[..., float]) -> Callable[[Example], Array]:
+    """A loss of each element, reduced."""
+
+    def expect(example: Example) -> Array:
+        given = example.attributes
+        operands = np.broadcast_arrays(*example.inputs)
+        wide = zip(*(array.ravel().tolist() for array in operands), strict=True)
+        losses = [loss(given, *numbers) for numbers in wide]
+        kind, shape = given.get("reduction", "mean"), operands[0].shape
+        if kind == "none":
+            return np.reshape(losses, shape).astype(np.float32)
+        counts = {"mean": len(losses), "sum": 1, "batchmean": (*shape, 1)[0]}
+        return np.float32(math.fsum(losses) / counts[kind])
+
+    return expect
+
+
+def classes(example: Example) -> Array:
+    """Sample by sample."""
+    given, (x, labels, *weights) = example.attributes, example.inputs
+    rows = np.moveaxis(x, min(1, x.ndim - 1), -1).astype(np.float64)
+    if example.node is glow.CrossEntropyOp:
+        rows = rows - np.log(np.sum(np.exp(rows), axis=-1, keepdims=True))
+    count, smooth = rows.shape[-1], given.get("label_smoothing", 0.0)
+    factors = weights[0].tolist() if weights else [1.0] * count
+    losses, total = [], 0.0
+    for row, label in zip(rows.reshape(-1, count), labels.ravel(), strict=True):
+        if label == given.get("ignore_index", -100):
+            losses.append(0.0)
+            continue
+        every = math.fsum(-factors[c] * row[c] for c in range(count))
+        own = -factors[label] * row[label]
+        losses.append((1 - smooth) * own + smooth / count * every)
+        total += factors[label]
+    kind = given.get("reduction", "mean")
+    if kind == "none":
+        return np.reshape(losses, labels.shape).astype(np.float32)
+    if kind == "mean" and not total:
+        return np.float32(np.nan)
+    return np.float32(math.fsum(losses) / (total if kind == "mean" else 1))
+
+
+Numbers = Sequence[float]
+
+
+def _sgd(
+    given: dict[str, Any], rate: float, step: float, x: float, slope: float, *m: float
+) -> Numbers:
+    decay, kept = given.get("weight_decay", 0.0), 1.0
+    slope += given.get("l1", 0.0) * (x > 0) - given.get("l1", 0.0) * (x < 0)
+    if given.get("decoupled"):
+        kept = 1 - rate * decay
+    else:
+        slope += decay * x
+    if not m:
+        return [kept * x - rate * slope]
+    damped = slope * (1 - given.get("dampening", 0.0) if step > 1 else 1)
+    velocity = given["momentum"] * m[0] + damped
+    used = slope + given["momentum"] * velocity if given.get("nesterov") else velocity
+    return [kept * x - rate * used, velocity]
+
+
+def _adam(
+    given: dict[str, Any], rate: float, step: float, x: float, slope: float, *m: float
+) -> Numbers:
+    decay = given.get("weight_decay", 0.0)
+    if given.get("decoupled"):
+        x -= rate * decay * x
+    else:
+        slope += decay * x
+    first, second = 0.9 * m[0] + 0.1 * slope, 0.999 * m[1] + 0.001 * slope**2
+    largest = max(second, *m[2:]) if given.get("amsgrad") else second
+    size = math.sqrt(largest / (1 - 0.999**step)) + 1e-8
+    x -= rate * first / (1 - 0.9**step) / size
+    return [x, first, second, largest][: 1 + len(m)]
+
+
+def optimizer(update: Callable[..., Numbers]) -> Callable[[Example], list[Array]]:
+    """Element by element."""
+
+    def expect(example: Example) -> list[Array]:
+        rate, step, *tensors = example.inputs
+        count = sum(
+            tensor.shape == tensors[0].shape for tensor in tensors
+        )  # shapes differ, and each parameter's comes once a kind
+        parameters = len(tensors) // count
+        results: list[list[Array]] = []
+        for k in range(parameters):
+            own = tensors[k::parameters]
+            rows = zip(*(array.ravel().tolist() for array in own), strict=True)
+            new = [update(example.attributes, float(rate), int(step), *r) for r in rows]
+            columns = np.transpose(new).astype(np.float32)
+            results.append([column.reshape(own[0].shape) for column in columns])
+        return [array for kind in zip(*results, strict=True) for array in kind]
+
+    return expect
+
+
+TRAINING: dict[type[NodeOp], Callable[[Example], Any]] = {
+    glow.MseLossOp: elements(_mse),
+    glow.L1LossOp: elements(_l1),
+    glow.HuberLossOp: elements(_huber),
+    glow.BceWithLogitsOp: elements(_bce),
+    glow.KlDivOp: elements(_kl_div),
+    glow.NllLossOp: classes,
+    glow.CrossEntropyOp: classes,
+    glow.SgdOp: optimizer(_sgd),
+    glow.AdamOp: optimizer(_adam),
+}
