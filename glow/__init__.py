@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from glow.passes.quantization.options import QuantizationOptions
     from glow.passes.quantization.profiling.profile import Profile
     from glow.profiling import profile
+    from glow.quantization_aware import prepare_qat
     from glow.specialized_model import SpecializedModel
     from glow.tensor_info import TensorInfo
 
@@ -43,6 +44,7 @@ __all__ = [
     "compile",
     "lower_to",
     "onnx_backend",
+    "prepare_qat",
     "profile",
 ]
 
@@ -57,6 +59,7 @@ _HOMES = {
     "TensorInfo": "glow.tensor_info",
     "compile": "glow.compilation",
     "lower_to": "glow.compiler",
+    "prepare_qat": "glow.quantization_aware",
     "profile": "glow.profiling",
 }
 

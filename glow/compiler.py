@@ -211,7 +211,12 @@ def check_level(level: str | None, options: CompileOptions) -> None:
 
 
 def _optimize(module: ModuleOp, passes: Passes, options: CompileOptions) -> None:
-    """Optimize a graph, and quantize it if that is asked for or it has quantized values."""
+    """Optimize a graph, and quantize it if that is asked for or it has quantized values.
+
+    What was trained with fake quantization has scales of its own.
+    """
+    if options.quantize is not False:
+        run_passes(module, _conversion_of_trained(module))
     comes_quantized = any(
         op.name.startswith("quant.")
         or op.name == "glow.dynamic_quantize"
@@ -234,6 +239,15 @@ def _optimize(module: ModuleOp, passes: Passes, options: CompileOptions) -> None
     apply_quantization(module, options.quantize, options.quantization)
     if later:
         run_passes(module, later)
+
+
+def _conversion_of_trained(module: ModuleOp) -> Passes:
+    """What turns fake quantization into casts, if there is any."""
+    if not any(op.name == "glow.fake_quantize" for op in module.walk()):
+        return []
+    from glow.passes.quantization import convert_fake_quantization
+
+    return [convert_fake_quantization.ConvertFakeQuantizationPass()]
 
 
 def _check_values(module: ModuleOp) -> None:

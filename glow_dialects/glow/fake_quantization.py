@@ -16,8 +16,8 @@ from glow.dialects.attributes import Attributes
 from glow.dialects.glow.normalization import check_axis, check_float
 from glow.dialects.node import NodeOp, Types, fail_unless, public_nodes
 
-EXACT = 1 << 23
-"""Whole numbers up to here, and their differences, are exact in f32."""
+SMALLEST, LARGEST = -(1 << 31), (1 << 31) - 1
+"""Stored integers have 32 bits at most."""
 
 
 @irdl_op_definition
@@ -54,8 +54,8 @@ class FakeQuantizeOp(NodeOp):
         check_float(cls, data)
         low, high = attributes.int("low"), attributes.int("high")
         fail_unless(
-            -EXACT <= low < high <= EXACT,
-            f"the range {low} to {high} must rise and lie in {-EXACT} to {EXACT}",
+            SMALLEST <= low < high <= LARGEST,
+            f"the range {low} to {high} must rise and lie in {SMALLEST} to {LARGEST}",
         )
         shape: tuple[int, ...] = ()
         if attributes.has("axis"):

@@ -21,7 +21,13 @@ from glow.dialects import glow
 from glow.dialects.attributes import Attributes, floats_attr
 from glow.dialects.node import NodeOp
 from glow.passes.rewriting.contract import VALUES, GraphPass
-from glow.passes.rewriting.node_builder import erase, replace_value, rewrite_nodes
+from glow.passes.rewriting.node_builder import (
+    NodeBuilder,
+    attributes_of,
+    erase,
+    replace_value,
+    rewrite_nodes,
+)
 from glow.passes.rewriting.trace import fused
 
 PRODUCERS = (glow.Conv2dOp, glow.FullyConnectedOp)
@@ -37,6 +43,12 @@ ACTIVATIONS: dict[type[NodeOp], Arguments] = {
     glow.HardSwishOp: lambda _: (),
 }
 """The absorbable nodes (those of `glow.ACTIVATIONS`) and their arguments."""
+
+ARGUMENTS: dict[type[NodeOp], tuple[str, ...]] = {
+    glow.ClipOp: ("low", "high"),
+    glow.LeakyReluOp: ("alpha",),
+}
+"""What the arguments are called."""
 
 
 def fuse_activation(op: Operation) -> None:
@@ -59,6 +71,24 @@ def fuse_activation(op: Operation) -> None:
     producer.result.name_hint = op.results[0].name_hint
     replace_value(op.results[0], producer.result)
     erase(op)
+
+
+def separate_activation(op: Operation) -> None:
+    """Undo `fuse_activation`: the function is a node of its own again."""
+    assert isinstance(op, PRODUCERS)
+    attributes = op.attributes_view()
+    if not attributes.has("activation"):
+        return
+    name = f"glow.{attributes.string('activation')}"
+    absorbed = next(each for each in ACTIVATIONS if each.name == name)
+    names = ARGUMENTS.get(absorbed, ())
+    numbers = attributes.floats("activation_args") if names else ()
+    builder, others = NodeBuilder(op), attributes_of(op)
+    for absent in ("activation", "activation_args"):
+        others.pop(absent, None)
+    product = builder.substitute(type(op), op.inputs, others)
+    arguments = dict(zip(names, numbers, strict=True))
+    builder.replace(builder.substitute(absorbed, [product], arguments))
 
 
 class FuseActivationPass(GraphPass):

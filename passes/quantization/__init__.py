@@ -13,6 +13,8 @@
 | `fold-rescale`           | rescaling disappears into producers and consumers         |
 | `simplify-bounds`        | bounds that ranges imply are dropped, rescaling sinks     |
 | `quantize`               | all of them                                               |
+| `prepare-qat`            | rounds in floats what `quantize` would store, for training |
+| `convert-fake-quantization` | those roundings as casts, for a network that is trained |
 | `convert-to-bf16`, `convert-to-fp16` | products multiply 16-bit floats, add in f32   |
 | `assert-all-quantized`   | fails where a float node is left between integer products |
 
@@ -30,6 +32,7 @@ PASSES = {
     **lazy_passes(
         "glow.passes.quantization",
         "assert_all_quantized",
+        "convert_fake_quantization",
         "integer.convert_quantized_gemm",
         "half.convert_to_bf16",
         "half.convert_to_fp16",
@@ -40,6 +43,7 @@ PASSES = {
         "integer.form_dynamic_products",
         "integer.form_integer_nodes",
         "profiling.instrument_profile",
+        "prepare_qat",
         "integer.simplify_bounds",
         "quantize",
     ),

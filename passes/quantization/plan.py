@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp
@@ -16,6 +16,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation, SSAValue
 
 from glow.dialects import glow
+from glow.dialects.errors import GlowError
 from glow.dialects.glow.integer_forms import PRODUCTS
 from glow.dialects.node import NodeOp
 from glow.dialects.quant import Quantization
@@ -29,7 +30,10 @@ from glow.passes.quantization.adjustment.equalize_layers import equalize_layers
 from glow.passes.quantization.adjustment.smooth_quant import smooth_channels
 from glow.passes.quantization.integer.affine import is_affine
 from glow.passes.quantization.options import QuantizationOptions
-from glow.passes.quantization.profiling.instrument_profile import value_names
+from glow.passes.quantization.profiling.instrument_profile import (
+    functions_of,
+    value_names,
+)
 from glow.passes.quantization.profiling.profile import Profile
 from glow.passes.quantization.profiling.ranges import (
     Ranges,
@@ -39,6 +43,7 @@ from glow.passes.quantization.profiling.ranges import (
 )
 from glow.passes.quantization.profiling.schema import Schema
 from glow.passes.quantization.selection import (
+    check_keep,
     is_computed_product,
     is_constant,
     is_kept,
@@ -113,6 +118,24 @@ def choose_nodes(
         for op in block.ops
         if op in chosen or (op in wanted and not is_kept(op, options.keep))
     }
+
+
+def prepare_network(
+    module: ModuleOp, profile: Profile | None, options: QuantizationOptions
+) -> QuantizationOptions:
+    """Fuse bounds, which plans expect; returns the options with the names that a profile keeps.
+
+    Raises GlowError for names that nothing has, and for several functions without a profile.
+    """
+    if profile is not None:
+        options = replace(options, keep=(*options.keep, *profile.keep))
+    check_keep(module, options.keep)
+    fuse_bounds(module)
+    if profile is None and len(functions_of(module)) > 1:
+        raise GlowError(
+            "several functions need a profile", hint="give --quantize=profile=..."
+        )
+    return options
 
 
 def plan_quantization(

@@ -7,14 +7,13 @@ go the same way: casts cancel or move, and nodes between them become integer nod
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.passes import ModulePass
 
 from glow.dialects import glow
-from glow.dialects.errors import GlowError
 from glow.dialects.quantized import any_quantized
 from glow.interpreter.quantized import REQUANTIZE
 from glow.passes.graph.free_unused_weights import FreeUnusedWeightsPass
@@ -33,13 +32,13 @@ from glow.passes.quantization.integer.fuse_sums import fuse_sums
 from glow.passes.quantization.integer.simplify_bounds import simplify_bounds
 from glow.passes.quantization.options import QuantizationOptions
 from glow.passes.quantization.plan import (
-    fuse_bounds,
     plan_quantization,
+    prepare_network,
     quantizes_per_row,
 )
 from glow.passes.quantization.profiling.instrument_profile import functions_of
 from glow.passes.quantization.profiling.profile import Profile
-from glow.passes.quantization.selection import check_keep, is_kept, is_linear_layer
+from glow.passes.quantization.selection import is_kept, is_linear_layer
 from glow.passes.rewriting.contract import MEANING
 
 
@@ -64,19 +63,11 @@ def quantize_linear_layers(module: ModuleOp, options: QuantizationOptions) -> No
 def add_casts(
     module: ModuleOp, profile: Profile | None, options: QuantizationOptions
 ) -> None:
-    """Fuse bounds first; then cast."""
-    if profile is not None:
-        options = replace(options, keep=(*options.keep, *profile.keep))
-    check_keep(module, options.keep)
-    fuse_bounds(module)
-    functions = functions_of(module)
-    if profile is None and len(functions) > 1:
-        raise GlowError(
-            "several functions need a profile", hint="give --quantize=profile=..."
-        )
+    """Cast what is planned."""
+    options = prepare_network(module, profile, options)
     quantize_linear_layers(module, options)
     quantize_embeddings(module, options)
-    for function in functions:
+    for function in functions_of(module):
         plan = plan_quantization(function, profile, options)
         if plan is not None:
             insert_casts(function, plan, options)

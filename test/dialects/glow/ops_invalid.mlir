@@ -466,7 +466,7 @@ func.func @rounding_of_others(%x: tensor<4xf32>) {
 // -----
 
 func.func @fake_quantize_range(%x: tensor<3xf32>, %s: tensor<f32>) {
-  // expected-error @+1 {{the range 7 to 7 must rise and lie in -8388608 to 8388608}}
+  // expected-error @+1 {{the range 7 to 7 must rise and lie in -2147483648 to 2147483647}}
   %0 = glow.fake_quantize %x, %s low 7 high 7 : tensor<3xf32>
   func.return
 }
