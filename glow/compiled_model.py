@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING, TypeGuard
 
 import numpy as np
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
     from glow.backends.backend import CompiledFunction
 
 Array = npt.NDArray[np.generic]
+
+NO_VARIABLES: Mapping[str, Array] = MappingProxyType({})
 
 
 class CompiledModel:
@@ -45,12 +48,15 @@ class CompiledModel:
         return f"<glow.CompiledModel ({takes}) -> ({gives}), {details}>"
 
     def __copy__(self) -> CompiledModel:
-        """The model itself, which nothing changes."""
+        """The model itself, with the variables that it has."""
         return self
 
     def __deepcopy__(self, memo: object) -> CompiledModel:
-        """The model itself, which nothing changes."""
-        return self
+        """The model itself; one with variables becomes two with variables of their own."""
+        copy = getattr(self.function, "copy", None)
+        if not self.variables or copy is None:
+            return self
+        return type(self)(self.signature, copy(), self.backend)
 
     def __reduce__(self) -> tuple[object, ...]:
         """How `pickle` stores the model, for the same version and kind of processor.
@@ -60,7 +66,13 @@ class CompiledModel:
         from glow.model_bytes import model_bytes, model_from_bytes
 
         stored = model_bytes(self.signature, self.function, self.backend)
-        return model_from_bytes, (type(self), *stored)
+        values = {name: view.copy() for name, view in self.variables.items()}
+        return model_from_bytes, (type(self), *stored), values or None
+
+    def __setstate__(self, values: Mapping[str, Array]) -> None:
+        """Give the variables of a model that was pickled their values."""
+        for name, array in values.items():
+            self.variables[name][...] = array
 
     @property
     def can_be_stored(self) -> bool:
@@ -80,6 +92,17 @@ class CompiledModel:
     def outputs(self) -> tuple[TensorInfo, ...]:
         """The outputs in order."""
         return self.signature.outputs
+
+    @property
+    def variables(self) -> Mapping[str, Array]:
+        """What calls keep (`glow.variable`) by name, in the order of the program.
+
+        The arrays are the memory that calls read and write: they show the values of the last
+        call, and what is written into them the next call reads. They stay where they are.
+        Nobody may write while a call is on, nor rely on what they show then. Calls of a model
+        with variables wait for each other.
+        """
+        return getattr(self.function, "variables", NO_VARIABLES)
 
     def __call__(self, *arrays: Array, **named: Array) -> Array | tuple[Array, ...]:
         """The output, or the outputs as a tuple.

@@ -21,8 +21,10 @@ from xdsl.rewriter import InsertPoint
 from glow.dialects import instr
 from glow.dialects.attributes import int_attr
 from glow.dialects.function_attributes import INPUT_COUNT, OUTPUT_NAMES
+from glow.dialects.glow.state import variables_of
 from glow.dialects.node import memref_of
 from glow.lowering.deallocations import insert_deallocations
+from glow.passes.instr.buffers import root_of
 
 Handler = Callable[["Bufferizer", Operation], None]
 
@@ -39,6 +41,10 @@ class Bufferizer:
         self.function = function
         self.lower_op = lower_op
         self.buffers: dict[SSAValue, SSAValue] = {}
+        self.variables: dict[str, SSAValue] = {}
+        """The memory of the function's variables, which its block begins with."""
+        self.saves: list[tuple[str, SSAValue, Operation]] = []
+        """What is saved: the variable, the value and the operation."""
         self.block = Block()
         self.builder = Builder(InsertPoint.at_end(self.block))
         self.alloc_point: Operation | None = None
@@ -48,6 +54,7 @@ class Bufferizer:
         """The bufferized function."""
         old = self.function.body.block
         self._add_arguments(old)
+        self._add_variables()
         self.lower_block(old)
         insert_deallocations(self.block)
         types = [argument.type for argument in self.block.args]
@@ -80,6 +87,16 @@ class Bufferizer:
                 name = cast("ArrayAttr[Attribute]", names).data[number]
                 new.name_hint = _safe_hint(str(name), new.name_hint)
             self.results.append(new)
+
+    def _add_variables(self) -> None:
+        for name, read in variables_of(self.function).items():
+            memory = instr.VariableOp.create(
+                result_types=[buffer_type(read.results[0])],
+                properties=dict(read.properties),
+            )
+            self.emit(memory, read)
+            memory.result.name_hint = read.results[0].name_hint
+            self.variables[name] = memory.result
 
     # -- pieces that the handlers use
 
@@ -133,6 +150,25 @@ class Bufferizer:
     def copy(self, target: SSAValue, source: SSAValue, op: Operation) -> None:
         """Copy a buffer into another."""
         self.emit(instr.CopyOp.build_instruction([target], [source]), op)
+
+    def copy_saves(self) -> None:
+        """Copy what is saved into the variables, where nobody needs their old values.
+
+        What is saved from the memory of a variable that changes is set aside first.
+        """
+        changing = {self.variables[name] for name, _, _ in self.saves}
+        copies: list[tuple[SSAValue, SSAValue, Operation]] = []
+        for name, value, op in self.saves:
+            source, target = self.buffer(value), self.variables[name]
+            if source is target:
+                continue
+            if root_of(source) in changing:
+                aside = self.alloc(value, op)
+                self.copy(aside, source, op)
+                source = aside
+            copies.append((target, source, op))
+        for target, source, op in copies:
+            self.copy(target, source, op)
 
     # -- structure
 

@@ -4,7 +4,8 @@ Every tensor value gets a buffer. Results of the function become `@out` argument
 the inputs, and no tensor is left. Reshapes and contiguous slices are views; a concat
 is an allocation that its pieces are copied into, so that copy elimination can let each
 producer write its piece in place. A buffer lives from `instr.alloc` to the
-`instr.dealloc` after its last use (`deallocations`).
+`instr.dealloc` after its last use (`deallocations`). A variable is memory that outlives the
+call; what is saved is copied into it at the end, after all reads of the old value.
 
 Branches and loops (`scf.if`, `scf.for`, `scf.while`) keep no values of their own: what they
 carry and give is in buffers. Allocations of their regions stand before them: the memory plan
@@ -86,6 +87,17 @@ def _lower_constant(lowering: Bufferizer, op: Operation) -> None:
     lowering.buffers[op.result] = weight.result
 
 
+def _lower_variable(lowering: Bufferizer, op: Operation) -> None:
+    assert isinstance(op, glow.VariableOp)
+    lowering.buffers[op.result] = lowering.variables[op.variable_name]
+
+
+def _lower_save(lowering: Bufferizer, op: Operation) -> None:
+    """A save takes effect at the end, when all reads are done."""
+    assert isinstance(op, glow.SaveOp)
+    lowering.saves.append((op.variable_name, op.input, op))
+
+
 def _lower_reshape(lowering: Bufferizer, op: Operation) -> None:
     result = op.results[0]
     source = lowering.buffer(op.operands[0])
@@ -160,6 +172,7 @@ def _lower_dynamic_update(lowering: Bufferizer, op: Operation) -> None:
 def _lower_return(lowering: Bufferizer, op: Operation) -> None:
     for target, value in zip(lowering.results, op.operands, strict=True):
         lowering.copy(target, lowering.buffer(value), op)
+    lowering.copy_saves()
     lowering.emit(func.ReturnOp(), op)
 
 
@@ -172,6 +185,8 @@ def _keep(lowering: Bufferizer, op: Operation) -> None:
 HANDLERS: dict[type[Operation], Handler] = {
     **bufferize_regions.HANDLERS,
     glow.ConstantOp: _lower_constant,
+    glow.VariableOp: _lower_variable,
+    glow.SaveOp: _lower_save,
     glow.ReshapeOp: _lower_reshape,
     glow.SliceOp: _lower_slice,
     glow.ConcatOp: _lower_concat,

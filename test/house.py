@@ -22,6 +22,7 @@ FOLDER_FILES, FILE_LINES, FUNCTION_LINES, PARAMETERS = 25, 400, 60, 6
 MEDIAN, NINTH_DECILE = 7, 18
 ALIKE = {
     "glow/frontends/onnx/operators": "the handlers of a theme of operators a file",
+    "glow_dialects/glow": "the nodes of a theme a file",
     "passes/graph": "a pass a file",
     "test/python/support": "what the tests of one thing share, a file each",
 }

@@ -5,9 +5,11 @@ from __future__ import annotations
 import ctypes
 import struct
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
+from threading import Lock
+from types import MappingProxyType
 
 import numpy as np
 import numpy.typing as npt
@@ -40,6 +42,16 @@ class Argument:
 
 
 @dataclass(frozen=True)
+class NativeVariable:
+    """A variable's part of the mutables, and its initial value's offset in the constants."""
+
+    name: str
+    place: Argument
+    initial: int | None
+    """None for zeros."""
+
+
+@dataclass(frozen=True)
 class NativeProgram:
     """Everything that a network needs to run; what the cache of models stores."""
 
@@ -58,6 +70,10 @@ class NativeProgram:
     """Whether the code uses the place of an input for something else."""
     reports: tuple[tuple[str, str], ...] = ()
     """What the bytes behind the table note: each a node, and an error of its data."""
+    variables: Sequence[NativeVariable] = ()
+    """What calls keep, at the beginning of the mutables."""
+    table_offset: int = 0
+    """Where in the mutables the table of arguments is."""
 
 
 class Buffers:
@@ -83,14 +99,22 @@ class Buffers:
         """What the table of arguments says."""
         self.inputs = [argument.view(self.mutables) for argument in program.inputs]
         self.outputs = [argument.view(self.mutables) for argument in program.outputs]
-        start = argument_table(program).size
+        start = program.table_offset + argument_table(program).size
         self.reports = self.mutables.data[start : start + len(program.reports)]
         self.reports[:] = bytes(len(program.reports))
 
 
 def argument_table(program: NativeProgram) -> struct.Struct:
-    """What the mutables begin with: each argument's distance from there."""
+    """What is behind the variables: each argument's distance from the mutables' start."""
     return struct.Struct(f"={len(program.inputs) + len(program.outputs)}q")
+
+
+def set_initial_values(program: NativeProgram, mutables: Bytes) -> None:
+    """Gives the variables in new mutables their initial values."""
+    for each in program.variables:
+        start, size = each.initial, each.place.size
+        value = 0 if start is None else program.constants[start : start + size]
+        mutables[each.place.offset : each.place.offset + size] = value
 
 
 class NativeFunction:
@@ -132,7 +156,7 @@ class NativeFunction:
             view[...] = array
         self._call(buffers)
         results = [view.copy() for view in buffers.outputs]
-        self._idle.append(buffers)
+        self._give_back(buffers)
         return results
 
     def run_into(self, inputs: Sequence[Array], outputs: Sequence[Array]) -> None:
@@ -148,11 +172,12 @@ class NativeFunction:
         start = buffers.mutables_address
         self._place(buffers, [address - start for address in addresses])
         self._call(buffers)
-        self._idle.append(buffers)
+        self._give_back(buffers)
 
     def _place(self, buffers: Buffers, places: Sequence[int]) -> None:
         """Tells the native code where the arguments are."""
-        self._table.pack_into(buffers.mutables.data, 0, *places)
+        start = self.program.table_offset
+        self._table.pack_into(buffers.mutables.data, start, *places)
         buffers.places = places
 
     def _take_buffers(self) -> Buffers:
@@ -160,6 +185,9 @@ class NativeFunction:
             return self._idle.pop()
         except IndexError:
             return Buffers(self.program, self._executable)
+
+    def _give_back(self, buffers: Buffers) -> None:
+        self._idle.append(buffers)
 
     def _call(self, buffers: Buffers) -> None:
         self._executable.run_at(
@@ -172,8 +200,69 @@ class NativeFunction:
         """Raise GlowError for the first error that was noted, and forget them all."""
         node, error = self.program.reports[bytes(buffers.reports).index(1)]
         buffers.reports[:] = self._quiet
-        self._idle.append(buffers)
+        self._give_back(buffers)
         raise GlowError(error, node=node)
+
+
+class StatefulFunction(NativeFunction):
+    """Native code with variables: one set of mutables, so that one call goes on at a time."""
+
+    def __init__(self, program: NativeProgram, threads: int | None) -> None:
+        """The variables have their initial values."""
+        super().__init__(program, threads)
+        self._lock = Lock()
+        self._buffers = Buffers(program, self._executable)
+        mutables = self._buffers.mutables
+        self.variables: Mapping[str, Array] = MappingProxyType(
+            {each.name: each.place.view(mutables) for each in program.variables}
+        )
+        set_initial_values(program, mutables)
+
+    @property
+    def details(self) -> str:
+        """What the code is for and what it takes, in a few words."""
+        size = sum(view.nbytes for view in self.variables.values())
+        return f"{super().details}, variables {size} bytes"
+
+    def copy(self) -> StatefulFunction:
+        """The same code with variables of its own, which have the values of these."""
+        other = StatefulFunction(self.program, self.threads)
+        with self._lock:
+            for name, view in self.variables.items():
+                np.copyto(other.variables[name], view)
+        return other
+
+    def run(self, inputs: Sequence[Array]) -> list[Array]:
+        """The outputs for inputs of the right shapes and dtypes."""
+        with self._lock:
+            return super().run(inputs)
+
+    def run_into(self, inputs: Sequence[Array], outputs: Sequence[Array]) -> None:
+        """Runs on the memory of arrays; raises GlowError for that of a variable, too."""
+        start = self._buffers.mutables_address
+        end = start + self.program.table_offset
+        for kind, arrays in (("input", inputs), ("output", outputs)):
+            for number, array in enumerate(arrays):
+                address = address_of(array)
+                if address < end and start < address + array.nbytes:
+                    raise GlowError(
+                        f"{kind} {number} must not share memory with a variable",
+                        hint="pass a copy",
+                    )
+        with self._lock:
+            super().run_into(inputs, outputs)
+
+    def _take_buffers(self) -> Buffers:
+        return self._buffers
+
+    def _give_back(self, buffers: Buffers) -> None:
+        """The buffers are there for the next call."""
+
+
+def native_function(program: NativeProgram, threads: int | None) -> NativeFunction:
+    """Native code ready to run, with variables if the program has some."""
+    kind = StatefulFunction if program.variables else NativeFunction
+    return kind(program, threads)
 
 
 def argument_addresses(inputs: Sequence[Array], outputs: Sequence[Array]) -> list[int]:

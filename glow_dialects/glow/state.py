@@ -48,8 +48,6 @@ from glow.dialects.quantized import is_quantized
 from glow.dialects.tensor_types import is_static_tensor
 from glow.dialects.text import parse_defined_operand
 
-Value = SymbolRefAttr | DenseIntOrFPElementsAttr | DenseResourceAttr
-
 
 class StateOp(GlowOp):
     """An operation on a variable, which it names."""
@@ -114,7 +112,8 @@ def parse_name(parser: Parser) -> SymbolRefAttr:
 def _parse_value(parser: Parser) -> Attribute:
     """Parse an initial value: `@entry`, `dense<...>` or `dense_resource<...>`."""
     value = parser.parse_attribute()
-    if not isinstance(value, Value):
+    is_dense = isa(value, DenseIntOrFPElementsAttr)
+    if not (is_dense or isinstance(value, SymbolRefAttr | DenseResourceAttr)):
         parser.raise_error("an initial value is @name or dense<...>")
     return value
 

@@ -2,7 +2,8 @@
 
 An allocation stands before the first operation that touches its buffer, its dealloc
 after the last one; weights, views and index arithmetic stand before their first use.
-A view of a view is one view, and what nobody uses goes. Passes therefore only move and
+A view of a view is one view, and what nobody uses goes. Variables, used or not, come first in
+the order that they have. Passes therefore only move and
 remove instructions.
 """
 
@@ -18,6 +19,7 @@ from glow.passes.rewriting.regions import regions_run_by
 
 DEFINITIONS: tuple[type[Operation], ...] = (
     instr.AllocOp,
+    instr.VariableOp,
     instr.WeightOp,
     instr.TensorviewOp,
     instr.DynamicViewOp,
@@ -57,8 +59,10 @@ class Arrangement:
 
     def __init__(self, block: Block) -> None:
         self.block = block
-        self.sequence_so_far: list[Operation] = []
-        self.defined: set[Operation] = set()
+        self.sequence_so_far: list[Operation] = [
+            op for op in block.ops if isinstance(op, instr.VariableOp)
+        ]
+        self.defined: set[Operation] = set(self.sequence_so_far)
         self.allocs_of: dict[SSAValue, instr.AllocOp | None] = {}
         self.last_use: dict[instr.AllocOp, Operation] = {}
 

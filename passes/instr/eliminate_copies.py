@@ -5,7 +5,8 @@ results of the function, values carried by a loop. Two rewrites remove them:
 
 - *forward the target*: the buffer that is copied from is an allocation of its own, and
   nobody touches the target between the allocation's first use and the copy; then the
-  producer writes the target right away;
+  producer writes the target right away. An element-wise producer may read the target, too:
+  so the new value of a variable overwrites the old one where that is read last;
 - *forward the source*: the target is an allocation that only copies write, all from one
   run of memory, which does not change while the target is read; then its readers read
   the source.
@@ -109,8 +110,10 @@ class CopyEliminator:
         if not is_written_first(first, source):
             return False  # in a loop: its content comes from the step before
         last = max(at, *(use.at for use in uses))
+        in_place = first.op if works_in_place(first, copy) else None
         return not any(
             access.op is not copy
+            and not (access.op is in_place and access.place == into)
             and first.at <= access.at <= last
             and access.place.overlaps(into)
             and (access.at < at or access.writes)
@@ -165,6 +168,20 @@ class CopyEliminator:
             access.writes and access.place.overlaps(source) and at < access.at <= last
             for access in self.table.by_root.get(source.root, ())
         )
+
+
+def works_in_place(access: Access, copy: instr.CopyOp) -> bool:
+    """Whether who writes a buffer reads each element of another before it writes there.
+
+    It stands in the block of the copy, since in a loop it would read what it wrote.
+    """
+    op = access.op
+    return (
+        isinstance(op, instr.InstructionOp)
+        and op.is_data_parallel
+        and access.writes
+        and op.parent is copy.parent
+    )
 
 
 def is_written_first(access: Access, whole: Place) -> bool:

@@ -1,8 +1,8 @@
 """Removes instructions whose results nobody reads (Glow's dead-store elimination).
 
 One walk backwards keeps, for each buffer, the bytes that are read later; the caller reads
-all arguments. An instruction that writes none of these bytes is dead, and what it would
-have read is not read either. A write of all the bytes ends their earlier life. In a loop
+all arguments, and the next call all variables. An instruction that writes none of these bytes
+is dead, and what it would have read is not read either. A write of all the bytes ends their earlier life. In a loop
 every read of the body counts after every write, until nothing changes.
 
     instr.exp @out %a, @in %x        (nobody reads %a)
@@ -32,6 +32,11 @@ from glow.passes.instr.arrange import arrange, blocks_of
 from glow.passes.rewriting.regions import Inner, is_empty, regions_run_by
 
 
+def is_memory(value: SSAValue) -> bool:
+    """Whether a value is a buffer."""
+    return isinstance(value.type, MemRefType)
+
+
 class DeadStores:
     """Finds the dead instructions of one function."""
 
@@ -41,10 +46,12 @@ class DeadStores:
         for group in table.by_op.values():
             for access in group:
                 self.accesses.setdefault(access.op, []).append(access)
+        outside: list[SSAValue] = [
+            *(argument for argument in block.args if is_memory(argument)),
+            *(op.result for op in block.ops if isinstance(op, instr.VariableOp)),
+        ]
         self.read_later: dict[SSAValue, set[Place]] = {
-            argument: {place_of(argument)}
-            for argument in block.args
-            if isinstance(argument.type, MemRefType)
+            buffer: {place_of(buffer)} for buffer in outside
         }
         self.dead: list[Operation] = []
         self.is_final = True

@@ -8,6 +8,7 @@
 - Nobody reads an allocation before it is written (unless it has no bytes), writes a weight
   or an input, or uses a buffer after its dealloc; every output is written. Which arguments
   are inputs, `glow.input_count` says.
+- Each variable has one `instr.variable`, at the top level of the function.
 - Buffers of a memory plan share no bytes while they are alive (`verify_plan`).
 """
 
@@ -55,6 +56,7 @@ MEMORY_OPS = (
     instr.AllocOp,
     instr.DeallocOp,
     instr.WeightOp,
+    instr.VariableOp,
     instr.TensorviewOp,
     instr.DynamicViewOp,
 )
@@ -68,6 +70,7 @@ class Verifier:
         self.written: set[SSAValue] = set()
         self.inputs: set[SSAValue] = set()
         self.outputs: Sequence[BlockArgument] = ()
+        self.variables: set[str] = set()
 
     def run(self) -> None:
         """Check the signature and the body."""
@@ -111,6 +114,8 @@ class Verifier:
     def _visit_block(self, block: Block) -> None:
         for op in block.ops:
             self._check_kind(op)
+            if isinstance(op, instr.VariableOp):
+                self._check_variable(op)
             if isinstance(op, instr.InstructionOp):
                 self._check_instruction(op)
             elif isinstance(op, memref.LoadOp):
@@ -129,6 +134,15 @@ class Verifier:
             fail(op, "only index arithmetic may stand between instructions")
         if isinstance(op, func.ReturnOp) and op.operands:
             fail(op, "results must be @out arguments")
+
+    def _check_variable(self, op: instr.VariableOp) -> None:
+        """Each variable has one memory, which the whole function sees."""
+        name = op.variable_name
+        if name in self.variables:
+            fail(op, f"names the memory of variable '{name}' a second time")
+        if op.parent_op() is not self.function:
+            fail(op, f"names the memory of variable '{name}' in a branch or loop")
+        self.variables.add(name)
 
     def _visit_regions(self, op: Operation, inner: Sequence[Inner]) -> None:
         """What a region that may not run writes is not written for certain."""

@@ -167,9 +167,9 @@ class CpuBackend(Backend):
         self, program: NativeProgram, threads: int | None
     ) -> CompiledFunction:
         """Linked anew; neither the compiler nor LLVM is loaded."""
-        from glow.runtime.native_function import NativeFunction
+        from glow.runtime.native_function import native_function
 
-        return NativeFunction(program, threads)
+        return native_function(program, threads)
 
     def devices(self) -> Sequence[Device]:
         """This machine."""

@@ -7,12 +7,15 @@ from concurrent.futures import Executor, Future
 
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp
 
 from glow.backends.cpu.native_code import ObjectBuild
 from glow.backends.cpu.passes.instr_to_loops import build_program
 from glow.backends.cpu.program.kernel_table import KernelTable
 from glow.backends.cpu.program.program import Program
-from glow.dialects.weight_table import Array, DeferredArray, release_pages
+from glow.dialects.glow.state import variables_of
+from glow.dialects.node import element_of, shape_of
+from glow.dialects.weight_table import Array, DeferredArray, dtype_of, release_pages
 from glow.dialects.weights import weights_of
 from glow.lowering.target.target import Target
 from glow.runtime.buffers import aligned_empty
@@ -21,7 +24,13 @@ from glow.runtime.executable import Bytes
 from glow.runtime.heap import trim
 from glow.runtime.memory import check_memory
 from glow.runtime.native_code import give_back, release_llvm, workers
-from glow.runtime.native_function import Argument, NativeFunction, NativeProgram
+from glow.runtime.native_function import (
+    Argument,
+    NativeFunction,
+    NativeProgram,
+    NativeVariable,
+    native_function,
+)
 from glow.signature import buffer_infos, input_count, main_function
 
 SINGLE_THREAD_BYTES = 1 << 20
@@ -95,7 +104,7 @@ def clear_gaps(space: Bytes, parts: Sequence[tuple[int, int]]) -> None:
 def writes_inputs(program: Program, count: int) -> bool:
     """Whether a call writes to one of the first `count` arguments."""
     return any(
-        binding.space == "mutables" and program.argument_at(binding) < count
+        binding.space == "mutables" and 0 <= program.argument_at(binding) < count
         for call in program.calls()
         for binding in call.bindings[: call.writes]
     )
@@ -110,7 +119,7 @@ def build_native_function(
     check_memory(
         {
             "weights": program.sizes["constants"],
-            "inputs and outputs": program.sizes["mutables"],
+            "variables, inputs and outputs": program.sizes["mutables"],
             "values between nodes": program.sizes["activations"],
         }
     )
@@ -144,5 +153,21 @@ def build_native_function(
         target.cpu,
         writes_inputs(program, count),
         tuple(program.reports),
+        native_variables(function, program),
+        program.table_offset,
     )
-    return NativeFunction(native, threads)
+    return native_function(native, threads)
+
+
+def native_variables(function: FuncOp, program: Program) -> Sequence[NativeVariable]:
+    """Where the variables of an instr function are in its program."""
+    ops = variables_of(function)
+    places = [
+        Argument(variable.binding.offset, shape_of(value), dtype_of(element_of(value)))
+        for variable in program.variables
+        for value in ops[variable.name].results
+    ]
+    return [
+        NativeVariable(variable.name, place, variable.initial)
+        for variable, place in zip(program.variables, places, strict=True)
+    ]

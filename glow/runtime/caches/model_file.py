@@ -29,7 +29,7 @@ from glow.runtime.file_blocks import (
     read_checked,
     write_pieces,
 )
-from glow.runtime.native_function import Argument, NativeProgram
+from glow.runtime.native_function import Argument, NativeProgram, NativeVariable
 from glow.tensor_info import Signature, TensorInfo
 
 MAGIC = b"glowmod2"
@@ -119,6 +119,8 @@ def _read(descriptor: int) -> StoredModel | None:
         head["target"],
         head["writes_inputs"],
         tuple((node, error) for node, error in head["reports"]),
+        tuple(map(_variable, head["variables"])),
+        head["table"],
     )
     return StoredModel(
         _signature(head),
@@ -142,8 +144,10 @@ def _describe(model: StoredModel, rest: Rest) -> dict[str, Any]:
         "gives": list(map(_entry, signature.outputs)),
         "asks": list(model.asks),
         "runs": model.program is not None,
-        "inputs": [[a.offset, a.shape, a.dtype.name] for a in program.inputs],
-        "outputs": [[a.offset, a.shape, a.dtype.name] for a in program.outputs],
+        "inputs": list(map(_place, program.inputs)),
+        "outputs": list(map(_place, program.outputs)),
+        "variables": [[v.name, v.initial, *_place(v.place)] for v in program.variables],
+        "table": program.table_offset,
         "constants": program.constants.nbytes,
         "mutables": program.mutables_size,
         "activations": program.activations_size,
@@ -180,6 +184,15 @@ def _open_info(entry: Sequence[Any]) -> OpenTensorInfo:
     name, shape, dtype, is_specialized_on = entry
     known = None if shape is None else tuple(shape)
     return OpenTensorInfo(name, known, _dtype(dtype), is_specialized_on)
+
+
+def _place(argument: Argument) -> list[Any]:
+    return [argument.offset, argument.shape, argument.dtype.name]
+
+
+def _variable(entry: Sequence[Any]) -> NativeVariable:
+    name, initial, *place = entry
+    return NativeVariable(name, _argument(place), initial)
 
 
 def _argument(entry: Sequence[Any]) -> Argument:

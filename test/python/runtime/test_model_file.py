@@ -29,7 +29,7 @@ from glow.runtime.caches.model_cache import (
 from glow.runtime.caches.model_file import StoredModel, read_model, write_model
 from glow.runtime.executable import verify_buffer
 from glow.runtime.file_blocks import file_digest
-from glow.runtime.native_function import Argument, NativeProgram
+from glow.runtime.native_function import Argument, NativeProgram, NativeVariable
 from glow.tensor_info import Signature, TensorInfo
 
 FLOAT, BFLOAT = np.dtype(np.float32), np.dtype(ml_dtypes.bfloat16)
@@ -56,6 +56,11 @@ def example(size: int = 10_000, files: Mapping[str, str] | None = None) -> Store
         [Argument(0, (2, 3), FLOAT)],
         [Argument(64, (), np.dtype(bool)), Argument(128, (4,), BFLOAT)],
         is_small=True,
+        variables=(
+            NativeVariable("fc1.weight", Argument(0, (2,), FLOAT), 128),
+            NativeVariable("ü/m", Argument(64, (), BFLOAT), None),
+        ),
+        table_offset=128,
     )
     return StoredModel(signature, program, ["open sizes"], files or {})
 

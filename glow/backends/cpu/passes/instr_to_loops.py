@@ -2,11 +2,13 @@
 
 Comes in: functions on memrefs after `plan-memory`, whose plan is proven once more, since
 text may have been edited. Goes out: upstream dialects only,
-which mlir-opt accepts as they are. `main` keeps where arguments and weights lie in its
-segments, in attributes that upstream carries along:
+which mlir-opt accepts as they are. `main` keeps where variables, the table of arguments and
+arguments lie in its segments, in attributes that upstream carries along:
 
     func.func @main(%constants, %mutables, %activations, %thread, %threads, %barrier)
       attributes {glow.arguments = [...], glow.constants_bytes = ..., ...}
+
+A function with variables has `glow.variables = {name = offset}` and `glow.argument_table`, too.
 
 The weight table stays behind: nothing here names a weight, their bytes are a segment.
 """
@@ -18,7 +20,7 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects import func
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import DictionaryAttr, ModuleOp
 from xdsl.passes import ModulePass
 
 from glow.backends.cpu.program.kernel_table import KernelTable, kernel_table
@@ -59,6 +61,10 @@ def build_main(
     main.attributes["glow.arguments"] = ints_attr(
         *(place.offset for place in program.arguments)
     )
+    if program.variables:
+        offsets = {v.name: int_attr(v.binding.offset) for v in program.variables}
+        main.attributes["glow.variables"] = DictionaryAttr(offsets)
+        main.attributes["glow.argument_table"] = int_attr(program.table_offset)
     return main
 
 

@@ -10,7 +10,7 @@ Branches and loops are those of the program. All threads take the same way: befo
 a condition there is a barrier behind which nobody writes it, and who writes it next waits until
 all have read it.
 
-Where an argument is, `main` reads in the table that the mutables begin with.
+Where an argument is, `main` reads in the table that is behind the variables.
 
 Small kernels run on the first thread alone, since sharing them costs more than it saves.
 Results do not depend on the number of threads.
@@ -380,8 +380,9 @@ class MainBuilder:
         """An argument's distance from the start of the mutables, which the table says."""
         if number not in self.arguments:
             if self.table is None:
+                start = self._constant(self.program.table_offset)
                 view = memref.ViewOp.build(
-                    operands=[self.spaces["mutables"], self._constant(0), []],
+                    operands=[self.spaces["mutables"], start, []],
                     result_types=[MemRefType(INDEX, [len(self.program.arguments)])],
                 )
                 self.table = self.hoisted.insert(view).results[0]

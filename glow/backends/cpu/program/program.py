@@ -1,9 +1,10 @@
 """A planned function as a list of kernel calls on buffer bindings in three memory spaces.
 
-The spaces are Glow's: `constants` (weights), `mutables` (inputs and outputs) and
-`activations` (the arena). The mutables begin with a table of 64-bit numbers, which says for
-each argument how far from the space's start it is: the caller may have it elsewhere. Behind
-it is a byte for each call that may find an error in its data, as an index outside of its axis.
+The spaces are Glow's: `constants` (weights), `mutables` (variables, inputs and outputs) and
+`activations` (the arena). The mutables begin with the variables. Behind them is a table of
+64-bit numbers, which says for each argument how far from the space's start it is: the caller may
+have it elsewhere. Behind the table is a byte for each call that may find an error in its data,
+as an index outside of its axis.
 A program says which kernel runs on which bytes; it is made from an instr function after
 `plan-memory`, and `main_function.py` turns it into the function `main`. Its text is the cache
 key of that function.
@@ -24,6 +25,7 @@ from glow.dialects import instr
 from glow.dialects.weight_table import Array, DeferredArray
 from glow.lowering.loop_builder.kernel import Kernel
 from glow.lowering.target.target import Target
+from glow.passes.instr.buffers import aligned
 
 MemorySpace = Literal["constants", "mutables", "activations"]
 
@@ -200,6 +202,16 @@ class While:
         return While(self.condition, *parts)
 
 
+@dataclass(frozen=True)
+class Variable:
+    """A variable's place in the mutables, and where its initial value is in the constants."""
+
+    name: str
+    binding: BufferBinding
+    initial: int | None
+    """None for zeros."""
+
+
 Step = KernelCall | Load | Loop | Branch | While
 
 
@@ -216,11 +228,18 @@ class Program:
     """The errors that calls note, a byte each: the node, and what is wrong."""
     version: str = ""
     """Of the code that builds the kernels; see `KernelTable`."""
+    variables: Sequence[Variable] = ()
+
+    @property
+    def table_offset(self) -> int:
+        """Where in the mutables the table of arguments is: behind the variables."""
+        ends = (v.binding.offset + aligned(v.binding.size) for v in self.variables)
+        return max(ends, default=0)
 
     @property
     def reports_offset(self) -> int:
         """Where in the mutables the first of those bytes is."""
-        return len(self.arguments) * ADDRESS_BYTES
+        return self.table_offset + len(self.arguments) * ADDRESS_BYTES
 
     def calls(self) -> Iterator[KernelCall]:
         """All kernel calls, those of loops once."""
@@ -247,7 +266,8 @@ class Program:
 
     def text(self) -> str:
         """The steps and sizes as text, the content of `main`."""
-        lines = [f"{self.name} {sorted(self.sizes.items())} {self.arguments}"]
+        head = f"{sorted(self.sizes.items())} {self.table_offset} {self.arguments}"
+        lines = [f"{self.name} {head}"]
         lines.extend(_describe(self.steps))
         return "\n".join(lines)
 

@@ -26,6 +26,7 @@ from glow.backends.cpu.program.program import (
     Repetition,
     Row,
     Step,
+    Variable,
     While,
 )
 from glow.dialects import arith, instr
@@ -68,6 +69,7 @@ class ProgramBuilder:
         }
         self.constants: list[tuple[int, Array | DeferredArray]] = []
         self.weight_bindings: dict[object, BufferBinding] = {}
+        self.variables: list[Variable] = []
         self.reports: list[tuple[str, str]] = []
         self.next_report = 0
         self.node = ""
@@ -76,8 +78,11 @@ class ProgramBuilder:
         """The program of the function."""
         block = self.function.body.block
         self._select_kernels()
+        for op in block.ops:
+            if isinstance(op, instr.VariableOp):
+                self._add_variable(op)
         table = len(block.args) * ADDRESS_BYTES
-        self.next_report = table
+        self.next_report = self.sizes["mutables"] + table
         self._reserve("mutables", table + self._count_reports())
         for argument in block.args:
             self.bindings[argument] = self._reserve("mutables", byte_size(argument))
@@ -92,7 +97,15 @@ class ProgramBuilder:
             self.sizes,
             self.reports,
             self.table.version,
+            self.variables,
         )
+
+    def _add_variable(self, op: instr.VariableOp) -> None:
+        """Reserve the memory of a variable, and of its initial value among the weights."""
+        binding = self._reserve("mutables", byte_size(op.result))
+        self.bindings[op.result] = binding
+        initial = None if op.value is None else self._stored(op).offset
+        self.variables.append(Variable(op.variable_name, binding, initial))
 
     def _select_kernels(self) -> None:
         """Asks for the kernels of all instructions that write anything."""
@@ -238,12 +251,16 @@ class ProgramBuilder:
     def weight(self, op: Operation) -> None:
         """Each weight is stored once, however often it is named."""
         assert isinstance(op, instr.WeightOp)
+        self.bindings[op.result] = self._stored(op)
+
+    def _stored(self, op: instr.WeightOp | instr.VariableOp) -> BufferBinding:
+        """Where the value of an operation is among the constants."""
         key, array = op.value, weight_value(op)
         if key not in self.weight_bindings:
             binding = self._reserve("constants", byte_size(op.result))
             self.constants.append((binding.offset, array))
             self.weight_bindings[key] = binding
-        self.bindings[op.result] = self.weight_bindings[key]
+        return self.weight_bindings[key]
 
     def tensorview(self, op: Operation) -> None:
         """A view is its source moved by a constant."""
@@ -324,8 +341,8 @@ def _feeds_prologue(op: instr.InstructionOp) -> bool:
     return alone and isinstance(written.owner, instr.AllocOp)
 
 
-def weight_value(op: instr.WeightOp) -> Array | DeferredArray:
-    """The array of a weight, checked against its type."""
+def weight_value(op: instr.WeightOp | instr.VariableOp) -> Array | DeferredArray:
+    """The array of a weight or of an initial value, checked against its type."""
     name, value = op.weight_name, op.value
     array = (
         dense_to_numpy(value)
@@ -337,12 +354,13 @@ def weight_value(op: instr.WeightOp) -> Array | DeferredArray:
 
 
 def _skip(builder: ProgramBuilder, op: Operation) -> None:
-    """Lifetimes are planned already, and terminators need no code."""
+    """Lifetimes are planned, variables have their memory, terminators need no code."""
 
 
 _HANDLERS: dict[type[Operation], Callable[[ProgramBuilder, Operation], None]] = {
     instr.AllocOp: ProgramBuilder.alloc,
     instr.DeallocOp: _skip,
+    instr.VariableOp: _skip,
     instr.WeightOp: ProgramBuilder.weight,
     instr.TensorviewOp: ProgramBuilder.tensorview,
     instr.DynamicViewOp: ProgramBuilder.dynamic_view,

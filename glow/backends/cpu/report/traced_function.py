@@ -19,7 +19,11 @@ from glow.backends.cpu.native_code import (
     function_text,
     main_with_declarations,
 )
-from glow.backends.cpu.native_function import SINGLE_THREAD_BYTES, gather_constants
+from glow.backends.cpu.native_function import (
+    SINGLE_THREAD_BYTES,
+    gather_constants,
+    native_variables,
+)
 from glow.backends.cpu.passes.instr_to_loops import build_program
 from glow.backends.cpu.program.kernel_table import KernelTable
 from glow.backends.cpu.program.main_function import TraceRegion
@@ -36,6 +40,7 @@ from glow.runtime.native_function import (
     Argument,
     NativeProgram,
     argument_table,
+    set_initial_values,
 )
 from glow.runtime.threads.clock import tick_object
 from glow.runtime.threads.cores import available_cores
@@ -81,8 +86,10 @@ class TracedFunction:
             thread_pool(),
         )
         self._mutables = self._executable.new_mutables()
+        set_initial_values(program, self._mutables)
         places = [a.offset for a in (*program.inputs, *program.outputs)]
-        argument_table(program).pack_into(self._mutables.data, 0, *places)
+        start = program.table_offset
+        argument_table(program).pack_into(self._mutables.data, start, *places)
         self._activations = self._executable.new_activations()
         end = trace.offset + threads * trace.thread_bytes
         bytes_ = self._activations[trace.offset : end]
@@ -136,6 +143,8 @@ def build_traced_function(
         arguments[:first],
         arguments[first:],
         is_small,
+        variables=native_variables(function, program),
+        table_offset=program.table_offset,
     )
     return TracedFunction(native, trace, count), calls
 
