@@ -2,8 +2,8 @@
 
 One walk backwards keeps, for each buffer, the bytes that are read later; the caller reads
 all arguments, and the next call all variables. An instruction that writes none of these bytes
-is dead, and what it would have read is not read either. A write of all the bytes ends their earlier life. In a loop
-every read of the body counts after every write, until nothing changes.
+is dead, and what it would have read is not read either. A write of all the bytes ends their
+earlier life. In a loop every read of the body counts after every write, until nothing changes.
 
     instr.exp @out %a, @in %x        (nobody reads %a)
     instr.relu @out %b, @in %x  ->   instr.relu @out %b, @in %x

@@ -14,7 +14,7 @@ from dataclasses import replace
 from xdsl.dialects import func
 
 from glow.backends.cpu.passes.instr_to_loops import build_main, declaration
-from glow.backends.cpu.program.main_function import (
+from glow.backends.cpu.program.externals import (
     TraceRegion,
     barrier_declaration,
     tick_declaration,

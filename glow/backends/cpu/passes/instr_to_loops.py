@@ -23,13 +23,13 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import DictionaryAttr, ModuleOp
 from xdsl.passes import ModulePass
 
-from glow.backends.cpu.program.kernel_table import KernelTable, kernel_table
-from glow.backends.cpu.program.main_function import (
+from glow.backends.cpu.program.externals import (
     BARRIER,
-    MainBuilder,
     TraceRegion,
     barrier_declaration,
 )
+from glow.backends.cpu.program.kernel_table import KernelTable, kernel_table
+from glow.backends.cpu.program.main_function import MainBuilder
 from glow.backends.cpu.program.program import Program
 from glow.backends.cpu.program.program_builder import ProgramBuilder
 from glow.backends.cpu.program.prologue_fusion import fuse_prologues

@@ -23,7 +23,6 @@ Results do not depend on the number of threads.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from math import gcd
 
 from xdsl.builder import Builder
@@ -40,6 +39,12 @@ from xdsl.ir import Attribute, Block, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from glow.backends.cpu.program.call_order import SharedCall, serial_bytes
+from glow.backends.cpu.program.externals import (
+    BARRIER,
+    BARRIER_BYTES,
+    TICK,
+    TraceRegion,
+)
 from glow.backends.cpu.program.program import (
     Branch,
     BufferBinding,
@@ -59,22 +64,11 @@ from glow.lowering.target.core import Core
 from glow.passes.instr.buffers import byte_size
 
 MEMORY_SPACES: Sequence[MemorySpace] = ("constants", "mutables", "activations")
-BARRIER = "glow_barrier"
-BARRIER_BYTES = 64
-TICK = "glow_tick"
 MOST_PENDING = 64
 """After so many calls that no barrier for all threads followed there is one: each later call
 is compared with all of them."""
 
 INDEX = IndexType()
-
-
-@dataclass(frozen=True)
-class TraceRegion:
-    """Where in the activations the times of calls go: `thread_bytes` for each thread."""
-
-    offset: int
-    thread_bytes: int
 
 
 class MainBuilder:
@@ -389,13 +383,3 @@ class MainBuilder:
             load = memref.LoadOp.get(self.table, [self._constant(number)])
             self.arguments[number] = self.hoisted.insert(load).res
         return self.arguments[number]
-
-
-def barrier_declaration() -> func.FuncOp:
-    """`func.func private @glow_barrier(memref<64xi8>, index)`, which the runtime has."""
-    return func.FuncOp.external(BARRIER, [MemRefType(i8, [BARRIER_BYTES]), INDEX], [])
-
-
-def tick_declaration(trace: TraceRegion) -> func.FuncOp:
-    """`func.func private @glow_tick(memref<Nxi8>)`, which the runtime has."""
-    return func.FuncOp.external(TICK, [MemRefType(i8, [trace.thread_bytes])], [])

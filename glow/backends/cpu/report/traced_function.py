@@ -25,8 +25,8 @@ from glow.backends.cpu.native_function import (
     native_variables,
 )
 from glow.backends.cpu.passes.instr_to_loops import build_program
+from glow.backends.cpu.program.externals import TraceRegion
 from glow.backends.cpu.program.kernel_table import KernelTable
-from glow.backends.cpu.program.main_function import TraceRegion
 from glow.backends.cpu.program.program import KernelCall, Program, Step
 from glow.dialects.errors import GlowError
 from glow.dialects.weight_table import Array
