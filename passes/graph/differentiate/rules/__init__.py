@@ -21,7 +21,15 @@ from collections.abc import Mapping
 
 from xdsl.ir import Operation
 
-from glow.passes.graph.differentiate.rules import elementwise, products, reductions
+from glow.passes.graph.differentiate.rules import (
+    attention,
+    elementwise,
+    indexing,
+    products,
+    reductions,
+    sampling,
+    segments,
+)
 from glow.passes.graph.differentiate.rules.rule import Gradients as Gradients
 from glow.passes.graph.differentiate.rules.rule import Rule as Rule
 
@@ -29,5 +37,9 @@ RULES: Mapping[type[Operation], Rule] = {
     **elementwise.RULES,
     **products.RULES,
     **reductions.RULES,
+    **indexing.RULES,
+    **segments.RULES,
+    **sampling.RULES,
+    **attention.RULES,
 }
 """Operation class to rule."""
