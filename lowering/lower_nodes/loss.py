@@ -13,15 +13,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from math import prod
 
-from xdsl.dialects.builtin import i64
 from xdsl.ir import Operation, SSAValue
 
 from glow.dialects import glow
 from glow.dialects.glow.training.loss import class_axis
 from glow.dialects.glow.training.terms import terms
-from glow.dialects.node import named_location, node_name, shape_of, tensor_type
-from glow.lowering.lower_nodes.elementwise import Tensors
-from glow.passes.rewriting.node_builder import NodeBuilder, element_type, like
+from glow.dialects.node import shape_of
+from glow.passes.rewriting.class_labels import ClassLabels
+from glow.passes.rewriting.node_builder import NodeBuilder
+from glow.passes.rewriting.tensor_builder import Tensors
 
 
 def total_of(builder: NodeBuilder, value: SSAValue) -> SSAValue:
@@ -47,53 +47,6 @@ def element_loss(op: Operation) -> None:
     builder.replace(total)
 
 
-class ClassLabels:
-    """The labels of a loss of classes, safe to gather with, and which samples count.
-
-    Labels that are negative, from which a gather would count backwards, become C, so that
-    it reports them as it does others outside of the classes. The report names the labels.
-    """
-
-    def __init__(self, builder: NodeBuilder, op: glow.ClassLossOp) -> None:
-        self.builder = builder
-        self.axis = class_axis(len(shape_of(op.input)))
-        labels = op.labels
-        if element_type(labels) != i64:
-            wide = tensor_type(shape_of(labels), i64)
-            labels = builder.create(glow.ConvertOp, [labels], {}, types=[wide])
-        zero = builder.splat(0, i64)
-        ignored = builder.splat(op.attributes_view().int("ignore_index"), i64)
-        self.ignored = builder.node(glow.EqualOp, labels, ignored)
-        safe = builder.node(glow.SelectOp, self.ignored, zero, labels)
-        classes = builder.splat(shape_of(op.input)[self.axis], i64)
-        negative = builder.node(glow.LessOp, safe, zero)
-        self.places = builder.node(glow.SelectOp, negative, classes, safe)
-
-    def kept(self, value: SSAValue) -> SSAValue:
-        """A value of each sample, 0 where the sample is ignored."""
-        zero = self.builder.splat(0, element_type(value))
-        return self.builder.node(glow.SelectOp, self.ignored, zero, value)
-
-    def pick(self, value: SSAValue) -> SSAValue:
-        """The value of each sample's class."""
-        shape = list(shape_of(self.places))
-        with_axis = [*shape[: self.axis], 1, *shape[self.axis :]]
-        places = self.builder.reshape(self.places, with_axis)
-        picked = self.builder.node(glow.GatherElementsOp, value, places, axis=self.axis)
-        name = node_name(self.builder.anchor) or self.builder.anchor.name
-        assert isinstance(picked.owner, Operation)
-        picked.owner.location = named_location(f"labels of {name}")
-        return self.builder.reshape(picked, shape)
-
-    def weight(self, weights: SSAValue | None, element: SSAValue) -> SSAValue:
-        """The weight of each sample, that of its class or 1, in the element type."""
-        if weights is not None:
-            return self.builder.node(glow.GatherOp, weights, self.places, axis=0)
-        one = self.builder.splat(1, element_type(element))
-        shape = like(element, shape_of(self.places))
-        return self.builder.create(glow.BroadcastOp, [one], {}, types=[shape])
-
-
 def class_losses(op: glow.ClassLossOp, logarithms: SSAValue, smoothing: float) -> None:
     """Replace a loss of classes, given the logarithms of their probabilities."""
     builder = NodeBuilder(op)
@@ -109,9 +62,7 @@ def class_losses(op: glow.ClassLossOp, logarithms: SSAValue, smoothing: float) -
     if smoothing:
         every, classes = logarithms, shape_of(logarithms)[labels.axis]
         if op.weights is not None:
-            ones = [1] * (len(shape_of(every)) - labels.axis - 1)
-            factors = builder.reshape(op.weights, [classes, *ones])
-            every = formula.mul(every, factors)
+            every = formula.mul(every, labels.along_axis(op.weights))
         every = builder.node(glow.ReduceSumOp, every, axes=[labels.axis])
         losses = formula.add(losses, scaled(every, -smoothing / classes))
     losses = labels.kept(losses)

@@ -14,8 +14,8 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from glow.dialects import glow
 from glow.dialects.glow.training.terms import Term, terms
 from glow.dialects.node import tensor_type
-from glow.lowering.lower_nodes.elementwise import Tensors
 from glow.passes.rewriting.node_builder import NodeBuilder, element_type
+from glow.passes.rewriting.tensor_builder import Tensors
 
 
 def converted(builder: NodeBuilder, value: SSAValue, element: Attribute) -> SSAValue:

@@ -92,6 +92,10 @@ class Term:
         """The larger one of two."""
         return self.apply(MaxOp, other)
 
+    def clamp(self, low: float, high: float) -> Term:
+        """The nearest number of [low, high]."""
+        return Term(self.formula, self.formula.clamp(self.value, low, high))
+
     def choose(self, yes: Term, no: Operand) -> Term:
         """One of two values, by this truth value."""
         values = [yes.value, yes._value(no)]

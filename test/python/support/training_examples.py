@@ -13,7 +13,7 @@ from glow.dialects import glow
 LABELS = np.array([0, 3, 2, -100, 1, 3], np.int64)
 
 
-def _loss_examples() -> Iterator[Example]:
+def loss_examples() -> Iterator[Example]:
     for reduction in ("mean", "sum", "none"):
         x, target = random_array((3, 5)), np.abs(random_array((3, 5), seed=1))
         yield example(glow.MseLossOp, x, target, reduction=reduction)
@@ -30,7 +30,7 @@ def _loss_examples() -> Iterator[Example]:
     yield example(glow.BceWithLogitsOp, huge, np.ones_like(huge))
 
 
-def _class_loss_examples() -> Iterator[Example]:
+def class_loss_examples() -> Iterator[Example]:
     weights = np.abs(random_array((4,), seed=2))
     for reduction in ("mean", "sum", "none"):
         x = random_array((6, 4))
@@ -71,6 +71,6 @@ def _optimizer_examples() -> Iterator[Example]:
 
 def training_examples() -> Iterator[Example]:
     """Examples of every loss and optimizer."""
-    yield from _loss_examples()
-    yield from _class_loss_examples()
+    yield from loss_examples()
+    yield from class_loss_examples()
     yield from _optimizer_examples()

@@ -25,6 +25,7 @@ from glow.passes.graph.differentiate.rules import (
     attention,
     elementwise,
     indexing,
+    loss,
     products,
     reductions,
     sampling,
@@ -35,6 +36,7 @@ from glow.passes.graph.differentiate.rules.rule import Rule as Rule
 
 RULES: Mapping[type[Operation], Rule] = {
     **elementwise.RULES,
+    **loss.RULES,
     **products.RULES,
     **reductions.RULES,
     **indexing.RULES,
