@@ -14,13 +14,12 @@
 | `matmul.py`        | matrix products                                             |
 | `normalization.py` | normalizations, softmax, reductions                         |
 | `attention.py`     | attention                                                   |
-| `training/`        | losses and steps of optimizers                              |
+| `training/`        | losses, steps of optimizers, quantization in floats         |
 | `shape.py`         | element movement                                            |
 | `sampling.py`      | weighted sums of elements at places that tables name        |
 | `indexing.py`      | positions of several coordinates: gather_nd, scatter         |
 | `segments.py`      | sums and largest elements of bags of rows                   |
 | `recurrent.py`     | recurrent layers                                            |
-| `fake_quantization.py` | quantization in floats, for training               |
 | `quantization.py`  | rescaling, tables, profiles, integer and dynamic products   |
 
 `elementwise.py` says how an element-wise node is defined, in one entry. Any other node is
@@ -36,7 +35,6 @@ from glow.dialects.glow import (
     attention,
     bits,
     convolution,
-    fake_quantization,
     functions,
     fused,
     indexing,
@@ -61,7 +59,6 @@ from glow.dialects.glow.elementwise import *
 from glow.dialects.glow.elementwise import FACTS, BinaryOp, UnaryOp
 from glow.dialects.glow.elementwise import broadcast_shape as broadcast_shape
 from glow.dialects.glow.elementwise import is_integer as is_integer
-from glow.dialects.glow.fake_quantization import *
 from glow.dialects.glow.functions import *
 from glow.dialects.glow.fused import *
 from glow.dialects.glow.fused import YieldOp
@@ -83,7 +80,8 @@ from glow.dialects.glow.storage import MAX_INLINE_ELEMENTS as MAX_INLINE_ELEMENT
 from glow.dialects.glow.storage import scalar_attr as scalar_attr
 from glow.dialects.glow.storage import splat_number as splat_number
 from glow.dialects.glow.target import TargetAttr
-from glow.dialects.glow.training import loss, optimizers
+from glow.dialects.glow.training import fake_quantization, loss, optimizers
+from glow.dialects.glow.training.fake_quantization import *
 from glow.dialects.glow.training.loss import *
 from glow.dialects.glow.training.optimizers import *
 from glow.dialects.node import DataParallel as DataParallel

@@ -4,4 +4,5 @@
 |------------------|-----------------------------------------------------|
 | `loss.py`        | losses                                              |
 | `optimizers.py`  | steps of optimizers, as formulas (`terms.py`)       |
+| `fake_quantization.py` | quantization in floats                        |
 """

@@ -24,6 +24,7 @@ from xdsl.ir import Operation
 from glow.passes.graph.differentiate.rules import (
     attention,
     elementwise,
+    fake_quantization,
     indexing,
     loss,
     products,
@@ -37,6 +38,7 @@ from glow.passes.graph.differentiate.rules.rule import Rule as Rule
 RULES: Mapping[type[Operation], Rule] = {
     **elementwise.RULES,
     **loss.RULES,
+    **fake_quantization.RULES,
     **products.RULES,
     **reductions.RULES,
     **indexing.RULES,

@@ -7,6 +7,10 @@ import pytest
 from places import ROOT
 
 import glow
+from glow.frontends.mlir import parse_text
+from glow.interpreter import run
+from glow.passes.graph.differentiate.differentiate import DifferentiatePass
+from glow.universe import new_context
 
 FOLDER = ROOT / "examples" / "digits"
 STEPS = 255
@@ -57,3 +61,44 @@ def test_trained_scales_begin_at_those_of_the_profile(images: np.ndarray) -> Non
         for module in (kept, trained)
     )
     np.testing.assert_allclose(first, second, rtol=1e-5, atol=1e-5)
+
+
+GRADIENTS = """
+func.func @main(%x: tensor<3x5x2xf64>, %s: tensor<SHAPExf64>, %z: tensor<SHAPExf64>,
+                %g: tensor<3x5x2xf64>) -> tensor<f64> {
+  %0 = glow.fake_quantize %x, %s, %z low -8 high 7 AXIS : tensor<3x5x2xf64>
+  %1 = glow.mul %0, %g : tensor<3x5x2xf64>
+  %loss = glow.reduce_sum %1 axes [0, 1, 2] : tensor<f64>
+  func.return %loss : tensor<f64>
+}
+"""
+
+
+@pytest.mark.parametrize("axis", [None, 1])
+def test_gradients_go_straight_through_rounding(axis: int | None) -> None:
+    """Those of x stop at the bounds; the scale's is r - v inside and q outside (LSQ)."""
+    shape, attribute = ("", "") if axis is None else ("5x", f"axis {axis}")
+    text = GRADIENTS.replace("SHAPEx", shape).replace("AXIS", attribute)
+    module = parse_text(new_context(), text, "gradients.mlir")
+    DifferentiatePass(loss="loss", wrt=("x", "s", "z")).apply(new_context(), module)
+    random = np.random.default_rng(0)
+    x, g = random.normal(size=(2, 3, 5, 2))
+    count = () if axis is None else (5,)
+    s, z = random.uniform(0.05, 0.3, count), np.array([2.0, -3, 0, 7, -8])
+    z = z[0] if axis is None else z
+    _, *found = run(module, [x, s, np.asarray(z), g])
+    wide = (1, -1, 1)
+    scale, point = np.reshape(s, wide), np.reshape(z, wide)
+    v = x / scale
+    q = np.clip(np.rint(v), -8 - point, 7 - point)
+    inside = q == np.rint(v)
+    each = (
+        g * inside,
+        g * np.where(inside, q - v, q),
+        np.where(inside, 0.0, -g * scale),
+    )
+    assert 0.1 < inside.mean() < 0.9
+    others = None if axis is None else (0, 2)
+    expected = [each[0], *(np.sum(array, axis=others) for array in each[1:])]
+    for actual, wanted in zip(found, expected, strict=True):
+        np.testing.assert_allclose(actual, wanted, rtol=1e-12, atol=1e-12)
