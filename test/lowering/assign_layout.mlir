@@ -55,14 +55,30 @@ func.func @groups(%x: tensor<1x32x4x4xf32>) -> (tensor<1x32x4x4xf32>, tensor<1x3
   func.return %y, %z : tensor<1x32x4x4xf32>, tensor<1x32x4x4xf32>
 }
 
-// Weights that are not known yet are not packed.
+// Weights that are not known yet are packed at run time.
 // CHECK-LABEL: func.func @computed_weights(
-// CHECK-NEXT: %0 = glow.constant dense<0.000000e+00> : tensor<16xf32>
-// CHECK-NEXT: %y = cpu.plain_conv2d %x, %w, %0 : tensor<1x16x4x4xf32>
-// CHECK-NEXT: func.return %y : tensor<1x16x4x4xf32>
+// CHECK-NEXT: %0 = glow.constant dense<0.000000e+00> : tensor<1x16xf32>
+// CHECK-NEXT: %1 = cpu.pack_weights %w input_lanes 16 panels #cpu.panels<blocks = 1, lanes = 16> : tensor<256xf32>
+// CHECK-NEXT: %2 = cpu.pack %x lanes 16 : tensor<1x1x4x4x16xf32>
+// CHECK-NEXT: %y = cpu.conv2d %2, %1, %0 input_channels 16 output_channels 16{{.*}} kernel [1, 1] : tensor<1x1x4x4x16xf32>
+// CHECK-NEXT: %y_1 = cpu.unpack %y channels 16 : tensor<1x16x4x4xf32>
+// CHECK-NEXT: func.return %y_1 : tensor<1x16x4x4xf32>
 func.func @computed_weights(%x: tensor<1x16x4x4xf32>, %w: tensor<16x16x1x1xf32>) -> tensor<1x16x4x4xf32> {
   %y = glow.conv2d %x, %w : tensor<1x16x4x4xf32>
   func.return %y : tensor<1x16x4x4xf32>
+}
+
+// Those of depthwise convolutions become blocks; groups that fit no blocks stay plain.
+// CHECK-LABEL: func.func @computed_groups(
+// CHECK: %[[PLANES:.*]] = glow.reshape %d : tensor<1x16x3x3xf32>
+// CHECK-NEXT: %[[BLOCKS:.*]] = cpu.pack %[[PLANES]] lanes 16 : tensor<1x1x3x3x16xf32>
+// CHECK-NEXT: %[[PACKED:.*]] = glow.reshape %[[BLOCKS]] : tensor<1x3x3x16xf32>
+// CHECK: %y = cpu.depthwise_conv2d {{.*}}, %[[PACKED]]
+// CHECK: %z = cpu.plain_conv2d {{.*}} group 2 : tensor<1x16x4x4xf32>
+func.func @computed_groups(%x: tensor<1x16x4x4xf32>, %d: tensor<16x1x3x3xf32>, %w: tensor<16x8x1x1xf32>) -> tensor<1x16x4x4xf32> {
+  %y = glow.conv2d %x, %d group 16 pads [1, 1, 1, 1] : tensor<1x16x4x4xf32>
+  %z = glow.conv2d %y, %w group 2 : tensor<1x16x4x4xf32>
+  func.return %z : tensor<1x16x4x4xf32>
 }
 
 // Element-wise nodes: channel constants are blocked now, scalars stay.

@@ -130,3 +130,15 @@ func.func @byte_matrix(%x: tensor<2x4xui8>, %w: tensor<64xi8>, %b: tensor<8xi32>
   %0 = cpu.int8_matmul %x, %w, %b : tensor<2x8xi32>
   func.return %0 : tensor<2x8xi32>
 }
+
+// CHECK-LABEL: func.func @computed_weights(
+// CHECK-NEXT: %0 = cpu.pack_weights %w input_lanes 16 panels #cpu.panels<blocks = 1, lanes = 16> : tensor<4608xf32>
+// CHECK-NEXT: %1 = cpu.pack_weights %w group 2 input_lanes 4 panels #cpu.panels<blocks = 3, lanes = 4> turned : tensor<3456xf32>
+// CHECK-NEXT: %2 = cpu.unpack_weights %0 lanes 16 input_lanes 16 shape [20, 16, 3, 3] : tensor<20x16x3x3xf32>
+// CHECK-NEXT: func.return %2 : tensor<20x16x3x3xf32>
+func.func @computed_weights(%w: tensor<20x16x3x3xf32>) -> tensor<20x16x3x3xf32> {
+  %0 = cpu.pack_weights %w input_lanes 16 panels #cpu.panels<blocks = 1, lanes = 16> : tensor<4608xf32>
+  %1 = cpu.pack_weights %w group 2 input_lanes 4 panels #cpu.panels<blocks = 3, lanes = 4> turned : tensor<3456xf32>
+  %2 = cpu.unpack_weights %0 lanes 16 input_lanes 16 shape [20, 16, 3, 3] : tensor<20x16x3x3xf32>
+  func.return %2 : tensor<20x16x3x3xf32>
+}

@@ -204,3 +204,35 @@ func.func @turned_rows(%x: tensor<4x5x3xf32>, %y: tensor<4x6xf32>) {
   %0 = cpu.batch_matmul %x, %y lhs_axes [2, 1, 0] rhs_axes [0, 1] result_axes [0, 1, 2] : tensor<3x5x6xf32>
   func.return
 }
+
+// -----
+
+func.func @packed_groups(%w: tensor<20x16x3x3xf32>) {
+  // expected-error @+1 {{group (3) must divide the weights' first axis (20)}}
+  %0 = cpu.pack_weights %w group 3 input_lanes 16 panels #cpu.panels<blocks = 1, lanes = 16> : tensor<4608xf32>
+  func.return
+}
+
+// -----
+
+func.func @unpacked_size(%w: tensor<4600xf32>) {
+  // expected-error @+1 {{there must be 4608 packed weights, not tensor<4600xf32>}}
+  %0 = cpu.unpack_weights %w lanes 16 input_lanes 16 shape [20, 16, 3, 3] : tensor<20x16x3x3xf32>
+  func.return
+}
+
+// -----
+
+func.func @unpacked_groups(%w: tensor<4608xf32>) {
+  // expected-error @+1 {{group (3) must divide the outputs (20)}}
+  %0 = cpu.unpack_weights %w group 3 lanes 16 input_lanes 16 shape [20, 16, 3, 3] : tensor<20x16x3x3xf32>
+  func.return
+}
+
+// -----
+
+func.func @unpacked_rank(%w: tensor<4608xf32>) {
+  // expected-error @+1 {{shape needs 4 numbers, not 3}}
+  %0 = cpu.unpack_weights %w lanes 16 input_lanes 16 shape [20, 16, 9] : tensor<20x16x9xf32>
+  func.return
+}

@@ -31,6 +31,7 @@ cost no pass over memory:
 | `int8.py`        | convolutions and matmuls of int8                        |
 | `rows.py`        | softmax and layer normalization with an epilogue        |
 | `embedding.py`   | rows of quantized tables                                |
+| `weights.py`     | weights of convolutions that are packed at run time     |
 """
 
 from xdsl.ir import Dialect
@@ -45,6 +46,7 @@ from glow.backends.cpu.dialect import (
     matmul,
     recurrence,
     rows,
+    weights,
 )
 from glow.backends.cpu.dialect.attention import *
 from glow.backends.cpu.dialect.blocked import *
@@ -62,10 +64,20 @@ from glow.backends.cpu.dialect.int8 import *
 from glow.backends.cpu.dialect.matmul import *
 from glow.backends.cpu.dialect.recurrence import *
 from glow.backends.cpu.dialect.rows import *
+from glow.backends.cpu.dialect.weights import *
 from glow.dialects.node import nodes_of
 
 NODES = nodes_of(
-    blocked, convolution, matmul, attention, recurrence, dynamic, embedding, int8, rows
+    blocked,
+    convolution,
+    weights,
+    matmul,
+    attention,
+    recurrence,
+    dynamic,
+    embedding,
+    int8,
+    rows,
 )
 
 Cpu = Dialect("cpu", [*NODES], [*CONFIGS])

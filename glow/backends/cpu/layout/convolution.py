@@ -9,6 +9,8 @@
 | one group, most weights zero                  | `cpu.sparse_conv2d`                 |
 | of these, few input channels (a first layer)  | `cpu.conv2d` reading plain [N,C,H,W]|
 | everything else                               | `cpu.plain_conv2d`                  |
+
+Weights that are computed are packed at run time (`cpu.pack_weights`).
 """
 
 from __future__ import annotations
@@ -22,7 +24,7 @@ from xdsl.dialects.builtin import IntegerType
 from xdsl.ir import Operation, SSAValue
 
 from glow.backends.cpu import dialect as cpu
-from glow.backends.cpu.dialect.config import config_attributes
+from glow.backends.cpu.dialect.config import ConvConfig, config_attributes
 from glow.backends.cpu.kernels.convolution.sparse_conv2d_spec import ChannelLists
 from glow.backends.cpu.layout.conv_shape import ConvShape, Pair, WinogradChoice
 from glow.backends.cpu.layout.layout import Layout, blocked_source, constant_key, is_f32
@@ -85,15 +87,20 @@ def conv2d(layout: Layout, op: Operation) -> None:
     shape = conv_shape(op)
     weights = constant_value(op.weights)
     half = is_half(element_type(op.input))
-    if weights is None or not (half or is_f32(op.input, op.weights, op.bias)):
+    computed = weights is None
+    if not (is_f32(op.input, op.weights, op.bias) or (half and not computed)):
         _plain(layout, op)
-    elif (choice := layout.winograd.get(op)) is not None:
+    elif weights is not None and (choice := layout.winograd.get(op)) is not None:
         _winograd(layout, op, weights, shape, choice)
     elif is_depthwise(shape):
         _depthwise(layout, op, weights, shape)
     elif is_blocked(shape, layout.lanes):
         _direct(layout, op, weights, shape)
-    elif layout.numerics != "exact" and is_dense(shape, layout.lanes):
+    elif (
+        weights is not None
+        and layout.numerics != "exact"
+        and is_dense(shape, layout.lanes)
+    ):
         # Zeros between groups carry infinities of one group into others as NaN.
         dense = dense_weights(weights, shape.group)
         _direct(layout, op, dense, replace(shape, group=1))
@@ -126,7 +133,7 @@ def _blocked_bias(layout: Layout, op: glow.Conv2dOp) -> SSAValue:
 
 
 def _direct(
-    layout: Layout, op: glow.Conv2dOp, weights: Array, shape: ConvShape
+    layout: Layout, op: glow.Conv2dOp, weights: Array | None, shape: ConvShape
 ) -> None:
     """`cpu.conv2d`, or `cpu.sparse_conv2d` where that is faster.
 
@@ -135,9 +142,10 @@ def _direct(
     few = shape.input_channels < layout.lanes
     shape = replace(shape, plain_input=few and blocked_source(op.input) is None)
     lists = None
-    if shape.group == 1 and not shape.plain_input and is_f32(op.weights):
+    may_skip = shape.group == 1 and not shape.plain_input and is_f32(op.weights)
+    if may_skip and weights is not None:
         lists = layout.packer.choose_channel_lists(weights, shape)
-    if lists is None:
+    if lists is None or weights is None:
         _blocked(layout, op, weights, shape)
     else:
         _sparse(layout, op, weights, shape, lists)
@@ -177,18 +185,46 @@ def _sparse(
     _finish(layout, op, result)
 
 
-def _blocked(
-    layout: Layout, op: glow.Conv2dOp, weights: Array, shape: ConvShape
-) -> None:
-    """`cpu.conv2d`."""
-    plain_input, builder = shape.plain_input, NodeBuilder(op)
-    config = layout.packer.conv2d_config(weights, shape)
-    packed = layout.constant(
+def _packed_weights(
+    layout: Layout,
+    op: glow.Conv2dOp,
+    weights: Array | None,
+    shape: ConvShape,
+    config: ConvConfig,
+) -> SSAValue:
+    """The weights in the order of a configuration; computed ones are packed at run time."""
+    if weights is None:
+        return pack_at_run_time(layout, NodeBuilder(op), op.weights, shape, config)
+    return layout.constant(
         op,
         ("conv2d", constant_key(op.weights), shape),
         f"{name_of(op.weights)}.packed",
         lambda: layout.packer.conv2d(weights, shape, config),
     )
+
+
+def pack_at_run_time(
+    layout: Layout,
+    builder: NodeBuilder,
+    weights: SSAValue,
+    shape: ConvShape,
+    config: ConvConfig,
+) -> SSAValue:
+    """`cpu.pack_weights` for a convolution that is configured."""
+    panels = config_attributes(config, layout.lanes)["panels"]
+    inside = 1 if shape.plain_input else layout.lanes
+    return builder.node(
+        cpu.PackWeightsOp, weights, group=shape.group, input_lanes=inside, panels=panels
+    )
+
+
+def _blocked(
+    layout: Layout, op: glow.Conv2dOp, weights: Array | None, shape: ConvShape
+) -> None:
+    """`cpu.conv2d`."""
+    plain_input, builder = shape.plain_input, NodeBuilder(op)
+    config = layout.packer.conv2d_config(shape, element_type(op.weights))
+    packed = _packed_weights(layout, op, weights, shape, config)
     image = op.input if plain_input else layout.blocked(builder, op.input)
     batch, channels, *plane = shape_of(op.result)
     blocks = (batch, cpu.blocks(channels, layout.lanes), *plane, layout.lanes)
@@ -248,21 +284,33 @@ def _winograd(
     _finish(layout, op, result)
 
 
-def _depthwise(
-    layout: Layout, op: glow.Conv2dOp, weights: Array, shape: ConvShape
-) -> None:
-    """`cpu.depthwise_conv2d`; weights [C / lanes, kh, kw, lanes]."""
+def _depthwise_weights(
+    layout: Layout, op: glow.Conv2dOp, weights: Array | None
+) -> SSAValue:
+    """[C, 1, kh, kw] as [C / lanes, kh, kw, lanes]."""
     lanes = layout.lanes
+    if weights is None:
+        builder, (channels, _, *kernel) = NodeBuilder(op), shape_of(op.weights)
+        planes = builder.reshape(op.weights, (1, channels, *kernel))
+        blocked = layout.blocked(builder, planes)
+        return builder.reshape(blocked, shape_of(blocked)[1:])
 
     def make() -> Array:
         return pack_channels(np.swapaxes(weights, 0, 1), lanes)[0]
 
-    packed = layout.constant(
+    return layout.constant(
         op,
         ("depthwise", constant_key(op.weights), lanes),
         f"{name_of(op.weights)}.packed",
         make,
     )
+
+
+def _depthwise(
+    layout: Layout, op: glow.Conv2dOp, weights: Array | None, shape: ConvShape
+) -> None:
+    """`cpu.depthwise_conv2d`."""
+    packed = _depthwise_weights(layout, op, weights)
     builder = NodeBuilder(op)
     result = builder.node(
         cpu.DepthwiseConv2dOp,

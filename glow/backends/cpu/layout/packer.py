@@ -6,6 +6,8 @@ from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+from xdsl.dialects.builtin import f32
+from xdsl.ir import Attribute
 
 from glow.backends.cpu.dialect.config import (
     ConvConfig,
@@ -44,7 +46,7 @@ class Packer(Protocol):
         """[O, C / group, kh, kw] as one flat array, for tiles like that."""
         ...
 
-    def conv2d_config(self, weights: Array, shape: ConvShape) -> ConvConfig:
+    def conv2d_config(self, shape: ConvShape, element: Attribute = f32) -> ConvConfig:
         """The register tiles and the order of a convolution."""
         ...
 

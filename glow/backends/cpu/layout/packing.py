@@ -88,10 +88,9 @@ class TargetPacker:
 
         return _packed(weights, spec.packed_weights, write)
 
-    def conv2d_config(self, weights: Array, shape: ConvShape) -> ConvConfig:
+    def conv2d_config(self, shape: ConvShape, element: Attribute = f32) -> ConvConfig:
         """The register tiles and the order of a convolution."""
-        spec = self._conv2d_spec(shape, _element_of(weights))
-        return choose_conv_config(spec, self.target)
+        return choose_conv_config(self._conv2d_spec(shape, element), self.target)
 
     def sparse_config(self, shape: ConvShape, lists: ChannelLists) -> ConvConfig:
         """Those of one that reads only the channels of lists."""

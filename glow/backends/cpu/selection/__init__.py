@@ -19,6 +19,7 @@ from glow.backends.cpu.selection import (
     movement,
     normalization,
     recurrence,
+    weights,
 )
 from glow.dialects import instr
 from glow.dialects.errors import GlowError
@@ -54,6 +55,7 @@ _OF_NUMBERS: Mapping[type[Operation], KernelSelector] = {
     **indexing.SELECTORS,
     **dynamic.SELECTORS,
     **recurrence.SELECTORS,
+    **weights.SELECTORS,
 }
 
 SELECTORS: Mapping[type[Operation], KernelSelector] = {

@@ -1,0 +1,248 @@
+"""Weights of convolutions, packed at run time for the kernels that read them, and back.
+
+A work item is one output block and one input block of a group. A vector holds the weights of
+the block's output channels for one input channel and one tap, which lie apart in plain weights
+and side by side in packed ones; blocks without all channels are completed with zeros.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from math import prod
+from typing import TypeAlias
+
+from xdsl.dialects.builtin import MemRefType, f32
+from xdsl.ir import SSAValue
+
+from glow.backends.cpu.tiling.tiles import ChannelPart, channel_parts
+from glow.lowering.loop_builder import ir_types as types
+from glow.lowering.loop_builder.builder import Index, LoopBuilder
+from glow.lowering.loop_builder.kernel import Kernel
+from glow.lowering.target.target import Target
+
+BlockBody: TypeAlias = Callable[
+    [SSAValue, tuple[Index, ...], tuple[Index, Index, Index], int], None
+]
+"""Takes a view of packed weights, the place in it, the numbers of group, output block and
+input block, and the output channels that there are."""
+
+
+@dataclass(frozen=True)
+class PackWeightsSpec:
+    """Weights of `outputs` x `inputs` channels in each group, and how they are packed.
+
+    `turned`: plain weights are [group * inputs, outputs, taps], the last tap first.
+    """
+
+    groups: int
+    outputs: int
+    inputs: int
+    taps: int
+    blocks: int
+    """The output blocks of a tile."""
+    lanes: int
+    input_lanes: int
+    turned: bool = False
+
+    @property
+    def output_blocks(self) -> int:
+        """The output blocks of a group."""
+        return -(-self.outputs // self.lanes)
+
+    @property
+    def input_blocks(self) -> int:
+        """The input blocks of a group."""
+        return -(-self.inputs // self.input_lanes)
+
+    @property
+    def parts(self) -> tuple[ChannelPart, ...]:
+        """The tiles of output blocks."""
+        return channel_parts(self.output_blocks, self.blocks)
+
+    @property
+    def plain_size(self) -> int:
+        """The elements of plain weights."""
+        return self.groups * self.outputs * self.inputs * self.taps
+
+    @property
+    def block_size(self) -> int:
+        """The packed elements of an output block."""
+        return self.input_blocks * self.input_lanes * self.taps * self.lanes
+
+    @property
+    def packed_size(self) -> int:
+        """The elements of packed weights."""
+        return self.groups * self.output_blocks * self.block_size
+
+    @property
+    def work_items(self) -> tuple[int, int, int]:
+        """Groups, output blocks and input blocks."""
+        return self.groups, self.output_blocks, self.input_blocks
+
+
+def build_pack_weights(name: str, spec: PackWeightsSpec, target: Target) -> Kernel:
+    """The kernel (packed, plain)."""
+    return _Packing(spec, target).kernel(name, packs=True)
+
+
+def build_unpack_weights(name: str, spec: PackWeightsSpec, target: Target) -> Kernel:
+    """The kernel (plain, packed)."""
+    return _Packing(spec, target).kernel(name, packs=False)
+
+
+class _Packing:
+    """Builds one kernel."""
+
+    def __init__(self, spec: PackWeightsSpec, target: Target) -> None:
+        self.spec = spec
+        self.builder = LoopBuilder(target)
+
+    def kernel(self, name: str, *, packs: bool) -> Kernel:
+        b, spec = self.builder, self.spec
+        sizes = (spec.packed_size, spec.plain_size)
+        arguments: list[MemRefType] = [types.memref_type((n,), f32) for n in sizes]
+        if not packs:
+            arguments.reverse()
+        move = self._pack if packs else self._unpack
+
+        def body(buffers: Sequence[SSAValue], low: Index, high: Index) -> None:
+            packed, plain = buffers if packs else reversed(buffers)
+            plain = self._plain(plain)
+            views = [self._packed(packed, part) for part in spec.parts]
+
+            def pair(at: Sequence[Index]) -> None:
+                self._in_part(at, views, partial(move, plain))
+
+            b.space(low, high, spec.work_items, pair)
+
+        function = b.function(name, arguments, body)
+        return Kernel(function, prod(spec.work_items))
+
+    def _plain(self, buffer: SSAValue) -> SSAValue:
+        """The plain weights as [groups, outputs, inputs, taps]."""
+        spec = self.spec
+        shape = (spec.groups, spec.outputs, spec.inputs, spec.taps)
+        if not spec.turned:
+            return self.builder.reinterpret(buffer, shape)
+        row = spec.outputs * spec.taps
+        strides = (row * spec.inputs, spec.taps, row, 1)
+        return self.builder.reinterpret(buffer, shape, strides)
+
+    def _packed(self, buffer: SSAValue, part: ChannelPart) -> SSAValue:
+        """A part of the packed weights by group, tile, input channel, tap, block and lane."""
+        spec = self.spec
+        inside = (spec.input_blocks, spec.taps, spec.input_lanes)
+        shape = (spec.groups, part.tiles, *inside, part.blocks, spec.lanes)
+        offset = spec.groups * part.first * spec.block_size
+        return self.builder.reinterpret(buffer, shape, offset=offset)
+
+    def _in_part(
+        self, at: Sequence[Index], views: Sequence[SSAValue], body: BlockBody
+    ) -> None:
+        """Runs the body on a pair of blocks, in the part where its output block lies.
+
+        The last block may hold fewer channels, and stands in the last part.
+        """
+        b, spec = self.builder, self.spec
+        group, block, inputs = at
+        full, rest = divmod(spec.outputs, spec.lanes)
+
+        def count(number: int) -> None:
+            part, view = spec.parts[number], views[number]
+            number_inside = b.sub(block, part.first)
+            tile = b.floordiv(number_inside, part.blocks)
+            inside = b.sub(number_inside, b.mul(tile, part.blocks))
+            place = (group, tile, inputs, inside)
+
+            def channels(present: int) -> None:
+                body(view, place, (group, block, inputs), present)
+
+            if rest and part.first + part.tiles * part.blocks > full:
+                is_full = b.compare("slt", block, full)
+                b.if_(is_full, lambda: channels(spec.lanes), lambda: channels(rest))
+            else:
+                channels(spec.lanes)
+
+        if len(views) == 1:
+            count(0)
+        else:
+            is_first = b.compare("slt", block, spec.parts[1].first)
+            b.if_(is_first, lambda: count(0), lambda: count(1))
+
+    def _each_weight(
+        self,
+        where: tuple[Index, Index, Index],
+        body: Callable[[tuple[Index, ...], Index, Index], None],
+        zeros: Callable[[Index, Index], None] | None = None,
+    ) -> None:
+        """Runs the body on (its first plain weight, tap, lane) of each input of a block; the
+        other on (tap, lane) where there is no channel.
+        """
+        b, spec = self.builder, self.spec
+        group, output_block, input_block = where
+        first = b.mul(input_block, spec.input_lanes)
+        output = b.mul(output_block, spec.lanes)
+        present: Index = spec.input_lanes
+        if spec.inputs % spec.input_lanes:
+            present = b.minimum(present, b.sub(spec.inputs, first))
+
+        def channel(lane: Index) -> None:
+            def each(tap: Index) -> None:
+                from_end = b.sub(spec.taps - 1, tap) if spec.turned else tap
+                body((group, output, b.add(first, lane), from_end), tap, lane)
+
+            b.loop(0, spec.taps, 1, each)
+
+        b.loop(0, present, 1, channel)
+        if zeros is not None and spec.inputs % spec.input_lanes:
+            b.loop(
+                present,
+                spec.input_lanes,
+                1,
+                lambda lane: b.loop(0, spec.taps, 1, lambda tap: zeros(tap, lane)),
+            )
+
+    def _pack(
+        self,
+        plain: SSAValue,
+        packed: SSAValue,
+        place: tuple[Index, ...],
+        where: tuple[Index, Index, Index],
+        present: int,
+    ) -> None:
+        b, lanes = self.builder, self.spec.lanes
+        group, tile, inputs, block = place
+
+        def fill(tap: Index, lane: Index, first: int) -> None:
+            at = (group, tile, inputs, tap, lane, block, first)
+            vector = types.vector_type((lanes - first,), f32)
+            b.vector_store(b.constant(0.0, vector), packed, *at)
+
+        def move(source: tuple[Index, ...], tap: Index, lane: Index) -> None:
+            value = b.transfer_read(plain, source, (present,), (1,))
+            at = (group, tile, inputs, tap, lane, block, 0)
+            b.vector_store(value, packed, *at)
+            if present < lanes:
+                fill(tap, lane, present)
+
+        self._each_weight(where, move, lambda tap, lane: fill(tap, lane, 0))
+
+    def _unpack(
+        self,
+        plain: SSAValue,
+        packed: SSAValue,
+        place: tuple[Index, ...],
+        where: tuple[Index, Index, Index],
+        present: int,
+    ) -> None:
+        b = self.builder
+        group, tile, inputs, block = place
+
+        def move(target: tuple[Index, ...], tap: Index, lane: Index) -> None:
+            at = (group, tile, inputs, tap, lane, block, 0)
+            value = b.vector_load(present, packed, *at)
+            b.transfer_write(value, plain, target, (1,))
+
+        self._each_weight(where, move)

@@ -1,0 +1,66 @@
+"""Kernels for weights that are computed: packing at run time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import prod
+
+from xdsl.ir import Operation
+
+from glow.backends.cpu import dialect as cpu
+from glow.backends.cpu.dialect.config import panels_of
+from glow.backends.cpu.kernels.convolution.pack_weights import (
+    PackWeightsSpec,
+    build_pack_weights,
+    build_unpack_weights,
+)
+from glow.backends.cpu.program.program import Invocation, KernelSelector
+from glow.backends.cpu.selection.common import invoke, named_first
+from glow.dialects import instr
+from glow.dialects.node import shape_of
+from glow.lowering.target.target import Target
+
+
+def _pack_weights(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
+    attributes = op.attributes_view()
+    first, second, *kernel = shape_of(op.ins[0])
+    group, panels = attributes.int("group"), panels_of(attributes)
+    assert panels is not None
+    outputs, inputs, turned = first // group, second, attributes.has("turned")
+    if turned:
+        outputs, inputs = inputs, outputs
+    spec = PackWeightsSpec(
+        group,
+        outputs,
+        inputs,
+        prod(kernel),
+        panels.blocks,
+        panels.lanes,
+        attributes.int("input_lanes"),
+        turned,
+    )
+    buffers = [op.outs[0], op.ins[0]]
+    return invoke("pack_weights", spec, named_first(build_pack_weights), buffers)
+
+
+def _unpack_weights(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
+    attributes = op.attributes_view()
+    outputs, inputs, *kernel = attributes.ints("shape")
+    group = attributes.int("group")
+    spec = PackWeightsSpec(
+        group,
+        outputs // group,
+        inputs,
+        prod(kernel),
+        1,
+        attributes.int("lanes"),
+        attributes.int("input_lanes"),
+    )
+    buffers = [op.outs[0], op.ins[0]]
+    return invoke("unpack_weights", spec, named_first(build_unpack_weights), buffers)
+
+
+SELECTORS: Mapping[type[Operation], KernelSelector] = {
+    instr.instruction_of(cpu.PackWeightsOp): _pack_weights,
+    instr.instruction_of(cpu.UnpackWeightsOp): _unpack_weights,
+}
