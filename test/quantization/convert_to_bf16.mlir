@@ -28,3 +28,19 @@ func.func @weights(%x: tensor<1x1x2x2xf32>, %d: tensor<2x2xf64>) -> (tensor<1x1x
   %1 = glow.matmul %d, %d : tensor<2x2xf64>
   func.return %0, %1 : tensor<1x1x2x2xf32>, tensor<2x2xf64>
 }
+
+// Training rounds what other products multiply, too; variables stay f32.
+// CHECK-LABEL: func.func @training
+func.func @training(%x: tensor<1x1x2x2xf32>) {
+  // CHECK:      %w = glow.variable @w : tensor<1x1x1x1xf32>
+  // CHECK-NEXT: %0 = glow.convert %x : tensor<1x1x2x2xbf16>
+  // CHECK-NEXT: %1 = glow.convert %0 : tensor<1x1x2x2xf32>
+  // CHECK-NEXT: %2 = glow.convert %w : tensor<1x1x1x1xbf16>
+  // CHECK-NEXT: %3 = glow.convert %2 : tensor<1x1x1x1xf32>
+  // CHECK-NEXT: %y = glow.conv_transpose2d %1, %3 : tensor<1x1x2x2xf32>
+  %w = glow.variable @w : tensor<1x1x1x1xf32>
+  %y = glow.conv_transpose2d %x, %w : tensor<1x1x2x2xf32>
+  %m = glow.reduce_mean %y axes [2, 3] keepdims : tensor<1x1x1x1xf32>
+  glow.save %m, @w
+  func.return
+}

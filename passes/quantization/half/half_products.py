@@ -8,6 +8,10 @@ rounded, and nothing else is:
   becomes
     %0 = glow.convert %x : tensor<9x32xbf16>
     %1 = glow.matmul %0, %w.bf16 : tensor<9x64xf32>
+
+Training rounds the factors of all its products, those of the backward graph too: weights stay
+f32, and the step of the optimizer is added to those. Products that take no 16-bit floats
+multiply f32 numbers that are rounded, which has the same sums.
 """
 
 from __future__ import annotations
@@ -35,6 +39,8 @@ Keep = Callable[[Operation], bool]
 """Whether a product stays f32."""
 
 PRODUCTS = (glow.Conv2dOp, glow.FullyConnectedOp, glow.MatmulOp)
+ROUNDED = (glow.Conv3dOp, glow.ConvTranspose2dOp, glow.ConvTranspose3dOp)
+"""Other products, of which training rounds the factors."""
 FACTORS = 2
 """The operands that are multiplied; a bias is added to the sums in f32."""
 
@@ -60,6 +66,16 @@ class HalfProducts:
         builder.insert(new)
         builder.replace(*new.results)
 
+    def round_factors(self, op: NodeOp) -> None:
+        """Let a product multiply f32 numbers that are rounded to 16 bits."""
+        builder = NodeBuilder(op)
+        for index, value in enumerate(op.inputs[:FACTORS]):
+            wide: Types = [tensor_of(value)]
+            rounded = self._round(builder, value)
+            op.operands[index] = builder.create(
+                glow.ConvertOp, [rounded], {}, types=wide
+            )
+
     def _round(self, builder: NodeBuilder, value: SSAValue) -> SSAValue:
         """The value in 16 bits; the first that needs it rounds it for all."""
         key = (value, builder.anchor.parent)
@@ -81,16 +97,30 @@ def is_f32_product(op: Operation) -> bool:
     """Whether a node multiplies f32 tensors."""
     if not isinstance(op, PRODUCTS):
         return False
+    return multiplies_f32(op)
+
+
+def multiplies_f32(op: NodeOp) -> bool:
+    """Whether the factors of a product are tensors of f32."""
     return all(element_type(value) == f32 for value in op.inputs[:FACTORS])
+
+
+def is_training(module: ModuleOp) -> bool:
+    """Whether a program saves variables."""
+    return any(isinstance(op, glow.SaveOp) for op in module.walk())
 
 
 def convert_products(module: ModuleOp, element: Half, keep: Keep) -> None:
     """Let the products of a module multiply 16-bit floats, except those to keep."""
+    others = [op for op in module.walk() if isinstance(op, ROUNDED)]
     products = [op for op in module.walk() if is_f32_product(op) and not keep(op)]
     rounding = HalfProducts(element)
     for op in products:
         assert isinstance(op, NodeOp)
         rounding.convert(op)
+    for op in others if is_training(module) else ():
+        if multiplies_f32(op) and not keep(op):
+            rounding.round_factors(op)
     erase_dead_nodes(module)
     free_unused_weights(module)
 
