@@ -9,13 +9,12 @@ line, and output files appear whole or not at all.
 from __future__ import annotations
 
 import argparse
-import dataclasses
 import inspect
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from importlib.metadata import version
-from io import BytesIO, StringIO, TextIOWrapper
+from io import StringIO, TextIOWrapper
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, cast
 
@@ -23,23 +22,29 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import PassPipeline
 from xdsl.universe import Universe
 from xdsl.utils.arg_spec import parse_spec
-from xdsl.utils.exceptions import DiagnosticException, ParseError, ShrinkException
+from xdsl.utils.exceptions import ShrinkException
 from xdsl.utils.target import Target
-from xdsl.xdsl_opt_main import xDSLOptMain
 
 from glow.backends.backend import backend_names
-from glow.diagnostics import Diagnosis, diagnose, run_reporting
+from glow.diagnostics import diagnose, run_reporting
 from glow.dialects.errors import GlowError, UsageError
 from glow.frontends.mapped_file import check_files, files_held
 from glow.options import CompileOptions
 from glow.runtime.atomic_output import atomic_path
-from glow.tools.opt.expected_diagnostics import Expectation, compare, parse_expectations
 from glow.tools.opt.instrumentation import Instrumentation, Selection, Statistics
 from glow.tools.opt.listings import list_dialects, list_passes, list_pipelines
 from glow.tools.opt.memory_limit import with_memory_limit
 from glow.tools.opt.opt_arguments import add_glow_arguments, configure_parser
-from glow.tools.opt.pass_flags import fold_pipeline, from_spec, parse_passes
+from glow.tools.opt.pass_flags import (
+    fold_pipeline,
+    from_spec,
+    parse_passes,
+    unwrap_pipeline,
+)
+from glow.tools.opt.reproducer import copy_of, pipeline_of, write_reproducer
 from glow.tools.opt.target_names import OWN_TARGETS
+from glow.tools.opt.verify_diagnostics import VerifyDiagnosticsMain
+from glow.tools.opt.verify_roundtrip import check_roundtrip
 from glow.tools.shape_options import input_options, refuse_for_text
 from glow.tools.target_options import target_of, with_backend, with_target
 from glow.universe import PASS_GROUPS, RENAMED_PASSES, register_dialects
@@ -51,12 +56,10 @@ TOOL = "glow-opt"
 PICTURES = (".html", ".svg")
 
 
-class GlowOptMain(xDSLOptMain):
+class GlowOptMain(VerifyDiagnosticsMain):
     """The driver: registration, arguments, pipeline, input and output."""
 
     version_format = f"{TOOL} {version('glow-xdsl')} (xdsl {{xdsl_version}})"
-    chunk_line: int = 0
-    """Number of lines before the chunk of the input that is being read."""
 
     # Registration
 
@@ -94,13 +97,20 @@ class GlowOptMain(xDSLOptMain):
             verify_each=args.verify_each,
             verify_borders=not args.disable_verify,
             print_module=self.print_mlir,
+            print_failures=args.print_ir_after_failure,
+            folder=args.print_ir_tree_dir,
         )
         if args.graph_diff is not None and args.graph_diff.suffix not in PICTURES:
             raise UsageError(
                 f"{args.graph_diff}: --graph-diff writes {' and '.join(PICTURES)}"
             )
+        self.plan_passes(args.passes)
+
+    def plan_passes(self, text: str) -> None:
+        """Make the pipeline that a text names the one that runs."""
+        args = self.args
         defaults = {"backend": args.backend} if args.backend else {}
-        passes = parse_passes(args.passes, self.available_passes, PASS_GROUPS, defaults)
+        passes = parse_passes(text, self.available_passes, PASS_GROUPS, defaults)
         if args.list_pipelines:  # For which the options are, not for passes.
             self.pipeline = PassPipeline(passes)
             return
@@ -136,9 +146,15 @@ class GlowOptMain(xDSLOptMain):
         from glow.frontends.sidecar import attach_sidecar
 
         refuse_for_text(self.args)
+        text = chunk.read()
+        if self.args.run_reproducer:
+            pipeline = pipeline_of(
+                text.decode("utf-8", "replace"), self.get_input_name()
+            )
+            self.plan_passes(unwrap_pipeline(pipeline))
         module = parse_text(
             self.ctx,
-            chunk.read(),
+            text,
             self.get_input_name(),
             implicit_module=not self.args.no_implicit_module,
             line_offset=self.chunk_line,
@@ -212,13 +228,19 @@ class GlowOptMain(xDSLOptMain):
     def apply_passes(self, prog: ModuleOp) -> None:
         instrumentation = self.instrumentation
         instrumentation.seconds.clear()
+        if self.args.verify_roundtrip:
+            check_roundtrip(self.ctx, prog)
         before = self.graph_before(prog)
+        reproduced = copy_of(prog) if self.args.pass_pipeline_crash_reproducer else None
         try:
             self.apply_watched_passes(prog)
         except Exception as error:
             wants_shrinking = isinstance(error, ShrinkException)
             if wants_shrinking or instrumentation.running is None:
                 raise
+            instrumentation.failed(prog)
+            if reproduced is not None:
+                self.write_reproducer(reproduced)
             raise pass_failure(instrumentation.running.name, error) from error
         check_files()
         if self.args.mlir_timing or self.args.time_passes:
@@ -243,6 +265,18 @@ class GlowOptMain(xDSLOptMain):
             finally:
                 patterns.unwatch()
         print(statistics.table(), file=sys.stderr)
+
+    def write_reproducer(self, module: ModuleOp) -> None:
+        """Write what `--mlir-pass-pipeline-crash-reproducer` asks for."""
+        path: Path = self.args.pass_pipeline_crash_reproducer
+        write_reproducer(
+            path,
+            module,
+            self.pipeline.passes,
+            text=self.print_mlir,
+            verify_each=self.args.verify_each,
+        )
+        print(f"{TOOL}: note: {path} reproduces the failure", file=sys.stderr)
 
     def graph_before(self, module: ModuleOp) -> Graph | None:
         """The graph of the input, for `--graph-diff`."""
@@ -286,12 +320,20 @@ class GlowOptMain(xDSLOptMain):
             return ""
         if target != "mlir":
             return super().output_resulting_program(prog)
-        if self.args.elide_if_larger is not None and self.output_path is None:
+        if (
+            self.args.elide_elementsattrs_if_larger is not None
+            and self.output_path is None
+        ):
             return self.print_mlir(prog)
         from glow.tools.program_output import write_program
 
         write_program(
-            prog, self.print_mlir, self.output_path, self.output, self.open_files
+            prog,
+            self.print_mlir,
+            self.output_path,
+            self.output,
+            self.open_files,
+            longest_resource=self.args.elide_resource_strings_if_larger,
         )
         return ""
 
@@ -305,72 +347,20 @@ class GlowOptMain(xDSLOptMain):
 
     def print_mlir(self, module: ModuleOp) -> str:
         """The module as text, printed as the printing options say."""
-        from glow.tools.opt.mlir_target import ElidingMLIRTarget
+        from glow.tools.opt.mlir_target import ElidingMLIRTarget, name_by_locations
 
         args = self.args
+        if args.use_nameloc_as_prefix:
+            name_by_locations(module)
         text = StringIO()
         ElidingMLIRTarget(
             print_generic_format=args.print_op_generic,
             print_properties_as_attributes=args.print_no_properties,
             print_debuginfo=args.print_debuginfo,
             syntax_highlight=args.syntax_highlight,
-            elide_if_larger=args.elide_if_larger,
+            elide_if_larger=args.elide_elementsattrs_if_larger,
         ).emit(self.ctx, module, text)
         return text.getvalue()
-
-    # --verify-diagnostics
-
-    def run_verifying_diagnostics(self) -> None:
-        """Compare errors with comments, or print them if there are no comments."""
-        chunks, extension = self.prepare_input()
-        texts = [(chunk.read(), offset) for chunk, offset in chunks]
-        for chunk, _ in chunks:
-            chunk.close()
-        expected = [
-            parse_expectations(text.decode("utf-8", "replace"), offset)
-            for text, offset in texts
-        ]
-        strict = any(expected)
-        complaints: list[str] = []
-        output = self.prepare_output()
-        for index, (text, offset) in enumerate(texts):
-            if index > 0:
-                output.write("// -----\n")
-            actual = self.run_chunk(text, extension, offset, output)
-            complaints += self.judge(strict, expected[index], actual)
-        output.flush()
-        if complaints:
-            print("\n".join(complaints), file=sys.stderr)
-            raise GlowError(f"{len(complaints)} diagnostics differ from the comments")
-
-    def judge(
-        self,
-        strict: bool,
-        expected: Sequence[Expectation],
-        actual: Sequence[Diagnosis],
-    ) -> list[str]:
-        """Complaints about one chunk; without comments in the file, just print."""
-        if strict:
-            return list(compare(self.get_input_name(), expected, actual))
-        for diagnosis in actual:
-            print(diagnosis.text(TOOL))
-        return []
-
-    def run_chunk(
-        self, text: bytes, extension: str, offset: int, output: IO[str]
-    ) -> list[Diagnosis]:
-        """Run the pipeline on one chunk; the error that it ended with, if any."""
-        try:
-            module = self.parse_chunk(BytesIO(text), extension, offset)
-            if module is not None:
-                self.apply_passes(module)
-                output.write(self.output_resulting_program(module))
-        except ParseError as error:
-            error.span = dataclasses.replace(error.span, line_offset=offset)
-            return [diagnose(error)]
-        except (DiagnosticException, GlowError) as error:
-            return [diagnose(error)]
-        return []
 
 
 def pass_failure(name: str, error: Exception) -> GlowError:

@@ -11,7 +11,11 @@ from typing import IO
 from xdsl.dialects.builtin import ModuleOp
 
 from glow.dialects.weight_table import Array
-from glow.frontends.inline_weights import print_resources, put_weights_inline
+from glow.frontends.inline_weights import (
+    print_resources,
+    put_weights_inline,
+    resource_characters,
+)
 from glow.frontends.sidecar import (
     check_replaceable,
     has_weights,
@@ -51,8 +55,19 @@ def write_program(
     output: Path | None,
     stream: IO[str],
     files: ExitStack,
+    *,
+    longest_resource: int | None = None,
 ) -> None:
-    """Write a module as `text` spells it to a stream, and its weights as they go with it."""
+    """Write a module as `text` spells it to a stream, and its weights as they go with it.
+
+    Weights in the text that take more than `longest_resource` characters are left out.
+    """
     weights = write_weights(module, output, files)
     stream.write(text(module))
+    if longest_resource is not None:
+        weights = {
+            key: array
+            for key, array in weights.items()
+            if resource_characters(array) <= longest_resource
+        }
     print_resources(weights, stream)

@@ -99,6 +99,11 @@ def unused(base: str, taken: set[str]) -> str:
     return name
 
 
+def resource_characters(array: Array) -> int:
+    """How long the hexadecimal string of a resource is."""
+    return 2 * (ALIGNMENT + array.nbytes) + len("0x")
+
+
 def print_resources(arrays: Mapping[str, Array], output: IO[str]) -> None:
     """Write the section of resources that follows a module's text."""
     if not arrays:

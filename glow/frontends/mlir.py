@@ -34,7 +34,17 @@ def parse_text(
     return module
 
 
+BYTECODE = b"ML\xefR"
+"""What a file of MLIR's bytecode begins with."""
+
+
 def _decode(text: bytes, name: str) -> str:
+    if text.startswith(BYTECODE):
+        raise GlowError(
+            "MLIR bytecode, not text",
+            location=name,
+            hint=f"make text of it with mlir-opt {Path(name).name} -o program.mlir",
+        )
     try:
         return text.decode("utf-8")
     except UnicodeDecodeError as error:

@@ -89,7 +89,23 @@ class MetadataParser(LiteralParser):
         self._resources[key] = self.parse_str_literal()
 
     def _parse_external_resources(self) -> None:
-        self.raise_error("resources of tools (external_resources) are not supported")
+        """Skip the resources of tools, as mlir-opt does with those it does not know."""
+        self.parse_comma_separated_list(
+            self.Delimiter.BRACES, self._parse_resources_of_tool
+        )
+
+    def _parse_resources_of_tool(self) -> None:
+        self.parse_identifier(" for the name of a tool")
+        self.parse_punctuation(":")
+        self.parse_comma_separated_list(
+            self.Delimiter.BRACES, self._parse_resource_of_tool
+        )
+
+    def _parse_resource_of_tool(self) -> None:
+        self.parse_identifier(" for the key of a resource")
+        self.parse_punctuation(":")
+        if self.parse_optional_str_literal() is None:
+            self.parse_boolean()
 
     def _parse_optional_builtin_parametrized_attr(self) -> Attribute | None:
         """Also parse `dense_resource<key> : type` where the bytes are in the file."""

@@ -6,6 +6,9 @@
 // RUN: glow-opt -cse --convert-memref-to-ptr=lower-func=true --dump-pass-pipeline %s 2>&1 >/dev/null | filecheck %s --check-prefix=DASH
 // DASH: builtin.module(cse,convert-memref-to-ptr{lower_func=true})
 
+// RUN: glow-opt -pass-pipeline='builtin.module(cse)' --dump-pass-pipeline %s 2>&1 >/dev/null | filecheck %s --check-prefix=PIPELINE
+// PIPELINE: builtin.module(cse)
+
 // Values that are no identifiers need no quotes of their own.
 // RUN: glow-opt --mlir-opt='executable=/bin/x.y arguments=--a,--b' --dump-pass-pipeline --show-dialects 2>&1 >/dev/null | filecheck %s --check-prefix=VALUES
 // VALUES: mlir-opt{executable="/bin/x.y" arguments="--a","--b"}

@@ -22,5 +22,11 @@
 // RUN: not glow-opt -t nothing %s 2>&1 | filecheck %s --check-prefix=TARGET
 // TARGET: glow-opt: error: argument -t/--target: invalid choice: 'nothing'
 
+// RUN: not glow-opt --emit-bytecode %s 2>&1 | filecheck %s --check-prefix=BYTECODE
+// BYTECODE: glow-opt: error: --emit-bytecode: glow-opt writes no bytecode; pass its text to mlir-opt --emit-bytecode
+
+// RUN: not glow-opt --irdl-file=x.irdl %s 2>&1 | filecheck %s --check-prefix=IRDL
+// IRDL: glow-opt: error: --irdl-file: glow-opt loads no dialects from IRDL files
+
 // RUN: not glow-opt %s %s 2>&1 | filecheck %s --check-prefix=INPUTS
 // INPUTS: glow-opt: error: one input at a time, but there is also

@@ -1,5 +1,6 @@
 // RUN: GLOW_ROUNDTRIP
 // RUN: GLOW_GENERIC_ROUNDTRIP
+// RUN: glow-opt --verify-roundtrip %s | filecheck %s
 
 // CHECK-LABEL: func.func @add
 // CHECK: arith.addi %x, %x : i32

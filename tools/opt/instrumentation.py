@@ -10,6 +10,7 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from xdsl.dialects.builtin import ModuleOp
@@ -37,6 +38,12 @@ class Selection:
     def parse(every: bool, names: str) -> Selection:
         """`names` is separated by commas."""
         return Selection(every, frozenset(filter(None, names.split(","))))
+
+
+def symbol_of(module: ModuleOp) -> str:
+    """The name of a module, or what mlir-opt calls one without."""
+    name = module.sym_name
+    return name.data if name is not None else "no-symbol-name"
 
 
 def check_conditions(
@@ -91,9 +98,15 @@ class Instrumentation:
     print_module: Callable[[ModuleOp], str]
     only_changes: bool = False
     """Print after a pass only if it changed the module."""
+    print_failures: bool = False
+    """Print the module as a pass left it that failed."""
+    folder: Path | None = None
+    """Where printed modules go instead of stderr, a file each."""
     statistics: Statistics | None = None
     seconds: list[tuple[str, float]] = field(default_factory=list[tuple[str, float]])
     running: ModulePass | None = None
+    number: int = -1
+    """How many passes have run before the one that does, of all programs."""
     started: float = 0.0
     text: str = ""
     """The module before the pass that runs, where changes are asked for."""
@@ -117,12 +130,14 @@ class Instrumentation:
         if self.statistics is not None:
             self.statistics.after(finished, module)
         if finished in self.print_after and self.has_changed(module):
-            self.dump(f"IR Dump After {finished.name}", module)
+            self.dump(f"IR Dump After {finished.name}", module, finished.name)
 
     def before(self, starting: ModulePass, module: ModuleOp) -> None:
         """Print the module if wanted and start the clock of a pass."""
+        self.number += 1
         if starting in self.print_before:
-            self.dump(f"IR Dump Before {starting.name}", module)
+            title = f"IR Dump Before {starting.name}"
+            self.dump(title, module, f"{starting.name}.before")
         if self.only_changes:
             self.text = self.print_module(module)
         if self.statistics is not None:
@@ -147,10 +162,22 @@ class Instrumentation:
         if self.verify_borders and (at_border or self.verify_each):
             verify_module(module, f"after pass {previous.name}" if previous else "")
 
-    def dump(self, title: str, module: ModuleOp) -> None:
-        """Print the module to stderr under mlir-opt's heading."""
-        print(f"// -----// {title} //----- //", file=sys.stderr)
-        print(self.print_module(module), file=sys.stderr)
+    def failed(self, module: ModuleOp) -> None:
+        """Print what the pass that runs has made so far, if wanted."""
+        if self.running is not None and self.print_failures:
+            name = self.running.name
+            self.dump(f"IR Dump After {name} Failed", module, f"{name}.failed")
+
+    def dump(self, title: str, module: ModuleOp, name: str) -> None:
+        """Print the module under mlir-opt's heading, to stderr or to a file of its own."""
+        text = f"// -----// {title} //----- //\n{self.print_module(module)}"
+        if self.folder is None:
+            print(text, file=sys.stderr)
+            return
+        place = self.folder / f"builtin_module_{symbol_of(module)}"
+        place.mkdir(parents=True, exist_ok=True)
+        file = place / f"{self.number}_{name}.mlir"
+        file.write_text(text + "\n", encoding="utf-8")
 
     def timing_table(self) -> str:
         """Seconds and share of each pass in the order they ran, and the total."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import IO
 
@@ -15,6 +16,7 @@ from xdsl.ir import Attribute, TypedAttribute
 from xdsl.syntax_printer import SyntaxPrinter
 from xdsl.targets.mlir import MLIRTarget
 
+from glow.dialects.locations import node_name
 from glow.dialects.printer import TextPrinter
 
 ELIDED = "dense_resource<__elided__> : "
@@ -30,6 +32,17 @@ def element_count(attribute: Attribute) -> int:
             return attribute.type.element_count()
         case _:
             return 0
+
+
+def name_by_locations(module: ModuleOp) -> None:
+    """Name the results of operations after the network's nodes that their locations name."""
+    for op in module.walk():
+        name = node_name(op)
+        if name is None:
+            continue
+        spelled = re.sub(r"[^\w$.-]|^(?=\d)", "_", name, flags=re.ASCII)
+        for result in op.results:
+            result.name_hint = spelled
 
 
 class ElidingPrinter(TextPrinter):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import NoReturn
 
@@ -62,11 +62,17 @@ FLAGS = {
     "--mlir-print-ir-after-all": "print after each pass",
     "--mlir-print-ir-after-change": "print after each pass that changed the program",
     "--pass-statistics": "print what each pass did and how often each rewrite applied",
+    "--mlir-print-ir-after-failure": "print what a pass that failed has made so far",
+    "--mlir-use-nameloc-as-prefix": "name values after the locations of their operations",
     "--mlir-timing": "print a table of times",
+    "--run-reproducer": "run the passes that a reproducer in the input names",
+    "--verify-roundtrip": "check that the input reads back as printed, in both forms",
     "--verify-each": "verify after each pass too, and what passes require and ensure",
     "--debug": "print the traceback of an error",
 }
 """The options of mlir-opt without a value that xdsl-opt lacks."""
+
+ALIASES = {"--show-dialects": ("--list-dialects",)}
 
 PASS_NAMES = {
     "--mlir-print-ir-before": "print before these passes",
@@ -78,6 +84,75 @@ OWN_NAMES = ("--mlir-timing",)
 """Options whose prefix is a part of their name in Python."""
 
 
+VALUED: Mapping[str, tuple[Callable[[str], object], str, str]] = {
+    "--backend": (
+        str,
+        "NAME",
+        "for passes that ask a backend, -t llvm and asm, and --list-pipelines",
+    ),
+    "--mlir-elide-elementsattrs-if-larger": (
+        int,
+        "N",
+        "leave out constants of more than N elements",
+    ),
+    "--mlir-elide-resource-strings-if-larger": (
+        int,
+        "N",
+        "leave out resources, such as weights, of more than N characters",
+    ),
+    "--mlir-print-ir-tree-dir": (
+        Path,
+        "FOLDER",
+        "print before and after passes to files in this folder",
+    ),
+    "--mlir-pass-pipeline-crash-reproducer": (
+        Path,
+        "FILE",
+        "write the program and the passes to FILE if one of them fails",
+    ),
+    "--memory-limit": (
+        int,
+        "BYTES",
+        "reorder and compute again before --plan-memory what would take more",
+    ),
+    "--graph-diff": (
+        Path,
+        "FILE.html|svg",
+        "draw the program before and after the passes side by side",
+    ),
+}
+"""Options with a value: its type and name, and what the option is for."""
+
+WITHOUT_EFFECT = (
+    "--mlir-disable-threading",
+    "--mlir-print-ir-module-scope",
+    "--mlir-print-local-scope",
+)
+"""Options of mlir-opt that ask for what always holds here: passes run one after another, and
+a whole module is printed, with attributes and locations where they stand."""
+
+REFUSED = {
+    "--emit-bytecode": "writes no bytecode; pass its text to mlir-opt --emit-bytecode",
+    "--irdl-file": "loads no dialects from IRDL files; --allow-unregistered-dialect reads "
+    "the generic form of any",
+}
+"""Options of mlir-opt that are not there, and what to do instead."""
+
+
+class _Refuse(argparse.Action):
+    """Raises for an option, and says what to do instead."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: object,
+        option_string: str | None = None,
+    ) -> NoReturn:
+        option = option_string or self.option_strings[0]
+        raise UsageError(f"{option}: glow-opt {REFUSED[option]}")
+
+
 def destination(option: str) -> str:
     """The name of an option in Python, without the `mlir` of those that print."""
     name = option.removeprefix("--").replace("-", "_")
@@ -87,39 +162,22 @@ def destination(option: str) -> str:
 def add_glow_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of mlir-opt that xdsl-opt lacks, and our own."""
     for option, text in FLAGS.items():
+        names = (option, *ALIASES.get(option, ()))
         parser.add_argument(
-            option, dest=destination(option), action="store_true", help=text
+            *names, dest=destination(option), action="store_true", help=text
         )
     for option, text in PASS_NAMES.items():
         place = destination(option)
         parser.add_argument(
             option, dest=place, default="", metavar="PASS,...", help=text
         )
-    parser.add_argument(
-        "--backend",
-        metavar="NAME",
-        help="for passes that ask a backend, -t llvm and asm, and --list-pipelines",
-    )
-    parser.add_argument(
-        "--mlir-elide-elementsattrs-if-larger",
-        dest="elide_if_larger",
-        type=int,
-        metavar="N",
-        help="leave out constants of more than N elements",
-    )
+    for option, (kind, value, text) in VALUED.items():
+        parser.add_argument(
+            option, dest=destination(option), type=kind, metavar=value, help=text
+        )
+    for option in WITHOUT_EFFECT:
+        parser.add_argument(option, action="store_true", help=argparse.SUPPRESS)
+    for option in REFUSED:
+        parser.add_argument(option, nargs="?", action=_Refuse, help=argparse.SUPPRESS)
     add_target_options(parser)
     add_shape_options(parser)
-    parser.add_argument(
-        "--memory-limit",
-        dest="memory_limit",
-        type=int,
-        metavar="BYTES",
-        help="reorder and compute again before --plan-memory what would take more",
-    )
-    parser.add_argument(
-        "--graph-diff",
-        dest="graph_diff",
-        type=Path,
-        metavar="FILE.html|svg",
-        help="draw the program before and after the passes side by side",
-    )

@@ -65,7 +65,7 @@ def _pipeline_piece(
     if (name := flag.lstrip("-")) in passes:
         options = normalize_options(value)
         return f"{name}{{{options}}}" if options else name
-    if flag in ("-p", "--passes", "--pass-pipeline"):
+    if flag in ("-p", "--passes", "--pass-pipeline", "-pass-pipeline"):
         text = value if equals else next(remaining, None)
         if text is None:
             raise UsageError(f"{flag} needs a pipeline, such as {flag}='a,b{{x=1}}'")

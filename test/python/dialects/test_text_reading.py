@@ -122,13 +122,29 @@ def test_each_file_has_its_own_resources(tmp_path: Path) -> None:
         stable(path.read_text())
 
 
+def test_bytecode_is_said_to_be_that(tmp_path: Path) -> None:
+    path = tmp_path / "net.mlir"
+    path.write_bytes(b"ML\xefR\r")
+    with pytest.raises(
+        GlowError, match=r"net\.mlir: MLIR bytecode, not text; make text"
+    ):
+        glow.compile(path)
+
+
+def test_resources_of_tools_are_skipped() -> None:
+    tools = (
+        'external_resources: { mlir_reproducer: { pipeline: "a", verify_each: true } },'
+    )
+    text = with_resource(1.0, 2.0).replace("{-#", f"{{-# {tools}")
+    assert "@weights" in str(parse_text(new_context(), text, "f.mlir"))
+
+
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
         ("0x04000000", "0x0400000000", "the resource 'weights' has 9 bytes"),
         ("0x04000000", "04000000", "is no hexadecimal string"),
         ("0x04000000", "0x0400000", "is no hexadecimal string"),
-        ("dialect_resources", "external_resources", "are not supported"),
     ],
 )
 def test_wrong_resources(old: str, new: str, message: str) -> None:
