@@ -29,6 +29,9 @@ from xdsl.utils.hints import isa
 STATED = StringAttr("stated")
 """The mark of a location that was read together with its place."""
 
+WEIGHT = StringAttr("weight")
+"""The mark of a location that names a weight of the network."""
+
 
 def read_location(stated: LocationAttr, place: FileLineColLoc) -> LocationAttr:
     """The location that a text states, with its place in the text if it names none."""
@@ -67,6 +70,18 @@ def node_name(operation: Operation) -> str | None:
         ),
         None,
     )
+
+
+def weight_location(name: str) -> FusedLoc:
+    """The location of a constant that is a weight of the network, with its exact name."""
+    return FusedLoc((named_location(name),), WEIGHT)
+
+
+def named_weight(operation: Operation) -> str | None:
+    """The network's name of the weight that a constant is, if it says so."""
+    location = operation.location
+    is_weight = isinstance(location, FusedLoc) and location.metadata == WEIGHT
+    return node_name(operation) if is_weight else None
 
 
 def leaves(location: Attribute) -> Iterable[Attribute]:

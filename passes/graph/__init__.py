@@ -10,6 +10,7 @@ from glow.passes.lazy_passes import lazy_pass, lazy_passes
 PASSES = lazy_passes(
     "glow.passes.graph",
     "commute_pools",
+    "convert_constants_to_variables",
     "convert_gemm",
     "convert_placeholders",
     "eliminate_transposes",

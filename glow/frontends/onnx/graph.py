@@ -14,6 +14,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from glow.dialects.attributes import AttributeValue
 from glow.dialects.errors import GlowError
 from glow.dialects.glow import ConstantOp, SplatOp
+from glow.dialects.locations import weight_location
 from glow.dialects.nibbles import pack_nibbles
 from glow.dialects.node import NodeOp, Types, named_location, tensor_type
 from glow.dialects.quant import CastOp
@@ -55,6 +56,8 @@ class Constant:
     array: Array
     name: str
     value: SSAValue | None = None
+    is_weight: bool = False
+    """Whether it is an initializer of the model, perhaps in another shape."""
 
 
 class Graph:
@@ -130,6 +133,8 @@ class Graph:
         if value.value is None:
             op = self._constant_op(value)
             self._append(op, self.entry)
+            if value.is_weight:
+                op.location = weight_location(value.name)
             value.value = op.result
         return value.value
 

@@ -186,7 +186,7 @@ class Importer:
         for tensor in graph.initializer:
             raw_data = weights.get(tensor.name)
             array = to_array(tensor, self.loaded.folders, raw_data)
-            scope[tensor.name] = Constant(array, tensor.name)
+            scope[tensor.name] = Constant(array, tensor.name, is_weight=True)
             self.budget.bytes += BYTES_A_WEIGHT_BYTE * array.nbytes
         return scope
 

@@ -240,7 +240,8 @@ class OnnxNode:
         if new_shape == shape(value):
             return value
         if isinstance(value, Constant) and value.array.size == prod(new_shape):
-            return Constant(value.array.reshape(new_shape), value.name)
+            array = value.array.reshape(new_shape)
+            return Constant(array, value.name, is_weight=value.is_weight)
         result = tensor_type(new_shape, element_type(value))
         return self.emit(ReshapeOp, value, types=[result])
 
@@ -249,7 +250,8 @@ class OnnxNode:
         if list(permutation) == list(range(len(shape(value)))):
             return value
         if isinstance(value, Constant):
-            return Constant(value.array.transpose(permutation), value.name)
+            array = value.array.transpose(permutation)
+            return Constant(array, value.name, is_weight=value.is_weight)
         return self.emit(TransposeOp, value, permutation=permutation)
 
     def broadcast(self, value: Operand, new_shape: Sequence[int]) -> Operand:

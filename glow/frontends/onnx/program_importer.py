@@ -225,6 +225,9 @@ class ProgramImporter(Importer):
         """The program from a start on, to its end or to where a value is missing."""
         self.begin()
         scope, arguments = start.enter(self.block)
+        for tensor in self.model.graph.initializer:
+            if isinstance(weight := scope.get(tensor.name), Constant):
+                weight.is_weight = True
         self.callers = {one: name for name, one in arguments.items()}
         frame = Frame(scope, used_names(self.model.graph), self.opsets)
         cut = self._import_main(start, frame)

@@ -125,6 +125,8 @@ def symbol_of(op: Operation) -> str | None:
     """The name of the weight or variable that an operation reads."""
     if isinstance(op, glow.ConstantOp):
         return op.weight_name
+    if isinstance(op, glow.VariableOp):
+        return op.variable_name
     return None
 
 

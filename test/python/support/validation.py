@@ -46,6 +46,9 @@ from glow.interpreter import FUNCTIONS, run
 from glow.interpreter.instructions import written_arguments
 from glow.interpreter.interpreter import NO_FUNCTIONS, Functions
 from glow.lowering.target.target import Target, host_target
+from glow.passes.graph.convert_constants_to_variables import (
+    ConvertConstantsToVariablesPass,
+)
 from glow.passes.rewriting.contract import (
     BITS,
     MEANING,
@@ -237,6 +240,11 @@ class Validator:
             self.compare(compiler_pass, actual, expected)
             expected = actual
 
+    def function(self, name: str) -> FuncOp:
+        """The function of that name."""
+        (found,) = (f for f in self.functions() if f.sym_name.data == name)
+        return found
+
     def functions(self) -> list[FuncOp]:
         """The module's functions."""
         return [op for op in self.module.ops if isinstance(op, FuncOp)]
@@ -325,6 +333,10 @@ class Validator:
                 continue
             assert not isinstance(before, str)
             assert not isinstance(after, str)
+            if isinstance(compiler_pass, ConvertConstantsToVariablesPass):
+                # The new variables are no results of the program before.
+                results = len(self.function(name).function_type.outputs)
+                before, after = before[:results], after[:results]
             inputs = self.inputs.get(name, [])
             try:
                 if self.has_padding:
