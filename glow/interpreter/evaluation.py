@@ -21,10 +21,8 @@ from glow.interpreter import (
     convolution,
     fake_quantization,
     indexing,
-    loss,
     matmul,
     normalization,
-    optimizers,
     quantized,
     recurrent,
     sampling,
@@ -42,6 +40,7 @@ from glow.interpreter.scalar_functions import (
     element_dtype,
     result_dtype,
 )
+from glow.interpreter.training import layers, loss, optimizers
 
 
 def rounded(array: Any, result_type: Attribute) -> Array:
@@ -96,6 +95,7 @@ FUNCTIONS: dict[type[Operation], Function] = {
     **attention.NODES,
     **loss.NODES,
     **optimizers.NODES,
+    **layers.NODES,
     **fake_quantization.NODES,
     **quantized.NODES,
 }

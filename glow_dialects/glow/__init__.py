@@ -80,8 +80,9 @@ from glow.dialects.glow.storage import MAX_INLINE_ELEMENTS as MAX_INLINE_ELEMENT
 from glow.dialects.glow.storage import scalar_attr as scalar_attr
 from glow.dialects.glow.storage import splat_number as splat_number
 from glow.dialects.glow.target import TargetAttr
-from glow.dialects.glow.training import fake_quantization, loss, optimizers
+from glow.dialects.glow.training import fake_quantization, layers, loss, optimizers
 from glow.dialects.glow.training.fake_quantization import *
+from glow.dialects.glow.training.layers import *
 from glow.dialects.glow.training.loss import *
 from glow.dialects.glow.training.optimizers import *
 from glow.dialects.node import DataParallel as DataParallel
@@ -107,6 +108,7 @@ NODES = nodes_of(
     recurrent,
     attention,
     fake_quantization,
+    layers,
     loss,
     optimizers,
 )

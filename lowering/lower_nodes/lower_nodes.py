@@ -33,6 +33,7 @@ from glow.lowering.lower_nodes import (
     recurrent,
     sampling,
     spatial_convolution,
+    training,
 )
 from glow.lowering.lower_nodes.legality import Legality, legality_of
 from glow.passes.rewriting.contract import VALUES
@@ -51,6 +52,7 @@ LOWERINGS: dict[type[Operation], Lowering] = {
     **sampling.LOWERINGS,
     **loss.LOWERINGS,
     **optimizers.LOWERINGS,
+    **training.LOWERINGS,
     **fake_quantization.LOWERINGS,
 }
 """Node class to the function that replaces such a node."""

@@ -2,6 +2,7 @@
 
 | file             | nodes                                               |
 |------------------|-----------------------------------------------------|
+| `layers.py`      | batch normalization, dropout, random numbers        |
 | `loss.py`        | losses                                              |
 | `optimizers.py`  | steps of optimizers, as formulas (`terms.py`)       |
 | `fake_quantization.py` | quantization in floats                        |

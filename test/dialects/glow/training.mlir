@@ -34,3 +34,15 @@ func.func @optimizers(%rate: tensor<f32>, %step: tensor<i64>, %p: tensor<3xf32>,
   %3, %4, %5 = glow.adam %rate, %step, %p, %g, %m, %m beta2 0.998999999 decoupled weight_decay 0.01 : tensor<3xf32>, tensor<3xf32>, tensor<3xf32>
   func.return
 }
+
+// CHECK-LABEL: func.func @layers(
+// CHECK-NEXT: %0, %1, %2 = glow.batch_norm_training %x, %c, %c, %c, %c momentum 5.000000e-01 : tensor<6x4xf32>, tensor<4xf32>, tensor<4xf32>
+// CHECK-NEXT: %3 = glow.random_uniform %seed stream 2 : tensor<3x5xf32>
+// CHECK-NEXT: %4 = glow.dropout %x, %seed ratio 1.000000e-01 : tensor<6x4xf32>
+// CHECK-NEXT: func.return
+func.func @layers(%x: tensor<6x4xf32>, %c: tensor<4xf32>, %seed: tensor<2xi64>) {
+  %0, %1, %2 = glow.batch_norm_training %x, %c, %c, %c, %c momentum 0.5 : tensor<6x4xf32>, tensor<4xf32>, tensor<4xf32>
+  %3 = glow.random_uniform %seed stream 2 : tensor<3x5xf32>
+  %4 = glow.dropout %x, %seed ratio 0.1 : tensor<6x4xf32>
+  func.return
+}

@@ -109,3 +109,43 @@ func.func @nesterov(%rate: tensor<f32>, %p: tensor<3xf32>) {
   %0 = glow.sgd %rate, %rate, %p, %p nesterov : tensor<3xf32>
   func.return
 }
+
+// -----
+
+func.func @single_image(%x: tensor<1x4xf32>, %c: tensor<4xf32>) {
+  // expected-error @+1 {{the variance of one element a channel is unknown: tensor<1x4xf32> (train on batches of several images)}}
+  %0, %1, %2 = glow.batch_norm_training %x, %c, %c, %c, %c : tensor<1x4xf32>, tensor<4xf32>, tensor<4xf32>
+  func.return
+}
+
+// -----
+
+func.func @seed(%x: tensor<4xf32>, %seed: tensor<i64>) {
+  // expected-error @+1 {{the seed must be tensor<2xi64>, not tensor<i64>}}
+  %0 = glow.dropout %x, %seed : tensor<4xf32>
+  func.return
+}
+
+// -----
+
+func.func @ratio(%x: tensor<4xf32>, %seed: tensor<2xi64>) {
+  // expected-error @+1 {{ratio is 1.5, outside of [0, 1]}}
+  %0 = glow.dropout %x, %seed ratio 1.5 : tensor<4xf32>
+  func.return
+}
+
+// -----
+
+func.func @stream(%seed: tensor<2xi64>) {
+  // expected-error @+1 {{stream -1 is not a 32-bit number}}
+  %0 = glow.random_uniform %seed stream -1 : tensor<4xf32>
+  func.return
+}
+
+// -----
+
+func.func @elements(%seed: tensor<2xi64>) {
+  // expected-error @+1 {{random numbers are f32, not f64}}
+  %0 = glow.random_uniform %seed : tensor<4xf64>
+  func.return
+}

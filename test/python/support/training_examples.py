@@ -1,4 +1,4 @@
-"""Examples of nodes that training adds to a network: losses and steps of optimizers."""
+"""Examples of nodes that training adds to a network: layers, losses, optimizers."""
 
 from __future__ import annotations
 
@@ -69,8 +69,30 @@ def _optimizer_examples() -> Iterator[Example]:
             yield example(node, *operands, **attributes)
 
 
+def layer_examples() -> Iterator[Example]:
+    """Batch normalization of the batch; dropout, on an odd number of elements too."""
+    for shape in ((4, 3), (1, 2, 5, 3), (3, 16, 4)):
+        parameters = [random_array(shape[1:2], seed=seed) for seed in range(1, 5)]
+        parameters[3] = np.abs(parameters[3])
+        for settings in ({}, {"epsilon": 0.01, "momentum": 0.5}):
+            operands = random_array(shape), *parameters
+            yield example(glow.BatchNormTrainingOp, *operands, **settings)
+    for seed in ([0, 0], [-(2**63), 2**40 + 7]):
+        state = np.array(seed, np.int64)
+        yield example(glow.RandomUniformOp, state, result=((3, 7), np.float32))
+        operands = random_array((2, 3, 3)), state
+        yield example(glow.DropoutOp, *operands, ratio=0.25, stream=3)
+    yield example(glow.RandomUniformOp, state, result=((), np.float32), stream=1)
+    yield example(glow.RandomUniformOp, state, result=((0, 3), np.float32))
+    large = ((5, 1031), np.float32)
+    yield example(glow.RandomUniformOp, state, result=large, stream=2**32 - 1)
+    yield example(glow.DropoutOp, random_array((4, 2)), state, ratio=1.0)
+    yield example(glow.DropoutOp, random_array((4, 2)), state, ratio=0.0)
+
+
 def training_examples() -> Iterator[Example]:
-    """Examples of every loss and optimizer."""
+    """Examples of every layer, loss and optimizer."""
+    yield from layer_examples()
     yield from loss_examples()
     yield from class_loss_examples()
     yield from _optimizer_examples()

@@ -1,4 +1,4 @@
-"""What examples of losses and optimizers must give: loops over samples and elements."""
+"""What examples of layers, losses and optimizers must give: loops over samples and elements."""
 
 from __future__ import annotations
 
@@ -136,6 +136,71 @@ def optimizer(update: Callable[..., Numbers]) -> Callable[[Example], list[Array]
     return expect
 
 
+def batch_norm(example: Example) -> list[Array]:
+    """Channel by channel."""
+    epsilon = example.attributes.get("epsilon", 1e-5)
+    momentum = example.attributes.get("momentum", 0.1)
+    x, scale, bias, *averages = example.inputs
+    result, means, variances = np.empty_like(x), *map(np.copy, averages)
+    for c in range(x.shape[1]):
+        elements = x[:, c].astype(np.float64)
+        size = math.sqrt(np.var(elements) + epsilon)
+        result[:, c] = (elements - np.mean(elements)) / size * scale[c] + bias[c]
+        drawn = np.mean(elements), np.var(elements, ddof=1)
+        for average, new in zip((means, variances), drawn, strict=True):
+            average[c] += momentum * (new - average[c])
+    return [result, means, variances]
+
+
+def philox(counter: list[int], key: list[int]) -> list[int]:
+    """Philox 4x32-10, in Python's integers."""
+    for number in range(10):
+        left, right = (
+            (key[0] + number * 0x9E3779B9) % 2**32,
+            (key[1] + number * 0xBB67AE85) % 2**32,
+        )
+        one, other = counter[0] * 0xD2511F53, counter[2] * 0xCD9E8D57
+        counter = [
+            (other >> 32) ^ counter[1] ^ left,
+            other % 2**32,
+            (one >> 32) ^ counter[3] ^ right,
+            one % 2**32,
+        ]
+    return counter
+
+
+def drawn(seed: Array, stream: int, shape: Sequence[int]) -> Array:
+    """Random numbers of a shape; element i is a word of the counter that it falls on."""
+    size = math.prod(shape)
+    blocks = max(-(-size // 4), 1)
+    blocks = blocks if blocks <= 1024 else -(-blocks // 1024) * 1024
+    key, call = (int(number) % 2**64 for number in seed)
+    words = {}
+    numbers = []
+    for element in range(size):
+        word, block = divmod(element, blocks)
+        if block not in words:
+            counter = [block, stream, call % 2**32, call >> 32]
+            words[block] = philox(counter, [key % 2**32, key >> 32])
+        numbers.append((words[block][word] >> 8) / 2**24)
+    return np.reshape(numbers, shape).astype(np.float32)
+
+
+def random_uniform(example: Example) -> Array:
+    """Numbers by the definition of the generator."""
+    assert example.result is not None
+    stream = example.attributes.get("stream", 0)
+    return drawn(example.inputs[0], stream, example.result.get_shape())
+
+
+def dropout(example: Example) -> Array:
+    """What remains is as much larger."""
+    x, seed = example.inputs
+    ratio = example.attributes["ratio"]
+    kept = drawn(seed, example.attributes.get("stream", 0), x.shape) >= ratio
+    return np.where(kept, x / max(1 - ratio, 1e-9), 0).astype(x.dtype)
+
+
 TRAINING: dict[type[NodeOp], Callable[[Example], Any]] = {
     glow.MseLossOp: elements(_mse),
     glow.L1LossOp: elements(_l1),
@@ -144,6 +209,9 @@ TRAINING: dict[type[NodeOp], Callable[[Example], Any]] = {
     glow.KlDivOp: elements(_kl_div),
     glow.NllLossOp: classes,
     glow.CrossEntropyOp: classes,
+    glow.BatchNormTrainingOp: batch_norm,
+    glow.RandomUniformOp: random_uniform,
+    glow.DropoutOp: dropout,
     glow.SgdOp: optimizer(_sgd),
     glow.AdamOp: optimizer(_adam),
 }

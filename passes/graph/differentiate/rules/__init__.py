@@ -31,6 +31,7 @@ from glow.passes.graph.differentiate.rules import (
     reductions,
     sampling,
     segments,
+    training,
 )
 from glow.passes.graph.differentiate.rules.rule import Gradients as Gradients
 from glow.passes.graph.differentiate.rules.rule import Rule as Rule
@@ -39,6 +40,7 @@ RULES: Mapping[type[Operation], Rule] = {
     **elementwise.RULES,
     **loss.RULES,
     **fake_quantization.RULES,
+    **training.RULES,
     **products.RULES,
     **reductions.RULES,
     **indexing.RULES,

@@ -1,4 +1,4 @@
-"""Gradients of losses against central differences."""
+"""Gradients of losses and layers in training against central differences."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from differential import example, random_array
 from gradients import check_example
-from training_examples import class_loss_examples, loss_examples
+from training_examples import class_loss_examples, layer_examples, loss_examples
 
 from glow.dialects import glow
 from glow.dialects.errors import GlowError
@@ -61,3 +61,24 @@ def test_weights_of_classes_have_no_gradient():
         GlowError, match="cross_entropy has no derivative by its weights"
     ):
         DifferentiatePass(loss="loss", wrt=("w",)).apply(new_context(), module)
+
+
+LAYERS = {
+    case.name: case
+    for case in layer_examples()
+    if case.node is not glow.RandomUniformOp
+}
+
+
+@pytest.mark.parametrize("name", LAYERS)
+def test_layers(name):
+    """Batch normalization by input, scale and bias; dropout by what it keeps."""
+    case = LAYERS[name]
+    check_example(
+        case, wrt=[f"argument_{'abc'[n]}" for n in range(3)][: case_inputs(case)]
+    )
+
+
+def case_inputs(case):
+    """How many of the first inputs have a gradient."""
+    return 1 if case.node is glow.DropoutOp else 3

@@ -1,0 +1,1 @@
+"""What the nodes mean that training adds to a network."""
