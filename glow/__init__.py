@@ -33,34 +33,51 @@ if TYPE_CHECKING:
     from glow.quantization_aware import prepare_qat
     from glow.specialized_model import SpecializedModel
     from glow.tensor_info import TensorInfo
+    from glow.training.loops import train
+    from glow.training.losses import Loss
+    from glow.training.optimizers import SGD, Adam, AdamW
+    from glow.training.schedules import schedule
+    from glow.training.step import TrainStep
 
 __all__ = [
+    "SGD",
+    "Adam",
+    "AdamW",
     "CompiledModel",
     "GlowError",
+    "Loss",
     "Profile",
     "QuantizationOptions",
     "SpecializedModel",
     "TensorInfo",
+    "TrainStep",
     "compile",
     "lower_to",
     "onnx_backend",
     "prepare_qat",
     "profile",
+    "schedule",
+    "train",
 ]
 
 __version__ = "0.1.0"
 
 _HOMES = {
+    **dict.fromkeys(("Adam", "AdamW", "SGD"), "glow.training.optimizers"),
     "CompiledModel": "glow.compiled_model",
     "GlowError": "glow.dialects.errors",
+    "Loss": "glow.training.losses",
     "Profile": "glow.passes.quantization.profiling.profile",
     "QuantizationOptions": "glow.passes.quantization.options",
     "SpecializedModel": "glow.specialized_model",
     "TensorInfo": "glow.tensor_info",
+    "TrainStep": "glow.training.step",
     "compile": "glow.compilation",
     "lower_to": "glow.compiler",
     "prepare_qat": "glow.quantization_aware",
     "profile": "glow.profiling",
+    "schedule": "glow.training.schedules",
+    "train": "glow.training.loops",
 }
 
 

@@ -19,6 +19,7 @@ from glow.tools.quantization_commands import (
     at_least,
 )
 from glow.tools.shape_options import add_shape_options, input_options
+from glow.tools.train_command import add_train_command
 
 TOOL = "glow"
 DISTRIBUTION = "glow-xdsl"
@@ -61,6 +62,7 @@ def make_parser() -> argparse.ArgumentParser:
     add_calibrate_command(
         commands.add_parser("calibrate", help="measure the figures of this core")
     )
+    add_train_command(commands.add_parser("train", help="train a model on data"))
     for command in (parser, *commands.choices.values()):
         command.add_argument(
             "--debug", action="store_true", help="print the traceback of an error"
@@ -266,10 +268,10 @@ def report_command(args: argparse.Namespace) -> None:
     report_model(model, output, compile_options(args), profile=args.profile)
 
 
-def run_glow(arguments: Sequence[str]) -> None:
-    """Run the tool on a command line (without the program's name)."""
+def run_glow(arguments: Sequence[str]) -> int | None:
+    """Run the tool on a command line (without the program's name); the exit status."""
     args = make_parser().parse_args(arguments)
-    cast(Callable[[argparse.Namespace], None], args.work)(args)
+    return cast(Callable[[argparse.Namespace], int | None], args.work)(args)
 
 
 def main() -> None:

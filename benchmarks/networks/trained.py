@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from math import prod
 
 import numpy as np
-from onnx import ModelProto, TensorProto
+from onnx import ModelProto, TensorProto, numpy_helper
 
 from benchmarks.networks.builder import GraphBuilder
 from benchmarks.networks.inputs import Array
@@ -100,7 +100,7 @@ def transformer(batch: int = BATCH, size: Decoder | None = None) -> ModelProto:
     graph.stored("as_heads", [batch, size.sequence, size.heads, -1])
     graph.stored("thirds", [size.width] * 3)
     hidden = np.triu(np.full((size.sequence,) * 2, -np.inf, np.float32), 1)
-    graph.stored("mask", hidden)
+    graph.node("Constant", "mask", value=numpy_helper.from_array(hidden))
     value = graph.node("Reshape", "rows", value, "as_rows")
     for layer in range(size.layers):
         name = f"layers.{layer}"

@@ -1,0 +1,106 @@
+"""Optimizers as users name them; what they compute is `glow.dialects.glow.training.optimizers`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields
+from typing import ClassVar
+
+from xdsl.ir import Attribute
+
+from glow.dialects import glow
+from glow.dialects.attributes import Attributes, AttributeValue, to_attribute
+from glow.dialects.errors import GlowError
+from glow.dialects.glow.training.optimizers import OptimizerOp
+
+Rate = float | Callable[[int], float]
+"""A rate, or a function of the step's number, which begins with 1."""
+
+
+@dataclass(frozen=True)
+class Optimizer:
+    """How parameters change by their gradients."""
+
+    NODE: ClassVar[type[OptimizerOp]]
+    rate: Rate = 1e-3
+
+    def __post_init__(self) -> None:
+        """Raise GlowError for numbers that make no sense."""
+        for field in fields(self):
+            value = getattr(self, field.name)
+            numbers = value if isinstance(value, tuple) else (value,)
+            for number in numbers:
+                if callable(number) and field.name == "rate":
+                    continue
+                if not isinstance(number, int | float) or not number >= 0:
+                    raise GlowError(
+                        f"{self.name}: {field.name} must be a number, 0 or more, "
+                        f"not {number!r}"
+                    )
+
+    @property
+    def name(self) -> str:
+        """The optimizer's name, as the command line has it."""
+        return type(self).__name__.lower()
+
+    def attributes(self) -> Mapping[str, AttributeValue]:
+        """The attributes of the node; flags that are off are left out."""
+        found: dict[str, AttributeValue] = {}
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if field.name == "rate" or value is False:
+                continue
+            if field.name == "betas":
+                found["beta1"], found["beta2"] = value
+            else:
+                found[field.name] = value if value is True else float(value)
+        return found
+
+    def moments(self) -> tuple[str, ...]:
+        """The names of what it keeps of each parameter."""
+        definition = self.NODE.get_irdl_definition()
+        attributes: dict[str, Attribute] = {}
+        for name, value in self.attributes().items():
+            attribute = to_attribute(value, definition.properties[name])
+            if attribute is not None:
+                attributes[name] = attribute
+        return self.NODE.moments(Attributes(definition, attributes))
+
+
+@dataclass(frozen=True)
+class SGD(Optimizer):
+    """Gradient descent (torch.optim.SGD)."""
+
+    NODE = glow.SgdOp
+    rate: Rate = 1e-2
+    momentum: float = 0.0
+    dampening: float = 0.0
+    weight_decay: float = 0.0
+    l1: float = 0.0
+    """Times the sign of a parameter, added to its gradient."""
+    nesterov: bool = False
+    decoupled: bool = False
+    """Whether decay shrinks the parameter itself (Loshchilov and Hutter 2019)."""
+
+
+@dataclass(frozen=True)
+class Adam(Optimizer):
+    """Adaptive moments (torch.optim.Adam)."""
+
+    NODE = glow.AdamOp
+    betas: tuple[float, float] = (0.9, 0.999)
+    epsilon: float = 1e-8
+    weight_decay: float = 0.0
+    amsgrad: bool = False
+
+
+@dataclass(frozen=True)
+class AdamW(Adam):
+    """Adam whose decay shrinks the parameter itself (torch.optim.AdamW)."""
+
+    weight_decay: float = 1e-2
+    decoupled: bool = True
+
+
+OPTIMIZERS: Mapping[str, type[Optimizer]] = {"sgd": SGD, "adam": Adam, "adamw": AdamW}
+"""By the names of the command line."""

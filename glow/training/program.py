@@ -1,0 +1,248 @@
+"""The graph of a training step: the network, its loss, the gradients and the updates.
+
+func.func @main(%x, %labels, %rate) -> %loss {
+  %fc.weight = glow.variable @fc.weight ...
+  %logits = ...                                   // in training mode
+  %loss = glow.cross_entropy %logits, %labels
+  ...                                             // gradients
+  %new, ... = glow.adam %rate, %step, ...
+  glow.save %new, @fc.weight
+  func.return %loss
+}
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING, Unpack, cast
+
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    ModuleOp,
+    StringAttr,
+    TensorType,
+    f32,
+)
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Attribute, SSAValue
+
+from glow.dialects.errors import GlowError
+from glow.dialects.function_attributes import INPUT_NAMES, OUTPUT_NAMES
+from glow.dialects.glow.state import SaveOp, VariableOp
+from glow.dialects.glow.storage import ConstantOp
+from glow.dialects.node import tensor_type
+from glow.dialects.weight_table import Array
+from glow.dialects.weights import weights_of
+from glow.options import CompileOptions
+from glow.passes.graph.differentiate.differentiate import differentiate
+from glow.passes.rewriting.node_builder import NodeBuilder
+from glow.signature import main_function, signature_of
+from glow.training.initialization import check_initialization, draw
+from glow.training.losses import Loss, as_loss
+from glow.training.network import Network
+from glow.training.optimizers import Optimizer
+from glow.training.options import StepKeywords, StepOptions, split_options
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from glow.compiler import Model
+
+LABELS, LOSS, RATE, STEP = "labels", "loss", "rate", "step"
+"""The names of what a step takes and returns, and of the variable that counts steps."""
+
+
+def step_module(
+    model: Model,
+    loss: str | Loss,
+    optimizer: Optimizer,
+    **options: Unpack[StepKeywords],
+) -> ModuleOp:
+    """The graph of a step as a module, which compiles as any other; raises GlowError."""
+    step, compilation = split_options(options)
+    builder = StepBuilder(Network(model), as_loss(loss), optimizer, step)
+    return builder.build(step.batch_size, compilation).module
+
+
+@dataclass(frozen=True)
+class StepGraph:
+    """A graph, and what is known of its labels."""
+
+    module: ModuleOp
+    classes: int | None
+    """How many there are, where labels are numbers of classes."""
+
+
+@dataclass(frozen=True)
+class StepBuilder:
+    """Makes graphs of a step, for one batch size or another."""
+
+    network: Network
+    loss: Loss
+    optimizer: Optimizer
+    options: StepOptions
+
+    def __post_init__(self) -> None:
+        """Raise GlowError for an unknown way to begin."""
+        check_initialization(self.options.initialize)
+
+    def inference(
+        self, batch_size: int | None, compilation: CompileOptions
+    ) -> ModuleOp:
+        """The network alone, its parameters as variables."""
+        module = self.network.graph(batch_size, compilation)
+        function, table = main_function(module), weights_of(module)
+        drawn = draw(function, self.options.initialize, self.options.seed)
+        for name, value in drawn.items():
+            table[name] = value
+        return module
+
+    def trained(
+        self, state: Mapping[str, Array], compilation: CompileOptions
+    ) -> ModuleOp:
+        """The network alone, its parameters as constants of a state."""
+        module = self.inference(self.options.batch_size, compilation)
+        table = weights_of(module)
+        for op in list(main_function(module).walk()):
+            if isinstance(op, VariableOp):
+                name = op.variable_name
+                table[name] = state[name].copy()
+                held = cast("TensorType[Attribute]", op.result.type)
+                constant = ConstantOp.from_name(name, held)
+                NodeBuilder(op).insert(constant)
+                NodeBuilder(op).replace(constant.result)
+        return module
+
+    def evaluation(
+        self, batch_size: int | None, compilation: CompileOptions
+    ) -> ModuleOp:
+        """The network and its loss, its parameters as variables."""
+        module = self.inference(batch_size, compilation)
+        function = main_function(module)
+        self.add_loss(function, self.output_of(function))
+        return module
+
+    def build(self, batch_size: int | None, compilation: CompileOptions) -> StepGraph:
+        """The graph of the step."""
+        module = self.inference(batch_size, compilation)
+        function = main_function(module)
+        output = self.output_of(function)
+        classes = self.loss.classes(cast("TensorType[Attribute]", output.type))
+        loss = self.add_loss(function, output)
+        names = self.parameters(function)
+        builder, gradients = differentiate(function, loss, names)
+        rate = add_argument(function, RATE, tensor_type((), f32))
+        add_updates(function, gradients, self.optimizer, rate)
+        builder.erase_unused()
+        function.update_function_type()
+        return StepGraph(module, classes)
+
+    def parameters(self, function: FuncOp) -> Sequence[str]:
+        """What gradients are asked for: the variables that are not frozen.
+
+        Raises GlowError for a pattern of no parameter, and where all are frozen.
+        """
+        names = [
+            op.variable_name for op in function.walk() if isinstance(op, VariableOp)
+        ]
+        frozen: set[str] = set()
+        for pattern in self.options.freeze:
+            matching = [name for name in names if fnmatchcase(name, pattern)]
+            if not matching:
+                raise GlowError(
+                    f"no parameter is called '{pattern}'",
+                    hint=f"there are {', '.join(names)}",
+                )
+            frozen.update(matching)
+        found = [f"@{name}" for name in names if name not in frozen]
+        if not found:
+            raise GlowError("the network has no parameters to train")
+        return found
+
+    def add_loss(self, function: FuncOp, output: SSAValue) -> SSAValue:
+        """Let the function take labels, and return the loss alone."""
+        last = function.body.block.last_op
+        assert last is not None
+        held = cast("TensorType[Attribute]", output.type)
+        labels = add_argument(function, LABELS, self.loss.label_type(held))
+        loss = self.loss.add(NodeBuilder(last), output, labels)
+        last.operands = [loss]
+        function.attributes[OUTPUT_NAMES] = ArrayAttr([StringAttr(LOSS)])
+        function.update_function_type()
+        return loss
+
+    def output_of(self, function: FuncOp) -> SSAValue:
+        """The output that the loss is of; raises GlowError where that is not clear."""
+        last = function.body.block.last_op
+        assert last is not None
+        names = [info.name for info in signature_of(function).outputs]
+        chosen = self.options.output
+        if chosen is None and len(names) == 1:
+            return last.operands[0]
+        if chosen is None:
+            raise GlowError(
+                f"the network has {len(names)} outputs: {', '.join(names)}",
+                hint="name the one that the loss is of: output=...",
+            )
+        if chosen not in names:
+            raise GlowError(f"no output '{chosen}'; there are {', '.join(names)}")
+        return last.operands[names.index(chosen)]
+
+
+def add_argument(function: FuncOp, name: str, held: TensorType[Attribute]) -> SSAValue:
+    """A new last argument of a function, under a name that no other has."""
+    block = function.body.block
+    names = [info.name for info in signature_of(function).inputs]
+    while name in names:
+        name = f"{name}_"
+    argument = block.insert_arg(held, len(block.args))
+    argument.name_hint = name
+    attribute = ArrayAttr([StringAttr(each) for each in (*names, name)])
+    function.attributes[INPUT_NAMES] = attribute
+    function.update_function_type()
+    return argument
+
+
+def add_updates(
+    function: FuncOp,
+    gradients: Mapping[str, SSAValue],
+    optimizer: Optimizer,
+    rate: SSAValue,
+) -> None:
+    """Let the function save what an optimizer makes of its parameters."""
+    last = function.body.block.last_op
+    assert last is not None
+    builder = NodeBuilder(last)
+    reads = {
+        f"@{op.variable_name}": op
+        for op in function.walk()
+        if isinstance(op, VariableOp)
+    }
+    done = VariableOp.of(STEP, tensor_type((), f32))
+    builder.insert(done)
+    one = builder.splat(1.0, f32)
+    from glow.dialects.glow import AddOp
+
+    number = builder.node(AddOp, done.result, one)
+    attributes = optimizer.attributes()
+    parameters = [reads[name].result for name in gradients]
+    moments: list[SSAValue] = []
+    names = [name.removeprefix("@") for name in gradients]
+    targets = list(names)
+    kinds = optimizer.moments()
+    for kind in kinds:
+        for name, parameter in zip(names, parameters, strict=True):
+            held = cast("TensorType[Attribute]", parameter.type)
+            variable = VariableOp.of(f"{name}.{kind}", held)
+            moments.append(builder.insert(variable).results[0])
+            targets.append(variable.variable_name)
+    first = builder.create(
+        optimizer.NODE,
+        [rate, number, *parameters, *gradients.values(), *moments],
+        attributes,
+    )
+    for value, name in zip(first.owner.results, targets, strict=True):
+        builder.insert(SaveOp.of(value, name))
+    builder.insert(SaveOp.of(number, STEP))
