@@ -1,4 +1,4 @@
-"""The `vector` dialect with `vector.contract`, which xDSL 0.74 lacks.
+"""The `vector` dialect with what xDSL 0.74 lacks: products, vectors as their elements.
 
 Same way as `glow.dialects.arith`: upstream's name and syntax, the rest is xDSL's.
 """
@@ -6,7 +6,8 @@ Same way as `glow.dialects.arith`: upstream's name and syntax, the rest is xDSL'
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import cast
+from math import prod
+from typing import Self, cast
 
 from xdsl.dialects import vector as upstream
 from xdsl.dialects.builtin import (
@@ -25,11 +26,14 @@ from xdsl.irdl import (
     prop_def,
     result_def,
     traits_def,
+    var_operand_def,
+    var_result_def,
 )
-from xdsl.parser import AttrParser, Parser
+from xdsl.parser import AttrParser, Parser, UnresolvedOperand
 from xdsl.printer import Printer
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
+from xdsl.utils.hints import isa
 
 ADD = CombiningKindAttr(CombiningKindFlag.ADD)
 
@@ -164,8 +168,110 @@ class ContractOp(IRDLOperation):
         )
 
 
+class _ElementsOp(IRDLOperation):
+    """Text shared by the two: operands, then the type of the vector."""
+
+    @property
+    def vector_type(self) -> VectorType:
+        """The type of the vector, whose elements the others are."""
+        raise NotImplementedError
+
+    @classmethod
+    def of_type(
+        cls, parser: Parser, operands: list[UnresolvedOperand], vector: VectorType
+    ) -> Self:
+        """The operation with such operands for such a vector."""
+        raise NotImplementedError
+
+    def check_elements(self, elements: Sequence[SSAValue]) -> None:
+        """Raise VerifyException unless these are of as many and such elements."""
+        vector = self.vector_type
+        count, element = prod(vector.get_shape()), vector.get_element_type()
+        if len(elements) != count or any(e.type != element for e in elements):
+            raise VerifyException(f"{self.name}: {vector} has {count} of {element}")
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        printer.print_list(self.operands, printer.print_ssa_value)
+        printer.print_op_attributes(self.attributes)
+        printer.print_string(" : ")
+        printer.print_attribute(self.vector_type)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        operands = parser.parse_comma_separated_list(
+            parser.Delimiter.NONE, parser.parse_unresolved_operand
+        )
+        attributes = parser.parse_optional_attr_dict()
+        parser.parse_punctuation(":")
+        vector = parser.parse_type()
+        if not isa(vector, VectorType):
+            parser.raise_error(f"{cls.name} wants a vector type, not {vector}")
+        op = cls.of_type(parser, operands, vector)
+        op.attributes |= attributes
+        return op
+
+
+@irdl_op_definition
+class ToElementsOp(_ElementsOp):
+    """All elements of a vector, in row-major order.
+
+    %e:4 = vector.to_elements %v : vector<2x2xf32>
+    """
+
+    name = "vector.to_elements"
+    source = operand_def(VectorType)
+    elements = var_result_def()
+    traits = traits_def(Pure())
+
+    @property
+    def vector_type(self) -> VectorType:
+        return cast("VectorType", self.source.type)
+
+    @classmethod
+    def of_type(
+        cls, parser: Parser, operands: list[UnresolvedOperand], vector: VectorType
+    ) -> ToElementsOp:
+        if len(operands) != 1:
+            parser.raise_error(f"{cls.name} takes one vector")
+        source = parser.resolve_operand(operands[0], vector)
+        elements = [vector.get_element_type()] * prod(vector.get_shape())
+        return cls.create(operands=[source], result_types=elements)
+
+    def verify_(self) -> None:
+        self.check_elements(self.elements)
+
+
+@irdl_op_definition
+class FromElementsOp(_ElementsOp):
+    """A vector of these elements, in row-major order.
+
+    %v = vector.from_elements %a, %b : vector<2xf32>
+    """
+
+    name = "vector.from_elements"
+    elements = var_operand_def()
+    dest = result_def(VectorType)
+    traits = traits_def(Pure())
+
+    @property
+    def vector_type(self) -> VectorType:
+        return self.dest.type
+
+    @classmethod
+    def of_type(
+        cls, parser: Parser, operands: list[UnresolvedOperand], vector: VectorType
+    ) -> FromElementsOp:
+        element = vector.get_element_type()
+        elements = [parser.resolve_operand(operand, element) for operand in operands]
+        return cls.create(operands=elements, result_types=[vector])
+
+    def verify_(self) -> None:
+        self.check_elements(self.elements)
+
+
 Vector = Dialect(
     "vector",
-    [*upstream.Vector.operations, ContractOp],
+    [*upstream.Vector.operations, ContractOp, ToElementsOp, FromElementsOp],
     [*upstream.Vector.attributes, IteratorTypeAttr],
 )

@@ -21,3 +21,19 @@ func.func @f(%x: vector<4xi32>) {
   %a = arith.cmpi lt, %x, %x : vector<4xi32>
   func.return
 }
+
+// -----
+
+func.func @few(%a: f32) -> vector<2xf32> {
+  // CHECK: vector.from_elements: vector<2xf32> has 2 of f32
+  %v = vector.from_elements %a : vector<2xf32>
+  func.return %v : vector<2xf32>
+}
+
+// -----
+
+func.func @two(%a: vector<2xf32>) -> f32 {
+  // CHECK: vector.to_elements takes one vector
+  %v:2 = vector.to_elements %a, %a : vector<2xf32>
+  func.return %v#0 : f32
+}

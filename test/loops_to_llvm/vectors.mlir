@@ -61,3 +61,16 @@ func.func @rows(%x: memref<2x16xf32>, %y: memref<2x16xf32>) {
   vector.store %w, %y[%c0, %c0] : memref<2x16xf32>, vector<2x16xf32>
   func.return
 }
+
+// Elements of a vector, and a vector of them, as mlir-opt --canonicalize writes these.
+// CHECK-LABEL: llvm.func @elements
+func.func @elements(%x: memref<2x3xf32>, %y: memref<2x3xf32>) {
+  %c0 = arith.constant 0 : index
+  %v = vector.load %x[%c0, %c0] : memref<2x3xf32>, vector<2x3xf32>
+  // CHECK-COUNT-6: llvm.extractelement
+  %e:6 = vector.to_elements %v : vector<2x3xf32>
+  // CHECK-COUNT-6: llvm.insertelement
+  %w = vector.from_elements %e#5, %e#4, %e#3, %e#2, %e#1, %e#0 : vector<2x3xf32>
+  vector.store %w, %y[%c0, %c0] : memref<2x3xf32>, vector<2x3xf32>
+  func.return
+}
