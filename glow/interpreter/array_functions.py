@@ -11,7 +11,8 @@ from collections.abc import Callable
 import numpy as np
 from xdsl.dialects.builtin import f8E8M0FNU
 
-from glow.dialects.glow.activations import clip, hard_swish, leaky_relu, relu, sigmoid
+from glow.dialects.glow.activations import clip, hard_swish, leaky_relu, relu
+from glow.dialects.glow.functions import sigmoid
 from glow.dialects.small_types import SMALL_TYPES
 from glow.dialects.weight_table import dtype_of
 from glow.interpreter.arrays import Array, DType, is_float, widen

@@ -12,7 +12,7 @@ import numpy as np
 from xdsl.ir import Operation
 
 from glow.dialects.glow import GruOp, LstmOp, RnnOp
-from glow.dialects.glow.activations import sigmoid
+from glow.dialects.glow.functions import sigmoid
 from glow.dialects.node import GlowOp
 from glow.interpreter.arrays import Array, widen
 from glow.interpreter.scalar_functions import Function

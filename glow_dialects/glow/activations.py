@@ -1,4 +1,4 @@
-"""Element-wise nodes that are non-linearities of networks; all but tanh are formulas."""
+"""Element-wise nodes that are non-linearities of networks, as formulas."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from xdsl.dialects.builtin import f16
 from xdsl.ir import SSAValue
 
 from glow.dialects.attributes import Attributes
-from glow.dialects.glow.arithmetic import LessEqualOp, LessOp, MinOp, SelectOp
+from glow.dialects.glow import activation_derivatives as derivatives
+from glow.dialects.glow.arithmetic import LessOp, MinOp, SelectOp
 from glow.dialects.glow.elementwise import Array, Facts, NumberUnaryOp, unary
 from glow.dialects.glow.functions import (
     AbsOp,
@@ -18,7 +19,7 @@ from glow.dialects.glow.functions import (
     ExpOp,
     LogOp,
     NegOp,
-    ReciprocalOp,
+    TanhOp,
     erf,
 )
 from glow.dialects.node import element_of, public_nodes
@@ -46,11 +47,6 @@ def clip(x: Array, low: float, high: float) -> Array:
     return np.minimum(
         np.maximum(x, np.asarray(low, x.dtype)), np.asarray(high, x.dtype)
     )
-
-
-def sigmoid(x: Array) -> Array:
-    """`1 / (1 + exp(-x))`."""
-    return 1 / (1 + np.exp(-x))
 
 
 def _softplus(x: Array) -> Array:
@@ -100,27 +96,8 @@ def _where_negative(f: Formula, x: SSAValue, result: SSAValue) -> SSAValue:
     return f.apply(SelectOp, f.apply(LessOp, x, f.number(0.0, x)), result, x)
 
 
-def _pass_positive(
-    f: Formula, _x: Operands, y: SSAValue, g: SSAValue, _: Attributes
-) -> list[SSAValue]:
-    """The gradient where the result is positive, or NaN."""
-    zero = f.number(0.0, y)
-    return [f.apply(SelectOp, f.apply(LessEqualOp, y, zero), zero, g)]
-
-
 def _clamp(f: Formula, x: Operands, clip: Attributes) -> SSAValue:
     return f.clamp(x[0], clip.float("low"), clip.float("high"))
-
-
-def _scalar_sigmoid(f: Scalars, x: Operands, _: Attributes) -> SSAValue:
-    one = f.number(1.0, x[0])
-    exponential = f.unary("math.exp", f.unary("arith.negf", x[0]))
-    return f.div(one, f.add(exponential, one))
-
-
-def _lower_sigmoid(f: Formula, x: Operands, _: Attributes) -> SSAValue:
-    exponential = f.apply(ExpOp, f.apply(NegOp, x[0]))
-    return f.apply(ReciprocalOp, f.add(exponential, f.number(1.0, x[0])))
 
 
 def _scalar_softplus(f: Scalars, x: Operands, _: Attributes) -> SSAValue:
@@ -223,28 +200,12 @@ ReluOp = unary(
     Facts(
         reference=relu,
         lowering=lambda f, x, _: f.clamp(x[0], 0.0, inf),
-        derivative=_pass_positive,
+        derivative=derivatives.relu,
         onnx="Relu",
         table=True,
         integer_form=arithmetic_form,
     ),
     NumberUnaryOp,
-)
-SigmoidOp = unary(
-    "sigmoid",
-    "1 / (1 + exp(-x))",
-    Facts(
-        reference=sigmoid,
-        scalar=_scalar_sigmoid,
-        lowering=_lower_sigmoid,
-        onnx="Sigmoid",
-        table=True,
-    ),
-)
-TanhOp = unary(
-    "tanh",
-    "Hyperbolic tangent",
-    Facts(reference=np.tanh, scalar="math.tanh", onnx="Tanh", table=True),
 )
 SoftplusOp = unary(
     "softplus",
@@ -254,13 +215,20 @@ SoftplusOp = unary(
         scalar=_scalar_softplus,
         lowering=_lower_softplus,
         onnx="Softplus",
+        derivative=derivatives.softplus,
         table=True,
     ),
 )
 SoftsignOp = unary(
     "softsign",
     "x / (1 + |x|)",
-    Facts(reference=_softsign, lowering=_divide_softly, onnx="Softsign", table=True),
+    Facts(
+        reference=_softsign,
+        lowering=_divide_softly,
+        onnx="Softsign",
+        derivative=derivatives.softsign,
+        table=True,
+    ),
 )
 HardSwishOp = unary(
     "hard_swish",
@@ -269,6 +237,7 @@ HardSwishOp = unary(
         reference=hard_swish,
         lowering=lambda f, x, _: f.mul(x[0], _gate(f, x[0], 1 / 6, 0.5)),
         onnx="HardSwish",
+        derivative=derivatives.hard_swish,
         table=True,
     ),
 )
@@ -280,13 +249,14 @@ MishOp = unary(
         scalar=_scalar_mish,
         lowering=_lower_mish,
         onnx="Mish",
+        derivative=derivatives.mish,
         table=True,
     ),
 )
 GeluOp = unary(
     "gelu",
     "x / 2 * (1 + erf(x / sqrt 2))",
-    Facts(reference=_gelu, lowering=_erf_gate, table=True),
+    Facts(reference=_gelu, lowering=_erf_gate, derivative=derivatives.gelu, table=True),
 )
 GeluTanhOp = unary(
     "gelu_tanh",
@@ -295,13 +265,20 @@ GeluTanhOp = unary(
         reference=_gelu_tanh,
         scalar=_scalar_gelu_tanh,
         lowering=_lower_gelu_tanh,
+        derivative=derivatives.gelu_tanh,
         table=True,
     ),
 )
 ClipOp = unary(
     "clip",
     "`min(max(x, low), high)`; NaN stays NaN.",
-    Facts(reference=clip, lowering=_clamp, table=True, integer_form=arithmetic_form),
+    Facts(
+        reference=clip,
+        lowering=_clamp,
+        derivative=derivatives.clip,
+        table=True,
+        integer_form=arithmetic_form,
+    ),
     NumberUnaryOp,
     low=-inf,
     high=inf,
@@ -309,7 +286,13 @@ ClipOp = unary(
 LeakyReluOp = unary(
     "leaky_relu",
     "`x if x >= 0 else alpha * x`.",
-    Facts(reference=leaky_relu, lowering=_leak, onnx="LeakyRelu", table=True),
+    Facts(
+        reference=leaky_relu,
+        lowering=_leak,
+        onnx="LeakyRelu",
+        derivative=derivatives.leaky_relu,
+        table=True,
+    ),
     alpha=0.01,
 )
 EluOp = unary(
@@ -326,6 +309,7 @@ EluOp = unary(
                 "gamma": 1.05070102214813232421875,
             },
         },
+        derivative=derivatives.elu,
         table=True,
     ),
     alpha=1.0,
@@ -340,6 +324,7 @@ HardSigmoidOp = unary(
             f, x[0], gate.float("alpha"), gate.float("beta")
         ),
         onnx="HardSigmoid",
+        derivative=derivatives.hard_sigmoid,
         table=True,
     ),
     alpha=0.2,

@@ -31,6 +31,7 @@ from glow.dialects.glow.elementwise import (
     same_element_type,
     unary,
 )
+from glow.dialects.glow.functions import LogOp, NegOp
 from glow.dialects.node import (
     DataParallel,
     NodeOp,
@@ -42,7 +43,13 @@ from glow.dialects.node import (
 from glow.dialects.quantized import arithmetic_form, movement_form
 
 if TYPE_CHECKING:
-    from glow.dialects.glow.formulas import Operands, ScalarBody, Scalars
+    from glow.dialects.glow.formulas import (
+        Formula,
+        Gradients,
+        Operands,
+        ScalarBody,
+        Scalars,
+    )
 
 
 def divide(lhs: Array, rhs: Array) -> Array:
@@ -97,6 +104,58 @@ def _not(f: Scalars, x: Operands, _: Attributes) -> SSAValue:
     return f.select(f.compare("eq", x[0], zero), one, zero)
 
 
+def _split(f: Formula, condition: SSAValue, g: SSAValue) -> list[SSAValue]:
+    """The gradient where the condition holds, and where it does not; else zero."""
+    zero = f.number(0.0, g)
+    return [
+        f.apply(SelectOp, condition, g, zero),
+        f.apply(SelectOp, condition, zero, g),
+    ]
+
+
+def _derive_max(
+    f: Formula, x: Operands, y: SSAValue, g: SSAValue, _: Attributes
+) -> Gradients:
+    """The gradient goes to the larger operand, to rhs where they are equal."""
+    return _split(f, f.apply(LessOp, x[1], x[0]), g)
+
+
+def _derive_min(
+    f: Formula, x: Operands, y: SSAValue, g: SSAValue, _: Attributes
+) -> Gradients:
+    """The gradient goes to the smaller operand, to rhs where they are equal."""
+    return _split(f, f.apply(LessOp, *x), g)
+
+
+def _derive_quotient(
+    f: Formula, x: Operands, y: SSAValue, g: SSAValue, _: Attributes
+) -> Gradients:
+    """1 / rhs, and -lhs / rhs^2."""
+    of_lhs = f.div(g, x[1])
+    return [of_lhs, f.apply(NegOp, f.mul(of_lhs, y))]
+
+
+def _derive_power(
+    f: Formula, x: Operands, y: SSAValue, g: SSAValue, _: Attributes
+) -> Gradients:
+    """rhs * lhs^(rhs - 1), and log(lhs) * lhs^rhs, which is 0 of a power that is 0."""
+    base, exponent = x
+    less = f.add(exponent, f.number(-1.0, exponent))
+    of_base = f.mul(f.mul(g, exponent), f.apply(PowOp, base, less))
+    zero = f.number(0.0, g)
+    product = f.mul(f.mul(g, y), f.apply(LogOp, base))
+    is_zero = f.apply(EqualOp, y, zero)
+    return [of_base, f.apply(SelectOp, is_zero, zero, product)]
+
+
+def _derive_remainder(
+    f: Formula, x: Operands, y: SSAValue, g: SSAValue, _: Attributes
+) -> Gradients:
+    """1, and minus the integer that lhs holds rhs times: (lhs - y) / rhs."""
+    times = f.div(f.sub(x[0], y), x[1])
+    return [g, f.apply(NegOp, f.mul(g, times))]
+
+
 AddOp = binary(
     "add",
     "lhs + rhs",
@@ -116,6 +175,7 @@ SubOp = binary(
     Facts(
         reference=np.subtract,
         scalar=lambda f, x, _: f.sub(*x),
+        derivative=lambda f, x, y, g, _: [g, f.apply(NegOp, g)],
         onnx="Sub",
         integer_form=arithmetic_form,
         neutral=0,
@@ -140,6 +200,7 @@ DivOp = binary(
     Facts(
         reference=divide,
         scalar=lambda f, x, _: f.div(*x),
+        derivative=_derive_quotient,
         onnx="Div",
         neutral=1,
     ),
@@ -150,6 +211,7 @@ MaxOp = binary(
     Facts(
         reference=np.maximum,
         scalar=lambda f, x, _: f.maximum(*x),
+        derivative=_derive_max,
         integer_form=arithmetic_form,
         commutative=True,
         idempotent=True,
@@ -162,6 +224,7 @@ MinOp = binary(
     Facts(
         reference=np.minimum,
         scalar=lambda f, x, _: f.minimum(*x),
+        derivative=_derive_min,
         integer_form=arithmetic_form,
         commutative=True,
         idempotent=True,
@@ -169,17 +232,19 @@ MinOp = binary(
     BinaryOp,
 )
 PowOp = binary(
-    "pow", "lhs raised to rhs", Facts(reference=power, scalar=_power, neutral=1)
+    "pow",
+    "lhs raised to rhs",
+    Facts(reference=power, scalar=_power, derivative=_derive_power, neutral=1),
 )
 ModOp = binary(
     "mod",
     "Remainder with the sign of rhs (Python's %)",
-    Facts(reference=np.mod, scalar=_mod),
+    Facts(reference=np.mod, scalar=_mod, derivative=_derive_remainder),
 )
 FmodOp = binary(
     "fmod",
     "Remainder with the sign of lhs (C's fmod)",
-    Facts(reference=np.fmod, scalar=_fmod),
+    Facts(reference=np.fmod, scalar=_fmod, derivative=_derive_remainder),
 )
 
 EqualOp = binary(
@@ -272,6 +337,7 @@ register(
     Facts(
         reference=np.where,
         scalar=lambda f, x, _: f.select(*x),
+        derivative=lambda f, x, y, g, _: [None, *_split(f, x[0], g)],
         onnx="Where",
         integer_form=movement_form,
     ),

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
 
 import numpy.typing as npt
 from xdsl.dialects.builtin import FloatAttr, IntegerType, Signedness, TensorType, i1
-from xdsl.ir import Attribute
+from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import (
     irdl_op_definition,
     operand_def,
@@ -49,7 +49,14 @@ from glow.dialects.node import (
 from glow.dialects.quantized import IntegerForm, any_quantized
 
 if TYPE_CHECKING:
-    from glow.dialects.glow.formulas import Derivative, Lowering, ScalarBody
+    from glow.dialects.glow.formulas import (
+        Derivative,
+        Formula,
+        Gradients,
+        Lowering,
+        Operands,
+        ScalarBody,
+    )
 
 Array: TypeAlias = npt.NDArray[Any]
 
@@ -222,6 +229,13 @@ class Facts:
     """Whether `op(op(x))` is `op(x)`, or `op(x, x)` is x."""
     involution: bool = False
     """Whether `op(op(x))` is x."""
+
+
+def no_slope(
+    f: Formula, x: Operands, y: SSAValue, g: SSAValue, attributes: Attributes
+) -> Gradients:
+    """The derivative of a step function: no gradient."""
+    return [None] * len(x)
 
 
 FACTS: dict[type[NodeOp], Facts] = {}

@@ -36,6 +36,10 @@ class Formula(Protocol):
         """x + y."""
         ...
 
+    def sub(self, x: SSAValue, y: SSAValue) -> SSAValue:
+        """x - y."""
+        ...
+
     def mul(self, x: SSAValue, y: SSAValue) -> SSAValue:
         """x * y."""
         ...
@@ -58,10 +62,6 @@ class Scalars(Formula, Protocol):
 
     def binary(self, operation: str, x: SSAValue, y: SSAValue) -> SSAValue:
         """An operation of two operands that keeps their type, by its name."""
-        ...
-
-    def sub(self, x: SSAValue, y: SSAValue) -> SSAValue:
-        """x - y."""
         ...
 
     def maximum(self, x: SSAValue, y: SSAValue) -> SSAValue:
@@ -89,9 +89,9 @@ Lowering = Callable[[Formula, Operands, Attributes], SSAValue]
 ScalarBody = Callable[[Scalars, Operands, Attributes], SSAValue]
 """`body(f, operands, attributes)`: the result's element."""
 
-Derivative = Callable[
-    [Formula, Operands, SSAValue, SSAValue, Attributes], Sequence["SSAValue | None"]
-]
+Gradients = Sequence["SSAValue | None"]
+
+Derivative = Callable[[Formula, Operands, SSAValue, SSAValue, Attributes], Gradients]
 """`derivative(f, operands, result, gradient, attributes)`: a gradient for each operand.
 
 `gradient` is that of the result. None stands for zero: an operand that is no number, or a

@@ -9,9 +9,12 @@ from xdsl.dialects.builtin import IntegerType
 from xdsl.ir import Operation, SSAValue
 
 from glow.dialects import glow
-from glow.dialects.attributes import AttributeValue
 from glow.dialects.node import NodeOp, shape_of
-from glow.passes.graph.fuse_activation import ACTIVATIONS
+from glow.passes.rewriting.absorbed_activation import (
+    activation_attributes,
+    activation_class,
+    attributes_without_activation,
+)
 from glow.passes.rewriting.node_builder import NodeBuilder, attributes_of, element_type
 
 
@@ -43,24 +46,10 @@ def gemm(op: Operation) -> None:
 
 def activated(builder: NodeBuilder, op: NodeOp, value: SSAValue) -> SSAValue:
     """The value under the activation that `op` absorbed, as a node of its own."""
-    attributes = op.attributes_view()
-    if not attributes.has("activation"):
+    activation = activation_class(op)
+    if activation is None:
         return value
-    name = f"glow.{attributes.string('activation')}"
-    op_class = next(candidate for candidate in ACTIVATIONS if candidate.name == name)
-    return builder.create(op_class, [value], activation_attributes(op))
-
-
-def activation_attributes(op: NodeOp) -> dict[str, AttributeValue]:
-    """The attributes of the node whose function `op` absorbed."""
-    attributes = op.attributes_view()
-    names = ACTIVATION_ARGUMENTS.get(attributes.string("activation"), ())
-    values = attributes.floats("activation_args") if names else ()
-    return dict(zip(names, values, strict=True))
-
-
-ACTIVATION_ARGUMENTS = {"clip": ("low", "high"), "leaky_relu": ("alpha",)}
-"""What the numbers in `activation_args` mean."""
+    return builder.create(activation, [value], activation_attributes(op))
 
 
 def fully_connected(op: Operation) -> None:
@@ -149,9 +138,7 @@ def _integer_conv2d(op: glow.Conv2dOp) -> None:
     """The plain sums, then bias and activation; there is one kernel for the sums."""
     if op.bias is None and op.activation is None:
         return
-    builder, attributes = NodeBuilder(op), attributes_of(op)
-    for name in ("activation", "activation_args"):
-        attributes.pop(name, None)
+    builder, attributes = NodeBuilder(op), attributes_without_activation(op)
     result = builder.create(glow.Conv2dOp, [op.input, op.weights], attributes)
     if op.bias is not None:
         bias = builder.reshape(op.bias, (shape_of(op.bias)[0], 1, 1))

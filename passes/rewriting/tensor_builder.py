@@ -32,6 +32,10 @@ class Tensors:
         """x + y."""
         return self.apply(glow.AddOp, x, y)
 
+    def sub(self, x: SSAValue, y: SSAValue) -> SSAValue:
+        """x - y."""
+        return self.apply(glow.SubOp, x, y)
+
     def mul(self, x: SSAValue, y: SSAValue) -> SSAValue:
         """x * y."""
         return self.apply(glow.MulOp, x, y)

@@ -4,7 +4,8 @@
 every fourth seed; `quantized-models` and `float-models` compare ONNX models with ONNX
 Runtime; `control-models` have branches and loops.
 `folded-nodes` compares what the importer computes of constants with what it computes
-later, an example of an operator a seed; `mutated-texts` are programs that work or fail in
+later, an example of an operator a seed; `gradients` compares those of nodes with
+differences; `mutated-texts` are programs that work or fail in
 one line, and `mutated-models` are ONNX files that do. Each failure is printed with its seed,
 which repeats it: `--kinds quantized --first SEED --count 1`.
 """
@@ -23,6 +24,7 @@ from concurrent.futures import ProcessPoolExecutor
 from checks import Wrong, check_seed
 from control_checks import check_control_model
 from folded_nodes import check_folded_node
+from gradient_checks import check_gradient
 from model_mutations import check_model_mutation
 from native_checks import check_products, check_quantized
 from onnx_checks import check_float_model, check_quantized_model
@@ -40,6 +42,7 @@ KINDS: dict[str, tuple[Check, int]] = {
     "open-models": (check_open_model, 1),
     "control-models": (check_control_model, 4),
     "folded-nodes": (check_folded_node, 1),
+    "gradients": (check_gradient, 1),
     "mutated-texts": (check_mutation, 1),
     "mutated-models": (check_model_mutation, 1),
 }

@@ -132,7 +132,8 @@ def symbol_of(op: Operation) -> str | None:
 
 def find(variables: Variables, name: str) -> Sequence[SSAValue]:
     """The values of a name; raises GlowError listing what there is."""
-    found = variables.get(name) or variables.get(name.removeprefix("%"))
+    plain = name.removeprefix("%")
+    found = variables.get(name) or variables.get(plain) or variables.get(f"@{plain}")
     if found is None:
         known = ", ".join(sorted(variables)) or "none"
         raise GlowError(

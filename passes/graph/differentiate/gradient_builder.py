@@ -67,6 +67,17 @@ class GradientBuilder(Tensors, NodeBuilder):
             if op.parent is not None and not any(result.uses for result in op.results):
                 erase(op)
 
+    def name(self, value: SSAValue, hint: str) -> None:
+        """Call what this builder has made by a name in text, unless it has one.
+
+        Numbers have none, since they serve many.
+        """
+        owner = value.owner
+        is_own = isinstance(owner, Operation) and owner in self.inserted
+        if is_own and not isinstance(owner, glow.SplatOp) and value.name_hint is None:
+            if SSAValue.is_valid_name(hint):
+                value.name_hint = hint
+
     def splat(self, number: float, element_type: Attribute) -> SSAValue:
         """One number of rank 0, which broadcasts to anything; built once."""
         key = (number, element_type)
@@ -93,7 +104,18 @@ class GradientBuilder(Tensors, NodeBuilder):
         if neutral is not None and glow.FACTS[node].commutative:
             if numbers[0] == neutral:
                 return operands[1]
+        if node is glow.MulOp and numbers[1] is not None:
+            return self._multiple(operands[0], operands[1], numbers[1])
         return super().apply(node, *operands)
+
+    def _multiple(self, value: SSAValue, factor: SSAValue, number: float) -> SSAValue:
+        """value * factor; numbers that gradients are multiplied with become one."""
+        inner = value.owner
+        if isinstance(inner, glow.MulOp) and inner in self.inserted:
+            first = self.number_in(inner.rhs)
+            if first is not None:
+                return self.scale(inner.lhs, first * number)
+        return super().apply(glow.MulOp, value, factor)
 
     def number_in(self, value: SSAValue) -> float | None:
         """The number that all elements of a value are, if it is written in the program."""
@@ -107,10 +129,6 @@ class GradientBuilder(Tensors, NodeBuilder):
     def scale(self, value: SSAValue, factor: float) -> SSAValue:
         """value * factor."""
         return self.mul(value, self.number(factor, value))
-
-    def sub(self, x: SSAValue, y: SSAValue) -> SSAValue:
-        """x - y."""
-        return self.apply(glow.SubOp, x, y)
 
     def neg(self, x: SSAValue) -> SSAValue:
         """-x."""

@@ -49,9 +49,8 @@ class GradientSums:
             return None
         if whole:
             gradient = self.builder.broadcast(gradient, shape_of(value))
-        if value.name_hint and gradient.name_hint is None:
-            if gradient.owner in self.builder.inserted:
-                gradient.name_hint = f"{value.name_hint}.grad"
+        if value.name_hint:
+            self.builder.name(gradient, f"{value.name_hint}.grad")
         return gradient
 
 

@@ -23,10 +23,14 @@ from xdsl.ir import Operation
 
 from glow.passes.graph.differentiate.rules import (
     attention,
+    convolutions,
     elementwise,
     fake_quantization,
     indexing,
     loss,
+    movement,
+    normalizations,
+    pools,
     products,
     reductions,
     sampling,
@@ -42,10 +46,14 @@ RULES: Mapping[type[Operation], Rule] = {
     **fake_quantization.RULES,
     **training.RULES,
     **products.RULES,
+    **convolutions.RULES,
+    **pools.RULES,
+    **normalizations.RULES,
     **reductions.RULES,
     **indexing.RULES,
     **segments.RULES,
     **sampling.RULES,
     **attention.RULES,
+    **movement.RULES,
 }
 """Operation class to rule."""

@@ -2,28 +2,36 @@
 
 from __future__ import annotations
 
-from xdsl.ir import Operation
+from xdsl.ir import Operation, SSAValue
 
 from glow.dialects import glow
 from glow.dialects.node import NodeOp
 from glow.passes.graph.differentiate.gradient_builder import GradientBuilder
-from glow.passes.graph.differentiate.rules.rule import Gradients, Rule
+from glow.passes.graph.differentiate.rules.rule import Gradients, Rule, rule_of
 
 
-def elementwise(
-    builder: GradientBuilder, op: Operation, gradients: Gradients
-) -> Gradients:
+def elementwise(builder: GradientBuilder, op: NodeOp, gradient: SSAValue) -> Gradients:
     """The products that the node's derivative gives."""
-    assert isinstance(op, NodeOp)
     derivative = glow.FACTS[type(op)].derivative
-    gradient = gradients[0]
     assert derivative is not None
-    assert gradient is not None
-    return derivative(builder, op.inputs, op.results[0], gradient, op.attributes_view())
+    attributes = op.attributes_view()
+    return derivative(builder, op.inputs, op.results[0], gradient, attributes)
 
 
-RULES: dict[type[Operation], Rule] = {
-    node: elementwise
-    for node, facts in glow.FACTS.items()
-    if facts.derivative is not None
-}
+def convert(
+    builder: GradientBuilder, op: glow.ConvertOp, gradient: SSAValue
+) -> Gradients:
+    """The gradient, which the walk converts back."""
+    return [gradient]
+
+
+RULES: dict[type[Operation], Rule] = dict(
+    (
+        *(
+            rule_of(node, elementwise)
+            for node, facts in glow.FACTS.items()
+            if facts.derivative
+        ),
+        rule_of(glow.ConvertOp, convert),
+    )
+)

@@ -1,44 +1,142 @@
-"""Reductions: the gradient is repeated along the reduced axes."""
+"""Reductions, and sums and products along an axis."""
 
 from __future__ import annotations
 
 from math import prod
 
-from xdsl.ir import Operation
+import numpy as np
+from xdsl.ir import Operation, SSAValue
 
 from glow.dialects import glow
+from glow.dialects.glow.normalization import ReduceOp
 from glow.dialects.node import shape_of
 from glow.passes.graph.differentiate.gradient_builder import GradientBuilder
-from glow.passes.graph.differentiate.rules.rule import Gradients, Rule
+from glow.passes.graph.differentiate.rules.rule import Gradients, Rule, rule_of
+from glow.passes.rewriting.node_builder import element_type
 
 
-def kept_shape(op: glow.ReduceSumOp | glow.ReduceMeanOp) -> list[int]:
-    """The result's shape with a 1 for each reduced axis."""
+def repeatable(builder: GradientBuilder, op: ReduceOp, value: SSAValue) -> SSAValue:
+    """A value of the result's shape, so that it broadcasts to the input's."""
     axes = op.attributes_view().ints("axes")
-    return [1 if i in axes else size for i, size in enumerate(shape_of(op.input))]
+    shape = [1 if i in axes else size for i, size in enumerate(shape_of(op.input))]
+    return builder.reshape(value, shape)
 
 
 def reduce_sum(
-    builder: GradientBuilder, op: Operation, gradients: Gradients
+    builder: GradientBuilder, op: glow.ReduceSumOp, gradient: SSAValue
 ) -> Gradients:
     """Each element of the input counts once."""
-    assert isinstance(op, glow.ReduceSumOp)
-    assert gradients[0] is not None
-    return [builder.reshape(gradients[0], kept_shape(op))]
+    return [repeatable(builder, op, gradient)]
 
 
 def reduce_mean(
-    builder: GradientBuilder, op: Operation, gradients: Gradients
+    builder: GradientBuilder, op: glow.ReduceMeanOp, gradient: SSAValue
 ) -> Gradients:
     """Each element of the input counts by one of their number."""
-    assert isinstance(op, glow.ReduceMeanOp)
-    assert gradients[0] is not None
-    count = prod(shape_of(op.input)) / max(prod(shape_of(op.result)), 1)
-    kept = builder.reshape(gradients[0], kept_shape(op))
-    return [builder.scale(kept, 1 / max(count, 1))]
+    axes = op.attributes_view().ints("axes")
+    count = prod(shape_of(op.input)[axis] for axis in axes)
+    return [builder.scale(repeatable(builder, op, gradient), 1 / max(count, 1))]
 
 
-RULES: dict[type[Operation], Rule] = {
-    glow.ReduceSumOp: reduce_sum,
-    glow.ReduceMeanOp: reduce_mean,
-}
+def reduce_extreme(
+    builder: GradientBuilder,
+    op: glow.ReduceMaxOp | glow.ReduceMinOp,
+    gradient: SSAValue,
+) -> Gradients:
+    """Equal parts for the elements that equal the result (torch.amax)."""
+    extreme = repeatable(builder, op, op.result)
+    is_extreme = builder.node(glow.EqualOp, op.input, extreme)
+    counted = builder.convert(is_extreme, element_type(op.input))
+    axes = op.attributes_view().ints("axes")
+    count = builder.sum(counted, axes, keepdims=True)
+    share = builder.div(repeatable(builder, op, gradient), count)
+    zero = builder.number(0.0, gradient)
+    return [builder.node(glow.SelectOp, is_extreme, share, zero)]
+
+
+def reduce_product(
+    builder: GradientBuilder, op: glow.ReduceProdOp, gradient: SSAValue
+) -> Gradients:
+    """The product of all others: of those before times of those behind, since one may be 0."""
+    axes, shape = op.attributes_view().ints("axes"), shape_of(op.input)
+    kept = [axis for axis in range(len(shape)) if axis not in axes]
+    order = [*kept, *axes]
+    rows = prod(shape[axis] for axis in kept)
+    flat = (rows, prod(shape[axis] for axis in axes))
+    moved = builder.transpose(op.input, order)
+    line = builder.reshape(moved, flat)
+
+    def others(reverse: bool) -> SSAValue:
+        settings = {"kind": "prod", "axis": 1, "exclusive": True, "reverse": reverse}
+        return builder.node(glow.CumulativeOp, line, **settings)
+
+    product = builder.mul(others(reverse=False), others(reverse=True))
+    product = builder.reshape(product, shape_of(moved))
+    product = builder.transpose(product, [order.index(i) for i in range(len(order))])
+    return [builder.mul(repeatable(builder, op, gradient), product)]
+
+
+def cumulative(
+    builder: GradientBuilder, op: glow.CumulativeOp, gradient: SSAValue
+) -> Gradients:
+    """Of sums, the sum from the other end; of products as `cumulative_product` says."""
+    attributes = op.attributes_view()
+    if attributes.string("kind") == "prod":
+        return [cumulative_product(builder, op, gradient)]
+    return [
+        builder.node(
+            glow.CumulativeOp,
+            gradient,
+            kind="sum",
+            axis=attributes.int("axis"),
+            exclusive=attributes.has("exclusive"),
+            reverse=not attributes.has("reverse"),
+        )
+    ]
+
+
+def cumulative_product(
+    builder: GradientBuilder, op: glow.CumulativeOp, gradient: SSAValue
+) -> SSAValue:
+    """The gradient of n products along an axis: n^2 products, since an element may be 0.
+
+    Row i holds the products with a 1 in the place of element i: what they are multiplied
+    with. Only products that element i is part of count.
+    """
+    attributes, shape = op.attributes_view(), shape_of(op.input)
+    axis, element = attributes.int("axis"), element_type(op.input)
+    count, rank = shape[axis], len(shape)
+    rows = builder.reshape(op.input, (*shape[:axis], 1, *shape[axis:]))
+
+    def mask(array: np.ndarray[tuple[int, ...], np.dtype[np.bool_]]) -> SSAValue:
+        table = array.reshape(count, count, *[1] * (rank - axis - 1))
+        return builder.constant(np.ascontiguousarray(table), "cumulative_mask")
+
+    one, zero = builder.splat(1.0, element), builder.splat(0.0, element)
+    own = mask(np.eye(count, dtype=np.bool_))
+    others = builder.node(glow.SelectOp, own, one, rows)
+    settings = {name: attributes.has(name) for name in ("exclusive", "reverse")}
+    products = builder.node(
+        glow.CumulativeOp, others, kind="prod", axis=axis + 1, **settings
+    )
+    place = np.arange(count)
+    distance = place[None, :] - place[:, None]
+    if settings["reverse"]:
+        distance = -distance
+    is_part = mask(distance >= (1 if settings["exclusive"] else 0))
+    weights = builder.reshape(gradient, (*shape[:axis], 1, *shape[axis:]))
+    weighted = builder.mul(weights, products)
+    weighted = builder.node(glow.SelectOp, is_part, weighted, zero)
+    return builder.sum(weighted, [axis + 1])
+
+
+RULES: dict[type[Operation], Rule] = dict(
+    (
+        rule_of(glow.ReduceSumOp, reduce_sum),
+        rule_of(glow.ReduceMeanOp, reduce_mean),
+        rule_of(glow.ReduceMaxOp, reduce_extreme),
+        rule_of(glow.ReduceMinOp, reduce_extreme),
+        rule_of(glow.ReduceProdOp, reduce_product),
+        rule_of(glow.CumulativeOp, cumulative),
+    )
+)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 from xdsl.ir import Operation, SSAValue
 
@@ -17,3 +17,22 @@ Rule: TypeAlias = Callable[[GradientBuilder, Operation, Gradients], Gradients]
 Inputs are `NodeOp.inputs`; of other operations the operands, then what their regions use from
 around them (`reverse_walk.inputs_of`).
 """
+
+NodeT = TypeVar("NodeT", bound=Operation)
+
+
+def rule_of(
+    node: type[NodeT],
+    rule: Callable[[GradientBuilder, NodeT, SSAValue], Gradients],
+) -> tuple[type[Operation], Rule]:
+    """A node and its rule, written for the gradient of its only result."""
+
+    def apply(
+        builder: GradientBuilder, op: Operation, gradients: Gradients
+    ) -> Gradients:
+        (gradient,) = gradients
+        assert isinstance(op, node)
+        assert gradient is not None
+        return rule(builder, op, gradient)
+
+    return node, apply

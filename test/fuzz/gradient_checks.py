@@ -1,0 +1,18 @@
+"""Checks of gradients: those of a random node against central differences."""
+
+from __future__ import annotations
+
+from checks import Wrong
+from gradient_cases import CASES, check_case
+
+NAMES = tuple(CASES)
+
+
+def check_gradient(seed: int) -> int:
+    """Compare the gradients of a node, one after the other as seeds count; 1."""
+    name = NAMES[seed % len(NAMES)]
+    try:
+        check_case(name, seed)
+    except Exception as error:
+        raise Wrong(f"seed {seed}: {name}: {type(error).__name__}: {error}") from None
+    return 1
