@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
+
 from checks import Wrong
-from gradient_cases import CASES, check_case
+
+sys.path.append(str(Path(__file__).parents[1] / "python/support"))
+
+from gradient_cases import CASES, check_case  # noqa: E402
 
 NAMES = tuple(CASES)
 
