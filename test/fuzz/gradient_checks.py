@@ -9,7 +9,7 @@ from checks import Wrong
 
 sys.path.append(str(Path(__file__).parents[1] / "python/support"))
 
-from gradient_cases import CASES, check_case  # noqa: E402
+from gradient_cases import CASES, check_case
 
 NAMES = tuple(CASES)
 
