@@ -31,6 +31,7 @@ from glow.dialects.weight_table import Array
 from glow.dialects.weights import weights_of
 from glow.frontends.onnx.graph import sanitized
 from glow.options import CompileOptions
+from glow.passes.graph.convert_constants_to_variables import convert
 from glow.signature import main_function, signature_of
 
 if TYPE_CHECKING:
@@ -69,6 +70,7 @@ class Network:
         if self.proto is None:
             assert self.module is not None
             module = load(self.module, options)
+            convert(main_function(module))
         else:
             proto = copy_of(self.proto)
             if batch_size is not None:

@@ -44,9 +44,10 @@ from glow.training.losses import Loss, as_loss
 from glow.training.network import Network
 from glow.training.optimizers import Optimizer
 from glow.training.options import StepKeywords, StepOptions, split_options
+from glow.training.training_mode import use_batch_statistics
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Sequence, Set
 
     from glow.compiler import Model
 
@@ -130,8 +131,9 @@ class StepBuilder:
         function = main_function(module)
         output = self.output_of(function)
         classes = self.loss.classes(cast("TensorType[Attribute]", output.type))
-        loss = self.add_loss(function, output)
-        names = self.parameters(function)
+        statistics = use_batch_statistics(function)
+        loss = self.add_loss(function, self.output_of(function))
+        names = self.parameters(function, statistics)
         builder, gradients = differentiate(function, loss, names)
         rate = add_argument(function, RATE, tensor_type((), f32))
         add_updates(function, gradients, self.optimizer, rate)
@@ -139,7 +141,7 @@ class StepBuilder:
         function.update_function_type()
         return StepGraph(module, classes)
 
-    def parameters(self, function: FuncOp) -> Sequence[str]:
+    def parameters(self, function: FuncOp, statistics: Set[str]) -> Sequence[str]:
         """What gradients are asked for: the variables that are not frozen.
 
         Raises GlowError for a pattern of no parameter, and where all are frozen.
@@ -147,7 +149,7 @@ class StepBuilder:
         names = [
             op.variable_name for op in function.walk() if isinstance(op, VariableOp)
         ]
-        frozen: set[str] = set()
+        frozen = set(statistics)
         for pattern in self.options.freeze:
             matching = [name for name in names if fnmatchcase(name, pattern)]
             if not matching:
