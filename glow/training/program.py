@@ -47,7 +47,7 @@ from glow.training.options import StepKeywords, StepOptions, split_options
 from glow.training.training_mode import use_batch_statistics
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence, Set
+    from collections.abc import Collection, Sequence
 
     from glow.compiler import Model
 
@@ -141,7 +141,9 @@ class StepBuilder:
         function.update_function_type()
         return StepGraph(module, classes)
 
-    def parameters(self, function: FuncOp, statistics: Set[str]) -> Sequence[str]:
+    def parameters(
+        self, function: FuncOp, statistics: Collection[str]
+    ) -> Sequence[str]:
         """What gradients are asked for: the variables that are not frozen.
 
         Raises GlowError for a pattern of no parameter, and where all are frozen.
