@@ -40,3 +40,17 @@ func.func @factor_of_a_matrix(%x: tensor<5x8x1x1xf32>, %w: tensor<16xf32>, %b: t
   %2 = glow.mul %0, %c : tensor<5x8x1x2xf32>
   func.return %2 : tensor<5x8x1x2xf32>
 }
+
+// A loop of its own updates a variable in place.
+// CHECK-LABEL: func.func @update(
+// CHECK: %g = cpu.batch_matmul %x, %x lhs_axes [1, 0] rhs_axes [0, 1] result_axes [0, 1] : tensor<4x4xf32>
+// CHECK-NEXT: %s = glow.mul %m, %rate : tensor<4x4xf32>
+// CHECK-NEXT: %n = glow.add %s, %g : tensor<4x4xf32>
+func.func @update(%x: tensor<2x4xf32>, %rate: tensor<f32>) -> tensor<4x4xf32> {
+  %m = glow.variable @m : tensor<4x4xf32>
+  %g = cpu.batch_matmul %x, %x lhs_axes [1, 0] rhs_axes [0, 1] result_axes [0, 1] : tensor<4x4xf32>
+  %s = glow.mul %m, %rate : tensor<4x4xf32>
+  %n = glow.add %s, %g : tensor<4x4xf32>
+  glow.save %n, @m
+  func.return %n : tensor<4x4xf32>
+}

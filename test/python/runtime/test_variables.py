@@ -181,3 +181,34 @@ def test_models_without_variables_have_none() -> None:
     model = compiled(text + "func.return %x : tensor<1xf32>\n}")
     assert dict(model.variables) == {}
     assert copy.deepcopy(model) is model
+
+
+LOOKUP = """
+func.func @main(%i: tensor<2xi64>) -> tensor<2x4xf32> {
+  %table = glow.variable @table initial dense<1.0> : tensor<8x4xf32>
+  %n = glow.variable @n : tensor<1xi64>
+  %rows = glow.gather %table, %i axis 0 : tensor<2x4xf32>
+  %mean = glow.reduce_mean %rows axes [0, 1] : tensor<f32>
+  %new = glow.add %table, %mean : tensor<8x4xf32>
+  glow.save %new, @table
+  %one = glow.splat 1 : tensor<1xi64>
+  %m = glow.add %n, %one : tensor<1xi64>
+  glow.save %m, @n
+  func.return %rows : tensor<2x4xf32>
+}
+"""
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_an_error_leaves_variables_as_they_are(backend) -> None:
+    model = compiled(LOOKUP, backend)
+    right, wrong = np.array([0, 7]), np.array([0, 8])
+    model(right)
+    before = states(model)
+    assert before["table"][0, 0] == 2
+    for _ in range(2):
+        with pytest.raises(glow.GlowError, match="outside"):
+            model(wrong)
+        np.testing.assert_equal(states(model), before)
+    model(right)
+    assert model.variables["table"][0, 0] == 4

@@ -6,7 +6,8 @@ epilogue region. The other operands become epilogue operands: residuals, one num
 channel or row, or one number; constants of one element go into the region. Rounding to 16
 bits can come last, and operands may be extended from 16 bits. The node moves to the place of
 the last absorbed one, so that all epilogue operands are defined before it. Later nodes come first,
-since a sum of two convolutions belongs to the later one.
+since a sum of two convolutions belongs to the later one. What goes through all elements of a
+variable stays outside: a loop of its own updates it in place, and an epilogue would not.
 
     %0 = cpu.conv2d %x, %w, %b ... : tensor<1x4x56x56x16xf32>
     %1 = glow.add %0, %residual : tensor<1x4x56x56x16xf32>
@@ -33,7 +34,7 @@ from glow.backends.cpu import dialect as cpu
 from glow.backends.cpu.dialect import EpilogueOp
 from glow.dialects import glow
 from glow.dialects.half import is_half
-from glow.dialects.node import NodeOp, shape_of
+from glow.dialects.node import DataParallel, NodeOp, shape_of
 from glow.dialects.weight_table import dtype_of
 from glow.dialects.weights import constant_value
 from glow.passes.quantization.casts import tensor_of
@@ -120,6 +121,8 @@ def can_absorb(root: EpilogueOp, op: Operation) -> bool:
         return False
     if op.parent is not root.parent or op.predicate is not None:
         return False
+    if goes_through_variable(op):
+        return False
     shape = shape_of(root.result)
     if [shape_of(result) for result in op.results] != [shape]:
         return False
@@ -135,6 +138,22 @@ def can_absorb(root: EpilogueOp, op: Operation) -> bool:
         and root.kind_of_operand(shape_of(value), shape) is not None
         for value in op.inputs
     )
+
+
+def goes_through_variable(op: NodeOp) -> bool:
+    """Whether a node reads elements of a variable, or what was computed of them one by one."""
+    shape, values, seen = shape_of(op.results[0]), list(op.inputs), set[SSAValue]()
+    while values and len(seen) < MAX_GROUP:
+        value = values.pop()
+        owner = value.owner
+        if value in seen or shape_of(value) != shape:
+            continue
+        if isinstance(owner, glow.VariableOp):
+            return True
+        seen.add(value)
+        if isinstance(owner, NodeOp) and owner.has_trait(DataParallel):
+            values.extend(owner.inputs)
+    return False
 
 
 NOT_ABSORBED = "it reads something that is neither equal elements, a row nor a channel"

@@ -45,9 +45,11 @@ from glow.backends.cpu.program.externals import (
     TICK,
     TraceRegion,
 )
+from glow.backends.cpu.program.guard import insert_test
 from glow.backends.cpu.program.program import (
     Branch,
     BufferBinding,
+    Guard,
     KernelCall,
     Load,
     Loaded,
@@ -142,6 +144,8 @@ class MainBuilder:
                 self._branch(step)
             elif isinstance(step, While):
                 self._while(step)
+            elif isinstance(step, Guard):
+                self._guard(step)
             else:
                 self._call(step)
 
@@ -167,6 +171,17 @@ class MainBuilder:
         self.builder.insert(scf.IfOp(condition, [], then, otherwise))
         for block, part in zip(blocks, branch.parts, strict=True):
             self._block(block, part)
+
+    def _guard(self, guard: Guard) -> None:
+        """Steps that all threads leave out where a byte of an error is set."""
+        self._synchronize()
+        view = self._view(guard.reports, MemRefType(i8, [guard.reports.size]))
+        numbers = map(self._constant, range(guard.reports.size))
+        is_right = insert_test(self.builder, view, list(numbers))
+        body, other = Block(), Block()
+        self.builder.insert(scf.IfOp(is_right, [], Region(body), Region(other)))
+        self._block(body, guard.body)
+        self._block(other, ())
 
     def _while(self, loop: While) -> None:
         """A barrier stands before the condition is read, and at the end of the body."""

@@ -101,6 +101,8 @@ class KernelCall:
     writes: int = 1
     feeds_prologue: bool = False
     """Whether one other instruction reads what this one alone writes, and nobody else does."""
+    notes_error: bool = False
+    """Whether the last binding is the byte of an error."""
 
     def conflicting(self, other: KernelCall) -> Iterator[tuple[int, int]]:
         """The operands of both, by number, because of which the order of the calls matters."""
@@ -203,6 +205,25 @@ class While:
 
 
 @dataclass(frozen=True)
+class Guard:
+    """Steps that run only if no call before them has noted an error in the bytes of a binding."""
+
+    reports: BufferBinding
+    body: tuple[Step, ...]
+
+    trip_count: ClassVar[int | None] = 1
+
+    @property
+    def parts(self) -> Sequence[tuple[Step, ...]]:
+        """The steps that are run by this one."""
+        return (self.body,)
+
+    def with_parts(self, parts: Sequence[tuple[Step, ...]]) -> Guard:
+        """The same step around other ones."""
+        return Guard(self.reports, *parts)
+
+
+@dataclass(frozen=True)
 class Variable:
     """A variable's place in the mutables, and where its initial value is in the constants."""
 
@@ -212,7 +233,7 @@ class Variable:
     """None for zeros."""
 
 
-Step = KernelCall | Load | Loop | Branch | While
+Step = KernelCall | Load | Loop | Branch | While | Guard
 
 
 @dataclass
@@ -243,7 +264,7 @@ class Program:
 
     def calls(self) -> Iterator[KernelCall]:
         """All kernel calls, those of loops once."""
-        yield from _calls(self.steps)
+        yield from calls_of(self.steps)
 
     @cached_property
     def _starts(self) -> Sequence[int]:
@@ -272,13 +293,14 @@ class Program:
         return "\n".join(lines)
 
 
-def _calls(steps: Sequence[Step]) -> Iterator[KernelCall]:
+def calls_of(steps: Sequence[Step]) -> Iterator[KernelCall]:
+    """The kernel calls of steps, those of loops once."""
     for step in steps:
         if isinstance(step, KernelCall):
             yield step
         else:
             for part in step.parts:
-                yield from _calls(part)
+                yield from calls_of(part)
 
 
 def _traffic(steps: Sequence[Step]) -> int:
@@ -303,7 +325,9 @@ def _describe(steps: Sequence[Step]) -> Iterator[str]:
             yield "end"
 
 
-def _heading(step: Load | Loop | Branch | While) -> str:
+def _heading(step: Load | Loop | Branch | While | Guard) -> str:
+    if isinstance(step, Guard):
+        return f"guard {step.reports}"
     if isinstance(step, Load):
         return f"load {step.number} {step.binding}"
     if isinstance(step, Loop):

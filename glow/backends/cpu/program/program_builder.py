@@ -10,6 +10,7 @@ from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, IntegerAttr
 from xdsl.ir import Block, Operation, SSAValue
 
 from glow.backends.backend import loaded_backends
+from glow.backends.cpu.program.guard import guarded
 from glow.backends.cpu.program.kernel_table import KernelTable
 from glow.backends.cpu.program.program import (
     ADDRESS_BYTES,
@@ -87,7 +88,8 @@ class ProgramBuilder:
         for argument in block.args:
             self.bindings[argument] = self._reserve("mutables", byte_size(argument))
         arguments = [self.bindings[argument] for argument in block.args]
-        steps = self._steps(block)
+        end = sum(aligned(variable.binding.size) for variable in self.variables)
+        steps = guarded(self._steps(block), end)
         name = self.function.sym_name.data
         return Program(
             name,
@@ -170,7 +172,8 @@ class ProgramBuilder:
             bindings += (BufferBinding("mutables", self.next_report, 1),)
             self.next_report += 1
             self.reports.append((self.node, invocation.report))
-        return KernelCall(invocation.kernel, bindings, invocation.writes)
+        kernel, writes = invocation.kernel, invocation.writes
+        return KernelCall(kernel, bindings, writes, notes_error=bool(invocation.report))
 
     def _binding(self, buffer: SSAValue | Row, loop: int) -> BufferBinding:
         """Where a buffer is, or the row that trip number `loop` has."""
