@@ -80,7 +80,14 @@ from glow.dialects.glow.storage import MAX_INLINE_ELEMENTS as MAX_INLINE_ELEMENT
 from glow.dialects.glow.storage import scalar_attr as scalar_attr
 from glow.dialects.glow.storage import splat_number as splat_number
 from glow.dialects.glow.target import TargetAttr
-from glow.dialects.glow.training import fake_quantization, layers, loss, optimizers
+from glow.dialects.glow.training import (
+    adaptive,
+    fake_quantization,
+    layers,
+    loss,
+    optimizers,
+)
+from glow.dialects.glow.training.adaptive import *
 from glow.dialects.glow.training.fake_quantization import *
 from glow.dialects.glow.training.layers import *
 from glow.dialects.glow.training.loss import *
@@ -111,6 +118,7 @@ NODES = nodes_of(
     layers,
     loss,
     optimizers,
+    adaptive,
 )
 
 QUANTIZATION_NODES = nodes_of(quantization)

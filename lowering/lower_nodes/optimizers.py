@@ -13,7 +13,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from glow.dialects import glow
 from glow.dialects.glow.training.terms import Term, terms
-from glow.dialects.node import tensor_type
+from glow.dialects.node import shape_of, tensor_type
 from glow.passes.rewriting.node_builder import NodeBuilder, element_type
 from glow.passes.rewriting.tensor_builder import Tensors
 
@@ -36,11 +36,10 @@ def factors_of(builder: NodeBuilder, op: glow.OptimizerOp) -> list[SSAValue]:
     return [factor.value for factor in factors]
 
 
-def optimizer(op: Operation) -> None:
-    """Each parameter's update, as its formula says."""
-    assert isinstance(op, glow.OptimizerOp)
-    builder, attributes = NodeBuilder(op), op.attributes_view()
-    formula, factors = Tensors(builder), factors_of(builder, op)
+def updates(builder: NodeBuilder, op: glow.OptimizerOp) -> list[list[SSAValue]]:
+    """What the formula gives for each parameter, and its rate last."""
+    attributes, formula = op.attributes_view(), Tensors(builder)
+    factors = factors_of(builder, op)
     rows: list[list[SSAValue]] = []
     for column in op.columns():
         element = element_type(column[0])
@@ -48,11 +47,50 @@ def optimizer(op: Operation) -> None:
         new = type(op).UPDATE(
             attributes, terms(formula, numbers), terms(formula, column)
         )
-        rows.append([term.value for term in new])
+        rows.append([term.value for term in new] + numbers[:1])
+    return rows
+
+
+def replace(builder: NodeBuilder, rows: list[list[SSAValue]]) -> None:
+    """Put the new parameters, then the new moments, in the place of a step."""
     builder.replace(*(value for kind in zip(*rows, strict=True) for value in kind))
 
 
+def optimizer(op: Operation) -> None:
+    """Each parameter's update, as its formula says."""
+    assert isinstance(op, glow.OptimizerOp)
+    builder = NodeBuilder(op)
+    replace(builder, [new for *new, _ in updates(builder, op)])
+
+
+def norm(builder: NodeBuilder, value: SSAValue) -> Term:
+    """The root of the sum of squares."""
+    squares = Term(Tensors(builder), builder.node(glow.MulOp, value, value))
+    axes = list(range(len(shape_of(value))))
+    total = builder.node(glow.ReduceSumOp, squares.value, axes=axes)
+    return Term(squares.formula, total if axes else squares.value).sqrt()
+
+
+def lamb(op: Operation) -> None:
+    """The directions, each times the norm of its parameter by its own."""
+    assert isinstance(op, glow.LambOp)
+    builder = NodeBuilder(op)
+    formula, rows = Tensors(builder), list[list[SSAValue]]()
+    for column, (direction, *moments, rate) in zip(
+        op.columns(), updates(builder, op), strict=True
+    ):
+        sizes = norm(builder, column[0]), norm(builder, direction)
+        ratio, one = sizes[0] / sizes[1], sizes[0] * 0.0 + 1.0
+        for size in sizes:
+            ratio = (size <= 0.0).choose(one, ratio)
+        step = Term(formula, direction) * (ratio * Term(formula, rate))
+        rows.append([(Term(formula, column[0]) - step).value, *moments])
+    replace(builder, rows)
+
+
 LOWERINGS: dict[type[Operation], Callable[[Operation], None]] = {
-    glow.SgdOp: optimizer,
-    glow.AdamOp: optimizer,
+    **dict.fromkeys(
+        (glow.SgdOp, glow.AdamOp, glow.RmspropOp, glow.AdagradOp), optimizer
+    ),
+    glow.LambOp: lamb,
 }

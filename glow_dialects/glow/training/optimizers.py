@@ -172,13 +172,14 @@ class SgdOp(OptimizerOp):
         return super().infer(operands, attributes)
 
 
-def _power(base: float, exponent: Term) -> Term:
+def power(base: float, exponent: Term) -> Term:
+    """A number raised to a term."""
     return (exponent * 0.0 + base).apply(PowOp, exponent)
 
 
 def _adam_factors(adam: Attributes, rate: Term, step: Term) -> list[Term]:
     """The corrected rate, the second moment's correction, what is left of a parameter."""
-    corrections = [1.0 - _power(adam.float(name), step) for name in ("beta1", "beta2")]
+    corrections = [1.0 - power(adam.float(name), step) for name in ("beta1", "beta2")]
     decay = adam.float("weight_decay") if adam.has("decoupled") else 0.0
     return [rate / corrections[0], 1.0 / corrections[1].sqrt(), 1.0 - rate * decay]
 

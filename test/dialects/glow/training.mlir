@@ -27,11 +27,17 @@ func.func @losses(%x: tensor<6x4xf32>, %y: tensor<6x4xf32>, %w: tensor<4xf32>, %
 // CHECK-NEXT: %0 = glow.sgd %rate, %step, %p, %g : tensor<3xf32>
 // CHECK-NEXT: %1, %2 = glow.sgd %rate, %step, %p, %g, %m momentum 9.000000e-01 nesterov : tensor<3xf32>, tensor<3xf32>
 // CHECK-NEXT: %3, %4, %5 = glow.adam %rate, %step, %p, %g, %m, %m beta2 0.99899999900000003 weight_decay 1.000000e-02 decoupled : tensor<3xf32>, tensor<3xf32>, tensor<3xf32>
+// CHECK-NEXT: %6, %7, %8, %9 = glow.rmsprop %rate, %step, %p, %g, %m, %m, %m momentum 9.000000e-01 centered : tensor<3xf32>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32>
+// CHECK-NEXT: %10, %11 = glow.adagrad %rate, %step, %p, %g, %m rate_decay 1.000000e-01 : tensor<3xf32>, tensor<3xf32>
+// CHECK-NEXT: %12, %13, %14 = glow.lamb %rate, %step, %p, %g, %m, %m : tensor<3xf32>, tensor<3xf32>, tensor<3xf32>
 // CHECK-NEXT: func.return
 func.func @optimizers(%rate: tensor<f32>, %step: tensor<i64>, %p: tensor<3xf32>, %g: tensor<3xf32>, %m: tensor<3xf32>) {
   %0 = glow.sgd %rate, %step, %p, %g : tensor<3xf32>
   %1, %2 = glow.sgd %rate, %step, %p, %g, %m momentum 0.9 nesterov : tensor<3xf32>, tensor<3xf32>
   %3, %4, %5 = glow.adam %rate, %step, %p, %g, %m, %m beta2 0.998999999 decoupled weight_decay 0.01 : tensor<3xf32>, tensor<3xf32>, tensor<3xf32>
+  %6, %7, %8, %9 = glow.rmsprop %rate, %step, %p, %g, %m, %m, %m momentum 0.9 centered : tensor<3xf32>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32>
+  %10, %11 = glow.adagrad %rate, %step, %p, %g, %m rate_decay 0.1 : tensor<3xf32>, tensor<3xf32>
+  %12, %13, %14 = glow.lamb %rate, %step, %p, %g, %m, %m : tensor<3xf32>, tensor<3xf32>, tensor<3xf32>
   func.return
 }
 

@@ -54,6 +54,10 @@ OPTIMIZERS: tuple[tuple[type[glow.OptimizerOp], dict[str, Any], int], ...] = (
     (glow.SgdOp, {"weight_decay": 0.1, "decoupled": True}, 0),
     (glow.AdamOp, {"weight_decay": 0.1}, 2),
     (glow.AdamOp, {"weight_decay": 0.1, "decoupled": True, "amsgrad": True}, 3),
+    (glow.RmspropOp, {"weight_decay": 0.1}, 1),
+    (glow.RmspropOp, {"momentum": 0.9, "centered": True}, 3),
+    (glow.AdagradOp, {"rate_decay": 0.1, "weight_decay": 0.1}, 1),
+    (glow.LambOp, {"weight_decay": 0.1}, 2),
 )
 """Node, attributes and how many moments they need."""
 
@@ -61,11 +65,13 @@ OPTIMIZERS: tuple[tuple[type[glow.OptimizerOp], dict[str, Any], int], ...] = (
 def _optimizer_examples() -> Iterator[Example]:
     rate = np.array(0.1, np.float32)
     for node, attributes, moments in OPTIMIZERS:
-        for step in (1, 7):
+        for step in (np.array(1, np.int64), np.array(7, np.float32)):
             shapes = [(4, 3), (5,), ()] * (2 + moments)
             tensors = [random_array(shape, seed=n) for n, shape in enumerate(shapes)]
             tensors[6:] = map(np.abs, tensors[6:])
-            operands = rate, np.array(step, np.int64), *tensors
+            if "centered" in attributes:
+                tensors[6:9] = [array + 16 for array in tensors[6:9]]
+            operands = rate, step, *tensors
             yield example(node, *operands, **attributes)
 
 
@@ -77,11 +83,11 @@ def layer_examples() -> Iterator[Example]:
         for settings in ({}, {"epsilon": 0.01, "momentum": 0.5}):
             operands = random_array(shape), *parameters
             yield example(glow.BatchNormTrainingOp, *operands, **settings)
-    for seed in ([0, 0], [-(2**63), 2**40 + 7]):
-        state = np.array(seed, np.int64)
-        yield example(glow.RandomUniformOp, state, result=((3, 7), np.float32))
+    for stream, seed in enumerate(([0, 0], [-(2**63), 2**40 + 7])):
+        state, shape = np.array(seed, np.int64), ((3, 7), np.float32)
+        yield example(glow.RandomUniformOp, state, result=shape, stream=stream)
         operands = random_array((2, 3, 3)), state
-        yield example(glow.DropoutOp, *operands, ratio=0.25, stream=3)
+        yield example(glow.DropoutOp, *operands, ratio=0.25, stream=stream)
     yield example(glow.RandomUniformOp, state, result=((), np.float32), stream=1)
     yield example(glow.RandomUniformOp, state, result=((0, 3), np.float32))
     large = ((5, 1031), np.float32)

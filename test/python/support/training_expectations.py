@@ -83,9 +83,7 @@ def classes(example: Example) -> Array:
 Numbers = Sequence[float]
 
 
-def _sgd(
-    given: dict[str, Any], rate: float, step: float, x: float, slope: float, *m: float
-) -> Numbers:
+def _sgd(given, rate, step, x, slope, *m):
     decay, kept = given.get("weight_decay", 0.0), 1.0
     slope += given.get("l1", 0.0) * (x > 0) - given.get("l1", 0.0) * (x < 0)
     if given.get("decoupled"):
@@ -100,9 +98,7 @@ def _sgd(
     return [kept * x - rate * used, velocity]
 
 
-def _adam(
-    given: dict[str, Any], rate: float, step: float, x: float, slope: float, *m: float
-) -> Numbers:
+def _adam(given, rate, step, x, slope, *m):
     decay = given.get("weight_decay", 0.0)
     if given.get("decoupled"):
         x -= rate * decay * x
@@ -113,6 +109,42 @@ def _adam(
     size = math.sqrt(largest / (1 - 0.999**step)) + 1e-8
     x -= rate * first / (1 - 0.9**step) / size
     return [x, first, second, largest][: 1 + len(m)]
+
+
+def _rmsprop(given, rate, step, x, slope, *m):
+    slope += given.get("weight_decay", 0.0) * x
+    square = 0.99 * m[0] + 0.01 * slope**2
+    average = 0.99 * m[-1] + 0.01 * slope if given.get("centered") else 0.0
+    used = slope / (math.sqrt(square - average**2) + 1e-8)
+    if not given.get("momentum"):
+        return [x - rate * used, square]
+    used += given["momentum"] * m[1]
+    return [x - rate * used, square, used, average]
+
+
+def _adagrad(given, rate, step, x, slope, *m):
+    slope += given["weight_decay"] * x
+    total = m[0] + slope**2
+    rate /= 1 + given["rate_decay"] * (step - 1)
+    return [x - rate * slope / (math.sqrt(total) + 1e-10), total]
+
+
+def lamb(example: Example) -> list[Array]:
+    """A parameter at a time: Adam's direction without a rate, then the norms."""
+    rate, _, *tensors = example.inputs
+    directions = optimizer(_lamb)(example)
+    for k in range(3):
+        x, direction = tensors[k].astype(np.float64), directions[k]
+        ratio = np.linalg.norm(x.ravel()) / np.linalg.norm(direction.ravel())
+        directions[k] = (x - float(rate) * ratio * direction).astype(np.float32)
+    return directions
+
+
+def _lamb(given, rate, step, x, slope, *m):
+    first, second = 0.9 * m[0] + 0.1 * slope, 0.999 * m[1] + 0.001 * slope**2
+    size = math.sqrt(second / (1 - 0.999**step)) + 1e-6
+    decay = given["weight_decay"] * x
+    return [first / (1 - 0.9**step) / size + decay, first, second]
 
 
 def optimizer(update: Callable[..., Numbers]) -> Callable[[Example], list[Array]]:
@@ -214,4 +246,7 @@ TRAINING: dict[type[NodeOp], Callable[[Example], Any]] = {
     glow.DropoutOp: dropout,
     glow.SgdOp: optimizer(_sgd),
     glow.AdamOp: optimizer(_adam),
+    glow.RmspropOp: optimizer(_rmsprop),
+    glow.AdagradOp: optimizer(_adagrad),
+    glow.LambOp: lamb,
 }
