@@ -9,7 +9,12 @@ import pytest
 
 from glow.passes.instr.dependencies import Dependencies
 from glow.passes.instr.order_search import OrderSearch
-from glow.passes.instr.schedule_for_memory import best_order, least_peak, peak_of
+from glow.passes.instr.schedule_for_memory import (
+    best_order,
+    least_peak,
+    nearest_end_order,
+    peak_of,
+)
 
 
 def random_graph(count: int, seed: int, density: float = 0.35) -> Dependencies:
@@ -69,3 +74,24 @@ def test_branches_of_many_steps_are_ordered_optimally() -> None:
 def test_a_spent_budget_gives_no_order() -> None:
     graph = random_graph(40, 0, density=0.1)
     assert OrderSearch(graph).run(10**9, most_steps=10) is None
+
+
+def test_weights_are_updated_as_soon_as_their_gradients_are_known() -> None:
+    """A chain there and back: step n back reads what step n made, and so does update n."""
+    steps = 40
+    there, back, updates = (range(k * steps, (k + 1) * steps) for k in range(3))
+    before: list[set[int]] = [{n - 1} & set(there) for n in there]
+    before += [{n - 1, 2 * steps - 1 - n} for n in back]
+    before += [{n - steps, 3 * steps - 1 - n} for n in updates]
+    uses = [[n, *needed] for n, needed in enumerate(before)]
+    before.append(set(range(3 * steps)))  # the terminator
+    uses.append([])
+    after = [
+        {m for m, needed in enumerate(before) if n in needed} for n in range(len(uses))
+    ]
+    graph = Dependencies(before, after, uses, [64] * (3 * steps))
+    order = nearest_end_order(graph)
+    assert sorted(order) == list(range(len(uses)))
+    assert all(order.index(m) < order.index(n) for n in order for m in before[n])
+    assert peak_of(graph, order) <= 64 * (steps + 3)
+    assert peak_of(graph, range(len(uses))) >= 64 * 2 * steps
