@@ -142,3 +142,11 @@ func.func @computed_weights(%w: tensor<20x16x3x3xf32>) -> tensor<20x16x3x3xf32> 
   %2 = cpu.unpack_weights %0 lanes 16 input_lanes 16 shape [20, 16, 3, 3] : tensor<20x16x3x3xf32>
   func.return %2 : tensor<20x16x3x3xf32>
 }
+
+// CHECK-LABEL: func.func @weight_gradient(
+// CHECK-NEXT: %0 = cpu.conv2d_weight_gradient %x, %g input_channels 16 output_channels 20 kernel [3, 3] strides [2, 2] pads [1, 1, 1, 1] : tensor<4608xf32>
+// CHECK-NEXT: func.return %0 : tensor<4608xf32>
+func.func @weight_gradient(%x: tensor<2x1x6x6x16xf32>, %g: tensor<2x2x3x3x16xf32>) -> tensor<4608xf32> {
+  %0 = cpu.conv2d_weight_gradient %x, %g input_channels 16 output_channels 20 kernel [3, 3] strides [2, 2] pads [1, 1, 1, 1] : tensor<4608xf32>
+  func.return %0 : tensor<4608xf32>
+}

@@ -236,3 +236,43 @@ func.func @unpacked_rank(%w: tensor<4608xf32>) {
   %0 = cpu.unpack_weights %w lanes 16 input_lanes 16 shape [20, 16, 9] : tensor<20x16x9xf32>
   func.return
 }
+
+// -----
+
+func.func @gradient_pixels(%x: tensor<2x1x6x6x16xf32>, %g: tensor<2x2x7x6x16xf32>) {
+  // expected-error @+1 {{has more pixels than [6, 6]}}
+  %0 = cpu.conv2d_weight_gradient %x, %g input_channels 16 output_channels 20 kernel [3, 3] pads [1, 1, 1, 1] : tensor<4608xf32>
+  func.return
+}
+
+// -----
+
+func.func @gradient_input(%x: tensor<3x1x6x6x16xf32>, %g: tensor<2x2x6x6x16xf32>) {
+  // expected-error @+1 {{does not hold 2 images of 16 channels}}
+  %0 = cpu.conv2d_weight_gradient %x, %g input_channels 16 output_channels 20 kernel [3, 3] pads [1, 1, 1, 1] : tensor<4608xf32>
+  func.return
+}
+
+// -----
+
+func.func @gradient_channels(%x: tensor<2x1x6x6x16xf32>, %g: tensor<2x1x6x6x16xf32>) {
+  // expected-error @+1 {{does not hold 20 channels}}
+  %0 = cpu.conv2d_weight_gradient %x, %g input_channels 16 output_channels 20 kernel [3, 3] pads [1, 1, 1, 1] : tensor<4608xf32>
+  func.return
+}
+
+// -----
+
+func.func @gradient_pads(%x: tensor<2x3x6x6xf32>, %g: tensor<2x2x6x6x16xf32>) {
+  // expected-error @+1 {{a plain input must be padded before}}
+  %0 = cpu.conv2d_weight_gradient %x, %g input_channels 3 output_channels 20 kernel [3, 3] pads [1, 1, 1, 1] : tensor<864xf32>
+  func.return
+}
+
+// -----
+
+func.func @gradient_groups(%x: tensor<2x2x6x6x16xf32>, %g: tensor<2x1x6x6x16xf32>) {
+  // expected-error @+1 {{2 groups must be whole blocks of 16 channels}}
+  %0 = cpu.conv2d_weight_gradient %x, %g input_channels 32 output_channels 16 group 2 kernel [3, 3] pads [1, 1, 1, 1] : tensor<4608xf32>
+  func.return
+}

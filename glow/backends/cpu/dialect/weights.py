@@ -1,4 +1,4 @@
-"""Weights of convolutions that are computed, not constants: packed and unpacked at run time.
+"""Weights of convolutions that are computed, not constants: packed at run time; gradients.
 
 The packed order is that of constants: [group][tile of output blocks][input block][kernel row]
 [kernel column][input lane][block][output lane], the last tile smaller where the blocks do not
@@ -18,8 +18,8 @@ from xdsl.irdl import (
 
 from glow.backends.cpu.dialect.blocked import blocks
 from glow.backends.cpu.dialect.config import PanelsAttr, panels_of
-from glow.dialects.attributes import Attributes, int_attr
-from glow.dialects.glow.convolution import check_rank
+from glow.dialects.attributes import Attributes, int_attr, ints_attr
+from glow.dialects.glow.convolution import check_rank, check_window, window_shape
 from glow.dialects.node import NodeOp, Types, fail_unless, public_nodes, tensor_type
 
 
@@ -65,7 +65,7 @@ class PackWeightsOp(NodeOp):
 
 @irdl_op_definition
 class UnpackWeightsOp(NodeOp):
-    """Packed weights in panels of one block, back as [O, C / group, kh, kw].
+    """Weights packed in panels of one block, back as [O, C / group, kh, kw].
 
     `shape` is that of the result; `lanes` and `input_lanes` are the channels of an output and an
     input block.
@@ -101,5 +101,67 @@ class UnpackWeightsOp(NodeOp):
         )
         return [tensor_type(shape, packed.element_type)]
 
+
+@irdl_op_definition
+class Conv2dWeightGradientOp(NodeOp):
+    """The gradient of the weights of `glow.conv2d`, packed in panels of one block.
+
+    input [N, C / lanes, H, W, lanes], or [N, C, H, W] of few channels without pads; the gradient
+    of the result, [N, O / lanes, OH, OW, lanes]. The attributes are those of the convolution:
+    element [o, c, i, j] is the sum over images and pixels of gradient[n, o, y, x] times
+    input[n, c, y * stride + i * dilation - pad, ...] of channel c of the output's group.
+    """
+
+    name = "cpu.conv2d_weight_gradient"
+    input = operand_def(TensorType)
+    gradient = operand_def(TensorType)
+    result = result_def(TensorType)
+    input_channels = prop_def(IntegerAttr.constr(i64))
+    output_channels = prop_def(IntegerAttr.constr(i64))
+    group = prop_def(IntegerAttr.constr(i64), default_value=int_attr(1))
+    kernel = prop_def(DenseArrayBase)
+    strides = prop_def(DenseArrayBase, default_value=ints_attr(1, 1))
+    pads = prop_def(DenseArrayBase, default_value=ints_attr(0, 0, 0, 0))
+    dilations = prop_def(DenseArrayBase, default_value=ints_attr(1, 1))
+
+    @classmethod
+    def infer(cls, operands: Types, attributes: Attributes) -> Types:
+        """The packed gradient, one-dimensional."""
+        image, gradient = operands
+        check_window(attributes)
+        check_rank(gradient, 5, "the gradient")
+        is_plain = image.get_num_dims() == 4
+        check_rank(image, 4 if is_plain else 5, "the input")
+        batch, block, *plane = image.get_shape()
+        batches, output_block, height, width, lanes = gradient.get_shape()
+        inputs, outputs = (attributes.int(f"{end}_channels") for end in ENDS)
+        inside = 1 if is_plain else lanes
+        fail_unless(
+            batch == batches and block == blocks(inputs, inside),
+            f"the input {image} does not hold {batches} images of {inputs} channels",
+        )
+        fail_unless(
+            output_block == blocks(outputs, lanes),
+            f"the gradient {gradient} does not hold {outputs} channels",
+        )
+        kernel, pads = attributes.ints("kernel"), attributes.ints("pads")
+        largest = window_shape(plane[:2], kernel, attributes)
+        fail_unless(
+            height <= largest[0] and width <= largest[1],
+            f"the gradient {gradient} has more pixels than {list(largest)}",
+        )
+        fail_unless(not (is_plain and any(pads)), "a plain input must be padded before")
+        group = attributes.int("group")
+        fail_unless(
+            group == 1
+            or (group > 0 and not any(n % (group * lanes) for n in (inputs, outputs))),
+            f"{group} groups must be whole blocks of {lanes} channels",
+        )
+        size = output_block * lanes * blocks(inputs // group, inside) * inside
+        size *= kernel[0] * kernel[1]
+        return [tensor_type((size,), gradient.element_type)]
+
+
+ENDS = ("input", "output")
 
 __all__ = public_nodes(globals())  # pyright: ignore[reportUnsupportedDunderAll]

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from glow.backends.cpu.dialect.config import Panels, panels_of
+from glow.backends.cpu.reference.blocks import from_blocks
 from glow.dialects.node import GlowOp
-from glow.interpreter.arrays import Array
+from glow.interpreter.arrays import Array, exact
 
 
 def _padded(values: Array, axis: int, multiple: int) -> Array:
@@ -61,3 +62,33 @@ def run_unpack_weights(op: GlowOp, packed: Array) -> Array:
     plain = np.empty(positions.size, packed.dtype)
     plain[order[order > 0] - 1] = packed[order > 0]
     return plain.reshape(shape)
+
+
+def run_conv2d_weight_gradient(op: GlowOp, image: Array, gradient: Array) -> Array:
+    """`cpu.conv2d_weight_gradient`."""
+    attributes = op.attributes_view()
+    group, lanes = attributes.int("group"), gradient.shape[-1]
+    inside = lanes if image.ndim == BLOCKED_RANK else 1
+    if image.ndim == BLOCKED_RANK:
+        image = from_blocks(image, attributes.int("input_channels"))
+    gradient = from_blocks(gradient, attributes.int("output_channels"))
+    top, left, bottom, right = attributes.ints("pads")
+    padded = np.pad(exact(image), ((0, 0), (0, 0), (top, bottom), (left, right)))
+    (height, width), kernel = gradient.shape[2:], attributes.ints("kernel")
+    rows, columns = attributes.ints("strides")
+    split = exact(gradient).reshape(len(image), group, -1, height, width)
+    plain = np.zeros((group, split.shape[2], image.shape[1] // group, *kernel))
+    for i, j in np.ndindex(*kernel):
+        y, x = (
+            n * d for n, d in zip((i, j), attributes.ints("dilations"), strict=True)
+        )
+        met = padded[:, :, y:, x:][
+            :, :, : height * rows : rows, : width * columns : columns
+        ]
+        met = met.reshape(len(image), group, -1, height, width)
+        plain[..., i, j] = np.einsum("ngchw,ngohw->goc", met, split)
+    weights = plain.reshape(-1, *plain.shape[2:]).astype(gradient.dtype)
+    return pack_panels(weights, group, inside, Panels(1, lanes))
+
+
+BLOCKED_RANK = 5

@@ -1,4 +1,4 @@
-"""Kernels for weights that are computed: packing at run time."""
+"""Kernels for weights that are computed: packing at run time, and their gradients."""
 
 from __future__ import annotations
 
@@ -9,6 +9,10 @@ from xdsl.ir import Operation
 
 from glow.backends.cpu import dialect as cpu
 from glow.backends.cpu.dialect.config import panels_of
+from glow.backends.cpu.kernels.convolution.conv2d_gradient import (
+    Conv2dGradientSpec,
+    build_conv2d_gradient,
+)
 from glow.backends.cpu.kernels.convolution.pack_weights import (
     PackWeightsSpec,
     build_pack_weights,
@@ -16,6 +20,7 @@ from glow.backends.cpu.kernels.convolution.pack_weights import (
 )
 from glow.backends.cpu.program.program import Invocation, KernelSelector
 from glow.backends.cpu.selection.common import invoke, named_first
+from glow.backends.cpu.selection.convolution import window_of
 from glow.dialects import instr
 from glow.dialects.node import shape_of
 from glow.lowering.target.target import Target
@@ -60,7 +65,25 @@ def _unpack_weights(op: instr.InstructionOp, target: Target) -> Sequence[Invocat
     return invoke("unpack_weights", spec, named_first(build_unpack_weights), buffers)
 
 
+def _weight_gradient(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
+    image, gradient = op.ins
+    attributes, shape = op.attributes_view(), shape_of(image)
+    batch, _, *output, lanes = shape_of(gradient)
+    spec = Conv2dGradientSpec(
+        batch,
+        attributes.int("input_channels"),
+        attributes.int("output_channels"),
+        window_of(attributes, attributes.ints("kernel"), shape[2:4], output),
+        attributes.int("group"),
+        lanes,
+        plain_input=len(shape) == 4,
+    )
+    buffers = [op.outs[0], image, gradient]
+    return invoke("conv2d_gradient", spec, named_first(build_conv2d_gradient), buffers)
+
+
 SELECTORS: Mapping[type[Operation], KernelSelector] = {
     instr.instruction_of(cpu.PackWeightsOp): _pack_weights,
     instr.instruction_of(cpu.UnpackWeightsOp): _unpack_weights,
+    instr.instruction_of(cpu.Conv2dWeightGradientOp): _weight_gradient,
 }

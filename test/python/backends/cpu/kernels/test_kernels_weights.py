@@ -2,10 +2,24 @@
 
 import numpy as np
 import pytest
-from conv_testing import LANES, TARGET, Array, random, run
+from conv_testing import (
+    LANES,
+    SAME,
+    TARGET,
+    Array,
+    assert_close,
+    random,
+    run,
+    to_blocks,
+)
 
 from glow.backends.cpu.dialect.config import ConvConfig, Panels
 from glow.backends.cpu.kernels.convolution.conv2d import Conv2dSpec, pack_conv_weights
+from glow.backends.cpu.kernels.convolution.conv2d_gradient import (
+    Conv2dGradientSpec,
+    build_conv2d_gradient,
+    choose_gradient_tile,
+)
 from glow.backends.cpu.kernels.convolution.pack_weights import (
     PackWeightsSpec,
     build_pack_weights,
@@ -13,6 +27,7 @@ from glow.backends.cpu.kernels.convolution.pack_weights import (
 )
 from glow.backends.cpu.reference.weights import pack_panels
 from glow.lowering.loop_builder.window import Window
+from glow.lowering.target.target import Target
 
 PACKINGS = {
     "whole blocks": PackWeightsSpec(1, 32, 16, 9, 2, LANES, LANES),
@@ -68,3 +83,74 @@ def test_constants_are_packed_alike(channels: tuple[int, int]) -> None:
         pack_panels(weights, 1, LANES, Panels(2, LANES)),
         pack_conv_weights(weights, spec, TARGET),
     )
+
+
+GRADIENTS = {
+    "same": Conv2dGradientSpec(2, 32, 32, Window((6, 6), (3, 3), pads=SAME)),
+    "uneven": Conv2dGradientSpec(
+        3, 20, 50, Window((6, 5), (3, 2), (2, 1), (1, 2), (0, 1, 2, 1))
+    ),
+    "1x1": Conv2dGradientSpec(2, 20, 3 * LANES, Window((6, 5), (1, 1))),
+    "1x1 strided": Conv2dGradientSpec(2, 20, 17, Window((6, 5), (1, 1), (2, 2))),
+    "cropped": Conv2dGradientSpec(
+        2, 16, 16, Window((8, 8), (3, 3), (2, 2), output_size=(3, 3))
+    ),
+    "groups": Conv2dGradientSpec(2, 32, 64, Window((3, 4), (3, 3), pads=SAME), 2),
+    "one image at a time": Conv2dGradientSpec(
+        3, 16, 32, Window((24, 24), (3, 3), pads=SAME)
+    ),
+    "plain": Conv2dGradientSpec(2, 3, 32, Window((9, 9), (3, 3)), plain_input=True),
+    "plain rows": Conv2dGradientSpec(
+        2, 2, 32, Window((13, 13), (7, 7), (2, 2)), plain_input=True
+    ),
+}
+
+
+def weight_gradient(spec: Conv2dGradientSpec, x: Array, gradient: Array) -> Array:
+    window = spec.window
+    top, left, bottom, right = window.pads
+    x = np.pad(x.astype(float), ((0, 0), (0, 0), (top, bottom), (left, right)))
+    height, width = window.output
+    sums = []
+    for i, j in np.ndindex(*window.kernel):
+        met = x[:, :, i * window.dilations[0] :, j * window.dilations[1] :]
+        met = met[:, :, :: window.strides[0], :: window.strides[1]]
+        split = met[:, :, :height, :width].reshape(
+            len(x), spec.groups, -1, height, width
+        )
+        over = gradient.reshape(len(x), spec.groups, -1, height, width)
+        products = np.einsum("ngchw,ngohw->goc", split, over.astype(float))
+        sums.append(products.reshape(spec.out_channels, -1))
+    plain = np.stack(sums, 2)
+    return plain.reshape(*plain.shape[:2], *window.kernel)
+
+
+@pytest.mark.parametrize("name", GRADIENTS)
+def test_weight_gradient(name: str) -> None:
+    """Also computed in parts, which must not change a bit."""
+    spec = GRADIENTS[name]
+    x = random(spec.batch, spec.in_channels, *spec.window.input)
+    gradient = random(spec.batch, spec.out_channels, *spec.window.output)[::-1]
+    kernel = build_conv2d_gradient("kernel", spec, TARGET)
+    source = x if spec.plain_input else to_blocks(x)
+    actual = run(kernel, (spec.packed_size,), source, to_blocks(gradient))
+    expected = weight_gradient(spec, x, gradient)
+    packed = pack_panels(expected, spec.groups, spec.input_lanes, Panels(1, LANES))
+    # Lanes that hold no channel may hold anything.
+    there = pack_panels(
+        np.ones_like(expected), spec.groups, spec.input_lanes, Panels(1, LANES)
+    )
+    assert_close(actual[there > 0], packed[there > 0])
+
+
+@pytest.mark.parametrize("blocks", [1, 2, 3, 4, 7])
+def test_gradient_tiles_fit_the_registers(blocks: int) -> None:
+    for name in ("avx2", "avx512"):
+        target = Target.from_string(name)
+        lanes = target.lanes(32)
+        spec = Conv2dGradientSpec(
+            1, 64, blocks * lanes, Window((8, 8), (3, 3)), lanes=lanes
+        )
+        tile = choose_gradient_tile(spec, target)
+        assert tile.accumulators < target.num_vector_registers
+        assert blocks % tile.blocks == 0
