@@ -78,6 +78,10 @@ def differentiate(
         for name, reads in sources.items()
         if (gradient := total(sums, name, reads, needed=ALL not in wrt)) is not None
     }
+    if not gradients:
+        raise GlowError(
+            "the loss depends on no variable", hint="name arguments or weights in wrt"
+        )
     return builder, gradients
 
 

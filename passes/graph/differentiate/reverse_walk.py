@@ -14,7 +14,7 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from glow.dialects.errors import GlowError
 from glow.dialects.glow.elementwise import broadcast_shape
-from glow.dialects.locations import node_name
+from glow.dialects.locations import node_name, place_of
 from glow.dialects.node import DataParallel, NodeOp, shape_of
 from glow.passes.graph.differentiate.broadcasting import reduce_to
 from glow.passes.graph.differentiate.gradient_builder import GradientBuilder
@@ -117,6 +117,7 @@ def contributions(
         raise GlowError(
             f"{op.name}{onnx_name(op)} has no derivative, and the loss depends on it",
             node=node_name(op),
+            location=place_of(op),
             hint="differentiate with respect to what comes behind it",
         )
     return rule(builder, op, gradients)
