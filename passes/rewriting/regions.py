@@ -63,14 +63,15 @@ def is_empty(op: Operation) -> bool:
 
 def trip_count(op: scf.ForOp) -> int | None:
     """How often a loop's body runs, if its bounds are constants."""
-    bounds = [_constant(value) for value in (op.lb, op.ub, op.step)]
+    bounds = [index_value(value) for value in (op.lb, op.ub, op.step)]
     low, high, step = bounds
     if low is None or high is None or not step:
         return None
     return len(range(low, high, step))
 
 
-def _constant(value: SSAValue) -> int | None:
+def index_value(value: SSAValue) -> int | None:
+    """The number that a bound is, if it is a constant."""
     owner = value.owner
     if isinstance(owner, arith.ConstantOp) and isinstance(owner.value, IntegerAttr):
         return owner.value.value.data

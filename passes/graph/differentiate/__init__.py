@@ -6,5 +6,7 @@
 | `reverse_walk.py`      | goes through the nodes from the loss back, and sums gradients |
 | `gradient_builder.py`  | what rules build with; leaves out what changes nothing       |
 | `broadcasting.py`      | undoes broadcasting                                          |
+| `region_copies.py`     | copies of regions, walked back in their place                |
+| `backward_loop.py`     | the loop that goes back through a loop                       |
 | `rules/`               | the rules by theme; `RULES` is all of them                   |
 """

@@ -42,6 +42,7 @@ from glow.passes.graph.differentiate.reverse_walk import (
     is_differentiable,
     walk_back,
 )
+from glow.passes.graph.differentiate.rules import RULES
 from glow.passes.rewriting.contract import MEANING, GraphPass
 
 ALL = "all"
@@ -67,7 +68,7 @@ def differentiate(
     last = block.last_op
     assert last is not None
     values = [value for reads in sources.values() for value in reads]
-    builder = GradientBuilder(last, dependents(block, values))
+    builder = GradientBuilder(last, dependents(block.ops, values), RULES)
     sums = GradientSums(builder)
     builder.location = last.location
     sums.add(loss, builder.number(1.0, loss))

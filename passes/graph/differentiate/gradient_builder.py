@@ -8,9 +8,9 @@ It writes formulas (`Formula`) too, so the derivatives of element-wise nodes are
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from math import isfinite, prod
-from typing import TypeGuard
+from typing import TypeAlias, TypeGuard
 
 import numpy as np
 from xdsl.dialects.builtin import TensorType
@@ -38,16 +38,25 @@ FOLDED = (NumberBinaryOp, NumberUnaryOp, FloatUnaryOp)
 """Bases of the nodes that are computed at once where their operands are numbers."""
 
 
+Gradients: TypeAlias = Sequence[SSAValue | None]
+"""Of several values; None stands for zero."""
+
+Rules: TypeAlias = Mapping[type[Operation], Callable[..., Gradients]]
+"""Operation class to rule (`rules.Rule`)."""
+
+
 class GradientBuilder(Tensors, NodeBuilder):
     """Inserts nodes of a backward graph before `anchor`.
 
-    `needed` are the values whose gradients are asked for, and those that depend on them.
+    `needed` are the values whose gradients are asked for, and those that depend on them;
+    `rules` those of all operations, which regions are differentiated by.
     """
 
-    def __init__(self, anchor: Operation, needed: set[SSAValue]) -> None:
+    def __init__(self, anchor: Operation, needed: set[SSAValue], rules: Rules) -> None:
         NodeBuilder.__init__(self, anchor)
         Tensors.__init__(self, self)
         self.needed = needed
+        self.rules = rules
         self.inserted: dict[Operation, None] = {}
         self._numbers: dict[tuple[float, Attribute], SSAValue] = {}
 

@@ -10,15 +10,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from xdsl.dialects.builtin import AnyFloat, TensorType
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Operation, SSAValue
 
+from glow.dialects import glow
 from glow.dialects.errors import GlowError
 from glow.dialects.glow.elementwise import broadcast_shape
 from glow.dialects.locations import node_name, place_of
 from glow.dialects.node import DataParallel, NodeOp, shape_of
 from glow.passes.graph.differentiate.broadcasting import reduce_to
-from glow.passes.graph.differentiate.gradient_builder import GradientBuilder
-from glow.passes.graph.differentiate.rules import RULES, Gradients
+from glow.passes.graph.differentiate.gradient_builder import (
+    GradientBuilder,
+    Gradients,
+)
 from glow.passes.rewriting.node_builder import element_type
 
 
@@ -39,7 +42,7 @@ class GradientSums:
         gradient = self.builder.convert(gradient, element_type(value))
         gradient = reduce_to(self.builder, gradient, computed, wanted)
         if value in self.sums:
-            gradient = self.builder.add(self.sums[value], gradient)
+            gradient = add_to(self.builder, self.sums[value], gradient)
         self.sums[value] = gradient
 
     def get(self, value: SSAValue, whole: bool = True) -> SSAValue | None:
@@ -52,6 +55,19 @@ class GradientSums:
         if value.name_hint:
             self.builder.name(gradient, f"{value.name_hint}.grad")
         return gradient
+
+
+def add_to(builder: GradientBuilder, total: SSAValue, gradient: SSAValue) -> SSAValue:
+    """total + gradient; of a gradient that is one row among zeros, that row only."""
+    update = gradient.owner
+    if (
+        isinstance(update, glow.DynamicUpdateOp)
+        and builder.number_in(update.input) == 0
+    ):
+        row = builder.node(glow.DynamicSliceOp, total, update.index)
+        row = builder.node(glow.AddOp, row, update.value)
+        return builder.node(glow.DynamicUpdateOp, total, row, update.index)
+    return builder.add(total, gradient)
 
 
 def is_differentiable(value: SSAValue) -> bool:
@@ -76,10 +92,10 @@ def inputs_of(op: Operation) -> Sequence[SSAValue]:
     return [*op.operands, *(value for value in used if value not in inside)]
 
 
-def dependents(block: Block, sources: Iterable[SSAValue]) -> set[SSAValue]:
-    """The values of a block that have a gradient and depend on the sources, with these."""
+def dependents(ops: Iterable[Operation], sources: Iterable[SSAValue]) -> set[SSAValue]:
+    """The results that have a gradient and depend on the sources, with these."""
     needed = set(sources)
-    for op in block.ops:
+    for op in ops:
         if not needed.isdisjoint(inputs_of(op)):
             needed.update(filter(is_differentiable, op.results))
     return needed
@@ -112,7 +128,7 @@ def contributions(
     builder: GradientBuilder, op: Operation, gradients: Gradients
 ) -> Gradients:
     """What an operation adds to the gradients of its inputs."""
-    rule = RULES.get(type(op))
+    rule = builder.rules.get(type(op))
     if rule is None:
         raise GlowError(
             f"{op.name}{onnx_name(op)} has no derivative, and the loss depends on it",

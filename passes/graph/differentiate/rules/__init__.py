@@ -23,10 +23,12 @@ from xdsl.ir import Operation
 
 from glow.passes.graph.differentiate.rules import (
     attention,
+    branches,
     convolutions,
     elementwise,
     fake_quantization,
     indexing,
+    loops,
     loss,
     movement,
     normalizations,
@@ -55,5 +57,7 @@ RULES: Mapping[type[Operation], Rule] = {
     **sampling.RULES,
     **attention.RULES,
     **movement.RULES,
+    **branches.RULES,
+    **loops.RULES,
 }
 """Operation class to rule."""

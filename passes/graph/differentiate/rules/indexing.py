@@ -306,7 +306,38 @@ REDUCTIONS = {
 }
 """Reduction of a scatter to the gradients of its data and its updates."""
 
+
+def dynamic_slice(
+    builder: GradientBuilder, op: Operation, gradients: Gradients
+) -> Gradients:
+    """One row among zeros, which the walk adds to that row only."""
+    assert isinstance(op, glow.DynamicSliceOp)
+    assert gradients[0] is not None
+    zeros = zeros_like(builder, op.input)
+    return [
+        builder.node(glow.DynamicUpdateOp, zeros, gradients[0], op.index),
+        None,
+    ]
+
+
+def dynamic_update(
+    builder: GradientBuilder, op: Operation, gradients: Gradients
+) -> Gradients:
+    """The row that is written has its gradient; what was there has none."""
+    assert isinstance(op, glow.DynamicUpdateOp)
+    gradient = gradients[0]
+    assert gradient is not None
+    zeros = zeros_like(builder, op.value)
+    return [
+        builder.node(glow.DynamicUpdateOp, gradient, zeros, op.index),
+        builder.node(glow.DynamicSliceOp, gradient, op.index),
+        None,
+    ]
+
+
 RULES: dict[type[Operation], Rule] = {
+    glow.DynamicSliceOp: dynamic_slice,
+    glow.DynamicUpdateOp: dynamic_update,
     glow.GatherOp: gather,
     glow.GatherElementsOp: gather_elements,
     glow.GatherNDOp: gather_nd,

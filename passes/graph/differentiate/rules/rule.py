@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import TypeAlias, TypeVar
 
 from xdsl.ir import Operation, SSAValue
 
-from glow.passes.graph.differentiate.gradient_builder import GradientBuilder
-
-Gradients: TypeAlias = Sequence[SSAValue | None]
+from glow.passes.graph.differentiate.gradient_builder import (
+    GradientBuilder,
+)
+from glow.passes.graph.differentiate.gradient_builder import Gradients as Gradients
 
 Rule: TypeAlias = Callable[[GradientBuilder, Operation, Gradients], Gradients]
 """`rule(builder, op, gradients of the results)`: the gradients of the inputs.

@@ -10,12 +10,13 @@ from __future__ import annotations
 from math import prod
 
 import numpy as np
+import numpy.typing as npt
 from xdsl.dialects.builtin import i64
 from xdsl.ir import Operation, SSAValue
 
 from glow.dialects import glow
 from glow.dialects.node import shape_of
-from glow.dialects.weights import Array, constant_value
+from glow.dialects.weights import constant_value, dtype_of
 from glow.passes.graph.differentiate.gradient_builder import GradientBuilder
 from glow.passes.graph.differentiate.rules.indexing import add_at
 from glow.passes.graph.differentiate.rules.rule import Gradients, Rule
@@ -27,15 +28,18 @@ def sample(builder: GradientBuilder, op: Operation, gradients: Gradients) -> Gra
     assert isinstance(op, glow.SampleOp)
     assert gradients[0] is not None
     places, weights = constant_value(op.places), constant_value(op.weights)
-    known = places is not None and weights is not None
-    if known and places.ndim == 2 and op.largest is None:
-        return [_by_table(builder, op, gradients[0], (places, weights)), None, None]
-    taps = _Taps(builder, op)
-    return taps.gradients(gradients[0])
+    if places is None or weights is None or places.ndim != 2 or op.largest is not None:
+        return _Taps(builder, op).gradients(gradients[0])
+    table = places.astype(np.int64), weights.astype(np.float64)
+    return [_by_table(builder, op, gradients[0], table), None, None]
 
 
-def transposed(places: Array, weights: Array, extent: int) -> tuple[Array, Array]:
+Table = tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]
+
+
+def transposed(table: Table, extent: int) -> Table:
     """The places and weights, [extent, K], of the table that samples the other way."""
+    places, weights = table
     inside = (places >= 0) & (places < extent) & (weights != 0)
     results, taps = np.nonzero(inside)
     sources = places[results, taps]
@@ -44,7 +48,7 @@ def transposed(places: Array, weights: Array, extent: int) -> tuple[Array, Array
     counts = np.bincount(sources, minlength=extent)
     shape = extent, max(int(counts.max(initial=0)), 1)
     numbers = np.arange(len(sources)) - np.repeat(np.cumsum(counts) - counts, counts)
-    found, factors = np.zeros(shape, places.dtype), np.zeros(shape, weights.dtype)
+    found, factors = np.zeros(shape, np.int64), np.zeros(shape)
     found[sources, numbers] = results
     factors[sources, numbers] = weights[results, taps]
     return found, factors
@@ -54,13 +58,14 @@ def _by_table(
     builder: GradientBuilder,
     op: glow.SampleOp,
     gradient: SSAValue,
-    table: tuple[Array, Array],
+    table: Table,
 ) -> SSAValue:
     axis = op.attributes_view().int("axis")
-    back = transposed(*table, shape_of(op.input)[axis])
-    places, weights = (
-        builder.constant(array, f"{name_of(value)}.transposed")
-        for array, value in zip(back, (op.places, op.weights), strict=True)
+    found, factors = transposed(table, shape_of(op.input)[axis])
+    dtype = dtype_of(element_type(op.weights))
+    places = builder.constant(found, f"{name_of(op.places)}.transposed")
+    weights = builder.constant(
+        factors.astype(dtype), f"{name_of(op.weights)}.transposed"
     )
     return builder.node(glow.SampleOp, gradient, places, weights, axis=axis)
 
