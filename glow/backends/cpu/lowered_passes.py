@@ -17,6 +17,7 @@ from glow.backends.cpu.passes.choose_configs import ChooseConfigsPass
 from glow.backends.cpu.passes.fp16_storage import Fp16StoragePass
 from glow.backends.cpu.passes.fuse_epilogue import FuseEpiloguePass
 from glow.backends.cpu.passes.fuse_pool import FusePoolPass
+from glow.backends.cpu.passes.fuse_rows import FuseRowsPass
 from glow.backends.cpu.passes.promote_types import PromoteTypesPass
 from glow.backends.cpu.passes.split_batch import SplitBatchPass
 from glow.lowering.eliminate_empty_tensors import EliminateEmptyTensorsPass
@@ -55,6 +56,7 @@ def lowered_passes(options: CompileOptions) -> list[ModulePass]:
         AbsorbTransposesPass(),
         FusePoolPass(),
         FuseEpiloguePass(),
+        FuseRowsPass(),
         AbsorbTransposesPass(),
         ChooseConfigsPass(target),
         DeadCodeElimination(),

@@ -150,3 +150,23 @@ func.func @weight_gradient(%x: tensor<2x1x6x6x16xf32>, %g: tensor<2x2x3x3x16xf32
   %0 = cpu.conv2d_weight_gradient %x, %g input_channels 16 output_channels 20 kernel [3, 3] strides [2, 2] pads [1, 1, 1, 1] : tensor<4608xf32>
   func.return %0 : tensor<4608xf32>
 }
+
+// CHECK-LABEL: func.func @fused_rows(
+// CHECK-NEXT: %r, %t = cpu.fused_rows %x, %c {
+// CHECK-NEXT: ^bb0(%0: f32, %1: f32):
+// CHECK-NEXT: %2 = arith.mulf %0, %1 : f32
+// CHECK-NEXT: %3 = cpu.row_sum %2 : f32
+// CHECK-NEXT: %4 = arith.subf %0, %3 : f32
+// CHECK-NEXT: glow.yield %4, %3
+// CHECK-NEXT: } : tensor<3x5x8xf32>, tensor<3x5x1xf32>
+// CHECK-NEXT: func.return %r, %t
+func.func @fused_rows(%x: tensor<3x5x8xf32>, %c: tensor<8xf32>) -> (tensor<3x5x8xf32>, tensor<3x5x1xf32>) {
+  %r, %t = cpu.fused_rows %x, %c {
+  ^bb0(%0: f32, %1: f32):
+    %2 = arith.mulf %0, %1 : f32
+    %3 = cpu.row_sum %2 : f32
+    %4 = arith.subf %0, %3 : f32
+    glow.yield %4, %3
+  } : tensor<3x5x8xf32>, tensor<3x5x1xf32>
+  func.return %r, %t : tensor<3x5x8xf32>, tensor<3x5x1xf32>
+}

@@ -276,3 +276,27 @@ func.func @gradient_groups(%x: tensor<2x2x6x6x16xf32>, %g: tensor<2x1x6x6x16xf32
   %0 = cpu.conv2d_weight_gradient %x, %g input_channels 32 output_channels 16 group 2 kernel [3, 3] pads [1, 1, 1, 1] : tensor<4608xf32>
   func.return
 }
+
+// -----
+
+func.func @rows_of_another_space(%x: tensor<2x3x8xf32>, %y: tensor<2x1x8xf32>) {
+  // expected-error @+1 {{[2, 1, 8] are no rows of [2, 3, 8]}}
+  %0 = cpu.fused_rows %x, %y {
+  ^bb0(%a: f32, %b: f32):
+    %s = cpu.row_sum %a : f32
+    glow.yield %s
+  } : tensor<2x3x1xf32>
+  func.return
+}
+
+// -----
+
+func.func @some_of_the_rows(%x: tensor<3x8xf32>) {
+  // expected-error @+1 {{the result tensor<8xf32> must have all rows of [3, 8]}}
+  %0 = cpu.fused_rows %x {
+  ^bb0(%a: f32):
+    %s = cpu.row_sum %a : f32
+    glow.yield %s
+  } : tensor<8xf32>
+  func.return
+}

@@ -30,6 +30,7 @@ cost no pass over memory:
 | `dynamic.py`     | quantization of rows at run time                        |
 | `int8.py`        | convolutions and matmuls of int8                        |
 | `rows.py`        | softmax and layer normalization with an epilogue        |
+| `fused_rows.py`  | sums over rows with element-wise work around them       |
 | `embedding.py`   | rows of quantized tables                                |
 | `weights.py`     | weights of convolutions that are packed at run time     |
 """
@@ -42,6 +43,7 @@ from glow.backends.cpu.dialect import (
     convolution,
     dynamic,
     embedding,
+    fused_rows,
     int8,
     matmul,
     recurrence,
@@ -60,6 +62,8 @@ from glow.backends.cpu.dialect.embedding import row_bytes as row_bytes
 from glow.backends.cpu.dialect.epilogue import *
 from glow.backends.cpu.dialect.epilogue import OperandKind as OperandKind
 from glow.backends.cpu.dialect.epilogue import operand_kind as operand_kind
+from glow.backends.cpu.dialect.fused_rows import *
+from glow.backends.cpu.dialect.fused_rows import RowSumOp as RowSumOp
 from glow.backends.cpu.dialect.int8 import *
 from glow.backends.cpu.dialect.matmul import *
 from glow.backends.cpu.dialect.recurrence import *
@@ -78,6 +82,7 @@ NODES = nodes_of(
     embedding,
     int8,
     rows,
+    fused_rows,
 )
 
-Cpu = Dialect("cpu", [*NODES], [*CONFIGS])
+Cpu = Dialect("cpu", [*NODES, RowSumOp], [*CONFIGS])

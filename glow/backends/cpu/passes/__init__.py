@@ -13,6 +13,7 @@ PASSES = {
         "passes.choose_configs",
         "passes.fuse_epilogue",
         "passes.fuse_pool",
+        "passes.fuse_rows",
         "passes.instr_to_loops",
         "passes.split_batch",
         "passes.fp16_storage",

@@ -20,6 +20,7 @@ from glow.backends.cpu import dialect as cpu
 from glow.backends.cpu.dialect.matmul import STRASSEN_LEVELS
 from glow.backends.cpu.reference.blocks import from_blocks, to_blocks
 from glow.backends.cpu.reference.embedding import embedding_lookup
+from glow.backends.cpu.reference.fused_rows import run_fused_rows
 from glow.backends.cpu.reference.recurrence import Plain, run_recurrence
 from glow.backends.cpu.reference.strassen import left_sums, original, row_scales
 from glow.backends.cpu.reference.weights import (
@@ -386,6 +387,7 @@ def cpu_functions(
         cpu.PerRowQuantizeOp: per_row_quantize,
         cpu.SoftmaxOp: run_softmax,
         cpu.LayerNormOp: run_layer_norm,
+        cpu.FusedRowsOp: run_fused_rows,
         cpu.EmbeddingLookupOp: embedding_lookup,
         cpu.RowRangeOp: row_range,
         cpu.StrassenMatmulOp: with_plain(cpu.StrassenMatmulOp, run_strassen_matmul),

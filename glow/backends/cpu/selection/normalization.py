@@ -9,9 +9,15 @@ from xdsl.dialects.builtin import i1
 from xdsl.ir import Operation
 
 from glow.backends.cpu import dialect as cpu
+from glow.backends.cpu.dialect.fused_rows import rows_of_operand
 from glow.backends.cpu.kernels.reduction.arg_reduce import (
     ArgReduceSpec,
     build_arg_reduce,
+)
+from glow.backends.cpu.kernels.reduction.fused_rows import (
+    FusedRowsSpec,
+    RowOperand,
+    build_fused_rows,
 )
 from glow.backends.cpu.kernels.reduction.layer_norm import (
     LayerNormSpec,
@@ -34,6 +40,7 @@ from glow.backends.cpu.selection.common import (
 from glow.dialects import glow, instr
 from glow.dialects.errors import GlowError
 from glow.dialects.node import NodeOp, element_of, node_name, shape_of
+from glow.lowering.loop_builder.scalar_region import ScalarRegion
 from glow.lowering.target.target import Target
 
 
@@ -82,6 +89,26 @@ def _layer_norm_of_rows(
     )
     buffers = [*op.outs, *op.ins]
     return invoke("layer_norm", spec, build_layer_norm, buffers, len(op.outs))
+
+
+def _fused_rows(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
+    space = max(map(shape_of, op.ins), key=prod)
+    region = ScalarRegion(op.regions[0].block)
+
+    def operand(shape: tuple[int, ...]) -> RowOperand:
+        rows = rows_of_operand(shape, space)
+        assert rows is not None
+        return RowOperand(rows, bool(shape) and shape[-1] == space[-1])
+
+    spec = FusedRowsSpec(
+        prod(space[:-1]),
+        space[-1],
+        tuple(operand(shape_of(value)) for value in op.ins),
+        tuple(operand(shape_of(value)) for value in op.outs),
+        region,
+    )
+    buffers = [*op.outs, *op.ins]
+    return invoke("fused_rows", spec, build_fused_rows, buffers, len(op.outs))
 
 
 def _local_response_norm(
@@ -166,6 +193,7 @@ SELECTORS: Mapping[type[Operation], KernelSelector] = {
     instr.instruction_of(glow.LayerNormOp): _layer_norm,
     instr.instruction_of(cpu.SoftmaxOp): _softmax_of_rows,
     instr.instruction_of(cpu.LayerNormOp): _layer_norm_of_rows,
+    instr.instruction_of(cpu.FusedRowsOp): _fused_rows,
     instr.instruction_of(glow.LocalResponseNormOp): _local_response_norm,
     instr.instruction_of(cpu.LocalResponseNormOp): _local_response_norm,
     **{instr.instruction_of(node): _reduce for node in REDUCTION_KINDS},
