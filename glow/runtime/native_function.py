@@ -167,7 +167,10 @@ class NativeFunction:
         """
         if self.program.writes_inputs:
             inputs = [array.copy() for array in inputs]
-        addresses = argument_addresses(inputs, outputs)
+        self._run_at(argument_addresses(inputs, outputs), (*inputs, *outputs))
+
+    def _run_at(self, addresses: Sequence[int], arrays: Sequence[Array]) -> None:
+        """Runs on the memory of arrays, which is at these addresses."""
         buffers = self._take_buffers()
         start = buffers.mutables_address
         self._place(buffers, [address - start for address in addresses])
@@ -237,20 +240,21 @@ class StatefulFunction(NativeFunction):
         with self._lock:
             return super().run(inputs)
 
-    def run_into(self, inputs: Sequence[Array], outputs: Sequence[Array]) -> None:
-        """Runs on the memory of arrays; raises GlowError for that of a variable, too."""
+    def _run_at(self, addresses: Sequence[int], arrays: Sequence[Array]) -> None:
+        """Runs on the memory of arrays; raises GlowError for that of a variable."""
         start = self._buffers.mutables_address
         end = start + self.program.table_offset
-        for kind, arrays in (("input", inputs), ("output", outputs)):
-            for number, array in enumerate(arrays):
-                address = address_of(array)
-                if address < end and start < address + array.nbytes:
-                    raise GlowError(
-                        f"{kind} {number} must not share memory with a variable",
-                        hint="pass a copy",
-                    )
+        for number, address in enumerate(addresses):
+            if address < end and start < address + arrays[number].nbytes:
+                first = len(self.program.inputs)
+                kind = "input" if number < first else "output"
+                number -= 0 if number < first else first
+                raise GlowError(
+                    f"{kind} {number} must not share memory with a variable",
+                    hint="pass a copy",
+                )
         with self._lock:
-            super().run_into(inputs, outputs)
+            super()._run_at(addresses, arrays)
 
     def _take_buffers(self) -> Buffers:
         return self._buffers

@@ -6,7 +6,8 @@
 `interval_packing` finds the offsets; only `instr.alloc`, `instr.dealloc` and the order
 of the operations matter, so that functions written by hand for nothing but their memory
 can be planned too. The function gets `glow.arena_bytes` and `glow.live_bytes`, the
-largest live set, which no plan can beat. `report` prints both and their ratio to stderr;
+largest live set, which no plan can beat. `report` prints both and their ratio to stderr, and what
+variables take, which are not in the arena;
 `limit` is the most that the arena may take.
 """
 
@@ -26,8 +27,10 @@ from glow.dialects import instr
 from glow.dialects.attributes import int_attr
 from glow.dialects.errors import GlowError
 from glow.dialects.function_attributes import ARENA_BYTES, LIVE_BYTES
+from glow.dialects.glow.state import variables_of
 from glow.dialects.node import node_name
 from glow.passes.instr.accesses import functions_of
+from glow.passes.instr.buffers import aligned, byte_size
 from glow.passes.instr.interval_packing import height, live_bound, pack
 from glow.passes.instr.lifetimes import Lifetime, described_place, lifetimes
 
@@ -44,13 +47,22 @@ def plan(function: func.FuncOp) -> tuple[list[Lifetime], int]:
     return buffers, size
 
 
-def report_line(name: str, buffers: Sequence[Lifetime], size: int) -> str:
+def bytes_of_variables(function: func.FuncOp) -> int:
+    """What the variables of a function take, which outlive its calls."""
+    variables = variables_of(function).values()
+    return sum(aligned(byte_size(op.results[0])) for op in variables)
+
+
+def report_line(
+    name: str, buffers: Sequence[Lifetime], size: int, variables: int
+) -> str:
     """What `report` prints."""
     bound = live_bound(buffers)
-    return (
+    line = (
         f"plan-memory: @{name}: arena {size} bytes, live-set bound {bound} bytes, "
         f"ratio {size / bound if bound else 1:.4f}, {len(buffers)} buffers"
     )
+    return f"{line}, variables of {variables} bytes" if variables else line
 
 
 def peak_instruction(function: func.FuncOp, buffers: Sequence[Lifetime]) -> Operation:
@@ -101,6 +113,7 @@ class PlanMemoryPass(ModulePass):
             buffers, size = plan(function)
             if self.report:
                 name = function.sym_name.data
-                remark(report_line(name, buffers, size))
+                variables = bytes_of_variables(function)
+                remark(report_line(name, buffers, size, variables))
             if self.limit is not None:
                 check_limit(function, buffers, size, self.limit)

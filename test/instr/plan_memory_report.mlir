@@ -2,6 +2,7 @@
 
 // A plan of memory alone: nothing but buffers and their lives is needed.
 // CHECK: plan-memory: @lives: arena 32896 bytes, live-set bound 32896 bytes, ratio 1.0000, 3 buffers
+// CHECK: plan-memory: @state: arena 128 bytes, live-set bound 128 bytes, ratio 1.0000, 1 buffers, variables of 512 bytes
 // CHECK: func.func @lives() attributes {glow.arena_bytes = 32896 : i64, glow.live_bytes = 32896 : i64} {
 // CHECK-NEXT:    %0 = instr.alloc offset 0 : memref<32768xi8>
 // CHECK-NEXT:    %1 = instr.alloc offset 32768 : memref<100xi8>
@@ -18,5 +19,15 @@ func.func @lives() {
   %2 = instr.alloc : memref<32768xi8>
   instr.dealloc %1
   instr.dealloc %2
+  func.return
+}
+
+// Variables outlive the call: they are counted, and have no place in the arena.
+// CHECK: func.func @state() attributes {glow.arena_bytes = 128 : i64, glow.live_bytes = 128 : i64} {
+func.func @state() {
+  %w = instr.variable @w : memref<100xf32>
+  %n = instr.variable @n : memref<i64>
+  %0 = instr.alloc : memref<32xf32>
+  instr.dealloc %0
   func.return
 }
