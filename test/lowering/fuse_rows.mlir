@@ -46,3 +46,16 @@ func.func @normalization(%x: tensor<6x50xf32>, %c: tensor<50xf32>) -> (tensor<6x
   %t = glow.reduce_sum %n axes [0] : tensor<50xf32>
   func.return %v, %t, %n : tensor<6x1xf32>, tensor<50xf32>, tensor<6x50xf32>
 }
+
+// Numbers of the rows that others compute are read with the axis only.
+// CHECK-LABEL: func.func @numbers(
+// CHECK-NEXT: %n = glow.exp %r : tensor<8xf32>
+// CHECK-NEXT: %k = glow.reshape %n : tensor<8x1xf32>
+// CHECK-NEXT: %v = cpu.fused_rows %x, %k {
+func.func @numbers(%x: tensor<8x16xf32>, %r: tensor<8xf32>) -> (tensor<8x1xf32>, tensor<8xf32>) {
+  %n = glow.exp %r : tensor<8xf32>
+  %k = glow.reshape %n : tensor<8x1xf32>
+  %m = glow.mul %x, %k : tensor<8x16xf32>
+  %v = glow.reduce_sum %m axes [1] keepdims : tensor<8x1xf32>
+  func.return %v, %n : tensor<8x1xf32>, tensor<8xf32>
+}

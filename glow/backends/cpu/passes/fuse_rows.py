@@ -122,7 +122,8 @@ class RowGroup:
         if isinstance(op, Sums):
             return summed_rows(op) == self.space
         if isinstance(op, glow.ReshapeOp):
-            return self._is_row(op.input) and self._is_row(op.result)
+            inside = op.input.owner in self.ops or shape_of(op.input)[-1:] == (1,)
+            return inside and self._is_row(op.input) and self._is_row(op.result)
         if not has_scalar_body(op):
             return False
         values = [*op.inputs, *op.results]
