@@ -34,6 +34,7 @@ from glow.passes.graph.differentiate.rules import (
     normalizations,
     pools,
     products,
+    recurrent,
     reductions,
     sampling,
     segments,
@@ -57,6 +58,7 @@ RULES: Mapping[type[Operation], Rule] = {
     **sampling.RULES,
     **attention.RULES,
     **movement.RULES,
+    **recurrent.RULES,
     **branches.RULES,
     **loops.RULES,
 }

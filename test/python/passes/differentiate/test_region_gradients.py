@@ -34,7 +34,31 @@ def indices(low, high, *shape):
 ROWS = indices(-4, 4, 6, 1)
 TABLE = indices(-1, 6, 5, 3).astype(np.int32)
 
+
+def layer(node, directions=1, **attributes):
+    """A recurrent layer of 3 units over 4 steps of batch 2 with 5 inputs."""
+    gates, count = node.GATES, directions
+    inputs = [
+        x(4, 2, 5),
+        x(count, gates * 3, 5, seed=1),
+        x(count, gates * 3, 3, seed=2),
+        x(count, 2 * gates * 3, seed=3),
+        *(x(count, 2, 3, seed=4 + number) for number in range(node.STATES)),
+    ]
+    return node, inputs, attributes
+
+
 CASES = {
+    "lstm": layer(glow.LstmOp),
+    "lstm_both": layer(glow.LstmOp, 2, direction="bidirectional"),
+    "gru": layer(glow.GruOp),
+    "gru_reverse": layer(glow.GruOp, direction="reverse"),
+    "gru_linear": layer(
+        glow.GruOp, 2, direction="bidirectional", linear_before_reset=True
+    ),
+    "rnn": layer(glow.RnnOp, 2, direction="bidirectional"),
+    "rnn_sigmoid": layer(glow.RnnOp, direction="reverse", activation="sigmoid"),
+    "rnn_relu": layer(glow.RnnOp, activation="relu"),
     "gather": (glow.GatherOp, [x(4, 3), indices(-4, 4, 7)], {"axis": 0}),
     "gather_axis": (glow.GatherOp, [x(2, 5, 3), indices(0, 5, 4, 2)], {"axis": 1}),
     "gather_scalar": (glow.GatherOp, [x(2, 5, 3), np.array(3)], {"axis": 1}),
