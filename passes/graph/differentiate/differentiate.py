@@ -13,6 +13,9 @@
 The backward graph is made of ordinary nodes and differentiates again. It stands behind the
 whole forward graph and reads its values; the passes that follow know nothing of it.
 
+With `optimizer` (`sgd`, `"adam{beta1=0.8}"`, `passes/graph/optimizers.py`) the variables are
+updated in place of that, and the function takes a `rate`.
+
 `loss` names a value of one element (`%loss` or `loss`; the only result if left out). `wrt`
 names arguments (`x`) and variables or weights (`@w`), or is `all` for each variable that the
 loss depends on.
@@ -26,7 +29,7 @@ from math import prod
 from typing import Literal
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr
+from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr, f32
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.utils.hints import isa
@@ -34,7 +37,7 @@ from xdsl.utils.hints import isa
 from glow.dialects import glow
 from glow.dialects.errors import GlowError
 from glow.dialects.function_attributes import OUTPUT_NAMES
-from glow.dialects.node import shape_of
+from glow.dialects.node import shape_of, tensor_type
 from glow.passes.graph.differentiate.gradient_builder import GradientBuilder
 from glow.passes.graph.differentiate.reverse_walk import (
     GradientSums,
@@ -43,6 +46,7 @@ from glow.passes.graph.differentiate.reverse_walk import (
     walk_back,
 )
 from glow.passes.graph.differentiate.rules import RULES
+from glow.passes.graph.optimizers import RATE, add_input, add_updates, parse_updates
 from glow.passes.rewriting.contract import MEANING, GraphPass
 
 ALL = "all"
@@ -195,10 +199,16 @@ class DifferentiatePass(GraphPass):
     loss: str | None = None
     wrt: tuple[str, ...] = (ALL,)
     outputs: Literal["gradients"] = "gradients"
+    optimizer: str | None = None
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Run the pass on a module."""
         for function, loss in losses(op, self.loss):
             builder, gradients = differentiate(function, loss, self.wrt)
-            return_values(function, gradients)
+            if self.optimizer is None:
+                return_values(function, gradients)
+            else:
+                rate = add_input(function, RATE, tensor_type((), f32))
+                updates = parse_updates(self.optimizer)
+                add_updates(function, gradients, updates, rate)
             builder.erase_unused()
