@@ -65,7 +65,9 @@ class Updates:
     """An optimizer's node with its attributes, and what happens to gradients before it."""
 
     node: type[glow.OptimizerOp]
-    attributes: Mapping[str, AttributeValue] = field(default_factory=dict)
+    attributes: Mapping[str, AttributeValue] = field(
+        default_factory=dict[str, AttributeValue]
+    )
     clip_value: float | None = None
     """The largest size of an element of a gradient."""
     clip_norm: float | None = None
