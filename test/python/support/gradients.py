@@ -135,7 +135,7 @@ def check_gradients(
     """Compare the gradients of `main` with central differences; returns what computes them.
 
     `wrt` names arguments, all of f64 if it is left out. Differences are relative to the
-    length of the gradient times that of the direction, as rounding is.
+    slope, or to that along most directions where it is larger.
     """
     module = (
         program
@@ -172,7 +172,9 @@ def check_direction(module, inputs, place, gradient_and_direction, tolerance) ->
         changed = [*inputs[:place], value, *inputs[place + 1 :]]
         return float(run(module, changed)[0].reshape(()))
 
-    scale = max(np.linalg.norm(gradient) * np.linalg.norm(direction), 1e-3)
+    # The slope along a direction that has nothing to do with the gradient.
+    length = np.linalg.norm(gradient) / np.sqrt(gradient.size)
+    scale = max(length * np.linalg.norm(direction), 1e-3)
     expected = slope(loss_at, inputs[place], direction, scale)
     found = float(np.sum(gradient * direction))
     largest = max(abs(expected), scale)
