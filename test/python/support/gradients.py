@@ -16,19 +16,23 @@ gradient shows in almost all directions.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import numpy as np
-from differential import Array, Example, random_array
+import numpy.typing as npt
+from differential import Array, Example, assert_all_close, random_array
 from random_nodes import Chooser
-from xdsl.dialects.builtin import Float64Type, ModuleOp, TensorType, f64
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp, ReturnOp
 
+import glow as glow_api
 from glow.dialects import glow
 from glow.dialects.node import NodeOp, shape_of, tensor_type
-from glow.dialects.weight_table import dtype_of
+from glow.dialects.weight_table import dtype_of, element_type_of
 from glow.frontends.mlir import parse_text
 from glow.interpreter import run
 from glow.passes.graph.differentiate.differentiate import DifferentiatePass
+from glow.passes.graph.differentiate.reverse_walk import is_differentiable
 from glow.passes.rewriting.node_builder import NodeBuilder, element_type
 from glow.universe import new_context
 
@@ -62,28 +66,21 @@ class Case(Chooser):
         return bool(self.integer(0, 1))
 
 
-def is_wide(value) -> bool:
-    """Whether a value is a tensor of f64."""
-    return isinstance(value.type, TensorType) and isinstance(
-        element_type(value), Float64Type
-    )
-
-
 def add_loss(function: FuncOp, seed: int = 0, name: str = "loss") -> None:
-    """Return, in place of a function's results, one number that depends on all f64 ones."""
+    """Return, in place of a function's results, one number that depends on all floats."""
     last = function.body.block.last_op
     assert isinstance(last, ReturnOp)
     builder = NodeBuilder(last)
     total = None
-    for number, result in enumerate(filter(is_wide, last.operands)):
-        shape = shape_of(result)
-        weights = random_array(shape, np.float64, seed=[seed, number])
+    for number, result in enumerate(filter(is_differentiable, last.operands)):
+        shape, dtype = shape_of(result), dtype_of(element_type(result))
+        weights = random_array(shape, dtype, seed=[seed, number])
         factor = builder.constant(weights, f"{name}_weights")
         product = builder.node(glow.MulOp, result, factor)
         axes = list(range(len(shape)))
         term = builder.node(glow.ReduceSumOp, product, axes=axes) if axes else product
         total = term if total is None else builder.node(glow.AddOp, total, term)
-    assert total is not None, "no result has elements of f64"
+    assert total is not None, "no result has elements of floats"
     total.name_hint = name
     last.operands = [total]
     function.update_function_type()
@@ -124,6 +121,22 @@ def random_inputs(module: ModuleOp, seed: int = 0) -> list[Array]:
     ]
 
 
+def differentiated(
+    module: ModuleOp, wrt: Sequence[str] | None = None, seed: int = 0
+) -> tuple[ModuleOp, Sequence[str]]:
+    """Let a module return a loss; a copy that returns gradients too, and of what they are."""
+    add_loss(main_of(module), seed)
+    arguments = main_of(module).args
+    for number, argument in enumerate(arguments):
+        argument.name_hint = argument.name_hint or f"argument_{'abcdefgh'[number]}"
+    if wrt is None:
+        wrt = [one.name_hint for one in arguments if is_differentiable(one)]
+    backward = module.clone()
+    DifferentiatePass(loss="loss", wrt=tuple(wrt)).apply(new_context(), backward)
+    backward.verify()
+    return backward, wrt
+
+
 def check_gradients(
     program: str | ModuleOp,
     inputs: Sequence[Array] | None = None,
@@ -143,16 +156,8 @@ def check_gradients(
         else parse_text(new_context(), program, "gradients.mlir")
     )
     inputs = random_inputs(module, seed) if inputs is None else list(inputs)
-    add_loss(main_of(module), seed)
-    arguments = main_of(module).args
-    for number, argument in enumerate(arguments):
-        argument.name_hint = argument.name_hint or f"argument_{'abcdefgh'[number]}"
-    names = [argument.name_hint for argument in arguments]
-    if wrt is None:
-        wrt = [argument.name_hint for argument in arguments if is_wide(argument)]
-    backward = module.clone()
-    DifferentiatePass(loss="loss", wrt=tuple(wrt)).apply(new_context(), backward)
-    backward.verify()
+    backward, wrt = differentiated(module, wrt, seed)
+    names = [argument.name_hint for argument in main_of(module).args]
     loss, *gradients = run(backward, inputs)
     np.testing.assert_array_equal(loss, run(module, inputs)[0], "the loss has changed")
     for name, gradient in zip(wrt, gradients, strict=True):
@@ -184,23 +189,22 @@ def check_direction(module, inputs, place, gradient_and_direction, tolerance) ->
     )
 
 
-def widened(example: Example) -> Example:
-    """The example with elements of f64 in the place of floats."""
+def with_floats(example: Example, dtype: npt.DTypeLike) -> Example:
+    """The example with another type of floats."""
     inputs = tuple(
-        array.astype(np.float64) if array.dtype.kind == "f" else array
+        array.astype(dtype) if array.dtype.kind == "f" else array
         for array in example.inputs
     )
     result = example.result
     if result is not None and dtype_of(result.element_type).kind == "f":
-        result = tensor_type(result.get_shape(), f64)
-    return Example(
-        example.name, example.node, inputs, example.attributes, result, example.text
-    )
+        element = element_type_of(np.dtype(dtype))
+        result = tensor_type(result.get_shape(), element)
+    return replace(example, inputs=inputs, result=result)
 
 
 def check_example(example: Example, **settings) -> ModuleOp:
     """`check_gradients` of an example of a node, at its inputs."""
-    example = widened(example)
+    example = with_floats(example, np.float64)
     return check_gradients(example.module(), example.inputs, **settings)
 
 
@@ -213,3 +217,12 @@ def node_example(
         for number, shape in enumerate(shapes)
     )
     return Example(node.name, node, inputs, attributes)
+
+
+def check_native(example: Example) -> None:
+    """Compare gradients in f32 by native code with those of the interpreter."""
+    example = with_floats(example, np.float32)
+    backward, _ = differentiated(example.module())
+    expected = run(backward, example.inputs)
+    found = glow_api.compile(backward, backend="cpu").function.run(example.inputs)
+    assert_all_close(found, expected, relative_to_max=1e-5)
