@@ -206,3 +206,16 @@ func.func @computed(%x: tensor<2x5x16xf32>, %w: tensor<8x16xf32>, %f: tensor<9x1
   %g = glow.matmul %f, %f transpose_lhs : tensor<16x16xf32>
   func.return %y, %g : tensor<2x5x8xf32>, tensor<16x16xf32>
 }
+
+// Sums over images and the plane stay in blocks, as the statistics of a batch and their gradients.
+// CHECK-LABEL: func.func @statistics(
+// CHECK: %[[Y:[0-9a-z_]+]] = cpu.conv2d
+// CHECK: glow.reduce_mean %[[Y]] axes [0, 2, 3] keepdims : tensor<1x2x1x1x16xf32>
+// CHECK: glow.reduce_sum %[[Y]] axes [0, 2, 3] keepdims : tensor<1x2x1x1x16xf32>
+// CHECK-NOT: cpu.unpack %[[Y]]
+func.func @statistics(%x: tensor<2x16x8x8xf32>, %w: tensor<32x16x3x3xf32>) -> (tensor<1x32x1x1xf32>, tensor<32xf32>) {
+  %y = glow.conv2d %x, %w : tensor<2x32x6x6xf32>
+  %m = glow.reduce_mean %y axes [0, 2, 3] keepdims : tensor<1x32x1x1xf32>
+  %s = glow.reduce_sum %y axes [0, 2, 3] : tensor<32xf32>
+  func.return %m, %s : tensor<1x32x1x1xf32>, tensor<32xf32>
+}

@@ -50,13 +50,20 @@ def pool(layout: Layout, op: NodeOp) -> SSAValue | None:
 
 
 def reduction(layout: Layout, op: NodeOp) -> SSAValue | None:
-    """A reduction over the plane that keeps the rank."""
+    """A reduction over the plane, over images or both: channels stay apart."""
     source, attributes = blocked_source(op.operands[0]), op.attributes_view()
-    if source is None or attributes.ints("axes") != (2, 3):
+    axes = attributes.ints("axes")
+    if source is None or not axes or not set(axes) <= {0, *PLANE}:
         return None
-    if not attributes.has("keepdims"):
-        return None
-    return NodeBuilder(op).create(type(op), [source], attributes_of(op))
+    builder = NodeBuilder(op)
+    kept = {**attributes_of(op), "keepdims": True}
+    blocked = builder.create(type(op), [source], kept)
+    if attributes.has("keepdims"):
+        return blocked
+    channels, shape = shape_of(op.operands[0])[1], shape_of(op.results[0])
+    plain = builder.node(cpu.UnpackOp, blocked, channels=channels)
+    builder.replace(builder.reshape(plain, shape))
+    return None
 
 
 def local_response_norm(layout: Layout, op: NodeOp) -> SSAValue | None:
