@@ -8,5 +8,6 @@
 | `broadcasting.py`      | undoes broadcasting                                          |
 | `region_copies.py`     | copies of regions, walked back in their place                |
 | `backward_loop.py`     | the loop that goes back through a loop                       |
+| `recurrent_layer.py`, `recurrent_cells.py` | recurrent layers, and their cells        |
 | `rules/`               | the rules by theme; `RULES` is all of them                   |
 """
