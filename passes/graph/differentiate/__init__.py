@@ -2,7 +2,8 @@
 
 | file                   | holds                                                        |
 |------------------------|--------------------------------------------------------------|
-| `differentiate.py`     | the pass: finds loss and variables, returns the gradients    |
+| `differentiate.py`     | the pass: returns the gradients, or lets an optimizer use them |
+| `targets.py`           | finds the loss and the variables by name                     |
 | `reverse_walk.py`      | goes through the nodes from the loss back, and sums gradients |
 | `gradient_builder.py`  | what rules build with; leaves out what changes nothing       |
 | `broadcasting.py`      | undoes broadcasting                                          |

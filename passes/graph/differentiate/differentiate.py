@@ -25,34 +25,26 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import prod
 from typing import Literal
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr, f32
 from xdsl.dialects.func import FuncOp, ReturnOp
-from xdsl.ir import Operation, SSAValue
-from xdsl.utils.hints import isa
+from xdsl.ir import SSAValue
 
-from glow.dialects import glow
 from glow.dialects.errors import GlowError
 from glow.dialects.function_attributes import OUTPUT_NAMES
-from glow.dialects.node import shape_of, tensor_type
+from glow.dialects.node import tensor_type
 from glow.passes.graph.differentiate.gradient_builder import GradientBuilder
 from glow.passes.graph.differentiate.reverse_walk import (
     GradientSums,
     dependents,
-    is_differentiable,
     walk_back,
 )
 from glow.passes.graph.differentiate.rules import RULES
+from glow.passes.graph.differentiate.targets import ALL, losses, names_in, targets
 from glow.passes.graph.optimizers import RATE, add_input, add_updates, parse_updates
 from glow.passes.rewriting.contract import MEANING, GraphPass
-
-ALL = "all"
-
-Variables = dict[str, list[SSAValue]]
-"""The values that a name in `wrt` stands for: an argument, or each read of a variable."""
 
 
 def differentiate(
@@ -61,13 +53,10 @@ def differentiate(
     """Add the backward graph of a loss; returns the gradient of each name in `wrt`.
 
     `all` stands for the variables that the loss depends on. The builder erases what is not
-    used, once the gradients are (`erase_unused`). Raises GlowError for a loss of more than
-    one element, a name that there is not, and what has no gradient.
+    used, once the gradients are (`erase_unused`). Raises GlowError for a name that there is
+    not, and for what has no gradient.
     """
-    check_loss(loss)
-    variables = variables_of(function)
-    names = [n for n in variables if n.startswith("@")] if ALL in wrt else list(wrt)
-    sources = {name: find(variables, name) for name in names}
+    sources = targets(function, wrt)
     block = function.body.block
     last = block.last_op
     assert last is not None
@@ -106,87 +95,16 @@ def total(
     return gradient
 
 
-def check_loss(loss: SSAValue) -> None:
-    """Raise GlowError unless a loss is one float."""
-    if not is_differentiable(loss):
-        raise GlowError(f"the loss must be a tensor of floats, not {loss.type}")
-    if prod(shape_of(loss)) != 1:
-        raise GlowError(
-            f"the loss must be one number, not {loss.type}",
-            hint="reduce it, for example with glow.reduce_sum or glow.reduce_mean",
-        )
-
-
-def variables_of(function: FuncOp) -> Variables:
-    """What gradients may be asked for: arguments by name, variables and weights by `@name`."""
-    variables: Variables = {}
-    for argument in function.args:
-        if argument.name_hint is not None and is_differentiable(argument):
-            variables.setdefault(argument.name_hint, []).append(argument)
-    for op in function.body.block.ops:
-        name = symbol_of(op)
-        if name is not None and is_differentiable(op.results[0]):
-            variables.setdefault(f"@{name}", []).append(op.results[0])
-    return variables
-
-
-def symbol_of(op: Operation) -> str | None:
-    """The name of the weight or variable that an operation reads."""
-    if isinstance(op, glow.ConstantOp):
-        return op.weight_name
-    if isinstance(op, glow.VariableOp):
-        return op.variable_name
-    return None
-
-
-def find(variables: Variables, name: str) -> Sequence[SSAValue]:
-    """The values of a name; raises GlowError listing what there is."""
-    plain = name.removeprefix("%")
-    found = variables.get(name) or variables.get(plain) or variables.get(f"@{plain}")
-    if found is None:
-        known = ", ".join(sorted(variables)) or "none"
-        raise GlowError(
-            f"nothing to differentiate is called '{name}'; there are {known}"
-        )
-    return found
-
-
-def losses(module: ModuleOp, name: str | None) -> list[tuple[FuncOp, SSAValue]]:
-    """The functions that have a loss of that name; without a name the only result."""
-    found = [
-        (function, loss)
-        for function in module.ops
-        if isinstance(function, FuncOp) and function.body.blocks
-        for loss in values_named(function, name)
-    ]
-    if not found:
-        what = "a function with one result" if name is None else f"a value '{name}'"
-        raise GlowError(f"there is no loss: no function has {what}")
-    return found
-
-
-def values_named(function: FuncOp, name: str | None) -> Sequence[SSAValue]:
-    """The value of a function's block that has a name, if there is one."""
-    block = function.body.block
-    if name is None:
-        assert block.last_op is not None
-        results = block.last_op.operands
-        return results if len(results) == 1 else []
-    wanted = name.removeprefix("%")
-    values = (*block.args, *(result for op in block.ops for result in op.results))
-    return [value for value in values if value.name_hint == wanted][-1:]
-
-
 def return_values(function: FuncOp, values: dict[str, SSAValue]) -> None:
     """Let a function return more values; names of outputs become `NAME.grad`."""
     last = function.body.block.last_op
     assert isinstance(last, ReturnOp)
     last.operands = [*last.operands, *values.values()]
     function.update_function_type()
-    names = function.attributes.get(OUTPUT_NAMES)
-    if isa(names, ArrayAttr[StringAttr]):
-        more = [StringAttr(f"{name.removeprefix('@')}.grad") for name in values]
-        function.attributes[OUTPUT_NAMES] = ArrayAttr([*names.data, *more])
+    names = names_in(function, OUTPUT_NAMES)
+    if names:
+        names += [f"{name.removeprefix('@')}.grad" for name in values]
+        function.attributes[OUTPUT_NAMES] = ArrayAttr(list(map(StringAttr, names)))
 
 
 @dataclass(frozen=True)
