@@ -30,12 +30,12 @@ if TYPE_CHECKING:
     from glow.passes.quantization.options import QuantizationOptions
     from glow.passes.quantization.profiling.profile import Profile
     from glow.profiling import profile
-    from glow.quantization_aware import prepare_qat
     from glow.specialized_model import SpecializedModel
     from glow.tensor_info import TensorInfo
     from glow.training.loops import train
     from glow.training.losses import Loss
     from glow.training.optimizers import SGD, Adam, AdamW
+    from glow.training.quantization_aware import prepare_qat
     from glow.training.schedules import schedule
     from glow.training.step import TrainStep
 
@@ -74,7 +74,7 @@ _HOMES = {
     "TrainStep": "glow.training.step",
     "compile": "glow.compilation",
     "lower_to": "glow.compiler",
-    "prepare_qat": "glow.quantization_aware",
+    "prepare_qat": "glow.training.quantization_aware",
     "profile": "glow.profiling",
     "schedule": "glow.training.schedules",
     "train": "glow.training.loops",

@@ -14,6 +14,9 @@ from glow.dialects.weight_table import Array
 from glow.exporters.onnx import export_bytes
 from glow.frontends.onnx.graph import sanitized
 from glow.options import CompileOptions
+from glow.passes.quantization.convert_fake_quantization import (
+    convert_fake_quantization,
+)
 from glow.runtime.atomic_output import atomic_path
 from glow.training.network import copy_of, is_parameter
 
@@ -55,12 +58,15 @@ def export_network(
 ) -> None:
     """Write a trained network; the file appears whole or not at all.
 
-    A model that came as ONNX keeps all but its weights. Raises GlowError for a graph that ONNX
-    has no operators for.
+    A model that came as ONNX keeps all but its weights. What fake quantization rounded is
+    written as QuantizeLinear and DequantizeLinear, weights as integers. Raises
+    GlowError for a graph that ONNX has no operators for.
     """
     proto = builder.network.proto
     if proto is None:
-        data = export_bytes(builder.trained(state, CompileOptions()))
+        module = builder.trained(state, CompileOptions())
+        convert_fake_quantization(module)
+        data = export_bytes(module)
     else:
         from onnx import numpy_helper
 

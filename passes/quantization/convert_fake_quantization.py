@@ -12,6 +12,8 @@ constants, or computed from constants alone, which variables are that an export 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -32,7 +34,6 @@ from glow.passes.rewriting.contract import MEANING, GraphPass
 from glow.passes.rewriting.node_builder import (
     NodeBuilder,
     erase_dead_nodes,
-    rewrite_nodes,
 )
 
 WIDTHS = (8, 16, 32)
@@ -92,9 +93,16 @@ def quantization_of(op: glow.FakeQuantizeOp) -> Quantization:
     )
 
 
-def convert_fake_quantize(op: Operation) -> None:
+def makers(value: SSAValue) -> Iterator[Operation]:
+    """The operations that a value is made by."""
+    if isinstance(value.owner, Operation):
+        yield value.owner
+        for operand in value.owner.operands:
+            yield from makers(operand)
+
+
+def convert_fake_quantize(op: glow.FakeQuantizeOp) -> None:
     """Replace one node by casts, or by a constant of integers."""
-    assert isinstance(op, glow.FakeQuantizeOp)
     builder, data = NodeBuilder(op), quantization_of(op)
     array = constant_value(op.input)
     if array is None:
@@ -106,8 +114,15 @@ def convert_fake_quantize(op: Operation) -> None:
 
 
 def convert_fake_quantization(module: ModuleOp) -> None:
-    """Turn all fake quantization of a graph into casts, in place."""
-    rewrite_nodes(module, {glow.FakeQuantizeOp: convert_fake_quantize})
+    """Turn all fake quantization of a graph into casts, in place.
+
+    But for that of scales, which is gone when they are constants.
+    """
+    nodes = [op for op in module.walk() if isinstance(op, glow.FakeQuantizeOp)]
+    of_scales = {maker for op in nodes for maker in makers(op.scale)}
+    for op in nodes:
+        if op not in of_scales:
+            convert_fake_quantize(op)
     erase_dead_nodes(module)
 
 

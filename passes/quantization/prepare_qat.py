@@ -18,11 +18,12 @@ Source: Jain et al., Trained Quantization Thresholds (2020), for logarithms of s
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 import numpy as np
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import AnyFloat, ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation, SSAValue
 
@@ -30,7 +31,8 @@ from glow.dialects import glow
 from glow.dialects.errors import GlowError
 from glow.dialects.glow.integer_forms import MOVEMENT, PRODUCTS
 from glow.dialects.glow.state import variables_of
-from glow.dialects.node import tensor_type
+from glow.dialects.locations import named_weight, weight_location
+from glow.dialects.node import element_of, shape_of, tensor_type
 from glow.dialects.quant import Quantization
 from glow.dialects.weight_table import Array, element_type_of
 from glow.dialects.weights import numpy_to_dense
@@ -52,6 +54,40 @@ from glow.passes.rewriting.node_builder import NodeBuilder, name_of, rewrite_nod
 
 EXPONENTS = (-126, 127)
 """Of the powers of two that are normal f32 numbers."""
+
+
+def name_weights(function: FuncOp) -> None:
+    """Let constants that have axes say that they are weights, which training changes.
+
+    Passes have made constants of others, such as of a batch normalization's.
+    """
+    taken: set[str] = set()
+    for op in function.walk():
+        if not isinstance(op, glow.ConstantOp | glow.SplatOp):
+            continue
+        rank = len(shape_of(op.result))
+        if not rank or not isinstance(element_of(op.result), AnyFloat):
+            continue
+        known = named_weight(op) or weight_name(op)
+        derived = f"{name_of(op.result)}.{'bias' if rank == 1 else 'weight'}"
+        name = new_name(known or derived, taken)
+        taken.add(name)
+        op.location = weight_location(name)
+
+
+def weight_name(op: glow.ConstantOp | glow.SplatOp) -> str | None:
+    """The name of a constant's entry in the weight table, or of its value."""
+    entry = op.weight_name if isinstance(op, glow.ConstantOp) else None
+    return entry or op.result.name_hint
+
+
+def new_name(wanted: str, taken: Collection[str]) -> str:
+    """The name, or that with a number that makes it new."""
+    name, count = wanted, 0
+    while name in taken:
+        count += 1
+        name = f"{wanted}_{count}"
+    return name
 
 
 class FakeQuantization:
@@ -80,6 +116,8 @@ class FakeQuantization:
                 continue
             name = self.plan.ranges.name_of(value)
             builder = builder_after(value, self.function)
+            if isinstance(value.owner, Operation):
+                builder.location = value.owner.location
             readers = [use for use in value.uses if self.reads(use.operation, value)]
             rounded = self.rounded(builder, value, data, name)
             for use in readers:
@@ -142,7 +180,9 @@ class FakeQuantization:
             return inline_constant(builder, scales)
         variable = self.variables.get(id(data))
         if variable is None:
-            variable = self.variables[id(data)] = self.new_name(f"{name}.log2_scale")
+            taken = {*self.variables.values(), *variables_of(self.function)}
+            variable = new_name(f"{name}.log2_scale", taken)
+            self.variables[id(data)] = variable
         initial, element = np.log2(scales), element_type_of(scales.dtype)
         held = tensor_type(initial.shape, element)
         op = glow.VariableOp.of(variable, held, numpy_to_dense(initial))
@@ -154,15 +194,6 @@ class FakeQuantization:
                 glow.FakeQuantizeOp, exponent, one, low=low, high=high
             )
         return builder.node(glow.PowOp, builder.splat(2.0, element), exponent)
-
-    def new_name(self, wanted: str) -> str:
-        """The name, or that with a number that makes it new."""
-        taken = {*self.variables.values(), *variables_of(self.function)}
-        name, count = wanted, 0
-        while name in taken:
-            count += 1
-            name = f"{wanted}_{count}"
-        return name
 
 
 def parameters(data: Quantization, numbers: Array) -> Array:
@@ -216,6 +247,7 @@ def prepare_qat(
     for function in functions_of(module):
         plan = plan_quantization(function, profile, options)
         if plan is not None:
+            name_weights(function)
             FakeQuantization(function, plan, powers, train_scales).insert()
     rewrite_nodes(module, dict.fromkeys(PRODUCERS, separate_activation))
 

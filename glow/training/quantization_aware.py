@@ -22,6 +22,7 @@ from glow.passes.graph.pipeline import graph_passes
 from glow.passes.quantization.options import QuantizationOptions
 from glow.passes.quantization.prepare_qat import prepare_qat as prepare_module
 from glow.passes.quantization.profiling.profile import Profile
+from glow.training.network import read_proto, set_batch_size
 
 if TYPE_CHECKING:
     import onnx
@@ -33,15 +34,20 @@ def prepare_qat(
     options: QuantizationOptions | None = None,
     *,
     train_scales: bool = False,
+    batch_size: int | None = None,
 ) -> ModuleOp:
     """The graph of a model with fake quantization where `quantize=profile` would quantize.
 
     `profile` is that of `glow.profile`, or its file; without one ranges are those of random
-    inputs. Scales are those of the profile, or with `train_scales` variables that begin there.
+    inputs. `batch_size` is that of an ONNX model's training, where it has 1 or leaves it open.
+    Scales are those of the profile, or with `train_scales` variables that begin there.
     Compiled as it is, the graph computes in floats; with `quantize=True` in integers, by its own
     scales, whose values are at most a step apart from those of the floats. Raises GlowError for
     a profile of another network, and for choices that leave nothing to train.
     """
+    if batch_size is not None and not isinstance(model, ModuleOp):
+        model = read_proto(model)
+        set_batch_size(model, batch_size, {})
     module = load(model, CompileOptions())
     run_passes(
         module, [p for p in graph_passes() if not isinstance(p, FuseActivationPass)]
