@@ -57,3 +57,45 @@ func.func @others(%x: tensor<16x8x6x6xf32>, %v: tensor<16x16x3x3xf32>, %g: tenso
   %z = glow.conv2d %a, %b pads [1, 1, 1, 1] : tensor<8x5x3x3xf32>
   func.return %y, %z : tensor<8x16x6x6xf32>, tensor<8x5x3x3xf32>
 }
+
+// The gradient of an input: a convolution with exchanged channels and turned taps.
+// CHECK-LABEL: func.func @input(
+// CHECK: %[[W:.*]] = cpu.pack_weights %w input_lanes 16 panels #cpu.panels<blocks = 1, lanes = 16> turned : tensor<4608xf32>
+// CHECK-NEXT: %[[G:.*]] = cpu.pack %g lanes 16 : tensor<8x2x6x6x16xf32>
+// CHECK-NEXT: %{{.*}} = cpu.conv2d %[[G]], %[[W]], %{{.*}} input_channels 32 output_channels 16{{.*}} kernel [3, 3] pads [1, 1, 1, 1] : tensor<8x1x6x6x16xf32>
+func.func @input(%g: tensor<8x32x6x6xf32>, %w: tensor<32x16x3x3xf32>) -> tensor<8x16x6x6xf32> {
+  %x = glow.conv_transpose2d %g, %w pads [1, 1, 1, 1] : tensor<8x16x6x6xf32>
+  func.return %x : tensor<8x16x6x6xf32>
+}
+
+// With strides, one of all phases, whose pixels are put in order; odd sizes are cropped.
+// CHECK-LABEL: func.func @strided(
+// CHECK: cpu.pack_weights %w input_lanes 16 panels {{.*}} turned strides [2, 2] pads [1, 1] : tensor<8192xf32>
+// CHECK: cpu.conv2d {{.*}} input_channels 32 output_channels 64{{.*}} kernel [2, 2] pads [0, 0, 1, 1] : tensor<8x4x3x3x16xf32>
+// CHECK-NEXT: glow.reshape {{.*}} : tensor<8x2x2x1x3x3x16xf32>
+// CHECK-NEXT: glow.transpose {{.*}} permutation [0, 3, 4, 1, 5, 2, 6] : tensor<8x1x3x2x3x2x16xf32>
+// CHECK-NEXT: glow.reshape {{.*}} : tensor<8x1x6x6x16xf32>
+// CHECK-NEXT: glow.slice {{.*}} sizes [8, 1, 5, 5, 16] steps [1, 1, 1, 1, 1] : tensor<8x1x5x5x16xf32>
+func.func @strided(%g: tensor<8x32x3x3xf32>, %w: tensor<32x16x3x3xf32>) -> tensor<8x16x5x5xf32> {
+  %x = glow.conv_transpose2d %g, %w strides [2, 2] pads [1, 1, 1, 1] : tensor<8x16x5x5xf32>
+  func.return %x : tensor<8x16x5x5xf32>
+}
+
+// Phases without taps are zeros.
+// CHECK-LABEL: func.func @zeros(
+// CHECK: cpu.conv2d {{.*}} input_channels 32 output_channels 16{{.*}} kernel [1, 1] : tensor<8x1x3x3x16xf32>
+// CHECK-NEXT: glow.reshape {{.*}} : tensor<8x1x1x1x3x3x16xf32>
+// CHECK-NEXT: glow.pad {{.*}} pads [0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 0, 0, 0, 0] : tensor<8x2x2x1x3x3x16xf32>
+func.func @zeros(%g: tensor<8x32x3x3xf32>, %w: tensor<32x16x1x1xf32>) -> tensor<8x16x6x6xf32> {
+  %x = glow.conv_transpose2d %g, %w strides [2, 2] output_padding [1, 1] : tensor<8x16x6x6xf32>
+  func.return %x : tensor<8x16x6x6xf32>
+}
+
+// What fits no blocks is lowered as with constant weights.
+// CHECK-LABEL: func.func @odd(
+// CHECK-NOT: turned
+// CHECK: cpu.conv2d
+func.func @odd(%g: tensor<8x32x3x3xf32>, %w: tensor<32x20x3x3xf32>) -> tensor<8x20x5x5xf32> {
+  %x = glow.conv_transpose2d %g, %w strides [2, 2] pads [1, 1, 1, 1] : tensor<8x20x5x5xf32>
+  func.return %x : tensor<8x20x5x5xf32>
+}

@@ -17,22 +17,30 @@ func.func @volume(%x: tensor<1x3x4x5x5xf32>, %w: tensor<8x3x3x3x3xf32>, %b: tens
 // Four phases are four times as many channels; nothing is multiplied by a zero between pixels.
 // CHECK-LABEL: func.func @doubled(
 // CHECK:      glow.slice {{.*}} starts [0, 0, 0, 1, 0, 1, 0] sizes [1, 16, 8, 2, 2, 2, 2] steps [1, 1, 1, -1, 1, -1, 1]
-// CHECK:      glow.conv2d %x, {{.*}} pads [1, 1, 1, 1] : tensor<1x32x9x9xf32>
-// CHECK-NEXT: glow.reshape {{.*}} : tensor<1x8x2x2x9x9xf32>
-// CHECK-NEXT: glow.transpose {{.*}} [0, 1, 4, 2, 5, 3] : tensor<1x8x9x2x9x2xf32>
-// CHECK-NEXT: glow.reshape {{.*}} : tensor<1x8x18x18xf32>
-// CHECK-NEXT: glow.slice {{.*}} starts [0, 0, 1, 1] sizes [1, 8, 16, 16] steps [1, 1, 1, 1] : tensor<1x8x16x16xf32>
-func.func @doubled(%x: tensor<1x16x8x8xf32>, %w: tensor<16x8x4x4xf32>) -> tensor<1x8x16x16xf32> {
-  %y = glow.conv_transpose2d %x, %w strides [2, 2] pads [1, 1, 1, 1] : tensor<1x8x16x16xf32>
-  func.return %y : tensor<1x8x16x16xf32>
+// CHECK:      glow.conv2d %x, {{.*}} pads [1, 1, 1, 1] : tensor<1x32x9x9xf64>
+// CHECK-NEXT: glow.reshape {{.*}} : tensor<1x8x2x2x9x9xf64>
+// CHECK-NEXT: glow.transpose {{.*}} [0, 1, 4, 2, 5, 3] : tensor<1x8x9x2x9x2xf64>
+// CHECK-NEXT: glow.reshape {{.*}} : tensor<1x8x18x18xf64>
+// CHECK-NEXT: glow.slice {{.*}} starts [0, 0, 1, 1] sizes [1, 8, 16, 16] steps [1, 1, 1, 1] : tensor<1x8x16x16xf64>
+func.func @doubled(%x: tensor<1x16x8x8xf64>, %w: tensor<16x8x4x4xf64>) -> tensor<1x8x16x16xf64> {
+  %y = glow.conv_transpose2d %x, %w strides [2, 2] pads [1, 1, 1, 1] : tensor<1x8x16x16xf64>
+  func.return %y : tensor<1x8x16x16xf64>
 }
 
 // With stride 1 it is a convolution; whole rows that the pads cut off are not computed.
 // CHECK-LABEL: func.func @single(
-// CHECK:      glow.conv2d %x, {{.*}} pads [1, 1, 1, 1] : tensor<1x8x6x6xf32>
+// CHECK:      glow.conv2d %x, {{.*}} pads [1, 1, 1, 1] : tensor<1x8x6x6xf64>
 // CHECK-NOT:  glow.slice
 // CHECK:      func.return
-func.func @single(%x: tensor<1x16x6x6xf32>, %w: tensor<16x8x3x3xf32>) -> tensor<1x8x6x6xf32> {
+func.func @single(%x: tensor<1x16x6x6xf64>, %w: tensor<16x8x3x3xf64>) -> tensor<1x8x6x6xf64> {
+  %y = glow.conv_transpose2d %x, %w pads [1, 1, 1, 1] : tensor<1x8x6x6xf64>
+  func.return %y : tensor<1x8x6x6xf64>
+}
+
+// The gradient of a convolution's input, with weights in f32 that are computed, has a kernel.
+// CHECK-LABEL: func.func @gradient(
+// CHECK-NEXT: %y = glow.conv_transpose2d %x, %w pads [1, 1, 1, 1] : tensor<1x8x6x6xf32>
+func.func @gradient(%x: tensor<1x16x6x6xf32>, %w: tensor<16x8x3x3xf32>) -> tensor<1x8x6x6xf32> {
   %y = glow.conv_transpose2d %x, %w pads [1, 1, 1, 1] : tensor<1x8x6x6xf32>
   func.return %y : tensor<1x8x6x6xf32>
 }

@@ -32,6 +32,12 @@ def _is_integer_layer(op: glow.Conv2dOp) -> bool:
     return is_integer and (op.bias is not None or op.activation is not None)
 
 
+def _is_gradient(op: glow.ConvTranspose2dOp) -> bool:
+    """Whether weights are computed, as those of a gradient: `assign-layout` turns them."""
+    is_f32 = all(element_of(value) == f32 for value in op.inputs)
+    return is_f32 and stored_value(op.weights) is None
+
+
 def is_fused_recurrence(op: glow.RecurrentOp) -> bool:
     """Whether a step of the layer is one product with constant weights, and gates."""
     constant = constant_value(op.recurrence) is not None
@@ -71,6 +77,8 @@ def is_legal(op: NodeOp, selectors: Selectors) -> bool:
         return k == extent or prefers_heap(extent, k, bits)
     if isinstance(op, ONLY_F32):
         return element_of(op.inputs[0]) == f32
+    if isinstance(op, glow.ConvTranspose2dOp):
+        return _is_gradient(op)
     if isinstance(op, glow.Conv2dOp):
         return not _is_integer_layer(op)
     if isinstance(op, glow.RecurrentOp) and is_fused_recurrence(op):

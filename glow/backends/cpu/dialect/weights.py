@@ -7,6 +7,10 @@ divide; zeros where there is no channel.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+
 from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, TensorType, UnitAttr, i64
 from xdsl.irdl import (
     irdl_op_definition,
@@ -23,14 +27,43 @@ from glow.dialects.glow.convolution import check_rank, check_window, window_shap
 from glow.dialects.node import NodeOp, Types, fail_unless, public_nodes, tensor_type
 
 
+@dataclass(frozen=True)
+class TurnedTaps:
+    """The taps along one axis in the gradient of a convolution's input.
+
+    Pixel q * stride + phase of the input met pixel i of the output at tap phase + pad - (i - q) *
+    stride. So each phase is a convolution of stride one, and all have one window of `count`
+    pixels from `before` pixels before q on; at place k of the window phase f has tap
+    `first + f - k * stride`, if there is such a tap.
+    """
+
+    stride: int
+    phases: int
+    count: int
+    first: int
+    before: int
+
+    @staticmethod
+    def of(kernel: int, stride: int, pad: int) -> TurnedTaps:
+        """Those of a convolution; of strides larger than the kernel only the phases with taps."""
+        before = (kernel - 1 - pad) // stride
+        last = (stride - 1 + pad) // stride
+        phases = min(stride, kernel) if pad == 0 else stride
+        return TurnedTaps(
+            stride, phases, last + before + 1, pad + stride * before, before
+        )
+
+
 @irdl_op_definition
 class PackWeightsOp(NodeOp):
     """[O, C / group, kh, kw] in the order in which `cpu.conv2d` reads weights.
 
     With `turned` it packs the weights of the gradient of a convolution's input from those of the
-    convolution, [C, O / group, kh, kw]: the taps in reverse order, and each group's inputs
-    and outputs exchanged. `input_lanes` are the channels of an input block: one of a plain
-    image.
+    convolution, [C, O / group, kh, kw]: each group's inputs and outputs exchanged, and the
+    taps as `TurnedTaps` says for the convolution's `strides` and first two `pads`. Its output
+    channels are those of the first phase, then those of the next one.
+
+    `input_lanes` are the channels of an input block: one of a plain image.
     """
 
     name = "cpu.pack_weights"
@@ -40,13 +73,15 @@ class PackWeightsOp(NodeOp):
     input_lanes = prop_def(IntegerAttr.constr(i64))
     panels = prop_def(PanelsAttr)
     turned = opt_prop_def(UnitAttr)
+    strides = prop_def(DenseArrayBase, default_value=ints_attr(1, 1))
+    pads = prop_def(DenseArrayBase, default_value=ints_attr(0, 0))
 
     @classmethod
     def infer(cls, operands: Types, attributes: Attributes) -> Types:
         """The packed weights, one-dimensional."""
         (weights,) = operands
         check_rank(weights, 4, "the weights")
-        first, second, height, width = weights.get_shape()
+        first, second, *kernel = weights.get_shape()
         group, inside = attributes.int("group"), attributes.int("input_lanes")
         fail_unless(
             group > 0 and first % group == 0,
@@ -56,11 +91,28 @@ class PackWeightsOp(NodeOp):
         assert panels is not None
         outputs, inputs = first // group, second
         if attributes.has("turned"):
-            outputs, inputs = inputs, outputs
+            taps = turned_taps(kernel, attributes)
+            outputs, inputs = inputs * prod(axis.phases for axis in taps), outputs
+            kernel = [axis.count for axis in taps]
         rows = blocks(outputs, panels.lanes) * panels.lanes
         columns = blocks(inputs, inside) * inside
-        size = group * rows * columns * height * width
+        size = group * rows * columns * prod(kernel)
         return [tensor_type((size,), weights.element_type)]
+
+
+def turned_taps(kernel: Sequence[int], attributes: Attributes) -> list[TurnedTaps]:
+    """The taps of turned weights along each axis."""
+    strides, pads = attributes.ints("strides"), attributes.ints("pads")
+    fail_unless(
+        len(strides) == len(pads) == len(kernel) and min(strides) > 0 <= min(pads),
+        f"turned weights need {len(kernel)} positive strides and as many pads",
+    )
+    taps = [TurnedTaps.of(*axis) for axis in zip(kernel, strides, pads, strict=True)]
+    fail_unless(
+        all(axis.before >= 0 for axis in taps),
+        f"pads {list(pads)} are larger than the kernel {list(kernel)}",
+    )
+    return taps
 
 
 @irdl_op_definition

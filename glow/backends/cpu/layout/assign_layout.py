@@ -31,6 +31,7 @@ from glow.backends.cpu.layout import (
     recurrent,
     rows,
 )
+from glow.backends.cpu.layout.conv_transpose import turned_convolution, turned_shape
 from glow.backends.cpu.layout.layout import Layout
 from glow.backends.cpu.layout.packing import Packer, TargetPacker
 from glow.backends.cpu.layout.propagation import propagate
@@ -43,12 +44,33 @@ from glow.dialects.numerics import (
     check_numerics,
     check_weight_growth,
 )
+from glow.lowering.lower_nodes import spatial_convolution
 from glow.lowering.target.program_target import settle_target
 from glow.passes.rewriting.contract import VALUES
 from glow.passes.rewriting.node_builder import erase_dead_nodes
 
+
+def conv_transpose(layout: Layout, op: Operation) -> None:
+    """A transposed convolution with computed weights, or what it is lowered to."""
+    assert isinstance(op, glow.ConvTranspose2dOp)
+    shape = turned_shape(op, layout.lanes)
+    if shape is not None:
+        turned_convolution(layout, op, shape)
+        return
+    block, before = op.parent, op.prev_op
+    last = op.next_op
+    assert block is not None
+    spatial_convolution.conv_transpose(op)
+    lowered = block.first_op if before is None else before.next_op
+    while lowered is not None and lowered is not last:
+        following = lowered.next_op
+        CONVERSIONS.get(type(lowered), propagate)(layout, lowered)
+        lowered = following
+
+
 CONVERSIONS: dict[type[Operation], Callable[[Layout, Operation], None]] = {
     glow.Conv2dOp: convolution.conv2d,
+    glow.ConvTranspose2dOp: conv_transpose,
     glow.FullyConnectedOp: products.fully_connected,
     glow.MatmulOp: products.matmul,
     **dict.fromkeys((glow.LstmOp, glow.GruOp, glow.RnnOp), recurrent.recurrent),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from glow.backends.cpu.dialect.config import Panels, panels_of
+from glow.backends.cpu.dialect.weights import TurnedTaps, turned_taps
 from glow.backends.cpu.reference.blocks import from_blocks
 from glow.dialects.node import GlowOp
 from glow.interpreter.arrays import Array, exact
@@ -39,6 +40,16 @@ def pack_panels(weights: Array, group: int, input_lanes: int, panels: Panels) ->
     return np.concatenate(pieces)
 
 
+def _of_phase(weights: Array, axis: int, taps: TurnedTaps, phase: int) -> Array:
+    """The taps of a phase in order along an axis; zeros where there are none."""
+    order = taps.first + phase - taps.stride * np.arange(taps.count)
+    there = (order >= 0) & (order < weights.shape[axis])
+    shape = [1] * weights.ndim
+    shape[axis] = -1
+    taken = np.take(weights, np.where(there, order, 0), axis)
+    return np.where(there.reshape(shape), taken, 0)
+
+
 def run_pack_weights(op: GlowOp, weights: Array) -> Array:
     """`cpu.pack_weights`."""
     attributes = op.attributes_view()
@@ -46,9 +57,14 @@ def run_pack_weights(op: GlowOp, weights: Array) -> Array:
     assert panels is not None
     if attributes.has("turned"):
         inputs, outputs, *kernel = weights.shape
-        split = weights.reshape(group, inputs // group, outputs, *kernel)
-        turned = split.swapaxes(1, 2)[..., ::-1, ::-1]
-        weights = turned.reshape(group * outputs, inputs // group, *kernel)
+        split = weights.reshape(group, inputs // group, outputs, *kernel).swapaxes(1, 2)
+        rows, columns = turned_taps(kernel, attributes)
+        phases = [
+            _of_phase(_of_phase(split, 3, rows, i), 4, columns, j)
+            for i, j in np.ndindex(rows.phases, columns.phases)
+        ]
+        turned = np.stack(phases, 1)
+        weights = turned.reshape(-1, inputs // group, *turned.shape[-2:])
     return pack_panels(weights, group, attributes.int("input_lanes"), panels)
 
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from math import prod
 
 from xdsl.ir import Operation
 
 from glow.backends.cpu import dialect as cpu
 from glow.backends.cpu.dialect.config import panels_of
+from glow.backends.cpu.dialect.weights import turned_taps
 from glow.backends.cpu.kernels.convolution.conv2d_gradient import (
     Conv2dGradientSpec,
     build_conv2d_gradient,
@@ -22,41 +22,47 @@ from glow.backends.cpu.program.program import Invocation, KernelSelector
 from glow.backends.cpu.selection.common import invoke, named_first
 from glow.backends.cpu.selection.convolution import window_of
 from glow.dialects import instr
-from glow.dialects.node import shape_of
+from glow.dialects.errors import GlowError
+from glow.dialects.node import node_name, shape_of
 from glow.lowering.target.target import Target
 
 
 def _pack_weights(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
     attributes = op.attributes_view()
-    first, second, *kernel = shape_of(op.ins[0])
+    first, second, height, width = shape_of(op.ins[0])
     group, panels = attributes.int("group"), panels_of(attributes)
     assert panels is not None
-    outputs, inputs, turned = first // group, second, attributes.has("turned")
-    if turned:
-        outputs, inputs = inputs, outputs
+    outputs, inputs, turned = first // group, second, None
+    if attributes.has("turned"):
+        rows, columns = turned_taps((height, width), attributes)
+        outputs, inputs, turned = inputs, outputs, (rows, columns)
     spec = PackWeightsSpec(
         group,
         outputs,
         inputs,
-        prod(kernel),
+        (height, width),
         panels.blocks,
         panels.lanes,
         attributes.int("input_lanes"),
         turned,
     )
+    if not spec.supported():
+        raise GlowError(
+            f"{op.name} needs whole blocks in each phase", node=node_name(op)
+        )
     buffers = [op.outs[0], op.ins[0]]
     return invoke("pack_weights", spec, named_first(build_pack_weights), buffers)
 
 
 def _unpack_weights(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
     attributes = op.attributes_view()
-    outputs, inputs, *kernel = attributes.ints("shape")
+    outputs, inputs, height, width = attributes.ints("shape")
     group = attributes.int("group")
     spec = PackWeightsSpec(
         group,
         outputs // group,
         inputs,
-        prod(kernel),
+        (height, width),
         1,
         attributes.int("lanes"),
         attributes.int("input_lanes"),

@@ -16,9 +16,10 @@ from typing import TypeAlias
 from xdsl.dialects.builtin import MemRefType, f32
 from xdsl.ir import SSAValue
 
+from glow.backends.cpu.dialect.weights import TurnedTaps
 from glow.backends.cpu.tiling.tiles import ChannelPart, channel_parts
 from glow.lowering.loop_builder import ir_types as types
-from glow.lowering.loop_builder.builder import Index, LoopBuilder
+from glow.lowering.loop_builder.builder import Condition, Index, LoopBuilder
 from glow.lowering.loop_builder.kernel import Kernel
 from glow.lowering.target.target import Target
 
@@ -29,27 +30,57 @@ BlockBody: TypeAlias = Callable[
 input block, and the output channels that there are."""
 
 
+LaneBody: TypeAlias = Callable[[Index, list[Index]], None]
+"""Takes an input lane and a tap."""
+
+
 @dataclass(frozen=True)
 class PackWeightsSpec:
     """Weights of `outputs` x `inputs` channels in each group, and how they are packed.
 
-    `turned`: plain weights are [group * inputs, outputs, taps], the last tap first.
+    `turned`: plain weights are [group * inputs, outputs, kernel], and packed ones have the
+    outputs of all phases, as `cpu.pack_weights` says.
     """
 
     groups: int
     outputs: int
     inputs: int
-    taps: int
+    kernel: tuple[int, int]
     blocks: int
     """The output blocks of a tile."""
     lanes: int
     input_lanes: int
-    turned: bool = False
+    turned: tuple[TurnedTaps, TurnedTaps] | None = None
+
+    @property
+    def phases(self) -> tuple[int, int]:
+        """How often the outputs come, along rows and columns."""
+        if self.turned is None:
+            return 1, 1
+        rows, columns = self.turned
+        return rows.phases, columns.phases
+
+    @property
+    def taps(self) -> tuple[int, int]:
+        """The taps of packed weights."""
+        if self.turned is None:
+            return self.kernel
+        rows, columns = self.turned
+        return rows.count, columns.count
+
+    @property
+    def phase_blocks(self) -> int:
+        """The output blocks of a group in one phase."""
+        return -(-self.outputs // self.lanes)
 
     @property
     def output_blocks(self) -> int:
         """The output blocks of a group."""
-        return -(-self.outputs // self.lanes)
+        return prod(self.phases) * self.phase_blocks
+
+    def supported(self) -> bool:
+        """Whether each phase begins a block."""
+        return prod(self.phases) == 1 or self.outputs % self.lanes == 0
 
     @property
     def input_blocks(self) -> int:
@@ -64,12 +95,12 @@ class PackWeightsSpec:
     @property
     def plain_size(self) -> int:
         """The elements of plain weights."""
-        return self.groups * self.outputs * self.inputs * self.taps
+        return self.groups * self.outputs * self.inputs * prod(self.kernel)
 
     @property
     def block_size(self) -> int:
         """The packed elements of an output block."""
-        return self.input_blocks * self.input_lanes * self.taps * self.lanes
+        return self.input_blocks * self.input_lanes * prod(self.taps) * self.lanes
 
     @property
     def packed_size(self) -> int:
@@ -121,19 +152,20 @@ class _Packing:
         return Kernel(function, prod(spec.work_items))
 
     def _plain(self, buffer: SSAValue) -> SSAValue:
-        """The plain weights as [groups, outputs, inputs, taps]."""
+        """The plain weights as [groups, outputs, inputs, kernel]."""
         spec = self.spec
-        shape = (spec.groups, spec.outputs, spec.inputs, spec.taps)
-        if not spec.turned:
+        shape = (spec.groups, spec.outputs, spec.inputs, *spec.kernel)
+        if spec.turned is None:
             return self.builder.reinterpret(buffer, shape)
-        row = spec.outputs * spec.taps
-        strides = (row * spec.inputs, spec.taps, row, 1)
+        taps = prod(spec.kernel)
+        row = spec.outputs * taps
+        strides = (row * spec.inputs, taps, row, spec.kernel[1], 1)
         return self.builder.reinterpret(buffer, shape, strides)
 
     def _packed(self, buffer: SSAValue, part: ChannelPart) -> SSAValue:
         """A part of the packed weights by group, tile, input channel, tap, block and lane."""
         spec = self.spec
-        inside = (spec.input_blocks, spec.taps, spec.input_lanes)
+        inside = (spec.input_blocks, *spec.taps, spec.input_lanes)
         shape = (spec.groups, part.tiles, *inside, part.blocks, spec.lanes)
         offset = spec.groups * part.first * spec.block_size
         return self.builder.reinterpret(buffer, shape, offset=offset)
@@ -174,35 +206,52 @@ class _Packing:
     def _each_weight(
         self,
         where: tuple[Index, Index, Index],
-        body: Callable[[tuple[Index, ...], Index, Index], None],
-        zeros: Callable[[Index, Index], None] | None = None,
+        body: Callable[[tuple[Index, ...], tuple[Index, ...]], None],
+        zeros: Callable[[tuple[Index, ...]], None],
     ) -> None:
-        """Runs the body on (its first plain weight, tap, lane) of each input of a block; the
-        other on (tap, lane) where there is no channel.
+        """Runs the body on (place of its first plain weight, its taps and lane) of each input
+        of a block; the other one on taps and lane where there is no channel or tap.
         """
         b, spec = self.builder, self.spec
-        group, output_block, input_block = where
+        group, block, input_block = where
         first = b.mul(input_block, spec.input_lanes)
-        output = b.mul(output_block, spec.lanes)
+        phase = b.floordiv(block, spec.phase_blocks) if prod(spec.phases) > 1 else 0
+        output = b.mul(b.sub(block, b.mul(phase, spec.phase_blocks)), spec.lanes)
+        phases = b.unflatten(phase, spec.phases)
         present: Index = spec.input_lanes
         if spec.inputs % spec.input_lanes:
             present = b.minimum(present, b.sub(spec.inputs, first))
 
-        def channel(lane: Index) -> None:
-            def each(tap: Index) -> None:
-                from_end = b.sub(spec.taps - 1, tap) if spec.turned else tap
-                body((group, output, b.add(first, lane), from_end), tap, lane)
+        def each(lane: Index, taps: list[Index]) -> None:
+            source = [self._tap(axis, taps[axis], phases[axis]) for axis in (0, 1)]
+            there = b.both(source[0][1], source[1][1])
+            place = (group, output, b.add(first, lane), source[0][0], source[1][0])
+            at = (*taps, lane)
+            b.if_(there, lambda: body(place, at), lambda: zeros(at))
 
-            b.loop(0, spec.taps, 1, each)
-
-        b.loop(0, present, 1, channel)
-        if zeros is not None and spec.inputs % spec.input_lanes:
+        def channels(low: Index, high: Index, lane_body: LaneBody) -> None:
+            space = (prod(spec.taps), spec.taps)
             b.loop(
-                present,
-                spec.input_lanes,
+                low,
+                high,
                 1,
-                lambda lane: b.loop(0, spec.taps, 1, lambda tap: zeros(tap, lane)),
+                lambda lane: b.space(0, *space, lambda taps: lane_body(lane, taps)),
             )
+
+        channels(0, present, each)
+        if spec.inputs % spec.input_lanes:
+            rest = spec.input_lanes
+            channels(present, rest, lambda lane, taps: zeros((*taps, lane)))
+
+    def _tap(self, axis: int, tap: Index, phase: Index) -> tuple[Index, Condition]:
+        """The tap of plain weights at a packed one, and whether there is one."""
+        b, turned, size = self.builder, self.spec.turned, self.spec.kernel[axis]
+        if turned is None:
+            return tap, True
+        taps = turned[axis]
+        number = b.sub(b.add(phase, taps.first), b.mul(tap, taps.stride))
+        whole = taps.stride == 1 and taps.count == size
+        return number, True if whole else b.compare("ult", number, size)
 
     def _pack(
         self,
@@ -213,21 +262,19 @@ class _Packing:
         present: int,
     ) -> None:
         b, lanes = self.builder, self.spec.lanes
-        group, tile, inputs, block = place
+        *outer, block = place
 
-        def fill(tap: Index, lane: Index, first: int) -> None:
-            at = (group, tile, inputs, tap, lane, block, first)
+        def fill(at: tuple[Index, ...], first: int) -> None:
             vector = types.vector_type((lanes - first,), f32)
-            b.vector_store(b.constant(0.0, vector), packed, *at)
+            b.vector_store(b.constant(0.0, vector), packed, *outer, *at, block, first)
 
-        def move(source: tuple[Index, ...], tap: Index, lane: Index) -> None:
+        def move(source: tuple[Index, ...], at: tuple[Index, ...]) -> None:
             value = b.transfer_read(plain, source, (present,), (1,))
-            at = (group, tile, inputs, tap, lane, block, 0)
-            b.vector_store(value, packed, *at)
+            b.vector_store(value, packed, *outer, *at, block, 0)
             if present < lanes:
-                fill(tap, lane, present)
+                fill(at, present)
 
-        self._each_weight(where, move, lambda tap, lane: fill(tap, lane, 0))
+        self._each_weight(where, move, lambda at: fill(at, 0))
 
     def _unpack(
         self,
@@ -238,11 +285,10 @@ class _Packing:
         present: int,
     ) -> None:
         b = self.builder
-        group, tile, inputs, block = place
+        *outer, block = place
 
-        def move(target: tuple[Index, ...], tap: Index, lane: Index) -> None:
-            at = (group, tile, inputs, tap, lane, block, 0)
-            value = b.vector_load(present, packed, *at)
+        def move(target: tuple[Index, ...], at: tuple[Index, ...]) -> None:
+            value = b.vector_load(present, packed, *outer, *at, block, 0)
             b.transfer_write(value, plain, target, (1,))
 
-        self._each_weight(where, move)
+        self._each_weight(where, move, lambda at: None)

@@ -14,6 +14,7 @@ from conv_testing import (
 )
 
 from glow.backends.cpu.dialect.config import ConvConfig, Panels
+from glow.backends.cpu.dialect.weights import TurnedTaps
 from glow.backends.cpu.kernels.convolution.conv2d import Conv2dSpec, pack_conv_weights
 from glow.backends.cpu.kernels.convolution.conv2d_gradient import (
     Conv2dGradientSpec,
@@ -30,18 +31,16 @@ from glow.lowering.loop_builder.window import Window
 from glow.lowering.target.target import Target
 
 PACKINGS = {
-    "whole blocks": PackWeightsSpec(1, 32, 16, 9, 2, LANES, LANES),
-    "rests": PackWeightsSpec(1, 3 * LANES + 5, LANES + 3, 4, 2, LANES, LANES),
-    "few channels": PackWeightsSpec(1, 5, 3, 9, 1, LANES, LANES),
-    "groups": PackWeightsSpec(2, 3 * LANES, LANES, 1, 2, LANES, LANES),
-    "plain image": PackWeightsSpec(1, LANES + 1, 3, 25, 2, LANES, 1),
+    "whole blocks": PackWeightsSpec(1, 32, 16, (3, 3), 2, LANES, LANES),
+    "rests": PackWeightsSpec(1, 3 * LANES + 5, LANES + 3, (1, 4), 2, LANES, LANES),
+    "few channels": PackWeightsSpec(1, 5, 3, (3, 3), 1, LANES, LANES),
+    "groups": PackWeightsSpec(2, 3 * LANES, LANES, (1, 1), 2, LANES, LANES),
+    "plain image": PackWeightsSpec(1, LANES + 1, 3, (5, 5), 2, LANES, 1),
 }
 
 
 def plain_weights(spec: PackWeightsSpec) -> Array:
-    height = 3 if spec.taps == 9 else 1
-    rows = spec.groups * spec.outputs
-    return random(rows, spec.inputs, height, spec.taps // height)
+    return random(spec.groups * spec.outputs, spec.inputs, *spec.kernel)
 
 
 @pytest.mark.parametrize("name", PACKINGS)
@@ -66,7 +65,8 @@ def test_pack_turned_weights(groups: int) -> None:
     weights = random(groups * inputs, outputs, 2, 3)
     split = weights.reshape(groups, inputs, outputs, 2, 3)
     turned = split.swapaxes(1, 2)[..., ::-1, ::-1].reshape(-1, inputs, 2, 3)
-    spec = PackWeightsSpec(groups, outputs, inputs, 6, 1, LANES, LANES, turned=True)
+    taps = (TurnedTaps.of(2, 1, 0), TurnedTaps.of(3, 1, 0))
+    spec = PackWeightsSpec(groups, outputs, inputs, (2, 3), 1, LANES, LANES, taps)
     kernel = build_pack_weights("kernel", spec, TARGET)
     packed = run(kernel, (spec.packed_size,), weights.ravel())
     expected = pack_panels(turned, groups, LANES, Panels(1, LANES))

@@ -1,4 +1,4 @@
-"""Networks that compute the gradients of weights: each level computes the same."""
+"""Networks that compute gradients of convolutions: each level computes the same."""
 
 import numpy as np
 import pytest
@@ -46,3 +46,41 @@ def test_weight_gradient(name: str) -> None:
     lower_to(module, "lowered")
     assert "cpu.conv2d_weight_gradient" in str(module)
     np.testing.assert_allclose(run(module, [x, gradient])[0], expected, 1e-5, 1e-5)
+
+
+INPUTS = {
+    "strided": (2, 16, 32, 6, 3, 2, 1),
+    "strided, cropped": (1, 32, 16, 7, 5, 2, 2),
+    "phases without taps": (2, 16, 16, 5, 1, 2, 0),
+    "phases without taps, padded": (1, 16, 16, 9, 2, 3, 1),
+    "each alone": (2, 20, 20, 5, 3, 1, 1),
+}
+
+
+@pytest.mark.parametrize("name", INPUTS)
+def test_input_gradient(name: str) -> None:
+    batch, inputs, outputs, size, kernel, stride, pad = INPUTS[name]
+    group = inputs if name == "each alone" else 1
+    span = size + 2 * pad - kernel
+    extent, rest = span // stride + 1, span % stride
+    text = f"""
+    func.func @main(%g: tensor<{batch}x{outputs}x{extent}x{extent}xf32>,
+        %w: tensor<{outputs}x{inputs // group}x{kernel}x{kernel}xf32>)
+        -> tensor<{batch}x{inputs}x{size}x{size}xf32> {{
+      %0 = glow.conv_transpose2d %g, %w strides [{stride}, {stride}]
+          pads [{pad}, {pad}, {pad}, {pad}] output_padding [{rest}, {rest}] group {group}
+          : tensor<{batch}x{inputs}x{size}x{size}xf32>
+      func.return %0 : tensor<{batch}x{inputs}x{size}x{size}xf32>
+    }}"""
+    module, random = parse(text), np.random.default_rng(0)
+    gradient = random.standard_normal((batch, outputs, extent, extent), np.float32)
+    weights = random.standard_normal(
+        (outputs, inputs // group, kernel, kernel), np.float32
+    )
+    (expected,) = run(module, [gradient, weights])
+    actual = glow.compile(parse(text))(gradient, weights)
+    np.testing.assert_allclose(actual, expected, 1e-5, 1e-5)
+    lower_to(module, "lowered")
+    np.testing.assert_allclose(
+        run(module, [gradient, weights])[0], expected, 1e-5, 1e-5
+    )
