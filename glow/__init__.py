@@ -34,13 +34,15 @@ if TYPE_CHECKING:
     from glow.tensor_info import TensorInfo
     from glow.training.loops import train
     from glow.training.losses import Loss
-    from glow.training.optimizers import SGD, Adam, AdamW
+    from glow.training.optimizers import LAMB, SGD, Adagrad, Adam, AdamW, RMSProp
     from glow.training.quantization_aware import prepare_qat
     from glow.training.schedules import schedule
     from glow.training.step import TrainStep
 
 __all__ = [
+    "LAMB",
     "SGD",
+    "Adagrad",
     "Adam",
     "AdamW",
     "CompiledModel",
@@ -48,6 +50,7 @@ __all__ = [
     "Loss",
     "Profile",
     "QuantizationOptions",
+    "RMSProp",
     "SpecializedModel",
     "TensorInfo",
     "TrainStep",
@@ -63,7 +66,10 @@ __all__ = [
 __version__ = "0.1.0"
 
 _HOMES = {
-    **dict.fromkeys(("Adam", "AdamW", "SGD"), "glow.training.optimizers"),
+    **dict.fromkeys(
+        ("Adagrad", "Adam", "AdamW", "LAMB", "RMSProp", "SGD"),
+        "glow.training.optimizers",
+    ),
     "CompiledModel": "glow.compiled_model",
     "GlowError": "glow.dialects.errors",
     "Loss": "glow.training.losses",

@@ -18,6 +18,7 @@ import numpy as np
 
 from glow.dialects.errors import GlowError
 from glow.dialects.weight_table import Array
+from glow.tensor_info import TensorInfo
 
 Batch = Sequence[Array]
 """An array for each input of the step: those of the network, then the labels."""
@@ -43,7 +44,7 @@ class ArrayData:
 
     def __init__(self, arrays: Sequence[Array], names: Sequence[str], order: Order):
         """Raises GlowError for no samples, or different numbers of them."""
-        self.arrays = [np.ascontiguousarray(array) for array in arrays]
+        self.arrays = [np.asarray(array) for array in arrays]
         self.order = order
         for array, name in zip(self.arrays, names, strict=True):
             if not array.ndim:
@@ -100,19 +101,25 @@ class IterableData:
 
 
 def data_set(
-    data: Data, names: Sequence[str], order: Order
+    data: Data, inputs: Sequence[TensorInfo], order: Order
 ) -> ArrayData | IterableData:
-    """The batches of data for a step whose inputs have names, the labels last.
+    """The batches of data for a step with those inputs, the labels last.
 
-    Raises GlowError for files and arrays that do not fit.
+    Arrays may have the batches of `glow profile` along an axis more. Raises GlowError for
+    files and arrays that do not fit.
     """
+    names = [info.name for info in inputs]
     if isinstance(data, str | os.PathLike):
         data = read_arrays(Path(cast("str | os.PathLike[str]", data)))
     if isinstance(data, Mapping):
         chosen = [choose(data, name, name == names[-1]) for name in names]
-        return ArrayData(chosen, names, order)
-    if isinstance(data, list | tuple) and all(
-        isinstance(array, np.ndarray) for array in cast("Sequence[object]", data)
+        return ArrayData(list(map(samples_of, chosen, inputs)), names, order)
+    if (
+        isinstance(data, list | tuple)
+        and data
+        and all(
+            isinstance(array, np.ndarray) for array in cast("Sequence[object]", data)
+        )
     ):
         arrays = cast("Sequence[Array]", data)
         if len(arrays) != len(names):
@@ -124,6 +131,13 @@ def data_set(
         kind = type(data).__name__
         raise GlowError(f"data are arrays, an .npz file or batches, not {kind}")
     return IterableData(cast("Iterable[Batch]", data))
+
+
+def samples_of(array: Array, info: TensorInfo) -> Array:
+    """The samples of an array along its first axis."""
+    if array.ndim == len(info.shape) + 1:
+        return array.reshape(-1, *array.shape[2:])
+    return array
 
 
 def read_arrays(path: Path) -> dict[str, Array]:

@@ -139,13 +139,12 @@ class Training:
         callback: Callback | None,
     ) -> None:
         self.step, self.options, self.callback = step, options, callback
-        names = [info.name for info in step.inputs]
         order = Order(step.batch_size, options.shuffle, options.seed, options.drop_last)
-        self.data = data_set(data, names, order)
+        self.data = data_set(data, step.inputs, order)
         validation = options.validation
         order = replace(order, shuffle=False, drop_last=False)
         self.validation = (
-            None if validation is None else data_set(validation, names, order)
+            None if validation is None else data_set(validation, step.inputs, order)
         )
         self.factor = self.make_factor()
         self.losses: list[float] = []

@@ -102,5 +102,41 @@ class AdamW(Adam):
     decoupled: bool = True
 
 
-OPTIMIZERS: Mapping[str, type[Optimizer]] = {"sgd": SGD, "adam": Adam, "adamw": AdamW}
+@dataclass(frozen=True)
+class RMSProp(Optimizer):
+    """Gradients over the root of their mean square (torch.optim.RMSprop)."""
+
+    NODE = glow.RmspropOp
+    rate: Rate = 1e-2
+    alpha: float = 0.99
+    epsilon: float = 1e-8
+    weight_decay: float = 0.0
+    momentum: float = 0.0
+    centered: bool = False
+
+
+@dataclass(frozen=True)
+class Adagrad(Optimizer):
+    """Gradients over the root of the sum of their squares (torch.optim.Adagrad)."""
+
+    NODE = glow.AdagradOp
+    rate: Rate = 1e-2
+    rate_decay: float = 0.0
+    epsilon: float = 1e-10
+    weight_decay: float = 0.0
+
+
+@dataclass(frozen=True)
+class LAMB(Optimizer):
+    """Adam whose step of each parameter has the parameter's length (You et al. 2020)."""
+
+    NODE = glow.LambOp
+    betas: tuple[float, float] = (0.9, 0.999)
+    epsilon: float = 1e-6
+    weight_decay: float = 0.0
+
+
+OPTIMIZERS: Mapping[str, type[Optimizer]] = {
+    kind.__name__.lower(): kind for kind in (SGD, Adam, AdamW, RMSProp, Adagrad, LAMB)
+}
 """By the names of the command line."""
