@@ -52,6 +52,9 @@ def add_train_command(parser: argparse.ArgumentParser) -> None:
     add("--batch", type=at_least(1), default=32, help="samples a step (32)")
     add("--drop-last", action="store_true", help="no batch that is not full")
     add("--no-shuffle", action="store_true", help="samples in the order of the file")
+    add("--accumulate", type=at_least(1), default=1, help="batches a step (1)")
+    add("--clip-norm", type=_positive, help="the largest norm of all gradients")
+    add("--clip-value", type=_positive, help="the largest element of a gradient")
     add("--output", metavar="NAME", help="the output that the loss is of")
     add("--freeze", action="append", default=[], metavar="PATTERN", help="of weights")
     add("--initialize", default="keep", help="keep, xavier or kaiming (keep)")
@@ -115,6 +118,9 @@ def train_command(args: argparse.Namespace) -> int:
             seed=args.seed,
             batch_size=args.batch,
             check_finite=args.check_finite,
+            accumulate=args.accumulate,
+            clip_norm=args.clip_norm,
+            clip_value=args.clip_value,
             threads=args.threads,
             backend=args.backend,
             precision=args.precision,

@@ -157,7 +157,8 @@ class Training:
         if callable(shape):
             return shape
         if isinstance(self.data, ArrayData):
-            steps = self.options.epochs * len(self.data)
+            batches = self.options.epochs * len(self.data)
+            steps = batches // self.step.options.accumulate
         elif shape == "constant":
             steps = 0
         else:
@@ -172,7 +173,7 @@ class Training:
         """Do the epochs that are not done yet."""
         done, first = 0, 0
         if isinstance(self.data, ArrayData):
-            done, first = divmod(self.step.steps, len(self.data))
+            done, first = divmod(self.step.batches, len(self.data))
         for epoch in range(done, self.options.epochs):
             if self.run_epoch(epoch, first):
                 return

@@ -6,12 +6,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from typing import ClassVar
 
-from xdsl.ir import Attribute
-
 from glow.dialects import glow
-from glow.dialects.attributes import Attributes, AttributeValue, to_attribute
+from glow.dialects.attributes import AttributeValue
 from glow.dialects.errors import GlowError
 from glow.dialects.glow.training.optimizers import OptimizerOp
+from glow.passes.graph.optimizers import Updates
 
 Rate = float | Callable[[int], float]
 """A rate, or a function of the step's number, which begins with 1."""
@@ -56,15 +55,14 @@ class Optimizer:
                 found[field.name] = value if value is True else float(value)
         return found
 
-    def moments(self) -> tuple[str, ...]:
-        """The names of what it keeps of each parameter."""
-        definition = self.NODE.get_irdl_definition()
-        attributes: dict[str, Attribute] = {}
-        for name, value in self.attributes().items():
-            attribute = to_attribute(value, definition.properties[name])
-            if attribute is not None:
-                attributes[name] = attribute
-        return self.NODE.moments(Attributes(definition, attributes))
+    def updates(
+        self,
+        clip_value: float | None = None,
+        clip_norm: float | None = None,
+        accumulate: int = 1,
+    ) -> Updates:
+        """The node, and what happens to gradients before it; raises GlowError."""
+        return Updates(self.NODE, self.attributes(), clip_value, clip_norm, accumulate)
 
 
 @dataclass(frozen=True)

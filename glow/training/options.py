@@ -23,6 +23,12 @@ class StepOptions:
     """Of random weights and of dropout."""
     batch_size: int | None = None
     """The first size of all inputs, where the model has 1 or leaves it open."""
+    clip_value: float | None = None
+    """The largest size of an element of a gradient."""
+    clip_norm: float | None = None
+    """The largest norm of all gradients together."""
+    accumulate: int = 1
+    """How many calls make a step, by the mean of their gradients."""
     check_finite: bool = False
     """Stop at the first step whose loss or new state is not finite, with its first node that
     is not; costs a copy of the state a step."""
@@ -36,6 +42,9 @@ class StepKeywords(OptionKeywords, total=False):
     initialize: str
     seed: int
     batch_size: int | None
+    clip_value: float | None
+    clip_norm: float | None
+    accumulate: int
     check_finite: bool
 
 

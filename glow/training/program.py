@@ -13,9 +13,10 @@ func.func @main(%x, %labels, %rate) -> %loss {
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from itertools import count
 from typing import TYPE_CHECKING, Unpack, cast
 
 from xdsl.dialects.builtin import (
@@ -29,14 +30,15 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, SSAValue
 
 from glow.dialects.errors import GlowError
-from glow.dialects.function_attributes import INPUT_NAMES, OUTPUT_NAMES
-from glow.dialects.glow.state import SaveOp, VariableOp
+from glow.dialects.function_attributes import OUTPUT_NAMES
+from glow.dialects.glow.state import VariableOp
 from glow.dialects.glow.storage import ConstantOp
 from glow.dialects.node import tensor_type
 from glow.dialects.weight_table import Array
 from glow.dialects.weights import weights_of
 from glow.options import CompileOptions
 from glow.passes.graph.differentiate.differentiate import differentiate
+from glow.passes.graph.optimizers import RATE, add_input, add_updates
 from glow.passes.rewriting.node_builder import NodeBuilder
 from glow.signature import main_function, signature_of
 from glow.training.initialization import check_initialization, draw
@@ -51,8 +53,8 @@ if TYPE_CHECKING:
 
     from glow.compiler import Model
 
-LABELS, LOSS, RATE, STEP = "labels", "loss", "rate", "step"
-"""The names of what a step takes and returns, and of the variable that counts steps."""
+LABELS, LOSS = "labels", "loss"
+"""The names of what a step takes and returns."""
 
 
 def step_module(
@@ -135,8 +137,12 @@ class StepBuilder:
         loss = self.add_loss(function, self.output_of(function))
         names = self.parameters(function, statistics)
         builder, gradients = differentiate(function, loss, names)
-        rate = add_argument(function, RATE, tensor_type((), f32))
-        add_updates(function, gradients, self.optimizer, rate)
+        rate = add_input(function, RATE, tensor_type((), f32))
+        options = self.options
+        updates = self.optimizer.updates(
+            options.clip_value, options.clip_norm, options.accumulate
+        )
+        add_updates(function, gradients, updates, rate)
         builder.erase_unused()
         function.update_function_type()
         return StepGraph(module, classes)
@@ -170,7 +176,9 @@ class StepBuilder:
         last = function.body.block.last_op
         assert last is not None
         held = cast("TensorType[Attribute]", output.type)
-        labels = add_argument(function, LABELS, self.loss.label_type(held))
+        taken = {info.name for info in signature_of(function).inputs}
+        name = next(name for name in label_names() if name not in taken)
+        labels = add_input(function, name, self.loss.label_type(held))
         loss = self.loss.add(NodeBuilder(last), output, labels)
         last.operands = [loss]
         function.attributes[OUTPUT_NAMES] = ArrayAttr([StringAttr(LOSS)])
@@ -195,58 +203,6 @@ class StepBuilder:
         return last.operands[names.index(chosen)]
 
 
-def add_argument(function: FuncOp, name: str, held: TensorType[Attribute]) -> SSAValue:
-    """A new last argument of a function, under a name that no other has."""
-    block = function.body.block
-    names = [info.name for info in signature_of(function).inputs]
-    while name in names:
-        name = f"{name}_"
-    argument = block.insert_arg(held, len(block.args))
-    argument.name_hint = name
-    attribute = ArrayAttr([StringAttr(each) for each in (*names, name)])
-    function.attributes[INPUT_NAMES] = attribute
-    function.update_function_type()
-    return argument
-
-
-def add_updates(
-    function: FuncOp,
-    gradients: Mapping[str, SSAValue],
-    optimizer: Optimizer,
-    rate: SSAValue,
-) -> None:
-    """Let the function save what an optimizer makes of its parameters."""
-    last = function.body.block.last_op
-    assert last is not None
-    builder = NodeBuilder(last)
-    reads = {
-        f"@{op.variable_name}": op
-        for op in function.walk()
-        if isinstance(op, VariableOp)
-    }
-    done = VariableOp.of(STEP, tensor_type((), f32))
-    builder.insert(done)
-    one = builder.splat(1.0, f32)
-    from glow.dialects.glow import AddOp
-
-    number = builder.node(AddOp, done.result, one)
-    attributes = optimizer.attributes()
-    parameters = [reads[name].result for name in gradients]
-    moments: list[SSAValue] = []
-    names = [name.removeprefix("@") for name in gradients]
-    targets = list(names)
-    kinds = optimizer.moments()
-    for kind in kinds:
-        for name, parameter in zip(names, parameters, strict=True):
-            held = cast("TensorType[Attribute]", parameter.type)
-            variable = VariableOp.of(f"{name}.{kind}", held)
-            moments.append(builder.insert(variable).results[0])
-            targets.append(variable.variable_name)
-    first = builder.create(
-        optimizer.NODE,
-        [rate, number, *parameters, *gradients.values(), *moments],
-        attributes,
-    )
-    for value, name in zip(first.owner.results, targets, strict=True):
-        builder.insert(SaveOp.of(value, name))
-    builder.insert(SaveOp.of(number, STEP))
+def label_names() -> Iterator[str]:
+    """Names for the labels, of which a network takes the first that it has not itself."""
+    return (LABELS + "_" * number for number in count())

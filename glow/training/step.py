@@ -19,13 +19,14 @@ from glow.compiler import compile_module
 from glow.dialects.errors import GlowError
 from glow.dialects.weight_table import Array
 from glow.garbage_collection import collection_paused
+from glow.passes.graph.optimizers import CALLS, STEP
 from glow.tensor_info import TensorInfo
 from glow.training.checkpoint import read_checkpoint, write_checkpoint
 from glow.training.finite import first_not_finite
 from glow.training.inference import TrainedModel, export_network
 from glow.training.losses import Loss, as_loss
 from glow.training.network import Network
-from glow.training.optimizers import Optimizer
+from glow.training.optimizers import Optimizer, Rate
 from glow.training.options import StepKeywords, split_options
 from glow.training.program import StepBuilder
 
@@ -33,12 +34,6 @@ if TYPE_CHECKING:
     import os
 
     from glow.compiler import Model
-
-STEP = "step"
-"""The variable that counts steps."""
-
-Rate = float | Callable[[int], float]
-"""A rate, or a function of the step's number, which begins with 1."""
 
 
 class TrainStep:
@@ -100,6 +95,13 @@ class TrainStep:
     def steps(self) -> int:
         """The number of steps that were done."""
         return int(self._state[STEP])
+
+    @property
+    def batches(self) -> int:
+        """The number of batches that were seen: several a step with `accumulate`."""
+        calls = self._state.get(CALLS)
+        more = 0 if calls is None else int(calls)
+        return self.steps * self.options.accumulate + more
 
     @property
     def batch_size(self) -> int:

@@ -153,6 +153,28 @@ def test_frozen_parameters_stay():
     assert not np.allclose(before["fc0.weight"], kept)
 
 
+def test_gradients_are_accumulated_and_clipped():
+    """Two halves of a batch are one step of the whole batch."""
+    x, labels = samples(BATCH)
+    whole = make_step(optimizer=glow.SGD(0.5), clip_norm=0.1)
+    halves = make_step(
+        optimizer=glow.SGD(0.5), clip_norm=0.1, accumulate=2, batch_size=BATCH // 2
+    )
+    before = {name: value.copy() for name, value in halves.state().items()}
+    whole(x, labels)
+    halves(x[:4], labels[:4])
+    assert (halves.steps, halves.batches) == (0, 1)
+    halves(x[4:], labels[4:])
+    assert (halves.steps, halves.batches) == (1, 2)
+    distance = 0
+    for name, value in whole.state().items():
+        found = halves.state()[name]
+        np.testing.assert_allclose(found, value, rtol=1e-5, atol=1e-6, err_msg=name)
+        if name != "step":
+            distance += ((found - before[name]) ** 2).sum()
+    assert np.sqrt(distance) == pytest.approx(0.5 * 0.1, rel=1e-3)
+
+
 def test_rates_may_be_functions_of_the_number():
     numbers = []
 
