@@ -35,6 +35,7 @@ PASSES = lazy_passes(
     "recompute",
     "shrink_convolutions",
     "sink_reshapes",
+    "training_mode",
     "verify_graph",
 ) | {
     "differentiate": lazy_pass(
