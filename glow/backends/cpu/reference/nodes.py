@@ -23,11 +23,7 @@ from glow.backends.cpu.reference.embedding import embedding_lookup
 from glow.backends.cpu.reference.fused_rows import run_fused_rows
 from glow.backends.cpu.reference.recurrence import Plain, run_recurrence
 from glow.backends.cpu.reference.strassen import left_sums, original, row_scales
-from glow.backends.cpu.reference.weights import (
-    run_conv2d_weight_gradient,
-    run_pack_weights,
-    run_unpack_weights,
-)
+from glow.backends.cpu.reference.weights import WEIGHT_FUNCTIONS
 from glow.dialects import glow, instr
 from glow.dialects.attributes import Attributes, ints_attr
 from glow.dialects.errors import GlowError
@@ -370,9 +366,7 @@ def cpu_functions(
     return {
         cpu.PackOp: run_pack,
         cpu.UnpackOp: run_unpack,
-        cpu.PackWeightsOp: run_pack_weights,
-        cpu.UnpackWeightsOp: run_unpack_weights,
-        cpu.Conv2dWeightGradientOp: run_conv2d_weight_gradient,
+        **WEIGHT_FUNCTIONS,
         cpu.Conv2dOp: with_plain(cpu.Conv2dOp, run_conv2d),
         cpu.SparseConv2dOp: run_sparse_conv2d,
         cpu.WinogradConv2dOp: partial(

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import numpy as np
+from xdsl.ir import Operation
 
+from glow.backends.cpu import dialect as cpu
 from glow.backends.cpu.dialect.config import Panels, panels_of
 from glow.backends.cpu.dialect.weights import TurnedTaps, turned_taps
 from glow.backends.cpu.reference.blocks import from_blocks
 from glow.dialects.node import GlowOp
 from glow.interpreter.arrays import Array, exact
+from glow.interpreter.scalar_functions import Function
 
 
 def _padded(values: Array, axis: int, multiple: int) -> Array:
@@ -108,3 +111,9 @@ def run_conv2d_weight_gradient(op: GlowOp, image: Array, gradient: Array) -> Arr
 
 
 BLOCKED_RANK = 5
+
+WEIGHT_FUNCTIONS: dict[type[Operation], Function] = {
+    cpu.PackWeightsOp: run_pack_weights,
+    cpu.UnpackWeightsOp: run_unpack_weights,
+    cpu.Conv2dWeightGradientOp: run_conv2d_weight_gradient,
+}
