@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Protocol
 
 from xdsl.ir import SSAValue
 
@@ -22,34 +21,11 @@ from glow.passes.graph.differentiate.recurrent_layer import (
 from glow.passes.rewriting.node_builder import element_type
 
 
-class Walk(Protocol):
-    """How a cell goes back, once its gates are known.
-
-    `factors` are tensors [S, B, ...], of which each step gets its part.
-    """
-
-    factors: Sequence[SSAValue]
-
-    def step(
-        self,
-        nodes: Nodes,
-        gradients: Sequence[SSAValue],
-        factors: Sequence[SSAValue],
-    ) -> tuple[list[SSAValue], list[SSAValue]]:
-        """What is kept of a step [B, ...], and the gradients of the states before it."""
-        ...
-
-    def sums(self, kept: Sequence[SSAValue]) -> tuple[SSAValue, SSAValue, SSAValue]:
-        """The gradients [S * B, G * H] of what inputs and what the recurrence gave, and
-        the gradient of the recurrence.
-        """
-        ...
-
-
 class PlainWalk:
     """`h' = f(x + R h)`: the gradient of the sum is kept."""
 
     factors: Sequence[SSAValue]
+    """Tensors [S, B, ...], of which each step gets its part."""
 
     def __init__(self, layer: Layer, activation: str) -> None:
         self.layer, nodes, y = layer, layer.nodes, layer.after
@@ -58,12 +34,12 @@ class PlainWalk:
     def step(
         self, nodes: Nodes, gradients: Sequence[SSAValue], factors: Sequence[SSAValue]
     ) -> tuple[list[SSAValue], list[SSAValue]]:
-        """See `Walk`."""
+        """What is kept of a step, and the gradients of the states before it."""
         total = nodes.mul(gradients[0], factors[0])
         return [total], [nodes.product(total, self.layer.recurrence)]
 
     def sums(self, kept: Sequence[SSAValue]) -> tuple[SSAValue, SSAValue, SSAValue]:
-        """See `Walk`."""
+        """The gradients of what the inputs gave, of what the recurrence gave, and of it."""
         return kept[0], kept[0], over_steps(self.layer, kept[0], self.layer.before)
 
 
@@ -115,7 +91,7 @@ class LstmWalk(PlainWalk):
     def step(
         self, nodes: Nodes, gradients: Sequence[SSAValue], factors: Sequence[SSAValue]
     ) -> tuple[list[SSAValue], list[SSAValue]]:
-        """See `Walk`."""
+        """See `PlainWalk`."""
         (hidden, cell), units = gradients, self.layer.size[2]
         of_cell, of_output, slope, forgetting = factors
         cell = nodes.add(cell, nodes.mul(hidden, slope))
@@ -178,7 +154,7 @@ class GruWalk(PlainWalk):
     def step(
         self, nodes: Nodes, gradients: Sequence[SSAValue], factors: Sequence[SSAValue]
     ) -> tuple[list[SSAValue], list[SSAValue]]:
-        """See `Walk`."""
+        """See `PlainWalk`."""
         (hidden,) = gradients
         of_update, of_reset, of_candidate, update, reset = factors
         candidate = nodes.mul(hidden, of_candidate)
@@ -192,7 +168,7 @@ class GruWalk(PlainWalk):
         return [gates, candidate], [back]
 
     def sums(self, kept: Sequence[SSAValue]) -> tuple[SSAValue, SSAValue, SSAValue]:
-        """See `Walk`."""
+        """See `PlainWalk`."""
         gates, candidate = kept
         total, builder = (
             self.layer.nodes.joined(gates, candidate),
@@ -227,7 +203,7 @@ class LinearGruWalk(PlainWalk):
     def step(
         self, nodes: Nodes, gradients: Sequence[SSAValue], factors: Sequence[SSAValue]
     ) -> tuple[list[SSAValue], list[SSAValue]]:
-        """See `Walk`."""
+        """See `PlainWalk`."""
         (hidden,) = gradients
         gates, update, of_candidate = factors
         total = nodes.mul(nodes.joined(hidden, hidden, hidden), gates)
@@ -236,7 +212,7 @@ class LinearGruWalk(PlainWalk):
         return [total, nodes.mul(hidden, of_candidate)], [back]
 
     def sums(self, kept: Sequence[SSAValue]) -> tuple[SSAValue, SSAValue, SSAValue]:
-        """See `Walk`."""
+        """See `PlainWalk`."""
         gates, candidate = kept
         nodes, units = self.layer.nodes, self.layer.size[2]
         of_inputs = nodes.joined(nodes.gate(gates, 0, units, 2), candidate)
@@ -255,7 +231,7 @@ def _of_blend(
     )
 
 
-def walk_of(op: glow.RecurrentOp, layer: Layer) -> tuple[Walk, list[int]]:
+def walk_of(op: glow.RecurrentOp, layer: Layer) -> tuple[PlainWalk, list[int]]:
     """How the layer's cell goes back, and how many gates it keeps in each tensor."""
     attributes = op.attributes_view()
     if isinstance(op, glow.LstmOp):

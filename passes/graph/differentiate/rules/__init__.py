@@ -12,7 +12,8 @@ of another type, and another shape: one that broadcasts to the input's, or to wh
 broadcasts, since the walk undoes both. Rules need not ask which inputs need a gradient, as what
 nobody uses is erased; `builder.needed` tells where that saves more than a few nodes.
 
-Element-wise nodes have their rule as `Facts.derivative`.
+Element-wise nodes have their rule as `Facts.derivative`. Nodes of which gradients make no sense
+stand in `no_derivative.py`; a test fails for a node that is in neither table.
 """
 
 from __future__ import annotations
@@ -26,7 +27,9 @@ from glow.passes.graph.differentiate.rules import (
     branches,
     convolutions,
     elementwise,
+    factorization,
     fake_quantization,
+    fused,
     indexing,
     loops,
     loss,
@@ -39,6 +42,9 @@ from glow.passes.graph.differentiate.rules import (
     sampling,
     segments,
     training,
+)
+from glow.passes.graph.differentiate.rules.no_derivative import (
+    NO_DERIVATIVE as NO_DERIVATIVE,
 )
 from glow.passes.graph.differentiate.rules.rule import Gradients as Gradients
 from glow.passes.graph.differentiate.rules.rule import Rule as Rule
@@ -58,6 +64,8 @@ RULES: Mapping[type[Operation], Rule] = {
     **sampling.RULES,
     **attention.RULES,
     **movement.RULES,
+    **factorization.RULES,
+    **fused.RULES,
     **recurrent.RULES,
     **branches.RULES,
     **loops.RULES,

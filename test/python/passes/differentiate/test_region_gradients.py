@@ -85,6 +85,8 @@ CASES = {
     },
     "top_k": (glow.TopKOp, [distinct(3, 5)], {"k": 2}),
     "top_k_smallest": (glow.TopKOp, [distinct(7)], {"k": 7, "smallest": True}),
+    "lu": (glow.LuOp, [x(2, 5, 5)], {}),
+    "lu_of_numbers": (glow.LuOp, [x(3, 1, 1)], {}),
     "max_pool2d": (
         glow.MaxPool2dOp, [distinct(2, 3, 7, 6)],
         {"kernel": [3, 2], "strides": [2, 1], "pads": [1, 0, 1, 1]},
@@ -137,6 +139,31 @@ def test_resizing_samples_back_by_the_transposed_table():
       }
     """)
     assert "glow.scatter" not in str(backward)
+
+
+def test_fused_functions_stay_fused():
+    """One node backwards, with the derivatives of its scalar operations."""
+    backward = check_gradients("""
+      func.func @main(%x: tensor<3x4xf64>, %y: tensor<4xf64>, %n: tensor<3x1xi64>)
+          -> (tensor<3x4xf64>, tensor<3x4xf64>) {
+        %p, %q = glow.fused %x, %y, %n {
+        ^bb0(%a: f64, %b: f64, %c: i64):
+          %zero = arith.constant 0.0 : f64
+          %e = math.exp %b : f64
+          %t = math.tanh %a : f64
+          %m = math.fma %e, %t, %a : f64
+          %k = arith.sitofp %c : i64 to f64
+          %s = arith.mulf %m, %k : f64
+          %less = arith.cmpf olt, %a, %zero : f64
+          %u = arith.select %less, %s, %b : f64
+          %d = arith.divf %a, %e : f64
+          glow.yield %u, %d
+        } : tensor<3x4xf64>, tensor<3x4xf64>
+        func.return %p, %q : tensor<3x4xf64>, tensor<3x4xf64>
+      }
+    """)
+    assert str(backward).count("glow.fused") == 2
+    assert "math.tanh" in str(backward).split("glow.fused")[2]
 
 
 @pytest.mark.parametrize("kind", ["sum", "max"])
