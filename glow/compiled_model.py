@@ -61,18 +61,14 @@ class CompiledModel:
     def __reduce__(self) -> tuple[object, ...]:
         """How `pickle` stores the model, for the same version and kind of processor.
 
+        Its variables keep the values that they have.
+
         Raises GlowError where the backend stores no programs.
         """
         from glow.model_bytes import model_bytes, model_from_bytes
 
         stored = model_bytes(self.signature, self.function, self.backend)
-        values = {name: view.copy() for name, view in self.variables.items()}
-        return model_from_bytes, (type(self), *stored), values or None
-
-    def __setstate__(self, values: Mapping[str, Array]) -> None:
-        """Give the variables of a model that was pickled their values."""
-        for name, array in values.items():
-            self.variables[name][...] = array
+        return model_from_bytes, (type(self), *stored)
 
     @property
     def can_be_stored(self) -> bool:

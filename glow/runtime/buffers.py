@@ -11,6 +11,16 @@ ALIGNMENT = 64
 
 def aligned_empty(nbytes: int, alignment: int = ALIGNMENT) -> npt.NDArray[np.uint8]:
     """Returns `nbytes` bytes, uninitialised, at an aligned address."""
-    buffer = np.empty(nbytes + alignment, np.uint8)
+    return _aligned(np.empty(nbytes + alignment, np.uint8), nbytes, alignment)
+
+
+def aligned_zeros(nbytes: int) -> npt.NDArray[np.uint8]:
+    """Returns `nbytes` zeros at an aligned address, whose pages come with their first use."""
+    return _aligned(np.zeros(nbytes + ALIGNMENT, np.uint8), nbytes, ALIGNMENT)
+
+
+def _aligned(
+    buffer: npt.NDArray[np.uint8], nbytes: int, alignment: int
+) -> npt.NDArray[np.uint8]:
     start = -buffer.ctypes.data % alignment
     return buffer[start : start + nbytes]

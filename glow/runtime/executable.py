@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from glow.dialects.errors import GlowError
-from glow.runtime.buffers import ALIGNMENT, aligned_empty
+from glow.runtime.buffers import ALIGNMENT, aligned_empty, aligned_zeros
 from glow.runtime.linking.library import Library
 from glow.runtime.threads.thread_pool import ThreadPool
 
@@ -47,8 +47,8 @@ class Executable:
         self._constants_address: int = constants.ctypes.data
 
     def new_mutables(self) -> Bytes:
-        """Returns a buffer for `run`: inputs, outputs and state."""
-        return aligned_empty(self.mutables_size)
+        """Returns a buffer for `run`: inputs, outputs and state, which is zeros."""
+        return aligned_zeros(self.mutables_size)
 
     def new_activations(self) -> Bytes:
         """Returns a buffer for `run`: intermediate results."""

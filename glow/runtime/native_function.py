@@ -6,7 +6,7 @@ import ctypes
 import struct
 from collections import deque
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from math import prod
 from threading import Lock
 from types import MappingProxyType
@@ -15,11 +15,14 @@ import numpy as np
 import numpy.typing as npt
 
 from glow.dialects.errors import GlowError
+from glow.runtime.buffers import aligned_empty
 from glow.runtime.executable import Bytes, Executable
 from glow.runtime.threads.cores import available_cores
 from glow.runtime.threads.thread_pool import thread_pool
 
 Array = npt.NDArray[np.generic]
+
+NO_VARIABLES: Mapping[str, Array] = MappingProxyType({})
 
 
 @dataclass(frozen=True)
@@ -43,12 +46,16 @@ class Argument:
 
 @dataclass(frozen=True)
 class NativeVariable:
-    """A variable's part of the mutables, and its initial value's offset in the constants."""
+    """A variable's part of the mutables, and where its initial value is among all of them."""
 
     name: str
     place: Argument
-    initial: int | None
+    initial: int | None = None
     """None for zeros."""
+
+    def bytes_of(self, mutables: Bytes) -> Bytes:
+        """The variable's part of the mutables."""
+        return mutables[self.place.offset : self.place.offset + self.place.size]
 
 
 @dataclass(frozen=True)
@@ -74,6 +81,8 @@ class NativeProgram:
     """What calls keep, at the beginning of the mutables."""
     table_offset: int = 0
     """Where in the mutables the table of arguments is."""
+    initial: Bytes = field(default_factory=lambda: aligned_empty(0), compare=False)
+    """The initial values of variables that do not begin with zeros."""
 
 
 class Buffers:
@@ -109,12 +118,10 @@ def argument_table(program: NativeProgram) -> struct.Struct:
     return struct.Struct(f"={len(program.inputs) + len(program.outputs)}q")
 
 
-def set_initial_values(program: NativeProgram, mutables: Bytes) -> None:
-    """Gives the variables in new mutables their initial values."""
-    for each in program.variables:
-        start, size = each.initial, each.place.size
-        value = 0 if start is None else program.constants[start : start + size]
-        mutables[each.place.offset : each.place.offset + size] = value
+def variable_views(program: NativeProgram, mutables: Bytes) -> Mapping[str, Array]:
+    """The variables of a program by name, as arrays."""
+    views = {each.name: each.place.view(mutables) for each in program.variables}
+    return MappingProxyType(views)
 
 
 class NativeFunction:
@@ -137,6 +144,15 @@ class NativeFunction:
         self._quiet = bytes(len(program.reports))
         """The reports of a call without an error."""
         self._idle: deque[Buffers] = deque()
+
+    @property
+    def variables(self) -> Mapping[str, Array]:
+        """What calls keep, by name."""
+        return NO_VARIABLES
+
+    def stored(self) -> NativeProgram:
+        """The program, to be stored."""
+        return self.program
 
     @property
     def details(self) -> str:
@@ -211,15 +227,37 @@ class StatefulFunction(NativeFunction):
     """Native code with variables: one set of mutables, so that one call goes on at a time."""
 
     def __init__(self, program: NativeProgram, threads: int | None) -> None:
-        """The variables have their initial values."""
-        super().__init__(program, threads)
+        """The variables have their initial values, which the program has no more."""
+        variables = tuple(replace(each, initial=None) for each in program.variables)
+        rest = replace(program, variables=variables, initial=aligned_empty(0))
+        super().__init__(rest, threads)
         self._lock = Lock()
-        self._buffers = Buffers(program, self._executable)
+        self._buffers = Buffers(rest, self._executable)
         mutables = self._buffers.mutables
-        self.variables: Mapping[str, Array] = MappingProxyType(
-            {each.name: each.place.view(mutables) for each in program.variables}
-        )
-        set_initial_values(program, mutables)
+        self._views = variable_views(rest, mutables)
+        for each in program.variables:
+            if each.initial is not None:
+                end = each.initial + each.place.size
+                each.bytes_of(mutables)[:] = program.initial[each.initial : end]
+
+    @property
+    def variables(self) -> Mapping[str, Array]:
+        """What calls keep, by name: views of the mutables."""
+        return self._views
+
+    def stored(self) -> NativeProgram:
+        """The program, the variables beginning with the values that they have now."""
+        mutables, parts, size = self._buffers.mutables, list[Bytes](), 0
+        variables: list[NativeVariable] = []
+        with self._lock:
+            for each in self.program.variables:
+                part, start = each.bytes_of(mutables), None
+                if part.any():
+                    start, size = size, size + len(part)
+                    parts.append(part)
+                variables.append(replace(each, initial=start))
+            initial = np.concatenate([*parts, aligned_empty(0)])
+        return replace(self.program, variables=tuple(variables), initial=initial)
 
     @property
     def details(self) -> str:
@@ -229,11 +267,7 @@ class StatefulFunction(NativeFunction):
 
     def copy(self) -> StatefulFunction:
         """The same code with variables of its own, which have the values of these."""
-        other = StatefulFunction(self.program, self.threads)
-        with self._lock:
-            for name, view in self.variables.items():
-                np.copyto(other.variables[name], view)
-        return other
+        return StatefulFunction(self.stored(), self.threads)
 
     def run(self, inputs: Sequence[Array]) -> list[Array]:
         """The outputs for inputs of the right shapes and dtypes."""

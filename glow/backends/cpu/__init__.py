@@ -158,10 +158,10 @@ class CpuBackend(Backend):
         thread_pool()
 
     def stored_program(self, function: CompiledFunction) -> NativeProgram | None:
-        """Objects and packed weights."""
+        """Objects, packed weights, and the values that variables have."""
         from glow.runtime.native_function import NativeFunction
 
-        return function.program if isinstance(function, NativeFunction) else None
+        return function.stored() if isinstance(function, NativeFunction) else None
 
     def load_program(
         self, program: NativeProgram, threads: int | None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor, Future
 
 import numpy as np
@@ -156,7 +156,19 @@ def build_native_function(
         native_variables(function, program),
         program.table_offset,
     )
-    return native_function(native, threads)
+    built = native_function(native, threads)
+    fill_variables(program, built.variables)
+    return built
+
+
+def fill_variables(program: Program, views: Mapping[str, Array]) -> None:
+    """Writes initial values that are not zeros to where variables are; takes the values."""
+    for variable in program.variables:
+        if isinstance(variable.value, DeferredArray):
+            variable.value.write(views[variable.name])
+        elif variable.value is not None:
+            copy_letting_go(views[variable.name], variable.value)
+    program.variables = ()
 
 
 def native_variables(function: FuncOp, program: Program) -> Sequence[NativeVariable]:
@@ -168,6 +180,6 @@ def native_variables(function: FuncOp, program: Program) -> Sequence[NativeVaria
         for value in ops[variable.name].results
     ]
     return [
-        NativeVariable(variable.name, place, variable.initial)
+        NativeVariable(variable.name, place)
         for variable, place in zip(program.variables, places, strict=True)
     ]

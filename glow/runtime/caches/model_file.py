@@ -1,10 +1,10 @@
 """A compiled model as a file: all that it takes to run it, and checksums of everything.
 
-    magic | length | hash | size of the head | head (JSON) | objects | ... | constants
+    magic | length | hash | size of the head | head (JSON) | objects | ... | constants | initial
 
-The hash covers head and objects; the head has a checksum of each block of the constants,
-which begin at a page. They are read, not mapped: networks run faster on memory of large
-pages, and it is no matter what becomes of the file.
+The hash covers head and objects; the head has a checksum of each block of the constants, which
+begin at a page, and of the initial values of variables. They are read, not mapped: networks run
+faster on memory of large pages, and it is no matter what becomes of the file.
 """
 
 from __future__ import annotations
@@ -61,7 +61,8 @@ class StoredModel:
     def size(self) -> int:
         """About how many bytes its file has."""
         program = self.program or NOTHING
-        return program.constants.nbytes + sum(map(len, program.objects))
+        arrays = program.constants.nbytes + program.initial.nbytes
+        return arrays + sum(map(len, program.objects))
 
 
 NOTHING = NativeProgram([], aligned_empty(0), 0, 0, [], [], is_small=True)
@@ -77,6 +78,7 @@ def write_model(model: StoredModel, file: BinaryIO, rest: Rest = no_rest) -> Non
     file.write(payload)
     file.write(bytes(_constants_start(len(payload)) - PREFIX.size - len(payload)))
     write_pieces(file, program.constants.data, rest)
+    write_pieces(file, program.initial.data, rest)
 
 
 def read_model(descriptor: int) -> StoredModel | None:
@@ -99,10 +101,14 @@ def _read(descriptor: int) -> StoredModel | None:
     end = HEAD_SIZE.size + head_size
     head: dict[str, Any] = json.loads(payload[HEAD_SIZE.size : end])
     start = _constants_start(length)
-    if size != start + head["constants"]:
+    middle = start + head["constants"]
+    if size != middle + head["initial"]:
         return None
     constants = aligned_empty(head["constants"])
     if not read_checked(descriptor, start, constants.data, head["blocks"]):
+        return None
+    initial = aligned_empty(head["initial"])
+    if not read_checked(descriptor, middle, initial.data, head["initial_blocks"]):
         return None
     objects: list[bytes] = []
     for object_size in head["objects"]:
@@ -121,6 +127,7 @@ def _read(descriptor: int) -> StoredModel | None:
         tuple((node, error) for node, error in head["reports"]),
         tuple(map(_variable, head["variables"])),
         head["table"],
+        initial,
     )
     return StoredModel(
         _signature(head),
@@ -157,6 +164,8 @@ def _describe(model: StoredModel, rest: Rest) -> dict[str, Any]:
         "reports": list(program.reports),
         "objects": list(map(len, program.objects)),
         "blocks": checksums(program.constants.data, rest),
+        "initial": program.initial.nbytes,
+        "initial_blocks": checksums(program.initial.data, rest),
         "warnings": list(model.warnings),
         "files": dict(model.files),
     }

@@ -61,6 +61,7 @@ def example(size: int = 10_000, files: Mapping[str, str] | None = None) -> Store
             NativeVariable("ü/m", Argument(64, (), BFLOAT), None),
         ),
         table_offset=128,
+        initial=constants[: min(size, 8)].copy(),
     )
     return StoredModel(signature, program, ["open sizes"], files or {})
 
@@ -88,6 +89,7 @@ def assert_same(found: StoredModel | None, expected: StoredModel) -> None:
         "constants", found.program.constants, expected.program.constants.nbytes
     )
     constants = found.program.constants
+    np.testing.assert_array_equal(found.program.initial, expected.program.initial)
     assert replace(expected.program, constants=constants) == found.program
     assert (found.warnings, found.files) == (expected.warnings, expected.files)
 
@@ -102,7 +104,7 @@ def test_round_trip(size: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 def test_every_byte_counts(tmp_path: Path) -> None:
     model = example(64)
     data = image_of(model)
-    start = len(data) - 64
+    start = len(data) - 64 - model.program.initial.nbytes
     used = len(data[:start].rstrip(b"\0"))
     for position in [*range(0, used, 7), *range(start, len(data))]:
         damaged = bytearray(data)

@@ -108,7 +108,7 @@ def test_calls_of_several_threads_are_one_after_the_other(backend) -> None:
 
 def test_results_do_not_depend_on_threads(step) -> None:
     with patch.object(main_function, "serial_bytes", return_value=0):
-        program = replace(compiled(STEP).function.program, is_small=False)
+        program = replace(compiled(STEP).function.stored(), is_small=False)
     seen = []
     for threads in (1, 2, 3):
         function = native_function(program, threads)

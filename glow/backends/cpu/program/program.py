@@ -225,11 +225,11 @@ class Guard:
 
 @dataclass(frozen=True)
 class Variable:
-    """A variable's place in the mutables, and where its initial value is in the constants."""
+    """A variable's place in the mutables, and its initial value."""
 
     name: str
     binding: BufferBinding
-    initial: int | None
+    value: Array | DeferredArray | None
     """None for zeros."""
 
 

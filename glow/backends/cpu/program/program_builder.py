@@ -103,11 +103,11 @@ class ProgramBuilder:
         )
 
     def _add_variable(self, op: instr.VariableOp) -> None:
-        """Reserve the memory of a variable, and of its initial value among the weights."""
+        """Reserve the memory of a variable."""
         binding = self._reserve("mutables", byte_size(op.result))
         self.bindings[op.result] = binding
-        initial = None if op.value is None else self._stored(op).offset
-        self.variables.append(Variable(op.variable_name, binding, initial))
+        value = None if op.value is None else weight_value(op)
+        self.variables.append(Variable(op.variable_name, binding, value))
 
     def _select_kernels(self) -> None:
         """Asks for the kernels of all instructions that write anything."""
@@ -254,16 +254,12 @@ class ProgramBuilder:
     def weight(self, op: Operation) -> None:
         """Each weight is stored once, however often it is named."""
         assert isinstance(op, instr.WeightOp)
-        self.bindings[op.result] = self._stored(op)
-
-    def _stored(self, op: instr.WeightOp | instr.VariableOp) -> BufferBinding:
-        """Where the value of an operation is among the constants."""
         key, array = op.value, weight_value(op)
         if key not in self.weight_bindings:
             binding = self._reserve("constants", byte_size(op.result))
             self.constants.append((binding.offset, array))
             self.weight_bindings[key] = binding
-        return self.weight_bindings[key]
+        self.bindings[op.result] = self.weight_bindings[key]
 
     def tensorview(self, op: Operation) -> None:
         """A view is its source moved by a constant."""

@@ -21,6 +21,7 @@ from glow.backends.cpu.native_code import (
 )
 from glow.backends.cpu.native_function import (
     SINGLE_THREAD_BYTES,
+    fill_variables,
     gather_constants,
     native_variables,
 )
@@ -40,7 +41,7 @@ from glow.runtime.native_function import (
     Argument,
     NativeProgram,
     argument_table,
-    set_initial_values,
+    variable_views,
 )
 from glow.runtime.threads.clock import tick_object
 from glow.runtime.threads.cores import available_cores
@@ -86,7 +87,7 @@ class TracedFunction:
             thread_pool(),
         )
         self._mutables = self._executable.new_mutables()
-        set_initial_values(program, self._mutables)
+        self.variables = variable_views(program, self._mutables)
         places = [a.offset for a in (*program.inputs, *program.outputs)]
         start = program.table_offset
         argument_table(program).pack_into(self._mutables.data, start, *places)
@@ -146,7 +147,9 @@ def build_traced_function(
         variables=native_variables(function, program),
         table_offset=program.table_offset,
     )
-    return TracedFunction(native, trace, count), calls
+    traced = TracedFunction(native, trace, count)
+    fill_variables(program, traced.variables)
+    return traced, calls
 
 
 def with_traced_main(
