@@ -265,9 +265,11 @@ def load(
     model: Model,
     options: CompileOptions | None = None,
     notes: ImportNotes | None = None,
+    training: bool = False,
 ) -> ModuleOp:
     """The graph module of a model; a module is cloned, since passes change it.
 
+    For `training`, an ONNX model keeps its dropouts (`glow.frontends.onnx.import_model`).
     Raises OpenModelError where sizes or values that it needs are not among the options.
     """
     options = options or CompileOptions()
@@ -287,6 +289,7 @@ def load(
         input_shapes=options.input_shapes,
         input_values=options.input_values,
         notes=notes,
+        training=training,
     )
 
 

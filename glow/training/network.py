@@ -32,6 +32,7 @@ from glow.dialects.weights import weights_of
 from glow.frontends.onnx.graph import sanitized
 from glow.options import CompileOptions
 from glow.passes.graph.convert_constants_to_variables import convert
+from glow.passes.graph.training_mode import remove_dropouts
 from glow.signature import main_function, signature_of
 
 if TYPE_CHECKING:
@@ -65,8 +66,13 @@ class Network:
         else:
             self.proto = read_proto(model)
 
-    def graph(self, batch_size: int | None, options: CompileOptions) -> ModuleOp:
-        """The graph for a batch; raises GlowError where a size stays open."""
+    def graph(
+        self, batch_size: int | None, options: CompileOptions, training: bool = False
+    ) -> ModuleOp:
+        """The graph for a batch; raises GlowError where a size stays open.
+
+        Dropouts are in it for `training` only.
+        """
         if self.proto is None:
             assert self.module is not None
             module = load(self.module, options)
@@ -76,8 +82,10 @@ class Network:
             if batch_size is not None:
                 set_batch_size(proto, batch_size, options.input_shapes or {})
             values = take_parameters(proto)
-            module = load(proto, options)
+            module = load(proto, options, training=True)
             make_variables(main_function(module), values)
+        if not training:
+            remove_dropouts(main_function(module))
         check_batch(main_function(module), batch_size)
         return module
 

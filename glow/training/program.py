@@ -39,6 +39,7 @@ from glow.dialects.weights import weights_of
 from glow.options import CompileOptions
 from glow.passes.graph.differentiate.differentiate import differentiate
 from glow.passes.graph.optimizers import RATE, add_input, add_updates
+from glow.passes.graph.training_mode import use_batch_statistics, use_generator
 from glow.passes.rewriting.node_builder import NodeBuilder
 from glow.signature import main_function, signature_of
 from glow.training.initialization import check_initialization, draw
@@ -46,7 +47,6 @@ from glow.training.losses import Loss, as_loss
 from glow.training.network import Network
 from glow.training.optimizers import Optimizer
 from glow.training.options import StepKeywords, StepOptions, split_options
-from glow.training.training_mode import use_batch_statistics
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -92,10 +92,13 @@ class StepBuilder:
         check_initialization(self.options.initialize)
 
     def inference(
-        self, batch_size: int | None, compilation: CompileOptions
+        self,
+        batch_size: int | None,
+        compilation: CompileOptions,
+        training: bool = False,
     ) -> ModuleOp:
-        """The network alone, its parameters as variables."""
-        module = self.network.graph(batch_size, compilation)
+        """The network alone, its parameters as variables; its dropouts in training only."""
+        module = self.network.graph(batch_size, compilation, training)
         function, table = main_function(module), weights_of(module)
         drawn = draw(function, self.options.initialize, self.options.seed)
         for name, value in drawn.items():
@@ -129,13 +132,14 @@ class StepBuilder:
 
     def build(self, batch_size: int | None, compilation: CompileOptions) -> StepGraph:
         """The graph of the step."""
-        module = self.inference(batch_size, compilation)
+        module = self.inference(batch_size, compilation, training=True)
         function = main_function(module)
         output = self.output_of(function)
         classes = self.loss.classes(cast("TensorType[Attribute]", output.type))
         statistics = use_batch_statistics(function)
         loss = self.add_loss(function, self.output_of(function))
         names = self.parameters(function, statistics)
+        use_generator(function, self.options.seed)
         builder, gradients = differentiate(function, loss, names)
         rate = add_input(function, RATE, tensor_type((), f32))
         options = self.options

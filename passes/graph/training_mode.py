@@ -115,6 +115,13 @@ def use_generator(function: FuncOp, seed: int = 0) -> None:
     builder.insert(glow.SaveOp.of(following, GENERATOR))
 
 
+def remove_dropouts(function: FuncOp) -> None:
+    """Let a function compute as after training: nothing is dropped."""
+    for op in list(function.walk()):
+        if isinstance(op, glow.DropoutOp):
+            NodeBuilder(op).replace(op.input)
+
+
 @dataclass(frozen=True)
 class TrainingModePass(GraphPass):
     """Let layers compute as in training; `momentum` of statistics, `seed` of dropout."""

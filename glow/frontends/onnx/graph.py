@@ -70,6 +70,8 @@ class Graph:
         self.table = table
         self.location: NameLoc | None = None
         """The location of the ONNX node that is being imported."""
+        self.training = False
+        """Whether nodes stay that do something in training only: dropout."""
         self.answers: Callable[[SSAValue], Array | None] | None = None
         """Arrays of results of the node that is being imported, where they are known."""
 

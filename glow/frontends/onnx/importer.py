@@ -154,8 +154,9 @@ def handlers_of(domain: str) -> Mapping[str, Handler]:
 class Importer:
     """The import of one model."""
 
-    def __init__(self, loaded: LoadedModel) -> None:
+    def __init__(self, loaded: LoadedModel, training: bool = False) -> None:
         self.loaded = loaded
+        self.training = training
         self.model = loaded.proto
         self.opsets = opset_versions(self.model)
         self.warnings: list[str] = []
@@ -170,6 +171,7 @@ class Importer:
         self.block = Block()
         self.module = ModuleOp([])
         self.graph = Graph(self.block, weights_of(self.module))
+        self.graph.training = self.training
         self.unsupported = UnsupportedOperators()
         self.copied = 0
         self.callers: dict[BlockArgument, str] = {}

@@ -75,18 +75,20 @@ def import_model(
     input_shapes: InputShapes | None = None,
     input_values: InputValues | None = None,
     notes: ImportNotes | None = None,
+    training: bool = False,
 ) -> ModuleOp:
     """The module of an ONNX model: `func.func @main` and the weight table.
 
     `input_shapes` gives the shapes of inputs by name, for those that the model leaves
     open, or open sizes by their names. `input_values` fixes inputs for good, which removes
     them from the function: a shape or an axis that is an input must be known here. Where
-    there are `notes`, they take what would be a warning. Raises OpenModelError for a size
-    or a value that is needed and not known, else GlowError, whose one line names the ONNX
-    node where there is one.
+    there are `notes`, they take what would be a warning. For `training`, dropout stays, and
+    batch normalization is that of the moving averages: the pass `training-mode` says what
+    they do then. Raises OpenModelError for a size or a value that is needed and not known,
+    else GlowError, whose one line names the ONNX node where there is one.
     """
     given, fixed = input_shapes or {}, input_values or {}
-    with _importer(model, notes) as importer:
+    with _importer(model, notes, training) as importer:
         root = importer.root(given, fixed)
         step = importer.walk(root)
         if step.module is not None and not step.asks:
@@ -118,13 +120,15 @@ def import_step(
 
 @contextlib.contextmanager
 def _importer(
-    model: str | os.PathLike[str] | bytes | ModelProto, notes: ImportNotes | None
+    model: str | os.PathLike[str] | bytes | ModelProto,
+    notes: ImportNotes | None,
+    training: bool = False,
 ) -> Generator[ProgramImporter]:
     """An importer, whose errors name the file, and whose warnings go to the notes."""
     loaded = load_model(model)
     if notes is not None:
         notes.files.update(external_digests(loaded))
-    importer = ProgramImporter(loaded)
+    importer = ProgramImporter(loaded, training)
     try:
         yield importer
     except GlowError as error:
@@ -145,8 +149,8 @@ TRIED_SIZES = (1, 16)
 class ProgramImporter(Importer):
     """The import of one model, program by program."""
 
-    def __init__(self, loaded: LoadedModel) -> None:
-        super().__init__(loaded)
+    def __init__(self, loaded: LoadedModel, training: bool = False) -> None:
+        super().__init__(loaded, training)
         self.infos: list[OpenTensorInfo] = []
         """The inputs that are not fixed."""
         self.first = FirstNode(self.block, Start(0, {}, {}, {}))

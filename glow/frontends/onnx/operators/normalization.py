@@ -56,6 +56,9 @@ def batch_normalization(node: OnnxNode) -> Sequence[Value]:
         refuse_if(wants_statistics, "statistics without training_mode")
         return [node.emit(BatchNormOp, *node.values(), epsilon=epsilon)]
     value, scale, bias, *running = node.values()
+    if node.graph.training:
+        result = node.emit(BatchNormOp, *node.values(), epsilon=epsilon)
+        return [result, *running, *running]
     axes = [axis for axis in range(node.rank(0)) if axis != 1]
     mean = node.emit(ReduceMeanOp, value, axes=axes, keepdims=True)
     centered = node.emit(SubOp, value, mean)

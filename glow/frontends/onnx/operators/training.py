@@ -12,8 +12,9 @@ from math import prod
 
 import numpy as np
 from xdsl.dialects.builtin import f64
+from xdsl.ir import SSAValue
 
-from glow.dialects.glow import LessEqualOp, NotOp, OrOp, PowOp, SelectOp
+from glow.dialects.glow import DropoutOp, LessEqualOp, NotOp, OrOp, PowOp, SelectOp
 from glow.dialects.node import fail_unless
 from glow.frontends.onnx.expression import Expression
 from glow.frontends.onnx.graph import BUDGET
@@ -33,6 +34,8 @@ def dropout(node: OnnxNode) -> Sequence[Value]:
     with 0: calls of a compiled model repeat. Mode and ratio may be computed.
     """
     mode = node.value(2) if node.has(2) else None
+    if node.graph.training and not isinstance(mode, SSAValue):
+        return [_dropout_node(node)]
     if mode is None or (isinstance(mode, Constant) and not mode.array.item()):
         return [node.value(0), np.broadcast_to(np.array(True), node.shape(0))]
     x, size = Expression(node, node.value(0)), node.shape(0)
@@ -49,6 +52,16 @@ def dropout(node: OnnxNode) -> Sequence[Value]:
         result = is_training.apply(SelectOp, result, x)
         mask = is_training.apply(NotOp).apply(OrOp, mask)
     return [result.value, mask.value]
+
+
+def _dropout_node(node: OnnxNode) -> Value:
+    """The node, with a seed that `training-mode` replaces by that of a generator."""
+    refuse_if(node.uses(1), "the mask of a network to train")
+    ratio = node.attr_float("ratio", RATIO)  # Before opset 12.
+    if node.has(1):
+        ratio = float(node.array(1, "the ratio of dropout").item())
+    seed = Constant(np.zeros(2, np.int64), "seed")
+    return node.emit(DropoutOp, node.value(0), seed, ratio=ratio)
 
 
 SEEDS = 1 << 32
