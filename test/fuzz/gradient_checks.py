@@ -1,4 +1,4 @@
-"""Checks of gradients: those of a random node against central differences."""
+"""Checks of gradients of random nodes: against differences, and of native code."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from checks import Wrong
 
 sys.path.append(str(Path(__file__).parents[1] / "python/support"))
 
-from gradient_cases import CASES, check_case
+from gradient_cases import CASES, check_case, gradient_example
+from gradients import check_native
 
 NAMES = tuple(CASES)
 
@@ -19,6 +20,16 @@ def check_gradient(seed: int) -> int:
     name = NAMES[seed % len(NAMES)]
     try:
         check_case(name, seed)
+    except Exception as error:
+        raise Wrong(f"seed {seed}: {name}: {type(error).__name__}: {error}") from None
+    return 1
+
+
+def check_native_gradient(seed: int) -> int:
+    """Compare the gradients by native code with those of the interpreter; 1."""
+    name = NAMES[seed // 4 % len(NAMES)]
+    try:
+        check_native(gradient_example(name, seed))
     except Exception as error:
         raise Wrong(f"seed {seed}: {name}: {type(error).__name__}: {error}") from None
     return 1

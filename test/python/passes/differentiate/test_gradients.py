@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from gradient_cases import CASES, check_case
+from gradient_cases import CASES, check_case, gradient_example
+from gradients import check_native
 
 SEEDS = 2
 
@@ -13,3 +14,11 @@ def test_gradients_are_slopes(name):
     """Each rule gives the slope of the function, whatever shapes and attributes."""
     for seed in range(SEEDS):
         check_case(name, seed)
+
+
+@pytest.mark.parametrize(
+    "name", ["conv2d", "matmul", "layer_norm", "avg_pool2d", "mish", "reduce_max"]
+)
+def test_native_code_has_the_interpreters_gradients(name):
+    """The backward graph compiles as any other."""
+    check_native(gradient_example(name, 1))
