@@ -6,7 +6,7 @@ JOBS ?= 2
 BIN = $(VENV)/bin
 FARM = build/typing/glow
 
-.PHONY: help venv dev demo test conformance fuzz mutants lint house typing bench clean
+.PHONY: help venv dev demo train test conformance fuzz mutants lint house typing bench clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "%-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -18,6 +18,9 @@ dev: $(VENV)/.installed-dev typing  ## create the environment with all tools of 
 demo: $(VENV)/.installed  ## compile and run ResNet-50, then classify digits
 	$(BIN)/python examples/resnet50.py
 	$(BIN)/python examples/digits/classify.py
+
+train: $(VENV)/.installed  ## train the digits networks from scratch, into build/digits
+	$(BIN)/python -m examples.digits.train
 
 test: $(VENV)/.installed-dev  ## run all tests (lit, then pytest)
 	$(BIN)/python test/run_all.py --jobs $(JOBS)

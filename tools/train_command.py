@@ -156,7 +156,7 @@ def optimizer_of(args: argparse.Namespace) -> Optimizer:
             flag = f"--{name.replace('_', '-')}"
             raise UsageError(f"the optimizer {args.optimizer} has no {flag}")
         options[name] = value
-    return make(**options)  # pyright: ignore[reportArgumentType]
+    return make(**options)
 
 
 def write(trained: TrainStep, args: argparse.Namespace) -> None:

@@ -109,28 +109,29 @@ def data_set(
     files and arrays that do not fit.
     """
     names = [info.name for info in inputs]
+    given: object = data
     if isinstance(data, str | os.PathLike):
-        data = read_arrays(Path(cast("str | os.PathLike[str]", data)))
-    if isinstance(data, Mapping):
-        chosen = [choose(data, name, name == names[-1]) for name in names]
+        given = read_arrays(Path(data))
+    if isinstance(given, Mapping):
+        known = cast("Mapping[str, Array]", given)
+        chosen = [choose(known, name, name == names[-1]) for name in names]
         return ArrayData(list(map(samples_of, chosen, inputs)), names, order)
-    if (
-        isinstance(data, list | tuple)
-        and data
-        and all(
-            isinstance(array, np.ndarray) for array in cast("Sequence[object]", data)
-        )
-    ):
-        arrays = cast("Sequence[Array]", data)
+    if isinstance(given, list | tuple) and is_arrays(cast("list[object]", given)):
+        arrays = cast("Sequence[Array]", given)
         if len(arrays) != len(names):
             raise GlowError(
                 f"{len(arrays)} arrays are given for {', '.join(names)}, an array each"
             )
         return ArrayData(arrays, names, order)
-    if not isinstance(data, Iterable):
-        kind = type(data).__name__
+    if not isinstance(given, Iterable):
+        kind = type(given).__name__
         raise GlowError(f"data are arrays, an .npz file or batches, not {kind}")
-    return IterableData(cast("Iterable[Batch]", data))
+    return IterableData(cast("Iterable[Batch]", given))
+
+
+def is_arrays(values: Sequence[object]) -> bool:
+    """Whether these are arrays of samples, not batches."""
+    return bool(values) and all(isinstance(value, np.ndarray) for value in values)
 
 
 def samples_of(array: Array, info: TensorInfo) -> Array:

@@ -89,7 +89,7 @@ def train(
     model: Model | TrainStep,
     data: Data,
     *,
-    loss: str | Loss = "cross_entropy",
+    loss: str | Loss | None = "cross_entropy",
     optimizer: Optimizer | None = None,
     callback: Callback | None = None,
     **options: Unpack[TrainKeywords],

@@ -128,6 +128,6 @@ def _dtype(element_type: Attribute) -> np.dtype[np.generic]:
     return dtype_of(element_type)
 
 
-def as_loss(loss: str | Loss) -> Loss:
+def as_loss(loss: str | Loss | None) -> Loss | None:
     """The loss of a name; raises GlowError for an unknown one."""
-    return loss if isinstance(loss, Loss) else Loss(loss)
+    return Loss(loss) if isinstance(loss, str) else loss

@@ -104,7 +104,8 @@ def read_proto(model: Model) -> onnx.ModelProto:
     try:
         if isinstance(model, bytes):
             return onnx.load_model_from_string(model)
-        return onnx.load(os.fspath(cast("str | os.PathLike[str]", model)))
+        path = os.fspath(cast("str | os.PathLike[str]", model))
+        return onnx.load(path)  # pyright: ignore[reportUnknownMemberType]
     except DecodeError:
         what = "it" if isinstance(model, bytes) else f"'{model}'"
         raise GlowError(f"{what} is not an ONNX model") from None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
-from typing import ClassVar
+from typing import ClassVar, cast
 
 from glow.dialects import glow
 from glow.dialects.attributes import AttributeValue
@@ -26,11 +26,11 @@ class Optimizer:
     def __post_init__(self) -> None:
         """Raise GlowError for numbers that make no sense."""
         for field in fields(self):
-            value = getattr(self, field.name)
+            value: object = getattr(self, field.name)
+            if callable(value) and field.name == "rate":
+                continue
             numbers = value if isinstance(value, tuple) else (value,)
-            for number in numbers:
-                if callable(number) and field.name == "rate":
-                    continue
+            for number in cast("tuple[object, ...]", numbers):
                 if not isinstance(number, int | float) or not number >= 0:
                     raise GlowError(
                         f"{self.name}: {field.name} must be a number, 0 or more, "

@@ -23,6 +23,7 @@ from xdsl.dialects.builtin import (
     ArrayAttr,
     ModuleOp,
     StringAttr,
+    SymbolRefAttr,
     TensorType,
     f32,
 )
@@ -59,7 +60,7 @@ LABELS, LOSS = "labels", "loss"
 
 def step_module(
     model: Model,
-    loss: str | Loss,
+    loss: str | Loss | None,
     optimizer: Optimizer,
     **options: Unpack[StepKeywords],
 ) -> ModuleOp:
@@ -83,7 +84,8 @@ class StepBuilder:
     """Makes graphs of a step, for one batch size or another."""
 
     network: Network
-    loss: Loss
+    loss: Loss | None
+    """None where the output is the loss."""
     optimizer: Optimizer
     options: StepOptions
 
@@ -101,8 +103,11 @@ class StepBuilder:
         module = self.network.graph(batch_size, compilation, training)
         function, table = main_function(module), weights_of(module)
         drawn = draw(function, self.options.initialize, self.options.seed)
-        for name, value in drawn.items():
-            table[name] = value
+        for op in function.walk():
+            if isinstance(op, VariableOp) and op.variable_name in drawn:
+                name = op.variable_name
+                table[name] = drawn[name]
+                op.properties["value"] = SymbolRefAttr(name)
         return module
 
     def trained(
@@ -134,8 +139,8 @@ class StepBuilder:
         """The graph of the step."""
         module = self.inference(batch_size, compilation, training=True)
         function = main_function(module)
-        output = self.output_of(function)
-        classes = self.loss.classes(cast("TensorType[Attribute]", output.type))
+        held = cast("TensorType[Attribute]", self.output_of(function).type)
+        classes = None if self.loss is None else self.loss.classes(held)
         statistics = use_batch_statistics(function)
         loss = self.add_loss(function, self.output_of(function))
         names = self.parameters(function, statistics)
@@ -176,14 +181,16 @@ class StepBuilder:
         return found
 
     def add_loss(self, function: FuncOp, output: SSAValue) -> SSAValue:
-        """Let the function take labels, and return the loss alone."""
+        """Let the function return the loss alone, and take the labels that it needs."""
         last = function.body.block.last_op
         assert last is not None
-        held = cast("TensorType[Attribute]", output.type)
-        taken = {info.name for info in signature_of(function).inputs}
-        name = next(name for name in label_names() if name not in taken)
-        labels = add_input(function, name, self.loss.label_type(held))
-        loss = self.loss.add(NodeBuilder(last), output, labels)
+        loss = output
+        if self.loss is not None:
+            held = cast("TensorType[Attribute]", output.type)
+            taken = {info.name for info in signature_of(function).inputs}
+            name = next(name for name in label_names() if name not in taken)
+            labels = add_input(function, name, self.loss.label_type(held))
+            loss = self.loss.add(NodeBuilder(last), output, labels)
         last.operands = [loss]
         function.attributes[OUTPUT_NAMES] = ArrayAttr([StringAttr(LOSS)])
         function.update_function_type()

@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING, Unpack, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from glow.compiled_model import CompiledModel, check_array
 from glow.compiler import compile_module
@@ -51,11 +52,13 @@ class TrainStep:
         self,
         model: Model,
         *,
-        loss: str | Loss = "cross_entropy",
+        loss: str | Loss | None = "cross_entropy",
         optimizer: Optimizer,
         **options: Unpack[StepKeywords],
     ) -> None:
-        """Options are the fields of `StepOptions` and `glow.CompileOptions`.
+        """`loss` is None for a graph whose output is the loss already.
+
+        Options are the fields of `StepOptions` and `glow.CompileOptions`.
 
         Raises GlowError for what cannot be trained.
         """
@@ -70,7 +73,7 @@ class TrainStep:
         self._rate = np.zeros((), np.float32)
         self._loss = np.zeros((), self.model.outputs[0].dtype)
         self._rates = make_rates(optimizer.rate)
-        self._trained: list[TrainedModel] = []
+        self._trained: list[CompiledModel] = []
         self._losses: dict[int, TrainedModel] = {}
 
     @collection_paused()
@@ -158,8 +161,11 @@ class TrainStep:
         # Negative numbers are the largest without a sign.
         if labels.view(np.uint64).max() < classes:
             return
-        ignored = self.builder.loss.ignored
-        wrong = labels[((labels < 0) | (labels >= classes)) & (labels != ignored)]
+        loss = self.builder.loss
+        ignored = None if loss is None else loss.ignored
+        numbers = cast("NDArray[np.int64]", labels)
+        outside = (numbers < 0) | (numbers >= classes)
+        wrong = numbers[outside & (numbers != ignored)]
         if wrong.size:
             raise GlowError(
                 f"label {wrong[0]} is out of range: the network has {classes} classes"

@@ -121,8 +121,11 @@ def test_commands_are_found() -> None:
 def test_python_of_the_readme(files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(files)
     image, logits = np.zeros((1, 1, 8, 8), np.float32), np.empty((1, 10), np.float32)
-    (block,) = blocks((ROOT / "README.md").read_text(encoding="utf-8"), "python")
-    exec(block, {"image": image, "logits": logits})
+    with np.load("calibration.npz") as stored:
+        data = {"images": stored["image"][:50, 0], "labels": stored["labels"][:50]}
+    names = {"image": image, "logits": logits, **data}
+    for block in blocks((ROOT / "README.md").read_text(encoding="utf-8"), "python"):
+        exec(block, names)
 
 
 def test_python_of_quantization(files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
