@@ -6,7 +6,7 @@ backend adds rows to our table and replaces rows of it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias, runtime_checkable
 
@@ -14,9 +14,39 @@ from xdsl.ir import Operation
 
 from glow.backends.backend import get_backend
 from glow.backends.cpu.program.program import KernelSelector
+from glow.dialects import instr
 from glow.dialects.errors import GlowError
+from glow.dialects.node import NodeOp
 
 Selectors: TypeAlias = Mapping[type[Operation], KernelSelector]
+
+
+def _node_of(key: type[Operation]) -> type[Operation]:
+    """The node that an instruction follows from; any other operation itself."""
+    if issubclass(key, instr.InstructionOp):
+        return instr.NODE_OF.get(key, key)
+    return key
+
+
+class KernelRows(Mapping[type[Operation], KernelSelector]):
+    """Rows by the class of a node or of an instruction, as a table by instructions.
+
+    An instruction that follows from a node is a class only once something asks for it: to
+    make all of them would take a fiftieth of the time to compile a small network.
+    """
+
+    def __init__(self, rows: Selectors) -> None:
+        self._rows = {_node_of(key): row for key, row in rows.items()}
+
+    def __getitem__(self, instruction: type[Operation]) -> KernelSelector:
+        return self._rows[_node_of(instruction)]
+
+    def __iter__(self) -> Iterator[type[Operation]]:
+        for key in self._rows:
+            yield instr.instruction_of(key) if issubclass(key, NodeOp) else key
+
+    def __len__(self) -> int:
+        return len(self._rows)
 
 
 @dataclass(frozen=True)

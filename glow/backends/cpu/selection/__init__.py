@@ -1,13 +1,12 @@
 """Which kernel serves which instruction, one table a theme.
 
 A selector reads an instruction's shapes and attributes and returns the kernel requests
-with their buffers. A new instruction is one entry here.
+with their buffers. A row is for the instruction of a node, or for one without a node.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
-from xdsl.ir import Operation
-
+from glow.backends.cpu.program.kernel_table import KernelRows, Selectors
 from glow.backends.cpu.program.program import Invocation, KernelSelector, Repetition
 from glow.backends.cpu.selection import (
     convolution,
@@ -45,7 +44,7 @@ def _of_plain_elements(selector: KernelSelector) -> KernelSelector:
     return select
 
 
-_OF_NUMBERS: Mapping[type[Operation], KernelSelector] = {
+_OF_NUMBERS: Selectors = {
     **elementwise.SELECTORS,
     **convolution.SELECTORS,
     **matmul.SELECTORS,
@@ -58,7 +57,6 @@ _OF_NUMBERS: Mapping[type[Operation], KernelSelector] = {
     **weights.SELECTORS,
 }
 
-SELECTORS: Mapping[type[Operation], KernelSelector] = {
-    instruction: _of_plain_elements(selector)
-    for instruction, selector in _OF_NUMBERS.items()
-}
+SELECTORS: Selectors = KernelRows(
+    {key: _of_plain_elements(selector) for key, selector in _OF_NUMBERS.items()}
+)

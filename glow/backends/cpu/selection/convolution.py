@@ -357,15 +357,15 @@ def _unpack(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
 
 
 SELECTORS: Mapping[type[Operation], KernelSelector] = {
-    instr.instruction_of(cpu.Conv2dOp): _conv2d,
-    instr.instruction_of(cpu.SparseConv2dOp): _sparse_conv2d,
-    instr.instruction_of(cpu.WinogradConv2dOp): _winograd,
-    instr.instruction_of(cpu.DepthwiseConv2dOp): _depthwise,
-    instr.instruction_of(cpu.PlainConv2dOp): _plain_conv2d,
-    instr.instruction_of(glow.Conv2dOp): _glow_conv2d,
-    instr.instruction_of(glow.MaxPool2dOp): _pool,
-    instr.instruction_of(glow.AvgPool2dOp): _pool,
-    instr.instruction_of(glow.ArgMaxPool2dOp): _arg_max_pool,
-    instr.instruction_of(cpu.PackOp): _pack,
-    instr.instruction_of(cpu.UnpackOp): _unpack,
+    cpu.Conv2dOp: _conv2d,
+    cpu.SparseConv2dOp: _sparse_conv2d,
+    cpu.WinogradConv2dOp: _winograd,
+    cpu.DepthwiseConv2dOp: _depthwise,
+    cpu.PlainConv2dOp: _plain_conv2d,
+    glow.Conv2dOp: _glow_conv2d,
+    glow.MaxPool2dOp: _pool,
+    glow.AvgPool2dOp: _pool,
+    glow.ArgMaxPool2dOp: _arg_max_pool,
+    cpu.PackOp: _pack,
+    cpu.UnpackOp: _unpack,
 }

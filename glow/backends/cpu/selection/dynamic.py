@@ -40,6 +40,6 @@ def _row_range(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
 
 
 SELECTORS: Mapping[type[Operation], KernelSelector] = {
-    instr.instruction_of(cpu.PerRowQuantizeOp): _per_row_quantize,
-    instr.instruction_of(cpu.RowRangeOp): _row_range,
+    cpu.PerRowQuantizeOp: _per_row_quantize,
+    cpu.RowRangeOp: _row_range,
 }

@@ -42,7 +42,7 @@ def fill(buffer: SSAValue, number: float) -> Sequence[Invocation]:
 
 
 SELECTORS: Mapping[type[Operation], KernelSelector] = {
-    **{instr.instruction_of(node): _elementwise for node in (*SCALAR_BODIES, *CASTS)},
+    **{node: _elementwise for node in (*SCALAR_BODIES, *CASTS)},
     instr.StackedOp: _elementwise,
     instr.SplatOp: _elementwise,
 }

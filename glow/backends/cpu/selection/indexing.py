@@ -172,10 +172,10 @@ def _select_boxes(op: instr.InstructionOp, target: Target) -> Sequence[Invocatio
 
 
 SELECTORS: Mapping[type[Operation], KernelSelector] = {
-    instr.instruction_of(glow.GatherNDOp): _gather_nd,
-    instr.instruction_of(glow.ScatterOp): _scatter,
-    instr.instruction_of(glow.CumulativeOp): _cumulative,
-    instr.instruction_of(glow.TopKOp): _top_k,
-    instr.instruction_of(glow.CompactOp): _compact,
-    instr.instruction_of(glow.SelectBoxesOp): _select_boxes,
+    glow.GatherNDOp: _gather_nd,
+    glow.ScatterOp: _scatter,
+    glow.CumulativeOp: _cumulative,
+    glow.TopKOp: _top_k,
+    glow.CompactOp: _compact,
+    glow.SelectBoxesOp: _select_boxes,
 }

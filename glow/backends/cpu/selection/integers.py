@@ -125,8 +125,8 @@ def _batch_matmul(op: instr.InstructionOp, target: Target) -> Sequence[Invocatio
 
 
 SELECTORS: Mapping[type[Operation], KernelSelector] = {
-    instr.instruction_of(cpu.Int8Conv2dOp): _conv2d,
-    instr.instruction_of(cpu.Int8DepthwiseConv2dOp): _depthwise,
-    instr.instruction_of(cpu.Int8MatmulOp): _matmul,
-    instr.instruction_of(cpu.Int8BatchMatmulOp): _batch_matmul,
+    cpu.Int8Conv2dOp: _conv2d,
+    cpu.Int8DepthwiseConv2dOp: _depthwise,
+    cpu.Int8MatmulOp: _matmul,
+    cpu.Int8BatchMatmulOp: _batch_matmul,
 }

@@ -264,12 +264,12 @@ def _lu(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
 
 
 SELECTORS: Mapping[type[Operation], KernelSelector] = {
-    instr.instruction_of(cpu.MatmulOp): _packed,
-    instr.instruction_of(cpu.AttentionOp): _attention,
-    instr.instruction_of(cpu.BatchMatmulOp): _batch_matmul,
-    instr.instruction_of(cpu.StrassenCombinationsOp): _strassen_combinations,
-    instr.instruction_of(cpu.StrassenMatmulOp): _strassen,
-    instr.instruction_of(glow.FullyConnectedOp): _fully_connected,
-    instr.instruction_of(glow.MatmulOp): _matmul,
-    instr.instruction_of(glow.LuOp): _lu,
+    cpu.MatmulOp: _packed,
+    cpu.AttentionOp: _attention,
+    cpu.BatchMatmulOp: _batch_matmul,
+    cpu.StrassenCombinationsOp: _strassen_combinations,
+    cpu.StrassenMatmulOp: _strassen,
+    glow.FullyConnectedOp: _fully_connected,
+    glow.MatmulOp: _matmul,
+    glow.LuOp: _lu,
 }

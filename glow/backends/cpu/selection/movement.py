@@ -221,8 +221,8 @@ def _gather_elements(op: instr.InstructionOp, target: Target) -> Sequence[Invoca
 
 
 BAG_REDUCTIONS: Mapping[type[Operation], str] = {
-    instr.instruction_of(glow.LengthsSumOp): "sum",
-    instr.instruction_of(glow.LengthsMaxOp): "max",
+    glow.LengthsSumOp: "sum",
+    glow.LengthsMaxOp: "max",
 }
 
 
@@ -233,7 +233,7 @@ def _bags(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
         count,
         shape_of(lengths)[0],
         prod(inner),
-        BAG_REDUCTIONS[type(op)],
+        BAG_REDUCTIONS[instr.NODE_OF[type(op)]],
         stored_element(lengths),
         is_unsigned(lengths),
     )
@@ -274,13 +274,13 @@ def _are_inside(places: SSAValue, extent: int) -> bool:
 SELECTORS: Mapping[type[Operation], KernelSelector] = {
     instr.CopyOp: _copy,
     instr.InsertOp: _insert,
-    instr.instruction_of(glow.SliceOp): _slice,
-    instr.instruction_of(glow.BroadcastOp): _broadcast,
-    instr.instruction_of(glow.TransposeOp): _transpose,
-    instr.instruction_of(glow.PadOp): _pad,
-    instr.instruction_of(glow.GatherOp): _gather,
-    instr.instruction_of(glow.SampleOp): _sample,
-    instr.instruction_of(glow.GatherElementsOp): _gather_elements,
-    instr.instruction_of(cpu.EmbeddingLookupOp): _embedding_lookup,
+    glow.SliceOp: _slice,
+    glow.BroadcastOp: _broadcast,
+    glow.TransposeOp: _transpose,
+    glow.PadOp: _pad,
+    glow.GatherOp: _gather,
+    glow.SampleOp: _sample,
+    glow.GatherElementsOp: _gather_elements,
+    cpu.EmbeddingLookupOp: _embedding_lookup,
     **dict.fromkeys(BAG_REDUCTIONS, _bags),
 }

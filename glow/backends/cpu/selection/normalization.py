@@ -188,15 +188,15 @@ def _arg_reduce(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]
 
 
 SELECTORS: Mapping[type[Operation], KernelSelector] = {
-    instr.instruction_of(glow.SoftmaxOp): _softmax,
-    instr.instruction_of(glow.LogSoftmaxOp): _softmax,
-    instr.instruction_of(glow.LayerNormOp): _layer_norm,
-    instr.instruction_of(cpu.SoftmaxOp): _softmax_of_rows,
-    instr.instruction_of(cpu.LayerNormOp): _layer_norm_of_rows,
-    instr.instruction_of(cpu.FusedRowsOp): _fused_rows,
-    instr.instruction_of(glow.LocalResponseNormOp): _local_response_norm,
-    instr.instruction_of(cpu.LocalResponseNormOp): _local_response_norm,
-    **{instr.instruction_of(node): _reduce for node in REDUCTION_KINDS},
-    instr.instruction_of(glow.ArgMaxOp): _arg_reduce,
-    instr.instruction_of(glow.ArgMinOp): _arg_reduce,
+    glow.SoftmaxOp: _softmax,
+    glow.LogSoftmaxOp: _softmax,
+    glow.LayerNormOp: _layer_norm,
+    cpu.SoftmaxOp: _softmax_of_rows,
+    cpu.LayerNormOp: _layer_norm_of_rows,
+    cpu.FusedRowsOp: _fused_rows,
+    glow.LocalResponseNormOp: _local_response_norm,
+    cpu.LocalResponseNormOp: _local_response_norm,
+    **{node: _reduce for node in REDUCTION_KINDS},
+    glow.ArgMaxOp: _arg_reduce,
+    glow.ArgMinOp: _arg_reduce,
 }

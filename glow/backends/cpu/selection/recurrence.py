@@ -101,5 +101,5 @@ def _recurrence(
 
 
 SELECTORS: Mapping[type[Operation], KernelSelector] = {
-    instr.instruction_of(cpu.RecurrenceOp): _recurrence,
+    cpu.RecurrenceOp: _recurrence,
 }

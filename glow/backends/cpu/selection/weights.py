@@ -89,7 +89,7 @@ def _weight_gradient(op: instr.InstructionOp, target: Target) -> Sequence[Invoca
 
 
 SELECTORS: Mapping[type[Operation], KernelSelector] = {
-    instr.instruction_of(cpu.PackWeightsOp): _pack_weights,
-    instr.instruction_of(cpu.UnpackWeightsOp): _unpack_weights,
-    instr.instruction_of(cpu.Conv2dWeightGradientOp): _weight_gradient,
+    cpu.PackWeightsOp: _pack_weights,
+    cpu.UnpackWeightsOp: _unpack_weights,
+    cpu.Conv2dWeightGradientOp: _weight_gradient,
 }
