@@ -5,7 +5,7 @@
 // RUN: ! glow-opt --differentiate='loss=%one wrt=x,y' %s 2>&1 | filecheck %s --check-prefix=APART
 // RUN: ! glow-opt --differentiate='loss=%one' %s 2>&1 | filecheck %s --check-prefix=NONE
 // RUN: ! glow-opt --differentiate='loss=stepped wrt=x' %s 2>&1 | filecheck %s --check-prefix=STEPS
-// RUN: ! glow-opt --differentiate='loss=%factored wrt=x' %s 2>&1 | filecheck %s --check-prefix=RULE
+// RUN: ! glow-opt --differentiate='loss=%only wrt=x' %s 2>&1 | filecheck %s --check-prefix=RULE
 
 // VECTOR: error: differentiate: the loss must be one number, not tensor<4xf32>; reduce it, for example with glow.reduce_sum or glow.reduce_mean
 func.func @vector(%x: tensor<4xf32>) -> tensor<4xf32> {
@@ -39,9 +39,9 @@ func.func @stepped(%x: tensor<4xf32>) -> tensor<f32> {
   func.return %stepped : tensor<f32>
 }
 
-// RULE: error: differentiate: glow.lu has no derivative, and the loss depends on it (at node 'factors'); differentiate with respect to what comes behind it
-func.func @factored(%x: tensor<2x2xf32>) -> tensor<f32> {
-  %factors, %sign = glow.lu %x : tensor<2x2xf32>, tensor<f32> loc("factors")
-  %factored = glow.reduce_sum %factors axes [0, 1] : tensor<f32>
-  func.return %factored : tensor<f32>
+// RULE: error: differentiate: glow.dynamic_quantize has no derivative, and the loss depends on it (at node 'scale'); differentiate with respect to what comes behind it
+func.func @quantized(%x: tensor<2x2xf32>) -> tensor<f32> {
+  %q, %s, %z = glow.dynamic_quantize %x : tensor<2x2xui8>, tensor<f32>, tensor<ui8> loc("scale")
+  %only = glow.mul %s, %s : tensor<f32>
+  func.return %only : tensor<f32>
 }
