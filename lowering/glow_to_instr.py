@@ -155,13 +155,32 @@ def _lower_dynamic_slice(lowering: Bufferizer, op: Operation) -> None:
     lowering.buffers[op.result] = _dynamic_view(lowering, source, op.index, op)
 
 
+def _is_done(reader: Operation, update: glow.DynamicUpdateOp) -> bool:
+    """Whether nobody reads a slice of the old value once it is updated.
+
+    A slice is a view of the value's buffer, and so are a reshape and a slice of it.
+    """
+    if reader is update:
+        return True
+    return isinstance(reader, glow.DynamicSliceOp) and all(
+        use.operation.parent is update.parent
+        and not isinstance(use.operation, VIEWS)
+        and use.operation.is_before_in_block(update)
+        for use in reader.result.uses
+    )
+
+
+VIEWS = (glow.ReshapeOp, glow.SliceOp, glow.DynamicSliceOp)
+"""Nodes whose result may be a part of their operand's memory."""
+
+
 def _lower_dynamic_update(lowering: Bufferizer, op: Operation) -> None:
     """Write into the loop's own buffer when nobody else sees the old value."""
     assert isinstance(op, glow.DynamicUpdateOp)
     target = lowering.buffer(op.input)
     owner = op.input.owner
     owned = owner is op.parent and isinstance(op.parent_op(), scf.ForOp)
-    if not (owned and op.input.has_one_use()):
+    if not (owned and all(_is_done(use.operation, op) for use in op.input.uses)):
         target = lowering.alloc(op.result, op)
         lowering.copy(target, lowering.buffer(op.input), op)
     element = _dynamic_view(lowering, target, op.index, op)

@@ -69,3 +69,32 @@ func.func @counted(%n: tensor<i64>, %x: tensor<4xf32>) -> tensor<4xf32> {
   }
   func.return %r : tensor<4xf32>
 }
+
+// -----
+
+// A row that is read before it is written needs no copy of the others; one that is read again
+// does.
+// CHECK-LABEL: func.func @rows
+// CHECK:         scf.for %[[I:.*]] = %first to %end step %step {
+// CHECK-NEXT:      %[[OLD:.*]] = instr.dynamic_view %r, %[[I]]
+// CHECK-NEXT:      instr.add @out %sum, @in %[[OLD]], @in %x
+// CHECK-NEXT:      %[[NEW:.*]] = instr.dynamic_view %r, %[[I]]
+// CHECK-NEXT:      instr.copy @out %[[NEW]], @in %sum
+// CHECK-NEXT:      %[[EARLY:.*]] = instr.dynamic_view %s, %[[I]]
+// CHECK-NEXT:      instr.copy @out %other, @in %s
+func.func @rows(%all: tensor<5x4xf32>, %x: tensor<4xf32>) -> (tensor<5x4xf32>, tensor<5x4xf32>) {
+  %first = arith.constant 0 : index
+  %end = arith.constant 5 : index
+  %step = arith.constant 1 : index
+  %r, %s = scf.for %i = %first to %end step %step iter_args(%a = %all, %b = %all) -> (tensor<5x4xf32>, tensor<5x4xf32>) {
+    %old = glow.dynamic_slice %a, %i : tensor<4xf32>
+    %sum = glow.add %old, %x : tensor<4xf32>
+    %more = glow.dynamic_update %a, %sum, %i : tensor<5x4xf32>
+    %early = glow.dynamic_slice %b, %i : tensor<4xf32>
+    %other = glow.dynamic_update %b, %x, %i : tensor<5x4xf32>
+    %late = glow.add %early, %x : tensor<4xf32>
+    %last = glow.dynamic_update %other, %late, %i : tensor<5x4xf32>
+    scf.yield %more, %last : tensor<5x4xf32>, tensor<5x4xf32>
+  }
+  func.return %r, %s : tensor<5x4xf32>, tensor<5x4xf32>
+}
