@@ -24,7 +24,11 @@ from concurrent.futures import ProcessPoolExecutor
 from checks import Wrong, check_seed
 from control_checks import check_control_model
 from folded_nodes import check_folded_node
-from gradient_checks import check_gradient, check_native_gradient
+from gradient_checks import (
+    check_gradient,
+    check_gradient_graph,
+    check_native_gradient,
+)
 from model_mutations import check_model_mutation
 from native_checks import check_products, check_quantized
 from onnx_checks import check_float_model, check_quantized_model
@@ -44,6 +48,7 @@ KINDS: dict[str, tuple[Check, int]] = {
     "control-models": (check_control_model, 4),
     "folded-nodes": (check_folded_node, 1),
     "gradients": (check_gradient, 1),
+    "gradient-graphs": (check_gradient_graph, 1),
     "native-gradients": (check_native_gradient, 4),
     "states": (check_state, 1),
     "mutated-texts": (check_mutation, 1),

@@ -10,7 +10,8 @@ from checks import Wrong
 sys.path.append(str(Path(__file__).parents[1] / "python/support"))
 
 from gradient_cases import CASES, check_case, gradient_example
-from gradients import check_native
+from gradient_graphs import gradient_graph
+from gradients import Kink, check_gradients, check_native
 
 NAMES = tuple(CASES)
 
@@ -22,6 +23,17 @@ def check_gradient(seed: int) -> int:
         check_case(name, seed)
     except Exception as error:
         raise Wrong(f"seed {seed}: {name}: {type(error).__name__}: {error}") from None
+    return 1
+
+
+def check_gradient_graph(seed: int) -> int:
+    """Compare the gradients of a random graph; 1, or 0 if it has a kink nearby."""
+    try:
+        check_gradients(gradient_graph(seed), seed=seed)
+    except Kink:
+        return 0
+    except Exception as error:
+        raise Wrong(f"seed {seed}: {type(error).__name__}: {error}") from None
     return 1
 
 

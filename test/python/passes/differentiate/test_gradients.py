@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from gradient_cases import CASES, check_case, gradient_example
+from gradient_checks import check_gradient_graph
 from gradients import check_native
 
 SEEDS = 2
@@ -22,3 +23,8 @@ def test_gradients_are_slopes(name):
 def test_native_code_has_the_interpreters_gradients(name):
     """The backward graph compiles as any other."""
     check_native(gradient_example(name, 1))
+
+
+def test_gradients_of_graphs_are_slopes():
+    """Values that are read and broadcast several times get the sum of all."""
+    assert sum(check_gradient_graph(seed) for seed in range(8)) > 6
