@@ -19,6 +19,7 @@ from glow.lowering.lower_nodes.lower_nodes import LowerNodesPass
 from glow.options import CompileOptions
 from glow.passes.graph import PASSES as GRAPH_PASSES
 from glow.passes.instr import PASSES as INSTR_PASSES
+from glow.passes.rewriting.contract import MEANING
 from glow.universe import new_context
 
 PROGRAMS = programs()
@@ -48,6 +49,8 @@ def test_graph_passes(name: str) -> None:
     module, context = read(name), new_context()
     expected = results(module, name)
     for pass_name, load in GRAPH_PASSES.items():
+        if load().preserves == MEANING:  # it adds results, or changes what is meant
+            continue
         changed = module.clone()
         load()().apply(context, changed)
         check(changed, name, expected, pass_name)
