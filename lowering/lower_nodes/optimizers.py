@@ -1,4 +1,5 @@
-"""Steps of optimizers as arithmetic, one parameter after the other.
+"""Steps of optimizers as arithmetic, one fused node for each parameter: it is updated as soon
+as its gradient is known, which then takes no memory any more.
 
 What depends on rate and step alone is computed once, in f64, and rounded to the element type
 of the parameters.
@@ -9,12 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from xdsl.dialects.builtin import f64
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from glow.dialects import glow
 from glow.dialects.glow.training.terms import Term, terms
 from glow.dialects.node import shape_of, tensor_type
 from glow.passes.rewriting.node_builder import NodeBuilder, element_type
+from glow.passes.rewriting.scalar_builder import ScalarBuilder
 from glow.passes.rewriting.tensor_builder import Tensors
 
 
@@ -37,17 +39,31 @@ def factors_of(builder: NodeBuilder, op: glow.OptimizerOp) -> list[SSAValue]:
 
 
 def updates(builder: NodeBuilder, op: glow.OptimizerOp) -> list[list[SSAValue]]:
-    """What the formula gives for each parameter, and its rate last."""
-    attributes, formula = op.attributes_view(), Tensors(builder)
-    factors = factors_of(builder, op)
+    """What the formula gives for each parameter, as one node, and its rate last."""
+    attributes, factors = op.attributes_view(), factors_of(builder, op)
     rows: list[list[SSAValue]] = []
+    known: dict[Attribute, list[SSAValue]] = {}
     for column in op.columns():
         element = element_type(column[0])
-        numbers = [converted(builder, factor, element) for factor in factors]
+        if element not in known:
+            known[element] = [converted(builder, f, element) for f in factors]
+        numbers = known[element]
+        block = Block(arg_types=[element] * (len(numbers) + len(column)))
+        formula = ScalarBuilder(block)
+        scalars = terms(formula, block.args)
         new = type(op).UPDATE(
-            attributes, terms(formula, numbers), terms(formula, column)
+            attributes, scalars[: len(numbers)], scalars[len(numbers) :]
         )
-        rows.append([term.value for term in new] + numbers[:1])
+        formula.yield_(*(term.value for term in new))
+        first = builder.create(
+            glow.FusedOp,
+            [*numbers, *column],
+            {},
+            types=[tensor_type(shape_of(column[0]), element)] * len(new),
+            regions=[Region(block)],
+        )
+        assert isinstance(first.owner, Operation)
+        rows.append([*first.owner.results, *numbers[:1]])
     return rows
 
 

@@ -42,12 +42,16 @@ func.func @classes(%x: tensor<8x3xf32>) -> tensor<f32> {
 
 // -----
 
-// What depends on the rate alone is computed in f64, for all parameters at once.
+// What depends on the rate alone is computed in f64, for all parameters at once; each of them is
+// then updated by one node.
 
 // CHECK-LABEL: func.func @step(
 // CHECK:      {{%.*}} = glow.convert %rate : tensor<f64>
-// CHECK:      [[P:%.*]] = glow.sub %p, {{%.*}} : tensor<4x3xf32>
-// CHECK:      [[Q:%.*]] = glow.sub %q, {{%.*}} : tensor<3xf32>
+// CHECK:      [[P:%.*]] = glow.fused [[RATE:%[0-9]+]], {{.*}}, %p, %dp {
+// CHECK:      arith.subf
+// CHECK:      } : tensor<4x3xf32>
+// CHECK-NEXT: [[Q:%.*]] = glow.fused [[RATE]], {{.*}}, %q, %dq {
+// CHECK:      } : tensor<3xf32>
 // CHECK-NEXT: func.return [[P]], [[Q]] : tensor<4x3xf32>, tensor<3xf32>
 func.func @step(%rate: tensor<f32>, %step: tensor<f32>, %p: tensor<4x3xf32>, %q: tensor<3xf32>, %dp: tensor<4x3xf32>, %dq: tensor<3xf32>) -> (tensor<4x3xf32>, tensor<3xf32>) {
   %0, %1 = glow.sgd %rate, %step, %p, %q, %dp, %dq weight_decay 0.1 : tensor<4x3xf32>, tensor<3xf32>

@@ -236,7 +236,7 @@ def region_of(group: RowGroup) -> Region:
     return Region(block)
 
 
-def fuse(group: RowGroup) -> Operation:
+def fuse(group: RowGroup) -> None:
     """Replace the members of a group by one node."""
     last, results = group.in_order[-1], group.results
     builder = NodeBuilder(last)
@@ -258,36 +258,38 @@ def fuse(group: RowGroup) -> Operation:
         if shape_of(old) != shape_of(new):
             value = builder.reshape(new, shape_of(old))
         old.replace_uses_with_if(value, lambda use: use.operation not in group.ops)
+    first = group.in_order[0].prev_op
     for op in reversed(group.in_order):
         op.detach()
         op.erase(safe_erase=False)
-    return node
+    block = node.parent
+    assert block is not None
+    move_readers(node, block.first_op if first is None else first.next_op)
 
 
-def in_order_of_use(block: Block) -> None:
-    """Move what a node reads before it, and leave everything else as it is."""
-    ops, placed = list(block.ops), set[Operation]()
-    for op in ops:
-        stack = [op]
-        while stack:
-            top = stack[-1]
-            waiting = [
-                value.owner
-                for inner in top.walk()
-                for value in inner.operands
-                if isinstance(value.owner, Operation)
-                and value.owner.parent is block
-                and value.owner is not top
-                and value.owner not in placed
-            ]
-            if top in placed or not waiting:
-                stack.pop()
-                if top not in placed:
-                    placed.add(top)
-                    top.detach()
-                    block.add_op(top)
-            else:
-                stack += waiting
+def move_readers(node: Operation, first: Operation | None) -> None:
+    """Move what reads a node's results, and stands from `first` on before it, behind it."""
+    behind, moved = {node}, list[Operation]()
+    while first is not None and first is not node:
+        operands = [value for inner in first.walk() for value in inner.operands]
+        if any(value.owner in behind for value in operands):
+            behind.add(first)
+            moved.append(first)
+        first = first.next_op
+    last, block = last_of(node), node.parent
+    assert block is not None
+    for op in moved:
+        op.detach()
+        block.insert_op_after(op, last)
+        last = op
+
+
+def last_of(node: Operation) -> Operation:
+    """The last of the reshapes right behind a node."""
+    last = node
+    while isinstance(last.next_op, glow.ReshapeOp) and last.next_op.input.owner is node:
+        last = last.next_op
+    return last
 
 
 class FuseRowsPass(ModulePass):
@@ -312,5 +314,4 @@ class FuseRowsPass(ModulePass):
             group = RowGroup(child, space, order)
             if group.is_worthwhile:
                 fuse(group)
-                in_order_of_use(block)
                 order = {child: number for number, child in enumerate(block.ops)}
