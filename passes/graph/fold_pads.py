@@ -1,4 +1,4 @@
-"""Folds padding into the windows that read it.
+"""Folds padding into what reads it: windows, and sums of pieces of a whole.
 
 A convolution or a pool pads for nothing, without a copy of the image. Zeros may be the
 padding of convolutions and of means that count them; a maximum never sees its own. In
@@ -8,19 +8,40 @@ quantized windows too, padding is the number 0, and the result's scale is the wi
     %1 = glow.conv2d %0, %w : tensor<1x4x4x4xf32>
   becomes
     %1 = glow.conv2d %x, %w pads [1, 1, 1, 1] : tensor<1x4x4x4xf32>
+
+The gradient of a tensor that is read in slices is a sum of padded pieces. Where these fill it, none
+over another, it is a concatenation:
+
+    %0 = glow.pad %x pads [0, 0, 0, 4] : tensor<2x6xf32>
+    %1 = glow.pad %y pads [0, 2, 0, 0] : tensor<2x6xf32>
+    %2 = glow.add %0, %1 : tensor<2x6xf32>
+  becomes
+    %2 = glow.concat %x, %y axis 1 : tensor<2x6xf32>
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import NamedTuple
+
 from xdsl.ir import SSAValue
 
 from glow.dialects import glow
-from glow.dialects.node import NodeOp
+from glow.dialects.node import NodeOp, shape_of
 from glow.passes.rewriting.contract import VALUES
 from glow.passes.rewriting.node_builder import NodeBuilder, attributes_of
 from glow.passes.rewriting.patterns import RewritePass
 
 LOWEST = float("-inf")
+
+
+class Piece(NamedTuple):
+    """A part [start, end) of a tensor on one axis."""
+
+    axis: int
+    start: int
+    end: int
+    value: SSAValue
 
 
 def plane_pads(pad: glow.PadOp) -> tuple[int, ...] | None:
@@ -77,8 +98,56 @@ def into_maximum(op: NodeOp, builder: NodeBuilder) -> SSAValue | None:
     return fold_pad(op, builder, LOWEST)
 
 
+def summands(value: SSAValue, shape: tuple[int, ...]) -> Iterator[SSAValue]:
+    """What a sum adds up, sums that nothing else reads taken apart."""
+    owner = value.owner
+    if isinstance(owner, glow.AddOp) and shape_of(value) == shape:
+        for operand in owner.inputs:
+            is_inner = isinstance(operand.owner, glow.AddOp) and operand.has_one_use()
+            yield from summands(operand, shape) if is_inner else (operand,)
+    else:
+        yield value
+
+
+def piece_of(value: SSAValue, shape: tuple[int, ...]) -> Piece | None:
+    """The piece of a tensor of a shape that padding by zeros puts at its place on one axis."""
+    pad = value.owner
+    if not isinstance(pad, glow.PadOp) or shape_of(value) != shape:
+        return None
+    view = pad.attributes_view()
+    if view.string("mode") != "constant" or view.float("value") != 0.0:
+        return None
+    pads = view.ints("pads")
+    before, after = pads[: len(shape)], pads[len(shape) :]
+    axes = [
+        axis for axis, both in enumerate(zip(before, after, strict=True)) if any(both)
+    ]
+    if len(axes) != 1 or min(pads) < 0:
+        return None
+    (axis,) = axes
+    return Piece(axis, before[axis], shape[axis] - after[axis], pad.input)
+
+
+def join_pieces(op: NodeOp, builder: NodeBuilder) -> SSAValue | None:
+    """The concatenation of padded pieces that fill a tensor."""
+    result = op.results[0]
+    if op.is_quantized:
+        return None
+    shape = shape_of(result)
+    found = [piece_of(value, shape) for value in summands(result, shape)]
+    pieces = sorted((piece for piece in found if piece), key=lambda piece: piece[:3])
+    if len(pieces) < len(found) or len({piece.axis for piece in pieces}) != 1:
+        return None
+    axis = pieces[0].axis
+    borders = [0, *(piece.end for piece in pieces)]
+    starts = [*(piece.start for piece in pieces), shape[axis]]
+    if borders != starts:
+        return None
+    return builder.node(glow.ConcatOp, *(piece.value for piece in pieces), axis=axis)
+
+
 class FoldPadsPass(RewritePass):
-    """Fold padding into convolutions and pools."""
+    """Fold padding into convolutions, pools and sums."""
 
     name = "fold-pads"
     preserves = VALUES
@@ -86,4 +155,5 @@ class FoldPadsPass(RewritePass):
         glow.Conv2dOp: (into_convolution,),
         glow.AvgPool2dOp: (into_mean,),
         glow.MaxPool2dOp: (into_maximum,),
+        glow.AddOp: (join_pieces,),
     }

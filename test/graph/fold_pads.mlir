@@ -26,3 +26,15 @@ func.func @maximum(%x: tensor<1x2x4x4xf32>) -> tensor<1x2x3x3xf32> {
   %1 = glow.max_pool2d %0 kernel [2, 2] strides [2, 2] : tensor<1x2x3x3xf32>
   func.return %1 : tensor<1x2x3x3xf32>
 }
+
+// CHECK-LABEL: func.func @pieces(
+// CHECK-NEXT: %0 = glow.concat %x, %y, %x axis 1 : tensor<2x8xf32>
+// CHECK-NEXT: func.return %0 : tensor<2x8xf32>
+func.func @pieces(%x: tensor<2x2xf32>, %y: tensor<2x4xf32>) -> tensor<2x8xf32> {
+  %0 = glow.pad %y pads [0, 2, 0, 2] : tensor<2x8xf32>
+  %1 = glow.pad %x pads [0, 6, 0, 0] : tensor<2x8xf32>
+  %2 = glow.add %0, %1 : tensor<2x8xf32>
+  %3 = glow.pad %x pads [0, 0, 0, 6] : tensor<2x8xf32>
+  %4 = glow.add %2, %3 : tensor<2x8xf32>
+  func.return %4 : tensor<2x8xf32>
+}

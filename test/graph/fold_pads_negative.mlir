@@ -54,3 +54,17 @@ func.func @windows_of_padding(%x: tensor<1x2x4x4xf32>) -> (tensor<1x2x7x7xf32>, 
   %3 = glow.max_pool2d %2 kernel [3, 1] : tensor<1x2x2x5xf32>
   func.return %1, %3 : tensor<1x2x7x7xf32>, tensor<1x2x2x5xf32>
 }
+
+// Pieces over each other, and pieces with nothing between them.
+// CHECK-LABEL: func.func @no_pieces(
+// CHECK-NOT: glow.concat
+// CHECK: func.return
+func.func @no_pieces(%x: tensor<2x2xf32>, %y: tensor<2x4xf32>) -> (tensor<2x5xf32>, tensor<2x7xf32>) {
+  %0 = glow.pad %x pads [0, 0, 0, 3] : tensor<2x5xf32>
+  %1 = glow.pad %y pads [0, 1, 0, 0] : tensor<2x5xf32>
+  %2 = glow.add %0, %1 : tensor<2x5xf32>
+  %3 = glow.pad %x pads [0, 0, 0, 5] : tensor<2x7xf32>
+  %4 = glow.pad %y pads [0, 3, 0, 0] : tensor<2x7xf32>
+  %5 = glow.add %3, %4 : tensor<2x7xf32>
+  func.return %2, %5 : tensor<2x5xf32>, tensor<2x7xf32>
+}
