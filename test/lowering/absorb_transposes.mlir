@@ -27,3 +27,14 @@ func.func @node(%x: tensor<1x128x12x64xf32>, %y: tensor<1x128x12x64xf32>, %m: te
   %r = glow.transpose %c permutation [0, 2, 1, 3] : tensor<1x128x12x64xf32>
   func.return %r : tensor<1x128x12x64xf32>
 }
+
+// The columns of a result are wanted as its rows: the operands change places.
+// CHECK-LABEL: func.func @columns(
+// CHECK: %r = cpu.batch_matmul %s, %x lhs_axes [0, 1, 3, 2] rhs_axes [0, 2, 1, 3] result_axes [0, 2, 1, 3] : tensor<2x128x12x64xf32>
+// CHECK-NEXT: func.return %r : tensor<2x128x12x64xf32>
+func.func @columns(%x: tensor<2x32x12x64xf32>, %s: tensor<2x12x32x128xf32>) -> tensor<2x128x12x64xf32> {
+  %q = glow.transpose %x permutation [0, 2, 3, 1] : tensor<2x12x64x32xf32>
+  %c = glow.matmul %q, %s : tensor<2x12x64x128xf32>
+  %r = glow.transpose %c permutation [0, 3, 1, 2] : tensor<2x128x12x64xf32>
+  func.return %r : tensor<2x128x12x64xf32>
+}

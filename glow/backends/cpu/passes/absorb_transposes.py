@@ -12,7 +12,8 @@ they lie, and the result is stored as its only reader wants it.
     %s = cpu.batch_matmul %0, %1 lhs_axes [0, 2, 1, 3] rhs_axes [0, 2, 3, 1]
         result_axes [0, 1, 2, 3] : tensor<1x12x128x128xf32>
 
-The stored last axis must remain one of the matrix's two, so that reads stay vectors.
+The stored last axis must remain one of the matrix's two, so that reads stay vectors. Where a reader
+wants the columns of a result as its rows, the operands change places: `(A B)^T` is `B^T A^T`.
 """
 
 from __future__ import annotations
@@ -71,6 +72,43 @@ def stored_result(
         if moved[-1] == len(axes) - 1:
             return user.result, moved
     return result, axes
+
+
+def exchange(op: Operation) -> None:
+    """Exchange the operands of a product whose only reader has its rows as the last axis."""
+    assert isinstance(op, cpu.BatchMatmulOp)
+    user = op.result.get_user_of_unique_use()
+    lhs, rhs, *others = op.inputs
+    if not isinstance(user, glow.TransposeOp) or others or op.epilogue:
+        return
+    rank = len(shape_of(lhs))
+    attributes = op.attributes_view()
+    axes = attributes.ints("result_axes")
+    moved = [axes[axis] for axis in user.attributes_view().ints("permutation")]
+    if len(shape_of(rhs)) != rank or moved[-1] != rank - 2:
+        return
+    columns = {rank - 2: rank - 1, rank - 1: rank - 2}
+    builder = NodeBuilder(user)
+    result = builder.create(
+        cpu.BatchMatmulOp,
+        [rhs, lhs],
+        {
+            **attributes_of(op),
+            "lhs_axes": exchanged(attributes.ints("rhs_axes")),
+            "rhs_axes": exchanged(attributes.ints("lhs_axes")),
+            "result_axes": [columns.get(axis, axis) for axis in moved],
+        },
+        types=[tensor_of(user.result)],
+    )
+    assert isinstance(result.owner, Operation)
+    result.owner.location = op.location
+    builder.replace(result)
+    erase(op)
+
+
+def exchanged(axes: Sequence[int]) -> Axes:
+    """The axes of a transposed matrix."""
+    return [*axes[:-2], axes[-1], axes[-2]]
 
 
 def absorb(op: Operation) -> None:
@@ -169,5 +207,6 @@ class AbsorbTransposesPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Run the pass on a module."""
+        rewrite_nodes(op, {cpu.BatchMatmulOp: exchange})
         rewrite_nodes(op, ABSORPTIONS)
         erase_dead_nodes(op)
