@@ -14,3 +14,6 @@ ARENA_BYTES = "glow.arena_bytes"
 
 LIVE_BYTES = "glow.live_bytes"
 """The largest number of bytes that are alive at once, which no plan can beat."""
+
+RECOMPUTED = "glow.recomputed"
+"""The names of the buffers that are computed again to keep to a limit of memory."""

@@ -41,7 +41,7 @@ def dependencies_of(table: AccessTable) -> Dependencies:
     for number, needed in enumerate(before):
         for other in needed:
             after[other].add(number)
-    uses, sizes = _allocations(table)
+    _, uses, sizes = allocations(table)
     return Dependencies(before, after, uses, sizes)
 
 
@@ -107,7 +107,10 @@ def _keep_in_place(ops: list[Operation], before: list[set[int]]) -> None:
                 fence = number
 
 
-def _allocations(table: AccessTable) -> tuple[list[list[int]], list[int]]:
+def allocations(
+    table: AccessTable,
+) -> tuple[dict[SSAValue, int], list[list[int]], list[int]]:
+    """The number of each allocation, which ones each operation uses, and their bytes."""
     numbers: dict[SSAValue, int] = {}
     sizes: list[int] = []
     uses: list[list[int]] = []
@@ -122,4 +125,4 @@ def _allocations(table: AccessTable) -> tuple[list[list[int]], list[int]]:
                 sizes.append(aligned(table.place(root).end))
             used[numbers[root]] = None
         uses.append(list(used))
-    return uses, sizes
+    return numbers, uses, sizes

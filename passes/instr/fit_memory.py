@@ -3,7 +3,9 @@
 Runs right before `plan-memory`, when the instructions are what they will be. While too
 much is alive, it first asks for the best order of instructions, then looks for a buffer
 that waits through the peak: if its instruction is cheap, and what that reads is there
-still, a copy of the instruction runs again right before the readers after the peak.
+still, a copy of the instruction runs again right before the readers after the peak. So
+activations of the forward graph are made again for the backward one. The function says which
+were (`glow.recomputed`).
 
     instr.relu @out %a, @in %x              instr.relu @out %a, @in %x
     instr.pool @out %b, @in %a              instr.pool @out %b, @in %a
@@ -18,19 +20,25 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import cast
+from typing import Self, TypeAlias, cast
 
+import numpy as np
+import numpy.typing as npt
 from xdsl.context import Context
 from xdsl.dialects import func
-from xdsl.dialects.builtin import MemRefType, ModuleOp
+from xdsl.dialects.builtin import ArrayAttr, MemRefType, ModuleOp, StringAttr
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from glow.dialects import instr
+from glow.dialects.function_attributes import RECOMPUTED
+from glow.dialects.locations import node_name
 from glow.passes.instr.accesses import Access, AccessTable, functions_of
 from glow.passes.instr.arrange import arrange, working_ops
-from glow.passes.instr.dependencies import dependencies_of
+from glow.passes.instr.dependencies import allocations, dependencies_of
 from glow.passes.instr.schedule_for_memory import best_order
+
+Integers: TypeAlias = npt.NDArray[np.int64]
 
 CHEAP = {
     f"instr.{name}"
@@ -43,14 +51,68 @@ CHEAP = {
 
 MOST_RECOMPUTED = 100
 
+TARGETS = (1.0, 0.9, 0.8, 0.65, 0.5)
+"""Shares of the limit that are aimed at, one after the other."""
+
 
 @dataclass(frozen=True)
 class Recomputation:
-    """Run the instruction at `made` again before `again`, the first of some readers."""
+    """Run the instruction at `made` again before `again`, the first of some accesses.
+
+    The one before is at `before`.
+    """
 
     buffer: SSAValue
     made: int
+    before: int
     again: int
+
+
+@dataclass(frozen=True)
+class Lives:
+    """The instructions that touch each buffer first and last, and its bytes."""
+
+    first: Integers
+    last: Integers
+    sizes: Integers
+    count: int
+    """Of instructions."""
+
+    @classmethod
+    def of(cls, uses: Sequence[Sequence[int]], sizes: Sequence[int]) -> Self:
+        """Those of buffers that instructions use."""
+        first = np.zeros(len(sizes), np.int64)
+        last = np.zeros(len(sizes), np.int64)
+        for at in reversed(range(len(uses))):
+            first[uses[at]] = at
+        for at, used in enumerate(uses):
+            last[used] = at
+        return cls(first, last, np.array(sizes, np.int64), len(uses))
+
+    def live(self) -> Integers:
+        """The bytes alive at each instruction."""
+        change = np.zeros(self.count + 1, np.int64)
+        np.add.at(change, self.first, self.sizes)
+        np.subtract.at(change, self.last + 1, self.sizes)
+        return np.cumsum(change[:-1])
+
+    def excess(self, limit: int) -> int:
+        """How much is over the limit, summed over the instructions."""
+        return int(np.maximum(self.live() - limit, 0).sum())
+
+    def after(self, new: Recomputation, number: int, read: Sequence[int]) -> Lives:
+        """The lives once a buffer of that number is made again of what is `read`."""
+        first = self.first + (self.first >= new.again)
+        last = self.last + (self.last >= new.again)
+        end = last[number]
+        last[number] = new.before
+        last[list(read)] = np.maximum(last[list(read)], new.again)
+        return Lives(
+            np.append(first, new.again),
+            np.append(last, end),
+            np.append(self.sizes, self.sizes[number]),
+            self.count + 1,
+        )
 
 
 class MemoryFitter:
@@ -59,59 +121,85 @@ class MemoryFitter:
     def __init__(self, function: func.FuncOp, limit: int) -> None:
         self.block = function.body.block
         self.limit = limit
+        self.recomputed: list[str] = []
+        """The names of the buffers that are made again."""
         arrange(self.block)  # no buffer lives longer than it is used
         self._look()
 
     def _look(self) -> None:
         self.table = AccessTable(self.block, working_ops(self.block))
-        self.graph = dependencies_of(self.table)
+        self.numbers, uses, sizes = allocations(self.table)
+        self.lives = Lives.of(uses, sizes)
 
     def run(self) -> None:
-        """Reorder, then compute again, until it fits or nothing helps."""
-        if not excess(self.graph.uses, self.graph.sizes, self.limit):
-            return
-        self._arrange(best_order(self.graph))
-        for _ in range(MOST_RECOMPUTED):
-            best = self._best()
-            if best is None:
+        """Reorder, then compute again, until it fits or nothing helps.
+
+        A lower target shows what helps where no single step does, and other orders are good
+        when less waits.
+        """
+        for share in TARGETS:
+            if self._fits():
                 return
-            self._recompute(best)
+            order = best_order(dependencies_of(self.table))
+            arrange(self.block, [self.table.ops[number] for number in order])
+            self._look()
+            target = int(self.limit * share)
+            while not self._fits() and len(self.recomputed) < MOST_RECOMPUTED:
+                best = self._best(target)
+                if best is None:
+                    break
+                self._recompute(best)
 
-    def _arrange(self, order: Sequence[int]) -> None:
-        arrange(self.block, [self.table.ops[number] for number in order])
-        self._look()
+    def _fits(self) -> bool:
+        return not self.lives.excess(self.limit)
 
-    def _best(self) -> Recomputation | None:
-        """What lowers the excess most."""
-        least, best = excess(self.graph.uses, self.graph.sizes, self.limit), None
-        for candidate in self._candidates() if least else ():
-            after = excess(*self._uses_after(candidate), self.limit)
+    def _best(self, target: int) -> Recomputation | None:
+        """What lowers the excess over a target most."""
+        least, best = self.lives.excess(target), None
+        for candidate in self._candidates(target):
+            number = self.numbers[candidate.buffer]
+            read = self._read(candidate.made)
+            after = self.lives.after(candidate, number, read).excess(target)
             if after < least:
                 least, best = after, candidate
         return best
 
-    def _candidates(self) -> Iterator[Recomputation]:
-        live = live_bytes(self.graph.uses, self.graph.sizes)
-        peaks = [at for at, size in enumerate(live) if size > self.limit]
+    def _read(self, at: int) -> list[int]:
+        """The numbers of the buffers that an instruction reads."""
+        accesses = self.table.by_op[self.table.ops[at]]
+        roots = dict.fromkeys(access.place.root for access in accesses if access.reads)
+        return [self.numbers[root] for root in roots if root in self.numbers]
+
+    def _candidates(self, target: int) -> Iterator[Recomputation]:
+        peaks = np.flatnonzero(self.lives.live() > target)
         for root, accesses in self.table.by_root.items():
             made = self._maker(root, accesses)
             if made is None:
                 continue
-            readers = sorted({access.at for access in accesses} - {made})
-            for before, after in zip([made, *readers], readers, strict=False):
-                waits = any(before < peak < after for peak in peaks)
+            written = min(
+                (a.at for a in accesses if a.writes and a.at != made), default=None
+            )
+            places = sorted({access.at for access in accesses} - {made})
+            for before, after in zip([made, *places], places, strict=False):
+                if written is not None and before >= written:
+                    break
+                waits = np.any((peaks > before) & (peaks < after))
                 if waits and self._may_run(made, after):
-                    yield Recomputation(root, made, after)
+                    yield Recomputation(root, made, before, after)
 
     def _maker(self, root: SSAValue, accesses: Sequence[Access]) -> int | None:
-        """The one cheap instruction that writes all of a buffer."""
-        writers = [access for access in accesses if access.writes]
-        if not isinstance(root.owner, instr.AllocOp) or len(writers) != 1:
+        """The cheap instruction that writes all of a buffer, before others do."""
+        if not isinstance(root.owner, instr.AllocOp):
             return None
-        (writer,) = writers
-        is_first = not writer.reads and writer.place == self.table.place(root)
+        writer = min(accesses, key=lambda access: access.at)
+        others = [a for a in accesses if a.at == writer.at and a is not writer]
+        is_first = writer.writes and not writer.reads and not others
         op = self.table.ops[writer.at]
-        if not is_first or op is not writer.op:
+        if (
+            not is_first
+            or writer.place != self.table.place(root)
+            or op is not writer.op
+        ):
             return None
         assert isinstance(op, instr.InstructionOp)
         is_cheap = op.is_data_parallel or op.name in CHEAP
@@ -128,29 +216,6 @@ class MemoryFitter:
             for read in reads
             for other in self.table.by_root[read.place.root]
         )
-
-    def _uses_after(self, new: Recomputation) -> tuple[list[list[int]], list[int]]:
-        """The buffers of each instruction, and their sizes, after a recomputation."""
-        made = self.graph.uses[new.made]
-        (written,) = (a for a in self.table.by_root[new.buffer] if a.writes)
-        old = self._number(written)
-        again = len(self.graph.sizes)
-        uses = [
-            [again if at >= new.again and buffer == old else buffer for buffer in used]
-            for at, used in enumerate(self.graph.uses)
-        ]
-        uses.insert(new.again, [again if buffer == old else buffer for buffer in made])
-        return uses, [*self.graph.sizes, self.graph.sizes[old]]
-
-    def _number(self, access: Access) -> int:
-        """The number of an access's buffer in the graph."""
-        roots = dict.fromkeys(
-            root.place.root
-            for op in self.table.ops
-            for root in self.table.by_op.get(op, ())
-            if isinstance(root.place.root.owner, instr.AllocOp)
-        )
-        return list(roots).index(access.place.root)
 
     def _recompute(self, new: Recomputation) -> None:
         maker, reader = self.table.ops[new.made], self.table.ops[new.again]
@@ -171,6 +236,8 @@ class MemoryFitter:
             for inner in op.walk():
                 renamed.apply(inner)
         arrange(self.block)
+        name = new.buffer.name_hint or node_name(maker) or maker.name
+        self.recomputed.append(name)
         self._look()
 
 
@@ -200,31 +267,6 @@ class Renaming:
         return self.known.get(value, value)
 
 
-def live_bytes(uses: Sequence[Sequence[int]], sizes: Sequence[int]) -> list[int]:
-    """The bytes alive at each instruction."""
-    first: dict[int, int] = {}
-    last: dict[int, int] = {}
-    for at, used in enumerate(uses):
-        for buffer in used:
-            first.setdefault(buffer, at)
-            last[buffer] = at
-    change = [0] * (len(uses) + 1)
-    for buffer, at in first.items():
-        change[at] += sizes[buffer]
-        change[last[buffer] + 1] -= sizes[buffer]
-    live = 0
-    found: list[int] = []
-    for number in change[:-1]:
-        live += number
-        found.append(live)
-    return found
-
-
-def excess(uses: Sequence[Sequence[int]], sizes: Sequence[int], limit: int) -> int:
-    """How much is over the limit, summed over the instructions."""
-    return sum(max(live - limit, 0) for live in live_bytes(uses, sizes))
-
-
 @dataclass(frozen=True)
 class FitMemoryPass(ModulePass):
     """Reorder and compute again what otherwise takes more than `limit` bytes."""
@@ -235,4 +277,8 @@ class FitMemoryPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Fit each function."""
         for function in functions_of(op):
-            MemoryFitter(function, self.limit).run()
+            fitter = MemoryFitter(function, self.limit)
+            fitter.run()
+            if fitter.recomputed:
+                names = [StringAttr(name) for name in fitter.recomputed]
+                function.attributes[RECOMPUTED] = ArrayAttr(names)

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects import func
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr
 from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 
@@ -26,7 +26,7 @@ from glow.diagnostics import remark
 from glow.dialects import instr
 from glow.dialects.attributes import int_attr
 from glow.dialects.errors import GlowError
-from glow.dialects.function_attributes import ARENA_BYTES, LIVE_BYTES
+from glow.dialects.function_attributes import ARENA_BYTES, LIVE_BYTES, RECOMPUTED
 from glow.dialects.glow.state import variables_of
 from glow.dialects.node import node_name
 from glow.passes.instr.accesses import functions_of
@@ -53,16 +53,27 @@ def bytes_of_variables(function: func.FuncOp) -> int:
     return sum(aligned(byte_size(op.results[0])) for op in variables)
 
 
-def report_line(
-    name: str, buffers: Sequence[Lifetime], size: int, variables: int
-) -> str:
+def recomputed(function: func.FuncOp) -> list[str]:
+    """The names of the buffers that are computed again to keep to a limit."""
+    names = function.attributes.get(RECOMPUTED)
+    if not isinstance(names, ArrayAttr):
+        return []
+    return [name.data for name in names.data if isinstance(name, StringAttr)]
+
+
+def report_line(function: func.FuncOp, buffers: Sequence[Lifetime], size: int) -> str:
     """What `report` prints."""
+    name, variables = function.sym_name.data, bytes_of_variables(function)
     bound = live_bound(buffers)
     line = (
         f"plan-memory: @{name}: arena {size} bytes, live-set bound {bound} bytes, "
         f"ratio {size / bound if bound else 1:.4f}, {len(buffers)} buffers"
     )
-    return f"{line}, variables of {variables} bytes" if variables else line
+    if variables:
+        line += f", variables of {variables} bytes"
+    if again := recomputed(function):
+        line += f", computed again: {', '.join(again)}"
+    return line
 
 
 def peak_instruction(function: func.FuncOp, buffers: Sequence[Lifetime]) -> Operation:
@@ -112,8 +123,6 @@ class PlanMemoryPass(ModulePass):
         for function in functions_of(op):
             buffers, size = plan(function)
             if self.report:
-                name = function.sym_name.data
-                variables = bytes_of_variables(function)
-                remark(report_line(name, buffers, size, variables))
+                remark(report_line(function, buffers, size))
             if self.limit is not None:
                 check_limit(function, buffers, size, self.limit)

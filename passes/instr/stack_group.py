@@ -12,13 +12,18 @@ from glow.dialects.node import shape_of
 from glow.passes.instr.accesses import Access, Place
 from glow.passes.instr.stack_region import Member
 
+FEW_ELEMENTS = 1 << 14
+"""A loop over so many takes no longer than a call or two."""
+
 
 class Relation(IntEnum):
     """How two groups depend on each other, stronger ones last."""
 
     NONE = 0
     SHARES = 1
-    """Both read some buffer."""
+    """Both read some buffer element by element; of loops over few elements, any buffer. To
+    read one number twice is cheaper than to keep what large loops read until both can run.
+    """
     DEPENDS = 2
     """One writes elements that the other reads or writes at the same position."""
     CONFLICTS = 3
@@ -60,7 +65,10 @@ class Group:
 
     def _relation_of(self, other: Group, mine: Access, theirs: Access) -> Relation:
         if not mine.conflicts(theirs):
-            return Relation.SHARES if mine.place == theirs.place else Relation.NONE
+            shared = mine.place == theirs.place and (
+                self.elements <= FEW_ELEMENTS or self.is_whole(mine)
+            )
+            return Relation.SHARES if shared else Relation.NONE
         if (
             mine.place == theirs.place
             and self.is_whole(mine)

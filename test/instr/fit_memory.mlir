@@ -2,7 +2,7 @@
 // RUN: glow-opt --plan-memory=report --memory-limit=400 %s 2>&1 | filecheck %s
 
 // %a waits while %b and %c are alive: it is computed again for its last reader.
-// CHECK:         plan-memory: @main: arena 384 bytes
+// CHECK:         plan-memory: @main: arena 384 bytes, {{.*}}, computed again: a
 // CHECK:         instr.relu @out %a, @in %x
 // CHECK-NEXT:    %c = instr.alloc offset {{[0-9]+}} : memref<16xf32>
 // CHECK-NEXT:    instr.reduce_sum @out %c, @in %a axes [1]

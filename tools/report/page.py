@@ -15,6 +15,7 @@ from glow.dialects.node import NodeOp, node_name
 from glow.lowering.target.program_target import program_target
 from glow.passes.instr.interval_packing import height, live_bound
 from glow.passes.instr.lifetimes import lifetimes
+from glow.passes.instr.plan_memory import recomputed
 from glow.passes.rewriting.trace import Fusion, Trace
 from glow.signature import main_function
 from glow.tools.report import html
@@ -133,6 +134,8 @@ def _memory(function: func.FuncOp) -> str:
         f"{len(buffers)} buffers in an arena of {size:,} bytes; at most {bound:,} bytes "
         f"are alive at once, ratio {size / bound if bound else 1:.4f}."
     )
+    if again := recomputed(function):
+        text += f" Computed again to keep to the limit: {', '.join(again)}."
     return html.section(
         "Memory plan", html.paragraph(text), draw_memory(function), name="memory"
     )
