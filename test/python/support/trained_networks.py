@@ -64,3 +64,36 @@ def samples(
         (int(np.prod(shape)), CLASSES)
     )
     return x, sums.argmax(1)
+
+
+def recurrent(
+    kind: str, batch: int = 2, sequence: int = 5, letters: int = 7, hidden: int = 6
+) -> ModelProto:
+    """Ids `x` [batch, sequence] through an embedding and an LSTM or GRU to logits a letter."""
+    graph = GraphBuilder("recurrent")
+    gates = {"LSTM": 4, "GRU": 3}[kind] * hidden
+    ids = graph.input("x", TensorProto.INT64, (batch, sequence))
+    table = weights(graph, "letters.weight", letters, hidden)
+    value = graph.node("Gather", "embedded", table, ids, axis=0)
+    value = graph.node("Transpose", "steps", value, perm=[1, 0, 2])
+    operands = [
+        weights(graph, "rnn.weight", 1, gates, hidden),
+        weights(graph, "rnn.recurrence", 1, gates, hidden),
+        weights(graph, "rnn.bias", 1, 2 * gates),
+    ]
+    more = {"linear_before_reset": 1} if kind == "GRU" else {}
+    results = graph.results(
+        kind, "rnn", [value, *operands], 1, hidden_size=hidden, **more
+    )
+    graph.stored("direction", [1])
+    graph.stored("rows", [-1, hidden])
+    value = graph.node("Squeeze", "squeezed", results[0], "direction")
+    value = graph.node("Transpose", "batches", value, perm=[1, 0, 2])
+    value = graph.node("Reshape", "rows.value", value, "rows")
+    operands = [
+        weights(graph, "fc.weight", letters, hidden),
+        weights(graph, "fc.bias", letters),
+    ]
+    value = graph.node("Gemm", "fc", value, *operands, transB=1)
+    graph.output(graph.node("Identity", "logits", value), (batch * sequence, letters))
+    return graph.model()
