@@ -112,7 +112,8 @@ class ColumnTaps(NamedTuple):
 class Tile(NamedTuple):
     """A run of output pixels along a row, or down a column, and the taps they share.
 
-    Pixels that share no column taps have `border` in their place.
+    Pixels that share no column taps have `border` in their place. With `image` it is one pixel
+    of `pixels` images from that one on.
     """
 
     row: Index
@@ -122,6 +123,7 @@ class Tile(NamedTuple):
     row_taps: Range
     column_taps: Range
     border: tuple[ColumnTaps, ...] = ()
+    image: Index | None = None
 
     @property
     def column_groups(self) -> tuple[ColumnTaps, ...]:
@@ -130,6 +132,8 @@ class Tile(NamedTuple):
 
     def of(self, b: LoopBuilder, pixels: range) -> "Tile":
         """The tile of some pixels."""
+        if len(pixels) == self.pixels:
+            return self
         return self._replace(
             column=b.add(self.column, pixels.start), pixels=len(pixels)
         )

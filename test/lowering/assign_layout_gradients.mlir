@@ -99,3 +99,11 @@ func.func @odd(%g: tensor<8x32x3x3xf32>, %w: tensor<32x20x3x3xf32>) -> tensor<8x
   %x = glow.conv_transpose2d %g, %w strides [2, 2] pads [1, 1, 1, 1] : tensor<8x20x5x5xf32>
   func.return %x : tensor<8x20x5x5xf32>
 }
+
+// On small planes a tile is one pixel of many images.
+// CHECK-LABEL: func.func @images(
+// CHECK: cpu.conv2d {{.*}} config #cpu.conv_config<blocks = {{.*}}, pixels = {{.*}}, images = true>
+func.func @images(%x: tensor<32x32x2x2xf32>, %w: tensor<64x32x3x3xf32>) -> tensor<32x64x2x2xf32> {
+  %y = glow.conv2d %x, %w pads [1, 1, 1, 1] : tensor<32x64x2x2xf32>
+  func.return %y : tensor<32x64x2x2xf32>
+}

@@ -50,7 +50,8 @@ class ConvConfig:
 
     A tile is `pixels` of a row times `blocks` blocks of output channels; in columns that reach
     the padding it is `sides` pixels high, unless tiles of `whole_rows` take these in. There is a
-    second number where a last tile has fewer blocks. A row is cut into `segments`. `order`:
+    second number where a last tile has fewer blocks. A row is cut into `segments`. On small
+    planes a tile may be `images` instead: one pixel of as many images as `pixels` says. `order`:
     `rows`, all channels of each; `channels`, all rows of each; or `shared_rows`, which
     threads share, where each goes through all channels before the next rows.
     """
@@ -61,6 +62,7 @@ class ConvConfig:
     whole_rows: bool = False
     order: str = "rows"
     segments: int = 1
+    images: bool = False
 
 
 @dataclass(frozen=True)

@@ -4,11 +4,14 @@ The traversal of `window.py` leaves columns with taps in the padding to vertical
 rows are shorter than what register tiles divide: 54 pixels of 56. Here the first and the last
 tile of a row are bodies of their own: at each tap they know which of their pixels have it inside
 the image, and compute those. Every pixel sees its taps in the same order.
+
+On planes of few pixels tiles take one pixel of many images instead.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
+from math import prod
 
 from glow.lowering.loop_builder.builder import Index, LoopBuilder
 from glow.lowering.loop_builder.window import (
@@ -47,6 +50,12 @@ def inside_taps(window: Window, first: int, pixels: int) -> tuple[ColumnTaps, ..
     return tuple(groups)
 
 
+def tap_pixels(window: Window, first: int, pixels: int) -> list[int]:
+    """How many pixels of a tile that starts at `first` have each column tap inside."""
+    taps = range(window.kernel[1])
+    return [len(_pixels_inside(window, first, pixels, tap)) for tap in taps]
+
+
 def _pixels_inside(window: Window, first: int, pixels: int, tap: int) -> range:
     """The pixels of a tile that read column `tap` of their windows inside the image."""
     stride, width = window.strides[1], window.input[1]
@@ -54,6 +63,30 @@ def _pixels_inside(window: Window, first: int, pixels: int, tap: int) -> range:
     low = min(max(0, -(origin // stride)), pixels)
     high = min(max(low, (width - 1 - origin) // stride + 1), pixels)
     return range(low, high)
+
+
+@dataclass(frozen=True)
+class ImageTraversal:
+    """Visits the pixels of a small plane, each in tiles of images: these share their taps."""
+
+    window: Window
+    images: int
+    pixels: int
+
+    @property
+    def lines(self) -> int:
+        """The number of lines: pixels."""
+        return prod(self.window.output)
+
+    def visit(self, b: LoopBuilder, line: Index, body: TileBody) -> None:
+        """Runs the body on the tiles of one pixel."""
+        row, column = b.unflatten(line, self.window.output)
+        taps = self.window.taps(b, 0, row), self.window.taps(b, 1, column)
+
+        def tile(image: Index) -> None:
+            body(Tile(row, column, self.pixels, False, *taps, image=image))
+
+        b.tiles(0, self.images, self.pixels, tile)
 
 
 @dataclass(frozen=True)

@@ -52,14 +52,19 @@ class TileModel:
     def cycles(self, pixels: int, blocks: int) -> float:
         """The cycles of one tile."""
         core, vectors = self.target.core, blocks * self._registers
-        step = max(
+        step = self.step_cycles(pixels, blocks)
+        stores = core.move_cycles * pixels * vectors  # the bias in, the result out
+        return self.steps * step + LOOP_EXITS * core.mispredict_cycles + stores
+
+    def step_cycles(self, pixels: int, blocks: int) -> float:
+        """The cycles of one step of a tile."""
+        core, vectors = self.target.core, blocks * self._registers
+        return max(
             pixels * vectors / core.fma_per_cycle,
             (pixels + vectors + self.step_loads) / core.loads_per_cycle,
             core.fma_latency,
             self._weight_cycles(blocks),
         )
-        stores = core.move_cycles * pixels * vectors  # the bias in, the result out
-        return self.steps * step + LOOP_EXITS * core.mispredict_cycles + stores
 
     def _weight_cycles(self, blocks: int) -> float:
         """The cycles per step that the weights take to arrive from their cache."""

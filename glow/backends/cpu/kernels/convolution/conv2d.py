@@ -56,6 +56,13 @@ ColumnTap: TypeAlias = Callable[[Index, Tile, Carried], Carried]
 """Takes a kernel column and the tile of the pixels that have it inside."""
 
 
+def tile_axis(tile: Tile) -> int:
+    """The axis of a blocked tensor along which the pixels of a tile lie."""
+    if tile.image is not None:
+        return 0
+    return 2 if tile.vertical else 3
+
+
 @dataclass(frozen=True)
 class Buffers:
     output: SSAValue
@@ -177,6 +184,9 @@ class Convolution:
         """The outputs of a tile of pixels and channels."""
         b, spec = self.builder, self.spec
         group, image, channel_tile = position
+        if tile.image is not None:
+            image = tile.image
+            position = (group, image, channel_tile)
         shape = (tile.pixels, part.blocks, spec.lanes)
         block = b.add(b.mul(channel_tile, part.blocks), part.first)
         block = b.add(block, b.mul(group, spec.output_blocks))
@@ -189,15 +199,15 @@ class Convolution:
         else:
             accumulator = b.broadcast(channel(self.buffers.bias), shape)
         total = self.accumulate(part, position, tile, accumulator)
-        axes = (2 if tile.vertical else 3, 1, 4)
+        axis = tile_axis(tile)
         for first, pixels in self.finished_together(tile.pixels, part.blocks):
-            row = b.add(tile.row, first if tile.vertical else 0)
-            column = b.add(tile.column, 0 if tile.vertical else first)
+            where = [image, block, tile.row, tile.column, 0]
+            where[axis] = b.add(where[axis], first)
             some = range(first, first + pixels)
             self._finish(
                 b.shuffle(total, total, some) if pixels < tile.pixels else total,
-                (image, block, row, column, 0),
-                axes,
+                where,
+                (axis, 1, 4),
                 channel,
             )
 
@@ -315,11 +325,13 @@ class Convolution:
         y = b.add(window.origin(b, 0, tile.row), b.mul(row, window.dilations[0]))
         x = b.add(window.origin(b, 1, tile.column), b.mul(column, window.dilations[1]))
         lanes = self.spec.input_lanes
-        if tile.vertical:
-            sizes, drop = (1, 1, tile.pixels, 1, lanes), (0, 1, 3)
-        else:
-            sizes, drop = (1, 1, 1, tile.pixels, lanes), (0, 1, 2)
+        sizes = [1, 1, 1, 1, lanes]
+        axis = tile_axis(tile)
+        sizes[axis] = tile.pixels
+        drop = [other for other in range(4) if other != axis]
         strides = (1, 1, *window.strides, 1)
+        if tile.image is not None:
+            strides = (1, 1, 1, 1, 1)
         return b.subview(
             self.buffers.input, (image, block, y, x, 0), sizes, strides, drop
         )

@@ -17,8 +17,13 @@ from glow.backends.cpu.dialect.config import ConvConfig
 from glow.backends.cpu.kernels.convolution.conv2d_order import ORDERS, ConvOrder
 from glow.backends.cpu.kernels.convolution.conv2d_spec import Conv2dSpec, ConvTiling
 from glow.backends.cpu.kernels.convolution.sparse_conv2d_spec import SparseConv2dSpec
-from glow.backends.cpu.tiling.row_tiles import takes_whole_rows
-from glow.backends.cpu.tiling.tiles import ChannelPart, channel_parts, choose_blocks
+from glow.backends.cpu.tiling.row_tiles import takes_whole_rows, tap_pixels
+from glow.backends.cpu.tiling.tiles import (
+    ChannelPart,
+    TileModel,
+    channel_parts,
+    choose_blocks,
+)
 from glow.dialects.bounded_cache import bounded_cache
 from glow.lowering.loop_builder import ir_types as types
 from glow.lowering.loop_builder.window import plane_runs, row_segments
@@ -31,7 +36,7 @@ def conv_tiling(spec: Conv2dSpec, target: Target) -> ConvTiling:
     """The register tiles of a convolution as it is configured, by default the best for a target."""
     config = spec.config or choose_conv_config(spec, target)
     parts = channel_parts(spec.output_blocks, config.blocks)
-    return ConvTiling(config, parts, spec.walked)
+    return ConvTiling(config, parts, spec.walked, spec.batch)
 
 
 @bounded_cache
@@ -39,6 +44,8 @@ def choose_conv_config(spec: Conv2dSpec, target: Target) -> ConvConfig:
     """The best configuration for a target; bias and epilogue make no difference to it."""
     model, window = spec.model(target), spec.walked
     parts, whole_rows = _choose_parts(spec, target)
+    if whole_rows and (of_images := _tiles_of_images(spec, parts, target)) is not None:
+        return of_images
     low, high = window.interior(1)
     top, bottom = window.interior(0)
     row = window.output[1] if whole_rows else high - low
@@ -49,7 +56,51 @@ def choose_conv_config(spec: Conv2dSpec, target: Target) -> ConvConfig:
         tuple(model.pixels(bottom - top, part.blocks) for part in sides),
         whole_rows,
     )
-    return _with_order(spec, ConvTiling(config, parts, window), target)
+    return _with_order(spec, ConvTiling(config, parts, window, spec.batch), target)
+
+
+MAX_ROW = 8
+"""Pixels of a row, from which on tiles of a row have work enough."""
+
+
+def _tiles_of_images(
+    spec: Conv2dSpec, of_rows: Sequence[ChannelPart], target: Target
+) -> ConvConfig | None:
+    """Tiles of one pixel of many images, where they need fewer cycles than those of rows.
+
+    Pixels of a short row share few taps, and what a tap does with one of them waits for itself.
+    """
+    model, window, width = spec.model(target), spec.walked, spec.walked.output[1]
+    if type(spec) is not Conv2dSpec or width > MAX_ROW or spec.batch == 1:
+        return None
+    blocks = choose_blocks(model, spec.output_blocks, [(width, spec.batch)])
+    parts = channel_parts(spec.output_blocks, blocks)
+    pixels = tuple(model.pixels(spec.batch, part.blocks) for part in parts)
+    taps = sum(tap_pixels(window, 0, width))
+    images = sum(
+        part.tiles
+        * taps
+        * -(-spec.batch // size)
+        * model.step_cycles(size, part.blocks)
+        for part, size in zip(parts, pixels, strict=True)
+    )
+    if images >= sum(part.tiles * _row_cycles(spec, model, part) for part in of_rows):
+        return None
+    config = ConvConfig(parts[0].blocks, pixels, images=True)
+    return _with_order(spec, ConvTiling(config, parts, window, spec.batch), target)
+
+
+def _row_cycles(spec: Conv2dSpec, model: TileModel, part: ChannelPart) -> float:
+    """The cycles of a step of all column taps in one row of each image."""
+    width = spec.walked.output[1]
+    size = model.pixels(width, part.blocks)
+    firsts = [min(first, width - size) for first in range(0, width, size)]
+    return spec.batch * sum(
+        model.step_cycles(count, part.blocks)
+        for first in firsts
+        for count in tap_pixels(spec.walked, first, size)
+        if count
+    )
 
 
 def _choose_parts(
@@ -82,6 +133,8 @@ def _with_order(spec: Conv2dSpec, tiling: ConvTiling, target: Target) -> ConvCon
 
     def cut(order: str, planes: int) -> ConvConfig:
         """With as many segments of rows as `planes` independent planes need."""
+        if config.images:
+            return replace(config, order=order)
         segments = row_segments(
             tiling.window, lambda run: model.pixels(run, config.blocks), planes
         )
@@ -106,6 +159,17 @@ def wrong_conv_config(spec: Conv2dSpec, target: Target) -> str | None:
     return next(_wrong(spec, target), None) if spec.config else None
 
 
+def _longest_runs(spec: Conv2dSpec, tiling: ConvTiling) -> tuple[int, int]:
+    """The pixels that tiles of a row divide, and how many sizes there are for side columns."""
+    config, window = tiling.config, spec.walked
+    if config.images:
+        return spec.batch, 0
+    if config.whole_rows:
+        return window.output[1], 0
+    low, high = window.interior(1)
+    return high - low, len(tiling.parts) if window.side_columns() else 0
+
+
 def _wrong(spec: Conv2dSpec, target: Target) -> Iterator[str]:
     tiling, window = conv_tiling(spec, target), spec.walked
     config, model = tiling.config, spec.model(target)
@@ -113,10 +177,10 @@ def _wrong(spec: Conv2dSpec, target: Target) -> Iterator[str]:
         yield f"the order {config.order}: there are {', '.join(ORDERS)}"
     if isinstance(spec, SparseConv2dSpec) and config.blocks != spec.tile_blocks:
         yield f"tiles of {config.blocks} blocks: its lists are for {spec.tile_blocks}"
-    low, high = window.interior(1)
     top, bottom = window.interior(0)
-    row = window.output[1] if config.whole_rows else high - low
-    sides = 0 if config.whole_rows or not window.side_columns() else len(tiling.parts)
+    row, sides = _longest_runs(spec, tiling)
+    if config.images and (config.whole_rows or type(spec) is not Conv2dSpec):
+        yield "tiles of images: those of whole rows and other kernels have none"
     for what, sizes, run, count in (
         ("a row", config.pixels, row, len(tiling.parts)),
         ("a column at a border", config.sides, bottom - top, sides),

@@ -50,7 +50,7 @@ class ConvOrder:
 
     @property
     def _lines(self) -> WorkItems:
-        return WorkItems((self.spec.batch,), self.tiling.lines, 1)
+        return WorkItems((self.tiling.images,), self.tiling.lines, 1)
 
     @property
     def _shares(self) -> int:
@@ -59,10 +59,11 @@ class ConvOrder:
 
     @property
     def _work_items(self) -> WorkItems:
-        spec, tiles, lines = self.spec, self.channel_tiles, self.tiling.lines
+        groups, tiles, lines = self.spec.groups, self.channel_tiles, self.tiling.lines
+        images = self.tiling.images
         if self.channels_outermost:
-            return WorkItems((spec.groups, tiles, spec.batch), lines, 3)
-        return WorkItems((spec.groups, spec.batch, tiles), lines, 2)
+            return WorkItems((groups, tiles, images), lines, 3)
+        return WorkItems((groups, images, tiles), lines, 2)
 
     @property
     def work_items(self) -> int:

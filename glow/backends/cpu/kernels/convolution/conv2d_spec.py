@@ -11,7 +11,7 @@ from xdsl.dialects.builtin import MemRefType, f32
 from xdsl.ir import Attribute
 
 from glow.backends.cpu.dialect.config import ConvConfig
-from glow.backends.cpu.tiling.row_tiles import RowTraversal
+from glow.backends.cpu.tiling.row_tiles import ImageTraversal, RowTraversal
 from glow.backends.cpu.tiling.tiles import ChannelPart, TileModel
 from glow.dialects.half import is_half
 from glow.lowering.loop_builder import ir_types as types
@@ -144,17 +144,29 @@ class ConvTiling:
     config: ConvConfig
     parts: tuple[ChannelPart, ...]
     window: Window
+    batch: int = 1
+
+    @property
+    def images(self) -> int:
+        """The images that tiles leave to the loops around them."""
+        return 1 if self.config.images else self.batch
 
     @property
     def runs(self) -> Sequence[tuple[int, int]]:
         """The (count, length) of the runs of pixels that a traversal visits."""
+        if self.config.images:
+            return [(prod(self.window.output), self.batch)]
         whole = self.config.whole_rows
         return [self.window.output] if whole else plane_runs(self.window)
 
-    def traversal(self, part: ChannelPart) -> PlaneTraversal | RowTraversal:
+    def traversal(
+        self, part: ChannelPart
+    ) -> PlaneTraversal | RowTraversal | ImageTraversal:
         """The walk over the plane with the tiles of a part; lines are the same for all."""
         number = self.parts.index(part)
         pixels, segments = self.config.pixels[number], self.config.segments
+        if self.config.images:
+            return ImageTraversal(self.window, self.batch, pixels)
         if self.config.whole_rows:
             return RowTraversal(self.window, lambda _: pixels, segments)
         return PlaneTraversal(

@@ -108,9 +108,9 @@ class PackWeightsSpec:
         return self.groups * self.output_blocks * self.block_size
 
     @property
-    def work_items(self) -> tuple[int, int, int]:
-        """Groups, output blocks and input blocks."""
-        return self.groups, self.output_blocks, self.input_blocks
+    def work_items(self) -> int:
+        """The pairs of blocks."""
+        return self.groups * self.output_blocks * self.input_blocks
 
 
 def build_pack_weights(name: str, spec: PackWeightsSpec, target: Target) -> Kernel:
@@ -146,10 +146,25 @@ class _Packing:
             def pair(at: Sequence[Index]) -> None:
                 self._in_part(at, views, partial(move, plain))
 
-            b.space(low, high, spec.work_items, pair)
+            self._each_pair(low, high, pair)
 
         function = b.function(name, arguments, body)
-        return Kernel(function, prod(spec.work_items))
+        return Kernel(function, spec.work_items)
+
+    def _each_pair(
+        self, low: Index, high: Index, body: Callable[[Sequence[Index]], None]
+    ) -> None:
+        """Runs the body on (group, output block, input block) of work items.
+
+        Neighbours in plain weights follow each other: memory is read row by row.
+        """
+        b, spec = self.builder, self.spec
+        if spec.turned is None:
+            space = (spec.groups, spec.output_blocks, spec.input_blocks)
+            b.space(low, high, space, body)
+            return
+        space = (spec.groups, spec.input_blocks, spec.output_blocks)
+        b.space(low, high, space, lambda at: body((at[0], at[2], at[1])))
 
     def _plain(self, buffer: SSAValue) -> SSAValue:
         """The plain weights as [groups, outputs, inputs, kernel]."""

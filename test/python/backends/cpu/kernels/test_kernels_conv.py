@@ -46,6 +46,7 @@ from glow.backends.cpu.kernels.convolution.conv2d import (
     pack_channels,
     pack_conv_weights,
 )
+from glow.backends.cpu.kernels.convolution.conv2d_config import choose_conv_config
 from glow.backends.cpu.kernels.convolution.direct_conv import (
     DirectConvSpec,
     build_direct_conv,
@@ -56,6 +57,10 @@ from glow.lowering.loop_builder.kernel import Kernel
 from glow.lowering.loop_builder.window import Window
 
 CONVOLUTIONS = {
+    "tiles of images": Conv2dSpec(9, 32, 40, Window((2, 2), (3, 3), pads=SAME)),
+    "tiles of images, strided": Conv2dSpec(
+        17, 20, 48, Window((5, 4), (3, 3), (2, 2), pads=SAME)
+    ),
     "1x1": Conv2dSpec(1, 16, 32, Window((5, 7), (1, 1))),
     "1x1 prime plane, batch": Conv2dSpec(2, 24, 100, Window((1, 13), (1, 1))),
     "1x1 one pixel": Conv2dSpec(1, 40, 20, Window((1, 1), (1, 1))),
@@ -160,6 +165,14 @@ def test_conv2d_does_not_compute_taps_in_the_padding() -> None:
     w[:, :, [0, 2]] = np.inf
     w[:, :, :, [0, 2]] = np.inf
     assert run_conv(spec, x, w).item() == np.float32(x.item() * w[0, 0, 1, 1])
+
+
+def test_small_planes_have_tiles_of_images() -> None:
+    specs = [CONVOLUTIONS[name] for name in CONVOLUTIONS if "images" in name]
+    assert specs
+    assert all(choose_conv_config(spec, TARGET).images for spec in specs)
+    alone = replace(specs[0], batch=1)
+    assert not choose_conv_config(alone, TARGET).images
 
 
 def test_conv2d_refuses_groups_that_split_blocks() -> None:
