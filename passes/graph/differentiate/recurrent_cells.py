@@ -190,7 +190,8 @@ class LinearGruWalk(PlainWalk):
         )
         squashed = nodes.sigmoid(first)
         update, reset = (nodes.gate(squashed, number, units) for number in range(2))
-        product = nodes.gate(products, 2, units)
+        assert layer.later is not None
+        product = nodes.add(nodes.gate(products, 2, units), layer.later)
         inner = nodes.add(nodes.mul(reset, product), nodes.gate(inputs, 2, units))
         of_update, of_candidate = _of_blend(layer, update, nodes.tanh(inner))
         of_reset = nodes.mul(of_candidate, product, nodes.sigmoid_slope(reset))

@@ -103,8 +103,10 @@ class Layer:
     """[S * B, I]."""
     weights: SSAValue
     recurrence: SSAValue
-    biases: tuple[SSAValue, SSAValue]
-    """Of the inputs' products, and of the recurrence's; [G * H]."""
+    bias: SSAValue
+    """What is added to the inputs' products, [G * H]."""
+    later: SSAValue | None
+    """What is added to the recurrence's product of the last gate, if a gate multiplies that."""
     initial: Sequence[SSAValue]
     before: SSAValue
     """The hidden state with which each step begins, [S, B, H]."""
@@ -118,23 +120,25 @@ class Layer:
         return steps, batch, units
 
     def entering(self) -> SSAValue:
-        """What the inputs give to all gates, with their bias: [S, B, G * H]."""
-        nodes, (steps, batch, _) = self.nodes, self.size
-        product = nodes.product(self.inputs, self.weights, transpose_rhs=True)
-        total = nodes.add(product, self.biases[0])
-        return nodes.builder.reshape(total, (steps, batch, shape_of(total)[1]))
+        """What the inputs give to all gates, with the bias: [S, B, G * H].
+
+        Written as the lowered layer does, which computes the same.
+        """
+        builder, (steps, batch, _) = self.nodes.builder, self.size
+        matrix = builder.transpose(self.weights, (1, 0))
+        total = builder.node(glow.FullyConnectedOp, self.inputs, matrix, self.bias)
+        return builder.reshape(total, (steps, batch, shape_of(total)[1]))
 
     def recurrent(
         self, hidden: SSAValue, first: int = 0, count: int | None = None
     ) -> SSAValue:
-        """What hidden states [S, B, H] give to some gates, with their bias."""
+        """What hidden states [S, B, H] give to some gates."""
         nodes, (steps, batch, units) = self.nodes, self.size
-        matrix, bias = self.recurrence, self.biases[1]
+        matrix = self.recurrence
         if count is not None:
             matrix = nodes.part(matrix, 0, first * units, count * units)
-            bias = nodes.part(bias, 0, first * units, count * units)
         flat = nodes.builder.reshape(hidden, (steps * batch, units))
-        total = nodes.add(nodes.product(flat, matrix, transpose_rhs=True), bias)
+        total = nodes.product(flat, matrix, transpose_rhs=True)
         return nodes.builder.reshape(total, (steps, batch, shape_of(total)[1]))
 
 

@@ -43,15 +43,17 @@ Axes = list[int]
 
 
 def stored_operand(
-    value: SSAValue, swapped: bool, *, rows: bool = False
+    reader: Operation, value: SSAValue, swapped: bool, *, rows: bool = False
 ) -> tuple[SSAValue, Axes]:
     """Where an operand's elements lie: a value, and its axis for each of the operand's.
+
+    A transposition in front of the loop that the reader is in is left, as it is done once.
 
     `rows`: only if the columns remain its last axis.
     """
     source, axes = value, list(range(len(shape_of(value))))
     owner = value.owner
-    if isinstance(owner, glow.TransposeOp):
+    if isinstance(owner, glow.TransposeOp) and owner.parent is reader.parent:
         permutation = list(owner.attributes_view().ints("permutation"))
         if len(axes) - 1 in permutation[-1 if rows else -2 :]:
             source, axes = owner.input, permutation
@@ -123,10 +125,10 @@ def absorb(op: Operation) -> None:
     repeats = len(shape_of(rhs)) < len(shape_of(lhs))
     left, right = (
         (lhs, list(attributes.ints("lhs_axes"))),
-        permuted_source(rhs, attributes.ints("rhs_axes")),
+        permuted_source(op, rhs, attributes.ints("rhs_axes")),
     )
     if not repeats:
-        left = permuted_source(*left)
+        left = permuted_source(op, *left)
     fixed = repeats or any(
         shape_of(operand) == shape_of(op.result) for operand in op.epilogue_operands
     )
@@ -157,18 +159,20 @@ def absorb(op: Operation) -> None:
         erase(op)
 
 
-def permuted_source(value: SSAValue, axes: Sequence[int]) -> tuple[SSAValue, Axes]:
+def permuted_source(
+    reader: Operation, value: SSAValue, axes: Sequence[int]
+) -> tuple[SSAValue, Axes]:
     """As `stored_operand`, of an operand that is read through `axes` already."""
-    source, inner = stored_operand(value, swapped=False)
+    source, inner = stored_operand(reader, value, swapped=False)
     return source, [inner[axis] for axis in axes]
 
 
 def absorb_into_attention(op: Operation) -> None:
     """Replace an attention and the transpositions around it."""
     assert isinstance(op, glow.AttentionOp)
-    queries, query_axes = stored_operand(op.queries, False)
-    keys, key_axes = stored_operand(op.keys, True)
-    values, value_axes = stored_operand(op.values, False, rows=True)
+    queries, query_axes = stored_operand(op, op.queries, False)
+    keys, key_axes = stored_operand(op, op.keys, True)
+    values, value_axes = stored_operand(op, op.values, False, rows=True)
     rank = len(shape_of(op.result))
     stored, result_axes = stored_result(op.result, list(range(rank)))
     assert isinstance(stored.owner, Operation)

@@ -150,7 +150,9 @@ def _backwards(
     """The gradients of the arguments of a function, behind a copy of it in a new block."""
     body, arguments = op.body.block, scalars.block.args
     count = len(op.inputs)
-    copied = dict(zip(body.args, arguments[:count], strict=True))
+    copied: dict[SSAValue, SSAValue] = dict(
+        zip(body.args, arguments[:count], strict=True)
+    )
     last = body.last_op
     assert last is not None
     ops: list[Operation] = []

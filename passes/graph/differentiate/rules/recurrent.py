@@ -37,13 +37,27 @@ from glow.passes.rewriting.node_builder import like
 REVERSED = {"forward": [False], "reverse": [True], "bidirectional": [False, True]}
 
 
+def biases(
+    nodes: Nodes, op: glow.RecurrentOp, both: SSAValue
+) -> tuple[SSAValue, SSAValue | None]:
+    """What is added to the inputs' products, and later to the recurrence's last gate."""
+    count = shape_of(both)[0] // 2
+    halves = [nodes.part(both, 0, start, count) for start in (0, count)]
+    total = nodes.add(*halves)
+    if not op.attributes_view().has("linear_before_reset"):
+        return total, None
+    units = count // op.GATES
+    last = (count - units, units)
+    first = nodes.part(total, 0, 0, count - units)
+    joined = nodes.joined(first, nodes.part(halves[0], 0, *last))
+    return joined, nodes.part(halves[1], 0, *last)
+
+
 def layer_of(
     builder: GradientBuilder, op: glow.RecurrentOp, number: int, is_reversed: bool
 ) -> Layer:
     """One direction of a layer."""
     nodes, (steps, batch, size) = Nodes(builder), shape_of(op.input)
-    bias = nodes.element(op.bias, 0, number)
-    half = shape_of(bias)[0] // 2
     initial = [nodes.element(value, 0, number) for value in op.initial]
     after = nodes.element(op.sequence, 1, number)
     layer = Layer(
@@ -52,7 +66,7 @@ def layer_of(
         builder.reshape(op.input, (steps * batch, size)),
         nodes.element(op.weights, 0, number),
         nodes.element(op.recurrence, 0, number),
-        (nodes.part(bias, 0, 0, half), nodes.part(bias, 0, half, half)),
+        *biases(nodes, op, nodes.element(op.bias, 0, number)),
         initial,
         after,
         after,
