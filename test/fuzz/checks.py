@@ -51,8 +51,8 @@ WELL_BEHAVED = 1e-3
 MARGIN = 50
 """How much more than the noise a pass may change."""
 
-ON_PURPOSE = ("convert-placeholders",)
-"""Passes that change what a function takes or gives."""
+ON_PURPOSE = ("convert-placeholders", "differentiate", "training-mode")
+"""Passes that change what a function takes, gives or computes."""
 ALONE = (
     "canonicalize", "cse", "dce", *(name for name in GRAPH_PASSES if name not in ON_PURPOSE),
     "eliminate-empty-tensors", "promote-types", "lower-nodes{backend=cpu}",
