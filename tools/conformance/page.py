@@ -14,6 +14,7 @@ from typing import cast
 
 from onnx import defs
 
+from glow.frontends.onnx.control_flow import control_flow_handler
 from glow.frontends.onnx.functions import BodySchema
 from glow.frontends.onnx.importer import handlers_of
 from glow.tools.conformance.cases import Case
@@ -41,7 +42,7 @@ def operators() -> Iterator[tuple[str, str, list[int]]]:
 
 def imported(domain: str, name: str) -> str:
     """How an operator comes in: by a handler, by the body that ONNX gives it, or not."""
-    if name in handlers_of(domain) or (not domain and name == "If"):
+    if name in handlers_of(domain) or control_flow_handler(domain, name):
         return "yes"
     schema = cast(BodySchema, defs.get_schema(name, domain=domain))
     by_body = schema.has_function or schema.has_context_dependent_function

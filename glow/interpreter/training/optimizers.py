@@ -66,6 +66,12 @@ def adam(given: Attributes, rate: float, step: float, tensors: Arrays) -> Arrays
     if given.has("amsgrad"):
         square = np.maximum(moments[2], square)
         new.append(square)
+    if given.has("epsilon_hat"):
+        corrected = (
+            rate * np.sqrt(1 - beta2**step) / (1 - beta1**step) if step else rate
+        )
+        size = np.sqrt(square) + given.float("epsilon")
+        return [parameter - corrected * average / size, *new]
     size = np.sqrt(square / (1 - beta2**step)) + given.float("epsilon")
     return [parameter - rate / (1 - beta1**step) * average / size, *new]
 

@@ -163,11 +163,10 @@ class SgdOp(OptimizerOp):
 
     @classmethod
     def infer(cls, operands: Types, attributes: Attributes) -> Types:
-        """As other optimizers; Nesterov's needs a momentum that is not dampened."""
+        """As other optimizers; Nesterov's needs momentum."""
         fail_unless(
-            not attributes.has("nesterov")
-            or (attributes.float("momentum") > 0 and not attributes.float("dampening")),
-            "nesterov needs momentum and no dampening",
+            not attributes.has("nesterov") or attributes.float("momentum") > 0,
+            "nesterov needs momentum",
         )
         return super().infer(operands, attributes)
 
@@ -181,7 +180,11 @@ def _adam_factors(adam: Attributes, rate: Term, step: Term) -> list[Term]:
     """The corrected rate, the second moment's correction, what is left of a parameter."""
     corrections = [1.0 - power(adam.float(name), step) for name in ("beta1", "beta2")]
     decay = adam.float("weight_decay") if adam.has("decoupled") else 0.0
-    return [rate / corrections[0], 1.0 / corrections[1].sqrt(), 1.0 - rate * decay]
+    left, root = 1.0 - rate * decay, corrections[1].sqrt()
+    if adam.has("epsilon_hat"):
+        corrected = rate * root / corrections[0]
+        return [(step <= 0.0).choose(rate, corrected), step * 0.0 + 1.0, left]
+    return [rate / corrections[0], 1.0 / root, left]
 
 
 def _adam_moments(adam: Attributes, tensors: Sequence[Term]) -> tuple[Term, Term, Term]:
@@ -216,7 +219,9 @@ def _adam(
 class AdamOp(OptimizerOp):
     """Adaptive moments (torch.optim.Adam; AdamW with `decoupled`).
 
-    `amsgrad` divides by the largest second moment so far.
+    `amsgrad` divides by the largest second moment so far. With `epsilon_hat`, epsilon is added
+    to the root of the second moment before that is corrected, as the paper's is at the end of
+    its section 2; step 0 corrects nothing then (ONNX Adam-1).
     """
 
     name = "glow.adam"
@@ -228,6 +233,7 @@ class AdamOp(OptimizerOp):
     weight_decay = prop_def(FloatAttr, default_value=double_attr(0.0))
     decoupled = opt_prop_def(UnitAttr)
     amsgrad = opt_prop_def(UnitAttr)
+    epsilon_hat = opt_prop_def(UnitAttr)
 
     @classmethod
     def moments(cls, attributes: Attributes) -> tuple[str, ...]:

@@ -105,7 +105,7 @@ func.func @step(%rate: tensor<f32>, %p: tensor<3xf32>) {
 // -----
 
 func.func @nesterov(%rate: tensor<f32>, %p: tensor<3xf32>) {
-  // expected-error @+1 {{nesterov needs momentum and no dampening}}
+  // expected-error @+1 {{nesterov needs momentum}}
   %0 = glow.sgd %rate, %rate, %p, %p nesterov : tensor<3xf32>
   func.return
 }

@@ -6,7 +6,7 @@
 // RUN: ! glow-opt --differentiate='loss=loss wrt=x optimizer=sgd' %s 2>&1 | filecheck %s --check-prefix=VARIABLE
 
 // NAME: error: differentiate: unknown optimizer 'adan', expected sgd, adam, adamw, rmsprop, adagrad, lamb
-// OPTION: error: differentiate: optimizer 'adam' has no option 'beta'; it has beta1, beta2, epsilon, weight_decay, decoupled, amsgrad, clip_value, clip_norm, accumulate
+// OPTION: error: differentiate: optimizer 'adam' has no option 'beta'; it has beta1, beta2, epsilon, weight_decay, decoupled, amsgrad, epsilon_hat, clip_value, clip_norm, accumulate
 // NUMBER: error: differentiate: option 'beta1' must be a number, not 'much'
 // NORM: error: differentiate: clip_norm must be positive, not -1.0
 // CALLS: error: differentiate: accumulate must be 1 or more, not 0

@@ -54,6 +54,7 @@ OPTIMIZERS: tuple[tuple[type[glow.OptimizerOp], dict[str, Any], int], ...] = (
     (glow.SgdOp, {"weight_decay": 0.1, "decoupled": True}, 0),
     (glow.AdamOp, {"weight_decay": 0.1}, 2),
     (glow.AdamOp, {"weight_decay": 0.1, "decoupled": True, "amsgrad": True}, 3),
+    (glow.AdamOp, {"epsilon": 0.1, "epsilon_hat": True}, 2),
     (glow.RmspropOp, {"weight_decay": 0.1}, 1),
     (glow.RmspropOp, {"momentum": 0.9, "centered": True}, 3),
     (glow.AdagradOp, {"rate_decay": 0.1, "weight_decay": 0.1}, 1),

@@ -107,6 +107,9 @@ def _adam(given, rate, step, x, slope, *m):
     first, second = 0.9 * m[0] + 0.1 * slope, 0.999 * m[1] + 0.001 * slope**2
     largest = max(second, *m[2:]) if given.get("amsgrad") else second
     size = math.sqrt(largest / (1 - 0.999**step)) + 1e-8
+    if given.get("epsilon_hat"):
+        root = math.sqrt(1 - 0.999**step)
+        size = (math.sqrt(second) + given["epsilon"]) / root
     x -= rate * first / (1 - 0.9**step) / size
     return [x, first, second, largest][: 1 + len(m)]
 

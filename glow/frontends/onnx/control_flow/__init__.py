@@ -25,7 +25,7 @@ from glow.frontends.onnx.control_flow.sequences import HANDLERS as SEQUENCE_OPER
 from glow.frontends.onnx.control_flow.sequences import import_map, import_sequence
 from glow.frontends.onnx.frame import Frame
 from glow.frontends.onnx.node import OnnxNode
-from glow.frontends.onnx.registry import DEFAULT_DOMAINS
+from glow.frontends.onnx.registry import DEFAULT_DOMAINS, TRAINING_DOMAIN
 
 Handler = Callable[[Bodies, OnnxNode, Frame], HeldResults]
 
@@ -39,5 +39,11 @@ HANDLERS: Mapping[str, Handler] = {
 
 
 def control_flow_handler(domain: str, operator: str) -> Handler | None:
-    """The handler of an operator that has bodies, or is about sequences or optionals."""
+    """The handler of an operator that has bodies, names tensors, or is about sequences or
+    optionals.
+    """
+    if (domain, operator) == (TRAINING_DOMAIN, "Gradient"):
+        from glow.frontends.onnx.gradient import import_gradient  # Loads all rules.
+
+        return import_gradient
     return HANDLERS.get(operator) if domain in DEFAULT_DOMAINS else None

@@ -1,21 +1,34 @@
-"""Handlers of what training networks hold: masks of dropout, and steps of optimizers.
+"""Handlers of what training networks hold: masks of dropout, losses, and steps of optimizers.
 
-A step of an optimizer is arithmetic on the parameters, their gradients and its own state; the
-learning rate and the number of the step are computed with, not known at import.
+`Gradient` names tensors of the graph, and has a file of its own (`glow.frontends.onnx.gradient`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Sequence
 from math import prod
+from typing import cast
 
 import numpy as np
 from xdsl.dialects.builtin import f64
 from xdsl.ir import SSAValue
 
-from glow.dialects.glow import DropoutOp, LessEqualOp, NotOp, OrOp, PowOp, SelectOp
-from glow.dialects.node import fail_unless
+from glow.dialects.glow import (
+    AdagradOp,
+    AdamOp,
+    ClassLossOp,
+    CrossEntropyOp,
+    DropoutOp,
+    LessEqualOp,
+    LogSoftmaxOp,
+    NllLossOp,
+    NotOp,
+    OptimizerOp,
+    OrOp,
+    SelectOp,
+    SgdOp,
+)
+from glow.dialects.glow.training.loss import class_axis
 from glow.frontends.onnx.expression import Expression
 from glow.frontends.onnx.graph import BUDGET
 from glow.frontends.onnx.node import Constant, OnnxNode, Value, element_type
@@ -68,97 +81,97 @@ SEEDS = 1 << 32
 """How many seeds the generator has."""
 
 
-Step = Callable[[Expression, Expression, list[Expression]], list[Expression]]
-"""`step(rate, count, [parameter, gradient, states...])`: the next parameter and states."""
+@onnx_op("NegativeLogLikelihoodLoss")
+def negative_log_likelihood(node: OnnxNode) -> Value:
+    """One node."""
+    return _class_loss(node, NllLossOp)
 
 
-def _steps(node: OnnxNode, tensors: int, step: Step) -> list[Value]:
-    """The results of a step for each parameter; inputs and outputs go by kinds."""
-    rate, number, *given = (Expression(node, value) for value in node.values())
-    fail_unless(
-        len(given) % tensors == 0, f"{len(given)} tensors, {tensors} a parameter"
+@onnx_op("SoftmaxCrossEntropyLoss")
+def softmax_cross_entropy(node: OnnxNode) -> list[Value]:
+    """One node; the logarithms of the probabilities are computed beside it where they are read."""
+    loss = _class_loss(node, CrossEntropyOp)
+    if not node.uses(1):
+        return [loss]
+    axis = class_axis(node.rank(0))
+    return [loss, node.emit(LogSoftmaxOp, node.value(0), axis=axis)]
+
+
+def _class_loss(node: OnnxNode, loss: type[ClassLossOp]) -> Value:
+    return node.emit(
+        loss,
+        *node.values(),
+        reduction=node.attr_string("reduction", "mean"),
+        ignore_index=node.attr_int("ignore_index", NOTHING),
     )
-    count = len(given) // tensors
-    results = [
-        step(
-            rate.reshape(()),
-            number.reshape(()).convert(element_type(given[k].value)),
-            given[k::count],
-        )
-        for k in range(count)
-    ]
-    return [result[kind].value for kind in range(tensors - 1) for result in results]
 
 
-def _regularized(node: OnnxNode, x: Expression, gradient: Expression) -> Expression:
-    """The gradient with that of the parameter's norm."""
-    return x * node.attr_float("norm_coefficient", 0.0) + gradient
+NOTHING = -(1 << 63)
+"""A label that no sample has."""
+
+
+def _step(
+    node: OnnxNode, optimizer: type[OptimizerOp], first: int, **settings: float | bool
+) -> list[Value]:
+    """The results of a step of all parameters; inputs and outputs go by kinds, as the node's.
+
+    `first` is the number that the node's first step has; ONNX counts from 0.
+    """
+    rate, number, *tensors = node.values()
+    count = Expression(node, node.reshape(number, ())).convert(f64)
+    decay = node.attr_float("norm_coefficient", 0.0)
+    op = node.graph.add(
+        optimizer,
+        [node.reshape(rate, ()), (count + first).value, *tensors],
+        None,
+        weight_decay=decay,
+        **settings,
+    )
+    return [*op.results]
 
 
 @training_op("Adagrad")
 def adagrad(node: OnnxNode) -> list[Value]:
     """Duchi, Hazan, Singer, "Adaptive subgradient methods", 2011."""
-
-    def step(
-        rate: Expression, count: Expression, tensors: list[Expression]
-    ) -> list[Expression]:
-        x, gradient, squares = tensors
-        gradient = _regularized(node, x, gradient)
-        rate = rate / (count * node.attr_float("decay_factor", 0.0) + 1)
-        squares = squares + gradient * gradient
-        size = squares.sqrt() + node.attr_float("epsilon", 1e-6)
-        return [x - gradient / size * rate, squares]
-
-    return _steps(node, 3, step)
+    decay, epsilon = ("decay_factor", 0.0), ("epsilon", 1e-6)
+    settings = {
+        "rate_decay": node.attr_float(*decay),
+        "epsilon": node.attr_float(*epsilon),
+    }
+    return _step(node, AdagradOp, 1, **settings)
 
 
 @training_op("Adam")
 def adam(node: OnnxNode) -> list[Value]:
     """Kingma, Ba, "Adam: a method for stochastic optimization", 2014."""
-    alpha, beta = node.attr_float("alpha", 0.9), node.attr_float("beta", 0.999)
-
-    def step(
-        rate: Expression, count: Expression, tensors: list[Expression]
-    ) -> list[Expression]:
-        x, gradient, mean, squares = tensors
-        gradient = _regularized(node, x, gradient)
-        mean = mean * alpha + gradient * (1 - alpha)
-        squares = squares * beta + gradient * gradient * (1 - beta)
-        size = squares.sqrt() + node.attr_float("epsilon", 1e-6)
-        powers = [
-            1.0 - count.constant(np.array(base)).apply(PowOp, count)
-            for base in (alpha, beta)
-        ]
-        corrected = rate * powers[1].sqrt() / powers[0]
-        rate = (count <= 0).choose(rate, corrected)
-        result = x - mean / size * rate
-        after = node.attr_float("norm_coefficient_post", 0.0)
-        return [result * (1 - after), mean, squares]
-
-    return _steps(node, 4, step)
+    results = _step(
+        node,
+        AdamOp,
+        0,
+        beta1=node.attr_float("alpha", 0.9),
+        beta2=node.attr_float("beta", 0.999),
+        epsilon=node.attr_float("epsilon", 1e-6),
+        epsilon_hat=True,
+    )
+    after = node.attr_float("norm_coefficient_post", 0.0)
+    if after:
+        for index in range(len(results) // 3):
+            parameter = cast("SSAValue", results[index])
+            results[index] = (Expression(node, parameter) * (1 - after)).value
+    return results
 
 
 @training_op("Momentum")
 def momentum(node: OnnxNode) -> list[Value]:
     """Gradient descent with momentum, Nesterov's or the plain one."""
-    mode = node.attr_string("mode", "standard")
+    mode, alpha = node.attr_string("mode", "standard"), node.attr_float("alpha", 0.9)
     refuse_if(mode not in ("standard", "nesterov"), f"mode '{mode}'")
-    return _steps(node, 3, partial(_momentum, node, is_nesterov=mode == "nesterov"))
-
-
-def _momentum(
-    node: OnnxNode,
-    rate: Expression,
-    count: Expression,
-    tensors: list[Expression],
-    *,
-    is_nesterov: bool,
-) -> list[Expression]:
-    x, gradient, velocity = tensors
-    alpha, beta = node.attr_float("alpha", 0.9), node.attr_float("beta", 1.0)
-    gradient = _regularized(node, x, gradient)
-    first, later = (count.constant(np.array(number)) for number in (1.0, beta))
-    weight = (count <= 0).choose(first, later)
-    velocity = velocity * alpha + gradient * weight
-    direction = gradient + velocity * alpha if is_nesterov else velocity
-    return [x - direction * rate, velocity]
+    refuse_if(alpha == 0, "alpha 0, which is no momentum")
+    return _step(
+        node,
+        SgdOp,
+        1,
+        momentum=alpha,
+        dampening=1 - node.attr_float("beta", 1.0),
+        nesterov=mode == "nesterov",
+    )
