@@ -134,9 +134,7 @@ def transposed_convolution(
     return [of_input, of_weights, of_bias][: len(op.inputs)]
 
 
-RULES: dict[type[Operation], Rule] = dict(
-    (
-        *(rule_of(node, convolution) for node in FORWARD.values()),
-        *(rule_of(node, transposed_convolution) for node in TRANSPOSED.values()),
-    )
-)
+RULES: dict[type[Operation], Rule] = {
+    **rule_of(convolution, *FORWARD.values()),
+    **rule_of(transposed_convolution, *TRANSPOSED.values()),
+}

@@ -25,13 +25,9 @@ def convert(
     return [gradient]
 
 
-RULES: dict[type[Operation], Rule] = dict(
-    (
-        *(
-            rule_of(node, elementwise)
-            for node, facts in glow.FACTS.items()
-            if facts.derivative
-        ),
-        rule_of(glow.ConvertOp, convert),
-    )
-)
+DERIVED = [node for node, facts in glow.FACTS.items() if facts.derivative is not None]
+
+RULES: dict[type[Operation], Rule] = {
+    **rule_of(elementwise, *DERIVED),
+    **rule_of(convert, glow.ConvertOp),
+}

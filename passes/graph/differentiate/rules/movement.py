@@ -206,14 +206,12 @@ def tile(builder: GradientBuilder, op: glow.TileOp, gradient: SSAValue) -> Gradi
     return [builder.sum(builder.reshape(gradient, split), axes)]
 
 
-RULES: dict[type[Operation], Rule] = dict(
-    (
-        rule_of(glow.ReshapeOp, reshape),
-        rule_of(glow.TransposeOp, transpose),
-        rule_of(glow.ConcatOp, concat),
-        rule_of(glow.SliceOp, slice_),
-        rule_of(glow.PadOp, pad),
-        rule_of(glow.BroadcastOp, broadcast),
-        rule_of(glow.TileOp, tile),
-    )
-)
+RULES: dict[type[Operation], Rule] = {
+    **rule_of(reshape, glow.ReshapeOp),
+    **rule_of(transpose, glow.TransposeOp),
+    **rule_of(concat, glow.ConcatOp),
+    **rule_of(slice_, glow.SliceOp),
+    **rule_of(pad, glow.PadOp),
+    **rule_of(broadcast, glow.BroadcastOp),
+    **rule_of(tile, glow.TileOp),
+}

@@ -122,12 +122,10 @@ def local_response_norm(
     return [builder.sub(direct, indirect)]
 
 
-RULES: dict[type[Operation], Rule] = dict(
-    (
-        rule_of(glow.SoftmaxOp, softmax),
-        rule_of(glow.LogSoftmaxOp, log_softmax),
-        rule_of(glow.LayerNormOp, layer_norm),
-        rule_of(glow.BatchNormOp, batch_norm),
-        rule_of(glow.LocalResponseNormOp, local_response_norm),
-    )
-)
+RULES: dict[type[Operation], Rule] = {
+    **rule_of(softmax, glow.SoftmaxOp),
+    **rule_of(log_softmax, glow.LogSoftmaxOp),
+    **rule_of(layer_norm, glow.LayerNormOp),
+    **rule_of(batch_norm, glow.BatchNormOp),
+    **rule_of(local_response_norm, glow.LocalResponseNormOp),
+}

@@ -91,4 +91,4 @@ def summed(builder: GradientBuilder, value: SSAValue, op: glow.AvgPool2dOp) -> S
     return builder.reshape(whole, (batch, channels, *shape_of(whole)[2:]))
 
 
-RULES: dict[type[Operation], Rule] = dict((rule_of(glow.AvgPool2dOp, avg_pool2d),))
+RULES: dict[type[Operation], Rule] = {**rule_of(avg_pool2d, glow.AvgPool2dOp)}

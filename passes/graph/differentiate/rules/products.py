@@ -101,10 +101,8 @@ def gemm(builder: GradientBuilder, op: glow.GemmOp, gradient: SSAValue) -> Gradi
     return [*gradients, addend][: len(op.inputs)]
 
 
-RULES: dict[type[Operation], Rule] = dict(
-    (
-        rule_of(glow.MatmulOp, matmul),
-        rule_of(glow.FullyConnectedOp, fully_connected),
-        rule_of(glow.GemmOp, gemm),
-    )
-)
+RULES: dict[type[Operation], Rule] = {
+    **rule_of(matmul, glow.MatmulOp),
+    **rule_of(fully_connected, glow.FullyConnectedOp),
+    **rule_of(gemm, glow.GemmOp),
+}

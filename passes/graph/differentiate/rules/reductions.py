@@ -130,13 +130,10 @@ def cumulative_product(
     return builder.sum(weighted, [axis + 1])
 
 
-RULES: dict[type[Operation], Rule] = dict(
-    (
-        rule_of(glow.ReduceSumOp, reduce_sum),
-        rule_of(glow.ReduceMeanOp, reduce_mean),
-        rule_of(glow.ReduceMaxOp, reduce_extreme),
-        rule_of(glow.ReduceMinOp, reduce_extreme),
-        rule_of(glow.ReduceProdOp, reduce_product),
-        rule_of(glow.CumulativeOp, cumulative),
-    )
-)
+RULES: dict[type[Operation], Rule] = {
+    **rule_of(reduce_sum, glow.ReduceSumOp),
+    **rule_of(reduce_mean, glow.ReduceMeanOp),
+    **rule_of(reduce_extreme, glow.ReduceMaxOp, glow.ReduceMinOp),
+    **rule_of(reduce_product, glow.ReduceProdOp),
+    **rule_of(cumulative, glow.CumulativeOp),
+}

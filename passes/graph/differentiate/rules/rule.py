@@ -23,17 +23,16 @@ NodeT = TypeVar("NodeT", bound=Operation)
 
 
 def rule_of(
-    node: type[NodeT],
-    rule: Callable[[GradientBuilder, NodeT, SSAValue], Gradients],
-) -> tuple[type[Operation], Rule]:
-    """A node and its rule, written for the gradient of its only result."""
+    rule: Callable[[GradientBuilder, NodeT, SSAValue], Gradients], *nodes: type[NodeT]
+) -> dict[type[Operation], Rule]:
+    """Rows of a table: nodes of one result, with a rule that is written for its gradient."""
 
     def apply(
         builder: GradientBuilder, op: Operation, gradients: Gradients
     ) -> Gradients:
         (gradient,) = gradients
-        assert isinstance(op, node)
+        assert isinstance(op, nodes)
         assert gradient is not None
         return rule(builder, op, gradient)
 
-    return node, apply
+    return dict.fromkeys(nodes, apply)
