@@ -21,6 +21,7 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr
 from xdsl.ir import Operation
 from xdsl.passes import ModulePass
+from xdsl.utils.hints import isa
 
 from glow.diagnostics import remark
 from glow.dialects import instr
@@ -56,9 +57,7 @@ def bytes_of_variables(function: func.FuncOp) -> int:
 def recomputed(function: func.FuncOp) -> list[str]:
     """The names of the buffers that are computed again to keep to a limit."""
     names = function.attributes.get(RECOMPUTED)
-    if not isinstance(names, ArrayAttr):
-        return []
-    return [name.data for name in names.data if isinstance(name, StringAttr)]
+    return [name.data for name in names] if isa(names, ArrayAttr[StringAttr]) else []
 
 
 def report_line(function: func.FuncOp, buffers: Sequence[Lifetime], size: int) -> str:
