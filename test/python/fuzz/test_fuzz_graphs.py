@@ -58,10 +58,16 @@ ELSEWHERE = {"QLinearSoftmax", "QLinearReduceMean", "QLinearWhere"}
 UNREACHED = {
     "glow.fused": "made by passes only",
     "glow.fake_quantize": "made by prepare-qat only",
+    "glow.arg_max_pool2d": "made by differentiate only",
     "glow.dynamic_slice": "stands in loops only, which the LSTM's lowering makes",
     "glow.dynamic_update": "stands in loops only, which the LSTM's lowering makes",
     "glow.lengths_max": "random lengths are errors; test_bags.py draws those that fit",
     "glow.lengths_sum": "random lengths are errors; test_bags.py draws those that fit",
+    **{
+        node.name: "stands in training steps, which are compared with torch's"
+        for node in glow.NODES
+        if node.__module__.startswith("glow.dialects.glow.training.")
+    },
 }
 
 
