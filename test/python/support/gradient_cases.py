@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 from differential import Array, Example, example
+from gradient_indexing_cases import INDEXING_CASES
 from gradient_movement_cases import MOVEMENT_CASES
 from gradients import Case, Kink, check_example
 
@@ -310,6 +311,7 @@ CASES: dict[str, Callable[[Case], Example]] = {
     **{node.name.removeprefix("glow."): partial(reduce, node) for node in REDUCTIONS},
     "cumulative": cumulative,
     **MOVEMENT_CASES,
+    **INDEXING_CASES,
 }
 """What is checked: name of a node to what makes a random example of it."""
 

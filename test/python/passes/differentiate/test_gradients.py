@@ -18,7 +18,18 @@ def test_gradients_are_slopes(name):
 
 
 @pytest.mark.parametrize(
-    "name", ["conv2d", "matmul", "layer_norm", "avg_pool2d", "mish", "reduce_max"]
+    "name",
+    [
+        "conv2d",
+        "matmul",
+        "layer_norm",
+        "avg_pool2d",
+        "mish",
+        "reduce_max",
+        "gather",
+        "scatter_max",
+        "gru",
+    ],
 )
 def test_native_code_has_the_interpreters_gradients(name):
     """The backward graph compiles as any other."""
