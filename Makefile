@@ -43,6 +43,7 @@ fuzz: $(VENV)/.installed-dev  ## run passes, native code and quantization on tho
 	$(BIN)/python test/fuzz/fuzz.py --jobs $(JOBS) --kinds mutated-models --first 2000 --count 3000
 	PYTHONPATH=$(CURDIR) $(BIN)/python test/python/support/printed_programs.py
 	PYTHONPATH=$(CURDIR) $(BIN)/python test/python/support/network_texts.py
+	$(BIN)/python test/fuzz/training_threads.py
 
 mutants: $(VENV)/.installed-dev  ## plant faults and count those that no test finds (half an hour)
 	$(BIN)/python test/mutants/mutants.py --jobs $(JOBS)

@@ -96,6 +96,17 @@ def test_a_resumed_training_has_the_same_bits(trained, tmp_path):
         assert np.array_equal(value, other.state()[name]), name
 
 
+def test_bits_do_not_depend_on_threads():
+    """`test/fuzz/training_threads.py` does a hundred steps of larger networks."""
+    x, labels = samples(64, (256,))
+    model = mlp(inputs=256, hidden=256)
+    steps = [make_step(model, threads=count, batch_size=64) for count in (1, 2)]
+    losses = [[step(x, labels) for _ in range(5)] for step in steps]
+    assert losses[0] == losses[1]
+    for name, value in steps[0].state().items():
+        assert np.array_equal(value, steps[1].state()[name]), name
+
+
 def test_a_batch_of_another_size_shares_the_state():
     x, labels = samples(12)
     step = make_step()
