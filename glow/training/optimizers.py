@@ -29,8 +29,8 @@ class Optimizer:
             value: object = getattr(self, field.name)
             if callable(value) and field.name == "rate":
                 continue
-            numbers = value if isinstance(value, tuple) else (value,)
-            for number in cast("tuple[object, ...]", numbers):
+            is_tuple = isinstance(value, tuple)
+            for number in cast("tuple[object, ...]", value) if is_tuple else (value,):
                 if not isinstance(number, int | float) or not number >= 0:
                     raise GlowError(
                         f"{self.name}: {field.name} must be a number, 0 or more, "

@@ -120,8 +120,7 @@ class StepBuilder:
             if isinstance(op, VariableOp):
                 name = op.variable_name
                 table[name] = state[name].copy()
-                held = cast("TensorType[Attribute]", op.result.type)
-                constant = ConstantOp.from_name(name, held)
+                constant = ConstantOp.from_name(name, op.result.type)
                 NodeBuilder(op).insert(constant)
                 NodeBuilder(op).replace(constant.result)
         return module
