@@ -10,7 +10,8 @@ Three forms, chosen by where B is contiguous:
 Any strides of A and C's rows are allowed, so that transpositions around the product vanish.
 
 A great depth (sums over all images of a batch, for the gradient of weights) is cut into blocks
-whose part of A and B stays in the second cache; sums wait on the stack for the next block.
+whose part of A and B stays in the second cache; sums wait on the stack for the next block
+(`transposed_lhs.py` where A is transposed).
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from typing import NamedTuple
 from xdsl.ir import SSAValue
 
 from glow.backends.cpu.kernels.matmul.batch_matmul_spec import BatchMatmulSpec
+from glow.backends.cpu.kernels.matmul.transposed_lhs import Division, TransposedLhs
 from glow.backends.cpu.tiling.accumulation import accumulate
 from glow.backends.cpu.tiling.matmul_tile import (
     ColumnGroup,
@@ -42,9 +44,6 @@ from glow.lowering.loop_builder import ir_types as types
 from glow.lowering.loop_builder.builder import Index, LoopBuilder
 from glow.lowering.loop_builder.kernel import Kernel
 from glow.lowering.target.target import Target
-
-STEPS_AHEAD = 32
-"""How many steps of the depth earlier elements of A are asked for that lie far apart."""
 
 _ReadRow = Callable[[Index], SSAValue]
 """Takes a step of the depth and gives that row of B, in the shape of a tile's row."""
@@ -147,11 +146,6 @@ class _Product:
 
         def factors(k: Index) -> tuple[SSAValue, SSAValue]:
             step = self.builder.add(first, k)
-            if self.spec.fetches_ahead:
-                ahead = self.builder.add(step, STEPS_AHEAD)
-                self.builder.prefetch(
-                    self.a.plain, *self.a.position, row, ahead, locality=3
-                )
             return self.a.read(row, step, shape, axes), right(k)
 
         unroll = self.tile.unroll(self.builder.target.core)
@@ -316,6 +310,8 @@ def build_batch_matmul(
     """The kernel f(C, A, B, [bias], epilogue operands..., lo, hi)."""
     if spec.form == "dot":
         return _build_dot(spec, target, name)
+    if spec.copies_lhs:
+        return _build_transposed_lhs(spec, target, name)
     tile = spec.tile(target)
     split = ColumnSplit(spec.columns, target.lanes(32), tile.blocks)
     row_blocks = spec.row_blocks(split, tile.rows)
@@ -330,6 +326,30 @@ def build_batch_matmul(
             *batch, column, block = coordinates
             product.move_to(batch)
             split.visit(builder, column, lambda group: form(group, row_blocks, block))
+
+        builder.space(low, high, space, unit)
+
+    return Kernel(
+        builder.function(name, spec.buffers(spec.tile_epilogue), body), prod(space)
+    )
+
+
+def _build_transposed_lhs(spec: BatchMatmulSpec, target: Target, name: str) -> Kernel:
+    tile = spec.tile(target)
+    split = ColumnSplit(spec.columns, target.lanes(32), tile.blocks)
+    division = Division.of(spec.rows, split, tile, prod(spec.batch))
+    space = [*spec.batch, division.parts, division.rows.blocks]
+    builder = LoopBuilder(target)
+
+    def body(buffers: Sequence[SSAValue], low: Index, high: Index) -> None:
+        product = _Product(builder, spec, buffers, tile)
+        matrices = product.a, product.b, product.store
+        items = TransposedLhs(builder, matrices, tile, division)
+
+        def unit(coordinates: list[Index]) -> None:
+            *batch, part, block = coordinates
+            product.move_to(batch)
+            items.compute(part, block, spec.depth, spec.depth_block)
 
         builder.space(low, high, space, unit)
 

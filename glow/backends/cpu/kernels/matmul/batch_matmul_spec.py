@@ -148,11 +148,10 @@ class BatchMatmulSpec(DynamicBatchMatmul):
         return -(-self.depth // blocks)
 
     @property
-    def fetches_ahead(self) -> bool:
-        """Whether the elements of A of each step lie far from those of the next one, as those
-        of a transposed matrix do, and A is not small.
-        """
-        return self.a.row == 1 and self.depth_block < self.depth
+    def copies_lhs(self) -> bool:
+        """Whether rows of A lie across the memory's, too far apart to be read in place."""
+        deep = self.depth_block < self.depth
+        return self.form == "direct" and deep and self.a.row == 1 != self.a.column
 
     def row_blocks(self, split: ColumnSplit, tile_rows: int) -> RowBlocks:
         """How the rows are cut into work items."""
