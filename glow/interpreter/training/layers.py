@@ -9,10 +9,11 @@ from xdsl.ir import Operation
 
 from glow.dialects import glow
 from glow.dialects.glow.training.layers import counter_grid
-from glow.dialects.node import GlowOp, shape_of
+from glow.dialects.node import GlowOp
 from glow.interpreter.arrays import Array, widen
 from glow.interpreter.normalization import per_channel
 from glow.interpreter.scalar_functions import Function
+from glow.interpreter.shape import result_shape
 
 
 def run_batch_norm_training(
@@ -65,7 +66,7 @@ def uniform(seed: Array, stream: int, shape: tuple[int, ...]) -> Array:
 
 def run_random_uniform(op: GlowOp, seed: Array) -> Array:
     """`glow.random_uniform`."""
-    return uniform(seed, op.attributes_view().int("stream"), shape_of(op.results[0]))
+    return uniform(seed, op.attributes_view().int("stream"), result_shape(op))
 
 
 def run_dropout(op: GlowOp, x: Array, seed: Array) -> Array:

@@ -18,12 +18,12 @@ Step = Callable[[Attributes, float, float, Arrays], Arrays]
 """`step(attributes, rate, step, [parameter, gradient, *moments])`: those that are new."""
 
 
-def optimizer(update: Step) -> Function:
+def optimizer(node: type[glow.OptimizerOp], update: Step) -> Function:
     """The node that updates one parameter after the other."""
 
     def run(op: GlowOp, rate: Array, step: Array, *tensors: Array) -> tuple[Array, ...]:
-        assert isinstance(op, glow.OptimizerOp)
-        count, attributes = op.count, op.attributes_view()
+        attributes = op.attributes_view()
+        count = len(tensors) // (2 + len(node.moments(attributes)))
         numbers = float(rate), float(step)
         columns = [[*map(widen, tensors[k::count])] for k in range(count)]
         results = [update(attributes, *numbers, column) for column in columns]
@@ -120,9 +120,9 @@ def lamb(given: Attributes, rate: float, step: float, tensors: Arrays) -> Arrays
 
 
 NODES: dict[type[Operation], Function] = {
-    glow.SgdOp: optimizer(sgd),
-    glow.AdamOp: optimizer(adam),
-    glow.RmspropOp: optimizer(rmsprop),
-    glow.AdagradOp: optimizer(adagrad),
-    glow.LambOp: optimizer(lamb),
+    glow.SgdOp: optimizer(glow.SgdOp, sgd),
+    glow.AdamOp: optimizer(glow.AdamOp, adam),
+    glow.RmspropOp: optimizer(glow.RmspropOp, rmsprop),
+    glow.AdagradOp: optimizer(glow.AdagradOp, adagrad),
+    glow.LambOp: optimizer(glow.LambOp, lamb),
 }
