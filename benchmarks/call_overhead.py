@@ -46,13 +46,12 @@ def main() -> None:
     model = glow.compile(data)
     session = onnxruntime.InferenceSession(data, providers=["CPUExecutionProvider"])
     x, y = np.ones((1, SIZE), np.float32), np.empty((1, SIZE), np.float32)
+    feed = {"x": x}
     calls: dict[str, Callable[[], object]] = {
         "model(x)": lambda: model(x),
         "model.run({'x': x})": lambda: model.run({"x": x}),
         "model.run_into([x], [y])": lambda: model.run_into([x], [y]),
-        "ONNX Runtime: session.run(None, {'x': x})": lambda: session.run(
-            None, {"x": x}
-        ),
+        "ONNX Runtime: session.run(None, {'x': x})": lambda: session.run(None, feed),
     }
     least = dict.fromkeys(calls, float("inf"))
     for _ in range(ROUNDS):

@@ -156,9 +156,8 @@ def arranged(
     values = dict(zip(names, arrays, strict=False))
     for name, array in named.items():
         if name not in names:
-            raise GlowError(
-                f"the model has no input '{name}' (inputs: {', '.join(names)})"
-            )
+            known = f"(inputs: {', '.join(names)})"
+            raise GlowError(f"the model has no input '{name}' {known}")
         if name in values:
             raise GlowError(f"input '{name}' is given twice")
         values[name] = array

@@ -76,12 +76,9 @@ def _option(name: str, value: str, options: QuantizationOptions) -> object:
     known = [field.name for field in fields(options)]
     if name not in known:
         near = get_close_matches(name, known, 1)
-        raise GlowError(
-            f"unknown option '{name}' of --quantize",
-            hint=f"did you mean '{near[0]}'?"
-            if near
-            else f"one of profile, {', '.join(known)}",
-        )
+        allowed = f"one of profile, {', '.join(known)}"
+        hint = f"did you mean '{near[0]}'?" if near else allowed
+        raise GlowError(f"unknown option '{name}' of --quantize", hint=hint)
     default: object = getattr(options, name)
     if isinstance(default, tuple):
         return tuple(value.split(","))

@@ -315,9 +315,8 @@ class NodeOp(GlowOp):
             else:
                 sizes.append(min(remaining, 1))
                 remaining -= sizes[-1]
-        fail_unless(
-            remaining == 0, f"{cls.name} has {count - has_predicate} operands, too many"
-        )
+        too_many = f"{cls.name} has {count - has_predicate} operands, too many"
+        fail_unless(remaining == 0, too_many)
         return operand_segments_attr(*sizes)
 
     @property

@@ -35,11 +35,9 @@ class VerifyLoweredPass(ModulePass):
         own = () if self.backend == NONE else get_backend(self.backend).dialects()
         check_dialects(op, "lowered", (*GRAPH_DIALECTS, *own))
         for child in op.walk():
-            if (
-                isinstance(child, NodeOp)
-                and type(child) in LOWERINGS
-                and not legality.is_legal(child)
-            ):
+            if not isinstance(child, NodeOp) or type(child) not in LOWERINGS:
+                continue
+            if not legality.is_legal(child):
                 raise GlowError(
                     f"{child.name} must be lowered for backend '{self.backend}'",
                     node=node_name(child),

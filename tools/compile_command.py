@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from contextlib import ExitStack
 from pathlib import Path
+from typing import IO
 
 from xdsl.dialects.builtin import ModuleOp
 
@@ -120,11 +121,9 @@ def write_result(
             raise GlowError("machine code needs -o FILE")
         temporary.write_bytes(result)
         return
-    stream = (
-        sys.stdout
-        if temporary is None
-        else files.enter_context(temporary.open("w", encoding="utf-8"))
-    )
+    stream: IO[str] = sys.stdout
+    if temporary is not None:
+        stream = files.enter_context(temporary.open("w", encoding="utf-8"))
     if isinstance(result, ModuleOp):
         write_program(result, mlir_text, output, stream, files)
     else:

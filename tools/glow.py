@@ -170,17 +170,10 @@ def add_profile_command(parser: argparse.ArgumentParser) -> None:
 def add_report_command(parser: argparse.ArgumentParser) -> None:
     """Declare `glow report`."""
     parser.add_argument("model", type=Path, help=".onnx or .mlir file")
-    parser.add_argument(
-        "-o",
-        "--output",
-        type=Path,
-        help="file to write (MODEL.report.html in the current folder)",
-    )
-    parser.add_argument(
-        "--profile",
-        action="store_true",
-        help="run the network for the times of kernels",
-    )
+    written = "file to write (MODEL.report.html in the current folder)"
+    parser.add_argument("-o", "--output", type=Path, help=written)
+    times = "run the network for the times of kernels"
+    parser.add_argument("--profile", action="store_true", help=times)
     parser.add_argument(
         "--threads", type=at_least(1), help="threads of --profile (all cores)"
     )
@@ -236,17 +229,11 @@ def run_command(args: argparse.Namespace) -> None:
     if args.trace is not None and not args.profile:
         raise UsageError("--trace needs --profile")
     trace = args.trace or Path(f"{model.stem}.trace.json")
-    run_model(
-        model,
-        RunOptions(
-            args.input,
-            args.output,
-            args.repeat,
-            args.seed,
-            compile_options(args),
-            trace if args.profile else None,
-        ),
+    numbers = (args.repeat, args.seed, compile_options(args))
+    options = RunOptions(
+        args.input, args.output, *numbers, trace if args.profile else None
     )
+    run_model(model, options)
 
 
 def profile_command(args: argparse.Namespace) -> None:

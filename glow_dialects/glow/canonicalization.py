@@ -230,8 +230,7 @@ def slice_of_piece(op: NodeOp) -> Replacement:
         list(attributes.ints(name)) for name in ("starts", "sizes", "steps")
     )
     axis = inner.attributes_view().int("axis")
-    last = starts[axis] + (sizes[axis] - 1) * steps[axis]
-    offset = 0
+    last, offset = starts[axis] + (sizes[axis] - 1) * steps[axis], 0
     for piece in inner.inputs:
         end = offset + shape_of(piece)[axis]
         if offset <= min(starts[axis], last) and max(starts[axis], last) < end:

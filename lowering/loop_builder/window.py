@@ -153,11 +153,7 @@ def outside_taps(
         ((top, bottom), (0, left)),
         ((top, bottom), (right, width)),
     ]
-    return [
-        (rows, columns)
-        for rows, columns in rectangles
-        if not _is_empty(rows) and not _is_empty(columns)
-    ]
+    return [(r, c) for r, c in rectangles if not _is_empty(r) and not _is_empty(c)]
 
 
 def _is_empty(taps: Range) -> bool:

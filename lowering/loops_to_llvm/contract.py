@@ -198,10 +198,8 @@ class Operands:
         size = lanes * layout.element_bytes
         if source is not None and source.strides[-2] == size:
             type_ = register_type(layout.element, lanes * steps)
-            distance = self.offset(source, self.lhs, where)
-            joined = low.builder.load(
-                source.pointer, distance, type_, layout.element_bytes
-            )
+            place = source.pointer, self.offset(source, self.lhs, where)
+            joined = low.builder.load(*place, type_, layout.element_bytes)
         else:
             first = self.row(self.lhs, 2, where) * steps
             rows = low.registers(self.lhs.value)[first : first + steps]

@@ -20,11 +20,8 @@ def top_k(op: Operation) -> None:
     smallest = op.attributes_view().has("smallest")
     sort = glow.TopKOp.build_node([op.input], k=extent, smallest=smallest)
     builder.insert(sort)
-    first = {
-        "starts": [0] * (len(outer) + 1),
-        "sizes": [*outer, k],
-        "steps": [1] * (len(outer) + 1),
-    }
+    rank = len(outer) + 1
+    first = {"starts": [0] * rank, "sizes": [*outer, k], "steps": [1] * rank}
     builder.replace(
         *(builder.node(glow.SliceOp, result, **first) for result in sort.results)
     )

@@ -259,9 +259,8 @@ def by_direction(op: Operation, lower: OneDirection) -> None:
     results = [lower(builder, op, direction) for direction in directions]
     joined: list[SSAValue] = []
     for old, *pieces in zip(op.results, *results, strict=True):
-        axis = len(shape_of(old)) - 3
         shape = list(shape_of(old))
-        shape[axis] = 1
+        shape[axis := len(shape) - 3] = 1
         pieces = [builder.reshape(piece, shape) for piece in pieces]
         if len(pieces) > 1:
             pieces = [builder.node(glow.ConcatOp, *pieces, axis=axis)]

@@ -230,12 +230,8 @@ def move(op: Operation) -> None:
         number = np.array(op.attributes_view().float("value"), np.float32)
         attributes["value"] = float(quantize(number, target_of(op)))
     result_type = stored_type(tensor_of(op.results[0]))
-    moved = parts.create(
-        type(op),
-        operands,
-        attributes,
-        types=[tensor_type(result_type.get_shape(), result_type.element_type)],
-    )
+    types = [tensor_type(result_type.get_shape(), result_type.element_type)]
+    moved = parts.create(type(op), operands, attributes, types=types)
     parts.replace(parts.quantized(moved, target_of(op)))
 
 

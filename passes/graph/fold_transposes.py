@@ -134,9 +134,8 @@ def above_repetition(op: NodeOp, builder: NodeBuilder) -> SSAValue | None:
     if isinstance(repeated, glow.TileOp):
         counts = repeated.attributes_view().ints("repeats")
         moved = builder.transpose(repeated.input, permutation)
-        return builder.node(
-            glow.TileOp, moved, repeats=[counts[a] for a in permutation]
-        )
+        repeats = [counts[axis] for axis in permutation]
+        return builder.node(glow.TileOp, moved, repeats=repeats)
     if not isinstance(repeated, glow.BroadcastOp):
         return None
     shape = shape_of(repeated.input)

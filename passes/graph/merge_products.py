@@ -82,8 +82,7 @@ def elements_key(op: NodeOp, axis: int) -> Key | None:
     """The kinds of elements of a product; None of plain integers, and of scales along
     another axis than that of the outputs.
     """
-    result = element_of(op.results[0])
-    weights = element(op.operands[1])
+    result, weights = element_of(op.results[0]), element(op.operands[1])
     if weights is None:
         is_float = dtype_of(element_of(op.operands[0])).kind == "f"
         return (result,) if is_float else None

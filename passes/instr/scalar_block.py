@@ -30,11 +30,8 @@ def emit_instruction(
     node = op.node
     assert node is not None
     if node in CASTS:
-        return [
-            CASTS[node](
-                builder, operands[0], element_type(op.outs[0]), op.attributes_view()
-            )
-        ]
+        wanted = element_type(op.outs[0])
+        return [CASTS[node](builder, operands[0], wanted, op.attributes_view())]
     return [SCALAR_BODIES[node](builder, operands, op.attributes_view())]
 
 

@@ -112,8 +112,7 @@ class Writer:
         """Append a node; its first output, which has a new name where none is given."""
         from onnx import helper
 
-        if outputs is None:
-            outputs = self.fresh(operator.lower())
+        outputs = self.fresh(operator.lower()) if outputs is None else outputs
         names = [outputs] if isinstance(outputs, str) else list(outputs)
         node = helper.make_node(operator, list(inputs), names)
         for name, value in sorted(attributes.items()):

@@ -268,10 +268,8 @@ class Importer:
     ) -> list[Held]:
         """The outputs of an inner graph, which sees the names around it."""
         names = [value.name for value in body.input]
-        fail_unless(
-            len(names) == len(arguments),
-            f"a body has {len(names)} inputs, not {len(arguments)}",
-        )
+        wrong = f"a body has {len(names)} inputs, not {len(arguments)}"
+        fail_unless(len(names) == len(arguments), wrong)
         given = dict(zip(names, arguments, strict=True))
         scope = {**frame.scope, **self.initializers(body, {}), **given}
         inner = replace(frame, scope=scope, used=used_names(body))

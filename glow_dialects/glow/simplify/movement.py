@@ -54,11 +54,8 @@ def _joined(first: SSAValue, second: SSAValue, axis: int) -> NodeOp | None:
     if not isinstance(one, SliceOp) or not isinstance(two, SliceOp):
         return None
     a, b = one.attributes_view(), two.attributes_view()
-    starts, sizes, steps = (
-        list(a.ints("starts")),
-        list(a.ints("sizes")),
-        a.ints("steps"),
-    )
+    starts, sizes = list(a.ints("starts")), list(a.ints("sizes"))
+    steps = a.ints("steps")
     if one.input is not two.input or steps != b.ints("steps") or steps[axis] != 1:
         return None
     expected = list(starts)

@@ -155,11 +155,7 @@ def rescaled(profile: ValueProfile, factors: Floats) -> ValueProfile:
     """
     low, high, mean = (
         None if numbers is None else numbers / factors
-        for numbers in (
-            profile.channel_low,
-            profile.channel_high,
-            profile.channel_mean,
-        )
+        for numbers in (profile.channel_low, profile.channel_high, profile.channel_mean)
     )
     assert low is not None
     assert high is not None
@@ -173,9 +169,8 @@ def equalize_layers(
     block: Block, names: Mapping[SSAValue, str], profile: Profile | None
 ) -> Profile | None:
     """Equalize a function's chains; the profile that fits it then."""
-    pairs = [pair for op in block.ops if (pair := pair_of(op)) is not None]
     values = {} if profile is None else dict(profile.values)
-    for chain in chains_of(pairs):
+    for chain in chains_of([p for op in block.ops if (p := pair_of(op)) is not None]):
         between = [names.get(pair.second.input, "") for pair in chain]
         known = [values.get(name) for name in between]
         lacking = [v for v in known if v is None or v.channel_low is None]

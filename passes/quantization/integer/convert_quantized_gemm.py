@@ -34,8 +34,7 @@ def convert(op: Operation) -> None:
     has_bias = op.addend is None or shape_of(op.addend) == (columns,)
     if not plain or not has_bias:
         return
-    builder = NodeBuilder(op)
-    lhs, rhs = op.lhs, op.rhs
+    builder, lhs, rhs = NodeBuilder(op), op.lhs, op.rhs
     if attributes.has("transpose_lhs"):
         lhs = builder.transpose(lhs, [1, 0])
     if attributes.has("transpose_rhs"):

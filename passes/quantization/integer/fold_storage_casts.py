@@ -57,12 +57,8 @@ def sink(op: NodeOp) -> bool:
     if data is None or data.axis is not None:
         return False
     builder = NodeBuilder(op)
-    moved = builder.create(
-        type(op),
-        found,
-        attributes_of(op),
-        types=[quantized_type(tensor_of(op.results[0]), data)],
-    )
+    kinds = [quantized_type(tensor_of(op.results[0]), data)]
+    moved = builder.create(type(op), found, attributes_of(op), types=kinds)
     builder.replace(storage_cast(builder, moved))
     return True
 

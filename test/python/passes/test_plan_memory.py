@@ -46,10 +46,7 @@ def cut_rectangle(count: int, seed: int) -> list[Interval]:
         else:
             pieces.append((start, end, low, high))
     choose.shuffle(pieces)
-    return [
-        Interval(LINE * (high - low), start, end - 1)
-        for start, end, low, high in pieces
-    ]
+    return [Interval(LINE * (top - low), s, end - 1) for s, end, low, top in pieces]
 
 
 def check(intervals: Sequence[Interval], offsets: Sequence[int]) -> None:

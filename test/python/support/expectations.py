@@ -219,9 +219,8 @@ def sample(example: Example) -> Array:
     x, places, weights = example.inputs
     axis, extent = example.attributes["axis"], x.shape[example.attributes["axis"]]
     outer, (count, taps) = x.shape[:axis], places.shape[-2:]
-    places, weights = (
-        np.broadcast_to(table, (*outer, count, taps)) for table in (places, weights)
-    )
+    tables = (places, weights)
+    places, weights = (np.broadcast_to(t, (*outer, count, taps)) for t in tables)
     fold = np.max if "largest" in example.attributes else np.sum
     result = np.empty((*outer, count, *x.shape[axis + 1 :]), x.dtype)
     for where in np.ndindex(*outer, count):
@@ -250,10 +249,8 @@ def lu(example: Example) -> list[Array]:
                     matrix[row, k] /= matrix[k, k]
                     matrix[row, k + 1 :] -= matrix[row, k] * matrix[k, k + 1 :]
         signs.append(sign)
-    return [
-        factors.reshape(x.shape).astype(x.dtype),
-        np.array(signs, x.dtype).reshape(x.shape[:-2]),
-    ]
+    numbers = np.array(signs, x.dtype).reshape(x.shape[:-2])
+    return [factors.reshape(x.shape).astype(x.dtype), numbers]
 
 
 def fake_quantize(example: Example) -> Array:

@@ -167,9 +167,7 @@ def cumulative(example: Example) -> Array:
         results.append(total if settings.get("exclusive") else new)
         total = new
     results = results[::-1] if settings.get("reverse") else results
-    if not results:
-        return x
-    return np.stack(results, settings["axis"]).astype(x.dtype)
+    return np.stack(results, settings["axis"]).astype(x.dtype) if results else x
 
 
 def top_k(example: Example) -> list[Array]:

@@ -376,15 +376,14 @@ def check_results(
 
 def main() -> int:
     """List what cannot run and why, and count what can."""
-    root = TESTS
     compared, reasons, wrong = 0, Counter[str](), 0
-    for path in sorted(root.rglob("*.mlir")):
+    for path in sorted(TESTS.rglob("*.mlir")):
         if {"inputs", "Output"} & set(path.parts):
             continue
         report = validate_file(path)
         compared += report.compared
         for what, reason in dict.fromkeys(report.skipped):
-            print(f"{path.parent.relative_to(root)}/{what}: {reason}")
+            print(f"{path.parent.relative_to(TESTS)}/{what}: {reason}")
             reasons[reason] += 1
         for complaint in report.wrong:
             print("WRONG:", complaint)

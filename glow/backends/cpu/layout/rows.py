@@ -79,8 +79,7 @@ def softmax(layout: Layout, op: Operation) -> None:
 def layer_norm(layout: Layout, op: Operation) -> None:
     """Replace a layer normalization that a cast reads, maybe beside others."""
     assert isinstance(op, glow.LayerNormOp)
-    reads = cast_behind(op.result)
-    rank = len(shape_of(op.input))
+    reads, rank = cast_behind(op.result), len(shape_of(op.input))
     is_row = op.attributes_view().int("axis") == rank - 1 and op.bias is not None
     if not (is_row and reads and is_f32(*op.inputs)):
         propagate(layout, op)

@@ -109,11 +109,8 @@ def scatter_nd(node: OnnxNode) -> Value:
 def gather_nd(node: OnnxNode) -> Value:
     """A slice for each tuple of indices."""
     fail_unless(node.rank(1) > 0, "the indices have no axis")
-    batch, sizes, (*walked, count) = (
-        node.attr_int("batch_dims", 0),
-        node.shape(0),
-        node.shape(1),
-    )
+    batch, sizes = node.attr_int("batch_dims", 0), node.shape(0)
+    *walked, count = node.shape(1)
     axes = range(batch, batch + count)
     fail_unless(
         0 <= batch and batch + count <= len(sizes),

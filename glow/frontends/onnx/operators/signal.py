@@ -199,14 +199,13 @@ def _mirrored(node: OnnxNode, value: Operand, length: int) -> Operand:
     if shape(value)[2] == 1:
         value = node.emit(PadOp, value, pads=[0, 0, 0, 0, 0, 1])
     # The imaginary parts of the first and, of an even length, the middle one do not count.
-    half = shape(value)[1]
+    count = length - (half := shape(value)[1])
     kept = np.ones((half, 2))
     kept[0, 1] = 0
     if length % 2 == 0:
         kept[-1, 1] = 0
     table = dtype_of(element_type(value))
     value = node.emit(MulOp, value, Constant(kept.astype(table), "kept"))
-    count = length - half
     if count == 0:
         return value
     places = Constant(np.arange(count, 0, -1), "places")

@@ -348,8 +348,7 @@ def choose_winograd_tiling(spec: WinogradSpec, target: Target) -> WinogradTiling
 def _choose_tiling(spec: WinogradSpec, target: Target) -> WinogradTiling:
     across, rows = spec.tiles_across, spec.tile_rows
     least_tiles = _model(spec, target).max_pixels(TILE_BLOCKS)
-    most_rows = rows // MIN_FUSED_BLOCKS
-    most_segments = across // least_tiles
+    most_rows, most_segments = rows // MIN_FUSED_BLOCKS, across // least_tiles
     cuts = [(count, 1) for count in range(most_rows, 0, -1)]
     if most_rows:
         cuts += [(1, count) for count in range(2, most_segments + 1)]
