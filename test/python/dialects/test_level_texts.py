@@ -23,6 +23,7 @@ import glow
 from benchmarks.networks import TINY_NETWORKS, make_inputs
 from glow.compiler import load, lower_to
 from glow.dialects.errors import GlowError
+from glow.dialects.weight_file import write_weight_file
 from glow.lowering.target.program_target import (
     ProgramTarget,
     advice,
@@ -44,6 +45,25 @@ CASES = {
     "digits": OTHER_TARGETS[1],
 }
 """Networks and, for each, the target besides this machine; `make fuzz` takes all of both."""
+
+
+STEP = """
+func.func @main(%x: tensor<2x16xf32>) -> tensor<2x16xf32> {
+  %w = glow.variable @"fc/w" initial @w : tensor<16x16xf32>
+  %b = glow.variable @fc.b initial dense<[1.0, 2.0]> : tensor<2xf32>
+  %m = glow.variable @"fc/w.moment" : tensor<16x16xf32>
+  %0 = glow.matmul %x, %w : tensor<2x16xf32>
+  %1 = glow.reshape %b : tensor<2x1xf32>
+  %2 = glow.add %0, %1 : tensor<2x16xf32>
+  %3 = glow.transpose %x permutation [1, 0] : tensor<16x2xf32>
+  %4 = glow.matmul %3, %2 : tensor<16x16xf32>
+  %5 = glow.add %m, %4 : tensor<16x16xf32>
+  %6 = glow.sub %w, %5 : tensor<16x16xf32>
+  glow.save %6, @"fc/w"
+  glow.save %5, @"fc/w.moment"
+  func.return %2 : tensor<2x16xf32>
+}
+"""
 
 
 def write_model(name: str, folder: Path) -> Path:
@@ -74,6 +94,20 @@ def test_texts_make_the_code_of_the_model(name: str, texts: Path) -> None:
     inputs = dict(np.load(texts / f"{name}.inputs.npz"))
     path, targets = texts / f"{name}.onnx", (HOST, CASES[name])
     assert not list(differences(path, texts, inputs, "llvm", {}, targets))
+
+
+def test_texts_of_variables(tmp_path: Path) -> None:
+    """Initial values come from the weight file, the text and nowhere."""
+    (folder := tmp_path / "texts").mkdir()
+    path = tmp_path / "step.mlir"
+    path.write_text(STEP)
+    weights = np.random.default_rng(0).standard_normal((16, 16)).astype(np.float32)
+    write_weight_file({"w": weights}, tmp_path / "step.mlir.safetensors")
+    inputs = {"x": np.ones((2, 16), np.float32)}
+    np.savez(folder / "step.inputs.npz", **inputs)
+    write_levels(path, folder, {}, (HOST,))
+    read_in_fresh_process(folder, "llvm")
+    assert not list(differences(path, folder, inputs, "llvm", {}, (HOST,)))
 
 
 @pytest.mark.parametrize("target", OTHER_TARGETS)

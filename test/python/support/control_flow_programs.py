@@ -127,6 +127,33 @@ func.func @main(%x: tensor<6xf32>, %y: tensor<6xf32>) -> (tensor<6xf32>, tensor<
 """A loop whose condition passes on other values than it gets."""
 
 
+KEPT = """
+func.func @main(%i: tensor<2xi64>, %t: tensor<1xf32>) -> (tensor<2x8xf32>, tensor<4x8xf32>) {
+  %table = glow.variable @table initial dense<0.5> : tensor<4x8xf32>
+  %count = glow.variable @"calls/n" : tensor<1xi64>
+  %zero = glow.splat 0.0 : tensor<1xf32>
+  %less = glow.less %zero, %t : tensor<1xi1>
+  %flag = glow.reshape %less : tensor<i1>
+  %go = tensor.extract %flag[] : tensor<i1>
+  %rows = glow.gather %table, %i axis 0 : tensor<2x8xf32>
+  %mean = glow.reduce_mean %rows axes [0] : tensor<8xf32>
+  %new = scf.if %go -> (tensor<4x8xf32>) {
+    %0 = glow.add %table, %mean : tensor<4x8xf32>
+    %1 = glow.mul %0, %table : tensor<4x8xf32>
+    scf.yield %1 : tensor<4x8xf32>
+  } else {
+    scf.yield %table : tensor<4x8xf32>
+  }
+  glow.save %new, @table
+  %one = glow.splat 1 : tensor<1xi64>
+  %next = glow.add %count, %one : tensor<1xi64>
+  glow.save %next, @"calls/n"
+  %old = glow.neg %table : tensor<4x8xf32>
+  func.return %rows, %old : tensor<2x8xf32>, tensor<4x8xf32>
+}
+"""
+
+
 def programs() -> dict[str, tuple[str, list[list[Array]]]]:
     """Texts by name, each with inputs that take different ways."""
     image, rows = random_array((1, 8, 6, 6)), random_array((5, 4, 8))
@@ -138,5 +165,9 @@ def programs() -> dict[str, tuple[str, list[list[Array]]]]:
         ),
         "counted": (COUNTED, [[rows, np.array(number)] for number in (0, 3, 5)]),
         "while": (WHILE, [[square, np.array(number)] for number in (-1, 0, 1, 9)]),
+        "kept": (
+            KEPT,
+            [[np.array([0, 3]), np.full(1, n, np.float32)] for n in (1, -1)],
+        ),
         "passed_on": (PASSED_ON, [[vector, vector / 2], [vector + 9, vector]]),
     }
