@@ -8,7 +8,7 @@ from xdsl.ir import Operation, SSAValue
 from glow.dialects import glow
 from glow.dialects.glow.training.loss import class_axis
 from glow.dialects.node import named_location, node_name, shape_of, tensor_type
-from glow.passes.rewriting.node_builder import NodeBuilder, element_type, like
+from glow.passes.rewriting.node_builder import NodeBuilder, element_type
 
 
 class ClassLabels:
@@ -47,7 +47,7 @@ class ClassLabels:
         return self.builder.reshape(value, [*shape_of(value), *ones])
 
     def kept(self, value: SSAValue) -> SSAValue:
-        """A value of each sample, 0 where the sample is ignored."""
+        """A value of each sample, or one of all; 0 where the sample is ignored."""
         zero = self.builder.splat(0, element_type(value))
         return self.builder.node(glow.SelectOp, self.ignored, zero, value)
 
@@ -61,9 +61,7 @@ class ClassLabels:
         return self.builder.reshape(picked, shape_of(self.places))
 
     def weight(self, weights: SSAValue | None, element: SSAValue) -> SSAValue:
-        """The weight of each sample, that of its class or 1, in the element type."""
+        """The weight of each sample, that of its class; or 1 for all, in the element type."""
         if weights is not None:
             return self.builder.node(glow.GatherOp, weights, self.places, axis=0)
-        one = self.builder.splat(1, element_type(element))
-        shape = like(element, shape_of(self.places))
-        return self.builder.create(glow.BroadcastOp, [one], {}, types=[shape])
+        return self.builder.splat(1, element_type(element))
