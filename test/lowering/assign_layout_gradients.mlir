@@ -107,3 +107,19 @@ func.func @images(%x: tensor<32x32x2x2xf32>, %w: tensor<64x32x3x3xf32>) -> tenso
   %y = glow.conv2d %x, %w pads [1, 1, 1, 1] : tensor<32x64x2x2xf32>
   func.return %y : tensor<32x64x2x2xf32>
 }
+
+// Of a depthwise convolution the gradient is blocks.
+// CHECK-LABEL: func.func @depthwise(
+// CHECK: %[[G:.*]] = cpu.conv2d_weight_gradient {{.*}} input_channels 16 output_channels 16 group 16 kernel [3, 3] pads [1, 1, 1, 1] : tensor<144xf32>
+// CHECK-NEXT: %[[B:.*]] = glow.reshape %[[G]] : tensor<1x1x3x3x16xf32>
+// CHECK-NEXT: %[[P:.*]] = cpu.unpack %[[B]] channels 16 : tensor<1x16x3x3xf32>
+// CHECK-NEXT: %{{.*}} = glow.reshape %[[P]] : tensor<16x1x3x3xf32>
+func.func @depthwise(%x: tensor<8x16x6x6xf32>, %g: tensor<8x16x6x6xf32>) -> tensor<16x1x3x3xf32> {
+  %0 = glow.reshape %x : tensor<8x16x1x6x6xf32>
+  %1 = glow.transpose %0 permutation [2, 1, 0, 3, 4] : tensor<1x16x8x6x6xf32>
+  %a = glow.reshape %1 : tensor<1x128x6x6xf32>
+  %b = glow.transpose %g permutation [1, 0, 2, 3] : tensor<16x8x6x6xf32>
+  %c = glow.conv2d %a, %b group 16 pads [1, 1, 1, 1] : tensor<1x16x3x3xf32>
+  %w = glow.transpose %c permutation [1, 0, 2, 3] : tensor<16x1x3x3xf32>
+  func.return %w : tensor<16x1x3x3xf32>
+}

@@ -161,7 +161,8 @@ class Conv2dWeightGradientOp(NodeOp):
     input [N, C / lanes, H, W, lanes], or [N, C, H, W] of few channels without pads; the gradient
     of the result, [N, O / lanes, OH, OW, lanes]. The attributes are those of the convolution:
     element [o, c, i, j] is the sum over images and pixels of gradient[n, o, y, x] times
-    input[n, c, y * stride + i * dilation - pad, ...] of channel c of the output's group.
+    input[n, c, y * stride + i * dilation - pad, ...] of channel c of the output's group. Of a
+    depthwise convolution it is [C / lanes, kh, kw, lanes].
     """
 
     name = "cpu.conv2d_weight_gradient"
@@ -203,14 +204,15 @@ class Conv2dWeightGradientOp(NodeOp):
             f"the gradient {gradient} has more pixels than {list(largest)}",
         )
         fail_unless(not (is_plain and any(pads)), "a plain input must be padded before")
-        group = attributes.int("group")
+        group, size = attributes.int("group"), output_block * lanes
+        if 1 < group == inputs == outputs:
+            return [tensor_type((size * kernel[0] * kernel[1],), gradient.element_type)]
         fail_unless(
             group == 1
             or (group > 0 and not any(n % (group * lanes) for n in (inputs, outputs))),
             f"{group} groups must be whole blocks of {lanes} channels",
         )
-        size = output_block * lanes * blocks(inputs // group, inside) * inside
-        size *= kernel[0] * kernel[1]
+        size *= blocks(inputs // group, inside) * inside * kernel[0] * kernel[1]
         return [tensor_type((size,), gradient.element_type)]
 
 

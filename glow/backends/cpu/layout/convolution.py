@@ -96,7 +96,7 @@ def conv2d(layout: Layout, op: Operation) -> None:
     found = find_weight_gradient(op) if computed else None
     if found is not None and is_f32(op.input, op.weights):
         of_weights = weight_gradient_shape(op, found)
-        if is_blocked(of_weights, layout.lanes):
+        if is_depthwise(of_weights) or is_blocked(of_weights, layout.lanes):
             weight_gradient(layout, op, found, of_weights)
             return
     if not (is_f32(op.input, op.weights, op.bias) or (half and not computed)):

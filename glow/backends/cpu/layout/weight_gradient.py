@@ -150,17 +150,34 @@ def weight_gradient(
         pads=pads,
         dilations=shape.dilations,
     )
-    inputs = shape.input_channels // shape.group
-    plain = builder.node(
-        cpu.UnpackWeightsOp,
-        packed,
-        group=shape.group,
-        lanes=layout.lanes,
-        input_lanes=1 if is_plain else layout.lanes,
-        shape=[shape.output_channels, inputs, *shape.kernel],
-    )
+    plain = _unpacked(layout, builder, packed, shape, 1 if is_plain else layout.lanes)
     user = _only_user(last)
     if user is not None and user.results and _exchanged(user.results[0]) is not None:
         NodeBuilder(user).replace(plain)
         return
     builder.replace(builder.transpose(plain, EXCHANGED))
+
+
+def _unpacked(
+    layout: Layout,
+    builder: NodeBuilder,
+    packed: SSAValue,
+    shape: ConvShape,
+    input_lanes: int,
+) -> SSAValue:
+    """The plain weights of a gradient; those of a depthwise convolution are blocks."""
+    inputs, lanes = shape.input_channels // shape.group, layout.lanes
+    plain = [shape.output_channels, inputs, *shape.kernel]
+    if inputs > 1 or shape.group == 1:
+        return builder.node(
+            cpu.UnpackWeightsOp,
+            packed,
+            group=shape.group,
+            lanes=lanes,
+            input_lanes=input_lanes,
+            shape=plain,
+        )
+    channels = shape.output_channels
+    blocked = (1, cpu.blocks(channels, lanes), *shape.kernel, lanes)
+    planes = builder.reshape(packed, blocked)
+    return builder.reshape(builder.node(cpu.UnpackOp, planes, channels=channels), plain)

@@ -8,7 +8,7 @@ from xdsl.ir import Operation
 from glow.backends.cpu import dialect as cpu
 from glow.backends.cpu.dialect.config import Panels, panels_of
 from glow.backends.cpu.dialect.weights import TurnedTaps, turned_taps
-from glow.backends.cpu.reference.blocks import from_blocks
+from glow.backends.cpu.reference.blocks import from_blocks, to_blocks
 from glow.dialects.node import GlowOp
 from glow.interpreter.arrays import Array, exact
 from glow.interpreter.scalar_functions import Function
@@ -107,6 +107,9 @@ def run_conv2d_weight_gradient(op: GlowOp, image: Array, gradient: Array) -> Arr
         met = met.reshape(len(image), group, -1, height, width)
         plain[..., i, j] = np.einsum("ngchw,ngohw->goc", met, split)
     weights = plain.reshape(-1, *plain.shape[2:]).astype(gradient.dtype)
+    if 1 < group == image.shape[1] == gradient.shape[1]:
+        planes = weights.reshape(1, group, *kernel)
+        return to_blocks(planes, lanes).ravel()
     return pack_panels(weights, group, inside, Panels(1, lanes))
 
 

@@ -5,6 +5,7 @@ that the weight met there. A register tile has `rows` weights, of neighbouring i
 one tap, times a few blocks of output channels; each step multiplies the gradient of one pixel
 with one broadcast number of the input for each row. Of a plain image ([N, C, H, W], padded
 already), where a block is one channel, the rows are taps: those of a row of the kernel, or all.
+Of a depthwise convolution a tile is one tap of a few blocks, each read of both tensors.
 
 A work item is a tile with all columns of the kernel. It goes through the batch a few images at a
 time, as many as stay in the nearest cache, and keeps its sums in the result between them; no
@@ -50,6 +51,16 @@ class Conv2dGradientSpec:
     plain_input: bool = False
 
     @property
+    def is_depthwise(self) -> bool:
+        """Whether each channel has its own filter; groups are then no parts of the tensors."""
+        return 1 < self.groups == self.in_channels == self.out_channels
+
+    @property
+    def parts(self) -> int:
+        """The groups that blocks are divided among."""
+        return 1 if self.is_depthwise else self.groups
+
+    @property
     def input_lanes(self) -> int:
         """The channels per input block."""
         return 1 if self.plain_input else self.lanes
@@ -57,18 +68,20 @@ class Conv2dGradientSpec:
     @property
     def input_blocks(self) -> int:
         """The input blocks of a group."""
-        return -(-(self.in_channels // self.groups) // self.input_lanes)
+        return -(-(self.in_channels // self.parts) // self.input_lanes)
 
     @property
     def output_blocks(self) -> int:
         """The output blocks of a group."""
-        return -(-(self.out_channels // self.groups) // self.lanes)
+        return -(-(self.out_channels // self.parts) // self.lanes)
 
     @property
     def packed_size(self) -> int:
         """The elements of the result."""
-        blocks = self.groups * self.output_blocks * self.input_blocks
-        return blocks * prod(self.window.kernel) * self.input_lanes * self.lanes
+        taps = self.parts * self.output_blocks * prod(self.window.kernel)
+        if self.is_depthwise:
+            return taps * self.lanes
+        return taps * self.input_blocks * self.input_lanes * self.lanes
 
     @property
     def operations(self) -> int:
@@ -86,7 +99,7 @@ class Conv2dGradientSpec:
     @property
     def input_type(self) -> MemRefType:
         """The memref type of the input."""
-        blocks = self.groups * self.input_blocks
+        blocks = self.parts * self.input_blocks
         inside = () if self.plain_input else (self.lanes,)
         shape = (self.batch, blocks, *self.window.input, *inside)
         return types.memref_type(shape, f32)
@@ -94,7 +107,7 @@ class Conv2dGradientSpec:
     @property
     def gradient_type(self) -> MemRefType:
         """The memref type of the output's gradient."""
-        blocks = self.groups * self.output_blocks
+        blocks = self.parts * self.output_blocks
         shape = (self.batch, blocks, *self.window.output, self.lanes)
         return types.memref_type(shape, f32)
 
@@ -117,12 +130,14 @@ def choose_gradient_tile(spec: Conv2dGradientSpec, target: Target) -> GradientTi
     registers, core = target.num_vector_registers, target.core
     height, width = spec.window.kernel
     rows: list[tuple[int, ...]] = [(height, width), (1, width)]
-    if not spec.plain_input:
+    if spec.is_depthwise:
+        rows = [()]
+    elif not spec.plain_input:
         rows = [(n,) for n in range(1, spec.lanes + 1) if spec.lanes % n == 0]
     tiles = [
         GradientTile(some, blocks)
         for some in rows
-        for blocks in range(1, MAX_BLOCKS + 1)
+        for blocks in range(1, (1 if some else 2) * MAX_BLOCKS + 1)
         if spec.output_blocks % blocks == 0
     ]
     # The broadcast number is an operand in memory where each is used once.
@@ -157,14 +172,16 @@ class _WeightGradient:
         self.window = spec.walked
         rows = self.tile.rows
         height, width = self.window.kernel
+        self.taps, self.row_tiles = (height, width), 1
         if spec.plain_input:
             self.taps = (height // rows[0], 1)
-            self.row_tiles = 1
-        else:
-            self.taps = (height, width)
+        elif rows:
             self.row_tiles = spec.lanes // rows[0]
+        self.inputs = 1 if spec.is_depthwise else spec.input_blocks
         pixels = prod(self.window.output) * spec.lanes * self.tile.blocks
         inputs = prod(self.window.input) * spec.input_lanes
+        if spec.is_depthwise:
+            inputs *= self.tile.blocks
         image = ITEM_BYTES * (pixels + inputs)
         self.images = min(spec.batch, max(1, 3 * target.core.l1_bytes // (4 * image)))
 
@@ -173,7 +190,7 @@ class _WeightGradient:
         """Group, output tile, input block, kernel row, tile of rows, kernel column."""
         spec, (height, width) = self.spec, self.taps
         tiles = spec.output_blocks // self.tile.blocks
-        space = (spec.groups, tiles, spec.input_blocks, height, self.row_tiles)
+        space = (spec.parts, tiles, self.inputs, height, self.row_tiles)
         return (*space, width if prod(space) < FEW_WORK_ITEMS else 1)
 
     def kernel(self, name: str) -> Kernel:
@@ -187,14 +204,14 @@ class _WeightGradient:
         b, spec, window = self.builder, self.spec, self.window
         result, source, gradient = buffers
         lanes, rows = spec.lanes, self.tile.rows
-        outer = (spec.groups * spec.output_blocks, spec.input_blocks, *self.taps)
-        whole = rows if spec.plain_input else (lanes,)
+        outer = (spec.parts * spec.output_blocks, self.inputs, *self.taps)
+        whole = rows if spec.plain_input else (lanes,) * len(rows)
         self.result = b.reinterpret(result, (*outer, *whole, lanes))
         inside = () if spec.plain_input else (lanes,)
-        blocks = spec.groups * spec.input_blocks
+        blocks = spec.parts * spec.input_blocks
         shape = (spec.batch, blocks, *window.input, *inside)
         self.source = b.reinterpret(source, shape)
-        blocks = spec.groups * spec.output_blocks
+        blocks = spec.parts * spec.output_blocks
         shape = (spec.batch, blocks, *window.output, lanes)
         self.gradient = b.reinterpret(gradient, shape)
         b.space(low, high, self.space, self._work_item)
@@ -206,9 +223,11 @@ class _WeightGradient:
         columns = (0, self.taps[1])
         if self.space[-1] > 1:
             columns = (column, b.add(column, 1))
-        first = 0 if spec.plain_input else b.mul(part, self.tile.rows[0])
+        first = 0 if self.row_tiles == 1 else b.mul(part, self.tile.rows[0])
         weights = (output, block, row)
         source = b.add(b.mul(group, spec.input_blocks), block)
+        if spec.is_depthwise:
+            source = output
 
         def images(start: Index, *, fresh: bool) -> None:
             end: Index = spec.batch
@@ -244,7 +263,8 @@ class _WeightGradient:
         """Where a tile stands in the result: indices, and the axis of each of its dimensions."""
         rows = len(self.tile.rows)
         axes = (*range(4, 4 + rows), 0, 4 + rows)
-        return (*weights, first, *[0] * rows), axes
+        inside = (first, *[0] * (rows - 1)) if rows else ()
+        return (*weights, *inside, 0), axes
 
     def _store(self, value: SSAValue, weights: tuple[Index, ...], first: Index) -> None:
         self.builder.transfer_write(value, self.result, *self._place(weights, first))
@@ -325,5 +345,7 @@ class _WeightGradient:
             steps = (1, 1, *window.dilations)
             view = b.subview(self.source, (*plane, *at), (1, 1, *rows), steps, (0, 1))
             return b.transfer_read(view, (0, 0), self._shape, (0, 1, None, None))
+        if self.spec.is_depthwise:
+            return b.transfer_read(self.source, (*plane, *at, 0), self._shape, (1, 4))
         where = (*plane, *at, first)
         return b.transfer_read(self.source, where, self._shape, (4, None, None))

@@ -11,6 +11,7 @@ from conv_testing import (
     random,
     run,
     to_blocks,
+    to_plain,
 )
 
 from glow.backends.cpu.dialect.config import ConvConfig, Panels
@@ -100,6 +101,10 @@ GRADIENTS = {
         3, 16, 32, Window((24, 24), (3, 3), pads=SAME)
     ),
     "plain": Conv2dGradientSpec(2, 3, 32, Window((9, 9), (3, 3)), plain_input=True),
+    "depthwise": Conv2dGradientSpec(3, 20, 20, Window((7, 6), (3, 3), pads=SAME), 20),
+    "depthwise, many images": Conv2dGradientSpec(
+        9, 9 * LANES, 9 * LANES, Window((12, 12), (5, 3), (2, 2)), 9 * LANES
+    ),
     "plain rows": Conv2dGradientSpec(
         2, 2, 32, Window((13, 13), (7, 7), (2, 2)), plain_input=True
     ),
@@ -135,6 +140,11 @@ def test_weight_gradient(name: str) -> None:
     source = x if spec.plain_input else to_blocks(x)
     actual = run(kernel, (spec.packed_size,), source, to_blocks(gradient))
     expected = weight_gradient(spec, x, gradient)
+    if spec.is_depthwise:
+        blocks = actual.reshape(1, -1, *spec.window.kernel, LANES)
+        plain = to_plain(blocks, spec.groups).reshape(expected.shape)
+        assert_close(plain, expected)
+        return
     packed = pack_panels(expected, spec.groups, spec.input_lanes, Panels(1, LANES))
     # Lanes that hold no channel may hold anything.
     there = pack_panels(
