@@ -13,6 +13,7 @@ from xdsl.dialects import math
 from xdsl.dialects.builtin import f32, f64, i1, i64
 from xdsl.ir import Attribute
 
+from glow.backends.cpu.dialect.fused_rows import RowSumOp
 from glow.backends.cpu.kernels.attention.kernel import AttentionSpec, build_attention
 from glow.backends.cpu.kernels.channelwise.depthwise import (
     DepthwiseSpec,
@@ -62,6 +63,11 @@ from glow.backends.cpu.kernels.recurrence.weights import StepShape
 from glow.backends.cpu.kernels.reduction.arg_reduce import (
     ArgReduceSpec,
     build_arg_reduce,
+)
+from glow.backends.cpu.kernels.reduction.fused_rows import (
+    FusedRowsSpec,
+    RowOperand,
+    build_fused_rows,
 )
 from glow.backends.cpu.kernels.reduction.layer_norm import (
     LayerNormSpec,
@@ -224,6 +230,16 @@ def batch_matmul(
     return lambda: build_batch_matmul(spec, TARGET)
 
 
+def fused_rows(rows: int, extent: int) -> BuildKernel:
+    """Rows less their sums."""
+    region = ScalarRegion.trace(
+        lambda b, x: b.subf(x, b.value(RowSumOp, (x,), f32)), [f32]
+    )
+    whole = RowOperand(rows, True)
+    spec = FusedRowsSpec(rows, extent, (whole,), (whole,), region)
+    return lambda: build_fused_rows(spec, TARGET)
+
+
 def attention() -> BuildKernel:
     """Two heads, a mask for all of them."""
     of_head, of_mask = Strides((3,), 6, 1), Strides((0,), 17, 1)
@@ -353,6 +369,7 @@ ROWS: dict[str, BuildKernel] = {
     ),
     "softmax": lambda: build_softmax(SoftmaxSpec(4, 133), TARGET),
     "softmax of columns": lambda: build_softmax(SoftmaxSpec(2, 9, 30), TARGET),
+    "fused rows": fused_rows(6, 40),
     "layer norm": lambda: build_layer_norm(LayerNormSpec(5, 100), TARGET),
     "arg max": lambda: build_arg_reduce(ArgReduceSpec(3, 40), TARGET),
     "arg max of columns": lambda: build_arg_reduce(ArgReduceSpec(2, 9, 20), TARGET),

@@ -134,11 +134,13 @@ class _Product:
         right = part.prepare(0, self.spec.depth)
 
         def at(row: Index) -> None:
-            part.store(self._sum(row, (0, self.spec.depth), part, right), row)
+            part.store(self._sum_of_steps(row, (0, self.spec.depth), part, right), row)
 
         row_blocks.visit(self.builder, block, at)
 
-    def _sum(self, row: Index, steps: Steps, part: _Part, right: _ReadRow) -> SSAValue:
+    def _sum_of_steps(
+        self, row: Index, steps: Steps, part: _Part, right: _ReadRow
+    ) -> SSAValue:
         """The sum of a tile over some steps of the depth."""
         first, count = steps
         shape = (self.tile.rows, *part.shape)
@@ -173,7 +175,9 @@ class _Product:
 
             def at(tile: Index) -> None:
                 row = row_blocks.first_row(builder, tile)
-                total = builder.addf(read(tile), self._sum(row, steps, part, right))
+                total = builder.addf(
+                    read(tile), self._sum_of_steps(row, steps, part, right)
+                )
                 builder.transfer_write(total, sums, place(tile), axes)
 
             builder.loop(start, end, 1, at)

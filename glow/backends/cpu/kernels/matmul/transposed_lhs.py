@@ -84,65 +84,69 @@ class TransposedLhs:
     def compute(self, part: Index, block: Index, depth: int, size: int) -> None:
         """A part of the columns of a block of rows, `size` steps of the depth at a time."""
         builder, units = self.builder, self.division.units
-        start, end = self.division.rows.bounds(builder, block)
         first = builder.mul(part, units)
         last = builder.minimum(builder.add(first, units), self.division.split.units)
         panel = builder.alloca(types.memref_type((size, self.tile.rows)))
+        zero = builder.constant(0.0, types.vector_type(self.shape))
 
-        def tiles(body: Callable[[Index, Index], None]) -> None:
-            """`body(row, slot)` for each tile of rows."""
-
-            def at(tile: Index) -> None:
-                row = self.division.rows.first_row(builder, tile)
-                body(row, builder.sub(tile, start))
-
-            builder.loop(start, end, 1, at)
-
-        def columns(body: Callable[[Index, ColumnGroup, Columns], None]) -> None:
-            """`body(slot, group, columns)` for each rectangle of columns."""
-
+        def clear(_: Index, slot: Index) -> None:
             def at(unit: Index) -> None:
-                def visit(group: ColumnGroup) -> None:
-                    for piece in columns_of(group, self.division.split.lanes):
-                        body(builder.sub(unit, first), group, piece)
+                place = (slot, unit, 0, 0, 0)
+                builder.transfer_write(zero, self.sums, place, (2, 3, 4))
 
-                self.division.split.visit(builder, unit, visit)
-
-            builder.loop(first, last, 1, at)
+            builder.loop(0, units, 1, at)
 
         def add(step: Index, count: int) -> None:
             def at(row: Index, slot: Index) -> None:
+                def multiply(unit: Index, group: ColumnGroup, piece: Columns) -> None:
+                    self._add(panel, (step, count), (slot, unit), group, piece)
+
                 self._copy(panel, row, step, count)
-                columns(
-                    lambda unit, group, piece: self._add(
-                        panel, (step, count), (slot, unit), group, piece
-                    )
-                )
+                self._columns(first, last, multiply)
 
-            tiles(at)
+            self._tiles(block, at)
 
-        zero = builder.constant(0.0, types.vector_type(self.shape))
-        tiles(
-            lambda row, slot: builder.loop(
-                0,
-                units,
-                1,
-                lambda unit: builder.transfer_write(
-                    zero, self.sums, (slot, unit, 0, 0, 0), (2, 3, 4)
-                ),
-            )
-        )
+        def store(row: Index, slot: Index) -> None:
+            def at(unit: Index, group: ColumnGroup, piece: Columns) -> None:
+                total = self._sum((slot, unit), group, piece)
+                self.store.store(total, row, piece)
+
+            self._columns(first, last, at)
+
         whole = depth - depth % size
+        self._tiles(block, clear)
         builder.loop(0, whole, size, lambda step: add(step, size))
         if whole < depth:
             add(whole, depth - whole)
-        tiles(
-            lambda row, slot: columns(
-                lambda unit, group, piece: self.store.store(
-                    self._sum((slot, unit), group, piece), row, piece
-                )
-            )
-        )
+        self._tiles(block, store)
+
+    def _tiles(self, block: Index, body: Callable[[Index, Index], None]) -> None:
+        """`body(row, slot)` for each tile of a block of rows."""
+        builder, rows = self.builder, self.division.rows
+        start, end = rows.bounds(builder, block)
+
+        def at(tile: Index) -> None:
+            body(rows.first_row(builder, tile), builder.sub(tile, start))
+
+        builder.loop(start, end, 1, at)
+
+    def _columns(
+        self,
+        first: Index,
+        last: Index,
+        body: Callable[[Index, ColumnGroup, Columns], None],
+    ) -> None:
+        """`body(slot, group, columns)` for each rectangle of columns."""
+        builder, split = self.builder, self.division.split
+
+        def at(unit: Index) -> None:
+            def visit(group: ColumnGroup) -> None:
+                for piece in columns_of(group, split.lanes):
+                    body(builder.sub(unit, first), group, piece)
+
+            split.visit(builder, unit, visit)
+
+        builder.loop(first, last, 1, at)
 
     def _copy(self, panel: SSAValue, row: Index, step: Index, count: int) -> None:
         """The rows of a tile, for so many steps."""
