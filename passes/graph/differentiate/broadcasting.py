@@ -29,21 +29,24 @@ def reduce_to(
     The value of shape `wanted` was repeated to `computed`, to which the gradient broadcasts.
     The result broadcasts to `wanted`.
     """
-    missing = len(computed) - len(wanted)
-    repeated = {
-        axis
-        for axis, size in enumerate(computed)
-        if axis < missing or (wanted[axis - missing] == 1 and size != 1)
-    }
+    repeated = repeated_axes(computed, wanted)
     shape = shape_of(gradient)
     absent = len(computed) - len(shape)
     present = [axis for axis in repeated if axis >= absent and shape[axis - absent] > 1]
-    equal_terms = prod(computed[axis] for axis in repeated.difference(present))
+    equal_terms = prod(computed[axis] for axis in repeated if axis not in present)
     axes = [axis - absent for axis in present]
     leading = axes == list(range(len(axes)))
     total = builder.sum(gradient, axes, keepdims=not leading)
     total = builder.scale(total, equal_terms)
     surplus = len(shape_of(total)) - len(wanted)
-    if surplus > 0:
-        total = builder.reshape(total, shape_of(total)[surplus:])
-    return total
+    return builder.reshape(total, shape_of(total)[max(surplus, 0) :])
+
+
+def repeated_axes(computed: Sequence[int], wanted: Sequence[int]) -> list[int]:
+    """The axes of `computed` that a value of shape `wanted` lacks, or where it has size 1."""
+    missing = len(computed) - len(wanted)
+    return [
+        axis
+        for axis, size in enumerate(computed)
+        if axis < missing or (wanted[axis - missing] == 1 and size != 1)
+    ]

@@ -182,6 +182,8 @@ class GradientBuilder(Tensors, NodeBuilder):
         number = self.number_in(value)
         if number is not None:
             return self.full(number, like(value, shape))
+        if prod(shape_of(value)) == prod(shape):
+            return self.reshape(value, shape)
         return self.create(glow.BroadcastOp, [value], {}, types=[like(value, shape)])
 
     def convert(self, value: SSAValue, element: Attribute) -> SSAValue:

@@ -62,17 +62,10 @@ def weight_gradient(
     the image is [C / group, group * N, ...].
     """
     group, window = op.attributes_view().int("group"), window_of(op)
-    batch, channels, *extents = shape_of(image)
-    axes = len(extents)
-    outer = list(range(2, 2 + axes))
-    kernel = builder.transpose(gradient, [1, 0, *outer])
-    if group == 1:
-        planes = builder.transpose(image, [1, 0, *outer])
-    else:
-        grouped = (batch, group, channels // group, *extents)
-        planes = builder.reshape(image, grouped)
-        planes = builder.transpose(planes, [2, 1, 0, *(axis + 1 for axis in outer)])
-        planes = builder.reshape(planes, (channels // group, group * batch, *extents))
+    axes = len(shape_of(image)) - 2
+    exchanged = [1, 0, *range(2, 2 + axes)]
+    planes = planes_of(builder, image, group)
+    kernel = builder.transpose(gradient, exchanged)
     swapped = {
         "strides": window["dilations"],
         "dilations": window["strides"],
@@ -81,7 +74,19 @@ def weight_gradient(
     slid = builder.node(FORWARD[axes], planes, kernel, group=group, **swapped)
     outputs, inputs, *kernel_shape = shape_of(op.weights)
     slid = crop(builder, slid, (inputs, outputs, *kernel_shape))
-    return builder.transpose(slid, [1, 0, *outer])
+    return builder.transpose(slid, exchanged)
+
+
+def planes_of(builder: GradientBuilder, image: SSAValue, group: int) -> SSAValue:
+    """The planes of an image [N, C, ...] as [C / group, group * N, ...]."""
+    batch, channels, *extents = shape_of(image)
+    axes = range(len(extents))
+    if group == 1:
+        return builder.transpose(image, [1, 0, *(axis + 2 for axis in axes)])
+    each = channels // group
+    grouped = builder.reshape(image, (batch, group, each, *extents))
+    planes = builder.transpose(grouped, [2, 1, 0, *(axis + 3 for axis in axes)])
+    return builder.reshape(planes, (each, group * batch, *extents))
 
 
 def bias_gradient(builder: GradientBuilder, gradient: SSAValue) -> SSAValue:
@@ -90,31 +95,31 @@ def bias_gradient(builder: GradientBuilder, gradient: SSAValue) -> SSAValue:
     return builder.sum(gradient, [0, *range(2, rank)])
 
 
+def left_over(op: Convolution) -> list[int]:
+    """The elements at the end of each padded axis that no window reaches."""
+    window, sizes = window_of(op), shape_of(op.input)[2:]
+    kernel, results = shape_of(op.weights)[2:], shape_of(op.result)[2:]
+    pads, axes = window["pads"], len(sizes)
+    return [
+        sizes[axis] + pads[axis] + pads[axis + axes]
+        - (results[axis] - 1) * window["strides"][axis]
+        - (kernel[axis] - 1) * window["dilations"][axis] - 1
+        for axis in range(axes)
+    ]  # fmt: skip
+
+
 def convolution(
     builder: GradientBuilder, op: Convolution, gradient: SSAValue
 ) -> Gradients:
     """Input, weights and bias."""
     gradient = before_activation(builder, op, gradient)
-    window, group = window_of(op), op.attributes_view().int("group")
-    extents, kernel = shape_of(op.input)[2:], shape_of(op.weights)[2:]
-    results, axes = shape_of(gradient)[2:], len(extents)
-    # What the last window leaves at the end of each axis.
-    rest = [
-        extents[i]
-        + window["pads"][i]
-        + window["pads"][i + axes]
-        - (results[i] - 1) * window["strides"][i]
-        - (kernel[i] - 1) * window["dilations"][i]
-        - 1
-        for i in range(axes)
-    ]
     of_input = builder.node(
-        TRANSPOSED[axes],
+        TRANSPOSED[len(shape_of(gradient)) - 2],
         gradient,
         op.weights,
-        **window,
-        group=group,
-        output_padding=rest,
+        **window_of(op),
+        group=op.attributes_view().int("group"),
+        output_padding=left_over(op),
     )
     of_weights = weight_gradient(builder, op, op.input, gradient)
     of_bias = bias_gradient(builder, gradient)

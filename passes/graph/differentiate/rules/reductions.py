@@ -105,29 +105,35 @@ def cumulative_product(
     """
     attributes, shape = op.attributes_view(), shape_of(op.input)
     axis, element = attributes.int("axis"), element_type(op.input)
-    count, rank = shape[axis], len(shape)
-    rows = builder.reshape(op.input, (*shape[:axis], 1, *shape[axis:]))
-
-    def mask(array: np.ndarray[tuple[int, ...], np.dtype[np.bool_]]) -> SSAValue:
-        table = array.reshape(count, count, *[1] * (rank - axis - 1))
-        return builder.constant(np.ascontiguousarray(table), "cumulative_mask")
-
-    one, zero = builder.splat(1.0, element), builder.splat(0.0, element)
-    own = mask(np.eye(count, dtype=np.bool_))
-    others = builder.node(glow.SelectOp, own, one, rows)
     settings = {name: attributes.has(name) for name in ("exclusive", "reverse")}
-    products = builder.node(
-        glow.CumulativeOp, others, kind="prod", axis=axis + 1, **settings
-    )
-    place = np.arange(count)
-    distance = place[None, :] - place[:, None]
-    if settings["reverse"]:
-        distance = -distance
-    is_part = mask(distance >= (1 if settings["exclusive"] else 0))
-    weights = builder.reshape(gradient, (*shape[:axis], 1, *shape[axis:]))
-    weighted = builder.mul(weights, products)
+    with_rows = (*shape[:axis], 1, *shape[axis:])
+    is_own, is_part = element_masks(builder, op)
+    one, zero = builder.splat(1.0, element), builder.splat(0.0, element)
+    rows = builder.reshape(op.input, with_rows)
+    others = builder.node(glow.SelectOp, is_own, one, rows)
+    settings |= {"kind": "prod", "axis": axis + 1}
+    products = builder.node(glow.CumulativeOp, others, **settings)
+    weighted = builder.mul(builder.reshape(gradient, with_rows), products)
     weighted = builder.node(glow.SelectOp, is_part, weighted, zero)
     return builder.sum(weighted, [axis + 1])
+
+
+def element_masks(
+    builder: GradientBuilder, op: glow.CumulativeOp
+) -> tuple[SSAValue, SSAValue]:
+    """Of products along an axis: in row i, which is element i, and which it is part of."""
+    attributes, shape = op.attributes_view(), shape_of(op.input)
+    axis = attributes.int("axis")
+    place = np.arange(shape[axis])
+    distance = place[None, :] - place[:, None]
+    if attributes.has("reverse"):
+        distance = -distance
+    masks = distance == 0, distance >= int(attributes.has("exclusive"))
+    sizes = (*distance.shape, *[1] * (len(shape) - axis - 1))
+    is_own, is_part = (
+        builder.constant(mask.reshape(sizes), "cumulative_mask") for mask in masks
+    )
+    return is_own, is_part
 
 
 RULES: dict[type[Operation], Rule] = {
