@@ -6,6 +6,7 @@
 | `writer.py`     | the ONNX graph under construction: names, constants, types    |
 | `elementwise.py`, `products.py`, `movement.py` | nodes to what writes them        |
 | `control_flow.py` | branches, loops and their scalars: If, Loop              |
+| `training.py`   | losses, and what is written as simpler nodes                  |
 | `quantized.py`  | quantized elements: pairs of QuantizeLinear, DequantizeLinear |
 """
 

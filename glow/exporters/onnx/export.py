@@ -29,7 +29,13 @@ from glow.dialects.quant import (
     quantization_of,
 )
 from glow.dialects.weights import stored_value
-from glow.exporters.onnx import control_flow, elementwise, movement, products
+from glow.exporters.onnx import (
+    control_flow,
+    elementwise,
+    movement,
+    products,
+    training,
+)
 from glow.exporters.onnx.control_flow import CONTROLS
 from glow.exporters.onnx.elementwise import Export
 from glow.exporters.onnx.quantized import (
@@ -52,6 +58,7 @@ EXPORTS: Mapping[type[Operation], Export] = {
     **products.EXPORTS,
     **movement.EXPORTS,
     **INTEGER_EXPORTS,
+    **training.EXPORTS,
     **control_flow.EXPORTS,
 }
 """Node class to what writes it."""
@@ -61,7 +68,7 @@ def export_model(module: ModuleOp) -> ModelProto:
     """The ONNX model of a graph; raises GlowError naming all that it has no operator for."""
     from onnx import helper
 
-    function = main_function(module)
+    function = main_function(training.with_operators(module, EXPORTS))
     signature, block, writer = signature_of(function), function.body.block, Writer()
     for argument, info in zip(block.args, signature.inputs, strict=True):
         writer.bind(argument, writer.fresh(info.name))

@@ -16,10 +16,12 @@ from benchmarks.networks import TINY_NETWORKS, make_inputs
 from glow.compiler import load, lower_to
 from glow.dialects import glow as nodes
 from glow.dialects.errors import GlowError
+from glow.dialects.glow.training.optimizers import OptimizerOp
 from glow.exporters.onnx import export_model
 from glow.exporters.onnx.export import EXPORTS
 from glow.frontends.mlir import parse_text
 from glow.interpreter import run
+from glow.lowering.lower_nodes.lower_nodes import LOWERINGS
 from glow.tools.glow import run_glow
 from glow.tools.glow_opt import run_glow_opt
 from glow.universe import new_context
@@ -27,6 +29,8 @@ from glow.universe import new_context
 WITHOUT_FORM = {
     nodes.LuOp, nodes.FusedOp, nodes.LengthsSumOp, nodes.LengthsMaxOp,
      nodes.DynamicMatmulOp, nodes.CompactOp, nodes.SelectBoxesOp,
+    nodes.ArgMaxPool2dOp, nodes.RandomUniformOp, nodes.DropoutOp,
+    *OptimizerOp.__subclasses__(),
 }  # fmt: skip
 """The nodes that no operator of ONNX is, nor a few."""
 
@@ -82,7 +86,7 @@ def some_examples():
 
 
 def test_every_node_has_a_form_or_is_refused():
-    known = set(EXPORTS) | WITHOUT_FORM | {nodes.ConstantOp, nodes.SplatOp}
+    known = {*EXPORTS, *LOWERINGS, *WITHOUT_FORM, nodes.ConstantOp, nodes.SplatOp}
     missing = {node.name for node in nodes.NODES} - {node.name for node in known}
     assert not missing, "give the node a row in glow/exporters/onnx, or a name here"
     assert not WITHOUT_FORM & set(EXPORTS)
