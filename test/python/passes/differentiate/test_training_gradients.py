@@ -32,21 +32,52 @@ def test_gradient_is_the_slope(case):
     check_example(case, wrt=names)
 
 
-@pytest.mark.parametrize("seed", range(6))
-def test_random_shapes(seed):
-    """Of the loss with the most to go wrong."""
+def random_loss(node, seed):
+    """A loss of random shapes and attributes; targets are probabilities."""
     generator = np.random.default_rng(seed)
-    batch, classes, *inner = generator.integers(1, 6, 2 + seed % 3).tolist()
-    x = random_array((batch, classes, *inner), np.float64, seed)
+    shape = generator.integers(1, 5, 2 + seed % 3).tolist()
+    x = random_array(shape, np.float64, seed)
+    settings = {"reduction": ("mean", "sum", "none")[seed % 3]}
+    if issubclass(node, glow.ElementLossOp):
+        if node is glow.HuberLossOp:
+            settings["delta"] = 0.1 * (1 + seed)
+        weights = [generator.random(shape[-1])] if node is glow.BceWithLogitsOp else []
+        return example(node, x, generator.random(shape) + 0.1, *weights, **settings)
+    batch, classes, *inner = shape
     labels = generator.integers(-1, classes, (batch, *inner))
     labels.flat[0] = 0
-    weights = generator.random(classes)
-    settings = {"ignore_index": -1, "label_smoothing": 0.1 * seed}
-    reduction = ("mean", "sum", "none")[seed % 3]
-    case = example(
-        glow.CrossEntropyOp, x, labels, weights, reduction=reduction, **settings
-    )
-    check_example(case, wrt=["argument_a"])
+    if node is glow.CrossEntropyOp:
+        settings["label_smoothing"] = 0.05 * (seed % 4)
+    weights = [generator.random(classes) + 0.1] if seed % 2 else []
+    return example(node, x, labels, *weights, ignore_index=-1, **settings)
+
+
+LOSSES = (
+    glow.MseLossOp, glow.L1LossOp, glow.HuberLossOp, glow.BceWithLogitsOp, glow.KlDivOp,
+    glow.NllLossOp, glow.CrossEntropyOp,
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("node", LOSSES, ids=lambda node: node.name)
+def test_random_shapes(node):
+    """Twenty of each loss, by its input and its target."""
+    for seed in range(20):
+        case = random_loss(node, seed)
+        count = len(case.inputs) if issubclass(node, glow.ElementLossOp) else 1
+        check_example(case, wrt=[f"argument_{'abc'[n]}" for n in range(count)])
+
+
+def test_random_normalizations():
+    """Twenty shapes, of one axis of elements and more."""
+    for seed in range(20):
+        generator = np.random.default_rng(seed)
+        batch, channels, *inner = generator.integers(2, 5, 2 + seed % 3).tolist()
+        shapes = [(batch, channels, *inner), *[(channels,)] * 3]
+        operands = [random_array(shape, np.float64, seed) for shape in shapes]
+        settings = {"epsilon": 10.0 ** -(seed % 4), "momentum": 0.1 * (seed % 5)}
+        variance = generator.random(channels)
+        case = example(glow.BatchNormTrainingOp, *operands, variance, **settings)
+        check_example(case, wrt=[f"argument_{letter}" for letter in "abcde"])
 
 
 def test_weights_of_classes_have_no_gradient():
