@@ -32,16 +32,16 @@ from xdsl.ir import Attribute, SSAValue
 
 from glow.dialects.errors import GlowError
 from glow.dialects.function_attributes import OUTPUT_NAMES
-from glow.dialects.glow.state import VariableOp
+from glow.dialects.glow.state import VariableOp, variables_of
 from glow.dialects.glow.storage import ConstantOp
 from glow.dialects.node import tensor_type
 from glow.dialects.weight_table import Array
-from glow.dialects.weights import weights_of
+from glow.dialects.weights import module_of, weights_of
 from glow.options import CompileOptions
 from glow.passes.graph.differentiate.differentiate import differentiate
 from glow.passes.graph.optimizers import RATE, add_input, add_updates
 from glow.passes.graph.training_mode import use_batch_statistics, use_generator
-from glow.passes.rewriting.node_builder import NodeBuilder
+from glow.passes.rewriting.node_builder import NodeBuilder, erase_dead_nodes
 from glow.signature import main_function, signature_of
 from glow.training.initialization import check_initialization, draw
 from glow.training.losses import Loss, as_loss
@@ -145,27 +145,34 @@ class StepBuilder:
         names = self.parameters(function, statistics)
         use_generator(function, self.options.seed)
         builder, gradients = differentiate(function, loss, names)
-        rate = add_input(function, RATE, tensor_type((), f32))
-        options = self.options
-        updates = self.optimizer.updates(
-            options.clip_value, options.clip_norm, options.accumulate
-        )
-        add_updates(function, gradients, updates, rate)
+        self.add_updates(function, gradients)
         builder.erase_unused()
         function.update_function_type()
         return StepGraph(module, classes)
 
+    def add_updates(self, function: FuncOp, gradients: Mapping[str, SSAValue]) -> None:
+        """Let the function take a rate, and update its parameters."""
+        rate, options = add_input(function, RATE, tensor_type((), f32)), self.options
+        limits = options.clip_value, options.clip_norm, options.accumulate
+        add_updates(function, gradients, self.optimizer.updates(*limits), rate)
+
     def parameters(
         self, function: FuncOp, statistics: Collection[str]
     ) -> Sequence[str]:
-        """What gradients are asked for: the variables that are not frozen.
+        """What gradients are asked for: variables that are in use, and not frozen.
 
-        Raises GlowError for a pattern of no parameter, and where all are frozen.
+        Raises GlowError where there are none.
         """
-        names = [
-            op.variable_name for op in function.walk() if isinstance(op, VariableOp)
-        ]
-        frozen = set(statistics)
+        reads = [op for op in function.walk() if isinstance(op, VariableOp)]
+        frozen = {*statistics, *self.frozen(variables_of(function))}
+        used = dict.fromkeys(op.variable_name for op in reads if op.result.uses)
+        found = [f"@{name}" for name in used if name not in frozen]
+        if not found:
+            raise GlowError("the network has no parameters to train")
+        return found
+
+    def frozen(self, names: Collection[str]) -> Iterator[str]:
+        """The names that stay as they are; raises GlowError for a pattern of none."""
         for pattern in self.options.freeze:
             matching = [name for name in names if fnmatchcase(name, pattern)]
             if not matching:
@@ -173,11 +180,7 @@ class StepBuilder:
                     f"no parameter is called '{pattern}'",
                     hint=f"there are {', '.join(names)}",
                 )
-            frozen.update(matching)
-        found = [f"@{name}" for name in names if name not in frozen]
-        if not found:
-            raise GlowError("the network has no parameters to train")
-        return found
+            yield from matching
 
     def add_loss(self, function: FuncOp, output: SSAValue) -> SSAValue:
         """Let the function return the loss alone, and take the labels that it needs."""
@@ -193,6 +196,7 @@ class StepBuilder:
         last.operands = [loss]
         function.attributes[OUTPUT_NAMES] = ArrayAttr([StringAttr(LOSS)])
         function.update_function_type()
+        erase_dead_nodes(module_of(function))
         return loss
 
     def output_of(self, function: FuncOp) -> SSAValue:

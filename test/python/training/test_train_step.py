@@ -186,6 +186,47 @@ def test_gradients_are_accumulated_and_clipped():
     assert np.sqrt(distance) == pytest.approx(0.5 * 0.1, rel=1e-3)
 
 
+TWO_HEADS = """
+func.func @main(%x: tensor<8x4xf32>) -> (tensor<8x3xf32>, tensor<8x2xf32>)
+    attributes {glow.output_names = ["first", "second"]} {
+  %w = glow.variable @w initial dense<0.5> : tensor<4x3xf32>
+  %v = glow.variable @v initial dense<0.5> : tensor<4x2xf32>
+  %y = glow.matmul %x, %w : tensor<8x3xf32>
+  %z = glow.matmul %x, %v : tensor<8x2xf32>
+  func.return %y, %z : tensor<8x3xf32>, tensor<8x2xf32>
+}
+"""
+
+
+def test_of_several_outputs_one_is_chosen(tmp_path):
+    text = tmp_path / "heads.mlir"
+    text.write_text(TWO_HEADS)
+    with pytest.raises(GlowError, match="has 2 outputs: first, second; name the one"):
+        make_step(text)
+    step = make_step(text, output="first", optimizer=glow.SGD(0.1))
+    x, labels = samples(BATCH)
+    step(x, labels)
+    assert (step.state()["v"] == 0.5).all()
+    assert not (step.state()["w"] == 0.5).all()
+    assert [each.shape for each in step.evaluate(x)] == [(8, 3), (8, 2)]
+
+
+def test_a_loss_that_reaches_no_variable_names_it(tmp_path):
+    text = tmp_path / "step.mlir"
+    text.write_text(
+        TWO_HEADS.replace(
+            "%y = glow.matmul %x, %w : tensor<8x3xf32>",
+            """%i = glow.convert %w : tensor<4x3xi32>
+  %s = glow.convert %i : tensor<4x3xf32>
+  %y = glow.matmul %x, %s : tensor<8x3xf32>""",
+        )
+    )
+    with pytest.raises(GlowError, match="the loss does not depend on '@w'"):
+        make_step(text, output="first")
+    with pytest.raises(GlowError, match=r"the loss must be one number, not tensor<8x2"):
+        make_step(text, output="second", loss=None)
+
+
 def test_rates_may_be_functions_of_the_number():
     numbers = []
 
