@@ -34,12 +34,12 @@ from glow.passes.rewriting.node_builder import NodeBuilder, replace_value
 class Loop(ABC):
     """A loop, as its backward loop needs it.
 
-    `states` are what it begins with, of which the `active` numbers have a gradient; `trips` is
-    the number of iterations, a tensor of `i64`, where that is data.
+    `states` are what it begins with, of which the `active` numbers have a gradient; `end`
+    is the index behind the last, a tensor of `i64`, where the number of iterations is data.
     """
 
     states: Sequence[SSAValue]
-    trips: SSAValue | None = None
+    end: SSAValue | None = None
 
     def __init__(self, builder: GradientBuilder, op: Operation) -> None:
         self.builder = builder
@@ -86,10 +86,8 @@ class Loop(ABC):
             for number, gradient in zip(active, given, strict=True)
         ]
         initial += [zeros_like(builder, value) for value in captured]
-        if self.trips is not None:
-            initial.insert(
-                0, builder.node(glow.SubOp, self.trips, builder.splat(1, i64))
-            )
+        if self.end is not None:
+            initial.insert(0, builder.node(glow.SubOp, self.end, builder.splat(1, i64)))
         types = [value.type for value in initial]
         block = Block(arg_types=[INDEX, *types, *(s.type for s in self.states)])
         inner = builder_in(block, builder)
@@ -119,7 +117,7 @@ class Loop(ABC):
         self, builder: NodeBuilder, arguments: Sequence[SSAValue]
     ) -> tuple[SSAValue, list[SSAValue]]:
         """The forward index of an iteration, and the counter's next value if there is one."""
-        if self.trips is None:
+        if self.end is None:
             block = builder.anchor.parent
             assert block is not None
             return self.index(builder, block.args[0]), []

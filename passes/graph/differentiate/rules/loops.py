@@ -8,7 +8,7 @@ since backends address memory by constants and loops. `scf.while` counts its ite
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from xdsl.dialects import scf
 from xdsl.dialects.builtin import i64
@@ -16,7 +16,7 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 
 from glow.dialects import arith, glow
 from glow.dialects.errors import GlowError
-from glow.dialects.node import node_name, shape_of, tensor_type
+from glow.dialects.node import NodeOp, node_name, shape_of, tensor_type
 from glow.passes.graph.differentiate.backward_loop import (
     Loop,
     index_in,
@@ -26,6 +26,7 @@ from glow.passes.graph.differentiate.gradient_builder import GradientBuilder
 from glow.passes.graph.differentiate.region_copies import (
     INDEX,
     Replacement,
+    Values,
     copy_ops,
     go_back,
     index_constant,
@@ -45,11 +46,11 @@ class CountedLoop(Loop):
         low, step, trips = index_value(op.lb), index_value(op.step), trip_count(op)
         if trips is None or low is None or low < 0 or step is None:
             self.first_and_last = None
-            self.trips = tensor_behind(op.ub)
-            if (low, step) != (0, 1) or self.trips is None:
+            self.end = number_at(builder, op.ub, {})
+            if step != 1 or self.end is None:
                 raise GlowError(
                     "a loop whose number of iterations is data has a derivative only if "
-                    "it counts 0, 1, ... to a number in a tensor",
+                    "it counts in steps of 1 to a number in a tensor",
                     node=node_name(op),
                 )
         else:
@@ -84,7 +85,7 @@ class CountedLoop(Loop):
         arguments = [index, *states]
         if number is None:
             return copy_ops(builder, block, arguments)
-        replace = at_number(builder, number, block.args[0])
+        replace = at_number(builder, {block.args[0]: number})
         return copy_ops(builder, block, arguments, replace)
 
     def recall(
@@ -145,9 +146,9 @@ class ConditionalLoop(Loop):
     """`scf.while`, which counts its iterations for it: the last state is their number."""
 
     def __init__(self, builder: GradientBuilder, op: scf.WhileOp) -> None:
-        self.op, self.trips = counting(op)
+        self.op, self.end = counting(op)
         self.states = list(self.op.arguments)
-        self.count = index_in(builder, self.trips)
+        self.count = index_in(builder, self.end)
         super().__init__(builder, self.op)
 
     def reached(self) -> set[int]:
@@ -201,20 +202,52 @@ class ConditionalLoop(Loop):
         return [again.results[number] for number in numbers]
 
 
-def at_number(builder: NodeBuilder, number: SSAValue, index: SSAValue) -> Replacement:
-    """What reads and writes at a number in the place of slices and updates at an index."""
+def at_number(builder: NodeBuilder, numbers: Values) -> Replacement:
+    """What reads and writes at a number in the place of slices and updates at an index.
+
+    `numbers` holds the tensor of the loop's own index.
+    """
 
     def replace(op: Operation, operands: Sequence[SSAValue]) -> SSAValue | None:
-        if isinstance(op, glow.DynamicSliceOp) and op.index is index:
-            return builder.node(glow.GatherOp, operands[0], number, axis=0)
-        if not isinstance(op, glow.DynamicUpdateOp) or op.index is not index:
+        if not isinstance(op, glow.DynamicSliceOp | glow.DynamicUpdateOp):
             return None
+        number = number_at(builder, op.index, numbers)
+        if number is None:
+            return None
+        if isinstance(op, glow.DynamicSliceOp):
+            return builder.node(glow.GatherOp, operands[0], number, axis=0)
         data, value, _ = operands
         place = builder.reshape(number, (1,))
         coordinates = [-1, *range(len(shape_of(value)))]
         return builder.node(glow.ScatterOp, data, place, value, coordinates=coordinates)
 
     return replace
+
+
+def number_at(
+    builder: NodeBuilder, index: SSAValue, numbers: Values
+) -> SSAValue | None:
+    """A tensor of one `i64` that holds an index, as far as it is made of known ones."""
+    if index in numbers:
+        return numbers[index]
+    known = index_value(index)
+    if known is not None:
+        return builder.splat(known, i64)
+    owner = index.owner
+    node = ARITHMETIC.get(type(owner)) if isinstance(owner, Operation) else None
+    if node is None or not isinstance(owner, Operation):
+        return tensor_behind(index)
+    left, right = (number_at(builder, value, numbers) for value in owner.operands)
+    if left is None or right is None:
+        return None
+    return builder.node(node, left, right)
+
+
+ARITHMETIC: Mapping[type[Operation], type[NodeOp]] = {
+    arith.AddiOp: glow.AddOp,
+    arith.SubiOp: glow.SubOp,
+}
+"""Arithmetic on indices, and on tensors that hold them."""
 
 
 def counting(op: scf.WhileOp) -> tuple[scf.WhileOp, SSAValue]:

@@ -157,6 +157,6 @@ def test_a_loop_that_cannot_go_back_says_so():
     module = parse_text(new_context(), text, "loop.mlir")
     function = module.body.block.first_op
     function.body.block.last_op.operands = function.body.block.last_op.operands[1:]
-    with pytest.raises(GlowError, match="only if it counts 0, 1"):
+    with pytest.raises(GlowError, match="only if it counts in steps of 1"):
         check_gradients(text, [*ROWS, STATE, np.array(4)])
     assert DifferentiatePass.name == "differentiate"
