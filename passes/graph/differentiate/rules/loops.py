@@ -1,9 +1,9 @@
 """Loops: each iteration goes back by its own values (`backward_loop`), computed again.
 
-The states are saved by the loop itself where its bounds are constants, those that the backward
-loop reads. Where the number of iterations is data, each iteration runs the loop again as far as
-itself, which takes no memory and a square of the time; its number is then counted in a tensor,
-since backends address memory by constants and loops. `scf.while` counts its iterations.
+The loop itself saves those of its states that the backward loop reads, where it is known how
+many there may be. Else each iteration runs the loop again as far as itself, which takes no memory
+and a square of the time. Where the number of iterations is data, that of an iteration is counted
+in a tensor, since backends address memory by constants and loops; `scf.while` counts them.
 """
 
 from __future__ import annotations
@@ -38,14 +38,15 @@ from glow.passes.rewriting.regions import index_value, trip_count
 
 
 class CountedLoop(Loop):
-    """`scf.for`: its states are saved by itself if its bounds are known."""
+    """`scf.for`: its states are saved by itself if it is known how many there may be."""
 
     def __init__(self, builder: GradientBuilder, op: scf.ForOp) -> None:
         self.op = op
         self.states = list(op.iter_args)
         low, step, trips = index_value(op.lb), index_value(op.step), trip_count(op)
         if trips is None or low is None or low < 0 or step is None:
-            self.first_and_last = None
+            first_and_last = 0, 0
+            self.extent = largest_count(op)
             self.end = number_at(builder, op.ub, {})
             if step != 1 or self.end is None:
                 raise GlowError(
@@ -54,9 +55,9 @@ class CountedLoop(Loop):
                     node=node_name(op),
                 )
         else:
-            self.first_and_last = low, low + (trips - 1) * step
-        both = sum(self.first_and_last or (0,))
-        self.first_plus_last = index_constant(builder, both)
+            first_and_last = low, low + (trips - 1) * step
+            self.extent = first_and_last[1] + 1
+        self.first_plus_last = index_constant(builder, sum(first_and_last))
         super().__init__(builder, op)
 
     def reached(self) -> set[int]:
@@ -92,15 +93,16 @@ class CountedLoop(Loop):
         self, builder: NodeBuilder, index: SSAValue, numbers: Sequence[int]
     ) -> Sequence[SSAValue]:
         """Read what the loop has saved, or run it as far as the iteration."""
-        if self.first_and_last is None:
+        if self.extent is None:
             again = self.op.clone()
             again.operands[1] = index
             builder.insert(again)
             return [again.results[number] for number in numbers]
-        return [
-            builder.node(glow.DynamicSliceOp, saved, index)
-            for saved in self.save_states(numbers, self.first_and_last[1] + 1)
-        ]
+        all_saved = self.save_states(numbers, self.extent)
+        number = tensor_behind(index)
+        if number is None:
+            return [builder.node(glow.DynamicSliceOp, s, index) for s in all_saved]
+        return [builder.node(glow.GatherOp, s, number, axis=0) for s in all_saved]
 
     def save_states(self, numbers: Sequence[int], extent: int) -> Sequence[SSAValue]:
         """Let the loop save states with which its iterations begin: [indices, ...]."""
@@ -130,6 +132,21 @@ class CountedLoop(Loop):
             replace_value(old, new)
         erase(op)
         return self.op.results[-len(kept) :]
+
+
+def largest_count(op: scf.ForOp) -> int | None:
+    """How many indices from 0 on a loop has at most: its end, or an axis that it indexes."""
+    known = index_value(op.ub)
+    if known is not None:
+        return known
+    block = op.body.block
+    extents = [
+        shape_of(each.input)[0]
+        for each in block.ops
+        if isinstance(each, glow.DynamicSliceOp | glow.DynamicUpdateOp)
+        and each.index is block.args[0]
+    ]
+    return min(extents, default=None)
 
 
 def counted_loop(

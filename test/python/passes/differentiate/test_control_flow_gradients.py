@@ -56,6 +56,22 @@ BY_DATA = COUNTED.format(
     step="%step",
 )
 
+UNBOUNDED = """
+func.func @main(%x: tensor<2x3xf64>, %w: tensor<3x3xf64>, %n: tensor<i64>)
+    -> tensor<2x3xf64> {
+  %first = arith.constant 0 : index
+  %step = arith.constant 1 : index
+  %count = tensor.extract %n[] : tensor<i64>
+  %end = arith.index_cast %count : i64 to index
+  %y = scf.for %i = %first to %end step %step iter_args(%s = %x) -> (tensor<2x3xf64>) {
+    %p = glow.matmul %s, %w : tensor<2x3xf64>
+    %next = glow.mul %p, %x : tensor<2x3xf64>
+    scf.yield %next : tensor<2x3xf64>
+  }
+  func.return %y : tensor<2x3xf64>
+}
+"""
+
 BRANCH = """
 func.func @main(%x: tensor<2x3xf64>, %w: tensor<3x3xf64>, %c: tensor<i1>)
     -> (tensor<2x3xf64>, tensor<3xf64>) {
@@ -113,6 +129,7 @@ CASES = {
     "counted": (KNOWN, [*ROWS, STATE], [()]),
     "every_other": (EVERY_OTHER, [*ROWS, STATE], [()]),
     "by_data": (BY_DATA, [*ROWS, STATE], [(np.array(n),) for n in (0, 1, 4)]),
+    "unbounded": (UNBOUNDED, [STATE, MATRIX], [(np.array(n),) for n in (0, 3)]),
     "branch": (BRANCH, [STATE, MATRIX], [(np.array(c),) for c in (True, False)]),
     "while": (WHILE, [STATE, MATRIX], [(np.array(n),) for n in (0, 1, 3)]),
 }
