@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from math import prod
+from math import gcd, prod
 
 from glow.backends.cpu.dialect.config import ConvConfig
 from glow.backends.cpu.kernels.convolution.conv2d_order import ORDERS, ConvOrder
@@ -23,6 +23,7 @@ from glow.backends.cpu.tiling.tiles import (
     TileModel,
     channel_parts,
     choose_blocks,
+    covering_size,
 )
 from glow.dialects.bounded_cache import bounded_cache
 from glow.lowering.loop_builder import ir_types as types
@@ -62,6 +63,12 @@ def choose_conv_config(spec: Conv2dSpec, target: Target) -> ConvConfig:
 MAX_ROW = 8
 """Pixels of a row, from which on tiles of a row have work enough."""
 
+LEAST_GAIN = 0.9
+"""Images lie apart, and rows do not."""
+
+SETS_BYTES = 4096
+"""All sets of a nearest cache, which is looked up while the page's address is."""
+
 
 def _tiles_of_images(
     spec: Conv2dSpec, of_rows: Sequence[ChannelPart], target: Target
@@ -75,7 +82,7 @@ def _tiles_of_images(
         return None
     blocks = choose_blocks(model, spec.output_blocks, [(width, spec.batch)])
     parts = channel_parts(spec.output_blocks, blocks)
-    pixels = tuple(model.pixels(spec.batch, part.blocks) for part in parts)
+    pixels = tuple(_images(spec, model, part.blocks) for part in parts)
     taps = sum(tap_pixels(window, 0, width))
     images = sum(
         part.tiles
@@ -84,10 +91,28 @@ def _tiles_of_images(
         * model.step_cycles(size, part.blocks)
         for part, size in zip(parts, pixels, strict=True)
     )
-    if images >= sum(part.tiles * _row_cycles(spec, model, part) for part in of_rows):
+    rows = sum(part.tiles * _row_cycles(spec, model, part) for part in of_rows)
+    if images > LEAST_GAIN * rows:
         return None
     config = ConvConfig(parts[0].blocks, pixels, images=True)
     return _with_order(spec, ConvTiling(config, parts, window, spec.batch), target)
+
+
+def _images(spec: Conv2dSpec, model: TileModel, blocks: int) -> int:
+    """The images of a tile that cover a batch in the fewest cycles.
+
+    No more than the nearest cache holds: pixels of images that lie a multiple of its sets apart
+    share one set of it.
+    """
+    _, *image = spec.input_type.get_shape()
+    stride = prod(image) * types.byte_width(spec.element)
+    ways = model.target.core.l1_bytes // SETS_BYTES
+    most = SETS_BYTES // gcd(SETS_BYTES, stride) * ways - 1
+    return covering_size(
+        spec.batch,
+        max(1, min(model.max_pixels(blocks), most)),
+        lambda size: model.cycles(size, blocks),
+    )
 
 
 def _row_cycles(spec: Conv2dSpec, model: TileModel, part: ChannelPart) -> float:
