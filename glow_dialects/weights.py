@@ -24,6 +24,7 @@ from xdsl.dialects.builtin import (
     TensorType,
 )
 from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.utils.hints import isa
 
 from glow.dialects.attributes import is_splat
 from glow.dialects.errors import GlowError
@@ -171,7 +172,7 @@ def initial_value(owner: VariableBase) -> Array:
     if value is None:
         return np.zeros(shape, dtype)
     if name is None:
-        assert isinstance(value, DenseIntOrFPElementsAttr)
+        assert isa(value, DenseIntOrFPElementsAttr)
         return np.array(dense_to_numpy(value))
     array = as_held(weights_of(owner)[name], held)
     check_held(name, array, held)
