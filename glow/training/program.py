@@ -39,6 +39,7 @@ from glow.dialects.weight_table import Array
 from glow.dialects.weights import module_of, weights_of
 from glow.options import CompileOptions
 from glow.passes.graph.differentiate.differentiate import differentiate
+from glow.passes.graph.differentiate.targets import check_loss
 from glow.passes.graph.optimizers import RATE, add_input, add_updates
 from glow.passes.graph.training_mode import use_batch_statistics, use_generator
 from glow.passes.rewriting.node_builder import NodeBuilder, erase_dead_nodes
@@ -193,6 +194,7 @@ class StepBuilder:
             name = next(name for name in label_names() if name not in taken)
             labels = add_input(function, name, self.loss.label_type(held))
             loss = self.loss.add(NodeBuilder(last), output, labels)
+        check_loss(loss)
         last.operands = [loss]
         function.attributes[OUTPUT_NAMES] = ArrayAttr([StringAttr(LOSS)])
         function.update_function_type()
