@@ -29,7 +29,7 @@ from xdsl.ir import Operation, SSAValue
 
 from glow.dialects import glow
 from glow.dialects.node import shape_of
-from glow.passes.rewriting.node_builder import NodeBuilder
+from glow.passes.rewriting.node_builder import NodeBuilder, like
 
 
 def conv3d(op: Operation) -> None:
@@ -209,8 +209,9 @@ def _repeated(builder: NodeBuilder, bias: SSAValue, count: int) -> SSAValue:
     """Each number of a bias for all phases of its channel."""
     (outputs,) = shape_of(bias)
     column = builder.reshape(bias, (outputs, 1))
-    tiled = builder.node(glow.TileOp, column, repeats=[1, count])
-    return builder.reshape(tiled, (outputs * count,))
+    types = [like(bias, (outputs, count))]
+    repeated = builder.create(glow.BroadcastOp, [column], {}, types=types)
+    return builder.reshape(repeated, (outputs * count,))
 
 
 LOWERINGS = {
