@@ -59,3 +59,18 @@ func.func @numbers(%x: tensor<8x16xf32>, %r: tensor<8xf32>) -> (tensor<8x1xf32>,
   %v = glow.reduce_sum %m axes [1] keepdims : tensor<8x1xf32>
   func.return %v, %n : tensor<8x1xf32>, tensor<8xf32>
 }
+
+// The sums are columns of a square matrix for the first reader, which stands before the others.
+// CHECK-LABEL: func.func @both(
+// CHECK-NEXT: %s, %r = cpu.fused_rows %x {
+// CHECK: } : tensor<4x1xf32>, tensor<4x4xf32>
+// CHECK-NEXT: %s_1 = glow.reshape %s : tensor<4xf32>
+// CHECK-NEXT: %c = glow.mul %x, %s_1 : tensor<4x4xf32>
+// CHECK-NEXT: func.return %c, %r
+func.func @both(%x: tensor<4x4xf32>) -> (tensor<4x4xf32>, tensor<4x4xf32>) {
+  %s = glow.reduce_sum %x axes [1] : tensor<4xf32>
+  %c = glow.mul %x, %s : tensor<4x4xf32>
+  %k = glow.reshape %s : tensor<4x1xf32>
+  %r = glow.sub %x, %k : tensor<4x4xf32>
+  func.return %c, %r : tensor<4x4xf32>, tensor<4x4xf32>
+}

@@ -268,28 +268,26 @@ def fuse(group: RowGroup) -> None:
 
 
 def move_readers(node: Operation, first: Operation | None) -> None:
-    """Move what reads a node's results, and stands from `first` on before it, behind it."""
-    behind, moved = {node}, list[Operation]()
+    """Move what reads a node's results, or the reshapes right behind it, behind these, if it
+    stands from `first` on before the node.
+    """
+    last, moved = node, list[Operation]()
+    behind = {node}
+    while isinstance(last.next_op, glow.ReshapeOp) and last.next_op.input.owner is node:
+        last = last.next_op
+        behind.add(last)
     while first is not None and first is not node:
         operands = [value for inner in first.walk() for value in inner.operands]
         if any(value.owner in behind for value in operands):
             behind.add(first)
             moved.append(first)
         first = first.next_op
-    last, block = last_of(node), node.parent
+    block = node.parent
     assert block is not None
     for op in moved:
         op.detach()
         block.insert_op_after(op, last)
         last = op
-
-
-def last_of(node: Operation) -> Operation:
-    """The last of the reshapes right behind a node."""
-    last = node
-    while isinstance(last.next_op, glow.ReshapeOp) and last.next_op.input.owner is node:
-        last = last.next_op
-    return last
 
 
 class FuseRowsPass(ModulePass):
