@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
+from math import prod
 from typing import Any, cast
 
 from xdsl.dialects.builtin import f32
@@ -19,6 +20,10 @@ from glow.backends.cpu.kernels.channelwise.int8_depthwise import Int8DepthwiseSp
 from glow.backends.cpu.kernels.channelwise.planes import BlockedPlanes
 from glow.backends.cpu.kernels.convolution.conv2d import Convolution
 from glow.backends.cpu.kernels.convolution.conv2d_config import conv_tiling
+from glow.backends.cpu.kernels.convolution.conv2d_gradient import (
+    Conv2dGradientSpec,
+    choose_gradient_tile,
+)
 from glow.backends.cpu.kernels.convolution.conv2d_spec import Conv2dSpec, ConvTiling
 from glow.backends.cpu.kernels.convolution.direct_conv import (
     DirectConvSpec,
@@ -115,9 +120,11 @@ def _registers(rows: int, blocks: int, what: str) -> str:
     return f"{rows} {what} x {blocks} registers"
 
 
-def _parts(parts: Iterable[ChannelPart], sizes: Iterable[int]) -> str:
+def _parts(
+    parts: Iterable[ChannelPart], sizes: Iterable[int], what: str = "pixels"
+) -> str:
     return ", ".join(
-        _registers(size, part.blocks, "pixels")
+        _registers(size, part.blocks, what)
         for size, part in zip(sizes, parts, strict=True)
     )
 
@@ -125,6 +132,8 @@ def _parts(parts: Iterable[ChannelPart], sizes: Iterable[int]) -> str:
 def _conv_tile(tiling: ConvTiling) -> str:
     """The tiles of the longest runs: rows, or columns where all are at a border."""
     config, (row, *sides) = tiling.config, (length for _, length in tiling.runs)
+    if config.images:
+        return _parts(tiling.parts, config.pixels, "images")
     longer = max(sides, default=0) > row
     return _parts(tiling.parts, config.sides if longer else config.pixels)
 
@@ -135,6 +144,16 @@ def _conv2d(spec: Conv2dSpec, target: Target) -> Choice:
     prefix = _element(spec.element)
     return _summed(
         DIRECT, spec.in_channels, prefix, tile, convolution.order.description
+    )
+
+
+def _conv2d_gradient(spec: Conv2dGradientSpec, target: Target) -> Choice:
+    tile = choose_gradient_tile(spec, target)
+    what = "taps" if spec.plain_input or spec.is_depthwise else "channels"
+    return Choice(
+        "gradient of weights, direct sums",
+        _registers(prod(tile.rows), tile.blocks, what),
+        "weights, all images of each",
     )
 
 
@@ -256,6 +275,7 @@ def _int8_batch_matmul(spec: Int8BatchMatmulSpec, target: Target) -> Choice:
 
 DESCRIBED: Mapping[type, Callable[[Any, Target], Choice]] = {
     Conv2dSpec: _conv2d,
+    Conv2dGradientSpec: _conv2d_gradient,
     SparseConv2dSpec: _sparse,
     DepthwiseSpec: _depthwise,
     DirectConvSpec: _plain,

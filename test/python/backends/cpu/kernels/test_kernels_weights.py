@@ -27,7 +27,9 @@ from glow.backends.cpu.kernels.convolution.pack_weights import (
     build_pack_weights,
     build_unpack_weights,
 )
+from glow.backends.cpu.program.program import KernelRequest
 from glow.backends.cpu.reference.weights import pack_panels
+from glow.backends.cpu.report.choices import choice_of
 from glow.lowering.loop_builder.window import Window
 from glow.lowering.target.target import Target
 
@@ -164,3 +166,15 @@ def test_gradient_tiles_fit_the_registers(blocks: int) -> None:
         tile = choose_gradient_tile(spec, target)
         assert tile.accumulators < target.num_vector_registers
         assert blocks % tile.blocks == 0
+
+
+def test_gradients_tell_their_tile() -> None:
+    spec = GRADIENTS["same"]
+    request = KernelRequest(
+        "conv2d_gradient",
+        ("conv2d_gradient", spec),
+        lambda name, target: build_conv2d_gradient(name, spec, target),
+    )
+    choice = choice_of(request, TARGET)
+    assert choice.algorithm == "gradient of weights, direct sums"
+    assert "channels x" in choice.tile
