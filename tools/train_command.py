@@ -21,7 +21,7 @@ from glow.tools.progress import report, step
 from glow.tools.quantization_commands import at_least
 
 if TYPE_CHECKING:
-    from glow.training.loops import Progress
+    from glow.training.loops import LoopOptions, Progress
     from glow.training.optimizers import Optimizer
     from glow.training.step import TrainStep
 
@@ -90,42 +90,15 @@ def _positive(text: str) -> float:
 
 def train_command(args: argparse.Namespace) -> int:
     """Run `glow train`; its exit status."""
-    from glow.training.loops import LoopOptions, Training
-    from glow.training.step import TrainStep
+    from glow.training.loops import Training
 
     check_program(args.model)
     for path in (args.save, args.export):
         if path is not None:
             check_output_file(path)
-    loop = LoopOptions(
-        epochs=args.epochs,
-        batch_size=args.batch,
-        shuffle=not args.no_shuffle,
-        seed=args.seed,
-        drop_last=args.drop_last,
-        schedule=args.schedule,
-        warmup=args.warmup,
-        validation=args.validation,
-    )
+    loop = loop_options(args)
     with step(f"compiling a step of {args.model}"):
-        trained = TrainStep(
-            args.model,
-            loss=args.loss,
-            optimizer=optimizer_of(args),
-            output=args.output,
-            freeze=args.freeze,
-            initialize=args.initialize,
-            seed=args.seed,
-            batch_size=args.batch,
-            check_finite=args.check_finite,
-            accumulate=args.accumulate,
-            clip_norm=args.clip_norm,
-            clip_value=args.clip_value,
-            threads=args.threads,
-            backend=args.backend,
-            precision=args.precision,
-            memory_limit=args.memory_limit,
-        )
+        trained = make_step(args)
     if args.resume is not None:
         trained.load(args.resume)
     with Reporter() as reporter:
@@ -135,6 +108,41 @@ def train_command(args: argparse.Namespace) -> int:
         report(f"interrupted after step {trained.steps}")
         return EXIT_INTERRUPTED
     return 0
+
+
+def loop_options(args: argparse.Namespace) -> LoopOptions:
+    """How long, and on what."""
+    from glow.training.loops import LoopOptions
+
+    return LoopOptions(
+        epochs=args.epochs,
+        batch_size=args.batch,
+        shuffle=not args.no_shuffle,
+        drop_last=args.drop_last,
+        validation=args.validation,
+        **{name: getattr(args, name) for name in ("seed", "schedule", "warmup")},
+    )
+
+
+STEP_OPTIONS = (
+    "output", "freeze", "initialize", "seed", "check_finite", "accumulate", "clip_norm",
+    "clip_value", "threads", "backend", "precision", "memory_limit",
+)  # fmt: skip
+"""Options of the command line that a step has under the same name."""
+
+
+def make_step(args: argparse.Namespace) -> TrainStep:
+    """The compiled step."""
+    from glow.training.step import TrainStep
+
+    options = {name: getattr(args, name) for name in STEP_OPTIONS}
+    return TrainStep(
+        args.model,
+        loss=args.loss,
+        optimizer=optimizer_of(args),
+        batch_size=args.batch,
+        **options,
+    )
 
 
 def optimizer_of(args: argparse.Namespace) -> Optimizer:
@@ -147,15 +155,12 @@ def optimizer_of(args: argparse.Namespace) -> Optimizer:
             f"unknown optimizer '{args.optimizer}'", hint=f"one of {known}"
         )
     make = OPTIMIZERS[args.optimizer]
-    options: dict[str, float] = {}
-    for name in ("rate", "momentum", "weight_decay"):
-        value = getattr(args, name)
-        if value is None:
-            continue
+    given = {name: getattr(args, name) for name in ("rate", "momentum", "weight_decay")}
+    options = {name: value for name, value in given.items() if value is not None}
+    for name in options:
         if name not in make.__dataclass_fields__:
             flag = f"--{name.replace('_', '-')}"
             raise UsageError(f"the optimizer {args.optimizer} has no {flag}")
-        options[name] = value
     return make(**options)
 
 

@@ -203,18 +203,22 @@ class Training:
         self.samples += len(batch[0])
         if self.callback is None:
             return None
+        return self.callback(self.progress(epoch, number, rate, is_last=is_last))
+
+    def progress(
+        self, epoch: int, number: int, rate: float, *, is_last: bool
+    ) -> Progress:
+        """What is known after the step of that number."""
         seconds = time.perf_counter() - self.started
-        return self.callback(
-            Progress(
-                epoch + 1,
-                self.options.epochs,
-                number,
-                float(np.mean(self.losses)),
-                rate,
-                self.samples / max(seconds, 1e-9),
-                is_last,
-                self.validation_loss() if is_last else None,
-            )
+        return Progress(
+            epoch + 1,
+            self.options.epochs,
+            number,
+            float(np.mean(self.losses)),
+            rate,
+            self.samples / max(seconds, 1e-9),
+            is_last,
+            self.validation_loss() if is_last else None,
         )
 
     def validation_loss(self) -> float | None:

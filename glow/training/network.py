@@ -9,7 +9,7 @@ what an operator does (the scales of `Resize`), stay as they are.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
@@ -189,8 +189,12 @@ def make_variables(function: FuncOp, values: Mapping[str, Array]) -> None:
         block.insert_op_before(variable, first)
         argument.replace_all_uses_with(variable.result)
         block.erase_arg(argument)
-    kept = [StringAttr(name) for name in names if name not in values]
-    function.attributes[INPUT_NAMES] = ArrayAttr(kept)
+    keep_inputs(function, [name for name in names if name not in values])
+
+
+def keep_inputs(function: FuncOp, names: Sequence[str]) -> None:
+    """Let a function's type and names follow the arguments that are left."""
+    function.attributes[INPUT_NAMES] = ArrayAttr([StringAttr(name) for name in names])
     function.update_function_type()
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 
 from glow.dialects.errors import GlowError
@@ -57,7 +57,13 @@ def split_options(options: StepKeywords) -> tuple[StepOptions, CompileOptions]:
     for name in others:
         if name not in known:
             raise GlowError(f"a training has no option '{name}'")
-    if others.get("quantize"):
+    check(own, quantize=others.get("quantize"))
+    return StepOptions(**own), CompileOptions(**others)  # pyright: ignore[reportArgumentType]
+
+
+def check(own: Mapping[str, object], quantize: object) -> None:
+    """Raise GlowError for values that make no sense."""
+    if quantize:
         raise GlowError(
             "a training step is not quantized",
             hint="prepare the network for quantization-aware training instead",
@@ -67,4 +73,3 @@ def split_options(options: StepKeywords) -> tuple[StepOptions, CompileOptions]:
     size = own.get("batch_size")
     if size is not None and (not isinstance(size, int) or size < 1):
         raise GlowError(f"batch_size must be a whole number, 1 or more, not {size!r}")
-    return StepOptions(**own), CompileOptions(**others)  # pyright: ignore[reportArgumentType]

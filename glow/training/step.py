@@ -254,15 +254,15 @@ def fit(arrays: Sequence[Array], infos: Sequence[TensorInfo]) -> Sequence[Array]
     if len(arrays) != len(infos):
         names = ", ".join(info.name for info in infos)
         raise GlowError(f"a step takes {names}, not {len(arrays)} arrays")
-    fitted: list[Array] = []
-    for array, info in zip(arrays, infos, strict=True):
-        if type(array) is not np.ndarray or array.dtype != info.dtype:
-            array = np.asarray(array)
-            kinds = "iub" if info.dtype.kind in "iu" else "f"
-            if array.dtype.kind in kinds:
-                array = array.astype(info.dtype)
-            array = check_array("input", info, array)
-        if not array.flags.c_contiguous:
-            array = np.ascontiguousarray(array)
-        fitted.append(array)
-    return fitted
+    return [fit_one(array, info) for array, info in zip(arrays, infos, strict=True)]
+
+
+def fit_one(array: Array, info: TensorInfo) -> Array:
+    """An array in the dtype of an input, in order; raises GlowError where it does not fit."""
+    if type(array) is not np.ndarray or array.dtype != info.dtype:
+        array = np.asarray(array)
+        kinds = "iub" if info.dtype.kind in "iu" else "f"
+        if array.dtype.kind in kinds:
+            array = array.astype(info.dtype)
+        array = check_array("input", info, array)
+    return array if array.flags.c_contiguous else np.ascontiguousarray(array)
