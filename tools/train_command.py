@@ -90,19 +90,20 @@ def _positive(text: str) -> float:
 
 def train_command(args: argparse.Namespace) -> int:
     """Run `glow train`; its exit status."""
+    from glow.training.data import read_arrays
     from glow.training.loops import Training
 
     check_program(args.model)
     for path in (args.save, args.export):
         if path is not None:
             check_output_file(path)
-    loop = loop_options(args)
+    data, loop = read_arrays(args.data), loop_options(args)
     with step(f"compiling a step of {args.model}"):
         trained = make_step(args)
     if args.resume is not None:
         trained.load(args.resume)
     with Reporter() as reporter:
-        Training(trained, args.data, loop, reporter).run()
+        Training(trained, data, loop, reporter).run()
     write(trained, args)
     if reporter.stopped:
         report(f"interrupted after step {trained.steps}")
@@ -112,14 +113,16 @@ def train_command(args: argparse.Namespace) -> int:
 
 def loop_options(args: argparse.Namespace) -> LoopOptions:
     """How long, and on what."""
+    from glow.training.data import read_arrays
     from glow.training.loops import LoopOptions
 
+    path = args.validation
     return LoopOptions(
         epochs=args.epochs,
         batch_size=args.batch,
         shuffle=not args.no_shuffle,
         drop_last=args.drop_last,
-        validation=args.validation,
+        validation=None if path is None else read_arrays(path),
         **{name: getattr(args, name) for name in ("seed", "schedule", "warmup")},
     )
 
