@@ -16,13 +16,13 @@ STEPS = 12
 
 @pytest.fixture(scope="module")
 def network() -> bytes:
-    return resnet18(8, 16, widths=(16,), blocks=1).SerializeToString()
+    return resnet18(8, 16, widths=(16,), blocks=4).SerializeToString()
 
 
 def curve(network: bytes, **options) -> tuple[list[float], dict[str, np.ndarray]]:
     """The losses of some steps on one batch, and the state after them."""
     step = glow.TrainStep(network, optimizer=glow.Adam(1e-2), **options)
-    x, labels = make_batch(resnet18(8, 16, widths=(16,), blocks=1))
+    x, labels = make_batch(resnet18(8, 16, widths=(16,), blocks=4))
     return [step(x, labels.astype(np.int64)) for _ in range(STEPS)], dict(step.state())
 
 
@@ -41,7 +41,7 @@ def test_a_limit_computes_activations_again_and_changes_no_bit(
         return function.attributes
 
     needed = planned(None)["glow.arena_bytes"].value.data
-    limit = needed * 9 // 10
+    limit = needed * 17 // 20
     attributes = planned(limit)
     assert attributes["glow.arena_bytes"].value.data <= limit
     assert len(attributes["glow.recomputed"]) >= 1
