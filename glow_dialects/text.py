@@ -31,18 +31,19 @@ from xdsl.utils.hints import isa
 
 from glow.dialects.attributes import (
     array_values,
-    float_attr,
     float_type_of,
     floats_attr,
     int_attr,
     ints_attr,
 )
-from glow.dialects.float_text import bits_of_float, float_literal, parse_float_attr
+from glow.dialects.float_text import (
+    bits_of_float,
+    float_attr_of_bits,
+    float_literal,
+    parse_float_attr,
+)
 
 Kind = set[type[Attribute]]
-
-NAN = 0x7FC00000
-"""The bits of the NaN that is printed as `nan`."""
 
 _SPECIAL = re.compile(r"(-?)(inf|nan)\b")
 _HEX_ELEMENT = re.compile(r"[\[,]\s*-?\s*0[xX]")
@@ -75,8 +76,9 @@ def _print_number(printer: Printer, value: float, kind: AnyFloat = f32) -> None:
     if not isinstance(value, float) or math.isinf(value):
         printer.print_string(repr(value))
     elif math.isnan(value):
-        bits = bits_of_float(value, f32)
-        printer.print_string("nan" if bits == NAN else f"nan<0x{bits:X}>")
+        bits = bits_of_float(value, kind)
+        is_plain = bits == bits_of_float(math.nan, kind)
+        printer.print_string("nan" if is_plain else f"nan<0x{bits:X}>")
     else:
         printer.print_string(float_literal(value, kind))
 
@@ -103,13 +105,13 @@ def parse_property(parser: Parser, declared: PropertyDef) -> Attribute:
 
 
 def _parse_float(parser: Parser, float_type: AnyFloat) -> FloatAttr:
-    number = _parse_special(parser)
+    number = _parse_special(parser, float_type)
     if number is None:
         return parse_float_attr(parser, float_type)
-    return float_attr(number) if float_type == f32 else FloatAttr(number, float_type)
+    return float_attr_of_bits(bits_of_float(number, float_type), float_type)
 
 
-def _parse_special(parser: Parser) -> float | None:
+def _parse_special(parser: Parser, float_type: AnyFloat = f32) -> float | None:
     """Parse `inf`, `-inf`, `nan` or the NaN of a bit pattern, `nan<0x7FC00001>`."""
     found = _SPECIAL.match(parser.lexer.input.content, parser.pos)
     if found is None:
@@ -118,7 +120,7 @@ def _parse_special(parser: Parser) -> float | None:
     parser.parse_keyword(found[2])
     if found[2] == "inf" or parser.parse_optional_punctuation("<") is None:
         return float(found[0])
-    pattern = parse_float_attr(parser, f32)
+    pattern = parse_float_attr(parser, float_type)
     parser.parse_punctuation(">")
     return pattern.value.data
 
