@@ -7,7 +7,6 @@ from xdsl.ir import Operation
 from xdsl.utils.exceptions import VerifyException
 
 from glow.dialects.errors import GlowError, one_line
-from glow.dialects.glow.state import wrong_state
 from glow.dialects.locations import node_name, place_of
 from glow.dominance import undominated_use
 
@@ -18,6 +17,8 @@ def verify_module(module: ModuleOp, when: str = "") -> None:
     xDSL's own message carries a dump of the whole module. `when` says after what the
     check ran.
     """
+    from glow.dialects.glow.state import wrong_state  # Which `--help` need not wait for.
+
     if wrong := undominated_use(module):
         raise _at(wrong[0], _undominated(*wrong), when)
     if wrong_variable := wrong_state(module):
