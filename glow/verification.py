@@ -17,7 +17,8 @@ def verify_module(module: ModuleOp, when: str = "") -> None:
     xDSL's own message carries a dump of the whole module. `when` says after what the
     check ran.
     """
-    from glow.dialects.glow.state import wrong_state  # Which `--help` need not wait for.
+    # What has the nodes, for which `--help` need not wait.
+    from glow.dialects.glow.state import wrong_state
 
     if wrong := undominated_use(module):
         raise _at(wrong[0], _undominated(*wrong), when)

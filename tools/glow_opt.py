@@ -44,7 +44,6 @@ from glow.tools.opt.pass_flags import (
 from glow.tools.opt.reproducer import copy_of, pipeline_of, write_reproducer
 from glow.tools.opt.target_names import OWN_TARGETS
 from glow.tools.opt.verify_diagnostics import VerifyDiagnosticsMain
-from glow.tools.opt.verify_roundtrip import check_roundtrip
 from glow.tools.shape_options import input_options, refuse_for_text
 from glow.tools.target_options import target_of, with_backend, with_target
 from glow.universe import PASS_GROUPS, RENAMED_PASSES, register_dialects
@@ -229,6 +228,9 @@ class GlowOptMain(VerifyDiagnosticsMain):
         instrumentation = self.instrumentation
         instrumentation.seconds.clear()
         if self.args.verify_roundtrip:
+            # A printer has the nodes, for which `--help` need not wait.
+            from glow.tools.opt.verify_roundtrip import check_roundtrip
+
             check_roundtrip(self.ctx, prog)
         before = self.graph_before(prog)
         reproduced = copy_of(prog) if self.args.pass_pipeline_crash_reproducer else None

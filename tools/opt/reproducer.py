@@ -26,9 +26,6 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
 from glow.dialects.errors import GlowError
-from glow.dialects.weights import clone_module
-from glow.frontends.inline_weights import print_resources, put_weights_inline
-from glow.frontends.sidecar import has_weights
 from glow.runtime.atomic_output import atomic_path
 
 _PIPELINE = re.compile(
@@ -50,6 +47,10 @@ def pipeline_of(text: str, name: str) -> str:
 
 def copy_of(module: ModuleOp) -> ModuleOp:
     """The program as it is before passes change it."""
+    # What reads weights has NumPy, for which `--help` need not wait.
+    from glow.dialects.weights import clone_module
+    from glow.frontends.sidecar import has_weights
+
     return clone_module(module) if has_weights(module) else module.clone()
 
 
@@ -63,6 +64,9 @@ def write_reproducer(
 ) -> None:
     """Write a program, which weights go into, and the passes to run on it."""
     resources = StringIO()
+    from glow.frontends.inline_weights import print_resources, put_weights_inline
+    from glow.frontends.sidecar import has_weights
+
     if has_weights(module):
         print_resources(put_weights_inline(module), resources)
     pipeline = f"builtin.module({','.join(map(str, passes))})"
