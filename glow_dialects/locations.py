@@ -41,9 +41,9 @@ def read_location(stated: LocationAttr, place: FileLineColLoc) -> LocationAttr:
 
 
 def stated_location(location: FusedLoc) -> Attribute:
-    """What the text said, of a location that `read_location` made."""
+    """What the text says of a location that `read_location` or `weight_location` made."""
     parts = location.locations
-    if location.metadata == STATED and isa(parts, ArrayAttr[Attribute]):
+    if location.metadata in (STATED, WEIGHT) and isa(parts, ArrayAttr[Attribute]):
         return parts.data[0]
     return location
 

@@ -21,7 +21,7 @@ over another, it is a concatenation:
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from xdsl.ir import SSAValue
@@ -98,15 +98,31 @@ def into_maximum(op: NodeOp, builder: NodeBuilder) -> SSAValue | None:
     return fold_pad(op, builder, LOWEST)
 
 
-def summands(value: SSAValue, shape: tuple[int, ...]) -> Iterator[SSAValue]:
-    """What a sum adds up, sums that nothing else reads taken apart."""
+def pieces_of(result: SSAValue, shape: tuple[int, ...]) -> list[Piece] | None:
+    """The pieces that a sum adds up, sums that nothing else reads taken apart; None if
+    something else is added.
+
+    What stands beside an inner sum is looked at first, so that long sums end at once.
+    """
+    pieces: list[Piece] = []
+    pending = [result]
+    while pending:
+        for operand in sum_at(pending.pop(), shape):
+            if sum_at(operand, shape) and operand.has_one_use():
+                pending.append(operand)
+            elif (piece := piece_of(operand, shape)) is not None:
+                pieces.append(piece)
+            else:
+                return None
+    return sorted(pieces, key=lambda piece: piece[:3])
+
+
+def sum_at(value: SSAValue, shape: tuple[int, ...]) -> Sequence[SSAValue]:
+    """The operands of the sum of that shape that a value is; none if it is not."""
     owner = value.owner
     if isinstance(owner, glow.AddOp) and shape_of(value) == shape:
-        for operand in owner.inputs:
-            is_inner = isinstance(operand.owner, glow.AddOp) and operand.has_one_use()
-            yield from summands(operand, shape) if is_inner else (operand,)
-    else:
-        yield value
+        return owner.inputs
+    return ()
 
 
 def piece_of(value: SSAValue, shape: tuple[int, ...]) -> Piece | None:
@@ -134,9 +150,8 @@ def join_pieces(op: NodeOp, builder: NodeBuilder) -> SSAValue | None:
     if op.is_quantized:
         return None
     shape = shape_of(result)
-    found = [piece_of(value, shape) for value in summands(result, shape)]
-    pieces = sorted((piece for piece in found if piece), key=lambda piece: piece[:3])
-    if len(pieces) < len(found) or len({piece.axis for piece in pieces}) != 1:
+    pieces = pieces_of(result, shape)
+    if pieces is None or len({piece.axis for piece in pieces}) != 1:
         return None
     axis = pieces[0].axis
     borders = [0, *(piece.end for piece in pieces)]

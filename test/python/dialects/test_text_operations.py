@@ -35,6 +35,7 @@ from xdsl.irdl import IRDLOperation, OptOperandDef
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.hints import isa
 
+from glow.backends.cpu.dialect.config import Panels, PanelsAttr
 from glow.dialects.attributes import floats_attr, ints_attr
 from glow.dialects.float_text import FRACTION_BITS, float_attr_of_bits, float_of_bits
 from glow.dialects.node import SEGMENTS, operand_segments_attr
@@ -106,6 +107,7 @@ SAMPLES: dict[type[Attribute], Attribute] = {
     DenseArrayBase: ints_attr(1, 2),
     StringAttr: StringAttr("a"),
     UnitAttr: UnitAttr(),
+    PanelsAttr: PanelsAttr(Panels(1, 16)),
 }
 
 EXAMPLES = {op.name: made(op) for op in declared_operations()}

@@ -13,6 +13,7 @@ from glow.backends.cpu.reference.nodes import cpu_functions
 from glow.dialects import glow, instr, quant
 from glow.interpreter import FUNCTIONS, run
 from glow.interpreter.instructions import instruction_methods
+from glow.interpreter.variables import Variables, variable_methods
 
 EXAMPLES = nodes_under_test()
 LOW_PRECISION = ("float16", "bfloat16")
@@ -45,12 +46,12 @@ def test_every_node_has_an_example() -> None:
 
 def test_every_operation_has_a_function() -> None:
     assert {*glow.NODES, *glow.QUANTIZATION_NODES} <= set(FUNCTIONS)
-    assert {*quant.Quant.operations, *glow.Glow.operations} - {glow.YieldOp} == set(
-        FUNCTIONS
-    )
+    apart = {glow.YieldOp, glow.VariableOp, glow.SaveOp}
+    assert {*quant.Quant.operations, *glow.Glow.operations} - apart == set(FUNCTIONS)
     cpu_table = cpu_functions({})
     assert set(cpu.NODES) == set(cpu_table)
     methods = instruction_methods({**FUNCTIONS, **cpu_table})
-    assert set(instr.instr_dialect([*glow.NODES, *cpu.NODES]).operations) == set(
-        methods
-    )
+    instructions = instr.instr_dialect([*glow.NODES, *cpu.NODES]).operations
+    assert {*instructions} - {instr.VariableOp} == set(methods)
+    state = {glow.VariableOp, glow.SaveOp, instr.VariableOp}
+    assert set(variable_methods(Variables({}))) == state

@@ -44,10 +44,9 @@ def _normalization_examples() -> Iterator[Example]:
 def _fake_quantization_examples() -> Iterator[Example]:
     steps = np.arange(-9, 10, dtype=np.float32) / np.float32(4)
     tensor, byte = np.array(0.1, np.float32), {"low": 0, "high": 255}
-    for point in ((), (np.array(128, np.float32),), (np.array(3.4, np.float32),)):
-        yield example(
-            glow.FakeQuantizeOp, random_array((2, 3, 5)), tensor, *point, **byte
-        )
+    for shape, point in (((2, 3, 5), ()), ((2, 3, 5), (128.0,)), ((3, 7), (3.4,))):
+        zero = [np.array(number, np.float32) for number in point]
+        yield example(glow.FakeQuantizeOp, random_array(shape), tensor, *zero, **byte)
     for numbers in (steps, EDGES[EDGES == EDGES]):
         half = np.array(0.5, np.float32)
         yield example(glow.FakeQuantizeOp, numbers, half, low=-127, high=127)

@@ -101,6 +101,6 @@ def test_profiles_and_reports_of_given_sizes(model, tmp_path, monkeypatch):
     run_glow(["profile", model, "--data=data.npz", "-o", "p.yaml", *fixed])
     run_glow(["report", model, "-o", "r.html", *fixed])
     assert (tmp_path / "p.yaml").exists()
-    assert "reduce_sum" in (tmp_path / "r.html").read_text()
+    assert "fused_rows" in (tmp_path / "r.html").read_text()
     with pytest.raises(GlowError, match=r"open sizes \(N\)"):
         run_glow(["profile", model, "--data=data.npz", "-o", "p.yaml"])

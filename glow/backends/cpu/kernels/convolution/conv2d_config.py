@@ -66,8 +66,8 @@ MAX_ROW = 8
 LEAST_GAIN = 0.9
 """Images lie apart, and rows do not."""
 
-SETS_BYTES = 4096
-"""All sets of a nearest cache, which is looked up while the page's address is."""
+PAGE_BYTES = 4096
+"""The smallest page: a nearest cache is looked up by the part of an address below it."""
 
 
 def _tiles_of_images(
@@ -106,8 +106,8 @@ def _images(spec: Conv2dSpec, model: TileModel, blocks: int) -> int:
     """
     _, *image = spec.input_type.get_shape()
     stride = prod(image) * types.byte_width(spec.element)
-    ways = model.target.core.l1_bytes // SETS_BYTES
-    most = SETS_BYTES // gcd(SETS_BYTES, stride) * ways - 1
+    ways = model.target.core.l1_bytes // PAGE_BYTES
+    most = PAGE_BYTES // gcd(PAGE_BYTES, stride) * ways - 1
     return covering_size(
         spec.batch,
         max(1, min(model.max_pixels(blocks), most)),
