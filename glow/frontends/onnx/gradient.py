@@ -44,7 +44,7 @@ class _Builder(GradientBuilder):
         return self.insert(new_constant(self.table, array, name)).results[0]
 
 
-def import_gradient(_: object, node: OnnxNode, frame: Frame) -> Sequence[Held]:
+def import_gradient(_: object, node: OnnxNode, frame: Frame) -> list[Held]:
     """The gradients of the values that `xs` names."""
     graph = node.graph
     refuse_if(graph.block is not graph.entry, "a gradient in a branch or loop")
