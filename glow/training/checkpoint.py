@@ -40,11 +40,12 @@ def read_checkpoint(variables: Mapping[str, Array], made: str, path: Path) -> No
     from safetensors import SafetensorError, safe_open
 
     try:
+        path.open("rb").close()  # safetensors names the file in its own way.
         with safe_open(path, "numpy") as file:
             found = {name: file.get_tensor(name) for name in file.keys()}
             theirs = (file.metadata() or {}).get(MARK)
     except (OSError, SafetensorError) as error:
-        reason = error.strerror if isinstance(error, OSError) else None
+        reason = (error.strerror or "").lower() if isinstance(error, OSError) else ""
         raise GlowError(f"cannot read {path}: {reason or error}") from None
     if theirs is None:
         raise GlowError(

@@ -65,7 +65,7 @@ def test_it_trains_saves_exports_and_goes_on(folder, capsys):
         (["--optimizer", "adam", "--momentum", "1"], "adam has no --momentum"),
         (["--rate", "-1"], "argument --rate: expected a number"),
         (["--schedule", "foo"], "unknown schedule 'foo'"),
-        (["--resume", "/missing"], "cannot read /missing: No such file"),
+        (["--resume", "/missing"], "cannot read /missing: no such file or directory"),
         (["--save", "/missing/x"], "cannot write into /missing"),
         (["--backend", "foo"], "unknown backend 'foo'"),
     ],
