@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from glow.compiled_model import CompiledModel
     from glow.compiler import lower_to
     from glow.dialects.errors import GlowError
+    from glow.host.host import Host
     from glow.passes.quantization.options import QuantizationOptions
     from glow.passes.quantization.profiling.profile import Profile
     from glow.profiling import profile
@@ -47,6 +48,7 @@ __all__ = [
     "AdamW",
     "CompiledModel",
     "GlowError",
+    "Host",
     "Loss",
     "Profile",
     "QuantizationOptions",
@@ -72,6 +74,7 @@ _HOMES = {
     ),
     "CompiledModel": "glow.compiled_model",
     "GlowError": "glow.dialects.errors",
+    "Host": "glow.host.host",
     "Loss": "glow.training.losses",
     "Profile": "glow.passes.quantization.profiling.profile",
     "QuantizationOptions": "glow.passes.quantization.options",

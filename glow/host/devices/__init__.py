@@ -1,0 +1,1 @@
+"""Devices: managers behind one small protocol, `device.DeviceManager`."""

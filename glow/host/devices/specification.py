@@ -1,0 +1,138 @@
+"""Devices as text: `cpu`, `cpu:2GiB`, `cpu@0-3`, `process*2`, `ray://head:10001`.
+
+    kind [*count] [@cores] [:memory]
+
+A kind is `process`, `ray`, or the name of a backend, whose networks run in this process.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from glow.backends.backend import DEFAULT_BACKEND, get_backend
+from glow.dialects.errors import GlowError
+
+if TYPE_CHECKING:
+    from glow.host.devices.device import DeviceManager
+
+UNITS = {"": 1, "B": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "TiB": 1 << 40}
+UNITS |= {"KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
+
+_TEXT = re.compile(
+    r"(?P<kind>[A-Za-z_][\w-]*)(?:\*(?P<count>\d+))?"
+    r"(?:@(?P<cores>[\d,-]+))?(?::(?P<memory>[\d.]+\s*\w*))?"
+)
+_BYTES = re.compile(r"(\d+(?:\.\d+)?)\s*([A-Za-z]*)")
+
+
+@dataclass(frozen=True)
+class DeviceSpecification:
+    """One device of a host."""
+
+    kind: str
+    """`process`, `ray`, or a backend's name."""
+    memory_bytes: int | None = None
+    """What networks may take; None for what the machine has."""
+    cores: tuple[int, ...] = ()
+    """The cores that its threads are pinned to; none for all, and no pinning."""
+    address: str | None = None
+    """Where a cluster is: `ray://head:10001`."""
+
+    @property
+    def backend(self) -> str:
+        """The backend that networks for it are compiled with."""
+        return DEFAULT_BACKEND if self.kind in ("process", "ray") else self.kind
+
+
+def parse_specifications(text: str) -> list[DeviceSpecification]:
+    """The devices that a text stands for: several with a count.
+
+    Raises GlowError for text that is no device.
+    """
+    text = text.strip()
+    if text.startswith("ray://"):
+        return [DeviceSpecification("ray", address=text)]
+    found = _TEXT.fullmatch(text)
+    if found is None:
+        raise GlowError(
+            f"'{text}' is no device", hint="for example cpu, cpu:2GiB, process*2"
+        )
+    count = int(found["count"] or 1)
+    if not 1 <= count <= 1024:
+        raise GlowError(f"'{text}' is {count} devices", hint="from 1 to 1024")
+    cores = tuple(parse_cores(found["cores"])) if found["cores"] else ()
+    memory = parse_bytes(found["memory"]) if found["memory"] else None
+    return [DeviceSpecification(found["kind"], memory, cores)] * count
+
+
+def parse_bytes(text: str) -> int:
+    """`2GiB`, `512 MB` or `4096` in bytes; raises GlowError for anything else."""
+    found = _BYTES.fullmatch(text.strip())
+    if found is None or found[2] not in UNITS:
+        raise GlowError(f"'{text}' is no size of memory", hint="for example 2GiB")
+    return int(float(found[1]) * UNITS[found[2]])
+
+
+def parse_cores(text: str) -> Iterator[int]:
+    """`0-2,5` as numbers; raises GlowError for anything else."""
+    for part in text.split(","):
+        first, dash, last = part.partition("-")
+        if not first.isdecimal() or (dash and not last.isdecimal()):
+            raise GlowError(f"'{text}' is no list of cores", hint="for example 0-3")
+        yield from range(int(first), int(last if dash else first) + 1)
+
+
+def open_devices(
+    devices: str | Iterable[str | DeviceManager],
+) -> Sequence[DeviceManager]:
+    """Managers of devices given as text, of which those that are managers stay as they are.
+
+    Names are `kind:number`. Raises GlowError for text that is no device, an extra that is
+    missing, and names that come twice.
+    """
+    listed = [devices] if isinstance(devices, str) else list(devices)
+    counts: Counter[str] = Counter()
+    opened: list[DeviceManager] = []
+    try:
+        for device in listed:
+            if not isinstance(device, str):
+                opened.append(device)
+                continue
+            for one in parse_specifications(device):
+                opened.extend(_open(one, counts))
+        names = Counter(device.name for device in opened)
+        twice = [name for name, count in names.items() if count > 1]
+        if twice:
+            raise GlowError(f"two devices have the name '{twice[0]}'")
+        if not opened:
+            raise GlowError("a host needs a device", hint='devices=["cpu"]')
+    except BaseException:
+        for device in opened:
+            device.close()
+        raise
+    return opened
+
+
+def _open(
+    specification: DeviceSpecification, counts: Counter[str]
+) -> Sequence[DeviceManager]:
+    """The managers of a specification; a cluster has one a node."""
+    kind = specification.kind
+    name = f"{kind}:{counts[kind]}"
+    counts[kind] += 1
+    if kind == "process":
+        from glow.host.devices.process import ProcessDevice
+
+        return [ProcessDevice(name, specification)]
+    if kind == "ray":
+        from glow.host.devices.ray import ray_devices
+
+        return ray_devices(specification)
+    get_backend(kind)  # Which raises where there is none.
+    from glow.host.devices.local import LocalDevice
+
+    return [LocalDevice(name, specification)]
