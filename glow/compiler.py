@@ -40,6 +40,7 @@ from glow.lowering.target.program_target import check_target
 from glow.model_source import ModelSource
 from glow.open_sizes import OpenModelError
 from glow.options import CompileOptions, OptionKeywords
+from glow.passes.graph.partition.inline_parts import inline_parts
 from glow.passes.rewriting.trace import pass_clock
 from glow.precision import apply_precision
 from glow.runtime.memory import check_memory
@@ -141,6 +142,8 @@ def run_phases(
     backend = get_backend(options.backend)
     pipeline = backend.pipeline(options)
     level = level_of(module)
+    if level in (None, LOWERED):
+        inline_parts(module)
     check_level(level, options)
     if options.memory_limit is not None and INSTR not in pipeline.names:
         raise GlowError("a memory limit needs a backend that plans memory, such as cpu")

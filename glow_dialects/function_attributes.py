@@ -17,3 +17,12 @@ LIVE_BYTES = "glow.live_bytes"
 
 RECOMPUTED = "glow.recomputed"
 """The names of the buffers that are computed again to keep to a limit of memory."""
+
+DEVICE = "glow.device"
+"""The device that runs a part of a divided network (`passes/graph/partition`)."""
+
+REPLICAS = "glow.replicas"
+"""More devices that have a copy of a part, so that several requests run side by side."""
+
+DEVICES = "glow.devices"
+"""Of a module: the devices that it is divided between, with the memory of each."""

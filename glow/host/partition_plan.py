@@ -1,0 +1,200 @@
+"""The plan of a divided network: its parts as modules, and the values that they pass on.
+
+    module = glow.compiler.load("partitioned.mlir")
+    plan = split_module(module)
+    for part in plan.parts:                      # each behind those that it takes values from
+        print(part.name, part.device, part.takes, part.gives)
+        model = glow.compile(part.module, backend=part.backend)
+
+Values have names: those of the network's inputs and outputs, and others between parts. A part
+takes values by their names in order, and gives values that no other part gives. Every output of
+the network is given by a part, also one that is an input or a constant.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, cast
+
+from glow.dialects.errors import GlowError
+
+if TYPE_CHECKING:
+    from xdsl.dialects.builtin import ModuleOp
+    from xdsl.dialects.func import CallOp, FuncOp
+    from xdsl.ir import SSAValue
+
+    from glow.dialects.weight_table import WeightTable
+    from glow.tensor_info import Signature
+
+
+@dataclass(frozen=True)
+class Part:
+    """A part of a network: a module of its own, whose `main` has the part's inputs."""
+
+    name: str
+    """The function's: `part0`."""
+    device: str
+    """Where it runs: `cpu:0`."""
+    takes: tuple[str, ...]
+    """The values that it reads, in the order of its inputs."""
+    gives: tuple[str, ...]
+    """The values that it computes, in the order of its outputs."""
+    module: ModuleOp
+    """What is compiled: `takes` and `gives` are the names of inputs and outputs of `main`."""
+    replicas: tuple[str, ...] = ()
+    """More devices that have a copy of it."""
+
+    @property
+    def backend(self) -> str:
+        """The backend that compiles for the device."""
+        from glow.passes.graph.partition.devices import backend_of
+
+        return backend_of(self.device)
+
+
+@dataclass(frozen=True)
+class PartitionPlan:
+    """The parts of a network, each behind those that it takes values from."""
+
+    signature: Signature
+    """Names, shapes and dtypes of the network's inputs and outputs."""
+    parts: tuple[Part, ...]
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """The values that the caller gives."""
+        return tuple(info.name for info in self.signature.inputs)
+
+    @property
+    def outputs(self) -> tuple[str, ...]:
+        """The values that the caller gets."""
+        return tuple(info.name for info in self.signature.outputs)
+
+
+def split_module(module: ModuleOp) -> PartitionPlan:
+    """The plan of a module that `--partition` has divided; the module stays as it is.
+
+    Arrays of weights are shared with it. Raises GlowError in one line for a module that is not
+    divided, and for one whose parts do not fit together.
+    """
+    from glow.passes.graph.partition.calls import called_parts, is_divided
+    from glow.passes.graph.partition.verify_partition import verify_parts
+    from glow.signature import main_function, signature_of
+
+    if not is_divided(module):
+        raise GlowError(
+            "the module is not divided into parts", hint="glow-opt --partition does it"
+        )
+    verify_parts(module)
+    main = main_function(module)
+    signature = signature_of(main)
+    values = _Values(main, signature)
+    parts = [_part(call, function, values) for call, function in called_parts(module)]
+    values.check_outputs()
+    return PartitionPlan(signature, tuple(parts))
+
+
+def _part(call: CallOp, function: FuncOp, values: _Values) -> Part:
+    """The part that a call stands for."""
+    from glow.dialects.function_attributes import DEVICE, REPLICAS
+    from glow.passes.graph.partition.graph import strings
+
+    takes = tuple(values.name(value) for value in call.operands)
+    gives = tuple(values.give(value) for value in call.results)
+    return Part(
+        function.sym_name.data,
+        strings(function, DEVICE)[0],
+        takes,
+        gives,
+        _module_of(function, takes, gives),
+        tuple(strings(function, REPLICAS)),
+    )
+
+
+class _Values:
+    """The names of the values in a `main` of calls."""
+
+    def __init__(self, main: FuncOp, signature: Signature) -> None:
+        arguments = main.body.block.args
+        last = main.body.block.last_op
+        assert last is not None
+        self.names: dict[SSAValue, str] = {
+            value: info.name
+            for value, info in zip(arguments, signature.inputs, strict=True)
+        }
+        self.outputs = dict(
+            zip((info.name for info in signature.outputs), last.operands, strict=True)
+        )
+        if len(self.outputs) < len(last.operands):
+            raise GlowError("two outputs have one name", hint="values pass on by name")
+        for name, value in self.outputs.items():
+            self.names.setdefault(value, name)
+        self.taken = {*self.names.values(), *self.outputs}
+        self.given: set[SSAValue] = set()
+
+    def name(self, value: SSAValue) -> str:
+        """The name of a value, which no other has."""
+        if value not in self.names:
+            base = value.name_hint or "value"
+            name, number = base, 0
+            while name in self.taken:
+                number += 1
+                name = f"{base}_{number}"
+            self.taken.add(name)
+            self.names[value] = name
+        return self.names[value]
+
+    def give(self, value: SSAValue) -> str:
+        """The name of a value that a part gives."""
+        self.given.add(value)
+        return self.name(value)
+
+    def check_outputs(self) -> None:
+        """Raise GlowError for an output that is not a part's own."""
+        for name, value in self.outputs.items():
+            if value not in self.given or self.names[value] != name:
+                raise GlowError(
+                    f"output '{name}' is no result of a part of its own",
+                    hint="divide the network with --partition",
+                )
+
+
+def _module_of(
+    function: FuncOp, takes: Sequence[str], gives: Sequence[str]
+) -> ModuleOp:
+    """A module with a function as its `main`, and the weights that it reads."""
+    from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr
+
+    from glow.dialects.function_attributes import DEVICES, INPUT_NAMES, OUTPUT_NAMES
+    from glow.dialects.weight_table import WeightsAttr
+    from glow.dialects.weights import ATTRIBUTE, module_of, weights_of
+
+    main = cast("FuncOp", function.clone())
+    main.sym_name = StringAttr("main")
+    main.properties.pop("sym_visibility", None)
+    for name in [name for name in main.attributes if name.startswith("glow.")]:
+        del main.attributes[name]
+    main.attributes[INPUT_NAMES] = ArrayAttr([StringAttr(name) for name in takes])
+    main.attributes[OUTPUT_NAMES] = ArrayAttr([StringAttr(name) for name in gives])
+    whole = module_of(function)
+    part = ModuleOp([main])
+    part.attributes.update(whole.attributes)
+    part.attributes.pop(DEVICES, None)
+    part.attributes[ATTRIBUTE] = WeightsAttr(_entries(weights_of(whole), part))
+    return part
+
+
+def _entries(table: WeightTable, part: ModuleOp) -> WeightTable:
+    """The entries of a table that a part reads; arrays are shared."""
+    from glow.dialects.weight_table import DeferredArray, WeightTable
+    from glow.dialects.weights import used_weights
+
+    own = WeightTable()
+    for name in used_weights(part):
+        entry = table.entry(name)
+        if isinstance(entry, DeferredArray):
+            own.defer(name, entry)
+        else:
+            own[name] = entry
+    return own
