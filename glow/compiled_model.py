@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 
 Array = npt.NDArray[np.generic]
 
+IN_PLACE_BYTES = 1 << 16
+"""Inputs and outputs of fewer bytes are copied sooner than their addresses are found."""
+
 NO_VARIABLES: Mapping[str, Array] = MappingProxyType({})
 
 
@@ -39,6 +42,8 @@ class CompiledModel:
         self._inputs = [(info.shape, info.dtype) for info in signature.inputs]
         self._outputs = [(info.shape, info.dtype) for info in signature.outputs]
         self._run_into = getattr(function, "run_into", None)
+        self._bytes = signature.nbytes
+        self._limits_threads = getattr(function, "limits_threads", False)
 
     def __repr__(self) -> str:
         takes, gives = (
@@ -114,16 +119,35 @@ class CompiledModel:
         names = [info.name for info in self.outputs]
         return dict(zip(names, results, strict=True))
 
+    def run_in_order(
+        self, inputs: Sequence[Array], threads: int | None = None
+    ) -> list[Array]:
+        """The outputs in order for inputs in order, which may be read in place.
+
+        `threads` is the most that this call takes, where that is less than others do. Raises
+        GlowError as a call does.
+        """
+        arrays = self._arrange(inputs, {})
+        if not self._limits_threads:
+            return self.function.run(arrays)
+        if self._run_into is None or self._bytes < IN_PLACE_BYTES:
+            return self.function.run(arrays, threads)  # pyright: ignore[reportCallIssue]
+        taken = [a if a.flags.carray else np.require(a, None, "CA") for a in arrays]
+        results = [np.empty(shape, dtype) for shape, dtype in self._outputs]
+        self._run_into(taken, results, threads)
+        return results
+
     def run_into(
         self,
         inputs: Sequence[Array] | Mapping[str, Array],
         outputs: Sequence[Array] | Mapping[str, Array],
+        threads: int | None = None,
     ) -> None:
         """Writes the outputs into arrays, in order or by name; nothing is copied.
 
         The network reads and writes the arrays themselves: they must be contiguous, and
-        outputs must not share memory with anything else. Raises GlowError for arrays that
-        do not fit.
+        outputs must not share memory with anything else. `threads` is the most that this call
+        takes, where that is less than others do. Raises GlowError for arrays that do not fit.
         """
         takes, gives = inputs, outputs
         if not _are_exactly(takes, self._inputs):
@@ -131,7 +155,8 @@ class CompiledModel:
         if not _are_exactly(gives, self._outputs):
             gives = _in_order(outputs, self.outputs, "output")
         if self._run_into is not None:
-            self._run_into(takes, gives)
+            limit = (threads,) if self._limits_threads and threads else ()
+            self._run_into(takes, gives, *limit)
             return
         for array, result in zip(gives, self.function.run(takes), strict=True):
             array[...] = result

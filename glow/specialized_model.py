@@ -144,10 +144,36 @@ class SpecializedModel:
         names = [info.name for info in self.outputs]
         return dict(zip(names, _as_tuple(model(*taken)), strict=True))
 
+    def run_in_order(
+        self, inputs: Sequence[Array], threads: int | None = None
+    ) -> list[Array]:
+        """The outputs in order for inputs in order, as `CompiledModel.run_in_order`."""
+        model, taken = self.prepare(self._arrange(inputs, {}))
+        return model.run_in_order(taken, threads)
+
+    def is_ready(self, shapes: Sequence[tuple[int, ...]]) -> bool:
+        """Whether a call with inputs of these shapes needs no compiler, as far as is known."""
+        return self._find(0, tuple(shapes)) is not None
+
+    def forget(self, shapes: Sequence[tuple[int, ...]]) -> None:
+        """Let go of the first program for inputs of these shapes."""
+        with self._lock:
+            self._kept[0].pop(tuple(shapes), None)
+
+    def programs(self) -> list[CompiledModel]:
+        """The programs that are kept."""
+        return [
+            program.model
+            for kept in self._kept
+            for program in list(kept.values())
+            if program.model is not None
+        ]
+
     def run_into(
         self,
         inputs: Sequence[Array] | Mapping[str, Array],
         outputs: Sequence[Array] | Mapping[str, Array],
+        threads: int | None = None,
     ) -> None:
         """Writes the outputs into arrays of their shapes, as `CompiledModel.run_into`."""
         if isinstance(inputs, Mapping):
@@ -155,7 +181,7 @@ class SpecializedModel:
         else:
             given = self._arrange(inputs, {})
         model, taken = self.prepare(given)
-        model.run_into(taken, outputs)
+        model.run_into(taken, outputs, threads)
 
     def _arrange(
         self, arrays: Sequence[Array], named: Mapping[str, Array]

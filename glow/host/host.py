@@ -11,48 +11,35 @@ from __future__ import annotations
 import asyncio
 import itertools
 import time
-from collections.abc import Iterable, Mapping, Sequence
-from concurrent.futures import Future
-from dataclasses import dataclass
-from threading import Lock
+from collections.abc import Iterable, Mapping
+from functools import partial
+from threading import Lock, Thread
 from types import TracebackType
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING, Self, Unpack
 
-from glow.compilation import compile
-from glow.compiled_model import CompiledModel, arranged
 from glow.dialects.errors import GlowError
-from glow.host.devices.local import model_bytes
+from glow.host.adding import Adding, AddKeywords
+from glow.host.background import Background
+from glow.host.devices.device import Health
 from glow.host.devices.specification import open_devices
-from glow.host.network import DeviceNetwork
-from glow.host.request import Request, UnknownModelError
-from glow.specialized_model import SpecializedModel
+from glow.host.inputs import in_order
+from glow.host.provisioner import Provisioner
+from glow.host.request import ClosedError, Request, UnknownModelError
+from glow.host.scheduler import Scheduler
+from glow.host.served_model import FAILED, LOADING, READY
+from glow.host.statistics import device_figures
+from glow.host.ticket import Ticket
 
 if TYPE_CHECKING:
-    from glow.compiled_model import Array
     from glow.compiler import Model
     from glow.host.devices.device import DeviceManager
-    from glow.host.network import AnyTensorInfo, Network
-    from glow.host.request import Outputs
-    from glow.options import OptionKeywords
+    from glow.host.inputs import Inputs
+    from glow.host.served_model import ModelInfo, ServedModel
+    from glow.host.ticket import Results
     from glow.specialized_model import RunnableModel
-
-    Inputs = Array | Sequence[Array] | Mapping[str, Array]
-    Results = dict[str, Array]
 
 QUEUE_LIMIT = 1000
 """How many requests may wait."""
-
-
-@dataclass(frozen=True)
-class ModelInfo:
-    """What a host tells of a model."""
-
-    inputs: tuple[AnyTensorInfo, ...]
-    outputs: tuple[AnyTensorInfo, ...]
-    state: str
-    """`ready`, `loading` or `failed`."""
-    devices: tuple[str, ...]
-    """The names of the devices that it is on."""
 
 
 class Host:
@@ -65,52 +52,52 @@ class Host:
         tracer: object | None = None,
     ) -> None:
         """`devices` are texts (`cpu:2GiB`, `process*2`) or managers of devices."""
-        self._devices = open_devices(devices)
-        self._queue_limit = queue_limit
-        self._networks: dict[str, Network] = {}
+        self.devices = open_devices(devices)
+        self.provisioner = Provisioner(self.devices)
+        self._scheduler = Scheduler(queue_limit)
+        self._background = Background()
+        self._adding = Adding(self.provisioner, self._background)
+        self._models: dict[str, ServedModel] = {}
+        self._loading: set[str] = set()
         self._lock = Lock()
-        self._numbers = itertools.count()
+        self._numbers = itertools.count(1)
+        self._is_closed = False
+        for device in self.devices:
+            device.on_change = self._device_changed
 
     def add(
-        self,
-        name: str,
-        model: Model | RunnableModel,
-        *,
-        replicas: int = 1,
-        memory_limit: int | None = None,
-        batching: str = "auto",
-        max_delay: float = 0.0,
-        partition: str | None = None,
-        **compile_options: Unpack[OptionKeywords],
+        self, name: str, model: Model | RunnableModel, **options: Unpack[AddKeywords]
     ) -> None:
         """Compile a model and place it on devices; raises GlowError where it does not fit.
 
-        `replicas` is how many devices have it. `memory_limit` is the most bytes it may take
-        on each: one that needs more is divided, as `partition` says or to save memory.
-        `batching` is `auto` or `off`; `max_delay` is for how many seconds a request may wait
-        for others to join it.
+        `replicas` is how many devices have it, 1 by default. `memory_limit` is the most bytes
+        it may take on each: one that needs more is divided, as `partition` says or to save
+        memory. `batching` is `auto` or `off`; `max_delay` is for how many seconds a request
+        may wait for others to join it, 0 by default. All other options are those of
+        `glow.compile`.
         """
         with self._lock:
-            if name in self._networks:
+            if self._is_closed:
+                raise ClosedError("the host is closed")
+            if name in self._models or name in self._loading:
                 raise GlowError(f"the host has a model '{name}' already")
-        if not isinstance(model, CompiledModel | SpecializedModel):
-            model = compile(model, **compile_options)
-        key = f"{name}#{next(self._numbers)}"
-        size = model_bytes(model, 1)
-        network = DeviceNetwork(key, (model.inputs, model.outputs), size)
-        for device in self._devices[:replicas]:
-            device.load(key, model)
-            network.add_device(device)
-        with self._lock:
-            self._networks[name] = network
+            self._loading.add(name)
+        try:
+            served = self._adding.add(name, model, options)
+            with self._lock:
+                self._models[name] = served
+        finally:
+            with self._lock:
+                self._loading.discard(name)
 
     def remove(self, name: str) -> None:
         """Let go of a model; requests in flight end first, those that wait fail."""
         with self._lock:
-            network = self._networks.pop(name, None)
-        if network is None:
-            raise UnknownModelError(name, sorted(self._networks))
-        network.close()
+            served = self._models.pop(name, None)
+        if served is None:
+            raise UnknownModelError(name, sorted(self._models))
+        self._scheduler.remove(served)
+        served.network.close()
 
     def run(
         self,
@@ -121,32 +108,24 @@ class Host:
         timeout: float | None = None,
         request_id: str | None = None,
         span: object | None = None,
-    ) -> Future[Results]:
+    ) -> Ticket:
         """The outputs by name, as a future, for an array, several in order, or by name.
 
         Requests of a higher `priority` are first; after `timeout` seconds the future fails
-        with `DeadlineError`. Raises `UnknownModelError`, `QueueFullError`, and GlowError for
-        inputs that are missing or unknown.
+        with `DeadlineError`. Arrays must stay as they are until it is done. Raises
+        `UnknownModelError`, `QueueFullError`, and GlowError for inputs that are missing or
+        unknown; what is wrong with their shapes and dtypes the future tells.
         """
-        network = self._networks.get(name)
-        if network is None:
-            raise UnknownModelError(name, sorted(self._networks))
+        served = self._models.get(name)
+        if served is None:
+            raise UnknownModelError(name, sorted(self._models))
         deadline = None if timeout is None else time.monotonic() + timeout
-        request = Request(
-            request_id or str(next(self._numbers)), priority, deadline, span
-        )
-        names = [info.name for info in network.outputs]
-        future: Future[Results] = Future()
-
-        def finish(outputs: Outputs) -> None:
-            try:
-                future.set_result(dict(zip(names, outputs.result(), strict=True)))
-            except BaseException as error:
-                future.set_exception(error)
-
-        started = network.start(in_order(network.inputs, inputs), request)
-        started.add_done_callback(finish)
-        return future
+        request_id = request_id or str(next(self._numbers))
+        request = Request(request_id, priority, deadline, span)
+        arrays = in_order(served.input_names, inputs)
+        ticket = Ticket(served, arrays, request, self._scheduler.cancel)
+        self._scheduler.submit(ticket)
+        return ticket
 
     async def run_async(
         self,
@@ -158,8 +137,8 @@ class Host:
         request_id: str | None = None,
         span: object | None = None,
     ) -> Results:
-        """The outputs by name; cancelled when the task that waits is."""
-        future = self.run(
+        """The outputs by name, as `run`; the request is cancelled if the caller's task is."""
+        ticket = self.run(
             name,
             inputs,
             priority=priority,
@@ -167,32 +146,54 @@ class Host:
             request_id=request_id,
             span=span,
         )
-        return await asyncio.wrap_future(future)
+        if not ticket.done():
+            loop = asyncio.get_running_loop()
+            done = loop.create_future()
+            ticket.add_done_callback(partial(_wake, loop, done))
+            try:
+                await done
+            except asyncio.CancelledError:
+                ticket.abandon()
+                raise
+        return ticket.result()
 
     def models(self) -> Mapping[str, ModelInfo]:
         """The models by name."""
-        return {
-            name: ModelInfo(
-                tuple(network.inputs),
-                tuple(network.outputs),
-                "ready",
-                tuple(device.name for device in network.devices),
-            )
-            for name, network in self._networks.items()
-        }
+        with self._lock:
+            return {name: served.info() for name, served in self._models.items()}
 
     def statistics(self) -> Mapping[str, Mapping[str, object]]:
-        """Figures of models and devices (`glow.host.statistics`)."""
-        return {"models": {}, "devices": {}}
+        """Figures of models, devices and the queue (`glow.host.statistics`)."""
+        with self._lock:
+            models = dict(self._models)
+        devices = {device.name: device_figures(device) for device in self.devices}
+        scheduler = self._scheduler
+        with scheduler.lock:
+            queue = {"waiting": scheduler.queue.size, "limit": scheduler.queue.limit}
+            waiting = {name: scheduler.queue.waiting(m) for name, m in models.items()}
+            figures = {name: m.statistics.as_mapping() for name, m in models.items()}
+        for name, served in models.items():
+            figures[name] |= {
+                "waiting": waiting[name],
+                "memory_bytes": served.network.memory_bytes,
+                "devices": [device.name for device in served.network.devices],
+                "batching": served.batching.figures(),
+            }
+        return {"models": figures, "devices": devices, "queue": queue}
 
     def close(self) -> None:
         """End requests in flight, and let go of all models and devices."""
-        for name in list(self._networks):
+        with self._lock:
+            self._is_closed = True
+        for name in list(self._models):
             self.remove(name)
-        for device in self._devices:
+        self._background.close()
+        self._scheduler.deadlines.close()
+        for device in self.devices:
+            device.on_change = None
             device.close()
 
-    def __enter__(self) -> Host:
+    def __enter__(self) -> Self:
         """The host itself, which is closed at the end of the block."""
         return self
 
@@ -205,13 +206,41 @@ class Host:
         """Close."""
         self.close()
 
+    def _device_changed(self, device: DeviceManager) -> None:
+        """Start what can be started, elsewhere where a device died."""
+        if device.health() is Health.DEAD and not self._is_closed:
+            name = f"glow-leave-{device.name}"
+            Thread(target=self._leave, args=(device,), name=name, daemon=True).start()
+        self._scheduler.dispatch()
 
-def in_order(infos: Sequence[AnyTensorInfo], inputs: Inputs) -> Sequence[Array]:
-    """The inputs in order; raises GlowError for those that are missing or unknown."""
-    names = [info.name for info in infos]
-    if isinstance(inputs, Mapping):
-        given = arranged(names, (), inputs)
-    else:
-        arrays = list(inputs) if isinstance(inputs, list | tuple) else [inputs]
-        given = arranged(names, arrays, {})
-    return [given[name] for name in names]
+    def _leave(self, device: DeviceManager) -> None:
+        """Move the models of a device that died to others."""
+        with self._lock:
+            models = list(self._models.values())
+        for served in models:
+            if device not in served.network.devices or served.state != READY:
+                continue
+            served.lost_device = device.name
+            served.state = LOADING
+            try:
+                served.network.leave(device, self.provisioner.place_again)
+                served.state = READY
+            except GlowError:
+                served.state = FAILED
+                self._scheduler.lose(served)
+            self._scheduler.dispatch()
+
+
+def _wake(
+    loop: asyncio.AbstractEventLoop, done: asyncio.Future[None], ticket: object
+) -> None:
+    """Tell a loop that a ticket is done; the loop may be closed by now."""
+    try:
+        loop.call_soon_threadsafe(_set_done, done)
+    except RuntimeError:
+        return
+
+
+def _set_done(done: asyncio.Future[None]) -> None:
+    if not done.done():
+        done.set_result(None)

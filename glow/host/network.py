@@ -7,22 +7,33 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from threading import Lock
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
+from glow.dialects.errors import GlowError
 from glow.host.devices.device import Health
+from glow.host.devices.memory import model_memory
+from glow.host.request import DeviceError
 
 if TYPE_CHECKING:
     from glow.compiled_model import Array
     from glow.host.devices.device import DeviceManager
     from glow.host.request import Outputs, Request
     from glow.open_sizes import OpenTensorInfo
+    from glow.specialized_model import RunnableModel
     from glow.tensor_info import TensorInfo
 
     AnyTensorInfo: TypeAlias = TensorInfo | OpenTensorInfo
 
 Start = Callable[["Sequence[Array]", "Request"], "Outputs"]
 """Starts a request in the slot that was reserved for it."""
+
+PlaceAgain = Callable[
+    [str, "RunnableModel", "Sequence[DeviceManager]"], "DeviceManager"
+]
+"""Loads a model under a key on a device other than these, which compiled for its backend;
+raises GlowError where nothing has room."""
 
 
 class Network(Protocol):
@@ -60,6 +71,13 @@ class Network(Protocol):
         """The outputs, in order, as a future; starts at once, whether a slot is free or not."""
         ...
 
+    def leave(self, device: DeviceManager, place: PlaceAgain) -> None:
+        """Go elsewhere from a device that is dead; GlowError where nothing has room.
+
+        What was running there has failed with DeviceError.
+        """
+        ...
+
     def close(self) -> None:
         """Leave the devices; requests in flight end first."""
         ...
@@ -75,76 +93,83 @@ class DeviceNetwork:
     def __init__(
         self,
         key: str,
-        signature: tuple[Sequence[AnyTensorInfo], Sequence[AnyTensorInfo]],
-        memory_bytes: int,
+        inputs: Sequence[AnyTensorInfo],
+        outputs: Sequence[AnyTensorInfo],
     ) -> None:
-        """`signature` are the inputs and the outputs; `memory_bytes` are those on a device."""
+        """`key` is what devices know it by."""
         self.key = key
-        self.inputs, self.outputs = signature
-        self.bytes_each = memory_bytes
-        self._devices: tuple[DeviceManager, ...] = ()
+        self.inputs = inputs
+        self.outputs = outputs
+        self._replicas: tuple[Replica, ...] = ()
         self._lock = Lock()
 
     @property
     def devices(self) -> Sequence[DeviceManager]:
         """The devices that it is on."""
-        return self._devices
+        return [replica.device for replica in self._replicas]
 
     @property
     def memory_bytes(self) -> int:
         """What it takes on all its devices together."""
-        return self.bytes_each * len(self._devices)
+        return sum(
+            model_memory(replica.model, replica.device.slots)
+            for replica in self._replicas
+        )
 
-    def add_device(self, device: DeviceManager) -> None:
+    def add(self, device: DeviceManager, model: RunnableModel) -> None:
         """Note a device that has loaded the model."""
+        replica = Replica(device, self.key, model)
         with self._lock:
-            self._devices = (*self._devices, device)
-
-    def remove_device(self, device: DeviceManager) -> None:
-        """Forget a device, which is dead."""
-        with self._lock:
-            self._devices = tuple(one for one in self._devices if one is not device)
+            self._replicas = (*self._replicas, replica)
 
     def reserve(self) -> Start | None:
         """Take a slot of the device with most room."""
-        devices = self._devices
-        if len(devices) > 1:
-            devices = sorted(devices, key=_load_of)
-        for device in devices:
-            if device.reserve():
-                return _Place(device, self.key).start
+        replicas = self._replicas
+        if len(replicas) > 1:
+            replicas = sorted(replicas, key=Replica.load)
+        for replica in replicas:
+            if replica.device.reserve():
+                return replica.start
         return None
 
     def start(self, inputs: Sequence[Array], request: Request) -> Outputs:
         """The outputs, in order, as a future; raises DeviceError where no device is left."""
-        from glow.host.request import DeviceError
-
-        ready = [one for one in self._devices if one.health() is Health.READY]
-        ready = ready or self._devices
+        ready = [one for one in self._replicas if one.device.health() is Health.READY]
         if not ready:
-            raise DeviceError("none", f"no device has '{self.key}'")
-        device = min(ready, key=_load_of)
-        return device.submit(self.key, inputs, request)
+            raise DeviceError("none", f"nothing that is ready has '{self.key}'")
+        replica = min(ready, key=Replica.load)
+        return replica.device.submit(self.key, inputs, request)
+
+    def leave(self, device: DeviceManager, place: PlaceAgain) -> None:
+        """Go elsewhere from a device that is dead, with one replica less if need be."""
+        with self._lock:
+            gone = [one for one in self._replicas if one.device is device]
+            self._replicas = tuple(one for one in self._replicas if one not in gone)
+        for replica in gone:
+            try:
+                self.add(place(self.key, replica.model, self.devices), replica.model)
+            except GlowError:
+                if not self._replicas:
+                    raise
 
     def close(self) -> None:
         """Leave all devices."""
-        for device in self._devices:
+        for device in self.devices:
             device.unload(self.key)
 
 
-def _load_of(device: DeviceManager) -> tuple[int, int]:
-    return device.outstanding, device.last_used
+@dataclass(frozen=True)
+class Replica:
+    """A model on a device."""
 
-
-class _Place:
-    """A slot of a device, for a network of it."""
-
-    __slots__ = ("device", "key")
-
-    def __init__(self, device: DeviceManager, key: str) -> None:
-        self.device = device
-        self.key = key
+    device: DeviceManager
+    key: str
+    model: RunnableModel
 
     def start(self, inputs: Sequence[Array], request: Request) -> Outputs:
-        """Run in the slot."""
+        """Run a request in a slot that was reserved."""
         return self.device.run_reserved(self.key, inputs, request)
+
+    def load(self) -> tuple[int, int]:
+        """What is least for the device that is next."""
+        return self.device.outstanding, self.device.last_used

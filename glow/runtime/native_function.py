@@ -127,6 +127,9 @@ def variable_views(program: NativeProgram, mutables: Bytes) -> Mapping[str, Arra
 class NativeFunction:
     """Runs native code; each concurrent call has buffers of its own."""
 
+    limits_threads = True
+    """Whether `run` and `run_into` take the most threads of a call."""
+
     def __init__(self, program: NativeProgram, threads: int | None) -> None:
         """`threads` are those of a call, by default one a core."""
         self.program = program
@@ -163,34 +166,46 @@ class NativeFunction:
             f"weights {program.constants.nbytes} bytes"
         )
 
-    def run(self, inputs: Sequence[Array]) -> list[Array]:
-        """The outputs for inputs of the right shapes and dtypes."""
+    def run(self, inputs: Sequence[Array], threads: int | None = None) -> list[Array]:
+        """The outputs for inputs of the right shapes and dtypes.
+
+        `threads` is the most that this call takes, where that is less than others do.
+        """
         buffers = self._take_buffers()
         if buffers.places is not self._own_places:
             self._place(buffers, self._own_places)
         for view, array in zip(buffers.inputs, inputs, strict=True):
             view[...] = array
-        self._call(buffers)
+        self._call(buffers, threads)
         results = [view.copy() for view in buffers.outputs]
         self._give_back(buffers)
         return results
 
-    def run_into(self, inputs: Sequence[Array], outputs: Sequence[Array]) -> None:
+    def run_into(
+        self,
+        inputs: Sequence[Array],
+        outputs: Sequence[Array],
+        threads: int | None = None,
+    ) -> None:
         """Runs on the memory of arrays of the right shapes and dtypes, without copies.
 
-        Raises GlowError for arrays that are not contiguous, or outputs that cannot be
+        `threads` is the most that this call takes, where that is less than others do. Raises
+        GlowError for arrays that are not contiguous, or outputs that cannot be
         written or overlap with another array.
         """
         if self.program.writes_inputs:
             inputs = [array.copy() for array in inputs]
-        self._run_at(argument_addresses(inputs, outputs), (*inputs, *outputs))
+        addresses = argument_addresses(inputs, outputs)
+        self._run_at(addresses, (*inputs, *outputs), threads)
 
-    def _run_at(self, addresses: Sequence[int], arrays: Sequence[Array]) -> None:
+    def _run_at(
+        self, addresses: Sequence[int], arrays: Sequence[Array], threads: int | None
+    ) -> None:
         """Runs on the memory of arrays, which is at these addresses."""
         buffers = self._take_buffers()
         start = buffers.mutables_address
         self._place(buffers, [address - start for address in addresses])
-        self._call(buffers)
+        self._call(buffers, threads)
         self._give_back(buffers)
 
     def _place(self, buffers: Buffers, places: Sequence[int]) -> None:
@@ -208,9 +223,12 @@ class NativeFunction:
     def _give_back(self, buffers: Buffers) -> None:
         self._idle.append(buffers)
 
-    def _call(self, buffers: Buffers) -> None:
+    def _call(self, buffers: Buffers, threads: int | None) -> None:
+        used = self._used_threads
         self._executable.run_at(
-            buffers.mutables_address, buffers.activations_address, self._used_threads
+            buffers.mutables_address,
+            buffers.activations_address,
+            used if threads is None or threads > used else threads,
         )
         if self._quiet and bytes(buffers.reports) != self._quiet:
             self._raise_report(buffers)
@@ -269,12 +287,14 @@ class StatefulFunction(NativeFunction):
         """The same code with variables of its own, which have the values of these."""
         return StatefulFunction(self.stored(), self.threads)
 
-    def run(self, inputs: Sequence[Array]) -> list[Array]:
+    def run(self, inputs: Sequence[Array], threads: int | None = None) -> list[Array]:
         """The outputs for inputs of the right shapes and dtypes."""
         with self._lock:
-            return super().run(inputs)
+            return super().run(inputs, threads)
 
-    def _run_at(self, addresses: Sequence[int], arrays: Sequence[Array]) -> None:
+    def _run_at(
+        self, addresses: Sequence[int], arrays: Sequence[Array], threads: int | None
+    ) -> None:
         """Runs on the memory of arrays; raises GlowError for that of a variable."""
         start = self._buffers.mutables_address
         end = start + self.program.table_offset
@@ -288,7 +308,7 @@ class StatefulFunction(NativeFunction):
                     hint="pass a copy",
                 )
         with self._lock:
-            super()._run_at(addresses, arrays)
+            super()._run_at(addresses, arrays, threads)
 
     def _take_buffers(self) -> Buffers:
         return self._buffers

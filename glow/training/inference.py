@@ -42,10 +42,11 @@ class TrainedModel(CompiledModel):
         self,
         inputs: Sequence[Array] | Mapping[str, Array],
         outputs: Sequence[Array] | Mapping[str, Array],
+        threads: int | None = None,
     ) -> None:
         """Writes the outputs into arrays, as `CompiledModel.run_into`."""
         self.refresh()
-        super().run_into(inputs, outputs)
+        super().run_into(inputs, outputs, threads)
 
     def refresh(self) -> None:
         """Take the parameters as they are now."""

@@ -114,6 +114,11 @@ class DeviceManager(ABC):
             self._take()
             return True
 
+    def take(self) -> None:
+        """Take a slot, whether one is free or not."""
+        with self._slot_lock:
+            self._take()
+
     def release(self) -> None:
         """Give back a slot."""
         with self._slot_lock:
@@ -121,8 +126,7 @@ class DeviceManager(ABC):
 
     def submit(self, key: str, inputs: Sequence[Array], request: Request) -> Outputs:
         """`run`, counted as a slot whether or not one is free: for partitions."""
-        with self._slot_lock:
-            self._take()
+        self.take()
         return self.run_reserved(key, inputs, request)
 
     def run_reserved(

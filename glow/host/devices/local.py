@@ -2,12 +2,20 @@
 
 A request has one core while others run, and all of them when it is alone: several side by
 side get more done than one after the other on all cores, since nobody waits at barriers.
+
+Three things keep small networks from waiting for threads, which takes 20 to 50 us:
+- what is done sooner than a thread is awake runs in the thread that asks for it;
+- whoever waits for a task that no thread has begun runs it (`Task.help`);
+- what must be compiled first is, by a thread of low priority, and takes no slot meanwhile.
 """
 
 from __future__ import annotations
 
+import contextlib
+import os
 import threading
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from queue import SimpleQueue
 from threading import Lock
@@ -16,7 +24,8 @@ from typing import TYPE_CHECKING
 from glow.compiled_model import CompiledModel
 from glow.dialects.errors import GlowError
 from glow.host.devices.device import DeviceManager, DeviceMemory, Health
-from glow.host.request import ClosedError, DeviceMemoryError
+from glow.host.devices.memory import model_memory
+from glow.host.request import ClosedError, DeadlineError, DeviceMemoryError
 from glow.runtime.memory import memory_bytes
 from glow.runtime.threads.cores import available_cores
 
@@ -26,69 +35,132 @@ if TYPE_CHECKING:
     from glow.host.request import Outputs, Request
     from glow.specialized_model import RunnableModel
 
+QUICK_SECONDS = 50e-6
+"""A network that takes less is done sooner than another thread is awake."""
 
-class Task:
-    """A request that waits for a thread of the device."""
+LOW_PRIORITY = 10
+"""Of threads that compile, as `nice` counts."""
 
-    __slots__ = ("future", "inputs", "model", "request")
+
+class LoadedNetwork:
+    """A network of a device."""
+
+    def __init__(self, model: RunnableModel) -> None:
+        self.model = model
+        self.seconds = 1.0
+        """What a call takes: the mean of some, at first more than it should be."""
+
+    def note(self, seconds: float) -> None:
+        """Note what a call took."""
+        self.seconds += (seconds - self.seconds) / 4
+
+    def is_ready(self, inputs: Sequence[Array]) -> bool:
+        """Whether it runs without a compiler."""
+        if isinstance(self.model, CompiledModel):
+            return True
+        return self.model.is_ready([array.shape for array in inputs])
+
+
+class Task(Future["list[Array]"]):
+    """The outputs of a request, and what runs it."""
 
     def __init__(
-        self, model: RunnableModel, inputs: Sequence[Array], request: Request
+        self,
+        device: LocalDevice,
+        network: LoadedNetwork,
+        inputs: Sequence[Array],
+        request: Request,
     ) -> None:
-        self.model = model
+        super().__init__()
+        self._device = device
+        self._unclaimed = [True]
+        self.network = network
         self.inputs = inputs
         self.request = request
-        self.future: Outputs = Future()
+
+    def claim(self) -> bool:
+        """Whether the caller is the one who runs it."""
+        try:
+            return self._unclaimed.pop()
+        except IndexError:
+            return False
+
+    def help(self) -> None:
+        """Run it in this thread, if no other has begun."""
+        if self._unclaimed:
+            self._device.help(self)
 
 
 class LocalDevice(DeviceManager):
     """A backend in this process."""
 
     def __init__(self, name: str, specification: DeviceSpecification) -> None:
-        slots = len(specification.cores) or available_cores()
+        """Threads are pinned where the specification has cores; raises GlowError for others."""
+        self._cores = specification.cores
+        check_cores(self._cores)
+        slots = len(self._cores) or available_cores()
         super().__init__(name, specification.backend, slots)
         self._limit = specification.memory_bytes or memory_bytes()
-        self._models: dict[str, RunnableModel] = {}
-        self._sizes: dict[str, int] = {}
+        self._networks: dict[str, LoadedNetwork] = {}
         self._tasks: SimpleQueue[Task | None] = SimpleQueue()
+        self._cold: SimpleQueue[Task | None] = SimpleQueue()
+        """Tasks whose programs have to be compiled first."""
         self._lock = Lock()
         self._threads: list[threading.Thread] = []
+        self._compiler: threading.Thread | None = None
         self._health = Health.READY
+        self._here = threading.local()
+        """Whether this thread runs a task: what comes up meanwhile is for others."""
 
     def load(self, key: str, model: RunnableModel) -> None:
         """Take a network; raises DeviceMemoryError where it does not fit."""
-        needed = model_bytes(model, self.slots)
+        needed = model_memory(model, self.slots)
         with self._lock:
+            if self._health is Health.DEAD:
+                raise ClosedError(f"device '{self.name}' is closed")
             free = self.memory().free_bytes
             if free is not None and needed > free:
                 raise DeviceMemoryError(self.name, f"'{key}'", needed, free)
-            self._models[key] = model
-            self._sizes[key] = needed
+            self._networks[key] = LoadedNetwork(model)
             while len(self._threads) < self.slots:
-                thread = threading.Thread(
-                    target=self._work, name=f"glow-{self.name}", daemon=True
-                )
-                thread.start()
-                self._threads.append(thread)
+                number = len(self._threads)
+                self._threads.append(self._thread(self._work, number))
 
     def run(self, key: str, inputs: Sequence[Array], request: Request) -> Outputs:
-        """The outputs, in order, as a future; never blocks."""
-        model = self._models.get(key)
-        if model is None:
+        """The outputs, in order, as a future; blocks no longer than waking a thread takes."""
+        network = self._networks.get(key)
+        if network is None:
             raise ClosedError(f"device '{self.name}' has no network '{key}'")
-        task = Task(model, inputs, request)
-        self._tasks.put(task)
-        return task.future
+        task = Task(self, network, inputs, request)
+        if not network.is_ready(inputs):
+            self._compile_later(task)
+        elif network.seconds < QUICK_SECONDS and not self._is_busy():
+            self.help(task)
+        else:
+            self._tasks.put(task)
+        return task
+
+    def help(self, task: Task) -> None:
+        """Run a task in this thread, unless it is not one of the cores'."""
+        if self._cores or self._is_busy():
+            self._tasks.put(task)
+            return
+        self._here.is_busy = True
+        try:
+            self._run(task)
+        finally:
+            self._here.is_busy = False
 
     def unload(self, key: str) -> None:
         """Let go of a network; requests that have begun keep it until they end."""
         with self._lock:
-            self._models.pop(key, None)
-            self._sizes.pop(key, None)
+            self._networks.pop(key, None)
 
     def memory(self) -> DeviceMemory:
         """What its networks take."""
-        return DeviceMemory(sum(self._sizes.values()), self._limit)
+        networks = list(self._networks.values())
+        used = sum(model_memory(each.model, self.slots) for each in networks)
+        return DeviceMemory(used, self._limit)
 
     def health(self) -> Health:
         """Ready until it is closed."""
@@ -96,48 +168,114 @@ class LocalDevice(DeviceManager):
 
     def close(self) -> None:
         """End the requests in flight, and the threads."""
-        self._health = Health.DEAD
-        for _ in self._threads:
+        with self._lock:
+            self._health = Health.DEAD
+            compiler, threads = self._compiler, list(self._threads)
+        if compiler is not None:
+            self._cold.put(None)
+            _join(compiler)
+        for _ in threads:
             self._tasks.put(None)
-        for thread in self._threads:
-            if thread is not threading.current_thread():
-                thread.join()
-        self._models.clear()
-        self._sizes.clear()
+        for thread in threads:
+            _join(thread)
+        self._networks.clear()
 
-    def _work(self) -> None:
+    def _is_busy(self) -> bool:
+        return getattr(self._here, "is_busy", False)
+
+    def _thread(self, work: Callable[..., None], *arguments: int) -> threading.Thread:
+        name = f"glow-{self.name}"
+        thread = threading.Thread(target=work, args=arguments, name=name, daemon=True)
+        thread.start()
+        return thread
+
+    def _work(self, number: int) -> None:
+        if self._cores:
+            os.sched_setaffinity(0, {self._cores[number]})
+        self._here.is_busy = True
         while (task := self._tasks.get()) is not None:
             self._run(task)
+            del task
 
     def _run(self, task: Task) -> None:
-        """Run a task, unless nobody wants it any more."""
-        if task.request.cancelled():
-            task.future.cancel()
-        if not task.future.set_running_or_notify_cancel():
+        """Run a task, unless another thread does or nobody wants it any more."""
+        if not task.claim() or not _begins(task):
             return
+        threads = 1 if self._cores or self.outstanding > 1 else None
+        begin = time.perf_counter()
         try:
-            outputs = run_model(task.model, task.inputs)
+            outputs = task.network.model.run_in_order(task.inputs, threads)
         except BaseException as error:
-            task.future.set_exception(error)
-        else:
-            task.future.set_result(outputs)
+            task.set_exception(error)
+            return
+        task.network.note(time.perf_counter() - begin)
+        task.set_result(outputs)
+
+    # What is compiled first
+
+    def _compile_later(self, task: Task) -> None:
+        with self._lock:
+            if self._compiler is None:
+                self._compiler = self._thread(self._compile)
+        self.release()
+        self._cold.put(task)
+        self.changed()
+
+    def _compile(self) -> None:
+        with contextlib.suppress(OSError, AttributeError):
+            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), LOW_PRIORITY)
+        while (task := self._cold.get()) is not None:
+            try:
+                if not task.request.cancelled():
+                    self._prepare(task)
+            except BaseException as error:
+                self.take()
+                task.claim()
+                task.set_exception(error)
+            else:
+                self.take()
+                self._tasks.put(task)
+
+    def _prepare(self, task: Task) -> None:
+        """Compile the program of a task; raises DeviceMemoryError where it does not fit."""
+        model = task.network.model
+        assert not isinstance(model, CompiledModel)
+        before = self.memory()
+        model.prepare(task.inputs)
+        after = self.memory()
+        if after.limit_bytes is not None and after.used_bytes > after.limit_bytes:
+            model.forget([array.shape for array in task.inputs])
+            needed = after.used_bytes - before.used_bytes
+            sizes = [list(array.shape) for array in task.inputs]
+            what = f"the network for inputs of {sizes}"
+            raise DeviceMemoryError(self.name, what, needed, before.free_bytes or 0)
 
 
-def run_model(model: RunnableModel, inputs: Sequence[Array]) -> list[Array]:
-    """The outputs in order; raises GlowError for wrong inputs."""
-    results = model(*inputs)
-    return list(results) if isinstance(results, tuple) else [results]
+def _begins(task: Task) -> bool:
+    """Whether somebody wants the outputs of a task, which then is running."""
+    if task.request.is_cancelled:
+        task.cancel()
+    if not task.set_running_or_notify_cancel():
+        return False
+    if task.request.expired():
+        task.set_exception(DeadlineError(task.request))
+        return False
+    return True
 
 
-def model_bytes(model: RunnableModel, calls: int) -> int:
-    """The bytes that a model takes while so many calls of it run at a time."""
-    if not isinstance(model, CompiledModel):
-        return 0  # Its programs come with its calls.
-    program = getattr(model.function, "program", None)
-    if program is None:
-        return 0
-    try:
-        per_call = program.mutables_size + program.activations_size
-        return int(program.constants.nbytes + calls * per_call)
-    except AttributeError as error:
-        raise GlowError(f"the size of {model!r} is unknown") from error
+def _join(thread: threading.Thread) -> None:
+    if thread is not threading.current_thread():
+        thread.join()
+
+
+def check_cores(cores: Sequence[int]) -> None:
+    """Raise GlowError where threads cannot be pinned to these cores."""
+    if not cores:
+        return
+    if not hasattr(os, "sched_setaffinity"):
+        raise GlowError("this system does not pin threads to cores")
+    there = os.sched_getaffinity(0)
+    missing = [core for core in cores if core not in there]
+    if missing:
+        known = ", ".join(map(str, sorted(there)))
+        raise GlowError(f"core {missing[0]} is not there", hint=f"there are {known}")

@@ -1,0 +1,181 @@
+"""From a model and its options to a model that is served: compiled, placed, measured."""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+
+from glow.compilation import compile, find_source
+from glow.compiled_model import CompiledModel
+from glow.dialects.errors import GlowError
+from glow.host.batch_table import TableCache, measure_table
+from glow.host.batching import BatchPolicy
+from glow.host.devices.memory import model_memory
+from glow.host.provisioner import backend_of
+from glow.host.served_model import ServedModel
+from glow.options import CompileOptions, OptionKeywords
+from glow.specialized_model import SpecializedModel
+
+if TYPE_CHECKING:
+    from glow.compiled_model import Array
+    from glow.compiler import Model
+    from glow.host.background import Background
+    from glow.host.batching import Measure
+    from glow.host.network import Network
+    from glow.host.provisioner import Provisioner
+    from glow.specialized_model import RunnableModel
+
+
+class AddKeywords(OptionKeywords, total=False):
+    """The options of `Host.add`; those of `glow.compile` are among them."""
+
+    replicas: int
+    batching: str
+    max_delay: float
+    partition: str | None
+
+
+class Sources:
+    """A model, compiled for each backend that asks."""
+
+    def __init__(
+        self, model: Model | RunnableModel, options: OptionKeywords, name: str
+    ) -> None:
+        self.model = model
+        self.options = options
+        self.name = name
+        self._compiled: dict[str, RunnableModel] = {}
+        self.backend = options.get("backend")
+        """The only backend, where there is only one."""
+        if isinstance(model, CompiledModel | SpecializedModel):
+            self.backend = backend_of(model)
+            self._compiled[self.backend] = model
+            if options:
+                raise GlowError(
+                    f"'{name}' is compiled already: {next(iter(options))} has no effect",
+                    hint="pass what it was compiled from",
+                )
+
+    def compiled_for(self, backend: str) -> RunnableModel:
+        """The model for a backend; raises GlowError as `glow.compile` does."""
+        if backend not in self._compiled:
+            options: OptionKeywords = {**self.options, "backend": backend}
+            model = compile(cast("Model", self.model), **options)
+            if not isinstance(model, CompiledModel | SpecializedModel):
+                raise GlowError(f"'{self.name}' has sequences, which a host cannot run")
+            self._compiled[backend] = model
+        return self._compiled[backend]
+
+    def first(self) -> RunnableModel:
+        """Any of those that are compiled."""
+        return next(iter(self._compiled.values()))
+
+    def measure(self) -> Measure:
+        """How batches are measured: with a memory of it, where there is a cache of models."""
+        if self.model in self._compiled.values():
+            return measure_table
+        backend = backend_of(self.first())
+        options = CompileOptions(**{**self.options, "backend": backend})
+        source = find_source(self.model, options)
+        if source is None:
+            return measure_table
+        key = hashlib.sha256(f"batches 1 {source.key}".encode()).hexdigest()
+        return TableCache(key).measure
+
+
+class Adding:
+    """Makes served models of what users give."""
+
+    def __init__(self, provisioner: Provisioner, background: Background) -> None:
+        self.provisioner = provisioner
+        self.background = background
+        self._numbers = itertools.count(1)
+
+    def add(
+        self, name: str, model: Model | RunnableModel, options: AddKeywords
+    ) -> ServedModel:
+        """The model on its devices, ready for requests; raises GlowError."""
+        rest = dict(options)
+        replicas = cast(int, rest.pop("replicas", 1))
+        batching, max_delay = rest.pop("batching", "auto"), rest.pop("max_delay", 0.0)
+        limit, partition = rest.pop("memory_limit", None), rest.pop("partition", None)
+        check_options(batching, max_delay)
+        sources = Sources(model, cast(OptionKeywords, rest), name)
+        if partition is not None:
+            raise GlowError("partition= is not there yet")
+        key = f"{name}#{next(self._numbers)}"
+        network = self.provisioner.place(
+            key, self._limited(sources, limit), replicas, sources.backend
+        )
+        policy = self._policy(sources, network, str(batching), cast(float, max_delay))
+        return ServedModel(name, network, policy)
+
+    def _limited(
+        self, sources: Sources, limit: object
+    ) -> Callable[[str], RunnableModel]:
+        """Compiles for a backend; GlowError for a model that takes more than the limit."""
+
+        def compiled_for(backend: str) -> RunnableModel:
+            model = sources.compiled_for(backend)
+            needed = model_memory(model, 1)
+            if isinstance(limit, int) and needed > limit:
+                raise GlowError(
+                    f"'{sources.name}' needs {needed} bytes, and its limit is {limit}",
+                    hint="divide it (partition=...)",
+                )
+            return model
+
+        return compiled_for
+
+    def _policy(
+        self, sources: Sources, network: Network, batching: str, max_delay: float
+    ) -> BatchPolicy:
+        """How requests join; measured now where the sizes of requests are known."""
+        model = sources.first()
+        policy = BatchPolicy(
+            model, self._measure_later(sources), self.background.later, max_delay
+        )
+        if batching == "off":
+            policy.turn_off("batching is off")
+        samples = sample_inputs(model)
+        if not policy.reason and samples is not None:
+            policy.measure_now(samples)
+        return policy
+
+    def _measure_later(self, sources: Sources) -> Measure:
+        """Finds the key of the model's file only when something is measured."""
+
+        def measure(model: SpecializedModel, inputs: Any) -> Any:
+            return sources.measure()(model, inputs)
+
+        return measure
+
+
+def check_options(batching: object, max_delay: object) -> None:
+    """Raise GlowError for options that are no such choices."""
+    if batching not in ("auto", "off"):
+        raise GlowError(f"batching is 'auto' or 'off', not {batching!r}")
+    if not isinstance(max_delay, int | float) or not 0 <= max_delay <= 60:
+        raise GlowError(f"max_delay is seconds from 0 to 60, not {max_delay!r}")
+
+
+def sample_inputs(model: RunnableModel) -> list[Array] | None:
+    """Inputs of a single request; None where not only the batch size is open.
+
+    Numbers are small: integers are often indices, of which 0 and 1 are there.
+    """
+    random = np.random.default_rng(0)
+    samples: list[Array] = []
+    for info in model.inputs:
+        if not info.shape or any(isinstance(size, str) for size in info.shape[1:]):
+            return None
+        shape = (1, *[int(size) for size in info.shape[1:]])
+        if np.issubdtype(info.dtype, np.integer) or info.dtype == np.bool_:
+            samples.append(random.integers(0, 2, shape).astype(info.dtype))
+        else:
+            samples.append(random.uniform(-1, 1, shape).astype(info.dtype))
+    return samples

@@ -1,0 +1,117 @@
+"""Compiles models for the backends of devices, and finds devices that have room for them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from glow.backends.backend import DEFAULT_BACKEND
+from glow.compiled_model import CompiledModel
+from glow.dialects.errors import GlowError
+from glow.host.devices.device import Health
+from glow.host.network import DeviceNetwork
+from glow.host.request import DeviceMemoryError
+from glow.specialized_model import SpecializedModel
+
+if TYPE_CHECKING:
+    from glow.host.devices.device import DeviceManager
+    from glow.specialized_model import RunnableModel
+
+ModelFor = Callable[[str], "RunnableModel"]
+"""The model compiled for a backend, by its name; compiled when it is asked for first."""
+
+
+class Provisioner:
+    """Places models on the devices of a host."""
+
+    def __init__(self, devices: Sequence[DeviceManager]) -> None:
+        self.devices = devices
+
+    def place(
+        self, key: str, model_for: ModelFor, replicas: int, backend: str | None = None
+    ) -> DeviceNetwork:
+        """A network on `replicas` devices, only those of one backend where it is given.
+
+        Of devices that have room, first those of the backend that is listed first, of these
+        those whose networks take least. Raises GlowError, which tells of each device what
+        is needed and what is there, where too few have room: then none has it.
+        """
+        candidates = list(self._candidates(backend))
+        if not 1 <= replicas <= len(candidates):
+            of = f" of backend '{backend}'" if backend else ""
+            there = f"{len(candidates)} device{'s' * (len(candidates) != 1)}{of}"
+            raise GlowError(f"'{key}' cannot have {replicas} replicas on {there}")
+        refusals: list[GlowError] = []
+        network: DeviceNetwork | None = None
+        placed = 0
+        try:
+            for device in candidates:
+                model = model_for(device.backend)
+                if network is None:
+                    network = DeviceNetwork(key, model.inputs, model.outputs)
+                try:
+                    device.load(key, model)
+                except DeviceMemoryError as error:
+                    refusals.append(error)
+                    continue
+                network.add(device, model)
+                placed += 1
+                if placed == replicas:
+                    return network
+            raise no_room(key, replicas, placed, refusals)
+        except BaseException:
+            if network is not None:
+                network.close()
+            raise
+
+    def place_again(
+        self, key: str, model: RunnableModel, besides: Sequence[DeviceManager]
+    ) -> DeviceManager:
+        """Load a model on another device of its backend; GlowError where none has room."""
+        refusals: list[GlowError] = []
+        for device in self._candidates(backend_of(model)):
+            if device in besides:
+                continue
+            try:
+                device.load(key, model)
+                return device
+            except GlowError as error:
+                refusals.append(error)
+        raise no_room(key, 1, 0, refusals)
+
+    def _candidates(self, backend: str | None) -> Iterable[DeviceManager]:
+        """Devices that take networks, the first choice first."""
+        ready = [one for one in self.devices if one.health() is not Health.DEAD]
+        backends = list(dict.fromkeys(device.backend for device in self.devices))
+
+        def order(device: DeviceManager) -> tuple[int, int]:
+            return backends.index(device.backend), device.memory().used_bytes
+
+        known = [device for device in ready if backend in (None, device.backend)]
+        return sorted(known, key=order)
+
+
+def no_room(
+    key: str, replicas: int, placed: int, refusals: Sequence[GlowError]
+) -> GlowError:
+    """The error of a model for which there is no room."""
+    if replicas == len(refusals) == 1:
+        return refusals[0]
+    wanted = "" if replicas == 1 else f" {replicas} times, only {placed} times"
+    reasons = ", ".join(
+        f"{error.needed} bytes needed and {error.available} free on '{error.device}'"
+        if isinstance(error, DeviceMemoryError)
+        else error.message
+        for error in refusals
+    )
+    text = f"'{key}' does not fit on the devices{wanted}: "
+    return GlowError(text + (reasons or "there is no other device"))
+
+
+def backend_of(model: RunnableModel) -> str:
+    """The backend that a model was compiled with."""
+    if isinstance(model, CompiledModel):
+        return model.backend or DEFAULT_BACKEND
+    assert isinstance(model, SpecializedModel)
+    options = getattr(model.specializer, "options", None)
+    return getattr(options, "backend", DEFAULT_BACKEND)

@@ -1,0 +1,247 @@
+"""Which request is started when: as soon as a slot is free, joined where that pays.
+
+A request that finds a free slot starts at once in the thread of its caller. One that does
+not waits in the queue; whoever ends a request starts the next ones. So batches form only
+while all slots are taken, of the requests that wait anyway, unless a model has a
+`max_delay`. No thread belongs to the scheduler.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import CancelledError
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from glow.host.deadlines import Deadlines
+from glow.host.queue import RequestQueue
+from glow.host.request import (
+    ClosedError,
+    DeadlineError,
+    DeviceError,
+    QueueFullError,
+    Request,
+)
+from glow.host.served_model import CLOSED, ServedModel
+
+if TYPE_CHECKING:
+    from glow.host.network import Start
+    from glow.host.request import Outputs
+    from glow.host.ticket import Ticket
+
+Clock = Callable[[], float]
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Requests that are run together, and the slot for them."""
+
+    model: ServedModel
+    tickets: Sequence[Ticket]
+    start: Start
+
+
+class Scheduler:
+    """Starts requests; all methods are thread-safe."""
+
+    def __init__(self, queue_limit: int, clock: Clock = time.monotonic) -> None:
+        self.queue = RequestQueue(queue_limit)
+        self.deadlines = Deadlines(self._expire)
+        self.lock = threading.Lock()
+        self._clock = clock
+        self._idle = threading.Condition(self.lock)
+        """Told when the last request of a model that is being removed ends."""
+        self._here = threading.local()
+        """Whether this thread is starting requests: it goes on with those that come up."""
+
+    def submit(self, ticket: Ticket) -> None:
+        """Start a request or let it wait; raises GlowError where it is refused."""
+        model, figures = ticket.model, ticket.model.statistics
+        ticket.since = self._clock()
+        ticket.is_batched = model.batching.is_joinable(ticket.inputs)
+        deadline = ticket.request.deadline
+        batch = None
+        with self.lock:
+            model.check()
+            if not (
+                self.queue.waiting(model)
+                or (model.batching.max_delay and ticket.is_batched)
+            ):
+                start = model.network.reserve()
+                if start is not None:
+                    ticket.set_running_or_notify_cancel()
+                    figures.running += 1
+                    figures.batches[1] += 1
+                    batch = Batch(model, (ticket,), start)
+            if batch is None:
+                self._push(ticket)
+            figures.requests += 1
+        if batch is not None:
+            self._start(batch)
+        elif model.batching.max_delay:
+            self.dispatch()
+        if deadline is not None and not ticket.done():
+            self.deadlines.add(ticket)
+
+    def dispatch(self) -> None:
+        """Start what waits and finds a slot."""
+        if getattr(self._here, "is_starting", False):
+            return
+        self._here.is_starting = True
+        try:
+            while (batch := self._next()) is not None:
+                self._start(batch)
+        finally:
+            self._here.is_starting = False
+
+    def cancel(self, ticket: Ticket) -> None:
+        """Let a request that was cancelled leave the queue."""
+        with self.lock:
+            self.queue.remove(ticket)
+            ticket.model.statistics.cancelled += 1
+
+    def remove(self, model: ServedModel) -> None:
+        """Fail the requests that wait for a model; return when those that run have ended."""
+        with self.lock:
+            model.state = CLOSED
+            left = self.queue.remove_all(model)
+        for ticket in left:
+            ticket.fail(ClosedError(f"the model '{model.name}' was removed"))
+        with self.lock:
+            while model.statistics.running:
+                self._idle.wait()
+
+    def lose(self, model: ServedModel) -> None:
+        """Fail the requests that wait for a model that is on no device any more."""
+        with self.lock:
+            left = self.queue.remove_all(model)
+            model.statistics.failed += len(left)
+        for ticket in left:
+            ticket.fail(model.lost())
+
+    def _push(self, ticket: Ticket) -> None:
+        try:
+            self.queue.push(ticket)
+        except QueueFullError:
+            ticket.model.statistics.refused += 1
+            raise
+
+    def _next(self) -> Batch | None:
+        """The requests that are to be started now, in the order of their turn."""
+        with self.lock:
+            for ticket in self.queue.heads():
+                model = ticket.model
+                count = self._batch_size(ticket)
+                start = model.network.reserve() if count else None
+                if start is None:
+                    continue
+                now = self._clock()
+                tickets = [
+                    one
+                    for one in self.queue.take(ticket, count)
+                    if one.set_running_or_notify_cancel()
+                ]
+                figures = model.statistics
+                figures.batches[len(tickets)] += 1
+                figures.running += len(tickets)
+                for one in tickets:
+                    figures.queue_seconds += now - one.since
+                    one.since = now
+                if not tickets:  # Cancelled this very moment: the slot is given back.
+                    ticket.request.cancel()
+                    start(ticket.inputs, ticket.request)
+                    continue
+                return Batch(model, tickets, start)
+        return None
+
+    def _batch_size(self, ticket: Ticket) -> int:
+        """With how many others a request starts, itself among them; 0 if it waits for more."""
+        if not ticket.is_batched:
+            return 1
+        policy = ticket.model.batching
+        there = self.queue.group_size(ticket, policy.largest)
+        wait = ticket.since + policy.max_delay - self._clock()
+        if wait > 0 and there < policy.best(ticket.sizes):
+            self.deadlines.call_at(time.monotonic() + wait, self.dispatch)
+            return 0
+        devices = ticket.model.network.devices
+        free = sum(max(0, one.slots - one.outstanding) for one in devices)
+        return policy.fit(ticket, -(-there // max(free, 1)))
+
+    def _start(self, batch: Batch) -> None:
+        """Start requests in their slot."""
+        tickets = batch.tickets
+        try:
+            if len(tickets) == 1:
+                outputs = batch.start(tickets[0].inputs, tickets[0].request)
+            else:
+                inputs = batch.model.batching.assemble(tickets)
+                outputs = batch.start(inputs, joint_request(tickets))
+        except BaseException as error:
+            self._fail(batch, error)
+            return
+        for ticket in tickets:
+            ticket.started = outputs
+        outputs.add_done_callback(lambda done: self._finish(batch, done))
+
+    def _finish(self, batch: Batch, done: Outputs) -> None:
+        """Hand out the outputs of requests, and start the next."""
+        tickets, model = batch.tickets, batch.model
+        try:
+            outputs = done.result()
+        except BaseException as error:
+            if len(tickets) > 1 and not isinstance(error, DeviceError):
+                self._run_apart(batch)
+            else:
+                self._fail(batch, error)
+            self.dispatch()
+            return
+        self._count(batch, "succeeded")
+        if len(tickets) == 1:
+            tickets[0].finish(model.output_names, outputs)
+        else:
+            for number, ticket in enumerate(tickets):
+                rows = [array[number : number + 1] for array in outputs]
+                ticket.finish(model.output_names, rows)
+        self.dispatch()
+
+    def _run_apart(self, batch: Batch) -> None:
+        """Run requests one by one that failed together: one of them was at fault."""
+        for ticket in batch.tickets:
+            self._start(Batch(batch.model, (ticket,), batch.model.network.start))
+
+    def _fail(self, batch: Batch, error: BaseException) -> None:
+        is_cancelled = isinstance(error, CancelledError)
+        self._count(batch, "cancelled" if is_cancelled else "failed")
+        for ticket in batch.tickets:
+            ticket.fail(error)
+
+    def _count(self, batch: Batch, what: str) -> None:
+        """Count requests that have ended, unless they had expired before."""
+        now = self._clock()
+        tickets, figures = batch.tickets, batch.model.statistics
+        ended = len(tickets) - sum(ticket.done() for ticket in tickets)
+        with self.lock:
+            figures.running -= len(tickets)
+            setattr(figures, what, getattr(figures, what) + ended)
+            for ticket in tickets:
+                figures.compute_seconds += now - ticket.since
+            if not figures.running and batch.model.state is CLOSED:
+                self._idle.notify_all()
+
+    def _expire(self, ticket: Ticket) -> None:
+        """Fail a request whose deadline is over; what runs is no longer wanted."""
+        with self.lock:
+            self.queue.remove(ticket)
+        if ticket.fail(DeadlineError(ticket.request)):
+            with self.lock:
+                ticket.model.statistics.expired += 1
+        ticket.request.cancel()
+
+
+def joint_request(tickets: Sequence[Ticket]) -> Request:
+    """The request of a batch, which goes on while anybody waits for it."""
+    first = tickets[0].request
+    return Request("+".join(one.request.id for one in tickets), first.priority)
