@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import TYPE_CHECKING, TypeGuard
+from typing import TYPE_CHECKING, Protocol, TypeGuard, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +21,23 @@ IN_PLACE_BYTES = 1 << 16
 """Inputs and outputs of fewer bytes are copied sooner than their addresses are found."""
 
 NO_VARIABLES: Mapping[str, Array] = MappingProxyType({})
+
+
+class LimitedFunction(Protocol):
+    """Code of which a call takes no more threads than it is told."""
+
+    def run(self, inputs: Sequence[Array], threads: int | None = None) -> list[Array]:
+        """The outputs for inputs of the right shapes and dtypes."""
+        ...
+
+    def run_into(
+        self,
+        inputs: Sequence[Array],
+        outputs: Sequence[Array],
+        threads: int | None = None,
+    ) -> None:
+        """Runs on the memory of arrays."""
+        ...
 
 
 class CompiledModel:
@@ -43,7 +60,8 @@ class CompiledModel:
         self._outputs = [(info.shape, info.dtype) for info in signature.outputs]
         self._run_into = getattr(function, "run_into", None)
         self._bytes = signature.nbytes
-        self._limits_threads = getattr(function, "limits_threads", False)
+        is_limited = getattr(function, "limits_threads", False)
+        self._limited = cast(LimitedFunction, function) if is_limited else None
 
     def __repr__(self) -> str:
         takes, gives = (
@@ -128,13 +146,13 @@ class CompiledModel:
         GlowError as a call does.
         """
         arrays = self._arrange(inputs, {})
-        if not self._limits_threads:
+        if self._limited is None:
             return self.function.run(arrays)
-        if self._run_into is None or self._bytes < IN_PLACE_BYTES:
-            return self.function.run(arrays, threads)  # pyright: ignore[reportCallIssue]
-        taken = [a if a.flags.carray else np.require(a, None, "CA") for a in arrays]
-        results = [np.empty(shape, dtype) for shape, dtype in self._outputs]
-        self._run_into(taken, results, threads)
+        if self._bytes < IN_PLACE_BYTES:
+            return self._limited.run(arrays, threads)
+        taken = [np.require(array, None, ["C", "A"]) for array in arrays]
+        results: list[Array] = [np.empty(*output) for output in self._outputs]
+        self._limited.run_into(taken, results, threads)
         return results
 
     def run_into(
@@ -154,9 +172,11 @@ class CompiledModel:
             takes = _in_order(inputs, self.inputs, "input")
         if not _are_exactly(gives, self._outputs):
             gives = _in_order(outputs, self.outputs, "output")
+        if self._limited is not None:
+            self._limited.run_into(takes, gives, threads)
+            return
         if self._run_into is not None:
-            limit = (threads,) if self._limits_threads and threads else ()
-            self._run_into(takes, gives, *limit)
+            self._run_into(takes, gives)
             return
         for array, result in zip(gives, self.function.run(takes), strict=True):
             array[...] = result

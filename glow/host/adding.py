@@ -18,6 +18,7 @@ from glow.host.devices.memory import model_memory
 from glow.host.provisioner import backend_of
 from glow.host.served_model import ServedModel
 from glow.options import CompileOptions, OptionKeywords
+from glow.sequence_model import SequenceModel
 from glow.specialized_model import SpecializedModel
 
 if TYPE_CHECKING:
@@ -65,7 +66,7 @@ class Sources:
         if backend not in self._compiled:
             options: OptionKeywords = {**self.options, "backend": backend}
             model = compile(cast("Model", self.model), **options)
-            if not isinstance(model, CompiledModel | SpecializedModel):
+            if isinstance(cast(object, model), SequenceModel):
                 raise GlowError(f"'{self.name}' has sequences, which a host cannot run")
             self._compiled[backend] = model
         return self._compiled[backend]
@@ -79,7 +80,8 @@ class Sources:
         if self.model in self._compiled.values():
             return measure_table
         backend = backend_of(self.first())
-        options = CompileOptions(**{**self.options, "backend": backend})
+        keywords: OptionKeywords = {**self.options, "backend": backend}
+        options = CompileOptions(**keywords)
         source = find_source(self.model, options)
         if source is None:
             return measure_table

@@ -25,7 +25,7 @@ class Deadlines:
     def __init__(self, expire: Callable[[Ticket], None]) -> None:
         """`expire` is told of each request that is not done by its deadline."""
         self._expire = expire
-        self._times: list[tuple[float, int, ref[Ticket] | Wake]] = []
+        self._times: list[tuple[float, int, Wake]] = []
         self._numbers = itertools.count()
         self._condition = threading.Condition()
         self._thread: threading.Thread | None = None
@@ -34,11 +34,14 @@ class Deadlines:
     def add(self, ticket: Ticket) -> None:
         """Watch a request that has a deadline; it may be forgotten when it is done."""
         assert ticket.request.deadline is not None
-        self._add(ticket.request.deadline, ref(ticket))
+        known = ref(ticket)
 
-    def call_at(self, when: float, wake: Wake) -> None:
-        """Call somebody at a time of `time.monotonic`."""
-        self._add(when, wake)
+        def look() -> None:
+            ticket = known()
+            if ticket is not None and not ticket.done():
+                self._expire(ticket)
+
+        self.call_at(ticket.request.deadline, look)
 
     def close(self) -> None:
         """End the thread."""
@@ -48,10 +51,11 @@ class Deadlines:
         if self._thread is not None and self._thread is not threading.current_thread():
             self._thread.join()
 
-    def _add(self, when: float, what: ref[Ticket] | Wake) -> None:
+    def call_at(self, when: float, wake: Wake) -> None:
+        """Call somebody at a time of `time.monotonic`."""
         with self._condition:
-            heapq.heappush(self._times, (when, next(self._numbers), what))
-            if self._times[0][2] is what:
+            heapq.heappush(self._times, (when, next(self._numbers), wake))
+            if self._times[0][2] is wake:
                 self._condition.notify()
             if self._thread is None and not self._is_closed:
                 name = "glow-deadlines"
@@ -62,13 +66,10 @@ class Deadlines:
 
     def _watch(self) -> None:
         while (what := self._next()) is not None:
-            if not isinstance(what, ref):
-                what()
-            elif (ticket := what()) is not None and not ticket.done():
-                self._expire(ticket)
+            what()
             del what
 
-    def _next(self) -> ref[Ticket] | Wake | None:
+    def _next(self) -> Wake | None:
         """Sleep until something is due; None at the end."""
         with self._condition:
             while not self._is_closed:

@@ -19,8 +19,8 @@ from glow.dialects.errors import GlowError
 if TYPE_CHECKING:
     from glow.host.devices.device import DeviceManager
 
-UNITS = {"": 1, "B": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "TiB": 1 << 40}
-UNITS |= {"KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
+UNITS = {"": 1, "B": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "TiB": 1 << 40,
+         "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}  # fmt: skip
 
 _TEXT = re.compile(
     r"(?P<kind>[A-Za-z_][\w-]*)(?:\*(?P<count>\d+))?"
