@@ -129,6 +129,17 @@ class Backend(ABC):
     def is_legal(self, op: NodeOp) -> bool:
         """Whether `lower-nodes` leaves this node as it is."""
 
+    def supports(self, op: NodeOp) -> str | None:
+        """Why it does not run a node of an optimized graph, lowered or not; None if it does.
+
+        It is asked by who divides a network between devices, so that a node that it refuses
+        runs elsewhere. By default it runs all but the nodes of other backends.
+        """
+        dialect = op.name.partition(".")[0]
+        if dialect != "glow" and dialect not in self.dialects():
+            return f"it is none of the nodes of backend '{self.name}'"
+        return None
+
     def quantized_rewrites(self) -> Mapping[type[Operation], Rewrite]:
         """Forms of its own of nodes on integers, tried before the shared lowerings."""
         return {}
@@ -143,7 +154,8 @@ class Backend(ABC):
         """The seconds that a node of an optimized graph should take; None where unknown.
 
         It is asked before anything is compiled, by who divides a network between devices. Of
-        the options the target, the threads and the numerics count.
+        the options the target, the threads and the numerics count; without options it is one
+        thread of this machine.
         """
         return None
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from xdsl.dialects import memref, tensor
 from xdsl.dialects.builtin import ModuleOp, ShapedType
-from xdsl.dialects.func import FuncOp
+from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.interpreter import (
     Interpreter,
     InterpreterFunctions,
@@ -130,6 +130,18 @@ def find_function(module: ModuleOp, name: str) -> FuncOp:
     raise GlowError(f"no function '{name}'; the module has {names or 'no functions'}")
 
 
+def _with_callees(module: ModuleOp, function: FuncOp) -> list[FuncOp]:
+    """A function and those that it calls, and these in turn, each once."""
+    found = [function]
+    for one in found:  # Which grows meanwhile.
+        for op in one.walk():
+            if isinstance(op, CallOp):
+                callee = find_function(module, op.callee.string_value())
+                if callee not in found:
+                    found.append(callee)
+    return found
+
+
 def describe(array: Array) -> str:
     """`float32 [1, 3, 224, 224]`."""
     return f"{array.dtype} {list(array.shape)}"
@@ -192,7 +204,8 @@ def run(
     outputs = written_arguments(callee)
     arguments = make_arguments(callee, inputs, outputs)
     state = Variables({} if variables is None else variables)
-    state.add_missing(callee)
+    for one in _with_callees(module, callee):
+        state.add_missing(one)
     try:
         interpreter = make_interpreter(module, own, state)
         results = interpreter.call_op(callee, tuple(arguments))

@@ -82,6 +82,18 @@ class CpuBackend(Backend):
 
         return is_legal(op, self.selectors())
 
+    def supports(self, op: NodeOp) -> str | None:
+        """What is legal, has a lowering, computes on quantized elements or names memory."""
+        from glow.dialects.instr import find_instruction
+        from glow.lowering.lower_nodes.lower_nodes import LOWERINGS
+
+        if (other := super().supports(op)) is not None:
+            return other
+        is_lowered = op.is_quantized or type(op) in LOWERINGS
+        if is_lowered or find_instruction(type(op)) is None or self.is_legal(op):
+            return None
+        return "there is no kernel for it"
+
     def quantized_rewrites(self) -> Mapping[type[Operation], Rewrite]:
         """Products and tables of bytes, quantization of rows."""
         from glow.backends.cpu.quantized import REWRITES
@@ -104,7 +116,7 @@ class CpuBackend(Backend):
         from glow.options import CompileOptions
         from glow.runtime.threads.cores import available_cores
 
-        options = options or CompileOptions()
+        options = options or CompileOptions(threads=1)
         target = Target.from_string(options.target)
         threads = options.threads or available_cores()
         return estimate_seconds(op, target, threads, options.numerics)

@@ -1,15 +1,21 @@
 """Divides a network between devices: a function for each part, and a `main` that calls them.
 
-| file               | what                                                             |
-|--------------------|------------------------------------------------------------------|
-| `devices.py`       | the devices, as text says them                                   |
-| `graph.py`         | what may be moved, and the bytes that flow between               |
-| `parts.py`         | the parts that a choice of devices gives, without a cycle        |
-| `user.py`          | the choice by a map from names of nodes                          |
-| `outline.py`       | writes the functions                                             |
-| `inline_parts.py`  | the way back: one function again                                 |
-| `calls.py`         | reads a `main` of calls                                          |
-| `partition.py`     | the pass                                                         |
+| file                  | what                                                          |
+|-----------------------|---------------------------------------------------------------|
+| `partition.py`        | the pass, and its options                                     |
+| `divide.py`           | the way from a module to a divided one                        |
+| `heterogeneous.py`, `memory.py`, `balance.py`, `pipeline.py`, `user.py` | a strategy each |
+| `saturate.py`         | copies on devices that are left over                          |
+| `devices.py`, `options.py` | the devices and operations, as text says them            |
+| `graph.py`            | what may be moved, and the bytes that flow between            |
+| `problem.py`          | what a strategy chooses from                                  |
+| `cost.py`, `memory_use.py`, `support.py` | what nodes take, and who runs them         |
+| `cut_order.py`        | stretches of an order, one a device                           |
+| `refine.py`, `crossing.py` | moves that shrink the bytes that cross                   |
+| `parts.py`            | the parts that a choice of devices gives, without a circle    |
+| `outline.py`          | writes the functions                                          |
+| `calls.py`            | reads a `main` of calls                                       |
+| `inline_parts.py`     | the way back: one function again                              |
 | `verify_partition.py` | what holds of a divided network                               |
 """
 

@@ -44,9 +44,14 @@ class PartitionDevice:
     memory_bytes: int | None = None
     """What its parts may take together; None for any."""
 
+    @property
+    def kind(self) -> str:
+        """`cpu` of `cpu:0`."""
+        return self.name.partition(":")[0]
+
     def __str__(self) -> str:
         """What `parse_devices` reads, without the number."""
-        kind = self.name.partition(":")[0]
+        kind = self.kind
         size = self.memory_bytes
         if size is None:
             return kind

@@ -42,13 +42,15 @@ SMALLEST_CROSSING_BITS = 8
 
 @dataclass(frozen=True)
 class Flow:
-    """A value that units read: who gives it, and how many bytes it has."""
+    """A value that other units, or the caller, read: who gives it, and its bytes."""
 
     value: SSAValue
     source: int | None
     """The unit; None for an input of the network."""
     readers: tuple[int, ...]
+    """The other units."""
     nbytes: int
+    is_returned: bool = False
 
 
 @dataclass(frozen=True)
@@ -90,8 +92,14 @@ class UnitGraph:
         self.flows = list(self._flows())
         self.predecessors = [set[int]() for _ in self.units]
         self.successors = [set[int]() for _ in self.units]
-        for flow in self.flows:
+        self.reads: list[list[int]] = [[] for _ in self.units]
+        """The flows that each unit reads, and those that it gives."""
+        self.gives: list[list[int]] = [[] for _ in self.units]
+        for number, flow in enumerate(self.flows):
+            for reader in flow.readers:
+                self.reads[reader].append(number)
             if flow.source is not None:
+                self.gives[flow.source].append(number)
                 self.successors[flow.source].update(flow.readers)
                 for reader in flow.readers:
                     self.predecessors[reader].add(flow.source)
@@ -107,17 +115,22 @@ class UnitGraph:
         return last
 
     def _flows(self) -> Iterator[Flow]:
-        """The values that another unit reads, or that the function takes."""
+        """The values that another unit or the caller reads, or that the function takes."""
+        returned = set(self.last.operands)
         readers: dict[SSAValue, set[int]] = {}
         for op, number in self.unit_of.items():
             for value in read_values(op):
                 if not isinstance(value.owner, COPIED):
                     readers.setdefault(value, set()).add(number)
+        for value in self.last.operands:
+            if isinstance(value.owner, Operation) and value.owner in self.unit_of:
+                readers.setdefault(value, set())
         for value, units in readers.items():
             owner = value.owner
             source = self.unit_of[owner] if isinstance(owner, Operation) else None
-            if others := units - {source}:
-                yield Flow(value, source, tuple(sorted(others)), value_bytes(value))
+            others = tuple(sorted(units - {source}))
+            if others or value in returned:
+                yield Flow(value, source, others, value_bytes(value), value in returned)
 
 
 def _units(ops: Sequence[Operation]) -> list[Unit]:

@@ -1,49 +1,38 @@
 """Divides the graph of `main` between devices.
 
-    --partition='devices=cpu:2GiB,interpreter strategy=user map=fc=interpreter'
+    --partition='devices=cpu:2GiB,interpreter strategy=heterogeneous'
 
-`strategy` chooses a device for each node:
+The strategy chooses a device for each node:
 
-| strategy | by                                                    |
-|----------|-------------------------------------------------------|
-| `user`   | `map`: names of nodes to devices, or a JSON file      |
+| strategy        | by                                                                   |
+|-----------------|----------------------------------------------------------------------|
+| `heterogeneous` | the first device that runs the node                                  |
+| `memory`        | the memory of the devices, as few of them as hold the network        |
+| `balance`       | equal times by the cost model within a `tolerance`, and few bytes    |
+| `pipeline`      | the least time of the slowest of as many stages as there are devices |
+| `user`          | `map=conv1=cpu:0,fc=interpreter`, names of nodes; or a JSON file     |
+
+`unsupported=npu=glow.softmax` names what a kind of device should not get, beside what it cannot
+run. With `saturate` devices that are left over get copies (`glow.replicas`).
 
 The result is text that is compiled part by part (`glow.host`), or as a whole: `inline-parts`
-undoes it. It is best divided behind the graph passes, which see the whole network.
+undoes it. Estimates of time and memory are those of the nodes that are there, so graph passes
+come before.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
 
 from xdsl.context import Context
-from xdsl.dialects import func
-from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr
+from xdsl.dialects.builtin import ModuleOp
 
-from glow.dialects.errors import GlowError
-from glow.dialects.function_attributes import DEVICES
-from glow.passes.graph.partition.calls import functions_of, is_divided
-from glow.passes.graph.partition.devices import PartitionDevice, parse_devices
-from glow.passes.graph.partition.graph import UnitGraph, check_divisible
-from glow.passes.graph.partition.outline import outline
-from glow.passes.graph.partition.parts import form_parts
-from glow.passes.graph.partition.user import parse_map, user_devices
+from glow.passes.graph.partition.balance import TOLERANCE
+from glow.passes.graph.partition.devices import parse_devices
+from glow.passes.graph.partition.divide import Division, divide
+from glow.passes.graph.partition.options import parse_unsupported
+from glow.passes.graph.partition.user import parse_map
 from glow.passes.rewriting.contract import GraphPass
-
-
-def function_to_divide(module: ModuleOp) -> func.FuncOp:
-    """The function `main`, or the only one; raises GlowError where that is divided already."""
-    functions = functions_of(module)
-    if "main" not in functions and len(functions) != 1:
-        raise GlowError("the module needs a function 'main' to divide")
-    if is_divided(module):
-        raise GlowError(
-            "the network is divided already", hint="--inline-parts makes it one again"
-        )
-    function = functions.get("main") or next(iter(functions.values()))
-    check_divisible(function)
-    return function
 
 
 @dataclass(frozen=True)
@@ -53,23 +42,20 @@ class PartitionPass(GraphPass):
     name = "partition"
 
     devices: tuple[str, ...] = ()
-    strategy: Literal["user"] = "user"
+    strategy: str = "heterogeneous"
     map: tuple[str, ...] = ()
+    tolerance: float = TOLERANCE
+    unsupported: tuple[str, ...] = ()
+    saturate: bool = False
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Run the pass on a module."""
-        named = parse_map(self.map)
-        devices = parse_devices(self.devices)
-        if not devices:
-            raise GlowError(
-                "partition needs devices", hint="such as devices=cpu:2GiB,interpreter"
-            )
-        graph = UnitGraph(function_to_divide(op))
-        parts = form_parts(graph, user_devices(graph, devices, named))
-        outline(op, graph, parts, [device.name for device in devices])
-        op.attributes[DEVICES] = device_texts(devices)
-
-
-def device_texts(devices: tuple[PartitionDevice, ...]) -> ArrayAttr[StringAttr]:
-    """The attribute of a module that is divided between devices."""
-    return ArrayAttr([StringAttr(str(device)) for device in devices])
+        division = Division(
+            parse_devices(self.devices),
+            self.strategy,
+            parse_map(self.map) if self.map else {},
+            self.tolerance,
+            parse_unsupported(self.unsupported),
+            self.saturate,
+        )
+        divide(op, division)

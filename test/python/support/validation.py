@@ -68,11 +68,12 @@ BELOW = "below the levels that the interpreter knows"
 DECLARED = "declared only"
 ON_PURPOSE = "results change on purpose (quantization)"
 MADE_UP = "packed weights of a made-up size"
+INLINED = "a private function that is inlined"
 
 REASONS = frozenset(
     (
         EXPECTS_ERROR, NO_PASSES, OTHER_INPUT, NO_FUNCTION, BELOW, DECLARED, ON_PURPOSE,
-        MADE_UP,
+        MADE_UP, INLINED,
     )
 )  # fmt: skip
 """Why a program may go unchecked; anything else fails the test."""
@@ -223,12 +224,18 @@ class Validator:
         self.target = host_target()
         self.inputs: dict[str, list[Array]] = {}
         self.has_padding = False
+        self.private: set[str] = set()
 
     def run(self, passes: Sequence[ModulePass]) -> None:
         """Apply the passes one after the other, and compare around each."""
         expected = self.results()
         self.has_padding = any(op.name == "cpu.pack" for op in self.module.walk())
         for compiler_pass in passes:
+            self.private = {
+                function.sym_name.data
+                for function in self.functions()
+                if function.sym_visibility is not None
+            }
             check_requires(compiler_pass, self.module)
             compiler_pass.apply(context(), self.module)
             verify_module(self.module)
@@ -321,7 +328,8 @@ class Validator:
         """Note functions whose results differ."""
         for name, before in expected.items():
             what = f"{self.where}: @{name}: {compiler_pass.name}"
-            after = actual.get(name, BELOW if self.is_llvm() else "it is gone")
+            gone = INLINED if name in self.private else "it is gone"
+            after = actual.get(name, BELOW if self.is_llvm() else gone)
             reason = next((r for r in (before, after) if isinstance(r, str)), None)
             other_inputs = isinstance(after, str) and after.startswith("input ")
             if preserved_by(compiler_pass) == MEANING and (

@@ -1,0 +1,184 @@
+"""Cuts an order of the units into one stretch a device.
+
+`fill` is greedy: each device gets as many of the next units as its bounds allow. `cut` finds,
+among all ways to cut the order within the bounds, the one with the fewest bytes that cross: a
+stretch costs the bytes of the values that it reads from those before it, so that the best cut of
+a beginning into one stretch less is part of the best cut.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from math import inf, isinf
+
+from glow.passes.graph.partition.graph import UnitGraph
+from glow.passes.graph.partition.memory_use import MemoryUse
+from glow.passes.graph.partition.problem import Problem
+
+TRANSFER_BYTES_PER_SECOND = 5e9
+"""Of values between devices of one machine: a copy."""
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """What a stretch may take."""
+
+    seconds: float = inf
+    with_transfer: bool = False
+    """Whether what it reads from before counts with the time that a copy takes."""
+
+
+class Stretch:
+    """Neighbours in an order that grow by one at the end."""
+
+    def __init__(self, problem: Problem, device: int) -> None:
+        self.problem = problem
+        self.device = device
+        self.compute = 0.0
+        self.read_bytes = 0
+        self.memory = MemoryUse(problem.graph) if problem.has_limits() else None
+        self._inside = set[int]()
+        self._read = set[int]()
+
+    def add(self, unit: int) -> None:
+        """One more unit."""
+        graph = self.problem.graph
+        self.compute += self.problem.seconds[self.device][unit]
+        self._inside.add(unit)
+        for number in graph.reads[unit]:
+            flow = graph.flows[number]
+            is_new = number not in self._read and flow.source is not None
+            if is_new and flow.source not in self._inside:
+                self._read.add(number)
+                self.read_bytes += flow.nbytes
+        if self.memory is not None:
+            self.memory.add(unit)
+
+    def seconds(self, bounds: Bounds) -> float:
+        """What it takes, by the bounds' measure."""
+        moved = self.read_bytes / TRANSFER_BYTES_PER_SECOND
+        return self.compute + (moved if bounds.with_transfer else 0.0)
+
+    def keeps(self, bounds: Bounds) -> bool:
+        """Whether it is within the bounds, and in the memory of its device."""
+        if isinf(self.compute) or self.seconds(bounds) > bounds.seconds:
+            return False
+        return self.memory is None or self.problem.fits(self.device, self.memory.nbytes)
+
+    def is_over(self, bounds: Bounds) -> bool:
+        """Whether it is out of the bounds for good, however it grows."""
+        if isinf(self.compute) or self.compute > bounds.seconds:
+            return True
+        return self.memory is not None and not self.problem.fits(
+            self.device, self.memory.constants
+        )
+
+
+def orders(graph: UnitGraph) -> Iterator[list[int]]:
+    """The order of the text, and one that follows each chain before the next one begins."""
+    yield list(range(len(graph)))
+    waiting = [len(before) for before in graph.predecessors]
+    ready = [unit for unit, count in enumerate(waiting) if count == 0][::-1]
+    order: list[int] = []
+    while ready:
+        unit = ready.pop()
+        order.append(unit)
+        for reader in sorted(graph.successors[unit], reverse=True):
+            waiting[reader] -= 1
+            if waiting[reader] == 0:
+                ready.append(reader)
+    yield order
+
+
+def longest(
+    problem: Problem, order: Sequence[int], start: int, device: int, bounds: Bounds
+) -> int:
+    """The end of the longest stretch from a start that a device may have."""
+    stretch, end = Stretch(problem, device), start
+    for place in range(start, len(order)):
+        stretch.add(order[place])
+        if stretch.is_over(bounds):
+            break
+        if stretch.keeps(bounds):
+            end = place + 1
+    return end
+
+
+def fill(problem: Problem, order: Sequence[int], bounds: Bounds) -> list[int]:
+    """The device of each unit of a beginning of the order, the longest that there is room for.
+
+    It is as long as the order where all fit.
+    """
+    devices: list[int] = []
+    for device in range(len(problem.devices)):
+        end = longest(problem, order, len(devices), device, bounds)
+        devices += [device] * (end - len(devices))
+    return devices
+
+
+def cut(
+    problem: Problem, order: Sequence[int], bounds: Bounds
+) -> tuple[int, list[int]] | None:
+    """The fewest bytes that cross, and the device of each unit by number; None if none fit.
+
+    Of cuts that are as good, the first devices get more.
+    """
+    size, count = len(order), len(problem.devices)
+    best: list[dict[int, tuple[int, int]]] = [{0: (0, 0)}]
+    for device in range(count):
+        reached: dict[int, tuple[int, int]] = {}
+        for start, (before, _) in best[-1].items():
+            for end, crossing in _ends(problem, order, start, device, bounds):
+                found = before + crossing, -start
+                if end not in reached or found < reached[end]:
+                    reached[end] = found
+        best.append(reached)
+    if size not in best[-1]:
+        return None
+    labels, end = [0] * size, size
+    for device in reversed(range(count)):
+        start = -best[device + 1][end][1]
+        for unit in order[start:end]:
+            labels[unit] = device
+        end = start
+    return best[-1][size][0], labels
+
+
+def _ends(
+    problem: Problem, order: Sequence[int], start: int, device: int, bounds: Bounds
+) -> Iterator[tuple[int, int]]:
+    """The ends of stretches from a start that a device may have, with the bytes they read."""
+    yield start, 0
+    stretch = Stretch(problem, device)
+    for place in range(start, len(order)):
+        stretch.add(order[place])
+        if stretch.is_over(bounds):
+            return
+        if stretch.keeps(bounds):
+            yield place + 1, stretch.read_bytes
+
+
+def smallest_bound(
+    problem: Problem, order: Sequence[int], with_transfer: bool
+) -> float | None:
+    """The seconds of the slowest stretch where that is as fast as can be; None if none fit."""
+
+    def reaches(seconds: float) -> bool:
+        return len(fill(problem, order, Bounds(seconds, with_transfer))) == len(order)
+
+    return bisect_bound(reaches, problem)
+
+
+def bisect_bound(reaches: Callable[[float], bool], problem: Problem) -> float | None:
+    """The smallest number of seconds that is enough, to a thousandth."""
+    if not reaches(inf):
+        return None
+    finite = [s for seconds in problem.seconds for s in seconds if not isinf(s)]
+    low, high = 0.0, 2 * sum(finite) + 1e-9
+    while not reaches(high):
+        high *= 2
+    while high - low > 1e-3 * high:
+        middle = (low + high) / 2
+        low, high = (low, middle) if reaches(middle) else (middle, high)
+    return high
