@@ -82,17 +82,7 @@ PACKED = ("cpu.", "instr.cpu.")
 """How names of operations begin that may read packed weights."""
 
 BLOCKED_RANK = 5
-INTERPRETED = (
-    "glow",
-    "cpu",
-    "instr",
-    "arith",
-    "math",
-    "func",
-    "scf",
-    "builtin",
-    "quant",
-)
+INTERPRETED = frozenset("glow cpu instr arith math func scf builtin quant".split())
 
 
 @dataclass
@@ -231,11 +221,8 @@ class Validator:
         expected = self.results()
         self.has_padding = any(op.name == "cpu.pack" for op in self.module.walk())
         for compiler_pass in passes:
-            self.private = {
-                function.sym_name.data
-                for function in self.functions()
-                if function.sym_visibility is not None
-            }
+            private = [one for one in self.functions() if one.sym_visibility is not None]
+            self.private = {function.sym_name.data for function in private}
             check_requires(compiler_pass, self.module)
             compiler_pass.apply(context(), self.module)
             verify_module(self.module)
@@ -270,7 +257,7 @@ class Validator:
         if function.is_declaration:
             return DECLARED
         dialects = {op.name.partition(".")[0] for op in function.walk()}
-        if not dialects <= set(INTERPRETED):
+        if not dialects <= INTERPRETED:
             return BELOW
         name, inputs = function.sym_name.data, self.arguments(function)
         variables: dict[str, Array] = {}

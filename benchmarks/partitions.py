@@ -1,0 +1,175 @@
+"""Prints how networks divide: estimated and measured shares of time, bytes, and bits.
+
+python benchmarks/partitions.py resnet50 bert_base --parts 2 3 --strategy balance
+
+Each part is compiled alone and timed alone, on one thread. `expected` is a part's share of the
+estimated time, `measured` of the time that parts take; `off` is the largest difference between
+them as a part of the measured share. `crossing` are the bytes that go from part to part, and
+`stages` what a pipeline of the parts could gain at most: the time of the whole network over that
+of the slowest part. `equal` says whether the parts give the bits of the network in one piece,
+which they must where numerics are exact.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+import numpy as np
+from xdsl.dialects.builtin import ModuleOp
+
+from benchmarks.networks import NETWORKS, make_inputs
+from glow.backends.backend import get_backend
+from glow.backends.pipeline import GRAPH
+from glow.compiled_model import Array, CompiledModel
+from glow.compiler import compile_module, load, run_phases
+from glow.diagnostics import run_reporting
+from glow.dialects.weights import clone_module
+from glow.host.partition_plan import Part, PartitionPlan, split_module
+from glow.options import CompileOptions
+from glow.passes.graph.partition.devices import parse_devices
+from glow.passes.graph.partition.divide import STRATEGIES, Division, divide
+
+HEAD = (
+    f"{'network':14} {'parts':>5} {'strategy':9} {'expected':>15} {'measured':>15} "
+    f"{'off':>6} {'crossing':>10} {'ms':>8} {'stages':>6}  equal"
+)
+
+
+@dataclass(frozen=True)
+class Row:
+    """What a division of a network came to; seconds by part."""
+
+    network: str
+    strategy: str
+    estimated: Sequence[float]
+    measured: Sequence[float]
+    crossing_bytes: int
+    whole: float
+    """The seconds of the network in one piece."""
+    is_equal: bool
+
+    def __str__(self) -> str:
+        expected, measured = shares(self.estimated), shares(self.measured)
+        texts = [
+            "/".join(f"{share:.1%}" for share in some) for some in (expected, measured)
+        ]
+        return (
+            f"{self.network:14} {len(measured):5d} {self.strategy:9} {texts[0]:>15} "
+            f"{texts[1]:>15} {self.off:6.1%} {self.crossing_bytes:10,d} "
+            f"{self.whole * 1e3:8.2f} {self.whole / max(self.measured):6.2f}  "
+            f"{'yes' if self.is_equal else 'NO'}"
+        )
+
+    @property
+    def off(self) -> float:
+        """The largest difference of a share from what was measured, as a part of that."""
+        pairs = zip(shares(self.estimated), shares(self.measured), strict=True)
+        return max(abs(one - other) / other for one, other in pairs)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="partitions", description=__doc__)
+    parser.add_argument("networks", nargs="+", choices=NETWORKS, metavar="NETWORK")
+    parser.add_argument("--parts", type=int, nargs="+", default=[2, 3])
+    parser.add_argument("--strategy", choices=STRATEGIES[1:4], default="balance")
+    parser.add_argument("--numerics", default="exact", help="default: exact")
+    parser.add_argument("--rounds", type=int, default=20, help="default: 20")
+    arguments = parser.parse_args()
+    options = CompileOptions(threads=1, numerics=arguments.numerics)
+    print(HEAD)
+    rows: list[Row] = []
+    for name in arguments.networks:
+        for count in arguments.parts:
+            row = measure(name, count, arguments.strategy, options, arguments.rounds)
+            print(row, flush=True)
+            rows.append(row)
+    return 0 if all(row.is_equal for row in rows) else 1
+
+
+def measure(
+    name: str, count: int, strategy: str, options: CompileOptions, rounds: int
+) -> Row:
+    """Divide a network, run its parts, and compare with the whole."""
+    model = NETWORKS[name]()
+    module = load(model)
+    run_phases(module, GRAPH, options)
+    inputs = make_inputs(model)
+    whole = compile_module(clone_module(module), options)
+    expected, seconds = timed(whole, inputs, rounds)
+    plan = divided(module, count, strategy, options)
+    estimated = [estimate(part, options) for part in plan.parts]
+    values, measured = run_parts(plan, inputs, options, rounds)
+    crossing = sum(
+        values[value].nbytes
+        for part in plan.parts
+        for value in part.takes
+        if value not in plan.inputs
+    )
+    is_equal = all(np.array_equal(values[key], expected[key]) for key in expected)
+    return Row(name, strategy, estimated, measured, crossing, seconds, is_equal)
+
+
+def divided(
+    module: ModuleOp, count: int, strategy: str, options: CompileOptions
+) -> PartitionPlan:
+    """The plan of a network on so many devices; the module is changed."""
+    division = Division(parse_devices([f"cpu*{count}"]), strategy)
+
+    divide(module, division, lambda _, op: cost(op, options))
+    return split_module(module)
+
+
+def cost(op, options: CompileOptions) -> float:
+    """The estimate of an operation; none for what is no node."""
+    return get_backend(options.backend).estimate_cost(op, options) or 0.0
+
+
+def estimate(part: Part, options: CompileOptions) -> float:
+    """The estimated seconds of a part."""
+    return sum(cost(op, options) for op in part.module.walk())
+
+
+def run_parts(
+    plan: PartitionPlan,
+    inputs: Mapping[str, Array],
+    options: CompileOptions,
+    rounds: int,
+) -> tuple[dict[str, Array], list[float]]:
+    """All values by name, and the seconds of each part."""
+    values, measured = {**inputs}, list[float]()
+    for part in plan.parts:
+        model = compile_module(
+            clone_module(part.module), replace(options, backend=part.backend)
+        )
+        given, seconds = timed(model, {key: values[key] for key in part.takes}, rounds)
+        values |= given
+        measured.append(seconds)
+    return values, measured
+
+
+def timed(
+    model: CompiledModel, inputs: Mapping[str, Array], rounds: int
+) -> tuple[dict[str, Array], float]:
+    """The outputs, and the seconds of the fastest of some calls."""
+    fastest, outputs = float("inf"), model.run(inputs)
+    for _ in range(rounds):
+        started = time.perf_counter()
+        outputs = model.run(inputs)
+        fastest = min(fastest, time.perf_counter() - started)
+    return outputs, fastest
+
+
+def shares(seconds: Sequence[float]) -> list[float]:
+    """Each as a part of the sum."""
+    return [one / sum(seconds) for one in seconds]
+
+
+if __name__ == "__main__":
+    sys.exit(run_reporting("partitions", main, debug=False))
