@@ -15,6 +15,7 @@ import os
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -59,7 +60,7 @@ class BatchTable:
     seconds: dict[int, float]
     is_exact: bool = True
 
-    @property
+    @cached_property
     def paying(self) -> list[int]:
         """The sizes that do more requests a second than all smaller ones, with a margin."""
         found = [1]
@@ -73,10 +74,6 @@ class BatchTable:
     def best(self) -> int:
         """The size that does most."""
         return self.paying[-1]
-
-    def fit(self, count: int) -> int:
-        """The largest size that pays and is not more than `count`."""
-        return max(size for size in self.paying if size <= max(count, 1))
 
     def rates(self) -> dict[int, float]:
         """Requests a second by size."""

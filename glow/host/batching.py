@@ -20,6 +20,7 @@ import numpy as np
 
 from glow.dialects.errors import GlowError
 from glow.host.batch_table import BATCH_SIZES, BatchTable
+from glow.open_sizes import UNNAMED
 from glow.specialized_model import SpecializedModel
 
 if TYPE_CHECKING:
@@ -39,18 +40,15 @@ def why_not(model: RunnableModel) -> str:
     """Why requests for a model cannot join, as far as its shapes tell; else nothing."""
     if not isinstance(model, SpecializedModel):
         return "the network has no open batch size"
-    leading: set[str | int] = set()
     for info in (*model.inputs, *model.outputs):
-        if not info.shape:
-            return f"'{info.name}' has no batch axis"
-        if info.shape[0] in info.shape[1:]:
-            return f"'{info.name}' has the size {info.shape[0]} on two axes"
-        leading.add(info.shape[0])
-    size = leading.pop()
-    if leading or not isinstance(size, str):
-        return "no open size leads all inputs and outputs"
+        if not info.shape or not isinstance(info.shape[0], str):
+            return f"no open size leads '{info.name}'"
+    leading = {info.shape[0] for info in model.inputs if info.shape}
+    if len(leading) > 1:
+        return f"the inputs begin with different sizes, {', '.join(map(str, leading))}"
     inner = {one for info in model.inputs for one in (info.shape or ())[1:]}
-    return f"'{size}' is no batch size alone" if size in inner else ""
+    shared = (leading & inner) - {UNNAMED}
+    return f"'{shared.pop()}' is not only a batch size" if shared else ""
 
 
 class BatchPolicy:
@@ -103,8 +101,14 @@ class BatchPolicy:
         if table is None:
             self._ask(sizes, ticket.inputs)
             return 1
-        size = table.fit(count)
-        return size if size == 1 or self._is_ready(sizes, size) else 1
+        for size in reversed(table.paying):
+            if size == 1:
+                break
+            if size <= count:
+                if self._is_ready(sizes, size):
+                    return size
+                self._ask(sizes, ticket.inputs)
+        return 1
 
     def best(self, sizes: Sizes) -> int:
         """The batch that does most requests a second; 1 while that is not known."""
@@ -131,6 +135,9 @@ class BatchPolicy:
         except GlowError as error:
             self.turn_off(f"batches cannot be measured: {error}")
             return
+        finally:
+            with self._lock:
+                self._asked.discard(sizes)
         if not table.is_exact:
             self.turn_off("the results of a request depend on others in its batch")
         with self._lock:
@@ -144,7 +151,7 @@ class BatchPolicy:
             return {str(sizes): table.rates() for sizes, table in self._tables.items()}
 
     def _ask(self, sizes: Sizes, inputs: Sequence[Array]) -> None:
-        """Have sizes measured that nobody has measured or asked for."""
+        """Have sizes measured, and programs made for them, unless somebody has asked."""
         with self._lock:
             if sizes in self._asked:
                 return

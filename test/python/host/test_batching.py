@@ -1,0 +1,266 @@
+"""When requests join in batches: the policy, on a device that a test steps."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from host_testing import ONE, FakeDevice, doubling, open_doubling, rows
+
+import glow
+from glow.host import batch_table
+from glow.host.batch_table import BatchTable, TableCache, measure_table
+from glow.host.batching import BatchPolicy, why_not
+from glow.host.deadlines import Deadlines
+from glow.specialized_model import SpecializedModel
+
+PAYING = BatchTable({1: 1.0, 2: 1.2, 4: 1.6, 8: 2.0})
+COSTLY = BatchTable({1: 1.0, 2: 1.95})
+
+
+class Table:
+    """Measures nothing; makes the programs as a measurement does."""
+
+    def __init__(self, table):
+        self.table = table
+        self.measured = []
+
+    def __call__(self, model, inputs, clock=None):
+        self.measured.append([array.shape for array in inputs])
+        batch_table.make_programs(model, inputs, self.table)
+        return self.table
+
+
+@pytest.fixture
+def table(monkeypatch):
+    """The table of all models."""
+    table = Table(PAYING)
+    monkeypatch.setattr("glow.host.adding.measure_table", table)
+    return table
+
+
+def run_all(device, host, count, name="m"):
+    """The batches of that many requests that come while the device is busy."""
+    futures = [host.run(name, x) for x in rows(count)]
+    batches = device.end_all()
+    for number, future in enumerate(futures, 1):
+        np.testing.assert_array_equal(future.result()["y"], [[2 * number] * 2])
+    return batches
+
+
+def test_batches_form_only_of_those_that_wait(table):
+    device = FakeDevice()
+    with glow.Host([device]) as host:
+        host.add("m", open_doubling())
+        assert run_all(device, host, 16) == [1, 8, 4, 2, 1]
+        assert run_all(device, host, 1) == [1]
+        assert host.statistics()["models"]["m"]["batches"] == {1: 3, 2: 1, 4: 1, 8: 1}
+        assert table.measured == [[(1, 2)]]  # Once, when the model was added.
+
+
+def test_idle_slots_share_what_waits(table):
+    device = FakeDevice(slots=2)
+    with glow.Host([device]) as host:
+        host.add("m", open_doubling())
+        futures = [host.run("m", x) for x in rows(10)]
+        device.end()
+        assert [len(inputs[0]) for _, _, inputs, _ in device.running] == [1, 8]
+        device.end_all()
+        assert all(future.result() for future in futures)
+
+
+def test_batches_that_do_not_pay_are_not_formed(table):
+    table.table = COSTLY
+    device = FakeDevice()
+    with glow.Host([device]) as host:
+        host.add("m", open_doubling())
+        assert run_all(device, host, 4) == [1, 1, 1, 1]
+
+
+def test_batching_off(table):
+    device = FakeDevice()
+    with glow.Host([device]) as host:
+        host.add("m", open_doubling(), batching="off")
+        assert run_all(device, host, 4) == [1, 1, 1, 1]
+        assert host.statistics()["models"]["m"]["batching"] == "batching is off"
+        assert not table.measured
+
+
+def test_requests_of_other_sizes_do_not_mix(table, monkeypatch):
+    monkeypatch.setattr(
+        "glow.host.background.Background.later", lambda self, work: work()
+    )
+    device = FakeDevice()
+    with glow.Host([device]) as host:
+        host.add("m", open_doubling(shape=("N", "L")))
+        arrays = [np.full((1, 2 + n % 2), n, np.float32) for n in range(9)]
+        for _ in range(2):  # At first nothing is known of the sizes.
+            futures = [host.run("m", x) for x in arrays]
+            batches = device.end_all()
+            for x, future in zip(arrays, futures, strict=True):
+                np.testing.assert_array_equal(future.result()["y"], 2 * x)
+        assert batches == [1, 4, 4]
+        assert sorted(map(tuple, table.measured)) == [((1, 2),), ((1, 3),)]
+
+
+def test_only_single_rows_of_the_right_type_join(table):
+    policy = BatchPolicy(open_doubling(), table, print)
+    assert policy.is_joinable([ONE])
+    assert not policy.is_joinable([np.ones((2, 2), np.float32)])
+    assert not policy.is_joinable([np.ones((1, 2))])
+    assert not policy.is_joinable([np.float32(1)])
+
+
+def test_a_bad_request_fails_alone(table):
+    device = FakeDevice()
+    with glow.Host([device]) as host:
+        model = open_doubling()
+        host.add("m", model)
+        for kept in model.programs():
+            run = kept.function.run
+            kept.function.run = lambda inputs, run=run: fail_on_three(run, inputs)
+        futures = [host.run("m", x) for x in rows(5)]
+        device.end()
+        future, kept, inputs, _ = device.running.pop()
+        assert len(inputs[0]) == 4
+        try:
+            future.set_result(kept.run_in_order(inputs))
+        except glow.GlowError as error:
+            future.set_exception(error)
+        while device.running:
+            future, kept, inputs, _ = device.running.pop()
+            try:
+                future.set_result(kept.run_in_order(inputs))
+            except glow.GlowError as error:
+                future.set_exception(error)
+        errors = [future.exception() for future in futures]
+        assert [error is None for error in errors] == [True, True, False, True, True]
+        figures = host.statistics()["models"]["m"]
+        assert (figures["failed"], figures["succeeded"]) == (1, 4)
+
+
+def fail_on_three(run, inputs):
+    """Twice the inputs, of which none may be 3."""
+    if (inputs[0] == 3).any():
+        raise glow.GlowError("3 is bad")
+    return run(inputs)
+
+
+def test_a_delay_waits_for_others(table, monkeypatch):
+    wakes = []
+    monkeypatch.setattr(
+        Deadlines, "call_at", lambda self, when, wake: wakes.append(wake)
+    )
+    device = FakeDevice()
+    with glow.Host([device]) as host:
+        host.add("m", open_doubling(), max_delay=60)
+        futures = [host.run("m", x) for x in rows(7)]
+        assert not device.running
+        futures.append(host.run("m", ONE))
+        assert device.end_all() == [8]
+        late = host.run("m", ONE)
+        assert not device.running
+        host._scheduler._clock = lambda: late.since + 60  # A minute later.
+        wakes[-1]()
+        assert device.end_all() == [1]
+        assert all(future.result() for future in [*futures, late])
+
+
+# -- What tables say
+
+
+def test_a_size_pays_by_five_per_cent():
+    table = BatchTable({1: 1.0, 2: 1.9, 4: 3.75, 8: 6.0})
+    assert table.paying == [1, 2, 8]  # 4 gains 1.3 % on 2.
+    assert BatchTable({1: 1.0, 2: 1.92}).best == 1
+    assert BatchTable({1: 1.0, 2: 1.0}, is_exact=False).best == 1
+
+
+class Clock:
+    """A thread's time, that goes on by what a model's calls cost."""
+
+    def __init__(self, costs):
+        self.costs = costs
+        self.now = 0.0
+
+    def measure(self, model):
+        run = model.run_in_order
+
+        def counted(inputs, threads=None):
+            assert threads == 1
+            self.now += self.costs[len(inputs[0])]
+            return run(inputs, threads)
+
+        model.run_in_order = counted
+        return measure_table(model, [ONE], lambda: self.now)
+
+
+def test_measurements_end_where_a_batch_does_not_pay():
+    clock = Clock({1: 0.01, 2: 0.0195, 4: 0.02, 8: 0.02})
+    model = open_doubling()
+    table = clock.measure(model)
+    assert table.best == 1
+    assert model.specializer.made == [(1, 2), (2, 2)]
+    assert table.seconds == pytest.approx({1: 0.01, 2: 0.0195})
+
+
+def test_all_sizes_are_measured_where_they_pay():
+    table = Clock({1: 0.01, 2: 0.012, 4: 0.015, 8: 0.02}).measure(open_doubling())
+    assert table.paying == [1, 2, 4, 8]
+    assert table.rates()[8] == pytest.approx(400)
+
+
+def test_long_requests_are_not_measured_for_long():
+    model = open_doubling()
+    assert Clock({1: 2.0}).measure(model).best == 1
+    assert model.specializer.made == [(1, 2)]
+
+
+def test_networks_whose_rows_depend_on_each_other_have_no_batches():
+    policy = BatchPolicy(open_doubling(mixes=True), measure_table, print)
+    policy.measure_now([ONE])
+    assert policy.figures() == (
+        "the results of a request depend on others in its batch"
+    )
+    assert not policy.is_joinable([ONE])
+
+
+@pytest.mark.parametrize(
+    ("model", "reason"),
+    [
+        (doubling(), "no open batch size"),
+        (open_doubling(shape=(1, "N")), "no open size leads 'x'"),
+        (open_doubling(shape=("N", 2), gives=(1, "N")), "no open size leads 'y'"),
+        (open_doubling(shape=("N", 2), gives=()), "no open size leads 'y'"),
+        (open_doubling(shape=("N", "N")), "'N' is not only a batch size"),
+        (open_doubling(shape=("?", "?")), ""),
+    ],
+)
+def test_networks_without_a_batch_axis_say_so(model, reason):
+    assert reason in why_not(model)
+    assert bool(reason) == bool(why_not(model))
+
+
+def test_tables_are_kept(tmp_path, monkeypatch):
+    table = Table(PAYING)
+    monkeypatch.setattr(batch_table, "measure_table", table)
+    models = [open_doubling() for _ in range(3)]
+    caches = [TableCache(key, tmp_path) for key in ("a", "a", "b")]
+    found = [c.measure(m, [ONE]) for c, m in zip(caches, models, strict=True)]
+    assert found == [PAYING] * 3
+    assert len(table.measured) == 2
+    assert models[1].is_ready([(8, 2)])  # What is known needs no compiler later.
+    for file in (tmp_path / batch_table.FOLDER).iterdir():
+        file.write_text("{")
+    assert caches[0].measure(open_doubling(), [ONE]) == PAYING
+    assert len(table.measured) == 3
+
+
+def test_a_program_that_was_let_go_is_not_waited_for(table, monkeypatch):
+    device = FakeDevice()
+    with glow.Host([device]) as host:
+        model = open_doubling()
+        assert isinstance(model, SpecializedModel)
+        host.add("m", model)
+        model.forget([(8, 2)])
+        monkeypatch.setattr("glow.host.background.Background.later", print)
+        assert run_all(device, host, 9) == [1, 4, 4]
