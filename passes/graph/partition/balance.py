@@ -10,7 +10,7 @@ the sum of the backend's estimates (`cost.py`).
 from __future__ import annotations
 
 from glow.passes.graph.partition.cut_order import Bounds, orders, smallest_bound
-from glow.passes.graph.partition.memory import memory_devices, smallest_cut
+from glow.passes.graph.partition.memory import fill_within, memory_devices, smallest_cut
 from glow.passes.graph.partition.problem import Problem
 
 TOLERANCE = 0.1
@@ -24,10 +24,13 @@ def balance_devices(problem: Problem, tolerance: float = TOLERANCE) -> list[int]
 def balanced(problem: Problem, tolerance: float, *, with_transfer: bool) -> list[int]:
     """The device of each unit, where the slowest is at most so much slower than the best."""
     problem.check_supported()
-    found = [
-        smallest_bound(problem, order, with_transfer) for order in orders(problem.graph)
-    ]
-    bounds = [bound for bound in found if bound is not None]
+    bounds: list[float] = []
+    for order in orders(problem.graph):
+        bound = smallest_bound(problem, order, with_transfer)
+        if bound is not None:
+            limits = Bounds(bound, with_transfer)
+            if fill_within(problem, order, limits) is not None:
+                bounds.append(bound)
     if not bounds:
         return memory_devices(problem)  # Which says what does not fit.
     return smallest_cut(problem, Bounds(min(bounds) * (1 + tolerance), with_transfer))

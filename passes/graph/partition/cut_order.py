@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from math import inf, isinf
+from random import Random
 
 from glow.passes.graph.partition.graph import UnitGraph
 from glow.passes.graph.partition.memory_use import MemoryUse
@@ -18,6 +19,10 @@ from glow.passes.graph.partition.problem import Problem
 
 TRANSFER_BYTES_PER_SECOND = 5e9
 """Of values between devices of one machine: a copy."""
+
+
+DRAWN_ORDERS = 16
+"""Beside the order of the text: a branching graph has better ones."""
 
 
 @dataclass(frozen=True)
@@ -76,19 +81,50 @@ class Stretch:
 
 
 def orders(graph: UnitGraph) -> Iterator[list[int]]:
-    """The order of the text, and one that follows each chain before the next one begins."""
+    """The order of the text, and others that follow a chain before the next one begins.
+
+    Half of these follow chains from their ends. Where several go on, one is drawn, the same
+    each time.
+    """
     yield list(range(len(graph)))
-    waiting = [len(before) for before in graph.predecessors]
-    ready = [unit for unit, count in enumerate(waiting) if count == 0][::-1]
+    no_labels = [0] * len(graph)
+    for seed in range(DRAWN_ORDERS):
+        yield drawn_order(graph, no_labels, seed)
+
+
+def drawn_order(graph: UnitGraph, labels: Sequence[int], seed: int) -> list[int]:
+    """An order with lower labels first, where units follow each other along chains."""
+    random = Random(seed)
+    if seed % 2 == 0:
+        return _chains(graph.predecessors, graph.successors, labels, random)
+    last = max(labels, default=0)
+    turned = [last - label for label in labels]
+    return _chains(graph.successors, graph.predecessors, turned, random)[::-1]
+
+
+def _chains(
+    before: Sequence[set[int]],
+    after: Sequence[set[int]],
+    labels: Sequence[int],
+    random: Random,
+) -> list[int]:
+    """Units behind those before them, the one that became ready last first."""
+    waiting = [len(some) for some in before]
+    ready = [unit for unit, count in enumerate(waiting) if count == 0]
+    random.shuffle(ready)
     order: list[int] = []
     while ready:
-        unit = ready.pop()
+        lowest = min(labels[unit] for unit in ready)
+        unit = next(unit for unit in reversed(ready) if labels[unit] == lowest)
+        ready.remove(unit)
         order.append(unit)
-        for reader in sorted(graph.successors[unit], reverse=True):
-            waiting[reader] -= 1
-            if waiting[reader] == 0:
-                ready.append(reader)
-    yield order
+        following = sorted(after[unit])
+        random.shuffle(following)
+        for other in following:
+            waiting[other] -= 1
+            if waiting[other] == 0:
+                ready.append(other)
+    return order
 
 
 def longest(
@@ -115,6 +151,13 @@ def fill(problem: Problem, order: Sequence[int], bounds: Bounds) -> list[int]:
         end = longest(problem, order, len(devices), device, bounds)
         devices += [device] * (end - len(devices))
     return devices
+
+
+def by_unit(order: Sequence[int], devices: Sequence[int]) -> list[int] | None:
+    """The device of each unit by number, of those along an order; None if some have none."""
+    if len(devices) < len(order):
+        return None
+    return [device for _, device in sorted(zip(order, devices, strict=True))]
 
 
 def cut(

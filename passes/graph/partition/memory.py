@@ -9,43 +9,101 @@ crossing bytes is refined (`refine.py`).
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from glow.dialects.errors import GlowError
 from glow.passes.graph.partition.crossing import crossing_bytes
-from glow.passes.graph.partition.cut_order import Bounds, cut, fill, orders
+from glow.passes.graph.partition.cut_order import (
+    Bounds,
+    by_unit,
+    cut,
+    drawn_order,
+    fill,
+    orders,
+)
 from glow.passes.graph.partition.memory_use import MemoryUse
 from glow.passes.graph.partition.problem import Problem, too_large
-from glow.passes.graph.partition.refine import refine
+from glow.passes.graph.partition.refine import is_within, refine
 
 NO_BOUNDS = Bounds()
+
+AGAIN = 4
+"""Orders that a cut is improved in at a time."""
 
 
 def memory_devices(problem: Problem) -> list[int]:
     """The device of each unit; raises GlowError that names the first node without room."""
     problem.check_supported()
-    filled = [
-        (order, fill(problem, order, NO_BOUNDS)) for order in orders(problem.graph)
-    ]
-    size = len(problem.graph)
-    whole = [(order, devices) for order, devices in filled if len(devices) == size]
-    if not whole:
-        raise _no_room(problem, *filled[0])
-    count = min(max(devices, default=0) + 1 for _, devices in whole)
-    fewer = replace(problem, devices=problem.devices[:count])
+    filled = [fill_within(problem, order, NO_BOUNDS) for order in orders(problem.graph)]
+    counts = [max(labels, default=0) + 1 for labels in filled if labels is not None]
+    if not counts:
+        raise _no_room(problem)
+    fewer = replace(problem, devices=problem.devices[: min(counts)])
     return smallest_cut(fewer, NO_BOUNDS)
 
 
+def fill_within(
+    problem: Problem, order: Sequence[int], bounds: Bounds
+) -> list[int] | None:
+    """The greedy choice along an order, if all units find room.
+
+    Along another order than the text's, in which parts run, less may be alive at once: so what
+    it comes to is looked at again.
+    """
+    labels = by_unit(order, fill(problem, order, bounds))
+    return labels if labels is not None and _fits(problem, labels, bounds) else None
+
+
+def _fits(problem: Problem, labels: Sequence[int], bounds: Bounds) -> bool:
+    return not problem.has_limits() or is_within(problem, labels, bounds)
+
+
 def smallest_cut(problem: Problem, bounds: Bounds) -> list[int]:
-    """The device of each unit within bounds that some cut of an order keeps to."""
-    found = [cut(problem, order, bounds) for order in orders(problem.graph)]
-    choices = [labels for _, labels in filter(None, found)]
-    refined = [refine(problem, labels, bounds) for labels in choices]
-    return min(refined, key=lambda labels: crossing_bytes(problem.graph, labels))
+    """The device of each unit, within bounds that some order can be filled in.
+
+    What is best so far is cut again in orders that it is a cut of, until that saves nothing.
+    """
+    graph = problem.graph
+    best = _best_cut(problem, bounds, orders(graph))
+    assert best is not None
+    while best[0] > 0:
+        labels = best[1]
+        again = (drawn_order(graph, labels, seed) for seed in range(AGAIN))
+        other = _best_cut(problem, bounds, again)
+        if other is None or other[0] >= best[0]:
+            break
+        best = other
+    return best[1]
 
 
-def _no_room(problem: Problem, order: list[int], devices: list[int]) -> GlowError:
-    """The error for the first unit behind those that have a device."""
+def _best_cut(
+    problem: Problem, bounds: Bounds, some: Iterable[list[int]]
+) -> tuple[int, list[int]] | None:
+    """The fewest bytes that cross where orders are cut and refined, and the devices."""
+    found = (labels for order in some for labels in _choices(problem, order, bounds))
+    refined = (refine(problem, labels, bounds) for labels in found)
+    return min(
+        ((crossing_bytes(problem.graph, labels), labels) for labels in refined),
+        default=None,
+    )
+
+
+def _choices(
+    problem: Problem, order: Sequence[int], bounds: Bounds
+) -> Iterator[list[int]]:
+    """The best cut of an order; the greedy one where parts do not fit so."""
+    found = cut(problem, order, bounds)
+    if found is not None and _fits(problem, found[1], bounds):
+        yield found[1]
+    elif (labels := fill_within(problem, order, bounds)) is not None:
+        yield labels
+
+
+def _no_room(problem: Problem) -> GlowError:
+    """The error for the first unit of the text that finds no room."""
+    order = range(len(problem.graph))
+    devices = fill(problem, order, NO_BOUNDS)
     unit = order[len(devices)]
     able = [
         number

@@ -221,7 +221,9 @@ class Validator:
         expected = self.results()
         self.has_padding = any(op.name == "cpu.pack" for op in self.module.walk())
         for compiler_pass in passes:
-            private = [one for one in self.functions() if one.sym_visibility is not None]
+            private = [
+                one for one in self.functions() if one.sym_visibility is not None
+            ]
             self.private = {function.sym_name.data for function in private}
             check_requires(compiler_pass, self.module)
             compiler_pass.apply(context(), self.module)
