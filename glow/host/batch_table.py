@@ -2,8 +2,8 @@
 
 Measured once for a model and the sizes of its inputs, in half a second, and kept in the
 cache's folder. What counts is the processor time of the thread that runs the network: other
-threads may have the cores meanwhile. A size that does not pay ends the search, so that a
-convolutional network is compiled for batches of 2 at most.
+threads may have the cores meanwhile. Where a batch of 2 does not pay nothing larger is tried,
+so that a convolutional network is compiled for no others.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ GAIN = 1.05
 SECONDS = 0.5
 """For the measurement of a size together with the one before."""
 
-ROUNDS = 7
-"""Of each of which the shortest counts."""
+ROUNDS = 40
+"""At most, of which the shortest counts."""
 
 LONGEST = 1.0
 """Seconds of a request beyond which nothing is measured: it would take too long."""
@@ -109,7 +109,7 @@ def measure_table(
         before = min(table.seconds[size // 2], least[size // 2])
         seconds |= {**table.seconds, size // 2: before, size: least[size]}
         table = BatchTable(dict(seconds))
-        if table.best != size:
+        if table.best == 1:
             break
     return table
 
