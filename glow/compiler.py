@@ -143,7 +143,7 @@ def run_phases(
     pipeline = backend.pipeline(options)
     level = level_of(module)
     if level in (None, LOWERED):
-        inline_parts(module)
+        inline_parts(module)  # Of a module that nobody has loaded.
     check_level(level, options)
     if options.memory_limit is not None and INSTR not in pipeline.names:
         raise GlowError("a memory limit needs a backend that plans memory, such as cpu")
@@ -272,19 +272,20 @@ def load(
 ) -> ModuleOp:
     """The graph module of a model; a module is cloned, since passes change it.
 
+    The parts of a divided one are one graph again (`glow.host.partition_plan` keeps them).
     For `training`, an ONNX model keeps its dropouts (`glow.frontends.onnx.import_model`).
     Raises OpenModelError where sizes or values that it needs are not among the options.
     """
     options = options or CompileOptions()
     if isinstance(model, ModuleOp):
         _check_no_inputs(options)
-        return clone_module(model)
+        return _in_one_piece(clone_module(model))
     if isinstance(model, str | os.PathLike) and os.fspath(model).endswith(".mlir"):
         _check_no_inputs(options)
         from glow.frontends.mlir import read_mlir
         from glow.universe import new_context
 
-        return read_mlir(model, new_context(), notes)
+        return _in_one_piece(read_mlir(model, new_context(), notes))
     from glow.frontends.onnx import import_model
 
     return import_model(
@@ -294,6 +295,13 @@ def load(
         notes=notes,
         training=training,
     )
+
+
+def _in_one_piece(module: ModuleOp) -> ModuleOp:
+    """A module, with the parts of a divided network inlined."""
+    if level_of(module) in (None, LOWERED):
+        inline_parts(module)
+    return module
 
 
 def _check_no_inputs(options: CompileOptions) -> None:

@@ -1,10 +1,10 @@
 """The plan of a divided network: its parts as modules, and the values that they pass on.
 
-    module = glow.compiler.load("partitioned.mlir")
-    plan = split_module(module)
-    for part in plan.parts:                      # each behind those that it takes values from
+    plan = split_module("partitioned.mlir")         # text of glow-opt --partition
+    plan = plan_model("net.onnx", "cpu*2", "strategy=balance", options)
+    for part in plan.parts:                         # each behind those that it takes from
         print(part.name, part.device, part.takes, part.gives)
-        model = glow.compile(part.module, backend=part.backend)
+        model = glow.compile(part.module, backend=part.backend, numerics=...)
 
 Values have names: those of the network's inputs and outputs, and others between parts. A part
 takes values by their names in order, and gives values that no other part gives. Every output of
@@ -13,8 +13,9 @@ the network is given by a part, also one that is an input or a constant.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, cast
 
 from glow.dialects.errors import GlowError
@@ -24,7 +25,10 @@ if TYPE_CHECKING:
     from xdsl.dialects.func import CallOp, FuncOp
     from xdsl.ir import SSAValue
 
+    from glow.compiler import Model
     from glow.dialects.weight_table import WeightTable
+    from glow.options import CompileOptions
+    from glow.passes.graph.partition.devices import PartitionDevice
     from glow.tensor_info import Signature
 
 
@@ -72,16 +76,59 @@ class PartitionPlan:
         return tuple(info.name for info in self.signature.outputs)
 
 
-def split_module(module: ModuleOp) -> PartitionPlan:
-    """The plan of a module that `--partition` has divided; the module stays as it is.
+def plan_model(
+    model: Model,
+    devices: str | Sequence[PartitionDevice],
+    choice: str,
+    options: CompileOptions,
+) -> PartitionPlan:
+    """The plan of a model that is divided between devices.
 
-    Arrays of weights are shared with it. Raises GlowError in one line for a module that is not
-    divided, and for one whose parts do not fit together.
+    `devices` are text (`cpu:2GiB,interpreter`) or those of a host, `choice` the other options
+    of `--partition` (`strategy=balance tolerance=0.05`). The graph is optimized, quantized and
+    brought to the precision that the options say as a whole, by their backend; `part_options`
+    says with what its parts are then compiled. Raises GlowError, also for open sizes.
+    """
+    from glow.backends.pipeline import GRAPH
+    from glow.compiler import load, run_phases
+    from glow.passes.graph.partition.cost import seconds_with
+    from glow.passes.graph.partition.devices import parse_devices
+    from glow.passes.graph.partition.divide import divide
+    from glow.passes.graph.partition.options import parse_division
+
+    if isinstance(devices, str):
+        devices = parse_devices(devices.split(","))
+    division = parse_division(choice, devices)
+    module = load(model, options)
+    run_phases(module, GRAPH, options)
+    divide(module, division, seconds_with(replace(options, threads=1)))
+    return split_module(module)
+
+
+def part_options(options: CompileOptions, part: Part) -> CompileOptions:
+    """The options that a part of a model is compiled with, behind those of the whole."""
+    return replace(
+        options,
+        backend=part.backend,
+        input_shapes=None,
+        input_values=None,
+        quantize=False,
+        quantization=None,
+        precision="f32",
+    )
+
+
+def split_module(model: str | os.PathLike[str] | ModuleOp) -> PartitionPlan:
+    """The plan of a file or module that `--partition` has divided; a module stays as it is.
+
+    Arrays of weights are shared with it. Raises GlowError in one line for what is not divided,
+    and for parts that do not fit together. (`glow.compiler.load` makes it one graph again.)
     """
     from glow.passes.graph.partition.calls import called_parts, is_divided
     from glow.passes.graph.partition.verify_partition import verify_parts
     from glow.signature import main_function, signature_of
 
+    module = _read(model) if isinstance(model, str | os.PathLike) else model
     if not is_divided(module):
         raise GlowError(
             "the module is not divided into parts", hint="glow-opt --partition does it"
@@ -93,6 +140,14 @@ def split_module(module: ModuleOp) -> PartitionPlan:
     parts = [_part(call, function, values) for call, function in called_parts(module)]
     values.check_outputs()
     return PartitionPlan(signature, tuple(parts))
+
+
+def _read(path: str | os.PathLike[str]) -> ModuleOp:
+    """The module of a text as it is."""
+    from glow.frontends.mlir import read_mlir
+    from glow.universe import new_context
+
+    return read_mlir(path, new_context())
 
 
 def _part(call: CallOp, function: FuncOp, values: _Values) -> Part:

@@ -7,6 +7,9 @@ one, so that only the shares of nodes matter.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
 from xdsl.dialects import scf
 from xdsl.ir import Operation
 from xdsl.traits import IsTerminator
@@ -16,23 +19,34 @@ from glow.dialects.glow.state import StateOp
 from glow.passes.graph.partition.graph import read_values, value_bytes
 from glow.passes.rewriting.regions import trip_count
 
+if TYPE_CHECKING:
+    from glow.options import CompileOptions
+
 BYTES_PER_SECOND = 1e10
 """At which an operation that nobody can estimate reads and writes."""
 
 
-def backend_seconds(backend: str, op: Operation) -> float:
-    """The seconds of an operation on a backend, on one thread."""
-    if isinstance(op, scf.ForOp | scf.IfOp | scf.WhileOp):
-        inner = (child for block in op.regions for child in block.walk())
-        once = sum(_node_seconds(backend, child) for child in inner)
-        trips = trip_count(op) if isinstance(op, scf.ForOp) else None
-        return once * (trips or 1)
-    return _node_seconds(backend, op)
+def seconds_with(options: CompileOptions | None) -> Callable[[str, Operation], float]:
+    """The seconds of an operation on a backend; without options on one thread here."""
+
+    def seconds(backend: str, op: Operation) -> float:
+        if isinstance(op, scf.ForOp | scf.IfOp | scf.WhileOp):
+            inner = (child for block in op.regions for child in block.walk())
+            once = sum(_node_seconds(backend, child, options) for child in inner)
+            trips = trip_count(op) if isinstance(op, scf.ForOp) else None
+            return once * (trips or 1)
+        return _node_seconds(backend, op, options)
+
+    return seconds
 
 
-def _node_seconds(backend: str, op: Operation) -> float:
+backend_seconds = seconds_with(None)
+
+
+def _node_seconds(backend: str, op: Operation, options: CompileOptions | None) -> float:
     for name in dict.fromkeys((backend, DEFAULT_BACKEND)):
-        if (seconds := get_backend(name).estimate_cost(op)) is not None:
+        seconds = get_backend(name).estimate_cost(op, options)
+        if seconds is not None:
             return seconds
     if isinstance(op, StateOp) or op.has_trait(IsTerminator):
         return 0.0
