@@ -93,3 +93,18 @@ class DeviceMemoryError(GlowError):
             f"{what} needs {needed} bytes on device '{device}', where {available} are free",
             hint="give the device more memory, or divide the network (partition=...)",
         )
+
+
+def begins(future: Outputs, request: Request) -> bool:
+    """Whether somebody wants the outputs of a request, which then is running.
+
+    Else the future is cancelled, or fails with `DeadlineError`.
+    """
+    if request.is_cancelled:
+        future.cancel()
+    if not future.set_running_or_notify_cancel():
+        return False
+    if request.expired():
+        future.set_exception(DeadlineError(request))
+        return False
+    return True

@@ -25,7 +25,7 @@ from glow.compiled_model import CompiledModel
 from glow.dialects.errors import GlowError
 from glow.host.devices.device import DeviceManager, DeviceMemory, Health
 from glow.host.devices.memory import model_memory
-from glow.host.request import ClosedError, DeadlineError, DeviceMemoryError
+from glow.host.request import ClosedError, DeviceMemoryError, begins
 from glow.runtime.memory import memory_bytes
 from glow.runtime.threads.cores import available_cores
 
@@ -199,7 +199,7 @@ class LocalDevice(DeviceManager):
 
     def _run(self, task: Task) -> None:
         """Run a task, unless another thread does or nobody wants it any more."""
-        if not task.claim() or not _begins(task):
+        if not task.claim() or not begins(task, task.request):
             return
         threads = 1 if self._cores or self.outstanding > 1 else None
         begin = time.perf_counter()
@@ -249,18 +249,6 @@ class LocalDevice(DeviceManager):
             sizes = [list(array.shape) for array in task.inputs]
             what = f"the network for inputs of {sizes}"
             raise DeviceMemoryError(self.name, what, needed, before.free_bytes or 0)
-
-
-def _begins(task: Task) -> bool:
-    """Whether somebody wants the outputs of a task, which then is running."""
-    if task.request.is_cancelled:
-        task.cancel()
-    if not task.set_running_or_notify_cancel():
-        return False
-    if task.request.expired():
-        task.set_exception(DeadlineError(task.request))
-        return False
-    return True
 
 
 def _join(thread: threading.Thread) -> None:

@@ -7,14 +7,17 @@ A kind is `process`, `ray`, or the name of a backend, whose networks run in this
 
 from __future__ import annotations
 
+import itertools
+import os
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from glow.backends.backend import DEFAULT_BACKEND, get_backend
 from glow.dialects.errors import GlowError
+from glow.runtime.threads.cores import available_cores
 
 if TYPE_CHECKING:
     from glow.host.devices.device import DeviceManager
@@ -66,7 +69,28 @@ def parse_specifications(text: str) -> list[DeviceSpecification]:
         raise GlowError(f"'{text}' is {count} devices", hint="from 1 to 1024")
     cores = tuple(parse_cores(found["cores"])) if found["cores"] else ()
     memory = parse_bytes(found["memory"]) if found["memory"] else None
-    return [DeviceSpecification(found["kind"], memory, cores)] * count
+    one = DeviceSpecification(found["kind"], memory, cores)
+    if found["kind"] == "process" and count > 1:
+        return [replace(one, cores=part) for part in core_shares(cores, count)]
+    return [one] * count
+
+
+def core_shares(cores: Sequence[int], count: int) -> list[tuple[int, ...]]:
+    """The cores of each of several processes, one at least; of all cores where none are given.
+
+    None for each where a quota says how much time there is, not which cores.
+    """
+    if not cores:
+        if not hasattr(os, "sched_getaffinity"):
+            return [()] * count
+        cores = sorted(os.sched_getaffinity(0))
+        if available_cores() < len(cores):
+            return [()] * count
+    there = len(cores)
+    if count > there:
+        return [(cores[number % there],) for number in range(count)]
+    bounds = [there * number // count for number in range(count + 1)]
+    return [tuple(cores[a:b]) for a, b in itertools.pairwise(bounds)]
 
 
 def parse_bytes(text: str) -> int:

@@ -1,0 +1,87 @@
+"""A compiled model in an anonymous file, from which other processes load it.
+
+Of a `CompiledModel` it is the model's file, of a `SpecializedModel` its pickle: the programs
+that it has so far, and what it compiles more from.
+"""
+
+from __future__ import annotations
+
+import json
+import mmap
+import os
+import pickle
+import weakref
+from typing import TYPE_CHECKING, cast
+
+from glow.backends.backend import get_backend
+from glow.compiled_model import CompiledModel
+from glow.dialects.errors import GlowError
+from glow.host.devices.shared_block import anonymous_file
+from glow.runtime.caches.model_file import StoredModel, read_model, write_model
+from glow.tensor_info import Signature
+
+if TYPE_CHECKING:
+    from glow.specialized_model import RunnableModel
+
+
+class ModelBlob:
+    """The file of a model, and how to read it; all processes read the same one."""
+
+    def __init__(self, model: RunnableModel) -> None:
+        """Raises GlowError for a model that cannot be stored."""
+        self.descriptor = anonymous_file("glow-model")
+        self._close = weakref.finalize(self, os.close, self.descriptor)
+        self.kind = "pickle"
+        with os.fdopen(os.dup(self.descriptor), "wb") as file:
+            if isinstance(model, CompiledModel):
+                self.kind = _kind_of(model)
+                program = get_backend(model.backend).stored_program(model.function)
+                write_model(StoredModel(model.signature, program), file)
+            else:
+                pickle.dump(model, file, protocol=5)
+
+    def close(self) -> None:
+        """Close the file; processes that have it open keep it."""
+        self._close()
+
+
+_blobs: weakref.WeakKeyDictionary[RunnableModel, ModelBlob] = (
+    weakref.WeakKeyDictionary()
+)
+
+
+def blob_of(model: RunnableModel) -> ModelBlob:
+    """The blob of a model: one for all devices, unless it has variables, which change.
+
+    Raises GlowError for a model that cannot be stored.
+    """
+    if isinstance(model, CompiledModel) and model.variables:
+        return ModelBlob(model)
+    blob = _blobs.get(model)
+    if blob is None:
+        blob = _blobs[model] = ModelBlob(model)
+    return blob
+
+
+def read_blob(descriptor: int, kind: str) -> RunnableModel:
+    """The model of a blob; raises GlowError where it cannot run here."""
+    if kind == "pickle":
+        with mmap.mmap(descriptor, 0, access=mmap.ACCESS_READ) as content:
+            return cast("RunnableModel", pickle.loads(content))
+    backend, threads = json.loads(kind)
+    stored = read_model(descriptor)
+    if stored is None or stored.program is None:
+        raise GlowError("the file of the model is damaged")
+    assert isinstance(stored.signature, Signature)
+    function = get_backend(backend).load_program(stored.program, threads)
+    return CompiledModel(stored.signature, function, backend)
+
+
+def _kind_of(model: CompiledModel) -> str:
+    """How to make the model of its program."""
+    if not model.can_be_stored:
+        raise GlowError(
+            f"a model that a {type(model.function).__name__} runs cannot go to another process",
+            hint="compile it for the backend cpu",
+        )
+    return json.dumps([model.backend, getattr(model.function, "threads", None)])
