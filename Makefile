@@ -44,6 +44,7 @@ fuzz: $(VENV)/.installed-dev  ## run passes, native code and quantization on tho
 	PYTHONPATH=$(CURDIR) $(BIN)/python test/python/support/printed_programs.py
 	PYTHONPATH=$(CURDIR) $(BIN)/python test/python/support/network_texts.py
 	$(BIN)/python test/fuzz/training_threads.py
+	$(BIN)/python test/fuzz/device_faults.py
 
 mutants: $(VENV)/.installed-dev  ## plant faults and count those that no test finds (half an hour)
 	$(BIN)/python test/mutants/mutants.py --jobs $(JOBS)

@@ -265,7 +265,9 @@ def test_nothing_is_left_of_a_host_that_was_killed():
 def test_close_leaves_nothing(model):
     def descriptors():
         links = (one for one in os.scandir("/proc/self/fd"))
-        return sorted(os.readlink(one.path) for one in links if os.path.lexists(one.path))
+        return sorted(
+            os.readlink(one.path) for one in links if os.path.lexists(one.path)
+        )
 
     before = descriptors()
     with glow.Host(["process"]) as host:
