@@ -29,6 +29,7 @@ from glow.host.scheduler import Scheduler
 from glow.host.served_model import FAILED, LOADING, READY
 from glow.host.statistics import device_figures
 from glow.host.ticket import Ticket
+from glow.host.tracing import NO_TRACE
 
 if TYPE_CHECKING:
     from glow.compiler import Model
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from glow.host.inputs import Inputs
     from glow.host.served_model import ModelInfo, ServedModel
     from glow.host.ticket import Results
+    from glow.host.tracing import SpanContext, Tracer
     from glow.specialized_model import RunnableModel
 
 QUEUE_LIMIT = 1000
@@ -49,12 +51,13 @@ class Host:
         self,
         devices: str | Iterable[str | DeviceManager] = "cpu",
         queue_limit: int = QUEUE_LIMIT,
-        tracer: object | None = None,
+        tracer: Tracer | None = None,
     ) -> None:
         """`devices` are texts (`cpu:2GiB`, `process*2`) or managers of devices."""
+        self.tracer = tracer or NO_TRACE
         self.devices = open_devices(devices)
         self.provisioner = Provisioner(self.devices)
-        self._scheduler = Scheduler(queue_limit)
+        self._scheduler = Scheduler(queue_limit, self.tracer)
         self._background = Background()
         self._adding = Adding(self.provisioner, self._background)
         self._models: dict[str, ServedModel] = {}
@@ -64,6 +67,7 @@ class Host:
         self._is_closed = False
         for device in self.devices:
             device.on_change = self._device_changed
+            device.tracer = self.tracer
 
     def add(
         self, name: str, model: Model | RunnableModel, **options: Unpack[AddKeywords]
@@ -107,14 +111,15 @@ class Host:
         priority: int = 0,
         timeout: float | None = None,
         request_id: str | None = None,
-        span: object | None = None,
+        span: SpanContext | None = None,
     ) -> Ticket:
         """The outputs by name, as a future, for an array, several in order, or by name.
 
         Requests of a higher `priority` are first; after `timeout` seconds the future fails
-        with `DeadlineError`. Arrays must stay as they are until it is done. Raises
-        `UnknownModelError`, `QueueFullError`, and GlowError for inputs that are missing or
-        unknown; what is wrong with their shapes and dtypes the future tells.
+        with `DeadlineError`. `span` is the parent of its spans in a trace. Arrays must stay
+        as they are until it is done. Raises `UnknownModelError`, `QueueFullError`, and
+        GlowError for inputs that are missing or unknown; what is wrong with their shapes
+        and dtypes the future tells.
         """
         served = self._models.get(name)
         if served is None:
@@ -124,6 +129,10 @@ class Host:
         request = Request(request_id, priority, deadline, span)
         arrays = in_order(served.input_names, inputs)
         ticket = Ticket(served, arrays, request, self._scheduler.cancel)
+        if self.tracer.is_on:
+            around = self.tracer.span("host", name, request_id, span)
+            request.span = around.context
+            ticket.add_done_callback(lambda done: around.end())
         self._scheduler.submit(ticket)
         return ticket
 
@@ -135,7 +144,7 @@ class Host:
         priority: int = 0,
         timeout: float | None = None,
         request_id: str | None = None,
-        span: object | None = None,
+        span: SpanContext | None = None,
     ) -> Results:
         """The outputs by name, as `run`; the request is cancelled if the caller's task is."""
         ticket = self.run(

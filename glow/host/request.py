@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from concurrent.futures import Future
 
     from glow.compiled_model import Array
+    from glow.host.tracing import SpanContext
 
     Outputs = Future[list[Array]]
     """The outputs of a network, in order, as they will be."""
@@ -27,8 +28,8 @@ class Request:
     """Those with a higher one are first."""
     deadline: float | None = None
     """When nobody waits for the result any more, in seconds of `time.monotonic`."""
-    span: object | None = None
-    """The parent of its spans in a trace, which is passed on."""
+    span: SpanContext | None = None
+    """The parent of its spans in a trace."""
     is_cancelled: bool = False
     """Whether somebody has called `cancel`."""
 

@@ -25,11 +25,13 @@ from glow.host.request import (
     Request,
 )
 from glow.host.served_model import CLOSED, ServedModel
+from glow.host.tracing import NO_TRACE
 
 if TYPE_CHECKING:
     from glow.host.network import Start
     from glow.host.request import Outputs
     from glow.host.ticket import Ticket
+    from glow.host.tracing import Tracer
 
 Clock = Callable[[], float]
 
@@ -46,7 +48,13 @@ class Batch:
 class Scheduler:
     """Starts requests; all methods are thread-safe."""
 
-    def __init__(self, queue_limit: int, clock: Clock = time.monotonic) -> None:
+    def __init__(
+        self,
+        queue_limit: int,
+        tracer: Tracer = NO_TRACE,
+        clock: Clock = time.monotonic,
+    ) -> None:
+        self.tracer = tracer
         self.queue = RequestQueue(queue_limit)
         self.deadlines = Deadlines(self._expire)
         self.lock = threading.Lock()
@@ -147,7 +155,8 @@ class Scheduler:
                 figures.batches[len(tickets)] += 1
                 figures.running += len(tickets)
                 for one in tickets:
-                    figures.queue_seconds += now - one.since
+                    one.waited = now - one.since
+                    figures.queue_seconds += one.waited
                     one.since = now
                 if not tickets:  # Cancelled this very moment: the slot is given back.
                     ticket.request.cancel()
@@ -173,6 +182,8 @@ class Scheduler:
     def _start(self, batch: Batch) -> None:
         """Start requests in their slot."""
         tickets = batch.tickets
+        if self.tracer.is_on:
+            self._trace(batch)
         try:
             if len(tickets) == 1:
                 outputs = batch.start(tickets[0].inputs, tickets[0].request)
@@ -185,6 +196,15 @@ class Scheduler:
         for ticket in tickets:
             ticket.started = outputs
         outputs.add_done_callback(lambda done: self._finish(batch, done))
+
+    def _trace(self, batch: Batch) -> None:
+        """Note for how long requests have waited."""
+        now = time.perf_counter_ns()
+        for one in batch.tickets:
+            of = "queue", batch.model.name, one.request.id
+            begin = now - int(1e9 * one.waited)
+            count = len(batch.tickets)
+            self.tracer.record(of, begin, now, one.request.span, batch=count)
 
     def _finish(self, batch: Batch, done: Outputs) -> None:
         """Hand out the outputs of requests, and start the next."""
@@ -244,4 +264,5 @@ class Scheduler:
 def joint_request(tickets: Sequence[Ticket]) -> Request:
     """The request of a batch, which goes on while anybody waits for it."""
     first = tickets[0].request
-    return Request("+".join(one.request.id for one in tickets), first.priority)
+    name = "+".join(one.request.id for one in tickets)
+    return Request(name, first.priority, span=first.span)

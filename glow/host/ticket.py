@@ -40,6 +40,8 @@ class Ticket(Future[Results]):
         """Whether it is among those that may join a batch."""
         self.since = 0.0
         """When it came, and when it was started, in seconds of `time.monotonic`."""
+        self.waited = 0.0
+        """For how many seconds it was in the queue."""
         self.started: Outputs | None = None
         """The outputs of the network, once it was started."""
         self._on_cancel = on_cancel

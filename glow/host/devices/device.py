@@ -14,6 +14,8 @@ from enum import Enum
 from threading import Lock
 from typing import TYPE_CHECKING
 
+from glow.host.tracing import NO_TRACE
+
 if TYPE_CHECKING:
     from glow.compiled_model import Array
     from glow.host.request import Outputs, Request
@@ -68,6 +70,8 @@ class DeviceManager(ABC):
         """How many were started in all."""
         self.on_change: Callable[[DeviceManager], None] | None = None
         """Told when the health has changed."""
+        self.tracer = NO_TRACE
+        """Where its lane of a trace is."""
         self._slot_lock = Lock()
 
     # What a kind of device answers
@@ -133,12 +137,18 @@ class DeviceManager(ABC):
         self, key: str, inputs: Sequence[Array], request: Request
     ) -> Outputs:
         """`run` in a slot that `reserve` has taken; given back when the future is done."""
+        span = None
+        if self.tracer.is_on:
+            name = key.partition("#")[0]
+            span = self.tracer.span(self.name, name, request.id, request.span)
         try:
             future = self.run(key, inputs, request)
         except BaseException:
             self.release()
             raise
         future.add_done_callback(self._done)
+        if span is not None:
+            future.add_done_callback(lambda done: span.end())
         return future
 
     def changed(self) -> None:

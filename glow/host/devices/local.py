@@ -74,6 +74,8 @@ class Task(Future["list[Array]"]):
         super().__init__()
         self._device = device
         self._unclaimed = [True]
+        self.is_cold = False
+        """Whether its program has to be compiled first."""
         self.network = network
         self.inputs = inputs
         self.request = request
@@ -87,7 +89,7 @@ class Task(Future["list[Array]"]):
 
     def help(self) -> None:
         """Run it in this thread, if no other has begun."""
-        if self._unclaimed:
+        if self._unclaimed and not self.is_cold:
             self._device.help(self)
 
 
@@ -217,6 +219,7 @@ class LocalDevice(DeviceManager):
         with self._lock:
             if self._compiler is None:
                 self._compiler = self._thread(self._compile)
+        task.is_cold = True
         self.release()
         self._cold.put(task)
         self.changed()
@@ -230,11 +233,13 @@ class LocalDevice(DeviceManager):
                     self._prepare(task)
             except BaseException as error:
                 self.take()
-                task.claim()
-                task.set_exception(error)
+                if task.set_running_or_notify_cancel():
+                    task.set_exception(error)
             else:
                 self.take()
+                task.is_cold = False
                 self._tasks.put(task)
+            del task
 
     def _prepare(self, task: Task) -> None:
         """Compile the program of a task; raises DeviceMemoryError where it does not fit."""

@@ -20,6 +20,7 @@ from glow.host.request import (
     QueueFullError,
     UnknownModelError,
 )
+from glow.host.tracing import SpanContext, Tracer
 
 
 @pytest.fixture
@@ -301,3 +302,21 @@ def test_a_closed_host_takes_nothing():
         host.add("m", doubling())
     with pytest.raises(UnknownModelError):
         host.run("m", ONE)
+
+
+def test_a_trace_has_the_queue_and_the_device():
+    tracer = Tracer()
+    device = FakeDevice()
+    caller = SpanContext("1" * 32, "2" * 16)
+    with glow.Host([device], tracer=tracer) as host:
+        host.add("m", doubling())
+        futures = [host.run("m", ONE, request_id=name, span=caller) for name in "ab"]
+        device.end_all()
+        assert all(future.result() for future in futures)
+    events = [event for event in tracer.events() if event.request_id == "b"]
+    by_lane = {event.lane: event for event in events}
+    assert by_lane.keys() == {"host", "queue", "fake:0"}
+    around = by_lane["host"]
+    assert around.parent == caller
+    assert by_lane["queue"].parent == by_lane["fake:0"].parent == around.context
+    assert around.begin <= by_lane["queue"].end <= by_lane["fake:0"].end <= around.end

@@ -1,0 +1,308 @@
+"""Backends in this process: threads of a call, helping callers, memory, random schedules."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import random
+import threading
+from concurrent.futures import CancelledError
+
+import numpy as np
+import pytest
+from host_testing import ONE, doubling, open_doubling, rows
+from onnx import parser
+
+import glow
+from glow.dialects.errors import GlowError
+from glow.host.devices import local
+from glow.host.devices.local import LocalDevice
+from glow.host.devices.specification import DeviceSpecification
+from glow.host.request import ClosedError, DeviceMemoryError, QueueFullError, Request
+
+NETWORK = """
+<ir_version: 8, opset_import: ["" : 17]>
+net (float[N, 8] x, float[8, 8] w) => (float[N, 8] y) {
+  p = MatMul(x, w)
+  y = Relu(p)
+}
+"""
+
+
+def device(kind="cpu", **options):
+    return LocalDevice(f"{kind}:0", DeviceSpecification(kind, **options))
+
+
+@pytest.fixture
+def cpu():
+    made = device()
+    yield made
+    made.close()
+
+
+class Recorded:
+    """A function that notes the threads of its calls, and waits for a gate."""
+
+    limits_threads = True
+
+    def __init__(self):
+        self.gate = threading.Event()
+        self.begun = threading.Semaphore(0)
+        self.threads = []
+        self.callers = []
+
+    def run(self, inputs, threads=None):
+        self.threads.append(threads)
+        self.callers.append(threading.current_thread())
+        self.begun.release()
+        assert self.gate.wait(30)
+        return [2 * inputs[0]]
+
+
+def recorded():
+    """A model that notes its calls."""
+    model = doubling()
+    return glow.CompiledModel(model.signature, Recorded())
+
+
+def begin(made, request="r"):
+    assert made.reserve()
+    return made.run_reserved("m", [ONE], Request(request))
+
+
+def test_a_request_has_all_cores_alone_and_one_beside_others(cpu):
+    cpu.slots = 3
+    model = recorded()
+    cpu.load("m", model)
+    function = model.function
+    first = begin(cpu)
+    assert function.begun.acquire(timeout=10)
+    others = [begin(cpu), begin(cpu)]
+    assert not cpu.reserve()
+    for _ in others:
+        assert function.begun.acquire(timeout=10)
+    function.gate.set()
+    assert all(future.result(10) for future in [first, *others])
+    last = begin(cpu)
+    assert last.result(10)
+    assert function.threads == [None, 1, 1, None]
+    assert cpu.outstanding == 0
+
+
+def test_who_waits_helps_and_quick_networks_need_no_thread(cpu):
+    here = threading.current_thread()
+    cpu._threads = [here] * cpu.slots  # No others.
+    model = recorded()
+    cpu.load("m", model)
+    model.function.gate.set()
+    task = begin(cpu)
+    assert not task.done()
+    task.help()
+    task.help()  # Only the first has an effect.
+    assert task.done()
+    cpu._networks["m"].seconds = 0.0
+    assert begin(cpu).done()
+    assert model.function.callers == [here, here]
+    cpu._threads = []
+
+
+def test_cancelled_and_expired_tasks_are_not_run(cpu):
+    model = recorded()
+    cpu.load("m", model)
+    model.function.gate.set()
+    request = Request("1")
+    request.cancel()
+    assert cpu.reserve()
+    unwanted = cpu.run_reserved("m", [ONE], request)
+    with pytest.raises(CancelledError):
+        unwanted.result(10)
+    assert cpu.reserve()
+    late = cpu.run_reserved("m", [ONE], Request("2", deadline=0.0))
+    with pytest.raises(GlowError, match="request '2' was not done by its deadline"):
+        late.result(10)
+    assert model.function.threads == []
+    assert cpu.outstanding == 0
+
+
+@pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="of Linux")
+def test_pinned_threads_stay_on_their_core():
+    before = os.sched_getaffinity(0)
+    core = min(before)
+    pinned = device(cores=(core,))
+    model = recorded()
+    seen = []
+    run = model.function.run
+    model.function.run = lambda inputs, threads=None: (
+        seen.append(os.sched_getaffinity(0)) or run(inputs, threads)
+    )
+    model.function.gate.set()
+    pinned.load("m", model)
+    task = begin(pinned)
+    task.help()  # Has no effect from another core.
+    assert task.result(10)
+    pinned.close()
+    assert seen == [{core}]
+    assert model.function.threads == [1]
+    assert os.sched_getaffinity(0) == before
+    with pytest.raises(GlowError, match="core 4000 is not there"):
+        device(cores=(4000,))
+
+
+def test_memory_of_models_and_of_programs_that_come_with_calls():
+    small = device(memory_bytes=100)
+    with pytest.raises(
+        DeviceMemoryError, match="'m' needs 101 bytes on device 'cpu:0'"
+    ):
+        small.load("m", doubling(101))
+    model = open_doubling()
+    made = model.specializer.make
+    model.specializer.make = lambda shapes, answers: sized(
+        made(shapes, answers), shapes
+    )
+    small.load("m", model)
+
+    def run(count):
+        assert small.reserve()
+        inputs = [np.ones((count, 2), np.float32)]
+        return small.run_reserved("m", inputs, Request("r")).result(10)
+
+    np.testing.assert_array_equal(run(3)[0], np.full((3, 2), 2))
+    assert small.memory().used_bytes == 30
+    message = (
+        r"inputs of \[\[8, 2\]\] needs 80 bytes on device 'cpu:0', where 70 are free"
+    )
+    with pytest.raises(DeviceMemoryError, match=message):
+        run(8)
+    assert small.memory().used_bytes == 30
+    assert run(7)[0].shape == (7, 2)
+    assert small.outstanding == 0
+    small.unload("m")
+    assert small.memory().used_bytes == 0
+    with pytest.raises(ClosedError, match="has no network 'm'"):
+        small.run("m", [ONE], Request("r"))
+    small.close()
+
+
+def sized(program, shapes):
+    """A program of ten bytes a row."""
+    program.model.function.memory_bytes = 10 * shapes["x"][0]
+    return program
+
+
+# -- Networks that are compiled
+
+
+@pytest.fixture(scope="module")
+def served():
+    """A host with a network on open batches, and the model itself."""
+    model = glow.compile(parser.parse_model(NETWORK), threads=1)
+    with glow.Host(["cpu", "interpreter"], queue_limit=64) as host:
+        host.add("net", model)
+        yield host, model
+
+
+W = np.random.default_rng(0).standard_normal((8, 8), np.float32)
+
+
+def test_results_are_those_of_the_model_bit_for_bit(served):
+    host, model = served
+    for count in (1, 3):
+        x = np.random.default_rng(count).standard_normal((count, 8), np.float32)
+        expected = model(x, W)
+        np.testing.assert_array_equal(host.run("net", [x, W]).result()["y"], expected)
+        got = asyncio.run(host.run_async("net", {"w": W, "x": x}))
+        np.testing.assert_array_equal(got["y"], expected)
+
+
+def test_read_only_and_scattered_inputs(served):
+    host, model = served
+    wide = np.ones((3, 16), np.float32)
+    fixed = np.frombuffer(bytes(W.tobytes()), np.float32).reshape(8, 8)
+    result = host.run("net", [wide[:, ::2], fixed]).result()["y"]
+    np.testing.assert_array_equal(result, model(wide[:, ::2].copy(), W))
+
+
+def test_wrong_inputs_fail_alone(served):
+    host, _ = served
+    wrong = host.run("net", [np.ones((2, 8)), W])
+    with pytest.raises(GlowError, match="'x' must have dtype float32, not float64"):
+        wrong.result()
+    with pytest.raises(GlowError, match="'x' is declared as Nx8"):
+        host.run("net", [np.ones((2, 9), np.float32), W]).result()
+    assert host.run("net", [np.ones((2, 8), np.float32), W]).result()
+
+
+def test_the_same_model_by_two_backends():
+    source = parser.parse_model(NETWORK)
+    x = np.ones((2, 8), np.float32)
+    with glow.Host("interpreter") as host:
+        host.add("net", source)
+        assert host.models()["net"].devices == ("interpreter:0",)
+        by_nodes = host.run("net", [x, W]).result()["y"]
+        with pytest.raises(GlowError, match="on 0 devices of backend 'cpu'"):
+            host.add("other", source, backend="cpu")
+    np.testing.assert_allclose(by_nodes, np.maximum(x @ W, 0), 1e-5)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_random_schedules(seed, monkeypatch):
+    """Callers, priorities, cancellation and removal at random: right, or a clear error."""
+    chance = random.Random(seed)
+    monkeypatch.setattr(local, "QUICK_SECONDS", chance.choice([0.0, 1.0]))
+    with glow.Host("cpu", queue_limit=chance.choice([4, 100])) as host:
+        host.add("a", open_doubling())
+        host.add("b", doubling(), max_delay=0.0)
+        outcomes = [[] for _ in range(4)]
+        threads = [
+            threading.Thread(target=call, args=(host, seed * 10 + number, found))
+            for number, found in enumerate(outcomes)
+        ]
+        for thread in threads:
+            thread.start()
+        for _ in range(5):
+            host.remove("b")
+            host.add("b", doubling())
+        for thread in threads:
+            thread.join(30)
+            assert not thread.is_alive()
+        figures = host.statistics()
+        assert figures["queue"]["waiting"] == 0
+        assert figures["devices"]["cpu:0"]["outstanding"] == 0
+        model = figures["models"]["a"]
+        ended = ("succeeded", "failed", "expired", "cancelled")
+        assert model["requests"] == sum(model[one] for one in ended)
+        assert model["running"] == model["failed"] == 0
+    found = sum(outcomes, [])
+    assert "wrong" not in found
+    assert "right" in found
+
+
+def call(host, seed, outcomes):
+    """Requests of one caller, and what became of them."""
+    chance = random.Random(seed)
+    pending = []
+    for number, x in enumerate(rows(60)):
+        try:
+            name, priority = chance.choice("aab"), chance.randrange(3)
+            future = host.run(name, x, priority=priority, timeout=30)
+        except (QueueFullError, glow.GlowError):
+            outcomes.append("refused")
+            continue
+        if chance.random() < 0.2:
+            future.cancel()
+        pending.append((number + 1, future))
+        if chance.random() < 0.5:
+            outcomes.extend(outcome(*one) for one in pending)
+            pending = []
+    outcomes.extend(outcome(*one) for one in pending)
+
+
+def outcome(number, future):
+    """What became of a request."""
+    if future.cancelled():
+        return "cancelled"
+    try:
+        result = future.result(30)["y"]
+    except glow.GlowError:
+        return "failed"
+    return "right" if (result == 2 * number).all() else "wrong"
