@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+from glow.backends.backend import DEFAULT_BACKEND
 from glow.compilation import compile, find_source
 from glow.compiled_model import CompiledModel
 from glow.dialects.errors import GlowError
@@ -16,6 +17,7 @@ from glow.host.batch_table import TableCache, measure_table
 from glow.host.batching import BatchPolicy
 from glow.host.devices.memory import model_memory
 from glow.host.provisioner import backend_of
+from glow.host.request import NoRoomError
 from glow.host.served_model import ServedModel
 from glow.options import CompileOptions, OptionKeywords
 from glow.sequence_model import SequenceModel
@@ -52,6 +54,8 @@ class Sources:
         self._compiled: dict[str, RunnableModel] = {}
         self.backend = options.get("backend")
         """The only backend, where there is only one."""
+        self.is_compiled = isinstance(model, CompiledModel | SpecializedModel)
+        """Whether there is nothing that it was compiled from."""
         if isinstance(model, CompiledModel | SpecializedModel):
             self.backend = backend_of(model)
             self._compiled[self.backend] = model
@@ -71,18 +75,21 @@ class Sources:
             self._compiled[backend] = model
         return self._compiled[backend]
 
+    def compile_options(self, backend: str) -> CompileOptions:
+        """The options of `glow.compile` for a backend; raises GlowError for wrong ones."""
+        keywords: OptionKeywords = {**self.options, "backend": backend}
+        return CompileOptions(**keywords)
+
     def first(self) -> RunnableModel:
         """Any of those that are compiled."""
         return next(iter(self._compiled.values()))
 
     def measure(self) -> Measure:
         """How batches are measured: with a memory of it, where there is a cache of models."""
-        if self.model in self._compiled.values():
+        if self.is_compiled:
             return measure_table
         backend = backend_of(self.first())
-        keywords: OptionKeywords = {**self.options, "backend": backend}
-        options = CompileOptions(**keywords)
-        source = find_source(self.model, options)
+        source = find_source(self.model, self.compile_options(backend))
         if source is None:
             return measure_table
         key = hashlib.sha256(f"batches 1 {source.key}".encode()).hexdigest()
@@ -104,28 +111,62 @@ class Adding:
         rest = dict(options)
         replicas = cast(int, rest.pop("replicas", 1))
         batching, max_delay = rest.pop("batching", "auto"), rest.pop("max_delay", 0.0)
-        limit, partition = rest.pop("memory_limit", None), rest.pop("partition", None)
+        limit = cast("int | None", rest.pop("memory_limit", None))
+        partition = rest.pop("partition", None)
         check_options(batching, max_delay)
         sources = Sources(model, cast(OptionKeywords, rest), name)
-        if partition is not None:
-            raise GlowError("partition= is not there yet")
         key = f"{name}#{next(self._numbers)}"
-        network = self.provisioner.place(
-            key, self._limited(sources, limit), replicas, sources.backend
-        )
+        try:
+            if partition is not None:
+                network = self._divide(sources, key, str(partition), limit)
+                return ServedModel(name, network, self._no_batches())
+            limited = self._limited(sources, limit)
+            network = self.provisioner.place(key, limited, replicas, sources.backend)
+        except NoRoomError:
+            if partition or replicas > 1 or not self._can_divide(sources):
+                raise
+            network = self._divide(sources, key, "strategy=memory", limit)
+            return ServedModel(name, network, self._no_batches())
         policy = self._policy(sources, network, str(batching), cast(float, max_delay))
         return ServedModel(name, network, policy)
 
+    def _can_divide(self, sources: Sources) -> bool:
+        """Whether a model that is too large may be divided: by its source, if sizes are known."""
+        if len(self.provisioner.devices) == 1 or sources.is_compiled:
+            return False
+        return isinstance(sources.first(), CompiledModel)
+
+    def _divide(
+        self, sources: Sources, key: str, choice: str, limit: int | None
+    ) -> Network:
+        """The network in parts on several devices; raises GlowError."""
+        from glow.host.executor import PartitionedNetwork
+        from glow.host.partition_plan import plan_model
+
+        if sources.is_compiled:
+            raise GlowError(
+                f"'{sources.name}' is compiled already and cannot be divided",
+                hint="pass what it was compiled from",
+            )
+        options = sources.compile_options(sources.backend or DEFAULT_BACKEND)
+        devices = self.provisioner.partition_devices(limit)
+        plan = plan_model(cast("Model", sources.model), devices, choice, options)
+        networks = self.provisioner.place_parts(key, plan, options)
+        return PartitionedNetwork(key, plan, networks)
+
+    def _no_batches(self) -> BatchPolicy:
+        return BatchPolicy(None, measure_table, self.background.later)
+
     def _limited(
-        self, sources: Sources, limit: object
+        self, sources: Sources, limit: int | None
     ) -> Callable[[str], RunnableModel]:
         """Compiles for a backend; GlowError for a model that takes more than the limit."""
 
         def compiled_for(backend: str) -> RunnableModel:
             model = sources.compiled_for(backend)
             needed = model_memory(model, 1)
-            if isinstance(limit, int) and needed > limit:
-                raise GlowError(
+            if limit is not None and needed > limit:
+                raise NoRoomError(
                     f"'{sources.name}' needs {needed} bytes, and its limit is {limit}",
                     hint="divide it (partition=...)",
                 )

@@ -56,18 +56,21 @@ class BatchPolicy:
 
     def __init__(
         self,
-        model: RunnableModel,
+        model: RunnableModel | None,
         measure: Measure,
         later: Later,
         max_delay: float = 0.0,
     ) -> None:
-        """`later` runs measurements; `max_delay` are seconds to wait for others to join."""
-        self.reason = why_not(model)
+        """`later` runs measurements; `max_delay` are seconds to wait for others to join.
+
+        There are no batches without a model, which is none that runs as a whole.
+        """
+        self.reason = why_not(model) if model else "the network is divided"
         """Why there are no batches; empty where there may be some."""
         self.max_delay = max_delay
         self.largest = BATCH_SIZES[-1]
         self._model = model if isinstance(model, SpecializedModel) else None
-        self._dtypes = [info.dtype for info in model.inputs]
+        self._dtypes = [info.dtype for info in model.inputs] if model else []
         self._measure = measure
         self._later = later
         self._tables: dict[Sizes, BatchTable] = {}

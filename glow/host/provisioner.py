@@ -10,11 +10,14 @@ from glow.compiled_model import CompiledModel
 from glow.dialects.errors import GlowError
 from glow.host.devices.device import Health
 from glow.host.network import DeviceNetwork
-from glow.host.request import DeviceMemoryError
+from glow.host.request import DeviceMemoryError, NoRoomError
 from glow.specialized_model import SpecializedModel
 
 if TYPE_CHECKING:
     from glow.host.devices.device import DeviceManager
+    from glow.host.partition_plan import PartitionPlan
+    from glow.options import CompileOptions
+    from glow.passes.graph.partition.devices import PartitionDevice
     from glow.specialized_model import RunnableModel
 
 ModelFor = Callable[[str], "RunnableModel"]
@@ -64,6 +67,51 @@ class Provisioner:
                 network.close()
             raise
 
+    def place_parts(
+        self, key: str, plan: PartitionPlan, options: CompileOptions
+    ) -> dict[str, DeviceNetwork]:
+        """The parts of a divided model by name, each compiled and loaded on its devices.
+
+        `options` are those of the whole. Raises GlowError as `compile` does, and where one
+        does not fit: then none is loaded.
+        """
+        from glow.compiler import compile_model
+        from glow.host.partition_plan import part_options
+
+        by_name = {device.name: device for device in self.devices}
+        networks: dict[str, DeviceNetwork] = {}
+        try:
+            for part in plan.parts:
+                model = compile_model(part.module, part_options(options, part))
+                own = f"{key}/{part.name}"
+                network = DeviceNetwork(own, model.inputs, model.outputs)
+                networks[part.name] = network
+                for name in (part.device, *part.replicas):
+                    by_name[name].load(own, model)
+                    network.add(by_name[name], model)
+        except BaseException:
+            for network in networks.values():
+                network.close()
+            raise
+        return networks
+
+    def partition_devices(self, limit: int | None) -> list[PartitionDevice]:
+        """The devices that are alive, as those that a network is divided between.
+
+        `limit` is the most bytes that it may take on each of them.
+        """
+        from glow.passes.graph.partition.devices import PartitionDevice
+
+        devices: list[PartitionDevice] = []
+        for device in self.devices:
+            if device.health() is not Health.DEAD:
+                free = device.memory().free_bytes
+                room = min(
+                    (one for one in (free, limit) if one is not None), default=None
+                )
+                devices.append(PartitionDevice(device.name, device.backend, room))
+        return devices
+
     def place_again(
         self, key: str, model: RunnableModel, besides: Sequence[DeviceManager]
     ) -> DeviceManager:
@@ -93,10 +141,11 @@ class Provisioner:
 
 def no_room(
     key: str, replicas: int, placed: int, refusals: Sequence[GlowError]
-) -> GlowError:
+) -> NoRoomError:
     """The error of a model for which there is no room."""
-    if replicas == len(refusals) == 1:
-        return refusals[0]
+    first = refusals[0] if refusals else None
+    if replicas == len(refusals) == 1 and isinstance(first, NoRoomError):
+        return first
     wanted = "" if replicas == 1 else f" {replicas} times, only {placed} times"
     reasons = ", ".join(
         f"{error.needed} bytes needed and {error.available} free on '{error.device}'"
@@ -105,7 +154,7 @@ def no_room(
         for error in refusals
     )
     text = f"'{key}' does not fit on the devices{wanted}: "
-    return GlowError(text + (reasons or "there is no other device"))
+    return NoRoomError(text + (reasons or "there is no other device"))
 
 
 def backend_of(model: RunnableModel) -> str:

@@ -83,7 +83,11 @@ class DeviceError(GlowError):
         super().__init__(f"device '{device}' failed: {reason}")
 
 
-class DeviceMemoryError(GlowError):
+class NoRoomError(GlowError):
+    """A network takes more memory than there is, or than it may."""
+
+
+class DeviceMemoryError(NoRoomError):
     """A network does not fit on a device."""
 
     def __init__(self, device: str, what: str, needed: int, available: int) -> None:
