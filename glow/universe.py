@@ -30,6 +30,7 @@ from glow.dialects.errors import GlowError
 from glow.lowering import PASSES as LOWERING_PASSES
 from glow.lowering.loops_to_llvm import PASSES as LLVM_PASSES
 from glow.passes.graph import PASSES as GRAPH_PASSES
+from glow.passes.graph.partition import PASSES as PARTITION_PASSES
 from glow.passes.instr import PASSES as INSTR_PASSES
 from glow.passes.quantization import PASSES as QUANTIZATION_PASSES
 
@@ -174,6 +175,7 @@ def get_glow_passes(
     """The factories of all passes by name, those of backends among them."""
     shared = (
         GRAPH_PASSES
+        | PARTITION_PASSES
         | QUANTIZATION_PASSES
         | INSTR_PASSES
         | LOWERING_PASSES

@@ -16,7 +16,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from glow.dialects.errors import GlowError
 
@@ -225,7 +225,7 @@ def _module_of(
     from glow.dialects.weight_table import WeightsAttr
     from glow.dialects.weights import ATTRIBUTE, module_of, weights_of
 
-    main = cast("FuncOp", function.clone())
+    main = function.clone()
     main.sym_name = StringAttr("main")
     main.properties.pop("sym_visibility", None)
     for name in [name for name in main.attributes if name.startswith("glow.")]:

@@ -5,7 +5,6 @@ One file, one pass, one name; nothing is imported before it is used.
 
 from __future__ import annotations
 
-from glow.passes.graph.partition import PASSES as PARTITION_PASSES
 from glow.passes.lazy_passes import lazy_pass, lazy_passes
 
 PASSES = lazy_passes(
@@ -42,6 +41,5 @@ PASSES = lazy_passes(
     "differentiate": lazy_pass(
         "glow.passes.graph.differentiate.differentiate", "DifferentiatePass"
     ),
-    **PARTITION_PASSES,
 }
 """Pass name to factory."""

@@ -5,8 +5,9 @@ every fourth seed; `quantized-models` and `float-models` compare ONNX models wit
 Runtime; `control-models` have branches and loops.
 `folded-nodes` compares what the importer computes of constants with what it computes
 later, an example of an operator a seed; `gradients` compares those of nodes with
-differences; `states` are programs with variables; `mutated-texts` are programs that work or fail in
-one line, and `mutated-models` are ONNX files that do. Each failure is printed with its seed,
+differences; `states` are programs with variables; `partitions` divides graphs;
+`mutated-texts` are programs that work or fail in one line, and `mutated-models` are ONNX files
+that do. Each failure is printed with its seed,
 which repeats it: `--kinds quantized --first SEED --count 1`.
 """
 
@@ -33,6 +34,7 @@ from model_mutations import check_model_mutation
 from native_checks import check_products, check_quantized
 from onnx_checks import check_float_model, check_quantized_model
 from open_checks import check_open_model
+from partition_checks import check_partition
 from state_checks import check_state
 from text_mutations import check_mutation
 
@@ -51,6 +53,7 @@ KINDS: dict[str, tuple[Check, int]] = {
     "gradient-graphs": (check_gradient_graph, 1),
     "native-gradients": (check_native_gradient, 4),
     "states": (check_state, 1),
+    "partitions": (check_partition, 2),
     "mutated-texts": (check_mutation, 1),
     "mutated-models": (check_model_mutation, 1),
 }

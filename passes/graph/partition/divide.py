@@ -23,6 +23,7 @@ from glow.passes.graph.partition.pipeline import pipeline_devices
 from glow.passes.graph.partition.problem import Problem, Refused, Seconds
 from glow.passes.graph.partition.saturate import replicas
 from glow.passes.graph.partition.user import user_devices
+from glow.passes.rewriting.node_builder import erase_dead_nodes
 
 STRATEGIES = ("heterogeneous", "memory", "balance", "pipeline", "user")
 
@@ -69,11 +70,15 @@ def divide(
 
     Raises GlowError, which names the node, where the devices do not run or hold the network.
     """
-    graph = UnitGraph(function_to_divide(module))
+    function = function_to_divide(module)
+    erase_dead_nodes(module)  # Of which a part would have no results.
+    graph = UnitGraph(function)
     problem = Problem(graph, division.devices, division.refused, seconds)
     parts = form_parts(graph, choose_devices(problem, division))
     problem.check(parts)
-    copies = replicas(problem, parts) if division.saturate else {}
+    copies: Mapping[int, list[int]] = {}
+    if division.saturate:
+        copies = replicas(problem, parts)
     names = [device.name for device in division.devices]
     functions = outline(module, graph, parts, names)
     for part, function in zip(parts, functions, strict=False):

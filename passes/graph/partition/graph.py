@@ -20,6 +20,7 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import ArrayAttr, StringAttr, TensorType
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.utils.hints import isa
 
 from glow.dialects import glow
 from glow.dialects.errors import GlowError
@@ -176,7 +177,7 @@ class _Groups:
 
     def join(self, one: Operation, other: Operation | None, reason: str) -> None:
         """Make two groups one."""
-        if other not in self.place:  # Such as the function's return.
+        if other is None or other not in self.place:  # Such as the function's return.
             return
         first, second = self.find(one), self.find(other)
         if first is not second:
@@ -306,7 +307,7 @@ def check_divisible(function: FuncOp) -> None:
     types = function.function_type
     for kind, some in (("takes", types.inputs), ("returns", types.outputs)):
         for one in some:
-            if not isinstance(one, TensorType) or is_quantized(one):
+            if not isa(one, TensorType) or is_quantized(one):
                 raise GlowError(
                     f"@{function.sym_name.data} {kind} {one}, which no part can",
                     hint="partition divides graphs of tensors of numbers",

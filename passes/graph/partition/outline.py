@@ -94,7 +94,9 @@ class _Names:
     def __init__(self, graph: UnitGraph) -> None:
         inputs = input_names(graph.function)
         self.outputs = output_names(graph.function)
-        self._known = dict(zip(graph.block.args, inputs, strict=True))
+        self._known: dict[SSAValue, str] = {
+            arg: name for arg, name in zip(graph.block.args, inputs, strict=True)
+        }
         self._taken = {*inputs, *self.outputs}
         for number, value in enumerate(graph.last.operands):
             name = self.outputs[number]

@@ -17,6 +17,7 @@ from glow.universe import (
     INSTR_PASSES,
     LLVM_PASSES,
     LOWERING_PASSES,
+    PARTITION_PASSES,
     PASS_GROUPS,
     QUANTIZATION_PASSES,
     REPLACED_DIALECTS,
@@ -65,6 +66,7 @@ def test_no_pass_is_registered_twice() -> None:
         INSTR_PASSES,
         LLVM_PASSES,
         LOWERING_PASSES,
+        PARTITION_PASSES,
         QUANTIZATION_PASSES,
         *(backend.passes() for backend in loaded_backends()),
     )
