@@ -79,6 +79,8 @@ def divide(
     copies: Mapping[int, list[int]] = {}
     if division.saturate:
         copies = replicas(problem, parts)
+    function.sym_name = StringAttr("main")
+    function.properties.pop("sym_visibility", None)
     names = [device.name for device in division.devices]
     functions = outline(module, graph, parts, names)
     for part, function in zip(parts, functions, strict=False):

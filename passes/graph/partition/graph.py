@@ -72,8 +72,11 @@ class Unit:
         """The constants that it reads, each by what it holds, with its bytes."""
         found: dict[object, int] = {}
         for op in self.ops:
-            if isinstance(op, VariableBase):
-                found[op.variable] = value_bytes(op.results[0])
+            for inner in op.walk():
+                if isinstance(inner, VariableBase):
+                    found[inner.variable] = value_bytes(inner.results[0])
+                elif isinstance(inner, COPIED):
+                    found[_content(inner)] = value_bytes(inner.results[0])
             for value in read_values(op):
                 if isinstance(value.owner, COPIED):
                     found[_content(value.owner)] = value_bytes(value)
@@ -136,17 +139,18 @@ class UnitGraph:
 
 def _units(ops: Sequence[Operation]) -> list[Unit]:
     """The units in an order in which each stands behind those that it reads from."""
-    groups = _Groups(ops)
+    groups, states = _Groups(ops), dict[str, Operation]()
     for op in ops:
         for result in op.results:
             if not _may_cross(result):
                 for use in result.uses:
                     groups.join(op, groups.top(use.operation), "a value that stays")
-        if isinstance(op, StateOp):
-            groups.join(op, groups.first_of(op), f"variable '{op.variable_name}'")
-    while (circle := groups.circle()) is not None:
-        for op in circle[1:]:
-            groups.join(circle[0], op, "what one needs of the other's results")
+        for inner in op.walk():
+            if isinstance(inner, StateOp):
+                name = inner.variable_name
+                groups.join(op, states.setdefault(name, op), f"variable '{name}'")
+    if groups.reasons:
+        groups.join_circles()
     return groups.in_order()
 
 
@@ -166,7 +170,6 @@ class _Groups:
         self.place = {op: number for number, op in enumerate(ops)}
         self.parent = dict(zip(ops, ops, strict=True))
         self.reasons: dict[Operation, str] = {}
-        self.states: dict[str, Operation] = {}
 
     def find(self, op: Operation) -> Operation:
         """The first operation of the group."""
@@ -194,10 +197,6 @@ class _Groups:
             found = found.parent_op()
         return found
 
-    def first_of(self, op: StateOp) -> Operation:
-        """The first operation on the same variable."""
-        return self.states.setdefault(op.variable_name, op)
-
     def edges(self) -> dict[Operation, set[Operation]]:
         """The groups that read from each group."""
         edges: dict[Operation, set[Operation]] = {
@@ -219,21 +218,42 @@ class _Groups:
         order = _sorted(self.edges(), self.place)
         return [Unit(tuple(members[op]), self.reasons.get(op, "")) for op in order]
 
-    def circle(self) -> list[Operation] | None:
-        """Groups that read from each other in a circle; None where there are none."""
-        if len(self.reasons) == 0:
-            return None
-        edges = self.edges()
-        left = set(edges) - set(_sorted(edges, self.place))
-        if not left:
-            return None
-        before = {op: {o for o in left if op in edges[o]} for op in left}
-        path = [min(left, key=self.place.__getitem__)]
-        while True:  # Each of these has one before it that is left too.
-            step = min(before[path[-1]], key=self.place.__getitem__)
-            if step in path:
-                return path[path.index(step) :]
-            path.append(step)
+    def join_circles(self) -> None:
+        """Make groups one that read from each other, directly or through others."""
+        for circle in _circles(self.edges()):
+            for op in circle[1:]:
+                self.join(circle[0], op, "what one needs of the other's results")
+
+
+def _circles(edges: Mapping[Operation, set[Operation]]) -> list[list[Operation]]:
+    """The strongly connected components, by Kosaraju's two walks."""
+    before: dict[Operation, set[Operation]] = {op: set() for op in edges}
+    for op, readers in edges.items():
+        for reader in readers:
+            before[reader].add(op)
+    left: set[Operation] = set()
+    finished = [op for start in edges for op in _walk(start, edges, left)]
+    left.clear()
+    return [_walk(start, before, left) for start in reversed(finished)]
+
+
+def _walk(
+    start: Operation, edges: Mapping[Operation, set[Operation]], seen: set[Operation]
+) -> list[Operation]:
+    """What can be reached and is not seen yet, each behind all that is reached from it."""
+    if start in seen:
+        return []
+    seen.add(start)
+    stack, order = [(start, iter(edges[start]))], list[Operation]()
+    while stack:
+        following = stack[-1][1]
+        step = next((one for one in following if one not in seen), None)
+        if step is None:
+            order.append(stack.pop()[0])
+        else:
+            seen.add(step)
+            stack.append((step, iter(edges[step])))
+    return order
 
 
 def _sorted(
