@@ -10,10 +10,16 @@
   becomes
     %y = glow.layer_norm %x, %scale, %bias axis 2 epsilon ...
 
+    (or %n = glow.mul %c, (glow.rsqrt %v + epsilon))
+
     %e = glow.exp %x                            (or of x - max(x))
     %y = glow.div %e, (glow.reduce_sum %e axes [1] keepdims)
   becomes
     %y = glow.softmax %x axis 1
+
+    %y = glow.sub %x, (glow.log (glow.reduce_sum (glow.exp %x) axes [1] keepdims))
+  becomes
+    %y = glow.log_softmax %x axis 1
 
 Scales and shifts after a layer normalization multiply into its own (`fold-layer-norm`).
 """
@@ -63,8 +69,22 @@ def _is_square(value: SSAValue, x: SSAValue) -> bool:
 def normalized(op: NodeOp, builder: NodeBuilder) -> SSAValue | None:
     """A layer normalization without scale for `(x - mean) / sqrt(variance + epsilon)`."""
     centred, deviation = op.inputs
+    return _normalized(builder, centred, deviation, glow.SqrtOp)
+
+
+def normalized_product(op: NodeOp, builder: NodeBuilder) -> SSAValue | None:
+    """The same for `(x - mean) * rsqrt(variance + epsilon)`."""
+    first, second = op.inputs
+    return _normalized(builder, first, second, glow.RsqrtOp) or _normalized(
+        builder, second, first, glow.RsqrtOp
+    )
+
+
+def _normalized(
+    builder: NodeBuilder, centred: SSAValue, deviation: SSAValue, kind: type[NodeOp]
+) -> SSAValue | None:
     difference, root = centred.owner, deviation.owner
-    if not isinstance(difference, glow.SubOp) or not isinstance(root, glow.SqrtOp):
+    if not isinstance(difference, glow.SubOp) or not isinstance(root, kind):
         return None
     x = difference.operands[0]
     mean = reduced(difference.operands[1], glow.ReduceMeanOp)
@@ -103,6 +123,22 @@ def softmax(op: NodeOp, builder: NodeBuilder) -> SSAValue | None:
         return None
     x = _unshifted(owner.operands[0], axes)
     return builder.node(glow.SoftmaxOp, x, axis=axes[0])
+
+
+def log_softmax(op: NodeOp, builder: NodeBuilder) -> SSAValue | None:
+    """A logarithm of a softmax for x minus the logarithm of the sum of exponentials of x."""
+    x, subtracted = op.inputs
+    logarithm = subtracted.owner
+    if not isinstance(logarithm, glow.LogOp):
+        return None
+    found = reduced(logarithm.operands[0], glow.ReduceSumOp)
+    if found is None or len(found[1]) != 1:
+        return None
+    power = found[0].owner
+    if not isinstance(power, glow.ExpOp) or power.operands[0] is not x:
+        return None
+    axes = found[1]
+    return builder.node(glow.LogSoftmaxOp, _unshifted(x, axes), axis=axes[0])
 
 
 def _unshifted(value: SSAValue, axes: tuple[int, ...]) -> SSAValue:
@@ -183,12 +219,13 @@ def _is_parameter(value: SSAValue) -> bool:
 
 
 class RecognizeNormalizationsPass(RewritePass):
-    """Find layer normalization and softmax in their parts."""
+    """Find layer normalization, softmax and its logarithm in their parts."""
 
     name = "recognize-normalizations"
     preserves = VALUES
     rewrites = {
         glow.DivOp: (normalized, softmax),
-        glow.MulOp: (scaled,),
+        glow.MulOp: (normalized_product, scaled),
+        glow.SubOp: (log_softmax,),
         glow.AddOp: (shifted,),
     }

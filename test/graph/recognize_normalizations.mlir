@@ -59,3 +59,30 @@ func.func @softmax(%x: tensor<2x4xf32>) -> (tensor<2x4xf32>, tensor<2x4xf32>) {
   %z = glow.div %f, %u : tensor<2x4xf32>
   func.return %y, %z : tensor<2x4xf32>, tensor<2x4xf32>
 }
+
+// CHECK-LABEL: func.func @log_softmax(
+// CHECK-NEXT: %y = glow.log_softmax %x axis 1 : tensor<2x4xf32>
+// CHECK-NEXT: func.return %y : tensor<2x4xf32>
+func.func @log_softmax(%x: tensor<2x4xf32>) -> tensor<2x4xf32> {
+  %m = glow.reduce_max %x axes [1] keepdims : tensor<2x1xf32>
+  %s = glow.sub %x, %m : tensor<2x4xf32>
+  %e = glow.exp %s : tensor<2x4xf32>
+  %t = glow.reduce_sum %e axes [1] keepdims : tensor<2x1xf32>
+  %l = glow.log %t : tensor<2x1xf32>
+  %y = glow.sub %s, %l : tensor<2x4xf32>
+  func.return %y : tensor<2x4xf32>
+}
+
+// CHECK-LABEL: func.func @reciprocal_square_root(
+// CHECK: glow.layer_norm %x, {{.*}} axis 1 epsilon 1.000000e-06 : tensor<2x4xf32>
+func.func @reciprocal_square_root(%x: tensor<2x4xf32>) -> tensor<2x4xf32> {
+  %epsilon = glow.splat 1.0e-6 : tensor<1x1xf32>
+  %m = glow.reduce_mean %x axes [1] keepdims : tensor<2x1xf32>
+  %c = glow.sub %x, %m : tensor<2x4xf32>
+  %s = glow.mul %c, %c : tensor<2x4xf32>
+  %v = glow.reduce_mean %s axes [1] keepdims : tensor<2x1xf32>
+  %d = glow.add %v, %epsilon : tensor<2x1xf32>
+  %r = glow.rsqrt %d : tensor<2x1xf32>
+  %n = glow.mul %r, %c : tensor<2x4xf32>
+  func.return %n : tensor<2x4xf32>
+}
