@@ -23,7 +23,7 @@ from glow.garbage_collection import collection_paused
 
 if TYPE_CHECKING:
     from glow import onnx_backend
-    from glow.compilation import compile
+    from glow.compilation import compile, from_jax
     from glow.compiled_model import CompiledModel
     from glow.compiler import lower_to
     from glow.dialects.errors import GlowError
@@ -57,6 +57,7 @@ __all__ = [
     "TensorInfo",
     "TrainStep",
     "compile",
+    "from_jax",
     "lower_to",
     "onnx_backend",
     "prepare_qat",
@@ -82,6 +83,7 @@ _HOMES = {
     "TensorInfo": "glow.tensor_info",
     "TrainStep": "glow.training.step",
     "compile": "glow.compilation",
+    "from_jax": "glow.compilation",
     "lower_to": "glow.compiler",
     "prepare_qat": "glow.training.quantization_aware",
     "profile": "glow.profiling",

@@ -14,10 +14,10 @@ import os
 import sys
 import threading
 import warnings
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, Unpack, cast
 
 from glow.backends.backend import DEFAULT_BACKEND, Backend, get_backend
 from glow.compiled_model import CompiledModel
@@ -29,7 +29,7 @@ from glow.frontends.notes import ImportNotes
 from glow.garbage_collection import collection_paused
 from glow.model_source import ModelSource
 from glow.open_sizes import InputShapes, InputValues
-from glow.options import HOST, SPECIALIZATIONS, CompileOptions
+from glow.options import HOST, SPECIALIZATIONS, CompileOptions, OptionKeywords
 from glow.runtime.caches.model_cache import (
     ModelCache,
     UnknownOptionError,
@@ -247,6 +247,25 @@ def preparing(backend: Backend) -> Generator[None]:
     finally:
         if thread.ident is not None:
             thread.join()
+
+
+def from_jax(
+    function: Callable[..., Any], *examples: Any, **options: Unpack[OptionKeywords]
+) -> RunnableModel:
+    """A runnable model of a function of JAX, for arguments like the examples.
+
+    `examples` are arrays, `jax.ShapeDtypeStruct`s, or trees of them (dictionaries of
+    parameters): the model takes their leaves in JAX's order, named by their paths, and gives
+    the leaves of what the function returns. What the function has closed over are weights.
+    `options` are those of `glow.compile`. Raises GlowError where JAX is missing, and for
+    operations that cannot be converted.
+    """
+    from glow.compiler import compile_model
+    from glow.frontends.stablehlo.jax_functions import jax_module
+    from glow.universe import new_context
+
+    module = jax_module(new_context(), function, *examples)
+    return compile_model(module, CompileOptions(**options))
 
 
 def _warn(messages: Sequence[str]) -> None:

@@ -279,13 +279,13 @@ def load(
     options = options or CompileOptions()
     if isinstance(model, ModuleOp):
         _check_no_inputs(options)
-        return _in_one_piece(clone_module(model))
+        return _as_graph(clone_module(model))
     if isinstance(model, str | os.PathLike) and os.fspath(model).endswith(".mlir"):
         _check_no_inputs(options)
         from glow.frontends.mlir import read_mlir
         from glow.universe import new_context
 
-        return _in_one_piece(read_mlir(model, new_context(), notes))
+        return _as_graph(read_mlir(model, new_context(), notes))
     from glow.frontends.onnx import import_model
 
     return import_model(
@@ -297,11 +297,21 @@ def load(
     )
 
 
-def _in_one_piece(module: ModuleOp) -> ModuleOp:
-    """A module, with the parts of a divided network inlined."""
+def _as_graph(module: ModuleOp) -> ModuleOp:
+    """A module as one graph: of `glow`, with the parts of a divided network inlined."""
+    convert_foreign(module)
     if level_of(module) in (None, LOWERED):
         inline_parts(module)
     return module
+
+
+def convert_foreign(module: ModuleOp) -> None:
+    """Make a graph of a program in the dialect of another project."""
+    if any(op.name.startswith(("stablehlo.", "chlo.")) for op in module.walk()):
+        from glow.frontends.stablehlo import convert_stablehlo_to_glow
+
+        passes = [convert_stablehlo_to_glow.ConvertStablehloToGlowPass()]
+        run_passes(module, passes)
 
 
 def _check_no_inputs(options: CompileOptions) -> None:

@@ -27,6 +27,7 @@ from glow.backends.backend import (
     loaded_backends,
 )
 from glow.dialects.errors import GlowError
+from glow.frontends import PASSES as FRONTEND_PASSES
 from glow.lowering import PASSES as LOWERING_PASSES
 from glow.lowering.loops_to_llvm import PASSES as LLVM_PASSES
 from glow.passes.graph import PASSES as GRAPH_PASSES
@@ -119,6 +120,18 @@ def get_vector() -> Dialect:
     return Vector
 
 
+def get_stablehlo() -> Dialect:
+    from glow.dialects.stablehlo import StableHlo
+
+    return StableHlo
+
+
+def get_chlo() -> Dialect:
+    from glow.dialects.stablehlo import Chlo
+
+    return Chlo
+
+
 SHARED_DIALECTS: dict[str, DialectFactory] = {
     "glow": get_glow,
     "instr": get_instr,
@@ -134,6 +147,13 @@ REPLACED_DIALECTS: dict[str, DialectFactory] = {
 }
 """Corrected versions of xDSL's dialects: for our contexts only, since the entry point
 refuses a second dialect of one name."""
+
+FOREIGN_DIALECTS: dict[str, DialectFactory] = {
+    "chlo": get_chlo,
+    "stablehlo": get_stablehlo,
+}
+"""Those of other projects that programs are imported from: for our contexts only, since
+another package may bring them to xDSL's own tools."""
 
 
 def backend_dialects(backends: Sequence[Backend]) -> dict[str, DialectFactory]:
@@ -174,7 +194,8 @@ def get_glow_passes(
 ) -> dict[str, PassFactory]:
     """The factories of all passes by name, those of backends among them."""
     shared = (
-        GRAPH_PASSES
+        FRONTEND_PASSES
+        | GRAPH_PASSES
         | PARTITION_PASSES
         | QUANTIZATION_PASSES
         | INSTR_PASSES
@@ -198,7 +219,8 @@ def register_dialects(context: Context) -> None:
 
     Those of all backends that are installed are among them.
     """
-    dialects = {**Universe.get_multiverse().all_dialects, **REPLACED_DIALECTS}
+    installed = Universe.get_multiverse().all_dialects
+    dialects = {**installed, **REPLACED_DIALECTS, **FOREIGN_DIALECTS}
     for name, factory in dialects.items():
         context.register_dialect(name, factory)
 

@@ -1,0 +1,7 @@
+"""Readers of programs and networks, and passes that make graphs of other dialects."""
+
+from __future__ import annotations
+
+from glow.passes.lazy_passes import lazy_passes
+
+PASSES = lazy_passes(__name__, "stablehlo.convert_stablehlo_to_glow")

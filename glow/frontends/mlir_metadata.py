@@ -60,7 +60,16 @@ class MetadataParser(LiteralParser):
             self.attribute_aliases[name] = self.parse_attribute()
             self._early_aliases.add(name)
             self._resume_from(back)
-        return super()._parse_location()
+        location = super()._parse_location()
+        if self.parse_optional_keyword("to") is not None:
+            self._skip_end_of_range()
+        return location
+
+    def _skip_end_of_range(self) -> None:
+        """Pass over the end of `"a.py":14:8 to :32`, or of one that ends on another line."""
+        self.parse_optional_integer(allow_boolean=False, allow_negative=False)
+        self.parse_punctuation(":")
+        self.parse_integer(allow_boolean=False, allow_negative=False)
 
     def _parse_alias_def(self) -> None:
         name = self._current_token.text

@@ -12,6 +12,8 @@ from xdsl.universe import Universe
 from glow.backends.backend import loaded_backends
 from glow.tools.opt.listings import summary
 from glow.universe import (
+    FOREIGN_DIALECTS,
+    FRONTEND_PASSES,
     GLOW_DIALECTS,
     GRAPH_PASSES,
     INSTR_PASSES,
@@ -49,9 +51,11 @@ def test_pass_has_a_lit_test(name: str) -> None:
     assert found, f"no RUN line under test/ names {name}"
 
 
-@pytest.mark.parametrize("name", sorted(GLOW_DIALECTS | REPLACED_DIALECTS))
+@pytest.mark.parametrize(
+    "name", sorted(GLOW_DIALECTS | REPLACED_DIALECTS | FOREIGN_DIALECTS)
+)
 def test_dialect_has_its_name(name: str) -> None:
-    assert (GLOW_DIALECTS | REPLACED_DIALECTS)[name]().name == name
+    assert (GLOW_DIALECTS | REPLACED_DIALECTS | FOREIGN_DIALECTS)[name]().name == name
 
 
 def test_xdsl_knows_everything() -> None:
@@ -62,6 +66,7 @@ def test_xdsl_knows_everything() -> None:
 
 def test_no_pass_is_registered_twice() -> None:
     tables = (
+        FRONTEND_PASSES,
         GRAPH_PASSES,
         INSTR_PASSES,
         LLVM_PASSES,
