@@ -44,6 +44,7 @@ fuzz: $(VENV)/.installed-dev  ## run passes, native code and quantization on tho
 	PYTHONPATH=$(CURDIR) $(BIN)/python test/python/support/printed_programs.py
 	PYTHONPATH=$(CURDIR) $(BIN)/python test/python/support/network_texts.py
 	$(BIN)/python test/fuzz/training_threads.py
+	$(BIN)/python benchmarks/partitions.py resnet50 bert_base --rounds 1
 	$(BIN)/python test/fuzz/device_faults.py
 
 mutants: $(VENV)/.installed-dev  ## plant faults and count those that no test finds (half an hour)

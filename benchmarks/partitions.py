@@ -15,8 +15,9 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
@@ -27,7 +28,7 @@ from xdsl.dialects.builtin import ModuleOp
 from benchmarks.networks import NETWORKS, make_inputs
 from glow.backends.backend import get_backend
 from glow.backends.pipeline import GRAPH
-from glow.compiled_model import Array, CompiledModel
+from glow.compiled_model import Array
 from glow.compiler import compile_module, load, run_phases
 from glow.diagnostics import run_reporting
 from glow.dialects.weights import clone_module
@@ -35,6 +36,8 @@ from glow.host.partition_plan import Part, PartitionPlan, split_module
 from glow.options import CompileOptions
 from glow.passes.graph.partition.devices import parse_devices
 from glow.passes.graph.partition.divide import STRATEGIES, Division, divide
+
+Call = Callable[[], object]
 
 HEAD = (
     f"{'network':14} {'parts':>5} {'strategy':9} {'expected':>15} {'measured':>15} "
@@ -102,10 +105,11 @@ def measure(
     run_phases(module, GRAPH, options)
     inputs = make_inputs(model)
     whole = compile_module(clone_module(module), options)
-    expected, seconds = timed(whole, inputs, rounds)
     plan = divided(module, count, strategy, options)
     estimated = [estimate(part, options) for part in plan.parts]
-    values, measured = run_parts(plan, inputs, options, rounds)
+    values, calls = run_parts(plan, inputs, options)
+    expected = whole.run(inputs)
+    seconds, *measured = fastest([partial(whole.run, inputs), *calls], rounds)
     crossing = sum(
         values[value].nbytes
         for part in plan.parts
@@ -121,7 +125,6 @@ def divided(
 ) -> PartitionPlan:
     """The plan of a network on so many devices; the module is changed."""
     division = Division(parse_devices([f"cpu*{count}"]), strategy)
-
     divide(module, division, lambda _, op: cost(op, options))
     return split_module(module)
 
@@ -137,33 +140,28 @@ def estimate(part: Part, options: CompileOptions) -> float:
 
 
 def run_parts(
-    plan: PartitionPlan,
-    inputs: Mapping[str, Array],
-    options: CompileOptions,
-    rounds: int,
-) -> tuple[dict[str, Array], list[float]]:
-    """All values by name, and the seconds of each part."""
-    values, measured = {**inputs}, list[float]()
+    plan: PartitionPlan, inputs: Mapping[str, Array], options: CompileOptions
+) -> tuple[dict[str, Array], list[Call]]:
+    """All values by name, and a call of each part."""
+    values, calls = {**inputs}, list[Call]()
     for part in plan.parts:
-        model = compile_module(
-            clone_module(part.module), replace(options, backend=part.backend)
-        )
-        given, seconds = timed(model, {key: values[key] for key in part.takes}, rounds)
-        values |= given
-        measured.append(seconds)
-    return values, measured
+        own = replace(options, backend=part.backend)
+        model = compile_module(clone_module(part.module), own)
+        taken = {key: values[key] for key in part.takes}
+        calls.append(partial(model.run, taken))
+        values |= model.run(taken)
+    return values, calls
 
 
-def timed(
-    model: CompiledModel, inputs: Mapping[str, Array], rounds: int
-) -> tuple[dict[str, Array], float]:
-    """The outputs, and the seconds of the fastest of some calls."""
-    fastest, outputs = float("inf"), model.run(inputs)
+def fastest(calls: Sequence[Call], rounds: int) -> list[float]:
+    """The least seconds of each call; they take turns, so that a busy machine slows all."""
+    least = [float("inf")] * len(calls)
     for _ in range(rounds):
-        started = time.perf_counter()
-        outputs = model.run(inputs)
-        fastest = min(fastest, time.perf_counter() - started)
-    return outputs, fastest
+        for number, call in enumerate(calls):
+            started = time.perf_counter()
+            call()
+            least[number] = min(least[number], time.perf_counter() - started)
+    return least
 
 
 def shares(seconds: Sequence[float]) -> list[float]:
