@@ -138,12 +138,16 @@ class CompiledModel:
         return dict(zip(names, results, strict=True))
 
     def run_in_order(
-        self, inputs: Sequence[Array], threads: int | None = None
+        self,
+        inputs: Sequence[Array],
+        threads: int | None = None,
+        memory: Sequence[Array] = (),
     ) -> list[Array]:
         """The outputs in order for inputs in order, which may be read in place.
 
-        `threads` is the most that this call takes, where that is less than others do. Raises
-        GlowError as a call does.
+        `threads` is the most that this call takes, where that is less than others do.
+        `memory` are arrays like the outputs, which then may be the outputs. Raises GlowError
+        as a call does.
         """
         arrays = self._arrange(inputs, {})
         if self._limited is None:
@@ -151,7 +155,9 @@ class CompiledModel:
         if self._bytes < IN_PLACE_BYTES:
             return self._limited.run(arrays, threads)
         taken = [np.require(array, None, ["C", "A"]) for array in arrays]
-        results: list[Array] = [np.empty(*output) for output in self._outputs]
+        results: list[Array] = list(memory)
+        if not results:
+            results = [np.empty(*output) for output in self._outputs]
         self._limited.run_into(taken, results, threads)
         return results
 

@@ -72,6 +72,8 @@ class DeviceManager(ABC):
         """Told when the health has changed."""
         self.tracer = NO_TRACE
         """Where its lane of a trace is."""
+        self.on_slot: Callable[[], None] | None = None
+        """Told when a slot may be free again."""
         self._slot_lock = Lock()
 
     # What a kind of device answers
@@ -127,11 +129,23 @@ class DeviceManager(ABC):
         """Give back a slot."""
         with self._slot_lock:
             self.outstanding -= 1
+        if self.on_slot is not None:
+            self.on_slot()
 
     def submit(self, key: str, inputs: Sequence[Array], request: Request) -> Outputs:
         """`run`, counted as a slot whether or not one is free: for partitions."""
         self.take()
         return self.run_reserved(key, inputs, request)
+
+    def run_into(
+        self,
+        key: str,
+        inputs: Sequence[Array],
+        request: Request,
+        outputs: Sequence[Array],
+    ) -> Outputs:
+        """`run`, with memory that the outputs may be written into, or not."""
+        return self.run(key, inputs, request)
 
     def run_reserved(
         self, key: str, inputs: Sequence[Array], request: Request
@@ -155,6 +169,8 @@ class DeviceManager(ABC):
         """Tell the host that the health has changed."""
         if self.on_change is not None:
             self.on_change(self)
+        if self.on_slot is not None:
+            self.on_slot()
 
     def _take(self) -> None:
         self.outstanding += 1

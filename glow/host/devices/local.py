@@ -50,6 +50,14 @@ class LoadedNetwork:
         self.seconds = 1.0
         """What a call takes: the mean of some, at first more than it should be."""
 
+    def run(
+        self, inputs: Sequence[Array], threads: int | None, memory: Sequence[Array]
+    ) -> list[Array]:
+        """The outputs in order, in `memory` where that is given and of use."""
+        if isinstance(self.model, CompiledModel):
+            return self.model.run_in_order(inputs, threads, memory)
+        return self.model.run_in_order(inputs, threads)
+
     def note(self, seconds: float) -> None:
         """Note what a call took."""
         self.seconds += (seconds - self.seconds) / 4
@@ -70,7 +78,9 @@ class Task(Future["list[Array]"]):
         network: LoadedNetwork,
         inputs: Sequence[Array],
         request: Request,
+        memory: Sequence[Array],
     ) -> None:
+        """`memory` are arrays for the outputs, or none."""
         super().__init__()
         self._device = device
         self._unclaimed = [True]
@@ -79,6 +89,7 @@ class Task(Future["list[Array]"]):
         self.network = network
         self.inputs = inputs
         self.request = request
+        self.memory = memory
 
     def claim(self) -> bool:
         """Whether the caller is the one who runs it."""
@@ -130,10 +141,20 @@ class LocalDevice(DeviceManager):
 
     def run(self, key: str, inputs: Sequence[Array], request: Request) -> Outputs:
         """The outputs, in order, as a future; blocks no longer than waking a thread takes."""
+        return self.run_into(key, inputs, request, ())
+
+    def run_into(
+        self,
+        key: str,
+        inputs: Sequence[Array],
+        request: Request,
+        outputs: Sequence[Array],
+    ) -> Outputs:
+        """`run`, of large outputs into memory that is given."""
         network = self._networks.get(key)
         if network is None:
             raise ClosedError(f"device '{self.name}' has no network '{key}'")
-        task = Task(self, network, inputs, request)
+        task = Task(self, network, inputs, request, outputs)
         if not network.is_ready(inputs):
             self._compile_later(task)
         elif network.seconds < QUICK_SECONDS and not self._is_busy():
@@ -206,7 +227,7 @@ class LocalDevice(DeviceManager):
         threads = 1 if self._cores or self.outstanding > 1 else None
         begin = time.perf_counter()
         try:
-            outputs = task.network.model.run_in_order(task.inputs, threads)
+            outputs = task.network.run(task.inputs, threads, task.memory)
         except BaseException as error:
             task.set_exception(error)
             return
