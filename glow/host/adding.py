@@ -140,7 +140,6 @@ class Adding:
         self, sources: Sources, key: str, choice: str, limit: int | None
     ) -> Network:
         """The network in parts on several devices; raises GlowError."""
-        from glow.host.executor import PartitionedNetwork
         from glow.host.partition_plan import plan_model
 
         if sources.is_compiled:
@@ -151,8 +150,7 @@ class Adding:
         options = sources.compile_options(sources.backend or DEFAULT_BACKEND)
         devices = self.provisioner.partition_devices(limit)
         plan = plan_model(cast("Model", sources.model), devices, choice, options)
-        networks = self.provisioner.place_parts(key, plan, options)
-        return PartitionedNetwork(key, plan, networks)
+        return self.provisioner.place_parts(key, plan, options)
 
     def _no_batches(self) -> BatchPolicy:
         return BatchPolicy(None, measure_table, self.background.later)

@@ -202,8 +202,7 @@ class PartitionedNetwork:
         for step in left:
             step.state.fail(error)
         for part in self.parts:
-            for replica in part.replicas:
-                replica.device.unload(part.key)
+            part.unload()
 
     def _bound(self) -> int:
         """How many requests keep all devices busy: one in each slot, one more at each device."""

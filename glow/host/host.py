@@ -63,6 +63,8 @@ class Host:
         self._models: dict[str, ServedModel] = {}
         self._loading: set[str] = set()
         self._lock = Lock()
+        self._leaving = Lock()
+        """Held while models leave one device: the next that dies may be where they went."""
         self._numbers = itertools.count(1)
         self._is_closed = False
         for device in self.devices:
@@ -224,20 +226,23 @@ class Host:
 
     def _leave(self, device: DeviceManager) -> None:
         """Move the models of a device that died to others."""
-        with self._lock:
-            models = list(self._models.values())
-        for served in models:
-            if device not in served.network.devices or served.state != READY:
-                continue
-            served.lost_device = device.name
-            served.state = LOADING
-            try:
-                served.network.leave(device, self.provisioner.place_again)
-                served.state = READY
-            except GlowError:
-                served.state = FAILED
-                self._scheduler.lose(served)
-            self._scheduler.dispatch()
+        with self._leaving:
+            with self._lock:
+                models = list(self._models.values())
+            for served in models:
+                if device in served.network.devices and served.state == READY:
+                    self._move(served, device)
+
+    def _move(self, served: ServedModel, device: DeviceManager) -> None:
+        served.lost_device = device.name
+        served.state = LOADING
+        try:
+            served.network.leave(device, self.provisioner.place_again)
+            served.state = READY
+        except GlowError:
+            served.state = FAILED
+            self._scheduler.lose(served)
+        self._scheduler.dispatch()
 
 
 def _wake(

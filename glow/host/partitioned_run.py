@@ -178,17 +178,9 @@ class PartStep:
             device.release()
             return
         memory = self.owner.memory_for(self.part, replica.model)
+        done = partial(self.state.part_done, self.part)
+        request = self.state.request
         try:
-            future = device.run_into(replica.key, operands, self.state.request, memory)
+            device.run_reserved(replica.key, operands, request, memory, done)
         except BaseException as error:
             self.state.fail(error)
-            device.release()
-            return
-        del operands, memory
-        future.add_done_callback(partial(self._done, device))
-
-    def _done(self, device: DeviceManager, done: Outputs) -> None:
-        try:
-            self.state.part_done(self.part, done)
-        finally:
-            device.release()

@@ -48,6 +48,11 @@ class PlacedPart:
         device.load(self.key, model)
         self.replicas = (*self.replicas, Replica(device, self.key, model))
 
+    def unload(self) -> None:
+        """Leave all devices; requests in flight end first."""
+        for replica in self.replicas:
+            replica.device.unload(self.key)
+
     def place_again(
         self, backends: Iterable[str], besides: Sequence[DeviceManager], to: PlaceAgain
     ) -> Replica:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from functools import cache, partial
 from typing import TYPE_CHECKING
 
 from glow.backends.backend import DEFAULT_BACKEND
 from glow.compiled_model import CompiledModel
 from glow.dialects.errors import GlowError
+from glow.host.device_queue import DeviceQueues
 from glow.host.devices.device import Health
 from glow.host.network import DeviceNetwork
 from glow.host.request import DeviceMemoryError, NoRoomError
@@ -15,7 +18,8 @@ from glow.specialized_model import SpecializedModel
 
 if TYPE_CHECKING:
     from glow.host.devices.device import DeviceManager
-    from glow.host.partition_plan import PartitionPlan
+    from glow.host.executor import PartitionedNetwork
+    from glow.host.partition_plan import Part, PartitionPlan
     from glow.options import CompileOptions
     from glow.passes.graph.partition.devices import PartitionDevice
     from glow.specialized_model import RunnableModel
@@ -29,6 +33,8 @@ class Provisioner:
 
     def __init__(self, devices: Sequence[DeviceManager]) -> None:
         self.devices = devices
+        self.queues = DeviceQueues()
+        """Of the parts of networks."""
 
     def place(
         self, key: str, model_for: ModelFor, replicas: int, backend: str | None = None
@@ -69,31 +75,32 @@ class Provisioner:
 
     def place_parts(
         self, key: str, plan: PartitionPlan, options: CompileOptions
-    ) -> dict[str, DeviceNetwork]:
-        """The parts of a divided model by name, each compiled and loaded on its devices.
+    ) -> PartitionedNetwork:
+        """The network of a plan, its parts compiled and loaded on their devices.
 
-        `options` are those of the whole. Raises GlowError as `compile` does, and where one
+        `options` are those of the whole. Raises GlowError as `compile` does, and where a part
         does not fit: then none is loaded.
         """
-        from glow.compiler import compile_model
-        from glow.host.partition_plan import part_options
+        from glow.host.executor import PartitionedNetwork
+        from glow.host.placed_part import PlacedPart
 
         by_name = {device.name: device for device in self.devices}
-        networks: dict[str, DeviceNetwork] = {}
+        placed: list[PlacedPart] = []
         try:
             for part in plan.parts:
-                model = compile_model(part.module, part_options(options, part))
+                compiled = cache(partial(compile_part, part, options))
                 own = f"{key}/{part.name}"
-                network = DeviceNetwork(own, model.inputs, model.outputs)
-                networks[part.name] = network
+                placed.append(
+                    PlacedPart(part.name, own, part.takes, part.gives, compiled)
+                )
                 for name in (part.device, *part.replicas):
-                    by_name[name].load(own, model)
-                    network.add(by_name[name], model)
+                    placed[-1].load(by_name[name])
         except BaseException:
-            for network in networks.values():
-                network.close()
+            for part in placed:
+                part.unload()
             raise
-        return networks
+        backends = list(dict.fromkeys(device.backend for device in self.devices))
+        return PartitionedNetwork(key, plan.signature, placed, self.queues, backends)
 
     def partition_devices(self, limit: int | None) -> list[PartitionDevice]:
         """The devices that are alive, as those that a network is divided between.
@@ -137,6 +144,15 @@ class Provisioner:
 
         known = [device for device in ready if backend in (None, device.backend)]
         return sorted(known, key=order)
+
+
+def compile_part(part: Part, options: CompileOptions, backend: str) -> RunnableModel:
+    """A part of a model for a backend; raises GlowError as `compile` does."""
+    from glow.compiler import compile_model
+    from glow.host.partition_plan import part_options
+
+    chosen = replace(part_options(options, part), backend=backend)
+    return compile_model(part.module, chosen)
 
 
 def no_room(

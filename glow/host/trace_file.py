@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     Fields = dict[str, object]
 
-FIRST_LANES = ("http", "grpc", "queue")
+FIRST_LANES = ("http", "grpc", "host", "queue")
 """Lanes that are shown above the devices, in this order."""
 
 

@@ -23,7 +23,8 @@ import random
 import re
 import time
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
 from contextvars import ContextVar, Token
 from dataclasses import dataclass
 from pathlib import Path
@@ -146,6 +147,15 @@ class Span:
             if arguments:
                 event.arguments = {**event.arguments, **arguments}
             self._tracer.keep(event)
+
+    @contextmanager
+    def around(self) -> Generator[None]:
+        """A block that the span is the parent of, and that does not end it."""
+        token = _current.set(self)
+        try:
+            yield
+        finally:
+            _current.reset(token)
 
     def __enter__(self) -> Self:
         """The span, which is the parent of those that begin in the block."""

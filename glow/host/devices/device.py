@@ -148,22 +148,56 @@ class DeviceManager(ABC):
         return self.run(key, inputs, request)
 
     def run_reserved(
-        self, key: str, inputs: Sequence[Array], request: Request
+        self,
+        key: str,
+        inputs: Sequence[Array],
+        request: Request,
+        memory: Sequence[Array] = (),
+        then: Callable[[Outputs], None] | None = None,
     ) -> Outputs:
-        """`run` in a slot that `reserve` has taken; given back when the future is done."""
+        """`run` in a slot that `reserve` has taken; given back when the future is done.
+
+        Large outputs may be written into `memory`; `then` is told before the slot is free.
+        """
         span = None
         if self.tracer.is_on:
-            name = key.partition("#")[0]
+            name = span_name(key)
             span = self.tracer.span(self.name, name, request.id, request.span)
         try:
-            future = self.run(key, inputs, request)
+            if span is None:
+                future = self._begin(key, inputs, request, memory)
+            else:
+                with span.around():
+                    future = self._begin(key, inputs, request, memory)
         except BaseException:
             self.release()
             raise
-        future.add_done_callback(self._done)
-        if span is not None:
-            future.add_done_callback(lambda done: span.end())
+        if span is None and then is None:
+            future.add_done_callback(self._done)
+            return future
+
+        def done(future: Outputs) -> None:
+            if span is not None:
+                span.end()
+            try:
+                if then is not None:
+                    then(future)
+            finally:
+                self.release()
+
+        future.add_done_callback(done)
         return future
+
+    def _begin(
+        self,
+        key: str,
+        inputs: Sequence[Array],
+        request: Request,
+        memory: Sequence[Array],
+    ) -> Outputs:
+        if memory:
+            return self.run_into(key, inputs, request, memory)
+        return self.run(key, inputs, request)
 
     def changed(self) -> None:
         """Tell the host that the health has changed."""
@@ -179,6 +213,12 @@ class DeviceManager(ABC):
 
     def _done(self, future: Outputs) -> None:
         self.release()
+
+
+def span_name(key: str) -> str:
+    """What a trace calls a network: its key without the number that the host gave it."""
+    name, _, rest = key.partition("#")
+    return name + "".join(rest.partition("/")[1:])
 
 
 _reservations = iter(range(1 << 62))

@@ -1,0 +1,88 @@
+"""A host with a divided network: bits, pipelines, a device that dies, and its trace."""
+
+import json
+import time
+from concurrent.futures import wait
+
+import numpy as np
+import pytest
+from places import ROOT
+
+import glow
+from glow.host.tracing import SpanContext, Tracer
+
+DIGITS = ROOT / "examples" / "digits" / "digits.onnx"
+EXACT = {"numerics": "exact", "threads": 1}
+LAST_LAYER = "unsupported=cpu=glow.fully_connected"
+
+
+@pytest.fixture(scope="module")
+def images():
+    """Eight images and their logits."""
+    random = np.random.default_rng(0)
+    whole = glow.compile(DIGITS, **EXACT)
+    inputs = random.standard_normal((8, *whole.inputs[0].shape)).astype(np.float32)
+    return [(image, whole(image)) for image in inputs]
+
+
+def check(host, images, **options):
+    """Run some requests at once, and compare."""
+    futures = [host.run("digits", image, **options) for image, _ in images]
+    assert not wait(futures, 60).not_done
+    for future, (_, logits) in zip(futures, images, strict=True):
+        np.testing.assert_allclose(future.result()["logits"], logits, 1e-4, 1e-5)
+
+
+def test_a_pipeline_gives_the_bits_of_the_whole(images):
+    with glow.Host(["cpu", "cpu"]) as host:
+        host.add("digits", DIGITS, partition="strategy=pipeline", **EXACT)
+        assert host.models()["digits"].devices == ("cpu:0", "cpu:1")
+        futures = [host.run("digits", image) for image, _ in images]
+        for future, (_, logits) in zip(futures, images, strict=True):
+            np.testing.assert_array_equal(future.result(60)["logits"], logits)
+        figures = host.statistics()["models"]["digits"]
+        assert figures["succeeded"] == len(images)
+        host.remove("digits")
+        for device in host.devices:
+            assert device.memory().used_bytes == device.outstanding == 0
+
+
+def test_parts_go_elsewhere_when_their_device_dies(images):
+    with glow.Host(["cpu", "interpreter"]) as host:
+        host.add("digits", DIGITS, partition=LAST_LAYER, **EXACT)
+        assert host.models()["digits"].devices == ("cpu:0", "interpreter:0")
+        check(host, images[:2])
+        host.devices[1].close()
+        host.devices[1].changed()
+        check(host, images[:2])
+        assert host.models()["digits"].devices == ("cpu:0",)
+
+
+def test_a_request_is_traced_through_its_parts(images, tmp_path):
+    tracer = Tracer()
+    caller = SpanContext("a" * 32, "b" * 16)
+    with glow.Host(["cpu", "interpreter"], tracer=tracer) as host:
+        host.add("digits", DIGITS, partition=LAST_LAYER, **EXACT)
+        check(host, images[:2], span=caller)
+        while len(tracer.events()) < 8:  # The last spans end behind the result.
+            time.sleep(0.001)
+        tracer.write(tmp_path / "trace.json")
+    events = json.loads((tmp_path / "trace.json").read_text())["traceEvents"]
+    lanes = {e["pid"]: e["args"]["name"] for e in events if e["name"] == "process_name"}
+    assert list(lanes.values()) == ["host", "queue", "cpu:0", "interpreter:0"]
+    for request in "12":
+        spans = [
+            e for e in events if e["ph"] == "X" and e["args"]["request"] == request
+        ]
+        found = sorted((lanes[e["pid"]], e["name"]) for e in spans)
+        assert found == [
+            ("cpu:0", "digits/part0"),
+            ("host", "digits"),
+            ("interpreter:0", "digits/part1"),
+            ("queue", "digits"),
+        ]
+        assert {e["args"]["trace"] for e in spans} == {caller.trace_id}
+        (around,) = (e for e in spans if lanes[e["pid"]] == "host")
+        assert around["args"]["parent"] == caller.span_id
+        inner = [e for e in spans if e is not around]
+        assert {e["args"]["parent"] for e in inner} == {around["args"]["span"]}
