@@ -11,30 +11,13 @@ import heapq
 import itertools
 import threading
 from collections import deque
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from glow.host.devices.device import DeviceManager
+    from glow.host.partitioned_run import PartStep
 
 _here = threading.local()
-
-
-class Step(Protocol):
-    """A part of a request whose operands are there."""
-
-    @property
-    def turn(self) -> tuple[int, ...]:
-        """What is least for the step that is next; no two are alike."""
-        ...
-
-    @property
-    def owner(self) -> object:
-        """The network that it is of."""
-        ...
-
-    def run(self, device: DeviceManager) -> None:
-        """Run on a device in a slot that is reserved, and give that back in the end."""
-        ...
 
 
 class DeviceQueue:
@@ -42,11 +25,11 @@ class DeviceQueue:
 
     def __init__(self, device: DeviceManager) -> None:
         self.device = device
-        self._waiting: list[tuple[tuple[int, ...], Step]] = []
+        self._waiting: list[tuple[tuple[int, ...], PartStep]] = []
         self._lock = threading.Lock()
         device.on_slot = self.dispatch
 
-    def push(self, step: Step) -> None:
+    def push(self, step: PartStep) -> None:
         """Let a step wait; `dispatch` starts it."""
         with self._lock:
             heapq.heappush(self._waiting, (step.turn, step))
@@ -56,7 +39,7 @@ class DeviceQueue:
         device = self.device
         return device.outstanding + len(self._waiting), device.last_used
 
-    def take(self, owner: object) -> list[Step]:
+    def take(self, owner: object) -> list[PartStep]:
         """The steps of a network, which wait no more."""
         with self._lock:
             taken = [place for place in self._waiting if place[1].owner is owner]
@@ -74,7 +57,7 @@ class DeviceQueue:
         if noted is not None:
             noted.append(self)
             return
-        noted = _here.noted = deque([self])
+        noted = _here.noted = deque[DeviceQueue]([self])
         try:
             while noted:
                 queue = noted.popleft()
@@ -83,7 +66,7 @@ class DeviceQueue:
         finally:
             del _here.noted
 
-    def _next(self) -> Step | None:
+    def _next(self) -> PartStep | None:
         """The step that is next, for which a slot is reserved; None where there is none."""
         with self._lock:
             if not self._waiting or not self.device.reserve():

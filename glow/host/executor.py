@@ -166,30 +166,30 @@ class PartitionedNetwork:
         GlowError where none has: then all that needs the part fails.
         """
         with self._lock:
-            gone = [(part, part.on(device)) for part in self.parts]
-            for part, replica in gone:
-                part.replicas = tuple(r for r in part.replicas if r is not replica)
-        failure: GlowError | None = None
-        for part, replica in gone:
-            if replica is None:
-                continue
-            backends = dict.fromkeys([device.backend, *self._backends])
-            try:
-                besides = [each.device for each in part.replicas]
-                found = part.place_again(backends, besides, place)
-            except GlowError as error:
-                failure = failure or (None if part.replicas else error)
-            else:
-                with self._lock:
-                    part.replicas = (*part.replicas, found)
+            gone = [part for part in self.parts if part.remove(device)]
+        failures = [one for part in gone if (one := self._place(part, device, place))]
         with self._lock:
-            self._lost = device.name if failure else self._lost
+            self._lost = device.name if failures else self._lost
             self.limit = self._bound()
             steps = [*self._homeless, *self._queues.of(device).take(self)]
             self._homeless.clear()
         self.submit(steps)
-        if failure is not None:
-            raise failure
+        if failures:
+            raise failures[0]
+
+    def _place(
+        self, part: PlacedPart, device: DeviceManager, place: PlaceAgain
+    ) -> GlowError | None:
+        """Bring a part to another device; why that cannot be, where none has it then."""
+        backends = dict.fromkeys([device.backend, *self._backends])
+        besides = [each.device for each in part.replicas]
+        try:
+            found = part.place_again(backends, besides, place)
+        except GlowError as error:
+            return None if part.replicas else error
+        with self._lock:
+            part.replicas = (*part.replicas, found)
+        return None
 
     def close(self) -> None:
         """Leave all devices; what is still in flight and has begun on a device ends there."""

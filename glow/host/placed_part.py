@@ -38,6 +38,12 @@ class PlacedPart:
         """It, on a device; None where it is not there."""
         return next((each for each in self.replicas if each.device is device), None)
 
+    def remove(self, device: DeviceManager) -> bool:
+        """Forget a device, which is dead; whether it was there."""
+        left = tuple(each for each in self.replicas if each.device is not device)
+        found, self.replicas = len(left) < len(self.replicas), left
+        return found
+
     def lost(self, device: str) -> DeviceError:
         """The error of a request for it while it is on no device any more."""
         return DeviceError(device, f"it had '{self.key}', for which no other has room")

@@ -10,7 +10,7 @@ names of processes and threads (M), flows (s, f).
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -38,14 +38,9 @@ def trace_events(events: Sequence[Event]) -> Iterator[Fields]:
     """The events of the file, times in microseconds since the first."""
     start = min((event.begin for event in events), default=0)
     tracks = tracks_of(events)
-    found = {event.lane: None for event in sorted(events, key=lambda e: e.begin)}
-    lanes = {name: number for number, name in enumerate(sorted(found, key=_lane_order))}
-    for name, number in lanes.items():
-        yield _metadata("process_name", number, 0, name=name)
-        yield _metadata("process_sort_index", number, 0, sort_index=number)
-    for name, track in sorted({(e.lane, tracks[id(e)]) for e in events}):
-        title = name if track == 0 else f"{name} ({track + 1})"
-        yield _metadata("thread_name", lanes[name], track, name=title)
+    names = sorted({event.lane for event in events}, key=_lane_order)
+    lanes = {name: number for number, name in enumerate(names)}
+    yield from _names(lanes, {(event.lane, tracks[id(event)]) for event in events})
     spans = {event.context.span_id: event for event in events}
     places = {id(event): (lanes[event.lane], tracks[id(event)]) for event in events}
     for event in events:
@@ -53,6 +48,17 @@ def trace_events(events: Sequence[Event]) -> Iterator[Fields]:
         parent = event.parent and spans.get(event.parent.span_id)
         if parent and parent.lane != event.lane:
             yield from _flow(parent, event, places, start)
+
+
+def _names(
+    lanes: Mapping[str, int], tracks: Iterable[tuple[str, int]]
+) -> Iterator[Fields]:
+    for name, number in lanes.items():
+        yield _metadata("process_name", number, 0, name=name)
+        yield _metadata("process_sort_index", number, 0, sort_index=number)
+    for name, track in sorted(tracks):
+        title = name if track == 0 else f"{name} ({track + 1})"
+        yield _metadata("thread_name", lanes[name], track, name=title)
 
 
 def tracks_of(events: Sequence[Event]) -> dict[int, int]:
@@ -118,7 +124,7 @@ def _metadata(kind: str, lane: int, track: int, **arguments: object) -> Fields:
 
 
 def _flow(
-    parent: Event, event: Event, places: dict[int, tuple[int, int]], start: int
+    parent: Event, event: Event, places: Mapping[int, tuple[int, int]], start: int
 ) -> Iterator[Fields]:
     """An arrow from a span to its child on another lane."""
     left = max(parent.begin, min(event.begin, _end(parent)))

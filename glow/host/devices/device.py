@@ -159,45 +159,31 @@ class DeviceManager(ABC):
 
         Large outputs may be written into `memory`; `then` is told before the slot is free.
         """
-        span = None
-        if self.tracer.is_on:
-            name = span_name(key)
-            span = self.tracer.span(self.name, name, request.id, request.span)
         try:
-            if span is None:
-                future = self._begin(key, inputs, request, memory)
+            if self.tracer.is_on:
+                future = self._run_traced(key, inputs, request, memory)
+            elif memory:
+                future = self.run_into(key, inputs, request, memory)
             else:
-                with span.around():
-                    future = self._begin(key, inputs, request, memory)
+                future = self.run(key, inputs, request)
         except BaseException:
             self.release()
             raise
-        if span is None and then is None:
-            future.add_done_callback(self._done)
-            return future
-
-        def done(future: Outputs) -> None:
-            if span is not None:
-                span.end()
-            try:
-                if then is not None:
-                    then(future)
-            finally:
-                self.release()
-
-        future.add_done_callback(done)
+        future.add_done_callback(self._done if then is None else self._done_after(then))
         return future
 
-    def _begin(
+    def _run_traced(
         self,
         key: str,
         inputs: Sequence[Array],
         request: Request,
         memory: Sequence[Array],
     ) -> Outputs:
-        if memory:
-            return self.run_into(key, inputs, request, memory)
-        return self.run(key, inputs, request)
+        span = self.tracer.span(self.name, span_name(key), request.id, request.span)
+        with span.around():
+            future = self.run_into(key, inputs, request, memory)
+        future.add_done_callback(lambda done: span.end())
+        return future
 
     def changed(self) -> None:
         """Tell the host that the health has changed."""
@@ -213,6 +199,15 @@ class DeviceManager(ABC):
 
     def _done(self, future: Outputs) -> None:
         self.release()
+
+    def _done_after(self, then: Callable[[Outputs], None]) -> Callable[[Outputs], None]:
+        def done(future: Outputs) -> None:
+            try:
+                then(future)
+            finally:
+                self.release()
+
+        return done
 
 
 def span_name(key: str) -> str:
