@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import itertools
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, cast
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
@@ -13,7 +14,12 @@ from glow.backends.backend import DEFAULT_BACKEND
 from glow.compilation import compile, find_source
 from glow.compiled_model import CompiledModel
 from glow.dialects.errors import GlowError
-from glow.host.batch_table import TableCache, measure_table
+from glow.host.batch_table import (
+    BATCH_SIZES,
+    BatchTable,
+    TableCache,
+    measure_table,
+)
 from glow.host.batching import BatchPolicy
 from glow.host.devices.memory import model_memory
 from glow.host.provisioner import backend_of
@@ -108,27 +114,27 @@ class Adding:
         self, name: str, model: Model | RunnableModel, options: AddKeywords
     ) -> ServedModel:
         """The model on its devices, ready for requests; raises GlowError."""
-        rest = dict(options)
-        replicas = cast(int, rest.pop("replicas", 1))
-        batching, max_delay = rest.pop("batching", "auto"), rest.pop("max_delay", 0.0)
-        limit = cast("int | None", rest.pop("memory_limit", None))
+        rest: AddKeywords = {**options}
+        replicas, batching = rest.pop("replicas", 1), rest.pop("batching", "auto")
+        limit, max_delay = rest.pop("memory_limit", None), rest.pop("max_delay", 0.0)
         partition = rest.pop("partition", None)
         check_options(batching, max_delay)
         sources = Sources(model, cast(OptionKeywords, rest), name)
         key = f"{name}#{next(self._numbers)}"
-        try:
-            if partition is not None:
-                network = self._divide(sources, key, str(partition), limit)
-                return ServedModel(name, network, self._no_batches())
-            limited = self._limited(sources, limit)
-            network = self.provisioner.place(key, limited, replicas, sources.backend)
-        except NoRoomError:
-            if partition or replicas > 1 or not self._can_divide(sources):
-                raise
-            network = self._divide(sources, key, "strategy=memory", limit)
-            return ServedModel(name, network, self._no_batches())
-        policy = self._policy(sources, network, str(batching), cast(float, max_delay))
-        return ServedModel(name, network, policy)
+        if partition is None:
+            try:
+                limited = self._limited(sources, limit)
+                backend = sources.backend
+                network = self.provisioner.place(key, limited, replicas, backend)
+                policy = self._policy(sources, network, (batching, max_delay))
+                return ServedModel(name, network, policy)
+            except NoRoomError:
+                if replicas > 1 or not self._can_divide(sources):
+                    raise
+                partition = "strategy=memory"
+        network = self._divide(sources, key, partition, limit)
+        no_batches = BatchPolicy(None, measure_table, self.background.later)
+        return ServedModel(name, network, no_batches)
 
     def _can_divide(self, sources: Sources) -> bool:
         """Whether a model that is too large may be divided: by its source, if sizes are known."""
@@ -152,9 +158,6 @@ class Adding:
         plan = plan_model(cast("Model", sources.model), devices, choice, options)
         return self.provisioner.place_parts(key, plan, options)
 
-    def _no_batches(self) -> BatchPolicy:
-        return BatchPolicy(None, measure_table, self.background.later)
-
     def _limited(
         self, sources: Sources, limit: int | None
     ) -> Callable[[str], RunnableModel]:
@@ -173,13 +176,13 @@ class Adding:
         return compiled_for
 
     def _policy(
-        self, sources: Sources, network: Network, batching: str, max_delay: float
+        self, sources: Sources, network: Network, how: tuple[str, float]
     ) -> BatchPolicy:
         """How requests join; measured now where the sizes of requests are known."""
+        batching, max_delay = how
         model = sources.first()
-        policy = BatchPolicy(
-            model, self._measure_later(sources), self.background.later, max_delay
-        )
+        measure = partial(measure_within, sources, network)
+        policy = BatchPolicy(model, measure, self.background.later, max_delay)
         if batching == "off":
             policy.turn_off("batching is off")
         samples = sample_inputs(model)
@@ -187,13 +190,37 @@ class Adding:
             policy.measure_now(samples)
         return policy
 
-    def _measure_later(self, sources: Sources) -> Measure:
-        """Finds the key of the model's file only when something is measured."""
 
-        def measure(model: SpecializedModel, inputs: Any) -> Any:
-            return sources.measure()(model, inputs)
+def measure_within(
+    sources: Sources,
+    network: Network,
+    model: SpecializedModel,
+    inputs: Sequence[Array],
+) -> BatchTable:
+    """The table of a model; programs of batches stay where they pay and there is room.
 
-        return measure
+    Raises GlowError where there is none.
+    """
+    table = sources.measure()(model, inputs)
+    forget_batches(model, inputs, table.paying)
+    for device in network.devices:
+        memory = device.memory()
+        if memory.limit_bytes is not None and memory.used_bytes > memory.limit_bytes:
+            forget_batches(model, inputs, [1])
+            raise GlowError(
+                f"{memory.used_bytes - memory.limit_bytes} bytes are missing for them on "
+                f"device '{device.name}'"
+            )
+    return table
+
+
+def forget_batches(
+    model: SpecializedModel, inputs: Sequence[Array], kept: Sequence[int]
+) -> None:
+    """Let go of the programs of batches but for some sizes."""
+    for size in BATCH_SIZES:
+        if size not in kept:
+            model.forget([(size, *array.shape[1:]) for array in inputs])
 
 
 def check_options(batching: object, max_delay: object) -> None:

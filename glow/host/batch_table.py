@@ -89,29 +89,35 @@ def measure_table(
 
     Raises GlowError for what a call does.
     """
-    seconds: dict[int, float] = {}
     single = model.run_in_order(inputs, 1)
-    table = BatchTable({1: _seconds(model, inputs, clock)})
-    if table.seconds[1] > LONGEST:
-        return table
+    seconds = {1: _seconds(model, inputs, clock)}
+    if seconds[1] > LONGEST:
+        return BatchTable(seconds)
     for size in BATCH_SIZES[1:]:
         rows = [mixed_rows(array, size) for array in inputs]
         if not is_exact(model, rows, single):
             return BatchTable(seconds, is_exact=False)
-        least = dict.fromkeys((size // 2, size), float("inf"))
-        end = time.monotonic() + SECONDS
-        for _ in range(ROUNDS):
-            for count in least:
-                taken = _seconds(model, [array[:count] for array in rows], clock)
-                least[count] = min(least[count], taken)
-            if time.monotonic() > end:
-                break
-        before = min(table.seconds[size // 2], least[size // 2])
-        seconds |= {**table.seconds, size // 2: before, size: least[size]}
-        table = BatchTable(dict(seconds))
-        if table.best == 1:
+        for count, least in _least(model, rows, clock).items():
+            seconds[count] = min(least, seconds.get(count, least))
+        if BatchTable(dict(seconds)).best == 1:
             break
-    return table
+    return BatchTable(seconds)
+
+
+def _least(
+    model: SpecializedModel, rows: Sequence[Array], clock: Callable[[], float]
+) -> dict[int, float]:
+    """The shortest times of a batch and of half of it, which take turns."""
+    size = len(rows[0])
+    least = dict.fromkeys((size // 2, size), float("inf"))
+    end = time.monotonic() + SECONDS
+    for _ in range(ROUNDS):
+        for count in least:
+            taken = _seconds(model, [array[:count] for array in rows], clock)
+            least[count] = min(least[count], taken)
+        if time.monotonic() > end:
+            break
+    return least
 
 
 def _seconds(

@@ -9,8 +9,6 @@ outputs = await host.run_async("resnet", image)
 from __future__ import annotations
 
 import asyncio
-import itertools
-import time
 from collections.abc import Iterable, Mapping
 from functools import partial
 from threading import Lock, Thread
@@ -24,7 +22,7 @@ from glow.host.devices.device import Health
 from glow.host.devices.specification import open_devices
 from glow.host.inputs import in_order
 from glow.host.provisioner import Provisioner
-from glow.host.request import ClosedError, Request, UnknownModelError
+from glow.host.request import ClosedError, UnknownModelError, new_request
 from glow.host.scheduler import Scheduler
 from glow.host.served_model import FAILED, LOADING, READY
 from glow.host.statistics import device_figures
@@ -35,9 +33,10 @@ if TYPE_CHECKING:
     from glow.compiler import Model
     from glow.host.devices.device import DeviceManager
     from glow.host.inputs import Inputs
+    from glow.host.request import RequestKeywords
     from glow.host.served_model import ModelInfo, ServedModel
     from glow.host.ticket import Results
-    from glow.host.tracing import SpanContext, Tracer
+    from glow.host.tracing import Tracer
     from glow.specialized_model import RunnableModel
 
 QUEUE_LIMIT = 1000
@@ -65,7 +64,6 @@ class Host:
         self._lock = Lock()
         self._leaving = Lock()
         """Held while models leave one device: the next that dies may be where they went."""
-        self._numbers = itertools.count(1)
         self._is_closed = False
         for device in self.devices:
             device.on_change = self._device_changed
@@ -105,58 +103,32 @@ class Host:
         self._scheduler.remove(served)
         served.network.close()
 
-    def run(
-        self,
-        name: str,
-        inputs: Inputs,
-        *,
-        priority: int = 0,
-        timeout: float | None = None,
-        request_id: str | None = None,
-        span: SpanContext | None = None,
-    ) -> Ticket:
+    def run(self, name: str, inputs: Inputs, **how: Unpack[RequestKeywords]) -> Ticket:
         """The outputs by name, as a future, for an array, several in order, or by name.
 
-        Requests of a higher `priority` are first; after `timeout` seconds the future fails
-        with `DeadlineError`. `span` is the parent of its spans in a trace. Arrays must stay
-        as they are until it is done. Raises `UnknownModelError`, `QueueFullError`, and
-        GlowError for inputs that are missing or unknown; what is wrong with their shapes
-        and dtypes the future tells.
+        `RequestKeywords` tells of `priority`, `timeout`, `request_id` and `span`. Arrays must
+        stay as they are until the future is done. Raises `UnknownModelError`,
+        `QueueFullError`, and GlowError for inputs that are missing or unknown; what is wrong
+        with their shapes and dtypes the future tells.
         """
         served = self._models.get(name)
         if served is None:
             raise UnknownModelError(name, sorted(self._models))
-        deadline = None if timeout is None else time.monotonic() + timeout
-        request_id = request_id or str(next(self._numbers))
-        request = Request(request_id, priority, deadline, span)
+        request = new_request(**how)
         arrays = in_order(served.input_names, inputs)
         ticket = Ticket(served, arrays, request, self._scheduler.cancel)
         if self.tracer.is_on:
-            around = self.tracer.span("host", name, request_id, span)
+            around = self.tracer.span("host", name, request.id, request.span)
             request.span = around.context
             ticket.add_done_callback(lambda done: around.end())
         self._scheduler.submit(ticket)
         return ticket
 
     async def run_async(
-        self,
-        name: str,
-        inputs: Inputs,
-        *,
-        priority: int = 0,
-        timeout: float | None = None,
-        request_id: str | None = None,
-        span: SpanContext | None = None,
+        self, name: str, inputs: Inputs, **how: Unpack[RequestKeywords]
     ) -> Results:
         """The outputs by name, as `run`; the request is cancelled if the caller's task is."""
-        ticket = self.run(
-            name,
-            inputs,
-            priority=priority,
-            timeout=timeout,
-            request_id=request_id,
-            span=span,
-        )
+        ticket = self.run(name, inputs, **how)
         if not ticket.done():
             loop = asyncio.get_running_loop()
             done = loop.create_future()

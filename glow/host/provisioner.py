@@ -50,28 +50,12 @@ class Provisioner:
             of = f" of backend '{backend}'" if backend else ""
             there = f"{len(candidates)} device{'s' * (len(candidates) != 1)}{of}"
             raise GlowError(f"'{key}' cannot have {replicas} replicas on {there}")
-        refusals: list[GlowError] = []
-        network: DeviceNetwork | None = None
-        placed = 0
-        try:
-            for device in candidates:
-                model = model_for(device.backend)
-                if network is None:
-                    network = DeviceNetwork(key, model.inputs, model.outputs)
-                try:
-                    device.load(key, model)
-                except DeviceMemoryError as error:
-                    refusals.append(error)
-                    continue
-                network.add(device, model)
-                placed += 1
-                if placed == replicas:
-                    return network
-            raise no_room(key, replicas, placed, refusals)
-        except BaseException:
-            if network is not None:
-                network.close()
-            raise
+        loaded = load(key, model_for, candidates, replicas)
+        first = loaded[0][1]
+        network = DeviceNetwork(key, first.inputs, first.outputs)
+        for device, model in loaded:
+            network.add(device, model)
+        return network
 
     def place_parts(
         self, key: str, plan: PartitionPlan, options: CompileOptions
@@ -153,6 +137,32 @@ def compile_part(part: Part, options: CompileOptions, backend: str) -> RunnableM
 
     chosen = replace(part_options(options, part), backend=backend)
     return compile_model(part.module, chosen)
+
+
+def load(
+    key: str, model_for: ModelFor, devices: Iterable[DeviceManager], replicas: int
+) -> list[tuple[DeviceManager, RunnableModel]]:
+    """Loads a model on the first of these devices that have room, so many of them.
+
+    Raises GlowError where too few have; then none has it.
+    """
+    loaded: list[tuple[DeviceManager, RunnableModel]] = []
+    refusals: list[GlowError] = []
+    try:
+        for device in devices:
+            model = model_for(device.backend)
+            try:
+                device.load(key, model)
+                loaded.append((device, model))
+            except DeviceMemoryError as error:
+                refusals.append(error)
+            if len(loaded) == replicas:
+                return loaded
+        raise no_room(key, replicas, len(loaded), refusals)
+    except BaseException:
+        for device, _ in loaded:
+            device.unload(key)
+        raise
 
 
 def no_room(

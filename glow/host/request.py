@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypedDict
 
 from glow.dialects.errors import GlowError
 
@@ -44,6 +45,33 @@ class Request:
     def expired(self) -> bool:
         """Whether the deadline is over."""
         return self.deadline is not None and time.monotonic() >= self.deadline
+
+
+class RequestKeywords(TypedDict, total=False):
+    """How a request is run: keyword arguments of `Host.run`."""
+
+    priority: int
+    """Those with a higher one are first; 0 unless it is given."""
+    timeout: float | None
+    """After so many seconds it fails with `DeadlineError`, whether it waits or runs."""
+    request_id: str | None
+    """The caller's name for it."""
+    span: SpanContext | None
+    """The parent of its spans in a trace."""
+
+
+_numbers = itertools.count(1)
+
+
+def new_request(
+    priority: int = 0,
+    timeout: float | None = None,
+    request_id: str | None = None,
+    span: SpanContext | None = None,
+) -> Request:
+    """A request that comes now."""
+    deadline = None if timeout is None else time.monotonic() + timeout
+    return Request(request_id or str(next(_numbers)), priority, deadline, span)
 
 
 class QueueFullError(GlowError):

@@ -28,6 +28,7 @@ from glow.host.served_model import CLOSED, ServedModel
 from glow.host.tracing import NO_TRACE
 
 if TYPE_CHECKING:
+    from glow.compiled_model import Array
     from glow.host.network import Start
     from glow.host.request import Outputs
     from glow.host.ticket import Ticket
@@ -66,32 +67,36 @@ class Scheduler:
 
     def submit(self, ticket: Ticket) -> None:
         """Start a request or let it wait; raises GlowError where it is refused."""
-        model, figures = ticket.model, ticket.model.statistics
+        model, deadline = ticket.model, ticket.request.deadline
         ticket.since = self._clock()
         ticket.is_batched = model.batching.is_joinable(ticket.inputs)
-        deadline = ticket.request.deadline
-        batch = None
         with self.lock:
             model.check()
-            if not (
-                self.queue.waiting(model)
-                or (model.batching.max_delay and ticket.is_batched)
-            ):
-                start = model.network.reserve()
-                if start is not None:
-                    ticket.set_running_or_notify_cancel()
-                    figures.running += 1
-                    figures.batches[1] += 1
-                    batch = Batch(model, (ticket,), start)
+            batch = self._start_now(ticket)
             if batch is None:
                 self._push(ticket)
-            figures.requests += 1
+            model.statistics.requests += 1
         if batch is not None:
             self._start(batch)
         elif model.batching.max_delay:
             self.dispatch()
         if deadline is not None and not ticket.done():
             self.deadlines.add(ticket)
+
+    def _start_now(self, ticket: Ticket) -> Batch | None:
+        """A request alone in a slot; None where it has to wait, or may for others."""
+        model = ticket.model
+        if self.queue.waiting(model) or (
+            ticket.is_batched and model.batching.max_delay
+        ):
+            return None
+        start = model.network.reserve()
+        if start is None:
+            return None
+        ticket.set_running_or_notify_cancel()
+        model.statistics.running += 1
+        model.statistics.batches[1] += 1
+        return Batch(model, (ticket,), start)
 
     def dispatch(self) -> None:
         """Start what waits and finds a slot."""
@@ -140,30 +145,30 @@ class Scheduler:
         """The requests that are to be started now, in the order of their turn."""
         with self.lock:
             for ticket in self.queue.heads():
-                model = ticket.model
                 count = self._batch_size(ticket)
-                start = model.network.reserve() if count else None
+                start = ticket.model.network.reserve() if count else None
                 if start is None:
                     continue
-                now = self._clock()
-                tickets = [
-                    one
-                    for one in self.queue.take(ticket, count)
-                    if one.set_running_or_notify_cancel()
-                ]
-                figures = model.statistics
-                figures.batches[len(tickets)] += 1
-                figures.running += len(tickets)
-                for one in tickets:
-                    one.waited = now - one.since
-                    figures.queue_seconds += one.waited
-                    one.since = now
-                if not tickets:  # Cancelled this very moment: the slot is given back.
-                    ticket.request.cancel()
-                    start(ticket.inputs, ticket.request)
-                    continue
-                return Batch(model, tickets, start)
+                batch = self._take(ticket, count, start)
+                if batch.tickets:
+                    return batch
+                ticket.request.cancel()  # This very moment: the slot is given back.
+                start(ticket.inputs, ticket.request)
         return None
+
+    def _take(self, ticket: Ticket, count: int, start: Start) -> Batch:
+        """A request and others that join it, those that were not cancelled."""
+        now = self._clock()
+        waiting = self.queue.take(ticket, count)
+        tickets = [one for one in waiting if one.set_running_or_notify_cancel()]
+        figures = ticket.model.statistics
+        figures.batches[len(tickets)] += bool(tickets)
+        figures.running += len(tickets)
+        for one in tickets:
+            one.waited = now - one.since
+            figures.queue_seconds += one.waited
+            one.since = now
+        return Batch(ticket.model, tickets, start)
 
     def _batch_size(self, ticket: Ticket) -> int:
         """With how many others a request starts, itself among them; 0 if it waits for more."""
@@ -208,24 +213,26 @@ class Scheduler:
 
     def _finish(self, batch: Batch, done: Outputs) -> None:
         """Hand out the outputs of requests, and start the next."""
-        tickets, model = batch.tickets, batch.model
         try:
             outputs = done.result()
         except BaseException as error:
-            if len(tickets) > 1 and not isinstance(error, DeviceError):
+            if len(batch.tickets) > 1 and not isinstance(error, DeviceError):
                 self._run_apart(batch)
             else:
                 self._fail(batch, error)
-            self.dispatch()
-            return
-        self._count(batch, "succeeded")
-        if len(tickets) == 1:
-            tickets[0].finish(model.output_names, outputs)
         else:
-            for number, ticket in enumerate(tickets):
-                rows = [array[number : number + 1] for array in outputs]
-                ticket.finish(model.output_names, rows)
+            self._count(batch, "succeeded")
+            self._hand_out(batch, outputs)
         self.dispatch()
+
+    def _hand_out(self, batch: Batch, outputs: Sequence[Array]) -> None:
+        """Tell each request its row of the outputs."""
+        names, tickets = batch.model.output_names, batch.tickets
+        if len(tickets) == 1:
+            tickets[0].finish(names, outputs)
+            return
+        for number, ticket in enumerate(tickets):
+            ticket.finish(names, [array[number : number + 1] for array in outputs])
 
     def _run_apart(self, batch: Batch) -> None:
         """Run requests one by one that failed together: one of them was at fault."""

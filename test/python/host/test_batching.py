@@ -26,7 +26,8 @@ class Table:
 
     def __call__(self, model, inputs, clock=None):
         self.measured.append([array.shape for array in inputs])
-        batch_table.make_programs(model, inputs, self.table)
+        for size in self.table.seconds:
+            model.prepare([batch_table.mixed_rows(x, size) for x in inputs])
         return self.table
 
 
@@ -264,3 +265,33 @@ def test_a_program_that_was_let_go_is_not_waited_for(table, monkeypatch):
         model.forget([(8, 2)])
         monkeypatch.setattr("glow.host.background.Background.later", print)
         assert run_all(device, host, 9) == [1, 4, 4]
+
+
+def sized(model):
+    """A model whose programs take ten bytes a row."""
+    make = model.specializer.make
+
+    def made(shapes, answers):
+        program = make(shapes, answers)
+        program.model.function.memory_bytes = 10 * shapes["x"][0]
+        return program
+
+    model.specializer.make = made
+    return model
+
+
+def test_programs_of_batches_stay_where_they_pay_and_fit(table):
+    for limit, paying, used in (
+        (150, PAYING, 150),
+        (150, COSTLY, 10),
+        (149, PAYING, 10),
+    ):
+        table.table = paying
+        device = FakeDevice(limit=limit)
+        with glow.Host([device]) as host:
+            host.add("m", sized(open_doubling()))
+            assert device.memory().used_bytes == used
+            batching = host.statistics()["models"]["m"]["batching"]
+    assert batching == (
+        "batches cannot be measured: 1 bytes are missing for them on device 'fake:0'"
+    )
