@@ -9,6 +9,7 @@ outputs = await host.run_async("resnet", image)
 from __future__ import annotations
 
 import asyncio
+import itertools
 from collections.abc import Iterable, Mapping
 from functools import partial
 from threading import Lock, Thread
@@ -64,6 +65,7 @@ class Host:
         self._lock = Lock()
         self._leaving = Lock()
         """Held while models leave one device: the next that dies may be where they went."""
+        self._numbers = itertools.count(1)
         self._is_closed = False
         for device in self.devices:
             device.on_change = self._device_changed
@@ -114,7 +116,7 @@ class Host:
         served = self._models.get(name)
         if served is None:
             raise UnknownModelError(name, sorted(self._models))
-        request = new_request(**how)
+        request = new_request(next(self._numbers), **how)
         arrays = in_order(served.input_names, inputs)
         ticket = Ticket(served, arrays, request, self._scheduler.cancel)
         if self.tracer.is_on:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypedDict
@@ -60,18 +59,16 @@ class RequestKeywords(TypedDict, total=False):
     """The parent of its spans in a trace."""
 
 
-_numbers = itertools.count(1)
-
-
 def new_request(
+    number: int,
     priority: int = 0,
     timeout: float | None = None,
     request_id: str | None = None,
     span: SpanContext | None = None,
 ) -> Request:
-    """A request that comes now."""
+    """A request that comes now; its number is its name unless it has another."""
     deadline = None if timeout is None else time.monotonic() + timeout
-    return Request(request_id or str(next(_numbers)), priority, deadline, span)
+    return Request(request_id or str(number), priority, deadline, span)
 
 
 class QueueFullError(GlowError):

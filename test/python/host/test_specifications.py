@@ -22,7 +22,8 @@ GIB = 1 << 30
         (" cpu:2GiB ", [DeviceSpecification("cpu", 2 * GIB)]),
         ("cpu:1.5 GiB", [DeviceSpecification("cpu", 3 * GIB // 2)]),
         ("cpu@0-2,5:100", [DeviceSpecification("cpu", 100, (0, 1, 2, 5))]),
-        ("process*2:1MB", [DeviceSpecification("process", 10**6)] * 2),
+        ("cpu*2:1MB", [DeviceSpecification("cpu", 10**6)] * 2),
+        ("process:1MB", [DeviceSpecification("process", 10**6)]),
         ("ray://head:1", [DeviceSpecification("ray", address="ray://head:1")]),
     ],
 )
