@@ -25,6 +25,7 @@ from glow.host.devices.memory import model_memory
 from glow.host.provisioner import backend_of
 from glow.host.request import NoRoomError
 from glow.host.served_model import ServedModel
+from glow.host.sources import note_source
 from glow.options import CompileOptions, OptionKeywords
 from glow.sequence_model import SequenceModel
 from glow.specialized_model import SpecializedModel
@@ -78,6 +79,7 @@ class Sources:
             model = compile(cast("Model", self.model), **options)
             if isinstance(cast(object, model), SequenceModel):
                 raise GlowError(f"'{self.name}' has sequences, which a host cannot run")
+            note_source(model, cast("Model", self.model), options)
             self._compiled[backend] = model
         return self._compiled[backend]
 

@@ -13,15 +13,27 @@ import pickle
 import weakref
 from typing import TYPE_CHECKING, cast
 
+import numpy as np
+
 from glow.backends.backend import get_backend
 from glow.compiled_model import CompiledModel
 from glow.dialects.errors import GlowError
 from glow.host.devices.shared_block import anonymous_file
-from glow.runtime.caches.model_file import StoredModel, read_model, write_model
+from glow.runtime.caches.model_file import (
+    StoredModel,
+    model_in,
+    read_model,
+    write_model,
+)
 from glow.tensor_info import Signature
 
 if TYPE_CHECKING:
+    from glow.compiled_model import Array
     from glow.specialized_model import RunnableModel
+
+
+PICKLE = "pickle"
+"""What the blobs of models with open sizes are."""
 
 
 class ModelBlob:
@@ -31,7 +43,7 @@ class ModelBlob:
         """Raises GlowError for a model that cannot be stored."""
         self.descriptor = anonymous_file("glow-model")
         self._close = weakref.finalize(self, os.close, self.descriptor)
-        self.kind = "pickle"
+        self.kind = PICKLE
         with os.fdopen(os.dup(self.descriptor), "wb") as file:
             if isinstance(model, CompiledModel):
                 self.kind = _kind_of(model)
@@ -39,6 +51,11 @@ class ModelBlob:
                 write_model(StoredModel(model.signature, program), file)
             else:
                 pickle.dump(model, file, protocol=5)
+
+    def content(self) -> Array:
+        """All its bytes, mapped."""
+        content = mmap.mmap(self.descriptor, 0, access=mmap.ACCESS_READ)
+        return np.frombuffer(content, np.uint8)
 
     def close(self) -> None:
         """Close the file; processes that have it open keep it."""
@@ -65,14 +82,24 @@ def blob_of(model: RunnableModel) -> ModelBlob:
 
 def read_blob(descriptor: int, kind: str) -> RunnableModel:
     """The model of a blob; raises GlowError where it cannot run here."""
-    if kind == "pickle":
-        with mmap.mmap(descriptor, 0, access=mmap.ACCESS_READ) as content:
+    with mmap.mmap(descriptor, 0, access=mmap.ACCESS_READ) as content:
+        if kind == PICKLE:
             return cast("RunnableModel", pickle.loads(content))
-    backend, threads = json.loads(kind)
-    stored = read_model(descriptor)
+    return _model(read_model(descriptor), kind)
+
+
+def model_in_blob(content: Array, kind: str) -> RunnableModel:
+    """The model in the bytes of a blob, whose constants stay there; GlowError as `read_blob`."""
+    if kind == PICKLE:
+        return cast("RunnableModel", pickle.loads(content.data))
+    return _model(model_in(content.data), kind)
+
+
+def _model(stored: StoredModel | None, kind: str) -> CompiledModel:
     if stored is None or stored.program is None:
         raise GlowError("the file of the model is damaged")
     assert isinstance(stored.signature, Signature)
+    backend, threads = json.loads(kind)
     function = get_backend(backend).load_program(stored.program, threads)
     return CompiledModel(stored.signature, function, backend)
 

@@ -22,6 +22,7 @@ import numpy as np
 
 from glow.open_sizes import OpenSignature, OpenTensorInfo
 from glow.runtime.buffers import aligned_empty
+from glow.runtime.executable import Bytes
 from glow.runtime.file_blocks import (
     Rest,
     checksums,
@@ -89,27 +90,86 @@ def read_model(descriptor: int) -> StoredModel | None:
         return None
 
 
+def model_in(data: memoryview) -> StoredModel | None:
+    """The model in the bytes of a file; None where any of them is missing or wrong.
+
+    The constants stay where they are: the bytes begin at an aligned address, and last as long
+    as the model.
+    """
+    try:
+        return _view(data)
+    except DAMAGE:
+        return None
+
+
 def _read(descriptor: int) -> StoredModel | None:
-    magic, length, digest = PREFIX.unpack(os.pread(descriptor, PREFIX.size, 0))
+    prefix = os.pread(descriptor, PREFIX.size, 0)
     size = os.fstat(descriptor).st_size
-    if magic != MAGIC or length > size:
-        return None
+    length = _payload_size(prefix, size)
     payload = os.pread(descriptor, length, PREFIX.size)
+    head, places = _check(prefix, payload, size)
+    arrays: list[Bytes] = []
+    for (start, count), blocks in places:
+        array = aligned_empty(count)
+        if not read_checked(descriptor, start, array.data, blocks):
+            return None
+        arrays.append(array)
+    return _stored(head, payload, *arrays)
+
+
+def _view(data: memoryview) -> StoredModel | None:
+    prefix = bytes(data[: PREFIX.size])
+    length = _payload_size(prefix, len(data))
+    payload = bytes(data[PREFIX.size : PREFIX.size + length])
+    head, places = _check(prefix, payload, len(data))
+    arrays: list[Bytes] = []
+    for (start, count), blocks in places:
+        part = data[start : start + count]
+        if checksums(part) != blocks:
+            return None
+        arrays.append(np.frombuffer(part, np.uint8))
+    return _stored(head, payload, *arrays)
+
+
+def _payload_size(prefix: bytes, size: int) -> int:
+    """The bytes of head and objects; raises ValueError for what is no such file."""
+    magic, length, _ = PREFIX.unpack(prefix)
+    if magic != MAGIC or length > size:
+        raise ValueError("no model")
+    return length
+
+
+Span = tuple[tuple[int, int], list[int]]
+"""A start and a count of bytes, and the checksums of their blocks."""
+
+
+def _check(
+    prefix: bytes, payload: bytes, size: int
+) -> tuple[dict[str, Any], list[Span]]:
+    """The head, and where the constants and initial values are; ValueError for damage."""
+    _, length, digest = PREFIX.unpack(prefix)
     if hashlib.sha256(payload).digest() != digest:
-        return None
+        raise ValueError("another hash")
     (head_size,) = HEAD_SIZE.unpack_from(payload)
-    end = HEAD_SIZE.size + head_size
-    head: dict[str, Any] = json.loads(payload[HEAD_SIZE.size : end])
+    head: dict[str, Any] = json.loads(
+        payload[HEAD_SIZE.size : HEAD_SIZE.size + head_size]
+    )
     start = _constants_start(length)
     middle = start + head["constants"]
     if size != middle + head["initial"]:
-        return None
-    constants = aligned_empty(head["constants"])
-    if not read_checked(descriptor, start, constants.data, head["blocks"]):
-        return None
-    initial = aligned_empty(head["initial"])
-    if not read_checked(descriptor, middle, initial.data, head["initial_blocks"]):
-        return None
+        raise ValueError("another size")
+    return head, [
+        ((start, head["constants"]), head["blocks"]),
+        ((middle, head["initial"]), head["initial_blocks"]),
+    ]
+
+
+def _stored(
+    head: dict[str, Any], payload: bytes, constants: Bytes, initial: Bytes
+) -> StoredModel:
+    """The model of a head, of objects and of arrays."""
+    (head_size,) = HEAD_SIZE.unpack_from(payload)
+    end = HEAD_SIZE.size + head_size
     objects: list[bytes] = []
     for object_size in head["objects"]:
         objects.append(payload[end : end + object_size])
