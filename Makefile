@@ -6,7 +6,7 @@ JOBS ?= 2
 BIN = $(VENV)/bin
 FARM = build/typing/glow
 
-.PHONY: help venv dev demo train test conformance fuzz mutants lint house typing bench clean
+.PHONY: help venv dev demo train test conformance fuzz ray mutants lint house typing bench clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "%-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -46,6 +46,10 @@ fuzz: $(VENV)/.installed-dev  ## run passes, native code and quantization on tho
 	$(BIN)/python test/fuzz/training_threads.py
 	$(BIN)/python benchmarks/partitions.py resnet50 bert_base --rounds 1
 	$(BIN)/python test/fuzz/device_faults.py
+
+ray: $(VENV)/.installed-dev  ## install Ray, and test devices on clusters of it (a minute)
+	$(BIN)/pip install --quiet -e '.[ray]' 'ray[serve]'
+	$(BIN)/pytest -n 0 test/python/ray
 
 mutants: $(VENV)/.installed-dev  ## plant faults and count those that no test finds (half an hour)
 	$(BIN)/python test/mutants/mutants.py --jobs $(JOBS)

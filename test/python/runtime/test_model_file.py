@@ -26,7 +26,12 @@ from glow.runtime.caches.model_cache import (
     describe,
     model_key,
 )
-from glow.runtime.caches.model_file import StoredModel, read_model, write_model
+from glow.runtime.caches.model_file import (
+    StoredModel,
+    model_in,
+    read_model,
+    write_model,
+)
 from glow.runtime.executable import verify_buffer
 from glow.runtime.file_blocks import file_digest
 from glow.runtime.native_function import Argument, NativeProgram, NativeVariable
@@ -74,10 +79,18 @@ def image_of(model: StoredModel) -> bytes:
 
 
 def read_bytes(data: bytes, folder: Path) -> StoredModel | None:
-    """The model in a file of these bytes."""
+    """The model in a file of these bytes, which is also that of the bytes themselves."""
     (folder / "model").write_bytes(data)
     with (folder / "model").open("rb") as file:
-        return read_model(file.fileno())
+        found = read_model(file.fileno())
+    place = aligned_empty(len(data))
+    place[:] = np.frombuffer(data, np.uint8)
+    in_place = model_in(place.data)
+    if found is None:
+        assert in_place is None
+    else:
+        assert_same(in_place, found)
+    return found
 
 
 def assert_same(found: StoredModel | None, expected: StoredModel) -> None:
