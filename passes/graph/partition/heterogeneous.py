@@ -10,7 +10,6 @@ the first that has memory left: constants of all nodes there, and what lives bet
 from __future__ import annotations
 
 from glow.dialects.errors import GlowError
-from glow.passes.graph.partition.graph import UnitGraph
 from glow.passes.graph.partition.memory_use import MemoryUse
 from glow.passes.graph.partition.parts import form_parts
 from glow.passes.graph.partition.problem import Problem, too_large
@@ -22,7 +21,7 @@ ATTEMPTS = 8
 def heterogeneous_devices(problem: Problem) -> list[int]:
     """The device of each unit; raises GlowError for one that none runs, or has room for."""
     problem.check_supported()
-    devices = [_first(problem, unit, 0) for unit in range(len(problem.graph))]
+    devices = [_first(problem, unit) for unit in range(len(problem.graph))]
     if not problem.has_limits():
         return devices
     share = 1.0
@@ -36,34 +35,29 @@ def heterogeneous_devices(problem: Problem) -> list[int]:
     return devices
 
 
-def _first(problem: Problem, unit: int, start: int) -> int:
-    """The first device, from one on, that runs a unit; as many as there are for none."""
-    reasons = problem.reasons
-    for device in range(start, len(reasons)):
-        if reasons[device][unit] is None:
-            return device
-    return len(reasons)
+def _first(problem: Problem, unit: int) -> int:
+    """The first device that runs a unit, which some device does."""
+    rows = enumerate(problem.reasons)
+    return next(device for device, reasons in rows if reasons[unit] is None)
 
 
 def _spread(problem: Problem, share: float) -> list[int]:
     """The first device for each unit that runs it and has a share of its memory left."""
-    graph: UnitGraph = problem.graph
-    members: list[list[int]] = [[] for _ in problem.devices]
+    uses = [MemoryUse(problem.graph) for _ in problem.devices]
     chosen: list[int] = []
-    for unit in range(len(graph)):
-        device, needed = _first(problem, unit, 0), 0
-        while device < len(problem.devices):
-            needed = MemoryUse(graph, [*members[device], unit]).nbytes
-            if problem.fits(device, int(needed / share)):
-                break
-            device = _first(problem, unit, device + 1)
-        else:
-            able = [
-                one
-                for one, reasons in zip(problem.devices, problem.reasons, strict=True)
-                if reasons[unit] is None
-            ]
-            raise too_large(graph, unit, able, needed)
-        members[device].append(unit)
+    for unit in range(len(problem.graph)):
+        needed = {
+            device: use.with_unit(unit)
+            for device, use in enumerate(uses)
+            if problem.reasons[device][unit] is None
+        }
+        fitting = (
+            d for d, size in needed.items() if problem.fits(d, int(size / share))
+        )
+        device = next(fitting, None)
+        if device is None:
+            able = [problem.devices[number] for number in needed]
+            raise too_large(problem.graph, unit, able, min(needed.values()))
+        uses[device].add(unit)
         chosen.append(device)
     return chosen

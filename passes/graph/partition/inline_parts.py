@@ -42,22 +42,19 @@ def inline_parts(module: ModuleOp) -> None:
     main = functions.get("main")
     if main is None:
         return
-    inlined: set[str] = set()
-    calls = _calls(main)
+    calls, inlined = _calls(main), set[str]()
     if not calls:
         return
-    budget = [len(functions) ** 2 + len(calls)]
+    budget = len(functions) ** 2 + len(calls)
     while calls:
-        call = calls.pop(0)
+        call, budget = calls.pop(0), budget - 1
         name = callee_name(call)
-        callee = functions.get(name)
-        budget[0] -= 1
-        if callee is None or callee is main or budget[0] < 0:
-            what = "has no body" if callee is None else "calls itself"
+        if name not in functions or functions[name] is main or budget < 0:
+            what = "calls itself" if name in functions else "has no body"
             raise GlowError(
                 f"@{name} {what}, and cannot be inlined", location=place_of(call)
             )
-        calls = [*_inline(call, callee), *calls]
+        calls = [*_inline(call, functions[name]), *calls]
         inlined.add(name)
     _cancel_casts(main)
     for name in inlined:

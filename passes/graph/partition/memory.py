@@ -103,23 +103,13 @@ def _choices(
 def _no_room(problem: Problem) -> GlowError:
     """The error for the first unit of the text that finds no room."""
     order = range(len(problem.graph))
-    devices = fill(problem, order, NO_BOUNDS)
-    unit = order[len(devices)]
-    able = [
-        number
-        for number, reasons in enumerate(problem.reasons)
-        if reasons[unit] is None
-    ]
-    last = able[-1]
-    beside = [
-        one for one, device in zip(order, devices, strict=False) if device == last
-    ]
-    alone = MemoryUse(problem.graph, [unit]).nbytes
-    largest = max(problem.devices[number].memory_bytes or 0 for number in able)
-    needed = MemoryUse(problem.graph, [*beside, unit]).nbytes
-    if alone > largest:
-        needed = alone
-    some = able if alone > largest else [last]
-    return too_large(
-        problem.graph, unit, [problem.devices[number] for number in some], needed
-    )
+    chosen = fill(problem, order, NO_BOUNDS)
+    unit = len(chosen)
+    able = [n for n, reasons in enumerate(problem.reasons) if reasons[unit] is None]
+    needed = MemoryUse(problem.graph, [unit]).nbytes
+    if any(problem.fits(device, needed) for device in able):  # By itself.
+        able = able[-1:]
+        beside = [one for one in order[:unit] if chosen[one] == able[0]]
+        needed = MemoryUse(problem.graph, [*beside, unit]).nbytes
+    devices = [problem.devices[device] for device in able]
+    return too_large(problem.graph, unit, devices, needed)

@@ -32,23 +32,49 @@ class MemoryUse:
         """What the part takes."""
         return self.constants + self.inputs + self.peak
 
+    def with_unit(self, unit: int) -> int:
+        """What the part would take with one more unit."""
+        added = sum(self._new_constants(unit).values())
+        added += sum(
+            self.graph.flows[number].nbytes for number in self._new_inputs(unit)
+        )
+        return (
+            self.constants + self.inputs + added + max(self.peak, self._live_at(unit))
+        )
+
     def add(self, unit: int) -> None:
         """Let the part have one more unit, behind those that it has."""
-        graph = self.graph
-        for key, nbytes in graph.units[unit].constants.items():
-            if key not in self._held:
-                self._held.add(key)
-                self.constants += nbytes
-        for number in graph.reads[unit]:
-            if number not in self._left and number not in self._taken:
-                self._taken.add(number)
-                self.inputs += graph.flows[number].nbytes
-        for number in graph.gives[unit]:
-            self._left[number] = len(graph.flows[number].readers)
-            self._live += graph.flows[number].nbytes
-        self.peak = max(self.peak, self._live)
-        for number in graph.reads[unit]:
+        flows = self.graph.flows
+        self.peak = max(self.peak, self._live_at(unit))
+        for key, nbytes in self._new_constants(unit).items():
+            self._held.add(key)
+            self.constants += nbytes
+        for number in self._new_inputs(unit):
+            self._taken.add(number)
+            self.inputs += flows[number].nbytes
+        for number in self.graph.gives[unit]:
+            self._left[number] = len(flows[number].readers)
+            self._live += flows[number].nbytes
+        for number in self.graph.reads[unit]:
             if number in self._left:
                 self._left[number] -= 1
-                if self._left[number] == 0 and not graph.flows[number].is_returned:
-                    self._live -= graph.flows[number].nbytes
+                if self._left[number] == 0 and not flows[number].is_returned:
+                    self._live -= flows[number].nbytes
+
+    def _new_constants(self, unit: int) -> dict[object, int]:
+        """The constants of a unit that the part does not have."""
+        constants = self.graph.units[unit].constants
+        return {key: size for key, size in constants.items() if key not in self._held}
+
+    def _new_inputs(self, unit: int) -> list[int]:
+        """The values that a unit reads of others, and that the part does not take."""
+        return [
+            number
+            for number in self.graph.reads[unit]
+            if number not in self._left and number not in self._taken
+        ]
+
+    def _live_at(self, unit: int) -> int:
+        """The bytes between nodes while a unit runs."""
+        given = self.graph.gives[unit]
+        return self._live + sum(self.graph.flows[number].nbytes for number in given)

@@ -10,37 +10,41 @@ from glow.passes.graph.partition.devices import PartitionDevice
 from glow.passes.graph.partition.divide import Division
 from glow.passes.graph.partition.user import parse_map
 
+DEFAULTS = {
+    "strategy": "heterogeneous",
+    "tolerance": str(TOLERANCE),
+    "map": "",
+    "unsupported": "",
+    "saturate": "false",
+}
+"""The options of a division, as text."""
+
 
 def parse_division(text: str, devices: Sequence[PartitionDevice]) -> Division:
     """The division that `strategy=user map=a=cpu:0,b=cpu:1 saturate` says, or `balance`.
 
     Raises GlowError for an option that there is not.
     """
-    found = {"strategy": "heterogeneous", "tolerance": str(TOLERANCE)}
-    found |= {"map": "", "unsupported": "", "saturate": "false"}
-    for word in text.split():
-        name, equals, value = word.partition("=")
-        if not equals:
-            name, value = (
-                ("saturate", "true") if word == "saturate" else ("strategy", word)
-            )
-        if name not in found:
-            raise GlowError(
-                f"a partition has no option '{name}'", hint=f"one of {', '.join(found)}"
-            )
-        found[name] = value
+    found = {**DEFAULTS, **dict(map(_option, text.split()))}
     try:
         tolerance = float(found["tolerance"])
     except ValueError:
         raise GlowError(f"tolerance={found['tolerance']} is no number") from None
-    return Division(
-        devices,
-        found["strategy"],
-        parse_map(found["map"].split(",")) if found["map"] else {},
-        tolerance,
-        parse_unsupported(list(filter(None, found["unsupported"].split(",")))),
-        found["saturate"] == "true",
-    )
+    named = parse_map(found["map"].split(",")) if found["map"] else {}
+    refused = parse_unsupported([*filter(None, found["unsupported"].split(","))])
+    saturate = found["saturate"] == "true"
+    return Division(devices, found["strategy"], named, tolerance, refused, saturate)
+
+
+def _option(word: str) -> tuple[str, str]:
+    """The name and the value of an option; a bare word is a strategy, or `saturate`."""
+    name, equals, value = word.partition("=")
+    if not equals:
+        return ("saturate", "true") if word == "saturate" else ("strategy", word)
+    if name not in DEFAULTS:
+        names = ", ".join(DEFAULTS)
+        raise GlowError(f"a partition has no option '{name}'", hint=f"one of {names}")
+    return name, value
 
 
 def parse_unsupported(texts: Sequence[str]) -> dict[str, frozenset[str]]:

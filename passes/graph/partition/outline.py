@@ -35,7 +35,7 @@ from typing import cast
 
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr, TensorType
-from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 
 from glow.dialects.errors import GlowError
 from glow.dialects.function_attributes import DEVICE, INPUT_NAMES, OUTPUT_NAMES
@@ -61,7 +61,7 @@ def outline(
     output has the name of another value.
     """
     names = _Names(graph)
-    borders = _borders(graph, parts or [Part(0, ())], names)
+    borders = _borders(graph, parts or [Part(0, ())])
     functions: list[func.FuncOp] = []
     used = {op.sym_name.data for op in module.ops if isinstance(op, func.FuncOp)}
     for number, border in enumerate(borders):
@@ -122,42 +122,38 @@ class _Names:
         return self.of(value) if output is None else self.outputs[output]
 
 
-def _borders(graph: UnitGraph, parts: Sequence[Part], names: _Names) -> list[_Border]:
-    """What each part takes and gives."""
+def _borders(graph: UnitGraph, parts: Sequence[Part]) -> list[_Border]:
+    """What each part does, takes and gives."""
     place = {op: number for number, op in enumerate(graph.ops)}
     borders: list[_Border] = []
-    part_of: dict[Operation, int] = {}
     for part in parts:
         ops = [op for unit in part.units for op in graph.units[unit].ops]
-        part_of |= dict.fromkeys(ops, len(borders))
         borders.append(_Border(part.device, sorted(ops, key=place.__getitem__)))
-    crossing: set[SSAValue] = set()
-    for number, border in enumerate(borders):
-        read = {value for op in border.ops for value in read_values(op)}
-        border.takes |= {arg: None for arg in graph.block.args if arg in read}
-        for flow in graph.flows:  # In the order in which they are read.
-            owner = flow.value.owner
-            if (
-                isinstance(owner, Operation)
-                and part_of[owner] != number
-                and flow.value in read
-            ):
-                border.takes[flow.value] = None
-                crossing.add(flow.value)
+    owners = {op: border for border in borders for op in border.ops}
+    for border in borders:
+        _add_taken(graph, border)
     for output, value in enumerate(graph.last.operands):
-        owner = value.owner
-        if isinstance(owner, Operation) and owner in part_of:
-            borders[part_of[owner]].gives.append((value, output))
-            crossing.discard(value)
-        else:  # An input or a constant, which the first part returns.
-            borders[0].gives.append((value, output))
-            if not isinstance(owner, Operation):
-                borders[0].takes[value] = None
+        # An input or a constant, which nobody computes, the first part returns.
+        border = owners.get(cast(Operation, value.owner), borders[0])
+        border.gives.append((value, output))
+        if isinstance(value, BlockArgument):
+            border.takes[value] = None
+    taken = {value for border in borders for value in border.takes}
     for flow in graph.flows:
-        if flow.value in crossing:
-            owner = cast(Operation, flow.value.owner)
-            borders[part_of[owner]].gives.append((flow.value, None))
+        if flow.value in taken and not flow.is_returned and flow.source is not None:
+            owners[cast(Operation, flow.value.owner)].gives.append((flow.value, None))
     return borders
+
+
+def _add_taken(graph: UnitGraph, border: _Border) -> None:
+    """Let a part take what it reads: inputs in their order, then others as they are read."""
+    inside = set(border.ops)
+    read = {value for op in border.ops for value in read_values(op)}
+    border.takes |= {arg: None for arg in graph.block.args if arg in read}
+    for flow in graph.flows:
+        if flow.value in read and flow.source is not None:
+            if flow.value.owner not in inside:
+                border.takes[flow.value] = None
 
 
 def _function(name: str, border: _Border, names: _Names) -> func.FuncOp:

@@ -39,27 +39,32 @@ def verify_parts(module: ModuleOp) -> None:
     """Raise GlowError for a module that is not a main of calls of parts."""
     owners: dict[str, str] = {}
     for _, function in called_parts(module):
-        name = function.sym_name.data
-        if not isinstance(function.attributes.get(DEVICE), StringAttr):
+        _verify_part(function, owners)
+
+
+def _verify_part(function: func.FuncOp, owners: dict[str, str]) -> None:
+    """Raise GlowError for a part that is none; `owners` are the parts of variables."""
+    name = function.sym_name.data
+    if not isinstance(function.attributes.get(DEVICE), StringAttr):
+        raise GlowError(
+            f"@{name} has no device",
+            location=place_of(function),
+            hint='a part has the attribute glow.device = "cpu:0"',
+        )
+    for op in function.walk():
+        if isinstance(op, func.CallOp):
             raise GlowError(
-                f"@{name} has no device",
-                location=place_of(function),
-                hint='a part has the attribute glow.device = "cpu:0"',
+                f"@{name} calls @{op.callee.string_value()}; only main calls parts",
+                location=place_of(op),
             )
-        for op in function.walk():
-            if isinstance(op, func.CallOp):
-                raise GlowError(
-                    f"@{name} calls @{op.callee.string_value()}; only main calls parts",
-                    location=place_of(op),
-                )
-        for variable, read in variables_of(function).items():
-            other = owners.setdefault(variable, name)
-            if other != name:
-                raise GlowError(
-                    f"variable '{variable}' is in @{other} and in @{name}",
-                    location=place_of(read),
-                    hint="a variable is in one part only",
-                )
+    for variable, read in variables_of(function).items():
+        other = owners.setdefault(variable, name)
+        if other != name:
+            raise GlowError(
+                f"variable '{variable}' is in @{other} and in @{name}",
+                location=place_of(read),
+                hint="a variable is in one part only",
+            )
 
 
 def verify_devices(
