@@ -14,11 +14,13 @@ arrays as they are. Section 6 of the paper calls this the Executor.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from math import prod
 from threading import Lock
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from glow.compiled_model import IN_PLACE_BYTES
 from glow.dialects.errors import GlowError
 from glow.host.array_pool import ArrayPool
 from glow.host.devices.device import Health
@@ -35,7 +37,6 @@ if TYPE_CHECKING:
     from glow.host.partitioned_run import PartStep
     from glow.host.placed_part import PlacedPart
     from glow.host.request import Outputs, Request
-    from glow.specialized_model import RunnableModel
     from glow.tensor_info import Signature
 
 
@@ -65,6 +66,7 @@ class PartitionedNetwork:
         """The device that died with a part for which no other has room."""
         self.limit = self._bound()
         self._pool = ArrayPool(2 * self.limit)
+        self._memory = [given_memory(part, self.wiring.outputs) for part in parts]
 
     @property
     def inputs(self) -> Sequence[AnyTensorInfo]:
@@ -142,20 +144,15 @@ class PartitionedNetwork:
             step.state.fail(step.part.lost(lost))
         return None
 
-    def memory_for(self, part: PlacedPart, model: RunnableModel) -> Sequence[Array]:
+    def memory_for(self, part: PlacedPart) -> Sequence[Array]:
         """Memory for what a part gives, used before where it only goes to other parts.
 
-        Nothing for a part with open sizes.
+        Nothing for a part with open sizes, and where an allocation costs nothing.
         """
-        arrays: list[Array] = []
-        for name, info in zip(part.gives, model.outputs, strict=True):
-            shape = [size for size in info.shape or () if isinstance(size, int)]
-            if info.shape is None or len(shape) < len(info.shape):
-                return ()
-            is_result = name in self.wiring.outputs
-            make = np.empty if is_result else self._pool.take
-            arrays.append(make(shape, info.dtype))
-        return arrays
+        return [
+            np.empty(shape, dtype) if is_result else self._pool.take(shape, dtype)
+            for is_result, shape, dtype in self._memory[part.number]
+        ]
 
     # Devices
 
@@ -207,3 +204,19 @@ class PartitionedNetwork:
     def _bound(self) -> int:
         """How many requests keep all devices busy: one in each slot, one more at each device."""
         return sum(device.slots + 1 for device in self.devices) or 1
+
+
+def given_memory(
+    part: PlacedPart, outputs: Sequence[str]
+) -> Sequence[tuple[bool, tuple[int, ...], np.dtype[np.generic]]]:
+    """Of each value that a part gives: whether it is a result, its shape and dtype."""
+    found: list[tuple[bool, tuple[int, ...], np.dtype[np.generic]]] = []
+    nbytes = 0
+    infos = part.replicas[0].model.outputs
+    for name, info in zip(part.gives, infos, strict=True):
+        shape = tuple(size for size in info.shape or () if isinstance(size, int))
+        if info.shape is None or len(shape) < len(info.shape):
+            return ()
+        found.append((name in outputs, shape, info.dtype))
+        nbytes += prod(shape) * info.dtype.itemsize
+    return found if nbytes >= IN_PLACE_BYTES else ()

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from glow.host.devices.device import DeviceManager
     from glow.host.placed_part import PlacedPart, Wiring
     from glow.host.request import Outputs, Request
-    from glow.specialized_model import RunnableModel
     from glow.tensor_info import Signature
 
 
@@ -29,7 +28,7 @@ class RunOwner(Protocol):
         """Have steps run, each on a device of its part."""
         ...
 
-    def memory_for(self, part: PlacedPart, model: RunnableModel) -> Sequence[Array]:
+    def memory_for(self, part: PlacedPart) -> Sequence[Array]:
         """Memory for what a part gives, or for nothing."""
         ...
 
@@ -177,7 +176,7 @@ class PartStep:
         if operands is None:
             device.release()
             return
-        memory = self.owner.memory_for(self.part, replica.model)
+        memory = self.owner.memory_for(self.part)
         done = partial(self.state.part_done, self.part)
         request = self.state.request
         try:
