@@ -15,12 +15,11 @@ from glow.compilation import compile, find_source
 from glow.compiled_model import CompiledModel
 from glow.dialects.errors import GlowError
 from glow.host.batch_table import (
-    BATCH_SIZES,
     BatchTable,
     TableCache,
     measure_table,
 )
-from glow.host.batching import BatchPolicy
+from glow.host.batching import BatchPolicy, forget_batches
 from glow.host.devices.memory import model_memory
 from glow.host.provisioner import backend_of
 from glow.host.request import NoRoomError
@@ -121,15 +120,12 @@ class Adding:
         limit, max_delay = rest.pop("memory_limit", None), rest.pop("max_delay", 0.0)
         partition = rest.pop("partition", None)
         check_options(batching, max_delay)
+        how = batching, max_delay
         sources = Sources(model, cast(OptionKeywords, rest), name)
         key = f"{name}#{next(self._numbers)}"
         if partition is None:
             try:
-                limited = self._limited(sources, limit)
-                backend = sources.backend
-                network = self.provisioner.place(key, limited, replicas, backend)
-                policy = self._policy(sources, network, (batching, max_delay))
-                return ServedModel(name, network, policy)
+                return self._add_whole(key, sources, (replicas, limit), how)
             except NoRoomError:
                 if replicas > 1 or not self._can_divide(sources):
                     raise
@@ -137,6 +133,37 @@ class Adding:
         network = self._divide(sources, key, partition, limit)
         no_batches = BatchPolicy(None, measure_table, self.background.later)
         return ServedModel(name, network, no_batches)
+
+    def _add_whole(
+        self,
+        key: str,
+        sources: Sources,
+        where: tuple[int, int | None],
+        how: tuple[str, float],
+    ) -> ServedModel:
+        """A model that is whole on its devices.
+
+        Batches are measured first, so that processes get the programs of those that pay; where
+        only these make it too large, there are no batches.
+        """
+        replicas, limit = where
+        compiled_for = self._limited(sources, limit)
+        compiled_for(self.provisioner.first_backend(sources.backend))
+        network: list[Network] = []
+        policy = self._policy(sources, network, how)
+
+        def place() -> Network:
+            backend = sources.backend
+            return self.provisioner.place(key, compiled_for, replicas, backend)
+
+        try:
+            network.append(place())
+        except NoRoomError as error:
+            if not policy.forget():
+                raise
+            network.append(place())
+            policy.turn_off(f"there is no room for batches: {error}")
+        return ServedModel(sources.name, network[0], policy)
 
     def _can_divide(self, sources: Sources) -> bool:
         """Whether a model that is too large may be divided: by its source, if sizes are known."""
@@ -178,7 +205,7 @@ class Adding:
         return compiled_for
 
     def _policy(
-        self, sources: Sources, network: Network, how: tuple[str, float]
+        self, sources: Sources, network: Sequence[Network], how: tuple[str, float]
     ) -> BatchPolicy:
         """How requests join; measured now where the sizes of requests are known."""
         batching, max_delay = how
@@ -195,34 +222,25 @@ class Adding:
 
 def measure_within(
     sources: Sources,
-    network: Network,
+    network: Sequence[Network],
     model: SpecializedModel,
     inputs: Sequence[Array],
 ) -> BatchTable:
     """The table of a model; programs of batches stay where they pay and there is room.
 
-    Raises GlowError where there is none.
+    `network` is the model's, once it is placed. Raises GlowError where there is no room.
     """
     table = sources.measure()(model, inputs)
-    forget_batches(model, inputs, table.paying)
-    for device in network.devices:
+    forget_batches(model, [array.shape for array in inputs], table.paying)
+    for device in [device for one in network for device in one.devices]:
         memory = device.memory()
         if memory.limit_bytes is not None and memory.used_bytes > memory.limit_bytes:
-            forget_batches(model, inputs, [1])
+            forget_batches(model, [array.shape for array in inputs], [1])
             raise GlowError(
                 f"{memory.used_bytes - memory.limit_bytes} bytes are missing for them on "
                 f"device '{device.name}'"
             )
     return table
-
-
-def forget_batches(
-    model: SpecializedModel, inputs: Sequence[Array], kept: Sequence[int]
-) -> None:
-    """Let go of the programs of batches but for some sizes."""
-    for size in BATCH_SIZES:
-        if size not in kept:
-            model.forget([(size, *array.shape[1:]) for array in inputs])
 
 
 def check_options(batching: object, max_delay: object) -> None:

@@ -146,6 +146,16 @@ class BatchPolicy:
         with self._lock:
             self._tables[sizes] = table
 
+    def forget(self) -> bool:
+        """Let go of the programs of batches; whether there were some."""
+        if self._model is None:
+            return False
+        with self._lock:
+            tables, self._tables = self._tables, {}
+        for sizes in tables:
+            forget_batches(self._model, sizes, [1])
+        return any(table.best > 1 for table in tables.values())
+
     def figures(self) -> Mapping[str, object] | str:
         """Requests a second by batch, by the shapes of inputs; or why there are no batches."""
         if self.reason:
@@ -167,3 +177,10 @@ class BatchPolicy:
         assert self._model is not None
         shapes = [(count, *shape[1:]) for shape in sizes]
         return self._model.is_ready(shapes)
+
+
+def forget_batches(model: SpecializedModel, sizes: Sizes, kept: Sequence[int]) -> None:
+    """Let go of the programs of batches but for some sizes; these are inputs' of a request."""
+    for size in BATCH_SIZES:
+        if size not in kept:
+            model.forget([(size, *shape[1:]) for shape in sizes])

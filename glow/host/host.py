@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from functools import partial
 from threading import Lock, Thread
 from types import TracebackType
@@ -91,7 +92,11 @@ class Host:
         try:
             served = self._adding.add(name, model, options)
             with self._lock:
-                self._models[name] = served
+                if not self._is_closed:
+                    self._models[name] = served
+                    return
+            served.network.close()
+            raise ClosedError("the host was closed meanwhile")
         finally:
             with self._lock:
                 self._loading.discard(name)
@@ -171,7 +176,8 @@ class Host:
         with self._lock:
             self._is_closed = True
         for name in list(self._models):
-            self.remove(name)
+            with suppress(UnknownModelError):  # Which somebody removes meanwhile.
+                self.remove(name)
         self._background.close()
         self._scheduler.deadlines.close()
         for device in self.devices:

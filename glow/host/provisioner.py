@@ -103,6 +103,11 @@ class Provisioner:
                 devices.append(PartitionDevice(device.name, device.backend, room))
         return devices
 
+    def first_backend(self, backend: str | None) -> str:
+        """The backend of the device that is the first choice, if there is any."""
+        candidates = [device.backend for device in self._candidates(backend)]
+        return candidates[0] if candidates else backend or DEFAULT_BACKEND
+
     def place_again(
         self, key: str, model: RunnableModel, besides: Sequence[DeviceManager]
     ) -> DeviceManager:

@@ -43,7 +43,10 @@ class Batch:
 
     model: ServedModel
     tickets: Sequence[Ticket]
+    """Empty where all were cancelled while the slot was taken."""
     start: Start
+    first: Ticket
+    """For whom the slot was taken."""
 
 
 class Scheduler:
@@ -96,7 +99,7 @@ class Scheduler:
         ticket.set_running_or_notify_cancel()
         model.statistics.running += 1
         model.statistics.batches[1] += 1
-        return Batch(model, (ticket,), start)
+        return Batch(model, (ticket,), start, ticket)
 
     def dispatch(self) -> None:
         """Start what waits and finds a slot."""
@@ -149,11 +152,7 @@ class Scheduler:
                 start = ticket.model.network.reserve() if count else None
                 if start is None:
                     continue
-                batch = self._take(ticket, count, start)
-                if batch.tickets:
-                    return batch
-                ticket.request.cancel()  # This very moment: the slot is given back.
-                start(ticket.inputs, ticket.request)
+                return self._take(ticket, count, start)
         return None
 
     def _take(self, ticket: Ticket, count: int, start: Start) -> Batch:
@@ -168,7 +167,7 @@ class Scheduler:
             one.waited = now - one.since
             figures.queue_seconds += one.waited
             one.since = now
-        return Batch(ticket.model, tickets, start)
+        return Batch(ticket.model, tickets, start, ticket)
 
     def _batch_size(self, ticket: Ticket) -> int:
         """With how many others a request starts, itself among them; 0 if it waits for more."""
@@ -190,6 +189,10 @@ class Scheduler:
         if self.tracer.is_on:
             self._trace(batch)
         try:
+            if not tickets:
+                batch.first.request.cancel()
+                batch.start(batch.first.inputs, batch.first.request)
+                return
             if len(tickets) == 1:
                 outputs = batch.start(tickets[0].inputs, tickets[0].request)
             else:
@@ -237,7 +240,8 @@ class Scheduler:
     def _run_apart(self, batch: Batch) -> None:
         """Run requests one by one that failed together: one of them was at fault."""
         for ticket in batch.tickets:
-            self._start(Batch(batch.model, (ticket,), batch.model.network.start))
+            start = batch.model.network.start
+            self._start(Batch(batch.model, (ticket,), start, ticket))
 
     def _fail(self, batch: Batch, error: BaseException) -> None:
         is_cancelled = isinstance(error, CancelledError)

@@ -155,7 +155,7 @@ class LocalDevice(DeviceManager):
         if network is None:
             raise ClosedError(f"device '{self.name}' has no network '{key}'")
         task = Task(self, network, inputs, request, outputs)
-        if not network.is_ready(inputs):
+        if not network.is_ready(inputs) and not request.is_cancelled:
             self._compile_later(task)
         elif network.seconds < QUICK_SECONDS and not self._is_busy():
             self.help(task)

@@ -293,5 +293,21 @@ def test_programs_of_batches_stay_where_they_pay_and_fit(table):
             assert device.memory().used_bytes == used
             batching = host.statistics()["models"]["m"]["batching"]
     assert batching == (
-        "batches cannot be measured: 1 bytes are missing for them on device 'fake:0'"
+        "there is no room for batches: 'm#1' needs 150 bytes on device 'fake:0', where 149 "
+        "are free; give the device more memory, or divide the network (partition=...)"
     )
+
+
+def test_batches_that_do_not_fit_later_are_let_go(table, monkeypatch):
+    works = []
+    monkeypatch.setattr(
+        "glow.host.background.Background.later", lambda self, work: works.append(work)
+    )
+    device = FakeDevice(limit=100)
+    with glow.Host([device]) as host:
+        host.add("m", sized(open_doubling(shape=("N", "L"))))
+        assert run_all(device, host, 5) == [1] * 5
+        works.pop()()
+        assert device.memory().used_bytes == 10
+        batching = host.statistics()["models"]["m"]["batching"]
+        assert batching.startswith("batches cannot be measured: 50 bytes are missing")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
-from concurrent.futures import CancelledError, wait
+from concurrent.futures import CancelledError, Future, wait
 
 import numpy as np
 import pytest
@@ -101,6 +101,19 @@ def test_cancelled_requests_free_their_place(host, device):
     with pytest.raises(CancelledError):
         others[0].result()
     assert figures(host)["cancelled"] == 2
+
+
+def test_a_request_that_is_cancelled_while_it_is_taken_gives_its_slot_back(
+    host, device
+):
+    _, second, third = [host.run("m", ONE, request_id=str(n)) for n in range(3)]
+    assert Future.cancel(second)  # Nobody has told the queue.
+    device.end()
+    assert device.ids() == ["2"]
+    device.end()
+    assert third.result()
+    assert device.outstanding == 0
+    assert figures(host)["batches"] == {1: 2}
 
 
 def test_a_deadline_passes_while_a_request_waits_and_while_it_runs(host, device):
