@@ -29,6 +29,16 @@ def collection_paused() -> Generator[None]:
         gc.enable()
 
 
+@contextmanager
+def new_objects_only() -> Generator[None]:
+    """Runs its body with the objects that are there left out of `collect_new`."""
+    gc.freeze()
+    try:
+        yield
+    finally:
+        gc.unfreeze()
+
+
 def collect_new(at_least: int = 0) -> None:
     """Frees the garbage among the objects made since the last call, if there are many."""
     if gc.get_count()[0] >= at_least:

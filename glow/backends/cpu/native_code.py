@@ -20,7 +20,7 @@ from glow.backends.cpu.program.externals import (
     tick_declaration,
 )
 from glow.backends.cpu.program.program import Program
-from glow.garbage_collection import collect_new
+from glow.garbage_collection import collect_new, new_objects_only
 from glow.lowering.loop_builder.kernel import Kernel
 from glow.lowering.target.target import Target
 from glow.runtime.caches.object_cache import ObjectCache, cache_key
@@ -34,7 +34,8 @@ from glow.runtime.native_code import (
 MAIN = "main"
 
 OBJECTS_A_COLLECTION = 10_000
-"""Kernels leave up to a megabyte each behind, in cycles."""
+"""Kernels leave up to a megabyte each behind, in cycles; what was there before them, the
+modules and the program, would take longer to visit than they all do."""
 
 
 def object_keys(program: Program, target: Target) -> dict[str, str]:
@@ -65,10 +66,11 @@ class ObjectBuild:
             if (entry := cache.load(key)) is not None
         }
         missing = self._keys.keys() - self._loaded.keys()
-        self._compiled = {
-            name: pool.submit(compile_object, text, target, generation_level(name))
-            for name, text in missing_texts(program, target, missing)
-        }
+        with new_objects_only():
+            self._compiled = {
+                name: pool.submit(compile_object, text, target, generation_level(name))
+                for name, text in missing_texts(program, target, missing)
+            }
 
     def finish(self) -> dict[str, bytes]:
         """The object of each kernel and of `main`, by name, in the program's order."""

@@ -14,7 +14,7 @@ from onnx import ModelProto, TensorProto, helper
 import glow
 from glow.dialects.errors import GlowError
 from glow.frontends.onnx import messages
-from glow.garbage_collection import collect_new, collection_paused
+from glow.garbage_collection import collect_new, collection_paused, new_objects_only
 from glow.runtime.threads.switch_interval import frequent_switches
 
 CODE_GENERATOR = "glow.lowering.loops_to_llvm.convert_loops_to_llvm"
@@ -93,6 +93,18 @@ def test_new_garbage_is_collected_in_a_pause() -> None:
         assert Cycle.alive
         collect_new()
         assert not Cycle.alive
+
+
+def test_objects_of_before_are_not_visited() -> None:
+    with collection_paused():
+        Cycle()
+        with new_objects_only():
+            Cycle()
+            assert len(Cycle.alive) == 2
+            collect_new()
+            assert len(Cycle.alive) == 1
+    gc.collect()
+    assert not Cycle.alive
 
 
 def test_turns_are_short_in_contexts_and_come_back() -> None:
