@@ -231,11 +231,12 @@ def measure_within(
     `network` is the model's, once it is placed. Raises GlowError where there is no room.
     """
     table = sources.measure()(model, inputs)
-    forget_batches(model, [array.shape for array in inputs], table.paying)
+    sizes = tuple([array.shape for array in inputs])
+    forget_batches(model, sizes, table.paying)
     for device in [device for one in network for device in one.devices]:
         memory = device.memory()
         if memory.limit_bytes is not None and memory.used_bytes > memory.limit_bytes:
-            forget_batches(model, [array.shape for array in inputs], [1])
+            forget_batches(model, sizes, [1])
             raise GlowError(
                 f"{memory.used_bytes - memory.limit_bytes} bytes are missing for them on "
                 f"device '{device.name}'"

@@ -161,7 +161,8 @@ class Scheduler:
         waiting = self.queue.take(ticket, count)
         tickets = [one for one in waiting if one.set_running_or_notify_cancel()]
         figures = ticket.model.statistics
-        figures.batches[len(tickets)] += bool(tickets)
+        if tickets:
+            figures.batches[len(tickets)] += 1
         figures.running += len(tickets)
         for one in tickets:
             one.waited = now - one.since
