@@ -25,6 +25,7 @@ from glow.runtime.caches.model_file import (
     read_model,
     write_model,
 )
+from glow.runtime.memory import memory_bytes
 from glow.tensor_info import Signature
 
 if TYPE_CHECKING:
@@ -34,6 +35,10 @@ if TYPE_CHECKING:
 
 PICKLE = "pickle"
 """What the blobs of models with open sizes are."""
+
+
+COPIES = 16
+"""A model of which so many do not fit into memory is mapped, not read."""
 
 
 class ModelBlob:
@@ -48,7 +53,8 @@ class ModelBlob:
             if isinstance(model, CompiledModel):
                 self.kind = _kind_of(model)
                 program = get_backend(model.backend).stored_program(model.function)
-                write_model(StoredModel(model.signature, program), file)
+                stored = StoredModel(model.signature, program)
+                write_model(stored, file)
             else:
                 pickle.dump(model, file, protocol=5)
 
@@ -81,11 +87,16 @@ def blob_of(model: RunnableModel) -> ModelBlob:
 
 
 def read_blob(descriptor: int, kind: str) -> RunnableModel:
-    """The model of a blob; raises GlowError where it cannot run here."""
-    with mmap.mmap(descriptor, 0, access=mmap.ACCESS_READ) as content:
-        if kind == PICKLE:
-            return cast("RunnableModel", pickle.loads(content))
-    return _model(read_model(descriptor), kind)
+    """The model of a blob; raises GlowError where it cannot run here.
+
+    One that takes much of the machine's memory shares its pages with all processes. Others
+    are read: networks run some per cent faster on memory of large pages.
+    """
+    size, there_is = os.fstat(descriptor).st_size, memory_bytes()
+    if kind != PICKLE and (there_is is None or size * COPIES <= there_is):
+        return _model(read_model(descriptor), kind)
+    content = mmap.mmap(descriptor, 0, access=mmap.ACCESS_READ)
+    return model_in_blob(np.frombuffer(content, np.uint8), kind)
 
 
 def model_in_blob(content: Array, kind: str) -> RunnableModel:

@@ -13,11 +13,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from host_testing import open_doubling
+from host_testing import doubling, open_doubling
 
 import glow
 from glow.dialects.errors import GlowError
+from glow.host.devices import model_blob
 from glow.host.devices.device import Health
+from glow.host.devices.model_blob import ModelBlob, read_blob
 from glow.host.devices.process import ProcessDevice
 from glow.host.devices.specification import (
     DeviceSpecification,
@@ -157,6 +159,20 @@ def test_killed_and_started_again(device, tmp_path):
         run(device, one, key="counter").result()
     device.unload("counter")
     device.on_change = None
+
+
+def test_a_blob_is_read_or_mapped(model, monkeypatch):
+    blob = ModelBlob(model)
+    for there_is in (1 << 40, 1000):
+        monkeypatch.setattr(
+            model_blob, "memory_bytes", lambda there_is=there_is: there_is
+        )
+        check(read_blob(blob.descriptor, blob.kind).run_in_order([TABLE, ROWS]))
+    os.pwrite(blob.descriptor, b"?", 100)
+    with pytest.raises(GlowError, match="is damaged"):
+        read_blob(blob.descriptor, blob.kind)
+    with pytest.raises(GlowError, match="Doubling runs cannot go to another process"):
+        ModelBlob(doubling())
 
 
 def test_memory_and_cores(model):
