@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from xdsl.dialects.builtin import IntegerType, f32
 
-from glow.backends.cpu.kernels.indexing.top_k import prefers_heap
 from glow.backends.cpu.program.kernel_table import Selectors
 from glow.dialects import glow
 from glow.dialects.instr import find_instruction
@@ -71,6 +70,8 @@ def is_legal(op: NodeOp, selectors: Selectors) -> bool:
     if isinstance(op, glow.PadOp):
         return op.attributes_view().string("mode") == "constant"
     if isinstance(op, glow.TopKOp):
+        from glow.backends.cpu.kernels.indexing.top_k import prefers_heap
+
         *_, extent = shape_of(op.input)
         k = op.attributes_view().int("k")
         bits = 8 * dtype_of(element_of(op.input)).itemsize

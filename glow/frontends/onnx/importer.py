@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from importlib import import_module
 from math import prod
 
 from xdsl.dialects.builtin import ModuleOp
@@ -35,37 +36,7 @@ from glow.frontends.onnx.messages import (
 )
 from glow.frontends.onnx.node import OnnxNode, Value
 from glow.frontends.onnx.old_forms import OLDEST_OPSET, modern_form
-from glow.frontends.onnx.operators import (
-    activations,
-    arithmetic,
-    bags,
-    bits,
-    casts,
-    constants,
-    data_sizes,
-    einsum,
-    hyperbolic,
-    indexing,
-    matmul,
-    microsoft,
-    movement,
-    normalization,
-    plain,
-    quantization,
-    recurrent,
-    reduction,
-    shapes,
-    signal,
-    training,
-)
-from glow.frontends.onnx.operators.spatial import (
-    convolution,
-    global_pools,
-    pooling,
-    regions,
-    resize,
-    sampling,
-)
+from glow.frontends.onnx.operators import plain
 from glow.frontends.onnx.programs import (
     shape_arguments,
 )
@@ -86,35 +57,37 @@ from glow.frontends.onnx.unsupported import UnsupportedOperators
 from glow.passes.graph.fold_constants import Budget
 
 THEMES = (
-    activations,
-    arithmetic,
-    bags,
-    bits,
-    casts,
-    constants,
-    microsoft,
-    convolution,
-    data_sizes,
-    global_pools,
-    einsum,
-    hyperbolic,
-    indexing,
-    matmul,
-    movement,
-    normalization,
-    plain,
-    pooling,
-    quantization,
-    recurrent,
-    reduction,
-    regions,
-    resize,
-    sampling,
-    shapes,
-    signal,
-    training,
+    "constants",
+    "arithmetic",
+    "activations",
+    "matmul",
+    "movement",
+    "shapes",
+    "casts",
+    "spatial.convolution",
+    "spatial.pooling",
+    "spatial.global_pools",
+    "normalization",
+    "reduction",
+    "indexing",
+    "recurrent",
+    "quantization",
+    "microsoft",
+    "spatial.resize",
+    "data_sizes",
+    "bits",
+    "hyperbolic",
+    "einsum",
+    "bags",
+    "signal",
+    "spatial.sampling",
+    "spatial.regions",
+    "training",
 )
-"""The modules whose handlers fill `HANDLERS`."""
+"""The modules whose handlers fill `HANDLERS` behind those of `plain`, common ones first: they
+are loaded in this order until one has the operator of a node."""
+
+_unloaded = list(reversed(THEMES))
 
 MALFORMED = (
     ArithmeticError,
@@ -137,18 +110,44 @@ def node_name(proto: NodeProto) -> str:
 
 def handler_of(proto: NodeProto) -> Handler | None:
     """The handler of a node's operator, if there is one."""
+    found = _loaded_handler(proto)
+    while found is None and load_theme():
+        found = _loaded_handler(proto)
+    return found
+
+
+def _loaded_handler(proto: NodeProto) -> Handler | None:
     if proto.domain == ATEN_DOMAIN and proto.op_type == "ATen":
         names = [a.s.decode() for a in proto.attribute if a.name == "operator"]
         return ATEN_HANDLERS.get(names[0]) if names else None
-    return handlers_of(proto.domain).get(proto.op_type)
+    return TABLES.get(proto.domain, {}).get(proto.op_type)
+
+
+def load_theme() -> bool:
+    """Load the next theme's handlers; false if all are there."""
+    if not _unloaded:
+        return False
+    # Another thread may load the same one: it is done before it leaves the list.
+    theme = _unloaded[-1]
+    import_module(f"{plain.__package__}.{theme}")
+    if _unloaded and _unloaded[-1] == theme:
+        _unloaded.pop()
+    return True
 
 
 def handlers_of(domain: str) -> Mapping[str, Handler]:
-    """The handlers of a domain's operators."""
-    if domain in DEFAULT_DOMAINS:
-        return HANDLERS
-    others = {CONTRIB_DOMAIN: CONTRIB_HANDLERS, TRAINING_DOMAIN: TRAINING_HANDLERS}
-    return others.get(domain, {})
+    """The handlers of a domain's operators, all of them."""
+    while load_theme():
+        pass
+    return TABLES.get(domain, {})
+
+
+TABLES: Mapping[str, Mapping[str, Handler]] = {
+    **dict.fromkeys(DEFAULT_DOMAINS, HANDLERS),
+    CONTRIB_DOMAIN: CONTRIB_HANDLERS,
+    TRAINING_DOMAIN: TRAINING_HANDLERS,
+}
+"""The handlers that are loaded, by domain."""
 
 
 class Importer:
@@ -239,8 +238,8 @@ class Importer:
         """The results of one node."""
         inputs = frame.read_inputs(proto, name)
         default = proto.domain in DEFAULT_DOMAINS
-        handler = handler_of(proto)
         control_flow = control_flow_handler(proto.domain, proto.op_type)
+        handler = None if control_flow else handler_of(proto)
         if UNKNOWN in inputs:
             # An operand comes from an operator that is already reported.
             if not (

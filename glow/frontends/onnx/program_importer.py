@@ -326,8 +326,8 @@ class ProgramImporter(Importer):
         """Note the operators that we lack behind the end of a program."""
         for proto in nodes:
             if not (
-                handler_of(proto)
-                or control_flow_handler(proto.domain, proto.op_type)
+                control_flow_handler(proto.domain, proto.op_type)
+                or handler_of(proto)
                 or has_body(proto, self.functions, frame.opsets)
             ):
                 self.unsupported.add(proto, node_name(proto))

@@ -23,25 +23,26 @@ from xdsl.passes import ModulePass
 
 from glow.backends.cpu import dialect as cpu
 from glow.backends.cpu.dialect.config import config_attributes
-from glow.backends.cpu.kernels.convolution.direct_conv import choose_plain_config
-from glow.backends.cpu.selection.convolution import plain_conv_spec, planes_of
-from glow.backends.cpu.selection.integers import int8_batch_matmul_spec
-from glow.backends.cpu.selection.matmul import attention_spec, batch_matmul_spec
 from glow.dialects.node import NodeOp, shape_of
 from glow.lowering.target.program_target import settle_target
 from glow.lowering.target.target import Target
 from glow.passes.rewriting.contract import VALUES
 
 Choose = Callable[[NodeOp, Target], object]
-"""Takes a node and gives the configuration of its kernel."""
+"""Takes a node and gives the configuration of its kernel, whose module it loads."""
 
 
 def _planes(op: NodeOp, target: Target) -> object:
+    from glow.backends.cpu.selection.convolution import planes_of
+
     planes = planes_of(op.attributes_view(), op.inputs[0])
     return planes.choose_config(target.core)
 
 
 def _plain(op: NodeOp, target: Target) -> object:
+    from glow.backends.cpu.kernels.convolution.direct_conv import choose_plain_config
+    from glow.backends.cpu.selection.convolution import plain_conv_spec
+
     image, weights = op.inputs[:2]
     return choose_plain_config(
         plain_conv_spec(op.attributes_view(), image, weights), target
@@ -49,17 +50,23 @@ def _plain(op: NodeOp, target: Target) -> object:
 
 
 def _batch_matmul(op: NodeOp, target: Target) -> object:
+    from glow.backends.cpu.selection.matmul import batch_matmul_spec
+
     spec = batch_matmul_spec(op.attributes_view(), op.results[0], *op.inputs[:2])
     return spec.choose_config(target)
 
 
 def _int8_batch_matmul(op: NodeOp, target: Target) -> object:
+    from glow.backends.cpu.selection.integers import int8_batch_matmul_spec
+
     lhs, rhs = op.inputs[:2]
     spec = int8_batch_matmul_spec(op.attributes_view(), op.results[0], lhs, rhs)
     return spec.choose_config(target)
 
 
 def _attention(op: NodeOp, target: Target) -> object:
+    from glow.backends.cpu.selection.matmul import attention_spec
+
     spec = attention_spec(op.attributes_view(), op.results[0], op.inputs)
     return spec.choose_config(target)
 

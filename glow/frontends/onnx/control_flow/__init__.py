@@ -16,26 +16,41 @@ must be known; where a condition decides about it, a loop without results counts
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from importlib import import_module
+from typing import TYPE_CHECKING, TypeAlias
 
-from glow.frontends.onnx.control_flow.bodies import Bodies, HeldResults
-from glow.frontends.onnx.control_flow.branch import import_if
-from glow.frontends.onnx.control_flow.loop import import_loop
-from glow.frontends.onnx.control_flow.scan import import_scan
-from glow.frontends.onnx.control_flow.sequences import HANDLERS as SEQUENCE_OPERATORS
-from glow.frontends.onnx.control_flow.sequences import import_map, import_sequence
-from glow.frontends.onnx.frame import Frame
-from glow.frontends.onnx.node import OnnxNode
 from glow.frontends.onnx.registry import DEFAULT_DOMAINS, TRAINING_DOMAIN
 
-Handler = Callable[[Bodies, OnnxNode, Frame], HeldResults]
+if TYPE_CHECKING:
+    from glow.frontends.onnx.control_flow.bodies import Bodies, HeldResults
+    from glow.frontends.onnx.frame import Frame
+    from glow.frontends.onnx.node import OnnxNode
 
-HANDLERS: Mapping[str, Handler] = {
-    "If": import_if,
-    "Loop": import_loop,
-    "Scan": import_scan,
-    "SequenceMap": import_map,
-    **dict.fromkeys(SEQUENCE_OPERATORS, import_sequence),
+Handler: TypeAlias = "Callable[[Bodies, OnnxNode, Frame], HeldResults]"
+
+SEQUENCE_OPERATORS = (
+    "ConcatFromSequence",
+    "Identity",
+    "Optional",
+    "OptionalGetElement",
+    "OptionalHasElement",
+    "SequenceAt",
+    "SequenceConstruct",
+    "SequenceEmpty",
+    "SequenceErase",
+    "SequenceInsert",
+    "SequenceLength",
+    "SplitToSequence",
+)
+
+HANDLERS: Mapping[str, tuple[str, str]] = {
+    "If": ("branch", "import_if"),
+    "Loop": ("loop", "import_loop"),
+    "Scan": ("scan", "import_scan"),
+    "SequenceMap": ("sequences", "import_map"),
+    **dict.fromkeys(SEQUENCE_OPERATORS, ("sequences", "import_sequence")),
 }
+"""The module of an operator's handler, which is loaded when a model has it, and its name."""
 
 
 def control_flow_handler(domain: str, operator: str) -> Handler | None:
@@ -46,4 +61,7 @@ def control_flow_handler(domain: str, operator: str) -> Handler | None:
         from glow.frontends.onnx.gradient import import_gradient  # Loads all rules.
 
         return import_gradient
-    return HANDLERS.get(operator) if domain in DEFAULT_DOMAINS else None
+    if domain not in DEFAULT_DOMAINS or operator not in HANDLERS:
+        return None
+    module, name = HANDLERS[operator]
+    return getattr(import_module(f"{__name__}.{module}"), name)
