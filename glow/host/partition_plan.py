@@ -14,7 +14,7 @@ the network is given by a part, also one that is an input or a constant.
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -30,6 +30,13 @@ if TYPE_CHECKING:
     from glow.options import CompileOptions
     from glow.passes.graph.partition.devices import PartitionDevice
     from glow.tensor_info import Signature
+
+
+KERNEL_SHARE = 0.05
+"""Of a device's memory, what is left to kernels: padded inputs, and what they need themselves."""
+
+FREE_BYTES = 8 << 20
+"""What transformed weights may take whatever `weight_growth` is."""
 
 
 @dataclass(frozen=True)
@@ -48,6 +55,12 @@ class Part:
     """What is compiled: `takes` and `gives` are the names of inputs and outputs of `main`."""
     replicas: tuple[str, ...] = ()
     """More devices that have a copy of it."""
+    constant_bytes: int = 0
+    """Those of its constants."""
+    needed_bytes: int = 0
+    """Those, what it takes, and what is alive at once between its nodes."""
+    spare_bytes: int | None = None
+    """Its share of what its device has beside; None where memory has no limit."""
 
     @property
     def backend(self) -> str:
@@ -98,18 +111,25 @@ def plan_model(
 
     if isinstance(devices, str):
         devices = parse_devices(devices.split(","))
-    division = parse_division(choice, devices)
+    division = replace(parse_division(choice, devices), spare=KERNEL_SHARE)
     module = load(model, options)
     run_phases(module, GRAPH, options)
     divide(module, division, seconds_with(replace(options, threads=1)))
-    return split_module(module)
+    return split_module(module, devices)
 
 
 def part_options(options: CompileOptions, part: Part) -> CompileOptions:
-    """The options that a part of a model is compiled with, behind those of the whole."""
+    """The options that a part of a model is compiled with, behind those of the whole.
+
+    Where its device may lack the memory for weights that are transformed for an algorithm, its
+    numerics are exact, which transform none.
+    """
+    growth = part.constant_bytes * (1 + options.weight_growth) + FREE_BYTES
+    is_tight = part.spare_bytes is not None and part.spare_bytes < growth
     return replace(
         options,
         backend=part.backend,
+        numerics="exact" if is_tight else options.numerics,
         input_shapes=None,
         input_values=None,
         quantize=False,
@@ -118,14 +138,21 @@ def part_options(options: CompileOptions, part: Part) -> CompileOptions:
     )
 
 
-def split_module(model: str | os.PathLike[str] | ModuleOp) -> PartitionPlan:
+def split_module(
+    model: str | os.PathLike[str] | ModuleOp,
+    devices: Sequence[PartitionDevice] | None = None,
+) -> PartitionPlan:
     """The plan of a file or module that `--partition` has divided; a module stays as it is.
 
-    Arrays of weights are shared with it. Raises GlowError in one line for what is not divided,
-    and for parts that do not fit together. (`glow.compiler.load` makes it one graph again.)
+    The memory of devices is what the module says, unless they are given. Arrays of weights are
+    shared with it. Raises GlowError in one line for what is not divided, and for parts that do
+    not fit together. (`glow.compiler.load` makes it one graph again.)
     """
     from glow.passes.graph.partition.calls import called_parts, is_divided
-    from glow.passes.graph.partition.verify_partition import verify_parts
+    from glow.passes.graph.partition.verify_partition import (
+        listed_devices,
+        verify_parts,
+    )
     from glow.signature import main_function, signature_of
 
     module = _read(model) if isinstance(model, str | os.PathLike) else model
@@ -139,7 +166,24 @@ def split_module(model: str | os.PathLike[str] | ModuleOp) -> PartitionPlan:
     values = _Values(main, signature)
     parts = [_part(call, function, values) for call, function in called_parts(module)]
     values.check_outputs()
-    return PartitionPlan(signature, tuple(parts))
+    limits = {one.name: one.memory_bytes for one in devices or listed_devices(module)}
+    return PartitionPlan(
+        signature, tuple(with_spare(part, parts, limits) for part in parts)
+    )
+
+
+def with_spare(
+    part: Part, parts: Sequence[Part], limits: Mapping[str, int | None]
+) -> Part:
+    """A part with what is left of the memory of its device, in the share of its constants."""
+    limit = limits.get(part.device)
+    if limit is None:
+        return part
+    beside = [one for one in parts if part.device in (one.device, *one.replicas)]
+    left = max(limit - sum(one.needed_bytes for one in beside), 0)
+    total = sum(one.constant_bytes for one in beside)
+    share = part.constant_bytes / total if total else 1.0
+    return replace(part, spare_bytes=int(left * share))
 
 
 def _read(path: str | os.PathLike[str]) -> ModuleOp:
@@ -153,10 +197,13 @@ def _read(path: str | os.PathLike[str]) -> ModuleOp:
 def _part(call: CallOp, function: FuncOp, values: _Values) -> Part:
     """The part that a call stands for."""
     from glow.dialects.function_attributes import DEVICE, REPLICAS
-    from glow.passes.graph.partition.graph import strings
+    from glow.passes.graph.partition.graph import UnitGraph, strings
+    from glow.passes.graph.partition.memory_use import MemoryUse
 
     takes = tuple(values.name(value) for value in call.operands)
     gives = tuple(values.give(value) for value in call.results)
+    graph = UnitGraph(function)
+    use = MemoryUse(graph, range(len(graph)))
     return Part(
         function.sym_name.data,
         strings(function, DEVICE)[0],
@@ -164,6 +211,8 @@ def _part(call: CallOp, function: FuncOp, values: _Values) -> Part:
         gives,
         _module_of(function, takes, gives),
         tuple(strings(function, REPLICAS)),
+        use.constants,
+        use.nbytes,
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr
@@ -39,6 +39,8 @@ class Division:
     tolerance: float = TOLERANCE
     """Of the strategy `balance`: how much slower than it could be the slowest part may be."""
     refused: Refused = field(default_factory=dict[str, frozenset[str]])
+    spare: float = 0.0
+    """The share of the memory of devices that parts leave."""
     saturate: bool = False
     """Whether devices that are left over get copies."""
 
@@ -62,6 +64,16 @@ class Division:
                     f"there is no device of the kind '{kind}' to refuse for"
                 )
 
+    @property
+    def usable_devices(self) -> list[PartitionDevice]:
+        """The devices, with the memory that parts may take."""
+        return [
+            one
+            if one.memory_bytes is None
+            else replace(one, memory_bytes=int(one.memory_bytes * (1 - self.spare)))
+            for one in self.devices
+        ]
+
 
 def divide(
     module: ModuleOp, division: Division, seconds: Seconds = backend_seconds
@@ -73,7 +85,7 @@ def divide(
     function = function_to_divide(module)
     erase_dead_nodes(module)  # Of which a part would have no results.
     graph = UnitGraph(function)
-    problem = Problem(graph, division.devices, division.refused, seconds)
+    problem = Problem(graph, division.usable_devices, division.refused, seconds)
     parts = form_parts(graph, choose_devices(problem, division))
     problem.check(parts)
     copies: Mapping[int, list[int]] = {}

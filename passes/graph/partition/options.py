@@ -33,7 +33,9 @@ def parse_division(text: str, devices: Sequence[PartitionDevice]) -> Division:
     named = parse_map(found["map"].split(",")) if found["map"] else {}
     refused = parse_unsupported([*filter(None, found["unsupported"].split(","))])
     saturate = found["saturate"] == "true"
-    return Division(devices, found["strategy"], named, tolerance, refused, saturate)
+    return Division(
+        devices, found["strategy"], named, tolerance, refused, saturate=saturate
+    )
 
 
 def _option(word: str) -> tuple[str, str]:

@@ -56,6 +56,6 @@ class PartitionPass(GraphPass):
             parse_map(self.map) if self.map else {},
             self.tolerance,
             parse_unsupported(self.unsupported),
-            self.saturate,
+            saturate=self.saturate,
         )
         divide(op, division)

@@ -85,13 +85,21 @@ def verify_devices(
 
 
 def devices_of(module: ModuleOp) -> tuple[PartitionDevice, ...]:
-    """The devices that a module says it is divided between."""
-    texts = module.attributes.get(DEVICES)
-    if not isa(texts, ArrayAttr[StringAttr]):
+    """The devices that a module says it is divided between; GlowError where it does not."""
+    devices = listed_devices(module)
+    if not devices:
         raise GlowError(
             "the module does not say which devices it is divided between",
             hint="such as --verify-partition=devices=cpu:2GiB,interpreter",
         )
+    return devices
+
+
+def listed_devices(module: ModuleOp) -> tuple[PartitionDevice, ...]:
+    """The devices that a module lists."""
+    texts = module.attributes.get(DEVICES)
+    if not isa(texts, ArrayAttr[StringAttr]):
+        return ()
     return parse_devices([text.data for text in texts])
 
 

@@ -13,6 +13,7 @@ from glow.compiler import compile_model, load
 from glow.dialects.errors import GlowError
 from glow.dialects.weights import references, weights_of
 from glow.frontends.mlir import parse_text
+from glow.host.devices.memory import model_memory
 from glow.host.partition_plan import (
     PartitionPlan,
     part_options,
@@ -103,6 +104,22 @@ def test_what_crosses_may_be_integers_and_halves(choice: dict[str, object]) -> N
     assert taken.dtype == (np.uint8 if "quantize" in choice else np.float16)
     assert crossing is not plan.parts[0].module
     check_equal(plan, options, compile_model(DIGITS, options).run)
+
+
+def test_parts_keep_to_the_memory_of_their_devices() -> None:
+    """Where weights may not grow, numerics are exact; with more room they are as asked."""
+    limit = 80 * 1024
+    options = CompileOptions(threads=1)
+    plan = plan_model(DIGITS, "cpu*3:80KiB", "memory", options)
+    for part, model in zip(plan.parts, models_of(plan, options), strict=True):
+        assert part.constant_bytes < part.needed_bytes < limit
+        assert 0 <= part.spare_bytes < limit - part.needed_bytes + 1
+        assert part_options(options, part).numerics == "exact"
+        assert model_memory(model, 1) <= limit
+    plan = plan_model(DIGITS, "cpu:60MiB,cpu", "balance", options)
+    assert [part.spare_bytes is None for part in plan.parts] == [False, True]
+    for part in plan.parts:
+        assert part_options(options, part).numerics == "default"
 
 
 def test_devices_compile_by_their_backends() -> None:
