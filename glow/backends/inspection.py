@@ -5,7 +5,7 @@ A backend that answers gives an `Inspection`; tools know it by this module only.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -76,6 +76,22 @@ class ProfiledModel(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class KernelRun:
+    """When a thread ran a kernel, in nanoseconds of `time.perf_counter_ns`."""
+
+    name: str
+    detail: str
+    """The kernel with its sizes."""
+    thread: int
+    begin: int
+    end: int
+
+
+TellKernels = Callable[[Sequence[KernelRun]], None]
+"""Is told the kernels of an inference, by the thread that has asked for it."""
+
+
 class Inspection(Protocol):
     """The answers of one backend, about modules of planned instructions."""
 
@@ -97,4 +113,8 @@ class Inspection(Protocol):
 
     def profiled(self, model: Any, options: CompileOptions) -> ProfiledModel:
         """A model, as `glow.compile` takes it, compiled for profiling."""
+        ...
+
+    def timed(self, model: Any, options: CompileOptions, tell: TellKernels) -> Any:
+        """The same as a `glow.CompiledModel` that tells of each inference."""
         ...

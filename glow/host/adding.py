@@ -57,6 +57,8 @@ class Sources:
         self.model = model
         self.options = options
         self.name = name
+        self.has_kernels = False
+        """Whether its calls tell a trace of their kernels."""
         self._compiled: dict[str, RunnableModel] = {}
         self.backend = options.get("backend")
         """The only backend, where there is only one."""
@@ -75,12 +77,18 @@ class Sources:
         """The model for a backend; raises GlowError as `glow.compile` does."""
         if backend not in self._compiled:
             options: OptionKeywords = {**self.options, "backend": backend}
-            model = compile(cast("Model", self.model), **options)
+            model = self._compile_timed(backend) if self.has_kernels else None
+            model = model or compile(cast("Model", self.model), **options)
             if isinstance(cast(object, model), SequenceModel):
                 raise GlowError(f"'{self.name}' has sequences, which a host cannot run")
             note_source(model, cast("Model", self.model), options)
             self._compiled[backend] = model
         return self._compiled[backend]
+
+    def _compile_timed(self, backend: str) -> RunnableModel | None:
+        from glow.host.kernel_traces import compile_timed
+
+        return compile_timed(cast("Model", self.model), self.compile_options(backend))
 
     def compile_options(self, backend: str) -> CompileOptions:
         """The options of `glow.compile` for a backend; raises GlowError for wrong ones."""
@@ -93,7 +101,7 @@ class Sources:
 
     def measure(self) -> Measure:
         """How batches are measured: with a memory of it, where there is a cache of models."""
-        if self.is_compiled:
+        if self.is_compiled or self.has_kernels:
             return measure_table
         backend = backend_of(self.first())
         source = find_source(self.model, self.compile_options(backend))
@@ -122,6 +130,7 @@ class Adding:
         check_options(batching, max_delay)
         how = batching, max_delay
         sources = Sources(model, cast(OptionKeywords, rest), name)
+        sources.has_kernels = self.provisioner.has_kernels
         key = f"{name}#{next(self._numbers)}"
         if partition is None:
             try:

@@ -4,10 +4,10 @@
                             inputs ──> [part0 cpu:0] ──> [part1 cpu:1]   request 2, meanwhile
 
 A request is one object (`Run`), which the callbacks of devices move on: no thread waits for
-it. A part that is ready waits in the queue of its device (`device_queue.py`). So requests
+it. A part that is ready waits in the queue of its device (`parts/device_queue.py`). So requests
 follow each other through the devices as through a pipeline; `limit` bounds how many are in
 flight. A value is let go of when the last part that reads it has begun, and its memory serves
-later requests (`array_pool.py`); parts on one device, and devices of one process, hand over
+later requests (`parts/array_pool.py`); parts on one device, and devices of one process, hand over
 arrays as they are. Section 6 of the paper calls this the Executor.
 """
 
@@ -22,20 +22,20 @@ import numpy as np
 
 from glow.compiled_model import IN_PLACE_BYTES
 from glow.dialects.errors import GlowError
-from glow.host.array_pool import ArrayPool
 from glow.host.devices.device import Health
 from glow.host.devices.memory import model_memory
-from glow.host.partitioned_run import Run
-from glow.host.placed_part import Wiring
+from glow.host.parts.array_pool import ArrayPool
+from glow.host.parts.partitioned_run import Run
+from glow.host.parts.placed_part import Wiring
 from glow.host.request import ClosedError
 
 if TYPE_CHECKING:
     from glow.compiled_model import Array
-    from glow.host.device_queue import DeviceQueue, DeviceQueues
     from glow.host.devices.device import DeviceManager
     from glow.host.network import AnyTensorInfo, PlaceAgain, Start
-    from glow.host.partitioned_run import PartStep
-    from glow.host.placed_part import PlacedPart
+    from glow.host.parts.device_queue import DeviceQueue, DeviceQueues
+    from glow.host.parts.partitioned_run import PartStep
+    from glow.host.parts.placed_part import PlacedPart
     from glow.host.request import Outputs, Request
     from glow.tensor_info import Signature
 

@@ -58,6 +58,8 @@ class Host:
         self.tracer = tracer or NO_TRACE
         self.devices = open_devices(devices)
         self.provisioner = Provisioner(self.devices)
+        are_here = all(device.is_here for device in self.devices)
+        self.provisioner.has_kernels = self.tracer.kernels and are_here
         self._scheduler = Scheduler(queue_limit, self.tracer)
         self._background = Background()
         self._adding = Adding(self.provisioner, self._background)

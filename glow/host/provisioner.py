@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 from glow.backends.backend import DEFAULT_BACKEND
 from glow.compiled_model import CompiledModel
 from glow.dialects.errors import GlowError
-from glow.host.device_queue import DeviceQueues
 from glow.host.devices.device import Health
 from glow.host.network import DeviceNetwork
+from glow.host.parts.device_queue import DeviceQueues
 from glow.host.request import DeviceMemoryError, NoRoomError
 from glow.specialized_model import SpecializedModel
 
@@ -35,6 +35,8 @@ class Provisioner:
         self.devices = devices
         self.queues = DeviceQueues()
         """Of the parts of networks."""
+        self.has_kernels = False
+        """Whether models are compiled to tell a trace of their kernels."""
 
     def place(
         self, key: str, model_for: ModelFor, replicas: int, backend: str | None = None
@@ -66,13 +68,13 @@ class Provisioner:
         does not fit: then none is loaded.
         """
         from glow.host.executor import PartitionedNetwork
-        from glow.host.placed_part import PlacedPart
+        from glow.host.parts.placed_part import PlacedPart
 
         by_name = {device.name: device for device in self.devices}
         placed: list[PlacedPart] = []
         try:
             for part in plan.parts:
-                compiled = cache(partial(compile_part, part, options))
+                compiled = cache(partial(self._compile_part, part, options))
                 own = f"{key}/{part.name}"
                 placed.append(
                     PlacedPart(part.name, own, part.takes, part.gives, compiled)
@@ -85,6 +87,21 @@ class Provisioner:
             raise
         backends = list(dict.fromkeys(device.backend for device in self.devices))
         return PartitionedNetwork(key, plan.signature, placed, self.queues, backends)
+
+    def _compile_part(
+        self, part: Part, options: CompileOptions, backend: str
+    ) -> RunnableModel:
+        """A part of a model for a backend; raises GlowError as `compile` does."""
+        from glow.compiler import compile_model
+        from glow.host.partition_plan import part_options
+
+        chosen = replace(part_options(options, part), backend=backend)
+        timed = None
+        if self.has_kernels:
+            from glow.host.kernel_traces import compile_timed
+
+            timed = compile_timed(part.module, chosen)
+        return timed or compile_model(part.module, chosen)
 
     def partition_devices(self, limit: int | None) -> list[PartitionDevice]:
         """The devices that are alive, as those that a network is divided between.
@@ -133,15 +150,6 @@ class Provisioner:
 
         known = [device for device in ready if backend in (None, device.backend)]
         return sorted(known, key=order)
-
-
-def compile_part(part: Part, options: CompileOptions, backend: str) -> RunnableModel:
-    """A part of a model for a backend; raises GlowError as `compile` does."""
-    from glow.compiler import compile_model
-    from glow.host.partition_plan import part_options
-
-    chosen = replace(part_options(options, part), backend=backend)
-    return compile_model(part.module, chosen)
 
 
 def load(

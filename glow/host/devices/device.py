@@ -57,6 +57,8 @@ class DeviceManager(ABC):
     """The backend that networks for it are compiled with."""
     slots: int
     """How many requests it runs at a time."""
+    is_here = False
+    """Whether networks run in this process."""
 
     def __init__(self, name: str, backend: str, slots: int) -> None:
         self.name = name

@@ -26,6 +26,7 @@ from glow.dialects.errors import GlowError
 from glow.host.devices.device import DeviceManager, DeviceMemory, Health
 from glow.host.devices.memory import model_memory
 from glow.host.request import ClosedError, DeviceMemoryError, begins
+from glow.host.tracing import current_span
 from glow.runtime.memory import memory_bytes
 from glow.runtime.threads.cores import available_cores
 
@@ -90,6 +91,7 @@ class Task(Future["list[Array]"]):
         self.inputs = inputs
         self.request = request
         self.memory = memory
+        self.span = current_span() if device.tracer.is_on else None
 
     def claim(self) -> bool:
         """Whether the caller is the one who runs it."""
@@ -106,6 +108,8 @@ class Task(Future["list[Array]"]):
 
 class LocalDevice(DeviceManager):
     """A backend in this process."""
+
+    is_here = True
 
     def __init__(self, name: str, specification: DeviceSpecification) -> None:
         """Threads are pinned where the specification has cores; raises GlowError for others."""
@@ -227,7 +231,11 @@ class LocalDevice(DeviceManager):
         threads = 1 if self._cores or self.outstanding > 1 else None
         begin = time.perf_counter()
         try:
-            outputs = task.network.run(task.inputs, threads, task.memory)
+            if task.span is None:
+                outputs = task.network.run(task.inputs, threads, task.memory)
+            else:
+                with task.span.around():
+                    outputs = task.network.run(task.inputs, threads, task.memory)
         except BaseException as error:
             task.set_exception(error)
             return

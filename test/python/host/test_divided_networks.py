@@ -6,6 +6,7 @@ from concurrent.futures import wait
 
 import numpy as np
 import pytest
+from onnx import TensorProto, helper
 from places import ROOT
 
 import glow
@@ -86,3 +87,31 @@ def test_a_request_is_traced_through_its_parts(images, tmp_path):
         assert around["args"]["parent"] == caller.span_id
         inner = [e for e in spans if e is not around]
         assert {e["args"]["parent"] for e in inner} == {around["args"]["span"]}
+
+
+def test_kernels_are_the_leaves(images):
+    """Of two requests side by side, of a network in one piece and with an open size."""
+    tracer = Tracer(kernels=True)
+    with glow.Host(tracer=tracer) as host:
+        host.add("digits", DIGITS, numerics="exact")
+        check(host, images[:4])
+        host.add("open", open_relu(), batching="off")
+        host.run("open", np.ones((3, 2), np.float32)).result(60)
+    events = tracer.events()
+    spans = {event.context.span_id: event for event in events}
+    kernels = [event for event in events if "kernel" in event.arguments]
+    assert {event.request_id for event in kernels} == set("12345")
+    for event in kernels:
+        run = spans[event.parent.span_id]
+        assert run.request_id == event.request_id
+        assert run.begin <= event.begin <= event.end <= run.end
+        assert event.lane.partition(" ")[0] == run.lane == "cpu:0"
+
+
+def open_relu():
+    """An ONNX model of y = Relu(x), float32[N, 2]."""
+    x, y = (helper.make_tensor_value_info(n, TensorProto.FLOAT, ["N", 2]) for n in "xy")
+    graph = helper.make_graph([helper.make_node("Relu", ["x"], ["y"])], "", [x], [y])
+    opset = helper.make_opsetid("", 20)
+    model = helper.make_model(graph, opset_imports=[opset], ir_version=10)
+    return model.SerializeToString()

@@ -10,7 +10,7 @@ from support.divided_testing import Graph, Storm
 from support.host_testing import FLOAT, FakeDevice
 
 from glow.dialects.errors import GlowError
-from glow.host.array_pool import ArrayPool
+from glow.host.parts.array_pool import ArrayPool
 from glow.host.request import DeadlineError, DeviceError, Request
 
 CHAIN = [("x", "a"), ("a", "y")]

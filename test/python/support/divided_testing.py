@@ -7,10 +7,10 @@ from support.host_testing import FLOAT, FakeDevice
 
 from glow.compiled_model import CompiledModel
 from glow.dialects.errors import GlowError
-from glow.host.device_queue import DeviceQueues
 from glow.host.devices.device import Health
 from glow.host.executor import PartitionedNetwork
-from glow.host.placed_part import PlacedPart
+from glow.host.parts.device_queue import DeviceQueues
+from glow.host.parts.placed_part import PlacedPart
 from glow.host.request import Request
 from glow.tensor_info import Signature, TensorInfo
 

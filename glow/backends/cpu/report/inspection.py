@@ -13,7 +13,14 @@ from glow.backends.cpu.program.kernel_table import KernelTable
 from glow.backends.cpu.report.costs import kernel_costs
 from glow.backends.cpu.report.kernel_log import kernel_log, log_lines
 from glow.backends.cpu.report.kernel_profile import KernelProfile, TracedModel
-from glow.backends.inspection import Cost, KernelEntry, Profile, ProfiledModel
+from glow.backends.cpu.report.timed_function import timed_model
+from glow.backends.inspection import (
+    Cost,
+    KernelEntry,
+    Profile,
+    ProfiledModel,
+    TellKernels,
+)
 from glow.lowering.target.program_target import settle_target
 from glow.options import CompileOptions
 from glow.signature import main_function
@@ -50,3 +57,7 @@ class CpuInspection:
     def profiled(self, model: Any, options: CompileOptions) -> ProfiledModel:
         """A model with a look at the clock around each kernel."""
         return TracedModel(model, options)
+
+    def timed(self, model: Any, options: CompileOptions, tell: TellKernels) -> Any:
+        """A model that tells when its kernels ran."""
+        return timed_model(model, options, tell)

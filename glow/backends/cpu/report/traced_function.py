@@ -7,7 +7,9 @@ do. The times lie behind the activations.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
@@ -24,6 +26,7 @@ from glow.backends.cpu.native_function import (
     fill_variables,
     gather_constants,
     native_variables,
+    writes_inputs,
 )
 from glow.backends.cpu.passes.instr_to_loops import build_program
 from glow.backends.cpu.program.externals import TraceRegion
@@ -114,6 +117,20 @@ class TracedFunction:
         return self._trace[: self.used, 1 : 1 + count].reshape(self.used, -1, 2).copy()
 
 
+@dataclass(frozen=True)
+class TracedProgram:
+    """Native code that notes times, and where it does."""
+
+    native: NativeProgram
+    trace: TraceRegion
+    threads: int
+    """How many there is room for."""
+    calls: Sequence[KernelCall]
+    """In the order in which they run."""
+    fill: Callable[[Mapping[str, Array]], None]
+    """Writes the initial values of variables, once."""
+
+
 def build_traced_function(
     module: ModuleOp, target: Target, threads: int | None, table: KernelTable
 ) -> tuple[TracedFunction, Sequence[KernelCall]]:
@@ -121,6 +138,16 @@ def build_traced_function(
 
     It takes the module's weights, and runs on as many threads as without traces.
     """
+    program = build_traced_program(module, target, threads, table)
+    traced = TracedFunction(program.native, program.trace, program.threads)
+    program.fill(traced.variables)
+    return traced, program.calls
+
+
+def build_traced_program(
+    module: ModuleOp, target: Target, threads: int | None, table: KernelTable
+) -> TracedProgram:
+    """The traced program of a planned instr module, whose weights it takes."""
     function = main_function(module)
     program = build_program(function, target, table)
     weights_of(module).clear()
@@ -144,12 +171,13 @@ def build_traced_function(
         arguments[:first],
         arguments[first:],
         is_small,
-        variables=native_variables(function, program),
-        table_offset=program.table_offset,
+        target.cpu,
+        writes_inputs(program, first),
+        tuple(program.reports),
+        native_variables(function, program),
+        program.table_offset,
     )
-    traced = TracedFunction(native, trace, count)
-    fill_variables(program, traced.variables)
-    return traced, calls
+    return TracedProgram(native, trace, count, calls, partial(fill_variables, program))
 
 
 def with_traced_main(

@@ -13,7 +13,7 @@ from glow.host.request import DeadlineError
 if TYPE_CHECKING:
     from glow.compiled_model import Array
     from glow.host.devices.device import DeviceManager
-    from glow.host.placed_part import PlacedPart, Wiring
+    from glow.host.parts.placed_part import PlacedPart, Wiring
     from glow.host.request import Outputs, Request
     from glow.tensor_info import Signature
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from glow.host.devices.device import DeviceManager
-    from glow.host.partitioned_run import PartStep
+    from glow.host.parts.partitioned_run import PartStep
 
 _here = threading.local()
 

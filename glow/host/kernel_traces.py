@@ -1,0 +1,84 @@
+"""Kernels as the leaves of a trace: what the backend tells becomes spans below a request's.
+
+A device runs a request in a block of the span that it has for it (`Span.around`); so the
+kernels that are told there know their lane, their request and their parent. Those of a
+call's other threads are on lanes of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, cast
+
+from glow.backends.backend import get_backend
+from glow.compiled_model import CompiledModel
+from glow.dialects.errors import GlowError
+from glow.host.tracing import current_span
+from glow.model_source import ModelSource
+from glow.specialized_model import Program, SpecializedModel
+
+if TYPE_CHECKING:
+    from glow.backends.inspection import KernelRun
+    from glow.compiler import Model
+    from glow.model_source import OnnxModel
+    from glow.options import CompileOptions
+    from glow.specialized_model import Answers, RunnableModel
+
+
+def tell_kernels(runs: Sequence[KernelRun]) -> None:
+    """Note kernels below the span of the block, if there is one."""
+    span = current_span()
+    if span is None:
+        return
+    for run in runs:
+        lane = f"{span.lane} thread {run.thread}" if run.thread else span.lane
+        place = lane, run.name, span.request_id
+        span.tracer.record(place, run.begin, run.end, span.context, kernel=run.detail)
+
+
+def compile_timed(model: Model, options: CompileOptions) -> RunnableModel | None:
+    """A model that tells when its kernels run, compiled even if it is known.
+
+    None where its backend does not tell, or its data decides which kernels run.
+    """
+    from glow.open_sizes import OpenModelError
+
+    try:
+        inspection = get_backend(options.backend).inspection()
+        return inspection.timed(model, options, tell_kernels)
+    except OpenModelError as error:
+        source = ModelSource(cast("OnnxModel", model))
+        specializer = TimedSpecializer(source, options)
+        return SpecializedModel(error.signature, specializer, options.specializations)
+    except GlowError:
+        return None
+
+
+class TimedSpecializer:
+    """Compiles the programs of a model with open sizes so that they tell their kernels."""
+
+    def __init__(self, source: ModelSource, options: CompileOptions) -> None:
+        self.source = source
+        self.options = options
+
+    def make(self, shapes: Mapping[str, tuple[int, ...]], answers: Answers) -> Program:
+        """The program behind those that have asked for the answers; raises GlowError."""
+        from glow.compiler import compile_module
+        from glow.frontends.onnx import import_step
+
+        self.source.check()
+        options = self.options
+        step = import_step(
+            self.source.model,
+            answers,
+            input_shapes=shapes,
+            input_values=options.input_values or {},
+        )
+        if step.module is None:
+            return Program(None, step.asks)
+        closed = replace(options, input_shapes=None, input_values=None)
+        model = compile_timed(step.module, closed)
+        if not isinstance(model, CompiledModel):
+            model = compile_module(step.module, closed)
+        return Program(model, step.asks)
