@@ -53,9 +53,14 @@ class RequestQueue:
         self._lines: dict[ServedModel, Line] = {}
         self._numbers = itertools.count()
 
+    @property
+    def is_full(self) -> bool:
+        """Whether no more may wait."""
+        return self.size >= self.limit
+
     def push(self, ticket: Ticket) -> None:
         """Let a request wait; raises QueueFullError where too many do."""
-        if self.size >= self.limit:
+        if self.is_full:
             raise QueueFullError(self.limit)
         line = self._lines.setdefault(ticket.model, Line())
         place = (-ticket.request.priority, next(self._numbers), ticket)

@@ -78,20 +78,21 @@ class Scheduler:
             batch = self._start_now(ticket)
             if batch is None:
                 self._push(ticket)
+            others = self.queue.size > 1 or model.batching.max_delay
             model.statistics.requests += 1
         if batch is not None:
             self._start(batch)
-        elif model.batching.max_delay:
+        elif others:  # Of which one may be free to start, before it.
             self.dispatch()
         if deadline is not None and not ticket.done():
             self.deadlines.add(ticket)
 
     def _start_now(self, ticket: Ticket) -> Batch | None:
-        """A request alone in a slot; None where it has to wait, or may for others."""
+        """A request alone in a slot; None where others wait already, or it may for others."""
         model = ticket.model
-        if self.queue.waiting(model) or (
-            ticket.is_batched and model.batching.max_delay
-        ):
+        if ticket.is_batched and model.batching.max_delay:
+            return None
+        if self.queue.size and (not self.queue.is_full or self.queue.waiting(model)):
             return None
         start = model.network.reserve()
         if start is None:

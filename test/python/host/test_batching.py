@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from host_testing import ONE, FakeDevice, doubling, open_doubling, rows
+from onnx import parser
 
 import glow
 from glow.host import batch_table
@@ -164,6 +165,34 @@ def test_a_delay_waits_for_others(table, monkeypatch):
         wakes[-1]()
         assert device.end_all() == [1]
         assert all(future.result() for future in [*futures, late])
+
+
+NETWORK = """
+<ir_version: 8, opset_import: ["" : 17]>
+net (float[N, 8] x) => (float[N, 6] y)
+<float[8, 6] w = {%s}> {
+  p = MatMul(x, w)
+  y = Tanh(p)
+}
+"""
+
+
+def test_a_batch_of_a_compiled_network_is_its_call(table):
+    """Bit for bit what the model gives for all rows at once."""
+    table.table = BatchTable({1: 1.0, 4: 1.6})
+    weights = np.random.default_rng(0).standard_normal(48)
+    model = glow.compile(parser.parse_model(NETWORK % ", ".join(map(str, weights))))
+    device = FakeDevice()
+    with glow.Host([device]) as host:
+        host.add("m", model)
+        x = np.random.default_rng(1).standard_normal((5, 8), np.float32)
+        futures = [host.run("m", x[n : n + 1]) for n in range(5)]
+        assert device.end_all() == [1, 4]
+        found = [future.result()["y"] for future in futures]
+    np.testing.assert_array_equal(found[0], model(x[:1]))
+    np.testing.assert_array_equal(np.concatenate(found[1:]), model(x[1:]))
+    expected = np.tanh(x @ weights.reshape(8, 6))
+    np.testing.assert_allclose(np.concatenate(found), expected, 1e-5, 1e-6)
 
 
 # -- What tables say

@@ -77,6 +77,21 @@ def test_a_full_queue_refuses_and_goes_on(host, device):
     assert device.most_outstanding == 1
 
 
+def test_a_full_queue_refuses_nobody_for_whom_a_slot_is_free():
+    devices = [FakeDevice("fake:0"), FakeDevice("fake:1", limit=10)]
+    with glow.Host(devices, queue_limit=1) as host:
+        host.add("m", doubling(20))
+        futures = [host.run("m", ONE) for _ in range(2)]
+        with pytest.raises(QueueFullError):
+            host.run("m", ONE)
+        host.add("o", doubling(), replicas=2)
+        futures.append(host.run("o", ONE))
+        assert len(devices[1].running) == 1
+        for device in devices:
+            device.end_all()
+        assert all(future.result() for future in futures)
+
+
 def test_higher_priorities_are_first_then_who_came_first(host, device):
     host.run("m", ONE, request_id="running")
     for priority, name in ((0, "a"), (5, "b"), (5, "c")):
@@ -101,6 +116,21 @@ def test_cancelled_requests_free_their_place(host, device):
     with pytest.raises(CancelledError):
         others[0].result()
     assert figures(host)["cancelled"] == 2
+
+
+def test_a_caller_that_comes_back_at_once_does_not_push_others_out(host, device):
+    host.add("n", doubling())
+    again = []
+
+    def come_back(done):
+        again.append(host.run("m", ONE, request_id="again"))
+
+    host.run("m", ONE, request_id="first").add_done_callback(come_back)
+    host.run("n", ONE, request_id="other")
+    device.end()
+    assert device.ids() == ["other"]
+    device.end_all()
+    assert again[0].result()
 
 
 def test_a_request_that_is_cancelled_while_it_is_taken_gives_its_slot_back(
