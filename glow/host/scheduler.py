@@ -228,6 +228,8 @@ class Scheduler:
         else:
             self._count(batch, "succeeded")
             self._hand_out(batch, outputs)
+        for ticket in batch.tickets:
+            ticket.let_go()
         self.dispatch()
 
     def _hand_out(self, batch: Batch, outputs: Sequence[Array]) -> None:

@@ -77,6 +77,15 @@ class Ticket(Future[Results]):
         """Tell the outputs, unless it is too late."""
         self._set(dict(zip(names, outputs, strict=True)))
 
+    def let_go(self) -> None:
+        """Forget the inputs and what ran them, which knows the ticket too.
+
+        Else both would stay until the collector of cycles comes, with all their arrays.
+        """
+        if self.done():
+            self.started = None
+            self.inputs = ()
+
     def fail(self, error: BaseException) -> bool:
         """Tell what went wrong; False where it is too late."""
         with suppress(InvalidStateError):

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import threading
 import time
+import weakref
 from concurrent.futures import CancelledError, Future, wait
 
 import numpy as np
@@ -225,6 +227,20 @@ def test_a_failed_request_harms_no_other(host, device):
         futures[0].result()
     assert futures[1].result()
     assert (figures(host)["failed"], figures(host)["succeeded"]) == (1, 1)
+
+
+def test_requests_leave_nothing_to_the_collector_of_cycles(host, device):
+    gc.disable()
+    try:
+        futures = [host.run("m", x) for x in rows(2)]
+        device.end_all()
+        outputs = weakref.ref(futures[1].result()["y"])
+        known = weakref.ref(futures[1])
+        futures.clear()
+        assert known() is None
+        assert outputs() is None
+    finally:
+        gc.enable()
 
 
 # -- Devices
