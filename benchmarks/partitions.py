@@ -8,6 +8,9 @@ them as a part of the measured share. `crossing` are the bytes that go from part
 `stages` what a pipeline of the parts could gain at most: the time of the whole network over that
 of the slowest part. `equal` says whether the parts give the bits of the network in one piece,
 which they must where numerics are exact.
+
+With `--requests 64` so many requests at a time go through a `glow.Host`: one whose device has one
+core, and one with a core for each part (`strategy=pipeline`). The better of some rounds counts.
 """
 
 from __future__ import annotations
@@ -32,6 +35,7 @@ from glow.compiled_model import Array
 from glow.compiler import compile_module, load, run_phases
 from glow.diagnostics import run_reporting
 from glow.dialects.weights import clone_module
+from glow.host.host import Host
 from glow.host.partition_plan import Part, PartitionPlan, split_module
 from glow.options import CompileOptions
 from glow.passes.graph.partition.devices import parse_devices
@@ -84,8 +88,14 @@ def main() -> int:
     parser.add_argument("--strategy", choices=STRATEGIES[1:4], default="balance")
     parser.add_argument("--numerics", default="exact", help="default: exact")
     parser.add_argument("--rounds", type=int, default=20, help="default: 20")
+    parser.add_argument("--requests", type=int, help="through a host, at a time")
     arguments = parser.parse_args()
     options = CompileOptions(threads=1, numerics=arguments.numerics)
+    if arguments.requests is not None:
+        for name in arguments.networks:
+            for count in arguments.parts:
+                print(pipelined(name, count, arguments.requests, arguments.rounds))
+        return 0
     print(HEAD)
     rows: list[Row] = []
     for name in arguments.networks:
@@ -118,6 +128,29 @@ def measure(
     )
     is_equal = all(np.array_equal(values[key], expected[key]) for key in expected)
     return Row(name, strategy, estimated, measured, crossing, seconds, is_equal)
+
+
+def pipelined(name: str, count: int, requests: int, rounds: int) -> str:
+    """The requests a second on one core, and on a core for each of so many parts."""
+    network = NETWORKS[name]()
+    inputs, model = make_inputs(network), network.SerializeToString()
+    cores = [f"cpu@{core}" for core in range(count)]
+    with Host(devices=cores[:1]) as one, Host(devices=cores) as several:
+        one.add("net", model, threads=1, batching="off")
+        several.add("net", model, threads=1, partition="pipeline")
+
+        def call(host: Host) -> None:
+            futures = [host.run("net", inputs) for _ in range(requests)]
+            for future in futures:
+                future.result()
+
+        calls = [partial(call, one), partial(call, several)]
+        seconds = fastest(calls, rounds)
+    rates = [requests / each for each in seconds]
+    return (
+        f"{name:14} one core {rates[0]:7.1f}/s, {count} stages {rates[1]:7.1f}/s, "
+        f"{rates[1] / rates[0]:.2f} times"
+    )
 
 
 def divided(
