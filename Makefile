@@ -6,7 +6,7 @@ JOBS ?= 2
 BIN = $(VENV)/bin
 FARM = build/typing/glow
 
-.PHONY: help venv dev demo train test conformance fuzz ray mutants lint house typing bench clean
+.PHONY: help venv dev demo train test conformance fuzz ray protocol mutants lint house typing bench clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "%-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -50,6 +50,11 @@ fuzz: $(VENV)/.installed-dev  ## run passes, native code and quantization on tho
 ray: $(VENV)/.installed-dev  ## install Ray, and test devices on clusters of it (a minute)
 	$(BIN)/pip install --quiet -e '.[ray]' 'ray[serve]'
 	$(BIN)/pytest -n 0 test/python/ray
+
+protocol: $(VENV)/.installed-dev  ## write the messages of the gRPC protocol from its .proto
+	$(BIN)/pip install --quiet grpcio-tools
+	$(BIN)/python -m grpc_tools.protoc -Iglow/serving \
+	  --descriptor_set_out=glow/serving/open_inference.binpb open_inference.proto
 
 mutants: $(VENV)/.installed-dev  ## plant faults and count those that no test finds (half an hour)
 	$(BIN)/python test/mutants/mutants.py --jobs $(JOBS)
