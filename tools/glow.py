@@ -184,14 +184,23 @@ def add_report_command(parser: argparse.ArgumentParser) -> None:
 def add_devices_command(parser: argparse.ArgumentParser) -> None:
     """Declare `glow devices`."""
     parser.add_argument("--backend", metavar="NAME", help="of one backend (all)")
+    parser.add_argument(
+        "devices",
+        nargs="*",
+        metavar="DEVICE",
+        help="those of a host: cpu:2GiB, process*2, ray, ray://head:10001",
+    )
     parser.set_defaults(work=devices_command)
 
 
 def devices_command(args: argparse.Namespace) -> None:
     """Run `glow devices`."""
-    from glow.tools.devices_command import list_devices
+    from glow.tools.devices_command import list_devices, list_host_devices
 
-    list_devices(args.backend)
+    if args.devices:
+        list_host_devices(args.devices)
+    else:
+        list_devices(args.backend)
 
 
 def add_calibrate_command(parser: argparse.ArgumentParser) -> None:

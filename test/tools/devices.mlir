@@ -8,3 +8,11 @@
 
 // RUN: not glow devices --backend=gpu 2>&1 | filecheck %s --check-prefix=UNKNOWN
 // UNKNOWN: glow: error: unknown backend 'gpu'; there are cpu, interpreter
+
+// RUN: glow devices 'cpu*2:2GiB' interpreter | filecheck %s --check-prefix=HOST
+// HOST:      cpu:0           cpu            2,048 MB  {{.*}} at a time
+// HOST-NEXT: cpu:1           cpu            2,048 MB
+// HOST-NEXT: interpreter:0   interpreter {{.*}} MB
+
+// RUN: not glow devices 'cpu+2' 2>&1 | filecheck %s --check-prefix=WRONG
+// WRONG: glow: error: 'cpu+2' is no device; for example cpu, cpu:2GiB, process*2
