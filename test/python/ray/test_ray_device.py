@@ -17,6 +17,7 @@ from glow.host.devices import ray as ray_device
 from glow.host.devices.device import Health
 from glow.host.request import ClosedError, DeviceError, DeviceMemoryError, Request
 
+os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
 ray = pytest.importorskip("ray", reason="Ray is an extra")
 from ray.cluster_utils import Cluster  # noqa: E402
 
