@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 from collections.abc import Iterable, Mapping
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from functools import partial
 from threading import Lock, Thread
 from types import TracebackType
@@ -30,6 +30,7 @@ from glow.host.served_model import FAILED, LOADING, READY
 from glow.host.statistics import device_figures
 from glow.host.ticket import Ticket
 from glow.host.tracing import NO_TRACE
+from glow.runtime.threads.switch_interval import frequent_switches
 
 if TYPE_CHECKING:
     from glow.compiler import Model
@@ -73,6 +74,10 @@ class Host:
         for device in self.devices:
             device.on_change = self._device_changed
             device.tracer = self.tracer
+        self._open = ExitStack()
+        # A thread that comes back from native code starts the next request: a core is idle
+        # while another thread does not give up Python's lock.
+        self._open.enter_context(frequent_switches())
 
     def add(
         self, name: str, model: Model | RunnableModel, **options: Unpack[AddKeywords]
@@ -185,6 +190,7 @@ class Host:
         for device in self.devices:
             device.on_change = None
             device.close()
+        self._open.close()
 
     def __enter__(self) -> Self:
         """The host itself, which is closed at the end of the block."""

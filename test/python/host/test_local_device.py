@@ -189,6 +189,27 @@ def sized(program, shapes):
     return program
 
 
+@pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="of Linux")
+def test_new_sizes_are_compiled_beside_requests_of_known_ones():
+    with glow.Host([device(cores=(min(os.sched_getaffinity(0)),))]) as host:
+        model = open_doubling()
+        gate, make = threading.Event(), model.specializer.make
+
+        def slowly(shapes, answers):
+            assert shapes["x"][0] < 16 or gate.wait(30)
+            return make(shapes, answers)
+
+        model.specializer.make = slowly
+        host.add("m", model)
+        new = [host.run("m", np.ones((16, 2), np.float32)) for _ in range(2)]
+        for x in rows(5):  # Though there is one slot.
+            np.testing.assert_array_equal(host.run("m", x).result(10)["y"], 2 * x)
+        assert not any(future.done() for future in new)
+        gate.set()
+        assert all(future.result(10)["y"].shape == (16, 2) for future in new)
+        assert model.specializer.made.count((16, 2)) == 1
+
+
 # -- Networks that are compiled
 
 
