@@ -24,7 +24,9 @@ def list_host_devices(texts: Sequence[str]) -> None:
     with ExitStack() as stack:
         for device in open_devices(texts):
             stack.enter_context(closing(device))
-            requests = "one request" if device.slots == 1 else f"{device.slots} requests"
+            requests = (
+                "one request" if device.slots == 1 else f"{device.slots} requests"
+            )
             one = Device(device.name, device.backend, device.memory().limit_bytes)
             print(row(one, f"{requests} at a time"))
 

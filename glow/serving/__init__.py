@@ -1,1 +1,14 @@
-"""Serves the models of a host over HTTP and gRPC, by the Open Inference Protocol v2."""
+"""Serves networks over HTTP and gRPC by the Open Inference Protocol v2 (KServe, Triton).
+
+| file | what |
+|---|---|
+| `requests.py`   | requests, responses and errors, the same for all protocols |
+| `datatypes.py`  | the protocol's names of element types |
+| `json_codec.py` | tensors in JSON, and binary ones behind it |
+| `repository.py` | models by name and version on a `glow.Host` |
+| `folders.py`    | models on disk: `NAME/VERSION/model.onnx` |
+| `app.py`        | the HTTP service |
+| `body.py`       | reads a request's body within limits |
+| `metrics.py`    | figures for Prometheus |
+| `messages.py`   | the messages of gRPC, from `open_inference.proto` |
+"""

@@ -1,0 +1,292 @@
+"""The Open Inference Protocol v2 over HTTP.
+
+The paths are those of the specification, with its binary tensors and its extension for
+repositories. What is behind them is asked by `ServedModels`: a repository of ours, or anything
+else that should be compared behind the same service.
+
+Requests for inference are read and answered on the bytes themselves; the rest is JSON.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from importlib.metadata import version as version_of
+from typing import TYPE_CHECKING, Any, cast
+
+from fastapi import FastAPI
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+
+from glow.host.tracing import NO_TRACE, Tracer, parse_traceparent
+from glow.serving.body import Limits, read_body
+from glow.serving.datatypes import name_of
+from glow.serving.json_codec import (
+    DecodedRequest,
+    decode_request,
+    encode_response,
+    refuse,
+)
+from glow.serving.metrics import UNKNOWN, ServerMetrics
+from glow.serving.repository import AnyTensorInfo, ServedModels, sizes_of
+from glow.serving.requests import (
+    UNAVAILABLE,
+    InferenceRequest,
+    ServingError,
+    serving_error,
+)
+
+if TYPE_CHECKING:
+    from glow.serving.repository import ModelMetadata
+
+JSON_SIZE = "inference-header-content-length"
+EXTENSIONS = ("binary_tensor_data", "model_repository")
+OCTETS = "application/octet-stream"
+
+Endpoint = Callable[[Request], Awaitable[Response]]
+
+
+class Service:
+    """The endpoints, over what they serve."""
+
+    def __init__(
+        self,
+        models: ServedModels,
+        limits: Limits,
+        metrics: ServerMetrics,
+        tracer: Tracer,
+    ) -> None:
+        self.models = models
+        self.limits = limits
+        self.metrics = metrics
+        self.tracer = tracer
+        self.running = 0
+
+    async def live(self, request: Request) -> Response:
+        """Whether the process answers."""
+        return _json({"live": True})
+
+    async def ready(self, request: Request) -> Response:
+        """Whether requests are taken."""
+        is_ready = self.models.is_ready()
+        return _json({"ready": is_ready}, 200 if is_ready else UNAVAILABLE)
+
+    async def server(self, request: Request) -> Response:
+        """What the server is."""
+        return _json(
+            {
+                "name": "glow",
+                "version": version_of("glow-xdsl"),
+                "extensions": EXTENSIONS,
+            }
+        )
+
+    async def model(self, request: Request) -> Response:
+        """What a model takes and gives."""
+        found = self.models.metadata(*_model_of(request))
+        return _json(model_document(found))
+
+    async def model_ready(self, request: Request) -> Response:
+        """Whether requests for a model are taken."""
+        name, version = _model_of(request)
+        is_ready = self.models.is_model_ready(name, version)
+        return _json(
+            {"name": name, "ready": is_ready}, 200 if is_ready else UNAVAILABLE
+        )
+
+    async def index(self, request: Request) -> Response:
+        """All models."""
+        await read_body(request, self.limits)
+        entries = [
+            {"name": e.name, "version": e.version, "state": e.state, "reason": e.reason}
+            for e in self.models.index()
+        ]
+        return _json(entries)
+
+    async def load(self, request: Request) -> Response:
+        """Load a model."""
+        await read_body(request, self.limits)
+        await self.models.load(_model_of(request)[0])
+        return _json({})
+
+    async def unload(self, request: Request) -> Response:
+        """Let go of a model."""
+        await read_body(request, self.limits)
+        await self.models.unload(_model_of(request)[0])
+        return _json({})
+
+    async def figures(self, request: Request) -> Response:
+        """The figures for Prometheus."""
+        return Response(self.metrics.text(), media_type="text/plain; version=0.0.4")
+
+    async def infer(self, request: Request) -> Response:
+        """The outputs of a request, or its error."""
+        start, status = time.perf_counter(), 200
+        name, version = _model_of(request)
+        label = name
+        try:
+            if self.running >= self.limits.requests:
+                raise ServingError(UNAVAILABLE, "the server has too many requests", 1)
+            self.running += 1
+            try:
+                return await self._infer(request, name, version)
+            finally:
+                self.running -= 1
+        except Exception as error:
+            found = serving_error(error)
+            status = found.status
+            label = name if self._is_known(name) else UNKNOWN
+            if status == 500:
+                raise
+            return error_response(found)
+        finally:
+            seconds = time.perf_counter() - start
+            self.metrics.count(label, "http", status, seconds)
+
+    def _is_known(self, name: str) -> bool:
+        try:
+            self.models.is_model_ready(name)
+        except ServingError:
+            return False
+        return True
+
+    async def _infer(self, request: Request, name: str, version: str) -> Response:
+        headers = request.headers
+        body = await read_body(request, self.limits)
+        decoded = decode_request(body, _json_size(headers.get(JSON_SIZE)))
+        if not self.tracer.is_on:
+            return await self._answer(decoded, inference(decoded, name, version))
+        parent = parse_traceparent(
+            headers.get("traceparent"), headers.get("tracestate", "")
+        )
+        asked = inference(decoded, name, version)
+        with self.tracer.span("http", f"infer {name}", asked.id, parent) as span:
+            asked.span = span.context
+            return await self._answer(decoded, asked)
+
+    async def _answer(
+        self, decoded: DecodedRequest, asked: InferenceRequest
+    ) -> Response:
+        parts, size = encode_response(await self.models.infer(asked), decoded)
+        if size is None:
+            return Response(parts[0], media_type="application/json")
+        return Response(
+            b"".join(parts), headers={JSON_SIZE: str(size)}, media_type=OCTETS
+        )
+
+
+def inference(decoded: DecodedRequest, name: str, version: str) -> InferenceRequest:
+    """The request that a body and its path spell."""
+    parameters = decoded.parameters
+    priority = parameters.get("priority", 0)
+    if type(priority) is not int:
+        refuse("the parameter priority is no integer")
+    return InferenceRequest(
+        name,
+        decoded.inputs,
+        version,
+        decoded.id,
+        [one.name for one in decoded.outputs],
+        priority,
+        timeout_of(parameters),
+    )
+
+
+def timeout_of(parameters: Mapping[str, Any]) -> float | None:
+    """The parameter `timeout`, which is in microseconds, in seconds."""
+    timeout = parameters.get("timeout")
+    if timeout is None or timeout == 0:
+        return None
+    if not isinstance(timeout, int | float) or isinstance(timeout, bool) or timeout < 0:
+        refuse("the parameter timeout is no number of microseconds")
+    return timeout / 1e6
+
+
+def _json_size(header: str | None) -> int | None:
+    if header is None:
+        return None
+    if not header.isdecimal() or len(header) > 15:
+        refuse(f"the header Inference-Header-Content-Length is {header!r:.40}")
+    return int(header)
+
+
+def _model_of(request: Request) -> tuple[str, str]:
+    parameters = request.path_params
+    return parameters["name"], parameters.get("version", "")
+
+
+def model_document(found: ModelMetadata) -> dict[str, Any]:
+    """What the protocol tells of a model."""
+    return {
+        "name": found.name,
+        "versions": list(found.versions),
+        "platform": "glow",
+        "inputs": list(map(_tensor, found.inputs)),
+        "outputs": list(map(_tensor, found.outputs)),
+    }
+
+
+def _tensor(info: AnyTensorInfo) -> dict[str, Any]:
+    return {
+        "name": info.name,
+        "datatype": name_of(info.dtype),
+        "shape": list(sizes_of(info)),
+    }
+
+
+def _json(document: object, status: int = 200) -> Response:
+    return Response(json.dumps(document), status, media_type="application/json")
+
+
+def error_response(error: ServingError) -> Response:
+    """The error as the protocol spells it."""
+    response = _json({"error": error.message}, error.status)
+    if error.retry_after is not None:
+        response.headers["retry-after"] = str(error.retry_after)
+    if error.status in (408, 413):  # What comes behind is not read.
+        response.headers["connection"] = "close"
+    return response
+
+
+async def on_error(request: Request, error: Exception) -> Response:
+    """What a client gets for an error of an endpoint."""
+    if isinstance(error, HTTPException):
+        return error_response(ServingError(error.status_code, str(error.detail)))
+    return error_response(serving_error(error))
+
+
+def make_app(
+    models: ServedModels,
+    limits: Limits | None = None,
+    metrics: ServerMetrics | None = None,
+    tracer: Tracer | None = None,
+) -> FastAPI:
+    """The HTTP service over models, for any server of ASGI."""
+    service = Service(
+        models, limits or Limits(), metrics or ServerMetrics(None), tracer or NO_TRACE
+    )
+    app = FastAPI(openapi_url=None, docs_url=None, redoc_url=None)
+    model = "/v2/models/{name}"
+    routes: list[tuple[str, str, Endpoint]] = [
+        ("POST", f"{model}/infer", service.infer),
+        ("POST", f"{model}/versions/{{version}}/infer", service.infer),
+        ("GET", "/v2/health/live", service.live),
+        ("GET", "/v2/health/ready", service.ready),
+        ("GET", "/v2", service.server),
+        ("GET", model, service.model),
+        ("GET", f"{model}/versions/{{version}}", service.model),
+        ("GET", f"{model}/ready", service.model_ready),
+        ("GET", f"{model}/versions/{{version}}/ready", service.model_ready),
+        ("POST", "/v2/repository/index", service.index),
+        ("POST", "/v2/repository/models/{name}/load", service.load),
+        ("POST", "/v2/repository/models/{name}/unload", service.unload),
+        ("GET", "/metrics", service.figures),
+    ]
+    for method, path, endpoint in routes:
+        app.add_route(path, endpoint, methods=[method])
+    for kind in (Exception, HTTPException):
+        app.add_exception_handler(kind, cast(Any, on_error))
+    app.state.service = service
+    return app
