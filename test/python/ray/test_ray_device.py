@@ -135,6 +135,15 @@ def test_open_sizes_and_memory(host, model):
         device.load("m", model)
 
 
+def test_a_network_divided_between_nodes(host, path, model):
+    host.add("m", path, partition="strategy=pipeline")
+    assert len(host.models()["m"].devices) > 1
+    futures = [host.run("m", [X, ROWS]) for _ in range(5)]
+    for future in futures:
+        (found,) = future.result(SECONDS).values()
+        np.testing.assert_array_equal(found, model(X, ROWS))
+
+
 def test_a_node_of_another_kind_compiles_itself(host, path, model, monkeypatch):
     monkeypatch.setattr(ray_device, "reader_digest", lambda backend: "another")
     with pytest.raises(GlowError, match="for another processor"):
