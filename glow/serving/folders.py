@@ -3,10 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from glow.dialects.errors import GlowError
-from glow.serving.repository import ModelFiles
+
+
+@dataclass
+class ModelFiles:
+    """The files of a model by version."""
+
+    versions: Mapping[str, Path]
+    reasons: dict[str, str] = field(default_factory=dict[str, str])
+    """Why a version could not be loaded."""
+
 
 SUFFIXES = (".onnx", ".mlir")
 

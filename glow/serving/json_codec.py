@@ -257,7 +257,7 @@ def encode_response(
 
 def bytes_of(array: Array) -> memoryview:
     """The elements in order, without a copy where they are in order already."""
-    return memoryview(np.ascontiguousarray(array).reshape(-1).view(np.uint8))
+    return np.ascontiguousarray(array).reshape(-1).view(np.uint8).data
 
 
 def _numbers(name: str, array: Array) -> list[Any]:

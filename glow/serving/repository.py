@@ -17,6 +17,7 @@ from glow.compiled_model import Array
 from glow.dialects.errors import GlowError
 from glow.open_sizes import OpenTensorInfo
 from glow.serving.datatypes import name_of
+from glow.serving.folders import ModelFiles, models_in
 from glow.serving.requests import (
     BAD_REQUEST,
     NOT_FOUND,
@@ -99,15 +100,6 @@ class Version:
     running: int = 0
     idle: asyncio.Event = field(default_factory=asyncio.Event)
     """Set where nothing runs on a version that goes."""
-
-
-@dataclass
-class ModelFiles:
-    """The files of a model by version."""
-
-    versions: Mapping[str, Path]
-    reasons: dict[str, str] = field(default_factory=dict[str, str])
-    """Why a version could not be loaded."""
 
 
 class Repository:
@@ -287,8 +279,6 @@ class Repository:
         """Find models and versions that have appeared, or gone, since the last look."""
         if self.folder is None:
             return
-        from glow.serving.folders import models_in
-
         for name, files in models_in(self.folder).items():
             known = self.files.setdefault(name, files)
             known.versions = files.versions

@@ -3,13 +3,10 @@
 import asyncio
 import json
 
+import httpx
 import numpy as np
 import pytest
 from onnx import TensorProto, helper
-
-pytest.importorskip("fastapi")
-pytest.importorskip("prometheus_client")
-httpx = pytest.importorskip("httpx")
 
 import glow
 from glow.serving.app import make_app
