@@ -44,8 +44,9 @@ SECONDS = 0.5
 ROUNDS = 40
 """At most, of which the shortest counts."""
 
-LONGEST = 1.0
-"""Seconds of a request beyond which nothing is measured: it would take too long."""
+LONGEST = 0.25
+"""Seconds of a request beyond which there are no batches: eight would keep each other waiting
+for seconds."""
 
 TOLERANCE = 1e-4
 """How far results in a batch may be from single ones, of the largest value."""

@@ -56,6 +56,50 @@ def assert_right(results: Any, a: np.ndarray = A) -> None:
     np.testing.assert_array_equal(results[1], a[INDEX])
 
 
+# -- Threads of a call
+
+
+@pytest.mark.parametrize("width", [16, 256])
+def test_a_call_takes_no_more_threads_than_it_is_told(width, monkeypatch):
+    source = f"""
+    <ir_version: 8, opset_import: ["" : 17]>
+    net (float[{width}, {width}] a) => (float[{width}, {width}] b) {{ b = Tanh(a) }}
+    """
+    model = glow.compile(parser.parse_model(source), threads=3)
+    function = model.function
+    assert isinstance(function, NativeFunction)
+    monkeypatch.setattr(function, "_used_threads", 3)  # Also where it is small.
+    seen = []
+    run_at = function._executable.run_at
+    monkeypatch.setattr(
+        function._executable,
+        "run_at",
+        lambda *places: seen.append(places[-1]) or run_at(*places),
+    )
+    a = np.linspace(-1, 1, width**2, dtype=np.float32).reshape(width, width)
+    out = np.empty_like(a)
+    expected = model(a)
+    for threads in (1, 2, 8, None):
+        (found,) = model.run_in_order([a], threads)
+        np.testing.assert_array_equal(found, expected)
+        model.run_into([a], [out], threads)
+        np.testing.assert_array_equal(out, expected)
+    assert seen == [3, *(1, 1), *(2, 2), *(3, 3), *(3, 3)]
+
+
+def test_inputs_in_order_may_be_scattered_or_read_only():
+    source = """
+    <ir_version: 8, opset_import: ["" : 17]>
+    net (float[128, 128] a) => (float[128, 128] b) { b = Add(a, a) }
+    """
+    model = glow.compile(parser.parse_model(source))
+    wide = np.arange(128 * 256, dtype=np.float32).reshape(128, 256)
+    fixed = np.frombuffer(wide[:, 128:].tobytes(), np.float32).reshape(128, 128)
+    shifted = np.frombuffer(b"!" + fixed.tobytes(), np.float32, offset=1, count=128**2)
+    for a in (wide[:, ::2], fixed, shifted.reshape(128, 128)):
+        np.testing.assert_array_equal(model.run_in_order([a])[0], a + a)
+
+
 # -- run_into
 
 
