@@ -50,7 +50,7 @@ def main() -> int:
     parser.add_argument("tables", nargs="*", help=f"of {', '.join(TABLES)}; all")
     parser.add_argument("--network", choices=NETWORKS, default="resnet50")
     parser.add_argument("--rounds", type=int, default=9, help="default: 9")
-    parser.add_argument("--seconds", type=float, default=1.5, help="of a turn")
+    parser.add_argument("--seconds", type=float, default=1.5, help="default: 1.5")
     options = parser.parse_args()
     unknown = set(options.tables) - set(TABLES)
     if unknown:
@@ -237,11 +237,18 @@ def turns_of(
 
 
 def show(network: str, rates: Mapping[str, Sequence[float]], base: str) -> None:
-    """Prints medians, and the median of the ratios of each round."""
-    print(f"{network:42} {'a second':>8} {'ratio':>8}")
+    """Prints medians and the median of the ratios of each round, and the same of the best turns.
+
+    Other programs disturb those least.
+    """
+    print(f"{network:42} {'a second':>8} {'ratio':>6} {'best':>8} {'ratio':>6}")
     for name, all_ in rates.items():
         ratio = median(a / b for a, b in zip(all_, rates[base], strict=True))
-        print(f"{name:42} {median(all_):8.2f} {ratio:8.2f}")
+        best = max(all_)
+        print(
+            f"{name:42} {median(all_):8.2f} {ratio:6.2f} "
+            f"{best:8.2f} {best / max(rates[base]):6.2f}"
+        )
 
 
 TABLES: Mapping[str, Callable[[argparse.Namespace], None]] = {
