@@ -48,7 +48,7 @@ fuzz: $(VENV)/.installed-dev  ## run passes, native code and quantization on tho
 	$(BIN)/python test/fuzz/device_faults.py
 
 ray: $(VENV)/.installed-dev  ## install Ray, and test devices on clusters of it (a minute)
-	$(BIN)/pip install --quiet -e '.[ray]' 'ray[serve]'
+	$(BIN)/pip install --quiet -e '.[ray,serve]' 'ray[serve]' httpx
 	$(BIN)/pytest -n 0 test/python/ray
 
 protocol: $(VENV)/.installed-dev  ## write the messages of the gRPC protocol from its .proto

@@ -11,4 +11,5 @@
 | `body.py`       | reads a request's body within limits |
 | `metrics.py`    | figures for Prometheus |
 | `messages.py`   | the messages of gRPC, from `open_inference.proto` |
+| `ray_deployment.py` | the HTTP service as a deployment of Ray Serve |
 """
