@@ -18,6 +18,7 @@ from glow.tools.quantization_commands import (
     add_tune_quantization_command,
     at_least,
 )
+from glow.tools.serve_command import add_serve_command
 from glow.tools.shape_options import add_shape_options, input_options
 from glow.tools.train_command import add_train_command
 
@@ -63,6 +64,7 @@ def make_parser() -> argparse.ArgumentParser:
         commands.add_parser("calibrate", help="measure the figures of this core")
     )
     add_train_command(commands.add_parser("train", help="train a model on data"))
+    add_serve_command(commands.add_parser("serve", help="serve models over HTTP"))
     for command in (parser, *commands.choices.values()):
         command.add_argument(
             "--debug", action="store_true", help="print the traceback of an error"

@@ -10,6 +10,7 @@
 | `app.py`        | the HTTP service |
 | `body.py`       | reads a request's body within limits |
 | `metrics.py`    | figures for Prometheus |
+| `server.py`     | runs it all in one process, until a signal |
 | `messages.py`   | the messages of gRPC, from `open_inference.proto` |
 | `ray_deployment.py` | the HTTP service as a deployment of Ray Serve |
 """

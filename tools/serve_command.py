@@ -1,0 +1,119 @@
+"""`glow serve`: serves models by the Open Inference Protocol until a signal."""
+
+from __future__ import annotations
+
+import argparse
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from glow.dialects.errors import GlowError, UsageError
+from glow.tools.compile_options import add_compile_options, compile_options
+from glow.tools.quantization_commands import at_least, not_negative
+
+if TYPE_CHECKING:
+    from glow.host.adding import AddKeywords
+
+MIB = 1 << 20
+
+EXTRA = ("fastapi", "prometheus_client", "uvicorn")
+"""What the services are made of."""
+
+
+def add_serve_command(parser: argparse.ArgumentParser) -> None:
+    """Declare `glow serve`."""
+    add = parser.add_argument
+    add(
+        "models",
+        type=Path,
+        nargs="*",
+        help=".onnx or .mlir files, served by their names",
+    )
+    add(
+        "--model-repository",
+        type=Path,
+        metavar="FOLDER",
+        help="models in folders NAME/VERSION/, which may come and go",
+    )
+    add("--host", default="127.0.0.1", help="the address to listen on (127.0.0.1)")
+    add("--port", type=at_least(0), default=8000, help="of HTTP (8000); 0 for any")
+    add(
+        "--device",
+        action="append",
+        metavar="NAME",
+        help="cpu, cpu:2GiB, process*2, ...",
+    )
+    add("--queue", type=at_least(1), default=1000, help="requests that may wait (1000)")
+    add("--requests", type=at_least(1), default=512, help="requests at a time (512)")
+    add("--body-mib", type=at_least(1), default=256, help="the largest body (256)")
+    add("--drain-seconds", type=not_negative, default=30.0, help="at the end (30)")
+    add("--batching", choices=("auto", "off"), default="auto", help="(auto)")
+    add("--trace", type=Path, metavar="FILE.json", help="write a trace at the end")
+    add("--threads", type=at_least(1), help="of a request that is alone (all cores)")
+    add_compile_options(parser)
+    parser.set_defaults(work=serve_command)
+
+
+def serve_command(args: argparse.Namespace) -> None:
+    """Serve until a signal."""
+    if not args.models and args.model_repository is None:
+        raise UsageError("no models to serve", hint="name files, or --model-repository")
+    for path in args.models:
+        if not path.is_file():
+            raise GlowError(f"{path}: no such file")
+    check_extra()
+    from glow.host.host import Host
+    from glow.host.tracing import Tracer
+    from glow.serving.body import Limits
+    from glow.serving.folders import models_in, named_models
+    from glow.serving.repository import Repository
+    from glow.serving.server import ServerOptions, listen, serve
+
+    files = named_models(args.models)
+    if args.model_repository is not None:
+        files |= models_in(args.model_repository)
+    tracer = None if args.trace is None else Tracer()
+    limits = Limits(body_bytes=args.body_mib * MIB, requests=args.requests)
+    options = ServerOptions(args.host, args.port, args.drain_seconds, limits)
+    listening = listen(args.host, args.port)
+    with listening, Host(args.device or ["cpu"], args.queue, tracer) as host:
+        repository = Repository(host, files, add_options(args))
+        repository.folder = args.model_repository
+        for name in files:
+            repository.load_now(name)
+        serve(repository, options, said=_say, found=listening)
+    if tracer is not None:
+        tracer.write(args.trace)
+
+
+def _say(address: str) -> None:
+    print(f"ready on {address}", flush=True)
+
+
+def check_extra() -> None:
+    """Raise GlowError where what services are made of is not installed."""
+    missing = [name for name in EXTRA if find_spec(name) is None]
+    if missing:
+        raise GlowError(
+            f"glow serve needs {', '.join(missing)}",
+            hint="pip install 'glow-xdsl[serve]'",
+        )
+
+
+def add_options(args: argparse.Namespace) -> AddKeywords:
+    """The options of `Host.add` that a command line gives."""
+    options = compile_options(args)
+    found: AddKeywords = {
+        "target": options.target,
+        "threads": options.threads,
+        "numerics": options.numerics,
+        "quantize": options.quantize,
+        "precision": options.precision,
+        "weight_growth": options.weight_growth,
+        "batching": args.batching,
+    }
+    if options.input_shapes:
+        found["input_shapes"] = options.input_shapes
+    if options.input_values:
+        found["input_values"] = options.input_values
+    return found
