@@ -8,8 +8,10 @@ packages with backends, from when they were first asked about.
 
 from __future__ import annotations
 
+import operator
 import os
-from collections.abc import Iterator, Mapping
+import sys
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from importlib.util import find_spec
 
@@ -75,6 +77,38 @@ def are_unchanged() -> bool:
         return ours and all(_stamps_of(name) == _others[name] for name in _others)
     except (ImportError, OSError):
         return False
+
+
+_looked_at: Sequence[object] = ()
+"""The specifications of the imported modules when all files were last unchanged."""
+
+
+def imports_are_unchanged() -> bool:
+    """Whether what this process has imported so far is what the files were at first.
+
+    A later edit reaches no module that is there: the files, of which there are a thousand,
+    are looked at again only once a module has been imported or reloaded.
+    """
+    global _looked_at
+    imported = _specifications()
+    if len(imported) == len(_looked_at) and all(
+        map(operator.is_, imported, _looked_at)
+    ):
+        return True
+    if not are_unchanged():
+        return False
+    _looked_at = imported
+    return True
+
+
+def _specifications() -> Sequence[object]:
+    """Those of our modules and of other packages' in memory; each import makes a new one."""
+    packages = {"glow", *(name.partition(".")[0] for name in _others)}
+    return [
+        module.__spec__
+        for name, module in list(sys.modules.items())
+        if name.partition(".")[0] in packages
+    ]
 
 
 @cache

@@ -134,7 +134,7 @@ class ObjectCache:
         """
         if not entries:
             return True
-        if not sources.are_unchanged():
+        if not sources.imports_are_unchanged():
             return False
         try:
             for key, blobs in entries.items():

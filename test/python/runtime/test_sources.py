@@ -165,3 +165,29 @@ def test_other_packages_have_a_digest(module: str, tmp_path: Path) -> None:
 def test_backends_of_ours_have_no_version_of_their_own() -> None:
     """The keys of caches have the hash of our sources already."""
     assert [backend.version() for backend in loaded_backends()] == ["", ""]
+
+
+IMPORTS = """
+import sys
+from pathlib import Path
+from glow.sources import imports_are_unchanged
+import glow.dialects.errors as errors
+print(imports_are_unchanged())
+text = Path(errors.__file__).read_text()
+Path(errors.__file__).write_text(text + chr(10))
+print(imports_are_unchanged())
+if sys.argv[1] == "reload":
+    import importlib
+    importlib.reload(errors)
+else:
+    import glow.tensor_info
+print(imports_are_unchanged())
+"""
+
+
+@pytest.mark.parametrize("way", ["import", "reload"])
+def test_what_is_imported_before_an_edit_is_as_before(
+    way: str, installed: Path
+) -> None:
+    """What comes into the process after one is not."""
+    assert python(installed, IMPORTS, way).split() == ["True", "True", "False"]
