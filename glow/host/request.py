@@ -66,9 +66,10 @@ def new_request(
     request_id: str | None = None,
     span: SpanContext | None = None,
 ) -> Request:
-    """A request that comes now; its number is its name unless it has another."""
+    """A request that comes now, known by its id, else by its trace's, else by its number."""
     deadline = None if timeout is None else time.monotonic() + timeout
-    return Request(request_id or str(number), priority, deadline, span)
+    known = request_id or (span.trace_id if span else str(number))
+    return Request(known, priority, deadline, span)
 
 
 class QueueFullError(GlowError):

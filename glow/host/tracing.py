@@ -218,13 +218,17 @@ class Tracer:
         parent: SpanContext | None = None,
         **arguments: object,
     ) -> Span:
-        """A span that begins now, a child of `parent` or of the block that it is made in."""
+        """A span that begins now, a child of `parent` or of the block that it is made in.
+
+        A request without an id is known by that of its trace.
+        """
         if parent is None:
             around = current_span()
             parent = None if around is None else around.context
         context = _child_of(parent)
         begin = time.perf_counter_ns()
-        event = Event(lane, name, request_id, begin, None, context, parent, arguments)
+        known = request_id or context.trace_id
+        event = Event(lane, name, known, begin, None, context, parent, arguments)
         return Span(self, event)
 
     def record(

@@ -64,14 +64,15 @@ def test_a_request_is_traced_through_its_parts(images, tmp_path):
     caller = SpanContext("a" * 32, "b" * 16)
     with glow.Host(["cpu", "interpreter"], tracer=tracer) as host:
         host.add("digits", DIGITS, partition=LAST_LAYER, **EXACT)
-        check(host, images[:2], span=caller)
+        check(host, images[:1], span=caller, request_id="first")
+        check(host, images[:1], span=caller)
         while len(tracer.events()) < 8:  # The last spans end behind the result.
             time.sleep(0.001)
         tracer.write(tmp_path / "trace.json")
     events = json.loads((tmp_path / "trace.json").read_text())["traceEvents"]
     lanes = {e["pid"]: e["args"]["name"] for e in events if e["name"] == "process_name"}
     assert list(lanes.values()) == ["host", "queue", "cpu:0", "interpreter:0"]
-    for request in "12":
+    for request in ("first", caller.trace_id):
         spans = [
             e for e in events if e["ph"] == "X" and e["args"]["request"] == request
         ]

@@ -1,15 +1,19 @@
 """Divided networks: order, overlap, failures, memory, on devices that a test steps."""
 
 import gc
+import random
 import weakref
-from concurrent.futures import CancelledError
+from concurrent.futures import CancelledError, wait
+from threading import Thread
 
 import numpy as np
 import pytest
-from support.divided_testing import Graph, Storm
+from support.divided_testing import Graph, Storm, random_graph
 from support.host_testing import FLOAT, FakeDevice
 
 from glow.dialects.errors import GlowError
+from glow.host.devices.local import LocalDevice
+from glow.host.devices.specification import DeviceSpecification
 from glow.host.parts.array_pool import ArrayPool
 from glow.host.request import DeadlineError, DeviceError, Request
 
@@ -273,3 +277,52 @@ def test_random_networks_compute_what_their_parts_do_in_order(seed):
         assert device.outstanding == 0
         assert device.most_outstanding <= device.slots
     assert storm.graph.network.reserve() is not None
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_many_callers_on_threads(seed):
+    """Nothing is lost or mixed up where devices have threads, callers too."""
+    specification = DeviceSpecification("cpu")
+    devices = [LocalDevice(f"cpu:{number}", specification) for number in range(3)]
+    graph = random_graph(random.Random(seed), devices)
+    wrong = []
+    threads = [
+        Thread(target=lambda first=first: wrong.extend(call(graph, first)))
+        for first in (0, 100, 200)
+    ]
+    try:
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(60)
+        assert not any(thread.is_alive() for thread in threads)
+        assert wrong == []
+    finally:
+        for device in devices:
+            device.close()
+    assert [device.outstanding for device in devices] == [0, 0, 0]
+
+
+def call(graph, first):
+    """Some requests at once, of which some are cancelled; returns those that go wrong."""
+    values = range(first, first + 40)
+    requests = [Request(str(value), value % 3) for value in values]
+    futures = [
+        graph.network.start([np.full(2, value, np.float32)], request)
+        for value, request in zip(values, requests, strict=True)
+    ]
+    for request in requests[7::10]:
+        request.cancel()
+    for value, request, future in zip(values, requests, futures, strict=True):
+        if is_cancelled(future):
+            is_right = request.cancelled()
+        else:
+            is_right = is_equal(future.result(0), graph.expected(value))
+        if not is_right:
+            yield value
+
+
+def is_cancelled(future):
+    """Whether a future ends without a result."""
+    wait([future], 30)
+    return future.cancelled()

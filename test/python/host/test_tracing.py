@@ -64,6 +64,13 @@ def test_spans_know_their_parents():
     assert infer.begin <= run.begin <= run.end <= infer.end
 
 
+def test_a_request_without_an_id_is_known_by_its_trace():
+    tracer = Tracer()
+    with tracer.span("http", "infer", parent=SpanContext(TRACE, SPAN)):
+        pass
+    assert tracer.events()[0].request_id == TRACE
+
+
 def test_a_span_tells_the_error_that_ends_it():
     tracer = Tracer()
     with pytest.raises(ValueError, match="no"), tracer.span("queue", "wait", "1"):
