@@ -13,4 +13,7 @@
 | `server.py`     | runs it all in one process, until a signal |
 | `messages.py`   | the messages of gRPC, from `open_inference.proto` |
 | `ray_deployment.py` | the HTTP service as a deployment of Ray Serve |
+| `grpc_service.py` | the gRPC service |
+| `grpc_tensors.py` | tensors in the messages of gRPC, and binary ones beside them |
+| `wire.py`       | messages around large tensors, without copies |
 """

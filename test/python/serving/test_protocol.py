@@ -3,9 +3,6 @@
 from importlib.resources import files
 
 import pytest
-
-pytest.importorskip("google.protobuf")
-
 from google.protobuf import descriptor_pb2
 
 from glow.serving.messages import DESCRIPTORS, SERVICE, message_class, methods

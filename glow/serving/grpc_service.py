@@ -1,0 +1,299 @@
+"""The Open Inference Protocol v2 over gRPC, on the models that HTTP serves too.
+
+One server of `grpc.aio` on the loop of the HTTP service: a request is a task there, and its
+computation is a thread's of the host. The client's deadline is the request's, and a client
+that goes away cancels its task, which frees its slot.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from importlib.metadata import version as version_of
+from typing import TYPE_CHECKING, TypeAlias, cast
+
+import grpc
+import grpc.aio
+from google.protobuf.message import DecodeError, Message
+
+from glow.host.tracing import parse_traceparent
+from glow.serving.app import EXTENSIONS, timeout_of
+from glow.serving.datatypes import name_of
+from glow.serving.grpc_tensors import decode_inputs, encode_outputs
+from glow.serving.messages import (
+    SERVICE,
+    ChangeRequest,
+    IndexRequest,
+    InferRequest,
+    InferResponse,
+    ModelVersion,
+    message_class,
+    methods,
+    parameter_value,
+)
+from glow.serving.metrics import UNKNOWN
+from glow.serving.repository import READY, sizes_of
+from glow.serving.requests import (
+    BAD_REQUEST,
+    CANCELLED,
+    FAILED,
+    GRPC_CODES,
+    UNAVAILABLE,
+    InferenceRequest,
+    ServingError,
+    serving_error,
+)
+from glow.serving.wire import take_field, with_field
+
+if TYPE_CHECKING:
+    from glow.host.tracing import Tracer
+    from glow.serving.body import Limits
+    from glow.serving.metrics import ServerMetrics
+    from glow.serving.repository import AnyTensorInfo, ServedModels
+
+Context: TypeAlias = "grpc.aio.ServicerContext[object, object]"
+Method = Callable[[Message, "Context"], Awaitable[Message]]
+
+RAW_INPUTS, RAW_OUTPUTS = 7, 6
+"""The fields `raw_input_contents` and `raw_output_contents`."""
+
+LONGEST = 1e9
+"""A deadline so many seconds away is none."""
+
+
+class RawRequest:
+    """A `ModelInferRequest`, its raw contents apart as views."""
+
+    __slots__ = ("message", "raw")
+
+    def __init__(self, data: bytes) -> None:
+        rest, self.raw = take_field(data, RAW_INPUTS)
+        message = message_class("ModelInferRequest").FromString(rest)
+        self.message = cast("InferRequest", message)
+
+
+class Service:
+    """The methods, over what they serve."""
+
+    def __init__(
+        self,
+        models: ServedModels,
+        limits: Limits,
+        metrics: ServerMetrics,
+        tracer: Tracer,
+    ) -> None:
+        self.models = models
+        self.limits = limits
+        self.metrics = metrics
+        self.tracer = tracer
+        self.running = 0
+        self._response = message_class("ModelInferResponse")
+
+    async def server_live(self, request: Message, context: Context) -> Message:
+        """Whether the process answers."""
+        return message_class("ServerLiveResponse")(live=True)
+
+    async def server_ready(self, request: Message, context: Context) -> Message:
+        """Whether requests are taken."""
+        return message_class("ServerReadyResponse")(ready=self.models.is_ready())
+
+    async def model_ready(self, request: Message, context: Context) -> Message:
+        """Whether requests for a model are taken."""
+        asked = cast("ModelVersion", request)
+        is_ready = self.models.is_model_ready(asked.name, asked.version)
+        return message_class("ModelReadyResponse")(ready=is_ready)
+
+    async def server_metadata(self, request: Message, context: Context) -> Message:
+        """What the server is."""
+        return message_class("ServerMetadataResponse")(
+            name="glow", version=version_of("glow-xdsl"), extensions=EXTENSIONS
+        )
+
+    async def model_metadata(self, request: Message, context: Context) -> Message:
+        """What a model takes and gives."""
+        asked = cast("ModelVersion", request)
+        found = self.models.metadata(asked.name, asked.version)
+        return message_class("ModelMetadataResponse")(
+            name=found.name,
+            versions=found.versions,
+            platform="glow",
+            inputs=list(map(_tensor, found.inputs)),
+            outputs=list(map(_tensor, found.outputs)),
+        )
+
+    async def repository_index(self, request: Message, context: Context) -> Message:
+        """All models."""
+        only_ready = cast("IndexRequest", request).ready
+        models = [
+            {"name": e.name, "version": e.version, "state": e.state, "reason": e.reason}
+            for e in self.models.index()
+            if e.state == READY or not only_ready
+        ]
+        return message_class("RepositoryIndexResponse")(models=models)
+
+    async def load(self, request: Message, context: Context) -> Message:
+        """Load a model."""
+        await self.models.load(_model_of(request))
+        return message_class("RepositoryModelLoadResponse")()
+
+    async def unload(self, request: Message, context: Context) -> Message:
+        """Let go of a model."""
+        await self.models.unload(_model_of(request))
+        return message_class("RepositoryModelUnloadResponse")()
+
+    async def infer(self, data: bytes, context: Context) -> bytes:
+        """The outputs of a request, or its error."""
+        start, status, model = time.perf_counter(), CANCELLED, UNKNOWN
+        try:
+            if self.running >= self.limits.requests:
+                raise ServingError(UNAVAILABLE, "the server has too many requests")
+            self.running += 1
+            try:
+                request = _parse(data)
+                model = request.message.model_name
+                answer = await self._infer(request, context)
+            finally:
+                self.running -= 1
+            status = 200
+            return answer
+        except Exception as error:
+            found = serving_error(error)
+            status = found.status
+            model = model if self._is_known(model) else UNKNOWN
+            raise found from error
+        finally:
+            seconds = time.perf_counter() - start
+            self.metrics.count(model, "grpc", status, seconds)
+
+    def _is_known(self, name: str) -> bool:
+        try:
+            self.models.is_model_ready(name)
+        except ServingError:
+            return False
+        return True
+
+    async def _infer(self, request: RawRequest, context: Context) -> bytes:
+        asked = inference(request, context.time_remaining())
+        if not self.tracer.is_on:
+            return await self._answer(request, asked)
+        headers = dict(context.invocation_metadata() or ())
+        parent = parse_traceparent(
+            _text(headers.get("traceparent")), _text(headers.get("tracestate"))
+        )
+        name = f"infer {asked.model}"
+        with self.tracer.span("grpc", name, asked.id, parent) as span:
+            asked.span = span.context
+            return await self._answer(request, asked)
+
+    async def _answer(self, request: RawRequest, asked: InferenceRequest) -> bytes:
+        answer = await self.models.infer(asked)
+        message = self._response(
+            model_name=answer.model, model_version=answer.version, id=answer.id
+        )
+        response = cast("InferResponse", message)
+        is_raw = bool(request.raw)
+        raw = encode_outputs(response, answer.outputs, is_raw=is_raw)
+        return with_field(message.SerializeToString(), RAW_OUTPUTS, raw)
+
+
+def inference(request: RawRequest, remaining: float | None) -> InferenceRequest:
+    """The request that a message spells; `remaining` are the seconds to its deadline."""
+    message = request.message
+    given = message.parameters
+    parameters = {name: parameter_value(given[name]) for name in given}
+    priority = parameters.get("priority", 0)
+    if isinstance(priority, bool) or not isinstance(priority, int):
+        raise ServingError(BAD_REQUEST, "the parameter priority is no integer")
+    timeout = timeout_of(parameters)
+    if remaining is not None and remaining < LONGEST:
+        timeout = remaining if timeout is None else min(timeout, remaining)
+    return InferenceRequest(
+        message.model_name,
+        decode_inputs(message, request.raw),
+        message.model_version,
+        message.id,
+        [one.name for one in message.outputs],
+        priority,
+        timeout,
+    )
+
+
+def _parse(data: bytes) -> RawRequest:
+    try:
+        return RawRequest(data)
+    except (DecodeError, ValueError) as error:
+        raise ServingError(BAD_REQUEST, f"no ModelInferRequest: {error}") from None
+
+
+def _model_of(request: Message) -> str:
+    return cast("ChangeRequest", request).model_name
+
+
+def _tensor(info: AnyTensorInfo) -> Mapping[str, object]:
+    return {
+        "name": info.name,
+        "datatype": name_of(info.dtype),
+        "shape": sizes_of(info),
+    }
+
+
+def _text(value: str | bytes | None) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _reported(method: Method) -> Method:
+    """The method, whose errors end the call with their status and one line."""
+
+    async def call(request: Message, context: Context) -> Message:
+        try:
+            return await method(request, context)
+        except Exception as error:
+            found = serving_error(error)
+            code = GRPC_CODES.get(found.status, GRPC_CODES[FAILED])
+            await context.abort(getattr(grpc.StatusCode, code), found.message)
+            raise  # `abort` does not return.
+
+    return call
+
+
+def _handlers(service: Service) -> dict[str, grpc.RpcMethodHandler[Message, Message]]:
+    functions: Mapping[str, Method] = {
+        "ServerLive": service.server_live,
+        "ServerReady": service.server_ready,
+        "ModelReady": service.model_ready,
+        "ServerMetadata": service.server_metadata,
+        "ModelMetadata": service.model_metadata,
+        "RepositoryIndex": service.repository_index,
+        "RepositoryModelLoad": service.load,
+        "RepositoryModelUnload": service.unload,
+    }
+    handlers = {
+        name: grpc.unary_unary_rpc_method_handler(
+            _reported(functions[name]), request.FromString, response.SerializeToString
+        )
+        for name, (request, response) in methods().items()
+        if name in functions
+    }
+    infer = cast("Method", service.infer)  # On bytes: it parses them itself.
+    handlers["ModelInfer"] = grpc.unary_unary_rpc_method_handler(_reported(infer))
+    return handlers
+
+
+def server_options(limits: Limits) -> Sequence[tuple[str, int]]:
+    """What gRPC itself is told of limits."""
+    return (
+        ("grpc.max_receive_message_length", limits.body_bytes),
+        ("grpc.max_send_message_length", -1),
+        ("grpc.so_reuseport", 1),
+    )
+
+
+def make_server(
+    models: ServedModels, limits: Limits, metrics: ServerMetrics, tracer: Tracer
+) -> grpc.aio.Server:
+    """The service over models; it has no port yet. To be called within the loop it runs on."""
+    server = grpc.aio.server(options=server_options(limits))
+    service = Service(models, limits, metrics, tracer)
+    handler = grpc.method_handlers_generic_handler(SERVICE, _handlers(service))
+    server.add_generic_rpc_handlers((handler,))
+    return server
