@@ -161,22 +161,23 @@ class LocalDevice(DeviceManager):
         task = Task(self, network, inputs, request, outputs)
         if not network.is_ready(inputs) and not request.is_cancelled:
             self._compile_later(task)
-        elif network.seconds < QUICK_SECONDS and not self._is_busy():
-            self.help(task)
+        elif self._is_quick(network):
+            self._run_here(task)
         else:
             self._tasks.put(task)
         return task
 
     def help(self, task: Task) -> None:
-        """Run a task in this thread, unless it is not one of the cores'."""
-        if self._cores or self._is_busy():
-            self._tasks.put(task)
-            return
-        self._here.is_busy = True
+        """Run a task in this thread, which waits for it, unless only others are pinned."""
+        if self._is_busy() or not self._cores:
+            self._run_here(task)
+
+    def _run_here(self, task: Task) -> None:
+        was_busy, self._here.is_busy = self._is_busy(), True
         try:
             self._run(task)
         finally:
-            self._here.is_busy = False
+            self._here.is_busy = was_busy
 
     def unload(self, key: str) -> None:
         """Let go of a network; requests that have begun keep it until they end."""
@@ -206,6 +207,12 @@ class LocalDevice(DeviceManager):
         for thread in threads:
             _join(thread)
         self._networks.clear()
+
+    def _is_quick(self, network: LoadedNetwork) -> bool:
+        """Whether a network runs in the thread that asks, rather than in one that wakes."""
+        if self._cores or self._is_busy():
+            return False
+        return network.seconds < QUICK_SECONDS
 
     def _is_busy(self) -> bool:
         return getattr(self._here, "is_busy", False)

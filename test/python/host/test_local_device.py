@@ -190,6 +190,22 @@ def sized(program, shapes):
 
 
 @pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="of Linux")
+def test_a_callback_may_wait_for_another_request():
+    with glow.Host([device(cores=(min(os.sched_getaffinity(0)),))]) as host:
+        host.add("m", doubling())
+        results = []
+
+        def go_on(done):
+            x = done.result()["y"]
+            results.append(host.run("m", x).result()["y"])
+
+        future = host.run("m", ONE)
+        future.add_done_callback(go_on)
+        assert future.result(10)
+    np.testing.assert_array_equal(results, [4 * ONE])  # By the device's only thread.
+
+
+@pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="of Linux")
 def test_new_sizes_are_compiled_beside_requests_of_known_ones():
     with glow.Host([device(cores=(min(os.sched_getaffinity(0)),))]) as host:
         model = open_doubling()
