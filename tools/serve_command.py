@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from glow.dialects.errors import GlowError, UsageError
+from glow.runtime.atomic_output import check_output_file
 from glow.tools.compile_options import add_compile_options, compile_options
 from glow.tools.quantization_commands import at_least, not_negative
 
@@ -48,7 +49,12 @@ def add_serve_command(parser: argparse.ArgumentParser) -> None:
     add("--body-mib", type=at_least(1), default=256, help="the largest body (256)")
     add("--drain-seconds", type=not_negative, default=30.0, help="at the end (30)")
     add("--batching", choices=("auto", "off"), default="auto", help="(auto)")
-    add("--trace", type=Path, metavar="FILE.json", help="write a trace at the end")
+    add(
+        "--trace",
+        type=Path,
+        metavar="FILE.json",
+        help="write a trace, with kernels, at the end",
+    )
     add("--threads", type=at_least(1), help="of a request that is alone (all cores)")
     add_compile_options(parser)
     parser.set_defaults(work=serve_command)
@@ -72,7 +78,10 @@ def serve_command(args: argparse.Namespace) -> None:
     files = named_models(args.models)
     if args.model_repository is not None:
         files |= models_in(args.model_repository)
-    tracer = None if args.trace is None else Tracer()
+    tracer = None
+    if args.trace is not None:
+        check_output_file(args.trace)
+        tracer = Tracer(kernels=True)
     limits = Limits(body_bytes=args.body_mib * MIB, requests=args.requests)
     options = ServerOptions(args.host, args.port, args.drain_seconds, limits)
     listening = listen(args.host, args.port)

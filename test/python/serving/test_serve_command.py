@@ -54,5 +54,15 @@ def test_serves_until_a_signal(tmp_path):
         assert output["shape"] == [1, 10]
         child.send_signal(signal.SIGTERM)
         assert child.wait(30) == 0
-    lanes = {event["ph"] for event in json.loads(trace.read_text())["traceEvents"]}
-    assert lanes
+    check_trace(json.loads(trace.read_text())["traceEvents"])
+
+
+def check_trace(events):
+    """One request on all lanes, from HTTP to kernels."""
+    lanes = {e["pid"]: e["args"]["name"] for e in events if e["name"] == "process_name"}
+    assert list(lanes.values()) == ["http", "host", "queue", "cpu:0"]
+    spans = [event for event in events if event["ph"] == "X"]
+    assert {lanes[event["pid"]] for event in spans} == set(lanes.values())
+    assert len({event["args"]["request"] for event in spans}) == 1
+    assert len({event["args"]["trace"] for event in spans}) == 1
+    assert any("kernel" in event["args"] for event in spans)
