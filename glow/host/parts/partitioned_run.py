@@ -118,10 +118,15 @@ class Run(Future["list[Array]"]):
         if self._end():
             self.set_exception(error)
 
+    def cancel(self) -> bool:
+        """Ask for an end before the next part; False, since something may run already."""
+        self.request.cancel()
+        return False
+
     def stop(self) -> None:
         """End without a result, which nobody wants."""
         if self._end():
-            self.cancel()
+            super().cancel()
             self.set_running_or_notify_cancel()
 
     def _end(self) -> bool:
