@@ -45,6 +45,7 @@ fuzz: $(VENV)/.installed-dev  ## run passes, native code and quantization on tho
 	PYTHONPATH=$(CURDIR) $(BIN)/python test/python/support/network_texts.py
 	$(BIN)/python test/fuzz/training_threads.py
 	$(BIN)/python benchmarks/partitions.py resnet50 bert_base --rounds 1
+	$(BIN)/python test/fuzz/host_schedules.py
 	$(BIN)/python test/fuzz/device_faults.py
 
 ray: $(VENV)/.installed-dev  ## install Ray, and test devices on clusters of it (a minute)
