@@ -78,10 +78,10 @@ def serve_command(args: argparse.Namespace) -> None:
     files = named_models(args.models)
     if args.model_repository is not None:
         files |= models_in(args.model_repository)
-    tracer = None
-    if args.trace is not None:
-        check_output_file(args.trace)
-        tracer = Tracer(kernels=True)
+    trace: Path | None = args.trace
+    tracer = Tracer(kernels=True) if trace else None
+    if trace:
+        check_output_file(trace)
     limits = Limits(body_bytes=args.body_mib * MIB, requests=args.requests)
     options = ServerOptions(args.host, args.port, args.drain_seconds, limits)
     listening = listen(args.host, args.port)
@@ -91,8 +91,8 @@ def serve_command(args: argparse.Namespace) -> None:
         for name in files:
             repository.load_now(name)
         serve(repository, options, said=_say, found=listening)
-    if tracer is not None:
-        tracer.write(args.trace)
+    if tracer and trace:
+        tracer.write(trace)
 
 
 def _say(address: str) -> None:
