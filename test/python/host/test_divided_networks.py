@@ -1,6 +1,8 @@
 """A host with a divided network: bits, pipelines, a device that dies, and its trace."""
 
 import json
+import os
+import signal
 import time
 from concurrent.futures import wait
 
@@ -10,6 +12,7 @@ from onnx import TensorProto, helper
 from places import ROOT
 
 import glow
+from glow.host.request import DeviceError
 from glow.host.tracing import SpanContext, Tracer
 
 DIGITS = ROOT / "examples" / "digits" / "digits.onnx"
@@ -116,3 +119,29 @@ def open_relu():
     opset = helper.make_opsetid("", 20)
     model = helper.make_model(graph, opset_imports=[opset], ir_version=10)
     return model.SerializeToString()
+
+
+def test_a_process_that_is_killed_fails_what_it_ran_alone(images):
+    """Its parts come back with it; no request hangs, and none has a wrong result."""
+    image, logits = images[0]
+    with glow.Host("process*2") as host:
+        host.add("digits", DIGITS, partition="strategy=pipeline", **EXACT)
+        failed = []
+        for turn in range(200):
+            futures = [host.run("digits", image) for _ in range(8)]
+            if turn in (2, 4):
+                os.kill(host.devices[turn // 2 - 1].pid, signal.SIGKILL)
+            for future in futures:
+                error = future.exception(60)
+                if error is None:
+                    np.testing.assert_array_equal(future.result()["logits"], logits)
+                else:
+                    failed.append(error)
+            if turn > 4 and not any(future.exception() for future in futures):
+                break
+        assert {type(error) for error in failed} <= {DeviceError}
+        assert {error.device for error in failed} <= {"process:0", "process:1"}
+        figures = host.statistics()["models"]["digits"]
+        assert figures["failed"] == len(failed)
+        assert figures["succeeded"] == 8 * (turn + 1) - len(failed)
+        assert turn < 199
