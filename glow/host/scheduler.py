@@ -36,6 +36,9 @@ if TYPE_CHECKING:
 
 Clock = Callable[[], float]
 
+SLACK = 1e-5
+"""Seconds by which a request may start too early, so that one look at the end is enough."""
+
 
 @dataclass(frozen=True)
 class Batch:
@@ -178,8 +181,10 @@ class Scheduler:
         policy = ticket.model.batching
         there = self.queue.group_size(ticket, policy.largest)
         wait = ticket.since + policy.max_delay - self._clock()
-        if wait > 0 and there < policy.best(ticket.sizes):
-            self.deadlines.call_at(time.monotonic() + wait, self.dispatch)
+        if wait > SLACK and there < policy.best(ticket.sizes):
+            if not ticket.has_alarm:
+                ticket.has_alarm = True
+                self.deadlines.call_at(time.monotonic() + wait, self.dispatch)
             return 0
         devices = ticket.model.network.devices
         free = sum(max(0, one.slots - one.outstanding) for one in devices)

@@ -38,6 +38,8 @@ class Ticket(Future[Results]):
         """Whether it is in the queue."""
         self.is_batched = False
         """Whether it is among those that may join a batch."""
+        self.has_alarm = False
+        """Whether somebody looks again when it has waited for others long enough."""
         self.since = 0.0
         """When it came, and when it was started, in seconds of `time.monotonic`."""
         self.waited = 0.0

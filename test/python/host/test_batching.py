@@ -157,6 +157,7 @@ def test_a_delay_waits_for_others(table, monkeypatch):
         host.add("m", open_doubling(), max_delay=60)
         futures = [host.run("m", x) for x in rows(7)]
         assert not device.running
+        assert len(wakes) == 1  # For the first of them.
         futures.append(host.run("m", ONE))
         assert device.end_all() == [8]
         late = host.run("m", ONE)
