@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import accumulate, pairwise
 from math import inf, isinf
 from random import Random
 
@@ -23,6 +24,13 @@ TRANSFER_BYTES_PER_SECOND = 5e9
 
 DRAWN_ORDERS = 16
 """Beside the order of the text: a branching graph has better ones."""
+
+
+FEW_ORDERS = 2
+"""Of a large graph."""
+
+PLACES = 256
+"""Where a large graph may be cut."""
 
 
 @dataclass(frozen=True)
@@ -88,7 +96,7 @@ def orders(graph: UnitGraph) -> Iterator[list[int]]:
     """
     yield list(range(len(graph)))
     no_labels = [0] * len(graph)
-    for seed in range(DRAWN_ORDERS):
+    for seed in range(DRAWN_ORDERS if len(graph) <= PLACES else FEW_ORDERS):
         yield drawn_order(graph, no_labels, seed)
 
 
@@ -165,14 +173,18 @@ def cut(
 ) -> tuple[int, list[int]] | None:
     """The fewest bytes that cross, and the device of each unit by number; None if none fit.
 
-    Of cuts that are as good, the first devices get more.
+    Of cuts that are as good, the first devices get more. Of a long order some places are looked
+    at: the greedy ones, and in each of `PLACES` windows the one that fewest bytes cross.
     """
     size, count = len(order), len(problem.devices)
+    places = _places(problem, order, bounds)
     best: list[dict[int, tuple[int, int]]] = [{0: (0, 0)}]
     for device in range(count):
         reached: dict[int, tuple[int, int]] = {}
         for start, (before, _) in best[-1].items():
             for end, crossing in _ends(problem, order, start, device, bounds):
+                if end not in places:
+                    continue
                 found = before + crossing, -start
                 if end not in reached or found < reached[end]:
                     reached[end] = found
@@ -186,6 +198,31 @@ def cut(
             labels[unit] = device
         end = start
     return best[-1][size][0], labels
+
+
+def _places(problem: Problem, order: Sequence[int], bounds: Bounds) -> set[int]:
+    """The places of an order where a stretch may end."""
+    size = len(order)
+    if size <= PLACES:
+        return set(range(size + 1))
+    crossing = _bytes_across(problem.graph, order)
+    starts = [number * size // PLACES for number in range(PLACES + 1)]
+    windows = (range(first, end) for first, end in pairwise(starts))
+    least = {min(window, key=crossing.__getitem__) for window in windows}
+    filled = fill(problem, order, bounds)
+    changes = {n for n in range(1, len(filled)) if filled[n] != filled[n - 1]}
+    return least | changes | {0, size}
+
+
+def _bytes_across(graph: UnitGraph, order: Sequence[int]) -> list[int]:
+    """The bytes that cross each place of an order, each value once."""
+    place = {unit: number for number, unit in enumerate(order)}
+    steps = [0] * (len(order) + 1)
+    for flow in graph.flows:
+        if flow.source is not None and flow.readers:
+            steps[place[flow.source] + 1] += flow.nbytes
+            steps[max(place[reader] for reader in flow.readers) + 1] -= flow.nbytes
+    return list(accumulate(steps))
 
 
 def _ends(

@@ -15,6 +15,7 @@ from dataclasses import replace
 from glow.dialects.errors import GlowError
 from glow.passes.graph.partition.crossing import crossing_bytes
 from glow.passes.graph.partition.cut_order import (
+    PLACES,
     Bounds,
     by_unit,
     cut,
@@ -69,7 +70,8 @@ def smallest_cut(problem: Problem, bounds: Bounds) -> list[int]:
     assert best is not None
     while best[0] > 0:
         labels = best[1]
-        again = (drawn_order(graph, labels, seed) for seed in range(AGAIN))
+        seeds = range(AGAIN if len(graph) <= PLACES else 1)
+        again = (drawn_order(graph, labels, seed) for seed in seeds)
         other = _best_cut(problem, bounds, again)
         if other is None or other[0] >= best[0]:
             break
