@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     import os
 
 LIMIT = 200_000
-"""Events that a tracer keeps: some 100 MB at most."""
+"""Events that a tracer keeps: some 130 MB at most."""
 
 SAMPLED = 1
 """The flag of W3C's Trace Context which says that the caller records."""
