@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
+from socket import socket
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
+from glow.diagnostics import run_reporting
 from glow.dialects.errors import GlowError, UsageError
 from glow.runtime.atomic_output import check_output_file
 from glow.tools.compile_options import add_compile_options, compile_options
@@ -14,6 +20,7 @@ from glow.tools.quantization_commands import at_least, not_negative
 
 if TYPE_CHECKING:
     from glow.host.adding import AddKeywords
+    from glow.serving.workers import Worker
 
 MIB = 1 << 20
 
@@ -38,6 +45,13 @@ def add_serve_command(parser: argparse.ArgumentParser) -> None:
     )
     add("--host", default="127.0.0.1", help="the address to listen on (127.0.0.1)")
     add("--port", type=at_least(0), default=8000, help="of HTTP (8000); 0 for any")
+    add("--grpc-port", type=at_least(0), help="of gRPC too; 0 for any (none)")
+    add(
+        "--processes",
+        type=at_least(1),
+        default=1,
+        help="that share ports and models, each with cores of its own (1)",
+    )
     add(
         "--device",
         action="append",
@@ -67,30 +81,89 @@ def serve_command(args: argparse.Namespace) -> None:
     for path in args.models:
         if not path.is_file():
             raise GlowError(f"{path}: no such file")
-    check_extra()
+    check_extra([] if args.grpc_port is None else ["grpc"])
+    if args.trace is not None:
+        check_output_file(args.trace)
+    from glow.serving.server import listen
+
+    with listen(args.host, args.port) as listening:
+        if args.processes == 1:
+            serve_here(args, listening)
+        else:
+            serve_in_workers(args, listening)
+
+
+def serve_in_workers(args: argparse.Namespace, listening: socket) -> None:
+    """Serve in several processes until a signal."""
+    if args.trace is not None:
+        raise UsageError("--trace is for one process", hint="--processes 1")
+    from glow.serving.server import listen
+    from glow.serving.workers import Supervisor, Worker, share_cores
+
+    address, port = listening.getsockname()[:2]
+    said = f"http://{address}:{port}"
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(TemporaryDirectory(prefix="glow-serve-")))
+        grpc_port = None
+        if args.grpc_port is not None:  # Reserved, so that 0 is the same for all.
+            reserved = listen(args.host, args.grpc_port, is_shared=True)
+            grpc_port = stack.enter_context(reserved).getsockname()[1]
+            said += f" and grpc://{address}:{grpc_port}"
+        workers = [
+            Worker(index, cores, listening, grpc_port, folder)
+            for index, cores in enumerate(share_cores(args.processes))
+        ]
+        Supervisor(workers, partial(work, args)).run(lambda: _say(said))
+
+
+def work(args: argparse.Namespace, worker: Worker, on_ready: Callable[[], None]) -> int:
+    """Serve as one of several processes; the exit status."""
+
+    def serve_as_worker() -> None:
+        serve_here(args, worker.listening, worker, lambda _: on_ready())
+
+    return run_reporting("glow serve", serve_as_worker, debug=False)
+
+
+def serve_here(
+    args: argparse.Namespace,
+    listening: socket,
+    worker: Worker | None = None,
+    said: Callable[[str], None] | None = None,
+) -> None:
+    """Serve in this process until a signal."""
     from glow.host.host import Host
     from glow.host.tracing import Tracer
     from glow.serving.body import Limits
     from glow.serving.folders import models_in, named_models
     from glow.serving.repository import Repository
-    from glow.serving.server import ServerOptions, listen, serve
+    from glow.serving.server import ServerOptions, serve
+    from glow.serving.shared_metrics import SharedMetrics
 
     files = named_models(args.models)
     if args.model_repository is not None:
         files |= models_in(args.model_repository)
     trace: Path | None = args.trace
     tracer = Tracer(kernels=True) if trace else None
-    if trace:
-        check_output_file(trace)
-    limits = Limits(body_bytes=args.body_mib * MIB, requests=args.requests)
-    options = ServerOptions(args.host, args.port, args.drain_seconds, limits)
-    listening = listen(args.host, args.port)
-    with listening, Host(args.device or ["cpu"], args.queue, tracer) as host:
+    options = ServerOptions(
+        args.host,
+        args.port,
+        args.grpc_port if worker is None else worker.grpc_port,
+        args.drain_seconds,
+        worker is not None,
+        Limits(body_bytes=args.body_mib * MIB, requests=args.requests),
+    )
+    with Host(args.device or ["cpu"], args.queue, tracer) as host:
         repository = Repository(host, files, add_options(args))
         repository.folder = args.model_repository
         for name in files:
             repository.load_now(name)
-        serve(repository, options, said=_say, found=listening)
+        metrics = None
+        if worker is not None:
+            metrics = SharedMetrics(host, worker.folder, worker.index)
+        serve(repository, options, said or _say, listening, metrics)
+        if isinstance(metrics, SharedMetrics):
+            metrics.close()
     if tracer and trace:
         tracer.write(trace)
 
@@ -99,9 +172,9 @@ def _say(address: str) -> None:
     print(f"ready on {address}", flush=True)
 
 
-def check_extra() -> None:
+def check_extra(more: Sequence[str] = ()) -> None:
     """Raise GlowError where what services are made of is not installed."""
-    missing = [name for name in EXTRA if find_spec(name) is None]
+    missing = [name for name in (*EXTRA, *more) if find_spec(name) is None]
     if missing:
         raise GlowError(
             f"glow serve needs {', '.join(missing)}",

@@ -11,6 +11,8 @@
 | `body.py`       | reads a request's body within limits |
 | `metrics.py`    | figures for Prometheus |
 | `server.py`     | runs it all in one process, until a signal |
+| `workers.py`    | several such processes, on the same ports |
+| `shared_metrics.py` | the figures of all of them |
 | `messages.py`   | the messages of gRPC, from `open_inference.proto` |
 | `ray_deployment.py` | the HTTP service as a deployment of Ray Serve |
 | `grpc_service.py` | the gRPC service |

@@ -8,7 +8,7 @@ that goes away cancels its task, which frees its slot.
 from __future__ import annotations
 
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping
 from importlib.metadata import version as version_of
 from typing import TYPE_CHECKING, TypeAlias, cast
 
@@ -279,20 +279,24 @@ def _handlers(service: Service) -> dict[str, grpc.RpcMethodHandler[Message, Mess
     return handlers
 
 
-def server_options(limits: Limits) -> Sequence[tuple[str, int]]:
-    """What gRPC itself is told of limits."""
-    return (
+def make_server(
+    models: ServedModels,
+    limits: Limits,
+    metrics: ServerMetrics,
+    tracer: Tracer,
+    *,
+    is_shared: bool = False,
+) -> grpc.aio.Server:
+    """The service over models; it has no port yet. To be called within the loop it runs on.
+
+    `is_shared` lets other processes listen on the same port.
+    """
+    options = (
         ("grpc.max_receive_message_length", limits.body_bytes),
         ("grpc.max_send_message_length", -1),
-        ("grpc.so_reuseport", 1),
+        ("grpc.so_reuseport", int(is_shared)),
     )
-
-
-def make_server(
-    models: ServedModels, limits: Limits, metrics: ServerMetrics, tracer: Tracer
-) -> grpc.aio.Server:
-    """The service over models; it has no port yet. To be called within the loop it runs on."""
-    server = grpc.aio.server(options=server_options(limits))
+    server = grpc.aio.server(options=options)
     service = Service(models, limits, metrics, tracer)
     handler = grpc.method_handlers_generic_handler(SERVICE, _handlers(service))
     server.add_generic_rpc_handlers((handler,))

@@ -1,4 +1,4 @@
-"""Runs the services of a repository in this process, until a signal ends it.
+"""Runs the services of a repository in this process, HTTP and gRPC on one loop, until a signal.
 
 The first SIGTERM or Ctrl-C drains: the server says that it is not ready, takes no new requests,
 and those that run get their results, for at most `drain_seconds`. The second ends it at once.
@@ -7,9 +7,10 @@ and those that run get their results, for at most `drain_seconds`. The second en
 from __future__ import annotations
 
 import asyncio
+import os
 import signal
 import socket
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
@@ -22,6 +23,7 @@ from glow.serving.body import Limits
 from glow.serving.metrics import ServerMetrics
 
 if TYPE_CHECKING:
+    import grpc.aio
     from fastapi import FastAPI
 
     from glow.serving.repository import Repository
@@ -29,11 +31,11 @@ if TYPE_CHECKING:
 BACKLOG = 1024
 """Connections that may wait to be accepted."""
 
-Said: TypeAlias = Callable[[str], None]
-"""Is told each address that the server listens on."""
+GRACE_SECONDS = 1
+"""For the last bytes of responses, once requests have ended or their time is over."""
 
-StartGrpc: TypeAlias = Callable[[], Awaitable[Callable[[float], Awaitable[None]]]]
-"""Begins another service, and gives what ends it within so many seconds."""
+Said: TypeAlias = Callable[[str], None]
+"""Is told the addresses that the server listens on, once it takes requests."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +45,11 @@ class ServerOptions:
     host: str = "127.0.0.1"
     port: int = 8000
     """0 for any that is free."""
+    grpc_port: int | None = None
+    """0 for any that is free, None for no gRPC."""
     drain_seconds: float = 30.0
+    is_shared: bool = False
+    """Whether other processes serve on the same port of gRPC."""
     limits: Limits = field(default_factory=Limits)
 
 
@@ -59,7 +65,7 @@ class Server(uvicorn.Server):
             server_header=False,
             date_header=False,
             backlog=BACKLOG,
-            timeout_graceful_shutdown=max(1, round(seconds)),
+            timeout_graceful_shutdown=GRACE_SECONDS,
         )
         super().__init__(config)
         self._repository = repository
@@ -68,9 +74,9 @@ class Server(uvicorn.Server):
 
     def handle_exit(self, sig: int, frame: object) -> None:
         """Drain; end at once if that goes on already."""
-        if self._draining is not None:
-            self.force_exit = self.should_exit = True
-            return
+        if self._repository.is_draining:
+            signal.signal(sig, signal.SIG_DFL)
+            os.kill(os.getpid(), sig)
         self._repository.is_draining = True
         loop = self._loop
         if loop is None:
@@ -98,16 +104,16 @@ class Server(uvicorn.Server):
 def listen(host: str, port: int, *, is_shared: bool = False) -> socket.socket:
     """A socket that listens; raises GlowError for an address that cannot be had.
 
-    `is_shared` lets other processes listen on the same port.
+    With `is_shared` it only reserves the port, for processes that listen on it together.
     """
     try:
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
         found = socket.socket(family, socket.SOCK_STREAM)
-        found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        if is_shared:
-            found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+        reuse = socket.SO_REUSEPORT if is_shared else socket.SO_REUSEADDR
+        found.setsockopt(socket.SOL_SOCKET, reuse, 1)
         found.bind((host, port))
-        found.listen(BACKLOG)
+        if not is_shared:
+            found.listen(BACKLOG)
     except (OSError, OverflowError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise GlowError(
@@ -120,27 +126,29 @@ def listen(host: str, port: int, *, is_shared: bool = False) -> socket.socket:
 def serve(
     repository: Repository,
     options: ServerOptions,
-    others: Sequence[StartGrpc] = (),
     said: Said = print,
     found: socket.socket | None = None,
+    metrics: ServerMetrics | None = None,
 ) -> None:
     """Serve a repository until a signal; `said` is told when requests are taken.
 
-    `others` are services beside that over HTTP, `found` a socket that listens already.
+    `found` is a socket that listens already.
     """
     listening = found or listen(options.host, options.port)
-    metrics = ServerMetrics(repository.host)
+    metrics = metrics or ServerMetrics(repository.host)
     tracer = repository.host.tracer
     app = make_app(repository, options.limits, metrics, tracer)
     server = Server(app, repository, options.drain_seconds)
 
     async def run() -> None:
         async with AsyncExitStack() as stack:
-            for start in others:
-                stop = await start()
-                stack.push_async_callback(stop, options.drain_seconds)
             address, port = listening.getsockname()[:2]
-            said(f"http://{address}:{port}")
+            addresses = [f"http://{_bracketed(address)}:{port}"]
+            if options.grpc_port is not None:
+                started = await start_grpc(repository, options, metrics)
+                addresses.append(f"grpc://{started.address}")
+                stack.push_async_callback(started.server.stop, GRACE_SECONDS)
+            said(" and ".join(addresses))
             await server.serve([listening])
 
     with listening:
@@ -149,6 +157,45 @@ def serve(
             uvicorn_run(run(), server)
         finally:
             signal.signal(signal.SIGTERM, before)
+
+
+@dataclass(frozen=True)
+class StartedGrpc:
+    """The service over gRPC."""
+
+    server: grpc.aio.Server
+    address: str
+
+
+async def start_grpc(
+    repository: Repository, options: ServerOptions, metrics: ServerMetrics
+) -> StartedGrpc:
+    """Begin to serve over gRPC; raises GlowError for a port that cannot be had."""
+    from glow.serving.grpc_service import make_server
+
+    host, port = _bracketed(options.host), options.grpc_port
+    server = make_server(
+        repository,
+        options.limits,
+        metrics,
+        repository.host.tracer,
+        is_shared=options.is_shared,
+    )
+    try:
+        found = server.add_insecure_port(f"{host}:{port}")
+    except RuntimeError:
+        found = 0
+    if not found:
+        raise GlowError(
+            f"cannot listen on {host}:{port} for gRPC",
+            hint="another port may be free (--grpc-port 0 takes any)",
+        )
+    await server.start()
+    return StartedGrpc(server, f"{host}:{found}")
+
+
+def _bracketed(host: str) -> str:
+    return f"[{host}]" if ":" in host else host
 
 
 def uvicorn_run(main: Awaitable[None], server: uvicorn.Server) -> None:
