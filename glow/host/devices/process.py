@@ -247,6 +247,8 @@ class ProcessDevice(DeviceManager):
                 del job, result
         except ConnectionLost as lost:
             self._lose(worker, str(lost))
+        except Exception as error:  # No memory for the outputs.
+            self._lose(worker, f"its answer was lost: {type(error).__name__}: {error}")
         finally:
             channel.close()
 

@@ -17,7 +17,6 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future, InvalidStateError
 from contextlib import suppress
-from functools import partial
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any, cast
 
@@ -32,7 +31,6 @@ from glow.host.devices.ray_actor import DONE, FAILED, DeviceActor
 from glow.host.devices.ray_api import (
     Actor,
     Ref,
-    is_permanent,
     on_node,
     ray_errors,
 )
@@ -263,7 +261,7 @@ class RayDevice(DeviceManager):
         threads = 1 if self.outstanding > 1 else None
         try:
             ref = method.remote(network.number, threads, loaded, *job.inputs)
-        except self._errors as error:
+        except Exception as error:
             self._fail(job, error)
             return
         job.ref = ref
@@ -285,15 +283,14 @@ class RayDevice(DeviceManager):
             return
         try:
             answer = cast("list[object]", self.cluster.ray.get(ref))
+            if answer[0] == DONE:
+                self._end(job, [np.array(array) for array in answer[1:]])
+            elif answer[0] == FAILED:
+                self._end(job, error_of_frame(answer[1]))
+            else:
+                self._again(job, ref)
         except Exception as error:
             self._fail(job, error)
-            return
-        if answer[0] == DONE:
-            self._end(job, [np.array(array) for array in answer[1:]])
-        elif answer[0] == FAILED:
-            self._end(job, error_of_frame(answer[1]))
-        else:
-            self._again(job, ref)
 
     def _again(self, job: RayJob, ref: Ref) -> None:
         """Send a job to an actor that does not know its network any more."""
@@ -356,15 +353,17 @@ class RayDevice(DeviceManager):
                 if network.lost is None:
                     ray.get(self._load(network), timeout=LOAD_SECONDS)
             watch = self.actor.watch.options(max_task_retries=0).remote()
+        except TimeoutError:
+            text = f"its actor did not begin in {START_SECONDS:.0f} s"
+            self._die(f"{text}: are the processors of the node taken?")
+            return
         except Exception as error:
             self._die(_text(error))
             return
-        watch.future().add_done_callback(
-            lambda done: self._todo.put(partial(self._gone, done.exception()))
-        )
+        watch.future().add_done_callback(lambda _: self._todo.put(self._gone))
         self._change(Health.READY)
 
-    def _gone(self, error: BaseException | None) -> None:
+    def _gone(self) -> None:
         """The actor has gone; where Ray starts it again it will be back."""
         if self._health is Health.DEAD:
             return
@@ -372,8 +371,6 @@ class RayDevice(DeviceManager):
             if network.has_variables:
                 network.lost = "the values of the network's variables were lost"
         self._change(Health.RESTARTING)
-        if error is not None and is_permanent(error):
-            self._reason = _text(error)
         self._thread(self._begin)  # Those of the device wait for answers.
 
     def _die(self, reason: str) -> None:

@@ -99,16 +99,6 @@ def ray_errors() -> type[Exception]:
     return cast("type[Exception]", import_module("ray.exceptions").RayError)
 
 
-def is_permanent(error: BaseException) -> bool:
-    """Whether an error says that an actor will never come back."""
-    name = type(error).__name__
-    return name in (
-        "ActorDiedError",
-        "ActorUnschedulableError",
-        "ActorPlacementGroupRemoved",
-    )
-
-
 def on_node(node: str) -> object:
     """The scheduling strategy that places an actor on this node only."""
     strategies = import_module("ray.util.scheduling_strategies")
