@@ -68,23 +68,23 @@ def free_port():
         return server.getsockname()[1]
 
 
-def start(environment, *words, namespace=None):
-    """A node of Ray, in a session of its own."""
+def start(started, address, environment, words, namespace=None):
+    """A node of Ray, in a session of its own; returns when it has begun.
+
+    One after the other: they share a folder here, in which they look for names that are free.
+    """
     inside = ["ip", "netns", "exec", namespace] if namespace else []
-    command = [
-        *inside,
-        str(Path(sys.executable).parent / "ray"),
-        "start",
-        *words,
-        *OPTIONS,
-    ]
-    return subprocess.Popen(
-        command,
-        env=environment,
-        start_new_session=True,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
+    command = [*inside, str(Path(sys.executable).parent / "ray"), "start"]
+    with tempfile.NamedTemporaryFile("w") as log:
+        node = started[address] = subprocess.Popen(
+            [*command, f"--node-ip-address={address}", *words, *OPTIONS],
+            env=environment,
+            start_new_session=True,
+            stdout=log.file.fileno(),
+            stderr=subprocess.STDOUT,
+        )
+        wait_until(lambda: "Ray runtime started" in Path(log.name).read_text())
+    assert node.poll() is None
 
 
 def stop(process):
@@ -120,27 +120,17 @@ def nodes():
             begin_network()
         except (OSError, subprocess.CalledProcessError):
             pytest.skip("no network namespaces can be made here")
-        address = f"{HEAD}:{free_port()}"
-        head = (f"--node-ip-address={HEAD}", f"--port={address[len(HEAD) + 1 :]}")
-        head = (*head, f"--temp-dir={folder}", "--include-dashboard=false")
-        started[HEAD] = start(environment, "--head", *head)
-        wait_until(lambda: answers(address))
-        for name, node in NODES.items():
-            words = (f"--address={address}", f"--node-ip-address={node}")
-            started[node] = start(environment, *words, namespace=name)
-        yield address, started, environment
+        port = free_port()
+        head = ("--head", f"--port={port}", f"--temp-dir={folder}")
+        start(started, HEAD, environment, (*head, "--include-dashboard=false"))
+        for name, address in NODES.items():
+            start(started, address, environment, [f"--address={HEAD}:{port}"], name)
+        yield f"{HEAD}:{port}", started, environment
     finally:
         for process in started.values():
             stop(process)
         end_network()
         shutil.rmtree(folder, ignore_errors=True)
-
-
-def answers(address):
-    host, _, port = address.partition(":")
-    with contextlib.suppress(OSError), socket.create_connection((host, int(port)), 1):
-        return True
-    return False
 
 
 def test_hosts_that_share_nothing_but_a_network(nodes, tmp_path):
