@@ -14,7 +14,14 @@ from kernel_examples import KERNELS
 from kernel_testing import TARGET, Array, guarded
 from loops_testing import sample
 from places import TESTS
-from upstream import ABSENT, find_mlir_opt, lower_upstream, mlir_opt, mlir_translate
+from upstream import (
+    ABSENT,
+    SEPARATOR,
+    find_mlir_opt,
+    lower_upstream,
+    mlir_opt_each,
+    mlir_translate,
+)
 from xdsl.dialects.builtin import DenseArrayBase, MemRefType, ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute
@@ -64,6 +71,13 @@ def generic(module: ModuleOp) -> str:
     return text.getvalue()
 
 
+def assert_one_module(texts: Sequence[str]) -> None:
+    """Upstream accepts each of the texts, and prints the same for all."""
+    printed = mlir_opt_each([f"{text}\n" for text in texts])
+    assert len(printed) == len(texts)
+    assert len({text.strip() for text in printed}) == 1
+
+
 def kernel_module(name: str) -> tuple[ModuleOp, int]:
     """A module with a kernel as a public function, and its number of work items."""
     kernel = KERNELS[name]()
@@ -74,7 +88,7 @@ def kernel_module(name: str) -> tuple[ModuleOp, int]:
 @pytest.mark.parametrize("name", KERNELS)
 def test_kernel_is_accepted(name: str) -> None:
     module, _ = kernel_module(name)
-    assert mlir_opt(str(module)) == mlir_opt(generic(module))
+    assert_one_module([str(module), generic(module)])
 
 
 @pytest.mark.parametrize("name", KERNELS)
@@ -93,30 +107,36 @@ def test_programs_of_the_lit_tests_are_accepted(
     if path.stem in REFUSED:
         mark = pytest.mark.xfail(reason=REFUSED[path.stem], strict=True)
         request.node.add_marker(mark)
-    for text in path.read_text().split("// -----\n"):
-        module = Parser(new_context(), text).parse_module()
-        mlir_opt(generic(module), "--allow-unregistered-dialect")
+    texts = [
+        generic(Parser(new_context(), text).parse_module())
+        for text in path.read_text().split(SEPARATOR)
+    ]
+    mlir_opt_each([f"{text}\n" for text in texts], "--allow-unregistered-dialect")
 
 
 @pytest.mark.parametrize("name", sorted(TINY_NETWORKS))
 def test_network_is_accepted_at_every_level(name: str) -> None:
     """Dialects of our own are read as unregistered ones."""
     module = load(TINY_NETWORKS[name]())
+    texts: list[str] = []
     for stage in ("graph", "lowered", "instr"):
         lower_to(module, stage)
-        mlir_opt(generic(module), "--allow-unregistered-dialect")
+        texts.append(f"{generic(module)}\n")
+    mlir_opt_each(texts, "--allow-unregistered-dialect")
     lower_to(module, "loops")
-    assert mlir_opt(str(module)) == mlir_opt(generic(module))
+    assert_one_module([str(module), generic(module)])
 
 
 @pytest.mark.parametrize("name", programs())
 def test_control_flow_is_accepted_at_every_level(name: str) -> None:
     module = Parser(new_context(), programs()[name][0]).parse_module()
+    texts: list[str] = []
     for stage in ("graph", "lowered", "instr"):
         lower_to(module, stage)
-        mlir_opt(generic(module), "--allow-unregistered-dialect")
+        texts.append(f"{generic(module)}\n")
+    mlir_opt_each(texts, "--allow-unregistered-dialect")
     lower_to(module, "loops")
-    assert mlir_opt(str(module)) == mlir_opt(generic(module))
+    assert_one_module([str(module), generic(module)])
 
 
 @pytest.mark.parametrize("name", sorted(TINY_NETWORKS))

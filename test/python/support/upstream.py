@@ -10,6 +10,7 @@ import os
 import re
 import shutil
 import subprocess
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
@@ -20,6 +21,9 @@ ABSENT = (
     f"no mlir-opt {VERSION} or newer here: install Debian's mlir-{VERSION}-tools "
     "or name one in GLOW_MLIR_OPT"
 )
+
+SEPARATOR = "// -----\n"
+"""Between texts that are read, and printed, one by one."""
 
 TO_LLVM = (
     "func.func(convert-vector-to-scf{full-unroll=true target-rank=1})",
@@ -86,6 +90,12 @@ def mlir_opt(text: str, *options: str) -> str:
     program = find_mlir_opt()
     assert program is not None, ABSENT
     return run_program(program, list(options), text)
+
+
+def mlir_opt_each(texts: Sequence[str], *options: str) -> list[str]:
+    """What mlir-opt prints for each of some texts: its start takes longer than they do."""
+    printed = mlir_opt(SEPARATOR.join(texts), "--split-input-file", *options)
+    return printed.split(SEPARATOR)
 
 
 def mlir_translate(text: str) -> str:
