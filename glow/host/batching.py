@@ -104,13 +104,10 @@ class BatchPolicy:
         if table is None:
             self._ask(sizes, ticket.inputs)
             return 1
-        for size in reversed(table.paying):
-            if size == 1:
-                break
-            if size <= count:
-                if self._is_ready(sizes, size):
-                    return size
-                self._ask(sizes, ticket.inputs)
+        for size in reversed([one for one in table.paying if one <= count]):
+            if size == 1 or self._is_ready(sizes, size):
+                return size
+            self._ask(sizes, ticket.inputs)
         return 1
 
     def best(self, sizes: Sizes) -> int:

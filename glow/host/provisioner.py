@@ -48,10 +48,7 @@ class Provisioner:
         is needed and what is there, where too few have room: then none has it.
         """
         candidates = list(self._candidates(backend))
-        if not 1 <= replicas <= len(candidates):
-            of = f" of backend '{backend}'" if backend else ""
-            there = f"{len(candidates)} device{'s' * (len(candidates) != 1)}{of}"
-            raise GlowError(f"'{key}' cannot have {replicas} replicas on {there}")
+        check_replicas(key, replicas, len(candidates), backend)
         loaded = load(key, model_for, candidates, replicas)
         first = loaded[0][1]
         network = DeviceNetwork(key, first.inputs, first.outputs)
@@ -150,6 +147,14 @@ class Provisioner:
 
         known = [device for device in ready if backend in (None, device.backend)]
         return sorted(known, key=order)
+
+
+def check_replicas(key: str, replicas: int, there: int, backend: str | None) -> None:
+    """Raise GlowError where there are not so many devices of a backend."""
+    if not 1 <= replicas <= there:
+        of = f" of backend '{backend}'" if backend else ""
+        devices = f"{there} device{'s' * (there != 1)}{of}"
+        raise GlowError(f"'{key}' cannot have {replicas} replicas on {devices}")
 
 
 def load(

@@ -192,23 +192,16 @@ class Scheduler:
 
     def _start(self, batch: Batch) -> None:
         """Start requests in their slot."""
-        tickets = batch.tickets
         if self.tracer.is_on:
             self._trace(batch)
         try:
-            if not tickets:
-                batch.first.request.cancel()
-                batch.start(batch.first.inputs, batch.first.request)
-                return
-            if len(tickets) == 1:
-                outputs = batch.start(tickets[0].inputs, tickets[0].request)
-            else:
-                inputs = batch.model.batching.assemble(tickets)
-                outputs = batch.start(inputs, joint_request(tickets))
+            outputs = started(batch)
         except BaseException as error:
             self._fail(batch, error)
             return
-        for ticket in tickets:
+        if not batch.tickets:
+            return
+        for ticket in batch.tickets:
             ticket.started = outputs
         outputs.add_done_callback(lambda done: self._finish(batch, done))
 
@@ -279,6 +272,17 @@ class Scheduler:
             with self.lock:
                 ticket.model.statistics.expired += 1
         ticket.request.cancel()
+
+
+def started(batch: Batch) -> Outputs:
+    """The outputs of requests in their slot, which is given back where nobody wants them."""
+    tickets, first = batch.tickets, batch.first
+    if len(tickets) > 1:
+        inputs = batch.model.batching.assemble(tickets)
+        return batch.start(inputs, joint_request(tickets))
+    if not tickets:
+        first.request.cancel()
+    return batch.start(first.inputs, first.request)
 
 
 def joint_request(tickets: Sequence[Ticket]) -> Request:

@@ -123,22 +123,26 @@ def open_devices(
     opened: list[DeviceManager] = []
     try:
         for device in listed:
-            if not isinstance(device, str):
+            if isinstance(device, str):
+                for one in parse_specifications(device):
+                    opened.extend(_open(one, counts))
+            else:
                 opened.append(device)
-                continue
-            for one in parse_specifications(device):
-                opened.extend(_open(one, counts))
-        names = Counter(device.name for device in opened)
-        twice = [name for name, count in names.items() if count > 1]
-        if twice:
-            raise GlowError(f"two devices have the name '{twice[0]}'")
-        if not opened:
-            raise GlowError("a host needs a device", hint='devices=["cpu"]')
+        check_names([device.name for device in opened])
     except BaseException:
         for device in opened:
             device.close()
         raise
     return opened
+
+
+def check_names(names: Sequence[str]) -> None:
+    """Raise GlowError where there is no device, or two have one name."""
+    if not names:
+        raise GlowError("a host needs a device", hint='devices=["cpu"]')
+    twice = [name for name, count in Counter(names).items() if count > 1]
+    if twice:
+        raise GlowError(f"two devices have the name '{twice[0]}'")
 
 
 def _open(
