@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import itertools
+import os
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, cast
@@ -30,6 +31,8 @@ from glow.sequence_model import SequenceModel
 from glow.specialized_model import SpecializedModel
 
 if TYPE_CHECKING:
+    from xdsl.dialects.builtin import ModuleOp
+
     from glow.compiled_model import Array
     from glow.compiler import Model
     from glow.host.background import Background
@@ -111,6 +114,10 @@ class Sources:
         return TableCache(key).measure
 
 
+AS_WRITTEN = "as-written"
+"""What `partition` says of text that is divided already."""
+
+
 class Adding:
     """Makes served models of what users give."""
 
@@ -184,7 +191,7 @@ class Adding:
         self, sources: Sources, key: str, choice: str, limit: int | None
     ) -> Network:
         """The network in parts on several devices; raises GlowError."""
-        from glow.host.partition_plan import plan_model
+        from glow.host.partition_plan import plan_model, split_module
 
         if sources.is_compiled:
             raise GlowError(
@@ -192,8 +199,11 @@ class Adding:
                 hint="pass what it was compiled from",
             )
         options = sources.compile_options(sources.backend or DEFAULT_BACKEND)
-        devices = self.provisioner.partition_devices(limit)
-        plan = plan_model(cast("Model", sources.model), devices, choice, options)
+        if choice == AS_WRITTEN:
+            plan = split_module(divided_text(sources))
+        else:
+            devices = self.provisioner.partition_devices(limit)
+            plan = plan_model(cast("Model", sources.model), devices, choice, options)
         return self.provisioner.place_parts(key, plan, options)
 
     def _limited(
@@ -251,6 +261,20 @@ def measure_within(
                 f"device '{device.name}'"
             )
     return table
+
+
+def divided_text(sources: Sources) -> str | os.PathLike[str] | ModuleOp:
+    """The text or module that a model is; raises GlowError for another one."""
+    model = sources.model
+    is_file = isinstance(model, str | os.PathLike)
+    if is_file and os.fspath(model).endswith(".mlir"):
+        return model
+    if not is_file and hasattr(model, "walk"):
+        return cast("ModuleOp", model)
+    raise GlowError(
+        f"'{sources.name}' is no text that is divided",
+        hint="glow-opt --partition writes it; or say a strategy",
+    )
 
 
 def check_options(batching: object, max_delay: object) -> None:

@@ -68,6 +68,7 @@ class Provisioner:
         from glow.host.parts.placed_part import PlacedPart
 
         by_name = {device.name: device for device in self.devices}
+        check_devices(plan, by_name)
         placed: list[PlacedPart] = []
         try:
             for part in plan.parts:
@@ -155,6 +156,17 @@ def check_replicas(key: str, replicas: int, there: int, backend: str | None) -> 
         of = f" of backend '{backend}'" if backend else ""
         devices = f"{there} device{'s' * (there != 1)}{of}"
         raise GlowError(f"'{key}' cannot have {replicas} replicas on {devices}")
+
+
+def check_devices(plan: PartitionPlan, known: Iterable[str]) -> None:
+    """Raise GlowError for a part on a device that a host does not have."""
+    for part in plan.parts:
+        for name in (part.device, *part.replicas):
+            if name not in known:
+                raise GlowError(
+                    f"@{part.name} is for device '{name}', which the host does not have",
+                    hint=f"it has {', '.join(known)}",
+                )
 
 
 def load(

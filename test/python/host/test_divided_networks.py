@@ -14,6 +14,8 @@ from places import ROOT
 import glow
 from glow.host.request import DeviceError
 from glow.host.tracing import SpanContext, Tracer
+from glow.tools.glow import run_glow
+from glow.tools.glow_opt import run_glow_opt
 
 DIGITS = ROOT / "examples" / "digits" / "digits.onnx"
 EXACT = {"numerics": "exact", "threads": 1}
@@ -60,6 +62,25 @@ def test_parts_go_elsewhere_when_their_device_dies(images):
         host.devices[1].changed()
         check(host, images[:2])
         assert host.models()["digits"].devices == ("cpu:0",)
+
+
+def test_text_that_is_divided_runs_as_it_is_written(images, tmp_path):
+    graph, text = tmp_path / "graph.mlir", tmp_path / "divided.mlir"
+    run_glow(["compile", str(DIGITS), "--compile-to=graph", "-o", str(graph)])
+    options = f"devices=cpu,interpreter {LAST_LAYER}"
+    run_glow_opt([str(graph), f"--partition={options}", "-o", str(text)])
+    with glow.Host(["cpu", "interpreter"]) as host:
+        host.add("digits", text, partition="as-written", **EXACT)
+        assert host.models()["digits"].devices == ("cpu:0", "interpreter:0")
+        check(host, images[:1])
+        with pytest.raises(glow.GlowError, match="not divided into parts"):
+            host.add("graph", graph, partition="as-written")
+        with pytest.raises(glow.GlowError, match="no text that is divided"):
+            host.add("onnx", DIGITS, partition="as-written")
+    with glow.Host("cpu") as host:
+        with pytest.raises(glow.GlowError, match="does not have") as error:
+            host.add("digits", text, partition="as-written")
+        assert error.value.hint == "it has cpu:0"
 
 
 def test_a_request_is_traced_through_its_parts(images, tmp_path):
