@@ -222,14 +222,14 @@ class Tracer:
 
         A request without an id is known by that of its trace.
         """
-        if parent is None:
-            around = current_span()
-            parent = None if around is None else around.context
+        around = current_span()
+        if parent is None and around is not None:
+            parent = around.context
         context = _child_of(parent)
-        begin = time.perf_counter_ns()
-        known = request_id or context.trace_id
-        event = Event(lane, name, known, begin, None, context, parent, arguments)
-        return Span(self, event)
+        known, now = request_id or context.trace_id, time.perf_counter_ns()
+        return Span(
+            self, Event(lane, name, known, now, None, context, parent, arguments)
+        )
 
     def record(
         self,

@@ -13,6 +13,7 @@ from glow.host.request import DeadlineError
 if TYPE_CHECKING:
     from glow.compiled_model import Array
     from glow.host.devices.device import DeviceManager
+    from glow.host.network import Replica
     from glow.host.parts.placed_part import PlacedPart, Wiring
     from glow.host.request import Outputs, Request
     from glow.tensor_info import Signature
@@ -94,24 +95,29 @@ class Run(Future["list[Array]"]):
             self._take(part, done.result())
 
     def _take(self, part: PlacedPart, outputs: Sequence[Array]) -> None:
-        readers = self.network.wiring.readers
-        ready: list[PartStep] = []
         with self._lock:
             if self._has_ended:
                 return
+            ready: list[PartStep] = []
             for name, array in zip(part.gives, outputs, strict=True):
-                if self._uses.get(name):
-                    self._values[name] = array
-                for reader in readers.get(name, ()):
-                    self._missing[reader.number] -= 1
-                    if not self._missing[reader.number]:
-                        ready.append(PartStep(self, reader))
+                ready += self._keep(name, array)
             self._left -= 1
             results = None if self._left else self._results()
         if results is not None:
             self.network.end_run()
             self.set_result(results)
         self.network.submit(ready)
+
+    def _keep(self, name: str, array: Array) -> list[PartStep]:
+        """Keep a value while it has readers; the parts that have waited for it alone."""
+        if self._uses.get(name):
+            self._values[name] = array
+        ready: list[PartStep] = []
+        for reader in self.network.wiring.readers.get(name, ()):
+            self._missing[reader.number] -= 1
+            if not self._missing[reader.number]:
+                ready.append(PartStep(self, reader))
+        return ready
 
     def fail(self, error: BaseException) -> None:
         """End with an error; parts that run go on, and nobody reads what they give."""
@@ -173,18 +179,19 @@ class PartStep:
         goes on with the request that it has begun.
         """
         replica = self.part.on(device)
+        operands = None if replica is None else self.state.operands(self.part)
+        if replica is not None and operands is not None:
+            self._start(replica, operands)
+            return
+        device.release()
         if replica is None:  # It has left this very moment.
-            device.release()
             self.owner.submit([self])
-            return
-        operands = self.state.operands(self.part)
-        if operands is None:
-            device.release()
-            return
+
+    def _start(self, replica: Replica, operands: Sequence[Array]) -> None:
         memory = self.owner.memory_for(self.part)
         done = partial(self.state.part_done, self.part)
         request = self.state.request
         try:
-            device.run_reserved(replica.key, operands, request, memory, done)
+            replica.device.run_reserved(replica.key, operands, request, memory, done)
         except BaseException as error:
             self.state.fail(error)
