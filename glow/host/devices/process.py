@@ -136,16 +136,21 @@ class ProcessDevice(DeviceManager):
         except GlowError as error:
             job.set_exception(error)
             return job
-        with self._changes:
-            reason = network.lost or self._reason
-            if not reason:
-                network.jobs += 1
-                self._waiting.append(job)
+        reason = self._queue(job)
         if reason:
             job.set_exception(DeviceError(self.name, reason))
         else:
             self._run_waiting()
         return job
+
+    def _queue(self, job: Job) -> str:
+        """Let a job wait, unless it cannot run any more; tells why."""
+        with self._changes:
+            reason = job.network.lost or self._reason
+            if not reason:
+                job.network.jobs += 1
+                self._waiting.append(job)
+            return reason
 
     def unload(self, key: str) -> None:
         """Let go of a network, when its last request has ended."""
@@ -193,24 +198,28 @@ class ProcessDevice(DeviceManager):
 
     def _run_waiting(self) -> None:
         """Start what waits and finds a channel."""
-        while True:
-            with self._changes:
-                if not (self._waiting and self._idle):
-                    return
-                job, channel = self._waiting.popleft(), self._idle.pop()
-                channel.job = job
-                self._running += 1
+        while (found := self._next()) is not None:
+            job, channel = found
+            error = None
             try:
                 if begins(job, job.request):
                     channel.send(job, 1 if self.outstanding > 1 else 0)
                     continue
-                error = None
             except Exception as caught:
                 error = caught
             if self._take_job(channel, job, is_idle=True) and error is not None:
-                job.set_exception(
-                    GlowError(f"device '{self.name}' takes no inputs: {error}")
-                )
+                text = f"device '{self.name}' takes no inputs: {error}"
+                job.set_exception(GlowError(text))
+
+    def _next(self) -> tuple[Job, Channel] | None:
+        """A job that waits, and the idle channel that it gets."""
+        with self._changes:
+            if not (self._waiting and self._idle):
+                return None
+            job, channel = self._waiting.popleft(), self._idle.pop()
+            channel.job = job
+            self._running += 1
+            return job, channel
 
     def _take_job(self, channel: Channel, job: Job, *, is_idle: bool) -> bool:
         """Whether the job of a channel is for the caller to finish; then it is done here."""
@@ -234,23 +243,26 @@ class ProcessDevice(DeviceManager):
     def _listen(self, worker: WorkerProcess, channel: Channel) -> None:
         """Finish the jobs of a channel until its process is gone."""
         try:
-            while True:
-                job, result = channel.receive()
-                self._failures = 0
-                if not self._take_job(channel, job, is_idle=True):
-                    return
-                self._run_waiting()
-                if isinstance(result, GlowError):
-                    job.set_exception(result)
-                else:
-                    job.set_result(result)
-                del job, result
+            self._finish_jobs(channel)
         except ConnectionLost as lost:
             self._lose(worker, str(lost))
         except Exception as error:  # No memory for the outputs.
             self._lose(worker, f"its answer was lost: {type(error).__name__}: {error}")
         finally:
             channel.close()
+
+    def _finish_jobs(self, channel: Channel) -> None:
+        while True:
+            job, result = channel.receive()
+            self._failures = 0
+            if not self._take_job(channel, job, is_idle=True):
+                return
+            self._run_waiting()
+            if isinstance(result, GlowError):
+                job.set_exception(result)
+            else:
+                job.set_result(result)
+            del job, result
 
     # The process
 
@@ -300,21 +312,23 @@ class ProcessDevice(DeviceManager):
         reason = "it died again and again"
         while self._failures < TRIES:
             with self._changes:
-                self._changes.wait_for(lambda: self._is_closed, PAUSES[self._failures])
-                if self._is_closed:
+                pause = PAUSES[self._failures]
+                if self._changes.wait_for(lambda: self._is_closed, pause):
                     return
-            try:
-                worker = WorkerProcess(self._cores, self.slots, self._command)
-            except OSError as error:
-                reason = f"its process cannot be started: {error}"
-                self._failures += 1
-                continue
-            failure = self._prepare(worker)
+            failure = self._try_to_start()
             if failure is None:
                 return
             reason = failure
             self._failures += 1
         self._die(f"{reason}, {self._failures} times")
+
+    def _try_to_start(self) -> str | None:
+        """Start a process with the networks; else tells what was wrong."""
+        try:
+            worker = WorkerProcess(self._cores, self.slots, self._command)
+        except OSError as error:
+            return f"its process cannot be started: {error}"
+        return self._prepare(worker)
 
     def _prepare(self, worker: WorkerProcess) -> str | None:
         """Load the networks into a process and let it run; else tells what was wrong."""

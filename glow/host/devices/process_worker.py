@@ -26,6 +26,7 @@ from glow.host.devices.process_messages import (
     FAILED,
     REQUEST,
     ConnectionLost,
+    Frame,
     error_as_frame,
     receive_frame,
     receive_into,
@@ -70,22 +71,22 @@ class Slot:
     def serve(self) -> None:
         """Answer requests until the host is gone."""
         header = memoryview(bytearray(REQUEST.size))
-        connection = self._connection
-        while True:
-            try:
-                receive_into(connection, header)
-                number, threads, size, request = REQUEST.unpack(header)
-                text = receive_text(connection, size) if size else b""
-                try:
-                    answer = self._run(number, threads or None, text)
-                    status = DONE
-                except Exception as error:
-                    answer = json.dumps(error_as_frame(error)).encode()
-                    status = FAILED
-                head = ANSWER.pack(status, len(answer), request)
-                connection.sendall(head + answer)
-            except (ConnectionLost, OSError):
-                return
+        try:
+            while True:
+                receive_into(self._connection, header)
+                self._connection.sendall(self._answer(header))
+        except (ConnectionLost, OSError):
+            return
+
+    def _answer(self, header: memoryview) -> bytes:
+        """Run a request; gives the message that says what became of it."""
+        number, threads, size, request = REQUEST.unpack(header)
+        text = receive_text(self._connection, size) if size else b""
+        try:
+            status, answer = DONE, self._run(number, threads or None, text)
+        except Exception as error:
+            status, answer = FAILED, json.dumps(error_as_frame(error)).encode()
+        return ANSWER.pack(status, len(answer), request) + answer
 
     def _run(self, number: int, threads: int | None, text: bytes) -> bytes:
         """Run a network on the block; gives the shapes of outputs where they are open."""
@@ -135,18 +136,20 @@ class Worker:
         send_frame(self._control, {"ready": os.getpid()})
         parent = os.getppid()
         while os.getppid() == parent:
-            if not select.select([self._control], [], [], LOOK_SECONDS)[0]:
-                continue
-            frame, descriptors = receive_frame(self._control)
-            number = cast(int, frame["network"])
-            if frame["do"] == "unload":
-                self._networks.pop(number, None)
-                continue
-            try:
-                self._load(number, descriptors[0], cast(str, frame["kind"]))
-                send_frame(self._control, {"network": number})
-            except Exception as error:
-                send_frame(self._control, {"error": error_as_frame(error)})
+            if select.select([self._control], [], [], LOOK_SECONDS)[0]:
+                self._obey(*receive_frame(self._control))
+
+    def _obey(self, frame: Frame, descriptors: Sequence[int]) -> None:
+        """Load or unload a network."""
+        number = cast(int, frame["network"])
+        if frame["do"] == "unload":
+            self._networks.pop(number, None)
+            return
+        try:
+            self._load(number, descriptors[0], cast(str, frame["kind"]))
+            send_frame(self._control, {"network": number})
+        except Exception as error:
+            send_frame(self._control, {"error": error_as_frame(error)})
 
     def _load(self, number: int, descriptor: int, kind: str) -> None:
         try:

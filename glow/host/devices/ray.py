@@ -27,7 +27,7 @@ from glow.dialects.errors import GlowError, one_line
 from glow.host.devices.device import DeviceManager, DeviceMemory, Health
 from glow.host.devices.memory import model_memory
 from glow.host.devices.process_messages import error_of_frame
-from glow.host.devices.ray_actor import DONE, FAILED, DeviceActor
+from glow.host.devices.ray_actor import DONE, FAILED, DeviceActor, ModelOrigin
 from glow.host.devices.ray_api import (
     Actor,
     Ref,
@@ -85,10 +85,11 @@ class RayNetwork:
         self.layout = SlotLayout(model.inputs, model.outputs)
         self.memory_bytes = model_memory(model, device.slots)
         self.has_variables = isinstance(model, CompiledModel) and bool(model.variables)
-        self.source = source_of(model)
-        self.object, self.kind = device.cluster.object_of(model)
-        backend = self.source[1].get("backend", "cpu") if self.source else "cpu"
-        self.reader = reader_digest(backend)
+        self.object, kind = device.cluster.object_of(model)
+        backend = device.backend
+        self.origin = ModelOrigin(
+            kind, reader_digest(backend), backend, source_of(model)
+        )
         self.lost: str | None = None
         """Why it cannot run any more."""
 
@@ -241,13 +242,16 @@ class RayDevice(DeviceManager):
             return
         with suppress(self._errors):
             self.cluster.ray.kill(self.actor)
+        self._end_threads()
+        self._networks.clear()
+        self.cluster.close()
+
+    def _end_threads(self) -> None:
         for _ in self._threads:
             self._todo.put(None)
         for thread in self._threads:
             if thread is not threading.current_thread():
                 thread.join()
-        self._networks.clear()
-        self.cluster.close()
 
     # Requests
 
@@ -334,9 +338,7 @@ class RayDevice(DeviceManager):
         return thread
 
     def _load(self, network: RayNetwork) -> Ref:
-        return self.actor.load.remote(
-            network.number, network.object, network.kind, network.reader, network.source
-        )
+        return self.actor.load.remote(network.number, network.object, network.origin)
 
     def _wait_until_ready(self) -> None:
         with self._changes:

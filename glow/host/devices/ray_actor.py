@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import os
 import threading
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from glow.dialects.errors import GlowError
 from glow.host.devices.model_blob import model_in_blob
 from glow.host.devices.process_messages import error_as_frame
+from glow.model_bytes import reader_digest
 
 if TYPE_CHECKING:
     from glow.compiled_model import Array
@@ -24,6 +26,19 @@ DONE, FAILED, UNKNOWN = "done", "failed", "unknown"
 """What becomes of a call; UNKNOWN: the actor has started again, without the network."""
 
 Answer = list[object]
+
+
+@dataclass(frozen=True)
+class ModelOrigin:
+    """What is known of a blob beside its bytes."""
+
+    kind: str
+    """How it is read."""
+    reader: str
+    """For which processors and versions it is (`reader_digest`)."""
+    backend: str
+    source: tuple[Model, OptionKeywords] | None
+    """What it was compiled from, and how."""
 
 
 class DeviceActor:
@@ -45,43 +60,29 @@ class DeviceActor:
         self,
         number: int,
         content: Array,
-        kind: str,
-        reader: str,
-        source: tuple[Model, OptionKeywords] | None,
+        origin: ModelOrigin,
     ) -> Answer:
-        """Take a network; tells whether it was compiled here, from its source.
-
-        `reader` says for which processors and versions the blob is (`reader_digest`).
-        """
+        """Take a network; tells whether it was compiled here, from its source."""
         if number in self._models:
             return [DONE, False]
         try:
-            model, is_compiled = self._model(content, kind, reader, source)
+            model, is_compiled = self._model(content, origin)
         except Exception as error:
             return [FAILED, error_as_frame(error)]
         self._models[number] = model
         return [DONE, is_compiled]
 
-    def _model(
-        self,
-        content: Array,
-        kind: str,
-        reader: str,
-        source: tuple[Model, OptionKeywords] | None,
-    ) -> tuple[RunnableModel, bool]:
-        from glow.model_bytes import reader_digest
-
-        backend = source[1].get("backend", "cpu") if source else "cpu"
-        if reader == reader_digest(backend):
-            return model_in_blob(content, kind), False
-        if source is None:
+    def _model(self, content: Array, origin: ModelOrigin) -> tuple[RunnableModel, bool]:
+        if origin.reader == reader_digest(origin.backend):
+            return model_in_blob(content, origin.kind), False
+        if origin.source is None:
             raise GlowError(
                 "the model was compiled by another version or for another processor",
                 hint="give the host what it was compiled from",
             )
         from glow.compilation import compile
 
-        return compile(source[0], **source[1]), True
+        return compile(origin.source[0], **origin.source[1]), True
 
     def unload(self, number: int) -> None:
         """Let go of a network."""

@@ -175,7 +175,7 @@ def test_a_blob_is_read_or_mapped(model, monkeypatch):
         ModelBlob(doubling())
 
 
-def test_memory_and_cores(model):
+def test_memory_is_accounted(model):
     small = DeviceSpecification("process", memory_bytes=100)
     device = ProcessDevice("process:0", small)
     with contextlib.closing(device):
@@ -183,6 +183,9 @@ def test_memory_and_cores(model):
             device.load("m", model)
     with pytest.raises(ClosedError):
         run(device, TABLE, ROWS)
+
+
+def test_cores_are_shared_and_pinned(model):
     assert core_shares((1, 2, 3, 4, 5), 2) == [(1, 2), (3, 4, 5)]
     assert core_shares((4, 6), 3) == [(4,), (6,), (4,)]
     if hasattr(os, "sched_getaffinity"):
