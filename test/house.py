@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import ast
+import gc
 import subprocess
 import sys
 import tomllib
@@ -82,6 +83,13 @@ def read_imports(modules: Mapping[str, Path]) -> Imports:
     return imports
 
 
+def statements_in(node: ast.AST) -> Iterator[ast.AST]:
+    """The children of a node that may have statements: most of a tree is expressions."""
+    return (
+        each for each in ast.iter_child_nodes(node) if not isinstance(each, ast.expr)
+    )
+
+
 def collect(
     node: ast.AST,
     name: str,
@@ -90,12 +98,12 @@ def collect(
     imports: Imports,
 ) -> None:
     """Add the imports below a node, by where they stand."""
-    for child in ast.iter_child_nodes(node):
+    for child in statements_in(node):
         if isinstance(child, ast.Import | ast.ImportFrom):
             edges |= {(name, to) for to in targets(child, modules) if to != name}
         elif isinstance(child, ast.If) and "TYPE_CHECKING" in ast.unparse(child.test):
             collect(child, name, modules, imports.typing, imports)
-        elif isinstance(child, Function | ast.Lambda):
+        elif isinstance(child, Function):
             collect(child, name, modules, imports.inside, imports)
         else:
             collect(child, name, modules, edges, imports)
@@ -179,7 +187,12 @@ def edges_into_backends(edges: Iterable[Edge]) -> list[Edge]:
 
 def functions(file: Path) -> Iterator[Function]:
     """All functions of a file, also those in others."""
-    return (node for node in ast.walk(tree_of(file)) if isinstance(node, Function))
+    waiting: list[ast.AST] = [tree_of(file)]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, Function):
+            yield node
+        waiting += statements_in(node)
 
 
 def length(function: Function) -> int:
@@ -279,6 +292,7 @@ def survey_functions(house: House, files: Iterable[Path]) -> None:
 
 def main() -> int:
     """Survey the tree; 1 when a bound is broken."""
+    gc.disable()  # The trees of all files live on: to visit them takes most of the time.
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument(
         "--quiet", action="store_true", help="print broken bounds alone"

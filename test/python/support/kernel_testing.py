@@ -9,12 +9,15 @@ from __future__ import annotations
 
 import ctypes
 import mmap
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from itertools import pairwise
 
 import numpy as np
 from stack_poison import POISONS, number, poisoned, reads_denormals
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Attribute
 
 from glow.backends.cpu.kernels.matmul.batch_matmul_spec import (
     BatchMatmulSpec,
@@ -46,6 +49,20 @@ def guarded(array: Array) -> Array:
     return copy
 
 
+@lru_cache(2)
+def compile_poisoned(
+    function: FuncOp, target: Target
+) -> tuple[Callable[..., None], list[Attribute]]:
+    """A kernel's function with a number more for each element type on its stack.
+
+    The last ones are kept, for tests that run a kernel on one array after another.
+    """
+    function.verify()
+    poisonable, elements = poisoned(function)
+    poisonable.verify()
+    return compile_function(poisonable, target=target), elements
+
+
 def run_kernel(
     kernel: Kernel,
     outputs: Sequence[Array],
@@ -56,10 +73,7 @@ def run_kernel(
 
     `outputs` are what the buffers hold before.
     """
-    kernel.function.verify()
-    function, elements = poisoned(kernel.function)
-    function.verify()
-    compiled = compile_function(function, target=target or TARGET)
+    compiled, elements = compile_poisoned(kernel.function, target or TARGET)
     arguments = [guarded(array) for array in inputs]
     whole = [guarded(array) for array in outputs]
 
