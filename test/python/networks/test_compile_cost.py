@@ -31,15 +31,11 @@ print("{CODE_GENERATOR}" in sys.modules)
 UNNEEDED = ("onnx", "ml_dtypes", "importlib.metadata")
 """Packages that take longer to load than they would be of use."""
 
-MOST_MODULES = 440
-"""Of ours, to compile one operator; each takes half a millisecond to load."""
-
 COMPILE_FILE = f"""
 import sys, time, glow
 from pathlib import Path
 glow.compile(sys.argv[1])
 print([name for name in {UNNEEDED} if name in sys.modules])
-print(sum(name.partition(".")[0] == "glow" for name in sys.modules))
 from glow.lowering.target.library_pages import MAPS, read_mappings
 from glow.lowering.target.llvm_library import PAGES
 starts = [mapping.start for mapping in PAGES.mappings]
@@ -123,7 +119,7 @@ def test_turns_are_short_in_contexts_and_come_back() -> None:
     assert sys.getswitchinterval() == before
 
 
-def test_a_file_needs_few_modules_and_leaves_no_pages_of_llvm(tmp_path: Path) -> None:
+def test_a_file_needs_few_packages_and_leaves_no_pages_of_llvm(tmp_path: Path) -> None:
     x, y = (
         helper.make_tensor_value_info(name, TensorProto.FLOAT, [2, 3]) for name in "xy"
     )
@@ -133,7 +129,7 @@ def test_a_file_needs_few_modules_and_leaves_no_pages_of_llvm(tmp_path: Path) ->
         graph = helper.make_graph([node], "g", [x], [y])
         model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)])
         file.write_bytes(model.SerializeToString())
-    unneeded, modules, first, second = subprocess.run(
+    unneeded, first, second = subprocess.run(
         [sys.executable, "-c", COMPILE_FILE, *map(str, files)],
         env={**os.environ, "GLOW_CACHE_DIR": str(tmp_path / "cache")},
         capture_output=True,
@@ -141,7 +137,6 @@ def test_a_file_needs_few_modules_and_leaves_no_pages_of_llvm(tmp_path: Path) ->
         check=True,
     ).stdout.splitlines()
     assert unneeded == "[]"
-    assert int(modules) <= MOST_MODULES
     assert int(first) < 4096, "at once"
     assert int(second) < 4096, "a while later"
 
