@@ -47,6 +47,7 @@ fuzz: $(VENV)/.installed-dev  ## run passes, native code and quantization on tho
 	$(BIN)/python benchmarks/partitions.py resnet50 bert_base --rounds 1
 	$(BIN)/python test/fuzz/host_schedules.py
 	$(BIN)/python test/fuzz/device_faults.py
+	$(BIN)/python test/fuzz/serving/codec_mutations.py
 
 ray: $(VENV)/.installed-dev  ## install Ray, and test devices on clusters of it (a minute)
 	$(BIN)/pip install --quiet -e '.[ray,serve]' 'ray[serve]' httpx

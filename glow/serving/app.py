@@ -44,6 +44,8 @@ if TYPE_CHECKING:
 JSON_SIZE = "inference-header-content-length"
 EXTENSIONS = ("binary_tensor_data", "model_repository")
 OCTETS = "application/octet-stream"
+MOST_MICROSECONDS = 1e15
+"""Of a timeout: thirty years."""
 
 Endpoint = Callable[[Request], Awaitable[Response]]
 
@@ -181,8 +183,8 @@ def inference(decoded: DecodedRequest, name: str, version: str) -> InferenceRequ
     """The request that a body and its path spell."""
     parameters = decoded.parameters
     priority = parameters.get("priority", 0)
-    if type(priority) is not int:
-        refuse("the parameter priority is no integer")
+    if type(priority) is not int or not -(1 << 63) <= priority < 1 << 63:
+        refuse("the parameter priority is no integer of 64 bits")
     return InferenceRequest(
         name,
         decoded.inputs,
@@ -199,7 +201,8 @@ def timeout_of(parameters: Mapping[str, Any]) -> float | None:
     timeout = parameters.get("timeout")
     if timeout is None or timeout == 0:
         return None
-    if not isinstance(timeout, int | float) or isinstance(timeout, bool) or timeout < 0:
+    is_number = isinstance(timeout, int | float) and not isinstance(timeout, bool)
+    if not is_number or not 0 <= timeout < MOST_MICROSECONDS:
         refuse("the parameter timeout is no number of microseconds")
     return timeout / 1e6
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from math import prod
 from typing import Any, NoReturn, cast
 
@@ -142,7 +143,8 @@ def _tensor(name: str, entry: Mapping[str, Any], reader: _BinaryReader) -> Array
     wanted = prod(shape) * dtype.itemsize
     if type(size) is not int or size != wanted:
         refuse(f"input {name!r:.80} of {shape} needs {wanted} bytes, not {size!r:.40}")
-    return tensor_of(reader.take(name, size), shape, dtype)
+    flat = tensor_of(reader.take(name, size), [prod(shape)], dtype)
+    return _shaped(name, flat, shape)
 
 
 def tensor_of(
@@ -189,36 +191,58 @@ def from_numbers(
     """The tensor of a list of numbers, nested as the shape or flat."""
     if not isinstance(data, list):
         refuse(f"input {name!r:.80} has no data")
+    flat = _flattened(name, cast("list[Any]", data), dtype)
     count = prod(shape)
     try:
-        array = np.array(cast("list[Any]", data) if data else [], order="C")
+        array = _numbers_in(cast("list[Any]", data) if flat else [], dtype)
     except ValueError:
         refuse(f"input {name!r:.80}: the lists of data are not of one length")
+    except OverflowError:
+        refuse(f"input {name!r:.80}: a number is beyond {name_of(dtype)}")
     if array.size != count or array.shape not in (tuple(shape), (count,)):
-        if array.dtype != object:
-            refuse(
-                f"input {name!r:.80} of {list(shape)} needs {count} numbers, not data "
-                f"of {list(array.shape)}"
-            )
-    return _converted(name, array, dtype).reshape(shape)
+        refuse(
+            f"input {name!r:.80} of {list(shape)} needs {count} numbers, not data "
+            f"of {list(array.shape)}"
+        )
+    return _shaped(name, array, shape)
 
 
-def _converted(name: str, array: Array, dtype: np.dtype[np.generic]) -> Array:
-    """Numbers in the dtype, if each is one of it."""
-    if array.size == 0:
-        return np.zeros(array.shape, dtype)
-    allowed = "biuf" if dtype.kind not in "biu" else "b" if dtype.kind == "b" else "iu"
-    if array.dtype.kind not in allowed or (array.dtype.kind == "b") != (
-        dtype.kind == "b"
-    ):
+def _flattened(name: str, data: list[Any], dtype: np.dtype[np.generic]) -> list[Any]:
+    """The numbers of nested lists; anything else in them is refused.
+
+    It is refused before there is an array: one long text among a million numbers would be
+    an array of a million long texts.
+    """
+    allowed = {bool} if dtype.kind == "b" else {int}
+    if dtype.kind not in "biu":
+        allowed = {int, float}
+    axes = 1
+    while (kinds := set(map(type, data))) == {list} and axes < MOST_AXES:
+        data, axes = list(chain.from_iterable(data)), axes + 1
+    if not kinds <= allowed:
+        if list in kinds:
+            refuse(f"input {name!r:.80}: the lists of data are not of one depth")
         refuse(f"input {name!r:.80}: data are no numbers of {name_of(dtype)}")
-    if dtype.kind in "iu":
-        bounds = np.iinfo(dtype.name)
-        low, high = int(array.min()), int(array.max())
-        if low < bounds.min or high > bounds.max:
-            wrong = low if low < bounds.min else high
-            refuse(f"input {name!r:.80}: {wrong} is no {name_of(dtype)}")
-    return array.astype(dtype)
+    return data
+
+
+def _numbers_in(data: list[Any], dtype: np.dtype[np.generic]) -> Array:
+    """Numbers in the dtype; raises OverflowError for those that are none of it."""
+    if dtype.kind in "biu":
+        return np.array(data, dtype)
+    array = np.array(data, np.float64)
+    with np.errstate(over="ignore"):
+        converted = array.astype(dtype)
+    if not np.isfinite(converted).all():
+        raise OverflowError
+    return converted
+
+
+def _shaped(name: str, array: Array, shape: Sequence[int]) -> Array:
+    try:
+        return array.reshape(shape)
+    except ValueError:  # Nothing in it, and yet sizes beyond any memory.
+        refuse(f"input {name!r:.80}: the shape {list(shape)!s:.80} is too large")
 
 
 def encode_response(

@@ -13,6 +13,9 @@ TESTS = Path(__file__).parents[1]
 # First, because xDSL 0.74 installs a `benchmarks` of its own.
 sys.path[:0] = [
     str(TESTS.parent),
-    *(str(TESTS / folder) for folder in ("python/support", "fuzz", "mutants", ".")),
+    *(
+        str(TESTS / folder)
+        for folder in ("python/support", "fuzz", "fuzz/serving", "mutants", ".")
+    ),
 ]
 os.environ["GLOW_MODEL_CACHE_MB"] = "0"
