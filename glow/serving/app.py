@@ -21,7 +21,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from glow.host.tracing import NO_TRACE, Tracer, parse_traceparent
-from glow.serving.body import Limits, read_body
+from glow.serving.body import Bodies, Limits
 from glow.serving.datatypes import name_of
 from glow.serving.json_codec import (
     DecodedRequest,
@@ -62,6 +62,7 @@ class Service:
     ) -> None:
         self.models = models
         self.limits = limits
+        self.bodies = Bodies(limits)
         self.metrics = metrics
         self.tracer = tracer
         self.running = 0
@@ -100,7 +101,7 @@ class Service:
 
     async def index(self, request: Request) -> Response:
         """All models."""
-        await read_body(request, self.limits)
+        await self._skip_body(request)
         entries = [
             {"name": e.name, "version": e.version, "state": e.state, "reason": e.reason}
             for e in self.models.index()
@@ -109,13 +110,13 @@ class Service:
 
     async def load(self, request: Request) -> Response:
         """Load a model."""
-        await read_body(request, self.limits)
+        await self._skip_body(request)
         await self.models.load(_model_of(request)[0])
         return _json({})
 
     async def unload(self, request: Request) -> Response:
         """Let go of a model."""
-        await read_body(request, self.limits)
+        await self._skip_body(request)
         await self.models.unload(_model_of(request)[0])
         return _json({})
 
@@ -129,13 +130,11 @@ class Service:
         name, version = _model_of(request)
         label = name
         try:
-            if self.running >= self.limits.requests:
-                raise ServingError(UNAVAILABLE, "the server has too many requests", 1)
-            self.running += 1
+            body = await self.bodies.read(request)
             try:
-                return await self._infer(request, name, version)
+                return await self._limited(request, body, name, version)
             finally:
-                self.running -= 1
+                self.bodies.release(len(body))
         except Exception as error:
             found = serving_error(error)
             status = found.status
@@ -147,6 +146,21 @@ class Service:
             seconds = time.perf_counter() - start
             self.metrics.count(label, "http", status, seconds)
 
+    async def _skip_body(self, request: Request) -> None:
+        self.bodies.release(len(await self.bodies.read(request)))
+
+    async def _limited(
+        self, request: Request, body: bytes, name: str, version: str
+    ) -> Response:
+        """The answer; requests count from here, so that slow clients hold up no others."""
+        if self.running >= self.limits.requests:
+            raise ServingError(UNAVAILABLE, "the server has too many requests", 1)
+        self.running += 1
+        try:
+            return await self._infer(request, body, name, version)
+        finally:
+            self.running -= 1
+
     def _is_known(self, name: str) -> bool:
         try:
             self.models.is_model_ready(name)
@@ -154,9 +168,10 @@ class Service:
             return False
         return True
 
-    async def _infer(self, request: Request, name: str, version: str) -> Response:
+    async def _infer(
+        self, request: Request, body: bytes, name: str, version: str
+    ) -> Response:
         headers = request.headers
-        body = await read_body(request, self.limits)
         decoded = decode_request(body, _json_size(headers.get(JSON_SIZE)))
         if not self.tracer.is_on:
             return await self._answer(decoded, inference(decoded, name, version))

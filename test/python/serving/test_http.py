@@ -7,13 +7,15 @@ import httpx
 import numpy as np
 import pytest
 from onnx import TensorProto, helper
+from starlette.requests import Request
 
 import glow
 from glow.serving.app import make_app
-from glow.serving.body import Limits
+from glow.serving.body import Bodies, Limits
 from glow.serving.folders import models_in, named_models
 from glow.serving.metrics import ServerMetrics
 from glow.serving.repository import Repository
+from glow.serving.requests import ServingError
 
 SIZE = "Inference-Header-Content-Length"
 
@@ -168,6 +170,37 @@ def test_limits(served):
     assert response.status_code == 413
     response = infer(app, {"inputs": []}, **{SIZE: "x"})
     assert response.status_code == 400
+
+
+def read_slowly(limits, pieces, seconds):
+    """What reading a body that comes in pieces raises, and the bytes held after it."""
+    left = list(pieces)
+
+    async def receive():
+        await asyncio.sleep(seconds)
+        return {"type": "http.request", "body": left.pop(0), "more_body": bool(left)}
+
+    async def run():
+        bodies = Bodies(limits)
+        request = Request({"type": "http", "headers": []}, receive)
+        with pytest.raises(ServingError) as caught:
+            await bodies.read(request)
+        return caught.value, bodies.held
+
+    return asyncio.run(run())
+
+
+def test_a_body_that_trickles_is_refused():
+    """Each of its pieces comes in time."""
+    limits = Limits(body_seconds=0.2, body_rate=1000)
+    error, held = read_slowly(limits, [b"a"] * 1000, 0.01)
+    assert (error.status, held) == (408, 0)
+
+
+def test_bodies_of_all_clients_have_a_limit():
+    limits = Limits(held_bytes=10)
+    error, held = read_slowly(limits, [b"abcd"] * 5, 0)
+    assert (error.status, error.retry_after, held) == (503, 1, 0)
 
 
 def test_health_and_metadata(served):
