@@ -48,6 +48,7 @@ fuzz: $(VENV)/.installed-dev  ## run passes, native code and quantization on tho
 	$(BIN)/python test/fuzz/host_schedules.py
 	$(BIN)/python test/fuzz/device_faults.py
 	$(BIN)/python test/fuzz/serving/codec_mutations.py
+	$(BIN)/python test/fuzz/serving/serving_faults.py
 
 ray: $(VENV)/.installed-dev  ## install Ray, and test devices on clusters of it (a minute)
 	$(BIN)/pip install --quiet -e '.[ray,serve]' 'ray[serve]' httpx

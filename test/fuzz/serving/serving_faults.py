@@ -1,0 +1,190 @@
+"""Clients that do wrong, against a server of its own: one that does right must not notice.
+
+    python test/fuzz/serving/serving_faults.py [--connections 2000] [--seconds 5]
+
+They connect and say nothing, announce a gigabyte and send it slowly or all of it, close half of a
+connection in the middle of a body, and send bytes that are no HTTP. Meanwhile one client asks for
+results. Printed are its requests, the slowest, and how the memory of the server grew.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import re
+import resource
+import socket
+import subprocess
+import sys
+import threading
+import time
+import urllib.request
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
+from urllib.parse import urlsplit
+
+ROOT = Path(__file__).parents[3]
+MODEL = ROOT / "examples" / "digits" / "mlp.onnx"
+START = "from glow.tools.start import glow; glow()"
+INFER = "/v2/models/mlp/infer"
+GIGABYTE = 1 << 30
+MOST_GROWTH = 600 << 20
+"""Of the server's memory, of which bodies may have 256 MiB each."""
+
+
+@contextmanager
+def server():
+    """A server and its address; it is stopped whatever happens."""
+    command = [sys.executable, "-c", START, "serve", str(MODEL), "--port", "0"]
+    child = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    try:
+        address = re.search(r"http://\S+", child.stdout.readline())[0]
+        yield child.pid, urlsplit(address)
+    finally:
+        child.terminate()
+        try:
+            child.communicate(timeout=40)
+        finally:
+            child.kill()
+
+
+def peak_bytes(pid):
+    """The most memory that a process has had."""
+    status = Path(f"/proc/{pid}/status").read_text()
+    return int(re.search(r"VmHWM:\s+(\d+)", status)[1]) << 10
+
+
+def connect(address):
+    """A connection to the server."""
+    return socket.create_connection((address.hostname, address.port), timeout=10)
+
+
+def head(size, content="application/json"):
+    """The beginning of a request with a body."""
+    lines = [f"POST {INFER} HTTP/1.1", "Host: t", f"Content-Type: {content}"]
+    lines += [
+        "Transfer-Encoding: chunked" if size is None else f"Content-Length: {size}"
+    ]
+    return ("\r\n".join(lines) + "\r\n\r\n").encode()
+
+
+class Faults:
+    """What is done to a server."""
+
+    def __init__(self, address, seed):
+        self.address = address
+        self.random = random.Random(seed)
+
+    def idle(self, stack, count):
+        """Connect many times, and begin a request now and then."""
+        for index in range(count):
+            client = stack.enter_context(connect(self.address))
+            if index % 2:
+                client.sendall(head(100)[: self.random.randrange(1, 60)])
+
+    def slow(self, stack, count):
+        """Begin bodies."""
+        for _ in range(count):
+            client = stack.enter_context(connect(self.address))
+            client.sendall(head(1 << 20) + b'{"inputs": [')
+
+    def announced(self):
+        """Announce a gigabyte; the answer comes before it is sent."""
+        with connect(self.address) as client:
+            client.sendall(head(GIGABYTE))
+            return b" 413 " in client.recv(4096)
+
+    def chunked(self):
+        """Send a gigabyte that was not announced, until it is refused."""
+        piece = b" " * (1 << 20)
+        with connect(self.address) as client, suppress(ConnectionError):
+            client.sendall(head(None))
+            for _ in range(GIGABYTE >> 20):
+                client.sendall(b"100000\r\n" + piece + b"\r\n")
+            return False
+        return True
+
+    def half_closed(self):
+        """Say that there is no more in the middle of a body."""
+        with connect(self.address) as client, suppress(ConnectionError):
+            client.sendall(head(1000) + b"{}")
+            client.shutdown(socket.SHUT_WR)
+            client.recv(4096)
+
+    def garbage(self):
+        """Send what is no HTTP; nothing of Python may come back."""
+        with connect(self.address) as client, suppress(ConnectionError):
+            client.sendall(self.random.randbytes(self.random.randrange(1, 4000)))
+            client.shutdown(socket.SHUT_WR)
+            return b"Traceback" not in client.recv(1 << 16)
+        return True
+
+
+class GoodClient(threading.Thread):
+    """Asks for results, one after the other."""
+
+    def __init__(self, address):
+        super().__init__()
+        self.url = f"{address.scheme}://{address.netloc}{INFER}"
+        self.seconds, self.faults = [], []
+        self.ended = threading.Event()
+
+    def run(self):
+        entry = {"name": "image", "shape": [1, 1, 8, 8], "datatype": "FP32"}
+        document = json.dumps({"inputs": [{**entry, "data": [1] * 64}]}).encode()
+        expected = None
+        while not self.ended.wait(0.005):
+            start = time.perf_counter()
+            try:
+                with urllib.request.urlopen(self.url, document, timeout=20) as answer:
+                    found = json.load(answer)["outputs"]
+            except OSError as error:
+                self.faults.append(str(error))
+                continue
+            self.seconds.append(time.perf_counter() - start)
+            expected = expected or found
+            if found != expected:
+                self.faults.append("another result")
+
+
+def run_faults(connections, seconds, *, is_long=True):
+    """What a well-behaved client saw, and the server's growth in bytes; faults raise."""
+    with server() as (pid, address), ExitStack() as stack:
+        faults, good = Faults(address, seed=1), GoodClient(address)
+        good.start()
+        try:
+            before = peak_bytes(pid)
+            faults.idle(stack, connections)
+            faults.slow(stack, min(connections, 600))
+            assert faults.announced(), "a gigabyte was not refused"
+            if is_long:
+                assert faults.chunked(), "a gigabyte in chunks was not refused"
+            until = time.monotonic() + seconds
+            while time.monotonic() < until:
+                faults.half_closed()
+                assert faults.garbage(), "an answer holds a traceback"
+        finally:
+            good.ended.set()
+            good.join()
+        growth = peak_bytes(pid) - before
+    assert not good.faults, good.faults[:3]
+    assert good.seconds, "no request of the well-behaved client ended"
+    assert growth < MOST_GROWTH, f"the server grew by {growth >> 20} MiB"
+    return good.seconds, growth
+
+
+def main():
+    """Run the faults."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--connections", type=int, default=2000)
+    parser.add_argument("--seconds", type=float, default=5.0)
+    args = parser.parse_args()
+    most = resource.getrlimit(resource.RLIMIT_NOFILE)[0] // 2
+    seconds, growth = run_faults(min(args.connections, most), args.seconds)
+    print(f"{len(seconds)} requests of the well-behaved client, none failed")
+    print(f"slowest {max(seconds) * 1e3:.0f} ms; the server grew by {growth >> 20} MiB")
+
+
+if __name__ == "__main__":
+    main()
