@@ -38,7 +38,7 @@ from benchmarks import batching
 from benchmarks.call_overhead import network as one_operator
 from benchmarks.networks import NETWORKS
 from benchmarks.record import commit, machine
-from benchmarks.serving_load import (
+from benchmarks.servers.load import (
     GrpcClient,
     HttpClient,
     Load,
@@ -48,7 +48,7 @@ from benchmarks.serving_load import (
     open_loop,
     rate_within,
 )
-from benchmarks.serving_peers import (
+from benchmarks.servers.peers import (
     MODEL,
     ROOT,
     Ports,

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -66,6 +66,8 @@ class HttpConnection(asyncio.Protocol):
 
     async def ask(self, request: bytes) -> bytes:
         """The response with its headers; raises ConnectionError for an error of the server."""
+        if self.transport.is_closing():
+            raise ConnectionError("the server hung up")
         self.done = asyncio.get_running_loop().create_future()
         self.transport.write(request)
         response = await self.done
@@ -96,8 +98,8 @@ class HttpClient:
 
     async def close(self) -> None:
         """Hang up."""
-        for connection in self.idle:
-            connection.transport.close()
+        while self.idle:
+            self.idle.pop().transport.close()
 
 
 class GrpcClient:
@@ -216,8 +218,3 @@ async def rate_within(
         else:
             high = rate
     return best
-
-
-def ratios(values: Sequence[float]) -> str:
-    """The first over each of the others, a dash where that is nothing."""
-    return " ".join(f"{values[0] / v:.2f}" if v else "-" for v in values[1:])

@@ -24,7 +24,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 ENVIRONMENT = ROOT / "build" / "mlserver"
 MLSERVER = ("mlserver==1.7.1", "onnxruntime")
 RUNTIME = Path(__file__).with_name("mlserver_runtime.py")
@@ -55,7 +55,7 @@ def glow_server(model: Path, *options: str) -> Iterator[Ports]:
 @contextmanager
 def onnxruntime_server(model: Path, threads: int, workers: int) -> Iterator[Ports]:
     """ONNX Runtime behind our HTTP service: threads a request, and requests at a time."""
-    command = [sys.executable, "-m", "benchmarks.serving_peers", str(model)]
+    command = [sys.executable, "-m", "benchmarks.servers.peers", str(model)]
     arguments = [*command, str(threads), str(workers)]
     with _child(arguments, stdout=subprocess.PIPE, cwd=ROOT) as child:
         yield Ports(int(_first_line(child)))

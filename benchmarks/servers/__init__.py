@@ -1,0 +1,1 @@
+"""Servers of the inference protocol, and the load that clients make."""
