@@ -6,10 +6,10 @@ JOBS ?= 2
 BIN = $(VENV)/bin
 FARM = build/typing/glow
 
-.PHONY: help venv dev demo train test conformance fuzz ray protocol mutants lint house typing bench clean
+.PHONY: help venv dev demo serve-demo train test conformance fuzz ray protocol mutants lint house typing bench clean
 
 help:  ## list the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "%-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "%-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 venv: $(VENV)/.installed  ## create the environment with what users need
 
@@ -18,6 +18,10 @@ dev: $(VENV)/.installed-dev typing  ## create the environment with all tools of 
 demo: $(VENV)/.installed  ## compile and run ResNet-50, then classify digits
 	$(BIN)/python examples/resnet50.py
 	$(BIN)/python examples/digits/classify.py
+
+serve-demo: $(VENV)/.installed  ## serve the digits network, ask it by JSON and by bytes, stop
+	$(BIN)/pip install --quiet --disable-pip-version-check -e '.[serve]'
+	$(BIN)/python examples/serve.py
 
 train: $(VENV)/.installed  ## train the digits networks from scratch, into build/digits
 	$(BIN)/python -m examples.digits.train
