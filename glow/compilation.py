@@ -180,7 +180,7 @@ class StoredSpecializer:
     def make(self, shapes: Mapping[str, tuple[int, ...]], answers: Answers) -> Program:
         """The program behind those that have asked for the answers; raises GlowError."""
         self.source.check()
-        options = replace(self.options, input_shapes=shapes)
+        options = replace(self.options, input_shapes=shapes, shares_constants=True)
         source = find_source(self.source.model, options, answers)
         stored = source and ModelCache().load(source.key, source.find)
         if stored is not None:

@@ -358,7 +358,7 @@ class ModelSpecializer:
     def make(self, shapes: Mapping[str, tuple[int, ...]], answers: Answers) -> Program:
         """The program behind those that have asked for the answers; raises GlowError."""
         self.source.check()
-        options = replace(self.options, input_shapes=shapes)
+        options = replace(self.options, input_shapes=shapes, shares_constants=True)
         return compile_step(self.source.model, options, answers)
 
 

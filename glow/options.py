@@ -67,6 +67,9 @@ class CompileOptions:
     """Times the bytes of all weights, what weights that are transformed for an algorithm may
     take in addition (8 MB are always free)."""
 
+    shares_constants: bool = False
+    """Whether programs of the same weights, for other sizes, have them in common."""
+
     def __post_init__(self) -> None:
         _check_name("backend", self.backend)
         _check_name("target", self.target)

@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from glow.dialects.errors import GlowError
 from glow.runtime.buffers import aligned_empty
+from glow.runtime.constants import Piece, shared_segment
 from glow.runtime.executable import Bytes, Executable
 from glow.runtime.threads.cores import available_cores
 from glow.runtime.threads.thread_pool import thread_pool
@@ -83,6 +84,14 @@ class NativeProgram:
     """Where in the mutables the table of arguments is."""
     initial: Bytes = field(default_factory=lambda: aligned_empty(0), compare=False)
     """The initial values of variables that do not begin with zeros."""
+    pieces: Sequence[Piece] = ()
+    """Constants that another program may have, in order; the distances are a table at the end
+    of the mutables."""
+
+    @property
+    def piece_table_offset(self) -> int:
+        """Where in the mutables the table of pieces is."""
+        return self.mutables_size - piece_table(self).size
 
 
 class Buffers:
@@ -99,7 +108,13 @@ class Buffers:
         "reports",
     )
 
-    def __init__(self, program: NativeProgram, executable: Executable) -> None:
+    def __init__(
+        self,
+        program: NativeProgram,
+        executable: Executable,
+        distances: Sequence[int] = (),
+    ) -> None:
+        """`distances` are those of the program's pieces."""
         self.mutables = executable.new_mutables()
         self.activations = executable.new_activations()
         self.mutables_address: int = self.mutables.ctypes.data
@@ -111,11 +126,19 @@ class Buffers:
         start = program.table_offset + argument_table(program).size
         self.reports = self.mutables.data[start : start + len(program.reports)]
         self.reports[:] = bytes(len(program.reports))
+        if distances:
+            start = program.piece_table_offset
+            piece_table(program).pack_into(self.mutables.data, start, *distances)
 
 
 def argument_table(program: NativeProgram) -> struct.Struct:
     """What is behind the variables: each argument's distance from the mutables' start."""
     return struct.Struct(f"={len(program.inputs) + len(program.outputs)}q")
+
+
+def piece_table(program: NativeProgram) -> struct.Struct:
+    """What is at the end of the mutables: each piece's distance from the constants' start."""
+    return struct.Struct(f"={len(program.pieces)}q")
 
 
 def variable_views(program: NativeProgram, mutables: Bytes) -> Mapping[str, Array]:
@@ -132,8 +155,15 @@ class NativeFunction:
 
     def __init__(self, program: NativeProgram, threads: int | None) -> None:
         """`threads` are those of a call, by default one a core."""
-        self.program = program
         self.threads = threads
+        self.segment = (
+            shared_segment(program.constants, program.pieces)
+            if program.pieces
+            else None
+        )
+        """The constants, where programs share them."""
+        self.program = program
+        self._distances = self.segment.distances() if self.segment else ()
         self._executable = Executable(
             program.objects,
             program.constants,
@@ -154,8 +184,17 @@ class NativeFunction:
         return NO_VARIABLES
 
     def stored(self) -> NativeProgram:
-        """The program, to be stored."""
-        return self.program
+        """The program, to be stored: with all constants, whoever has them here."""
+        if self.segment is None or not self.segment.lenders:
+            return self.program
+        return replace(self.program, constants=self.segment.complete())
+
+    @property
+    def constants_bytes(self) -> int:
+        """The bytes of constants that no other program has."""
+        if self.segment is None:
+            return self.program.constants.nbytes
+        return self.segment.own_bytes
 
     @property
     def details(self) -> str:
@@ -218,7 +257,7 @@ class NativeFunction:
         try:
             return self._idle.pop()
         except IndexError:
-            return Buffers(self.program, self._executable)
+            return Buffers(self.program, self._executable, self._distances)
 
     def _give_back(self, buffers: Buffers) -> None:
         self._idle.append(buffers)
@@ -250,7 +289,7 @@ class StatefulFunction(NativeFunction):
         rest = replace(program, variables=variables, initial=aligned_empty(0))
         super().__init__(rest, threads)
         self._lock = Lock()
-        self._buffers = Buffers(rest, self._executable)
+        self._buffers = Buffers(rest, self._executable, self._distances)
         mutables = self._buffers.mutables
         self._views = variable_views(rest, mutables)
         for each in program.variables:

@@ -134,7 +134,8 @@ class CpuBackend(Backend):
 
         target = runnable_target(options.target)
         table = self.kernel_table()
-        return build_native_function(module, target, options.threads, table)
+        shares = options.shares_constants
+        return build_native_function(module, target, options.threads, table, shares)
 
     def export(
         self, module: ModuleOp, phase: str, options: CompileOptions

@@ -20,6 +20,7 @@ from glow.dialects.weights import weights_of
 from glow.lowering.target.target import Target
 from glow.runtime.buffers import aligned_empty
 from glow.runtime.caches.object_cache import ObjectCache
+from glow.runtime.constants import SHARED_BYTES, Piece
 from glow.runtime.executable import Bytes
 from glow.runtime.heap import trim
 from glow.runtime.memory import check_memory
@@ -101,6 +102,15 @@ def clear_gaps(space: Bytes, parts: Sequence[tuple[int, int]]) -> None:
     space[end:] = 0
 
 
+def pieces_of(program: Program) -> Sequence[Piece]:
+    """The constants that are worth sharing, in order."""
+    return sorted(
+        (offset, array.nbytes)
+        for offset, array in program.constants
+        if array.nbytes >= SHARED_BYTES
+    )
+
+
 def writes_inputs(program: Program, count: int) -> bool:
     """Whether a call writes to one of the first `count` arguments."""
     return any(
@@ -111,11 +121,20 @@ def writes_inputs(program: Program, count: int) -> bool:
 
 
 def build_native_function(
-    module: ModuleOp, target: Target, threads: int | None, table: KernelTable
+    module: ModuleOp,
+    target: Target,
+    threads: int | None,
+    table: KernelTable,
+    shares: bool = False,
 ) -> NativeFunction:
-    """Compiles the main function of a planned instr module, and takes its weights."""
+    """Compiles the main function of a planned instr module, and takes its weights.
+
+    `shares` is whether its constants may be those of another program.
+    """
     function = main_function(module)
     program = build_program(function, target, table)
+    if shares:
+        program.share(pieces_of(program))
     check_memory(
         {
             "weights": program.sizes["constants"],
@@ -155,6 +174,7 @@ def build_native_function(
         tuple(program.reports),
         native_variables(function, program),
         program.table_offset,
+        pieces=program.pieces,
     )
     built = native_function(native, threads)
     fill_variables(program, built.variables)

@@ -18,14 +18,13 @@ def model_memory(model: RunnableModel, calls: int) -> int:
     they share count once. For functions of other packages it is what `memory_bytes` tells.
     """
     programs = [model] if isinstance(model, CompiledModel) else model.programs()
-    constants: dict[int, int] = {}
     total = 0
     for program in programs:
         function = program.function
         if isinstance(function, NativeFunction):
             native = function.program
-            constants[native.constants.ctypes.data] = native.constants.nbytes
+            total += function.constants_bytes
             total += calls * (native.mutables_size + native.activations_size)
         else:
             total += getattr(function, "memory_bytes", 0)
-    return total + sum(constants.values())
+    return total

@@ -33,7 +33,7 @@ from glow.runtime.file_blocks import (
 from glow.runtime.native_function import Argument, NativeProgram, NativeVariable
 from glow.tensor_info import Signature, TensorInfo
 
-MAGIC = b"glowmod2"
+MAGIC = b"glowmod3"
 PREFIX = struct.Struct("<8sQ32s")
 HEAD_SIZE = struct.Struct("<Q")
 
@@ -188,6 +188,7 @@ def _stored(
         tuple(map(_variable, head["variables"])),
         head["table"],
         initial,
+        tuple((start, size) for start, size in head["pieces"]),
     )
     return StoredModel(
         _signature(head),
@@ -215,6 +216,7 @@ def _describe(model: StoredModel, rest: Rest) -> dict[str, Any]:
         "outputs": list(map(_place, program.outputs)),
         "variables": [[v.name, v.initial, *_place(v.place)] for v in program.variables],
         "table": program.table_offset,
+        "pieces": list(program.pieces),
         "constants": program.constants.nbytes,
         "mutables": program.mutables_size,
         "activations": program.activations_size,

@@ -10,10 +10,9 @@ Branches and loops are those of the program. All threads take the same way: befo
 a condition there is a barrier behind which nobody writes it, and who writes it next waits until
 all have read it.
 
-Where an argument is, `main` reads in the table that is behind the variables.
-
-Small kernels run on the first thread alone, since sharing them costs more than it saves.
-Results do not depend on the number of threads.
+Where an argument is, or a shared constant, `main` reads in a table. Small kernels run on the
+first thread alone, since sharing them costs more than it saves. Results do not depend on the
+number of threads.
 
     func.func @main(%constants: memref<Cxi8>, %mutables: memref<Mxi8>,
                     %activations: memref<Axi8>, %thread: index, %threads: index,
@@ -59,6 +58,7 @@ from glow.backends.cpu.program.program import (
     Step,
     While,
 )
+from glow.backends.cpu.program.tables import TableEntry, entry_of
 from glow.dialects import arith
 from glow.dialects.errors import GlowError
 from glow.lowering.loop_builder.kernel import Kernel
@@ -108,8 +108,9 @@ class MainBuilder:
         self.views: dict[tuple[BufferBinding, Attribute], SSAValue] = {}
         self.indices: dict[int, SSAValue] = {}
         self.own_trace: SSAValue | None = None
-        self.table: SSAValue | None = None
-        self.arguments: dict[int, SSAValue] = {}
+        self.tables: dict[int, SSAValue] = {}
+        """By where they are in the mutables."""
+        self.entries: dict[tuple[int, int], SSAValue] = {}
         self.shared: list[SharedCall] = []
         """The calls since the last barrier for all threads that threads share."""
         self.serial: list[SharedCall] = []
@@ -373,28 +374,27 @@ class MainBuilder:
 
     def _offset(self, binding: BufferBinding) -> SSAValue:
         """Where a binding is in its space, but for what loops move it by."""
-        if binding.space != "mutables":
+        entry = entry_of(self.program, binding)
+        if entry is None:
             return self._constant(binding.offset)
-        number = self.program.argument_at(binding)
-        if number < 0:
-            return self._constant(binding.offset)
-        start = self._argument(number)
-        distance = binding.offset - self.program.arguments[number].offset
-        if distance == 0:
+        start = self._entry(entry)
+        if entry.distance == 0:
             return start
-        added = arith.AddiOp(start, self._constant(distance))
+        added = arith.AddiOp(start, self._constant(entry.distance))
         return self.hoisted.insert(added).result
 
-    def _argument(self, number: int) -> SSAValue:
-        """An argument's distance from the start of the mutables, which the table says."""
-        if number not in self.arguments:
-            if self.table is None:
-                start = self._constant(self.program.table_offset)
+    def _entry(self, entry: TableEntry) -> SSAValue:
+        """A number of a table of distances in the mutables."""
+        key = (entry.table, entry.number)
+        if key not in self.entries:
+            if entry.table not in self.tables:
+                start = self._constant(entry.table)
                 view = memref.ViewOp.build(
                     operands=[self.spaces["mutables"], start, []],
-                    result_types=[MemRefType(INDEX, [len(self.program.arguments)])],
+                    result_types=[MemRefType(INDEX, [entry.size])],
                 )
-                self.table = self.hoisted.insert(view).results[0]
-            load = memref.LoadOp.get(self.table, [self._constant(number)])
-            self.arguments[number] = self.hoisted.insert(load).res
-        return self.arguments[number]
+                self.tables[entry.table] = self.hoisted.insert(view).results[0]
+            number = self._constant(entry.number)
+            load = memref.LoadOp.get(self.tables[entry.table], [number])
+            self.entries[key] = self.hoisted.insert(load).res
+        return self.entries[key]

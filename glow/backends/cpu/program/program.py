@@ -250,6 +250,9 @@ class Program:
     version: str = ""
     """Of the code that builds the kernels; see `KernelTable`."""
     variables: Sequence[Variable] = ()
+    pieces: Sequence[tuple[int, int]] = ()
+    """Constants that may be elsewhere, each an offset and a size, in order: their distances
+    from the start of their space are a table at the end of the mutables."""
 
     @property
     def table_offset(self) -> int:
@@ -277,6 +280,17 @@ class Program:
         """
         return bisect_right(self._starts, binding.offset) - 1
 
+    def share(self, pieces: Sequence[tuple[int, int]]) -> None:
+        """Let constants be elsewhere."""
+        self.pieces = pieces
+        self.sizes["mutables"] = aligned(self.sizes["mutables"])
+        self.sizes["mutables"] += len(pieces) * ADDRESS_BYTES
+
+    @property
+    def piece_table_offset(self) -> int:
+        """Where in the mutables the table of pieces is."""
+        return self.sizes["mutables"] - len(self.pieces) * ADDRESS_BYTES
+
     def traffic(self) -> int:
         """The bytes that all calls name, each time that they run, as far as that is known."""
         return _traffic(self.steps)
@@ -288,6 +302,7 @@ class Program:
     def text(self) -> str:
         """The steps and sizes as text, the content of `main`."""
         head = f"{sorted(self.sizes.items())} {self.table_offset} {self.arguments}"
+        head += f" {self.pieces}" if self.pieces else ""
         lines = [f"{self.name} {head}"]
         lines.extend(_describe(self.steps))
         return "\n".join(lines)

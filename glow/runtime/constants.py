@@ -1,0 +1,129 @@
+"""Constants that programs share: each content is in memory once.
+
+Programs of one network for several sizes hold mostly the same packed weights. A program that was
+compiled to share finds each large constant, a piece, by a table behind that of its arguments. Its
+segment has room for all of them; where another program that lives has the same bytes, the table
+says where those are, and the pages of this segment go back to the system:
+
+    program for 1 row     [ w1 | w2 | w3 ]
+    program for 2 rows    [ .. | .. | w3']    w1 and w2 are the other program's
+
+Whoever borrows keeps the lender's segment alive.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import mmap
+import weakref
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from threading import Lock
+
+import numpy as np
+import numpy.typing as npt
+
+Bytes = npt.NDArray[np.uint8]
+
+SHARED_BYTES = 1 << 16
+"""Constants of so many bytes are pieces: less would hardly be seen."""
+
+Piece = tuple[int, int]
+"""Where it is in the segment of its program, and its size in bytes."""
+
+
+@dataclass(eq=False)
+class Segment:
+    """The constants of a program that shares, and where its pieces are."""
+
+    array: Bytes
+    pieces: Sequence[Piece]
+    digests: Sequence[bytes]
+    lenders: dict[int, tuple[Segment, int]] = field(
+        default_factory=dict[int, "tuple[Segment, int]"]
+    )
+    """By the number of a piece that is borrowed: whose it is, and its number there."""
+
+    def address(self, number: int) -> int:
+        """Where a piece is in memory."""
+        owner, position = self.lenders.get(number, (self, number))
+        return owner.array.ctypes.data + owner.pieces[position][0]
+
+    def distances(self) -> list[int]:
+        """How far from the start of the segment each piece is."""
+        start = self.array.ctypes.data
+        numbers = range(len(self.pieces))
+        return [self.address(number) - start for number in numbers]
+
+    def part(self, number: int) -> Bytes:
+        """The bytes of a piece."""
+        owner, position = self.lenders.get(number, (self, number))
+        offset, size = owner.pieces[position]
+        return owner.array[offset : offset + size]
+
+    def complete(self) -> Bytes:
+        """The whole segment, as one that borrows nothing has it."""
+        if not self.lenders:
+            return self.array
+        whole = self.array.copy()
+        for number in self.lenders:
+            offset, size = self.pieces[number]
+            whole[offset : offset + size] = self.part(number)
+        return whole
+
+    @property
+    def own_bytes(self) -> int:
+        """The bytes that are not borrowed."""
+        borrowed = sum(self.pieces[number][1] for number in self.lenders)
+        return self.array.nbytes - borrowed
+
+
+_lock = Lock()
+_known: weakref.WeakValueDictionary[bytes, _Lent] = weakref.WeakValueDictionary()
+"""The pieces of all segments that are alive, by content."""
+
+
+@dataclass(eq=False)
+class _Lent:
+    """A piece that others may borrow; its segment keeps it alive."""
+
+    segment: weakref.ref[Segment]
+    number: int
+
+
+_lent: weakref.WeakKeyDictionary[Segment, list[_Lent]] = weakref.WeakKeyDictionary()
+
+
+def shared_segment(array: Bytes, pieces: Sequence[Piece]) -> Segment:
+    """A segment whose pieces are borrowed from programs that have the same; takes the array."""
+    digests = [_digest(array[start : start + size]) for start, size in pieces]
+    segment = Segment(array, pieces, digests)
+    with _lock:
+        for number, digest in enumerate(digests):
+            found = _known.get(digest)
+            owner = found and found.segment()
+            if found is None or owner is None:
+                lent = _Lent(weakref.ref(segment), number)
+                _known[digest] = lent
+                _lent.setdefault(segment, []).append(lent)
+            elif owner.array.ctypes.data != array.ctypes.data:
+                segment.lenders[number] = (owner, found.number)
+    for number in segment.lenders:
+        _give_back(segment.array, *pieces[number])
+    return segment
+
+
+def _digest(part: Bytes) -> bytes:
+    return hashlib.sha256(part.data).digest()
+
+
+def _give_back(array: Bytes, offset: int, size: int) -> None:
+    """Let go of the pages of a part of private memory, which nobody reads any more."""
+    start = array.ctypes.data + offset
+    first = -(-start // mmap.PAGESIZE) * mmap.PAGESIZE
+    end = (start + size) // mmap.PAGESIZE * mmap.PAGESIZE
+    advise = getattr(ctypes.CDLL(None), "madvise", None)
+    if end <= first or advise is None or not hasattr(mmap, "MADV_DONTNEED"):
+        return
+    advise(ctypes.c_void_p(first), ctypes.c_size_t(end - first), mmap.MADV_DONTNEED)

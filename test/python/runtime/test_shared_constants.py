@@ -1,0 +1,120 @@
+"""Programs of one model for several sizes have equal weights in memory once."""
+
+import gc
+import pickle
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+
+import glow
+from glow.runtime.buffers import aligned_empty
+from glow.runtime.constants import shared_segment
+
+RNG = np.random.default_rng(3)
+WEIGHTS = RNG.standard_normal((160, 160)).astype(np.float32)
+
+
+def network():
+    """Two layers on any number of rows."""
+    x, y = (
+        helper.make_tensor_value_info(name, TensorProto.FLOAT, ["N", 160])
+        for name in "xy"
+    )
+    w = numpy_helper.from_array(WEIGHTS, "w")
+    v = numpy_helper.from_array(WEIGHTS.T.copy(), "v")
+    nodes = [
+        helper.make_node("MatMul", ["x", "w"], ["a"]),
+        helper.make_node("Tanh", ["a"], ["b"]),
+        helper.make_node("MatMul", ["b", "v"], ["y"]),
+    ]
+    return helper.make_model(helper.make_graph(nodes, "g", [x], [y], [w, v]))
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory):
+    """The file of the network."""
+    path = tmp_path_factory.mktemp("model") / "rows.onnx"
+    path.write_bytes(network().SerializeToString())
+    return path
+
+
+def rows(count):
+    """An input."""
+    return RNG.standard_normal((count, 160)).astype(np.float32)
+
+
+def own_bytes(model):
+    """The bytes that each program of a model has for itself."""
+    return [program.function.constants_bytes for program in model.programs()]
+
+
+@pytest.mark.parametrize("cached", [False, True])
+def test_programs_share(path, tmp_path, monkeypatch, cached):
+    monkeypatch.setenv("GLOW_CACHE_DIR", str(tmp_path))
+    if cached:
+        first = glow.compile(path, threads=1)
+        [first(rows(count)) for count in (8, 16, 32)]
+        from glow.compilation import wait_for_stores
+
+        wait_for_stores()
+        del first
+        gc.collect()
+    model = glow.compile(path, threads=1)
+    inputs = {count: rows(count) for count in (8, 16, 32)}
+    found = {count: model(x) for count, x in inputs.items()}
+    sizes = sorted(own_bytes(model))
+    assert sizes[-1] >= 2 * WEIGHTS.nbytes
+    assert max(sizes[:-1]) < WEIGHTS.nbytes
+    for count, x in inputs.items():
+        alone = glow.compile(path, threads=1, input_shapes={"N": count})
+        np.testing.assert_array_equal(found[count], alone(x))
+        np.testing.assert_array_equal(found[count], model(x))
+
+
+def test_a_borrower_outlives_its_lender(path):
+    model = glow.compile(path, threads=1, specializations=1)
+    x, y = rows(8), rows(16)
+    model(x)
+    expected = model(y)
+    gc.collect()
+    assert len(model.programs()) == 1
+    np.testing.assert_array_equal(model(y), expected)
+
+
+def test_borrowers_are_stored_whole(path):
+    model = glow.compile(path, threads=1)
+    x, y = rows(8), rows(16)
+    expected = model(x), model(y)
+    copy = pickle.loads(pickle.dumps(model))
+    del model
+    gc.collect()
+    np.testing.assert_array_equal(copy(y), expected[1])
+    np.testing.assert_array_equal(copy(x), expected[0])
+
+
+def test_segments_of_many_threads():
+    content = RNG.integers(0, 255, 1 << 18, np.uint8)
+
+    def share(_):
+        array = aligned_empty(content.nbytes)
+        array[:] = content
+        segment = shared_segment(array, [(0, 1 << 17), (1 << 17, 1 << 17)])
+        assert np.array_equal(segment.complete(), content)
+        return segment
+
+    with ThreadPoolExecutor(4) as pool:
+        segments = list(pool.map(share, range(16)))
+    assert sum(segment.own_bytes for segment in segments) == content.nbytes
+    for segment in segments:
+        assert np.array_equal(segment.complete(), content)
+
+
+def test_a_segment_never_lends_to_itself():
+    array = aligned_empty(1 << 17)
+    array[:] = 7
+    first = shared_segment(array, [(0, 1 << 17)])
+    second = shared_segment(array, [(0, 1 << 17)])
+    assert not second.lenders
+    assert (first.complete() == 7).all()
