@@ -264,3 +264,30 @@ def test_repository(tmp_path):
         assert unload.status_code == 200
         assert infer(app, document, path=path).status_code == 404
         assert list(host.models()) == []
+
+
+def test_reload_loses_no_request(served):
+    _, app = served
+    document = {"inputs": [tensor([[1, 2, 3]])]}
+
+    async def run():
+        transport = httpx.ASGITransport(app, raise_app_exceptions=False)
+        async with httpx.AsyncClient(
+            transport=transport, base_url="http://t"
+        ) as client:
+            loaded = asyncio.create_task(reload(client))
+            statuses = []
+            while not loaded.done() or not statuses:
+                path = "/v2/models/double/infer"
+                asked = [client.post(path, json=document) for _ in range(3)]
+                responses = await asyncio.gather(*asked)
+                statuses += [response.status_code for response in responses]
+            return await loaded, statuses
+
+    async def reload(client):
+        path = "/v2/repository/models/double/load"
+        return [(await client.post(path)).status_code for _ in range(3)]
+
+    loads, statuses = asyncio.run(run())
+    assert loads == [200] * 3
+    assert set(statuses) == {200}
