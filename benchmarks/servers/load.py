@@ -86,9 +86,10 @@ class HttpClient:
 
     async def send(self) -> None:
         """Send the request on a connection that has none."""
+        self.idle = [one for one in self.idle if not one.transport.is_closing()]
         if self.idle:
             connection = self.idle.pop()
-        else:
+        else:  # Servers hang up on connections that nobody uses for some seconds.
             loop = asyncio.get_running_loop()
             _, connection = await loop.create_connection(
                 HttpConnection, "127.0.0.1", self.port

@@ -26,7 +26,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 ENVIRONMENT = ROOT / "build" / "mlserver"
-MLSERVER = ("mlserver==1.7.1", "onnxruntime")
+MLSERVER = ("mlserver==1.7.1", "uvloop<0.22", "onnxruntime")
+"""Its workers do not start with later versions of uvloop."""
 RUNTIME = Path(__file__).with_name("mlserver_runtime.py")
 START_SECONDS = 120
 MODEL = "network"
