@@ -124,6 +124,48 @@ class KnownSizes:
         )
 
 
+def filled_shapes(
+    infos: Sequence[OpenTensorInfo], shapes: InputShapes
+) -> list[tuple[int, ...]]:
+    """The shapes of all inputs, of which `shapes` tells what is open.
+
+    Raises GlowError for sizes that are missing or wrong, and for unknown names.
+    """
+    by_name = {info.name: info for info in infos}
+    known = KnownSizes()
+    for name, given in shapes.items():
+        info = by_name.get(name)
+        if info is not None and info.shape is not None:
+            known.bind(f"input '{name}'", info.shape, _as_shape(given))
+        elif info is None and not isinstance(given, int):
+            there = ", ".join([*by_name, *_open_names(infos)])
+            raise GlowError(f"no input or size is named '{name}'", hint=there)
+        elif info is None and isinstance(given, int):
+            known.add(name, given, "the shapes")
+    return [_filled(info, shapes.get(info.name), known) for info in infos]
+
+
+def _as_shape(given: Sequence[int] | int) -> tuple[int, ...]:
+    return (given,) if isinstance(given, int) else tuple(given)
+
+
+def _open_names(infos: Sequence[OpenTensorInfo]) -> list[str]:
+    return list(dict.fromkeys(n for i in infos for n in i.open_sizes if n != UNNAMED))
+
+
+def _filled(
+    info: OpenTensorInfo, given: Sequence[int] | int | None, known: KnownSizes
+) -> tuple[int, ...]:
+    if given is not None:
+        return _as_shape(given)
+    sizes = known.fill(info.shape or ())
+    missing = [size for size in sizes if isinstance(size, str)]
+    if missing or info.shape is None:
+        what = f"size {missing[0]}" if missing else "shape"
+        raise GlowError(f"the {what} of input '{info.name}' is not given")
+    return tuple(size for size in sizes if isinstance(size, int))
+
+
 def sizes_text(sizes: Sequence[int | str]) -> str:
     """`Nx3`, as the command line spells shapes."""
     return "x".join(map(str, sizes)) or "scalar"

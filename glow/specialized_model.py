@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
-from concurrent.futures import Future
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cached_property
 from threading import Lock
@@ -22,7 +22,14 @@ import numpy as np
 
 from glow.compiled_model import Array, CompiledModel, arranged
 from glow.dialects.errors import GlowError
-from glow.open_sizes import KnownSizes, OpenSignature, OpenTensorInfo
+from glow.open_sizes import (
+    InputShapes,
+    KnownSizes,
+    OpenSignature,
+    OpenTensorInfo,
+    filled_shapes,
+)
+from glow.runtime.threads.cores import available_cores
 
 Answers = tuple[Mapping[str, Array], ...]
 """The values by name that each program before has asked for, in order."""
@@ -182,6 +189,26 @@ class SpecializedModel:
             given = self._arrange(inputs, {})
         model, taken = self.prepare(given)
         model.run_into(taken, outputs, threads)
+
+    def warm(self, shapes: Iterable[InputShapes]) -> None:
+        """Compile for sizes that calls will have, side by side.
+
+        Each of `shapes` is what `input_shapes` of `glow.compile` is: shapes of inputs by name,
+        or open sizes by theirs. Where values decide shapes as well, what depends on them is
+        compiled at the calls. Raises GlowError for sizes that are missing or contradict the
+        model, before anything is compiled.
+        """
+        wanted = [filled_shapes(self.inputs, one) for one in shapes]
+
+        def compile_one(key: Sequence[tuple[int, ...]]) -> None:
+            if self._find(0, tuple(key)) is None:
+                pairs = zip(key, self.inputs, strict=True)
+                arrays = [np.broadcast_to(np.zeros((), i.dtype), s) for s, i in pairs]
+                self._checked(tuple(key), arrays)
+
+        with ThreadPoolExecutor(available_cores(), "glow-warm") as pool:
+            for done in [pool.submit(compile_one, key) for key in wanted]:
+                done.result()
 
     def _arrange(
         self, arrays: Sequence[Array], named: Mapping[str, Array]

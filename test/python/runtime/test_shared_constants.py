@@ -118,3 +118,21 @@ def test_a_segment_never_lends_to_itself():
     second = shared_segment(array, [(0, 1 << 17)])
     assert not second.lenders
     assert (first.complete() == 7).all()
+
+
+def test_warm(path):
+    model = glow.compile(path, threads=1)
+    model.warm([{"N": 8}, {"x": (16, 160)}])
+    assert len(model.programs()) == 2
+    x = rows(16)
+    np.testing.assert_allclose(model(x), np.tanh(x @ WEIGHTS) @ WEIGHTS.T, rtol=1e-3)
+    assert len(model.programs()) == 2
+    wrong = [
+        ({}, "size N of input 'x' is not given"),
+        ({"N": 3, "x": (2, 160)}, "N = 3"),
+        ({"z": (1, 2)}, "no input or size is named 'z'"),
+    ]
+    for shapes, reason in wrong:
+        with pytest.raises(glow.GlowError, match=reason):
+            model.warm([shapes])
+    assert len(model.programs()) == 2
