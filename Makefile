@@ -6,7 +6,7 @@ JOBS ?= 2
 BIN = $(VENV)/bin
 FARM = build/typing/glow
 
-.PHONY: help venv dev demo serve-demo train test conformance fuzz ray protocol mutants lint house typing bench clean
+.PHONY: help venv dev demo serve-demo train test conformance fuzz interop ray protocol mutants lint house typing bench clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "%-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -53,6 +53,11 @@ fuzz: $(VENV)/.installed-dev  ## run passes, native code and quantization on tho
 	$(BIN)/python test/fuzz/device_faults.py
 	$(BIN)/python test/fuzz/serving/codec_mutations.py
 	$(BIN)/python test/fuzz/serving/serving_faults.py
+
+interop: $(VENV)/.installed-dev  ## install JAX, and compare random programs of it (minutes)
+	$(BIN)/pip install --quiet jax
+	$(BIN)/pytest -n 0 test/python/frontends/stablehlo/test_jax.py
+	$(BIN)/python test/fuzz/stablehlo/operations.py
 
 ray: $(VENV)/.installed-dev  ## install Ray, and test devices on clusters of it (a minute)
 	$(BIN)/pip install --quiet -e '.[ray,serve]' 'ray[serve]' httpx

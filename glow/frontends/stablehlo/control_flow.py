@@ -206,13 +206,25 @@ def case(builder: HloBuilder, convert_block: ConvertBlock) -> Sequence[SSAValue]
     for region in regions:
         convert_block(region.block)
     if len(regions) == 1:
-        known = builder.number(0, number)
-        flag = builder.node(glow.EqualOp, known, known)
-        return _alternatives(builder, flag, [regions[0], regions[0].clone()])
+        regions.append(regions[0].clone())
+    return _chosen(builder, number, regions, 0)
+
+
+def _chosen(
+    builder: HloBuilder, number: SSAValue, regions: Sequence[Region], first: int
+) -> Sequence[SSAValue]:
+    """The branch of a number, of which `first` is the first one's: an `scf.if` in another."""
+    flag = builder.node(glow.EqualOp, number, builder.number(first, number))
     if len(regions) == 2:
-        flag = builder.node(glow.EqualOp, number, builder.number(0, number))
         return _alternatives(builder, flag, regions)
-    raise GlowError(f"a choice of {len(regions)} branches is not supported")
+    end = scf.YieldOp()
+    rest = Region(Block([end]))
+    inner = HloBuilder(builder.op, builder.loop_indices)
+    inner.anchor = end
+    values = _chosen(inner, number, regions[1:], first + 1)
+    end.detach()
+    rest.block.add_op(scf.YieldOp(*values))
+    return _alternatives(builder, flag, [regions[0], rest])
 
 
 HANDLERS: Mapping[str, Callable[[HloBuilder, ConvertBlock], Sequence[SSAValue]]] = {

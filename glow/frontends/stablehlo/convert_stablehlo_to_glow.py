@@ -60,6 +60,20 @@ HANDLERS = {
     **reductions.HANDLERS,
 }
 
+BROKEN = (
+    ArithmeticError,
+    AssertionError,
+    AttributeError,
+    LookupError,
+    StopIteration,
+    TypeError,
+    ValueError,
+)
+"""What handlers raise for operands, properties or regions that StableHLO does not allow."""
+
+NAMED = {"stablehlo.composite": "name", "stablehlo.custom_call": "call_target_name"}
+"""The property that says what is called."""
+
 MOST_LISTED = 20
 """Operations that one message lists; the rest is counted."""
 
@@ -119,7 +133,13 @@ class Conversion:
             self._fold(builder)
         except (GlowError, VerifyException) as error:
             reason = error.message if isinstance(error, GlowError) else str(error)
-            self.failures.append(f"'{op.name}' at {place_of(op)} ({reason})")
+            self._refuse(op, reason)
+        except BROKEN:
+            self._refuse(op, "its operands, properties or regions do not fit together")
+
+    def _refuse(self, op: StableHloOp, reason: str) -> None:
+        line = " ".join(reason.split())
+        self.failures.append(f"'{op.name}' at {place_of(op)} ({line})")
 
     def _fold(self, builder: HloBuilder) -> None:
         """Compute the new nodes on small constants, which later conversions look at."""
@@ -132,7 +152,9 @@ class Conversion:
         if name in control_flow.HANDLERS:
             return control_flow.HANDLERS[name](builder, self.convert_block)
         if name not in HANDLERS:
-            raise GlowError("not supported")
+            target = builder.op.properties.get(NAMED.get(name, ""))
+            called = f" {target}" if target is not None else ""
+            raise GlowError(f"not supported{called}")
         values = HANDLERS[name](builder)
         return [values] if isinstance(values, SSAValue) else values
 

@@ -6,14 +6,16 @@ from collections.abc import Mapping
 from math import prod
 
 import numpy as np
-from xdsl.ir import SSAValue
+from xdsl.dialects.builtin import IntegerType
+from xdsl.ir import Attribute, SSAValue
 
 from glow.dialects import glow
 from glow.dialects.errors import GlowError
-from glow.dialects.node import NodeOp, element_of, shape_of
+from glow.dialects.node import NodeOp, element_of, shape_of, tensor_type
 from glow.dialects.quant import DequantizeCastOp, QuantizeCastOp
 from glow.dialects.quantized import is_quantized
 from glow.dialects.stablehlo.attributes import Enumeration
+from glow.dialects.weight_table import dtype_of, element_type_of
 from glow.frontends.stablehlo.hlo_builder import (
     Handler,
     Handlers,
@@ -100,6 +102,8 @@ def bound(builder: HloBuilder) -> SSAValue:
 def divide(builder: HloBuilder) -> SSAValue:
     """A quotient; a sum by the number of its terms is a mean."""
     lhs, rhs = builder.op.operands
+    if _is_integer(lhs):
+        return integer_quotient(builder)
     owner = lhs.owner
     shape = shape_of(lhs)
     total = owner.input.owner if isinstance(owner, glow.ReshapeOp) else owner
@@ -113,6 +117,32 @@ def divide(builder: HloBuilder) -> SSAValue:
         return plain(builder)
     mean = builder.node(glow.ReduceMeanOp, total.input, axes=list(axes), keepdims=True)
     return builder.reshape(mean, shape)
+
+
+def _is_integer(value: SSAValue) -> bool:
+    element = element_of(value)
+    return not is_boolean(element) and isinstance(element, IntegerType)
+
+
+def integer_quotient(builder: HloBuilder) -> SSAValue:
+    """`divide` or `remainder`; by 0 all bits are set, and the dividend is left, as in XLA."""
+    lhs, rhs = builder.op.operands
+    result, divisor = plain(builder), builder.known(rhs)
+    if divisor is not None and divisor.all():
+        return result
+    is_zero = builder.node(glow.EqualOp, rhs, builder.number(0, rhs))
+    is_quotient = builder.op.name == "stablehlo.divide"
+    dtype = dtype_of(element_of(lhs))
+    ones = -1 if dtype.kind == "i" else int(np.iinfo(dtype.name).max)
+    other = builder.number(ones, lhs) if is_quotient else lhs
+    return builder.node(glow.SelectOp, is_zero, other, result)
+
+
+def remainder(builder: HloBuilder) -> SSAValue:
+    """What is left of a division, with the sign of the dividend."""
+    if _is_integer(builder.op.operands[0]):
+        return integer_quotient(builder)
+    return plain(builder)
 
 
 def counted(builder: HloBuilder) -> SSAValue:
@@ -174,7 +204,10 @@ def compare(builder: HloBuilder) -> SSAValue:
             return (
                 different if direction == "NE" else builder.node(glow.NotOp, different)
             )
-        raise GlowError(f"{direction} of i1 is not supported")
+        if is_swapped:
+            lhs, rhs = rhs, lhs
+        both = glow.AndOp if direction in ("LT", "GT") else glow.OrOp
+        return builder.node(both, builder.node(glow.NotOp, lhs), rhs)
     return builder.node(node, *((rhs, lhs) if is_swapped else (lhs, rhs)))
 
 
@@ -216,9 +249,21 @@ def shift(builder: HloBuilder) -> SSAValue:
         "stablehlo.shift_left": glow.ShiftLeftOp,
         "stablehlo.shift_right_arithmetic": glow.ShiftRightOp,
     }
-    if builder.op.name not in nodes:
-        raise GlowError("a logical shift of signed integers is not supported")
-    return builder.node(nodes[builder.op.name], value, distance)
+    if builder.op.name in nodes:
+        return builder.node(nodes[builder.op.name], value, distance)
+    plain_type = builder.result
+    dtype = dtype_of(plain_type.element_type)
+    if dtype.kind == "u":
+        return builder.node(glow.ShiftRightOp, value, distance)
+    bits = element_type_of(np.dtype(f"u{dtype.itemsize}"))
+    value, distance = (_as_bits(builder, one, bits) for one in (value, distance))
+    shifted = builder.node(glow.ShiftRightOp, value, distance)
+    return _as_bits(builder, shifted, plain_type.element_type)
+
+
+def _as_bits(builder: HloBuilder, value: SSAValue, element: Attribute) -> SSAValue:
+    wanted = tensor_type(shape_of(value), element)
+    return builder.create(glow.BitcastOp, [value], {}, types=[wanted])
 
 
 def log_plus_one(builder: HloBuilder) -> SSAValue:
@@ -326,6 +371,7 @@ FORMULAS: Mapping[str, Handler] = {
     "stablehlo.maximum": bound,
     "stablehlo.minimum": bound,
     "stablehlo.optimization_barrier": same,
+    "stablehlo.remainder": remainder,
     "stablehlo.round_nearest_afz": round_away,
     "stablehlo.select": select,
     "stablehlo.shift_left": shift,

@@ -14,6 +14,7 @@ from glow.dialects import arith
 from glow.dialects.attributes import AttributeValue
 from glow.dialects.errors import GlowError
 from glow.dialects.glow import (
+    ConcatOp,
     ConstantOp,
     ConvertOp,
     MaxOp,
@@ -108,7 +109,7 @@ class HloBuilder(NodeBuilder):
         array = self.known(value)
         if array is None or not array.size or (array != array.flat[0]).any():
             raise GlowError(f"{what} must be a constant number")
-        return float(array.flat[0])
+        return array.flat[0].item()
 
     def put(self, array: Array, name: str = "constant") -> SSAValue:
         """A constant, or a splat where all elements are one number."""
@@ -171,7 +172,30 @@ class HloBuilder(NodeBuilder):
         """The value with a border, which is negative where it is cropped."""
         if not any((*low, *high)):
             return value
-        return self.node(PadOp, value, pads=[*low, *high], value=number)
+        with np.errstate(over="ignore"):
+            is_exact = number != number or float(np.float32(number)) == number
+        if is_exact:
+            return self.node(PadOp, value, pads=[*low, *high], value=float(number))
+        crop = [min(one, 0) for one in (*low, *high)]
+        if any(crop):
+            value = self.node(PadOp, value, pads=crop, value=0.0)
+        for axis, (before, behind) in enumerate(zip(low, high, strict=True)):
+            value = self._framed(value, axis, (before, behind), number)
+        return value
+
+    def _framed(
+        self, value: SSAValue, axis: int, counts: tuple[int, int], number: float
+    ) -> SSAValue:
+        """A border that `glow.pad`, whose number is an f32, cannot make: concatenated."""
+        parts = [value]
+        for at, count in zip((0, 2), counts, strict=True):
+            if count > 0:
+                shape = list(shape_of(value))
+                shape[axis] = count
+                border = tensor_type(shape, element_of(value))
+                splat = self.insert(SplatOp.from_number(number, border)).results[0]
+                parts.insert(at, splat)
+        return parts[0] if len(parts) == 1 else self.node(ConcatOp, *parts, axis=axis)
 
     def dilate(
         self, value: SSAValue, gaps: Sequence[int], number: float = 0.0

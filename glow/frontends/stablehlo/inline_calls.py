@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import CallOp, FuncOp
-from xdsl.ir import Operation, SSAValue
 
 from glow.dialects.errors import GlowError
 from glow.dialects.locations import place_of
+from glow.passes.rewriting.inlining import calls_in, inline_call
 
 MOST_OPERATIONS = 1_000_000
 """A program that grows beyond calls itself, or is none of a network."""
@@ -35,10 +35,9 @@ def is_private(function: FuncOp) -> bool:
 
 
 def _inline_into(function: FuncOp, functions: dict[str, FuncOp]) -> None:
+    caller = function.sym_name.data
     active: list[tuple[CallOp, tuple[str, ...]]] = [
-        (op, (function.sym_name.data,))
-        for op in function.walk()
-        if isinstance(op, CallOp)
+        (op, (caller,)) for op in calls_in([function])
     ]
     count = 0
     while active:
@@ -49,35 +48,8 @@ def _inline_into(function: FuncOp, functions: dict[str, FuncOp]) -> None:
             raise GlowError(f"there is no function @{name}", location=place_of(call))
         if name in callers:
             raise GlowError(f"@{name} calls itself", location=place_of(call))
-        copies = _replace(call, body)
+        copies = inline_call(call, body)
         count += len(copies)
         if count > MOST_OPERATIONS:
             raise GlowError(f"the calls make over {MOST_OPERATIONS} operations")
-        active += [
-            (inner, (*callers, name))
-            for copy in copies
-            for inner in copy.walk()
-            if isinstance(inner, CallOp)
-        ]
-
-
-def _replace(call: CallOp, function: FuncOp) -> list[Operation]:
-    """Put a copy of a function's body before a call, whose results it gives."""
-    block = call.parent
-    assert block is not None
-    values: dict[SSAValue, SSAValue] = dict(
-        zip(function.body.block.args, call.operands, strict=True)
-    )
-    copies: list[Operation] = []
-    for op in function.body.block.ops:
-        if op.name == "func.return":
-            for old, new in zip(call.results, op.operands, strict=True):
-                old.replace_all_uses_with(values[new])
-            break
-        copy = op.clone(values)
-        copy.location = op.location
-        block.insert_op_before(copy, call)
-        copies.append(copy)
-    call.detach()
-    call.erase()
-    return copies
+        active += [(inner, (*callers, name)) for inner in calls_in(copies)]

@@ -23,13 +23,13 @@ def jax_module(
         import jax
     except ImportError as error:
         raise GlowError("JAX is not installed", hint="pip install jax") from error
-    lowered = cast(Any, jax).jit(function).lower(*examples)
+    lowered = cast(Any, jax).jit(function, keep_unused=True).lower(*examples)
     module = parse_text(context, str(lowered.as_text()), "jax")
     verify_module(module)
     paths = cast(Any, jax).tree_util.tree_flatten_with_path(examples)[0]
     names = [_name(path) for path, _ in paths]
     main = next(op for op in module.ops if isinstance(op, FuncOp))
-    if len(names) == len(main.function_type.inputs):  # JAX drops what nobody reads.
+    if len(names) == len(main.function_type.inputs):
         main.attributes[INPUT_NAMES] = ArrayAttr(map(StringAttr, names))
     return module
 

@@ -189,7 +189,7 @@ class Window:
         dtype = dtype_of(self.element)
         if np.issubdtype(dtype, np.integer) and np.isinf(neutral):
             bounds = np.iinfo(dtype.name)
-            return float(bounds.min if neutral < 0 else bounds.max)
+            return int(bounds.min if neutral < 0 else bounds.max)
         return neutral
 
     @property

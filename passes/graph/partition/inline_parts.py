@@ -23,7 +23,6 @@ from __future__ import annotations
 from xdsl.context import Context
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Operation, SSAValue
 
 from glow.dialects.errors import GlowError
 from glow.dialects.function_attributes import DEVICES
@@ -31,6 +30,7 @@ from glow.dialects.locations import place_of
 from glow.dialects.quant import StorageCastOp
 from glow.passes.graph.partition.calls import callee_name, functions_of
 from glow.passes.rewriting.contract import GraphPass
+from glow.passes.rewriting.inlining import calls_in, inline_call
 
 
 def inline_parts(module: ModuleOp) -> None:
@@ -42,7 +42,7 @@ def inline_parts(module: ModuleOp) -> None:
     main = functions.get("main")
     if main is None:
         return
-    calls, inlined = _calls(main), set[str]()
+    calls, inlined = calls_in([main]), set[str]()
     if not calls:
         return
     budget = len(functions) ** 2 + len(calls)
@@ -54,7 +54,7 @@ def inline_parts(module: ModuleOp) -> None:
             raise GlowError(
                 f"@{name} {what}, and cannot be inlined", location=place_of(call)
             )
-        calls = [*_inline(call, functions[name]), *calls]
+        calls = [*calls_in(inline_call(call, functions[name])), *calls]
         inlined.add(name)
     _cancel_casts(main)
     for name in inlined:
@@ -62,30 +62,6 @@ def inline_parts(module: ModuleOp) -> None:
             functions[name].detach()
             functions[name].erase()
     module.attributes.pop(DEVICES, None)
-
-
-def _calls(function: func.FuncOp) -> list[func.CallOp]:
-    return [op for op in function.walk() if isinstance(op, func.CallOp)]
-
-
-def _inline(call: func.CallOp, callee: func.FuncOp) -> list[func.CallOp]:
-    """Put a function's operations in the place of a call; returns the calls among them."""
-    block, last = call.parent, callee.body.block.last_op
-    assert block is not None
-    values: dict[SSAValue, SSAValue] = dict(
-        zip(callee.body.block.args, call.operands, strict=True)
-    )
-    copies: list[Operation] = []
-    for op in callee.body.block.ops:
-        if op is not last:
-            copies.append(op.clone(values))
-            block.insert_op_before(copies[-1], call)
-    assert last is not None
-    for old, inner in zip(call.results, last.operands, strict=True):
-        old.replace_all_uses_with(values[inner])
-    call.detach()
-    call.erase()
-    return [op for copy in copies for op in copy.walk() if isinstance(op, func.CallOp)]
 
 
 def _cancel_casts(function: func.FuncOp) -> None:

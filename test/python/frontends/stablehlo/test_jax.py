@@ -46,3 +46,24 @@ def test_names_are_those_of_the_tree():
     model = glow.from_jax(network, parameters, floats(2, 3))
     assert [info.name for info in model.inputs] == ["x0.b", "x0.w", "x1"]
     assert [info.name for info in model.outputs] == ["logits"]
+
+
+def test_unused_arguments_are_taken():
+    model = glow.from_jax(lambda x, y: y + 1, floats(3), floats(2))
+    np.testing.assert_array_equal(model(floats(3), np.zeros(2, np.float32)), [1, 1])
+
+
+def test_neutral_numbers_that_no_f32_is():
+    x = np.array([[-3, 0], [4, -7]], np.int32)
+    for backend in ("interpreter", "cpu"):
+        model = glow.from_jax(lambda x: lax.cummin(x, axis=1), x, backend=backend)
+        np.testing.assert_array_equal(model(x), [[-3, -3], [4, -7]])
+
+
+def test_switches_of_three():
+    x = floats(3)
+    branches = [jnp.sin, jnp.negative, lambda x: x * x]
+    model = glow.from_jax(lambda i, x: lax.switch(i, branches, x), np.int32(0), x)
+    for i in range(-1, 4):
+        wanted = branches[min(max(i, 0), 2)](x)
+        np.testing.assert_allclose(model(np.int32(i), x), wanted, rtol=2e-6)
