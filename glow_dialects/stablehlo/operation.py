@@ -22,6 +22,7 @@ from xdsl.irdl import (
     var_result_def,
 )
 
+from glow.dialects.errors import GlowError
 from glow.dialects.stablehlo.attributes import integers_of
 
 
@@ -52,14 +53,23 @@ class StableHloOp(IRDLOperation):
             regions=regions,
         )
 
-    def integers(self, name: str, default: Sequence[int] = ()) -> list[int]:
-        """A property that is a list of integers, of whatever form."""
-        value = self.properties.get(name)
+    def integers(self, name: str, default: Sequence[int] | None = None) -> list[int]:
+        """A property that is a list of integers, of whatever form.
+
+        Raises GlowError where it is left out and has no default.
+        """
+        value = self._property(name, default is not None)
         if isinstance(value, DenseArrayBase | DenseIntOrFPElementsAttr):
             return [int(one) for one in value.get_values()]
-        return integers_of(value) or list(default)
+        return integers_of(value) or list(default or ())
 
-    def integer(self, name: str, default: int = 0) -> int:
-        """A property that is an integer."""
+    def integer(self, name: str, default: int | None = None) -> int:
+        """A property that is an integer; GlowError as for a list."""
+        value = self._property(name, default is not None)
+        return value.value.data if isinstance(value, IntegerAttr) else default or 0
+
+    def _property(self, name: str, may_miss: bool) -> Attribute | None:
         value = self.properties.get(name)
-        return value.value.data if isinstance(value, IntegerAttr) else default
+        if value is None and not may_miss:
+            raise GlowError(f"the property '{name}' is missing")
+        return value

@@ -10,12 +10,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects import scf, tensor
-from xdsl.dialects.builtin import IntegerAttr
+from xdsl.dialects.builtin import IntegerAttr, i1
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from glow.dialects import arith, glow
 from glow.dialects.errors import GlowError
-from glow.dialects.node import NodeOp, element_of, shape_of
+from glow.dialects.node import NodeOp, element_of, shape_of, tensor_type
 from glow.frontends.stablehlo.hlo_builder import INDEX, HloBuilder, LoopIndex
 from glow.frontends.stablehlo.reductions import direction
 from glow.passes.rewriting.node_builder import erase
@@ -36,6 +36,11 @@ class Counter:
 def loop(builder: HloBuilder, convert_block: ConvertBlock) -> Sequence[SSAValue]:
     """A loop."""
     condition, body = (region.block for region in builder.op.regions)
+    states = list(builder.op.operand_types)
+    for block, types in ((condition, [tensor_type([], i1)]), (body, states)):
+        if list(block.arg_types) != states:
+            raise GlowError("a region's arguments are not the states of the loop")
+        _check_returned(block, types)
     counter = find_counter(builder, condition, body)
     if counter is not None:
         return _for_loop(builder, body, counter, convert_block)
@@ -185,6 +190,14 @@ def branch(builder: HloBuilder, convert_block: ConvertBlock) -> Sequence[SSAValu
     return _alternatives(builder, flag, builder.op.regions)
 
 
+def _check_returned(block: Block, types: Sequence[Attribute]) -> None:
+    """GlowError unless a block returns values of these types."""
+    found = [value.type for value in _returned(block)]
+    if found != list(types):
+        given, wanted = (", ".join(map(str, one)) for one in (found, types))
+        raise GlowError(f"a region returns {given or 'nothing'}, not {wanted}")
+
+
 def _alternatives(
     builder: HloBuilder, flag: SSAValue, regions: Sequence[Region]
 ) -> Sequence[SSAValue]:
@@ -192,6 +205,7 @@ def _alternatives(
     types: list[Attribute] = list(builder.op.result_types)
     blocks = [region.detach_block(0) for region in regions]
     for block in blocks:
+        _check_returned(block, types)
         block.add_op(scf.YieldOp(*_take_end(block)))
     extract = tensor.ExtractOp(flag, [], element_of(flag))
     builder.insert(extract)

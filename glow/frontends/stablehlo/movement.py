@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import prod
+
 import numpy as np
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, DenseResourceAttr
 from xdsl.ir import SSAValue
@@ -78,6 +80,8 @@ def spread(builder: HloBuilder, value: SSAValue, places: list[int]) -> SSAValue:
 def reshape(builder: HloBuilder) -> SSAValue:
     """The elements in order under another shape."""
     (value,) = builder.op.operands
+    if prod(shape_of(value)) != prod(builder.result.get_shape()):
+        raise GlowError(f"{value.type} and {builder.result} differ in size")
     array = builder.known(value)
     if array is not None and array.size == 1 and array.dtype != np.bool_:
         return builder.put(array.reshape(builder.result.get_shape()))
@@ -102,7 +106,10 @@ def reverse(builder: HloBuilder) -> SSAValue:
 def slice_static(builder: HloBuilder) -> SSAValue:
     """From starts up to limits, by strides."""
     (value,) = builder.op.operands
-    starts, steps = builder.op.integers("start_indices"), builder.op.integers("strides")
+    starts, steps = (
+        builder.op.integers("start_indices"),
+        builder.op.integers("strides", ()),
+    )
     sizes = builder.result.get_shape()
     return builder.slice(value, starts, sizes, steps or [1] * len(starts))
 
@@ -121,7 +128,7 @@ def pad(builder: HloBuilder) -> SSAValue:
     value, filling = builder.op.operands
     number = builder.known_number(filling, "the padding")
     op = builder.op
-    value = builder.dilate(value, op.integers("interior_padding"), number)
+    value = builder.dilate(value, op.integers("interior_padding", ()), number)
     low, high = op.integers("edge_padding_low"), op.integers("edge_padding_high")
     return builder.pad(value, low, high, number)
 

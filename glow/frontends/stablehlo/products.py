@@ -145,7 +145,7 @@ def convolution(builder: HloBuilder) -> SSAValue:
 
 def _reversed(builder: HloBuilder, weights: SSAValue) -> SSAValue:
     """The weights, backwards along the axes that say so."""
-    flags = [False, False, *map(bool, builder.op.integers("window_reversal"))]
+    flags = [False, False, *map(bool, builder.op.integers("window_reversal", ()))]
     if not any(flags):
         return weights
     shape = shape_of(weights)
