@@ -106,7 +106,8 @@ def _parse_types(
 ) -> tuple[Sequence[Attribute], Sequence[Attribute]]:
     """The types of operands and results.
 
-    They are a function type; the one of all; or that of a predicate and that of the rest.
+    They are a function type, with parentheses or without; the one of all; or that of a
+    predicate and that of the rest.
     """
     first = parser.parse_type()
     if isinstance(first, FunctionType):
@@ -116,6 +117,8 @@ def _parse_types(
     types = [first]
     while parser.parse_optional_punctuation(",") is not None:
         types.append(parser.parse_type())
+    if parser.parse_optional_punctuation("->") is not None:
+        return types, _parse_results(parser)
     if len(types) == 1:
         return types * count, types
     return [types[0], *types[1:2] * (count - 1)], types[1:2]

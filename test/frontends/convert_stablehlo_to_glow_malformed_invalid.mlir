@@ -2,16 +2,16 @@
 
 // Programs that StableHLO does not allow: no property is guessed, and no shape.
 // CHECK: error: convert-stablehlo-to-glow: 10 operations are not converted:
-// CHECK-SAME: 'stablehlo.transpose' at {{.*}}:19:3 (the property 'permutation' is missing)
-// CHECK-SAME: 'stablehlo.iota' at {{.*}}:20:3 (the property 'iota_dimension' is missing)
-// CHECK-SAME: 'stablehlo.add' at {{.*}}:21:3 (its operands, properties or regions do not fit together)
-// CHECK-SAME: 'stablehlo.abs' at {{.*}}:22:3 (glow.abs has 2 operands, too many)
-// CHECK-SAME: 'stablehlo.reshape' at {{.*}}:23:3 (tensor<3xf32> and tensor<4xf32> differ in size)
-// CHECK-SAME: 'stablehlo.compare' at {{.*}}:24:3 (its operands, properties or regions do not fit together)
-// CHECK-SAME: 'stablehlo.if' at {{.*}}:25:3 (a region returns tensor<i1>, not tensor<3xf32>)
-// CHECK-SAME: 'stablehlo.while' at {{.*}}:30:3 (a region's arguments are not the states of the loop)
-// CHECK-SAME: 'stablehlo.custom_call' at {{.*}}:37:3 (not supported "lapack")
-// CHECK-SAME: 'stablehlo.reduce' at {{.*}}:38:3 (its operands, properties or regions do not fit together)
+// CHECK-SAME: 'stablehlo.transpose' at {{.*}}:18:3 (the property 'permutation' is missing)
+// CHECK-SAME: 'stablehlo.iota' at {{.*}}:19:3 (the property 'iota_dimension' is missing)
+// CHECK-SAME: 'stablehlo.add' at {{.*}}:20:3 (its operands, properties or regions do not fit together)
+// CHECK-SAME: 'stablehlo.abs' at {{.*}}:21:3 (glow.abs has 2 operands, too many)
+// CHECK-SAME: 'stablehlo.reshape' at {{.*}}:22:3 (tensor<3xf32> and tensor<4xf32> differ in size)
+// CHECK-SAME: 'stablehlo.compare' at {{.*}}:23:3 (its operands, properties or regions do not fit together)
+// CHECK-SAME: 'stablehlo.if' at {{.*}}:24:3 (a region returns tensor<i1>, not tensor<3xf32>)
+// CHECK-SAME: 'stablehlo.while' at {{.*}}:29:3 (a region's arguments are not the states of the loop)
+// CHECK-SAME: 'stablehlo.custom_call' at {{.*}}:36:3 (not supported "lapack")
+// CHECK-SAME: 'stablehlo.reduce' at {{.*}}:37:3 (its operands, properties or regions do not fit together)
 // CHECK-NOT: {{.}}
 func.func @main(%x: tensor<3xf32>, %p: tensor<i1>) -> tensor<3xf32> {
   %c = stablehlo.constant dense<0.0> : tensor<f32>
