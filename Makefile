@@ -51,7 +51,7 @@ fuzz: $(VENV)/.installed-dev  ## run passes, native code and quantization on tho
 	$(BIN)/python benchmarks/partitions.py resnet50 bert_base --rounds 1
 	$(BIN)/python test/fuzz/host_schedules.py
 	$(BIN)/python test/fuzz/device_faults.py
-	$(BIN)/python test/fuzz/serving/codec_mutations.py
+	$(BIN)/python test/fuzz/serving/codec_checks.py
 	$(BIN)/python test/fuzz/serving/serving_faults.py
 
 interop: $(VENV)/.installed-dev  ## install JAX, and compare random programs of it (minutes)

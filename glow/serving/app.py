@@ -41,6 +41,8 @@ from glow.serving.requests import (
 if TYPE_CHECKING:
     from glow.serving.repository import ModelMetadata
 
+LONGEST = 1e9
+"""A timeout of so many seconds is none."""
 JSON_SIZE = "inference-header-content-length"
 EXTENSIONS = ("binary_tensor_data", "model_repository")
 OCTETS = "application/octet-stream"
@@ -219,7 +221,7 @@ def timeout_of(parameters: Mapping[str, Any]) -> float | None:
     is_number = isinstance(timeout, int | float) and not isinstance(timeout, bool)
     if not is_number or not 0 <= timeout < MOST_MICROSECONDS:
         refuse("the parameter timeout is no number of microseconds")
-    return timeout / 1e6
+    return timeout / 1e6 if timeout < LONGEST * 1e6 else None
 
 
 def _json_size(header: str | None) -> int | None:

@@ -1,13 +1,23 @@
-"""The element types of the Open Inference Protocol by name."""
+"""The tensors of the Open Inference Protocol: element types by name, shapes and bytes."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from math import prod
+from typing import TYPE_CHECKING, cast
 
 import ml_dtypes
 import numpy as np
 
 from glow.serving.requests import BAD_REQUEST, ServingError
+
+if TYPE_CHECKING:
+    from glow.compiled_model import Array
+
+MOST_AXES = 32
+"""Of a tensor."""
+MOST_ELEMENTS = 1 << 59
+"""Of a tensor, axes of no elements left out: NumPy counts its bytes in 63 bits."""
 
 DTYPES: Mapping[str, np.dtype[np.generic]] = {
     "BOOL": np.dtype(np.bool_),
@@ -43,3 +53,36 @@ def dtype_named(name: object) -> np.dtype[np.generic]:
 def name_of(dtype: np.dtype[np.generic]) -> str:
     """The name of a dtype; that of NumPy where the protocol has none."""
     return NAMES.get(dtype, dtype.name.upper())
+
+
+def checked_shape(name: str, shape: Sequence[object]) -> tuple[int, ...]:
+    """The sizes of an input; raises ServingError for those that no tensor can have."""
+    for size in shape:
+        if type(size) is not int or size < 0:
+            raise ServingError(
+                BAD_REQUEST, f"input {name!r:.80}: {size!r:.40} is no size"
+            )
+    sizes = cast("tuple[int, ...]", tuple(shape))
+    if len(sizes) > MOST_AXES or prod(size or 1 for size in sizes) > MOST_ELEMENTS:
+        raise ServingError(
+            BAD_REQUEST, f"input {name!r:.80} has the wrong shape {list(sizes)!s:.80}"
+        )
+    return sizes
+
+
+def tensor_of(
+    name: str, data: memoryview, shape: tuple[int, ...], dtype: np.dtype[np.generic]
+) -> Array:
+    """A view of bytes as a tensor, a copy where they are not aligned.
+
+    Raises ServingError for a BOOL that is neither 0 nor 1: compiled code may take it for both.
+    """
+    array = np.frombuffer(data, np.uint8)
+    if dtype.kind == "b" and array.size and int(array.max()) > 1:
+        raise ServingError(
+            BAD_REQUEST,
+            f"input {name!r:.80}: a byte of BOOL is 0 or 1, not {array.max()}",
+        )
+    if array.ctypes.data % dtype.itemsize:
+        array = array.copy()
+    return array.view(dtype).reshape(shape)

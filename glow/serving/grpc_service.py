@@ -17,7 +17,7 @@ import grpc.aio
 from google.protobuf.message import DecodeError, Message
 
 from glow.host.tracing import parse_traceparent
-from glow.serving.app import EXTENSIONS, timeout_of
+from glow.serving.app import EXTENSIONS, LONGEST, timeout_of
 from glow.serving.datatypes import name_of
 from glow.serving.grpc_tensors import decode_inputs, encode_outputs
 from glow.serving.messages import (
@@ -56,9 +56,6 @@ Method = Callable[[Message, "Context"], Awaitable[Message]]
 
 RAW_INPUTS, RAW_OUTPUTS = 7, 6
 """The fields `raw_input_contents` and `raw_output_contents`."""
-
-LONGEST = 1e9
-"""A deadline so many seconds away is none."""
 
 
 class RawRequest:
@@ -149,7 +146,7 @@ class Service:
                 raise ServingError(UNAVAILABLE, "the server has too many requests")
             self.running += 1
             try:
-                request = _parse(data)
+                request = parse(data)
                 model = request.message.model_name
                 answer = await self._infer(request, context)
             finally:
@@ -218,7 +215,8 @@ def inference(request: RawRequest, remaining: float | None) -> InferenceRequest:
     )
 
 
-def _parse(data: bytes) -> RawRequest:
+def parse(data: bytes) -> RawRequest:
+    """The message of bytes; raises ServingError where they are none."""
     try:
         return RawRequest(data)
     except (DecodeError, ValueError) as error:

@@ -12,15 +12,12 @@ from typing import TYPE_CHECKING, NoReturn, cast
 
 import numpy as np
 
-from glow.serving.datatypes import dtype_named, name_of
+from glow.serving.datatypes import checked_shape, dtype_named, name_of, tensor_of
 from glow.serving.requests import BAD_REQUEST, ServingError
 
 if TYPE_CHECKING:
     from glow.compiled_model import Array
     from glow.serving.messages import InferRequest, InferResponse, Tensor
-
-MOST_AXES = 32
-"""Of a tensor."""
 
 CONTENTS: Mapping[str, str] = {
     "BOOL": "bool_contents",
@@ -59,9 +56,8 @@ def decode_inputs(
 
 
 def _decode(tensor: Tensor, raw: memoryview | None) -> Array:
-    shape, name = tuple(tensor.shape), tensor.name
-    if len(shape) > MOST_AXES or any(size < 0 for size in shape):
-        _refuse(f"input {name!r:.80} has the wrong shape {list(shape)!s:.80}")
+    name = tensor.name
+    shape = checked_shape(name, tensor.shape)
     dtype = dtype_named(tensor.datatype)
     if raw is None:
         return _decode_elements(tensor, dtype, shape)
@@ -72,7 +68,7 @@ def _decode(tensor: Tensor, raw: memoryview | None) -> Array:
             f"input {name!r:.80} of {tensor.datatype}{list(shape)} has {size} bytes, "
             f"but raw_input_contents {raw.nbytes}"
         )
-    return np.frombuffer(raw, dtype).reshape(shape)
+    return tensor_of(name, raw, shape, dtype)
 
 
 def _decode_elements(

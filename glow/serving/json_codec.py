@@ -18,11 +18,14 @@ from typing import Any, NoReturn, cast
 import numpy as np
 
 from glow.compiled_model import Array
-from glow.serving.datatypes import dtype_named, name_of
+from glow.serving.datatypes import (
+    MOST_AXES,
+    checked_shape,
+    dtype_named,
+    name_of,
+    tensor_of,
+)
 from glow.serving.requests import BAD_REQUEST, InferenceResponse, ServingError
-
-MOST_AXES = 32
-"""Of a tensor."""
 
 
 @dataclass(slots=True)
@@ -122,14 +125,11 @@ def _wanted(entry: Any, is_binary: bool) -> WantedOutput:
     return WantedOutput(name, flag)
 
 
-def _shape(name: str, entry: Mapping[str, Any]) -> list[int]:
+def _shape(name: str, entry: Mapping[str, Any]) -> tuple[int, ...]:
     shape = entry.get("shape")
-    if not isinstance(shape, list) or len(cast("list[Any]", shape)) > MOST_AXES:
+    if not isinstance(shape, list):
         refuse(f"input {name!r:.80} has no shape")
-    for size in cast("list[Any]", shape):
-        if type(size) is not int or not 0 <= size < 1 << 63:
-            refuse(f"input {name!r:.80}: {size!r:.40} is no size")
-    return cast("list[int]", shape)
+    return checked_shape(name, cast("list[object]", shape))
 
 
 def _tensor(name: str, entry: Mapping[str, Any], reader: _BinaryReader) -> Array:
@@ -142,19 +142,10 @@ def _tensor(name: str, entry: Mapping[str, Any], reader: _BinaryReader) -> Array
         refuse(f"input {name!r:.80} has both data and binary_data_size")
     wanted = prod(shape) * dtype.itemsize
     if type(size) is not int or size != wanted:
-        refuse(f"input {name!r:.80} of {shape} needs {wanted} bytes, not {size!r:.40}")
-    flat = tensor_of(reader.take(name, size), [prod(shape)], dtype)
-    return _shaped(name, flat, shape)
-
-
-def tensor_of(
-    data: memoryview | bytes, shape: Sequence[int], dtype: np.dtype[np.generic]
-) -> Array:
-    """A view of bytes as a tensor; a copy where they are not aligned."""
-    array = np.frombuffer(data, np.uint8)
-    if array.ctypes.data % dtype.itemsize:
-        array = array.copy()
-    return array.view(dtype).reshape(shape)
+        refuse(
+            f"input {name!r:.80} of {list(shape)} needs {wanted} bytes, not {size!r:.40}"
+        )
+    return tensor_of(name, reader.take(name, size), shape, dtype)
 
 
 class _BinaryReader:
@@ -186,7 +177,7 @@ class _BinaryReader:
 
 
 def from_numbers(
-    name: str, data: Any, shape: Sequence[int], dtype: np.dtype[np.generic]
+    name: str, data: Any, shape: tuple[int, ...], dtype: np.dtype[np.generic]
 ) -> Array:
     """The tensor of a list of numbers, nested as the shape or flat."""
     if not isinstance(data, list):
@@ -199,12 +190,15 @@ def from_numbers(
         refuse(f"input {name!r:.80}: the lists of data are not of one length")
     except OverflowError:
         refuse(f"input {name!r:.80}: a number is beyond {name_of(dtype)}")
-    if array.size != count or array.shape not in (tuple(shape), (count,)):
+    fits = array.shape in (shape, (count,))
+    if count == 0 and array.size == 0:  # Empty lists do not say what would be in them.
+        fits = fits or array.shape == shape[: array.ndim]
+    if not fits:
         refuse(
             f"input {name!r:.80} of {list(shape)} needs {count} numbers, not data "
             f"of {list(array.shape)}"
         )
-    return _shaped(name, array, shape)
+    return array.reshape(shape)
 
 
 def _flattened(name: str, data: list[Any], dtype: np.dtype[np.generic]) -> list[Any]:
@@ -236,13 +230,6 @@ def _numbers_in(data: list[Any], dtype: np.dtype[np.generic]) -> Array:
     if not np.isfinite(converted).all():
         raise OverflowError
     return converted
-
-
-def _shaped(name: str, array: Array, shape: Sequence[int]) -> Array:
-    try:
-        return array.reshape(shape)
-    except ValueError:  # Nothing in it, and yet sizes beyond any memory.
-        refuse(f"input {name!r:.80}: the shape {list(shape)!s:.80} is too large")
 
 
 def encode_response(

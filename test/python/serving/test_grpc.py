@@ -267,7 +267,7 @@ GOOD = {"name": "xINT8", "datatype": "INT8", "shape": [2, 3]}
         (
             {"inputs": [{**GOOD, "shape": [-2, -3]}], "raw_input_contents": [b"123456"]},
             "INVALID_ARGUMENT",
-            "wrong shape",
+            "-2 is no size",
         ),
         (
             {"inputs": [{**GOOD, "shape": [3, 2]}], "raw_input_contents": [b"123456"]},
