@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from math import prod
 
 import numpy as np
-from xdsl.dialects.builtin import i32
+from xdsl.dialects.builtin import IntegerType, i1, i32
 from xdsl.ir import Operation, SSAValue
 
 from glow.dialects import glow
@@ -102,7 +102,7 @@ def begins_neutral(builder: HloBuilder, start: SSAValue, kind: str) -> bool:
 def arg_reduce(builder: HloBuilder) -> Sequence[SSAValue]:
     """Which element is the largest or smallest, and where: a body of two selects.
 
-    JAX's body keeps the first of equal ones, and the first NaN before all, as `glow.arg_max`.
+    JAX's body keeps the first of equal ones, and the first NaN before all.
     """
     op = builder.op
     value, axes = op.operands[0], op.integers("dimensions")
@@ -121,8 +121,20 @@ def arg_reduce(builder: HloBuilder) -> Sequence[SSAValue]:
         else (glow.ReduceMinOp, glow.ArgMinOp)
     )
     index = builder.node(arg, value, axis=axis)
+    if not isinstance(element_of(value), IntegerType):
+        index = _first_nan(builder, value, axis, index)
     index = builder.convert(index, element_of(op.results[1]))
     return [kept(builder, reduced, value, [axis]), index]
+
+
+def _first_nan(
+    builder: HloBuilder, value: SSAValue, axis: int, index: SSAValue
+) -> SSAValue:
+    """The position of the first NaN, which `glow.arg_max` may leave out; else the index."""
+    flags = builder.convert(builder.node(glow.IsNanOp, value), i32)
+    found = kept(builder, glow.ReduceMaxOp, flags, [axis])
+    place = builder.node(glow.ArgMaxOp, flags, axis=axis)
+    return builder.node(glow.SelectOp, builder.convert(found, i1), place, index)
 
 
 def direction(op: Operation) -> str:
