@@ -176,11 +176,15 @@ class StoredSpecializer:
         self.source = source
         self.options = options
 
+    def options_for(self, shapes: Mapping[str, tuple[int, ...]]) -> CompileOptions:
+        """The options of the programs for some shapes."""
+        return replace(self.options, input_shapes=shapes, shares_constants=True)
+
     @collection_paused()
     def make(self, shapes: Mapping[str, tuple[int, ...]], answers: Answers) -> Program:
         """The program behind those that have asked for the answers; raises GlowError."""
         self.source.check()
-        options = replace(self.options, input_shapes=shapes, shares_constants=True)
+        options = self.options_for(shapes)
         source = find_source(self.source.model, options, answers)
         stored = source and ModelCache().load(source.key, source.find)
         if stored is not None:

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING
 
 from glow.compiled_model import CompiledModel
 from glow.dialects.errors import GlowError
+from glow.host.devices.compile_process import LOW_PRIORITY, compile_apart
 from glow.host.devices.device import DeviceManager, DeviceMemory, Health
 from glow.host.devices.memory import model_memory
 from glow.host.request import ClosedError, DeviceMemoryError, begins
@@ -38,9 +39,6 @@ if TYPE_CHECKING:
 
 QUICK_SECONDS = 50e-6
 """A network that takes less is done sooner than another thread is awake."""
-
-LOW_PRIORITY = 10
-"""Of threads that compile, as `nice` counts."""
 
 
 class LoadedNetwork:
@@ -282,6 +280,7 @@ class LocalDevice(DeviceManager):
         model = task.network.model
         assert not isinstance(model, CompiledModel)
         before = self.memory()
+        compile_apart(model, [array.shape for array in task.inputs])
         model.prepare(task.inputs)
         after = self.memory()
         if after.limit_bytes is not None and after.used_bytes > after.limit_bytes:

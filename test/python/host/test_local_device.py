@@ -11,11 +11,12 @@ import numpy as np
 import pytest
 from host_schedules import run_schedule
 from host_testing import ONE, doubling, open_doubling, rows
-from onnx import parser
+from onnx import TensorProto, helper, parser
 
 import glow
 from glow.dialects.errors import GlowError
 from glow.host.devices import local
+from glow.host.devices.compile_process import compile_apart
 from glow.host.devices.local import LocalDevice
 from glow.host.devices.specification import DeviceSpecification
 from glow.host.request import ClosedError, DeviceMemoryError, Request
@@ -286,3 +287,27 @@ def test_random_schedules(seed, monkeypatch):
     """`test/fuzz/host_schedules.py` runs thousands."""
     monkeypatch.setattr(local, "QUICK_SECONDS", float(seed % 2))
     run_schedule(seed)
+
+
+def test_new_sizes_are_compiled_by_another_process(tmp_path, monkeypatch):
+    monkeypatch.setenv("GLOW_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setenv("GLOW_MODEL_CACHE_MB", "100")
+    x, y = (
+        helper.make_tensor_value_info(name, TensorProto.FLOAT, ["N", 3])
+        for name in "xy"
+    )
+    graph = helper.make_graph([helper.make_node("Tanh", ["x"], ["y"])], "g", [x], [y])
+    path = tmp_path / "rows.onnx"
+    path.write_bytes(helper.make_model(graph).SerializeToString())
+    model = glow.compile(str(path), threads=1)
+    assert compile_apart(model, [(4, 3)])
+    assert model.programs() == []
+
+    def fail(*_, **__):
+        raise AssertionError("compiled in this process")
+
+    monkeypatch.setattr("glow.compiler.compile_step", fail)
+    rows = np.linspace(-1, 1, 12, dtype=np.float32).reshape(4, 3)
+    np.testing.assert_allclose(model(rows), np.tanh(rows), rtol=1e-6)
+    monkeypatch.setenv("GLOW_MODEL_CACHE_MB", "0")
+    assert not compile_apart(model, [(5, 3)])

@@ -59,7 +59,7 @@ KNOWN = {
     "how much memory may be used: stacks, scratch, weights, caches on disk": """
         CHUNK_ELEMENTS FREE_BYTES LARGE_BYTES LIMIT_MEGABYTES MAX_BYTES MAX_KEY_ELEMENTS
         DEPTH_BLOCK MAX_ROW MAX_SUMS PANEL_BYTES PIECE PIECE_BYTES STACK_BYTES
-        SCRATCH_TILES BLOCK GIB
+        SCRATCH_TILES BLOCK GIB SHARED_BYTES
     """,
     "the lines of caches, 64 bytes on all cores, or less": """
         ALIGNMENT BARRIER_BYTES
