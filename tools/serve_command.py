@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 MIB = 1 << 20
 
-EXTRA = ("fastapi", "prometheus_client", "uvicorn")
+EXTRA = ("fastapi", "httptools", "prometheus_client", "uvicorn")
 """What the services are made of."""
 
 

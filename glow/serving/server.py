@@ -20,6 +20,7 @@ import uvicorn
 from glow.dialects.errors import GlowError
 from glow.serving.app import make_app
 from glow.serving.body import Limits
+from glow.serving.http_protocol import LimitedHttp
 from glow.serving.metrics import ServerMetrics
 
 if TYPE_CHECKING:
@@ -59,6 +60,7 @@ class Server(uvicorn.Server):
     def __init__(self, app: FastAPI, repository: Repository, seconds: float) -> None:
         config = uvicorn.Config(
             app,
+            http=LimitedHttp,
             log_level="critical",
             access_log=False,
             lifespan="off",

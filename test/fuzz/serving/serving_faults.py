@@ -3,8 +3,9 @@
     python test/fuzz/serving/serving_faults.py [--connections 2000] [--seconds 5]
 
 They connect and say nothing, announce a gigabyte and send it slowly or all of it, close half of a
-connection in the middle of a body, and send bytes that are no HTTP. Meanwhile one client asks for
-results. Printed are its requests, the slowest, and how the memory of the server grew.
+connection in the middle of a body, send headers without an end, and bytes that are no HTTP.
+Meanwhile one client asks for results. Printed are its requests, the slowest, and how the memory
+of the server grew.
 """
 
 from __future__ import annotations
@@ -105,6 +106,15 @@ class Faults:
             return False
         return True
 
+    def long_headers(self):
+        """Send a header without an end, until it is refused."""
+        with connect(self.address) as client, suppress(ConnectionError):
+            client.sendall(f"POST {INFER} HTTP/1.1\r\nX-Long: ".encode())
+            for _ in range(64):
+                client.sendall(b"y" * (1 << 18))
+            return False
+        return True
+
     def half_closed(self):
         """Say that there is no more in the middle of a body."""
         with connect(self.address) as client, suppress(ConnectionError):
@@ -158,6 +168,7 @@ def run_faults(connections, seconds, *, is_long=True):
             faults.idle(stack, connections)
             faults.slow(stack, min(connections, 600))
             assert faults.announced(), "a gigabyte was not refused"
+            assert faults.long_headers(), "headers of 16 MiB were not refused"
             if is_long:
                 assert faults.chunked(), "a gigabyte in chunks was not refused"
             until = time.monotonic() + seconds
