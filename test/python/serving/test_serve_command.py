@@ -16,8 +16,8 @@ START = "from glow.tools.start import glow; glow()"
 
 
 @contextmanager
-def server(*arguments):
-    """A server, and its address; it is stopped whatever happens."""
+def started(*arguments):
+    """A server, and the line that it says; it is stopped whatever happens."""
     command = [
         sys.executable,
         "-c",
@@ -29,11 +29,17 @@ def server(*arguments):
     ]
     child = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     try:
-        line = child.stdout.readline()
-        yield child, re.search(r"http://\S+", line)[0]
+        yield child, child.stdout.readline()
     finally:
         child.kill()
         child.communicate()
+
+
+@contextmanager
+def server(*arguments):
+    """A server, and its address."""
+    with started(*arguments) as (child, line):
+        yield child, re.search(r"http://\S+", line)[0]
 
 
 def ask(address, path, document=None):
