@@ -125,8 +125,6 @@ def convolution(builder: HloBuilder) -> SSAValue:
     numbers = op.properties.get("dimension_numbers")
     if not isinstance(numbers, ConvAttr):
         raise GlowError("a convolution without dimension_numbers")
-    if op.integer("batch_group_count", 1) != 1:
-        raise GlowError("batch_group_count is not supported")
     source, kernel, target = (
         [name.data for name in names]
         for names in (numbers.input, numbers.kernel, numbers.output)
@@ -139,7 +137,12 @@ def convolution(builder: HloBuilder) -> SSAValue:
     weights = builder.transpose(
         weights, [kernel.index(n) for n in ("o", "i", *spatial)]
     )
-    result = _convolve(builder, value, _reversed(builder, weights))
+    weights = _reversed(builder, weights)
+    batches = op.integer("batch_group_count", 1)
+    if batches != 1:
+        value = _batches_as_features(builder, value, batches)
+    groups = op.integer("feature_group_count", 1) * batches
+    result = _convolve(builder, value, weights, groups)
     return builder.transpose(result, [("b", "f", *spatial).index(n) for n in target])
 
 
@@ -153,7 +156,18 @@ def _reversed(builder: HloBuilder, weights: SSAValue) -> SSAValue:
     return builder.slice(weights, starts, shape, [-1 if flag else 1 for flag in flags])
 
 
-def _convolve(builder: HloBuilder, value: SSAValue, weights: SSAValue) -> SSAValue:
+def _batches_as_features(builder: HloBuilder, value: SSAValue, count: int) -> SSAValue:
+    """[count * b, f, ...] as [b, count * f, ...]: groups of batches are groups of features."""
+    batch, features, *space = shape_of(value)
+    parts = [count, batch // count, features, *space]
+    order = [1, 0, *range(2, len(parts))]
+    moved = builder.transpose(builder.reshape(value, parts), order)
+    return builder.reshape(moved, [batch // count, count * features, *space])
+
+
+def _convolve(
+    builder: HloBuilder, value: SSAValue, weights: SSAValue, groups: int
+) -> SSAValue:
     """The convolution in the order of `glow`: batch, features, space."""
     op, rank = builder.op, len(shape_of(value)) - 2
     ones = [1] * rank
@@ -162,7 +176,6 @@ def _convolve(builder: HloBuilder, value: SSAValue, weights: SSAValue) -> SSAVal
     apart = op.integers("lhs_dilation", ones)
     pads = np.array(op.integers("padding", [0] * 2 * rank)).reshape(rank, 2)
     low, high = pads[:, 0].tolist(), pads[:, 1].tolist()
-    groups = op.integer("feature_group_count", 1)
     wanted = builder.result.element_type
     value, weights = builder.convert(value, wanted), builder.convert(weights, wanted)
     if max(apart) > 1 or min(*low, *high) < 0:

@@ -75,3 +75,13 @@ def test_argmax_finds_the_first_nan(axis, backend):
     x = np.array([[1, np.nan, 3], [2, np.nan, 1]], np.float32)
     model = glow.from_jax(lambda x: jnp.argmax(x, axis), x, backend=backend)
     np.testing.assert_array_equal(model(x), jnp.argmax(x, axis))
+
+
+def test_groups_of_batches():
+    x, w = floats(4, 2, 5, 5), floats(6, 2, 3, 3)
+
+    def network(x, w):
+        return lax.conv_general_dilated(x, w, [1, 1], "SAME", batch_group_count=2)
+
+    found = glow.from_jax(network, x, w)(x, w)
+    np.testing.assert_allclose(found, network(x, w), rtol=2e-5, atol=2e-5)
