@@ -61,7 +61,7 @@ interop: $(VENV)/.installed-dev  ## install JAX, and compare random programs of 
 
 ray: $(VENV)/.installed-dev  ## install Ray, and test devices on clusters of it (a minute)
 	$(BIN)/pip install --quiet -e '.[ray,serve]' 'ray[serve]' httpx
-	$(BIN)/pytest -n 0 test/python/ray
+	$(BIN)/pytest -n 0 test/python/ray_cluster
 
 protocol: $(VENV)/.installed-dev  ## write the messages of the gRPC protocol from its .proto
 	$(BIN)/pip install --quiet grpcio-tools

@@ -125,7 +125,8 @@ def test_warm(path):
     model.warm([{"N": 8}, {"x": (16, 160)}])
     assert len(model.programs()) == 2
     x = rows(16)
-    np.testing.assert_allclose(model(x), np.tanh(x @ WEIGHTS) @ WEIGHTS.T, rtol=1e-3)
+    expected = np.tanh(x @ WEIGHTS) @ WEIGHTS.T
+    np.testing.assert_allclose(model(x), expected, rtol=1e-4, atol=1e-4)
     assert len(model.programs()) == 2
     wrong = [
         ({}, "size N of input 'x' is not given"),
