@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, cast
+from importlib import import_module
+from typing import Any
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr
@@ -20,13 +21,13 @@ def jax_module(
 ) -> ModuleOp:
     """The StableHLO that JAX makes of a function; see `glow.from_jax`."""
     try:
-        import jax
+        jax: Any = import_module("jax")
     except ImportError as error:
         raise GlowError("JAX is not installed", hint="pip install jax") from error
-    lowered = cast(Any, jax).jit(function, keep_unused=True).lower(*examples)
+    lowered = jax.jit(function, keep_unused=True).lower(*examples)
     module = parse_text(context, str(lowered.as_text()), "jax")
     verify_module(module)
-    paths = cast(Any, jax).tree_util.tree_flatten_with_path(examples)[0]
+    paths = jax.tree_util.tree_flatten_with_path(examples)[0]
     names = [_name(path) for path, _ in paths]
     main = next(op for op in module.ops if isinstance(op, FuncOp))
     if len(names) == len(main.function_type.inputs):
