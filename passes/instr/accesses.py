@@ -15,7 +15,7 @@ from glow.dialects.node import SEGMENTS, shape_of
 from glow.passes.instr.buffers import byte_size
 
 
-class Place(NamedTuple):
+class BufferRange(NamedTuple):
     """The memory that a buffer names: bytes [start, end) of its `root`.
 
     Where a loop's index selects an element, the range is all that may be meant and
@@ -27,7 +27,7 @@ class Place(NamedTuple):
     end: int
     path: tuple[SSAValue | int, ...] = ()
 
-    def overlaps(self, other: Place) -> bool:
+    def overlaps(self, other: BufferRange) -> bool:
         """Whether both may name a common byte."""
         return (
             self.root is other.root
@@ -35,7 +35,7 @@ class Place(NamedTuple):
             and other.start < self.end
         )
 
-    def covers(self, other: Place) -> bool:
+    def covers(self, other: BufferRange) -> bool:
         """Whether writing this place overwrites the other for certain."""
         return (
             self.root is other.root
@@ -45,7 +45,9 @@ class Place(NamedTuple):
         )
 
 
-def place_of(buffer: SSAValue, known: dict[SSAValue, Place] | None = None) -> Place:
+def place_of(
+    buffer: SSAValue, known: dict[SSAValue, BufferRange] | None = None
+) -> BufferRange:
     """The memory that a buffer names; `known` remembers what was looked up."""
     known = {} if known is None else known
     place = known.get(buffer)
@@ -54,7 +56,7 @@ def place_of(buffer: SSAValue, known: dict[SSAValue, Place] | None = None) -> Pl
     return place
 
 
-def _find_place(buffer: SSAValue, known: dict[SSAValue, Place]) -> Place:
+def _find_place(buffer: SSAValue, known: dict[SSAValue, BufferRange]) -> BufferRange:
     owner, size = buffer.owner, byte_size(buffer)
     if isinstance(owner, instr.TensorviewOp):
         source = place_of(owner.source, known)
@@ -62,11 +64,11 @@ def _find_place(buffer: SSAValue, known: dict[SSAValue, Place]) -> Place:
         if source.path:
             return source._replace(path=(*source.path, offset, size))
         start = source.start + offset
-        return Place(source.root, start, start + size)
+        return BufferRange(source.root, start, start + size)
     if isinstance(owner, instr.DynamicViewOp):
         source = place_of(owner.source, known)
         return source._replace(path=(*source.path, owner.index, size))
-    return Place(buffer, 0, size)
+    return BufferRange(buffer, 0, size)
 
 
 def _elements(buffer: SSAValue) -> int:
@@ -76,7 +78,7 @@ def _elements(buffer: SSAValue) -> int:
 class Access(NamedTuple):
     """A use of a place by an operation, at position `at` of the table's operations."""
 
-    place: Place
+    place: BufferRange
     at: int
     op: Operation
     value: SSAValue
@@ -100,7 +102,7 @@ class AccessTable:
         self.by_root: dict[SSAValue, list[Access]] = {}
         self.by_op: dict[Operation, list[Access]] = {}
         """The accesses of each operation of the block, loops with all they hold."""
-        self.places: dict[SSAValue, Place] = {}
+        self.places: dict[SSAValue, BufferRange] = {}
         for at, op in enumerate(self.ops):
             self.position[op] = at
             accesses: list[Access] = []
@@ -125,7 +127,7 @@ class AccessTable:
                 found.append(Access(place, at, op, value, reads, writes))
         return found
 
-    def place(self, buffer: SSAValue) -> Place:
+    def place(self, buffer: SSAValue) -> BufferRange:
         """The memory that a buffer names, looked up once."""
         return place_of(buffer, self.places)
 
@@ -136,7 +138,7 @@ class AccessTable:
             kept = [access for access in self.by_root[root] if access.op is not op]
             self.by_root[root] = kept
 
-    def move(self, source: SSAValue, into: Place) -> None:
+    def move(self, source: SSAValue, into: BufferRange) -> None:
         """Count the accesses of the root `source` as those of the place `into`."""
         moved = [
             access._replace(place=_shifted(access.place, into))
@@ -161,12 +163,12 @@ def _written_operands(op: instr.InstructionOp) -> tuple[int, int]:
     return outs, outs + inouts
 
 
-def _shifted(place: Place, into: Place) -> Place:
+def _shifted(place: BufferRange, into: BufferRange) -> BufferRange:
     """The place in a whole buffer, once that buffer is the place `into`."""
     if into.path:
         offset = (place.start, place.end - place.start)
         return into._replace(path=(*into.path, *offset, *place.path))
-    return Place(
+    return BufferRange(
         into.root, into.start + place.start, into.start + place.end, place.path
     )
 

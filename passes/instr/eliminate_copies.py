@@ -33,7 +33,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from glow.dialects import instr
-from glow.passes.instr.accesses import Access, AccessTable, Place, functions_of
+from glow.passes.instr.accesses import Access, AccessTable, BufferRange, functions_of
 from glow.passes.instr.arrange import arrange, blocks_of
 from glow.passes.instr.buffers import item_size
 
@@ -68,7 +68,9 @@ class CopyEliminator:
         copy.detach()
         copy.erase()
 
-    def _replace(self, alloc: instr.AllocOp, buffer: SSAValue, into: Place) -> None:
+    def _replace(
+        self, alloc: instr.AllocOp, buffer: SSAValue, into: BufferRange
+    ) -> None:
         """Let `buffer`, which is the place `into`, take the part of an allocation."""
         self.table.move(alloc.result, into)
         if self.outer is not self.table:
@@ -96,7 +98,9 @@ class CopyEliminator:
         self._replace(alloc, buffer, into)
         return True
 
-    def _may_write_target(self, copy: instr.CopyOp, source: Place, into: Place) -> bool:
+    def _may_write_target(
+        self, copy: instr.CopyOp, source: BufferRange, into: BufferRange
+    ) -> bool:
         """Whether nothing but the copy needs the target's old or other contents.
 
         Before the copy nobody may touch the target; after it nobody may write it as
@@ -138,9 +142,11 @@ class CopyEliminator:
         self._replace(alloc, viewed_as(run.root, alloc.result, start), run)
         return True
 
-    def _source_run(self, alloc: instr.AllocOp, copies: set[Operation]) -> Place | None:
+    def _source_run(
+        self, alloc: instr.AllocOp, copies: set[Operation]
+    ) -> BufferRange | None:
         """The run of memory from which all copies take what they put in a buffer."""
-        runs: set[Place] = set()
+        runs: set[BufferRange] = set()
         size = self.table.place(alloc.result).end
         for copy in copies:
             if not isinstance(copy, instr.CopyOp) or copy not in self.table.position:
@@ -149,7 +155,7 @@ class CopyEliminator:
             if source.path or target.path or source.root is alloc.result:
                 return None
             start = source.start - target.start
-            runs.add(Place(source.root, start, start + size))
+            runs.add(BufferRange(source.root, start, start + size))
         if len(runs) != 1:
             return None
         (run,) = runs
@@ -184,7 +190,7 @@ def works_in_place(access: Access, copy: instr.CopyOp) -> bool:
     )
 
 
-def is_written_first(access: Access, whole: Place) -> bool:
+def is_written_first(access: Access, whole: BufferRange) -> bool:
     """Whether the first access to a buffer sets all of it, or it is not in a loop."""
     owner = whole.root.owner
     if isinstance(owner, Operation) and owner.parent is access.op.parent:

@@ -24,7 +24,7 @@ from glow.dialects import instr
 from glow.passes.instr.accesses import (
     Access,
     AccessTable,
-    Place,
+    BufferRange,
     functions_of,
     place_of,
 )
@@ -50,7 +50,7 @@ class DeadStores:
             *(argument for argument in block.args if is_memory(argument)),
             *(op.result for op in block.ops if isinstance(op, instr.VariableOp)),
         ]
-        self.read_later: dict[SSAValue, set[Place]] = {
+        self.read_later: dict[SSAValue, set[BufferRange]] = {
             buffer: {place_of(buffer)} for buffer in outside
         }
         self.dead: list[Operation] = []
@@ -108,7 +108,7 @@ class DeadStores:
             if access.reads and not (access.writes and isinstance(op, instr.InsertOp)):
                 self.read_later.setdefault(access.place.root, set()).add(access.place)
 
-    def _end_life(self, written: Place) -> None:
+    def _end_life(self, written: BufferRange) -> None:
         reads = self.read_later.get(written.root)
         if reads:
             self.read_later[written.root] = {

@@ -40,7 +40,7 @@ from xdsl.passes import ModulePass
 
 from glow.dialects import instr
 from glow.dialects.node import shape_of
-from glow.passes.instr.accesses import Access, AccessTable, Place, functions_of
+from glow.passes.instr.accesses import Access, AccessTable, BufferRange, functions_of
 from glow.passes.instr.arrange import blocks_of
 from glow.passes.instr.eliminate_dead_stores import eliminate_dead_stores
 from glow.passes.instr.scalar_block import element_type
@@ -73,7 +73,7 @@ class Stacker:
         self.groups: dict[Group, None] = {}
         self.touching: dict[SSAValue, dict[Group, None]] = {}
         """The open groups that touch some memory."""
-        self.numbers: dict[SSAValue, dict[Place, Number]] = {}
+        self.numbers: dict[SSAValue, dict[BufferRange, Number]] = {}
         """Filled buffers, by root."""
 
     def run(self) -> Iterable[Group]:
@@ -274,7 +274,7 @@ def replace_by_stack(group: Group, inner: AccessTable, outer: AccessTable) -> No
         member.op.erase()
 
 
-def _needed_places(group: Group, outer: AccessTable) -> set[Place]:
+def _needed_places(group: Group, outer: AccessTable) -> set[BufferRange]:
     """The places whose content somebody but the members reads."""
     members = {member.op for member in group.members}
     return {
@@ -286,7 +286,10 @@ def _needed_places(group: Group, outer: AccessTable) -> set[Place]:
 
 
 def _is_needed(
-    place: Place, members: set[instr.InstructionOp], group: Group, outer: AccessTable
+    place: BufferRange,
+    members: set[instr.InstructionOp],
+    group: Group,
+    outer: AccessTable,
 ) -> bool:
     if not isinstance(place.root.owner, instr.AllocOp):
         return True
@@ -300,7 +303,7 @@ def _is_needed(
     return _is_read_first(place, group.accesses[place.root])
 
 
-def _is_read_first(place: Place, accesses: Sequence[Access]) -> bool:
+def _is_read_first(place: BufferRange, accesses: Sequence[Access]) -> bool:
     """Whether a member may read the place before one writes it: a loop's old value."""
     for access in sorted(accesses, key=lambda access: (access.at, access.writes)):
         if access.place.overlaps(place):

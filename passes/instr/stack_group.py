@@ -9,7 +9,7 @@ from math import prod
 from xdsl.ir import SSAValue
 
 from glow.dialects.node import shape_of
-from glow.passes.instr.accesses import Access, Place
+from glow.passes.instr.accesses import Access, BufferRange
 from glow.passes.instr.stack_region import Member
 
 FEW_ELEMENTS = 1 << 14
@@ -40,7 +40,7 @@ class Group:
     shape: tuple[int, ...]
     is_shape_fixed: bool
     """Whether some operand broadcasts to exactly this shape."""
-    places: set[Place]
+    places: set[BufferRange]
     length: int
     """The work on an element: the members, or what the bodies of stacks have."""
     is_open: bool = True

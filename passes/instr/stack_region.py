@@ -15,7 +15,7 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 
 from glow.dialects import instr
 from glow.dialects.node import shape_of
-from glow.passes.instr.accesses import Place
+from glow.passes.instr.accesses import BufferRange
 from glow.passes.instr.scalar_block import element_type, emit_instruction
 from glow.passes.rewriting.scalar_builder import CASTS, SCALAR_BODIES, ScalarBuilder
 
@@ -43,18 +43,18 @@ class StackBuilder:
     """Builds the `instr.stacked` of some members over the iteration space `shape`."""
 
     def __init__(
-        self, shape: tuple[int, ...], place_of: Callable[[SSAValue], Place]
+        self, shape: tuple[int, ...], place_of: Callable[[SSAValue], BufferRange]
     ) -> None:
         self.shape = shape
         self.place_of = place_of
         self.block = Block()
         self.builder = ScalarBuilder(self.block)
-        self.current: dict[Place, SSAValue] = {}
+        self.current: dict[BufferRange, SSAValue] = {}
         """The scalar that each place holds now."""
-        self.repeated: dict[tuple[Place, tuple[int, ...]], SSAValue] = {}
+        self.repeated: dict[tuple[BufferRange, tuple[int, ...]], SSAValue] = {}
         """The scalars of operands that broadcast."""
         self.read: list[SSAValue] = []
-        self.written: dict[Place, SSAValue] = {}
+        self.written: dict[BufferRange, SSAValue] = {}
 
     def add(self, member: Member) -> None:
         """Append one member."""
@@ -85,7 +85,9 @@ class StackBuilder:
         argument.name_hint = value.name_hint
         return argument
 
-    def finish(self, needed: Collection[Place], before: Operation) -> instr.StackedOp:
+    def finish(
+        self, needed: Collection[BufferRange], before: Operation
+    ) -> instr.StackedOp:
         """Insert the stack, which writes the places that are needed."""
         parent = before.parent
         assert parent is not None
