@@ -54,7 +54,9 @@ class HttpConnection(asyncio.Protocol):
         head, found, _ = self.buffer.partition(b"\r\n\r\n")
         if not found or self.done is None:
             return
-        size = int(bytes(head).lower().split(b"content-length:")[1].split(b"\r\n")[0])
+        # Another header ends in the same words.
+        _, _, length = bytes(head).lower().partition(b"\r\ncontent-length:")
+        size = int(length.partition(b"\r\n")[0])
         if len(self.buffer) >= len(head) + 4 + size:
             content, self.buffer = bytes(self.buffer), bytearray()
             self.done.set_result(content)

@@ -17,7 +17,7 @@ import ctypes
 import hashlib
 import mmap
 import weakref
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from threading import Lock
 
@@ -77,6 +77,19 @@ class Segment:
         """The bytes that are not borrowed."""
         borrowed = sum(self.pieces[number][1] for number in self.lenders)
         return self.array.nbytes - borrowed
+
+
+def bytes_of(segments: Iterable[Segment]) -> int:
+    """The bytes that segments take together, those of lenders that no program has any more
+    among them.
+    """
+    found = set(segments)
+    waiting = list(found)
+    while waiting:
+        owners = {owner for owner, _ in waiting.pop().lenders.values()}
+        waiting += owners - found
+        found |= owners
+    return sum(segment.own_bytes for segment in found)
 
 
 _lock = Lock()

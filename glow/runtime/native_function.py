@@ -314,7 +314,7 @@ class StatefulFunction(NativeFunction):
                     parts.append(part)
                 variables.append(replace(each, initial=start))
             initial = np.concatenate([*parts, aligned_empty(0)])
-        return replace(self.program, variables=tuple(variables), initial=initial)
+        return replace(super().stored(), variables=tuple(variables), initial=initial)
 
     @property
     def details(self) -> str:

@@ -13,7 +13,7 @@ import os
 import pickle
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from glow.compilation import StoredSpecializer, find_source, wait_for_stores
 from glow.runtime.caches.model_cache import ModelCache
@@ -22,14 +22,21 @@ from glow.specialized_model import SpecializedModel
 LOW_PRIORITY = 10
 """Of what compiles, as `nice` counts."""
 
-SECONDS = 600.0
-"""After which nobody waits for the process."""
+POLL_SECONDS = 0.05
+"""Between two looks at whether the program is wanted."""
 
 Shape = tuple[int, ...]
 
 
-def compile_apart(model: SpecializedModel, shapes: Sequence[Shape]) -> bool:
-    """Have the program for shapes compiled; whether it is in the cache then."""
+def compile_apart(
+    model: SpecializedModel,
+    shapes: Sequence[Shape],
+    is_wanted: Callable[[], bool] = lambda: True,
+) -> bool:
+    """Have the program for shapes compiled; whether it is in the cache then.
+
+    The process is killed when it is not wanted any more.
+    """
     specializer = model.specializer
     if not isinstance(specializer, StoredSpecializer):
         return False
@@ -44,16 +51,30 @@ def compile_apart(model: SpecializedModel, shapes: Sequence[Shape]) -> bool:
     path = ModelCache().path(found.key)
     if path.exists():
         return True
-    with contextlib.suppress(OSError, subprocess.SubprocessError, pickle.PickleError):
-        subprocess.run(
-            [sys.executable, "-m", __name__],
-            input=pickle.dumps((specializer, sizes)),
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            timeout=SECONDS,
-            check=False,
-        )
+    with contextlib.suppress(OSError, pickle.PickleError):
+        _run(pickle.dumps((specializer, sizes)), is_wanted)
     return path.exists()
+
+
+def _run(task: bytes, is_wanted: Callable[[], bool]) -> None:
+    """Run the process to its end, as long as somebody waits for it."""
+    child = subprocess.Popen(
+        [sys.executable, "-m", __name__],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        assert child.stdin is not None
+        with child.stdin as pipe:
+            pipe.write(task)
+        while is_wanted():
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                child.wait(POLL_SECONDS)
+                break
+    finally:
+        child.kill()
+        child.wait()
 
 
 def main() -> None:

@@ -280,7 +280,8 @@ class LocalDevice(DeviceManager):
         model = task.network.model
         assert not isinstance(model, CompiledModel)
         before = self.memory()
-        compile_apart(model, [array.shape for array in task.inputs])
+        shapes = [array.shape for array in task.inputs]
+        compile_apart(model, shapes, lambda: self._health is not Health.DEAD)
         model.prepare(task.inputs)
         after = self.memory()
         if after.limit_bytes is not None and after.used_bytes > after.limit_bytes:

@@ -10,7 +10,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 import glow
 from glow.runtime.buffers import aligned_empty
-from glow.runtime.constants import shared_segment
+from glow.runtime.constants import bytes_of, shared_segment
 
 RNG = np.random.default_rng(3)
 WEIGHTS = RNG.standard_normal((160, 160)).astype(np.float32)
@@ -109,6 +109,17 @@ def test_segments_of_many_threads():
     assert sum(segment.own_bytes for segment in segments) == content.nbytes
     for segment in segments:
         assert np.array_equal(segment.complete(), content)
+
+
+def test_bytes_of_lenders_that_are_gone_count():
+    content = RNG.integers(0, 255, 1 << 17, np.uint8)
+    first, second = (aligned_empty(content.nbytes) for _ in range(2))
+    first[:] = second[:] = content
+    lender = shared_segment(first, [(0, 1 << 16), (1 << 16, 1 << 16)])
+    borrower = shared_segment(second, [(0, 1 << 16), (1 << 16, 1 << 16)])
+    assert bytes_of([lender, borrower]) == content.nbytes
+    del lender
+    assert bytes_of([borrower]) == content.nbytes
 
 
 def test_a_segment_never_lends_to_itself():
