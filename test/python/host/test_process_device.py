@@ -288,6 +288,9 @@ def test_close_leaves_nothing(model):
             os.readlink(one.path) for one in links if os.path.lexists(one.path)
         )
 
+    # The file of the model stays as long as the model does: it is made before.
+    with glow.Host(["process"]) as host:
+        host.add("m", model)
     before = descriptors()
     with glow.Host(["process"]) as host:
         host.add("m", model)
@@ -299,5 +302,4 @@ def test_close_leaves_nothing(model):
         wait_until(lambda: device.pid not in (None, first))
         check(list(host.run("m", [TABLE, ROWS]).result(SECONDS).values()))
     assert not worker.exists()
-    # The file of the model stays as long as the model does.
     assert descriptors() == before
