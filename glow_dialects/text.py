@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Container
 
 from xdsl.dialects.builtin import (
     AnyFloat,
@@ -202,3 +203,12 @@ def parse_regions(parser: Parser, definition: OpDef) -> list[Region]:
             break
         regions.append(region)
     return regions
+
+
+def unused_name(base: str, taken: Container[str]) -> str:
+    """`base`, or `base_1`, `base_2`, ... where it is taken."""
+    name, number = base, 0
+    while name in taken:
+        number += 1
+        name = f"{base}_{number}"
+    return name

@@ -33,6 +33,7 @@ from glow.dialects.errors import GlowError
 from glow.dialects.quant import UniformQuantizedType
 from glow.dialects.quantized import storage_of
 from glow.dialects.small_types import SMALL_TYPES, small_dtype
+from glow.dialects.text import unused_name
 
 MAX_SMALL_ELEMENTS = 128
 """Constants of no more elements are part of the text."""
@@ -240,11 +241,7 @@ class WeightTable(MutableMapping[str, Array]):
 
     def unique_name(self, base: str) -> str:
         """`base`, or `base_1`, `base_2`, ... where it is taken."""
-        name, number = base, 0
-        while name in self._arrays:
-            number += 1
-            name = f"{base}_{number}"
-        return name
+        return unused_name(base, self._arrays)
 
 
 @irdl_attr_definition

@@ -29,6 +29,7 @@ from xdsl.utils.hints import isa
 from glow.dialects.errors import GlowError
 from glow.dialects.locations import node_name, place_of
 from glow.dialects.node import element_of, shape_of, tensor_type
+from glow.dialects.text import unused_name
 from glow.dialects.weight_table import Array, dtype_of
 from glow.dialects.weights import HOLDERS, held_type, references, weights_of
 
@@ -74,7 +75,8 @@ def put_weights_inline(module: ModuleOp) -> Mapping[str, Array]:
         if name not in table:
             continue
         if name not in keys:
-            keys[name] = unused(re.sub(r"[^\w$.]|^(?=\d)", "_", name), taken)
+            keys[name] = unused_name(re.sub(r"[^\w$.]|^(?=\d)", "_", name), taken)
+            taken.add(keys[name])
         held = cast("TensorType[Attribute]", held_type(op.results[0].type))
         plain = tensor_type(shape_of(held), element_of(held))
         op.properties["value"] = DenseResourceAttr.from_params(keys[name], plain)
@@ -87,16 +89,6 @@ def other_resources(module: ModuleOp) -> Iterable[str]:
         for attribute in (*op.properties.values(), *op.attributes.values()):
             if isinstance(attribute, DenseResourceAttr):
                 yield attribute.resource_handle.data
-
-
-def unused(base: str, taken: set[str]) -> str:
-    """`base`, or `base_1`, `base_2`, ... where it is taken, which it is from now on."""
-    name, number = base, 0
-    while name in taken:
-        number += 1
-        name = f"{base}_{number}"
-    taken.add(name)
-    return name
 
 
 def resource_characters(array: Array) -> int:

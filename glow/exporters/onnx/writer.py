@@ -18,6 +18,7 @@ from xdsl.ir import Attribute, Operation, Region, SSAValue
 
 from glow.dialects.attributes import array_values
 from glow.dialects.node import GlowOp, element_of, shape_of
+from glow.dialects.text import unused_name
 from glow.dialects.weight_table import Array, dtype_of
 
 if TYPE_CHECKING:
@@ -57,10 +58,7 @@ class Writer:
 
     def fresh(self, hint: str) -> str:
         """A name that no other value has."""
-        name, number = hint, 0
-        while name in self._taken:
-            number += 1
-            name = f"{hint}_{number}"
+        name = unused_name(hint, self._taken)
         self._taken.add(name)
         return name
 

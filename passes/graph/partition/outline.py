@@ -41,6 +41,7 @@ from glow.dialects.errors import GlowError
 from glow.dialects.function_attributes import DEVICE, INPUT_NAMES, OUTPUT_NAMES
 from glow.dialects.quant import StorageCastOp
 from glow.dialects.quantized import is_quantized, stored_type
+from glow.dialects.text import unused_name
 from glow.passes.graph.partition.graph import (
     COPIED,
     UnitGraph,
@@ -65,7 +66,8 @@ def outline(
     functions: list[func.FuncOp] = []
     used = {op.sym_name.data for op in module.ops if isinstance(op, func.FuncOp)}
     for number, border in enumerate(borders):
-        name = _fresh(f"part{number}", used)
+        name = unused_name(f"part{number}", used)
+        used.add(name)
         function = _function(name, border, names)
         function.location = graph.function.location
         function.attributes[DEVICE] = StringAttr(devices[border.device])
@@ -112,9 +114,9 @@ class _Names:
         """The name of a value, which no other has."""
         if value not in self._known:
             owner = cast(Operation, value.owner)
-            self._known[value] = _fresh(
-                value.name_hint or unit_name(owner), self._taken
-            )
+            name = unused_name(value.name_hint or unit_name(owner), self._taken)
+            self._known[value] = name
+            self._taken.add(name)
         return self._known[value]
 
     def given(self, value: SSAValue, output: int | None) -> str:
@@ -229,13 +231,3 @@ def _call_all(
     for op in reversed(old):
         op.detach()
         op.erase()
-
-
-def _fresh(base: str, taken: set[str]) -> str:
-    """`base`, or `base_1`, `base_2`, ... where it is taken; it is taken then."""
-    name, number = base, 0
-    while name in taken:
-        number += 1
-        name = f"{base}_{number}"
-    taken.add(name)
-    return name
