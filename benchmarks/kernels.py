@@ -176,7 +176,7 @@ done:
 
 def multiply_add(result: str, sum_: str, vector: str, target: Target) -> str:
     """One step of an accumulator."""
-    if not target.has_fma:
+    if not target.fma_instruction:
         product = f"  %p{result} = fmul {vector} %x, %x"
         return f"{product}\n  %{result} = fadd {vector} %p{result}, {sum_}"
     function = f"@llvm.fma.v{target.lanes(32)}f32"

@@ -9,7 +9,11 @@ from glow.dialects.numerics import NUMERICS, WEIGHT_GROWTH
 from glow.options import PRECISIONS, CompileOptions
 from glow.tools.quantization_commands import not_negative, quantization
 from glow.tools.shape_options import add_shape_options, input_options
-from glow.tools.target_options import add_target_options, target_of
+from glow.tools.target_options import (
+    add_target_name,
+    add_target_options,
+    target_of,
+)
 
 
 def add_compile_options(parser: argparse.ArgumentParser) -> None:
@@ -21,6 +25,7 @@ def add_compile_options(parser: argparse.ArgumentParser) -> None:
         help=f"who compiles and runs the network ({DEFAULT_BACKEND}); interpreter, or one "
         "that another package brings",
     )
+    add_target_name(parser)
     add_target_options(parser)
     add_shape_options(parser)
     add_numbers_options(parser)

@@ -20,6 +20,7 @@ from glow.tools.quantization_commands import (
 )
 from glow.tools.serve_command import add_serve_command
 from glow.tools.shape_options import add_shape_options, input_options
+from glow.tools.target_options import ListTargets
 from glow.tools.train_command import add_train_command
 
 TOOL = "glow"
@@ -92,6 +93,12 @@ def add_compile_command(parser: argparse.ArgumentParser) -> None:
         help="file to write; without it text goes to stdout",
     )
     add_compile_options(parser)
+    parser.add_argument(
+        "--list-targets",
+        action=ListTargets,
+        nargs=0,
+        help="print the machines that --target knows by name",
+    )
     parser.add_argument(
         "--memory-limit",
         type=at_least(1),

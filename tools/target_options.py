@@ -1,10 +1,11 @@
-"""`--target-cpu` and `--target-features`: for which machine a command works."""
+"""`--target`, `--target-triple`, `-cpu` and `-features`: for which machine a command works."""
 
 from __future__ import annotations
 
 import argparse
 import dataclasses
 from collections.abc import Sequence
+from typing import NoReturn
 
 from xdsl.passes import ModulePass
 from xdsl.utils.arg_spec import parse_spec
@@ -17,8 +18,36 @@ CODE_TARGETS = ("llvm", "asm")
 """What `glow-opt -t` makes for a machine."""
 
 
+def add_target_name(parser: argparse.ArgumentParser) -> None:
+    """Declare `--target`, another word for `--target-cpu`, which `glow-opt` has not."""
+    parser.add_argument(
+        "--target",
+        dest="machine",
+        metavar="NAME",
+        help="the machine by its name: cortex-m4, riscv64-v, wasm-simd, ...; glow compile "
+        "--list-targets lists them",
+    )
+
+
+class ListTargets(argparse.Action):
+    """Prints the table of targets and ends the program."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> NoReturn:
+        """Print a line a target."""
+        from glow.lowering.target.named_targets import target_lines
+
+        print("\n".join(target_lines()))
+        parser.exit()
+
+
 def add_target_options(parser: argparse.ArgumentParser) -> None:
-    """Declare what machine code is made for: `--target-cpu` and `--target-features`."""
+    """Declare what machine code is made for, in LLVM's words."""
+    parser.add_argument(
+        "--target-triple",
+        metavar="TRIPLE",
+        help="thumbv7em-none-eabi, ...: the machine of --target-cpu with another system "
+        "or ABI",
+    )
     parser.add_argument(
         "--target-cpu",
         metavar="CPU",
@@ -41,8 +70,17 @@ def target_of(args: argparse.Namespace) -> str:
     """The name of the target that the options ask for; UsageError for an unknown one."""
     from glow.lowering.target.target import target_name
 
+    # In glow-opt `--target` is what is printed.
+    named = getattr(args, "machine", None)
+    if named is not None and args.target_cpu is not None:
+        raise UsageError("--target and --target-cpu are two names of a machine")
     try:
-        return target_name(args.target_cpu, args.target_features, args.target_core)
+        return target_name(
+            named or args.target_cpu,
+            args.target_features,
+            args.target_core,
+            args.target_triple,
+        )
     except GlowError as error:
         raise UsageError(error.message, hint=error.hint) from None
 
@@ -61,7 +99,7 @@ def with_target(
     if not asked and spec.name not in CODE_TARGETS:
         raise GlowError("--target-cpu is for passes with a target, of which none runs")
     if spec.name in CODE_TARGETS and "machine" not in spec.parameters:
-        output = f"{spec.name}{{machine={target}}}"
+        output = f'{spec.name}{{machine="{target}"}}'
     return tuple(_for_target(one, target) for one in passes), output
 
 

@@ -71,6 +71,7 @@ def target_machine(
         opt=level,
         reloc="pic",
         codemodel="default",
+        abiname=target.abi,
     )
 
 

@@ -75,7 +75,7 @@ class ValueBuilder(IndexBuilder):
 
     def fma(self, a: SSAValue, b: SSAValue, accumulator: SSAValue) -> SSAValue:
         """The sum a * b + accumulator, fused where the target can (else LLVM calls libm)."""
-        if self.target.has_fma and types.is_vector(accumulator.type):
+        if self.target.fma_instruction and types.is_vector(accumulator.type):
             return self.value(vector.FMAOp, (a, b, accumulator), accumulator.type)
         return self.addf(self.mulf(a, b), accumulator)
 

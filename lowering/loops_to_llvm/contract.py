@@ -296,7 +296,7 @@ def instruction(low: FunctionLowering, lhs: Narrow, rhs: Narrow) -> str | None:
         return "llvm.x86.avx512bf16.dpbf16ps"
     is_byte = integer_width(element) == 8
     mixed = {lhs.extension, rhs.extension} == {xllvm.ZExtOp, xllvm.SExtOp}
-    if is_byte and mixed and low.target.has_vnni:
+    if is_byte and mixed and low.target.byte_dot == "vnni":
         return "llvm.x86.avx512.vpdpbusd"
     return None
 
@@ -387,7 +387,7 @@ def multiply_accumulate(
     builder, type_ = low.builder, acc.type
     if integer_width(element_of(type_)):
         return builder.add(acc, builder.multiply(lhs, rhs))
-    if low.target.has_fma:
+    if low.target.fma_instruction:
         return builder.overloaded("llvm.fma", (lhs, rhs, acc))
     scaled = builder.emit(xllvm.FMulOp, (lhs, rhs), type_, FLOAT)
     return builder.emit(xllvm.FAddOp, (scaled, acc), type_, FLOAT)

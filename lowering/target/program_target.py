@@ -31,7 +31,8 @@ from glow.dialects.attributes import int_attr
 from glow.dialects.errors import GlowError
 from glow.dialects.glow.target import TargetAttr, wrong_entries
 from glow.lowering.target.cores import CORES
-from glow.lowering.target.target import CPUS, FEATURE, Target
+from glow.lowering.target.named_targets import CPUS, NAMED_TARGETS
+from glow.lowering.target.target import FEATURE, Target
 
 ATTRIBUTE = "glow.target"
 
@@ -52,7 +53,11 @@ class ProgramTarget:
     @staticmethod
     def of(target: Target, name: str) -> ProgramTarget:
         """That of a target, which `name` names; the host goes by the name of its CPU."""
-        has = {"fma": target.has_fma, "vnni": target.has_vnni, "bf16": target.has_bf16}
+        has = {
+            "fma": target.fma_instruction,
+            target.byte_dot: target.byte_dot != "none",
+            "bf16": target.has_bf16,
+        }
         base, changes = split_name(name)
         return ProgramTarget(
             (target.cpu if base == "host" else base) + changes,
@@ -111,7 +116,13 @@ class ProgramTarget:
 
     def names_here(self) -> Iterator[str]:
         """The names by which this machine knows the target."""
-        for name in (self.name, f"host{split_name(self.name)[1]}", "host", *CPUS):
+        for name in (
+            self.name,
+            f"host{split_name(self.name)[1]}",
+            "host",
+            *NAMED_TARGETS,
+            *CPUS,
+        ):
             try:
                 if ProgramTarget.of(Target.from_string(name), name) == self:
                     yield name

@@ -16,10 +16,10 @@ from difflib import get_close_matches
 from functools import cache
 
 from glow.dialects.errors import GlowError
+from glow.lowering.target.cache_sizes import cache_sizes
 from glow.lowering.target.core import Core
 from glow.lowering.target.cores import CORE_OF_CPU, CORES
-
-KIB = 1024
+from glow.lowering.target.named_targets import CPUS, NAMED_TARGETS, WITHOUT_VNNI
 
 
 @dataclass(frozen=True)
@@ -31,9 +31,23 @@ class Target:
     features: str
     core: Core
     """The numbers by which kernels and tiles are chosen."""
-    has_fma: bool
-    has_vnni: bool = False
+    fma_instruction: bool
+    """Whether a float multiply-add is one instruction; else it is two operations."""
     has_bf16: bool = False
+    index_bits: int = 64
+    """The width of addresses and trip counts."""
+    byte_dot: str = "none"
+    """What adds up products of bytes in one instruction: `vnni`, `dotprod` (signed with
+    signed), `i8mm` (unsigned with signed too), `smlad` (two 16-bit products), `mve`,
+    `relaxed-simd`, or `none`."""
+    round_instruction: bool = True
+    """Whether a float is rounded to the nearest even integer without a call."""
+    abi: str = ""
+    """LLVM's name of the calling convention, where the triple does not say it."""
+    weight_budget: int | None = None
+    """The bytes that weights and code may take (flash); None for no limit."""
+    ram_budget: int | None = None
+    """The bytes that the arena, inputs and outputs and the stack may take."""
 
     @property
     def vector_bytes(self) -> int:
@@ -73,11 +87,12 @@ class Target:
     def from_string(text: str) -> Target:
         """Returns the target that the text names.
 
-        `host`, a preset (`avx512`, `avx512bf16`, `avx2`, `neon`, `scalar`) or a CPU as
-        LLVM calls it, then features to add and remove: `host_without-avx512f`,
-        `haswell_with-avxvnni`. Or one of these as a feature of the CPU backend,
-        `cpu{features=avx2}`. Figures of a file stand before those of the core's table
-        behind an `@`: `host@core.json`. Raises GlowError for an unknown name.
+        `host`, a preset (`avx512`, `avx512bf16`, `avx2`, `neon`, `scalar`), a row of
+        `NAMED_TARGETS`, a CPU as LLVM calls it, or a triple and a CPU
+        (`thumbv7em-none-eabi:cortex-m4`); then features to add and remove:
+        `host_without-avx512f`, `haswell_with-avxvnni`. Or one of these as a feature of the
+        CPU backend, `cpu{features=avx2}`. Figures of a file stand before those of the core's
+        table behind an `@`: `host@core.json`. Raises GlowError for an unknown name.
         """
         match = re.fullmatch(r"cpu(?:\{features=(\S+)\})?|(\S+)", text.strip())
         name = (match.group(1) or match.group(2) or "host") if match else text
@@ -102,29 +117,44 @@ class Target:
         if not features:
             return self
         has = {**self.feature_levels(), **features}
+        signed = ["-+"[enabled] + name for name, enabled in features.items()]
+        changed = replace(
+            self,
+            features=",".join(filter(None, [self.features, *signed])),
+            byte_dot=byte_dot_of(has, self),
+        )
+        if not self.triple.startswith("x86_64"):
+            return changed
         if not (has["avx2"] and has["fma"]):
             has["avx512f"] = False
         level = host_preset(has, self.triple)
-        signed = ["-+"[enabled] + name for name, enabled in features.items()]
         return replace(
-            self,
-            features=",".join(filter(None, [self.features, *signed])),
+            changed,
             core=_with_vectors_of(self.core, level),
-            has_fma=level.has_fma,
-            has_vnni=has.get(vnni_feature(level), False),
+            fma_instruction=level.fma_instruction,
+            byte_dot=byte_dot_of(has, level),
+            round_instruction=has.get("sse4.1", self.round_instruction),
             has_bf16=has["avx512bf16"] and level.vector_bytes == 64,
         )
 
     def feature_levels(self) -> dict[str, bool]:
         """Returns the features that descriptions depend on, and whether this has them."""
+        if not self.triple.startswith("x86_64"):
+            return {
+                "dotprod": self.byte_dot in ("dotprod", "i8mm"),
+                "i8mm": self.byte_dot == "i8mm",
+            }
         wide, middle = self.vector_bytes == 64, self.vector_bytes >= 32
         return {
             **dict.fromkeys(("avx512f", "avx512bw"), wide),
             **dict.fromkeys(("avx2", "fma"), middle),
             "avx512bf16": self.has_bf16,
-            vnni_feature(self): self.has_vnni,
+            vnni_feature(self): self.byte_dot == "vnni",
         }
 
+
+TRIPLE_END = ":"
+"""Between a triple and the CPU in the name of a target."""
 
 FEATURE = re.compile(r"_(with|without)-([A-Za-z0-9.-]+)")
 """A change of features in the name of a target."""
@@ -136,74 +166,108 @@ PRESETS = {
         cpu="x86-64-v4",
         features="+avx512vnni",
         core=CORES["generic-avx512"],
-        has_fma=True,
-        has_vnni=True,
+        fma_instruction=True,
+        byte_dot="vnni",
     ),
     "avx2": Target(
         triple="x86_64-unknown-linux-gnu",
         cpu="x86-64-v3",
         features="",
         core=CORES["generic-avx2"],
-        has_fma=True,
+        fma_instruction=True,
     ),
     "neon": Target(
         triple="aarch64-unknown-linux-gnu",
         cpu="generic",
         features="+neon",
         core=CORES["generic-neon"],
-        has_fma=True,
+        fma_instruction=True,
     ),
     "scalar": Target(
         triple="x86_64-unknown-linux-gnu",
         cpu="x86-64",
         features="",
         core=CORES["generic-sse"],
-        has_fma=False,
+        fma_instruction=False,
+        round_instruction=False,
     ),
     "avx512bf16": Target(
         triple="x86_64-unknown-linux-gnu",
         cpu="x86-64-v4",
         features="+avx512vnni,+avx512bf16",
         core=CORES["generic-avx512"],
-        has_fma=True,
-        has_vnni=True,
+        fma_instruction=True,
+        byte_dot="vnni",
         has_bf16=True,
     ),
 }
 """The instruction sets, each with the numbers of a core that is not known further."""
 
 
-CPUS = {
-    **dict.fromkeys(("x86-64", "x86-64-v2"), "scalar"),
-    **dict.fromkeys(
-        ("x86-64-v3", "haswell", "broadwell", "skylake", "znver1", "znver2", "znver3"),
-        "avx2",
-    ),
-    **dict.fromkeys(("x86-64-v4", "skylake-avx512"), "avx512"),
-    **dict.fromkeys(("cascadelake", "icelake-server"), "avx512"),
-    **dict.fromkeys(("cooperlake", "sapphirerapids", "emeraldrapids"), "avx512bf16"),
-    **dict.fromkeys(("znver4", "znver5"), "avx512bf16"),
-    **dict.fromkeys(("generic", "cortex-a72", "cortex-a76", "neoverse-n1"), "neon"),
-    **dict.fromkeys(("neoverse-n2", "neoverse-v1", "neoverse-v2"), "neon"),
-}
-"""The instruction sets of CPUs, by LLVM's names; `CORE_OF_CPU` has their numbers."""
-
-WITHOUT_VNNI = ("x86-64-v4", "skylake-avx512")
-
-
 def base_target(name: str) -> Target:
-    """Returns the host, a preset or a CPU; raises GlowError for another name."""
+    """Returns the host, a preset, a named target or a CPU; GlowError for another name."""
     if name == "host":
         return host_target()
     if name in PRESETS:
         return PRESETS[name]
+    if name in NAMED_TARGETS:
+        return named_target(name)
+    triple, is_triple, cpu = name.partition(TRIPLE_END)
+    if is_triple:
+        return target_of_triple(triple, cpu)
     if name not in CPUS:
-        known = ", ".join(["host", *PRESETS, *CPUS])
-        raise GlowError(f"unknown target '{name}'", hint=f"known targets: {known}")
+        raise GlowError(f"unknown target '{name}'", hint=near_targets(name))
     preset = replace(PRESETS[CPUS[name]], cpu=name, core=CORE_OF_CPU[name])
     if name in WITHOUT_VNNI:
-        return replace(preset, features="", has_vnni=False)
+        return replace(preset, features="", byte_dot="none")
     return preset
+
+
+def named_target(name: str) -> Target:
+    """Returns the target of a row of the table."""
+    row = NAMED_TARGETS[name]
+    return Target(
+        triple=row.triple,
+        cpu=row.cpu,
+        features=row.features,
+        core=CORES[row.core],
+        fma_instruction=row.fma_instruction,
+        index_bits=row.index_bits,
+        byte_dot=row.byte_dot,
+        round_instruction=row.round_instruction,
+        abi=row.abi,
+    )
+
+
+def target_of_triple(triple: str, cpu: str) -> Target:
+    """Returns the target of a CPU (any of the architecture) for another system or ABI.
+
+    Raises GlowError for an architecture, or a CPU of it, that has no name here.
+    """
+    names = [cpu] if cpu else list(NAMED_TARGETS)
+    candidates = [base_target(name) for name in names]
+    fitting = [one for one in candidates if is_architecture(one, triple)]
+    if not fitting:
+        what = f"no target is of the triple '{triple}'"
+        if cpu:
+            what = f"'{cpu}' is no CPU of the triple '{triple}'"
+        raise GlowError(what, hint="glow compile --list-targets lists them")
+    return replace(fitting[0], triple=triple)
+
+
+def is_architecture(target: Target, triple: str) -> bool:
+    """Whether a triple is of a target's architecture."""
+    return target.triple.split("-")[0] == triple.split("-")[0]
+
+
+def near_targets(name: str) -> str:
+    """What to write instead of an unknown name."""
+    known = ["host", *PRESETS, *NAMED_TARGETS, *CPUS]
+    near = list(dict.fromkeys(get_close_matches(name, known, 3)))
+    listed = "glow compile --list-targets lists them"
+    if not near:
+        return listed
+    return f"did you mean {' or '.join(map(repr, near))}? {listed}"
 
 
 def check_features(target: Target, names: Sequence[str]) -> None:
@@ -225,18 +289,23 @@ def check_features(target: Target, names: Sequence[str]) -> None:
 
 def same_architecture(one: Target, other: Target) -> bool:
     """Whether two machines have the same instructions but for extensions."""
-    return one.triple.split("-")[0] == other.triple.split("-")[0]
+    return is_architecture(one, other.triple)
 
 
 def target_name(
-    cpu: str | None, features: str | None, core_file: str | None = None
+    cpu: str | None,
+    features: str | None,
+    core_file: str | None = None,
+    triple: str | None = None,
 ) -> str:
     """Returns the name of a CPU (the host's) with features such as `+avxvnni,-fma`.
 
-    Raises GlowError for a feature without a sign, a CPU that is not known, or a file that
-    has no figures for its core.
+    Raises GlowError for a feature without a sign, a CPU or a triple that is not known, or
+    a file that has no figures for its core.
     """
     name = "host" if cpu is None else cpu
+    if triple is not None:
+        name = f"{triple}{TRIPLE_END}{cpu or ''}"
     for change in filter(None, (features or "").split(",")):
         match = re.fullmatch(r"([-+])([A-Za-z0-9.-]+)", change.strip())
         if match is None:
@@ -260,6 +329,15 @@ def runnable_target(name: str) -> Target:
     return target
 
 
+def byte_dot_of(has: Mapping[str, bool], target: Target) -> str:
+    """Returns the dot products of bytes that features allow a machine of a target."""
+    if target.triple.startswith(("aarch64", "arm64")):
+        return next((name for name in ("i8mm", "dotprod") if has.get(name)), "none")
+    if not target.triple.startswith("x86_64"):
+        return target.byte_dot
+    return "vnni" if has.get(vnni_feature(target), False) else "none"
+
+
 def vnni_feature(target: Target) -> str:
     """Returns the name of the integer dot products for x86 vectors of that size."""
     return {64: "avx512vnni", 32: "avxvnni"}.get(target.vector_bytes, "")
@@ -279,7 +357,8 @@ def host_target() -> Target:
         cpu=name,
         features=features.flatten(),
         core=host_core(name, preset),
-        has_vnni=features.get(vnni_feature(preset), False),
+        byte_dot=byte_dot_of(features, preset),
+        round_instruction=features.get("sse4.1", preset.round_instruction),
         has_bf16=features.get("avx512bf16", False),
     )
 
@@ -308,22 +387,3 @@ def host_preset(features: dict[str, bool], triple: str) -> Target:
     if triple.startswith(("aarch64", "arm64")):
         return PRESETS["neon"]
     return PRESETS["scalar"]
-
-
-def cache_sizes() -> dict[str, int]:
-    """Returns `l1_bytes` and `l2_bytes` where the system tells them."""
-    sizes = {"l1_bytes": read_cache_size(0), "l2_bytes": read_cache_size(2)}
-    return {name: size for name, size in sizes.items() if size}
-
-
-def read_cache_size(index: int) -> int:
-    """Returns the size of a cache of the first core in bytes, 0 where unknown."""
-    path = f"/sys/devices/system/cpu/cpu0/cache/index{index}/size"
-    try:
-        with open(path, encoding="ascii") as file:
-            text = file.read().strip()
-    except OSError:
-        return 0
-    units = {"K": KIB, "M": KIB * KIB}
-    digits = text.rstrip("KM")
-    return int(digits) * units.get(text[-1:], 1) if digits.isdigit() else 0

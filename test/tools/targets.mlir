@@ -10,7 +10,7 @@
 // ASM:     fill:
 // ASM:     vmovups %ymm0
 // HOST:    fill:
-// MACHINE: glow-opt: error: unknown target 'abacus'; known targets: host, avx512, avx2
+// MACHINE: glow-opt: error: unknown target 'abacus'; glow compile --list-targets lists them
 // OPTION:  glow-opt: error: unknown option 'size' of target 'asm' (it takes machine, backend)
 func.func @fill(%out: memref<8xf32>, %x: f32) {
   %zero = arith.constant 0 : index

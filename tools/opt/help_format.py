@@ -33,6 +33,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
     ),
     "passes": (
         "passes",
+        "target_triple",
         "target_cpu",
         "target_features",
         "memory_limit",

@@ -6,7 +6,8 @@ import os
 from collections.abc import Iterator
 from functools import cache
 
-from glow.lowering.target.target import cache_sizes, host_target
+from glow.lowering.target.cache_sizes import cache_sizes
+from glow.lowering.target.target import host_target
 
 PROCESSORS = "/proc/cpuinfo"
 

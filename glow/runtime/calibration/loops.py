@@ -224,7 +224,7 @@ def _multiplying(name: str, sums: int, chain: int, target: Target) -> str:
 def multiply_add(result: str, factor: str, total: str, target: Target) -> str:
     """`result = factor * factor + total`, on vectors."""
     kind = f"<{target.lanes(32)} x float>"
-    if target.has_fma:
+    if target.fma_instruction:
         function = f"@llvm.fma.v{target.lanes(32)}f32"
         given = f"{kind} {factor}, {kind} {factor}, {kind} {total}"
         return f"{result} = call {kind} {function}({given})"

@@ -3,10 +3,12 @@
 from collections.abc import Mapping
 
 from glow.lowering.target.core import Core
-from glow.lowering.target.cores import amd, arm, generic, intel
+from glow.lowering.target.cores import amd, arm, embedded, generic, intel
 
 CORES: Mapping[str, Core] = {
-    core.family: core for core in (*amd.CORES, *intel.CORES, *arm.CORES, *generic.CORES)
+    core.family: core
+    for family in (amd, intel, arm, generic, embedded)
+    for core in family.CORES
 }
 """By the name of the family."""
 

@@ -17,7 +17,8 @@ from glow.compiler import load, lower_to
 from glow.dialects.errors import GlowError
 from glow.lowering.target.core import FIGURES, Core, Figure, like, make_core
 from glow.lowering.target.cores import CORE_OF_CPU, CORES
-from glow.lowering.target.target import CPUS, PRESETS, Target, host_core, host_target
+from glow.lowering.target.named_targets import CPUS
+from glow.lowering.target.target import PRESETS, Target, host_core, host_target
 
 SMALL = Path(__file__).parents[3] / "docs" / "small.mlir"
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from places import ROOT
@@ -9,9 +11,9 @@ from places import ROOT
 import glow
 from benchmarks.networks import TINY_NETWORKS, make_inputs
 from glow.compiler import load, lower_to
-from glow.dialects.errors import GlowError
+from glow.dialects.errors import GlowError, UsageError
+from glow.lowering.target.named_targets import CPUS, NAMED_TARGETS
 from glow.lowering.target.target import (
-    CPUS,
     PRESETS,
     Target,
     host_target,
@@ -20,6 +22,7 @@ from glow.lowering.target.target import (
 )
 from glow.runtime.native_code import target_machine
 from glow.tools.glow import run_glow
+from glow.tools.glow_opt import run_glow_opt
 
 SMALL = ROOT / "docs" / "small.mlir"
 
@@ -55,7 +58,7 @@ def test_features_change_descriptions(
 ) -> None:
     target = Target.from_string(target_name(cpu, features))
     assert (target.cpu, target.vector_bytes) == (cpu, vector_bytes)
-    assert target.has_vnni == has_vnni
+    assert (target.byte_dot == "vnni") == has_vnni
 
 
 def test_the_host_is_the_default() -> None:
@@ -89,7 +92,7 @@ def test_every_target_has_code(name: str) -> None:
     text = lower_to(load(SMALL), "asm", target=name)
     assert isinstance(text, str)
     assert ("zmm" in text) == (PRESETS[name].vector_bytes == 64)
-    assert ("vfmadd" in text) == (PRESETS[name].has_fma and name != "neon")
+    assert ("vfmadd" in text) == (PRESETS[name].fma_instruction and name != "neon")
 
 
 @pytest.mark.parametrize(
@@ -119,6 +122,62 @@ def test_tools_take_targets(capsys: pytest.CaptureFixture[str]) -> None:
     assert "zmm" not in capsys.readouterr().out
     run_glow(["run", str(SMALL), "--target-cpu", RUNNABLE])
     assert "output" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("name", list(NAMED_TARGETS))
+def test_named_targets_have_code(name: str, capfd: pytest.CaptureFixture[str]) -> None:
+    """LLVM knows the triple, the CPU, the features and the ABI, and makes an object."""
+    assert isinstance(lower_to(load(SMALL), "obj", target=name), bytes)
+    assert not capfd.readouterr().err
+
+
+def test_targets_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        run_glow(["compile", "--list-targets"])
+    assert ended.value.code == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in lines] == list(NAMED_TARGETS)
+
+
+def test_facts_of_targets() -> None:
+    m4, m0 = Target.from_string("cortex-m4"), Target.from_string("cortex-m0plus")
+    assert (m4.index_bits, m4.lanes(32), m4.byte_dot) == (32, 1, "smlad")
+    assert m4.fma_instruction
+    assert not m4.round_instruction
+    assert not m0.fma_instruction
+    arm = Target.from_string("neon_with-dotprod_with-i8mm_without-i8mm")
+    assert arm.byte_dot == "dotprod"
+
+
+def test_triples_choose_another_abi(capsys: pytest.CaptureFixture[str]) -> None:
+    soft = Target.from_string("thumbv7em-none-eabi:cortex-m4")
+    named = Target.from_string("cortex-m4")
+    assert soft == replace(named, triple="thumbv7em-none-eabi")
+    options = ["--target-triple=thumbv7em-none-eabi", "--target-cpu=cortex-m4"]
+    run_glow(["compile", str(SMALL), "--emit=asm", *options])
+    assert ".cpu\tcortex-m4" in capsys.readouterr().out
+    run_glow_opt([str(SMALL), "-t", "asm", *options])
+    assert ".cpu\tcortex-m4" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (
+            ["--target=cortex-m5"],
+            "unknown target 'cortex-m5'; did you mean 'cortex-m55'",
+        ),
+        (["--target=neon", "--target-cpu=neon"], "two names of a machine"),
+        (["--target-triple=z80-none"], "no target is of the triple 'z80-none'"),
+        (
+            ["--target=riscv64", "--target-triple=thumbv7m-none-eabi"],
+            "'riscv64' is no CPU of the triple",
+        ),
+    ],
+)
+def test_targets_that_are_refused(options: list[str], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        run_glow(["compile", str(SMALL), "--emit=asm", *options])
 
 
 RUNNABLE = next(name for name in PRESETS if PRESETS[name].runs_on(host_target()))

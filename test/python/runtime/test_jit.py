@@ -140,6 +140,6 @@ def test_targets() -> None:
     assert Target.from_string("cpu{features=avx2}").lanes(32) == 8
     assert Target.from_string("avx512").lanes(8) == 64
     assert Target.from_string("host") == host_target()
-    assert not Target.from_string("scalar").has_fma
+    assert not Target.from_string("scalar").fma_instruction
     with pytest.raises(GlowError, match="unknown target 'vax'"):
         Target.from_string("vax")

@@ -132,10 +132,11 @@ def test_conv2d_with_bias_and_epilogue(name: str) -> None:
 
 
 @pytest.mark.parametrize("lanes", [4, 8, 16])
-@pytest.mark.parametrize("has_fma", [True, False])
-def test_conv2d_for_other_vector_widths(lanes: int, has_fma: bool) -> None:
+@pytest.mark.parametrize("fma_instruction", [True, False])
+def test_conv2d_for_other_vector_widths(lanes: int, fma_instruction: bool) -> None:
     target = replace(
-        TARGET.with_core(vector_bytes=4 * lanes, vector_registers=16), has_fma=has_fma
+        TARGET.with_core(vector_bytes=4 * lanes, vector_registers=16),
+        fma_instruction=fma_instruction,
     )
     spec = Conv2dSpec(1, 20, 24, Window((5, 7), (3, 3), pads=SAME), lanes=lanes)
     x, w = conv_inputs(spec)

@@ -34,7 +34,7 @@ from glow.runtime.testing import compile_function
 HOST = host_target()
 TARGETS = {
     "host": HOST,
-    "host without dot products": replace(HOST, has_vnni=False),
+    "host without dot products": replace(HOST, byte_dot="none"),
     **{
         name: replace(PRESETS[name], triple=HOST.triple)
         for name in ("avx2", "scalar")

@@ -184,10 +184,11 @@ def test_winograd_with_a_pool(name: str) -> None:
 
 
 @pytest.mark.parametrize("lanes", [4, 8, 16])
-@pytest.mark.parametrize("has_fma", [True, False])
-def test_winograd_for_other_vector_widths(lanes: int, has_fma: bool) -> None:
+@pytest.mark.parametrize("fma_instruction", [True, False])
+def test_winograd_for_other_vector_widths(lanes: int, fma_instruction: bool) -> None:
     target = replace(
-        TARGET.with_core(vector_bytes=4 * lanes, vector_registers=16), has_fma=has_fma
+        TARGET.with_core(vector_bytes=4 * lanes, vector_registers=16),
+        fma_instruction=fma_instruction,
     )
     spec = WinogradSpec(1, 20, 24, (7, 9), lanes=lanes)
     x, w = inputs_of(spec), weights_of(spec)
