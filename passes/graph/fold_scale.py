@@ -1,8 +1,9 @@
-"""Folds the scaling of attention scores into the weights of queries or keys.
+"""Folds the scaling of products, and of what they are made from, into weights.
 
 `(q k') / 8` is a pass over a large matrix of scores; a factor in the projection that
-makes q costs nothing. The scale moves up from the product through reshapes, transposes
-and the addition of a constant bias, as long as nobody else reads these values.
+makes q costs nothing. The scale moves up from the product, or from one of its operands,
+through reshapes, transposes and the addition of a constant bias, as long as nobody else
+reads these values.
 
     %q = glow.matmul %x, %w : tensor<1x128x64xf32>
     %s = glow.matmul %q, %k transpose_rhs : tensor<1x128x128xf32>
@@ -96,20 +97,19 @@ def scale_constant(operand: Operand, factor: float) -> None:
 
 
 def fold_scale(op: Operation) -> None:
-    """Move a factor of a product into the constants that make one of its operands."""
+    """Move a factor of a value into the constants that make it, or one of its operands."""
     found = factor_of(op)
-    if found is None:
+    if found is None or not found[0].has_one_use():
         return
-    product, factor = found
-    owner = product.owner
-    if not isinstance(owner, glow.MatmulOp) or not product.has_one_use():
-        return
-    for operand in owner.operands[:2]:
-        constants = scalable_constants(operand)
+    value, factor = found
+    owner = value.owner
+    operands = owner.operands[:2] if isinstance(owner, glow.MatmulOp) else ()
+    for made in (value, *operands):
+        constants = scalable_constants(made)
         if constants is not None:
             for constant in constants:
                 scale_constant(constant, factor)
-            NodeBuilder(op).replace(product)
+            NodeBuilder(op).replace(value)
             return
 
 

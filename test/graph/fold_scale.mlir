@@ -61,3 +61,18 @@ func.func @negative(%x: tensor<4x2xf32>, %q: tensor<4x2xf32>, %v: tensor<2x2xf32
   %z = glow.mul %t, %half : tensor<4x4xf32>
   func.return %y, %z, %k : tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x2xf32>
 }
+
+// The scale of queries alone.
+// CHECK-LABEL: func.func @value(
+// CHECK-NEXT: %0 = glow.constant dense<{{\[\[}}5.000000e-01, 1.000000e+00], [1.500000e+00, 2.000000e+00]]> : tensor<2x2xf32>
+// CHECK-NEXT: %m = glow.matmul %x, %0 : tensor<1x4x2xf32>
+// CHECK-NEXT: %q = glow.reshape %m : tensor<1x1x4x2xf32>
+// CHECK-NEXT: func.return %q : tensor<1x1x4x2xf32>
+func.func @value(%x: tensor<1x4x2xf32>) -> tensor<1x1x4x2xf32> {
+  %w = glow.constant dense<[[1.0, 2.0], [3.0, 4.0]]> : tensor<2x2xf32>
+  %half = glow.splat 0.5 : tensor<f32>
+  %m = glow.matmul %x, %w : tensor<1x4x2xf32>
+  %q = glow.reshape %m : tensor<1x1x4x2xf32>
+  %y = glow.mul %q, %half : tensor<1x1x4x2xf32>
+  func.return %y : tensor<1x1x4x2xf32>
+}

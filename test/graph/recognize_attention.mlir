@@ -40,3 +40,66 @@ func.func @other_order(%q: tensor<1x2x4x8xf32>, %k: tensor<1x2x5x8xf32>, %v: ten
   %y = glow.matmul %p, %v : tensor<1x2x4x6xf32>
   func.return %y : tensor<1x2x4x6xf32>
 }
+
+// The root of the scale on both sides, before and behind transpositions.
+// CHECK-LABEL: func.func @scaled_operands(
+// CHECK-NEXT: %{{.*}} = glow.transpose %q permutation [0, 2, 1, 3] : tensor<1x2x4x8xf32>
+// CHECK-NEXT: %{{.*}} = glow.transpose %k permutation [0, 2, 1, 3] : tensor<1x2x5x8xf32>
+// CHECK-NEXT: %y = glow.attention %{{.*}}, %{{.*}}, %v scale 2.500000e-01 : tensor<1x2x4x6xf32>
+// CHECK-NEXT: func.return %y : tensor<1x2x4x6xf32>
+func.func @scaled_operands(%q: tensor<1x4x2x8xf32>, %k: tensor<1x5x2x8xf32>, %v: tensor<1x2x5x6xf32>) -> tensor<1x2x4x6xf32> {
+  %root = glow.splat 0.5 : tensor<f32>
+  %r = glow.mul %q, %root : tensor<1x4x2x8xf32>
+  %h = glow.transpose %r permutation [0, 2, 1, 3] : tensor<1x2x4x8xf32>
+  %t = glow.transpose %k permutation [0, 2, 3, 1] : tensor<1x2x8x5xf32>
+  %u = glow.mul %root, %t : tensor<1x2x8x5xf32>
+  %s = glow.matmul %h, %u : tensor<1x2x4x5xf32>
+  %p = glow.softmax %s axis 3 : tensor<1x2x4x5xf32>
+  %y = glow.matmul %p, %v : tensor<1x2x4x6xf32>
+  func.return %y : tensor<1x2x4x6xf32>
+}
+
+// CHECK-LABEL: func.func @scaled_keys(
+// CHECK-NEXT: %{{.*}} = glow.transpose %k permutation [0, 2, 1, 3] : tensor<1x2x5x8xf32>
+// CHECK-NEXT: %y = glow.attention %q, %{{.*}}, %v scale 5.000000e-01 : tensor<1x2x4x6xf32>
+// CHECK-NEXT: func.return %y : tensor<1x2x4x6xf32>
+func.func @scaled_keys(%q: tensor<1x2x4x8xf32>, %k: tensor<1x5x2x8xf32>, %v: tensor<1x2x5x6xf32>) -> tensor<1x2x4x6xf32> {
+  %half = glow.splat 0.5 : tensor<f32>
+  %u = glow.mul %k, %half : tensor<1x5x2x8xf32>
+  %t = glow.transpose %u permutation [0, 2, 1, 3] : tensor<1x2x5x8xf32>
+  %s = glow.matmul %q, %t transpose_rhs : tensor<1x2x4x5xf32>
+  %p = glow.softmax %s axis 3 : tensor<1x2x4x5xf32>
+  %y = glow.matmul %p, %v : tensor<1x2x4x6xf32>
+  func.return %y : tensor<1x2x4x6xf32>
+}
+
+// Scores vanish beside the number that a computed condition takes instead of them.
+// CHECK-LABEL: func.func @selected(
+// CHECK-NEXT: %low = glow.splat -3.402823{{[0-9]*}}e+38 : tensor<f32>
+// CHECK-NEXT: %[[ZERO:.*]] = glow.splat 0.000000e+00 : tensor<f32>
+// CHECK-NEXT: %[[MASK:.*]] = glow.select %c, %low, %[[ZERO]] : tensor<1x1x1x5xf32>
+// CHECK-NEXT: %y = glow.attention %q, %k, %v, %[[MASK]] : tensor<1x2x4x6xf32>
+// CHECK-NEXT: func.return %y : tensor<1x2x4x6xf32>
+func.func @selected(%q: tensor<1x2x4x8xf32>, %k: tensor<1x2x5x8xf32>, %v: tensor<1x2x5x6xf32>, %c: tensor<1x1x1x5xi1>) -> tensor<1x2x4x6xf32> {
+  %low = glow.splat -3.402823e+38 : tensor<f32>
+  %s = glow.matmul %q, %k transpose_rhs : tensor<1x2x4x5xf32>
+  %a = glow.select %c, %low, %s : tensor<1x2x4x5xf32>
+  %p = glow.softmax %a axis 3 : tensor<1x2x4x5xf32>
+  %y = glow.matmul %p, %v : tensor<1x2x4x6xf32>
+  func.return %y : tensor<1x2x4x6xf32>
+}
+
+// No row is masked as a whole: what stands for the scores of its keys only must be low.
+// CHECK-LABEL: func.func @causal(
+// CHECK: %[[MASK:.*]] = glow.select %c, %{{.*}}, %low : tensor<2x2xf32>
+// CHECK-NEXT: %y = glow.attention %q, %k, %v, %[[MASK]] : tensor<1x2x2x6xf32>
+// CHECK-NEXT: func.return %y : tensor<1x2x2x6xf32>
+func.func @causal(%q: tensor<1x2x2x8xf32>, %k: tensor<1x2x2x8xf32>, %v: tensor<1x2x2x6xf32>) -> tensor<1x2x2x6xf32> {
+  %low = glow.splat -1.0e9 : tensor<f32>
+  %c = glow.constant dense<[[true, false], [true, true]]> : tensor<2x2xi1>
+  %s = glow.matmul %q, %k transpose_rhs : tensor<1x2x2x2xf32>
+  %a = glow.select %c, %s, %low : tensor<1x2x2x2xf32>
+  %p = glow.softmax %a axis 3 : tensor<1x2x2x2xf32>
+  %y = glow.matmul %p, %v : tensor<1x2x2x6xf32>
+  func.return %y : tensor<1x2x2x6xf32>
+}

@@ -104,3 +104,37 @@ func.func @of_doubles(%q: tensor<4x8xf64>) -> tensor<4x8xf64> {
   %y = glow.matmul %p, %q : tensor<4x8xf64>
   func.return %y : tensor<4x8xf64>
 }
+
+// A row that is masked as a whole has equal weights, which sums with -1e9 do not give.
+// CHECK-LABEL: func.func @empty_row(
+// CHECK-NOT: glow.attention
+// CHECK-LABEL: func.func @computed_condition(
+func.func @empty_row(%q: tensor<1x2x2x8xf32>, %k: tensor<1x2x2x8xf32>, %v: tensor<1x2x2x6xf32>) -> tensor<1x2x2x6xf32> {
+  %low = glow.splat -1.0e9 : tensor<f32>
+  %c = glow.constant dense<[[false, false], [true, true]]> : tensor<2x2xi1>
+  %s = glow.matmul %q, %k transpose_rhs : tensor<1x2x2x2xf32>
+  %a = glow.select %c, %s, %low : tensor<1x2x2x2xf32>
+  %p = glow.softmax %a axis 3 : tensor<1x2x2x2xf32>
+  %y = glow.matmul %p, %v : tensor<1x2x2x6xf32>
+  func.return %y : tensor<1x2x2x6xf32>
+}
+func.func @computed_condition(%q: tensor<1x2x2x8xf32>, %k: tensor<1x2x2x8xf32>, %v: tensor<1x2x2x6xf32>, %c: tensor<2x2xi1>) -> tensor<1x2x2x6xf32> {
+  %low = glow.splat -1.0e9 : tensor<f32>
+  %s = glow.matmul %q, %k transpose_rhs : tensor<1x2x2x2xf32>
+  %a = glow.select %c, %s, %low : tensor<1x2x2x2xf32>
+  %p = glow.softmax %a axis 3 : tensor<1x2x2x2xf32>
+  %y = glow.matmul %p, %v : tensor<1x2x2x6xf32>
+  func.return %y : tensor<1x2x2x6xf32>
+}
+
+// Something else reads the scaled keys.
+// CHECK-LABEL: func.func @scaled_keys_read(
+// CHECK: %y = glow.attention %q, %u, %v : tensor<1x2x4x6xf32>
+func.func @scaled_keys_read(%q: tensor<1x2x4x8xf32>, %k: tensor<1x2x5x8xf32>, %v: tensor<1x2x5x6xf32>) -> (tensor<1x2x4x6xf32>, tensor<1x2x5x8xf32>) {
+  %half = glow.splat 0.5 : tensor<f32>
+  %u = glow.mul %k, %half : tensor<1x2x5x8xf32>
+  %s = glow.matmul %q, %u transpose_rhs : tensor<1x2x4x5xf32>
+  %p = glow.softmax %s axis 3 : tensor<1x2x4x5xf32>
+  %y = glow.matmul %p, %v : tensor<1x2x4x6xf32>
+  func.return %y, %u : tensor<1x2x4x6xf32>, tensor<1x2x5x8xf32>
+}

@@ -1,0 +1,145 @@
+"""Attention is one kernel, whichever way an exporter spells it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+from onnx.reference import ReferenceEvaluator
+
+import glow
+from glow.compiler import load, lower_to
+from glow.signature import main_function
+
+WORDS, HEADS, DEPTH = 7, 2, 4
+LOWEST = np.finfo(np.float32).min
+SCALE = DEPTH**-0.5
+CAUSAL = np.tril(np.ones((1, 1, WORDS, WORDS), bool))
+
+
+class Network:
+    """Nodes of an ONNX graph, and constants by name."""
+
+    def __init__(self) -> None:
+        self.nodes = []
+        self.constants = []
+
+    def constant(self, array) -> str:
+        name = f"c{len(self.constants)}"
+        self.constants.append(numpy_helper.from_array(np.asarray(array), name))
+        return name
+
+    def node(self, kind: str, *inputs, **attributes) -> str:
+        name = f"n{len(self.nodes)}"
+        inputs = [one if isinstance(one, str) else self.constant(one) for one in inputs]
+        self.nodes.append(helper.make_node(kind, inputs, [name], **attributes))
+        return name
+
+    def heads(self, name: str, permutation=(0, 2, 1, 3)) -> str:
+        shape = np.array([1, WORDS, HEADS, DEPTH])
+        return self.node(
+            "Transpose", self.node("Reshape", name, shape), perm=permutation
+        )
+
+    def model(self, result: str):
+        shape = [1, WORDS, HEADS * DEPTH]
+        moved = self.node("Transpose", result, perm=[0, 2, 1, 3])
+        last = self.node("Reshape", moved, np.array(shape))
+        infos = [
+            helper.make_tensor_value_info(name, TensorProto.FLOAT, shape)
+            for name in ("q", "k", "v", last)
+        ]
+        graph = helper.make_graph(
+            self.nodes, "attention", infos[:3], infos[3:], self.constants
+        )
+        opsets = [helper.make_opsetid("", 17)]
+        return helper.make_model(graph, opset_imports=opsets, ir_version=8)
+
+
+def roots(net: Network) -> str:
+    """The root of the scale on both sides, as PyTorch's exporters write it."""
+    root = np.float32(SCALE**0.5)
+    keys = net.node("Transpose", net.heads("k"), perm=[0, 1, 3, 2])
+    queries = net.node("Mul", net.heads("q"), root)
+    return net.node("MatMul", queries, net.node("Mul", keys, root))
+
+
+def computed_roots(net: Network) -> str:
+    """The same, with a root that the graph computes."""
+    share = net.node("Div", np.float32(1), net.node("Sqrt", np.float32(DEPTH)))
+    root = net.node("Sqrt", share)
+    keys = net.node("Transpose", net.heads("k"), perm=[0, 1, 3, 2])
+    queries = net.node("Mul", net.heads("q"), root)
+    return net.node("MatMul", queries, net.node("Mul", keys, root))
+
+
+def scaled_queries(net: Network) -> str:
+    keys = net.heads("k", (0, 2, 3, 1))
+    return net.node("MatMul", net.node("Mul", net.heads("q"), np.float32(SCALE)), keys)
+
+
+def scaled_keys(net: Network) -> str:
+    keys = net.node("Mul", net.heads("k", (0, 2, 3, 1)), np.float32(SCALE))
+    return net.node("MatMul", net.heads("q"), keys)
+
+
+def divided_scores(net: Network) -> str:
+    scores = net.node("MatMul", net.heads("q"), net.heads("k", (0, 2, 3, 1)))
+    return net.node("Div", scores, np.float32(1 / SCALE))
+
+
+def causal_sum(net: Network) -> str:
+    mask = np.where(CAUSAL, np.float32(0), np.float32(-np.inf))
+    return net.node("Add", roots(net), mask)
+
+
+def bias(net: Network) -> str:
+    """A number for each pair of words and head, as windows or relative places have."""
+    numbers = np.random.default_rng(0).standard_normal((1, HEADS, WORDS, WORDS))
+    return net.node("Add", scaled_queries(net), numbers.astype(np.float32))
+
+
+def selected(net: Network) -> str:
+    return net.node("Where", CAUSAL, divided_scores(net), np.float32(-1e9))
+
+
+def filled(net: Network) -> str:
+    return net.node("Where", ~CAUSAL, np.float32(LOWEST), scaled_keys(net))
+
+
+@pytest.mark.parametrize(
+    "scores",
+    [
+        roots,
+        computed_roots,
+        scaled_queries,
+        scaled_keys,
+        divided_scores,
+        causal_sum,
+        bias,
+        selected,
+        filled,
+    ],
+)
+def test_one_kernel(scores):
+    net = Network()
+    shares = net.node("Softmax", scores(net), axis=-1)
+    model = net.model(net.node("MatMul", shares, net.heads("v")))
+    rng = np.random.default_rng(1)
+    shape = (1, WORDS, HEADS * DEPTH)
+    inputs = {name: rng.standard_normal(shape, np.float32) for name in "qkv"}
+    (expected,) = ReferenceEvaluator(model).run(None, inputs)
+
+    compiled = glow.compile(model)
+
+    np.testing.assert_allclose(compiled(**inputs), expected, rtol=1e-5, atol=1e-6)
+    module = load(model.SerializeToString())
+    lower_to(module, "lowered")
+    kinds = [op.name for op in main_function(module).body.ops]
+    assert "cpu.attention" in kinds
+    assert set(kinds) <= {
+        "cpu.attention",
+        "glow.constant",
+        "glow.reshape",
+        "func.return",
+    }
