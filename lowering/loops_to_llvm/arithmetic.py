@@ -1,7 +1,7 @@
 """Rules for `arith` on index, scalars and vectors.
 
 On `index`, sums and constant multiples are affine forms and emit nothing; everything
-else there is an opaque i64. Float minimum and maximum keep their IEEE meaning
+else there is an opaque integer. Float minimum and maximum keep their IEEE meaning
 (`maximumf` propagates NaN, `maxnumf` returns the number) unless the op's own fastmath
 flags say that there are none.
 """
@@ -40,7 +40,7 @@ from glow.lowering.loops_to_llvm.function_lowering import (
     Rule,
     entry,
 )
-from glow.lowering.loops_to_llvm.layout import boolean_like, layout_of
+from glow.lowering.loops_to_llvm.layout import boolean_like
 from glow.lowering.type_guards import is_vector
 
 Maker = Callable[[SSAValue], SSAValue]
@@ -87,7 +87,7 @@ def vector_constant(
     low: FunctionLowering, value: DenseIntOrFPElementsAttr, type_: Attribute
 ) -> Registers:
     """Returns the registers of a dense constant."""
-    layout = layout_of(type_, low.lanes)
+    layout = low.layout_of(type_)
     numbers = cast("Sequence[float | int]", value.get_values())
     if is_splat(value):
         return [low.builder.number(numbers[0], row) for row in layout.types]

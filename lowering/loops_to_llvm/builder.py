@@ -15,6 +15,7 @@ from xdsl.dialects.builtin import (
     DenseIntOrFPElementsAttr,
     FloatAttr,
     IntegerAttr,
+    IntegerType,
     StringAttr,
     SymbolRefAttr,
     VectorType,
@@ -123,7 +124,9 @@ def vector_attribute(
 class LlvmBuilder:
     """Appends to `block`; constants and stack buffers go to the entry's `prologue`."""
 
-    def __init__(self) -> None:
+    def __init__(self, index: IntegerType = i64) -> None:
+        """`index` is the type of addresses and trip counts."""
+        self.index = index
         self.block = Block()
         self.prologue = Block()
         self.mangled: dict[tuple[str, int], str] = {}
@@ -204,8 +207,8 @@ class LlvmBuilder:
         return found
 
     def integer(self, number: int) -> SSAValue:
-        """Returns an i64 constant."""
-        return self.number(number, i64)
+        """Returns a constant of the type of indices."""
+        return self.number(number, self.index)
 
     def poison(self, type_: Attribute) -> SSAValue:
         """Returns a value that nothing depends on."""
@@ -225,7 +228,7 @@ class LlvmBuilder:
         return self.emit(xllvm.MulOp, (lhs, rhs), lhs.type, NO_OVERFLOW)
 
     def scale(self, value: SSAValue, factor: int) -> SSAValue:
-        """Returns an i64 times a constant."""
+        """Returns an index times a constant."""
         return value if factor == 1 else self.multiply(value, self.integer(factor))
 
     def compare(self, predicate: int, lhs: SSAValue, rhs: SSAValue) -> SSAValue:

@@ -11,7 +11,6 @@ from collections.abc import Sequence
 
 from xdsl.dialects import func, scf
 from xdsl.dialects import llvm as xllvm
-from xdsl.dialects.builtin import i64
 from xdsl.ir import Block, Operation, Region, SSAValue
 
 from glow.lowering.loops_to_llvm.builder import SIGNED_LESS
@@ -20,7 +19,6 @@ from glow.lowering.loops_to_llvm.function_lowering import (
     Rule,
     entry,
 )
-from glow.lowering.loops_to_llvm.layout import layout_of
 
 # Loops -------------------------------------------------------------------------------
 
@@ -72,7 +70,7 @@ def loop_block(low: FunctionLowering, op: scf.ForOp) -> Block:
     """Returns the block that a loop's body begins in: the variable, then the carried
     values.
     """
-    return Block(arg_types=[i64, *low.flat_types(op.iter_args)])
+    return Block(arg_types=[low.index_type, *low.flat_types(op.iter_args)])
 
 
 def lower_body(low: FunctionLowering, op: scf.ForOp, body: Block) -> list[SSAValue]:
@@ -175,7 +173,7 @@ def call(low: FunctionLowering, op: func.CallOp) -> None:
     """A memref is passed as the address of its first element."""
     low.load_pending()
     operands = low.flatten_all(op.operands)
-    type_ = layout_of(op.result_types[0], low.lanes).element if op.results else None
+    type_ = low.layout_of(op.result_types[0]).element if op.results else None
     results = low.builder.call(op.callee.string_value(), operands, type_)
     low.bind_all(op.results, results)
 

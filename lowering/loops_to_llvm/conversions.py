@@ -24,7 +24,7 @@ from glow.lowering.loops_to_llvm.function_lowering import (
     Rule,
     entry,
 )
-from glow.lowering.loops_to_llvm.layout import boolean_like
+from glow.lowering.loops_to_llvm.layout import boolean_like, integer_width
 from glow.lowering.loops_to_llvm.lazy import LazyRegisters
 from glow.lowering.type_guards import is_vector
 
@@ -68,11 +68,11 @@ def with_element(type_: Attribute, element: Attribute) -> Attribute:
 
 
 def index_cast(low: FunctionLowering, op: arith.IndexCastOp) -> None:
-    """Sign-extends or truncates between index (64 bits) and an integer type."""
+    """Sign-extends or truncates between index and an integer type."""
     before, after = low.layout(op.input), low.layout(op.result)
     if before.element == after.element:
         low.set_registers(op.result, low.registers(op.input))
-    elif before.element_bytes == 8:
+    elif integer_width(before.element) > integer_width(after.element):
         conversion(xllvm.TruncOp)(low, op)
     else:
         conversion(xllvm.SExtOp)(low, op)

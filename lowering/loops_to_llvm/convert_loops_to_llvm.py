@@ -1,7 +1,8 @@
 """The pass `loops-to-llvm`: every `func.func` becomes an `llvm.func`.
 
 A memref argument becomes a pointer to its first element and carries `llvm.noalias`
-where the loops level flags it; an index becomes an i64. A function without body becomes
+where the loops level flags it; an index becomes an integer of the width of the target's
+addresses. A function without body becomes
 a declaration, and so does every library function that is called.
 """
 
@@ -13,7 +14,7 @@ from dataclasses import dataclass
 from xdsl.context import Context
 from xdsl.dialects import func
 from xdsl.dialects import llvm as xllvm
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerType, ModuleOp
 from xdsl.dialects.llvm import LLVMFunctionType, LLVMVoidType
 from xdsl.ir import Attribute, Block, Operation, Region
 from xdsl.passes import ModulePass
@@ -28,9 +29,9 @@ from glow.lowering.target.target import Target
 EXTERNAL = xllvm.LinkageAttr("external")
 
 
-def flat_type(type_: Attribute) -> Attribute:
+def flat_type(type_: Attribute, target: Target) -> Attribute:
     """Returns the LLVM type of an argument or result."""
-    types = layout_of(type_, 16).types
+    types = layout_of(type_, 16, IntegerType(target.index_bits)).types
     if len(types) != 1:
         raise DiagnosticException(
             f"loops-to-llvm: {type_} cannot be a function argument or result"
@@ -38,10 +39,10 @@ def flat_type(type_: Attribute) -> Attribute:
     return types[0]
 
 
-def signature(function: func.FuncOp) -> LLVMFunctionType:
+def signature(function: func.FuncOp, target: Target) -> LLVMFunctionType:
     """Returns the LLVM function type of a function."""
-    inputs = [flat_type(type_) for type_ in function.function_type.inputs]
-    outputs = [flat_type(type_) for type_ in function.function_type.outputs]
+    inputs = [flat_type(type_, target) for type_ in function.function_type.inputs]
+    outputs = [flat_type(type_, target) for type_ in function.function_type.outputs]
     if len(outputs) > 1:
         name = function.sym_name.data
         raise DiagnosticException(f"loops-to-llvm: @{name} has more than one result")
@@ -65,12 +66,12 @@ def lower_function(
             name = function.sym_name.data
             raise DiagnosticException(f"{error} (in @{name})") from error
         body, externals = Region(low.blocks), low.externals
-    return llvm_function(function, body), externals
+    return llvm_function(function, body, target), externals
 
 
 def lower_function_body(low: FunctionLowering, block: Block) -> None:
     """Lowers the only block of a function."""
-    types = [flat_type(argument.type) for argument in block.args]
+    types = [flat_type(argument.type, low.target) for argument in block.args]
     begin = Block(arg_types=types)
     for argument, lowered in zip(block.args, begin.args, strict=True):
         lowered.name_hint = argument.name_hint
@@ -85,7 +86,7 @@ def lower_function_body(low: FunctionLowering, block: Block) -> None:
             begin.insert_op_before(op, begin.first_op)
 
 
-def llvm_function(function: func.FuncOp, body: Region) -> xllvm.FuncOp:
+def llvm_function(function: func.FuncOp, body: Region, target: Target) -> xllvm.FuncOp:
     """Returns the llvm function with the name, type and argument attributes."""
     properties: dict[str, Attribute | None] = {}
     if function.arg_attrs is not None:
@@ -93,7 +94,7 @@ def llvm_function(function: func.FuncOp, body: Region) -> xllvm.FuncOp:
         properties["arg_attrs"] = ArrayAttr(kept)
     return xllvm.FuncOp(
         function.sym_name,
-        signature(function),
+        signature(function, target),
         linkage=EXTERNAL,
         body=body,
         other_props=properties,

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeVar, cast
 
-from xdsl.dialects.builtin import IndexType
+from xdsl.dialects.builtin import IndexType, IntegerType
 from xdsl.dialects.llvm import LLVMFunctionType
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.utils.exceptions import DiagnosticException
@@ -75,7 +75,8 @@ class FunctionLowering:
         self.rules = rules
         self.target = target
         self.lanes = target.lanes(32)
-        self.builder = LlvmBuilder()
+        self.index_type = IntegerType(target.index_bits)
+        self.builder = LlvmBuilder(self.index_type)
         self.layouts: dict[int, RegisterLayout] = {}
         self.blocks: list[Block] = []
         self.scopes: list[Scope] = []
@@ -96,15 +97,19 @@ class FunctionLowering:
         type_ = value.type
         found = self.layouts.get(id(type_))
         if found is None:
-            found = self.layouts[id(type_)] = layout_of(type_, self.lanes)
+            found = self.layouts[id(type_)] = self.layout_of(type_)
         return found
+
+    def layout_of(self, type_: Attribute) -> RegisterLayout:
+        """Returns the register layout of a type."""
+        return layout_of(type_, self.lanes, self.index_type)
 
     def index(self, value: SSAValue) -> AffineForm:
         """Returns the affine form of an index value."""
         return self.indices[value]
 
     def registers(self, value: SSAValue) -> Registers:
-        """Returns the registers of a scalar or vector; an index becomes one i64."""
+        """Returns the registers of a scalar or vector; an index becomes one integer."""
         found = self.vectors.get(value)
         if found is None:
             found = (self.materialize(self.indices[value]),)
@@ -129,7 +134,7 @@ class FunctionLowering:
         self.indices[value] = variable(result)
 
     def materialize(self, form: AffineForm) -> SSAValue:
-        """Returns the i64 of an affine form."""
+        """Returns the integer of an affine form."""
         builder = self.builder
         total: SSAValue | None = None
         for value, coefficient in form.terms:
@@ -142,7 +147,7 @@ class FunctionLowering:
         return total
 
     def flatten(self, value: SSAValue) -> Registers:
-        """Returns what passes a block border for a value: pointer, i64 or registers."""
+        """Returns what passes a block border for a value: pointer, integer or registers."""
         if is_memref(value.type):
             return (self.pointer(self.memories[value]),)
         return self.registers(value)

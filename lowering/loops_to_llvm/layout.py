@@ -136,16 +136,23 @@ class RegisterLayout(NamedTuple):
 
 
 @bounded_cache
-def layout_of(type_: Attribute, lanes: int) -> RegisterLayout:
-    """Returns the registers of a type; `lanes` is the target's for 32-bit elements."""
+def layout_of(type_: Attribute, lanes: int, index: IntegerType = i64) -> RegisterLayout:
+    """Returns the registers of a type.
+
+    `lanes` is the target's for 32-bit elements. An `index` of the target stands in the first
+    bytes of eight where it is in memory, as little-endian machines have it.
+    """
     if is_memref(type_):
         return RegisterLayout((), 0, ((0, 0),), POINTER, 8, (POINTER,), (POINTER,))
     if not is_vector(type_):
-        element = llvm_element(type_)
+        is_index = isinstance(type_, IndexType)
+        element = index if is_index else llvm_element(type_)
         size = element_bytes(type_)
         return RegisterLayout((), 0, ((0, 0),), element, size, (element,), (element,))
     shape = type_.get_shape() or (1,)
     element = llvm_element(element_of(type_))
+    if isinstance(element_of(type_), IndexType) and index != i64:
+        raise DiagnosticException(f"loops-to-llvm: {type_} needs indices of 64 bits")
     chunks = chunks_of(shape[-1], lanes)
     row = tuple(register_type(element, width) for _, width in chunks)
     return RegisterLayout(
