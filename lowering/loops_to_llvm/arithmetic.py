@@ -41,6 +41,8 @@ from glow.lowering.loops_to_llvm.function_lowering import (
     entry,
 )
 from glow.lowering.loops_to_llvm.layout import boolean_like
+from glow.lowering.loops_to_llvm.lazy import LazyRegisters
+from glow.lowering.loops_to_llvm.sign_flips import SIGN, is_lazy_flip
 from glow.lowering.type_guards import is_vector
 
 Maker = Callable[[SSAValue], SSAValue]
@@ -225,6 +227,19 @@ def element_wise(
     return rule
 
 
+def exclusive_or(low: FunctionLowering, op: arith.XOrIOp) -> None:
+    registers = low.registers(op.lhs) if is_lazy_flip(op) else None
+    if not isinstance(registers, LazyRegisters):
+        element_wise(xllvm.XOrOp)(low, op)
+        return
+
+    def flip(register: SSAValue) -> SSAValue:
+        sign = low.builder.number(SIGN, register.type)
+        return low.builder.emit(xllvm.XOrOp, (register, sign), register.type)
+
+    low.set_registers(op.result, registers.map(flip))
+
+
 def float_element_wise(
     op_class: type[Operation],
 ) -> Callable[[FunctionLowering, Operation], None]:
@@ -320,7 +335,7 @@ RULES: dict[type[Operation], Rule] = dict(
         entry(arith.RemUIOp, element_wise(xllvm.URemOp)),
         entry(arith.AndIOp, element_wise(xllvm.AndOp)),
         entry(arith.OrIOp, element_wise(xllvm.OrOp)),
-        entry(arith.XOrIOp, element_wise(xllvm.XOrOp)),
+        entry(arith.XOrIOp, exclusive_or),
         entry(arith.ShLIOp, element_wise(xllvm.ShlOp, NO_OVERFLOW)),
         entry(arith.ShRUIOp, element_wise(xllvm.LShrOp)),
         entry(arith.ShRSIOp, element_wise(xllvm.AShrOp)),

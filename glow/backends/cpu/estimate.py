@@ -167,7 +167,7 @@ def _compute_cycles(op: NodeOp, target: Target, numerics: str) -> float:
 def _speedup(op: NodeOp, target: Target) -> float:
     """Multiply-adds of the factors' type in the time of one of f32."""
     if is_bytes(op.operands[1]):
-        return target.core.int8_speedup if target.byte_dot == "vnni" else 1.0
+        return target.core.int8_speedup if target.byte_dot != "none" else 1.0
     if is_half(element_of(op.operands[0])) and target.has_bf16:
         return target.core.bf16_speedup
     return 1.0

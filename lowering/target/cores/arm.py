@@ -20,7 +20,8 @@ CACHES = (
 )
 LATENCIES = "https://github.com/nviennot/core-to-core-latency"
 GRAVITON1 = "https://chipsandcheese.com/p/arms-cortex-a72-aarch64-for-the-masses"
-NO_DOT = "estimated: kernels use no dot products of Arm, so that nothing reads it"
+NO_DOT = "estimated: kernels use no such products of Arm, so that nothing reads it"
+DOT = "ASIMD dot product: as many a cycle as multiply-adds, of four times the elements"
 GEM5 = "https://github.com/gem5/gem5, Cortex-A72's FMADD: 7, forwarded 3"
 
 NEOVERSE_N1 = make_core(
@@ -37,7 +38,7 @@ NEOVERSE_N1 = make_core(
     load_pipe_bytes=Figure(16, f"{N1}, ASIMD loads"),
     store_pipes=Figure(2, f"{N1_MODEL}, N1UnitD"),
     store_pipe_bytes=Figure(16, f"{N1}, ASIMD stores"),
-    int8_speedup=Figure(4, NO_DOT),
+    int8_speedup=Figure(4, f"{N1}, {DOT}"),
     bf16_speedup=Figure(2, NO_DOT),
     mispredict_cycles=Figure(11, f"{N1_MODEL}, MispredictPenalty"),
     pause_cycles=Figure(4, f"{N1_MODEL}: YIELD does nothing; LoadLatency"),

@@ -53,6 +53,16 @@ class Int8Op(ConvertingOp):
     SUMS: ClassVar[Attribute] = i32
 
 
+class WeightedInt8Op(Int8Op):
+    """One with constant weights.
+
+    `signed_input`: the input's bytes are multiplied as signed ones, 128 lower, as instructions
+    that take no other want them; the bias has what that takes off.
+    """
+
+    signed_input = opt_prop_def(UnitAttr)
+
+
 def _check_bytes(image: TensorType[Attribute], weights: TensorType[Attribute]) -> None:
     for tensor, what in ((image, "input"), (weights, "weights")):
         element = tensor.element_type
@@ -69,7 +79,7 @@ class Int8WindowOp(Int8Op, BlockedWindowOp):
 
 
 @irdl_op_definition
-class Int8Conv2dOp(Int8WindowOp):
+class Int8Conv2dOp(WeightedInt8Op, Int8WindowOp):
     """Direct int8 convolution into a blocked result.
 
     input [N, IC / block, H, W, block], packed weights, bias [OC / lanes, lanes] of i32. The
@@ -138,7 +148,7 @@ class Int8DepthwiseConv2dOp(Int8WindowOp):
 
 
 @irdl_op_definition
-class Int8MatmulOp(Int8Op, ProductOp):
+class Int8MatmulOp(WeightedInt8Op, ProductOp):
     """Int8 matmul with packed constant weights.
 
     input [..., M, K] row-major, weights packed, bias [N] of i32 -> [..., M, N].

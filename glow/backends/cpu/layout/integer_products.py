@@ -25,7 +25,7 @@ from glow.backends.cpu.layout.convolution import conv_shape, is_depthwise
 from glow.backends.cpu.layout.int8_products import int8_matmul
 from glow.backends.cpu.layout.layout import Layout, blocked_source, constant_key
 from glow.backends.cpu.layout.packing import pack_channels
-from glow.backends.cpu.tiling.int8_tile import WORD
+from glow.backends.cpu.tiling.int8_tile import SIGN, WORD
 from glow.dialects import glow
 from glow.dialects.node import NodeOp, shape_of, tensor_type
 from glow.dialects.weights import Array, constant_value
@@ -91,10 +91,17 @@ def following_bias(op: NodeOp, axis: int, channels: int) -> tuple[Array, NodeOp]
     return array.reshape(-1), user
 
 
-def folded_bias(product: Product, axes: tuple[int, ...]) -> Array:
-    """The bias less what the zero point adds to each sum, modulo 2^32."""
+def folded_bias(product: Product, axes: tuple[int, ...], lower: int = 0) -> Array:
+    """The bias less what the zero point adds to each sum, modulo 2^32; bytes are read so much
+    lower than they are.
+    """
     sums = product.weights.astype(np.int64).sum(axis=axes)
-    return (product.bias - product.zero_point * sums).astype(np.int32)
+    return (product.bias + (lower - product.zero_point) * sums).astype(np.int32)
+
+
+def lowered_by(layout: Layout) -> int:
+    """How much lower than they are products of constant bytes read their inputs."""
+    return SIGN if layout.packer.reads_signed_bytes else 0
 
 
 def conv2d_integer(layout: Layout, op: Operation) -> None:
@@ -151,11 +158,12 @@ def _blocked(layout: Layout, product: Product, shape: ConvShape) -> SSAValue:
         cpu.Int8Conv2dOp,
         blocks,
         packed,
-        _blocked_bias(layout, product, shape),
+        _blocked_bias(layout, product, shape, lowered_by(layout)),
         input_channels=shape.input_channels,
         output_channels=shape.output_channels,
         group=shape.group,
         zero_point=product.zero_point,
+        signed_input=layout.packer.reads_signed_bytes,
         kernel=shape.kernel,
         strides=shape.strides,
         pads=shape.pads,
@@ -164,9 +172,11 @@ def _blocked(layout: Layout, product: Product, shape: ConvShape) -> SSAValue:
     )
 
 
-def _blocked_bias(layout: Layout, product: Product, shape: ConvShape) -> SSAValue:
+def _blocked_bias(
+    layout: Layout, product: Product, shape: ConvShape, lower: int = 0
+) -> SSAValue:
     """[O / lanes, lanes]."""
-    lanes, array = layout.lanes, folded_bias(product, (1, 2, 3))
+    lanes, array = layout.lanes, folded_bias(product, (1, 2, 3), lower)
 
     def make() -> Array:
         return pack_channels(array.reshape(1, -1, 1, 1), lanes).reshape(-1, lanes)
@@ -234,10 +244,16 @@ def matmul_integer(layout: Layout, op: Operation) -> None:
         lambda: layout.packer.matmul(product.weights, rows),
     )
     bias = layout.constant(
-        op, ("int8_bias", op), f"{name}.bias", lambda: folded_bias(product, (0,))
+        op,
+        ("int8_bias", op),
+        f"{name}.bias",
+        lambda: folded_bias(product, (0,), lowered_by(layout)),
     )
     tile = layout.packer.matmul_config(product.weights, rows)
     config = config_attributes(tile, layout.lanes)
-    result = product.builder.node(cpu.Int8MatmulOp, op.lhs, packed, bias, **config)
+    signed = layout.packer.reads_signed_bytes
+    result = product.builder.node(
+        cpu.Int8MatmulOp, op.lhs, packed, bias, signed_input=signed, **config
+    )
     NodeBuilder(product.replaced).replace(result)
     product.finish()

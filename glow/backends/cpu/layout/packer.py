@@ -40,6 +40,11 @@ class Packer(Protocol):
         """Channels in a block."""
         ...
 
+    @property
+    def reads_signed_bytes(self) -> bool:
+        """Whether products of constant bytes read their input as signed ones."""
+        ...
+
     def conv2d(
         self, weights: Array, shape: ConvShape, config: ConvConfig | None
     ) -> DeferredArray:

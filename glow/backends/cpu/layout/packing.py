@@ -55,6 +55,9 @@ from glow.lowering.loop_builder.window import Window
 from glow.lowering.target.core import Core
 from glow.lowering.target.target import Target
 
+SIGNED_DOTS = ("dotprod",)
+"""Instructions that multiply signed bytes with signed ones only."""
+
 ELEMENTS: Mapping[int, Attribute] = {1: i8, 2: bf16, 4: f32}
 
 
@@ -74,6 +77,11 @@ class TargetPacker:
     def lanes(self) -> int:
         """Channels in a block: the f32 elements of a vector."""
         return self.target.lanes(32)
+
+    @property
+    def reads_signed_bytes(self) -> bool:
+        """Whether products of constant bytes read their input as signed ones."""
+        return self.target.byte_dot in SIGNED_DOTS
 
     def conv2d(
         self, weights: Array, shape: ConvShape, config: ConvConfig | None

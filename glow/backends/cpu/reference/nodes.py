@@ -21,6 +21,7 @@ from glow.backends.cpu.dialect.matmul import STRASSEN_LEVELS
 from glow.backends.cpu.reference.blocks import from_blocks, to_blocks
 from glow.backends.cpu.reference.embedding import embedding_lookup
 from glow.backends.cpu.reference.fused_rows import run_fused_rows
+from glow.backends.cpu.reference.integers import convolve_bytes, lowered_by
 from glow.backends.cpu.reference.recurrence import Plain, run_recurrence
 from glow.backends.cpu.reference.strassen import left_sums, original, row_scales
 from glow.backends.cpu.reference.weights import WEIGHT_FUNCTIONS
@@ -118,17 +119,6 @@ def apply_epilogue(
 def rounded(total: Array, dtype: DType) -> Array:
     """The sums as that type; those of bytes are exact modulo 2^32."""
     return wrapped(total) if dtype == np.int32 else total.astype(dtype)
-
-
-def convolve_bytes(
-    attributes: Attributes, image: Array, weights: Array, bias: Array, group: int
-) -> Array:
-    """As `convolve`; the image is padded with the zero point."""
-    point = attributes.int("zero_point")
-    # Less the zero point the padding is zero, which gives each sum less this constant.
-    constant = point * weights.astype(np.int64).sum(axis=(1, 2, 3))
-    less = image.astype(np.float64) - point
-    return convolve(attributes, less, weights, constant + bias, group)
 
 
 def run_conv2d(
@@ -266,7 +256,8 @@ def run_matmul(
 ) -> Array:
     """`cpu.matmul`, `cpu.int8_matmul`."""
     matrix = plain(op, x, weights, (x.shape[-1], bias.shape[0]))
-    return apply_epilogue(op, exact(x) @ exact(matrix) + exact(bias), epilogue_operands)
+    total = (exact(x) - lowered_by(op.attributes_view())) @ exact(matrix)
+    return apply_epilogue(op, total + exact(bias), epilogue_operands)
 
 
 def run_batch_matmul(

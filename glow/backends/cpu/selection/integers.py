@@ -55,6 +55,7 @@ def _conv2d(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
         epilogue=epilogue_of(op, epilogue_operands),
         block_lanes=shape[4],
         zero_point=attributes.int("zero_point"),
+        signed_input=attributes.has("signed_input"),
         config=config_of(attributes, ConvConfig),
     )
     spec = checked(op, spec, wrong_conv_config, target)
@@ -85,6 +86,7 @@ def _matmul(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
         has_bias=True,
         epilogue=epilogue_of(op, epilogue_operands),
         element=i8,
+        signed_input=op.attributes_view().has("signed_input"),
         config=config_of(op.attributes_view(), MatmulConfig),
     )
     spec = checked(op, spec, MatmulSpec.wrong_config, target)

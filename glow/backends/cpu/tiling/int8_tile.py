@@ -3,6 +3,9 @@
 Bytes are multiplied four at a time, since that is what dot-product instructions do: a tile's
 activations are [pixels, 4] and its weights [blocks, lanes, 4]. The sums wrap in 32 bits and are
 exact on every target, whatever instructions it has.
+
+Where instructions multiply signed bytes only, the activations' highest bits are flipped: they are
+signed then, and 128 lower, for which the bias makes up.
 """
 
 from xdsl.dialects.builtin import i32
@@ -20,6 +23,10 @@ def words(channels: int) -> int:
     return -(-channels // WORD)
 
 
+SIGN = 128
+"""How much lower signed bytes are that stand for unsigned ones."""
+
+
 def dot(
     b: LoopBuilder, activations: SSAValue, weights: SSAValue, accumulator: SSAValue
 ) -> SSAValue:
@@ -28,4 +35,14 @@ def dot(
     Activations are unsigned, weights signed.
     """
     wide = b.cast(arith.ExtUIOp, activations, i32)
+    return b.contract(wide, b.cast(arith.ExtSIOp, weights, i32), accumulator)
+
+
+def signed_dot(
+    b: LoopBuilder, activations: SSAValue, weights: SSAValue, accumulator: SSAValue
+) -> SSAValue:
+    """As `dot`, of activations less 128."""
+    sign = b.like(-SIGN, activations)
+    lower = b.binary_integer(arith.XOrIOp, activations, sign)
+    wide = b.cast(arith.ExtSIOp, lower, i32)
     return b.contract(wide, b.cast(arith.ExtSIOp, weights, i32), accumulator)

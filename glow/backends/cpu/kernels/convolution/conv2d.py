@@ -20,7 +20,7 @@ from glow.backends.cpu.kernels.convolution.conv2d_config import conv_tiling
 from glow.backends.cpu.kernels.convolution.conv2d_order import ConvOrder, Position
 from glow.backends.cpu.kernels.convolution.conv2d_spec import Conv2dSpec, pack_channels
 from glow.backends.cpu.kernels.convolution.weights import pack_conv_weights
-from glow.backends.cpu.tiling.accumulation import PRODUCTS
+from glow.backends.cpu.tiling.accumulation import PRODUCTS, Product
 from glow.backends.cpu.tiling.tiles import ChannelPart
 from glow.lowering.loop_builder import ir_types as types
 from glow.lowering.loop_builder.builder import Index, LoopBuilder
@@ -336,6 +336,11 @@ class Convolution:
             self.buffers.input, (image, block, y, x, 0), sizes, strides, drop
         )
 
+    @property
+    def product(self) -> Product:
+        """What a step does."""
+        return PRODUCTS[self.spec.step_lanes]
+
     def _steps(
         self,
         pixels: SSAValue,
@@ -368,6 +373,6 @@ class Convolution:
                 where = (*following, k, self.turn, *inside[1:])
                 b.prefetch(weights, *where, locality=3)
             weight = b.transfer_read(weights, (*at, k, *inside), panel, tuple(axes))
-            return [PRODUCTS[group](b, pixel(k), weight, values[0])]
+            return [self.product(b, pixel(k), weight, values[0])]
 
         return b.carry(0, -(-lanes // group), 1, values, step)

@@ -16,7 +16,8 @@ from xdsl.ir import Attribute, SSAValue
 from glow.backends.cpu.kernels.convolution.conv2d import Carried, Convolution
 from glow.backends.cpu.kernels.convolution.conv2d_order import Position
 from glow.backends.cpu.kernels.convolution.conv2d_spec import Conv2dSpec
-from glow.backends.cpu.tiling.int8_tile import WORD, dot, words
+from glow.backends.cpu.tiling.accumulation import Product
+from glow.backends.cpu.tiling.int8_tile import SIGN, WORD, dot, signed_dot, words
 from glow.backends.cpu.tiling.tiles import ChannelPart
 from glow.dialects import arith
 from glow.lowering.loop_builder import ir_types as types
@@ -38,6 +39,8 @@ class Int8Conv2dSpec(Conv2dSpec):
     """The channels in a block of the input."""
     zero_point: int = 0
     """The byte that pads the input."""
+    signed_input: bool = False
+    """Whether the input's bytes are read as signed ones, 128 lower; the bias makes up for it."""
 
     FETCHES_AT_STEPS: ClassVar[bool] = False
 
@@ -99,6 +102,11 @@ class Int8Convolution(Convolution):
         super().__init__(spec, target)
         self.line: Index = 0
 
+    @property
+    def product(self) -> Product:
+        """What a step does."""
+        return signed_dot if self.bytes.signed_input else dot
+
     def body(self, arguments: Sequence[SSAValue], low: Index, high: Index) -> None:
         """Computes the work items [low, high)."""
         self.packed = arguments[2]
@@ -155,7 +163,7 @@ class Int8Convolution(Convolution):
         """The accumulator after all taps, those in the padding included."""
         b = self.builder
         total = super().accumulate(part, position, tile, accumulator)
-        if not self.bytes.zero_point:
+        if self.bytes.zero_point == (SIGN if self.bytes.signed_input else 0):
             return total
         for rows, columns in outside_taps(b, tile, self.window.kernel):
             shape = types.shape_of(total)
@@ -180,11 +188,12 @@ class Int8Convolution(Convolution):
         weights = self.buffers.weights[part]
         shape = (*types.shape_of(nothing)[1:], WORD)
         pixel = b.constant(_signed(spec.zero_point), types.vector_type((1, WORD), i8))
+        product = self.product
 
         def word(at: tuple[Index, ...], values: Carried) -> Carried:
             where = (group, channel_tile, *at, 0, 0, 0)
             weight = b.transfer_read(weights, where, shape, (6, 7, 8))
-            return [dot(b, pixel, weight, values[0])]
+            return [product(b, pixel, weight, values[0])]
 
         def tap(row: Index, column: Index, values: Carried) -> Carried:
             count = spec.block_lanes // WORD

@@ -25,6 +25,7 @@ from glow.backends.cpu.tiling.accumulation import (
     accumulate,
     widening_product,
 )
+from glow.backends.cpu.tiling.int8_tile import signed_dot
 from glow.backends.cpu.tiling.matmul_tile import (
     ColumnGroup,
     ColumnSplit,
@@ -61,6 +62,7 @@ class MatmulSpec:
     packed B, bias if `has_bias`, the epilogue's inputs. A and C
     may have longer rows in memory (`a_row_stride`, `c_row_stride`; 0: dense). A "full" input of
     the epilogue is strided like C and must not be C. `widens`: A is f32, B is stored as bf16.
+    `signed_input`: the bytes of A are read as signed ones, 128 lower.
     `config`: the register tile, chosen before; else the best one for the target.
     """
 
@@ -73,6 +75,7 @@ class MatmulSpec:
     c_row_stride: int = 0
     element: Attribute = f32
     widens: bool = False
+    signed_input: bool = False
     config: MatmulConfig | None = None
 
     def __post_init__(self) -> None:
@@ -282,6 +285,8 @@ class _PackedProduct:
         steps, product = self.spec.steps, PRODUCTS[self.spec.group]
         if self.spec.widens:
             product = widening_product
+        elif self.spec.signed_input:
+            product = signed_dot
         total = accumulate(
             self.builder,
             steps,
