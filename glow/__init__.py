@@ -23,6 +23,7 @@ from glow.garbage_collection import collection_paused
 
 if TYPE_CHECKING:
     from glow import onnx_backend
+    from glow.bundles.loader import load
     from glow.compilation import compile, from_jax
     from glow.compiled_model import CompiledModel
     from glow.compiler import lower_to
@@ -58,6 +59,7 @@ __all__ = [
     "TrainStep",
     "compile",
     "from_jax",
+    "load",
     "lower_to",
     "onnx_backend",
     "prepare_qat",
@@ -84,6 +86,7 @@ _HOMES = {
     "TrainStep": "glow.training.step",
     "compile": "glow.compilation",
     "from_jax": "glow.compilation",
+    "load": "glow.bundles.loader",
     "lower_to": "glow.compiler",
     "prepare_qat": "glow.training.quantization_aware",
     "profile": "glow.profiling",

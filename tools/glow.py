@@ -12,6 +12,12 @@ from typing import NoReturn, cast
 from glow.diagnostics import run_reporting
 from glow.dialects.errors import UsageError
 from glow.options import CompileOptions
+from glow.tools.bundle_command import (
+    BUNDLE,
+    add_bundle_options,
+    compile_bundle,
+    refuse_settings,
+)
 from glow.tools.compile_options import add_compile_options, compile_options
 from glow.tools.quantization_commands import (
     add_quantize_report_command,
@@ -75,7 +81,12 @@ def make_parser() -> argparse.ArgumentParser:
 
 def add_compile_command(parser: argparse.ArgumentParser) -> None:
     """Declare `glow compile`."""
-    parser.add_argument("model", type=Path, help=".onnx or .mlir file")
+    parser.add_argument(
+        "model",
+        type=Path,
+        nargs="+",
+        help=".onnx or .mlir file; a bundle takes several",
+    )
     parser.add_argument(
         "--compile-to",
         "--emit",
@@ -84,14 +95,15 @@ def add_compile_command(parser: argparse.ArgumentParser) -> None:
         help="after which phase to stop: with the program as MLIR (graph, lowered, instr, "
         "loops), as LLVM IR (llvm), assembly (asm), or an object file (obj); by default "
         "the backend's last, see glow-opt --list-pipelines. onnx writes the graph as an "
-        "ONNX file",
+        "ONNX file, bundle a folder to link with other programs",
     )
     parser.add_argument(
         "-o",
         "--output",
         type=Path,
-        help="file to write; without it text goes to stdout",
+        help="file to write, the folder of a bundle; without it text goes to stdout",
     )
+    add_bundle_options(parser)
     add_compile_options(parser)
     parser.add_argument(
         "--list-targets",
@@ -235,8 +247,15 @@ def compile_command(args: argparse.Namespace) -> None:
     """Run `glow compile`."""
     from glow.tools.compile_command import compile_model
 
+    models = cast("list[Path]", args.model)
+    if args.phase == BUNDLE:
+        compile_bundle(models, args, compile_options(args))
+        return
+    refuse_settings(args)
+    if len(models) > 1:
+        raise UsageError(f"{len(models)} models make a bundle only (--emit=bundle)")
     options = compile_options(args)
-    compile_model(args.model, args.phase, args.output, options, verbose=args.verbose)
+    compile_model(models[0], args.phase, args.output, options, verbose=args.verbose)
 
 
 def run_command(args: argparse.Namespace) -> None:

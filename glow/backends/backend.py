@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from xdsl.ir import Dialect, Operation
     from xdsl.passes import ModulePass
 
+    from glow.backends.bundle_program import BundleProgram, BundleRequest
     from glow.backends.inspection import Inspection
     from glow.backends.pipeline import Pipeline
     from glow.dialects.node import NodeOp
@@ -181,6 +182,15 @@ class Backend(ABC):
         The module has all passes of the phases before behind it.
         """
         raise GlowError(f"backend '{self.name}' has no phase {phase}")
+
+    def bundle_program(
+        self, modules: Mapping[str, ModuleOp], request: BundleRequest
+    ) -> BundleProgram:
+        """The functions of planned modules, by name, as one program that an object is made of.
+
+        Equal kernels and equal weights are there once.
+        """
+        raise GlowError(f"backend '{self.name}' makes no bundles")
 
     def verify(self, module: ModuleOp) -> None:
         """Raise GlowError for a module with nodes of its own that it cannot take further.

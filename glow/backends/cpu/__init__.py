@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
     from xdsl.ir import Dialect, Operation
 
+    from glow.backends.bundle_program import BundleProgram, BundleRequest
     from glow.backends.cpu.program.kernel_table import KernelTable, Selectors
     from glow.backends.inspection import Inspection
     from glow.backends.pipeline import Pipeline
@@ -153,6 +154,14 @@ class CpuBackend(Backend):
         return (
             assembly(text, machine) if phase == "asm" else compile_object(text, machine)
         )
+
+    def bundle_program(
+        self, modules: Mapping[str, ModuleOp], request: BundleRequest
+    ) -> BundleProgram:
+        """Kernels and mains in LLVM IR, and the weights behind each other."""
+        from glow.backends.cpu.bundle_program import build_bundle_program
+
+        return build_bundle_program(modules, request, self.kernel_table())
 
     def verify(self, module: ModuleOp) -> None:
         """Packed layouts mean something for one target only, which has to be there."""

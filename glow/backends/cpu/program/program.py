@@ -253,6 +253,8 @@ class Program:
     pieces: Sequence[tuple[int, int]] = ()
     """Constants that may be elsewhere, each an offset and a size, in order: their distances
     from the start of their space are a table at the end of the mutables."""
+    has_fixed_arguments: bool = False
+    """Whether arguments are where the bindings say, and there is no table of them."""
 
     @property
     def table_offset(self) -> int:

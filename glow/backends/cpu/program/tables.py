@@ -26,7 +26,7 @@ def entry_of(program: Program, binding: BufferBinding) -> TableEntry | None:
     if binding.space == "constants":
         starts = [offset for offset, _ in program.pieces]
         table, number = program.piece_table_offset, _piece_at(program, binding)
-    elif binding.space == "mutables":
+    elif binding.space == "mutables" and not program.has_fixed_arguments:
         starts = [argument.offset for argument in program.arguments]
         table, number = program.table_offset, program.argument_at(binding)
     else:

@@ -1,0 +1,96 @@
+"""From planned modules to the program of a bundle: one text of kernels and mains."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from xdsl.dialects import func
+from xdsl.dialects.builtin import ModuleOp, StringAttr
+
+from glow.backends.bundle_program import (
+    BundleFunction,
+    BundleProgram,
+    BundleRequest,
+    Place,
+)
+from glow.backends.cpu.native_code import function_text
+from glow.backends.cpu.passes.instr_to_loops import build_program
+from glow.backends.cpu.program.externals import barrier_declaration
+from glow.backends.cpu.program.fixed_places import ConstantPool, with_fixed_places
+from glow.backends.cpu.program.kernel_table import KernelTable
+from glow.backends.cpu.program.main_function import MainBuilder
+from glow.backends.cpu.program.program import Program
+from glow.backends.cpu.program.serial_main import SerialMainBuilder
+from glow.dialects.errors import GlowError
+from glow.lowering.loop_builder.kernel import Kernel
+from glow.lowering.target.target import Target
+from glow.signature import main_function, signature_of
+
+LEAST_ALIGNMENT = 8
+"""Of memory regions: what the C compilers of 32-bit machines give any object."""
+
+
+def build_bundle_program(
+    modules: Mapping[str, ModuleOp], request: BundleRequest, table: KernelTable
+) -> BundleProgram:
+    """The functions of planned modules by name; see `Backend.bundle_program`."""
+    target = Target.from_string(request.options.target)
+    alignment = max(LEAST_ALIGNMENT, target.vector_bytes)
+    pool = ConstantPool(alignment)
+    programs: dict[str, Program] = {}
+    functions: list[BundleFunction] = []
+    for name, module in modules.items():
+        source = main_function(module)
+        program = build_program(source, target, table)
+        if program.variables:
+            first = program.variables[0].name
+            raise GlowError(
+                f"a bundle has no variables, and the network has '{first}'",
+                hint="make it an input and an output",
+            )
+        programs[name], reports = with_fixed_places(program, pool, alignment)
+        functions.append(bundle_function(name, source, programs[name], reports))
+    sizes = {"constants": pool.size, "activations": most_activations(programs)}
+    kernels: dict[str, Kernel] = {}
+    for name, program in programs.items():
+        programs[name] = replace(program, name=name, sizes={**program.sizes, **sizes})
+        for label, kernel in program.requests().items():
+            if label not in kernels:
+                kernels[label] = kernel.build(label, target)
+    builder = MainBuilder if request.threaded else SerialMainBuilder
+    mains = [
+        builder(program, kernels, target.core).run() for program in programs.values()
+    ]
+    for name, main in zip(programs, mains, strict=True):
+        main.sym_name = StringAttr(f"main_{name}")
+    parts: list[func.FuncOp] = [kernel.function for kernel in kernels.values()]
+    text = function_text([barrier_declaration(), *parts, *mains], target)
+    return BundleProgram(text, functions, pool.content(), list(kernels), alignment)
+
+
+def most_activations(programs: Mapping[str, Program]) -> int:
+    """The bytes of the arena that all programs share."""
+    return max(program.sizes["activations"] for program in programs.values())
+
+
+def bundle_function(
+    name: str, source: func.FuncOp, program: Program, reports_offset: int
+) -> BundleFunction:
+    """Where the arguments of a program are, as its function of instructions names them."""
+    signature = signature_of(source)
+    infos = (*signature.inputs, *signature.outputs)
+    places = [
+        Place(info.name, argument.offset, info.shape, info.dtype)
+        for info, argument in zip(infos, program.arguments, strict=True)
+    ]
+    count = len(signature.inputs)
+    return BundleFunction(
+        name,
+        places[:count],
+        places[count:],
+        program.sizes["mutables"],
+        program.sizes["activations"],
+        program.reports,
+        reports_offset,
+    )

@@ -1,0 +1,1 @@
+"""Networks compiled ahead of time: an object, its header, weights and an example."""

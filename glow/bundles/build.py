@@ -1,0 +1,81 @@
+"""From the graphs of networks to a bundle."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+from xdsl.dialects.builtin import ModuleOp
+
+from glow.backends.backend import get_backend
+from glow.backends.bundle_program import BundleProgram, BundleRequest
+from glow.bundles.bundle import Bundle, BundleSettings, Sample
+from glow.bundles.elf import ObjectSymbols
+from glow.bundles.object_code import bundle_object
+from glow.compiler import compile_module, run_phases
+from glow.dialects.weights import clone_module
+from glow.lowering.target.program_target import split_name
+from glow.lowering.target.target import Target
+from glow.options import HOST, CompileOptions
+from glow.tensor_info import TensorInfo
+
+SAMPLE_SEED = 0
+
+
+def build_bundle(
+    modules: Mapping[str, ModuleOp], options: CompileOptions, settings: BundleSettings
+) -> Bundle:
+    """The bundle of graphs by name, which are changed.
+
+    Raises GlowError for a network that the target has no code for.
+    """
+    backend = get_backend(options.backend)
+    planned = backend.pipeline(options).compile_from
+    target = Target.from_string(options.target)
+    samples: list[Sample] = []
+    for module in modules.values():
+        samples.append(sample_of(module, options))
+        run_phases(module, planned, options)
+    request = BundleRequest(options, settings.threads)
+    program = backend.bundle_program(modules, request)
+    code = bundle_object(program, settings, target, zlib.crc32(program.constants))
+    return Bundle(
+        settings,
+        target,
+        target.cpu if options.target == HOST else split_name(options.target)[0],
+        program.functions,
+        code,
+        program.constants,
+        program.alignment,
+        samples,
+        kernel_bytes(code, program, settings),
+    )
+
+
+def sample_of(module: ModuleOp, options: CompileOptions) -> Sample:
+    """Inputs by a seed, and what this machine gives for them."""
+    here = replace(options, target=HOST, target_core=None)
+    model = compile_module(clone_module(module), here)
+    random = np.random.default_rng(SAMPLE_SEED)
+    inputs = [sample_input(random, info) for info in model.inputs]
+    return Sample(inputs, model.function.run(inputs))
+
+
+def sample_input(
+    random: np.random.Generator, info: TensorInfo
+) -> np.ndarray[tuple[int, ...], np.dtype[np.generic]]:
+    """Standard normal numbers; zeros and ones for integers, which may be indices."""
+    if info.dtype.kind in "biu":
+        return random.integers(0, 2, info.shape).astype(info.dtype)
+    return random.standard_normal(info.shape).astype(info.dtype)
+
+
+def kernel_bytes(
+    code: bytes, program: BundleProgram, settings: BundleSettings
+) -> Mapping[str, int]:
+    """The bytes of each kernel's code."""
+    sizes = ObjectSymbols(code).function_bytes()
+    names = [f"{settings.name}_{kernel}" for kernel in program.kernels]
+    return {name: sizes[name] for name in names if name in sizes}

@@ -1,0 +1,207 @@
+"""The functions of a bundle that callers see, in LLVM IR.
+
+    int NAME(const uint8_t *constants, uint8_t *mutables, uint8_t *activations)
+    int NAME_check(const uint8_t *constants, size_t size)
+    int NAME_slice(..., uint32_t thread, uint32_t threads, void (*barrier)(void *), void *)
+
+All state is in the arguments. An entry tests the alignment of the three regions, clears the
+bytes in which calls note errors, runs, and looks at them. Weights are checked apart from that,
+since they need it once only: the size, then the CRC-32 bit by bit, without a table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from glow.backends.bundle_program import BundleFunction
+from glow.bundles.bundle import BAD_INDEX, BAD_WEIGHTS, UNALIGNED
+
+CRC_POLYNOMIAL = 0xEDB88320
+"""Of IEEE 802.3, bits reversed: that of zlib, PNG and Ethernet."""
+
+REGIONS = "ptr %constants, ptr %mutables, ptr %activations"
+
+
+@dataclass(frozen=True)
+class Machine:
+    """What of a target the text depends on."""
+
+    index_bits: int
+    alignment: int
+
+    @property
+    def index(self) -> str:
+        """The type of addresses."""
+        return f"i{self.index_bits}"
+
+
+def entry_text(name: str, function: BundleFunction, machine: Machine) -> str:
+    """The entry that makes the whole work of a network."""
+    index = machine.index
+    return "\n".join(
+        [
+            f"define i32 @{name}({REGIONS}) nounwind {{",
+            *_alignment_test(machine),
+            *_clear_reports(function),
+            f"  call void @main_{function.name}({REGIONS}, {index} 0, {index} 1, ptr null)",
+            *_result(function),
+            "}",
+        ]
+    )
+
+
+def slice_text(name: str, function: BundleFunction, machine: Machine) -> str:
+    """The entry that one of several threads calls, which share the work.
+
+    `barrier` returns once all threads have called it. Where data may be wrong, the first
+    thread clears the notes before anybody works, and all read them once everybody has.
+    """
+    index = machine.index
+    wide = [
+        f"  %{each}.wide = zext i32 %{each} to {index}"
+        for each in ("thread", "threads")
+    ]
+    if machine.index_bits == 32:
+        wide = [
+            f"  %{each}.wide = add i32 %{each}, 0" for each in ("thread", "threads")
+        ]
+    wait = ["  call void %barrier(ptr %context)"] if function.reports else []
+    work = f"{REGIONS}, {index} %thread.wide, {index} %threads.wide, ptr %pair"
+    return "\n".join(
+        [
+            f"define i32 @{name}_slice({REGIONS}, i32 %thread, i32 %threads, "
+            "ptr %barrier, ptr %context) nounwind {",
+            *_alignment_test(machine),
+            *wide,
+            "  %pair = alloca { ptr, ptr }",
+            "  store ptr %barrier, ptr %pair",
+            "  %second = getelementptr { ptr, ptr }, ptr %pair, i32 0, i32 1",
+            "  store ptr %context, ptr %second",
+            *_clear_reports(function),
+            *wait,
+            f"  call void @main_{function.name}({work})",
+            *wait,
+            *_result(function),
+            "}",
+        ]
+    )
+
+
+def barrier_text(machine: Machine, *, threaded: bool) -> str:
+    """The barrier that `main` calls: that of the caller, or none."""
+    if not threaded:
+        return ""
+    return f"""
+define void @glow_barrier(ptr %pair, {machine.index} %threads) alwaysinline nounwind {{
+  %alone = icmp eq {machine.index} %threads, 1
+  br i1 %alone, label %done, label %wait
+wait:
+  %barrier = load ptr, ptr %pair
+  %second = getelementptr {{ ptr, ptr }}, ptr %pair, i32 0, i32 1
+  %context = load ptr, ptr %second
+  call void %barrier(ptr %context)
+  br label %done
+done:
+  ret void
+}}"""
+
+
+def check_text(name: str, size: int, checksum: int, machine: Machine) -> str:
+    """The function that compares weights with those of the code."""
+    index = machine.index
+    return f"""
+define i32 @{name}_check(ptr %constants, {index} %size) nounwind optsize {{
+  %fits = icmp eq {index} %size, {size}
+  br i1 %fits, label %bytes, label %bad
+bytes:
+  %i = phi {index} [0, %0], [%next, %last]
+  %crc = phi i32 [-1, %0], [%shifted, %last]
+  %more = icmp ult {index} %i, {size}
+  br i1 %more, label %byte, label %end
+byte:
+  %place = getelementptr i8, ptr %constants, {index} %i
+  %read = load i8, ptr %place
+  %wide = zext i8 %read to i32
+  %mixed = xor i32 %crc, %wide
+  br label %bit
+bit:
+  %n = phi i32 [0, %byte], [%n.next, %bit]
+  %rest = phi i32 [%mixed, %byte], [%shifted, %bit]
+  %low = and i32 %rest, 1
+  %mask = sub i32 0, %low
+  %term = and i32 %mask, {CRC_POLYNOMIAL}
+  %half = lshr i32 %rest, 1
+  %shifted = xor i32 %half, %term
+  %n.next = add i32 %n, 1
+  %go = icmp ult i32 %n.next, 8
+  br i1 %go, label %bit, label %last
+last:
+  %next = add {index} %i, 1
+  br label %bytes
+end:
+  %sum = xor i32 %crc, -1
+  %right = icmp eq i32 %sum, {checksum}
+  br i1 %right, label %good, label %bad
+good:
+  ret i32 0
+bad:
+  ret i32 {BAD_WEIGHTS}
+}}"""
+
+
+def constants_text(name: str, content: bytes, alignment: int) -> str:
+    """Linked weights: the object `NAME_constants` in the section `.rodata.NAME`."""
+    text = "".join(f"\\{byte:02X}" for byte in content)
+    return (
+        f"@{name}_constants = constant [{len(content)} x i8] "
+        f'c"{text}", section ".rodata.{name}", align {alignment}'
+    )
+
+
+def _alignment_test(machine: Machine) -> Sequence[str]:
+    index, low = machine.index, machine.alignment - 1
+    return [
+        f"  %c = ptrtoint ptr %constants to {index}",
+        f"  %m = ptrtoint ptr %mutables to {index}",
+        f"  %a = ptrtoint ptr %activations to {index}",
+        f"  %cm = or {index} %c, %m",
+        f"  %all = or {index} %cm, %a",
+        f"  %low = and {index} %all, {low}",
+        f"  %aligned = icmp eq {index} %low, 0",
+        "  br i1 %aligned, label %run, label %unaligned",
+        "unaligned:",
+        f"  ret i32 {UNALIGNED}",
+        "run:",
+    ]
+
+
+def _clear_reports(function: BundleFunction) -> Sequence[str]:
+    lines: list[str] = []
+    for number in range(len(function.reports)):
+        place = f"%report{number}"
+        offset = function.reports_offset + number
+        lines += [
+            f"  {place} = getelementptr i8, ptr %mutables, i32 {offset}",
+            f"  store i8 0, ptr {place}",
+        ]
+    return lines
+
+
+def _result(function: BundleFunction) -> Sequence[str]:
+    """0, or the error where one of the bytes is set."""
+    lines, found = list[str](), "0"
+    for number in range(len(function.reports)):
+        lines += [
+            f"  %note{number} = load i8, ptr %report{number}",
+            f"  %found{number} = or i8 {found}, %note{number}",
+        ]
+        found = f"%found{number}"
+    if not function.reports:
+        return ["  ret i32 0"]
+    return [
+        *lines,
+        f"  %wrong = icmp ne i8 {found}, 0",
+        f"  %error = select i1 %wrong, i32 {BAD_INDEX}, i32 0",
+        "  ret i32 %error",
+    ]

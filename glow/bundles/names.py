@@ -1,0 +1,104 @@
+"""Names in the languages that a bundle's headers are in."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from glow.backends.bundle_program import BundleFunction, Place
+from glow.bundles.bundle import Bundle, places
+from glow.dialects.errors import GlowError
+
+IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+
+C_KEYWORDS = frozenset(
+    "auto break case char const continue default do double else enum extern float for goto "
+    "if inline int long register restrict return short signed sizeof static struct switch "
+    "typedef union unsigned void volatile while _Bool _Complex _Imaginary".split()
+)
+CPP_KEYWORDS = frozenset(
+    "alignas alignof and and_eq asm bitand bitor bool catch char8_t char16_t char32_t class "
+    "compl concept consteval constexpr constinit const_cast co_await co_return co_yield "
+    "decltype delete dynamic_cast explicit export false friend mutable namespace new "
+    "noexcept not not_eq nullptr operator or or_eq private protected public "
+    "reinterpret_cast requires static_assert static_cast template this thread_local throw "
+    "true try typeid typename using virtual wchar_t xor xor_eq".split()
+)
+RUST_KEYWORDS = frozenset(
+    "abstract as async await become box crate dyn final fn impl in let loop macro match mod "
+    "move mut override priv pub ref self Self super trait type typeof unsafe unsized use "
+    "virtual where yield".split()
+)
+TAKEN = ("main", "memcpy", "memset")
+"""Functions that a program or its C library has."""
+
+OWN_PARTS = ("CONSTANTS", "MUTABLES", "ACTIVATIONS", "STACK", "CHECK", "SLICE")
+"""What an input must not be called in a header: regions and functions."""
+
+
+def check_name(name: str) -> str:
+    """The name; raises GlowError for one that C, C++ or Rust cannot have."""
+    keywords = C_KEYWORDS | CPP_KEYWORDS | RUST_KEYWORDS
+    if IDENTIFIER.fullmatch(name) is None:
+        raise GlowError(
+            f"--name: '{name}' is no C identifier", hint="letters, digits and _"
+        )
+    if name in keywords:
+        raise GlowError(f"--name: '{name}' is a keyword of C, C++ or Rust")
+    if name in TAKEN or name.startswith("_"):
+        raise GlowError(f"--name: '{name}' is a name of the C library or the compiler")
+    return name
+
+
+def default_name(stem: str) -> str:
+    """A name for the file of a model: what is no letter or digit becomes `_`."""
+    name = re.sub(r"\W|[^\x00-\x7f]", "_", stem).strip("_") or "network"
+    if name[0].isdigit() or name in C_KEYWORDS | CPP_KEYWORDS | RUST_KEYWORDS:
+        name = f"network_{name}"
+    return f"{name}_network" if name in TAKEN else name
+
+
+@dataclass(frozen=True)
+class NamedPlace:
+    """An input or output with its name in a header: `IMAGE`, or `DETECT_IMAGE` of several
+    networks.
+    """
+
+    part: str
+    kind: str
+    """`input` or `output`."""
+    function: BundleFunction
+    place: Place
+
+
+def named_places(bundle: Bundle) -> Iterator[NamedPlace]:
+    """All inputs and outputs, in order; equal names are numbered."""
+    several, taken = len(bundle.functions) > 1, set(OWN_PARTS)
+    for function in bundle.functions:
+        prefix = f"{function.name.upper()}_" if several else ""
+        for number, place in enumerate(places(function)):
+            kind = "input" if number < len(function.inputs) else "output"
+            name = prefix + (_upper(place.name) or f"{kind.upper()}{number}")
+            name = _unused(name, taken)
+            taken.add(name)
+            yield NamedPlace(name, kind, function, place)
+
+
+def _upper(name: str) -> str:
+    return re.sub(r"[^A-Za-z0-9]+", "_", name).strip("_").upper()
+
+
+def _unused(name: str, taken: set[str]) -> str:
+    number, found = 2, name
+    while found in taken:
+        found, number = f"{name}_{number}", number + 1
+    return found
+
+
+def function_names(stems: Sequence[str]) -> Sequence[str]:
+    """A name for each network of a bundle, from the names of their files."""
+    names: list[str] = []
+    for stem in stems:
+        names.append(_unused(default_name(stem), set(names)))
+    return names

@@ -1,0 +1,147 @@
+"""The Rust module of a bundle, without the standard library: what the C header says."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from glow import __version__
+from glow.bundles.bundle import ERRORS, OK, Bundle
+from glow.bundles.names import RUST_KEYWORDS, NamedPlace, named_places
+
+ELEMENT_TYPES = {
+    "float32": "f32",
+    "float64": "f64",
+    "bool": "u8",
+    "float16": "u16",
+    "bfloat16": "u16",
+    **{f"int{n}": f"i{n}" for n in (8, 16, 32, 64)},
+    **{f"uint{n}": f"u{n}" for n in (8, 16, 32, 64)},
+}
+"""Rust's types of elements by NumPy's names; 16-bit floats are their bits."""
+
+REGIONS = "constants: *const u8, mutables: *mut u8, activations: *mut u8"
+
+
+def rust_module(bundle: Bundle) -> str:
+    """The text of `NAME.rs`."""
+    lines = [
+        f"//! {bundle.name}: networks compiled for {bundle.target_name} by glow "
+        f"{__version__}. Needs no standard library.",
+        "#![allow(dead_code)]",
+        "",
+        *_sizes(bundle),
+        "",
+        *_errors(),
+        *(line for each in named_places(bundle) for line in _place(each, bundle)),
+        "",
+        *_functions(bundle),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _sizes(bundle: Bundle) -> Iterator[str]:
+    sizes = {
+        "CONSTANTS_BYTES": bundle.constants.nbytes,
+        "MUTABLES_BYTES": bundle.mutables_bytes,
+        "ACTIVATIONS_BYTES": bundle.activations_bytes,
+        "STACK_BYTES": bundle.stack_bytes,
+        "ALIGNMENT": bundle.alignment,
+    }
+    for name, size in sizes.items():
+        if size is not None:
+            yield f"pub const {name}: usize = {size};"
+
+
+def _errors() -> Iterator[str]:
+    errors = {name: each for name, each in ERRORS.items() if each[0] != OK}
+    yield "#[derive(Clone, Copy, Debug, PartialEq, Eq)]"
+    yield "pub enum Error {"
+    for name, (_, reason) in errors.items():
+        yield f"    /// {reason}"
+        yield f"    {_camel(name)},"
+    yield "    /// a region has fewer bytes than the network takes"
+    yield "    TooSmall,"
+    yield "}"
+    yield ""
+    yield "fn result(code: i32) -> Result<(), Error> {"
+    yield "    match code {"
+    yield f"        {OK} => Ok(()),"
+    *most, last = errors.items()
+    for name, (number, _) in most:
+        yield f"        {number} => Err(Error::{_camel(name)}),"
+    yield f"        _ => Err(Error::{_camel(last[0])}),"
+    yield "    }"
+    yield "}"
+
+
+def _place(each: NamedPlace, bundle: Bundle) -> Iterator[str]:
+    place = each.place
+    name = each.part.lower()
+    name = f"{name}_" if name in RUST_KEYWORDS else name
+    name = f"n{name}" if name[0].isdigit() else name
+    shape = ", ".join(map(str, place.shape))
+    yield ""
+    yield f"/// The {each.kind} {place.name!a}, in the mutables."
+    yield f"pub mod {name} {{"
+    yield f"    pub const OFFSET: usize = {place.offset};"
+    yield f"    pub const BYTES: usize = {place.nbytes};"
+    yield f"    pub const SHAPE: [usize; {len(place.shape)}] = [{shape}];"
+    yield f"    pub type Element = {ELEMENT_TYPES[place.dtype.name]};"
+    quantization = bundle.quantization.get((each.function.name, place.name))
+    if quantization is not None:
+        yield f"    pub const SCALE: f32 = {quantization.scale!r};"
+        yield f"    pub const ZERO_POINT: i32 = {quantization.zero_point};"
+    yield "}"
+
+
+def _functions(bundle: Bundle) -> Iterator[str]:
+    name = bundle.name
+    yield 'unsafe extern "C" {'
+    if bundle.settings.weights == "linked":
+        size = max(bundle.constants.nbytes, 1)
+        yield f'    #[link_name = "{name}_constants"]'
+        yield f"    static LINKED_CONSTANTS: [u8; {size}];"
+    yield f'    #[link_name = "{name}_check"]'
+    yield "    fn check_weights(constants: *const u8, size: usize) -> i32;"
+    for function in bundle.functions:
+        entry = bundle.entry(function)
+        yield f'    #[link_name = "{entry}"]'
+        yield f"    fn {entry}_entry({REGIONS}) -> i32;"
+    yield "}"
+    yield ""
+    yield "/// Whether these are the weights of the code."
+    yield "pub fn check(constants: &[u8]) -> Result<(), Error> {"
+    yield "    result(unsafe { check_weights(constants.as_ptr(), constants.len()) })"
+    yield "}"
+    if bundle.settings.weights == "linked":
+        yield ""
+        yield "/// The weights, which are linked with the code."
+        yield "pub fn constants() -> &'static [u8] {"
+        yield "    unsafe { &*core::ptr::addr_of!(LINKED_CONSTANTS) }"
+        yield "}"
+    for function in bundle.functions:
+        entry = bundle.entry(function)
+        yield ""
+        yield "/// Reads inputs in the mutables and writes outputs there."
+        yield f"pub fn {entry}("
+        yield "    constants: &[u8],"
+        yield "    mutables: &mut [u8],"
+        yield "    activations: &mut [u8],"
+        yield ") -> Result<(), Error> {"
+        yield "    if constants.len() < CONSTANTS_BYTES"
+        yield f"        || mutables.len() < {function.mutables_bytes}"
+        yield f"        || activations.len() < {function.activations_bytes}"
+        yield "    {"
+        yield "        return Err(Error::TooSmall);"
+        yield "    }"
+        yield "    let (mutables, activations) = (mutables.as_mut_ptr(), activations.as_mut_ptr());"
+        yield (
+            f"    result(unsafe {{ {entry}_entry(constants.as_ptr(), mutables, activations) }})"
+        )
+        yield "}"
+
+
+def _camel(name: str) -> str:
+    """`BAD_WEIGHTS` as `BadWeights`."""
+    return re.sub(r"_?([A-Z])([A-Z]*)", lambda m: m[1] + m[2].lower(), name)

@@ -1,0 +1,65 @@
+"""Writes the files of a bundle into a folder: all of them, or nothing.
+
+They are written into a new folder beside it first. That takes the place of a folder that is
+not there or empty; in one with other files they are renamed into it, one by one.
+"""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+
+from glow.bundles.bundle import Bundle
+from glow.bundles.c_header import c_header
+from glow.bundles.example.files import example_files
+from glow.bundles.manifest import manifest_text
+from glow.bundles.rust_module import rust_module
+from glow.bundles.weights_file import weights_text
+from glow.dialects.errors import GlowError
+from glow.runtime.atomic_output import check_output_folder
+
+
+def bundle_files(bundle: Bundle) -> Mapping[str, bytes]:
+    """The content of each file by name."""
+    name = bundle.name
+    texts = {
+        f"{name}.h": c_header(bundle),
+        f"{name}.rs": rust_module(bundle),
+        f"{name}.json": manifest_text(bundle),
+        **example_files(bundle),
+    }
+    files = {f"{name}.o": bundle.object_code}
+    if bundle.settings.weights == "file":
+        files[f"{name}.weights.bin"] = bundle.constants.tobytes()
+        texts[f"{name}.weights.txt"] = weights_text(bundle.constants)
+    return {**files, **{name: text.encode() for name, text in texts.items()}}
+
+
+def check_bundle_folder(folder: Path) -> None:
+    """Raise GlowError where the files of a bundle could not be written."""
+    if folder.exists() and not folder.is_dir():
+        raise GlowError(f"cannot write a bundle into {folder}: it is not a folder")
+    check_output_folder(folder)
+
+
+def write_files(files: Mapping[str, bytes], folder: Path) -> None:
+    """Write files into a folder, which is made; a failure leaves nothing behind."""
+    check_bundle_folder(folder)
+    made = [each for each in (folder, *folder.parents) if not each.exists()]
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(
+            prefix=f".{folder.name}.", dir=folder.parent, ignore_cleanup_errors=True
+        ) as temporary:
+            for name, content in files.items():
+                (Path(temporary) / name).write_bytes(content)
+            folder.mkdir(exist_ok=True)
+            for name in files:
+                (Path(temporary) / name).replace(folder / name)
+    except OSError as error:
+        for each in made:
+            shutil.rmtree(each, ignore_errors=True)
+        reason = (error.strerror or str(error)).lower()
+        raise GlowError(f"cannot write a bundle into {folder}: {reason}") from error
