@@ -16,6 +16,7 @@
 | `messages.py`   | the messages of gRPC, from `open_inference.proto` |
 | `ray_deployment.py` | the HTTP service as a deployment of Ray Serve |
 | `grpc_service.py` | the gRPC service |
+| `grpc_codec.py` | its requests and responses from and to bytes |
 | `grpc_tensors.py` | tensors in the messages of gRPC, and binary ones beside them |
 | `wire.py`       | messages around large tensors, without copies |
 """

@@ -52,7 +52,7 @@ def dtype_named(name: object) -> np.dtype[np.generic]:
 
 def name_of(dtype: np.dtype[np.generic]) -> str:
     """The name of a dtype; that of NumPy where the protocol has none."""
-    return NAMES.get(dtype, dtype.name.upper())
+    return NAMES.get(dtype) or dtype.name.upper()
 
 
 def checked_shape(name: str, shape: Sequence[object]) -> tuple[int, ...]:
@@ -77,12 +77,14 @@ def tensor_of(
 
     Raises ServingError for a BOOL that is neither 0 nor 1: compiled code may take it for both.
     """
-    array = np.frombuffer(data, np.uint8)
-    if dtype.kind == "b" and array.size and int(array.max()) > 1:
-        raise ServingError(
-            BAD_REQUEST,
-            f"input {name!r:.80}: a byte of BOOL is 0 or 1, not {array.max()}",
-        )
-    if array.ctypes.data % dtype.itemsize:
+    if dtype.kind == "b":
+        largest = int(np.frombuffer(data, np.uint8).max(initial=0))
+        if largest > 1:
+            raise ServingError(
+                BAD_REQUEST,
+                f"input {name!r:.80}: a byte of BOOL is 0 or 1, not {largest}",
+            )
+    array = np.frombuffer(data, dtype)
+    if not array.flags.aligned:
         array = array.copy()
-    return array.view(dtype).reshape(shape)
+    return array.reshape(shape)

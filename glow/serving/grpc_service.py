@@ -14,36 +14,32 @@ from typing import TYPE_CHECKING, TypeAlias, cast
 
 import grpc
 import grpc.aio
-from google.protobuf.message import DecodeError, Message
+from google.protobuf.message import Message
 
 from glow.host.tracing import parse_traceparent
-from glow.serving.app import EXTENSIONS, LONGEST, timeout_of
+from glow.serving.app import EXTENSIONS
 from glow.serving.datatypes import name_of
-from glow.serving.grpc_tensors import decode_inputs, encode_outputs
+from glow.serving.grpc_codec import encode, inference, parse
 from glow.serving.messages import (
     SERVICE,
     ChangeRequest,
     IndexRequest,
-    InferRequest,
-    InferResponse,
     ModelVersion,
     message_class,
     methods,
-    parameter_value,
 )
 from glow.serving.metrics import UNKNOWN
 from glow.serving.repository import READY, sizes_of
 from glow.serving.requests import (
-    BAD_REQUEST,
     CANCELLED,
     FAILED,
     GRPC_CODES,
     UNAVAILABLE,
     InferenceRequest,
+    InferenceResponse,
     ServingError,
     serving_error,
 )
-from glow.serving.wire import take_field, with_field
 
 if TYPE_CHECKING:
     from glow.host.tracing import Tracer
@@ -53,20 +49,6 @@ if TYPE_CHECKING:
 
 Context: TypeAlias = "grpc.aio.ServicerContext[object, object]"
 Method = Callable[[Message, "Context"], Awaitable[Message]]
-
-RAW_INPUTS, RAW_OUTPUTS = 7, 6
-"""The fields `raw_input_contents` and `raw_output_contents`."""
-
-
-class RawRequest:
-    """A `ModelInferRequest`, its raw contents apart as views."""
-
-    __slots__ = ("message", "raw")
-
-    def __init__(self, data: bytes) -> None:
-        rest, self.raw = take_field(data, RAW_INPUTS)
-        message = message_class("ModelInferRequest").FromString(rest)
-        self.message = cast("InferRequest", message)
 
 
 class Service:
@@ -84,7 +66,6 @@ class Service:
         self.metrics = metrics
         self.tracer = tracer
         self.running = 0
-        self._response = message_class("ModelInferResponse")
 
     async def server_live(self, request: Message, context: Context) -> Message:
         """Whether the process answers."""
@@ -146,9 +127,11 @@ class Service:
                 raise ServingError(UNAVAILABLE, "the server has too many requests")
             self.running += 1
             try:
-                request = parse(data)
+                request, raw = parse(data)
                 model = request.message.model_name
-                answer = await self._infer(request, context)
+                asked = inference(request, raw, context.time_remaining())
+                found = await self._infer(asked, context)
+                answer = encode(found, is_raw=bool(raw))
             finally:
                 self.running -= 1
             status = 200
@@ -169,10 +152,11 @@ class Service:
             return False
         return True
 
-    async def _infer(self, request: RawRequest, context: Context) -> bytes:
-        asked = inference(request, context.time_remaining())
+    async def _infer(
+        self, asked: InferenceRequest, context: Context
+    ) -> InferenceResponse:
         if not self.tracer.is_on:
-            return await self._answer(request, asked)
+            return await self.models.infer(asked)
         headers = dict(context.invocation_metadata() or ())
         parent = parse_traceparent(
             _text(headers.get("traceparent")), _text(headers.get("tracestate"))
@@ -180,47 +164,7 @@ class Service:
         name = f"infer {asked.model}"
         with self.tracer.span("grpc", name, asked.id, parent) as span:
             asked.span = span.context
-            return await self._answer(request, asked)
-
-    async def _answer(self, request: RawRequest, asked: InferenceRequest) -> bytes:
-        answer = await self.models.infer(asked)
-        message = self._response(
-            model_name=answer.model, model_version=answer.version, id=answer.id
-        )
-        response = cast("InferResponse", message)
-        is_raw = bool(request.raw)
-        raw = encode_outputs(response, answer.outputs, is_raw=is_raw)
-        return with_field(message.SerializeToString(), RAW_OUTPUTS, raw)
-
-
-def inference(request: RawRequest, remaining: float | None) -> InferenceRequest:
-    """The request that a message spells; `remaining` are the seconds to its deadline."""
-    message = request.message
-    given = message.parameters
-    parameters = {name: parameter_value(given[name]) for name in given}
-    priority = parameters.get("priority", 0)
-    if isinstance(priority, bool) or not isinstance(priority, int):
-        raise ServingError(BAD_REQUEST, "the parameter priority is no integer")
-    timeout = timeout_of(parameters)
-    if remaining is not None and remaining < LONGEST:
-        timeout = remaining if timeout is None else min(timeout, remaining)
-    return InferenceRequest(
-        message.model_name,
-        decode_inputs(message, request.raw),
-        message.model_version,
-        message.id,
-        [one.name for one in message.outputs],
-        priority,
-        timeout,
-    )
-
-
-def parse(data: bytes) -> RawRequest:
-    """The message of bytes; raises ServingError where they are none."""
-    try:
-        return RawRequest(data)
-    except (DecodeError, ValueError) as error:
-        raise ServingError(BAD_REQUEST, f"no ModelInferRequest: {error}") from None
+            return await self.models.infer(asked)
 
 
 def _model_of(request: Message) -> str:

@@ -7,6 +7,7 @@ library: `ModelInfer` answers in the form in which it was asked.
 from __future__ import annotations
 
 from collections.abc import Mapping, MutableSequence, Sequence
+from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING, NoReturn, cast
 
@@ -35,40 +36,61 @@ CONTENTS: Mapping[str, str] = {
 """The field of typed elements for a data type; 16-bit floats have none."""
 
 
-def decode_inputs(
-    request: InferRequest, raw: Sequence[memoryview]
-) -> Mapping[str, Array]:
-    """The inputs of a request by name; raises ServingError for what does not add up."""
-    if raw and len(raw) != len(request.inputs):
-        _refuse(
-            f"the request has {len(request.inputs)} inputs, "
-            f"but raw_input_contents of {len(raw)}"
-        )
-    inputs: dict[str, Array] = {}
+@dataclass(frozen=True, slots=True)
+class TensorSpec:
+    """What a request says of an input beside its elements."""
+
+    name: str
+    shape: tuple[int, ...]
+    dtype: np.dtype[np.generic]
+    byte_count: int
+    has_contents: bool
+
+
+def input_specs(request: InferRequest) -> Sequence[TensorSpec]:
+    """The inputs of a request; raises ServingError for those that can be none."""
+    found: dict[str, TensorSpec] = {}
     for place in range(len(request.inputs)):
         tensor = request.inputs[place]
-        if tensor.name in inputs:
-            _refuse(f"input {tensor.name!r:.80} is given twice")
-        inputs[tensor.name] = _decode(tensor, raw[place] if raw else None)
-    if not inputs:
+        name = tensor.name
+        if name in found:
+            _refuse(f"input {name!r:.80} is given twice")
+        shape, dtype = checked_shape(name, tensor.shape), dtype_named(tensor.datatype)
+        size = prod(shape) * dtype.itemsize
+        found[name] = TensorSpec(name, shape, dtype, size, tensor.HasField("contents"))
+    if not found:
         _refuse("a request needs inputs")
-    return inputs
+    return tuple(found.values())
 
 
-def _decode(tensor: Tensor, raw: memoryview | None) -> Array:
-    name = tensor.name
-    shape = checked_shape(name, tensor.shape)
-    dtype = dtype_named(tensor.datatype)
-    if raw is None:
-        return _decode_elements(tensor, dtype, shape)
-    if tensor.HasField("contents"):
-        _refuse(f"input {name!r:.80} has both contents and raw_input_contents")
-    if (size := prod(shape) * dtype.itemsize) != raw.nbytes:
+def decode_inputs(
+    request: InferRequest, specs: Sequence[TensorSpec], raw: Sequence[memoryview]
+) -> Mapping[str, Array]:
+    """The inputs of a request by name; raises ServingError for what does not add up."""
+    if not raw:
+        return {
+            spec.name: _decode_elements(request.inputs[place], spec.dtype, spec.shape)
+            for place, spec in enumerate(specs)
+        }
+    if len(raw) != len(specs):
         _refuse(
-            f"input {name!r:.80} of {tensor.datatype}{list(shape)} has {size} bytes, "
-            f"but raw_input_contents {raw.nbytes}"
+            f"the request has {len(specs)} inputs, but raw_input_contents of {len(raw)}"
         )
-    return tensor_of(name, raw, shape, dtype)
+    return {
+        spec.name: _decode(spec, data) for spec, data in zip(specs, raw, strict=True)
+    }
+
+
+def _decode(spec: TensorSpec, raw: memoryview) -> Array:
+    name, shape = spec.name, spec.shape
+    if spec.has_contents:
+        _refuse(f"input {name!r:.80} has both contents and raw_input_contents")
+    if raw.nbytes != spec.byte_count:
+        _refuse(
+            f"input {name!r:.80} of {name_of(spec.dtype)}{list(shape)} has "
+            f"{spec.byte_count} bytes, but raw_input_contents {raw.nbytes}"
+        )
+    return tensor_of(name, raw, shape, spec.dtype)
 
 
 def _decode_elements(
@@ -89,22 +111,22 @@ def _decode_elements(
         _refuse(f"input {tensor.name!r:.80} has an element beyond {tensor.datatype}")
 
 
-def encode_outputs(
-    response: InferResponse, outputs: Mapping[str, Array], *, is_raw: bool
-) -> list[memoryview]:
-    """Add outputs to a response; returns the bytes that belong behind it, if they are raw."""
-    raw: list[memoryview] = []
+def can_be_typed(outputs: Mapping[str, Array]) -> bool:
+    """Whether all outputs have a field of typed elements."""
+    return all(name_of(array.dtype) in CONTENTS for array in outputs.values())
+
+
+def add_outputs(response: InferResponse, outputs: Mapping[str, Array]) -> None:
+    """Add outputs with typed elements to a response."""
     for name, array in outputs.items():
         datatype = name_of(array.dtype)
         tensor = response.outputs.add(name=name, datatype=datatype, shape=array.shape)
-        if is_raw or datatype not in CONTENTS:
-            raw.append(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data)
-        else:
-            _elements(tensor).extend(array.ravel().tolist())
-    if raw and len(raw) != len(outputs):  # All are raw, or none is.
-        del response.outputs[:]
-        return encode_outputs(response, outputs, is_raw=True)
-    return raw
+        _elements(tensor).extend(array.ravel().tolist())
+
+
+def raw_bytes(array: Array) -> memoryview:
+    """The elements as they go behind a response."""
+    return np.ascontiguousarray(array).reshape(-1).view(np.uint8).data
 
 
 def _elements(tensor: Tensor) -> MutableSequence[float]:

@@ -29,7 +29,9 @@ def take_field(data: bytes, field: int) -> tuple[bytes, list[memoryview]]:
     values: list[memoryview] = []
     others: list[memoryview] = []
     while place < len(data):
-        tag, start = _varint(data, place)
+        tag, start = data[place], place + 1
+        if tag >= CONTINUES:
+            tag, start = _varint(data, place)
         size, start = _content(data, start, tag & 7)
         end = start + size
         if end > len(data):

@@ -22,9 +22,9 @@ from google.protobuf.message import DecodeError
 
 from glow.serving.app import inference as http_inference
 from glow.serving.datatypes import DTYPES, name_of
-from glow.serving.grpc_service import RAW_OUTPUTS, parse
-from glow.serving.grpc_service import inference as grpc_inference
-from glow.serving.grpc_tensors import CONTENTS, encode_outputs
+from glow.serving.grpc_codec import encode, parse
+from glow.serving.grpc_codec import inference as grpc_inference
+from glow.serving.grpc_tensors import CONTENTS
 from glow.serving.json_codec import (
     DecodedRequest,
     WantedOutput,
@@ -33,7 +33,6 @@ from glow.serving.json_codec import (
 )
 from glow.serving.messages import message_class
 from glow.serving.requests import InferenceResponse, ServingError
-from glow.serving.wire import with_field
 
 MUTANTS = 12
 """Of each request."""
@@ -294,7 +293,7 @@ def check_grpc(seed: int) -> int:
     tensors = random_tensors(choose)
     message = write_grpc(tensors, choose)
     data = message.SerializeToString()
-    found = grpc_inference(parse(data), None)
+    found = grpc_inference(*parse(data), None)
     same(seed, "read", tensors, found.inputs)
     same(seed, "answered", tensors, answered_grpc(tensors, choose.random() < 0.5))
     for _ in range(MUTANTS):
@@ -304,10 +303,11 @@ def check_grpc(seed: int) -> int:
 
 def answered_grpc(tensors: dict[str, Array], is_raw: bool) -> dict[str, Array]:
     """Outputs as a client reads them."""
-    response = message_class("ModelInferResponse")(model_name="m")
-    raw = encode_outputs(response, tensors, is_raw=is_raw)
-    data = with_field(response.SerializeToString(), RAW_OUTPUTS, raw)
+    name = f"request {len(tensors)}" if is_raw else ""
+    answer = InferenceResponse("m", "1", name, tensors)
+    data = encode(answer, is_raw=is_raw)
     found = message_class("ModelInferResponse").FromString(data)
+    assert (found.model_name, found.model_version, found.id) == ("m", "1", name)
     return read_tensors(found.outputs, found.raw_output_contents)
 
 
@@ -355,7 +355,7 @@ def broken_grpc(message: object, choose: random.Random) -> bytes:
 def check_grpc_mutant(seed: int, data: bytes) -> None:
     """Raise Wrong unless the message is read as protobuf reads it, or refused."""
     try:
-        found = grpc_inference(parse(data), None).inputs
+        found = grpc_inference(*parse(data), None).inputs
     except ServingError as error:
         check_refusal(seed, error)
         return
