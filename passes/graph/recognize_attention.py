@@ -103,7 +103,7 @@ def _are_scores(product: SSAValue, scores: SSAValue) -> bool:
 def _is_below(value: SSAValue, bound: float) -> bool:
     """Whether a value is a constant with no number above a bound."""
     array = constant_value(value)
-    return array is not None and bool(np.all(array <= bound))
+    return array is not None and bool(np.less_equal(array, bound).all())
 
 
 def _are_all_rows_kept(condition: SSAValue, is_kept: bool) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from xdsl.dialects.builtin import IntegerType, f32
 
+from glow.backends.cpu.kernels.attention.limits import fits_stack
 from glow.backends.cpu.program.kernel_table import Selectors
 from glow.dialects import glow
 from glow.dialects.instr import find_instruction
@@ -12,8 +13,6 @@ from glow.dialects.weights import constant_value, dtype_of, stored_value
 from glow.lowering.lower_nodes.cells import cell_of
 
 MIN_QUERIES = 6
-MAX_KEY_ELEMENTS = 1 << 16
-"""Of a head's keys, which the kernel of attention keeps transposed on its stack."""
 
 LOWERED = (glow.LogSoftmaxOp,)
 """Nodes that are lowered although there is a kernel."""
@@ -45,19 +44,20 @@ def is_fused_recurrence(op: glow.RecurrentOp) -> bool:
 
 
 def _has_attention_kernel(op: glow.AttentionOp) -> bool:
-    """Whether nothing is repeated, all is f32 and the keys of a head fit a near cache.
+    """Whether nothing is repeated, all is f32 and blocks of keys fit the stack.
 
     Transposing them takes some queries to pay.
     """
     *batch, length, _ = shape_of(op.queries)
     *key_batch, count, size = shape_of(op.keys)
-    *value_batch, _, _ = shape_of(op.values)
+    *value_batch, _, width = shape_of(op.values)
     return (
         op.predicate is None
         and batch == key_batch == value_batch
         and all(element_of(value) == f32 for value in op.inputs)
         and length >= MIN_QUERIES
-        and 0 < count * size <= MAX_KEY_ELEMENTS
+        and count * size > 0
+        and fits_stack(count, size, width)
     )
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import TypeAlias
 
+from attention_kernels import ATTENTION
 from conv_testing import LANES, SAME, TARGET, AddScaleRelu
 from indexing_kernels import INDEXING
 from kernel_testing import with_transposed_b
@@ -14,7 +15,6 @@ from xdsl.dialects.builtin import f32, f64, i1, i64
 from xdsl.ir import Attribute
 
 from glow.backends.cpu.dialect.fused_rows import RowSumOp
-from glow.backends.cpu.kernels.attention.kernel import AttentionSpec, build_attention
 from glow.backends.cpu.kernels.channelwise.depthwise import (
     DepthwiseSpec,
     build_depthwise,
@@ -110,7 +110,6 @@ from glow.backends.cpu.kernels.winograd.pixel_sizes import (
     build_pixel_sizes,
 )
 from glow.backends.cpu.kernels.winograd.spec import WinogradSpec, winograd_tiling
-from glow.backends.cpu.tiling.matmul_tile import Strides
 from glow.dialects import arith
 from glow.lowering.loop_builder import math_functions
 from glow.lowering.loop_builder.kernel import Kernel
@@ -240,16 +239,6 @@ def fused_rows(rows: int, extent: int) -> BuildKernel:
     return lambda: build_fused_rows(spec, TARGET)
 
 
-def attention() -> BuildKernel:
-    """Two heads, a mask for all of them."""
-    of_head, of_mask = Strides((3,), 6, 1), Strides((0,), 17, 1)
-    keys = Strides((3,), 1, 6)
-    spec = AttentionSpec(
-        (2,), 9, 17, 3, 3, of_head, keys, of_head, of_head, of_mask, 0.5
-    )
-    return lambda: build_attention(spec, TARGET)
-
-
 def transposed_convolution() -> BuildKernel:
     """A plain loop nest that skips what lies outside."""
     step = ScalarRegion.trace(lambda b, acc, x, y: b.addf(acc, b.mulf(x, y)), [f32] * 3)
@@ -330,7 +319,7 @@ PRODUCTS: dict[str, BuildKernel] = {
     "batch matmul": batch_matmul(6, 17, 16),
     "batch matmul transposed": batch_matmul(6, 17, 16, transposed_b=True),
     "batch matmul of rows": batch_matmul(1, 21, 50, transposed_b=True),
-    "attention": attention(),
+    **ATTENTION,
     "recurrence": recurrence(1, 33),
     "recurrence of rows": recurrence(3, 32),
     "recurrence of bf16": recurrence(1, 34, widens=True),

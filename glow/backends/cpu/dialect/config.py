@@ -104,7 +104,7 @@ class BatchMatmulConfig:
 @dataclass(frozen=True)
 class AttentionConfig:
     """The register tiles of attention, in blocks of `rows` queries: `score` for the products
-    with keys, `value` for those with values.
+    with keys, `value` for those with values. Keys are taken in blocks of `key_block`, or all.
     """
 
     rows: int
@@ -112,6 +112,7 @@ class AttentionConfig:
     score_blocks: int
     value_rows: int
     value_blocks: int
+    key_block: int = 0
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from typing import Any, cast
 from xdsl.dialects.builtin import f32
 from xdsl.ir import Attribute
 
-from glow.backends.cpu.kernels.attention.kernel import AttentionSpec
+from glow.backends.cpu.kernels.attention.spec import AttentionSpec
 from glow.backends.cpu.kernels.channelwise.depthwise import DepthwiseSpec
 from glow.backends.cpu.kernels.channelwise.int8_depthwise import Int8DepthwiseSpec
 from glow.backends.cpu.kernels.channelwise.planes import BlockedPlanes

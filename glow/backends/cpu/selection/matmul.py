@@ -19,7 +19,8 @@ from glow.backends.cpu.dialect.config import (
     config_of,
 )
 from glow.backends.cpu.dialect.matmul import STRASSEN_LEVELS
-from glow.backends.cpu.kernels.attention.kernel import AttentionSpec, build_attention
+from glow.backends.cpu.kernels.attention.kernel import build_attention
+from glow.backends.cpu.kernels.attention.spec import AttentionSpec
 from glow.backends.cpu.kernels.matmul.batch_matmul import build_batch_matmul
 from glow.backends.cpu.kernels.matmul.batch_matmul_spec import (
     BatchMatmulSpec,

@@ -28,7 +28,7 @@ INPUTS = {
     "left": (2, 9, 32),
     "right": (2, 32, 20),
     "queries": (2, 11, 32),
-    "keys": (2, 20, 32),
+    "keys": (2, 70, 32),
     "steps": (3, 2, 8),
 }
 
@@ -112,6 +112,8 @@ def smallest(config: object, *, packed: bool) -> object:
             changes[part.name] = (1,) * len(value)
         elif part.name == "row_blocks":
             changes[part.name] = ROWS // 2
+        elif part.name == "key_block":
+            changes[part.name] = 64
         elif part.name == "order":
             changes[part.name] = "channels"
         elif type(value) is int and part.name not in ("block_rows", "segments"):

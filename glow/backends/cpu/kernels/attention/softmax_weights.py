@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import reduce
 
+from xdsl.dialects.builtin import f32
 from xdsl.ir import SSAValue
 
 from glow.backends.cpu.kernels.reduction.softmax import LOWEST, add, larger
-from glow.backends.cpu.tiling.matmul_tile import Matrix, Strides
+from glow.backends.cpu.tiling.matmul_tile import Columns, Matrix, Strides
 from glow.lowering.loop_builder import ir_types as types
 from glow.lowering.loop_builder import math_functions
 from glow.lowering.loop_builder.builder import Index, LoopBuilder
@@ -30,6 +31,59 @@ Read = Callable[[Index, tuple[int, int]], SSAValue]
 
 ReadMask = Callable[[Index, Index, tuple[int, int]], SSAValue]
 """The same from a row of the block on."""
+
+
+class OnlineSoftmax:
+    """What rows of scores come to that are seen block by block of keys.
+
+    A block has the largest score so far, and the sum of exponentials below it; where a later
+    score is larger, what was summed before decays.
+    """
+
+    def __init__(self, builder: LoopBuilder, rows: int) -> None:
+        self.builder = builder
+        self.rows = rows
+        self.first: Index = 0
+        """The row with which the block of queries begins."""
+        self._maxima = builder.alloca(types.memref_type((rows,)))
+        self._sums = builder.alloca(types.memref_type((rows,)))
+        self._decays = builder.alloca(types.memref_type((rows,)))
+
+    def clear(self) -> None:
+        """Begins: no score, no sum."""
+        builder = self.builder
+
+        def row(number: Index) -> None:
+            builder.store(builder.constant(LOWEST, f32), self._maxima, number)
+            builder.store(builder.constant(0.0, f32), self._sums, number)
+
+        builder.loop(0, self.rows, 1, row)
+
+    def raise_maximum(self, row: Index, found: SSAValue) -> SSAValue:
+        """The largest score of a row with that of a block of keys."""
+        builder, there = self.builder, self.builder.add(self.first, row)
+        before = builder.load(self._maxima, there)
+        maximum = larger(builder, before, found)
+        builder.store(maximum, self._maxima, there)
+        decay = math_functions.exp_nonpositive(builder, builder.subf(before, maximum))
+        builder.store(decay, self._decays, row)
+        return maximum
+
+    def add_sum(self, row: Index, found: SSAValue) -> None:
+        """Adds the sum of the exponentials of a block of keys."""
+        builder, there = self.builder, self.builder.add(self.first, row)
+        before = builder.load(self._sums, there)
+        kept = builder.mulf(before, builder.load(self._decays, row))
+        builder.store(builder.addf(kept, found), self._sums, there)
+
+    def decays(self, row: Index, shape: tuple[int, ...]) -> SSAValue:
+        """What is left of sums before, in some rows of the block, each repeated."""
+        return self.builder.transfer_read(self._decays, (row,), shape, _of_row(shape))
+
+    def inverse_sums(self, row: Index, shape: tuple[int, ...]) -> SSAValue:
+        """One over the sums of some rows' weights, each repeated; rows count from the first."""
+        sums = self.builder.transfer_read(self._sums, (row,), shape, _of_row(shape))
+        return self.builder.divf(self.builder.like(1.0, sums), sums)
 
 
 class SoftmaxWeights:
@@ -51,11 +105,23 @@ class SoftmaxWeights:
         self.factors = builder.alloca(types.memref_type((rows,)))
         """Maxima, then one over the sums."""
 
-    def compute(self, scale: float, mask: ReadMask | None) -> None:
-        """Makes softmax weights of scores, times a scale and plus a mask."""
+    def compute(
+        self, scale: float, mask: ReadMask | None, online: OnlineSoftmax | None = None
+    ) -> None:
+        """Makes softmax weights of scores, times a scale and plus a mask.
+
+        Those of a block of keys are below the largest score so far; their sums are added.
+        """
         self.builder.loop(
-            0, self.rows, self.together, lambda row: self._rows(row, scale, mask)
+            0,
+            self.rows,
+            self.together,
+            lambda row: self._rows(row, scale, mask, online),
         )
+
+    def write(self, scores: SSAValue, row: Index, columns: Columns) -> None:
+        """Stores the scores of some rows and keys."""
+        self.matrix.write_columns(scores, row, columns)
 
     def read(self, row: Index, key: Index, shape: tuple[int, ...]) -> SSAValue:
         """A key's weights in some rows, each repeated."""
@@ -68,7 +134,13 @@ class SoftmaxWeights:
     def _factors(self, row: Index, shape: tuple[int, ...]) -> SSAValue:
         return self.builder.transfer_read(self.factors, (row,), shape, _of_row(shape))
 
-    def _rows(self, row: Index, scale: float, mask: ReadMask | None) -> None:
+    def _rows(
+        self,
+        row: Index,
+        scale: float,
+        mask: ReadMask | None,
+        online: OnlineSoftmax | None,
+    ) -> None:
         builder = self.builder
 
         def score(position: Index, shape: tuple[int, int]) -> SSAValue:
@@ -88,9 +160,17 @@ class SoftmaxWeights:
             self._write(value, row, position)
             return value
 
-        self._keep(row, self._fold(score, larger, "maxnumf", LOWEST))
+        maxima = self._fold(score, larger, "maxnumf", LOWEST)
+        rows = [builder.add(row, number) for number in range(self.together)]
+        if online is not None:
+            maxima = list(map(online.raise_maximum, rows, maxima))
+        self._keep(row, maxima)
         sums = self._fold(exponential, add, "add", 0.0)
-        self._keep(row, [builder.divf(builder.like(1.0, x), x) for x in sums])
+        if online is None:
+            self._keep(row, [builder.divf(builder.like(1.0, x), x) for x in sums])
+            return
+        for at, total in zip(rows, sums, strict=True):
+            online.add_sum(at, total)
 
     def _write(self, value: SSAValue, row: Index, position: Index) -> None:
         self.builder.transfer_write(value, self.matrix.plain, (row, position), (0, 1))

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from kernel_testing import TARGET, normal, relative_error, run_kernel
 
 import glow
 from glow.backends.cpu import dialect as cpu
-from glow.backends.cpu.kernels.attention.kernel import AttentionSpec, build_attention
+from glow.backends.cpu.kernels.attention.kernel import build_attention
+from glow.backends.cpu.kernels.attention.spec import AttentionSpec
 from glow.backends.cpu.tiling.matmul_tile import Strides
 from glow.compiler import lower_to
 from glow.frontends.mlir import parse_text
@@ -77,9 +80,53 @@ def test_attention(
     )
 
 
-@pytest.mark.parametrize("shape", [(1, 1, 21), (1, 9, 21), (3, 9, 21), (3, 9, 1)])
-def test_masks_repeat(shape: tuple[int, ...]) -> None:
-    q, k = normal(9, 3, 8), normal(21, 3, 8)
+@pytest.mark.parametrize(
+    ("heads", "rows", "keys", "size", "columns"),
+    [(2, 24, 192, 32, 32), (1, 37, 200, 8, 40), (2, 6, 129, 24, 8), (1, 5, 100, 17, 3)],
+)
+def test_blocks_of_keys(
+    heads: int, rows: int, keys: int, size: int, columns: int
+) -> None:
+    q, k, v = normal(rows, heads, size), normal(keys, heads, size), normal(keys, 1, 1)
+    v = v * normal(1, heads, columns)
+    spec = AttentionSpec(
+        (heads,),
+        rows,
+        keys,
+        size,
+        columns,
+        of_heads(heads, size),
+        Strides((size,), 1, heads * size),
+        of_heads(heads, columns),
+        of_heads(heads, columns),
+        scale=0.3,
+    )
+    config = replace(spec.choose_config(TARGET), key_block=64)
+    spec = replace(spec, config=config)
+    out = np.full(rows * heads * columns, np.nan, np.float32)
+    inputs = [x.ravel() for x in (q, k, v)]
+    (found,) = run_kernel(build_attention(spec, TARGET), [out], inputs)
+    expected = attention(q, k, v, 0.3)
+    assert relative_error(found.reshape(rows, heads, columns), expected) < 3e-6
+
+
+def test_long_sequences_are_cut() -> None:
+    rows = of_heads(1, 64)
+    spec = AttentionSpec(
+        (1,), 1500, 1500, 64, 64, rows, Strides((64,), 1, 64), rows, rows
+    )
+    config = spec.choose_config(TARGET)
+    assert config.key_block == 512
+    assert replace(spec, config=config).wrong_config(TARGET) is None
+    for keys, wrong in ((0, "allows 1024"), (2048, "allows 1024"), (100, "multiples")):
+        other = replace(spec, config=replace(config, key_block=keys))
+        assert wrong in str(other.wrong_config(TARGET))
+
+
+@pytest.mark.parametrize("key_block", [0, 64])
+@pytest.mark.parametrize("shape", [(1, 1, 85), (1, 9, 85), (3, 9, 85), (3, 9, 1)])
+def test_masks_repeat(shape: tuple[int, ...], key_block: int) -> None:
+    q, k = normal(9, 3, 8), normal(85, 3, 8)
     mask = np.where(normal(*shape) < -1, np.float32(-np.inf), normal(*shape))
     mask[..., :1] = 1
     steps = (shape[1] * shape[2], shape[2], 1)
@@ -90,7 +137,7 @@ def test_masks_repeat(shape: tuple[int, ...]) -> None:
     spec = AttentionSpec(
         (3,),
         9,
-        21,
+        85,
         8,
         8,
         rows,
@@ -100,24 +147,42 @@ def test_masks_repeat(shape: tuple[int, ...]) -> None:
         Strides((strides[0],), strides[1], strides[2]),
         scale=0.25,
     )
+    config = replace(spec.choose_config(TARGET), key_block=key_block)
+    spec = replace(spec, config=config)
     inputs = [q.ravel(), k.ravel(), k.ravel(), mask.ravel()]
     out = np.zeros(9 * 3 * 8, np.float32)
     (found,) = run_kernel(build_attention(spec, TARGET), [out], inputs)
     assert relative_error(found.reshape(9, 3, 8), attention(q, k, k, 0.25, mask)) < 3e-6
 
 
-def test_a_nan_stays_in_its_row() -> None:
-    q, k = normal(8, 1, 8), normal(5, 1, 8)
+@pytest.mark.parametrize("key_block", [0, 64])
+def test_what_has_no_number_stays_in_its_row(key_block: int) -> None:
+    """A NaN among the queries, and a row whose mask leaves no key."""
+    q, k = normal(8, 1, 8), normal(70, 1, 8)
     q[3, 0, 2] = np.nan
+    mask = np.zeros((8, 70), np.float32)
+    mask[5] = -np.inf
+    mask[6, :64] = -np.inf
     rows = of_heads(1, 8)
-    spec = AttentionSpec((1,), 8, 5, 8, 8, rows, Strides((8,), 1, 8), rows, rows)
-    inputs = [q.ravel(), k.ravel(), k.ravel()]
-    (found,) = run_kernel(
-        build_attention(spec, TARGET), [np.zeros(64, np.float32)], inputs
+    spec = AttentionSpec(
+        (1,),
+        8,
+        70,
+        8,
+        8,
+        rows,
+        Strides((8,), 1, 8),
+        rows,
+        rows,
+        Strides((0,), 70, 1),
     )
+    config = replace(spec.choose_config(TARGET), key_block=key_block)
+    kernel = build_attention(replace(spec, config=config), TARGET)
+    inputs = [q.ravel(), k.ravel(), k.ravel(), mask.ravel()]
+    (found,) = run_kernel(kernel, [np.zeros(64, np.float32)], inputs)
     is_nan = np.isnan(found.reshape(8, 8))
-    assert is_nan[3].all()
-    assert is_nan.sum() == 8
+    assert is_nan[[3, 5]].all()
+    assert is_nan.sum() == 16
 
 
 PROGRAM = """
