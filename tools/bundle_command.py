@@ -13,6 +13,7 @@ from glow.frontends.mapped_file import files_held
 from glow.options import CompileOptions
 from glow.tools.programs import read_program
 from glow.tools.progress import step
+from glow.tools.quantization_commands import at_least
 
 BUNDLE = "bundle"
 """Not a phase of a pipeline but what is made of its end."""
@@ -56,6 +57,17 @@ def add_bundle_options(parser: argparse.ArgumentParser) -> None:
         group.add_argument(
             flag, dest=dest, action="store_true", default=None, help=text
         )
+    for region in LIMITS:
+        group.add_argument(
+            f"--{region}",
+            dest=f"bundle_{region}",
+            type=at_least(1),
+            metavar="BYTES",
+            help=f"the {region} of the machine: fail where the network takes more",
+        )
+
+
+LIMITS = ("flash", "ram")
 
 
 def given_settings(args: argparse.Namespace) -> dict[str, object]:
@@ -71,6 +83,9 @@ def refuse_settings(args: argparse.Namespace) -> None:
     """Raise UsageError for an option of bundles where none is made."""
     for name in given_settings(args):
         raise UsageError(f"--{name.replace('_', '-')} needs --emit={BUNDLE}")
+    for region in LIMITS:
+        if getattr(args, f"bundle_{region}") is not None:
+            raise UsageError(f"--{region} needs --emit={BUNDLE}")
 
 
 @files_held()
@@ -79,6 +94,7 @@ def compile_bundle(
 ) -> None:
     """Write the bundle of some models into a folder."""
     from glow.bundles.build import build_bundle
+    from glow.bundles.limits import check_limits
     from glow.bundles.names import check_name, default_name, function_names
     from glow.bundles.writer import bundle_files, check_bundle_folder, write_files
 
@@ -98,4 +114,5 @@ def compile_bundle(
             modules[name] = read_program(model, options)
     with step(f"compiling for {options.target}"):
         bundle = build_bundle(modules, options, settings)
+    check_limits(bundle, args.bundle_flash, args.bundle_ram)
     write_files(bundle_files(bundle), folder)

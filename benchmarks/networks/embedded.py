@@ -9,6 +9,7 @@ their names; those of the digits network are trained.
 """
 
 from collections.abc import Callable, Mapping
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -78,7 +79,7 @@ def anomaly_detector() -> ModelProto:
     graph = GraphBuilder("anomaly_detector")
     value = graph.input("window", TensorProto.FLOAT, (1, FEATURES))
     widths = [FEATURES, *[HIDDEN] * 4, CODE, *[HIDDEN] * 4]
-    for layer, (inputs, outputs) in enumerate(zip(widths, widths[1:], strict=False)):
+    for layer, (inputs, outputs) in enumerate(pairwise(widths)):
         value = _dense(graph, f"layer{layer}", value, inputs, outputs)
         value = graph.node("Relu", f"layer{layer}.relu", value)
     value = _dense(graph, "reconstruction", value, HIDDEN, FEATURES)

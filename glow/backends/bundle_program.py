@@ -30,6 +30,8 @@ class BundleRequest:
     options: CompileOptions
     threaded: bool = False
     """Whether the threads of the caller share the work items of a call."""
+    debug: bool = False
+    """Whether mains tell of each kernel call (`DebugCall`); they are for one thread then."""
 
 
 @dataclass(frozen=True)
@@ -48,6 +50,29 @@ class Place:
 
 
 @dataclass(frozen=True)
+class DebugCall:
+    """A kernel call that a main tells of: it calls `name` before and after.
+
+    That takes the addresses of the buffers, and 0 before the kernel, 1 after it.
+    """
+
+    name: str
+    kernel: str
+    sizes: Sequence[int]
+    """The bytes of the buffers."""
+    writes: int
+    """How many of the first buffers the kernel writes."""
+
+
+@dataclass(frozen=True)
+class Largest:
+    """What takes most of a region: its name and its bytes."""
+
+    name: str
+    nbytes: int
+
+
+@dataclass(frozen=True)
 class BundleFunction:
     """The function of one network."""
 
@@ -60,6 +85,10 @@ class BundleFunction:
     """The errors that calls note in a byte each: the node, and what is wrong."""
     reports_offset: int = 0
     """Where in the mutables the first of those bytes is."""
+    calls: Sequence[DebugCall] = ()
+    largest_weight: Largest = Largest("none", 0)
+    largest_buffer: Largest = Largest("none", 0)
+    """Of the arena: named by the node that writes it."""
 
 
 @dataclass(frozen=True)

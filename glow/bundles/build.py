@@ -11,9 +11,12 @@ from xdsl.dialects.builtin import ModuleOp
 
 from glow.backends.backend import get_backend
 from glow.backends.bundle_program import BundleProgram, BundleRequest
-from glow.bundles.bundle import Bundle, BundleSettings, Sample
+from glow.backends.pipeline import GRAPH
+from glow.bundles.bundle import Bundle, BundleSettings, Quantization, Sample
 from glow.bundles.elf import ObjectSymbols
 from glow.bundles.object_code import bundle_object
+from glow.bundles.shared_library import shared_library
+from glow.bundles.stored_numbers import quantizations
 from glow.compiler import compile_module, run_phases
 from glow.dialects.weights import clone_module
 from glow.lowering.target.program_target import split_name
@@ -35,10 +38,12 @@ def build_bundle(
     planned = backend.pipeline(options).compile_from
     target = Target.from_string(options.target)
     samples: list[Sample] = []
-    for module in modules.values():
+    stored: dict[tuple[str, str], Quantization] = {}
+    for name, module in modules.items():
         samples.append(sample_of(module, options))
-        run_phases(module, planned, options)
-    request = BundleRequest(options, settings.threads)
+        found = lower_watching(module, planned, options)
+        stored |= {(name, place): numbers for place, numbers in found.items()}
+    request = BundleRequest(options, settings.threads, settings.debug_callbacks)
     program = backend.bundle_program(modules, request)
     code = bundle_object(program, settings, target, zlib.crc32(program.constants))
     return Bundle(
@@ -51,7 +56,23 @@ def build_bundle(
         program.alignment,
         samples,
         kernel_bytes(code, program, settings),
+        library=shared_library(code, settings, target) if settings.shared else None,
+        quantization=stored,
     )
+
+
+def lower_watching(
+    module: ModuleOp, planned: str, options: CompileOptions
+) -> Mapping[str, Quantization]:
+    """Lower a graph to instructions; returns what its inputs and outputs stand for."""
+    found: dict[str, Quantization] = {}
+
+    def watch(phase: str) -> None:
+        if phase == GRAPH:
+            found.update(quantizations(module))
+
+    run_phases(module, planned, options, watch)
+    return found
 
 
 def sample_of(module: ModuleOp, options: CompileOptions) -> Sample:

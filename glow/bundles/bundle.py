@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from glow.backends.bundle_program import BundleFunction, Bytes, Place
+from glow.dialects.errors import GlowError
 from glow.lowering.target.target import Target
 
 Array = npt.NDArray[np.generic]
@@ -48,6 +49,13 @@ class BundleSettings:
     debug_callbacks: bool = False
     """Whether the code calls functions of the user around each instruction."""
 
+    def __post_init__(self) -> None:
+        if self.debug_callbacks and self.threads:
+            raise GlowError(
+                "--debug-callbacks and --threads exclude each other",
+                hint="calls are told by one thread",
+            )
+
 
 @dataclass(frozen=True)
 class Quantization:
@@ -84,6 +92,8 @@ class Bundle:
     """The bytes of each kernel's code."""
     stack_bytes: int | None = None
     """The most that a call takes of the stack; None where that is unknown."""
+    library: bytes | None = None
+    """The shared library, if one is wanted."""
     quantization: Mapping[tuple[str, str], Quantization] = field(
         default_factory=dict[tuple[str, str], Quantization]
     )

@@ -88,10 +88,8 @@ def slice_text(name: str, function: BundleFunction, machine: Machine) -> str:
     )
 
 
-def barrier_text(machine: Machine, *, threaded: bool) -> str:
-    """The barrier that `main` calls: that of the caller, or none."""
-    if not threaded:
-        return ""
+def barrier_text(machine: Machine) -> str:
+    """The barrier that `main` calls: that of the caller, if there are several threads."""
     return f"""
 define void @glow_barrier(ptr %pair, {machine.index} %threads) alwaysinline nounwind {{
   %alone = icmp eq {machine.index} %threads, 1

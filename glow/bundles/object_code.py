@@ -10,10 +10,13 @@ compiled once. None of them changes a result, as no operation permits that.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping
 
 from glow.backends.bundle_program import BundleProgram
 from glow.bundles.bundle import BundleSettings, entry_name
+from glow.bundles.config_code import config_text
+from glow.bundles.debug_code import CALLBACKS, callbacks_text
 from glow.bundles.elf import ObjectSymbols
 from glow.bundles.entry_code import (
     Machine,
@@ -32,6 +35,12 @@ from glow.runtime.native_code import emit_object, llvm_target, parse
 C_LIBRARY = ("memcpy", "memset")
 """What an object may call of the C library; compilers need these for any C program."""
 
+COMPILER_RUNTIME = "__"
+"""What functions of the compiler's own runtime begin with (`__aeabi_fadd`, `__udivdi3`)."""
+
+HOSTED = ("linux", "darwin", "windows")
+"""Systems, in LLVM's triples, that load programs where there is room."""
+
 SPEED_LEVEL, SIZE_LEVEL = 3, 2
 """LLVM's levels of optimization; for size with the attribute `minsize`."""
 
@@ -47,20 +56,27 @@ def bundle_object(
     keep_inside(module, settings, entries(program, settings))
     optimize(module, machine, settings)
     code = emit_object(module, machine)
-    check_undefined(code, target)
+    check_undefined(code, target, settings)
     return with_prefixed_symbols(code, settings.name)
 
 
 def entries(program: BundleProgram, settings: BundleSettings) -> set[str]:
     """The global symbols that an object defines."""
-    names = [function.name for function in program.functions]
-    found = {entry_name(settings.name, names, name) for name in names}
+    found = set(entry_names(program, settings).values())
+    if settings.api == "dynamic":
+        found |= {f"{name}_config" for name in found}
     if settings.threads:
-        found |= {f"{name}_slice" for name in found}
+        found |= {f"{name}_slice" for name in entry_names(program, settings).values()}
     found.add(f"{settings.name}_check")
     if settings.weights == "linked":
         found.add(f"{settings.name}_constants")
     return found
+
+
+def entry_names(program: BundleProgram, settings: BundleSettings) -> Mapping[str, str]:
+    """The symbols of the entries by network."""
+    names = [function.name for function in program.functions]
+    return {name: entry_name(settings.name, names, name) for name in names}
 
 
 def bundle_text(
@@ -68,29 +84,41 @@ def bundle_text(
 ) -> str:
     """The LLVM IR of everything."""
     machine = Machine(target.index_bits, program.alignment)
-    names = [function.name for function in program.functions]
+    names = entry_names(program, settings)
     size = program.constants.nbytes
-    texts = [f'source_filename = "{settings.name}"', program.text]
-    if settings.threads:
-        text = barrier_text(machine, threaded=True)
-        texts[1:] = [_without_declaration(program.text), text]
-    for function in program.functions:
-        entry = entry_name(settings.name, names, function.name)
-        texts.append(entry_text(entry, function, machine))
-        if settings.threads:
-            texts.append(slice_text(entry, function, machine))
-    texts.append(check_text(settings.name, size, checksum, machine))
+    texts = [check_text(settings.name, size, checksum, machine)]
     if settings.weights == "linked":
         content = program.constants.tobytes()
         texts.append(constants_text(settings.name, content, program.alignment))
-    return "\n".join(texts)
-
-
-def _without_declaration(text: str) -> str:
-    """The text without the declaration of the barrier, which is defined now."""
-    lines = text.split("\n")
+    if settings.threads:
+        texts.append(barrier_text(machine))
+    if settings.debug_callbacks:
+        texts.append(callbacks_text(settings.name, program.functions, machine))
+    for function in program.functions:
+        entry = names[function.name]
+        texts.append(entry_text(entry, function, machine))
+        if settings.threads:
+            texts.append(slice_text(entry, function, machine))
+        if settings.api == "dynamic":
+            texts.append(config_text(entry, function, program))
+    own = "\n".join(texts)
     return "\n".join(
-        line for line in lines if not line.startswith("declare void @glow_barrier(")
+        [
+            f'source_filename = "{settings.name}"',
+            without_defined(program.text, own),
+            own,
+        ]
+    )
+
+
+def without_defined(text: str, other: str) -> str:
+    """Text without the declarations of functions that another text defines."""
+    defined = set(re.findall(r"^define \S+ @(\w+)\(", other, re.MULTILINE))
+    declared = re.compile(r"declare \S+ @(\w+)\(")
+    return "\n".join(
+        line
+        for line in text.split("\n")
+        if (found := declared.match(line)) is None or found[1] not in defined
     )
 
 
@@ -100,10 +128,16 @@ def bundle_machine(target: Target, settings: BundleSettings) -> llvm.TargetMachi
         cpu=target.cpu,
         features=target.features,
         opt=SPEED_LEVEL,
-        reloc="pic" if settings.pic or settings.shared else "static",
+        reloc="pic" if is_position_independent(target, settings) else "static",
         codemodel="default",
         abiname=target.abi,
     )
+
+
+def is_position_independent(target: Target, settings: BundleSettings) -> bool:
+    """Whether code runs wherever it is loaded, as programs of hosted systems do."""
+    is_hosted = any(system in target.triple for system in HOSTED)
+    return settings.pic or settings.shared or is_hosted
 
 
 def keep_inside(
@@ -139,19 +173,17 @@ def optimize(
             passes.run(module, builder)
 
 
-def check_undefined(code: bytes, target: Target) -> None:
+def check_undefined(code: bytes, target: Target, settings: BundleSettings) -> None:
     """Raise GlowError for an object that calls what the target does not have."""
-    missing = foreign(ObjectSymbols(code).undefined)
+    allowed = {*C_LIBRARY, *(f"{settings.name}_{each}" for each in CALLBACKS)}
+    missing = [
+        name
+        for name in ObjectSymbols(code).undefined
+        if name not in allowed and not name.startswith(COMPILER_RUNTIME)
+    ]
     if missing:
         raise GlowError(
             f"the code for {target.cpu} calls {', '.join(missing)}, which bundles do not "
             "have",
             hint="an operator of the network has no code for this target",
         )
-
-
-def foreign(names: Sequence[str]) -> Sequence[str]:
-    """The names that neither a compiler's runtime nor the two functions of C have."""
-    return [
-        name for name in names if name not in C_LIBRARY and not name.startswith("__")
-    ]

@@ -34,6 +34,8 @@ def bundle_files(bundle: Bundle) -> Mapping[str, bytes]:
     if bundle.settings.weights == "file":
         files[f"{name}.weights.bin"] = bundle.constants.tobytes()
         texts[f"{name}.weights.txt"] = weights_text(bundle.constants)
+    if bundle.library is not None:
+        files[f"{name}.so"] = bundle.library
     return {**files, **{name: text.encode() for name, text in texts.items()}}
 
 

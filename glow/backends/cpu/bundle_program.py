@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from xdsl.dialects import func
@@ -12,19 +12,24 @@ from glow.backends.bundle_program import (
     BundleFunction,
     BundleProgram,
     BundleRequest,
+    Largest,
     Place,
 )
 from glow.backends.cpu.native_code import function_text
 from glow.backends.cpu.passes.instr_to_loops import build_program
+from glow.backends.cpu.program.debug_main import DebugMainBuilder
 from glow.backends.cpu.program.externals import barrier_declaration
 from glow.backends.cpu.program.fixed_places import ConstantPool, with_fixed_places
 from glow.backends.cpu.program.kernel_table import KernelTable
 from glow.backends.cpu.program.main_function import MainBuilder
 from glow.backends.cpu.program.program import Program
 from glow.backends.cpu.program.serial_main import SerialMainBuilder
+from glow.dialects import instr
 from glow.dialects.errors import GlowError
+from glow.dialects.locations import node_name
 from glow.lowering.loop_builder.kernel import Kernel
 from glow.lowering.target.target import Target
+from glow.passes.instr.buffers import byte_size, root_of
 from glow.signature import main_function, signature_of
 
 LEAST_ALIGNMENT = 8
@@ -58,15 +63,34 @@ def build_bundle_program(
         for label, kernel in program.requests().items():
             if label not in kernels:
                 kernels[label] = kernel.build(label, target)
-    builder = MainBuilder if request.threaded else SerialMainBuilder
-    mains = [
-        builder(program, kernels, target.core).run() for program in programs.values()
-    ]
-    for name, main in zip(programs, mains, strict=True):
-        main.sym_name = StringAttr(f"main_{name}")
+    functions, mains = with_mains(functions, programs, kernels, request)
     parts: list[func.FuncOp] = [kernel.function for kernel in kernels.values()]
     text = function_text([barrier_declaration(), *parts, *mains], target)
     return BundleProgram(text, functions, pool.content(), list(kernels), alignment)
+
+
+def with_mains(
+    functions: Sequence[BundleFunction],
+    programs: Mapping[str, Program],
+    kernels: Mapping[str, Kernel],
+    request: BundleRequest,
+) -> tuple[list[BundleFunction], list[func.FuncOp]]:
+    """The functions with the calls that are told, and their mains with what those declare."""
+    core = Target.from_string(request.options.target).core
+    debug = DebugMainBuilder if request.debug else SerialMainBuilder
+    kind = MainBuilder if request.threaded else debug
+    told: list[BundleFunction] = []
+    mains: list[func.FuncOp] = []
+    for function in functions:
+        builder = kind(programs[function.name], kernels, core)
+        main = builder.run()
+        main.sym_name = StringAttr(f"main_{function.name}")
+        if isinstance(builder, DebugMainBuilder):
+            function = replace(function, calls=builder.told)
+            mains += builder.declarations
+        told.append(function)
+        mains.append(main)
+    return told, mains
 
 
 def most_activations(programs: Mapping[str, Program]) -> int:
@@ -93,4 +117,28 @@ def bundle_function(
         program.sizes["activations"],
         program.reports,
         reports_offset,
+        largest_weight=largest_of(weight_sizes(source)),
+        largest_buffer=largest_of(buffer_sizes(source)),
     )
+
+
+def largest_of(sizes: Iterable[Largest]) -> Largest:
+    """The one of most bytes."""
+    return max(sizes, key=lambda each: each.nbytes, default=Largest("none", 0))
+
+
+def weight_sizes(source: func.FuncOp) -> Iterator[Largest]:
+    """The weights of a function of instructions."""
+    for op in source.walk():
+        if isinstance(op, instr.WeightOp):
+            yield Largest(op.weight_name or "a constant", byte_size(op.result))
+
+
+def buffer_sizes(source: func.FuncOp) -> Iterator[Largest]:
+    """The buffers in the arena, by the nodes that write them."""
+    for op in source.walk():
+        if isinstance(op, instr.InstructionOp):
+            for written in op.outs:
+                if isinstance(root_of(written).owner, instr.AllocOp):
+                    name = node_name(op) or op.name
+                    yield Largest(name, byte_size(root_of(written)))

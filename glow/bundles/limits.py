@@ -1,0 +1,52 @@
+"""Whether a bundle fits into a machine: `--flash` and `--ram`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from glow.backends.bundle_program import Largest
+from glow.bundles.bundle import Bundle
+from glow.bundles.elf import ObjectSymbols
+from glow.dialects.errors import GlowError
+
+ALLOCATED, WRITABLE = 2, 1
+
+
+def check_limits(bundle: Bundle, flash: int | None, ram: int | None) -> None:
+    """Raise GlowError for more bytes than there are, naming what takes most of them."""
+    functions = bundle.functions
+    if flash is not None:
+        code = loaded_bytes(bundle.object_code)
+        if bundle.settings.weights == "file":
+            code += bundle.constants.nbytes
+        weight = _most([function.largest_weight for function in functions])
+        _check("flash", code, flash, f"weight is '{weight.name}'", weight)
+    if ram is not None:
+        stack = bundle.stack_bytes or 0
+        used = bundle.activations_bytes + bundle.mutables_bytes + stack
+        buffers = [function.largest_buffer for function in functions]
+        io = [
+            Largest(place.name, place.nbytes)
+            for function in functions
+            for place in (*function.inputs, *function.outputs)
+        ]
+        buffer = _most([*buffers, *io])
+        _check("ram", used, ram, f"buffer is of '{buffer.name}'", buffer)
+
+
+def _check(region: str, used: int, limit: int, what: str, largest: Largest) -> None:
+    if used > limit:
+        raise GlowError(
+            f"the network takes {used} bytes of {region}, and there are {limit}: the "
+            f"largest {what} with {largest.nbytes}"
+        )
+
+
+def _most(parts: Sequence[Largest]) -> Largest:
+    return max(parts, key=lambda part: part.nbytes)
+
+
+def loaded_bytes(code: bytes) -> int:
+    """The bytes of code and constants of an object."""
+    sections = ObjectSymbols(code).sections
+    return sum(each.size for each in sections if each.flags & ALLOCATED)
