@@ -246,5 +246,4 @@ def worst_row(layer: Layer, x: Array, w: Array, y: Array) -> float:
     errors = np.where(finite, np.abs(np.where(finite, found, 0) - exact), 0).max(1)
     errors = np.maximum(errors - layer.terms * SUBNORMAL_STEP, 0)
     with np.errstate(all="ignore"):
-        relative = np.where(errors == 0, 0, errors / sizes)
-    return float(relative.max(initial=0))
+        return float(np.where(errors == 0, 0, errors / sizes).max(initial=0))

@@ -16,13 +16,7 @@ from glow.interpreter.evaluation import FUNCTIONS, evaluate_node, evaluate_regio
 if TYPE_CHECKING:
     from glow.interpreter.interpreter import make_interpreter, run
 
-__all__ = [
-    "FUNCTIONS",
-    "evaluate_node",
-    "evaluate_region",
-    "make_interpreter",
-    "run",
-]
+__all__ = ["FUNCTIONS", "evaluate_node", "evaluate_region", "make_interpreter", "run"]
 
 
 def __getattr__(name: str) -> object:

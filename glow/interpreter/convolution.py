@@ -49,11 +49,7 @@ def pad_plane(image: Array, pads: tuple[int, ...], value: float) -> Array:
 
 
 def convolve(
-    attributes: Attributes,
-    image: Array,
-    weights: Array,
-    bias: Array | None,
-    group: int,
+    attributes: Attributes, image: Array, weights: Array, bias: Array | None, group: int
 ) -> Array:
     """[N, O, OH, OW] in the accumulator type, before any activation (im2col, matmul)."""
     outputs, per_group, *kernel = weights.shape

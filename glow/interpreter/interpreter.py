@@ -220,7 +220,4 @@ def run(
         raise GlowError(f"interpreting '{function}': {reason}") from error
     results = [np.array(result) for result in results]
     state.commit()
-    return [
-        *results,
-        *(arguments[number] for number in outputs),
-    ]
+    return [*results, *(arguments[number] for number in outputs)]

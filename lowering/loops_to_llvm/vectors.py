@@ -343,9 +343,8 @@ def reduction(low: FunctionLowering, op: vector.ReductionOp) -> None:
 
     The order is ours and the same on every target and thread count.
     """
-    layout = low.layout(op.vector)
-    kind = op.kind.data.value
-    is_float = kind in COMBINE_FLOAT and not integer_width(layout.element)
+    element, kind = low.layout(op.vector).element, op.kind.data.value
+    is_float = kind in COMBINE_FLOAT and not integer_width(element)
     combine = COMBINE_FLOAT[kind] if is_float else COMBINE[kind]
     parts = [
         reduce_register(low, op, register, combine)

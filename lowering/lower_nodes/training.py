@@ -48,12 +48,8 @@ def _uniform_body(stream: int) -> Block:
     block = Block(arg_types=[i64] * 4)
     builder = ScalarBuilder(block)
     words, (row, column, key, call) = Words(builder), block.args
-    counter = [
-        builder.add(row, column),
-        builder.number(stream, row),
-        words.low(call),
-        words.high(call),
-    ]
+    counter = [builder.add(row, column), builder.number(stream, row)]
+    counter += [words.low(call), words.high(call)]
     drawn = philox(builder, counter, [words.low(key), words.high(key)])
     numbers: list[SSAValue] = []
     for word in drawn:

@@ -29,11 +29,7 @@ from glow.dialects.quant import StorageCastOp
 from glow.dialects.quantized import any_quantized, is_packed, is_quantized
 from glow.dialects.weights import new_constant, stored_value, weights_of
 from glow.lowering.lower_nodes.legality import NONE
-from glow.lowering.lower_quantized import (
-    arithmetic,
-    dynamic,
-    products,
-)
+from glow.lowering.lower_quantized import arithmetic, dynamic, products
 from glow.lowering.lower_quantized.unsigned import make_unsigned
 from glow.passes.quantization.casts import tensor_of
 from glow.passes.quantization.integer.fold_storage_casts import cancel_storage_casts

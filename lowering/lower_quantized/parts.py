@@ -20,11 +20,7 @@ from glow.dialects.quantized import (
 from glow.dialects.weight_table import dtype_of
 from glow.dialects.weights import stored_value
 from glow.interpreter.arrays import Array
-from glow.interpreter.integer_arithmetic import (
-    along_axis,
-    scales_of,
-    zero_points_of,
-)
+from glow.interpreter.integer_arithmetic import along_axis, scales_of, zero_points_of
 from glow.interpreter.quantized import is_fixed
 from glow.lowering.lower_quantized.fixed_point import fixed_product
 from glow.passes.quantization.casts import tensor_of

@@ -40,6 +40,6 @@ PASSES = lazy_passes(
 ) | {
     "differentiate": lazy_pass(
         "glow.passes.graph.differentiate.differentiate", "DifferentiatePass"
-    ),
+    )
 }
 """Pass name to factory."""

@@ -56,7 +56,4 @@ class CommutePoolsPass(RewritePass):
 
     name = "commute-pools"
     preserves = VALUES
-    rewrites = {
-        glow.MaxPool2dOp: (maximum_first,),
-        glow.ReduceMeanOp: (mean_of_plane,),
-    }
+    rewrites = {glow.MaxPool2dOp: (maximum_first,), glow.ReduceMeanOp: (mean_of_plane,)}

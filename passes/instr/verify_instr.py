@@ -124,10 +124,7 @@ class Verifier:
                 self._visit_regions(op, inner)
 
     def _check_kind(self, op: Operation) -> None:
-        known = isinstance(
-            op,
-            (*WORKING_OPS, *MEMORY_OPS, *INDEX_OPS),
-        )
+        known = isinstance(op, (*WORKING_OPS, *MEMORY_OPS, *INDEX_OPS))
         if not known:
             fail(op, "does not belong to the instruction level")
         if isinstance(op, INDEX_OPS) and not isinstance(op.results[0].type, IndexType):

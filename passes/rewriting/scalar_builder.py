@@ -181,10 +181,7 @@ def by_sign(
 
 
 def convert(
-    builder: ScalarBuilder,
-    x: SSAValue,
-    target: Attribute,
-    round_mode: str = "nearest",
+    builder: ScalarBuilder, x: SSAValue, target: Attribute, round_mode: str = "nearest"
 ) -> SSAValue:
     """The scalar in another element type; floats to integers truncate.
 

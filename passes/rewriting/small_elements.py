@@ -156,10 +156,7 @@ def _narrow_float(
     """The code of a number rounded to the nearest, ties to even."""
     magnitude = _masked(f, bits, MAGNITUDE)
     sign = _shifted(
-        f,
-        arith.ShLIOp,
-        _shifted(f, arith.ShRUIOp, bits, 31),
-        semantics.sign_shift,
+        f, arith.ShLIOp, _shifted(f, arith.ShRUIOp, bits, 31), semantics.sign_shift
     )
     code = _magnitude_code(f, magnitude, semantics)
     is_nan = f.compare("lt", f.number(INFINITY, bits), magnitude)

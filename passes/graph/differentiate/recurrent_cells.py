@@ -115,10 +115,7 @@ def _cells(layer: Layer, forgetting: SSAValue, added: SSAValue) -> SSAValue:
 
     shapes = [shape_of(layer.initial[1])]
     kept, _ = steps_of(
-        layer,
-        step,
-        layer.is_reversed,
-        (layer.initial[1:], [forgetting, added], shapes),
+        layer, step, layer.is_reversed, (layer.initial[1:], [forgetting, added], shapes)
     )
     return kept[0]
 

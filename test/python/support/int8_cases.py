@@ -145,11 +145,7 @@ def check_convolution(
     (sums,) = run(
         build_int8_conv2d("convolution", spec, target),
         [output],
-        [
-            to_blocks(x, spec.block_lanes),
-            pack_conv_weights(w, spec, target),
-            bias,
-        ],
+        [to_blocks(x, spec.block_lanes), pack_conv_weights(w, spec, target), bias],
         target,
     )
     np.testing.assert_array_equal(to_plain(sums, outputs), expected)

@@ -281,9 +281,7 @@ CONVOLUTIONS: dict[str, BuildKernel] = {
         "kernel", DepthwiseSpec(PLANES, has_bias=True), TARGET
     ),
     "plain conv2d": lambda: build_direct_conv(
-        "kernel",
-        DirectConvSpec(2, 6, 9, Window((5, 7), (3, 3), pads=SAME), 3),
-        TARGET,
+        "kernel", DirectConvSpec(2, 6, 9, Window((5, 7), (3, 3), pads=SAME), 3), TARGET
     ),
     "max pool": lambda: build_pool("kernel", PoolSpec(PLANES, "max"), TARGET),
     "average pool": lambda: build_pool("kernel", PoolSpec(PLANES, "average"), TARGET),

@@ -214,11 +214,7 @@ def _slice(c: Chooser) -> Example:
     ]
     steps = [1] * len(shape)
     return example(
-        glow.SliceOp,
-        c.array(shape, c.dtype()),
-        starts=starts,
-        sizes=sizes,
-        steps=steps,
+        glow.SliceOp, c.array(shape, c.dtype()), starts=starts, sizes=sizes, steps=steps
     )
 
 

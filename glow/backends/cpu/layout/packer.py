@@ -96,11 +96,7 @@ class Packer(Protocol):
         ...
 
     def winograd(
-        self,
-        weights: Array,
-        shape: ConvShape,
-        tile: int,
-        config: WinogradConfig | None,
+        self, weights: Array, shape: ConvShape, tile: int, config: WinogradConfig | None
     ) -> DeferredArray:
         """[O, C, 3, 3] transformed, as one flat array."""
         ...
@@ -112,11 +108,7 @@ class Packer(Protocol):
         ...
 
     def plain_of_winograd(
-        self,
-        packed: Array,
-        shape: ConvShape,
-        tile: int,
-        config: WinogradConfig | None,
+        self, packed: Array, shape: ConvShape, tile: int, config: WinogradConfig | None
     ) -> Array:
         """[O, C, 3, 3] of what `winograd` gives, up to rounding."""
         ...

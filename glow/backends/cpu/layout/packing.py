@@ -181,11 +181,7 @@ class TargetPacker:
         return choose_winograd_tile(shape, self.target, self.numerics)
 
     def winograd(
-        self,
-        weights: Array,
-        shape: ConvShape,
-        tile: int,
-        config: WinogradConfig | None,
+        self, weights: Array, shape: ConvShape, tile: int, config: WinogradConfig | None
     ) -> DeferredArray:
         """[O, C, 3, 3] transformed, as one flat array."""
         values = cast("NDArray[np.float32]", weights)
@@ -205,11 +201,7 @@ class TargetPacker:
         return channel_factors(values, winograd_spec(shape, tile, self.lanes))
 
     def plain_of_winograd(
-        self,
-        packed: Array,
-        shape: ConvShape,
-        tile: int,
-        config: WinogradConfig | None,
+        self, packed: Array, shape: ConvShape, tile: int, config: WinogradConfig | None
     ) -> Array:
         """[O, C, 3, 3] of what `winograd` gives, up to rounding."""
         values = cast("NDArray[np.float32]", packed)

@@ -93,16 +93,9 @@ THEMES: Mapping[str, Sequence[type[Operation]]] = {
         glow.CompactOp,
         glow.SelectBoxesOp,
     ),
-    "dynamic": (
-        cpu.PerRowQuantizeOp,
-        cpu.RowRangeOp,
-    ),
+    "dynamic": (cpu.PerRowQuantizeOp, cpu.RowRangeOp),
     "recurrence": (cpu.RecurrenceOp,),
-    "weights": (
-        cpu.PackWeightsOp,
-        cpu.UnpackWeightsOp,
-        cpu.Conv2dWeightGradientOp,
-    ),
+    "weights": (cpu.PackWeightsOp, cpu.UnpackWeightsOp, cpu.Conv2dWeightGradientOp),
 }
 """The keys of the table `SELECTORS` of each module here."""
 

@@ -296,10 +296,7 @@ def _pool(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
     batch, channels, *plane = shape_of(image)
     lanes = plane[2] if len(plane) == 3 else 1
     window = window_of(
-        attributes,
-        attributes.ints("kernel"),
-        plane[:2],
-        shape_of(op.outs[0])[2:4],
+        attributes, attributes.ints("kernel"), plane[:2], shape_of(op.outs[0])[2:4]
     )
     if isinstance(element_of(image), IntegerType):
         if op.node is glow.MaxPool2dOp:

@@ -99,16 +99,7 @@ def conv2d(
         )
     )
     filters = Affine(
-        (
-            0,
-            outputs // groups * depth * taps,
-            depth * taps,
-            0,
-            0,
-            taps,
-            columns,
-            1,
-        )
+        (0, outputs // groups * depth * taps, depth * taps, 0, 0, taps, columns, 1)
     )
     parallel = (batch, groups, outputs // groups, *window.output)
     return multiply_add(op, parallel, (depth, rows, columns), source, filters)

@@ -100,6 +100,4 @@ def _recurrence(
     return calls
 
 
-SELECTORS: Mapping[type[Operation], KernelSelector] = {
-    cpu.RecurrenceOp: _recurrence,
-}
+SELECTORS: Mapping[type[Operation], KernelSelector] = {cpu.RecurrenceOp: _recurrence}

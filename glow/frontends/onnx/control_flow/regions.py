@@ -80,10 +80,7 @@ def counted_loop(
 
 
 def loop_around(
-    graph: Graph,
-    bounds: tuple[Bound, Bound],
-    initial: Sequence[SSAValue],
-    block: Block,
+    graph: Graph, bounds: tuple[Bound, Bound], initial: Sequence[SSAValue], block: Block
 ) -> Sequence[SSAValue]:
     """The results of an `scf.for` with a finished body."""
     lower, upper = (bound(graph, value) for value in bounds)

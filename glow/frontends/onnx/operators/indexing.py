@@ -62,12 +62,7 @@ def scatter(
         f"there is no place for updates in data of shape {list(sizes)}",
     )
     return node.emit(
-        ScatterOp,
-        data,
-        indices,
-        updates,
-        coordinates=coordinates,
-        reduction=reduction,
+        ScatterOp, data, indices, updates, coordinates=coordinates, reduction=reduction
     )
 
 

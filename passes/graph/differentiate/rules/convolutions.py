@@ -51,10 +51,7 @@ def crop(builder: GradientBuilder, value: SSAValue, shape: Sequence[int]) -> SSA
 
 
 def weight_gradient(
-    builder: GradientBuilder,
-    op: Window,
-    image: SSAValue,
-    gradient: SSAValue,
+    builder: GradientBuilder, op: Window, image: SSAValue, gradient: SSAValue
 ) -> SSAValue:
     """The gradient of weights [O, C / group, ...] that lead from `image` to `gradient`.
 

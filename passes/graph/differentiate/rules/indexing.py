@@ -59,11 +59,7 @@ def gather(builder: GradientBuilder, op: Operation, gradients: Gradients) -> Gra
     assert gradients[0] is not None
     axis, rank = op.attributes_view().int("axis"), len(shape_of(op.indices))
     size = len(shape_of(op.result))
-    order = [
-        *range(axis, axis + rank),
-        *range(axis),
-        *range(axis + rank, size),
-    ]
+    order = [*range(axis, axis + rank), *range(axis), *range(axis + rank, size)]
     updates = builder.transpose(gradients[0], order)
     coordinates = [
         rank + place - (place > axis) for place in range(len(shape_of(op.input)))
@@ -289,10 +285,7 @@ def _extreme(
     return (
         builder.node(glow.SelectOp, wins(op.data, op.result), share, zero),
         builder.node(
-            glow.SelectOp,
-            wins(op.updates, found),
-            at_places(builder, op, share),
-            zero,
+            glow.SelectOp, wins(op.updates, found), at_places(builder, op, share), zero
         ),
     )
 
@@ -314,10 +307,7 @@ def dynamic_slice(
     assert isinstance(op, glow.DynamicSliceOp)
     assert gradients[0] is not None
     zeros = zeros_like(builder, op.input)
-    return [
-        builder.node(glow.DynamicUpdateOp, zeros, gradients[0], op.index),
-        None,
-    ]
+    return [builder.node(glow.DynamicUpdateOp, zeros, gradients[0], op.index), None]
 
 
 def dynamic_update(

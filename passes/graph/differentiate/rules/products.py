@@ -33,10 +33,7 @@ class Factor:
 
 def product(builder: GradientBuilder, lhs: Factor, rhs: Factor) -> SSAValue:
     """`lhs x rhs`."""
-    transposed = {
-        "transpose_lhs": lhs.transposed,
-        "transpose_rhs": rhs.transposed,
-    }
+    transposed = {"transpose_lhs": lhs.transposed, "transpose_rhs": rhs.transposed}
     return builder.node(glow.MatmulOp, lhs.value, rhs.value, **transposed)
 
 

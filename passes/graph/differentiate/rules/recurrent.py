@@ -75,10 +75,7 @@ def layer_of(
 
 
 def direction(
-    builder: GradientBuilder,
-    op: glow.RecurrentOp,
-    layer: Layer,
-    gradients: Gradients,
+    builder: GradientBuilder, op: glow.RecurrentOp, layer: Layer, gradients: Gradients
 ) -> list[SSAValue]:
     """The gradients of the operands of one direction, from [S, B, H] and of each state."""
     nodes, (steps, batch, units) = layer.nodes, layer.size
@@ -102,10 +99,7 @@ def direction(
 
     shapes = [(batch, count * units) for count in counts]
     kept, states = steps_of(
-        layer,
-        step,
-        not layer.is_reversed,
-        (initial, [*walk.factors, *more], shapes),
+        layer, step, not layer.is_reversed, (initial, [*walk.factors, *more], shapes)
     )
     of_gates, of_products, of_recurrence = walk.sums(kept)
     flat = builder.reshape(of_gates, (steps * batch, shape_of(of_gates)[-1]))
@@ -140,10 +134,7 @@ def recurrent(
         found.append(direction(builder, op, layer, own))
     nodes = Nodes(builder)
     of_inputs, *others = zip(*found, strict=True)
-    return [
-        nodes.add(*of_inputs),
-        *(_stacked(builder, pieces) for pieces in others),
-    ]
+    return [nodes.add(*of_inputs), *(_stacked(builder, pieces) for pieces in others)]
 
 
 def _stacked(builder: GradientBuilder, pieces: Sequence[SSAValue]) -> SSAValue:

@@ -55,10 +55,7 @@ def transposed(table: Table, extent: int) -> Table:
 
 
 def _by_table(
-    builder: GradientBuilder,
-    op: glow.SampleOp,
-    gradient: SSAValue,
-    table: Table,
+    builder: GradientBuilder, op: glow.SampleOp, gradient: SSAValue, table: Table
 ) -> SSAValue:
     axis = op.attributes_view().int("axis")
     found, factors = transposed(table, shape_of(op.input)[axis])

@@ -78,10 +78,7 @@ def lengths_max(
     is_first = builder.node(glow.EqualOp, earlier, builder.number(0, earlier))
     wins = builder.node(glow.AndOp, largest, is_first)
     found = of_rows(gradients[0])
-    return [
-        builder.node(glow.SelectOp, wins, found, builder.number(0, found)),
-        None,
-    ]
+    return [builder.node(glow.SelectOp, wins, found, builder.number(0, found)), None]
 
 
 RULES: dict[type[Operation], Rule] = {

@@ -39,8 +39,7 @@ class LongHeads(Heads):
         self, builder: LoopBuilder, spec: AttentionSpec, buffers: Sequence[SSAValue]
     ) -> None:
         super().__init__(builder, spec, buffers)
-        lanes = self.lanes
-        width = -(-spec.columns // lanes) * lanes
+        width = -(-spec.columns // self.lanes) * self.lanes
         self.together = max(1, min(MAX_SUMS // (spec.height * width), spec.blocks))
         self.rows = self.together * spec.height
         whole, rest = divmod(spec.keys, spec.key_block)
@@ -49,14 +48,8 @@ class LongHeads(Heads):
         self.rest = KeyBlock(self, rest) if rest else None
         self.online = OnlineSoftmax(builder, self.rows)
         sums = builder.alloca(types.memref_type((2 * self.rows * width,)))
-        self.sums = Matrix(
-            builder,
-            sums,
-            Strides((), width, 1),
-            (2 * self.rows, width),
-            lanes,
-            blocked=True,
-        )
+        extents, strides = (2 * self.rows, width), Strides((), width, 1)
+        self.sums = Matrix(builder, sums, strides, extents, self.lanes, blocked=True)
 
     def compute(self, low: Index, high: Index) -> None:
         """Computes blocks [low, high) of the head."""

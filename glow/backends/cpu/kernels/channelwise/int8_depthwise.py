@@ -223,10 +223,7 @@ class _Filters:
         return b.binary_integer(arith.AddiOp, total, b.broadcast(scaled, tile.shape))
 
     def _sum(
-        self,
-        rows: tuple[Index, Index],
-        columns: tuple[Index, Index],
-        value: SSAValue,
+        self, rows: tuple[Index, Index], columns: tuple[Index, Index], value: SSAValue
     ) -> SSAValue:
         """The value plus the weights of a rectangle of taps."""
         b = self.b

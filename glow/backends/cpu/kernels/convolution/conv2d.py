@@ -235,11 +235,7 @@ class Convolution:
         b.transfer_write(result, self.buffers.output, where, axes)
 
     def accumulate(
-        self,
-        part: ChannelPart,
-        position: Position,
-        tile: Tile,
-        accumulator: SSAValue,
+        self, part: ChannelPart, position: Position, tile: Tile, accumulator: SSAValue
     ) -> SSAValue:
         """The accumulator after all input channels and taps of a tile."""
         b, spec = self.builder, self.spec

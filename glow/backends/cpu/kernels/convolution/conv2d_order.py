@@ -77,13 +77,7 @@ class ConvOrder:
         """The order in words."""
         return ORDERS[self.tiling.config.order]
 
-    def visit(
-        self,
-        b: LoopBuilder,
-        low: Index,
-        high: Index,
-        body: ConvBody,
-    ) -> None:
+    def visit(self, b: LoopBuilder, low: Index, high: Index, body: ConvBody) -> None:
         """Runs the body on the positions and lines of the work items [low, high)."""
         if self._shares_lines:
             self._visit_lines(b, low, high, body)

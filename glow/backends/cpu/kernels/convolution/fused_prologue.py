@@ -97,11 +97,7 @@ class PrologueConv2dSpec:
     def supported(self, target: Target) -> bool:
         """Whether runs cover the plane well, and weights are small enough to pass by often."""
         spec, work = self.spec, self.prologue
-        elements = {
-            spec.element,
-            *work.region.input_types,
-            *work.region.result_types,
-        }
+        elements = {spec.element, *work.region.input_types, *work.region.result_types}
         is_plain = (
             spec.window.is_pointwise and spec.groups == 1 and not spec.plain_input
         )
@@ -199,11 +195,7 @@ class _PrologueConvolution(Convolution):
 
     def _prologue_of(self, block: Index, first: Index, last: Index) -> None:
         """the prologue's results of a channel block in some runs."""
-        b, lanes, region = (
-            self.builder,
-            self.spec.lanes,
-            self.fused.prologue.region,
-        )
+        b, lanes, region = (self.builder, self.spec.lanes, self.fused.prologue.region)
         shape = (self.run, lanes)
         channels = {
             source: b.broadcast(b.vector_load(lanes, source, block, 0), shape)

@@ -217,12 +217,7 @@ def _walk(
     def part(k: Index) -> None:
         nest(builder, others, (), lambda rest, _: visit([k, *rest], ()))
 
-    builder.loop(
-        builder.floordiv(low, below),
-        builder.minimum(end, first),
-        1,
-        part,
-    )
+    builder.loop(builder.floordiv(low, below), builder.minimum(end, first), 1, part)
 
 
 def _copy(

@@ -288,12 +288,7 @@ class _PackedProduct:
         elif self.spec.signed_input:
             product = signed_dot
         total = accumulate(
-            self.builder,
-            steps,
-            unroll,
-            shape,
-            factors,
-            Sums(product, self.spec.sums),
+            self.builder, steps, unroll, shape, factors, Sums(product, self.spec.sums)
         )
         self.store(total, row, group)
 

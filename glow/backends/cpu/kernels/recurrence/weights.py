@@ -101,11 +101,8 @@ class StepShape:
 
     def wrong_config(self, target: Target) -> str | None:
         """What the target or the shapes do not allow of the configuration, if so."""
-        rows, blocks, whole = (
-            self.tile_rows(target),
-            self.blocks(target),
-            self.whole_blocks(target),
-        )
+        rows, blocks = self.tile_rows(target), self.blocks(target)
+        whole = self.whole_blocks(target)
         if whole % blocks:
             return (
                 f"groups of {blocks} blocks: {whole} registers of units are no multiple"
@@ -130,11 +127,8 @@ def pack_recurrence(
 ) -> None:
     """[units, gates * units] as the kernel reads it, flat, into `out`."""
     lanes, group = target.lanes(32), shape.group
-    steps, blocks, groups = (
-        shape.units // group,
-        shape.blocks(target),
-        shape.groups(target),
-    )
+    steps = shape.units // group
+    blocks, groups = shape.blocks(target), shape.groups(target)
     width, end = blocks * lanes, groups * blocks * lanes
     by_gate = weights.reshape(steps, group, shape.gates, shape.units)
     whole = out[: shape.units * shape.gates * end]

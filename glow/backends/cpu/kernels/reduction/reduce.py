@@ -331,10 +331,7 @@ def build_reduce(spec: ReduceSpec, target: Target, name: str = "reduce") -> Kern
 
 
 def visit_segments(
-    builder: LoopBuilder,
-    parts: Sequence[Segment],
-    unit: Index,
-    body: VectorBody,
+    builder: LoopBuilder, parts: Sequence[Segment], unit: Index, body: VectorBody
 ) -> None:
     """Runs body(position, length) for vector number `unit` of the segments."""
     part, *rest = parts

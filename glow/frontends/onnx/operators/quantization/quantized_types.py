@@ -249,10 +249,7 @@ def qlinear_matmul(node: OnnxNode) -> Value:
     columns = node.rank(3) - 1
     left, right = parameters(node, 1, 2), parameters(node, 4, 5, columns)
     sums_of(left, right)
-    operands = [
-        stored(node, node.value(0), left),
-        stored(node, node.value(3), right),
-    ]
+    operands = [stored(node, node.value(0), left), stored(node, node.value(3), right)]
     return emit(node, MatmulOp, operands, parameters(node, 6, 7))
 
 

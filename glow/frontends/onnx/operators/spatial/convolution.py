@@ -34,11 +34,7 @@ class Window:
                 "pads": [0, self.pads[0], 0, self.pads[1]],
                 "dilations": [1, *self.dilations],
             }
-        return {
-            "strides": self.strides,
-            "pads": self.pads,
-            "dilations": self.dilations,
-        }
+        return {"strides": self.strides, "pads": self.pads, "dilations": self.dilations}
 
 
 def window_of(node: OnnxNode, plane: Sequence[int], kernel: Sequence[int]) -> Window:
