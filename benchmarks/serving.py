@@ -8,6 +8,7 @@ on the better of a thread a request and all cores a request; MLServer runs ONNX 
 process a core, and is asked over gRPC, its faster protocol, as our server is beside it.
 `batching`: our server with batches and without, under saturation and at parts of it.
 `overhead`: microseconds of a request for one Relu, one client, by protocol.
+`memory`: MiB of 1, 2 and 4 workers together (the proportional set sizes of /proc).
 `shapes`: the latency of a known shape at 100 requests a second, alone and while other shapes
 are asked for the first time.
 
@@ -32,6 +33,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import numpy as np
 import onnx
+import psutil
 from onnx import ModelProto, helper
 
 from benchmarks import batching
@@ -299,10 +301,43 @@ async def shapes_row(
     }  # fmt: skip
 
 
+# Memory
+
+
+def memory(setting: Setting) -> Iterator[Row]:
+    """MiB of several workers, each of which has answered."""
+    for name in setting.networks:
+        model = SERVED[name]()
+        path, inputs = setting.save(model), example(model)
+        weights = sum(len(one.raw_data) for one in model.graph.initializer)
+        row: Row = {"network": name, "weights": weights / 2**20}
+        for count in (1, 2, 4):
+            with glow_server(path, "--processes", str(count)) as ports:
+                client = HttpClient(
+                    ports.http, http_request(MODEL, inputs, binary=True)
+                )
+                asyncio.run(ask_all(client, setting.seconds))
+                row[f"{count} workers"] = proportional_bytes(ports.pid) / 2**20
+        yield row
+
+
+async def ask_all(client: HttpClient, seconds: float) -> None:
+    """Keep all workers busy for a while."""
+    await closed_loop(client.send, 8, seconds)
+    await client.close()
+
+
+def proportional_bytes(pid: int) -> int:
+    """The memory of a process and its children; pages of several count in parts."""
+    processes = [psutil.Process(pid), *psutil.Process(pid).children(recursive=True)]
+    return sum(process.memory_full_info().pss for process in processes)
+
+
 TABLES: dict[str, Callable[[Setting], Iterator[Row]]] = {
     "overhead": overhead,
     "load": load,
     "batching": batches,
+    "memory": memory,
     "shapes": shapes,
 }
 

@@ -35,6 +35,7 @@ from glow.runtime.caches.model_cache import (
     UnknownOptionError,
     has_files,
     limit_bytes,
+    maps_models,
     model_key,
 )
 from glow.runtime.caches.model_file import StoredModel
@@ -153,12 +154,10 @@ def compile_known(model: Model, options: CompileOptions) -> RunnableModel:
             from glow.compiler import compile_model
 
             compiled = compile_model(model, options, notes)
-        stored = _stored(compiled, notes)
-        if source is not None and stored is not None:
-            store_later(ModelCache(), source, stored)
+        kept = _keep(source, _stored(compiled, notes), options)
         if isinstance(compiled, CompiledModel):
             _warn(notes.warnings)
-            return compiled
+            return kept or compiled
         signature = compiled.signature
     else:
         _warn(stored.warnings)
@@ -196,11 +195,24 @@ class StoredSpecializer:
             from glow.compiler import compile_step
 
             program = compile_step(self.source.model, options, answers, notes)
-        new = _stored(program.model, notes, program.asks)
-        if source is not None and new is not None:
-            store_later(ModelCache(), source, new)
+        kept = _keep(source, _stored(program.model, notes, program.asks), options)
         _warn(notes.warnings)
-        return program
+        return program if kept is None else replace(program, model=kept)
+
+
+def _keep(
+    source: Source | None, stored: StoredModel | None, options: CompileOptions
+) -> CompiledModel | None:
+    """Store a model in the cache; that model as it is there, if it stays in its file."""
+    if source is None or stored is None:
+        return None
+    cache = ModelCache()
+    store_later(cache, source, stored)
+    if stored.program is None or not maps_models():
+        return None
+    wait_for_stores()
+    found = cache.load(source.key, source.find)
+    return _loaded(found, options) if found and found.program else None
 
 
 def _stored(

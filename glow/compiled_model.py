@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from operator import index
+from pickle import PickleBuffer
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Protocol, TypeGuard, cast
+from typing import TYPE_CHECKING, Protocol, SupportsIndex, TypeGuard, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -81,17 +83,22 @@ class CompiledModel:
             return self
         return type(self)(self.signature, copy(), self.backend)
 
-    def __reduce__(self) -> tuple[object, ...]:
+    def __reduce_ex__(self, protocol: SupportsIndex, /) -> tuple[object, ...]:
         """How `pickle` stores the model, for the same version and kind of processor.
 
-        Its variables keep the values that they have.
+        Its variables keep the values that they have. From protocol 5 on its bytes are a buffer,
+        which a pickle may have outside.
 
         Raises GlowError where the backend stores no programs.
         """
         from glow.model_bytes import model_bytes, model_from_bytes
 
-        stored = model_bytes(self.signature, self.function, self.backend)
-        return model_from_bytes, (type(self), *stored)
+        backend, reader, data, threads = model_bytes(
+            self.signature, self.function, self.backend
+        )
+        can_be_outside = index(protocol) >= 5
+        content = PickleBuffer(data) if can_be_outside else bytes(data)
+        return model_from_bytes, (type(self), backend, reader, content, threads)
 
     @property
     def can_be_stored(self) -> bool:

@@ -13,8 +13,14 @@ from typing import TypeVar
 
 from glow.backends.backend import CompiledFunction, get_backend
 from glow.dialects.errors import GlowError
+from glow.runtime.buffers import is_aligned
 from glow.runtime.caches.machine import machine
-from glow.runtime.caches.model_file import StoredModel, read_model, write_model
+from glow.runtime.caches.model_file import (
+    StoredModel,
+    model_in,
+    read_model,
+    write_model,
+)
 from glow.runtime.caches.object_cache import versions
 from glow.tensor_info import Signature
 
@@ -29,7 +35,7 @@ def reader_digest(backend: str) -> str:
 
 def model_bytes(
     signature: Signature, function: CompiledFunction, backend: str
-) -> tuple[str, str, bytes, int | None]:
+) -> tuple[str, str, memoryview, int | None]:
     """What `model_from_bytes` takes; raises GlowError where the backend stores nothing."""
     program = get_backend(backend).stored_program(function) if backend else None
     if program is None:
@@ -40,28 +46,39 @@ def model_bytes(
     file = BytesIO()
     write_model(StoredModel(signature, program), file)
     threads = getattr(function, "threads", None)
-    return backend, reader_digest(backend), file.getvalue(), threads
+    return backend, reader_digest(backend), file.getbuffer().toreadonly(), threads
 
 
 def model_from_bytes(
     build: Callable[[Signature, CompiledFunction, str], Model],
     backend: str,
     reader: str,
-    data: bytes,
+    data: bytes | memoryview,
     threads: int | None,
 ) -> Model:
-    """The model again, built anew; raises GlowError where this process cannot run it."""
+    """The model again, built anew; raises GlowError where this process cannot run it.
+
+    Its constants stay where they are in data that is a view at an aligned address: what a
+    pickle has outside of it (PEP 574).
+    """
     if reader != reader_digest(backend):
         raise GlowError(
             "the pickled model was compiled by another version or for another processor",
             hint="compile it again",
         )
-    with tempfile.TemporaryFile() as file:
-        file.write(data)
-        file.flush()
-        stored = read_model(file.fileno())
+    if isinstance(data, memoryview) and is_aligned(data):
+        stored = model_in(data)
+    else:
+        stored = _read(data)
     if stored is None or stored.program is None:
         raise GlowError("the pickled model is damaged")
     assert isinstance(stored.signature, Signature)
     function = get_backend(backend).load_program(stored.program, threads)
     return build(stored.signature, function, backend)
+
+
+def _read(data: bytes | memoryview) -> StoredModel | None:
+    with tempfile.TemporaryFile() as file:
+        file.write(data)
+        file.flush()
+        return read_model(file.fileno())

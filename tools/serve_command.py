@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from functools import partial
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING
 from glow.diagnostics import run_reporting
 from glow.dialects.errors import GlowError, UsageError
 from glow.runtime.atomic_output import check_output_file
+from glow.runtime.caches.model_cache import MAP_VARIABLE
 from glow.tools.compile_options import add_compile_options, compile_options
 from glow.tools.quantization_commands import at_least, not_negative
 
@@ -118,6 +120,7 @@ def serve_in_workers(args: argparse.Namespace, listening: socket) -> None:
 
 def work(args: argparse.Namespace, worker: Worker, on_ready: Callable[[], None]) -> int:
     """Serve as one of several processes; the exit status."""
+    os.environ.setdefault(MAP_VARIABLE, "1")
 
     def serve_as_worker() -> None:
         serve_here(args, worker.listening, worker, lambda _: on_ready())

@@ -40,6 +40,7 @@ class Ports:
 
     http: int
     grpc: int = 0
+    pid: int = 0
 
 
 @contextmanager
@@ -50,7 +51,7 @@ def glow_server(model: Path, *options: str) -> Iterator[Ports]:
     ports = ["--port", "0", "--grpc-port", "0"]
     with _child([*command, *ports, *options], stdout=subprocess.PIPE) as child:
         found = re.findall(r"://[^ ]+:(\d+)", _first_line(child))
-        yield Ports(*map(int, found))
+        yield Ports(*map(int, found), pid=child.pid)
 
 
 @contextmanager

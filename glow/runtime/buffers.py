@@ -19,6 +19,11 @@ def aligned_zeros(nbytes: int) -> npt.NDArray[np.uint8]:
     return _aligned(np.zeros(nbytes + ALIGNMENT, np.uint8), nbytes, ALIGNMENT)
 
 
+def is_aligned(data: memoryview) -> bool:
+    """Whether some bytes begin at an aligned address."""
+    return np.frombuffer(data, np.uint8).ctypes.data % ALIGNMENT == 0
+
+
 def _aligned(
     buffer: npt.NDArray[np.uint8], nbytes: int, alignment: int
 ) -> npt.NDArray[np.uint8]:

@@ -1,7 +1,8 @@
 """A compiled model in an anonymous file, from which other processes load it.
 
-Of a `CompiledModel` it is the model's file, of a `SpecializedModel` its pickle: the programs
-that it has so far, and what it compiles more from.
+Of a `CompiledModel` it is the model's file. Of a `SpecializedModel` it is its pickle (what it
+compiles more programs from) and behind it, each from a page on, the files of the programs that it
+has so far.
 """
 
 from __future__ import annotations
@@ -11,7 +12,8 @@ import mmap
 import os
 import pickle
 import weakref
-from typing import TYPE_CHECKING, cast
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, BinaryIO, cast
 
 import numpy as np
 
@@ -19,6 +21,7 @@ from glow.backends.backend import get_backend
 from glow.compiled_model import CompiledModel
 from glow.dialects.errors import GlowError
 from glow.host.devices.shared_block import anonymous_file
+from glow.runtime.buffers import aligned_empty
 from glow.runtime.caches.model_file import (
     StoredModel,
     model_in,
@@ -30,12 +33,11 @@ from glow.tensor_info import Signature
 
 if TYPE_CHECKING:
     from glow.compiled_model import Array
-    from glow.specialized_model import RunnableModel
+    from glow.specialized_model import RunnableModel, SpecializedModel
 
 
 PICKLE = "pickle"
-"""What the blobs of models with open sizes are."""
-
+"""What the blobs of models with open sizes are; their kinds say where everything is."""
 
 COPIES = 16
 """A model of which so many do not fit into memory is mapped, not read."""
@@ -48,7 +50,6 @@ class ModelBlob:
         """Raises GlowError for a model that cannot be stored."""
         self.descriptor = anonymous_file("glow-model")
         self._close = weakref.finalize(self, os.close, self.descriptor)
-        self.kind = PICKLE
         with os.fdopen(os.dup(self.descriptor), "wb") as file:
             if isinstance(model, CompiledModel):
                 self.kind = _kind_of(model)
@@ -56,7 +57,7 @@ class ModelBlob:
                 stored = StoredModel(model.signature, program)
                 write_model(stored, file)
             else:
-                pickle.dump(model, file, protocol=5)
+                self.kind = _write_pickle(model, file)
 
     def content(self) -> Array:
         """All its bytes, mapped."""
@@ -92,18 +93,56 @@ def read_blob(descriptor: int, kind: str) -> RunnableModel:
     One that takes much of the machine's memory shares its pages with all processes. Others
     are read: networks run some per cent faster on memory of large pages.
     """
-    size, there_is = os.fstat(descriptor).st_size, memory_bytes()
-    if kind != PICKLE and (there_is is None or size * COPIES <= there_is):
+    content = np.frombuffer(mmap.mmap(descriptor, 0, access=mmap.ACCESS_READ), np.uint8)
+    there_is = memory_bytes()
+    if there_is is not None and len(content) * COPIES > there_is:
+        return model_in_blob(content, kind)
+    if _places(kind) is None:
         return _model(read_model(descriptor), kind)
-    content = mmap.mmap(descriptor, 0, access=mmap.ACCESS_READ)
-    return model_in_blob(np.frombuffer(content, np.uint8), kind)
+    return model_in_blob(content, kind, is_copied=True)
 
 
-def model_in_blob(content: Array, kind: str) -> RunnableModel:
-    """The model in the bytes of a blob, whose constants stay there; GlowError as `read_blob`."""
-    if kind == PICKLE:
-        return cast("RunnableModel", pickle.loads(content.data))
-    return _model(model_in(content.data), kind)
+def model_in_blob(
+    content: Array, kind: str, *, is_copied: bool = False
+) -> RunnableModel:
+    """The model in the bytes of a blob, whose constants stay there unless they are copied.
+
+    Raises GlowError as `read_blob` does.
+    """
+    places = _places(kind)
+    if places is None:
+        return _model(model_in(content.data), kind)
+    first, *rest = [content[start : start + size] for start, size in places]
+    buffers = [_copied(part) if is_copied else part for part in rest]
+    found = pickle.loads(first.data, buffers=[part.data for part in buffers])
+    return cast("RunnableModel", found)
+
+
+def _copied(part: Array) -> Array:
+    copy = aligned_empty(part.nbytes, mmap.PAGESIZE)
+    copy[:] = part
+    return copy
+
+
+def _write_pickle(model: SpecializedModel, file: BinaryIO) -> str:
+    """Write a model with open sizes; its kind."""
+    buffers: list[pickle.PickleBuffer] = []
+    text = pickle.dumps(model, protocol=5, buffer_callback=buffers.append)
+    places: list[tuple[int, int]] = []
+    for part in (memoryview(text), *(one.raw() for one in buffers)):
+        start = -(-file.tell() // mmap.PAGESIZE) * mmap.PAGESIZE
+        file.seek(start)
+        file.write(part)
+        places.append((start, part.nbytes))
+    return json.dumps({PICKLE: places})
+
+
+def _places(kind: str) -> Sequence[tuple[int, int]] | None:
+    """Where the parts of a pickle start, and their sizes; None for the file of a model."""
+    found: object = json.loads(kind)
+    if not isinstance(found, dict):
+        return None
+    return cast("dict[str, list[tuple[int, int]]]", found)[PICKLE]
 
 
 def _model(stored: StoredModel | None, kind: str) -> CompiledModel:

@@ -3,8 +3,10 @@
 A model is found by all that it was compiled from: the bytes of its file, the options, the
 versions of everything that generates code, and the processor. The weights in other files
 are compared when it is found. `$GLOW_MODEL_CACHE_MB` limits what all models take together,
-2048 unless it is set; 0 turns this cache off. A folder that cannot be written means no
-cache, not an error; neither does one that others may write, whose code nobody should run.
+2048 unless it is set; 0 turns this cache off. With `$GLOW_MODEL_CACHE_MAP` as 1, models are
+mapped from their files, so that all processes have their weights in memory once. A folder
+that cannot be written means no cache, not an error; neither does one that others may write,
+whose code nobody should run.
 """
 
 from __future__ import annotations
@@ -32,6 +34,7 @@ from glow.runtime.caches.cache_folder import (
 from glow.runtime.caches.machine import machine
 from glow.runtime.caches.model_file import (
     StoredModel,
+    map_model,
     read_model,
     write_model,
 )
@@ -48,6 +51,7 @@ FOLDER = "models"
 SUFFIX = ".glowmodel"
 LIMIT_VARIABLE = "GLOW_MODEL_CACHE_MB"
 LIMIT_MEGABYTES = 2048
+MAP_VARIABLE = "GLOW_MODEL_CACHE_MAP"
 
 
 def limit_bytes() -> int:
@@ -56,6 +60,11 @@ def limit_bytes() -> int:
     if not text.isdecimal():
         raise GlowError(f"{LIMIT_VARIABLE} must be a whole number, not '{text}'")
     return int(text) * 2**20
+
+
+def maps_models() -> bool:
+    """Whether models stay in their files, where other processes have them too."""
+    return os.environ.get(MAP_VARIABLE) == "1"
 
 
 FindFile = Callable[[str], Path]
@@ -120,7 +129,7 @@ class ModelCache:
         except OSError:
             return None
         try:
-            found = read_model(descriptor)
+            found = (map_model if maps_models() else read_model)(descriptor)
         finally:
             os.close(descriptor)
         with contextlib.suppress(OSError):

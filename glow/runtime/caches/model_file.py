@@ -3,8 +3,9 @@
     magic | length | hash | size of the head | head (JSON) | objects | ... | constants | initial
 
 The hash covers head and objects; the head has a checksum of each block of the constants, which
-begin at a page, and of the initial values of variables. They are read, not mapped: networks run
-faster on memory of large pages, and it is no matter what becomes of the file.
+begin at a page, and of the initial values of variables. They are read: networks run faster on
+memory of large pages. Where several processes run a network they are mapped, which is for files
+that are replaced but never changed.
 """
 
 from __future__ import annotations
@@ -88,6 +89,15 @@ def read_model(descriptor: int) -> StoredModel | None:
         return _read(descriptor)
     except DAMAGE:
         return None
+
+
+def map_model(descriptor: int) -> StoredModel | None:
+    """As `read_model`, with constants that are pages of the file."""
+    try:
+        content = mmap.mmap(descriptor, 0, access=mmap.ACCESS_READ)
+    except DAMAGE:
+        return None
+    return model_in(memoryview(content))
 
 
 def model_in(data: memoryview) -> StoredModel | None:

@@ -73,13 +73,24 @@ def figures(address):
         return response.read().decode()
 
 
-def test_workers_share_ports_and_are_replaced():
+def mapped_models(pid):
+    """The files of models that a process has mapped, by number."""
+    maps = psutil.Process(pid).memory_maps(grouped=False)
+    return {os.stat(one.path).st_ino for one in maps if ".glowmodel" in one.path}
+
+
+def test_workers_share_ports_and_are_replaced(tmp_path, monkeypatch):
+    monkeypatch.setenv("GLOW_CACHE_DIR", str(tmp_path))
+    monkeypatch.setenv("GLOW_MODEL_CACHE_MB", "100")
     options = ["--grpc-port", "0", "--processes", "2", "--threads", "1"]
     with workers(*options) as (child, (http, rpc)):
         expected = infer(rpc)
         assert expected.shape == (10,)
         before = worker_processes(child)
         assert len(before) == 2
+        if sys.platform == "linux":
+            first, second = map(mapped_models, before)
+            assert first == second != set()
         wait_until(
             lambda: set(re.findall(r'worker="(\d)"', figures(http))) == {"0", "1"}
         )
