@@ -13,7 +13,8 @@ from functools import cached_property
 MAGIC = b"\x7fELF"
 WIDE, LITTLE = 2, 1
 
-SYMBOL_TABLE = 2
+SYMBOL_TABLE, NO_BITS = 2, 8
+WRITABLE, ALLOCATED, EXECUTABLE = 1, 2, 4
 NOTHING, OBJECT, FUNCTION, SECTION, FILE = range(5)
 
 
@@ -28,11 +29,28 @@ class ObjectSection:
     name: str
     kind: int
     flags: int
+    address: int
+    """Of a program that is linked; 0 in an object."""
     offset: int
     size: int
     link: int
     info: int
     alignment: int
+
+    @property
+    def is_loaded(self) -> bool:
+        """Whether the section takes memory in the running program."""
+        return bool(self.flags & ALLOCATED) and self.size > 0
+
+    @property
+    def is_code(self) -> bool:
+        """Whether it holds instructions."""
+        return self.is_loaded and bool(self.flags & EXECUTABLE)
+
+    @property
+    def is_constant(self) -> bool:
+        """Whether it holds data that nobody writes."""
+        return self.is_loaded and not self.flags & (EXECUTABLE | WRITABLE)
 
 
 @dataclass(frozen=True)
@@ -69,7 +87,7 @@ class ObjectSymbols:
             for number in range(count)
         ]
         return [
-            ObjectSection(self._text(rows[names][4] + row[0]), *row[1:3], *row[4:9])
+            ObjectSection(self._text(rows[names][4] + row[0]), *row[1:9])
             for row in rows
         ]
 
@@ -113,7 +131,9 @@ class ObjectSymbols:
         return {one.name: one.size for one in self.defined if one.kind == FUNCTION}
 
     def content(self, section: ObjectSection) -> bytes:
-        """The bytes of a section."""
+        """The bytes of a section; zeros where the file has none."""
+        if section.kind == NO_BITS:
+            return bytes(section.size)
         return self.data[section.offset : section.offset + section.size]
 
     def _text(self, start: int) -> str:

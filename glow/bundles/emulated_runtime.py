@@ -1,0 +1,162 @@
+"""What a compiler's runtime does for code of a CPU without floats or wide integers, in Python.
+
+Code calls these functions by name where one operation has no instruction: `__addsf3` adds two
+f32. An emulated program that calls one comes here instead, so that no such library needs to be
+built; the bits are those of IEEE 754.
+
+Source: GCC internals, "Integer library routines" and "Routines for floating point emulation";
+Run-time ABI for the Arm Architecture, 4.1.2 and 4.2.
+"""
+
+from __future__ import annotations
+
+import operator
+import struct
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+
+import numpy as np
+
+WORD_BITS, WIDE_BITS = 32, 64
+
+
+class Routine(NamedTuple):
+    """A function: how wide its operands and its result are, and what it does to words."""
+
+    operand_bits: tuple[int, ...]
+    result_bits: int
+    compute: Callable[..., int]
+    """Of unsigned integers to one, whose low bits are the result."""
+
+
+def signed(value: int, bits: int) -> int:
+    """An unsigned integer of so many bits as a signed one."""
+    return value - (1 << bits) if value >> (bits - 1) else value
+
+
+def as_float(bits: int) -> np.float32:
+    """The f32 of its bits."""
+    return np.frombuffer(struct.pack("<I", bits), np.float32)[0]
+
+
+def as_bits(value: np.float32) -> int:
+    """The bits of an f32."""
+    return int(np.float32(value).view(np.uint32))
+
+
+def _float_arithmetic(
+    operation: Callable[[np.float32, np.float32], np.float32],
+) -> Routine:
+    def compute(one: int, other: int) -> int:
+        with np.errstate(all="ignore"):
+            return as_bits(operation(as_float(one), as_float(other)))
+
+    return Routine((WORD_BITS, WORD_BITS), WORD_BITS, compute)
+
+
+def _comparison(unordered: int) -> Routine:
+    """-1, 0 or 1, and another number where one is NaN."""
+
+    def compute(one: int, other: int) -> int:
+        a, b = float(as_float(one)), float(as_float(other))
+        if a != a or b != b:
+            return unordered
+        return (a > b) - (a < b)
+
+    return Routine((WORD_BITS, WORD_BITS), WORD_BITS, compute)
+
+
+def _is_unordered(one: int, other: int) -> int:
+    a, b = float(as_float(one)), float(as_float(other))
+    return int(a != a or b != b)
+
+
+def _to_integer(bits: int) -> int:
+    """The f32 without its fraction; the ends of the range beyond it."""
+    value = float(as_float(bits))
+    if value != value:
+        return 0
+    return int(max(min(value, 2.0**31 - 1), -(2.0**31)))
+
+
+def _integers(
+    operation: Callable[[int, int], int], bits: int, *, is_signed: bool = False
+) -> Routine:
+    def compute(one: int, other: int) -> int:
+        if is_signed:
+            one, other = signed(one, bits), signed(other, bits)
+        return operation(one, other)
+
+    return Routine((bits, bits), bits, compute)
+
+
+def _quotient(one: int, other: int) -> int:
+    """Towards zero, as C divides."""
+    whole = abs(one) // abs(other)
+    return whole if (one < 0) == (other < 0) else -whole
+
+
+def _remainder(one: int, other: int) -> int:
+    return one - other * _quotient(one, other)
+
+
+def _shift(operation: Callable[[int, int], int], *, is_signed: bool = False) -> Routine:
+    def compute(value: int, distance: int) -> int:
+        return operation(signed(value, WIDE_BITS) if is_signed else value, distance)
+
+    return Routine((WIDE_BITS, WORD_BITS), WIDE_BITS, compute)
+
+
+ROUTINES: Mapping[str, Routine] = {
+    "__addsf3": _float_arithmetic(operator.add),
+    "__subsf3": _float_arithmetic(operator.sub),
+    "__mulsf3": _float_arithmetic(operator.mul),
+    "__divsf3": _float_arithmetic(np.divide),
+    **dict.fromkeys(("__gtsf2", "__gesf2", "__cmpsf2"), _comparison(-1)),
+    **dict.fromkeys(("__ltsf2", "__lesf2", "__eqsf2", "__nesf2"), _comparison(1)),
+    "__unordsf2": Routine((WORD_BITS, WORD_BITS), WORD_BITS, _is_unordered),
+    "__fixsfsi": Routine((WORD_BITS,), WORD_BITS, _to_integer),
+    "__floatsisf": Routine(
+        (WORD_BITS,), WORD_BITS, lambda a: as_bits(np.float32(signed(a, WORD_BITS)))
+    ),
+    "__floatunsisf": Routine((WORD_BITS,), WORD_BITS, lambda a: as_bits(np.float32(a))),
+    "__udivsi3": _integers(operator.floordiv, WORD_BITS),
+    "__umodsi3": _integers(operator.mod, WORD_BITS),
+    "__divsi3": _integers(_quotient, WORD_BITS, is_signed=True),
+    "__modsi3": _integers(_remainder, WORD_BITS, is_signed=True),
+    "__mulsi3": _integers(operator.mul, WORD_BITS),
+    "__muldi3": _integers(operator.mul, WIDE_BITS),
+    "__udivdi3": _integers(operator.floordiv, WIDE_BITS),
+    "__umoddi3": _integers(operator.mod, WIDE_BITS),
+    "__divdi3": _integers(_quotient, WIDE_BITS, is_signed=True),
+    "__moddi3": _integers(_remainder, WIDE_BITS, is_signed=True),
+    "__ashldi3": _shift(operator.lshift),
+    "__lshrdi3": _shift(operator.rshift),
+    "__ashrdi3": _shift(operator.rshift, is_signed=True),
+}
+"""By the names that GCC and LLVM give them."""
+
+ALIASES: Mapping[str, str] = {
+    "__aeabi_fadd": "__addsf3",
+    "__aeabi_fsub": "__subsf3",
+    "__aeabi_fmul": "__mulsf3",
+    "__aeabi_fdiv": "__divsf3",
+    "__aeabi_i2f": "__floatsisf",
+    "__aeabi_ui2f": "__floatunsisf",
+    "__aeabi_f2iz": "__fixsfsi",
+    "__aeabi_uidiv": "__udivsi3",
+    "__aeabi_idiv": "__divsi3",
+    "__aeabi_lmul": "__muldi3",
+    "__aeabi_llsl": "__ashldi3",
+    "__aeabi_llsr": "__lshrdi3",
+    "__aeabi_lasr": "__ashrdi3",
+}
+"""Arm's names of some."""
+
+MEMORY = ("memcpy", "memmove", "memset", "__aeabi_memcpy", "__aeabi_memmove")
+"""Those that change memory, which the emulator does itself."""
+
+
+def routine(name: str) -> Routine | None:
+    """The function of a name; None for one that is unknown."""
+    return ROUTINES.get(ALIASES.get(name, name))
