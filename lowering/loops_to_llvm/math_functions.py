@@ -14,19 +14,25 @@ from xdsl.dialects import math
 from xdsl.dialects.builtin import Float64Type, f32, i1
 from xdsl.ir import Operation, SSAValue
 
+from glow.dialects import llvm
 from glow.lowering.loops_to_llvm.arithmetic import (
     flags_of,
     float_properties,
     intrinsic,
 )
-from glow.lowering.loops_to_llvm.builder import mangled
+from glow.lowering.loops_to_llvm.builder import FLOAT, mangled, predicate_properties
 from glow.lowering.loops_to_llvm.function_lowering import (
     FunctionLowering,
     Rule,
     entry,
 )
-from glow.lowering.loops_to_llvm.layout import lanes_of
+from glow.lowering.loops_to_llvm.layout import boolean_like, lanes_of
 from glow.lowering.loops_to_llvm.vectors import fma
+
+WHOLE = 2.0**23
+"""From here on an f32 has no fraction."""
+
+ORDERED_LESS = 4
 
 INTRINSICS: dict[type[Operation], str] = {
     math.AbsFOp: "llvm.fabs",
@@ -47,7 +53,6 @@ INTRINSICS: dict[type[Operation], str] = {
     math.Log10Op: "llvm.log10",
     math.PowFOp: "llvm.pow",
     math.RoundOp: "llvm.round",
-    math.RoundEvenOp: "llvm.roundeven",
     math.SinOp: "llvm.sin",
     math.SinhOp: "llvm.sinh",
     math.SqrtOp: "llvm.sqrt",
@@ -140,9 +145,42 @@ def reciprocal_root(low: FunctionLowering, op: Operation) -> None:
     low.set_registers(op.results[0], registers)
 
 
+def round_even(low: FunctionLowering, op: math.RoundEvenOp) -> None:
+    """To the nearest integer, of two the even one.
+
+    Without an instruction LLVM calls `roundevenf`. A sum with 2^23 of the number's sign has no
+    bits left for a fraction, so that adding rounds; larger numbers have none to lose.
+    """
+    if low.target.round_instruction or low.layout(op.result).element != f32:
+        intrinsic("llvm.roundeven")(low, op)
+        return
+    low.set_registers(
+        op.result, [_rounded(low, each) for each in low.registers(op.operand)]
+    )
+
+
+def _rounded(low: FunctionLowering, value: SSAValue) -> SSAValue:
+    builder, type_ = low.builder, value.type
+    whole = builder.number(WHOLE, type_)
+    shift = builder.overloaded("llvm.copysign", (whole, value))
+    moved = builder.emit(xllvm.FAddOp, (value, shift), type_, FLOAT)
+    near = builder.emit(xllvm.FSubOp, (moved, shift), type_, FLOAT)
+    near = builder.overloaded("llvm.copysign", (near, value))
+    size = builder.overloaded("llvm.fabs", (value,))
+    properties = {**predicate_properties(ORDERED_LESS), **FLOAT}
+    is_small = builder.emit(llvm.FCmpOp, (size, whole), boolean_like(type_), properties)
+    return builder.select(is_small, near, value)
+
+
 RULES: dict[type[Operation], Rule] = {
     **{op_class: intrinsic(name) for op_class, name in INTRINSICS.items()},
     **{op_class: flagged(name) for op_class, name in FLAGGED_INTRINSICS.items()},
     **{op_class: library_call(name) for op_class, name in LIBRARY.items()},
-    **dict([entry(math.FmaOp, fma), entry(math.RsqrtOp, reciprocal_root)]),
+    **dict(
+        [
+            entry(math.FmaOp, fma),
+            entry(math.RsqrtOp, reciprocal_root),
+            entry(math.RoundEvenOp, round_even),
+        ]
+    ),
 }

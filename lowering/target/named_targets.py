@@ -26,6 +26,7 @@ class NamedTarget:
     index_bits: int = 64
     byte_dot: str = "none"
     round_instruction: bool = True
+    round_conversion: bool = True
     fma_instruction: bool = True
 
 
@@ -101,6 +102,7 @@ NAMED_TARGETS: Mapping[str, NamedTarget] = {
         "+m,+a,+c",
         "ilp32",
         index_bits=32,
+        round_conversion=False,
         round_instruction=False,
         fma_instruction=False,
     ),
@@ -110,6 +112,7 @@ NAMED_TARGETS: Mapping[str, NamedTarget] = {
         "cortex-m0plus",
         "cortex-m0plus",
         index_bits=32,
+        round_conversion=False,
         round_instruction=False,
         fma_instruction=False,
     ),
@@ -119,6 +122,7 @@ NAMED_TARGETS: Mapping[str, NamedTarget] = {
         "cortex-m3",
         "cortex-m3",
         index_bits=32,
+        round_conversion=False,
         round_instruction=False,
         fma_instruction=False,
     ),
@@ -128,6 +132,7 @@ NAMED_TARGETS: Mapping[str, NamedTarget] = {
         "cortex-m4",
         "cortex-m4",
         index_bits=32,
+        round_conversion=False,
         byte_dot="smlad",
         round_instruction=False,
     ),
@@ -137,6 +142,7 @@ NAMED_TARGETS: Mapping[str, NamedTarget] = {
         "cortex-m7",
         "cortex-m7",
         index_bits=32,
+        round_conversion=False,
         byte_dot="smlad",
     ),
     "cortex-m33": NamedTarget(
@@ -145,6 +151,7 @@ NAMED_TARGETS: Mapping[str, NamedTarget] = {
         "cortex-m33",
         "cortex-m33",
         index_bits=32,
+        round_conversion=False,
         byte_dot="smlad",
     ),
     "cortex-m55": NamedTarget(
@@ -153,6 +160,7 @@ NAMED_TARGETS: Mapping[str, NamedTarget] = {
         "cortex-m55",
         "cortex-m55",
         index_bits=32,
+        round_conversion=False,
         byte_dot="mve",
     ),
     "wasm": NamedTarget(
@@ -162,6 +170,7 @@ NAMED_TARGETS: Mapping[str, NamedTarget] = {
         "generic-wasm",
         "+bulk-memory,+mutable-globals,+nontrapping-fptoint,+sign-ext",
         index_bits=32,
+        round_conversion=False,
         fma_instruction=False,
     ),
     "wasm-simd": NamedTarget(
@@ -171,6 +180,7 @@ NAMED_TARGETS: Mapping[str, NamedTarget] = {
         "generic-wasm-simd",
         "+bulk-memory,+mutable-globals,+nontrapping-fptoint,+sign-ext,+simd128",
         index_bits=32,
+        round_conversion=False,
         fma_instruction=False,
     ),
 }

@@ -42,6 +42,8 @@ class Target:
     `relaxed-simd`, or `none`."""
     round_instruction: bool = True
     """Whether a float is rounded to the nearest even integer without a call."""
+    round_conversion: bool = True
+    """Whether a float becomes the nearest integer without a call."""
     abi: str = ""
     """LLVM's name of the calling convention, where the triple does not say it."""
     weight_budget: int | None = None
@@ -235,6 +237,7 @@ def named_target(name: str) -> Target:
         index_bits=row.index_bits,
         byte_dot=row.byte_dot,
         round_instruction=row.round_instruction,
+        round_conversion=row.round_conversion,
         abi=row.abi,
     )
 

@@ -33,7 +33,7 @@ from glow.backends.cpu.layout import (
 )
 from glow.backends.cpu.layout.conv_transpose import turned_convolution, turned_shape
 from glow.backends.cpu.layout.layout import Layout
-from glow.backends.cpu.layout.packing import Packer, TargetPacker
+from glow.backends.cpu.layout.packing import Packer, packer_of
 from glow.backends.cpu.layout.propagation import propagate
 from glow.backends.cpu.layout.space_to_depth import space_to_depth
 from glow.backends.cpu.layout.split_groups import split_groups
@@ -117,5 +117,5 @@ class AssignLayoutPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Run the pass on a module."""
         check_weight_growth(self.weight_growth)
-        packer = TargetPacker(settle_target(op, self.target), self.numerics)
+        packer = packer_of(op, settle_target(op, self.target), self.numerics)
         assign_layout(op, packer, self.numerics, self.weight_growth)

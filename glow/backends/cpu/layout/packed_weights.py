@@ -18,7 +18,7 @@ from glow.backends.cpu.dialect.config import (
 )
 from glow.backends.cpu.layout.conv_shape import conv_shape_of, winograd_shape_of
 from glow.backends.cpu.layout.packer import Packer
-from glow.backends.cpu.layout.packing import TargetPacker
+from glow.backends.cpu.layout.packing import packer_of
 from glow.backends.cpu.reference.nodes import Packing, Unpacking
 from glow.dialects.attributes import Attributes
 from glow.dialects.weight_table import Array
@@ -28,7 +28,7 @@ from glow.lowering.target.program_target import machine_of
 def packings(module: ModuleOp) -> dict[type[Operation], Packing | Unpacking]:
     """How the weights of a module's nodes were packed, if it says for which target."""
     target = machine_of(module)
-    return {} if target is None else packings_of(TargetPacker(target))
+    return {} if target is None else packings_of(packer_of(module, target))
 
 
 def packings_of(packer: Packer) -> dict[type[Operation], Packing | Unpacking]:

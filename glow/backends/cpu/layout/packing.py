@@ -12,9 +12,10 @@ from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
-from xdsl.dialects.builtin import bf16, f32, i8
+from xdsl.dialects.builtin import ModuleOp, bf16, f32, i8
 from xdsl.ir import Attribute
 
+from glow.backends.cpu import dialect as cpu
 from glow.backends.cpu.dialect.config import (
     ConvConfig,
     MatmulConfig,
@@ -50,6 +51,8 @@ from glow.backends.cpu.layout.conv_shape import (
     winograd_spec,
 )
 from glow.backends.cpu.layout.packer import Packer as Packer
+from glow.backends.cpu.tiling.int8_tile import WORD
+from glow.dialects import glow
 from glow.dialects.weight_table import Array, DeferredArray, dtype_of
 from glow.lowering.loop_builder.window import Window
 from glow.lowering.target.core import Core
@@ -58,7 +61,26 @@ from glow.lowering.target.target import Target
 SIGNED_DOTS = ("dotprod",)
 """Instructions that multiply signed bytes with signed ones only."""
 
+BYTE_PRODUCTS = (
+    glow.Conv2dIntegerOp,
+    cpu.Int8Conv2dOp,
+    cpu.Int8DepthwiseConv2dOp,
+)
+"""Nodes on blocks of bytes."""
+
 ELEMENTS: Mapping[int, Attribute] = {1: i8, 2: bf16, 4: f32}
+
+
+def packer_of(
+    module: ModuleOp, target: Target, numerics: str = "default"
+) -> TargetPacker:
+    """The packer for a module: bytes are multiplied by words of four channels, which blocks
+    hold whole also where a vector has fewer lanes.
+    """
+    lanes = target.lanes(32)
+    if lanes < WORD and any(isinstance(op, BYTE_PRODUCTS) for op in module.walk()):
+        lanes = WORD
+    return TargetPacker(target, numerics, lanes)
 
 
 @dataclass(frozen=True)
@@ -67,16 +89,17 @@ class TargetPacker:
 
     target: Target
     numerics: str = "default"
+    lanes: int = 0
+    """Channels in a block: the f32 elements of a vector unless given."""
+
+    def __post_init__(self) -> None:
+        if not self.lanes:
+            object.__setattr__(self, "lanes", self.target.lanes(32))
 
     @property
     def core(self) -> Core:
         """The numbers of the target's core."""
         return self.target.core
-
-    @property
-    def lanes(self) -> int:
-        """Channels in a block: the f32 elements of a vector."""
-        return self.target.lanes(32)
 
     @property
     def reads_signed_bytes(self) -> bool:

@@ -14,6 +14,7 @@ from xdsl.ir import Attribute, SSAValue
 from glow.backends.cpu.dialect import EpilogueOp
 from glow.backends.cpu.dialect.config import panels_of
 from glow.backends.cpu.program.program import Invocation, KernelRequest
+from glow.backends.cpu.tiling.int8_tile import WORD
 from glow.dialects import instr
 from glow.dialects.errors import GlowError
 from glow.dialects.node import element_of, node_name, shape_of
@@ -119,7 +120,7 @@ def checked(
         return spec
     panels, lanes = panels_of(attributes), target.lanes(32)
     wrong = wrong_config(spec, target)
-    if panels is not None and panels.lanes != lanes:
+    if panels is not None and panels.lanes not in (lanes, max(lanes, WORD)):
         wrong = f"panels of {panels.lanes} lanes: a register of the target has {lanes}"
     if wrong is not None:
         raise GlowError(f"{op.name} cannot have {wrong}", node=node_name(op))
