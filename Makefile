@@ -6,7 +6,7 @@ JOBS ?= 2
 BIN = $(VENV)/bin
 FARM = build/typing/glow
 
-.PHONY: help venv dev demo serve-demo train test conformance fuzz interop ray protocol mutants lint house typing bench clean
+.PHONY: help venv dev demo serve-demo train test bundles conformance fuzz interop ray protocol mutants lint house typing bench clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "%-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -38,6 +38,9 @@ lint: dev  ## ruff, pyright, the import contracts and the shape of the tree
 
 house: $(VENV)/.installed-dev  ## print the shape of the tree: folders, circles, lengths
 	$(BIN)/python test/house.py
+
+bundles: $(VENV)/.installed-dev  ## run the bundles of all targets that emulators know here (minutes)
+	GLOW_ALL_TARGETS=1 $(BIN)/pytest -n $(JOBS) test/python/bundles
 
 conformance: $(VENV)/.installed-dev  ## run ONNX's own backend tests on CPU and interpreter (minutes)
 	$(BIN)/python -m glow.tools.onnx_conformance --jobs $(JOBS)

@@ -65,7 +65,7 @@ class Machine:
 
     def make(self) -> Any:
         """A new CPU."""
-        from unicorn import Uc
+        from unicorn.unicorn import Uc
 
         unicorn = Uc(self.architecture, self.mode)
         if self.cpu is not None:

@@ -10,7 +10,6 @@ Run-time ABI for the Arm Architecture, 4.1.2 and 4.2.
 
 from __future__ import annotations
 
-import operator
 import struct
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
@@ -79,6 +78,14 @@ def _to_integer(bits: int) -> int:
     return int(max(min(value, 2.0**31 - 1), -(2.0**31)))
 
 
+def _from_signed(value: int) -> int:
+    return as_bits(np.float32(signed(value, WORD_BITS)))
+
+
+def _from_unsigned(value: int) -> int:
+    return as_bits(np.float32(value))
+
+
 def _integers(
     operation: Callable[[int, int], int], bits: int, *, is_signed: bool = False
 ) -> Routine:
@@ -108,31 +115,29 @@ def _shift(operation: Callable[[int, int], int], *, is_signed: bool = False) -> 
 
 
 ROUTINES: Mapping[str, Routine] = {
-    "__addsf3": _float_arithmetic(operator.add),
-    "__subsf3": _float_arithmetic(operator.sub),
-    "__mulsf3": _float_arithmetic(operator.mul),
-    "__divsf3": _float_arithmetic(np.divide),
+    "__addsf3": _float_arithmetic(lambda a, b: a + b),
+    "__subsf3": _float_arithmetic(lambda a, b: a - b),
+    "__mulsf3": _float_arithmetic(lambda a, b: a * b),
+    "__divsf3": _float_arithmetic(lambda a, b: a / b),
     **dict.fromkeys(("__gtsf2", "__gesf2", "__cmpsf2"), _comparison(-1)),
     **dict.fromkeys(("__ltsf2", "__lesf2", "__eqsf2", "__nesf2"), _comparison(1)),
     "__unordsf2": Routine((WORD_BITS, WORD_BITS), WORD_BITS, _is_unordered),
     "__fixsfsi": Routine((WORD_BITS,), WORD_BITS, _to_integer),
-    "__floatsisf": Routine(
-        (WORD_BITS,), WORD_BITS, lambda a: as_bits(np.float32(signed(a, WORD_BITS)))
-    ),
-    "__floatunsisf": Routine((WORD_BITS,), WORD_BITS, lambda a: as_bits(np.float32(a))),
-    "__udivsi3": _integers(operator.floordiv, WORD_BITS),
-    "__umodsi3": _integers(operator.mod, WORD_BITS),
+    "__floatsisf": Routine((WORD_BITS,), WORD_BITS, _from_signed),
+    "__floatunsisf": Routine((WORD_BITS,), WORD_BITS, _from_unsigned),
+    "__udivsi3": _integers(lambda a, b: a // b, WORD_BITS),
+    "__umodsi3": _integers(lambda a, b: a % b, WORD_BITS),
     "__divsi3": _integers(_quotient, WORD_BITS, is_signed=True),
     "__modsi3": _integers(_remainder, WORD_BITS, is_signed=True),
-    "__mulsi3": _integers(operator.mul, WORD_BITS),
-    "__muldi3": _integers(operator.mul, WIDE_BITS),
-    "__udivdi3": _integers(operator.floordiv, WIDE_BITS),
-    "__umoddi3": _integers(operator.mod, WIDE_BITS),
+    "__mulsi3": _integers(lambda a, b: a * b, WORD_BITS),
+    "__muldi3": _integers(lambda a, b: a * b, WIDE_BITS),
+    "__udivdi3": _integers(lambda a, b: a // b, WIDE_BITS),
+    "__umoddi3": _integers(lambda a, b: a % b, WIDE_BITS),
     "__divdi3": _integers(_quotient, WIDE_BITS, is_signed=True),
     "__moddi3": _integers(_remainder, WIDE_BITS, is_signed=True),
-    "__ashldi3": _shift(operator.lshift),
-    "__lshrdi3": _shift(operator.rshift),
-    "__ashrdi3": _shift(operator.rshift, is_signed=True),
+    "__ashldi3": _shift(lambda a, b: a << b),
+    "__lshrdi3": _shift(lambda a, b: a >> b),
+    "__ashrdi3": _shift(lambda a, b: a >> b, is_signed=True),
 }
 """By the names that GCC and LLVM give them."""
 

@@ -156,7 +156,8 @@ class _Call:
 
     def run(self) -> Outcome:
         """Run until the function returns."""
-        from unicorn import UC_HOOK_BLOCK, UcError
+        from unicorn.unicorn import UcError
+        from unicorn.unicorn_const import UC_HOOK_BLOCK
 
         machine, unicorn = self.machine, self.unicorn
         machine.prepare(unicorn, self.registers, STACK_END, RETURN)

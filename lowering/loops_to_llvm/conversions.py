@@ -117,12 +117,12 @@ def truncate_to_bfloat(low: FunctionLowering, register: SSAValue) -> SSAValue:
 def float_to_signed(low: FunctionLowering, op: arith.FPToSIOp) -> None:
     """Of a number that was just rounded to the nearest: one instruction for both."""
     owner = op.input.owner
-    nearest = isinstance(owner, math.RoundEvenOp) and low.target.round_conversion
-    if not nearest or low.layout(op.result).element != i32:
+    is_word = low.layout(op.result).element == i32 and low.target.round_conversion
+    if not (isinstance(owner, math.RoundEvenOp) and is_word):
         conversion(llvm.FPToSIOp)(low, op)
         return
     registers: list[SSAValue] = []
-    for register in low.registers(owner.operands[0]):
+    for register in low.registers(owner.operand):
         type_ = with_element(register.type, i32)
         source, target = mangled("", register.type), mangled("", type_)
         name = f"llvm.lrint{target}{source}"
