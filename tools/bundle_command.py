@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from dataclasses import fields
 from pathlib import Path
 
+from xdsl.dialects.builtin import ModuleOp
+
 from glow.bundles.bundle import APIS, OPTIMIZATIONS, WEIGHTS, BundleSettings
 from glow.dialects.errors import UsageError
 from glow.frontends.mapped_file import files_held
@@ -107,7 +109,7 @@ def compile_bundle(
     given["name"] = stem if name is None else check_name(str(name))
     settings = BundleSettings(**given)  # pyright: ignore[reportArgumentType]
     check_bundle_folder(folder)
-    modules = {}
+    modules: dict[str, ModuleOp] = {}
     names = function_names([model.stem for model in models])
     for name, model in zip(names, models, strict=True):
         with step(f"reading {model}"):

@@ -36,7 +36,6 @@ def build_bundle(
     """
     backend = get_backend(options.backend)
     planned = backend.pipeline(options).compile_from
-    target = Target.from_string(options.target)
     samples: list[Sample] = []
     stored: dict[tuple[str, str], Quantization] = {}
     for name, module in modules.items():
@@ -45,7 +44,17 @@ def build_bundle(
         stored |= {(name, place): numbers for place, numbers in found.items()}
     request = BundleRequest(options, settings.threads, settings.debug_callbacks)
     program = backend.bundle_program(modules, request)
-    code = bundle_object(program, settings, target, zlib.crc32(program.constants))
+    bundle = bundle_of(program, options, settings)
+    return replace(bundle, samples=samples, quantization=stored)
+
+
+def bundle_of(
+    program: BundleProgram, options: CompileOptions, settings: BundleSettings
+) -> Bundle:
+    """The bundle of a program, without samples."""
+    target = Target.from_string(options.target)
+    checksum = zlib.crc32(program.constants.data)
+    code = bundle_object(program, settings, target, checksum)
     return Bundle(
         settings,
         target,
@@ -54,10 +63,8 @@ def build_bundle(
         code,
         program.constants,
         program.alignment,
-        samples,
-        kernel_bytes(code, program, settings),
+        kernel_bytes=kernel_bytes(code, program, settings),
         library=shared_library(code, settings, target) if settings.shared else None,
-        quantization=stored,
     )
 
 

@@ -86,7 +86,7 @@ class Bundle:
     """A relocatable object."""
     constants: Bytes
     alignment: int
-    samples: Sequence[Sample]
+    samples: Sequence[Sample] = ()
     """One for each function."""
     kernel_bytes: Mapping[str, int] = field(default_factory=dict[str, int])
     """The bytes of each kernel's code."""
@@ -107,7 +107,7 @@ class Bundle:
     @property
     def checksum(self) -> int:
         """The CRC-32 of the constants."""
-        return zlib.crc32(self.constants)
+        return zlib.crc32(self.constants.data)
 
     @property
     def activations_bytes(self) -> int:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from glow import __version__
 from glow.bundles.bundle import ERRORS, Bundle
+from glow.bundles.entry_code import filled
 from glow.bundles.names import NamedPlace, named_places
 
 ELEMENT_TYPES = {
@@ -44,33 +45,37 @@ typedef struct BundleConfig {
 """
 
 
+HEADER = """\
+/* @NAME@: networks compiled for @TARGET@ by glow @VERSION@. */
+#ifndef @UPPER@_H
+#define @UPPER@_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+@BODY@
+#ifdef __cplusplus
+}
+#endif
+#endif /* @UPPER@_H */
+"""
+
+
 def c_header(bundle: Bundle) -> str:
     """The text of `NAME.h`."""
-    guard = f"{bundle.name.upper()}_H"
     body = _dynamic(bundle) if bundle.settings.api == "dynamic" else _static(bundle)
-    lines = [
-        f"/* {bundle.name}: networks compiled for {bundle.target_name} by glow {__version__}. */",
-        f"#ifndef {guard}",
-        f"#define {guard}",
-        "",
-        "#include <stddef.h>",
-        "#include <stdint.h>",
-        "",
-        "#ifdef __cplusplus",
-        'extern "C" {',
-        "#endif",
-        "",
-        *_errors(bundle),
-        "",
-        *body,
-        "",
-        *_functions(bundle),
-        "#ifdef __cplusplus",
-        "}",
-        "#endif",
-        f"#endif /* {guard} */",
-    ]
-    return "\n".join(lines) + "\n"
+    values = {
+        "@NAME@": bundle.name,
+        "@UPPER@": bundle.name.upper(),
+        "@TARGET@": bundle.target_name,
+        "@VERSION@": __version__,
+        "@BODY@": "\n".join([*_errors(bundle), "", *body, "", *_functions(bundle)]),
+    }
+    return filled(HEADER, values)
 
 
 def _errors(bundle: Bundle) -> Iterator[str]:
@@ -130,26 +135,37 @@ def _dynamic(bundle: Bundle) -> Iterator[str]:
         yield f"extern const BundleConfig {bundle.entry(function)}_config;"
 
 
+ENTRY = "(const uint8_t *constants, uint8_t *mutables, uint8_t *activations"
+
+SLICE = """,
+    uint32_t thread, uint32_t threads, void (*barrier)(void *), void *context"""
+
+CALLBACKS = """\
+/* Functions of yours, called around each kernel: its first buffers it writes. */
+void @NAME@_before(uint32_t call, const char *kernel, uint32_t buffers, uint32_t written,
+    uint8_t *const *addresses, const uint32_t *sizes);
+void @NAME@_after(uint32_t call, const char *kernel, uint32_t buffers, uint32_t written,
+    uint8_t *const *addresses, const uint32_t *sizes);
+"""
+
+
 def _functions(bundle: Bundle) -> Iterator[str]:
-    name = bundle.name
-    if bundle.settings.weights == "linked":
-        yield "/* The weights, in the section .rodata." + name + ". */"
+    name, settings = bundle.name, bundle.settings
+    if settings.weights == "linked":
+        yield f"/* The weights, in the section .rodata.{name}. */"
         yield f"extern const uint8_t {name}_constants[{max(bundle.constants.nbytes, 1)}];"
         yield ""
     yield f"/* {name.upper()}_OK if these are the weights of the code. */"
     yield f"int {name}_check(const uint8_t *constants, size_t size);"
     yield ""
+    if settings.debug_callbacks:
+        yield filled(CALLBACKS, {"@NAME@": name})
     yield "/* Reads inputs in the mutables and writes outputs there. All state is in the"
     yield "   arguments: threads may call it with regions of their own. 0, or an error of"
     yield f"   {name}_error. */"
-    regions = "const uint8_t *constants, uint8_t *mutables, uint8_t *activations"
-    for function in bundle.functions:
-        entry = bundle.entry(function)
-        yield f"int {entry}({regions});"
-        if bundle.settings.threads:
-            space = " " * (len(entry) + 11)
-            yield (
-                f"int {entry}_slice({regions},\n{space}uint32_t thread, uint32_t threads,"
-                f"\n{space}void (*barrier)(void *), void *context);"
-            )
+    for entry in map(bundle.entry, bundle.functions):
+        yield f"int {entry}{ENTRY});"
+        if settings.threads:
+            yield "/* What one of the threads does of it; barrier waits for all of them. */"
+            yield f"int {entry}_slice{ENTRY}{SLICE});"
     yield ""

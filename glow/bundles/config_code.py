@@ -7,43 +7,43 @@ A symbol is a name, an offset in the mutables, a count of elements, and 1 for mu
 
 from __future__ import annotations
 
-from glow.backends.bundle_program import BundleFunction, BundleProgram
+from glow.backends.bundle_program import BundleFunction, BundleProgram, Place
 from glow.bundles.bundle import places
 
 MUTABLE = 1
+SYMBOL = "{ ptr, i64, i64, i8 }"
 
 
 def config_text(entry: str, function: BundleFunction, program: BundleProgram) -> str:
     """The description of one network, and what it points to."""
-    lines: list[str] = []
-    rows: list[str] = []
-    for number, place in enumerate(places(function)):
-        name = place.name.encode()
-        text = "".join(f"\\{byte:02X}" for byte in name)
-        label = f"@{function.name}_symbol{number}"
-        lines.append(
-            f'{label} = internal constant [{len(name) + 1} x i8] c"{text}\\00"'
-        )
-        elements = place.nbytes // place.dtype.itemsize
-        rows.append(
-            f"{{ ptr, i64, i64, i8 }} {{ ptr {label}, i64 {place.offset}, "
-            f"i64 {elements}, i8 {MUTABLE} }}"
-        )
-    table = f"@{function.name}_symbols"
-    lines.append(
-        f"{table} = internal constant [{len(rows)} x {{ ptr, i64, i64, i8 }}] "
-        f"[{', '.join(rows)}]"
-    )
+    symbols = [_symbol(function, n, each) for n, each in enumerate(places(function))]
+    rows = ", ".join(row for _, row in symbols)
     sizes = (
         program.constants.nbytes,
         function.mutables_bytes,
         function.activations_bytes,
         program.alignment,
-        len(rows),
+        len(symbols),
     )
     numbers = ", ".join(f"i64 {size}" for size in sizes)
-    lines.append(
-        f"@{entry}_config = constant {{ i64, i64, i64, i64, i64, ptr }} "
-        f"{{ {numbers}, ptr {table} }}"
+    table = f"@{function.name}_symbols"
+    return "\n".join(
+        [
+            *(name for name, _ in symbols),
+            f"{table} = internal constant [{len(symbols)} x {SYMBOL}] [{rows}]",
+            f"@{entry}_config = constant {{ i64, i64, i64, i64, i64, ptr }} "
+            f"{{ {numbers}, ptr {table} }}",
+        ]
     )
-    return "\n".join(lines)
+
+
+def _symbol(function: BundleFunction, number: int, place: Place) -> tuple[str, str]:
+    """The name of an input or output as a constant, and its row in the table."""
+    name = place.name.encode()
+    text = "".join(f"\\{byte:02X}" for byte in name)
+    label = f"@{function.name}_symbol{number}"
+    elements = place.nbytes // place.dtype.itemsize
+    return (
+        f'{label} = internal constant [{len(name) + 1} x i8] c"{text}\\00"',
+        f"{SYMBOL} {{ ptr {label}, i64 {place.offset}, i64 {elements}, i8 {MUTABLE} }}",
+    )

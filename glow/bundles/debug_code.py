@@ -9,7 +9,7 @@ kernel call; the first `written` of them it writes.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from glow.backends.bundle_program import BundleFunction, DebugCall
 from glow.bundles.entry_code import Machine
@@ -18,7 +18,7 @@ CALLBACKS = ("before", "after")
 
 
 def callbacks_text(
-    bundle: str, functions: list[BundleFunction], machine: Machine
+    bundle: str, functions: Sequence[BundleFunction], machine: Machine
 ) -> str:
     """The functions that mains call, and declarations of those that the user has."""
     lines = [

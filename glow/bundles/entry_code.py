@@ -11,14 +11,12 @@ since they need it once only: the size, then the CRC-32 bit by bit, without a ta
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from importlib.resources import files
 
 from glow.backends.bundle_program import BundleFunction
 from glow.bundles.bundle import BAD_INDEX, BAD_WEIGHTS, UNALIGNED
-
-CRC_POLYNOMIAL = 0xEDB88320
-"""Of IEEE 802.3, bits reversed: that of zlib, PNG and Ethernet."""
 
 REGIONS = "ptr %constants, ptr %mutables, ptr %activations"
 
@@ -57,35 +55,41 @@ def slice_text(name: str, function: BundleFunction, machine: Machine) -> str:
     `barrier` returns once all threads have called it. Where data may be wrong, the first
     thread clears the notes before anybody works, and all read them once everybody has.
     """
-    index = machine.index
-    wide = [
-        f"  %{each}.wide = zext i32 %{each} to {index}"
-        for each in ("thread", "threads")
-    ]
-    if machine.index_bits == 32:
-        wide = [
-            f"  %{each}.wide = add i32 %{each}, 0" for each in ("thread", "threads")
-        ]
     wait = ["  call void %barrier(ptr %context)"] if function.reports else []
-    work = f"{REGIONS}, {index} %thread.wide, {index} %threads.wide, ptr %pair"
+    threads = ", ".join(f"{machine.index} %{each}.wide" for each in NUMBERS)
     return "\n".join(
         [
             f"define i32 @{name}_slice({REGIONS}, i32 %thread, i32 %threads, "
             "ptr %barrier, ptr %context) nounwind {",
             *_alignment_test(machine),
-            *wide,
-            "  %pair = alloca { ptr, ptr }",
-            "  store ptr %barrier, ptr %pair",
-            "  %second = getelementptr { ptr, ptr }, ptr %pair, i32 0, i32 1",
-            "  store ptr %context, ptr %second",
+            *_widened(machine),
+            *STORED_BARRIER,
             *_clear_reports(function),
             *wait,
-            f"  call void @main_{function.name}({work})",
+            f"  call void @main_{function.name}({REGIONS}, {threads}, ptr %pair)",
             *wait,
             *_result(function),
             "}",
         ]
     )
+
+
+NUMBERS = ("thread", "threads")
+
+STORED_BARRIER = (
+    "  %pair = alloca { ptr, ptr }",
+    "  store ptr %barrier, ptr %pair",
+    "  %second = getelementptr { ptr, ptr }, ptr %pair, i32 0, i32 1",
+    "  store ptr %context, ptr %second",
+)
+"""What `glow_barrier` finds: the caller's function and its argument."""
+
+
+def _widened(machine: Machine) -> Sequence[str]:
+    """The numbers of threads as wide as addresses."""
+    if machine.index_bits == 32:
+        return [f"  %{each}.wide = add i32 %{each}, 0" for each in NUMBERS]
+    return [f"  %{each}.wide = zext i32 %{each} to {machine.index}" for each in NUMBERS]
 
 
 def barrier_text(machine: Machine) -> str:
@@ -107,45 +111,21 @@ done:
 
 def check_text(name: str, size: int, checksum: int, machine: Machine) -> str:
     """The function that compares weights with those of the code."""
-    index = machine.index
-    return f"""
-define i32 @{name}_check(ptr %constants, {index} %size) nounwind optsize {{
-  %fits = icmp eq {index} %size, {size}
-  br i1 %fits, label %bytes, label %bad
-bytes:
-  %i = phi {index} [0, %0], [%next, %last]
-  %crc = phi i32 [-1, %0], [%shifted, %last]
-  %more = icmp ult {index} %i, {size}
-  br i1 %more, label %byte, label %end
-byte:
-  %place = getelementptr i8, ptr %constants, {index} %i
-  %read = load i8, ptr %place
-  %wide = zext i8 %read to i32
-  %mixed = xor i32 %crc, %wide
-  br label %bit
-bit:
-  %n = phi i32 [0, %byte], [%n.next, %bit]
-  %rest = phi i32 [%mixed, %byte], [%shifted, %bit]
-  %low = and i32 %rest, 1
-  %mask = sub i32 0, %low
-  %term = and i32 %mask, {CRC_POLYNOMIAL}
-  %half = lshr i32 %rest, 1
-  %shifted = xor i32 %half, %term
-  %n.next = add i32 %n, 1
-  %go = icmp ult i32 %n.next, 8
-  br i1 %go, label %bit, label %last
-last:
-  %next = add {index} %i, 1
-  br label %bytes
-end:
-  %sum = xor i32 %crc, -1
-  %right = icmp eq i32 %sum, {checksum}
-  br i1 %right, label %good, label %bad
-good:
-  ret i32 0
-bad:
-  ret i32 {BAD_WEIGHTS}
-}}"""
+    values = {
+        "@NAME@": name,
+        "@INDEX@": machine.index,
+        "@SIZE@": str(size),
+        "@CHECKSUM@": str(checksum),
+        "@BAD_WEIGHTS@": str(BAD_WEIGHTS),
+    }
+    return filled(files("glow.bundles").joinpath("check.ll").read_text("utf-8"), values)
+
+
+def filled(text: str, values: Mapping[str, str]) -> str:
+    """A template with its `@NAME@`s replaced."""
+    for key, value in values.items():
+        text = text.replace(key, value)
+    return text
 
 
 def constants_text(name: str, content: bytes, alignment: int) -> str:

@@ -44,27 +44,10 @@ class Code(Protocol):
 
 
 class NativeCode:
-    """The object of a bundle, linked into this process."""
+    """The object of a bundle, linked into this process, or its shared library."""
 
     def __init__(self, folder: Path, name: str, *, is_shared: bool) -> None:
-        self._functions: dict[str, int] = {}
-        library = folder / f"{name}.so"
-        if is_shared and library.exists():
-            self._library = ctypes.CDLL(os.fspath(library.resolve()))
-            self._address = lambda symbol: (
-                ctypes.cast(self._library[symbol], ctypes.c_void_p).value
-            )
-            return
-        content = (folder / f"{name}.o").read_bytes()
-        try:
-            image = Image([content], _process_address)
-        except UnsupportedObjectError as error:
-            raise GlowError(
-                f"{folder}: the object cannot be linked here: {error}",
-                hint="glow compile --shared makes a library that every system loads",
-            ) from error
-        self._address = image.address
-        self._image = image
+        self._linked = _linked(folder, name, is_shared=is_shared)
 
     def call(
         self, symbol: str, constants: Bytes, mutables: Bytes, activations: Bytes
@@ -72,7 +55,34 @@ class NativeCode:
         """What an entry returns."""
         pointers = [each.ctypes.data for each in (constants, mutables, activations)]
         kind = ctypes.CFUNCTYPE(ctypes.c_int, *[ctypes.c_void_p] * 3)
-        return kind(self._address(symbol))(*pointers)
+        return kind(self._linked.address(symbol))(*pointers)
+
+
+class SharedLibrary:
+    """A library that the system has loaded."""
+
+    def __init__(self, path: Path) -> None:
+        self._library = ctypes.CDLL(os.fspath(path.resolve()))
+
+    def address(self, name: str) -> int:
+        """The address of a function."""
+        return ctypes.cast(self._library[name], ctypes.c_void_p).value or 0
+
+
+def _linked(folder: Path, name: str, *, is_shared: bool) -> SharedLibrary | Image:
+    """What has the functions of a bundle; raises GlowError where it cannot be linked."""
+    if is_shared:
+        try:
+            return SharedLibrary(folder / f"{name}.so")
+        except OSError as error:
+            raise GlowError(f"{folder}: {error}") from error
+    try:
+        return Image([(folder / f"{name}.o").read_bytes()], _process_address)
+    except (UnsupportedObjectError, LookupError, OSError) as error:
+        raise GlowError(
+            f"{folder}: the object cannot be linked here: {error}",
+            hint="glow compile --shared makes a library that every system loads",
+        ) from error
 
 
 def _process_address(name: str) -> int | None:

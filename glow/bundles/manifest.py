@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
+from dataclasses import asdict
 
 from glow import __version__
 from glow.backends.bundle_program import BundleFunction, Place
@@ -22,25 +23,14 @@ def manifest_text(bundle: Bundle) -> str:
 
 def manifest(bundle: Bundle) -> Mapping[str, object]:
     """The content of `NAME.json`."""
-    target, settings = bundle.target, bundle.settings
     named = list(named_places(bundle))
+    settings = asdict(bundle.settings)
     return {
         "format": FORMAT,
         "compiler": f"glow {__version__}",
-        "name": bundle.name,
-        "target": {
-            "name": bundle.target_name,
-            "triple": target.triple,
-            "cpu": target.cpu,
-            "features": target.features,
-            "abi": target.abi,
-        },
-        "weights": settings.weights,
-        "api": settings.api,
-        "optimize": settings.optimize,
-        "threads": settings.threads,
-        "shared": settings.shared,
-        "debug_callbacks": settings.debug_callbacks,
+        "name": settings.pop("name"),
+        "target": _target(bundle),
+        **settings,
         "alignment": bundle.alignment,
         "constants_bytes": bundle.constants.nbytes,
         "mutables_bytes": bundle.mutables_bytes,
@@ -48,28 +38,39 @@ def manifest(bundle: Bundle) -> Mapping[str, object]:
         "stack_bytes": bundle.stack_bytes,
         "checksums": {
             "constants_crc32": bundle.checksum,
-            "constants_sha256": hashlib.sha256(bundle.constants).hexdigest(),
+            "constants_sha256": hashlib.sha256(bundle.constants.data).hexdigest(),
             "object_sha256": hashlib.sha256(bundle.object_code).hexdigest(),
         },
         "kernel_bytes": dict(bundle.kernel_bytes),
-        "entries": [
-            {
-                "name": function.name,
-                "symbol": bundle.entry(function),
-                "mutables_bytes": function.mutables_bytes,
-                "activations_bytes": function.activations_bytes,
-                "inputs": _places(bundle, function, "input", named),
-                "outputs": _places(bundle, function, "output", named),
-                "errors": [
-                    {
-                        "offset": function.reports_offset + n,
-                        "node": node,
-                        "error": error,
-                    }
-                    for n, (node, error) in enumerate(function.reports)
-                ],
-            }
-            for function in bundle.functions
+        "entries": [_entry(bundle, each, named) for each in bundle.functions],
+    }
+
+
+def _target(bundle: Bundle) -> Mapping[str, str]:
+    target = bundle.target
+    return {
+        "name": bundle.target_name,
+        "triple": target.triple,
+        "cpu": target.cpu,
+        "features": target.features,
+        "abi": target.abi,
+    }
+
+
+def _entry(
+    bundle: Bundle, function: BundleFunction, named: list[NamedPlace]
+) -> Mapping[str, object]:
+    start = function.reports_offset
+    return {
+        "name": function.name,
+        "symbol": bundle.entry(function),
+        "mutables_bytes": function.mutables_bytes,
+        "activations_bytes": function.activations_bytes,
+        "inputs": _places(bundle, function, "input", named),
+        "outputs": _places(bundle, function, "output", named),
+        "errors": [
+            {"offset": start + number, "node": node, "error": error}
+            for number, (node, error) in enumerate(function.reports)
         ],
     }
 

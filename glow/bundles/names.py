@@ -74,7 +74,7 @@ class NamedPlace:
 
 def named_places(bundle: Bundle) -> Iterator[NamedPlace]:
     """All inputs and outputs, in order; equal names are numbered."""
-    several, taken = len(bundle.functions) > 1, set(OWN_PARTS)
+    several, taken = len(bundle.functions) > 1, set[str](OWN_PARTS)
     for function in bundle.functions:
         prefix = f"{function.name.upper()}_" if several else ""
         for number, place in enumerate(places(function)):

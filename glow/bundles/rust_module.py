@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from glow import __version__
 from glow.bundles.bundle import ERRORS, OK, Bundle
+from glow.bundles.entry_code import filled
 from glow.bundles.names import RUST_KEYWORDS, NamedPlace, named_places
 
 ELEMENT_TYPES = {
@@ -63,14 +64,18 @@ def _errors() -> Iterator[str]:
     yield "    /// a region has fewer bytes than the network takes"
     yield "    TooSmall,"
     yield "}"
+    yield from _result([(number, name) for name, (number, _) in errors.items()])
+
+
+def _result(errors: list[tuple[int, str]]) -> Iterator[str]:
+    *most, (_, last) = errors
     yield ""
     yield "fn result(code: i32) -> Result<(), Error> {"
     yield "    match code {"
     yield f"        {OK} => Ok(()),"
-    *most, last = errors.items()
-    for name, (number, _) in most:
+    for number, name in most:
         yield f"        {number} => Err(Error::{_camel(name)}),"
-    yield f"        _ => Err(Error::{_camel(last[0])}),"
+    yield f"        _ => Err(Error::{_camel(last)}),"
     yield "    }"
     yield "}"
 
@@ -95,13 +100,57 @@ def _place(each: NamedPlace, bundle: Bundle) -> Iterator[str]:
     yield "}"
 
 
+CHECK = """
+/// Whether these are the weights of the code.
+pub fn check(constants: &[u8]) -> Result<(), Error> {
+    result(unsafe { check_weights(constants.as_ptr(), constants.len()) })
+}"""
+
+LINKED = """
+/// The weights, which are linked with the code.
+pub fn constants() -> &'static [u8] {
+    unsafe { &*core::ptr::addr_of!(LINKED_CONSTANTS) }
+}"""
+
+ENTRY = """
+/// Reads inputs in the mutables and writes outputs there.
+pub fn @NAME@(
+    constants: &[u8],
+    mutables: &mut [u8],
+    activations: &mut [u8],
+) -> Result<(), Error> {
+    if constants.len() < CONSTANTS_BYTES
+        || mutables.len() < @MUTABLES@
+        || activations.len() < @ACTIVATIONS@
+    {
+        return Err(Error::TooSmall);
+    }
+    let (mutables, activations) = (mutables.as_mut_ptr(), activations.as_mut_ptr());
+    result(unsafe { @NAME@_entry(constants.as_ptr(), mutables, activations) })
+}"""
+
+
 def _functions(bundle: Bundle) -> Iterator[str]:
+    yield from _foreign(bundle)
+    yield CHECK
+    if bundle.settings.weights == "linked":
+        yield LINKED
+    for function in bundle.functions:
+        values = {
+            "@NAME@": bundle.entry(function),
+            "@MUTABLES@": str(function.mutables_bytes),
+            "@ACTIVATIONS@": str(function.activations_bytes),
+        }
+        yield filled(ENTRY, values)
+
+
+def _foreign(bundle: Bundle) -> Iterator[str]:
+    """What the object has."""
     name = bundle.name
     yield 'unsafe extern "C" {'
     if bundle.settings.weights == "linked":
-        size = max(bundle.constants.nbytes, 1)
         yield f'    #[link_name = "{name}_constants"]'
-        yield f"    static LINKED_CONSTANTS: [u8; {size}];"
+        yield f"    static LINKED_CONSTANTS: [u8; {max(bundle.constants.nbytes, 1)}];"
     yield f'    #[link_name = "{name}_check"]'
     yield "    fn check_weights(constants: *const u8, size: usize) -> i32;"
     for function in bundle.functions:
@@ -109,37 +158,6 @@ def _functions(bundle: Bundle) -> Iterator[str]:
         yield f'    #[link_name = "{entry}"]'
         yield f"    fn {entry}_entry({REGIONS}) -> i32;"
     yield "}"
-    yield ""
-    yield "/// Whether these are the weights of the code."
-    yield "pub fn check(constants: &[u8]) -> Result<(), Error> {"
-    yield "    result(unsafe { check_weights(constants.as_ptr(), constants.len()) })"
-    yield "}"
-    if bundle.settings.weights == "linked":
-        yield ""
-        yield "/// The weights, which are linked with the code."
-        yield "pub fn constants() -> &'static [u8] {"
-        yield "    unsafe { &*core::ptr::addr_of!(LINKED_CONSTANTS) }"
-        yield "}"
-    for function in bundle.functions:
-        entry = bundle.entry(function)
-        yield ""
-        yield "/// Reads inputs in the mutables and writes outputs there."
-        yield f"pub fn {entry}("
-        yield "    constants: &[u8],"
-        yield "    mutables: &mut [u8],"
-        yield "    activations: &mut [u8],"
-        yield ") -> Result<(), Error> {"
-        yield "    if constants.len() < CONSTANTS_BYTES"
-        yield f"        || mutables.len() < {function.mutables_bytes}"
-        yield f"        || activations.len() < {function.activations_bytes}"
-        yield "    {"
-        yield "        return Err(Error::TooSmall);"
-        yield "    }"
-        yield "    let (mutables, activations) = (mutables.as_mut_ptr(), activations.as_mut_ptr());"
-        yield (
-            f"    result(unsafe {{ {entry}_entry(constants.as_ptr(), mutables, activations) }})"
-        )
-        yield "}"
 
 
 def _camel(name: str) -> str:

@@ -7,7 +7,6 @@ For this machine that is the system's `cc`, for others Zig's, which links for al
 from __future__ import annotations
 
 import importlib.util
-import os
 import shutil
 import subprocess
 import sys
@@ -33,29 +32,22 @@ def shared_library(code: bytes, settings: BundleSettings, target: Target) -> byt
     name = settings.name
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / f"{name}.o").write_bytes(code)
-        command = [
-            *c_compiler(target),
-            *FLAGS,
-            f"-Wl,-soname,{name}.so",
-            "-o",
-            f"{name}.so",
-            f"{name}.o",
-        ]
-        environment = {**os.environ, "SOURCE_DATE_EPOCH": "0"}
-        try:
-            done = subprocess.run(
-                command,
-                cwd=folder,
-                env=environment,
-                capture_output=True,
-                text=True,
-                timeout=SECONDS,
-            )
-        except (OSError, subprocess.TimeoutExpired) as error:
-            raise GlowError(f"--shared: cannot run {command[0]}: {error}") from error
-        if done.returncode:
-            raise GlowError(f"--shared: the linker failed: {done.stderr.strip()}")
+        output = ("-o", f"{name}.so", f"{name}.o")
+        soname = f"-Wl,-soname,{name}.so"
+        run_linker([*c_compiler(target), *FLAGS, soname, *output], folder)
         return (Path(folder) / f"{name}.so").read_bytes()
+
+
+def run_linker(command: Sequence[str], folder: str) -> None:
+    """Run a command in a folder; raises GlowError where it fails."""
+    try:
+        done = subprocess.run(
+            command, cwd=folder, capture_output=True, text=True, timeout=SECONDS
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise GlowError(f"--shared: cannot run {command[0]}: {error}") from error
+    if done.returncode:
+        raise GlowError(f"--shared: the linker failed: {done.stderr.strip()}")
 
 
 def c_compiler(target: Target) -> Sequence[str]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import struct
 
-from glow.bundles.elf import FILE, SYMBOL_TABLE, ObjectSymbols
+from glow.bundles.elf import FILE, SYMBOL_TABLE, ObjectSymbol, ObjectSymbols
 
 MAPPING = "$"
 """Begins symbols by which Arm and RISC-V tell code from data: tools know them by name."""
@@ -17,35 +17,38 @@ MAPPING = "$"
 def with_prefixed_symbols(code: bytes, prefix: str) -> bytes:
     """The object with the prefix before all names that it defines."""
     file, content = ObjectSymbols(code), bytearray(code)
-    names = bytearray(b"\0")
-    tables = [s for s in file.sections if s.kind == SYMBOL_TABLE]
+    tables = [each for each in file.sections if each.kind == SYMBOL_TABLE]
     if len(tables) != 1:
         return code
-    table = tables[0]
+    (table,) = tables
+    # Names of sections may be in the same table, so that it stays, with ours behind it.
+    names = bytearray(file.content(file.sections[table.link]))
     entry_bytes = 24 if file.is_wide else 16
     for number, symbol in enumerate(file.symbols):
-        name = symbol.name
-        is_own = symbol.section and symbol.kind != FILE and name[:1] != MAPPING
-        if name and is_own and not name.startswith(prefix):
-            name = prefix + name
-        place = len(names) if name else 0
-        if name:
+        place = 0
+        if name := prefixed(symbol, prefix):
+            place = len(names)
             names += name.encode() + b"\0"
         struct.pack_into("<I", content, table.offset + number * entry_bytes, place)
+    content += bytes(-len(content) % entry_bytes)
+    form, header = header_place(file, table.link)
+    struct.pack_into(form, content, header, len(content), len(names))
+    return bytes(content + names)
+
+
+def prefixed(symbol: ObjectSymbol, prefix: str) -> str:
+    """The name of a symbol from now on."""
+    name = symbol.name
+    is_ours = symbol.section and symbol.kind != FILE and name[:1] != MAPPING
+    if not name or not is_ours or name.startswith(prefix):
+        return name
+    return prefix + name
+
+
+def header_place(file: ObjectSymbols, section: int) -> tuple[str, int]:
+    """Where the header of a section says its offset and size, and in which form."""
     if file.is_wide:
-        (headers,) = struct.unpack_from("<Q", code, 40)
-        header_bytes, at, form = 64, 24, "<QQ"
-    else:
-        (headers,) = struct.unpack_from("<I", code, 32)
-        header_bytes, at, form = 40, 16, "<II"
-    # Section names may be in the same table: it stays where it is, behind them.
-    shared = file.sections[table.link]
-    old = file.content(shared)
-    moved = old + bytes(names)
-    for number in range(len(file.symbols)):
-        place = table.offset + number * entry_bytes
-        (start,) = struct.unpack_from("<I", content, place)
-        struct.pack_into("<I", content, place, start and start + len(old))
-    header = headers + table.link * header_bytes + at
-    struct.pack_into(form, content, header, len(content), len(moved))
-    return bytes(content + moved)
+        (headers,) = struct.unpack_from("<Q", file.data, 40)
+        return "<QQ", headers + section * 64 + 24
+    (headers,) = struct.unpack_from("<I", file.data, 32)
+    return "<II", headers + section * 40 + 16

@@ -43,19 +43,11 @@ def build_bundle_program(
     target = Target.from_string(request.options.target)
     alignment = max(LEAST_ALIGNMENT, target.vector_bytes)
     pool = ConstantPool(alignment)
-    programs: dict[str, Program] = {}
-    functions: list[BundleFunction] = []
-    for name, module in modules.items():
-        source = main_function(module)
-        program = build_program(source, target, table)
-        if program.variables:
-            first = program.variables[0].name
-            raise GlowError(
-                f"a bundle has no variables, and the network has '{first}'",
-                hint="make it an input and an output",
-            )
-        programs[name], reports = with_fixed_places(program, pool, alignment)
-        functions.append(bundle_function(name, source, programs[name], reports))
+    placed = [
+        placed_program(name, module, pool, target, table)
+        for name, module in modules.items()
+    ]
+    programs = {function.name: program for function, program in placed}
     sizes = {"constants": pool.size, "activations": most_activations(programs)}
     kernels: dict[str, Kernel] = {}
     for name, program in programs.items():
@@ -63,10 +55,27 @@ def build_bundle_program(
         for label, kernel in program.requests().items():
             if label not in kernels:
                 kernels[label] = kernel.build(label, target)
+    functions = [function for function, _ in placed]
     functions, mains = with_mains(functions, programs, kernels, request)
     parts: list[func.FuncOp] = [kernel.function for kernel in kernels.values()]
     text = function_text([barrier_declaration(), *parts, *mains], target)
     return BundleProgram(text, functions, pool.content(), list(kernels), alignment)
+
+
+def placed_program(
+    name: str, module: ModuleOp, pool: ConstantPool, target: Target, table: KernelTable
+) -> tuple[BundleFunction, Program]:
+    """A planned module as a program whose weights are in a pool."""
+    source = main_function(module)
+    program = build_program(source, target, table)
+    if program.variables:
+        raise GlowError(
+            "a bundle has no variables, and the network has "
+            f"'{program.variables[0].name}'",
+            hint="make it an input and an output",
+        )
+    program, reports = with_fixed_places(program, pool, pool.alignment)
+    return bundle_function(name, source, program, reports), program
 
 
 def with_mains(

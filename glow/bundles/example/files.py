@@ -6,13 +6,17 @@ compares what comes out with what the compiler's own run gave.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from importlib.resources import files
+from types import MappingProxyType
 
 from glow.bundles.bundle import Array, Bundle
 from glow.bundles.names import named_places
 
 BYTES_A_LINE = 20
+
+NO_PARTS: Mapping[str, str] = MappingProxyType({})
 
 
 def example_files(bundle: Bundle) -> Mapping[str, str]:
@@ -24,8 +28,8 @@ def example_files(bundle: Bundle) -> Mapping[str, str]:
     }
 
 
-def filled(name: str, bundle: Bundle) -> str:
-    """A file of this folder with the bundle's name in it."""
+def filled(name: str, bundle: Bundle, parts: Mapping[str, str] = NO_PARTS) -> str:
+    """A file of this folder with the bundle's name, sizes and other parts in it."""
     text = files("glow.bundles.example").joinpath(name).read_text("utf-8")
     linked = bundle.settings.weights == "linked"
     values = {
@@ -34,62 +38,35 @@ def filled(name: str, bundle: Bundle) -> str:
         "LINKED": "1" if linked else "0",
         "TRIPLE": bundle.target.triple,
         "ALIGNMENT": str(bundle.alignment),
+        "CONSTANTS_BYTES": str(bundle.constants.nbytes),
+        "MUTABLES_BYTES": str(max(bundle.mutables_bytes, 1)),
+        "ACTIVATIONS_BYTES": str(max(bundle.activations_bytes, 1)),
+        **parts,
     }
-    for key, value in values.items():
-        text = text.replace(f"@{key}@", value)
-    return text
+    return re.sub(r"@([A-Z_]+)@", lambda found: values[found[1]], text)
 
 
 def sample_header(bundle: Bundle) -> str:
     """Inputs, what comes out for them, and a table of both, in C."""
-    name, rows = bundle.name, list[str]()
+    places, count = named_places(bundle), 0
     arrays: list[str] = []
-    each_place = named_places(bundle)
+    rows: list[str] = []
     entries: list[str] = []
     for function, sample in zip(bundle.functions, bundle.samples, strict=True):
-        count = len(rows)
-        for array in (*sample.inputs, *sample.outputs):
-            each = next(each_place)
+        found = [*sample.inputs, *sample.outputs]
+        for array, each in zip(found, places, strict=False):
             label = f"sample_{each.part.lower()}"
             arrays += [f"static const uint8_t {label}[] = {{", *_bytes(array), "};"]
+            is_output = int(each.kind == "output")
             rows.append(
-                f"  {{{label}, {each.place.offset}u, {array.nbytes}u, "
-                f"{int(each.kind == 'output')}, {_kind(array)}}},"
+                f"  {{{label}, {each.place.offset}u, {array.nbytes}u, {is_output}, "
+                f"{_kind(array)}}},"
             )
-        entries.append(
-            f'  {{{bundle.entry(function)}, "{function.name}", {count}, {len(rows)}}},'
-        )
-    sizes = {
-        "CONSTANTS": bundle.constants.nbytes,
-        "MUTABLES": bundle.mutables_bytes,
-        "ACTIVATIONS": bundle.activations_bytes,
-    }
-    return "\n".join(
-        [
-            f"/* A sample for {name}: inputs, and the outputs that they give. */",
-            *arrays,
-            "struct sample_array {",
-            "  const uint8_t *bytes;",
-            "  unsigned offset, size;",
-            "  int is_output;",
-            "  char kind; /* f: float, d: double, else compared byte by byte */",
-            "};",
-            "static const struct sample_array sample_arrays[] = {",
-            *rows,
-            "};",
-            "static const struct {",
-            "  int (*run)(const uint8_t *, uint8_t *, uint8_t *);",
-            "  const char *name;",
-            "  int first, end;",
-            "} sample_entries[] = {",
-            *entries,
-            "};",
-            *(f"#define SAMPLE_{key} {max(size, 1)}" for key, size in sizes.items()),
-            f"#define SAMPLE_ALIGNMENT {bundle.alignment}",
-            f"#define SAMPLE_CONSTANTS_SIZE {bundle.constants.nbytes}",
-            "",
-        ]
-    )
+        entry, first, count = bundle.entry(function), count, count + len(found)
+        entries.append(f'  {{{entry}, "{function.name}", {first}, {count}}},')
+    lists = {"ARRAYS": arrays, "ROWS": rows, "ENTRIES": entries}
+    parts = {key: "\n".join(lines) for key, lines in lists.items()}
+    return filled("sample.h", bundle, parts)
 
 
 def _kind(array: Array) -> str:

@@ -58,7 +58,7 @@ static int is_right(const struct sample_array *sample) {
 }
 
 int main(void) {
-  int error = @NAME@_check(@CONSTANTS@, SAMPLE_CONSTANTS_SIZE);
+  int error = @NAME@_check(@CONSTANTS@, SAMPLE_CONSTANTS);
   for (unsigned n = 0; !error && n < sizeof sample_entries / sizeof *sample_entries; n++) {
     for (int i = sample_entries[n].first; i < sample_entries[n].end; i++)
       if (!sample_arrays[i].is_output)

@@ -34,7 +34,7 @@ class ConstantPool:
     """The weights of a bundle: each content once, at a multiple of the alignment."""
 
     def __init__(self, alignment: int) -> None:
-        self._alignment = alignment
+        self.alignment = alignment
         self._offsets: dict[tuple[bytes, int], int] = {}
         self._parts: list[tuple[int, Bytes]] = []
         self.size = 0
@@ -42,11 +42,11 @@ class ConstantPool:
     def add(self, array: Array | DeferredArray) -> int:
         """Where an array is from now on."""
         content = bytes_of(array)
-        key = sha256(content).digest(), len(content)
+        key = sha256(content.data).digest(), len(content)
         if key not in self._offsets:
             self._offsets[key] = self.size
             self._parts.append((self.size, content))
-            self.size = round_up(self.size + len(content), self._alignment)
+            self.size = round_up(self.size + len(content), self.alignment)
         return self._offsets[key]
 
     def content(self) -> Bytes:
