@@ -13,10 +13,11 @@ from glow.backends.backend import get_backend
 from glow.backends.bundle_program import BundleProgram, BundleRequest
 from glow.backends.pipeline import GRAPH
 from glow.bundles.bundle import Bundle, BundleSettings, Quantization, Sample
-from glow.bundles.elf import ObjectSymbols
-from glow.bundles.object_code import bundle_object
+from glow.bundles.object_code import bundle_object, entries
+from glow.bundles.object_format import symbols_of
 from glow.bundles.shared_library import shared_library
 from glow.bundles.stored_numbers import quantizations
+from glow.bundles.wasm.module import check_wasm_settings, linked_module
 from glow.compiler import compile_module, run_phases
 from glow.dialects.weights import clone_module
 from glow.lowering.target.program_target import split_name
@@ -36,6 +37,8 @@ def build_bundle(
     """
     backend = get_backend(options.backend)
     planned = backend.pipeline(options).compile_from
+    if Target.from_string(options.target).is_wasm:
+        check_wasm_settings(settings)
     samples: list[Sample] = []
     stored: dict[tuple[str, str], Quantization] = {}
     for name, module in modules.items():
@@ -55,6 +58,9 @@ def bundle_of(
     target = Target.from_string(options.target)
     checksum = zlib.crc32(program.constants.data)
     code = bundle_object(program, settings, target, checksum)
+    kernels = kernel_bytes(code, program, settings)
+    if target.is_wasm:
+        code = linked_module(code, sorted(entries(program, settings)))
     return Bundle(
         settings,
         target,
@@ -63,7 +69,7 @@ def bundle_of(
         code,
         program.constants,
         program.alignment,
-        kernel_bytes=kernel_bytes(code, program, settings),
+        kernel_bytes=kernels,
         library=shared_library(code, settings, target) if settings.shared else None,
     )
 
@@ -104,6 +110,6 @@ def kernel_bytes(
     code: bytes, program: BundleProgram, settings: BundleSettings
 ) -> Mapping[str, int]:
     """The bytes of each kernel's code."""
-    sizes = ObjectSymbols(code).function_bytes()
+    sizes = symbols_of(code).function_bytes()
     names = [f"{settings.name}_{kernel}" for kernel in program.kernels]
     return {name: sizes[name] for name in names if name in sizes}

@@ -83,7 +83,7 @@ class Bundle:
     functions: Sequence[BundleFunction]
     """One an entry; the entry of the only one has the bundle's name."""
     object_code: bytes
-    """A relocatable object."""
+    """A relocatable object; the linked module of WebAssembly."""
     constants: Bytes
     alignment: int
     samples: Sequence[Sample] = ()
@@ -103,6 +103,11 @@ class Bundle:
     def name(self) -> str:
         """What all symbols begin with."""
         return self.settings.name
+
+    @property
+    def object_file(self) -> str:
+        """The file of the code."""
+        return f"{self.name}.{'wasm' if self.target.is_wasm else 'o'}"
 
     @property
     def checksum(self) -> int:

@@ -10,6 +10,9 @@ import struct
 from dataclasses import dataclass
 from functools import cached_property
 
+ALLOCATED = 2
+"""A flag of sections that are there when a program runs."""
+
 MAGIC = b"\x7fELF"
 WIDE, LITTLE = 2, 1
 
@@ -129,6 +132,10 @@ class ObjectSymbols:
     def function_bytes(self) -> dict[str, int]:
         """The bytes of each function's code, by name."""
         return {one.name: one.size for one in self.defined if one.kind == FUNCTION}
+
+    def loaded_bytes(self) -> int:
+        """The bytes of code and constants."""
+        return sum(each.size for each in self.sections if each.flags & ALLOCATED)
 
     def content(self, section: ObjectSection) -> bytes:
         """The bytes of a section; zeros where the file has none."""

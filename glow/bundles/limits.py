@@ -6,10 +6,8 @@ from collections.abc import Sequence
 
 from glow.backends.bundle_program import Largest
 from glow.bundles.bundle import Bundle
-from glow.bundles.elf import ObjectSymbols
+from glow.bundles.object_format import symbols_of
 from glow.dialects.errors import GlowError
-
-ALLOCATED, WRITABLE = 2, 1
 
 
 def check_limits(bundle: Bundle, flash: int | None, ram: int | None) -> None:
@@ -48,5 +46,4 @@ def _most(parts: Sequence[Largest]) -> Largest:
 
 def loaded_bytes(code: bytes) -> int:
     """The bytes of code and constants of an object."""
-    sections = ObjectSymbols(code).sections
-    return sum(each.size for each in sections if each.flags & ALLOCATED)
+    return symbols_of(code).loaded_bytes()

@@ -150,7 +150,7 @@ class LoadedBundle:
         self.name = str(manifest["name"])
         self.alignment = int(cast(int, manifest["alignment"]))
         self.activations_bytes = int(cast(int, manifest["activations_bytes"]))
-        self.constants = _constants(folder, manifest, self.alignment)
+        self.constants = _constants(folder, manifest, code)
         self.entries = {
             str(each["name"]): Entry(self, each) for each in _rows(manifest["entries"])
         }
@@ -186,18 +186,17 @@ class LoadedBundle:
 def load(folder: str | os.PathLike[str], *, emulate: bool = False) -> LoadedBundle:
     """The bundle in a folder, ready to run.
 
-    It must be for a processor of this architecture; with `emulate` it is emulated by Unicorn
-    (`pip install 'glow-xdsl[bundles]'`). Raises GlowError for a folder without a bundle,
-    weights that are not those of the code, and code that does not run here.
+    It must be for a processor of this architecture; with `emulate` it is emulated by Unicorn,
+    and WebAssembly run by wasmtime (`pip install 'glow-xdsl[bundles]'`). Raises GlowError for a
+    folder without a bundle, weights that are not those of the code, and code that does not run
+    here.
     """
     place = Path(folder)
     manifest = read_manifest(place)
     name = str(manifest["name"])
-    if emulate:
-        from glow.bundles.emulation import EmulatedCode
-
-        return LoadedBundle(place, manifest, EmulatedCode(place, manifest))
     target = cast("Mapping[str, str]", manifest["target"])
+    if emulate:
+        return LoadedBundle(place, manifest, emulated_code(place, manifest, target))
     machine = platform.machine().lower()
     here = ARCHITECTURES.get(machine, machine)
     there = target["triple"].partition("-")[0]
@@ -209,6 +208,20 @@ def load(folder: str | os.PathLike[str], *, emulate: bool = False) -> LoadedBund
         )
     code = NativeCode(place, name, is_shared=bool(manifest["shared"]))
     return LoadedBundle(place, manifest, code)
+
+
+def emulated_code(
+    folder: Path, manifest: Mapping[str, object], target: Mapping[str, str]
+) -> Code:
+    """The code of a bundle, run by Unicorn, or wasmtime for WebAssembly."""
+    if target["triple"].startswith("wasm"):
+        from glow.bundles.wasm.code import WasmCode
+
+        alignment = int(cast(int, manifest["alignment"]))
+        return WasmCode(folder, str(manifest["name"]), alignment)
+    from glow.bundles.emulation import EmulatedCode
+
+    return EmulatedCode(folder, manifest)
 
 
 def read_manifest(folder: Path) -> Mapping[str, object]:
@@ -244,13 +257,11 @@ def _parsed(path: Path) -> Mapping[str, object] | None:
     return manifest
 
 
-def _constants(folder: Path, manifest: Mapping[str, object], alignment: int) -> Bytes:
+def _constants(folder: Path, manifest: Mapping[str, object], code: Code) -> Bytes:
     """The weights; raises GlowError for those of another bundle."""
-    from glow.bundles.weights_file import linked_weights
-
     name, size = str(manifest["name"]), int(cast(int, manifest["constants_bytes"]))
     if manifest["weights"] == "linked":
-        content = linked_weights((folder / f"{name}.o").read_bytes(), name, size)
+        content = _linked_constants(folder, name, size, code)
     else:
         path = folder / f"{name}.weights.bin"
         if not path.is_file():
@@ -262,9 +273,19 @@ def _constants(folder: Path, manifest: Mapping[str, object], alignment: int) -> 
             f"{folder}: {name}.weights.bin is not the file of weights of this bundle",
             hint="its size or CRC-32 differs",
         )
-    constants = _aligned(size, alignment)
+    constants = _aligned(size, int(cast(int, manifest["alignment"])))
     constants[:] = np.frombuffer(content, np.uint8)
     return constants
+
+
+def _linked_constants(folder: Path, name: str, size: int, code: Code) -> bytes:
+    """The weights in the code of a bundle."""
+    from glow.bundles.weights_file import linked_weights
+
+    find = getattr(code, "linked_constants", None)
+    if find is not None:
+        return find(name, size)
+    return linked_weights((folder / f"{name}.o").read_bytes(), name, size)
 
 
 def _rows(value: object) -> Sequence[Mapping[str, object]]:

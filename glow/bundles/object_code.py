@@ -17,7 +17,6 @@ from glow.backends.bundle_program import BundleProgram
 from glow.bundles.bundle import BundleSettings, entry_name
 from glow.bundles.config_code import config_text
 from glow.bundles.debug_code import CALLBACKS, callbacks_text
-from glow.bundles.elf import ObjectSymbols
 from glow.bundles.entry_code import (
     Machine,
     barrier_text,
@@ -26,7 +25,9 @@ from glow.bundles.entry_code import (
     entry_text,
     slice_text,
 )
+from glow.bundles.object_format import symbols_of
 from glow.bundles.symbol_names import with_prefixed_symbols
+from glow.bundles.wasm.object_file import LINKER_SYMBOLS
 from glow.dialects.errors import GlowError
 from glow.lowering.target.llvm_library import llvm
 from glow.lowering.target.target import Target
@@ -57,6 +58,8 @@ def bundle_object(
     optimize(module, machine, settings)
     code = emit_object(module, machine)
     check_undefined(code, target, settings)
+    if target.is_wasm:
+        return code  # Its labels have no names.
     return with_prefixed_symbols(code, settings.name)
 
 
@@ -176,10 +179,13 @@ def optimize(
 def check_undefined(code: bytes, target: Target, settings: BundleSettings) -> None:
     """Raise GlowError for an object that calls what the target does not have."""
     allowed = {*C_LIBRARY, *(f"{settings.name}_{each}" for each in CALLBACKS)}
+    if target.is_wasm:  # Modules are linked with nothing but what the linker has.
+        allowed = set(LINKER_SYMBOLS)
     missing = [
         name
-        for name in ObjectSymbols(code).undefined
-        if name not in allowed and not name.startswith(COMPILER_RUNTIME)
+        for name in symbols_of(code).undefined
+        if name not in allowed
+        and (target.is_wasm or not name.startswith(COMPILER_RUNTIME))
     ]
     if missing:
         raise GlowError(

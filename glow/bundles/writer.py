@@ -30,7 +30,7 @@ def bundle_files(bundle: Bundle) -> Mapping[str, bytes]:
         f"{name}.json": manifest_text(bundle),
         **example_files(bundle),
     }
-    files = {f"{name}.o": bundle.object_code}
+    files = {bundle.object_file: bundle.object_code}
     if bundle.settings.weights == "file":
         files[f"{name}.weights.bin"] = bundle.constants.tobytes()
         texts[f"{name}.weights.txt"] = weights_text(bundle.constants)

@@ -52,6 +52,11 @@ class Target:
     """The bytes that the arena, inputs and outputs and the stack may take."""
 
     @property
+    def is_wasm(self) -> bool:
+        """Whether code is WebAssembly, whose files are of another format."""
+        return self.triple.startswith("wasm")
+
+    @property
     def vector_bytes(self) -> int:
         """The width of vectors."""
         return self.core.vector_bytes

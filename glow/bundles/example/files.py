@@ -12,6 +12,7 @@ from importlib.resources import files
 from types import MappingProxyType
 
 from glow.bundles.bundle import Array, Bundle
+from glow.bundles.example.web_files import web_files
 from glow.bundles.names import named_places
 
 BYTES_A_LINE = 20
@@ -21,6 +22,8 @@ NO_PARTS: Mapping[str, str] = MappingProxyType({})
 
 def example_files(bundle: Bundle) -> Mapping[str, str]:
     """The text of each file by name."""
+    if bundle.target.is_wasm:
+        return web_files(bundle)
     return {
         "main.c": filled("main.c", bundle),
         "Makefile": filled("Makefile", bundle),

@@ -1,0 +1,1 @@
+"""WebAssembly: objects, the modules that engines load, and one of the engines."""
