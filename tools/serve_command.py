@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
@@ -76,6 +76,15 @@ def add_serve_command(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(work=serve_command)
 
 
+def raise_file_limit() -> None:
+    """Let this process, and those that it starts, have as many connections as it may."""
+    with suppress(ImportError, OSError, ValueError):
+        import resource
+
+        _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+
+
 def serve_command(args: argparse.Namespace) -> None:
     """Serve until a signal."""
     if not args.models and args.model_repository is None:
@@ -88,6 +97,7 @@ def serve_command(args: argparse.Namespace) -> None:
         check_output_file(args.trace)
     from glow.serving.server import listen
 
+    raise_file_limit()
     with listen(args.host, args.port) as listening:
         if args.processes == 1:
             serve_here(args, listening)

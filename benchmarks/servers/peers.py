@@ -172,9 +172,10 @@ def main() -> None:
     import uvicorn
 
     from glow.serving.app import make_app
+    from glow.serving.service import Service
 
     model, threads, workers = sys.argv[1], *map(int, sys.argv[2:])
-    app = make_app(OnnxRuntimeModels(model, threads, workers))
+    app = make_app(Service(OnnxRuntimeModels(model, threads, workers)))
     listening = socket.create_server(("127.0.0.1", 0))
     print(listening.getsockname()[1], flush=True)
     config = uvicorn.Config(

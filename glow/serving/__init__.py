@@ -7,6 +7,7 @@
 | `json_codec.py` | tensors in JSON, and binary ones behind it |
 | `repository.py` | models by name and version on a `glow.Host` |
 | `folders.py`    | models on disk: `NAME/VERSION/model.onnx` |
+| `service.py`    | what all protocols share |
 | `app.py`        | the HTTP service |
 | `body.py`       | reads a request's body within limits |
 | `metrics.py`    | figures for Prometheus |

@@ -20,8 +20,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
-from glow.host.tracing import NO_TRACE, Tracer, parse_traceparent
-from glow.serving.body import Bodies, Limits
+from glow.host.tracing import parse_traceparent
 from glow.serving.datatypes import name_of
 from glow.serving.json_codec import (
     DecodedRequest,
@@ -29,8 +28,7 @@ from glow.serving.json_codec import (
     encode_response,
     refuse,
 )
-from glow.serving.metrics import UNKNOWN, ServerMetrics
-from glow.serving.repository import AnyTensorInfo, ServedModels, sizes_of
+from glow.serving.repository import AnyTensorInfo, sizes_of
 from glow.serving.requests import (
     UNAVAILABLE,
     InferenceRequest,
@@ -40,6 +38,7 @@ from glow.serving.requests import (
 
 if TYPE_CHECKING:
     from glow.serving.repository import ModelMetadata
+    from glow.serving.service import Service
 
 LONGEST = 1e9
 """A timeout of so many seconds is none."""
@@ -52,22 +51,12 @@ MOST_MICROSECONDS = 1e15
 Endpoint = Callable[[Request], Awaitable[Response]]
 
 
-class Service:
-    """The endpoints, over what they serve."""
+class Endpoints:
+    """What is asked for at the paths."""
 
-    def __init__(
-        self,
-        models: ServedModels,
-        limits: Limits,
-        metrics: ServerMetrics,
-        tracer: Tracer,
-    ) -> None:
-        self.models = models
-        self.limits = limits
-        self.bodies = Bodies(limits)
-        self.metrics = metrics
-        self.tracer = tracer
-        self.running = 0
+    def __init__(self, service: Service) -> None:
+        self.service = service
+        self.models = service.models
 
     async def live(self, request: Request) -> Response:
         """Whether the process answers."""
@@ -124,64 +113,51 @@ class Service:
 
     async def figures(self, request: Request) -> Response:
         """The figures for Prometheus."""
-        return Response(self.metrics.text(), media_type="text/plain; version=0.0.4")
+        return Response(
+            self.service.metrics.text(), media_type="text/plain; version=0.0.4"
+        )
 
     async def infer(self, request: Request) -> Response:
         """The outputs of a request, or its error."""
         start, status = time.perf_counter(), 200
         name, version = _model_of(request)
-        label = name
+        label, service = name, self.service
         try:
-            body = await self.bodies.read(request)
-            try:
-                return await self._limited(request, body, name, version)
+            body = await service.bodies.read(request)
+            try:  # Counted from here, so that slow clients hold up no others.
+                service.enter()
+                try:
+                    return await self._infer(request, body, name, version)
+                finally:
+                    service.leave()
             finally:
-                self.bodies.release(len(body))
+                service.bodies.release(len(body))
         except Exception as error:
             found = serving_error(error)
-            status = found.status
-            label = name if self._is_known(name) else UNKNOWN
+            status, label = found.status, service.label(name)
             if status == 500:
                 raise
             return error_response(found)
         finally:
             seconds = time.perf_counter() - start
-            self.metrics.count(label, "http", status, seconds)
+            service.metrics.count(label, "http", status, seconds)
 
     async def _skip_body(self, request: Request) -> None:
-        self.bodies.release(len(await self.bodies.read(request)))
-
-    async def _limited(
-        self, request: Request, body: bytes, name: str, version: str
-    ) -> Response:
-        """The answer; requests count from here, so that slow clients hold up no others."""
-        if self.running >= self.limits.requests:
-            raise ServingError(UNAVAILABLE, "the server has too many requests", 1)
-        self.running += 1
-        try:
-            return await self._infer(request, body, name, version)
-        finally:
-            self.running -= 1
-
-    def _is_known(self, name: str) -> bool:
-        try:
-            self.models.is_model_ready(name)
-        except ServingError:
-            return False
-        return True
+        bodies = self.service.bodies
+        bodies.release(len(await bodies.read(request)))
 
     async def _infer(
         self, request: Request, body: bytes, name: str, version: str
     ) -> Response:
-        headers = request.headers
+        headers, tracer = request.headers, self.service.tracer
         decoded = decode_request(body, _json_size(headers.get(JSON_SIZE)))
-        if not self.tracer.is_on:
+        if not tracer.is_on:
             return await self._answer(decoded, inference(decoded, name, version))
         parent = parse_traceparent(
             headers.get("traceparent"), headers.get("tracestate", "")
         )
         asked = inference(decoded, name, version)
-        with self.tracer.span("http", f"infer {name}", asked.id, parent) as span:
+        with tracer.span("http", f"infer {name}", asked.id, parent) as span:
             asked.span = span.context
             return await self._answer(decoded, asked)
 
@@ -277,36 +253,28 @@ async def on_error(request: Request, error: Exception) -> Response:
     return error_response(serving_error(error))
 
 
-def make_app(
-    models: ServedModels,
-    limits: Limits | None = None,
-    metrics: ServerMetrics | None = None,
-    tracer: Tracer | None = None,
-) -> FastAPI:
-    """The HTTP service over models, for any server of ASGI."""
-    service = Service(
-        models, limits or Limits(), metrics or ServerMetrics(None), tracer or NO_TRACE
-    )
+def make_app(service: Service) -> FastAPI:
+    """The service over HTTP, for any server of ASGI."""
+    to = Endpoints(service)
     app = FastAPI(openapi_url=None, docs_url=None, redoc_url=None)
     model = "/v2/models/{name}"
     routes: list[tuple[str, str, Endpoint]] = [
-        ("POST", f"{model}/infer", service.infer),
-        ("POST", f"{model}/versions/{{version}}/infer", service.infer),
-        ("GET", "/v2/health/live", service.live),
-        ("GET", "/v2/health/ready", service.ready),
-        ("GET", "/v2", service.server),
-        ("GET", model, service.model),
-        ("GET", f"{model}/versions/{{version}}", service.model),
-        ("GET", f"{model}/ready", service.model_ready),
-        ("GET", f"{model}/versions/{{version}}/ready", service.model_ready),
-        ("POST", "/v2/repository/index", service.index),
-        ("POST", "/v2/repository/models/{name}/load", service.load),
-        ("POST", "/v2/repository/models/{name}/unload", service.unload),
-        ("GET", "/metrics", service.figures),
+        ("POST", f"{model}/infer", to.infer),
+        ("POST", f"{model}/versions/{{version}}/infer", to.infer),
+        ("GET", "/v2/health/live", to.live),
+        ("GET", "/v2/health/ready", to.ready),
+        ("GET", "/v2", to.server),
+        ("GET", model, to.model),
+        ("GET", f"{model}/versions/{{version}}", to.model),
+        ("GET", f"{model}/ready", to.model_ready),
+        ("GET", f"{model}/versions/{{version}}/ready", to.model_ready),
+        ("POST", "/v2/repository/index", to.index),
+        ("POST", "/v2/repository/models/{name}/load", to.load),
+        ("POST", "/v2/repository/models/{name}/unload", to.unload),
+        ("GET", "/metrics", to.figures),
     ]
     for method, path, endpoint in routes:
         app.add_route(path, endpoint, methods=[method])
     for kind in (Exception, HTTPException):
         app.add_exception_handler(kind, cast(Any, on_error))
-    app.state.service = service
     return app

@@ -59,6 +59,12 @@ class Bodies:
             raise
         return parts[0] if len(parts) == 1 else b"".join(parts)
 
+    def hold(self, size: int) -> None:
+        """Take room for bytes that came; raises ServingError where there is none."""
+        if self.held + size > self.limits.held_bytes:
+            raise ServingError(UNAVAILABLE, "the server has no room for the body", 1)
+        self.held += size
+
     def release(self, size: int) -> None:
         """Give the room of a body to others."""
         self.held -= size
@@ -81,11 +87,7 @@ class Bodies:
             size += len(part)
             if size > limits.body_bytes:
                 raise self._too_large()
-            if self.held + len(part) > limits.held_bytes:
-                raise ServingError(
-                    UNAVAILABLE, "the server has no room for the body", 1
-                )
-            self.held += len(part)
+            self.hold(len(part))
             parts.append(part)
             more = message.get("more_body", False)
 

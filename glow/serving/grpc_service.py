@@ -34,38 +34,25 @@ from glow.serving.requests import (
     CANCELLED,
     FAILED,
     GRPC_CODES,
-    UNAVAILABLE,
     InferenceRequest,
     InferenceResponse,
-    ServingError,
     serving_error,
 )
 
 if TYPE_CHECKING:
-    from glow.host.tracing import Tracer
-    from glow.serving.body import Limits
-    from glow.serving.metrics import ServerMetrics
-    from glow.serving.repository import AnyTensorInfo, ServedModels
+    from glow.serving.repository import AnyTensorInfo
+    from glow.serving.service import Service
 
 Context: TypeAlias = "grpc.aio.ServicerContext[object, object]"
 Method = Callable[[Message, "Context"], Awaitable[Message]]
 
 
-class Service:
-    """The methods, over what they serve."""
+class Methods:
+    """The methods of the protocol, over a service."""
 
-    def __init__(
-        self,
-        models: ServedModels,
-        limits: Limits,
-        metrics: ServerMetrics,
-        tracer: Tracer,
-    ) -> None:
-        self.models = models
-        self.limits = limits
-        self.metrics = metrics
-        self.tracer = tracer
-        self.running = 0
+    def __init__(self, service: Service) -> None:
+        self.service = service
+        self.models = service.models
 
     async def server_live(self, request: Message, context: Context) -> Message:
         """Whether the process answers."""
@@ -121,48 +108,45 @@ class Service:
 
     async def infer(self, data: bytes, context: Context) -> bytes:
         """The outputs of a request, or its error."""
-        start, status, model = time.perf_counter(), CANCELLED, UNKNOWN
+        start, status, model = time.perf_counter(), CANCELLED, ""
+        service = self.service
         try:
-            if self.running >= self.limits.requests:
-                raise ServingError(UNAVAILABLE, "the server has too many requests")
-            self.running += 1
+            service.bodies.hold(len(data))
             try:
-                request, raw = parse(data)
-                model = request.message.model_name
-                asked = inference(request, raw, context.time_remaining())
-                found = await self._infer(asked, context)
-                answer = encode(found, is_raw=bool(raw))
+                service.enter()
+                try:
+                    request, raw = parse(data)
+                    model = request.message.model_name
+                    asked = inference(request, raw, context.time_remaining())
+                    answer = await self._infer(asked, context)
+                    found = encode(answer, is_raw=bool(raw))
+                finally:
+                    service.leave()
             finally:
-                self.running -= 1
+                service.bodies.release(len(data))
             status = 200
-            return answer
+            return found
         except Exception as error:
-            found = serving_error(error)
-            status = found.status
-            model = model if self._is_known(model) else UNKNOWN
-            raise found from error
+            wrong = serving_error(error)
+            status = wrong.status
+            model = service.label(model)
+            raise wrong from error
         finally:
             seconds = time.perf_counter() - start
-            self.metrics.count(model, "grpc", status, seconds)
-
-    def _is_known(self, name: str) -> bool:
-        try:
-            self.models.is_model_ready(name)
-        except ServingError:
-            return False
-        return True
+            service.metrics.count(model or UNKNOWN, "grpc", status, seconds)
 
     async def _infer(
         self, asked: InferenceRequest, context: Context
     ) -> InferenceResponse:
-        if not self.tracer.is_on:
+        tracer = self.service.tracer
+        if not tracer.is_on:
             return await self.models.infer(asked)
         headers = dict(context.invocation_metadata() or ())
         parent = parse_traceparent(
             _text(headers.get("traceparent")), _text(headers.get("tracestate"))
         )
         name = f"infer {asked.model}"
-        with self.tracer.span("grpc", name, asked.id, parent) as span:
+        with tracer.span("grpc", name, asked.id, parent) as span:
             asked.span = span.context
             return await self.models.infer(asked)
 
@@ -198,16 +182,16 @@ def _reported(method: Method) -> Method:
     return call
 
 
-def _handlers(service: Service) -> dict[str, grpc.RpcMethodHandler[Message, Message]]:
+def _handlers(to: Methods) -> dict[str, grpc.RpcMethodHandler[Message, Message]]:
     functions: Mapping[str, Method] = {
-        "ServerLive": service.server_live,
-        "ServerReady": service.server_ready,
-        "ModelReady": service.model_ready,
-        "ServerMetadata": service.server_metadata,
-        "ModelMetadata": service.model_metadata,
-        "RepositoryIndex": service.repository_index,
-        "RepositoryModelLoad": service.load,
-        "RepositoryModelUnload": service.unload,
+        "ServerLive": to.server_live,
+        "ServerReady": to.server_ready,
+        "ModelReady": to.model_ready,
+        "ServerMetadata": to.server_metadata,
+        "ModelMetadata": to.model_metadata,
+        "RepositoryIndex": to.repository_index,
+        "RepositoryModelLoad": to.load,
+        "RepositoryModelUnload": to.unload,
     }
     handlers = {
         name: grpc.unary_unary_rpc_method_handler(
@@ -216,30 +200,23 @@ def _handlers(service: Service) -> dict[str, grpc.RpcMethodHandler[Message, Mess
         for name, (request, response) in methods().items()
         if name in functions
     }
-    infer = cast("Method", service.infer)  # On bytes: it parses them itself.
+    infer = cast("Method", to.infer)  # On bytes: it parses them itself.
     handlers["ModelInfer"] = grpc.unary_unary_rpc_method_handler(_reported(infer))
     return handlers
 
 
-def make_server(
-    models: ServedModels,
-    limits: Limits,
-    metrics: ServerMetrics,
-    tracer: Tracer,
-    *,
-    is_shared: bool = False,
-) -> grpc.aio.Server:
-    """The service over models; it has no port yet. To be called within the loop it runs on.
+def make_server(service: Service, *, is_shared: bool = False) -> grpc.aio.Server:
+    """The service over gRPC; it has no port yet. To be called within the loop it runs on.
 
     `is_shared` lets other processes listen on the same port.
     """
     options = (
-        ("grpc.max_receive_message_length", limits.body_bytes),
+        ("grpc.max_receive_message_length", service.limits.body_bytes),
         ("grpc.max_send_message_length", -1),
         ("grpc.so_reuseport", int(is_shared)),
     )
     server = grpc.aio.server(options=options)
-    service = Service(models, limits, metrics, tracer)
-    handler = grpc.method_handlers_generic_handler(SERVICE, _handlers(service))
+    handlers = _handlers(Methods(service))
+    handler = grpc.method_handlers_generic_handler(SERVICE, handlers)
     server.add_generic_rpc_handlers((handler,))
     return server

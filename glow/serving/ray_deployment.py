@@ -70,6 +70,7 @@ def build_app(
     from glow.serving.folders import models_in, named_models
     from glow.serving.metrics import ServerMetrics
     from glow.serving.repository import Repository
+    from glow.serving.service import Service
 
     files = [Path(path) for path in paths]
     is_folder = len(files) == 1 and files[0].is_dir()
@@ -81,7 +82,7 @@ def build_app(
             repository.folder = files[0]
         for name in found:
             repository.load_now(name)
-        return make_app(repository, metrics=ServerMetrics(host))
+        return make_app(Service(repository, metrics=ServerMetrics(host)))
     except BaseException:
         host.close()
         raise

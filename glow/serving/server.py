@@ -22,6 +22,7 @@ from glow.serving.app import make_app
 from glow.serving.body import Limits
 from glow.serving.http_protocol import LimitedHttp
 from glow.serving.metrics import ServerMetrics
+from glow.serving.service import Service
 
 if TYPE_CHECKING:
     import grpc.aio
@@ -137,17 +138,17 @@ def serve(
     `found` is a socket that listens already.
     """
     listening = found or listen(options.host, options.port)
-    metrics = metrics or ServerMetrics(repository.host)
-    tracer = repository.host.tracer
-    app = make_app(repository, options.limits, metrics, tracer)
-    server = Server(app, repository, options.drain_seconds)
+    host = repository.host
+    metrics = metrics or ServerMetrics(host)
+    service = Service(repository, options.limits, metrics, host.tracer)
+    server = Server(make_app(service), repository, options.drain_seconds)
 
     async def run() -> None:
         async with AsyncExitStack() as stack:
             address, port = listening.getsockname()[:2]
             addresses = [f"http://{_bracketed(address)}:{port}"]
             if options.grpc_port is not None:
-                started = await start_grpc(repository, options, metrics)
+                started = await start_grpc(service, options)
                 addresses.append(f"grpc://{started.address}")
                 stack.push_async_callback(started.server.stop, GRACE_SECONDS)
             said(" and ".join(addresses))
@@ -169,20 +170,12 @@ class StartedGrpc:
     address: str
 
 
-async def start_grpc(
-    repository: Repository, options: ServerOptions, metrics: ServerMetrics
-) -> StartedGrpc:
+async def start_grpc(service: Service, options: ServerOptions) -> StartedGrpc:
     """Begin to serve over gRPC; raises GlowError for a port that cannot be had."""
     from glow.serving.grpc_service import make_server
 
     host, port = _bracketed(options.host), options.grpc_port
-    server = make_server(
-        repository,
-        options.limits,
-        metrics,
-        repository.host.tracer,
-        is_shared=options.is_shared,
-    )
+    server = make_server(service, is_shared=options.is_shared)
     try:
         found = server.add_insecure_port(f"{host}:{port}")
     except RuntimeError:

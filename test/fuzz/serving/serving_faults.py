@@ -1,9 +1,10 @@
 """Clients that do wrong, against a server of its own: one that does right must not notice.
 
-    python test/fuzz/serving/serving_faults.py [--connections 2000] [--seconds 5]
+    python test/fuzz/serving/serving_faults.py [--connections 10000] [--seconds 5]
 
 They connect and say nothing, announce a gigabyte and send it slowly or all of it, close half of a
-connection in the middle of a body, send headers without an end, and bytes that are no HTTP.
+connection in the middle of a body, send headers without an end, ask again and again and read no
+answer, and send bytes that are no HTTP; much of that over gRPC too (`grpc_faults.py`).
 Meanwhile one client asks for results. Printed are its requests, the slowest, and how the memory
 of the server grew.
 """
@@ -25,23 +26,30 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from grpc_faults import GrpcFaults
+
 ROOT = Path(__file__).parents[3]
 MODEL = ROOT / "examples" / "digits" / "mlp.onnx"
 START = "from glow.tools.start import glow; glow()"
 INFER = "/v2/models/mlp/infer"
 GIGABYTE = 1 << 30
-MOST_GROWTH = 600 << 20
-"""Of the server's memory, of which bodies may have 256 MiB each."""
+MOST_GROWTH = 800 << 20
+"""Of the server's memory: 256 MiB of a body, and some 20 KiB a connection, 100 over gRPC."""
+
+ENTRY = {"name": "image", "shape": [1, 1, 8, 8], "datatype": "FP32", "data": [1] * 64}
+REQUEST = json.dumps({"inputs": [ENTRY]}).encode()
 
 
 @contextmanager
 def server():
     """A server and its address; it is stopped whatever happens."""
     command = [sys.executable, "-c", START, "serve", str(MODEL), "--port", "0"]
+    command += ["--grpc-port", "0"]
     child = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     try:
-        address = re.search(r"http://\S+", child.stdout.readline())[0]
-        yield child.pid, urlsplit(address)
+        line = child.stdout.readline()
+        http, rpc = map(urlsplit, re.findall(r"\w+://\S+", line))
+        yield child.pid, http, (rpc.hostname, rpc.port)
     finally:
         child.terminate()
         try:
@@ -122,6 +130,16 @@ class Faults:
             client.shutdown(socket.SHUT_WR)
             client.recv(4096)
 
+    def greedy(self, stack, count):
+        """Ask again and again, and read no answer."""
+        asked = head(len(REQUEST)) + REQUEST
+        for _ in range(count):
+            client = stack.enter_context(connect(self.address))
+            client.settimeout(0.2)
+            with suppress(TimeoutError):
+                for _ in range(200):
+                    client.sendall(asked * 100)
+
     def garbage(self):
         """Send what is no HTTP; nothing of Python may come back."""
         with connect(self.address) as client, suppress(ConnectionError):
@@ -141,13 +159,11 @@ class GoodClient(threading.Thread):
         self.ended = threading.Event()
 
     def run(self):
-        entry = {"name": "image", "shape": [1, 1, 8, 8], "datatype": "FP32"}
-        document = json.dumps({"inputs": [{**entry, "data": [1] * 64}]}).encode()
         expected = None
         while not self.ended.wait(0.005):
             start = time.perf_counter()
             try:
-                with urllib.request.urlopen(self.url, document, timeout=20) as answer:
+                with urllib.request.urlopen(self.url, REQUEST, timeout=20) as answer:
                     found = json.load(answer)["outputs"]
             except OSError as error:
                 self.faults.append(str(error))
@@ -160,14 +176,19 @@ class GoodClient(threading.Thread):
 
 def run_faults(connections, seconds, *, is_long=True):
     """What a well-behaved client saw, and the server's growth in bytes; faults raise."""
-    with server() as (pid, address), ExitStack() as stack:
+    with server() as (pid, address, rpc), ExitStack() as stack:
         faults, good = Faults(address, seed=1), GoodClient(address)
+        other = GrpcFaults(rpc)
         good.start()
         try:
             before = peak_bytes(pid)
             faults.idle(stack, connections)
+            other.idle(stack, connections // 4)
             faults.slow(stack, min(connections, 600))
+            other.slow(stack, min(connections, 600))
             assert faults.announced(), "a gigabyte was not refused"
+            assert other.announced(), "a gigabyte was not refused over gRPC"
+            faults.greedy(stack, 3 if is_long else 1)
             assert faults.long_headers(), "headers of 16 MiB were not refused"
             if is_long:
                 assert faults.chunked(), "a gigabyte in chunks was not refused"
@@ -175,6 +196,7 @@ def run_faults(connections, seconds, *, is_long=True):
             while time.monotonic() < until:
                 faults.half_closed()
                 assert faults.garbage(), "an answer holds a traceback"
+                assert other.garbage(faults.random), "an answer holds a traceback"
         finally:
             good.ended.set()
             good.join()
@@ -188,11 +210,16 @@ def run_faults(connections, seconds, *, is_long=True):
 def main():
     """Run the faults."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--connections", type=int, default=2000)
+    parser.add_argument("--connections", type=int, default=10_000)
     parser.add_argument("--seconds", type=float, default=5.0)
     args = parser.parse_args()
-    most = resource.getrlimit(resource.RLIMIT_NOFILE)[0] // 2
-    seconds, growth = run_faults(min(args.connections, most), args.seconds)
+    _, files = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (files, files))
+    connections = min(args.connections, (files - 2000) * 3 // 4)
+    print(
+        f"{connections} connections of HTTP that say nothing, a quarter as many of gRPC"
+    )
+    seconds, growth = run_faults(connections, args.seconds)
     print(f"{len(seconds)} requests of the well-behaved client, none failed")
     print(f"slowest {max(seconds) * 1e3:.0f} ms; the server grew by {growth >> 20} MiB")
 

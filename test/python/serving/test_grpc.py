@@ -20,6 +20,7 @@ from glow.serving.messages import SERVICE, message_class
 from glow.serving.metrics import ServerMetrics
 from glow.serving.repository import Repository
 from glow.serving.requests import InferenceResponse
+from glow.serving.service import Service
 from glow.serving.wire import take_field, with_field
 
 DATATYPES = ["FLOAT", "DOUBLE", "FLOAT16", "INT8", "UINT8", "INT32", "INT64", "BOOL"]
@@ -89,7 +90,9 @@ class Running:
 
     async def start(self):
         limits = Limits(body_bytes=1 << 20, requests=4)
-        self.server = make_server(self.models, limits, self.metrics, self.tracer)
+        self.server = make_server(
+            Service(self.models, limits, self.metrics, self.tracer)
+        )
         port = self.server.add_insecure_port("127.0.0.1:0")
         await self.server.start()
         return port

@@ -16,6 +16,7 @@ from glow.serving.folders import models_in, named_models
 from glow.serving.metrics import ServerMetrics
 from glow.serving.repository import Repository
 from glow.serving.requests import ServingError
+from glow.serving.service import Service
 
 SIZE = "Inference-Header-Content-Length"
 
@@ -41,7 +42,7 @@ def served(tmp_path_factory):
         repository = Repository(host, named_models([path]), {"threads": 1})
         repository.load_now("double")
         limits = Limits(body_bytes=1 << 16, body_seconds=1.0)
-        yield repository, make_app(repository, limits, ServerMetrics(host))
+        yield repository, make_app(Service(repository, limits, ServerMetrics(host)))
 
 
 def ask(app, method, path, **how):
@@ -236,7 +237,7 @@ def test_repository(tmp_path):
         repository = Repository(host, models_in(tmp_path), {"threads": 1})
         repository.folder = tmp_path
         repository.load_now("scale")
-        app = make_app(repository)
+        app = make_app(Service(repository))
         path = "/v2/models/scale/infer"
         document = {"inputs": [tensor([[1, 2, 3]])]}
         assert infer(app, document, path=path).json()["outputs"][0]["data"][0] == 2.0
