@@ -70,6 +70,9 @@ def make_parser() -> argparse.ArgumentParser:
     add_calibrate_command(
         commands.add_parser("calibrate", help="measure the figures of this core")
     )
+    add_size_command(
+        commands.add_parser("size", help="show what a bundle takes of flash and RAM")
+    )
     add_train_command(commands.add_parser("train", help="train a model on data"))
     add_serve_command(commands.add_parser("serve", help="serve models over HTTP"))
     for command in (parser, *commands.choices.values()):
@@ -222,6 +225,22 @@ def devices_command(args: argparse.Namespace) -> None:
         list_host_devices(args.devices)
     else:
         list_devices(args.backend)
+
+
+def add_size_command(parser: argparse.ArgumentParser) -> None:
+    """Declare `glow size`."""
+    parser.add_argument(
+        "folder", type=Path, help="that glow compile --emit=bundle wrote"
+    )
+    parser.add_argument("--json", action="store_true", help="print JSON, not a table")
+    parser.set_defaults(work=size_command)
+
+
+def size_command(args: argparse.Namespace) -> None:
+    """Run `glow size`."""
+    from glow.tools.size_command import print_sizes
+
+    print_sizes(args.folder, as_json=args.json)
 
 
 def add_calibrate_command(parser: argparse.ArgumentParser) -> None:

@@ -57,7 +57,7 @@ def bundle_of(
     """The bundle of a program, without samples."""
     target = Target.from_string(options.target)
     checksum = zlib.crc32(program.constants.data)
-    code = bundle_object(program, settings, target, checksum)
+    code, stack_bytes = bundle_object(program, settings, target, checksum)
     kernels = kernel_bytes(code, program, settings)
     if target.is_wasm:
         code = linked_module(code, sorted(entries(program, settings)))
@@ -69,6 +69,7 @@ def bundle_of(
         code,
         program.constants,
         program.alignment,
+        stack_bytes=stack_bytes,
         kernel_bytes=kernels,
         library=shared_library(code, settings, target) if settings.shared else None,
     )

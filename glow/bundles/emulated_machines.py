@@ -14,6 +14,8 @@ from typing import Any
 from glow.dialects.errors import GlowError
 from glow.lowering.target.target import Target
 
+STACK_ALIGNMENT = 16
+
 LONG_THUMB = 0b11101
 """From these five bits on, an instruction of Thumb has 32 bits."""
 
@@ -79,11 +81,11 @@ class Machine:
         enable_floats(unicorn, self)
         for register, value in zip(self.arguments, arguments, strict=False):
             unicorn.reg_write(register, value)
-        for number, value in enumerate(arguments[len(self.arguments) :]):
-            size = self.bits // 8
-            place = stack - 16 * size + number * size
-            unicorn.mem_write(place, value.to_bytes(size, "little"))
-        unicorn.reg_write(self.stack, stack - 16 * self.bits // 8)
+        size, others = self.bits // 8, arguments[len(self.arguments) :]
+        stack -= -(-len(others) * size // STACK_ALIGNMENT) * STACK_ALIGNMENT
+        for number, value in enumerate(others):
+            unicorn.mem_write(stack + number * size, value.to_bytes(size, "little"))
+        unicorn.reg_write(self.stack, stack)
         unicorn.reg_write(self.link, link | self.start_bit)
 
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from typing import NamedTuple
 
 from glow.backends.bundle_program import BundleProgram
 from glow.bundles.bundle import BundleSettings, entry_name
@@ -26,6 +27,12 @@ from glow.bundles.entry_code import (
     slice_text,
 )
 from glow.bundles.object_format import symbols_of
+from glow.bundles.stack_bound import (
+    call_graph,
+    frames_told,
+    stack_bound,
+    with_frame_warnings,
+)
 from glow.bundles.symbol_names import with_prefixed_symbols
 from glow.bundles.wasm.object_file import LINKER_SYMBOLS
 from glow.dialects.errors import GlowError
@@ -46,21 +53,32 @@ SPEED_LEVEL, SIZE_LEVEL = 3, 2
 """LLVM's levels of optimization; for size with the attribute `minsize`."""
 
 
+class ObjectCode(NamedTuple):
+    """A relocatable object, and the most that a call of it takes of the stack."""
+
+    content: bytes
+    stack_bytes: int
+
+
 def bundle_object(
     program: BundleProgram, settings: BundleSettings, target: Target, checksum: int
-) -> bytes:
+) -> ObjectCode:
     """The object of a bundle's program, whose constants have a checksum."""
-    text = bundle_text(program, settings, target, checksum)
+    text = with_frame_warnings(bundle_text(program, settings, target, checksum))
     machine = bundle_machine(target, settings)
     module = parse(text, target, machine)
     module.name = settings.name
     keep_inside(module, settings, entries(program, settings))
     optimize(module, machine, settings)
-    code = emit_object(module, machine)
+    with frames_told() as frames:
+        code = emit_object(module, machine)
     check_undefined(code, target, settings)
-    if target.is_wasm:
-        return code  # Its labels have no names.
-    return with_prefixed_symbols(code, settings.name)
+    calls = call_graph(map(str, module.functions))
+    is_alone = not symbols_of(code).undefined
+    stack_bytes = stack_bound(calls, frames, target, calls_runtime=not is_alone)
+    if not target.is_wasm:  # Whose labels have no names.
+        code = with_prefixed_symbols(code, settings.name)
+    return ObjectCode(code, stack_bytes)
 
 
 def entries(program: BundleProgram, settings: BundleSettings) -> set[str]:

@@ -69,6 +69,8 @@ def test_int8_has_the_bits_of_the_jit(
     np.testing.assert_array_equal(loaded(image()), expected)
     assert loaded.code.last.status == 0
     assert loaded.code.last.instructions > 0
+    bound = loaded.manifest["stack_bytes"]
+    assert bound // 2 < loaded.code.last.stack_bytes <= bound
 
 
 @pytest.mark.parametrize("target", TARGETS)
