@@ -108,7 +108,7 @@ def compile_bundle(
     stem = default_name(models[0].stem)
     given["name"] = stem if name is None else check_name(str(name))
     settings = BundleSettings(**given)  # pyright: ignore[reportArgumentType]
-    check_bundle_folder(folder)
+    check_bundle_folder(folder, settings.name)
     modules: dict[str, ModuleOp] = {}
     names = function_names([model.stem for model in models])
     for name, model in zip(names, models, strict=True):

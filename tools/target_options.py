@@ -67,7 +67,11 @@ def add_target_options(parser: argparse.ArgumentParser) -> None:
 
 
 def target_of(args: argparse.Namespace) -> str:
-    """The name of the target that the options ask for; UsageError for an unknown one."""
+    """The name of the target that the options ask for; raises GlowError for an unknown one.
+
+    That of an LLVM CPU is a UsageError, as of any option's wrong value; a name of the table is
+    input like a model's.
+    """
     from glow.lowering.target.target import target_name
 
     # In glow-opt `--target` is what is printed.
@@ -82,6 +86,8 @@ def target_of(args: argparse.Namespace) -> str:
             args.target_triple,
         )
     except GlowError as error:
+        if named is not None:
+            raise
         raise UsageError(error.message, hint=error.hint) from None
 
 

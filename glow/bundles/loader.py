@@ -77,7 +77,7 @@ def _linked(folder: Path, name: str, *, is_shared: bool) -> SharedLibrary | Imag
         except OSError as error:
             raise GlowError(f"{folder}: {error}") from error
     try:
-        return Image([(folder / f"{name}.o").read_bytes()], _process_address)
+        return Image([(folder / f"{name}.o").read_bytes()], process_address)
     except (UnsupportedObjectError, LookupError, OSError) as error:
         raise GlowError(
             f"{folder}: the object cannot be linked here: {error}",
@@ -85,7 +85,7 @@ def _linked(folder: Path, name: str, *, is_shared: bool) -> SharedLibrary | Imag
         ) from error
 
 
-def _process_address(name: str) -> int | None:
+def process_address(name: str) -> int | None:
     """The address of a function of C's library."""
     try:
         return ctypes.cast(ctypes.CDLL(None)[name], ctypes.c_void_p).value

@@ -39,16 +39,28 @@ def bundle_files(bundle: Bundle) -> Mapping[str, bytes]:
     return {**files, **{name: text.encode() for name, text in texts.items()}}
 
 
-def check_bundle_folder(folder: Path) -> None:
-    """Raise GlowError where the files of a bundle could not be written."""
+def check_bundle_folder(folder: Path, name: str) -> None:
+    """Raise GlowError where the files of a bundle could not be written.
+
+    A folder may hold an earlier bundle of that name and files of others, but no `Makefile` that
+    somebody has written.
+    """
     if folder.exists() and not folder.is_dir():
         raise GlowError(f"cannot write a bundle into {folder}: it is not a folder")
     check_output_folder(folder)
+    if (folder / f"{name}.json").is_file():
+        return
+    for each in ("Makefile", "main.c", f"{name}.h", f"{name}.o", f"{name}.json"):
+        if (folder / each).exists():
+            raise GlowError(
+                f"cannot write a bundle into {folder}: its {each} is not of a bundle "
+                f"'{name}'",
+                hint="name another folder",
+            )
 
 
 def write_files(files: Mapping[str, bytes], folder: Path) -> None:
     """Write files into a folder, which is made; a failure leaves nothing behind."""
-    check_bundle_folder(folder)
     made = [each for each in (folder, *folder.parents) if not each.exists()]
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
