@@ -274,7 +274,7 @@ def _constants(folder: Path, manifest: Mapping[str, object], code: Code) -> Byte
             hint="its size or CRC-32 differs",
         )
     constants = _aligned(size, int(cast(int, manifest["alignment"])))
-    constants[:] = np.frombuffer(content, np.uint8)
+    constants[:size] = np.frombuffer(content, np.uint8)
     return constants
 
 
@@ -313,9 +313,9 @@ def _dtype(name: str) -> np.dtype[np.generic]:
 
 def _aligned(size: int, alignment: int) -> Bytes:
     """New bytes at a multiple of the alignment."""
-    space = np.zeros(size + alignment, np.uint8)
+    space = np.zeros(max(size, 1) + alignment, np.uint8)
     start = -space.ctypes.data % alignment
-    return space[start : start + size]
+    return space[start : start + max(size, 1)]
 
 
 def _view(mutables: Bytes, info: TensorInfo, place: Mapping[str, object]) -> Array:

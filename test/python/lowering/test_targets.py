@@ -11,7 +11,7 @@ from places import ROOT
 import glow
 from benchmarks.networks import TINY_NETWORKS, make_inputs
 from glow.compiler import load, lower_to
-from glow.dialects.errors import GlowError, UsageError
+from glow.dialects.errors import GlowError
 from glow.lowering.target.named_targets import CPUS, NAMED_TARGETS
 from glow.lowering.target.target import (
     PRESETS,
@@ -176,7 +176,7 @@ def test_triples_choose_another_abi(capsys: pytest.CaptureFixture[str]) -> None:
     ],
 )
 def test_targets_that_are_refused(options: list[str], message: str) -> None:
-    with pytest.raises(UsageError, match=message):
+    with pytest.raises(GlowError, match=message):
         run_glow(["compile", str(SMALL), "--emit=asm", *options])
 
 

@@ -83,7 +83,7 @@ class Guarded:
 
     @property
     def address(self) -> int:
-        return self.content.ctypes.data if self.size else self.space.ctypes.data
+        return self.space.ctypes.data + self.start
 
     def is_whole(self) -> bool:
         """Whether nobody has changed the guard bytes."""
