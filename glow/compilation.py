@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack, cast
 
 from glow.backends.backend import DEFAULT_BACKEND, Backend, get_backend
+from glow.bucketing.bucketed_model import open_model
 from glow.compiled_model import CompiledModel
 from glow.dialects.errors import GlowError
 from glow.dialects.numerics import WEIGHT_GROWTH
@@ -28,7 +29,7 @@ from glow.frontends.model_folders import ModelFolders
 from glow.frontends.notes import ImportNotes
 from glow.garbage_collection import collection_paused
 from glow.model_source import ModelSource
-from glow.open_sizes import InputShapes, InputValues
+from glow.open_sizes import Buckets, InputShapes, InputValues
 from glow.options import HOST, SPECIALIZATIONS, CompileOptions, OptionKeywords
 from glow.runtime.caches.model_cache import (
     ModelCache,
@@ -46,7 +47,6 @@ from glow.specialized_model import (
     Answers,
     Program,
     RunnableModel,
-    SpecializedModel,
 )
 from glow.tensor_info import Signature
 
@@ -101,6 +101,7 @@ def compile(
     input_shapes: InputShapes | None = None,
     input_values: InputValues | None = None,
     specializations: int = SPECIALIZATIONS,
+    buckets: Buckets | None = None,
     numerics: str = "default",
     quantize: Quantization = False,
     quantization: QuantizationOptions | None = None,
@@ -114,6 +115,8 @@ def compile(
     (`{"x": (1, 3, 224, 224)}`) or one by its name (`{"N": 4}`); `input_values` fixes inputs
     for good. A model with open sizes, or with inputs whose values decide shapes, becomes a
     `SpecializedModel`, which compiles at its calls and keeps so many `specializations`.
+    `buckets` are the only sizes that it compiles for (`{"length": [16, 32]}`): others are
+    padded with zeros to the next, and results cut, where that does not change them.
     `target_core` is a file with figures of the target's core (`glow calibrate`).
     `threads` is the number of threads of a call, by default one a core; results do not
     depend on it. `numerics` is `exact`, `default` or `fast` (`glow.dialects.numerics`).
@@ -133,6 +136,7 @@ def compile(
         input_shapes=input_shapes,
         input_values=input_values,
         specializations=specializations,
+        buckets=buckets,
         numerics=numerics,
         quantize=quantize,
         quantization=quantization,
@@ -165,7 +169,7 @@ def compile_known(model: Model, options: CompileOptions) -> RunnableModel:
             return _loaded(stored, options)
         signature = stored.signature
     specializer = StoredSpecializer(ModelSource(cast("OnnxModel", model)), options)
-    return SpecializedModel(signature, specializer, options.specializations)
+    return open_model(signature, specializer, options.specializations)
 
 
 class StoredSpecializer:
@@ -177,7 +181,7 @@ class StoredSpecializer:
 
     def options_for(self, shapes: Mapping[str, tuple[int, ...]]) -> CompileOptions:
         """The options of the programs for some shapes."""
-        return replace(self.options, input_shapes=shapes, shares_constants=True)
+        return self.options.for_shapes(shapes)
 
     @collection_paused()
     def make(self, shapes: Mapping[str, tuple[int, ...]], answers: Answers) -> Program:

@@ -16,8 +16,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from math import prod
 from typing import TYPE_CHECKING, TypeAlias, Unpack
 
@@ -28,6 +27,7 @@ from xdsl.passes import PassPipeline
 
 from glow.backends.backend import backends_in, get_backend, loaded_backends
 from glow.backends.pipeline import GRAPH, INSTR, LOOPS, LOWERED, Passes
+from glow.bucketing.bucketed_model import check_no_buckets, open_model
 from glow.compiled_model import CompiledModel
 from glow.dialects.errors import GlowError
 from glow.dialects.locations import place_of
@@ -50,7 +50,6 @@ from glow.specialized_model import (
     Answers,
     Program,
     RunnableModel,
-    SpecializedModel,
 )
 
 if TYPE_CHECKING:
@@ -113,8 +112,12 @@ def compile_model(
         module = load(model, options, notes)
     except OpenModelError as error:
         assert not isinstance(model, ModuleOp)
+        from glow.bucketing.buckets import with_padding
+
         specializer = ModelSpecializer(ModelSource(model), options)
-        return SpecializedModel(error.signature, specializer, options.specializations)
+        signature = with_padding(error.signature, options, partial(load, model))
+        return open_model(signature, specializer, options.specializations)
+    check_no_buckets(options.buckets)
     return compile_module(module, options)
 
 
@@ -358,7 +361,7 @@ class ModelSpecializer:
     def make(self, shapes: Mapping[str, tuple[int, ...]], answers: Answers) -> Program:
         """The program behind those that have asked for the answers; raises GlowError."""
         self.source.check()
-        options = replace(self.options, input_shapes=shapes, shares_constants=True)
+        options = self.options.for_shapes(shapes)
         return compile_step(self.source.model, options, answers)
 
 

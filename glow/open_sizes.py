@@ -5,6 +5,7 @@ Sizes of one name are one size, whichever input tells it.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypedDict
@@ -25,11 +26,16 @@ InputValues = Mapping[str, ArrayLike]
 """Values that inputs are fixed to, by name."""
 
 
+Buckets = Mapping[str, Sequence[int]]
+"""The sizes that calls are padded to, by the name of an open size."""
+
+
 class InputOptions(TypedDict, total=False):
     """What a user tells of the inputs, as keyword arguments."""
 
     input_shapes: InputShapes | None
     input_values: InputValues | None
+    buckets: Buckets | None
 
 
 @dataclass(frozen=True)
@@ -58,12 +64,39 @@ class OpenTensorInfo:
         return f"{self.name}: {self.dtype}[{sizes}]"
 
 
+Cut = tuple[tuple[int, str], ...]
+"""The axes of an output that hold a padded size, and its name."""
+
+
+@dataclass(frozen=True)
+class Padding:
+    """How calls are padded, so that few programs serve all of them."""
+
+    buckets: Mapping[str, tuple[int, ...]]
+    """The sizes that programs are compiled for, rising, by the name of an open size."""
+    cuts: tuple[Cut, ...]
+    """What is cut off, for each output."""
+
+    def bucket(self, name: str, size: int) -> int:
+        """The size that a size is padded to; raises GlowError for one beyond all."""
+        buckets = self.buckets[name]
+        place = bisect_left(buckets, size)
+        if place == len(buckets):
+            raise GlowError(
+                f"{name} = {size} is beyond the largest bucket, {buckets[-1]}",
+                hint=f"buckets={{'{name}': [..., {size}]}}",
+            )
+        return buckets[place]
+
+
 @dataclass(frozen=True)
 class OpenSignature:
     """The inputs and outputs of a model that waits for sizes or values, in order."""
 
     inputs: tuple[OpenTensorInfo, ...]
     outputs: tuple[OpenTensorInfo, ...]
+    padding: Padding | None = None
+    """Where calls are padded to buckets."""
 
 
 class OpenModelError(GlowError):
@@ -183,3 +216,36 @@ def open_sizes_line(infos: Iterable[OpenTensorInfo]) -> tuple[str, str]:
         option = f"{sizes[0]}=4"
     message = f"{what} has open sizes ({', '.join(sizes)})"
     return message, f"pass input_shapes, or for example --shape {option}"
+
+
+def padded_sizes(
+    infos: Sequence[OpenTensorInfo],
+    padding: Padding,
+    shapes: Sequence[tuple[int, ...]],
+) -> dict[str, int]:
+    """The sizes of a call that have buckets; GlowError where inputs contradict each other."""
+    known = KnownSizes()
+    for info, shape in zip(infos, shapes, strict=True):
+        if info.shape is not None:
+            known.bind(f"input '{info.name}'", info.shape, shape)
+    names = list(padding.buckets)
+    pairs = zip(names, known.fill(names), strict=True)
+    return {name: size for name, size in pairs if isinstance(size, int)}
+
+
+def padded_shapes(
+    infos: Sequence[OpenTensorInfo],
+    padding: Padding,
+    shapes: Sequence[tuple[int, ...]],
+    sizes: Mapping[str, int] | None = None,
+) -> list[tuple[int, ...]]:
+    """The shapes that inputs are padded to; `sizes` are theirs, where somebody knows them."""
+    known = padded_sizes(infos, padding, shapes) if sizes is None else sizes
+    wanted = {name: padding.bucket(name, size) for name, size in known.items()}
+    return [
+        tuple(
+            wanted.get(name, size) if isinstance(name, str) else size
+            for name, size in zip(info.shape or (), shape, strict=True)
+        )
+        for info, shape in zip(infos, shapes, strict=True)
+    ]

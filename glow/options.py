@@ -8,8 +8,8 @@ models, a backend. Nothing of xDSL is imported, so that a known model starts wit
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, fields, replace
 from operator import index
 from typing import TYPE_CHECKING, Any, TypedDict, cast
 
@@ -22,7 +22,7 @@ from glow.dialects.numerics import (
 )
 
 if TYPE_CHECKING:
-    from glow.open_sizes import InputShapes, InputValues
+    from glow.open_sizes import Buckets, InputShapes, InputValues
     from glow.passes.quantization.options import QuantizationOptions
     from glow.quantization import Quantization
 
@@ -53,6 +53,9 @@ class CompileOptions:
     """Values, by name, that inputs are fixed to: they are no inputs then."""
     specializations: int = SPECIALIZATIONS
     """How many programs are kept of a model with open sizes."""
+    buckets: Buckets | None = None
+    """Sizes, by the name of an open size, that programs are compiled for: smaller ones are
+    padded."""
     numerics: str = "default"
     """`exact`, `default` or `fast`: how far results may be from direct sums."""
     quantize: Quantization = False
@@ -82,6 +85,8 @@ class CompileOptions:
 
             values = {name: np.asarray(v) for name, v in self.input_values.items()}
             object.__setattr__(self, "input_values", values)
+        if self.buckets is not None:
+            object.__setattr__(self, "buckets", _rising(self.buckets))
         _check_count("specializations", self.specializations)
         _check_count("memory_limit", self.memory_limit, " (of bytes)")
         check_numerics(self.numerics)
@@ -90,6 +95,10 @@ class CompileOptions:
         _check_quantization(self.quantization)
         growth = check_weight_growth(self.weight_growth)
         object.__setattr__(self, "weight_growth", growth)
+
+    def for_shapes(self, shapes: InputShapes) -> CompileOptions:
+        """The options of one of several programs, that for inputs of some shapes."""
+        return replace(self, input_shapes=shapes, buckets=None, shares_constants=True)
 
     def that_change_code(self) -> dict[str, object]:
         """All but counts of threads and specializations: equal ones give one program."""
@@ -112,6 +121,7 @@ class OptionKeywords(TypedDict, total=False):
     input_shapes: InputShapes | None
     input_values: InputValues | None
     specializations: int
+    buckets: Buckets | None
     numerics: str
     quantize: Quantization
     quantization: QuantizationOptions | None
@@ -160,6 +170,22 @@ def _check_names(option: str, what: str, value: object) -> None:
     if value is not None and not isinstance(value, Mapping):
         kind = type(value).__name__
         raise GlowError(f"{option} gives {what} by name, not {kind}")
+
+
+def _rising(buckets: object) -> dict[str, tuple[int, ...]]:
+    """The sizes of buckets in order; raises GlowError for what is no size."""
+    _check_names("buckets", "sizes", buckets)
+    found: dict[str, tuple[int, ...]] = {}
+    for name, sizes in cast("Mapping[str, Iterable[Any]]", buckets).items():
+        try:
+            found[name] = tuple(sorted({index(size) for size in sizes}))
+        except TypeError:
+            found[name] = ()
+        if not found[name] or found[name][0] < 1:
+            raise GlowError(
+                f"buckets of '{name}' must be whole numbers, 1 or more, not {sizes!r}"
+            )
+    return found
 
 
 def _check_precision(precision: str) -> None:

@@ -152,6 +152,8 @@ def with_sequences(
     try:
         return make(model, options)
     except SequencesError:
+        if options.buckets:
+            raise GlowError("buckets are for models without sequences") from None
         from glow.frontends.onnx.sequence_inputs import whole_model
 
         whole = SequenceModel(whole_model(cast("OnnxModel", model)), options, make)

@@ -160,12 +160,18 @@ class SpecializedModel:
 
     def is_ready(self, shapes: Sequence[tuple[int, ...]]) -> bool:
         """Whether a call with inputs of these shapes needs no compiler, as far as is known."""
-        return self._find(0, tuple(shapes)) is not None
+        return self._find(0, tuple(self.program_shapes(shapes))) is not None
+
+    def program_shapes(
+        self, shapes: Sequence[tuple[int, ...]]
+    ) -> Sequence[tuple[int, ...]]:
+        """The shapes that the first program for inputs of some shapes is compiled for."""
+        return shapes
 
     def forget(self, shapes: Sequence[tuple[int, ...]]) -> None:
         """Let go of the first program for inputs of these shapes."""
         with self._lock:
-            self._kept[0].pop(tuple(shapes), None)
+            self._kept[0].pop(tuple(self.program_shapes(shapes)), None)
 
     def programs(self) -> list[CompiledModel]:
         """The programs that are kept."""

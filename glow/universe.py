@@ -31,6 +31,7 @@ from glow.frontends import PASSES as FRONTEND_PASSES
 from glow.lowering import PASSES as LOWERING_PASSES
 from glow.lowering.loops_to_llvm import PASSES as LLVM_PASSES
 from glow.passes.graph import PASSES as GRAPH_PASSES
+from glow.passes.graph.padding import PASSES as PADDING_PASSES
 from glow.passes.graph.partition import PASSES as PARTITION_PASSES
 from glow.passes.instr import PASSES as INSTR_PASSES
 from glow.passes.quantization import PASSES as QUANTIZATION_PASSES
@@ -196,6 +197,7 @@ def get_glow_passes(
     shared = (
         FRONTEND_PASSES
         | GRAPH_PASSES
+        | PADDING_PASSES
         | PARTITION_PASSES
         | QUANTIZATION_PASSES
         | INSTR_PASSES

@@ -26,3 +26,6 @@ REPLICAS = "glow.replicas"
 
 DEVICES = "glow.devices"
 """Of a module: the devices that it is divided between, with the memory of each."""
+
+PADDED_AXES = "glow.padded_axes"
+"""Of arguments, results and constants: the axes that are longer than what a call has."""

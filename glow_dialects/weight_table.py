@@ -137,6 +137,15 @@ def release_pages(array: Array) -> None:
         file.madvise(mmap.MADV_DONTNEED, first, end - first)
 
 
+def place_in_file(array: Array) -> tuple[int, int] | None:
+    """Where an array is in the file that it shows a part of, and the size of the file."""
+    file = _mapped_file(array)
+    if file is None or array.size == 0:
+        return None
+    base = np.frombuffer(file, np.uint8).ctypes.data
+    return byte_bounds(array)[0] - base, len(file)
+
+
 def _mapped_file(array: Array) -> mmap.mmap | None:
     """The read-only mapping of a file that an array shows a part of."""
     owner = cast("object", array)

@@ -8,7 +8,11 @@ from glow.backends.backend import DEFAULT_BACKEND
 from glow.dialects.numerics import NUMERICS, WEIGHT_GROWTH
 from glow.options import PRECISIONS, CompileOptions
 from glow.tools.quantization_commands import not_negative, quantization
-from glow.tools.shape_options import add_shape_options, input_options
+from glow.tools.shape_options import (
+    add_bucket_option,
+    add_shape_options,
+    input_options,
+)
 from glow.tools.target_options import (
     add_target_name,
     add_target_options,
@@ -28,6 +32,7 @@ def add_compile_options(parser: argparse.ArgumentParser) -> None:
     add_target_name(parser)
     add_target_options(parser)
     add_shape_options(parser)
+    add_bucket_option(parser)
     add_numbers_options(parser)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -30,9 +31,14 @@ def check_program(path: Path) -> None:
 def read_program(path: Path, options: CompileOptions | None = None) -> ModuleOp:
     """The module of a model or of MLIR text, verified.
 
-    Raises GlowError for a model with sizes or values that the options leave open.
+    With buckets it is that of the ones for the options' shapes. Raises GlowError for a model
+    with sizes or values that the options leave open.
     """
     from glow.compiler import load
 
     check_program(path)
+    if options is not None and options.buckets:
+        from glow.bucketing.buckets import at_buckets
+
+        options = at_buckets(options, partial(load, path))
     return load(path, options)

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from glow.diagnostics import did_you_mean
 from glow.dialects.errors import GlowError, UsageError
-from glow.open_sizes import OpenTensorInfo, open_sizes_line
+from glow.open_sizes import OpenTensorInfo, filled_shapes, open_sizes_line
 from glow.options import CompileOptions
 from glow.runtime.atomic_output import (
     atomic_path,
@@ -73,15 +73,19 @@ def run_model(path: Path, options: RunOptions) -> None:
         check_output_folder(options.output)
     if options.trace is not None:
         check_output_file(options.trace)
+        if options.compilation.buckets:
+            raise UsageError("a profile is of one program: give --shape, not --buckets")
     given = split_inputs(options.inputs)
     arrays = {name: read_array(file) for name, file in given.items()}
     check_program(path)
     with step(f"compiling {path}") as compilation:
         chosen = with_sizes(path, options.compilation, arrays)
         traced = None if options.trace is None else trace_program(path, chosen)
-        model = traced.model if traced else compile_program(path, chosen)
-        check_closed(model)
-    inputs = complete_inputs(model.inputs, arrays, options.seed)
+        if traced is None:
+            model, declared = sized_model(path, chosen)
+        else:
+            model, declared = traced.model, traced.model.inputs
+    inputs = complete_inputs(declared, arrays, options.seed)
     outputs, seconds = timed_runs(model, inputs, options.repeat)
     if options.output is not None:
         write_outputs(outputs, options.output)
@@ -99,7 +103,8 @@ def with_sizes(
     Arrays that decide shapes become fixed values, and are taken from the others. Raises
     GlowError, which names the input, where a size stays open.
     """
-    model = compile_program(path, options)
+    open_options = replace(options, input_shapes=None) if options.buckets else options
+    model = compile_program(path, open_options)
     if not isinstance(model, SpecializedModel):
         return options
     names = [info.name for info in model.inputs]
@@ -118,6 +123,26 @@ def with_sizes(
         elif info.is_open and info.name in arrays:
             shapes[info.name] = arrays[info.name].shape
     return replace(options, input_shapes=shapes, input_values=values)
+
+
+def sized_model(
+    path: Path, options: CompileOptions
+) -> tuple[RunnableModel, Sequence[TensorInfo | OpenTensorInfo]]:
+    """The model for inputs of the sizes that the options have, and those inputs.
+
+    Raises GlowError where a size stays open.
+    """
+    if not options.buckets:
+        model = compile_program(path, options)
+        check_closed(model)
+        return model, model.inputs
+    model = compile_program(path, replace(options, input_shapes=None))
+    assert isinstance(model, SpecializedModel)
+    given = options.input_shapes or {}
+    shapes = filled_shapes(model.inputs, given)
+    model.warm([given])
+    pairs = zip(model.inputs, shapes, strict=True)
+    return model, [replace(info, shape=shape) for info, shape in pairs]
 
 
 def check_closed(model: RunnableModel) -> None:

@@ -207,6 +207,8 @@ def add_options(args: argparse.Namespace) -> AddKeywords:
         "weight_growth": options.weight_growth,
         "batching": args.batching,
     }
+    if options.buckets:
+        found["buckets"] = options.buckets
     if options.input_shapes:
         found["input_shapes"] = options.input_shapes
     if options.input_values:

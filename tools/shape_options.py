@@ -36,9 +36,23 @@ def add_shape_options(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_bucket_option(parser: argparse.ArgumentParser) -> None:
+    """Declare the option of commands whose programs may be for larger sizes than asked."""
+    parser.add_argument(
+        "--buckets",
+        action="append",
+        default=[],
+        metavar="NAME=SIZES",
+        help="the only sizes that programs are compiled for, of an open size by its name "
+        "(length=16,32,64): others are padded to the next; may be repeated",
+    )
+
+
 def input_options(args: argparse.Namespace) -> InputOptions:
     """What the options give; UsageError for what is no shape or number."""
-    return {"input_shapes": _shapes(args), "input_values": _values(args)}
+    found: InputOptions = {"input_shapes": _shapes(args), "input_values": _values(args)}
+    buckets: list[str] = getattr(args, "buckets", [])
+    return {**found, "buckets": _buckets(buckets)} if buckets else found
 
 
 def refuse_for_text(args: argparse.Namespace) -> None:
@@ -60,6 +74,19 @@ def _shapes(args: argparse.Namespace) -> InputShapes | None:
         # One number is a size by its name; the importer takes it as a shape of an input.
         shapes[name] = sizes[0] if len(sizes) == 1 else sizes
     return shapes or None
+
+
+def _buckets(given: list[str]) -> dict[str, tuple[int, ...]]:
+    """The sizes of `--buckets`; UsageError for what is none."""
+    buckets: dict[str, tuple[int, ...]] = {}
+    for name, text in _pairs("--buckets", given).items():
+        try:
+            buckets[name] = tuple(map(int, text.split(",")))
+        except ValueError:
+            raise UsageError(
+                f"--buckets {name}={text} is not a list of sizes such as 16,32,64"
+            ) from None
+    return buckets
 
 
 def _values(args: argparse.Namespace) -> dict[str, Array] | None:

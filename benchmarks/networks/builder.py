@@ -13,10 +13,13 @@ from onnx import (
 )
 
 from benchmarks.networks.inputs import Array
-from benchmarks.networks.weights import Fill, Shape
+from benchmarks.networks.weights import Fill
 
 OPSET = 17
 IR_VERSION = 8
+
+Sizes = Sequence[int | str]
+"""A shape, with names for sizes that are open."""
 
 Attribute = int | float | list[int] | TensorProto
 
@@ -31,12 +34,12 @@ class GraphBuilder:
         self.inputs: list[ValueInfoProto] = []
         self.outputs: list[ValueInfoProto] = []
 
-    def input(self, name: str, element_type: int, shape: Shape) -> str:
+    def input(self, name: str, element_type: int, shape: Sizes) -> str:
         """Declare an input of the network; returns its value."""
         self.inputs.append(helper.make_tensor_value_info(name, element_type, shape))
         return name
 
-    def output(self, value: str, shape: Shape) -> None:
+    def output(self, value: str, shape: Sizes) -> None:
         """Declare `value`, of 32-bit floats, an output of the network."""
         info = helper.make_tensor_value_info(value, TensorProto.FLOAT, shape)
         self.outputs.append(info)

@@ -9,14 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, cast
 
 from glow.backends.backend import get_backend
+from glow.bucketing.bucketed_model import open_model
 from glow.compiled_model import CompiledModel
 from glow.dialects.errors import GlowError
 from glow.host.tracing import current_span
 from glow.model_source import ModelSource
-from glow.specialized_model import Program, SpecializedModel
+from glow.specialized_model import Program
 
 if TYPE_CHECKING:
     from glow.backends.inspection import KernelRun
@@ -42,6 +44,8 @@ def compile_timed(model: Model, options: CompileOptions) -> RunnableModel | None
 
     None where its backend does not tell, or its data decides which kernels run.
     """
+    from glow.bucketing.buckets import with_padding
+    from glow.compiler import load
     from glow.open_sizes import OpenModelError
 
     try:
@@ -50,7 +54,8 @@ def compile_timed(model: Model, options: CompileOptions) -> RunnableModel | None
     except OpenModelError as error:
         source = ModelSource(cast("OnnxModel", model))
         specializer = TimedSpecializer(source, options)
-        return SpecializedModel(error.signature, specializer, options.specializations)
+        signature = with_padding(error.signature, options, partial(load, model))
+        return open_model(signature, specializer, options.specializations)
     except GlowError:
         return None
 

@@ -41,7 +41,7 @@ def compile_apart(
     if not isinstance(specializer, StoredSpecializer):
         return False
     names = [info.name for info in model.inputs]
-    sizes = dict(zip(names, shapes, strict=True))
+    sizes = dict(zip(names, model.program_shapes(shapes), strict=True))
     source = specializer.source.model
     if not isinstance(source, str | os.PathLike):
         return False

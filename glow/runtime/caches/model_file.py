@@ -21,7 +21,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from glow.open_sizes import OpenSignature, OpenTensorInfo
+from glow.open_sizes import OpenSignature, OpenTensorInfo, Padding
 from glow.runtime.buffers import aligned_empty
 from glow.runtime.executable import Bytes
 from glow.runtime.file_blocks import (
@@ -220,6 +220,7 @@ def _describe(model: StoredModel, rest: Rest) -> dict[str, Any]:
         "open": isinstance(signature, OpenSignature),
         "takes": list(map(_entry, signature.inputs)),
         "gives": list(map(_entry, signature.outputs)),
+        "padding": _padding_entry(signature),
         "asks": list(model.asks),
         "runs": model.program is not None,
         "inputs": list(map(_place, program.inputs)),
@@ -252,8 +253,24 @@ def _entry(info: TensorInfo | OpenTensorInfo) -> list[Any]:
 
 def _signature(head: Mapping[str, Any]) -> Signature | OpenSignature:
     if head["open"]:
-        return OpenSignature(*(tuple(map(_open_info, head[k])) for k in KINDS))
+        takes, gives = (tuple(map(_open_info, head[kind])) for kind in KINDS)
+        return OpenSignature(takes, gives, _padding(head["padding"]))
     return Signature(*(tuple(map(_info, head[k])) for k in KINDS))
+
+
+def _padding_entry(signature: Signature | OpenSignature) -> list[Any] | None:
+    if isinstance(signature, Signature) or signature.padding is None:
+        return None
+    return [dict(signature.padding.buckets), signature.padding.cuts]
+
+
+def _padding(entry: Sequence[Any] | None) -> Padding | None:
+    if entry is None:
+        return None
+    buckets, outputs = entry
+    cuts = (tuple((axis, name) for axis, name in cuts) for cuts in outputs)
+    sizes = {name: tuple(some) for name, some in buckets.items()}
+    return Padding(sizes, tuple(cuts))
 
 
 def _info(entry: Sequence[Any]) -> TensorInfo:

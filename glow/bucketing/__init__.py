@@ -1,0 +1,4 @@
+"""Few programs for many sizes: calls are padded to the next of the sizes that there are.
+
+`buckets.py` finds out whether a network allows it, `bucketed_model.py` is the model that does it.
+"""

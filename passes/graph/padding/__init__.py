@@ -1,0 +1,21 @@
+"""What padding does to a network: which elements of which values are not those of the input.
+
+A call of fewer words than a program was compiled for may run on it if the inputs are padded, and
+if nothing that is kept depends on what stands behind their end.
+
+| file                  | what                                                             |
+|-----------------------|------------------------------------------------------------------|
+| `verify_padding.py`   | the pass: padding of the inputs in, padding of the results out   |
+| `padded_value.py`     | which axes of a value are padded, and what stands there          |
+| `element_range.py`    | ranges of elements, through functions of elements                |
+| `rules.py`            | one rule for each kind of node                                   |
+| `movement_rules.py`   | the rules of nodes that move elements                            |
+| `product_rules.py`    | the rules of nodes that multiply matrices                        |
+"""
+
+from __future__ import annotations
+
+from glow.passes.lazy_passes import lazy_passes
+
+PASSES = lazy_passes("glow.passes.graph.padding", "verify_padding")
+"""Pass name to factory."""

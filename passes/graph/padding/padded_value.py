@@ -1,0 +1,116 @@
+"""Which axes of a value are padded, and what stands there.
+
+    words 3 of 4                axis 1 is padded, behind its end are zeros
+    [[ 5, 7, 2 | 0 ],
+     [ 8, 1, 3 | 0 ]]
+
+The elements before the end of all padded axes are those of the network without padding: that is
+what rules keep up. An axis that a reshape has merged holds the padded one somewhere in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from math import prod
+from typing import NamedTuple
+
+from xdsl.ir import SSAValue
+
+from glow.dialects.node import shape_of
+from glow.passes.graph.padding.element_range import MODERATE, ZERO, Range, joined
+
+
+class PaddedAxis(NamedTuple):
+    """The padded axis and what an axis has beside it: `outer` times it, of `inner` each."""
+
+    size: int
+    outer: int = 1
+    inner: int = 1
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether the axis is nothing but the padded one."""
+        return self.outer == self.inner == 1
+
+    def shorter(self, size: int) -> int:
+        """The size of the axis where the padded one has another."""
+        return self.outer * size * self.inner
+
+
+@dataclass(frozen=True)
+class PaddedValue:
+    """A value some of whose axes are padded."""
+
+    axes: Mapping[int, PaddedAxis] = field(default_factory=dict[int, PaddedAxis])
+    inside: Range = MODERATE
+    """The elements before the end of all axes: of an input what a network takes."""
+    behind: Mapping[int, Range] = field(default_factory=dict[int, Range])
+    """Those behind the end of one axis, and of no other."""
+    corner: Range = ZERO
+    """Those behind the ends of several."""
+
+    @property
+    def everywhere(self) -> Range:
+        """The range of all elements."""
+        corner = [self.corner] if len(self.axes) > 1 else []
+        return joined([self.inside, *self.behind.values(), *corner])
+
+    @property
+    def outside(self) -> Range:
+        """The range of all elements that padding has added."""
+        corner = [self.corner] if len(self.axes) > 1 else []
+        return joined([*self.behind.values(), *corner]) if self.axes else ZERO
+
+    def at(self, axis: int) -> Range:
+        """What stands behind the end of an axis, on which the value may be repeated."""
+        return self.behind.get(axis, self.inside)
+
+    def shifted(self, by: int) -> PaddedValue:
+        """The value with so many axes before its own."""
+        return self.moved({axis: axis + by for axis in self.axes})
+
+    def moved(self, places: Mapping[int, int]) -> PaddedValue:
+        """The value whose padded axes are elsewhere; those without a place are gone."""
+        return replace(
+            self,
+            axes={
+                places[axis]: one for axis, one in self.axes.items() if axis in places
+            },
+            behind={
+                places[axis]: one for axis, one in self.behind.items() if axis in places
+            },
+        )
+
+
+def padded_input(value: SSAValue, axes: tuple[int, ...]) -> PaddedValue:
+    """An input whose axes are padded with zeros."""
+    shape = shape_of(value)
+    sizes = {axis: PaddedAxis(shape[axis]) for axis in axes}
+    return PaddedValue(sizes, MODERATE, dict.fromkeys(axes, ZERO), ZERO)
+
+
+def reshaped_axes(
+    axes: Mapping[int, PaddedAxis], source: tuple[int, ...], target: tuple[int, ...]
+) -> dict[int, tuple[int, PaddedAxis]] | int:
+    """Where the padded axes are in another shape; the first that is torn apart.
+
+    In row-major order an axis is a size and a stride; it stays one where an axis of the result
+    has all of it.
+    """
+    found: dict[int, tuple[int, PaddedAxis]] = {}
+    for axis, padded in axes.items():
+        stride = prod(source[axis + 1 :]) * padded.inner
+        for place, size in enumerate(target):
+            step = prod(target[place + 1 :])
+            inner, rest = divmod(stride, step) if step else (0, 1)
+            if rest or size == 1 or not inner or size % (inner * padded.size):
+                continue
+            outer = size // (inner * padded.size)
+            taken = [where for where, _ in found.values()]
+            if place not in taken:
+                found[axis] = place, PaddedAxis(padded.size, outer, inner)
+                break
+        else:
+            return axis
+    return found

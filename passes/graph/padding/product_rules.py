@@ -1,0 +1,158 @@
+"""The rules of nodes that multiply matrices.
+
+Rows of the result are computed from rows of the left operand, columns from columns of the right
+one. What is summed over may be padded where one factor is zero behind its end, and the other a
+number: after a softmax with a mask, for one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from xdsl.ir import Operation
+
+from glow.dialects import glow
+from glow.dialects.node import NodeOp, shape_of
+from glow.passes.graph.padding.element_range import MODERATE, UNKNOWN, ZERO, Range
+from glow.passes.graph.padding.padded_value import PaddedAxis, PaddedValue
+from glow.passes.graph.padding.placing import Placed, aligned, refusal
+
+Values = Sequence[PaddedValue]
+
+
+def _check_summed(
+    op: NodeOp, left: tuple[PaddedValue, int], right: tuple[PaddedValue, int]
+) -> None:
+    """Refuse sums over a padded axis of products that are not zero behind its end."""
+    (first, row), (second, column) = left, right
+    if row not in first.axes and column not in second.axes:
+        return
+    axis = row if row in first.axes else column
+    if first.axes.get(row) != second.axes.get(column):
+        raise refusal(op, axis, "sums products with other elements over")
+    ends = first.behind[row], second.behind[column]
+    if not (ZERO in ends and all(one.is_finite for one in ends)):
+        raise refusal(op, axis, "sums over")
+
+
+def _places(rank: int, shape: Sequence[int], axis: int, place: int) -> dict[int, int]:
+    """Where the leading axes of a factor are in a result, and its row or column."""
+    shift = rank - len(shape)
+    found = {one: one + shift for one in range(len(shape) - 2)}
+    return found | {axis: place}
+
+
+def _product(op: NodeOp, values: Values, transposed: tuple[bool, bool]) -> list[Placed]:
+    """Both factors on the axes of the product."""
+    rank = len(shape_of(op.results[0]))
+    shapes = [shape_of(operand) for operand in op.inputs[:2]]
+    kept = len(shapes[0]) - (1 if transposed[0] else 2)
+    column = len(shapes[1]) - (2 if transposed[1] else 1)
+    summed = len(shapes[0]) - (2 if transposed[0] else 1)
+    depth = len(shapes[1]) - (1 if transposed[1] else 2)
+    _check_summed(op, (values[0], summed), (values[1], depth))
+    return [
+        Placed.at(values[0], shapes[0], _places(rank, shapes[0], kept, rank - 2)),
+        Placed.at(values[1], shapes[1], _places(rank, shapes[1], column, rank - 1)),
+    ]
+
+
+def _result(op: NodeOp, operands: Values, placed: Sequence[Placed]) -> Values:
+    """A result of moderate sums, where all that goes into them is."""
+    axes = aligned(op, placed)
+    finite = all(value.outside.is_finite for value in operands)
+    outside = MODERATE if finite else UNKNOWN
+    behind = {axis: _sum_at(axis, placed, outside) for axis in axes}
+    return [PaddedValue(axes, MODERATE, behind, outside)]
+
+
+def _sum_at(axis: int, placed: Sequence[Placed], otherwise: Range) -> Range:
+    """Zero where a factor is zero and nothing is added."""
+    zeros = [ZERO == each.value.at(axis) for each in placed]
+    only_factors = len(placed) == 2
+    return ZERO if only_factors and any(zeros) and otherwise.is_finite else otherwise
+
+
+def _matmul(op: NodeOp, operands: Values) -> Values:
+    attributes = op.attributes_view()
+    names = "transpose_lhs", "transpose_rhs"
+    first, second = (attributes.has(name) for name in names)
+    placed = _product(op, operands, (first, second))
+    if len(operands) > 2:  # The addend of a gemm.
+        rank = len(shape_of(op.results[0]))
+        shape = shape_of(op.inputs[2])
+        placed.append(Placed.broadcast(operands[2], shape, rank))
+    return _result(op, operands, placed)
+
+
+def _fully_connected(op: NodeOp, operands: Values) -> Values:
+    """A matrix, or rows along more axes, times weights that are not padded."""
+    value, *others = operands
+    last = len(shape_of(op.inputs[0])) - 1
+    for axis in [last] if last in value.axes else []:
+        raise refusal(op, axis, "sums over")
+    for axis in [axis for other in others for axis in other.axes]:
+        raise refusal(op, axis, "takes a parameter with")
+    view = op.attributes_view()
+    if isinstance(op, glow.DynamicMatmulOp) and view.string("granularity") != "row":
+        raise refusal(op, next(iter(value.axes)), "quantizes by the range of all of")
+    outside = MODERATE if value.outside.is_finite else UNKNOWN
+    behind = dict.fromkeys(value.axes, outside)
+    return [PaddedValue(value.axes, MODERATE, behind, outside)]
+
+
+def _attention(op: NodeOp, operands: Values) -> Values:
+    queries, keys, values = operands[:3]
+    shapes = [shape_of(operand) for operand in op.inputs]
+    rank = len(shape_of(op.results[0]))
+    ranks = [len(shape) for shape in shapes]
+    for value, size in zip((queries, keys), ranks, strict=False):
+        if size - 1 in value.axes:
+            raise refusal(op, size - 1, "sums over")
+    row = keys.axes.get(ranks[1] - 2), values.axes.get(ranks[2] - 2)
+    _check_masked(op, row, values, operands[3] if len(operands) > 3 else None)
+    lead = [_places(rank, s, len(s) - 2, rank - 2) for s in shapes]
+    lead[1], lead[2] = (
+        {axis: place for axis, place in one.items() if place < rank - 2}
+        for one in lead[1:3]
+    )
+    lead[2][ranks[2] - 1] = rank - 1
+    placed = [
+        Placed.at(value, shape, places)
+        for value, shape, places in zip(operands, shapes, lead, strict=True)
+    ]
+    axes = aligned(op, placed)
+    finite = all(one.outside.is_finite for one in operands[:3])
+    mask_rows = [one for one in placed[3:] for one in one.value.behind.values()]
+    finite = finite and all(one.is_finite for one in mask_rows)
+    outside = MODERATE if finite else UNKNOWN
+    return [PaddedValue(axes, MODERATE, dict.fromkeys(axes, outside), outside)]
+
+
+def _check_masked(
+    op: NodeOp,
+    rows: tuple[PaddedAxis | None, PaddedAxis | None],
+    values: PaddedValue,
+    mask: PaddedValue | None,
+) -> None:
+    """Refuse keys and values that are padded and not masked."""
+    if rows == (None, None):
+        return
+    axis = len(shape_of(op.inputs[2])) - 2
+    if rows[0] != rows[1]:
+        raise refusal(op, axis, "sums products with other elements over")
+    last = len(shape_of(op.inputs[3])) - 1 if mask else -1
+    is_masked = mask and mask.axes.get(last) == rows[0] and mask.behind[last].is_masked
+    if not is_masked or not values.behind[axis].is_finite:
+        raise refusal(op, axis, "normalizes over what is not masked of")
+
+
+Rule = Callable[[NodeOp, Values], Values]
+
+PRODUCT_RULES: dict[type[Operation], Rule] = {
+    glow.MatmulOp: _matmul,
+    glow.GemmOp: _matmul,
+    glow.FullyConnectedOp: _fully_connected,
+    glow.DynamicMatmulOp: _fully_connected,
+    glow.AttentionOp: _attention,
+}

@@ -1,0 +1,107 @@
+"""Whether inputs may be padded with zeros: whether all that is kept stays as it is.
+
+Arguments, and constants that depend on a padded size, say which of their axes are padded. The
+pass follows them to the results, which say it then; a node that mixes what stands behind the end
+of an axis with what stands before it is an error that names both.
+
+    func.func @main(%x: tensor<2x8xf32> {glow.padded_axes = array<i64: 0>}, ...)
+      -> (tensor<2x4xf32>) {
+      %y = glow.matmul %x, %w : tensor<2x4xf32>
+      %z = glow.reduce_sum %y axes [0] : tensor<4xf32>     error: reduces axis 0
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp
+from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.ir import Operation, SSAValue
+
+from glow.dialects.attributes import ints_attr
+from glow.dialects.errors import GlowError
+from glow.dialects.function_attributes import PADDED_AXES
+from glow.dialects.locations import place_of
+from glow.dialects.node import NodeOp, node_name
+from glow.passes.graph.padding.padded_value import PaddedValue, padded_input
+from glow.passes.graph.padding.placing import axes_in
+from glow.passes.graph.padding.rules import padded_results
+from glow.passes.rewriting.contract import GraphPass
+
+PaddedValues = dict[SSAValue, PaddedValue]
+
+
+def follow_padding(function: FuncOp) -> PaddedValues:
+    """The padding of all values of a function; raises GlowError where it changes a result."""
+    found: PaddedValues = {}
+    for argument, axes in zip(
+        function.body.block.args, argument_axes(function), strict=True
+    ):
+        found[argument] = padded_input(argument, axes)
+    for op in function.body.block.ops:
+        if isinstance(op, ReturnOp):
+            _check_results(op, found)
+        elif isinstance(op, NodeOp) and not op.regions:
+            operands = [found[operand] for operand in op.inputs]
+            results = padded_results(op, operands)
+            found.update(zip(op.results, results, strict=True))
+        else:
+            _check_unpadded(op, found)
+            found.update((result, PaddedValue()) for result in op.results)
+    return found
+
+
+def argument_axes(function: FuncOp) -> list[tuple[int, ...]]:
+    """The padded axes of each argument."""
+    given = function.arg_attrs
+    if given is None:
+        return [()] * len(function.body.block.args)
+    return [axes_in(each.data.get(PADDED_AXES)) for each in given]
+
+
+def set_axes(function: FuncOp, axes: Sequence[Sequence[int]], of: str) -> None:
+    """Write the padded axes of arguments (`arg_attrs`) or results (`res_attrs`)."""
+    if any(axes):
+        entries = [{PADDED_AXES: ints_attr(*some)} if some else {} for some in axes]
+        function.properties[of] = ArrayAttr(map(DictionaryAttr, entries))
+
+
+def _check_unpadded(op: Operation, found: PaddedValues) -> None:
+    """Refuse operations with regions, and others that are no nodes, on what is padded."""
+    for value in [operand for inner in op.walk() for operand in inner.operands]:
+        for axis in found[value].axes if value in found else ():
+            raise GlowError(
+                f"padding changes results: {op.name} is not known to leave padding alone "
+                f"on axis {axis}, which is padded",
+                node=node_name(op),
+                location=place_of(op),
+            )
+
+
+def _check_results(op: ReturnOp, found: PaddedValues) -> None:
+    """Refuse results of which what is kept is not one piece."""
+    for number, value in enumerate(op.operands):
+        for axis, form in found[value].axes.items():
+            if not form.is_plain:
+                raise GlowError(
+                    f"padding changes results: axis {axis} of result {number} has "
+                    f"padding between elements that are kept",
+                    location=place_of(op),
+                )
+
+
+class VerifyPaddingPass(GraphPass):
+    """Follow the padding of arguments to the results."""
+
+    name = "verify-padding"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        """Run the pass on a module."""
+        for function in op.ops:
+            if isinstance(function, FuncOp) and function.body.blocks:
+                found = follow_padding(function)
+                last = function.body.block.last_op
+                values = last.operands if last else ()
+                axes = [sorted(found[value].axes) for value in values]
+                set_axes(function, axes, "res_attrs")
