@@ -82,6 +82,7 @@ OTHERS: dict[str, Any] = {
     "target_core": SMALL,
     "input_shapes": {"x": (1, 3)},
     "input_values": {"k": 5},
+    "buckets": {"N": (4,)},
     "numerics": "exact",
     "quantize": Profile({}, 1, ()),
     "quantization": QuantizationOptions(schema="symmetric"),
