@@ -11,6 +11,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from glow.bundles.bundle import APIS, OPTIMIZATIONS, WEIGHTS, BundleSettings
 from glow.dialects.errors import UsageError
+from glow.exporters import PROGRAM_FORMATS, WEIGHT_FORMS
 from glow.frontends.mapped_file import files_held
 from glow.options import CompileOptions
 from glow.tools.programs import read_program
@@ -33,8 +34,10 @@ def add_bundle_options(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--weights",
         dest="bundle_weights",
-        choices=WEIGHTS,
-        help="in a file, or linked: in the section .rodata.NAME of the object (file)",
+        choices=(*WEIGHTS, *WEIGHT_FORMS),
+        help="of a bundle: in a file, or linked: in the section .rodata.NAME of the object "
+        "(file); of --emit=stablehlo: in the text (resource), as arguments, or as "
+        "parameters of IREE",
     )
     group.add_argument(
         "--api",
@@ -81,6 +84,14 @@ def given_settings(args: argparse.Namespace) -> dict[str, object]:
     return {name: value for name, value in values.items() if value is not None}
 
 
+def take_weight_form(args: argparse.Namespace) -> str | None:
+    """Where the weights of a program for other compilers go; None where it is not said."""
+    if args.phase not in PROGRAM_FORMATS:
+        return None
+    form, args.bundle_weights = args.bundle_weights, None
+    return form
+
+
 def refuse_settings(args: argparse.Namespace) -> None:
     """Raise UsageError for an option of bundles where none is made."""
     for name in given_settings(args):
@@ -104,6 +115,8 @@ def compile_bundle(
     if folder is None:
         raise UsageError("a bundle needs -o FOLDER")
     given = given_settings(args)
+    if given.get("weights") in WEIGHT_FORMS:
+        raise UsageError(f"a bundle takes --weights={' or '.join(WEIGHTS)}")
     name = given.get("name")
     stem = default_name(models[0].stem)
     given["name"] = stem if name is None else check_name(str(name))

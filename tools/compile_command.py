@@ -14,9 +14,11 @@ from glow.backends.pipeline import GRAPH, Pipeline
 from glow.dialects.errors import GlowError, UsageError
 from glow.dialects.printer import mlir_text
 from glow.dialects.weights import clone_module
+from glow.exporters import PROGRAM_FORMATS
 from glow.frontends.mapped_file import files_held
 from glow.options import CompileOptions
 from glow.runtime.atomic_output import atomic_path, check_output_file
+from glow.tools.program_formats import check_form, write_format
 from glow.tools.program_output import write_program
 from glow.tools.programs import read_program
 from glow.tools.progress import report, step
@@ -35,27 +37,45 @@ def compile_model(
     output: Path | None,
     options: CompileOptions,
     *,
+    weights: str | None = None,
     verbose: bool = False,
 ) -> None:
     """Lower `model` to the end of a phase (None: the last) and write it to `output`, or stdout.
 
-    With `verbose` the kernels are told to stderr, also where the phase is before them.
+    `weights` says where those of a program for other compilers go. With `verbose` the kernels
+    are told to stderr, also where the phase is before them.
     """
     pipeline = get_backend(options.backend).pipeline(options)
     phase = phase or pipeline.names[-1]
-    check_phase(pipeline, GRAPH if phase == ONNX else phase)
+    last = GRAPH if phase == ONNX or phase in PROGRAM_FORMATS else phase
+    check_phase(pipeline, last)
     check_destination(phase, output)
+    if weights is not None:
+        check_form(weights)
     with step(f"reading {model}"):
         module = read_program(model, options)
     with step(f"compiling to {phase}"):
         from glow.compiler import lower
 
         lower_to = lower_and_report if verbose else lower
-        result = lower_to(module, GRAPH if phase == ONNX else phase, options)
+        result = lower_to(module, last, options)
     if phase == ONNX:
         result = onnx_bytes(result)
     with ExitStack() as files:
-        write_result(result, output, files)
+        if phase in PROGRAM_FORMATS:
+            assert isinstance(result, ModuleOp)
+            stream = open_result(output, files)
+            write_format(result, phase, weights, output, stream, files)
+        else:
+            write_result(result, output, files)
+
+
+def open_result(output: Path | None, files: ExitStack) -> IO[str]:
+    """The stream of a text that appears as a whole; stdout without a file."""
+    if output is None:
+        return sys.stdout
+    temporary = files.enter_context(atomic_path(output))
+    return files.enter_context(temporary.open("w", encoding="utf-8"))
 
 
 def onnx_bytes(module: ModuleOp | str | bytes) -> bytes:
@@ -115,15 +135,12 @@ def write_result(
     result: ModuleOp | str | bytes, output: Path | None, files: ExitStack
 ) -> None:
     """Write a phase's result, with the weights that it refers to."""
-    temporary = None if output is None else files.enter_context(atomic_path(output))
     if isinstance(result, bytes):
-        if temporary is None:
+        if output is None:
             raise GlowError("machine code needs -o FILE")
-        temporary.write_bytes(result)
+        files.enter_context(atomic_path(output)).write_bytes(result)
         return
-    stream: IO[str] = sys.stdout
-    if temporary is not None:
-        stream = files.enter_context(temporary.open("w", encoding="utf-8"))
+    stream = open_result(output, files)
     if isinstance(result, ModuleOp):
         write_program(result, mlir_text, output, stream, files)
     else:

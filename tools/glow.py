@@ -17,6 +17,7 @@ from glow.tools.bundle_command import (
     add_bundle_options,
     compile_bundle,
     refuse_settings,
+    take_weight_form,
 )
 from glow.tools.compile_options import add_compile_options, compile_options
 from glow.tools.quantization_commands import (
@@ -98,7 +99,8 @@ def add_compile_command(parser: argparse.ArgumentParser) -> None:
         help="after which phase to stop: with the program as MLIR (graph, lowered, instr, "
         "loops), as LLVM IR (llvm), assembly (asm), or an object file (obj); by default "
         "the backend's last, see glow-opt --list-pipelines. onnx writes the graph as an "
-        "ONNX file, bundle a folder to link with other programs",
+        "ONNX file, stablehlo as MLIR of other compilers, bundle a folder to link with "
+        "other programs",
     )
     parser.add_argument(
         "-o",
@@ -270,11 +272,13 @@ def compile_command(args: argparse.Namespace) -> None:
     if args.phase == BUNDLE:
         compile_bundle(models, args, compile_options(args))
         return
+    weights = take_weight_form(args)
     refuse_settings(args)
     if len(models) > 1:
         raise UsageError(f"{len(models)} models make a bundle only (--emit=bundle)")
     options = compile_options(args)
-    compile_model(models[0], args.phase, args.output, options, verbose=args.verbose)
+    place = args.phase, args.output
+    compile_model(models[0], *place, options, weights=weights, verbose=args.verbose)
 
 
 def run_command(args: argparse.Namespace) -> None:

@@ -28,6 +28,7 @@ from xdsl.utils.target import Target
 from glow.backends.backend import backend_names
 from glow.diagnostics import diagnose, run_reporting
 from glow.dialects.errors import GlowError, UsageError
+from glow.exporters import PROGRAM_FORMATS
 from glow.frontends.mapped_file import check_files, files_held
 from glow.options import CompileOptions
 from glow.runtime.atomic_output import atomic_path
@@ -319,6 +320,12 @@ class GlowOptMain(VerifyDiagnosticsMain):
         target = parse_spec(self.args.target).name
         if target == "onnx":
             self.write_onnx(prog)
+            return ""
+        if target in PROGRAM_FORMATS:
+            from glow.tools.program_formats import write_format
+
+            place = self.args.weights, self.output_path
+            write_format(prog, target, *place, self.output, self.open_files)
             return ""
         if target != "mlir":
             return super().output_resulting_program(prog)

@@ -1,1 +1,7 @@
-"""Programs in the formats of others."""
+"""Programs in the formats of others; this file has what tools say before they load one."""
+
+WEIGHT_FORMS = RESOURCE, ARGUMENTS, PARAMETERS = ("resource", "arguments", "parameters")
+"""Where the weights of a program go; see `glow.exporters.programs.weights`."""
+
+PROGRAM_FORMATS = {"stablehlo": "StableHLO"}
+"""The dialects that a graph is written in, by the names that the tools give them."""

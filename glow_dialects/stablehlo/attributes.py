@@ -11,6 +11,7 @@ empty, 0 or false.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Self, TypeVar
 
 from xdsl.dialects.builtin import (
     ArrayAttr,
@@ -20,7 +21,11 @@ from xdsl.dialects.builtin import (
     StringAttr,
     i64,
 )
-from xdsl.ir import Attribute, ParametrizedAttribute
+from xdsl.ir import (
+    Attribute,
+    ParametrizedAttribute,
+    SpacedOpaqueSyntaxAttribute,
+)
 from xdsl.irdl import irdl_attr_definition
 from xdsl.parser import AttrParser
 from xdsl.printer import Printer
@@ -34,7 +39,7 @@ def parse_integers(parser: AttrParser) -> list[int]:
     )
 
 
-class Enumeration(ParametrizedAttribute):
+class Enumeration(ParametrizedAttribute, SpacedOpaqueSyntaxAttribute):
     """One word out of a few: `#stablehlo<comparison_direction LT>`."""
 
     word: StringAttr
@@ -49,8 +54,16 @@ class Enumeration(ParametrizedAttribute):
         return [StringAttr(word)]
 
     def print_parameters(self, printer: Printer) -> None:
-        """`<LT>`."""
-        printer.print_string(f"<{self.word.data}>")
+        """`LT`."""
+        printer.print_string(self.word.data)
+
+
+E = TypeVar("E", bound=Enumeration)
+
+
+def word(kind: type[E], text: str) -> E:
+    """The attribute of a word."""
+    return kind.new([StringAttr(text)])
 
 
 @irdl_attr_definition
@@ -122,6 +135,18 @@ class NumberedDimensions(ParametrizedAttribute):
     fields: DictionaryAttr
 
     @classmethod
+    def of(
+        cls, lists: Mapping[str, Sequence[int]], vector_axis: int | None = None
+    ) -> Self:
+        """From the lists by name, and the axis of indices that has coordinates."""
+        fields: dict[str, Attribute] = {
+            name: integer_list(axes) for name, axes in lists.items() if axes
+        }
+        if vector_axis is not None:
+            fields["index_vector_dim"] = IntegerAttr(vector_axis, i64)
+        return cls.new([DictionaryAttr(fields)])
+
+    @classmethod
     def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
         """Each field is a list of integers, an integer or a truth value."""
         fields: dict[str, Attribute] = {}
@@ -191,12 +216,6 @@ class DotAttr(NumberedDimensions):
 
     name = "stablehlo.dot"
 
-    @classmethod
-    def of(cls, lists: Mapping[str, Sequence[int]]) -> DotAttr:
-        """From the lists by name; empty ones are left out."""
-        fields = {name: integer_list(axes) for name, axes in lists.items() if axes}
-        return cls.new([DictionaryAttr(fields)])
-
 
 @irdl_attr_definition
 class GatherAttr(NumberedDimensions):
@@ -231,6 +250,11 @@ class ConvAttr(ParametrizedAttribute):
     input: ArrayAttr[StringAttr]
     kernel: ArrayAttr[StringAttr]
     output: ArrayAttr[StringAttr]
+
+    @classmethod
+    def of(cls, *lists: Sequence[str]) -> ConvAttr:
+        """From the three lists."""
+        return cls.new([ArrayAttr(map(StringAttr, names)) for names in lists])
 
     @classmethod
     def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:

@@ -115,6 +115,12 @@ VALUED: Mapping[str, tuple[Callable[[str], object], str, str]] = {
         "BYTES",
         "reorder and compute again before --plan-memory what would take more",
     ),
+    "--weights": (
+        str,
+        "FORM",
+        "where -t stablehlo leaves weights: in the text (resource), as arguments, or as "
+        "parameters of IREE in a file beside -o FILE",
+    ),
     "--graph-diff": (
         Path,
         "FILE.html|svg",

@@ -6,6 +6,8 @@ from functools import partial
 
 from xdsl.utils.target import Target
 
+from glow.exporters import PROGRAM_FORMATS
+
 CLASSES = {"llvm": "LLVMTarget", "asm": "AssemblyTarget", "onnx": "ONNXTarget"}
 
 
@@ -15,4 +17,13 @@ def _load(name: str) -> type[Target]:
     return getattr(targets, CLASSES[name])
 
 
-OWN_TARGETS = {name: partial(_load, name) for name in CLASSES}
+def _load_format(name: str) -> type[Target]:
+    from glow.tools.opt import targets
+
+    return targets.program_target(name)
+
+
+OWN_TARGETS = {
+    **{name: partial(_load, name) for name in CLASSES},
+    **{name: partial(_load_format, name) for name in PROGRAM_FORMATS},
+}

@@ -76,3 +76,17 @@ class ONNXTarget(Target):
 
     def emit(self, ctx: Context, module: ModuleOp, output: IO[str]) -> None:
         raise GlowError("an ONNX file is written by glow-opt only")
+
+
+class ProgramTarget(Target):
+    """A graph in the dialect of another compiler, which the tool writes with its weights."""
+
+    def emit(self, ctx: Context, module: ModuleOp, output: IO[str]) -> None:
+        raise GlowError(f"'{self.name}' is written by glow-opt only")
+
+
+def program_target(name: str) -> type[Target]:
+    """The target of a format."""
+    return dataclass(frozen=True)(
+        type("ProgramTarget", (ProgramTarget,), {"name": name})
+    )

@@ -20,8 +20,9 @@ from glow.dialects import arith as own_arith
 from glow.dialects import glow
 from glow.dialects.node import NodeOp
 from glow.dialects.weight_table import dtype_of
+from glow.exporters.failures import CannotExport
 from glow.exporters.onnx.elementwise import Export
-from glow.exporters.onnx.writer import CannotExport, Writer
+from glow.exporters.onnx.writer import Writer
 
 WriteOperations = Callable[[Writer, Iterable[Operation]], None]
 Control = Callable[[Writer, Operation, WriteOperations], None]

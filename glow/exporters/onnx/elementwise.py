@@ -13,7 +13,8 @@ from glow.dialects import glow
 from glow.dialects.node import SEGMENTS, NodeOp, element_of
 from glow.dialects.small_types import is_small_float
 from glow.dialects.weight_table import dtype_of
-from glow.exporters.onnx.writer import CannotExport, OnnxValue, Writer, attribute_of
+from glow.exporters.failures import CannotExport
+from glow.exporters.onnx.writer import OnnxValue, Writer, attribute_of
 
 Export = Callable[[Writer, NodeOp, list[str], str], None]
 """`export(writer, node, names of its operands, name of its first result)`."""

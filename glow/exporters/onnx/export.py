@@ -29,6 +29,7 @@ from glow.dialects.quant import (
     quantization_of,
 )
 from glow.dialects.weights import stored_value
+from glow.exporters.failures import CannotExport, write_all
 from glow.exporters.onnx import (
     control_flow,
     elementwise,
@@ -45,7 +46,7 @@ from glow.exporters.onnx.quantized import (
     quantized,
     stored_array,
 )
-from glow.exporters.onnx.writer import CannotExport, Writer
+from glow.exporters.onnx.writer import Writer
 from glow.signature import main_function, signature_of
 
 if TYPE_CHECKING:
@@ -107,17 +108,7 @@ def export_bytes(module: ModuleOp) -> bytes:
 
 def write_operations(writer: Writer, operations: Iterable[Operation]) -> None:
     """Append the ONNX nodes of operations; raises GlowError for those that have none."""
-    refused: dict[str, None] = {}
-    for op in operations:
-        try:
-            write_operation(writer, op)
-        except CannotExport as error:
-            reason = f" ({error})" if str(error) else ""
-            refused[f"'{op.name}'{reason}"] = None
-    if refused:
-        verb = "operation has" if len(refused) == 1 else "operations have"
-        listed = ", ".join(refused)
-        raise GlowError(f"{len(refused)} {verb} no ONNX form: {listed}")
+    write_all(operations, lambda op: write_operation(writer, op), "ONNX")
 
 
 def write_operation(writer: Writer, op: Operation) -> None:

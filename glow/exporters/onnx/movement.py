@@ -12,8 +12,9 @@ from glow.dialects import glow
 from glow.dialects.node import NodeOp, element_of, shape_of
 from glow.dialects.weight_table import dtype_of
 from glow.dialects.weights import stored_value
+from glow.exporters.failures import CannotExport
 from glow.exporters.onnx.elementwise import Export, with_attributes
-from glow.exporters.onnx.writer import CannotExport, Writer, attribute_of
+from glow.exporters.onnx.writer import Writer, attribute_of
 
 BEFORE_ALL = -(2**31)
 """An end before the first element, which a negative number near 0 would not be."""

@@ -10,8 +10,9 @@ from xdsl.ir import Operation
 from glow.dialects import glow
 from glow.dialects.node import NodeOp, element_of, shape_of
 from glow.dialects.weight_table import dtype_of
+from glow.exporters.failures import CannotExport
 from glow.exporters.onnx.elementwise import Export, clip, with_attributes
-from glow.exporters.onnx.writer import CannotExport, OnnxValue, Writer, attribute_of
+from glow.exporters.onnx.writer import OnnxValue, Writer, attribute_of
 
 WINDOW = {name: name for name in ("strides", "pads", "dilations")}
 

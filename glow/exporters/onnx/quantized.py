@@ -22,8 +22,9 @@ from glow.dialects.node import NodeOp
 from glow.dialects.quant import Quantization, quantization_of
 from glow.dialects.quantized import MOVEMENT_FORMS, any_quantized, movement_form
 from glow.dialects.weight_table import Array, dtype_of
+from glow.exporters.failures import CannotExport
 from glow.exporters.onnx.elementwise import Export
-from glow.exporters.onnx.writer import CannotExport, Writer, tensor_of
+from glow.exporters.onnx.writer import Writer, tensor_of
 
 NARROW = {(4, True): ml_dtypes.int4, (4, False): ml_dtypes.uint4}
 """Bits and sign of narrower integers to the dtypes that ONNX has for them."""

@@ -20,6 +20,7 @@ from glow.dialects.attributes import array_values
 from glow.dialects.node import GlowOp, element_of, shape_of
 from glow.dialects.text import unused_name
 from glow.dialects.weight_table import Array, dtype_of
+from glow.exporters.failures import CannotExport
 
 if TYPE_CHECKING:
     from onnx import GraphProto, NodeProto, TensorProto, ValueInfoProto
@@ -31,10 +32,6 @@ OnnxValue: TypeAlias = (
     "int | float | str | Sequence[int] | Sequence[float] | GraphProto | None"
 )
 """A value of an attribute; None leaves it out."""
-
-
-class CannotExport(Exception):
-    """A node has no ONNX form; the message says why, and may be empty."""
 
 
 class Writer:

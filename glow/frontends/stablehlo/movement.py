@@ -26,10 +26,11 @@ def constant(builder: HloBuilder) -> SSAValue:
     if not isa(value, DenseIntOrFPElementsAttr):
         raise GlowError("a constant that is no dense tensor")
     name = builder.op.results[0].name_hint or "constant"
-    if value.is_splat() and value.get_element_type() != builder.result.element_type:
+    is_splat = bool(value.data.data) and value.is_splat()
+    if is_splat and value.get_element_type() != builder.result.element_type:
         raise GlowError("the elements of a constant have another type than it says")
     array = dense_to_numpy(value)
-    if value.is_splat() and array.dtype != np.bool_ and array.size > 1:
+    if is_splat and array.dtype != np.bool_ and array.size > 1:
         array = np.broadcast_to(array.flat[0], array.shape)
     return builder.put(array, name)
 

@@ -120,11 +120,21 @@ def arg_reduce(builder: HloBuilder) -> Sequence[SSAValue]:
         if is_max
         else (glow.ReduceMinOp, glow.ArgMinOp)
     )
-    index = builder.node(arg, value, axis=axis)
+    more = {"select_last": True} if _prefers_last(op) else {}
+    index = builder.node(arg, value, axis=axis, **more)
     if not isinstance(element_of(value), IntegerType):
         index = _first_nan(builder, value, axis, index)
     index = builder.convert(index, element_of(op.results[1]))
     return [kept(builder, reduced, value, [axis]), index]
+
+
+def _prefers_last(op: Operation) -> bool:
+    """Whether a body compares the places for the later one."""
+    _, place, _, other = op.regions[0].block.args
+    return any(
+        list(step.operands) == [place, other] and direction(step) in ("GT", "GE")
+        for step in op.regions[0].block.ops
+    )
 
 
 def _first_nan(
