@@ -242,7 +242,7 @@ def _optimize(module: ModuleOp, passes: Passes, options: CompileOptions) -> None
         if isinstance(one, FuseActivationPass) and not comes_quantized
     ]
     run_passes(module, [one for one in passes if one not in later])
-    apply_quantization(module, options.quantize, options.quantization)
+    apply_quantization(module, options.quantize, options.quantization, options.target)
     if later:
         run_passes(module, later)
 

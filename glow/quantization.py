@@ -11,6 +11,8 @@ from pathlib import Path
 from xdsl.dialects.builtin import ModuleOp
 
 from glow.dialects.errors import GlowError
+from glow.lowering.target.target import Target
+from glow.options import HOST
 from glow.passes.quantization.options import QuantizationOptions
 from glow.passes.quantization.profiling.profile import Profile
 from glow.passes.quantization.quantize import is_quantized_module, quantize_module
@@ -26,11 +28,13 @@ def apply_quantization(
     module: ModuleOp,
     quantize: Quantization,
     options: QuantizationOptions | None = None,
+    target: str = HOST,
 ) -> None:
-    """Quantize a graph; one that comes quantized runs in integers in any case."""
+    """Quantize a graph for a target; one that comes quantized runs in integers in any case."""
     if isinstance(quantize, str | os.PathLike):
         path, options = parse_quantization(os.fspath(quantize), options)
         quantize = True if path is None else Profile.load(path)
+    options = for_target(options, target)
     profile = quantize if isinstance(quantize, Profile) else None
     if profile is not None:
         profile.check()
@@ -38,6 +42,16 @@ def apply_quantization(
         quantize_module(module, profile, options)
     elif is_quantized_module(module):
         quantize_module(module, None, options)
+
+
+def for_target(options: QuantizationOptions | None, target: str) -> QuantizationOptions:
+    """The options with what the target decides: how it requantizes."""
+    chosen = options or QuantizationOptions()
+    if chosen.requantize != "auto":
+        return chosen
+    machine = Target.from_string(target)
+    rounds = machine.round_instruction or machine.round_conversion
+    return replace(chosen, requantize="float" if rounds else "fixed")
 
 
 def parse_quantization(

@@ -23,6 +23,7 @@ from glow.dialects.weights import clone_module
 from glow.lowering.target.program_target import split_name
 from glow.lowering.target.target import Target
 from glow.options import HOST, CompileOptions
+from glow.quantization import for_target
 from glow.tensor_info import TensorInfo
 
 SAMPLE_SEED = 0
@@ -35,6 +36,9 @@ def build_bundle(
 
     Raises GlowError for a network that the target has no code for.
     """
+    options = replace(
+        options, quantization=for_target(options.quantization, options.target)
+    )
     backend = get_backend(options.backend)
     planned = backend.pipeline(options).compile_from
     if Target.from_string(options.target).is_wasm:

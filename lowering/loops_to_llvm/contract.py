@@ -46,6 +46,7 @@ from glow.lowering.loops_to_llvm.layout import (
     register_type,
 )
 from glow.lowering.loops_to_llvm.neon_contract import NeonOperands, neon_dot_product
+from glow.lowering.loops_to_llvm.smlad_contract import WordOperands, smlad_product
 from glow.lowering.loops_to_llvm.vectors import join, split
 
 WORD_BYTES = 4
@@ -62,7 +63,10 @@ def contract(low: FunctionLowering, op: vector.ContractOp) -> None:
         verify_form(op, lhs.dimensions, rhs.dimensions, accumulated)
     operands = Operands(low, lhs, rhs)
     dot = neon_dot_product(low, lhs, rhs)
-    if dot is None or by_lane:
+    smlad = None if by_lane else smlad_product(low, lhs, rhs)
+    if smlad is not None:
+        dot, operands = smlad, WordOperands(low, lhs, rhs)
+    elif dot is None or by_lane:
         dot = (
             dot_product(low, lhs, rhs)
             or widened_dot_product(low, lhs, rhs)

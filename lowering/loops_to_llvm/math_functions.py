@@ -11,8 +11,8 @@ from collections.abc import Callable
 
 from xdsl.dialects import llvm as xllvm
 from xdsl.dialects import math
-from xdsl.dialects.builtin import Float64Type, f32, i1
-from xdsl.ir import Operation, SSAValue
+from xdsl.dialects.builtin import Float64Type, f32, f64, i1
+from xdsl.ir import Attribute, Operation, SSAValue
 
 from glow.dialects import llvm
 from glow.lowering.loops_to_llvm.arithmetic import (
@@ -26,11 +26,11 @@ from glow.lowering.loops_to_llvm.function_lowering import (
     Rule,
     entry,
 )
-from glow.lowering.loops_to_llvm.layout import boolean_like, lanes_of
+from glow.lowering.loops_to_llvm.layout import boolean_like, element_of, lanes_of
 from glow.lowering.loops_to_llvm.vectors import fma
 
-WHOLE = 2.0**23
-"""From here on an f32 has no fraction."""
+WHOLE: dict[Attribute, float] = {f32: 2.0**23, f64: 2.0**52}
+"""From here on floats have no fraction."""
 
 ORDERED_LESS = 4
 
@@ -151,7 +151,7 @@ def round_even(low: FunctionLowering, op: math.RoundEvenOp) -> None:
     Without an instruction LLVM calls `roundevenf`. A sum with 2^23 of the number's sign has no
     bits left for a fraction, so that adding rounds; larger numbers have none to lose.
     """
-    if low.target.round_instruction or low.layout(op.result).element != f32:
+    if low.target.round_instruction or low.layout(op.result).element not in WHOLE:
         intrinsic("llvm.roundeven")(low, op)
         return
     low.set_registers(
@@ -161,7 +161,7 @@ def round_even(low: FunctionLowering, op: math.RoundEvenOp) -> None:
 
 def _rounded(low: FunctionLowering, value: SSAValue) -> SSAValue:
     builder, type_ = low.builder, value.type
-    whole = builder.number(WHOLE, type_)
+    whole = builder.number(WHOLE[element_of(type_)], type_)
     shift = builder.overloaded("llvm.copysign", (whole, value))
     moved = builder.emit(xllvm.FAddOp, (value, shift), type_, FLOAT)
     near = builder.emit(xllvm.FSubOp, (moved, shift), type_, FLOAT)

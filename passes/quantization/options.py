@@ -13,7 +13,7 @@ ATTENTION = ("float", "int8")
 EMBEDDINGS = {"float": 0, "int8": 8, "int4": 4}
 """Bits of the elements of embedding tables; 0 keeps floats."""
 FIDELITIES = ("strict", "fused")
-REQUANTIZE = ("float", "fixed")
+REQUANTIZE = ("auto", "float", "fixed")
 BIASES = ("int32", "int8")
 
 
@@ -39,8 +39,8 @@ class QuantizationOptions:
     """minmax, mse, percentile or entropy."""
     activations: str = "auto"
     """static scales, or per-row for linear layers; auto: per-row in transformers."""
-    requantize: str = "float"
-    """float multipliers, or fixed-point ones for integer-only targets."""
+    requantize: str = "auto"
+    """float multipliers, or fixed-point ones; auto: fixed where the target cannot round floats."""
     bias: str = "int32"
     """int32 at the scale of the sums; int8 rounds biases to 8 bits of their own first."""
     bias_correction: bool = True

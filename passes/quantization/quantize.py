@@ -111,7 +111,7 @@ class InsertCastsPass(ModulePass):
     per_channel: bool = True
     calibration: str = "minmax"
     activations: str = "auto"
-    requantize: str = "float"
+    requantize: str = "auto"
     bias: str = "int32"
     bias_correction: bool = True
     equalization: bool = True

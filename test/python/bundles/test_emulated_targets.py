@@ -17,6 +17,7 @@ import glow
 from glow.bundles.elf import ObjectSymbols
 from glow.bundles.emulated_runtime import ROUTINES
 from glow.dialects.errors import GlowError
+from glow.quantization import for_target
 from glow.tools.glow import run_glow
 
 pytest.importorskip("unicorn", reason="Unicorn is not installed")
@@ -65,7 +66,10 @@ def test_int8_has_the_bits_of_the_jit(
     model = DIGITS / "digits.onnx"
     options = f"--quantize={profile}", "--numerics=exact", "--optimize=size"
     loaded = bundle(model, tmp_path / "out", target, *options)
-    expected = glow.compile(model, quantize=str(profile), threads=1)(image())
+    same = for_target(None, target)
+    expected = glow.compile(model, quantize=str(profile), quantization=same, threads=1)(
+        image()
+    )
     np.testing.assert_array_equal(loaded(image()), expected)
     assert loaded.code.last.status == 0
     assert loaded.code.last.instructions > 0

@@ -73,9 +73,8 @@ class Machine:
             self.stack = arm64_const.UC_ARM64_REG_SP
             self.link = arm64_const.UC_ARM64_REG_X30
         else:
-            mode = unicorn.UC_MODE_THUMB | unicorn.UC_MODE_MCLASS
-            self.cpu = unicorn.Uc(unicorn.UC_ARCH_ARM, mode)
-            self.cpu.ctl_set_cpu_model(arm_const.UC_CPU_ARM_CORTEX_M4)
+            self.cpu = unicorn.Uc(unicorn.UC_ARCH_ARM, unicorn.UC_MODE_THUMB)
+            self.cpu.ctl_set_cpu_model(arm_const.UC_CPU_ARM_MAX)
             self.registers = [arm_const.UC_ARM_REG_R0 + k for k in range(4)]
             self.stack = arm_const.UC_ARM_REG_SP
             self.link = arm_const.UC_ARM_REG_LR
@@ -93,7 +92,7 @@ class Machine:
             register = arm64_const.UC_ARM64_REG_CPACR_EL1
             self.cpu.reg_write(register, self.cpu.reg_read(register) | 3 << 20)
         else:
-            self._map(0xE000_E000, PAGE)
+            self.cpu.reg_write(arm_const.UC_ARM_REG_C1_C0_2, 0xF << 20)
             self.cpu.reg_write(arm_const.UC_ARM_REG_FPEXC, 1 << 30)
 
     def _map(self, address: int, size: int) -> None:

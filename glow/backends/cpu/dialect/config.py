@@ -52,8 +52,9 @@ class ConvConfig:
     the padding it is `sides` pixels high, unless tiles of `whole_rows` take these in. There is a
     second number where a last tile has fewer blocks. A row is cut into `segments`. On small
     planes a tile may be `images` instead: one pixel of as many images as `pixels` says. `order`:
-    `rows`, all channels of each; `channels`, all rows of each; or `shared_rows`, which
-    threads share, where each goes through all channels before the next rows.
+    `rows`, all channels of each; `channels`, all rows of each; `shared_rows`, which
+    threads share, where each goes through all channels before the next rows; or `pixels`, rows
+    of which one loop body takes every pixel, with its taps inside as bounds.
     """
 
     blocks: int

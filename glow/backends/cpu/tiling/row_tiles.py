@@ -90,6 +90,28 @@ class ImageTraversal:
 
 
 @dataclass(frozen=True)
+class PixelTraversal:
+    """Visits the pixels of a plane one by one; a line is a row."""
+
+    window: Window
+
+    @property
+    def lines(self) -> int:
+        """The number of rows."""
+        return self.window.output[0]
+
+    def visit(self, b: LoopBuilder, line: Index, body: TileBody) -> None:
+        """Runs the body on the pixels of one row."""
+        row_taps = self.window.taps(b, 0, line)
+
+        def pixel(column: Index) -> None:
+            taps = self.window.taps(b, 1, column)
+            body(Tile(line, column, 1, False, row_taps, taps))
+
+        b.loop(0, self.window.output[1], 1, pixel)
+
+
+@dataclass(frozen=True)
 class RowTraversal:
     """Visits the rows of a window in tiles; a row is `segments` lines."""
 

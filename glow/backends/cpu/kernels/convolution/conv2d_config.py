@@ -15,7 +15,11 @@ from math import gcd, prod
 
 from glow.backends.cpu.dialect.config import ConvConfig
 from glow.backends.cpu.kernels.convolution.conv2d_order import ORDERS, ConvOrder
-from glow.backends.cpu.kernels.convolution.conv2d_spec import Conv2dSpec, ConvTiling
+from glow.backends.cpu.kernels.convolution.conv2d_spec import (
+    PIXELS,
+    Conv2dSpec,
+    ConvTiling,
+)
 from glow.backends.cpu.kernels.convolution.sparse_conv2d_spec import SparseConv2dSpec
 from glow.backends.cpu.tiling.row_tiles import takes_whole_rows, tap_pixels
 from glow.backends.cpu.tiling.tiles import (
@@ -44,6 +48,8 @@ def conv_tiling(spec: Conv2dSpec, target: Target) -> ConvTiling:
 def choose_conv_config(spec: Conv2dSpec, target: Target) -> ConvConfig:
     """The best configuration for a target; bias and epilogue make no difference to it."""
     model, window = spec.model(target), spec.walked
+    if target.lanes(32) == 1 and is_integer(spec.element):
+        return ConvConfig(1, (1,), order=PIXELS)
     parts, whole_rows = _choose_parts(spec, target)
     if whole_rows and (of_images := _tiles_of_images(spec, parts, target)) is not None:
         return of_images
@@ -189,10 +195,17 @@ def _longest_runs(spec: Conv2dSpec, tiling: ConvTiling) -> tuple[int, int]:
     config, window = tiling.config, spec.walked
     if config.images:
         return spec.batch, 0
-    if config.whole_rows:
+    if config.whole_rows or config.order == PIXELS:
         return window.output[1], 0
     low, high = window.interior(1)
     return high - low, len(tiling.parts) if window.side_columns() else 0
+
+
+def _wrong_tiles(spec: Conv2dSpec, config: ConvConfig) -> Iterator[str]:
+    if config.images and (config.whole_rows or type(spec) is not Conv2dSpec):
+        yield "tiles of images: those of whole rows and other kernels have none"
+    if config.order == PIXELS and not is_integer(spec.element):
+        yield "single pixels: only kernels of integers have them"
 
 
 def _wrong(spec: Conv2dSpec, target: Target) -> Iterator[str]:
@@ -204,8 +217,7 @@ def _wrong(spec: Conv2dSpec, target: Target) -> Iterator[str]:
         yield f"tiles of {config.blocks} blocks: its lists are for {spec.tile_blocks}"
     top, bottom = window.interior(0)
     row, sides = _longest_runs(spec, tiling)
-    if config.images and (config.whole_rows or type(spec) is not Conv2dSpec):
-        yield "tiles of images: those of whole rows and other kernels have none"
+    yield from _wrong_tiles(spec, config)
     for what, sizes, run, count in (
         ("a row", config.pixels, row, len(tiling.parts)),
         ("a column at a border", config.sides, bottom - top, sides),

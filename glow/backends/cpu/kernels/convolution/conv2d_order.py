@@ -6,7 +6,11 @@ from functools import cached_property
 from math import prod
 from typing import TypeAlias
 
-from glow.backends.cpu.kernels.convolution.conv2d_spec import Conv2dSpec, ConvTiling
+from glow.backends.cpu.kernels.convolution.conv2d_spec import (
+    PIXELS,
+    Conv2dSpec,
+    ConvTiling,
+)
 from glow.lowering.loop_builder.builder import Index, LoopBuilder
 from glow.lowering.loop_builder.work_items import WorkItems
 
@@ -22,6 +26,7 @@ ORDERS = {
     "rows": "rows",
     "channels": "channel tiles, then rows",
     "shared_rows": "rows, all channel tiles of each",
+    PIXELS: "rows, pixel by pixel",
 }
 """The orders of a configuration, in words."""
 
@@ -41,7 +46,7 @@ class ConvOrder:
     @property
     def channels_outermost(self) -> bool:
         """Whether all lines pass by the weights of a channel tile before the next one's."""
-        return self.tiling.config.order != "rows"
+        return self.tiling.config.order not in ("rows", PIXELS)
 
     @property
     def _shares_lines(self) -> bool:

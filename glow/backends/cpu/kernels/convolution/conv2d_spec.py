@@ -11,7 +11,11 @@ from xdsl.dialects.builtin import MemRefType, f32
 from xdsl.ir import Attribute
 
 from glow.backends.cpu.dialect.config import ConvConfig
-from glow.backends.cpu.tiling.row_tiles import ImageTraversal, RowTraversal
+from glow.backends.cpu.tiling.row_tiles import (
+    ImageTraversal,
+    PixelTraversal,
+    RowTraversal,
+)
 from glow.backends.cpu.tiling.tiles import ChannelPart, TileModel
 from glow.dialects.half import is_half
 from glow.lowering.loop_builder import ir_types as types
@@ -22,6 +26,9 @@ from glow.lowering.loop_builder.window import (
     plane_runs,
 )
 from glow.lowering.target.target import Target
+
+PIXELS = "pixels"
+"""The order of a configuration whose tiles are single pixels."""
 
 
 @dataclass(frozen=True)
@@ -156,17 +163,19 @@ class ConvTiling:
         """The (count, length) of the runs of pixels that a traversal visits."""
         if self.config.images:
             return [(prod(self.window.output), self.batch)]
-        whole = self.config.whole_rows
+        whole = self.config.whole_rows or self.config.order == PIXELS
         return [self.window.output] if whole else plane_runs(self.window)
 
     def traversal(
         self, part: ChannelPart
-    ) -> PlaneTraversal | RowTraversal | ImageTraversal:
+    ) -> PlaneTraversal | RowTraversal | ImageTraversal | PixelTraversal:
         """The walk over the plane with the tiles of a part; lines are the same for all."""
         number = self.parts.index(part)
         pixels, segments = self.config.pixels[number], self.config.segments
         if self.config.images:
             return ImageTraversal(self.window, self.batch, pixels)
+        if self.config.order == PIXELS:
+            return PixelTraversal(self.window)
         if self.config.whole_rows:
             return RowTraversal(self.window, lambda _: pixels, segments)
         return PlaneTraversal(

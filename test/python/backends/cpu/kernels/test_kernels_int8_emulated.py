@@ -7,7 +7,7 @@ from int8_cases import CASES, DEPTHWISE, check_convolution, check_depthwise
 from glow.backends.cpu.layout.packing import TargetPacker
 from glow.lowering.target.target import Target
 
-TARGETS = ("neon", "neon-dotprod")
+TARGETS = ("neon", "neon-dotprod", "cortex-m4", "cortex-m3")
 
 
 @pytest.mark.parametrize("case", sorted(CASES))

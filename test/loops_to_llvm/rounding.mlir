@@ -1,0 +1,29 @@
+// RUN: glow-opt -p loops-to-llvm{target=cortex-m4} %s | filecheck %s --check-prefix=SUMS
+// RUN: glow-opt -p loops-to-llvm{target=neon} %s | filecheck %s --check-prefix=NEAREST
+// RUN: glow-opt -p loops-to-llvm{target=wasm-simd} %s | filecheck %s --check-prefix=ROUND
+
+// A target without an instruction rounds by sums with 2^23, which IEEE addition rounds; where LLVM
+// would call `lrintf`, the rounded number is converted.
+// SUMS-LABEL:    llvm.func @nearest
+// SUMS:          "llvm.copysign.v4f32"
+// SUMS-NEXT:     llvm.fadd
+// SUMS-NEXT:     llvm.fsub
+// SUMS-NEXT:     "llvm.copysign.v4f32"
+// SUMS-NEXT:     "llvm.fabs.v4f32"
+// SUMS-NEXT:     llvm.fcmp "olt"
+// SUMS-NEXT:     llvm.select
+// SUMS-NEXT:     llvm.fptosi
+// NEAREST-LABEL: llvm.func @nearest
+// NEAREST:       "llvm.lrint.v4i32.v4f32"
+// NEAREST-NOT:   fptosi
+// ROUND-LABEL:   llvm.func @nearest
+// ROUND:         "llvm.roundeven.v4f32"
+// ROUND-NEXT:    llvm.fptosi
+func.func @nearest(%x: memref<4xf32>, %y: memref<4xi32>) {
+  %c0 = arith.constant 0 : index
+  %v = vector.load %x[%c0] : memref<4xf32>, vector<4xf32>
+  %r = math.roundeven %v : vector<4xf32>
+  %i = arith.fptosi %r : vector<4xf32> to vector<4xi32>
+  vector.store %i, %y[%c0] : memref<4xi32>, vector<4xi32>
+  func.return
+}
