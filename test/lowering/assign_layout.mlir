@@ -37,22 +37,23 @@ func.func @chain(%x: tensor<1x16x4x4xf32>) -> tensor<1x16x4x4xf32> {
 
 // Groups that fill blocks, and groups that do not: these become one of few nonzero weights.
 // CHECK-LABEL: func.func @groups(
+// CHECK-NEXT: %0 = glow.constant dense<0.000000e+00> : tensor<4x16xf32>
 // CHECK-NEXT: %v.packed = glow.constant dense_resource<v.packed> : tensor<512xf32>
-// CHECK-NEXT: %0 = glow.constant dense<[0, 16, 32, 0, 1, 2, {{.*}}, 30, 31]> : tensor<35xi32>
-// CHECK-NEXT: %1 = glow.constant dense<0.000000e+00> : tensor<2x16xf32>
+// CHECK-NEXT: %1 = glow.constant dense<[0, 8, 16, 24, 32, 0, 1, 2, {{.*}}, 30, 31]> : tensor<37xi32>
+// CHECK-NEXT: %2 = glow.constant dense<0.000000e+00> : tensor<2x16xf32>
 // CHECK-NEXT: %w.packed = glow.constant dense_resource<w.packed_2> : tensor<512xf32>
-// CHECK-NEXT: %2 = cpu.pack %x lanes 16 : tensor<1x2x4x4x16xf32>
-// CHECK-NEXT: %y = cpu.conv2d %2, %w.packed, %1 input_channels 32 output_channels 32 group 2{{.*}} kernel [1, 1] : tensor<1x2x4x4x16xf32>
+// CHECK-NEXT: %3 = cpu.pack %x lanes 16 : tensor<1x2x4x4x16xf32>
+// CHECK-NEXT: %y = cpu.conv2d %3, %w.packed, %2 input_channels 32 output_channels 32 group 2{{.*}} kernel [1, 1] : tensor<1x2x4x4x16xf32>
 // CHECK-NEXT: %y_1 = cpu.unpack %y channels 32 : tensor<1x32x4x4xf32>
-// CHECK-NEXT: %z = cpu.sparse_conv2d %0, %2, %v.packed, %1 input_channels 32 output_channels 32 tile_blocks 1 entries [32]{{.*}} kernel [1, 1] : tensor<1x2x4x4x16xf32>
-// CHECK-NEXT: %z_1 = cpu.unpack %z channels 32 : tensor<1x32x4x4xf32>
-// CHECK-NEXT: func.return %y_1, %z_1 : tensor<1x32x4x4xf32>, tensor<1x32x4x4xf32>
-func.func @groups(%x: tensor<1x32x4x4xf32>) -> (tensor<1x32x4x4xf32>, tensor<1x32x4x4xf32>) {
+// CHECK-NEXT: %z = cpu.sparse_conv2d %1, %3, %v.packed, %0 input_channels 32 output_channels 64 tile_blocks 1 entries [32]{{.*}} kernel [1, 1] : tensor<1x4x4x4x16xf32>
+// CHECK-NEXT: %z_1 = cpu.unpack %z channels 64 : tensor<1x64x4x4xf32>
+// CHECK-NEXT: func.return %y_1, %z_1 : tensor<1x32x4x4xf32>, tensor<1x64x4x4xf32>
+func.func @groups(%x: tensor<1x32x4x4xf32>) -> (tensor<1x32x4x4xf32>, tensor<1x64x4x4xf32>) {
   %w = glow.splat 1.0 : tensor<32x16x1x1xf32>
-  %v = glow.splat 1.0 : tensor<32x8x1x1xf32>
+  %v = glow.splat 1.0 : tensor<64x8x1x1xf32>
   %y = glow.conv2d %x, %w group 2 : tensor<1x32x4x4xf32>
-  %z = glow.conv2d %x, %v group 4 : tensor<1x32x4x4xf32>
-  func.return %y, %z : tensor<1x32x4x4xf32>, tensor<1x32x4x4xf32>
+  %z = glow.conv2d %x, %v group 4 : tensor<1x64x4x4xf32>
+  func.return %y, %z : tensor<1x32x4x4xf32>, tensor<1x64x4x4xf32>
 }
 
 // Weights that are not known yet are packed at run time.
@@ -79,6 +80,15 @@ func.func @computed_groups(%x: tensor<1x16x4x4xf32>, %d: tensor<16x1x3x3xf32>, %
   %y = glow.conv2d %x, %d group 16 pads [1, 1, 1, 1] : tensor<1x16x4x4xf32>
   %z = glow.conv2d %y, %w group 2 : tensor<1x16x4x4xf32>
   func.return %z : tensor<1x16x4x4xf32>
+}
+
+// A block holds four groups: it is read as it is.
+// CHECK-LABEL: func.func @groups_of_a_block(
+// CHECK: %y = cpu.grouped_conv2d %2, %1, %0 kernel [1, 1] : tensor<1x2x4x4x16xf32>
+func.func @groups_of_a_block(%x: tensor<1x32x4x4xf32>) -> tensor<1x32x4x4xf32> {
+  %w = glow.constant dense<0.5> : tensor<32x4x1x1xf32>
+  %y = glow.conv2d %x, %w group 8 : tensor<1x32x4x4xf32>
+  func.return %y : tensor<1x32x4x4xf32>
 }
 
 // Element-wise nodes: channel constants are blocked now, scalars stay.

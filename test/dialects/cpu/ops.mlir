@@ -15,17 +15,19 @@ func.func @borders(%x: tensor<1x20x4x4xf32>) -> tensor<1x20x4x4xf32> {
 // CHECK-NEXT: %0 = cpu.conv2d %x, %w, %b input_channels 16 output_channels 16 kernel [3, 3] pads [1, 1, 1, 1] : tensor<1x1x8x8x16xf32>
 // CHECK-NEXT: %1 = cpu.conv2d %i, %w, %b input_channels 3 output_channels 16 kernel [3, 3] : tensor<1x1x6x6x16xf32>
 // CHECK-NEXT: %2 = cpu.depthwise_conv2d %x, %d, %b kernel [3, 3] dilations [2, 2] : tensor<1x1x4x4x16xf32>
-// CHECK-NEXT: %3 = cpu.conv2d %x, %w, %b, %r input_channels 16 output_channels 16 kernel [2, 2] strides [2, 2] {
+// CHECK-NEXT: %3 = cpu.grouped_conv2d %x, %g, %b kernel [3, 3] : tensor<1x1x6x6x16xf32>
+// CHECK-NEXT: %4 = cpu.conv2d %x, %w, %b, %r input_channels 16 output_channels 16 kernel [2, 2] strides [2, 2] {
 // CHECK-NEXT: ^bb0(%sum: f32, %residual: f32):
 // CHECK-NEXT: %s = arith.addf %sum, %residual : f32
 // CHECK-NEXT: glow.yield %s
 // CHECK-NEXT: } : tensor<1x1x4x4x16xf32>
 // CHECK-NEXT: func.return
-func.func @convolutions(%x: tensor<1x1x8x8x16xf32>, %i: tensor<1x3x8x8xf32>, %w: tensor<2304xf32>, %d: tensor<1x3x3x16xf32>, %b: tensor<1x16xf32>, %r: tensor<1x1x4x4x16xf32>) {
+func.func @convolutions(%x: tensor<1x1x8x8x16xf32>, %i: tensor<1x3x8x8xf32>, %w: tensor<2304xf32>, %d: tensor<1x3x3x16xf32>, %g: tensor<1x3x3x8x16xf32>, %b: tensor<1x16xf32>, %r: tensor<1x1x4x4x16xf32>) {
   %0 = cpu.conv2d %x, %w, %b input_channels 16 output_channels 16 kernel [3, 3] pads [1, 1, 1, 1] : tensor<1x1x8x8x16xf32>
   %1 = cpu.conv2d %i, %w, %b input_channels 3 output_channels 16 kernel [3, 3] : tensor<1x1x6x6x16xf32>
   %2 = cpu.depthwise_conv2d %x, %d, %b kernel [3, 3] dilations [2, 2] : tensor<1x1x4x4x16xf32>
-  %3 = cpu.conv2d %x, %w, %b, %r input_channels 16 output_channels 16 kernel [2, 2] strides [2, 2] {
+  %3 = cpu.grouped_conv2d %x, %g, %b kernel [3, 3] : tensor<1x1x6x6x16xf32>
+  %4 = cpu.conv2d %x, %w, %b, %r input_channels 16 output_channels 16 kernel [2, 2] strides [2, 2] {
   ^bb0(%sum: f32, %residual: f32):
     %s = arith.addf %sum, %residual : f32
     glow.yield %s

@@ -48,6 +48,14 @@ func.func @filters(%x: tensor<1x1x8x8x16xf32>, %w: tensor<1x3x3x8xf32>, %b: tens
 
 // -----
 
+func.func @groups(%x: tensor<1x1x8x8x16xf32>, %w: tensor<1x3x3x5x16xf32>, %b: tensor<1x16xf32>) {
+  // expected-error @+1 {{the weights must have shape (1, 3, 3, 'C / group', 16), with a part of the lanes a group}}
+  %0 = cpu.grouped_conv2d %x, %w, %b kernel [3, 3] : tensor<1x1x6x6x16xf32>
+  func.return
+}
+
+// -----
+
 func.func @extra(%x: tensor<2x8xf32>, %w: tensor<64xf32>, %b: tensor<8xf32>, %r: tensor<3x1xf32>) {
   // expected-error @+1 {{the epilogue operand tensor<3x1xf32> fits neither the result tensor<2x8xf32> nor its channels}}
   %0 = cpu.matmul %x, %w, %b, %r {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import TypeAlias
 
@@ -279,6 +280,9 @@ CONVOLUTIONS: dict[str, BuildKernel] = {
     "prologue conv2d": prologue_conv2d(),
     "depthwise": lambda: build_depthwise(
         "kernel", DepthwiseSpec(PLANES, has_bias=True), TARGET
+    ),
+    "grouped": lambda: build_depthwise(
+        "kernel", DepthwiseSpec(replace(PLANES, group=4), has_bias=True), TARGET
     ),
     "plain conv2d": lambda: build_direct_conv(
         "kernel", DirectConvSpec(2, 6, 9, Window((5, 7), (3, 3), pads=SAME), 3), TARGET

@@ -9,6 +9,7 @@ from xdsl.dialects.builtin import (
     UnitAttr,
     i64,
 )
+from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def
 
 from glow.backends.cpu.dialect.blocked import blocks
@@ -227,14 +228,52 @@ class DepthwiseConv2dOp(BlockedWindowOp):
         image, weights = operands[:2]
         check_window(attributes)
         check_rank(image, 5, "the input")
-        batch, block, *plane, lanes = image.get_shape()
-        kernel = attributes.ints("kernel")
+        _, block, *_, lanes = image.get_shape()
+        expected = (block, *attributes.ints("kernel"), lanes)
         fail_unless(
-            weights.get_shape() == (block, *kernel, lanes),
-            f"the weights must have shape {(block, *kernel, lanes)}, not {weights}",
+            weights.get_shape() == expected,
+            f"the weights must have shape {expected}, not {weights}",
         )
-        height, width = window_shape(plane, kernel, attributes)
-        return [tensor_type((batch, block, height, width, lanes), image.element_type)]
+        return [_of_each_block(image, attributes)]
+
+
+@irdl_op_definition
+class GroupedConv2dOp(BlockedWindowOp):
+    """Convolution in groups of which each block holds several, on blocked tensors.
+
+    input [N, C / lanes, H, W, lanes], weights [C / lanes, kh, kw, C / group, lanes], bias
+    [C / lanes, lanes]; as many output channels. Lane l reads the channels of its group, from
+    l rounded down to a multiple of C / group on.
+    """
+
+    name = "cpu.grouped_conv2d"
+    config = opt_prop_def(DepthwiseConfigAttr)
+
+    @classmethod
+    def infer(cls, operands: Types, attributes: Attributes) -> Types:
+        """The blocked result of as many channels."""
+        image, weights = operands[:2]
+        check_window(attributes)
+        check_rank(image, 5, "the input")
+        check_rank(weights, 5, "the weights")
+        _, block, *_, lanes = image.get_shape()
+        size = weights.get_shape()[3]
+        expected = (block, *attributes.ints("kernel"), size, lanes)
+        fail_unless(
+            weights.get_shape() == expected and size > 1 and lanes % size == 0,
+            f"the weights must have shape {(*expected[:3], 'C / group', lanes)}, with a part "
+            f"of the lanes a group, not {weights}",
+        )
+        return [_of_each_block(image, attributes)]
+
+
+def _of_each_block(
+    image: TensorType[Attribute], attributes: Attributes
+) -> TensorType[Attribute]:
+    """The result of windows over each block of channels."""
+    batch, block, *plane, lanes = image.get_shape()
+    height, width = window_shape(plane, attributes.ints("kernel"), attributes)
+    return tensor_type((batch, block, height, width, lanes), image.element_type)
 
 
 @irdl_op_definition

@@ -4,6 +4,7 @@
 |-----------------------------------------------|-------------------------------------|
 | one filter for each channel                   | `cpu.depthwise_conv2d`              |
 | groups that fill whole blocks, or one group   | `cpu.conv2d`                        |
+| groups of which a block holds several         | `cpu.grouped_conv2d`                |
 | few other groups: dense, zeros between groups | `cpu.conv2d`                        |
 | one group, 3 x 3 to 5 x 5, where chosen       | `cpu.winograd_conv2d`               |
 | one group, most weights zero                  | `cpu.sparse_conv2d`                 |
@@ -78,6 +79,13 @@ def is_blocked(shape: ConvShape, lanes: int) -> bool:
     return all(count // shape.group % lanes == 0 for count in channels)
 
 
+def shares_blocks(shape: ConvShape, lanes: int) -> bool:
+    """Whether blocks hold whole groups, of as many outputs as inputs."""
+    size = shape.input_channels // shape.group
+    same = shape.input_channels == shape.output_channels
+    return same and 1 < size < lanes and shape.group > 1 and lanes % size == 0
+
+
 def is_dense(shape: ConvShape, lanes: int) -> bool:
     """Whether a few groups that fit no blocks are better computed as one."""
     whole = replace(shape, group=1)
@@ -107,6 +115,12 @@ def conv2d(layout: Layout, op: Operation) -> None:
         _depthwise(layout, op, weights, shape)
     elif is_blocked(shape, layout.lanes):
         _direct(layout, op, weights, shape)
+    elif (
+        weights is not None
+        and is_f32(op.input, op.weights)
+        and shares_blocks(shape, layout.lanes)
+    ):
+        _grouped(layout, op, weights, shape)
     elif (
         weights is not None
         and layout.numerics != "exact"
@@ -322,9 +336,36 @@ def _depthwise(
 ) -> None:
     """`cpu.depthwise_conv2d`."""
     packed = _depthwise_weights(layout, op, weights)
+    _channelwise(layout, op, cpu.DepthwiseConv2dOp, packed, shape)
+
+
+def _grouped(
+    layout: Layout, op: glow.Conv2dOp, weights: Array, shape: ConvShape
+) -> None:
+    """`cpu.grouped_conv2d`; [C, C / group, kh, kw] as [C / lanes, kh, kw, C / group, lanes]."""
+    lanes, (channels, size, *kernel) = layout.lanes, weights.shape
+
+    def make() -> Array:
+        planes = pack_channels(weights.reshape(1, channels, -1, 1), lanes)[0]
+        split = planes.reshape(-1, size, *kernel, lanes)
+        return np.ascontiguousarray(split.transpose(0, 2, 3, 1, 4))
+
+    key = ("grouped", constant_key(op.weights), lanes)
+    packed = layout.constant(op, key, f"{name_of(op.weights)}.packed", make)
+    _channelwise(layout, op, cpu.GroupedConv2dOp, packed, shape)
+
+
+def _channelwise(
+    layout: Layout,
+    op: glow.Conv2dOp,
+    kind: type[NodeOp],
+    packed: SSAValue,
+    shape: ConvShape,
+) -> None:
+    """A convolution of each block of channels by itself."""
     builder = NodeBuilder(op)
     result = builder.node(
-        cpu.DepthwiseConv2dOp,
+        kind,
         layout.blocked(builder, op.input),
         packed,
         _blocked_bias(layout, op),

@@ -33,9 +33,10 @@ Choose = Callable[[NodeOp, Target], object]
 
 
 def _planes(op: NodeOp, target: Target) -> object:
-    from glow.backends.cpu.selection.convolution import planes_of
+    from glow.backends.cpu.selection.convolution import group_size, planes_of
 
-    planes = planes_of(op.attributes_view(), op.inputs[0])
+    image, weights = op.inputs[:2]
+    planes = planes_of(op.attributes_view(), image, group_size(weights))
     return planes.choose_config(target.core)
 
 
@@ -73,6 +74,7 @@ def _attention(op: NodeOp, target: Target) -> object:
 
 CHOICES: Mapping[type[Operation], Choose] = {
     cpu.DepthwiseConv2dOp: _planes,
+    cpu.GroupedConv2dOp: _planes,
     cpu.Int8DepthwiseConv2dOp: _planes,
     cpu.PlainConv2dOp: _plain,
     cpu.BatchMatmulOp: _batch_matmul,

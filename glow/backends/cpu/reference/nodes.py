@@ -237,6 +237,18 @@ def run_depthwise_conv2d(
     return apply_epilogue(op, to_blocks(total, bias.shape[1]), epilogue_operands)
 
 
+def run_grouped_conv2d(
+    op: GlowOp, image: Array, weights: Array, bias: Array, *epilogue_operands: Array
+) -> Array:
+    """`cpu.grouped_conv2d`, padding lanes included."""
+    plain = weights.transpose(0, 4, 3, 1, 2)
+    plain = plain.reshape(-1, *plain.shape[2:])
+    groups = plain.shape[0] // plain.shape[1]
+    attributes = op.attributes_view()
+    total = convolve(attributes, from_blocks(image), plain, bias.reshape(-1), groups)
+    return apply_epilogue(op, to_blocks(total, bias.shape[1]), epilogue_operands)
+
+
 def run_plain_conv2d(
     op: GlowOp, image: Array, weights: Array, bias: Array, *epilogue_operands: Array
 ) -> Array:
@@ -364,6 +376,7 @@ def cpu_functions(
             run_winograd_conv2d, packing=packing.get(cpu.WinogradConv2dOp)
         ),
         cpu.DepthwiseConv2dOp: run_depthwise_conv2d,
+        cpu.GroupedConv2dOp: run_grouped_conv2d,
         cpu.PlainConv2dOp: run_plain_conv2d,
         cpu.MatmulOp: with_plain(cpu.MatmulOp, run_matmul),
         cpu.AttentionOp: run_cpu_attention,

@@ -178,9 +178,9 @@ def _recurrence(spec: RecurrenceSpec, target: Target) -> Choice:
 
 
 def _depthwise(spec: DepthwiseSpec, target: Target) -> Choice:
-    return _summed(
-        DIRECT, 1, "depthwise, ", _plane_tile(spec.planes, target), CHANNEL_BLOCKS
-    )
+    group, tile = spec.planes.group, _plane_tile(spec.planes, target)
+    what = "depthwise, " if group == 1 else f"groups of {group}, "
+    return _summed(DIRECT, group, what, tile, CHANNEL_BLOCKS)
 
 
 def _plane_tile(planes: BlockedPlanes, target: Target) -> str:

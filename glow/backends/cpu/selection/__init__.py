@@ -30,6 +30,7 @@ THEMES: Mapping[str, Sequence[type[Operation]]] = {
         cpu.SparseConv2dOp,
         cpu.WinogradConv2dOp,
         cpu.DepthwiseConv2dOp,
+        cpu.GroupedConv2dOp,
         cpu.PlainConv2dOp,
         glow.Conv2dOp,
         glow.MaxPool2dOp,

@@ -219,8 +219,14 @@ def _check_winograd(
         )
 
 
-def planes_of(attributes: Attributes, image: SSAValue) -> BlockedPlanes:
-    """The planes of a depthwise convolution, as it is configured."""
+def group_size(weights: SSAValue) -> int:
+    """The channels of a group, of the weights of a depthwise or grouped convolution."""
+    shape = shape_of(weights)
+    return shape[3] if len(shape) == 5 else 1
+
+
+def planes_of(attributes: Attributes, image: SSAValue, group: int = 1) -> BlockedPlanes:
+    """The planes of a depthwise or grouped convolution, as it is configured."""
     batch, blocks, *plane, lanes = shape_of(image)
     return BlockedPlanes(
         batch,
@@ -229,12 +235,13 @@ def planes_of(attributes: Attributes, image: SSAValue) -> BlockedPlanes:
         lanes,
         stored_element(image),
         config_of(attributes, DepthwiseConfig),
+        group,
     )
 
 
 def _depthwise(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
     image, weights, bias, *epilogue_operands = op.ins
-    planes = planes_of(op.attributes_view(), image)
+    planes = planes_of(op.attributes_view(), image, group_size(weights))
     epilogue = epilogue_of(op, epilogue_operands)
     spec = DepthwiseSpec(planes, has_bias=True, epilogue=epilogue)
     spec = checked(op, spec, lambda spec, _: spec.planes.wrong_config(), target)
@@ -358,6 +365,7 @@ SELECTORS: Mapping[type[Operation], KernelSelector] = {
     cpu.SparseConv2dOp: _sparse_conv2d,
     cpu.WinogradConv2dOp: _winograd,
     cpu.DepthwiseConv2dOp: _depthwise,
+    cpu.GroupedConv2dOp: _depthwise,
     cpu.PlainConv2dOp: _plain_conv2d,
     glow.Conv2dOp: _glow_conv2d,
     glow.MaxPool2dOp: _pool,

@@ -1,8 +1,12 @@
-"""Depthwise convolution on channel blocks, one filter per channel.
+"""Depthwise convolution on channel blocks, one filter per channel; and groups within a block.
 
 Weights are packed [C / lanes, KH, KW, lanes]. Interior rows of small kernels keep them in
 registers for a whole line and unroll the taps; border rows, side columns and large kernels
 load them at each tap.
+
+Where a block holds several groups of g channels, weights are [C / lanes, KH, KW, g, lanes]. A tap
+has g steps: each repeats one channel of every group in the lanes of its group, and multiplies
+with the weights of that channel.
 """
 
 from collections.abc import Callable, Sequence
@@ -25,7 +29,7 @@ from glow.lowering.target.target import Target
 
 @dataclass(frozen=True)
 class DepthwiseSpec:
-    """A depthwise convolution with one output channel per input channel."""
+    """As many output channels as input channels, of which each reads one, or its group."""
 
     planes: BlockedPlanes
     has_bias: bool = False
@@ -36,13 +40,14 @@ class DepthwiseSpec:
         """The additions and multiplications, those with padding included."""
         window = self.planes.window
         outputs = self.planes.batch * self.planes.channels * prod(window.output)
-        return 2 * outputs * prod(window.kernel)
+        return 2 * outputs * prod(window.kernel) * self.planes.group
 
 
 def build_depthwise(name: str, spec: DepthwiseSpec, target: Target) -> Kernel:
     """The kernel of a depthwise convolution: output, input, weights, [bias], epilogue operands."""
     planes, b = spec.planes, LoopBuilder(target)
-    weights_shape = (planes.blocks, *planes.window.kernel, planes.lanes)
+    inputs = () if planes.group == 1 else (planes.group,)
+    weights_shape = (planes.blocks, *planes.window.kernel, *inputs, planes.lanes)
     arguments = [
         planes.output_type,
         planes.input_type,
@@ -61,8 +66,11 @@ def build_depthwise(name: str, spec: DepthwiseSpec, target: Target) -> Kernel:
 
             def tile(tile: PlaneTile) -> None:
                 start = _start(tile, bias)
-                tap = _multiply_add(tile, weights, held)
-                (value,) = tile.taps(source, [start], tap)
+                if planes.group > 1:
+                    value = _grouped(tile, source, weights, start)
+                else:
+                    tap = _multiply_add(tile, weights, held)
+                    (value,) = tile.taps(source, [start], tap)
                 tile.store(value, output, spec.epilogue, rest)
 
             return tile
@@ -78,7 +86,7 @@ def _held_weights(
     b: LoopBuilder, planes: BlockedPlanes, weights: SSAValue, block: Index
 ) -> dict[tuple[Index, Index], SSAValue]:
     """The filter of a block in registers, by tap; nothing if it is too large for that."""
-    if not planes.unrolled:
+    if not planes.unrolled or planes.group > 1:
         return {}
     rows, columns = planes.window.kernel
     return {
@@ -109,3 +117,32 @@ def _multiply_add(
         return [b.fma(pixels, b.broadcast(weight, tile.shape), values[0])]
 
     return tap
+
+
+def _grouped(
+    tile: PlaneTile, source: SSAValue, weights: SSAValue, start: SSAValue
+) -> SSAValue:
+    """The sums of a tile over all channels of the groups; a value a pixel is carried."""
+    b, planes, pixels = tile.builder, tile.planes, range(tile.shape[0])
+    firsts = [lane // planes.group * planes.group for lane in range(planes.lanes)]
+
+    def tap(
+        row: Index, column: Index, image: SSAValue, values: Sequence[SSAValue]
+    ) -> Sequence[SSAValue]:
+        rows = [b.extract(image, pixel) for pixel in pixels]
+        for channel in range(planes.group):
+            where = (tile.block, row, column, channel, 0)
+            weight = b.vector_load(planes.lanes, weights, *where)
+            lanes = [first + channel for first in firsts]
+            repeated = [b.shuffle(one, one, lanes) for one in rows]
+            values = [
+                b.fma(x, weight, total)
+                for x, total in zip(repeated, values, strict=True)
+            ]
+        return values
+
+    starts = [b.extract(start, pixel) for pixel in pixels]
+    result = start
+    for pixel, total in enumerate(tile.taps(source, starts, tap)):
+        result = b.insert(total, result, pixel)
+    return result

@@ -30,6 +30,9 @@ MAX_UNROLLED_PIXELS = 4
 """Unrolled bodies overlap in the core, so more pixels would only cost compile time: LLVM's loop
 strength reduction is superlinear in the loads of a loop. Short runs need no loop."""
 
+OTHER_REGISTERS = 2
+"""A weight and an input that is repeated."""
+
 MAX_UNROLLED_TAPS = 9
 MAX_UNROLLED_SIDES = 2
 LOOP_EXITS = 2 / 3
@@ -50,6 +53,8 @@ class BlockedPlanes:
     element: Attribute = f32
     config: DepthwiseConfig | None = None
     """Chosen before; else the best one for the target."""
+    group: int = 1
+    """How many channels of its block a channel reads at a tap."""
 
     @property
     def blocks(self) -> int:
@@ -79,19 +84,23 @@ class BlockedPlanes:
     def unrolled(self) -> bool:
         """Whether interior tiles have one copy of the body per tap."""
         rows, columns = self.window.kernel
-        return rows * columns <= MAX_UNROLLED_TAPS
+        return self.group * rows * columns <= MAX_UNROLLED_TAPS
 
     def tile_size(self, run: int, core: Core) -> int:
         """How many pixels a tile should have to cover a run of that many."""
         rows, columns = self.window.kernel
-        per_pixel = (
-            rows * columns / core.loads_per_cycle + STORES / core.stores_per_cycle
-        )
+        taps = self.group * rows * columns
+        per_pixel = taps / core.loads_per_cycle + STORES / core.stores_per_cycle
         ends = LOOP_EXITS * core.mispredict_cycles
-        most = MAX_PIXELS
+        most = self._most_pixels(core)
         if self.unrolled and run > 2 * MAX_UNROLLED_PIXELS:
             most = MAX_UNROLLED_PIXELS
         return covering_size(run, most, lambda pixels: pixels * per_pixel + ends)
+
+    def _most_pixels(self, core: Core) -> int:
+        """A tile's: sums and inputs of groups are in registers while their channels are read."""
+        free = (core.vector_registers - OTHER_REGISTERS) // 2
+        return MAX_PIXELS if self.group == 1 else max(1, min(MAX_PIXELS, free))
 
     def choose_config(self, core: Core) -> DepthwiseConfig:
         """The tiles that cover a plane in the fewest cycles."""
