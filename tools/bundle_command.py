@@ -4,19 +4,24 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from xdsl.dialects.builtin import ModuleOp
 
 from glow.bundles.bundle import APIS, OPTIMIZATIONS, WEIGHTS, BundleSettings
 from glow.dialects.errors import UsageError
+from glow.dialects.numerics import NUMERICS
 from glow.exporters import PROGRAM_FORMATS, WEIGHT_FORMS
 from glow.frontends.mapped_file import files_held
 from glow.options import CompileOptions
 from glow.tools.programs import read_program
 from glow.tools.progress import step
 from glow.tools.quantization_commands import at_least
+
+if TYPE_CHECKING:
+    from glow.bundles.bundle import Bundle
 
 BUNDLE = "bundle"
 """Not a phase of a pipeline but what is made of its end."""
@@ -106,10 +111,11 @@ def compile_bundle(
     models: Sequence[Path], args: argparse.Namespace, options: CompileOptions
 ) -> None:
     """Write the bundle of some models into a folder."""
-    from glow.bundles.build import build_bundle
-    from glow.bundles.limits import check_limits
-    from glow.bundles.names import check_name, default_name, function_names
+    from glow.bundles.limits import LimitError
+    from glow.bundles.names import check_name, default_name
     from glow.bundles.writer import bundle_files, check_bundle_folder, write_files
+    from glow.lowering.target.target import SIZE
+    from glow.lowering.target.target_names import with_feature
 
     folder: Path | None = args.output
     if folder is None:
@@ -122,6 +128,31 @@ def compile_bundle(
     given["name"] = stem if name is None else check_name(str(name))
     settings = BundleSettings(**given)  # pyright: ignore[reportArgumentType]
     check_bundle_folder(folder, settings.name)
+    limits = (args.bundle_flash, args.bundle_ram)
+    if settings.optimize == "size":
+        options = replace(options, target=with_feature(options.target, SIZE))
+    try:
+        bundle = _bundle_within(limits, models, options, settings)
+    except LimitError:
+        if options.numerics == NUMERICS[0]:
+            raise
+        # Algorithms with fewer products take more weights and a larger arena.
+        options = replace(options, numerics=NUMERICS[0])
+        bundle = _bundle_within(limits, models, options, settings)
+    write_files(bundle_files(bundle), folder)
+
+
+def _bundle_within(
+    limits: tuple[int | None, int | None],
+    models: Sequence[Path],
+    options: CompileOptions,
+    settings: BundleSettings,
+) -> Bundle:
+    """The bundle of some models; raises LimitError where it takes more than there is."""
+    from glow.bundles.build import build_bundle
+    from glow.bundles.limits import check_limits
+    from glow.bundles.names import function_names
+
     modules: dict[str, ModuleOp] = {}
     names = function_names([model.stem for model in models])
     for name, model in zip(names, models, strict=True):
@@ -129,5 +160,5 @@ def compile_bundle(
             modules[name] = read_program(model, options)
     with step(f"compiling for {options.target}"):
         bundle = build_bundle(modules, options, settings)
-    check_limits(bundle, args.bundle_flash, args.bundle_ram)
-    write_files(bundle_files(bundle), folder)
+    check_limits(bundle, *limits)
+    return bundle

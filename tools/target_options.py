@@ -72,7 +72,7 @@ def target_of(args: argparse.Namespace) -> str:
     That of an LLVM CPU is a UsageError, as of any option's wrong value; a name of the table is
     input like a model's.
     """
-    from glow.lowering.target.target import target_name
+    from glow.lowering.target.target_names import target_name
 
     # In glow-opt `--target` is what is printed.
     named = getattr(args, "machine", None)

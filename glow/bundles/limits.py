@@ -10,9 +10,18 @@ from glow.bundles.object_format import symbols_of
 from glow.dialects.errors import GlowError
 
 
+class LimitError(GlowError):
+    """More bytes than there are."""
+
+
 def check_limits(bundle: Bundle, flash: int | None, ram: int | None) -> None:
-    """Raise GlowError for more bytes than there are, naming what takes most of them."""
-    functions = bundle.functions
+    """Raise LimitError for more bytes than there are, naming what takes most of them.
+
+    Without a limit that of the target holds, if it has one.
+    """
+    functions, target = bundle.functions, bundle.target
+    flash = target.weight_budget if flash is None else flash
+    ram = target.ram_budget if ram is None else ram
     if flash is not None:
         code = loaded_bytes(bundle.object_code)
         if bundle.settings.weights == "file":
@@ -34,7 +43,7 @@ def check_limits(bundle: Bundle, flash: int | None, ram: int | None) -> None:
 
 def _check(region: str, used: int, limit: int, what: str, largest: Largest) -> None:
     if used > limit:
-        raise GlowError(
+        raise LimitError(
             f"the network takes {used} bytes of {region}, and there are {limit}: the "
             f"largest {what} with {largest.nbytes}"
         )

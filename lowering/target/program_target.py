@@ -57,6 +57,7 @@ class ProgramTarget:
             "fma": target.fma_instruction,
             target.byte_dot: target.byte_dot != "none",
             "bf16": target.has_bf16,
+            "size": target.for_size,
         }
         base, changes = split_name(name)
         return ProgramTarget(

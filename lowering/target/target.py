@@ -8,7 +8,6 @@ LLVM is imported only to ask it about the host.
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -46,6 +45,8 @@ class Target:
     """Whether a float becomes the nearest integer without a call."""
     abi: str = ""
     """LLVM's name of the calling convention, where the triple does not say it."""
+    for_size: bool = False
+    """Whether code is to be small before it is fast."""
     weight_budget: int | None = None
     """The bytes that weights and code may take (flash); None for no limit."""
     ram_budget: int | None = None
@@ -75,6 +76,11 @@ class Target:
     def l2_bytes(self) -> int:
         """One core's share of the second cache."""
         return self.core.l2_bytes
+
+    @property
+    def prefers_small_loops(self) -> bool:
+        """Whether kernels are loops over single results rather than over tiles of them."""
+        return self.for_size or self.lanes(32) == 1
 
     def with_core(self, **figures: float) -> Target:
         """The target with other numbers of its core."""
@@ -121,6 +127,9 @@ class Target:
 
     def changed(self, features: Mapping[str, bool]) -> Target:
         """Returns the target with features, or without them and what is built on them."""
+        if SIZE in features:
+            others = {name: on for name, on in features.items() if name != SIZE}
+            return replace(self, for_size=features[SIZE]).changed(others)
         if not features:
             return self
         has = {**self.feature_levels(), **features}
@@ -159,6 +168,9 @@ class Target:
             vnni_feature(self): self.byte_dot == "vnni",
         }
 
+
+SIZE = "size"
+"""The feature that is no machine's: code is to be small."""
 
 TRIPLE_END = ":"
 """Between a triple and the CPU in the name of a target."""
@@ -287,7 +299,7 @@ def check_features(target: Target, names: Sequence[str]) -> None:
         return
     import llvmlite.binding as llvm
 
-    known = llvm.get_host_cpu_features()
+    known = [*llvm.get_host_cpu_features(), SIZE]
     for name in names:
         if name not in known:
             near = get_close_matches(name, known, 1)
@@ -298,43 +310,6 @@ def check_features(target: Target, names: Sequence[str]) -> None:
 def same_architecture(one: Target, other: Target) -> bool:
     """Whether two machines have the same instructions but for extensions."""
     return is_architecture(one, other.triple)
-
-
-def target_name(
-    cpu: str | None,
-    features: str | None,
-    core_file: str | None = None,
-    triple: str | None = None,
-) -> str:
-    """Returns the name of a CPU (the host's) with features such as `+avxvnni,-fma`.
-
-    Raises GlowError for a feature without a sign, a CPU or a triple that is not known, or
-    a file that has no figures for its core.
-    """
-    name = "host" if cpu is None else cpu
-    if triple is not None:
-        name = f"{triple}{TRIPLE_END}{cpu or ''}"
-    for change in filter(None, (features or "").split(",")):
-        match = re.fullmatch(r"([-+])([A-Za-z0-9.-]+)", change.strip())
-        if match is None:
-            raise GlowError(f"feature '{change}' has no sign", hint="+avx2 or -avx2")
-        name += f"_{'with' if match[1] == '+' else 'without'}-{match[2]}"
-    if core_file is not None:
-        name += f"@{os.path.abspath(core_file)}"
-    if name != "host":  # Which needs LLVM, and is always known.
-        Target.from_string(name)
-    return name
-
-
-def runnable_target(name: str) -> Target:
-    """Returns a target by name; raises GlowError where this machine cannot run it."""
-    target = Target.from_string(name)
-    if not target.runs_on(host_target()):
-        raise GlowError(
-            f"this machine cannot run code for '{name}'",
-            hint="glow compile writes object files for other machines",
-        )
-    return target
 
 
 def byte_dot_of(has: Mapping[str, bool], target: Target) -> str:

@@ -131,7 +131,7 @@ class CpuBackend(Backend):
     def compile(self, module: ModuleOp, options: CompileOptions) -> CompiledFunction:
         """Native code of the module's main function."""
         from glow.backends.cpu.native_function import build_native_function
-        from glow.lowering.target.target import runnable_target
+        from glow.lowering.target.target_names import runnable_target
 
         target = runnable_target(options.target)
         table = self.kernel_table()

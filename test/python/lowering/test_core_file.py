@@ -13,7 +13,8 @@ import glow
 from glow.dialects.errors import GlowError
 from glow.lowering.target.core import FIGURES
 from glow.lowering.target.core_file import FORMAT, core_text
-from glow.lowering.target.target import Target, host_target, target_name
+from glow.lowering.target.target import Target, host_target
+from glow.lowering.target.target_names import target_name
 from glow.options import CompileOptions
 from glow.runtime.calibration import loops
 from glow.tools.glow import main

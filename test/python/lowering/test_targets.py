@@ -17,9 +17,8 @@ from glow.lowering.target.target import (
     PRESETS,
     Target,
     host_target,
-    runnable_target,
-    target_name,
 )
+from glow.lowering.target.target_names import runnable_target, target_name
 from glow.runtime.native_code import target_machine
 from glow.tools.glow import run_glow
 from glow.tools.glow_opt import run_glow_opt

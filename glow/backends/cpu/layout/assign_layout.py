@@ -117,5 +117,8 @@ class AssignLayoutPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Run the pass on a module."""
         check_weight_growth(self.weight_growth)
-        packer = packer_of(op, settle_target(op, self.target), self.numerics)
-        assign_layout(op, packer, self.numerics, self.weight_growth)
+        target = settle_target(op, self.target)
+        # Other algorithms take more code, weights and memory than direct sums.
+        numerics = "exact" if target.for_size else self.numerics
+        packer = packer_of(op, target, numerics)
+        assign_layout(op, packer, numerics, self.weight_growth)

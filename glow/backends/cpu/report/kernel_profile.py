@@ -25,7 +25,7 @@ from glow.backends.pipeline import INSTR
 from glow.compiled_model import CompiledModel
 from glow.compiler import load, run_phases
 from glow.dialects.weight_table import Array
-from glow.lowering.target.target import runnable_target
+from glow.lowering.target.target_names import runnable_target
 from glow.options import CompileOptions
 from glow.signature import main_function, signature_of
 

@@ -17,7 +17,7 @@ from glow.backends.inspection import KernelRun
 from glow.backends.pipeline import INSTR
 from glow.compiled_model import CompiledModel
 from glow.compiler import load, run_phases
-from glow.lowering.target.target import runnable_target
+from glow.lowering.target.target_names import runnable_target
 from glow.runtime.native_function import (
     Buffers,
     NativeFunction,

@@ -39,6 +39,7 @@ TARGETS = {
         for name in ("avx2", "scalar")
         if PRESETS[name].vector_bytes <= HOST.vector_bytes
     },
+    "small loops": replace(HOST, for_size=True),
     "no x86": replace(PRESETS["scalar"], triple=HOST.triple.replace("x86_64", "amd64")),
 }
 """Machines that the host can play; the last one takes no instruction of x86."""
