@@ -240,7 +240,7 @@ def add_size_command(parser: argparse.ArgumentParser) -> None:
 
 def size_command(args: argparse.Namespace) -> None:
     """Run `glow size`."""
-    from glow.tools.size_command import print_sizes
+    from glow.tools.report.bundle_sizes import print_sizes
 
     print_sizes(args.folder, as_json=args.json)
 
