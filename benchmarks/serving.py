@@ -6,7 +6,8 @@
 limit is the same for all servers of a network. ONNX Runtime is behind the same HTTP service,
 on the better of a thread a request and all cores a request; MLServer runs ONNX Runtime in a
 process a core, and is asked over gRPC, its faster protocol, as our server is beside it.
-`batching`: our server with batches and without, under saturation and at parts of it.
+`batching`: our server with batches and without, requests a second under saturation and mean
+latencies at parts of it, where `off again` says what the same server's second turn came to.
 `overhead`: microseconds of a request for one Relu, one client, by protocol.
 `memory`: MiB of 1, 2 and 4 workers together (the proportional set sizes of /proc).
 `shapes`: the latency of a known shape at 100 requests a second, alone and while other shapes
@@ -33,7 +34,6 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import numpy as np
 import onnx
-import psutil
 from onnx import ModelProto, helper
 
 from benchmarks import batching
@@ -61,6 +61,8 @@ from benchmarks.servers.peers import (
 
 CORES = len(os.sched_getaffinity(0))
 DIGITS = ROOT / "examples" / "digits" / "mlp.onnx"
+REQUESTS = 150
+"""Of which a mean latency is one, at least."""
 SLOWER = 6
 """The limit of the 99th percentile: so many times the latency of the slowest when alone."""
 
@@ -172,7 +174,7 @@ def ratio(ours: float, theirs: float) -> float:
 def batches(setting: Setting) -> Iterator[Row]:
     """Batching on beside off."""
     for name in setting.networks:
-        model = SERVED[name]()
+        model = batching.open_batch(SERVED[name]())
         path, inputs = setting.save(model), example(model)
         with ExitStack() as stack:
             ports = {
@@ -196,15 +198,17 @@ async def batch_rows(
             found = await closed_loop(client.send, 32, setting.seconds)
             full[way].append(found.rate)
     off, auto = median(full["off"]), median(full["auto"])
-    rows: list[Row] = [
-        {"network": name, "load": "full", "off": off, "auto": auto, "x": auto / off}
-    ]
+    x = {"off": off, "auto": auto, "x": auto / off}
+    x["off again"] = max(full["off"]) / min(full["off"])
+    rows: list[Row] = [{"network": name, "load": "full", **x}]
     for share in (0.3, 0.6, 0.8):
-        times: dict[str, list[float]] = {way: [] for way in clients}
+        rate = share * off
+        seconds = max(setting.seconds, REQUESTS / rate)
+        times: dict[str, list[float]] = {way: [] for way in ("off", "auto", "again")}
         for turn in range(setting.rounds):
-            for way, client in clients.items():
-                made = await open_loop(client.send, share * off, setting.seconds, turn)
-                times[way].append(made.percentile(50))
+            for way, found in times.items():
+                client = clients["auto" if way == "auto" else "off"]
+                found.append((await open_loop(client.send, rate, seconds, turn)).mean)
         rows.append(latency_row(name, f"{share:.0%}, ms", times))
     for client in clients.values():
         await client.close()
@@ -212,9 +216,10 @@ async def batch_rows(
 
 
 def latency_row(name: str, load: str, times: dict[str, list[float]]) -> Row:
-    """Median latencies; a ratio above 1 says that batches are faster."""
-    off, auto = median(times["off"]), median(times["auto"])
-    return {"network": name, "load": load, "off": off, "auto": auto, "x": off / auto}
+    """Latencies; a ratio above 1 says that batches are faster, the other how sure that is."""
+    off, auto, again = (median(times[way]) for way in ("off", "auto", "again"))
+    x = {"off": off, "auto": auto, "x": off / auto, "off again": off / again}
+    return {"network": name, "load": load, **x}
 
 
 # Overhead
@@ -317,7 +322,7 @@ def memory(setting: Setting) -> Iterator[Row]:
                     ports.http, http_request(MODEL, inputs, binary=True)
                 )
                 asyncio.run(ask_all(client, setting.seconds))
-                row[f"{count} workers"] = proportional_bytes(ports.pid) / 2**20
+                row[f"{count} workers"] = ports.memory_bytes() / 2**20
         yield row
 
 
@@ -325,12 +330,6 @@ async def ask_all(client: HttpClient, seconds: float) -> None:
     """Keep all workers busy for a while."""
     await closed_loop(client.send, 8, seconds)
     await client.close()
-
-
-def proportional_bytes(pid: int) -> int:
-    """The memory of a process and its children; pages of several count in parts."""
-    processes = [psutil.Process(pid), *psutil.Process(pid).children(recursive=True)]
-    return sum(process.memory_full_info().pss for process in processes)
 
 
 TABLES: dict[str, Callable[[Setting], Iterator[Row]]] = {

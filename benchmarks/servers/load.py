@@ -32,6 +32,11 @@ class Load:
     """In seconds."""
     is_kept_up: bool
 
+    @property
+    def mean(self) -> float:
+        """The mean latency in milliseconds."""
+        return 1e3 * float(np.mean(self.latencies))
+
     def percentile(self, share: float) -> float:
         """A percentile of the latency in milliseconds."""
         return 1e3 * float(np.percentile(self.latencies, share))

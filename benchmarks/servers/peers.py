@@ -24,6 +24,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+import psutil
+
 ROOT = Path(__file__).parents[2]
 ENVIRONMENT = ROOT / "build" / "mlserver"
 MLSERVER = ("mlserver==1.7.1", "uvloop<0.22", "onnxruntime")
@@ -41,6 +43,12 @@ class Ports:
     http: int
     grpc: int = 0
     pid: int = 0
+
+    def memory_bytes(self) -> int:
+        """That of the process and its children; pages of several count in parts."""
+        process = psutil.Process(self.pid)
+        all_ = [process, *process.children(recursive=True)]
+        return sum(one.memory_full_info().pss for one in all_)
 
 
 @contextmanager

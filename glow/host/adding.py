@@ -63,6 +63,7 @@ class Sources:
         self.has_kernels = False
         """Whether its calls tell a trace of their kernels."""
         self._compiled: dict[str, RunnableModel] = {}
+        self._measure: Measure | None = None
         self.backend = options.get("backend")
         """The only backend, where there is only one."""
         self.is_compiled = isinstance(model, CompiledModel | SpecializedModel)
@@ -106,12 +107,14 @@ class Sources:
         """How batches are measured: with a memory of it, where there is a cache of models."""
         if self.is_compiled or self.has_kernels:
             return measure_table
-        backend = backend_of(self.first())
-        source = find_source(self.model, self.compile_options(backend))
-        if source is None:
-            return measure_table
-        key = hashlib.sha256(f"batches 1 {source.key}".encode()).hexdigest()
-        return TableCache(key).measure
+        if self._measure is None:
+            backend = backend_of(self.first())
+            source = find_source(self.model, self.compile_options(backend))
+            if source is None:
+                return measure_table
+            key = hashlib.sha256(f"batches 2 {source.key}".encode()).hexdigest()
+            self._measure = TableCache(key).measure
+        return self._measure
 
 
 AS_WRITTEN = "as-written"

@@ -2,8 +2,10 @@
 
 Measured once for a model and the sizes of its inputs, in half a second, and kept in the
 cache's folder. What counts is the processor time of the thread that runs the network: other
-threads may have the cores meanwhile. Where a batch of 2 does not pay nothing larger is tried,
-so that a convolutional network is compiled for no others.
+threads may have the cores meanwhile. They share caches and clocks too, so each time is known
+twice, by every other call: as far as these differ, a batch may be no faster than it seems. Where
+they differ much it is measured for longer, and again later. Where a batch of 2 does not pay
+nothing larger is tried, so that a convolutional network is compiled for no others.
 """
 
 from __future__ import annotations
@@ -13,7 +15,7 @@ import hashlib
 import json
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -39,10 +41,16 @@ GAIN = 1.05
 """What a larger batch must gain: who is measured wrong by a little loses nothing."""
 
 SECONDS = 0.5
-"""For the measurement of a size together with the one before."""
+"""For the measurement of a size together with the one before, on a machine that is quiet."""
+
+BUSY_SECONDS = 1.0
+"""For that on one that is not."""
 
 ROUNDS = 40
-"""At most, of which the shortest counts."""
+"""At most in so many seconds, of which the shortest counts."""
+
+NOISE = 0.02
+"""By how much, in parts, the times of a quiet machine differ."""
 
 LONGEST = 0.25
 """Seconds of a request beyond which there are no batches: eight would keep each other waiting
@@ -55,21 +63,70 @@ FOLDER, SUFFIX, LIMIT = "batches", ".json", 1 << 20
 
 
 @dataclass(frozen=True)
+class Backlog:
+    """What is asked of a network that has no free slot."""
+
+    waiting: int
+    """Requests that may join each other."""
+    slots: int
+    """How many run at a time."""
+    coming: int
+    """Requests that will come while it is as busy: as many as have since it is."""
+
+
+@dataclass(frozen=True)
 class BatchTable:
     """The seconds of batches by their size, and whether they give what single requests do."""
 
     seconds: dict[int, float]
     is_exact: bool = True
+    noise: float = 0.0
+    """How far times were from those of the same calls, in parts of them."""
+
+    @property
+    def is_sure(self) -> bool:
+        """Whether other times within the noise would say the same."""
+        doubt = 1 + 2 * max(self.noise - NOISE, 0)
+        return self._paying(GAIN * doubt) == self._paying(GAIN / doubt)
 
     @cached_property
     def paying(self) -> list[int]:
-        """The sizes that do more requests a second than all smaller ones, with a margin."""
+        """The sizes that do more requests a second than all smaller ones, with a margin.
+
+        That is larger than what both times of a comparison may be wrong by.
+        """
+        return self._paying(max(GAIN, 1 + 2 * self.noise)) if self.is_exact else [1]
+
+    def _paying(self, margin: float) -> list[int]:
         found = [1]
         for size in sorted(self.seconds):
             each, last = self.seconds[size] / size, self.seconds[found[-1]] / found[-1]
-            if size > 1 and each * GAIN <= last:
+            if size > 1 and each * margin <= last:
                 found.append(size)
-        return found if self.is_exact else [1]
+        return found
+
+    def best_of(self, most: int, backlog: Backlog) -> int:
+        """The largest batch of at most `most` with which nobody waits longer, on average.
+
+        Those of a batch are all done at its end, where most would be sooner alone; who comes
+        behind them gains a part of what they save. So of few only those join that gain much.
+        """
+        alone = self._ends(1, backlog)
+        for size in reversed(self.paying):
+            if size <= most and self._ends(size, backlog) <= alone:
+                return size
+        return 1
+
+    def _ends(self, size: int, backlog: Backlog) -> float:
+        """The sum of when requests are done, the first of which begin together.
+
+        It leaves out what is the same for all sizes.
+        """
+        single, joined, slots = self.seconds[1], self.seconds[size], backlog.slots
+        behind = backlog.waiting - size
+        turns = behind * (behind - 1) / 2 * single / slots
+        waiting = size * joined + behind * (single + joined / slots) + turns
+        return waiting - backlog.coming * (size * single - joined) / slots
 
     @property
     def best(self) -> int:
@@ -90,7 +147,7 @@ def measure_table(
 
     Raises GlowError for what a call does.
     """
-    single = model.run_in_order(inputs, 1)
+    single, noise = model.run_in_order(inputs, 1), 0.0
     seconds = {1: _seconds(model, inputs, clock)}
     if seconds[1] > LONGEST:
         return BatchTable(seconds)
@@ -98,27 +155,39 @@ def measure_table(
         rows = [mixed_rows(array, size) for array in inputs]
         if not is_exact(model, rows, single):
             return BatchTable(seconds, is_exact=False)
-        for count, least in _least(model, rows, clock).items():
+        times = _times(model, rows, clock)
+        for count, found in times.items():
+            least = min(found)
             seconds[count] = min(least, seconds.get(count, least))
-        if BatchTable(dict(seconds)).best == 1:
+        noise = max(noise, noise_of(times))
+        if BatchTable(dict(seconds), noise=noise).best == 1:
             break
-    return BatchTable(seconds)
+    return BatchTable(seconds, noise=noise)
 
 
-def _least(
+def _times(
     model: SpecializedModel, rows: Sequence[Array], clock: Callable[[], float]
-) -> dict[int, float]:
-    """The shortest times of a batch and of half of it, which take turns."""
+) -> Mapping[int, Sequence[float]]:
+    """The times of a batch and of half of it, which take turns, until they are quiet."""
     size = len(rows[0])
-    least = dict.fromkeys((size // 2, size), float("inf"))
-    end = time.monotonic() + SECONDS
-    for _ in range(ROUNDS):
-        for count in least:
-            taken = _seconds(model, [array[:count] for array in rows], clock)
-            least[count] = min(least[count], taken)
-        if time.monotonic() > end:
-            break
-    return least
+    times: dict[int, list[float]] = {size // 2: [], size: []}
+    begin = time.monotonic()
+    while True:
+        for count, found in times.items():
+            found.append(_seconds(model, [array[:count] for array in rows], clock))
+        taken, rounds = time.monotonic() - begin, len(times[size])
+        share = 1.0 if noise_of(times) <= NOISE else SECONDS / BUSY_SECONDS
+        if taken * share > SECONDS or rounds * share >= ROUNDS:
+            return times
+
+
+def noise_of(times: Mapping[int, Sequence[float]]) -> float:
+    """How far the shortest of every other call are from the shortest of the rest, in parts."""
+    noise = 0.0
+    for found in times.values():
+        one, other = sorted((min(found[::2]), min(found[1::2], default=found[0])))
+        noise = max(noise, other / one - 1)
+    return noise
 
 
 def _seconds(
@@ -170,20 +239,25 @@ class TableCache:
     def __init__(self, key: str, directory: Path | None = None) -> None:
         self._key = key
         self._base = directory or default_directory()
+        self._given: set[Path] = set()
 
     def measure(self, model: SpecializedModel, inputs: Sequence[Array]) -> BatchTable:
-        """The table that is kept, else a new one, which is kept."""
+        """The table that is kept, else a new one, which is kept.
+
+        Who asks again for one that a busy machine has disturbed gets a new one.
+        """
         path = self._path(inputs)
         found = self._load(path)
-        if found is None:
+        if found is not None and (found.is_sure or path not in self._given):
+            make_programs(model, inputs, found)
+        else:
             found = measure_table(model, inputs)
             with contextlib.suppress(OSError):
                 with whole_file(path, self._base) as file:
-                    parts = [found.is_exact, found.seconds]
+                    parts = [found.is_exact, found.seconds, found.noise]
                     file.write(json.dumps(parts).encode())
                 prune(path.parent, SUFFIX, LIMIT)
-        else:
-            make_programs(model, inputs, found)
+        self._given.add(path)
         return found
 
     def _path(self, inputs: Sequence[Array]) -> Path:
@@ -194,8 +268,9 @@ class TableCache:
     def _load(self, path: Path) -> BatchTable | None:
         try:
             with os.fdopen(open_private(path, self._base), "rb") as file:
-                is_exact_, seconds = json.loads(file.read())
-            return BatchTable({int(k): float(v) for k, v in seconds.items()}, is_exact_)
+                is_exact_, seconds, noise = json.loads(file.read())
+            times = {int(size): float(each) for size, each in seconds.items()}
+            return BatchTable(times, is_exact_, float(noise))
         except (OSError, ValueError, TypeError, AttributeError):
             return None
 

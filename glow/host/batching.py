@@ -12,7 +12,9 @@ with the measurement, to 1e-4 of the largest value.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping, Sequence
+from math import inf
 from threading import Lock
 from typing import TYPE_CHECKING
 
@@ -25,6 +27,7 @@ from glow.specialized_model import SpecializedModel
 
 if TYPE_CHECKING:
     from glow.compiled_model import Array
+    from glow.host.batch_table import Backlog
     from glow.host.queue import Sizes
     from glow.host.ticket import Ticket
     from glow.specialized_model import RunnableModel
@@ -34,6 +37,10 @@ Measure = Callable[["SpecializedModel", Sequence["Array"]], BatchTable]
 
 Later = Callable[[Callable[[], None]], None]
 """Has something done by another thread."""
+
+
+AGAIN_SECONDS = 60.0
+"""After so many a table of a busy machine is measured again, if requests wait then."""
 
 
 def why_not(model: RunnableModel) -> str:
@@ -60,6 +67,7 @@ class BatchPolicy:
         measure: Measure,
         later: Later,
         max_delay: float = 0.0,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """`later` runs measurements; `max_delay` are seconds to wait for others to join.
 
@@ -68,12 +76,14 @@ class BatchPolicy:
         self.reason = why_not(model) if model else "the network is divided"
         """Why there are no batches; empty where there may be some."""
         self.max_delay = max_delay
-        self.largest = BATCH_SIZES[-1]
         self._model = model if isinstance(model, SpecializedModel) else None
         self._dtypes = [info.dtype for info in model.inputs] if model else []
         self._measure = measure
         self._later = later
+        self._clock = clock
         self._tables: dict[Sizes, BatchTable] = {}
+        self._again: dict[Sizes, float] = {}
+        """When sizes are measured again, whose tables a busy machine has disturbed."""
         self._asked: set[Sizes] = set()
         self._lock = Lock()
 
@@ -92,19 +102,21 @@ class BatchPolicy:
                 return False
         return True
 
-    def fit(self, ticket: Ticket, count: int) -> int:
-        """The largest batch of at most `count` that pays and needs no compiler.
+    def fit(self, ticket: Ticket, most: int, backlog: Backlog) -> int:
+        """The best batch of at most `most` that needs no compiler.
 
         Where sizes are new that is 1, and they are measured meanwhile.
         """
-        if count < 2 or self._model is None:
+        if most < 2 or self._model is None:
             return 1
         sizes = ticket.sizes
         table = self._tables.get(sizes)
-        if table is None:
+        if table is None or self._clock() >= self._again.get(sizes, inf):
             self._ask(sizes, ticket.inputs)
+        if table is None:
             return 1
-        for size in reversed([one for one in table.paying if one <= count]):
+        best = most if self.max_delay else table.best_of(most, backlog)
+        for size in reversed([one for one in table.paying if one <= best]):
             if size == 1 or self._is_ready(sizes, size):
                 return size
             self._ask(sizes, ticket.inputs)
@@ -142,6 +154,9 @@ class BatchPolicy:
             self.turn_off("the results of a request depend on others in its batch")
         with self._lock:
             self._tables[sizes] = table
+            self._again.pop(sizes, None)
+            if not table.is_sure:
+                self._again[sizes] = self._clock() + AGAIN_SECONDS
 
     def forget(self) -> bool:
         """Let go of the programs of batches; whether there were some."""

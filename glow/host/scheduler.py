@@ -15,6 +15,7 @@ from concurrent.futures import CancelledError
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from glow.host.batch_table import Backlog
 from glow.host.deadlines import Deadlines
 from glow.host.queue import RequestQueue
 from glow.host.request import (
@@ -38,6 +39,9 @@ Clock = Callable[[], float]
 
 SLACK = 1e-5
 """Seconds by which a request may start too early, so that one look at the end is enough."""
+
+ENOUGH = 64
+"""How many requests that wait are counted: more make no larger batches."""
 
 
 @dataclass(frozen=True)
@@ -101,6 +105,7 @@ class Scheduler:
         if start is None:
             return None
         ticket.set_running_or_notify_cancel()
+        model.waited_since_idle = 0
         model.statistics.running += 1
         model.statistics.batches[1] += 1
         return Batch(model, (ticket,), start, ticket)
@@ -165,6 +170,7 @@ class Scheduler:
         waiting = self.queue.take(ticket, count)
         tickets = [one for one in waiting if one.set_running_or_notify_cancel()]
         figures = ticket.model.statistics
+        ticket.model.waited_since_idle += len(tickets)
         if tickets:
             figures.batches[len(tickets)] += 1
         figures.running += len(tickets)
@@ -179,7 +185,7 @@ class Scheduler:
         if not ticket.is_batched:
             return 1
         policy = ticket.model.batching
-        there = self.queue.group_size(ticket, policy.largest)
+        there = self.queue.group_size(ticket, ENOUGH)
         wait = ticket.since + policy.max_delay - self._clock()
         if wait > SLACK and there < policy.best(ticket.sizes):
             if not ticket.has_alarm:
@@ -188,7 +194,9 @@ class Scheduler:
             return 0
         devices = ticket.model.network.devices
         free = sum(max(0, one.slots - one.outstanding) for one in devices)
-        return policy.fit(ticket, -(-there // max(free, 1)))
+        slots = sum(one.slots for one in devices)
+        backlog = Backlog(there, slots, ticket.model.waited_since_idle)
+        return policy.fit(ticket, -(-there // max(free, 1)), backlog)
 
     def _start(self, batch: Batch) -> None:
         """Start requests in their slot."""

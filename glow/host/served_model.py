@@ -44,6 +44,8 @@ class ServedModel:
         self.input_names = [info.name for info in network.inputs]
         self.output_names = [info.name for info in network.outputs]
         self.statistics = ModelStatistics()
+        self.waited_since_idle = 0
+        """How many requests have waited since one found a free slot."""
         self.state = READY
         self.lost_device = ""
         """The device that died with the model, where it is on no other."""

@@ -4,32 +4,23 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from host_testing import ONE, FakeDevice, doubling, open_doubling, rows
+from host_testing import (
+    COSTLY,
+    ONE,
+    PAYING,
+    FakeDevice,
+    Table,
+    doubling,
+    open_doubling,
+    rows,
+)
 from onnx import parser
 
 import glow
-from glow.host import batch_table
-from glow.host.batch_table import BatchTable, TableCache, measure_table
+from glow.host.batch_table import BatchTable, measure_table
 from glow.host.batching import BatchPolicy, why_not
 from glow.host.deadlines import Deadlines
 from glow.specialized_model import SpecializedModel
-
-PAYING = BatchTable({1: 1.0, 2: 1.2, 4: 1.6, 8: 2.0})
-COSTLY = BatchTable({1: 1.0, 2: 1.95})
-
-
-class Table:
-    """Measures nothing; makes the programs as a measurement does."""
-
-    def __init__(self, table):
-        self.table = table
-        self.measured = []
-
-    def __call__(self, model, inputs, clock=None):
-        self.measured.append([array.shape for array in inputs])
-        for size in self.table.seconds:
-            model.prepare([batch_table.mixed_rows(x, size) for x in inputs])
-        return self.table
 
 
 @pytest.fixture
@@ -196,56 +187,6 @@ def test_a_batch_of_a_compiled_network_is_its_call(table):
     np.testing.assert_allclose(np.concatenate(found), expected, 1e-5, 1e-6)
 
 
-# -- What tables say
-
-
-def test_a_size_pays_by_five_per_cent():
-    table = BatchTable({1: 1.0, 2: 1.9, 4: 3.75, 8: 6.0})
-    assert table.paying == [1, 2, 8]  # 4 gains 1.3 % on 2.
-    assert BatchTable({1: 1.0, 2: 1.92}).best == 1
-    assert BatchTable({1: 1.0, 2: 1.0}, is_exact=False).best == 1
-
-
-class Clock:
-    """A thread's time, that goes on by what a model's calls cost."""
-
-    def __init__(self, costs):
-        self.costs = costs
-        self.now = 0.0
-
-    def measure(self, model):
-        run = model.run_in_order
-
-        def counted(inputs, threads=None):
-            assert threads == 1
-            self.now += self.costs[len(inputs[0])]
-            return run(inputs, threads)
-
-        model.run_in_order = counted
-        return measure_table(model, [ONE], lambda: self.now)
-
-
-def test_measurements_end_where_a_batch_does_not_pay():
-    clock = Clock({1: 0.01, 2: 0.0195, 4: 0.02, 8: 0.02})
-    model = open_doubling()
-    table = clock.measure(model)
-    assert table.best == 1
-    assert model.specializer.made == [(1, 2), (2, 2)]
-    assert table.seconds == pytest.approx({1: 0.01, 2: 0.0195})
-
-
-def test_all_sizes_are_measured_where_they_pay():
-    table = Clock({1: 0.01, 2: 0.012, 4: 0.015, 8: 0.02}).measure(open_doubling())
-    assert table.paying == [1, 2, 4, 8]
-    assert table.rates()[8] == pytest.approx(400)
-
-
-def test_long_requests_are_not_measured_for_long():
-    model = open_doubling()
-    assert Clock({1: 2.0}).measure(model).best == 1
-    assert model.specializer.made == [(1, 2)]
-
-
 def test_networks_whose_rows_depend_on_each_other_have_no_batches():
     policy = BatchPolicy(open_doubling(mixes=True), measure_table, print)
     policy.measure_now([ONE])
@@ -269,21 +210,6 @@ def test_networks_whose_rows_depend_on_each_other_have_no_batches():
 def test_networks_without_a_batch_axis_say_so(model, reason):
     assert reason in why_not(model)
     assert bool(reason) == bool(why_not(model))
-
-
-def test_tables_are_kept(tmp_path, monkeypatch):
-    table = Table(PAYING)
-    monkeypatch.setattr(batch_table, "measure_table", table)
-    models = [open_doubling() for _ in range(3)]
-    caches = [TableCache(key, tmp_path) for key in ("a", "a", "b")]
-    found = [c.measure(m, [ONE]) for c, m in zip(caches, models, strict=True)]
-    assert found == [PAYING] * 3
-    assert len(table.measured) == 2
-    assert models[1].is_ready([(8, 2)])  # What is known needs no compiler later.
-    for file in (tmp_path / batch_table.FOLDER).iterdir():
-        file.write_text("{")
-    assert caches[0].measure(open_doubling(), [ONE]) == PAYING
-    assert len(table.measured) == 3
 
 
 def test_a_program_that_was_let_go_is_not_waited_for(table, monkeypatch):
