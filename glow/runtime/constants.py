@@ -8,7 +8,8 @@ says where those are, and the pages of this segment go back to the system:
     program for 1 row     [ w1 | w2 | w3 ]
     program for 2 rows    [ .. | .. | w3']    w1 and w2 are the other program's
 
-Whoever borrows keeps the lender's segment alive.
+Whoever borrows keeps the lender's segment alive. What an array has borrowed is remembered as long
+as the array lives: its own bytes are gone, whoever makes a segment of it again.
 """
 
 from __future__ import annotations
@@ -108,12 +109,49 @@ class _Lent:
 _lent: weakref.WeakKeyDictionary[Segment, list[_Lent]] = weakref.WeakKeyDictionary()
 
 
-def shared_segment(array: Bytes, pieces: Sequence[Piece]) -> Segment:
-    """A segment whose pieces are borrowed from programs that have the same; takes the array."""
-    digests = [_digest(array[start : start + size]) for start, size in pieces]
-    segment = Segment(array, pieces, digests)
+@dataclass(eq=False)
+class _Borrower:
+    """What the memory of an array has borrowed."""
+
+    memory: weakref.ref[object]
+    """Whose addresses are those of the array as long as it lives."""
+    pieces: Sequence[Piece]
+    digests: Sequence[bytes]
+    lenders: dict[int, tuple[Segment, int]]
+
+
+_borrowers: dict[int, _Borrower] = {}
+"""By the address of the array."""
+
+
+def shared_segment(
+    array: Bytes, pieces: Sequence[Piece], digests: Sequence[bytes] = ()
+) -> Segment:
+    """A segment whose pieces are borrowed from programs that have the same; takes the array.
+
+    `digests` are the hashes of the pieces, where they are known.
+    """
     with _lock:
-        for number, digest in enumerate(digests):
+        earlier = _borrowers.get(array.ctypes.data)
+    if earlier is not None and earlier.memory() is _memory(array):
+        assert earlier.pieces == pieces
+        return Segment(array, pieces, earlier.digests, dict(earlier.lenders))
+    if len(digests) != len(pieces):
+        digests = [_digest(array[start : start + size]) for start, size in pieces]
+    segment = Segment(array, pieces, digests)
+    _borrow(segment)
+    if segment.lenders:
+        _remember(segment)
+    for number in segment.lenders:
+        _give_back(segment.array, *pieces[number])
+    return segment
+
+
+def _borrow(segment: Segment) -> None:
+    """Find out who has the pieces of a segment, and let others know what it has alone."""
+    array = segment.array
+    with _lock:
+        for number, digest in enumerate(segment.digests):
             found = _known.get(digest)
             owner = found and found.segment()
             if found is None or owner is None:
@@ -122,9 +160,30 @@ def shared_segment(array: Bytes, pieces: Sequence[Piece]) -> Segment:
                 _lent.setdefault(segment, []).append(lent)
             elif owner.array.ctypes.data != array.ctypes.data:
                 segment.lenders[number] = (owner, found.number)
-    for number in segment.lenders:
-        _give_back(segment.array, *pieces[number])
-    return segment
+
+
+def _remember(segment: Segment) -> None:
+    """Note what an array has borrowed, until its memory goes."""
+    address, memory = segment.array.ctypes.data, _memory(segment.array)
+
+    def forget(gone: weakref.ref[object]) -> None:
+        if (noted := _borrowers.get(address)) is not None and noted.memory is gone:
+            del _borrowers[address]
+
+    reference = weakref.ref(memory, forget)
+    noted = _Borrower(reference, segment.pieces, segment.digests, segment.lenders)
+    with _lock:
+        _borrowers[address] = noted
+
+
+def _memory(array: Bytes) -> object:
+    """What lives as long as the memory of an array, and may be referred to weakly."""
+    owner: object = array
+    while (base := getattr(owner, "base", getattr(owner, "obj", None))) is not None:
+        if isinstance(base, bytes):
+            break
+        owner = base
+    return owner
 
 
 def _digest(part: Bytes) -> bytes:

@@ -87,6 +87,8 @@ class NativeProgram:
     pieces: Sequence[Piece] = ()
     """Constants that another program may have, in order; the distances are a table at the end
     of the mutables."""
+    digests: Sequence[bytes] = ()
+    """The hashes of the pieces, where they are known."""
 
     @property
     def piece_table_offset(self) -> int:
@@ -156,11 +158,8 @@ class NativeFunction:
     def __init__(self, program: NativeProgram, threads: int | None) -> None:
         """`threads` are those of a call, by default one a core."""
         self.threads = threads
-        self.segment = (
-            shared_segment(program.constants, program.pieces)
-            if program.pieces
-            else None
-        )
+        shared = (program.constants, program.pieces, program.digests)
+        self.segment = shared_segment(*shared) if program.pieces else None
         """The constants, where programs share them."""
         self.program = program
         self._distances = self.segment.distances() if self.segment else ()
@@ -185,9 +184,10 @@ class NativeFunction:
 
     def stored(self) -> NativeProgram:
         """The program, to be stored: with all constants, whoever has them here."""
-        if self.segment is None or not self.segment.lenders:
+        if self.segment is None:
             return self.program
-        return replace(self.program, constants=self.segment.complete())
+        constants, digests = self.segment.complete(), self.segment.digests
+        return replace(self.program, constants=constants, digests=digests)
 
     @property
     def constants_bytes(self) -> int:

@@ -49,7 +49,9 @@ def lowered_passes(options: CompileOptions) -> list[ModulePass]:
         FoldConstantsPass(),
         Fp16StoragePass(target),
         SplitBatchPass(target),
-        AssignLayoutPass(target, options.numerics, options.weight_growth),
+        AssignLayoutPass(
+            target, options.numerics, options.weight_growth, options.shares_constants
+        ),
         CancelPacksPass(),
         CanonicalizePass(),
         CommonSubexpressionElimination(),

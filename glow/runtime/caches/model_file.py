@@ -199,6 +199,7 @@ def _stored(
         head["table"],
         initial,
         tuple((start, size) for start, size in head["pieces"]),
+        tuple(map(bytes.fromhex, head["digests"])),
     )
     return StoredModel(
         _signature(head),
@@ -228,6 +229,7 @@ def _describe(model: StoredModel, rest: Rest) -> dict[str, Any]:
         "variables": [[v.name, v.initial, *_place(v.place)] for v in program.variables],
         "table": program.table_offset,
         "pieces": list(program.pieces),
+        "digests": [digest.hex() for digest in program.digests],
         "constants": program.constants.nbytes,
         "mutables": program.mutables_size,
         "activations": program.activations_size,

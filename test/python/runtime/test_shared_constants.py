@@ -6,9 +6,14 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
+from model_cache_testing import own_folder
 from onnx import TensorProto, helper, numpy_helper
 
 import glow
+from glow.backends.cpu.tiling.matmul_tile import choose_shared_tile, choose_tile
+from glow.compilation import wait_for_stores
+from glow.lowering.target.target import Target
+from glow.runtime import constants
 from glow.runtime.buffers import aligned_empty
 from glow.runtime.constants import bytes_of, shared_segment
 
@@ -56,8 +61,6 @@ def test_programs_share(path, tmp_path, monkeypatch, cached):
     if cached:
         first = glow.compile(path, threads=1)
         [first(rows(count)) for count in (8, 16, 32)]
-        from glow.compilation import wait_for_stores
-
         wait_for_stores()
         del first
         gc.collect()
@@ -148,3 +151,54 @@ def test_warm(path):
         with pytest.raises(glow.GlowError, match=reason):
             model.warm([shapes])
     assert len(model.programs()) == 2
+
+
+def test_an_array_that_has_borrowed_is_not_read_again():
+    content = RNG.integers(0, 255, 1 << 17, np.uint8)
+    first, second = (aligned_empty(content.nbytes) for _ in range(2))
+    first[:] = second[:] = content
+    pieces = [(0, 1 << 16), (1 << 16, 1 << 16)]
+    lender = shared_segment(first, pieces)
+    borrower = shared_segment(second, pieces)
+    again = shared_segment(second, pieces)
+    assert again.lenders.keys() == borrower.lenders.keys() == {0, 1}
+    del lender, borrower
+    gc.collect()
+    whole = shared_segment(second[:], pieces)
+    assert (again.complete() == content).all()
+    assert (whole.complete() == content).all()
+
+
+def test_memory_that_is_gone_is_forgotten():
+    content = RNG.integers(0, 255, 1 << 16, np.uint8)
+    first, second = (aligned_empty(content.nbytes) for _ in range(2))
+    first[:] = second[:] = content
+    lender, borrower = (shared_segment(a, [(0, 1 << 16)]) for a in (first, second))
+    address = second.ctypes.data
+    assert address in constants._borrowers
+    del second, borrower
+    gc.collect()
+    assert address not in constants._borrowers
+    assert (lender.complete() == content).all()
+
+
+def test_hashes_come_with_the_model(path, tmp_path, monkeypatch):
+    own_folder(tmp_path, monkeypatch)
+    first = glow.compile(path, threads=1)
+    x = rows(8)
+    wanted = first(x)
+    wait_for_stores()
+    monkeypatch.setattr(constants, "_digest", None)
+    again = glow.compile(path, threads=1)
+    np.testing.assert_array_equal(again(x), wanted)
+    assert sum(own_bytes(again)) < WEIGHTS.nbytes
+
+
+@pytest.mark.parametrize("target", ["avx512", "avx2", "neon", "scalar"])
+def test_few_rows_read_the_weights_of_many(target):
+    """The classifier of ResNet-50, whose weights come from memory."""
+    machine = Target.from_string(target)
+    widths = {choose_shared_tile(n, 1008, 2048, machine).blocks for n in (1, 2, 4, 64)}
+    assert widths == {choose_tile(64, 1008, 2048, machine).blocks}
+    near = [choose_shared_tile(1, 64, 64, machine), choose_tile(1, 64, 64, machine)]
+    assert near[0] == near[1]

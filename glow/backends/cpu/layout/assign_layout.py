@@ -104,7 +104,8 @@ def assign_layout(
 class AssignLayoutPass(ModulePass):
     """Assign the CPU's layouts for a target (host, avx512, avx2, neon, scalar)
     and numerics (exact, default, fast). Transformed weights may take `weight_growth`
-    times the bytes of all weights in addition.
+    times the bytes of all weights in addition. With `shares`, weights have an order that
+    programs of the same network for other sizes are likely to have.
     """
 
     name = "assign-layout"
@@ -113,6 +114,7 @@ class AssignLayoutPass(ModulePass):
     target: str = "host"
     numerics: str = "default"
     weight_growth: float = WEIGHT_GROWTH
+    shares: bool = False
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Run the pass on a module."""
@@ -120,5 +122,5 @@ class AssignLayoutPass(ModulePass):
         target = settle_target(op, self.target)
         # Other algorithms take more code, weights and memory than direct sums.
         numerics = "exact" if target.for_size else self.numerics
-        packer = packer_of(op, target, numerics)
+        packer = packer_of(op, target, numerics, self.shares)
         assign_layout(op, packer, numerics, self.weight_growth)

@@ -72,7 +72,7 @@ ELEMENTS: Mapping[int, Attribute] = {1: i8, 2: bf16, 4: f32}
 
 
 def packer_of(
-    module: ModuleOp, target: Target, numerics: str = "default"
+    module: ModuleOp, target: Target, numerics: str = "default", shares: bool = False
 ) -> TargetPacker:
     """The packer for a module: bytes are multiplied by words of four channels, which blocks
     hold whole also where a vector has fewer lanes.
@@ -80,7 +80,7 @@ def packer_of(
     lanes = target.lanes(32)
     if lanes < WORD and any(isinstance(op, BYTE_PRODUCTS) for op in module.walk()):
         lanes = WORD
-    return TargetPacker(target, numerics, lanes)
+    return TargetPacker(target, numerics, lanes, shares)
 
 
 @dataclass(frozen=True)
@@ -91,6 +91,8 @@ class TargetPacker:
     numerics: str = "default"
     lanes: int = 0
     """Channels in a block: the f32 elements of a vector unless given."""
+    shares: bool = False
+    """Whether programs for other sizes read the same weights."""
 
     def __post_init__(self) -> None:
         if not self.lanes:
@@ -178,7 +180,8 @@ class TargetPacker:
         self, weights: Array, rows: int, config: MatmulConfig | None = None
     ) -> DeferredArray:
         """[K, N] as one flat array, for products with `rows` rows, by tiles like that."""
-        spec = replace(_matmul_spec(weights, rows), config=config)
+        spec = self._matmul_spec(weights, rows)
+        spec = spec if config is None else replace(spec, config=config)
 
         def write(out: Array) -> None:
             pack_matmul_weights(weights, spec, self.target, out=out)
@@ -189,8 +192,18 @@ class TargetPacker:
         self, weights: Array, rows: int, *, widens: bool = False
     ) -> MatmulConfig:
         """The register tile of a product, whose weights may be stored as bf16."""
-        spec = replace(_matmul_spec(weights, rows), widens=widens)
-        return spec.choose_config(self.target)
+        return self._matmul_spec(weights, rows, widens).choose_config(self.target)
+
+    def _matmul_spec(
+        self, weights: Array, rows: int, widens: bool = False
+    ) -> MatmulSpec:
+        depth, columns = weights.shape
+        element = _element_of(weights)
+        spec = MatmulSpec(
+            rows, columns, depth, has_bias=True, element=element, widens=widens
+        )
+        config = spec.shared_config(self.target) if self.shares else None
+        return replace(spec, config=config)
 
     def choose_channel_lists(
         self, weights: Array, shape: ConvShape
@@ -244,8 +257,7 @@ class TargetPacker:
 
     def halved_matmul(self, weights: Array, rows: int) -> DeferredArray:
         """[K, N] of f32 as one flat array of bf16, for products with `rows` rows."""
-        depth, columns = weights.shape
-        spec = MatmulSpec(rows, columns, depth, has_bias=True, widens=True)
+        spec = self._matmul_spec(weights, rows, widens=True)
 
         def write(out: Array) -> None:
             pack_matmul_weights(weights, spec, self.target, out=out)
@@ -321,12 +333,6 @@ class TargetPacker:
             pack_strassen_factors(factors, spec, self.target, out=out)
 
         return _packed(factors, spec.packed_weights, write)
-
-
-def _matmul_spec(weights: Array, rows: int) -> MatmulSpec:
-    depth, columns = weights.shape
-    element = _element_of(weights)
-    return MatmulSpec(rows, columns, depth, has_bias=True, element=element)
 
 
 def _packed(source: Array, size: int, write: Callable[[Array], None]) -> DeferredArray:

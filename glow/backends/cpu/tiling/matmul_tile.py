@@ -37,6 +37,10 @@ _B_TRAFFIC = 0.2
 """Cycles a step of the depth for fetching elements of A and registers of B: tie-breakers, since
 most of it hides behind the FMAs."""
 WANTED_WORK_ITEMS = 16
+MANY_ROWS = 64
+"""More rows have no other tile."""
+SHARED_LOSS = 1.05
+"""How many more cycles it may take to read weights in the order that products of many rows have."""
 
 RowBody = Callable[[Index], None]
 """Takes the first row of a tile."""
@@ -69,6 +73,30 @@ def choose_tile(rows: int, columns: int, depth: int, target: Target) -> Tile:
         for height in range(1, min(rows, tallest(blocks, target)) + 1)
     ]
     return min(tiles, key=lambda tile: _cycles(tile, rows, total, depth, target.core))
+
+
+@bounded_cache
+def choose_shared_tile(rows: int, columns: int, depth: int, target: Target) -> Tile:
+    """The tile of a product whose weights other products read too, of more or fewer rows.
+
+    It is as wide as that of many rows, where that costs little: few rows wait for weights that
+    come from afar, however wide the tile is. The width is the order of packed weights, so that
+    they are in memory once.
+    """
+    total = -(-columns // target.lanes(32))
+    best = choose_tile(rows, columns, depth, target)
+    blocks = choose_tile(max(rows, MANY_ROWS), columns, depth, target).blocks
+    weights = types.byte_width(f32) * depth * columns  # Groups fill 32 bits.
+    is_far = weights > target.l2_bytes
+    read = weights / target.core.far_bytes_per_cycle if is_far else 0.0
+
+    def cycles(tile: Tile) -> float:
+        return max(read, _cycles(tile, rows, total, depth, target.core))
+
+    heights = range(1, min(rows, tallest(blocks, target)) + 1)
+    tiles = [Tile(height, blocks) for height in heights]
+    shared = min(tiles, key=lambda t: _cycles(t, rows, total, depth, target.core))
+    return shared if cycles(shared) <= SHARED_LOSS * cycles(best) else best
 
 
 def tallest(blocks: int, target: Target) -> int:

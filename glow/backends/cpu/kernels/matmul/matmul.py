@@ -33,6 +33,7 @@ from glow.backends.cpu.tiling.matmul_tile import (
     RowBlocks,
     Strides,
     Tile,
+    choose_shared_tile,
     choose_tile,
     flat,
     wrong_tile,
@@ -130,6 +131,11 @@ class MatmulSpec:
     def choose_config(self, target: Target) -> MatmulConfig:
         """The best register tile for a target."""
         tile = self.tile(target)
+        return MatmulConfig(tile.rows, tile.blocks)
+
+    def shared_config(self, target: Target) -> MatmulConfig:
+        """The one whose weights products of other numbers of rows are likely to read too."""
+        tile = choose_shared_tile(self.rows, self.columns, self.steps, target)
         return MatmulConfig(tile.rows, tile.blocks)
 
     def wrong_config(self, target: Target) -> str | None:
