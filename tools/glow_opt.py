@@ -322,7 +322,7 @@ class GlowOptMain(VerifyDiagnosticsMain):
             self.write_onnx(prog)
             return ""
         if target in PROGRAM_FORMATS:
-            from glow.tools.program_formats import write_format
+            from glow.tools.opt.program_formats import write_format
 
             place = self.args.weights, self.output_path
             write_format(prog, target, *place, self.output, self.open_files)

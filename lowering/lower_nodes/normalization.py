@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import prod
 
 import numpy as np
+from xdsl.dialects.builtin import IntegerType
 from xdsl.ir import Operation, SSAValue
 
 from glow.dialects import glow
@@ -60,6 +61,9 @@ def _mean(builder: NodeBuilder, value: SSAValue, axes: list[int]) -> SSAValue:
     """The mean over axes, which stay with size 1."""
     total = builder.node(glow.ReduceSumOp, value, axes=axes, keepdims=True)
     count = prod(shape_of(value)[axis] for axis in axes)
+    if isinstance(element_type(value), IntegerType):  # Which have no 1 / count.
+        number = builder.splat(count, element_type(value))
+        return builder.node(glow.DivOp, total, number)
     factor = builder.splat(1 / count, element_type(value))
     return builder.node(glow.MulOp, total, factor)
 

@@ -295,9 +295,10 @@ class HloWriter(ProgramWriter):
         lists: Mapping[str, Sequence[int]],
         sizes: Sequence[int],
         to: TensorType[Attribute],
+        vector_axis: int,
     ) -> SSAValue:
-        """Slices of so many elements at positions, whose last axis is that of coordinates."""
-        numbers = GatherAttr.of(lists, len(shape_of(indices)) - 1)
+        """Slices of so many elements; the positions have their coordinates along an axis."""
+        numbers = GatherAttr.of(lists, vector_axis)
         return self.op(
             "gather",
             value,

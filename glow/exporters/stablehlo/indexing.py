@@ -38,7 +38,6 @@ def _gather(writer: HloWriter, op: NodeOp, inputs: Sequence[SSAValue]) -> SSAVal
     shape, count = shape_of(value), len(shape_of(indices))
     axis = op.attributes_view().int("axis") % len(shape)
     places = counted_from_front(writer, op.operands[1], indices, shape[axis])
-    places = writer.reshape(places, (*shape_of(places), 1))
     rest = [
         at if at < axis else at - 1 + count for at in range(len(shape)) if at != axis
     ]
@@ -48,7 +47,7 @@ def _gather(writer: HloWriter, op: NodeOp, inputs: Sequence[SSAValue]) -> SSAVal
         "collapsed_slice_dims": [axis],
         "start_index_map": [axis],
     }
-    return writer.gather(value, places, lists, sizes, result_type(op))
+    return writer.gather(value, places, lists, sizes, result_type(op), count)
 
 
 def coordinate(
@@ -79,7 +78,8 @@ def _gather_elements(
         "start_index_map": range(len(shape)),
     }
     joined = writer.concatenate(places, len(shape))
-    return writer.gather(value, joined, lists, [1] * len(shape), result_type(op))
+    to = result_type(op)
+    return writer.gather(value, joined, lists, [1] * len(shape), to, len(shape))
 
 
 def _gather_nd(writer: HloWriter, op: NodeOp, inputs: Sequence[SSAValue]) -> SSAValue:
@@ -103,7 +103,7 @@ def _gather_nd(writer: HloWriter, op: NodeOp, inputs: Sequence[SSAValue]) -> SSA
         "start_index_map": range(depth),
     }
     joined = writer.concatenate(places, len(outer)) if places else indices
-    return writer.gather(value, joined, lists, sizes, result_type(op))
+    return writer.gather(value, joined, lists, sizes, result_type(op), len(outer))
 
 
 COMBINED = {"add": "add", "mul": "multiply", "max": "maximum", "min": "minimum"}

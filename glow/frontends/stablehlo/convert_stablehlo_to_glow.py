@@ -46,6 +46,7 @@ from glow.frontends.stablehlo import (
     products,
     reductions,
 )
+from glow.frontends.stablehlo.fold_biases import fold_biases
 from glow.frontends.stablehlo.fold_broadcasts import fold_broadcasts
 from glow.frontends.stablehlo.hlo_builder import HloBuilder, LoopIndices
 from glow.frontends.stablehlo.inline_calls import inline_calls
@@ -101,6 +102,7 @@ class ConvertStablehloToGlowPass(ModulePass):
                 _name_results(function)
         conversion.raise_if_any()
         fold_broadcasts(op)
+        fold_biases(op)
         erase_dead_nodes(op)
         for name in [name for name in op.attributes if name.startswith("mhlo.")]:
             del op.attributes[name]

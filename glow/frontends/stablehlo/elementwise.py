@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from math import prod
 
 import numpy as np
 from xdsl.dialects.builtin import IntegerType
@@ -16,12 +15,14 @@ from glow.dialects.quant import DequantizeCastOp, QuantizeCastOp
 from glow.dialects.quantized import is_quantized
 from glow.dialects.stablehlo.attributes import Enumeration
 from glow.dialects.weight_table import dtype_of, element_type_of
+from glow.frontends.stablehlo import averages
 from glow.frontends.stablehlo.hlo_builder import (
     Handler,
     Handlers,
     HloBuilder,
     is_boolean,
 )
+from glow.frontends.stablehlo.local_response import local_response_norm
 
 NODES: Mapping[str, type[NodeOp]] = {
     "stablehlo.abs": glow.AbsOp,
@@ -104,19 +105,21 @@ def divide(builder: HloBuilder) -> SSAValue:
     lhs, rhs = builder.op.operands
     if _is_integer(lhs):
         return integer_quotient(builder)
-    owner = lhs.owner
-    shape = shape_of(lhs)
-    total = owner.input.owner if isinstance(owner, glow.ReshapeOp) else owner
     count = builder.known(rhs)
-    if not isinstance(total, glow.ReduceSumOp) or count is None or not count.size:
-        return plain(builder)
-    axes = total.attributes_view().ints("axes")
-    terms = prod(shape_of(total.input)[axis] for axis in axes)
-    is_mean = count.dtype.kind == "f" and (count == terms).all()
-    if not is_mean or total.keepdims is None:
-        return plain(builder)
-    mean = builder.node(glow.ReduceMeanOp, total.input, axes=list(axes), keepdims=True)
-    return builder.reshape(mean, shape)
+    if count is None or not count.size:
+        return averages.pool(builder, averages.spread(builder, rhs)) or (
+            local_response_norm(builder) or plain(builder)
+        )
+    return (
+        averages.pool(builder, count)
+        or averages.mean(builder, lhs, count)
+        or plain(builder)
+    )
+
+
+def multiply(builder: HloBuilder) -> SSAValue:
+    """A product; a sum times one over the number of its terms is a mean."""
+    return averages.scaled_sum(builder) or plain(builder)
 
 
 def _is_integer(value: SSAValue) -> bool:
@@ -365,6 +368,7 @@ FORMULAS: Mapping[str, Handler] = {
     "stablehlo.compare": compare,
     "stablehlo.convert": convert,
     "stablehlo.divide": divide,
+    "stablehlo.multiply": multiply,
     "stablehlo.exponential_minus_one": exponential_minus_one,
     "stablehlo.is_finite": is_finite,
     "stablehlo.log_plus_one": log_plus_one,

@@ -140,6 +140,9 @@ def gathered(
         result = tensor_type(wanted, element_of(value))
         return builder.create(glow.BroadcastOp, [value], {}, types=[result])
     value = builder.transpose(value, [*axes, *rest])
+    if counts == [1]:
+        found = builder.node(glow.GatherOp, value, starts[axes[0]], axis=0)
+        return builder.reshape(found, [*outer, 1, *shape_of(value)[1:]])
     parts = [
         widened(builder, starts[axis], counts[number], number, len(axes))
         for number, axis in enumerate(axes)

@@ -101,9 +101,12 @@ def _of_one_type(builder: HloBuilder) -> list[SSAValue]:
 
 def product(builder: HloBuilder, left: Side, right: Side) -> SSAValue:
     """The product, of the shape [batches, free of the left, free of the right]."""
-    rows = left.arranged(builder, left.free, left.contracted)
     shape = builder.result.get_shape()
     result_type = builder.result
+    if _is_linear(left, right) and element_of(left.value) == result_type.element_type:
+        operands, turned = [left.value, right.value], right.contracted == [1]
+        return builder.typed(glow.MatmulOp, operands, shape, transpose_rhs=turned)
+    rows = left.arranged(builder, left.free, left.contracted)
     if not is_quantized(result_type) and element_of(rows) != result_type.element_type:
         columns = right.arranged(builder, right.contracted, right.free)
         return builder.reshape(builder.node(glow.MatmulIntegerOp, rows, columns), shape)
@@ -117,6 +120,13 @@ def product(builder: HloBuilder, left: Side, right: Side) -> SSAValue:
         glow.MatmulOp, [rows, columns], flat, transpose_rhs=is_transposed
     )
     return builder.reshape(result, shape)
+
+
+def _is_linear(left: Side, right: Side) -> bool:
+    """Whether the last axis meets a matrix, as in linear layers, which need no reshape."""
+    rank = len(left.shape)
+    is_matrix = len(right.shape) == 2 and len(right.contracted) == 1
+    return is_matrix and rank > 1 and not left.batches and left.contracted == [rank - 1]
 
 
 def convolution(builder: HloBuilder) -> SSAValue:

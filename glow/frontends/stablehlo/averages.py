@@ -1,0 +1,83 @@
+"""Means and average pools in the divisions and products that they come as."""
+
+from __future__ import annotations
+
+from math import prod
+
+import numpy as np
+from xdsl.ir import Block, Operation, SSAValue
+
+from glow.dialects import glow
+from glow.dialects.node import shape_of
+from glow.dialects.weight_table import Array
+from glow.frontends.stablehlo.hlo_builder import HloBuilder
+from glow.interpreter.convolution import fold_windows
+from glow.passes.rewriting.node_builder import attributes_of
+
+
+def summed(value: SSAValue) -> Operation | Block:
+    """What makes a value before it was reshaped."""
+    owner = value.owner
+    return owner.input.owner if isinstance(owner, glow.ReshapeOp) else owner
+
+
+def mean(builder: HloBuilder, value: SSAValue, count: Array) -> SSAValue | None:
+    """The mean, if a value is the sum of so many terms."""
+    total = summed(value)
+    if not isinstance(total, glow.ReduceSumOp) or total.keepdims is None:
+        return None
+    axes = total.attributes_view().ints("axes")
+    terms = prod(shape_of(total.input)[axis] for axis in axes)
+    if count.dtype.kind != "f" or not (count == terms).all():
+        return None
+    found = builder.node(glow.ReduceMeanOp, total.input, axes=list(axes), keepdims=True)
+    return builder.reshape(found, shape_of(value))
+
+
+def spread(builder: HloBuilder, value: SSAValue) -> Array | None:
+    """A constant that is repeated, in the shape that it gets."""
+    repeated = value.owner
+    if not isinstance(repeated, glow.BroadcastOp):
+        return None
+    shaped = repeated.input.owner
+    source = shaped.input if isinstance(shaped, glow.ReshapeOp) else repeated.input
+    array = builder.known(source)
+    if array is None:
+        return None
+    return np.broadcast_to(array.reshape(shape_of(repeated.input)), shape_of(value))
+
+
+def pool(builder: HloBuilder, count: Array | None) -> SSAValue | None:
+    """The average pool, if the dividend is one times the size of its window.
+
+    Where the divisors are how many elements each window has inside, padding does not count.
+    """
+    scaled = builder.op.operands[0].owner
+    if not isinstance(scaled, glow.MulOp) or count is None or not count.size:
+        return None
+    average, size = scaled.lhs.owner, builder.known(scaled.rhs)
+    if not isinstance(average, glow.AvgPool2dOp) or size is None or not size.size:
+        return None
+    if (count == size.flat[0]).all():
+        return average.result
+    view = average.attributes_view()
+    ones = np.ones((1, 1, *shape_of(average.input)[2:]))
+    inside = fold_windows(ones, view, (0, 0), np.add)
+    if count.ndim != inside.ndim or not np.array_equal(count[:1, :1], inside):
+        return None
+    attributes = {**attributes_of(average), "count_include_pad": False}
+    return builder.create(glow.AvgPool2dOp, [average.input], attributes)
+
+
+def scaled_sum(builder: HloBuilder) -> SSAValue | None:
+    """The mean, if a product is of a sum and one over the number of its terms."""
+    for value, other in (builder.op.operands, builder.op.operands[::-1]):
+        factor = builder.known(other)
+        if factor is None or not factor.size or factor.dtype.kind != "f":
+            continue
+        if not isinstance(summed(value), glow.ReduceSumOp) or not factor.all():
+            continue
+        counts = np.round(1 / factor.astype(np.float64))
+        if counts.all() and ((1 / counts).astype(factor.dtype) == factor).all():
+            return mean(builder, value, counts)
+    return None
