@@ -11,7 +11,7 @@ Run-time ABI for the Arm Architecture, 4.1.2 and 4.2.
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -78,6 +78,28 @@ def _to_integer(bits: int) -> int:
     return int(max(min(value, 2.0**31 - 1), -(2.0**31)))
 
 
+def _with_remainder(bits: int, *, is_signed: bool = False) -> Routine:
+    """The quotient, and the remainder in the registers behind it."""
+
+    def compute(one: int, other: int) -> int:
+        if is_signed:
+            one, other = signed(one, bits), signed(other, bits)
+        mask = (1 << bits) - 1
+        quotient, remainder = _quotient(one, other), _remainder(one, other)
+        return quotient & mask | (remainder & mask) << bits
+
+    return Routine((bits, bits), 2 * bits, compute)
+
+
+def _test(condition: Callable[[float, float], bool]) -> Routine:
+    """1 where a comparison of floats holds, else 0."""
+
+    def compute(one: int, other: int) -> int:
+        return int(condition(float(as_float(one)), float(as_float(other))))
+
+    return Routine((WORD_BITS, WORD_BITS), WORD_BITS, compute)
+
+
 def _from_signed(value: int) -> int:
     return as_bits(np.float32(signed(value, WORD_BITS)))
 
@@ -135,6 +157,15 @@ ROUTINES: Mapping[str, Routine] = {
     "__umoddi3": _integers(lambda a, b: a % b, WIDE_BITS),
     "__divdi3": _integers(_quotient, WIDE_BITS, is_signed=True),
     "__moddi3": _integers(_remainder, WIDE_BITS, is_signed=True),
+    "__aeabi_uidivmod": _with_remainder(WORD_BITS),
+    "__aeabi_idivmod": _with_remainder(WORD_BITS, is_signed=True),
+    "__aeabi_uldivmod": _with_remainder(WIDE_BITS),
+    "__aeabi_ldivmod": _with_remainder(WIDE_BITS, is_signed=True),
+    "__aeabi_fcmpeq": _test(lambda a, b: a == b),
+    "__aeabi_fcmplt": _test(lambda a, b: a < b),
+    "__aeabi_fcmple": _test(lambda a, b: a <= b),
+    "__aeabi_fcmpgt": _test(lambda a, b: a > b),
+    "__aeabi_fcmpge": _test(lambda a, b: a >= b),
     "__ashldi3": _shift(lambda a, b: a << b),
     "__lshrdi3": _shift(lambda a, b: a >> b),
     "__ashrdi3": _shift(lambda a, b: a >> b, is_signed=True),
@@ -143,6 +174,7 @@ ROUTINES: Mapping[str, Routine] = {
 
 ALIASES: Mapping[str, str] = {
     "__aeabi_fadd": "__addsf3",
+    "__aeabi_fcmpun": "__unordsf2",
     "__aeabi_fsub": "__subsf3",
     "__aeabi_fmul": "__mulsf3",
     "__aeabi_fdiv": "__divsf3",
@@ -158,8 +190,25 @@ ALIASES: Mapping[str, str] = {
 }
 """Arm's names of some."""
 
-MEMORY = ("memcpy", "memmove", "memset", "__aeabi_memcpy", "__aeabi_memmove")
-"""Those that change memory, which the emulator does itself."""
+COPIES = ("memcpy", "memmove", "__aeabi_memcpy", "__aeabi_memmove")
+FILLS = {"memset": (1, 2), "__aeabi_memset": (2, 1), "__aeabi_memclr": (None, 1)}
+"""Which operands are the byte and the size."""
+
+
+def memory_change(
+    name: str, operands: Sequence[int]
+) -> tuple[int | None, int, int] | None:
+    """What a function does to memory, if it does: from where, or None, a byte, and a size.
+
+    Names of Arm's may end in the alignment of the operands.
+    """
+    plain = name.rstrip("48")
+    if plain in COPIES:
+        return operands[1], 0, operands[2]
+    if plain not in FILLS:
+        return None
+    byte, size = FILLS[plain]
+    return None, 0 if byte is None else operands[byte] & 0xFF, operands[size]
 
 
 def routine(name: str) -> Routine | None:

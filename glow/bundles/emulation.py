@@ -29,7 +29,7 @@ import numpy as np
 
 from glow.bundles.elf import ObjectSymbols
 from glow.bundles.emulated_machines import Machine, machine_of
-from glow.bundles.emulated_runtime import MEMORY, routine
+from glow.bundles.emulated_runtime import memory_change, routine
 from glow.dialects.errors import GlowError
 from glow.lowering.target.target import Target
 
@@ -196,8 +196,12 @@ class _Call:
 
     def _runtime(self, name: str) -> None:
         registers = [self.unicorn.reg_read(r) for r in self.machine.arguments]
-        if name in MEMORY:
-            self._memory(name, *registers[:3])
+        change = memory_change(name, registers)
+        if change is not None:
+            source, byte, size = change
+            read = self.unicorn.mem_read
+            content = bytes([byte]) * size if source is None else read(source, size)
+            self.unicorn.mem_write(registers[0], bytes(content))
             return
         found = routine(name)
         if found is None:
@@ -212,14 +216,6 @@ class _Call:
         for number in range(-(-found.result_bits // self.machine.bits)):
             part = (result >> (number * self.machine.bits)) & self.machine.mask
             self.unicorn.reg_write(self.machine.arguments[number], part)
-
-    def _memory(self, name: str, target: int, source: int, size: int) -> None:
-        content = (
-            bytes([source & 255]) * size
-            if name == "memset"
-            else bytes(self.unicorn.mem_read(source, size))
-        )
-        self.unicorn.mem_write(target, content)
 
     def _check_guards(self) -> None:
         """Copy the buffers back; raises GlowError where the bytes around one changed."""

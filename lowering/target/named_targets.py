@@ -108,7 +108,7 @@ NAMED_TARGETS: Mapping[str, NamedTarget] = {
     ),
     "cortex-m0plus": NamedTarget(
         "Arm Cortex-M0+ and Cortex-M0",
-        "thumbv6m-none-eabi",
+        "thumbv6m-unknown-none-eabi",
         "cortex-m0plus",
         "cortex-m0plus",
         index_bits=32,
@@ -118,7 +118,7 @@ NAMED_TARGETS: Mapping[str, NamedTarget] = {
     ),
     "cortex-m3": NamedTarget(
         "Arm Cortex-M3",
-        "thumbv7m-none-eabi",
+        "thumbv7m-unknown-none-eabi",
         "cortex-m3",
         "cortex-m3",
         index_bits=32,
@@ -128,7 +128,7 @@ NAMED_TARGETS: Mapping[str, NamedTarget] = {
     ),
     "cortex-m4": NamedTarget(
         "Arm Cortex-M4 with floats",
-        "thumbv7em-none-eabihf",
+        "thumbv7em-unknown-none-eabihf",
         "cortex-m4",
         "cortex-m4",
         index_bits=32,
@@ -138,7 +138,7 @@ NAMED_TARGETS: Mapping[str, NamedTarget] = {
     ),
     "cortex-m7": NamedTarget(
         "Arm Cortex-M7 with floats",
-        "thumbv7em-none-eabihf",
+        "thumbv7em-unknown-none-eabihf",
         "cortex-m7",
         "cortex-m7",
         index_bits=32,
@@ -147,7 +147,7 @@ NAMED_TARGETS: Mapping[str, NamedTarget] = {
     ),
     "cortex-m33": NamedTarget(
         "Arm Cortex-M33 with floats and DSP instructions",
-        "thumbv8m.main-none-eabihf",
+        "thumbv8m.main-unknown-none-eabihf",
         "cortex-m33",
         "cortex-m33",
         index_bits=32,
@@ -156,7 +156,7 @@ NAMED_TARGETS: Mapping[str, NamedTarget] = {
     ),
     "cortex-m55": NamedTarget(
         "Arm Cortex-M55 with Helium (MVE)",
-        "thumbv8.1m.main-none-eabihf",
+        "thumbv8.1m.main-unknown-none-eabihf",
         "cortex-m55",
         "cortex-m55",
         index_bits=32,

@@ -272,7 +272,18 @@ def target_of_triple(triple: str, cpu: str) -> Target:
         if cpu:
             what = f"'{cpu}' is no CPU of the triple '{triple}'"
         raise GlowError(what, hint="glow compile --list-targets lists them")
-    return replace(fitting[0], triple=triple)
+    return replace(fitting[0], triple=whole_triple(triple))
+
+
+def whole_triple(triple: str) -> str:
+    """A triple with its vendor, which `thumbv7em-none-eabi` leaves out.
+
+    LLVM reads `none` as the vendor there, and forgets the ABI.
+    """
+    architecture, *rest = triple.split("-")
+    if len(rest) == 2 and rest[0] == "none":
+        rest.insert(0, "unknown")
+    return "-".join([architecture, *rest])
 
 
 def is_architecture(target: Target, triple: str) -> bool:

@@ -1,7 +1,8 @@
 """The example of a bundle: a C program that runs a sample, and how it is built.
 
 `make run` compiles `main.c` with the system's compiler, links the object, runs the sample and
-compares what comes out with what the compiler's own run gave.
+compares what comes out with what the compiler's own run gave. For microcontrollers there are
+start-up code and a linker script, too, and QEMU's board runs it (`boards.py`).
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from importlib.resources import files
 from types import MappingProxyType
 
 from glow.bundles.bundle import Array, Bundle
+from glow.bundles.example.boards import BOARDS
 from glow.bundles.example.web_files import web_files
 from glow.bundles.names import named_places
 
@@ -24,10 +26,19 @@ def example_files(bundle: Bundle) -> Mapping[str, str]:
     """The text of each file by name."""
     if bundle.target.is_wasm:
         return web_files(bundle)
-    return {
+    sample = {
         "main.c": filled("main.c", bundle),
-        "Makefile": filled("Makefile", bundle),
         f"{bundle.name}.sample.h": sample_header(bundle),
+    }
+    board = BOARDS.get(bundle.target.cpu)
+    if board is None:
+        return {**sample, "Makefile": filled("Makefile", bundle)}
+    parts = board.parts(bundle.target.cpu)
+    return {
+        **sample,
+        "Makefile": filled("board.mk", bundle, parts),
+        "startup.c": filled("startup.c", bundle, parts),
+        "board.ld": filled("board.ld", bundle, parts),
     }
 
 

@@ -15,7 +15,7 @@ from places import ROOT
 
 import glow
 from glow.bundles.elf import ObjectSymbols
-from glow.bundles.emulated_runtime import ROUTINES
+from glow.bundles.emulated_runtime import ROUTINES, memory_change
 from glow.dialects.errors import GlowError
 from glow.quantization import for_target
 from glow.tools.glow import run_glow
@@ -128,6 +128,9 @@ def test_other_machines_are_refused(tmp_path: Path) -> None:
     [
         ("__divsi3", (2**32 - 7, 2), 2**32 - 3),
         ("__modsi3", (2**32 - 7, 2), 2**32 - 1),
+        ("__aeabi_idivmod", (2**32 - 7, 2), (2**32 - 1) << 32 | 2**32 - 3),
+        ("__aeabi_fcmplt", (0x3F800000, 0x40000000), 1),
+        ("__aeabi_fcmplt", (0x7FC00000, 0x40000000), 0),
         ("__addsf3", (0x3F800000, 0x40000000), 0x40400000),
         ("__ltsf2", (0x3F800000, 0x40000000), 2**32 - 1),
         ("__ltsf2", (0x7FC00000, 0x40000000), 1),
@@ -140,3 +143,12 @@ def test_routines(name: str, operands: tuple[int, ...], expected: int) -> None:
     routine = ROUTINES[name]
     mask = (1 << routine.result_bits) - 1
     assert routine.compute(*operands) & mask == expected
+
+
+def test_functions_that_change_memory() -> None:
+    assert memory_change("memcpy", (1, 2, 3)) == (2, 0, 3)
+    assert memory_change("__aeabi_memcpy4", (1, 2, 3)) == (2, 0, 3)
+    assert memory_change("memset", (1, 0x102, 3)) == (None, 2, 3)
+    assert memory_change("__aeabi_memset8", (1, 3, 0x102)) == (None, 2, 3)
+    assert memory_change("__aeabi_memclr", (1, 3, 9)) == (None, 0, 3)
+    assert memory_change("__addsf3", (1, 2)) is None

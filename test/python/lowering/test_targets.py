@@ -151,7 +151,7 @@ def test_facts_of_targets() -> None:
 def test_triples_choose_another_abi(capsys: pytest.CaptureFixture[str]) -> None:
     soft = Target.from_string("thumbv7em-none-eabi:cortex-m4")
     named = Target.from_string("cortex-m4")
-    assert soft == replace(named, triple="thumbv7em-none-eabi")
+    assert soft == replace(named, triple="thumbv7em-unknown-none-eabi")
     options = ["--target-triple=thumbv7em-none-eabi", "--target-cpu=cortex-m4"]
     run_glow(["compile", str(SMALL), "--emit=asm", *options])
     assert ".cpu\tcortex-m4" in capsys.readouterr().out
