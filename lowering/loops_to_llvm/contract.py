@@ -7,7 +7,8 @@ the target has a dot-product instruction, the extension and the contraction are 
 instruction per accumulator register, and the narrow operands come straight from memory:
 a row of `w` as one register, `k` elements of `a` as one repeated 32-bit word. Without
 such an instruction bytes become 16-bit words, whose products in pairs are exact in 32
-bits, on x86; elsewhere the `k` products are multiplied and added one after the other.
+bits, on x86 and WebAssembly; elsewhere the `k` products are multiplied and added one after
+the other.
 """
 
 from __future__ import annotations
@@ -173,11 +174,12 @@ def instruction(low: FunctionLowering, lhs: Narrow, rhs: Narrow) -> str | None:
 
 
 PAIR_PRODUCTS = {
-    16: "llvm.x86.sse2.pmadd.wd",
-    32: "llvm.x86.avx2.pmadd.wd",
-    64: "llvm.x86.avx512.pmaddw.d.512",
+    ("x86_64", 16): "llvm.x86.sse2.pmadd.wd",
+    ("x86_64", 32): "llvm.x86.avx2.pmadd.wd",
+    ("x86_64", 64): "llvm.x86.avx512.pmaddw.d.512",
+    ("wasm32", 16): "llvm.wasm.dot",
 }
-"""Sums of two products of signed 16-bit words, by register size."""
+"""Sums of two products of signed 16-bit words, by architecture and register size."""
 
 
 def widened_dot_product(
@@ -190,7 +192,10 @@ def widened_dot_product(
     native = native_bytes(low, lhs, rhs)
     elements = lhs.layout.element, rhs.layout.element
     are_bytes = all(integer_width(element) == 8 for element in elements)
-    if not (native and are_bytes and low.target.triple.startswith("x86_64")):
+    if not native or not are_bytes:
+        return None
+    name = PAIR_PRODUCTS.get((low.target.triple.split("-")[0], native))
+    if name is None:
         return None
     builder = low.builder
     words = register_type(i16, native // 2)
@@ -206,7 +211,7 @@ def widened_dot_product(
     def native_dot(acc: SSAValue, left: SSAValue, weights: SSAValue) -> SSAValue:
         pairs = zip(halves(lhs, left), halves(rhs, weights), strict=True)
         for pair in pairs:
-            product = builder.intrinsic(PAIR_PRODUCTS[native], pair, acc.type)
+            product = builder.intrinsic(name, pair, acc.type)
             acc = builder.add(acc, product)
         return acc
 

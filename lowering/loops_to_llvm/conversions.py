@@ -26,6 +26,12 @@ from glow.lowering.loops_to_llvm.function_lowering import (
 )
 from glow.lowering.loops_to_llvm.layout import boolean_like, integer_width
 from glow.lowering.loops_to_llvm.lazy import LazyRegisters
+from glow.lowering.loops_to_llvm.narrowing import (
+    low_bytes,
+    narrows_by_saturation,
+    rounded_by_sum,
+    rounds_by_sum,
+)
 from glow.lowering.type_guards import is_vector
 
 Maker = Callable[[SSAValue], SSAValue]
@@ -117,6 +123,10 @@ def truncate_to_bfloat(low: FunctionLowering, register: SSAValue) -> SSAValue:
 def float_to_signed(low: FunctionLowering, op: arith.FPToSIOp) -> None:
     """Of a number that was just rounded to the nearest: one instruction for both."""
     owner = op.input.owner
+    if rounds_by_sum(low, op) and isinstance(owner, math.RoundEvenOp):
+        numbers = [rounded_by_sum(low, r) for r in low.registers(owner.operand)]
+        low.set_registers(op.result, numbers)
+        return
     is_word = low.layout(op.result).element == i32 and low.target.round_conversion
     if not (isinstance(owner, math.RoundEvenOp) and is_word):
         conversion(llvm.FPToSIOp)(low, op)
@@ -130,13 +140,21 @@ def float_to_signed(low: FunctionLowering, op: arith.FPToSIOp) -> None:
     low.set_registers(op.result, registers)
 
 
+def truncate_integer(low: FunctionLowering, op: arith.TruncIOp) -> None:
+    """Keeps the low bits."""
+    if narrows_by_saturation(low, op):
+        low.set_registers(op.result, low_bytes(low, list(low.registers(op.input))))
+    else:
+        conversion(xllvm.TruncOp)(low, op)
+
+
 RULES: dict[type[Operation], Rule] = dict(
     [
         entry(arith.ExtFOp, conversion(xllvm.FPExtOp)),
         entry(arith.TruncFOp, truncate_float),
         entry(arith.ExtSIOp, conversion(xllvm.SExtOp)),
         entry(arith.ExtUIOp, conversion(xllvm.ZExtOp)),
-        entry(arith.TruncIOp, conversion(xllvm.TruncOp)),
+        entry(arith.TruncIOp, truncate_integer),
         entry(arith.SIToFPOp, conversion(xllvm.SIToFPOp)),
         entry(arith.UIToFPOp, conversion(llvm.UIToFPOp)),
         entry(arith.FPToSIOp, float_to_signed),

@@ -1,0 +1,32 @@
+// RUN: glow-opt -p loops-to-llvm{target=wasm-simd} %s | filecheck %s
+
+// Even and odd bytes become 16-bit words, whose products are added up in pairs.
+// CHECK-LABEL: llvm.func @bytes
+// CHECK:       llvm.shl %{{.*}} : vector<8xi16>
+// CHECK:       llvm.lshr %{{.*}} : vector<8xi16>
+// CHECK:       llvm.ashr %{{.*}} : vector<8xi16>
+// CHECK:       "llvm.wasm.dot"
+// CHECK:       "llvm.wasm.dot"
+// CHECK-NOT:   llvm.mul
+func.func @bytes(%a: memref<1x4xi8>, %w: memref<4x4xi8>, %y: memref<1x4xi32>) {
+  %c0 = arith.constant 0 : index
+  %z = arith.constant 0 : i8
+  %u = vector.transfer_read %a[%c0, %c0], %z {in_bounds = [true, true]}
+    : memref<1x4xi8>, vector<1x4xi8>
+  %v = vector.transfer_read %w[%c0, %c0], %z {in_bounds = [true, true]}
+    : memref<4x4xi8>, vector<4x4xi8>
+  %ux = arith.extui %u : vector<1x4xi8> to vector<1x4xi32>
+  %vx = arith.extsi %v : vector<4x4xi8> to vector<4x4xi32>
+  %acc = arith.constant dense<0> : vector<1x4xi32>
+  %r = vector.contract {
+    indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d2)>,
+                     affine_map<(d0, d1, d2) -> (d1, d2)>,
+                     affine_map<(d0, d1, d2) -> (d0, d1)>],
+    iterator_types = [#vector.iterator_type<parallel>, #vector.iterator_type<parallel>,
+                      #vector.iterator_type<reduction>],
+    kind = #vector.kind<add>
+  } %ux, %vx, %acc : vector<1x4xi32>, vector<4x4xi32> into vector<1x4xi32>
+  vector.transfer_write %r, %y[%c0, %c0] {in_bounds = [true, true]}
+    : vector<1x4xi32>, memref<1x4xi32>
+  func.return
+}
