@@ -46,6 +46,7 @@ from glow.lowering.loops_to_llvm.layout import (
     lanes_of,
     register_type,
 )
+from glow.lowering.loops_to_llvm.mve_contract import mve_product
 from glow.lowering.loops_to_llvm.neon_contract import NeonOperands, neon_dot_product
 from glow.lowering.loops_to_llvm.smlad_contract import WordOperands, smlad_product
 from glow.lowering.loops_to_llvm.vectors import join, split
@@ -70,6 +71,7 @@ def contract(low: FunctionLowering, op: vector.ContractOp) -> None:
     elif dot is None or by_lane:
         dot = (
             dot_product(low, lhs, rhs)
+            or (None if by_lane else mve_product(low, lhs, rhs))
             or widened_dot_product(low, lhs, rhs)
             or multiply_add(low, lhs, rhs)
         )

@@ -20,6 +20,9 @@ from glow.lowering.target.core import Core
 from glow.lowering.target.cores import CORE_OF_CPU, CORES
 from glow.lowering.target.named_targets import CPUS, NAMED_TARGETS, WITHOUT_VNNI
 
+WORD = 4
+"""The bytes whose products are added up in a lane."""
+
 
 @dataclass(frozen=True)
 class Target:
@@ -61,6 +64,11 @@ class Target:
     def vector_bytes(self) -> int:
         """The width of vectors."""
         return self.core.vector_bytes
+
+    @property
+    def dot_bytes(self) -> int:
+        """The bytes along the depth that one dot product adds up: a word, or a vector."""
+        return self.vector_bytes if self.byte_dot == "mve" else WORD
 
     @property
     def num_vector_registers(self) -> int:

@@ -142,8 +142,9 @@ def _blocked(layout: Layout, product: Product, shape: ConvShape) -> SSAValue:
     op, builder = product.op, product.builder
     image, name = op.inputs[0], name_of(op.inputs[1])
     key = (constant_key(op.inputs[1]), shape)
-    if shape.input_channels <= WORD and blocked_source(image) is None:
-        blocks = builder.node(cpu.PackOp, image, lanes=WORD)
+    word = layout.packer.dot_bytes
+    if shape.input_channels <= word and blocked_source(image) is None:
+        blocks = builder.node(cpu.PackOp, image, lanes=word)
     else:
         blocks = layout.blocked(builder, image)
     block_lanes = shape_of(blocks)[-1]

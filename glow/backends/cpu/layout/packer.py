@@ -41,6 +41,11 @@ class Packer(Protocol):
         ...
 
     @property
+    def dot_bytes(self) -> int:
+        """The bytes along the depth that are multiplied at once."""
+        ...
+
+    @property
     def reads_signed_bytes(self) -> bool:
         """Whether products of constant bytes read their input as signed ones."""
         ...

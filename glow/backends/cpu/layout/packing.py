@@ -51,14 +51,13 @@ from glow.backends.cpu.layout.conv_shape import (
     winograd_spec,
 )
 from glow.backends.cpu.layout.packer import Packer as Packer
-from glow.backends.cpu.tiling.int8_tile import WORD
 from glow.dialects import glow
 from glow.dialects.weight_table import Array, DeferredArray, dtype_of
 from glow.lowering.loop_builder.window import Window
 from glow.lowering.target.core import Core
 from glow.lowering.target.target import Target
 
-SIGNED_DOTS = ("dotprod",)
+SIGNED_DOTS = ("dotprod", "mve")
 """Instructions that multiply signed bytes with signed ones only."""
 
 BYTE_PRODUCTS = (
@@ -74,12 +73,12 @@ ELEMENTS: Mapping[int, Attribute] = {1: i8, 2: bf16, 4: f32}
 def packer_of(
     module: ModuleOp, target: Target, numerics: str = "default", shares: bool = False
 ) -> TargetPacker:
-    """The packer for a module: bytes are multiplied by words of four channels, which blocks
-    hold whole also where a vector has fewer lanes.
+    """The packer for a module: blocks hold whole the bytes that are multiplied at once, also
+    where a vector has fewer lanes.
     """
-    lanes = target.lanes(32)
-    if lanes < WORD and any(isinstance(op, BYTE_PRODUCTS) for op in module.walk()):
-        lanes = WORD
+    lanes, whole = target.lanes(32), target.dot_bytes
+    if lanes < whole and any(isinstance(op, BYTE_PRODUCTS) for op in module.walk()):
+        lanes = whole
     return TargetPacker(target, numerics, lanes, shares)
 
 
@@ -147,7 +146,7 @@ class TargetPacker:
         config: ConvConfig | None,
     ) -> DeferredArray:
         """[O, C / group, kh, kw] of bytes as one flat array, for blocks of that size."""
-        spec = int8_conv2d_spec(shape, self.lanes, block_lanes)
+        spec = self._int8_conv2d_spec(shape, block_lanes)
         spec = replace(spec, config=config)
 
         def write(out: Array) -> None:
@@ -157,8 +156,17 @@ class TargetPacker:
 
     def int8_conv2d_config(self, shape: ConvShape, block_lanes: int) -> ConvConfig:
         """The register tiles and the order of a convolution of bytes."""
-        spec = int8_conv2d_spec(shape, self.lanes, block_lanes)
+        spec = self._int8_conv2d_spec(shape, block_lanes)
         return choose_conv_config(spec, self.target)
+
+    @property
+    def dot_bytes(self) -> int:
+        """The bytes along the depth that are multiplied at once."""
+        return self.target.dot_bytes
+
+    def _int8_conv2d_spec(self, shape: ConvShape, block_lanes: int) -> Int8Conv2dSpec:
+        spec = int8_conv2d_spec(shape, self.lanes, block_lanes)
+        return replace(spec, step=min(self.dot_bytes, block_lanes))
 
     def _conv2d_spec(self, shape: ConvShape, element: Attribute = f32) -> Conv2dSpec:
         window = Window(

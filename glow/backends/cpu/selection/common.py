@@ -14,7 +14,6 @@ from xdsl.ir import Attribute, SSAValue
 from glow.backends.cpu.dialect import EpilogueOp
 from glow.backends.cpu.dialect.config import panels_of
 from glow.backends.cpu.program.program import Invocation, KernelRequest
-from glow.backends.cpu.tiling.int8_tile import WORD
 from glow.dialects import instr
 from glow.dialects.errors import GlowError
 from glow.dialects.node import element_of, node_name, shape_of
@@ -120,7 +119,7 @@ def checked(
         return spec
     panels, lanes = panels_of(attributes), target.lanes(32)
     wrong = wrong_config(spec, target)
-    if panels is not None and panels.lanes not in (lanes, max(lanes, WORD)):
+    if panels is not None and panels.lanes not in (lanes, max(lanes, target.dot_bytes)):
         wrong = f"panels of {panels.lanes} lanes: a register of the target has {lanes}"
     if wrong is not None:
         raise GlowError(f"{op.name} cannot have {wrong}", node=node_name(op))

@@ -55,6 +55,7 @@ def _conv2d(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
         epilogue=epilogue_of(op, epilogue_operands),
         block_lanes=shape[4],
         zero_point=attributes.int("zero_point"),
+        step=min(target.dot_bytes, shape[4]),
         signed_input=attributes.has("signed_input"),
         config=config_of(attributes, ConvConfig),
     )

@@ -48,7 +48,8 @@ def conv_tiling(spec: Conv2dSpec, target: Target) -> ConvTiling:
 def choose_conv_config(spec: Conv2dSpec, target: Target) -> ConvConfig:
     """The best configuration for a target; bias and epilogue make no difference to it."""
     model, window = spec.model(target), spec.walked
-    if target.prefers_small_loops and is_integer(spec.element):
+    fills_registers = target.prefers_small_loops or spec.lanes > target.lanes(32)
+    if fills_registers and is_integer(spec.element):
         return ConvConfig(1, (1,), order=PIXELS)
     parts, whole_rows = _choose_parts(spec, target)
     if whole_rows and (of_images := _tiles_of_images(spec, parts, target)) is not None:

@@ -17,7 +17,7 @@ from glow.backends.cpu.kernels.convolution.conv2d import Carried, Convolution
 from glow.backends.cpu.kernels.convolution.conv2d_order import Position
 from glow.backends.cpu.kernels.convolution.conv2d_spec import Conv2dSpec
 from glow.backends.cpu.tiling.accumulation import Product
-from glow.backends.cpu.tiling.int8_tile import SIGN, WORD, dot, signed_dot, words
+from glow.backends.cpu.tiling.int8_tile import SIGN, WORD, dot, signed_dot
 from glow.backends.cpu.tiling.tiles import ChannelPart
 from glow.dialects import arith
 from glow.lowering.loop_builder import ir_types as types
@@ -39,6 +39,8 @@ class Int8Conv2dSpec(Conv2dSpec):
     """The channels in a block of the input."""
     zero_point: int = 0
     """The byte that pads the input."""
+    step: int = WORD
+    """The bytes along the depth that are multiplied at once."""
     signed_input: bool = False
     """Whether the input's bytes are read as signed ones, 128 lower; the bias makes up for it."""
 
@@ -52,7 +54,7 @@ class Int8Conv2dSpec(Conv2dSpec):
     @property
     def step_lanes(self) -> int:
         """The input lanes that one step multiplies."""
-        return WORD
+        return self.step
 
     @property
     def input_lanes(self) -> int:
@@ -62,7 +64,7 @@ class Int8Conv2dSpec(Conv2dSpec):
     @property
     def steps(self) -> int:
         """The multiply-adds per output value."""
-        return words(self.group_inputs) * prod(self.window.kernel)
+        return -(-self.group_inputs // self.step) * prod(self.window.kernel)
 
     @property
     def operations(self) -> int:
@@ -133,8 +135,8 @@ class Int8Convolution(Convolution):
         b, spec = self.builder, self.bytes
         group, channel_tile, *tap = at
         lines = self.tiling.lines
-        register = spec.lanes * WORD
-        registers = spec.block_lanes // WORD * blocks
+        register = spec.lanes * spec.step
+        registers = spec.block_lanes // spec.step * blocks
         count = -(-registers // lines)
         panels = b.add(b.mul(group, self.tiling.parts[0].tiles), channel_tile)
         taps = (spec.input_blocks, *spec.window.kernel)
@@ -186,8 +188,9 @@ class Int8Convolution(Convolution):
         b, spec = self.builder, self.bytes
         group, _, channel_tile = position
         weights = self.buffers.weights[part]
-        shape = (*types.shape_of(nothing)[1:], WORD)
-        pixel = b.constant(_signed(spec.zero_point), types.vector_type((1, WORD), i8))
+        shape = (*types.shape_of(nothing)[1:], spec.step)
+        type_ = types.vector_type((1, spec.step), i8)
+        pixel = b.constant(_signed(spec.zero_point), type_)
         product = self.product
 
         def word(at: tuple[Index, ...], values: Carried) -> Carried:
@@ -196,7 +199,7 @@ class Int8Convolution(Convolution):
             return [product(b, pixel, weight, values[0])]
 
         def tap(row: Index, column: Index, values: Carried) -> Carried:
-            count = spec.block_lanes // WORD
+            count = spec.block_lanes // spec.step
             return b.carry(
                 0,
                 spec.input_blocks * count,
