@@ -10,14 +10,13 @@ import struct
 from dataclasses import dataclass
 from functools import cached_property
 
-ALLOCATED = 2
-"""A flag of sections that are there when a program runs."""
+WRITABLE, ALLOCATED, EXECUTABLE = 1, 2, 4
+"""Flags of sections; those that are allocated are there when a program runs."""
 
 MAGIC = b"\x7fELF"
 WIDE, LITTLE = 2, 1
 
 SYMBOL_TABLE, NO_BITS = 2, 8
-WRITABLE, ALLOCATED, EXECUTABLE = 1, 2, 4
 NOTHING, OBJECT, FUNCTION, SECTION, FILE = range(5)
 
 
