@@ -3,5 +3,5 @@
 WEIGHT_FORMS = RESOURCE, ARGUMENTS, PARAMETERS = ("resource", "arguments", "parameters")
 """Where the weights of a program go; see `glow.exporters.programs.weights`."""
 
-PROGRAM_FORMATS = {"stablehlo": "StableHLO"}
+PROGRAM_FORMATS = {"stablehlo": "StableHLO", "linalg": "linalg on tensors"}
 """The dialects that a graph is written in, by the names that the tools give them."""

@@ -58,6 +58,11 @@ class Format(Generic[W]):
         """Whether a node is not made of others."""
         return type(op) in self.handlers and self.keeps(op)
 
+    def check(self, op: Operation) -> None:
+        """Raise CannotExport where nothing writes an operation."""
+        if type(op) not in self.controls:
+            self.handler(op)
+
     def handler(self, op: Operation) -> Handler[W]:
         """What writes a node; raises CannotExport where nothing does."""
         if type(op) in self.handlers:
@@ -85,7 +90,8 @@ def export_program(
     signature, writer = signature_of(function), target.writer(weights)
     block = function.body.block
     for argument in block.args:
-        writer.bind(argument, writer.entry.insert_arg(argument.type, argument.index))
+        kind = writer.type_of(argument.type)
+        writer.bind(argument, writer.entry.insert_arg(kind, argument.index))
     write_block(writer, target, block)
     assert block.last_op is not None
     results = writer.values(block.last_op.operands)
@@ -157,6 +163,8 @@ def write_operation(writer: W, target: Format[W], op: Operation) -> None:
         array = stored_value(op.result)
         assert array is not None
         writer.bind(op.result, writer.array(array, op.result.name_hint or "weight"))
+    elif not writer.has(op.operands):
+        target.check(op)  # What was refused before is not the reason to refuse this.
     elif type(op) in target.controls:
         target.controls[type(op)](
             writer, op, lambda block: write_block(writer, target, block)
@@ -166,7 +174,7 @@ def write_operation(writer: W, target: Format[W], op: Operation) -> None:
         made = target.handler(op)(writer, op, inputs)
         values = [made] if not isinstance(made, Sequence) else made
         for old, new in zip(op.results, values, strict=True):
-            if old.type != new.type:
+            if writer.type_of(old.type) != new.type:
                 raise CannotExport(f"{old.type} became {new.type}")
             writer.bind(old, new)
     else:

@@ -33,6 +33,10 @@ class ProgramWriter:
 
     # Values
 
+    def type_of(self, kind: Attribute) -> Attribute:
+        """What a type is called in the dialect."""
+        return kind
+
     def bind(self, value: SSAValue, new: SSAValue) -> None:
         """Say what a value became."""
         self._values[value] = new
@@ -46,6 +50,10 @@ class ProgramWriter:
     def values(self, values: Sequence[SSAValue]) -> list[SSAValue]:
         """What values became."""
         return [self._values[value] for value in values]
+
+    def has(self, values: Sequence[SSAValue]) -> bool:
+        """Whether values became something."""
+        return all(value in self._values for value in values)
 
     # Operations
 

@@ -13,6 +13,7 @@ from glow.dialects.attributes import ints_attr
 from glow.dialects.node import NodeOp, element_of, shape_of, tensor_type
 from glow.dialects.weight_table import dtype_of
 from glow.exporters.programs.operations import operation
+from glow.exporters.programs.reductions import neutral, reach_of
 from glow.exporters.programs.writer import Handler
 from glow.exporters.stablehlo.elementwise import HloHandler
 from glow.exporters.stablehlo.hlo_writer import HloWriter, integer
@@ -20,19 +21,8 @@ from glow.exporters.stablehlo.products import result_type
 from glow.interpreter.convolution import fold_windows
 
 
-def neutral(name: str, element: Attribute) -> float:
-    """The number that changes nothing where a reduction begins with it."""
-    if name in ("add", "multiply"):
-        return int(name == "multiply")
-    dtype = dtype_of(element)
-    if dtype.kind in "iu":
-        info = np.iinfo(dtype.str)
-        return info.min if name == "maximum" else info.max
-    return -np.inf if name == "maximum" else np.inf
-
-
 def start_of(writer: HloWriter, name: str, value: SSAValue) -> SSAValue:
-    """The same as a value."""
+    """What a reduction of a value begins with."""
     return writer.scalar(neutral(name, element_of(value)), element_of(value))
 
 
@@ -41,16 +31,9 @@ def start_of(writer: HloWriter, name: str, value: SSAValue) -> SSAValue:
 
 def _pool(writer: HloWriter, op: NodeOp, value: SSAValue, name: str) -> SSAValue:
     """All windows combined; what `ceil_mode` reaches beyond the padding is padding too."""
-    view, shape, result = op.attributes_view(), shape_of(value), shape_of(op.results[0])
+    view, shape = op.attributes_view(), shape_of(value)
     kernel, strides = view.ints("kernel"), view.ints("strides")
-    dilations, pads = view.ints("dilations"), view.ints("pads")
-    reach = [
-        (result[2 + axis] - 1) * strides[axis]
-        + (kernel[axis] - 1) * dilations[axis]
-        + 1
-        for axis in (0, 1)
-    ]
-    ends = [reach[axis] - shape[2 + axis] - pads[axis] for axis in (0, 1)]
+    dilations, pads, ends = view.ints("dilations"), view.ints("pads"), reach_of(op)
     crop = [min(end, 0) for end in ends]
     if any(crop):  # Rows that no window reaches.
         shape = (*shape[:2], shape[2] + crop[0], shape[3] + crop[1])
