@@ -6,7 +6,7 @@ JOBS ?= 2
 BIN = $(VENV)/bin
 FARM = build/typing/glow
 
-.PHONY: help venv dev demo serve-demo train test bundles conformance fuzz interop ray protocol mutants lint house typing bench clean
+.PHONY: help venv dev demo serve-demo train test bundles bench-bundles conformance fuzz interop ray protocol mutants lint house typing bench clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "%-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -41,6 +41,9 @@ house: $(VENV)/.installed-dev  ## print the shape of the tree: folders, circles,
 
 bundles: $(VENV)/.installed-dev  ## run the bundles of all targets that emulators know here (minutes)
 	GLOW_ALL_TARGETS=1 $(BIN)/pytest -n $(JOBS) test/python/bundles
+
+bench-bundles: $(VENV)/.installed-dev  ## compare bundles with other runtimes, which npm fetches
+	$(BIN)/python -m benchmarks.bundles_web
 
 conformance: $(VENV)/.installed-dev  ## run ONNX's own backend tests on CPU and interpreter (minutes)
 	$(BIN)/python -m glow.tools.onnx_conformance --jobs $(JOBS)

@@ -1,0 +1,1 @@
+"""Bundles for WebAssembly beside onnxruntime-web, in Node."""
