@@ -25,6 +25,7 @@ from pkgutil import walk_packages
 TOOLS = {
     "glow": "glow.tools.glow",
     "glow-opt": "glow.tools.glow_opt",
+    "glow-reduce": "glow.tools.glow_reduce",
     "filecheck": "filecheck.main",
 }
 """The module of each tool; its `main` takes `sys.argv` and exits."""

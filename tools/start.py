@@ -20,6 +20,11 @@ def glow_opt() -> NoReturn:
     _start("glow.tools.glow_opt")
 
 
+def glow_reduce() -> NoReturn:
+    """Run `glow-reduce`."""
+    _start("glow.tools.glow_reduce")
+
+
 def _start(module: str) -> NoReturn:
     main = import_module(module).main
     loaded()
