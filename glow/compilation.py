@@ -67,6 +67,10 @@ _hurry = threading.Event()
 _stores: list[threading.Thread] = []
 
 
+Content = tuple[Path | None, str]
+"""A model's file, if it is one, and the hash of its content."""
+
+
 @dataclass(frozen=True)
 class Source:
     """Where a model comes from, its content's hash, and the key of its cache entry."""
@@ -178,17 +182,28 @@ class StoredSpecializer:
     def __init__(self, source: ModelSource, options: CompileOptions) -> None:
         self.source = source
         self.options = options
+        self._content: Content | None = None
+        """That of the model's file, which stays as it is: it is hashed once."""
 
-    def options_for(self, shapes: Mapping[str, tuple[int, ...]]) -> CompileOptions:
-        """The options of the programs for some shapes."""
-        return self.options.for_shapes(shapes)
+    def find_program(
+        self, shapes: Mapping[str, tuple[int, ...]], answers: Answers
+    ) -> tuple[CompileOptions, Source | None]:
+        """The options of a program and where the cache has it.
+
+        Raises GlowError where the model's file is another one than at first.
+        """
+        self.source.check()
+        options = self.options.for_shapes(shapes)
+        found = find_source(self.source.model, options, answers, self._content)
+        self.source.check()
+        if found is not None:
+            self._content = found.path, found.digest
+        return options, found
 
     @collection_paused()
     def make(self, shapes: Mapping[str, tuple[int, ...]], answers: Answers) -> Program:
         """The program behind those that have asked for the answers; raises GlowError."""
-        self.source.check()
-        options = self.options_for(shapes)
-        source = find_source(self.source.model, options, answers)
+        options, source = self.find_program(shapes, answers)
         stored = source and ModelCache().load(source.key, source.find)
         if stored is not None:
             _warn(stored.warnings)
@@ -298,16 +313,20 @@ def _warn(messages: Sequence[str]) -> None:
 
 
 def find_source(
-    model: object, options: CompileOptions, answers: Answers | None = None
+    model: object,
+    options: CompileOptions,
+    answers: Answers | None = None,
+    content: Content | None = None,
 ) -> Source | None:
     """The source of a model that may be cached: a file, or the bytes of one.
 
-    With `answers` (`glow.specialized_model`) it is that of a program of the model.
+    With `answers` (`glow.specialized_model`) it is that of a program of the model; `content` is
+    the model's, where that is known.
     """
     if limit_bytes() == 0 or not get_backend(options.backend).caches_models:
         return None
     try:
-        path, digest = _content(model)
+        path, digest = content or _content(model)
         parts = _described(options)
         if answers is not None:
             parts["answers"] = answers
@@ -316,7 +335,7 @@ def find_source(
         return None
 
 
-def _content(model: object) -> tuple[Path | None, str]:
+def _content(model: object) -> Content:
     """The file, if it is one, and the hash of its content."""
     if isinstance(model, bytes):
         return None, hashlib.sha256(model).hexdigest()

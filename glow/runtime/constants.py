@@ -133,18 +133,36 @@ def shared_segment(
     """
     with _lock:
         earlier = _borrowers.get(array.ctypes.data)
+    lenders: dict[int, tuple[Segment, int]] = {}
     if earlier is not None and earlier.memory() is _memory(array):
-        assert earlier.pieces == pieces
-        return Segment(array, pieces, earlier.digests, dict(earlier.lenders))
-    if len(digests) != len(pieces):
+        assert list(earlier.pieces) == list(pieces)
+        digests, lenders = earlier.digests, dict(earlier.lenders)
+    elif len(digests) != len(pieces):
         digests = [_digest(array[start : start + size]) for start, size in pieces]
-    segment = Segment(array, pieces, digests)
+    segment = Segment(array, pieces, digests, lenders)
+    before = set(lenders)
     _borrow(segment)
     if segment.lenders:
         _remember(segment)
-    for number in segment.lenders:
+    for number in segment.lenders.keys() - before:
         _give_back(segment.array, *pieces[number])
     return segment
+
+
+def borrow_ahead(
+    array: Bytes, pieces: Sequence[Piece], digests: Sequence[bytes]
+) -> Sequence[Piece]:
+    """The pieces of a future segment that others have, so that nobody needs to fill them in."""
+    segment = Segment(array, pieces, digests)
+    with _lock:
+        for number, digest in enumerate(digests):
+            found = _known.get(digest)
+            owner = found and found.segment()
+            if found is not None and owner is not None:
+                segment.lenders[number] = (owner, found.number)
+    if segment.lenders:
+        _remember(segment)
+    return [pieces[number] for number in segment.lenders]
 
 
 def _borrow(segment: Segment) -> None:
@@ -152,6 +170,8 @@ def _borrow(segment: Segment) -> None:
     array = segment.array
     with _lock:
         for number, digest in enumerate(segment.digests):
+            if number in segment.lenders:
+                continue
             found = _known.get(digest)
             owner = found and found.segment()
             if found is None or owner is None:

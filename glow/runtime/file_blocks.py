@@ -11,7 +11,9 @@ import hashlib
 import os
 import stat
 import zlib
-from collections.abc import Callable, Sequence
+from bisect import bisect_right
+from collections.abc import Callable, Collection, Iterable, Sequence
+from itertools import pairwise
 from typing import BinaryIO
 
 BLOCK = 4 << 20
@@ -88,11 +90,19 @@ def _hash_range(descriptor: int, start: int, rest: Rest) -> str:
     return digest.hexdigest()
 
 
-def checksums(data: memoryview, rest: Rest = no_rest) -> list[int]:
+def block_ranges(size: int, cuts: Iterable[int] = ()) -> list[tuple[int, int]]:
+    """Where the blocks of some bytes begin and end; they end at cuts too."""
+    ends = {*range(0, size, BLOCK), *(cut for cut in cuts if 0 < cut < size), size}
+    return list(pairwise(sorted(ends)))
+
+
+def checksums(
+    data: memoryview, rest: Rest = no_rest, cuts: Iterable[int] = ()
+) -> list[int]:
     """A checksum of each block of some bytes."""
     found: list[int] = []
-    for start in range(0, len(data), BLOCK):
-        found.append(zlib.crc32(data[start : start + BLOCK]))
+    for start, end in block_ranges(len(data), cuts):
+        found.append(zlib.crc32(data[start:end]))
         rest()
     return found
 
@@ -105,13 +115,41 @@ def write_pieces(file: BinaryIO, data: memoryview, rest: Rest = no_rest) -> None
 
 
 def read_checked(
-    descriptor: int, position: int, data: memoryview, expected: Sequence[int]
+    descriptor: int,
+    position: int,
+    data: memoryview,
+    expected: Sequence[int],
+    pieces: Sequence[tuple[int, int]] = (),
+    unread: Collection[tuple[int, int]] = (),
 ) -> bool:
-    """Fills `data` from a file; tells whether all blocks have their checksums."""
+    """Fills `data` from a file; tells whether all blocks have their checksums.
+
+    `pieces` are starts and sizes of what blocks do not cross; those of `unread` stay as they
+    are.
+    """
+    ranges = block_ranges(len(data), ends_of(pieces))
+    if len(ranges) != len(expected):
+        return False
+    skipped = sorted(unread)
+    starts = [start for start, _ in skipped]
+
+    def is_skipped(start: int) -> bool:
+        place = bisect_right(starts, start) - 1
+        return place >= 0 and start < sum(skipped[place])
+
+    wanted = [number for number, (low, _) in enumerate(ranges) if not is_skipped(low)]
 
     def read_block(number: int) -> int:
-        block = data[number * BLOCK : (number + 1) * BLOCK]
-        read = os.preadv(descriptor, [block], position + number * BLOCK)
+        low, high = ranges[wanted[number]]
+        block = data[low:high]
+        read = os.preadv(descriptor, [block], position + low)
         return zlib.crc32(block[:read])
 
-    return in_parallel(read_block, -(-len(data) // BLOCK)) == list(expected)
+    size = sum(ranges[number][1] - ranges[number][0] for number in wanted)
+    sums = in_parallel(read_block, len(wanted), WORKERS if size > BLOCK else 1)
+    return sums == [expected[number] for number in wanted]
+
+
+def ends_of(pieces: Iterable[tuple[int, int]]) -> list[int]:
+    """Where pieces, of starts and sizes, begin and end."""
+    return [end for start, size in pieces for end in (start, start + size)]

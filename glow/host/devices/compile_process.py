@@ -1,26 +1,40 @@
 """Compiles a program for new sizes in a process of its own, through the cache of models.
 
 A compiler in this process would hold up the requests of sizes that are known: it is Python, and
-takes turns with whoever answers them. The other process has a low priority, and leaves its
-program in the cache, where this one finds it. What cannot go this way (a model that is no file,
-no cache, another backend) is compiled here, as anywhere.
+takes turns with whoever answers them. The other process leaves its program in the cache, where
+this one finds it. It runs when nobody else wants the core (`SCHED_IDLE`): beside a process that is
+only nicer, a thread that wakes to answer may wait for milliseconds until its turn is over. Where
+the cores are never free, a second process with a low priority takes over, since nobody but root
+may give the first one more. What cannot go this way (a model that is no file, no cache, another
+backend) is compiled here, as anywhere.
 """
 
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import pickle
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Sequence
 
-from glow.compilation import StoredSpecializer, find_source, wait_for_stores
+from glow.compilation import StoredSpecializer, wait_for_stores
 from glow.runtime.caches.model_cache import ModelCache
 from glow.specialized_model import SpecializedModel
 
 LOW_PRIORITY = 10
 """Of what compiles, as `nice` counts."""
+
+IDLE, NICE = "idle", "nice"
+"""The ways to leave the cores to others."""
+
+PATIENCE_SECONDS = 1.0
+"""After these a process has had cores for a part of the time, or it never will."""
+
+STARVED = 0.1
+"""Less than this part of the time."""
 
 POLL_SECONDS = 0.05
 """Between two looks at whether the program is wanted."""
@@ -45,7 +59,7 @@ def compile_apart(
     source = specializer.source.model
     if not isinstance(source, str | os.PathLike):
         return False
-    found = find_source(source, specializer.options_for(sizes), ())
+    _, found = specializer.find_program(sizes, ())
     if found is None:
         return False
     path = ModelCache().path(found.key)
@@ -58,8 +72,14 @@ def compile_apart(
 
 def _run(task: bytes, is_wanted: Callable[[], bool]) -> None:
     """Run the process to its end, as long as somebody waits for it."""
+    if _run_as(IDLE, task, is_wanted):
+        _run_as(NICE, task, is_wanted)
+
+
+def _run_as(way: str, task: bytes, is_wanted: Callable[[], bool]) -> bool:
+    """The same, unless it gets no core; whether that is so."""
     child = subprocess.Popen(
-        [sys.executable, "-m", __name__],
+        [sys.executable, "-m", __name__, way],
         stdin=subprocess.PIPE,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
@@ -68,19 +88,42 @@ def _run(task: bytes, is_wanted: Callable[[], bool]) -> None:
         assert child.stdin is not None
         with child.stdin as pipe:
             pipe.write(task)
+        begin = time.monotonic()
         while is_wanted():
             with contextlib.suppress(subprocess.TimeoutExpired):
                 child.wait(POLL_SECONDS)
-                break
+                return False
+            waited = time.monotonic() - begin
+            if way == IDLE and waited > PATIENCE_SECONDS:
+                if core_seconds(child.pid) < STARVED * waited:
+                    return True
+        return False
     finally:
         child.kill()
         child.wait()
 
 
-def main() -> None:
-    """Compile what standard input tells, and store it."""
+def core_seconds(process: int) -> float:
+    """The time that a process has had cores for; endless where nobody tells."""
+    try:
+        with open(f"/proc/{process}/stat", "rb") as file:
+            fields = file.read().rpartition(b")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    except (OSError, IndexError, ValueError):
+        return math.inf
+
+
+def leave_cores(way: str) -> None:
+    """Leave the cores of this process to others, where the system knows how."""
     with contextlib.suppress(OSError, AttributeError):
         os.nice(LOW_PRIORITY)
+        if way == IDLE:
+            os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
+
+
+def main() -> None:
+    """Compile what standard input tells, and store it."""
+    leave_cores(sys.argv[1])
     specializer, sizes = pickle.load(sys.stdin.buffer)
     specializer.make(sizes, ())
     wait_for_stores()

@@ -3,9 +3,9 @@
     magic | length | hash | size of the head | head (JSON) | objects | ... | constants | initial
 
 The hash covers head and objects; the head has a checksum of each block of the constants, which
-begin at a page, and of the initial values of variables. They are read: networks run faster on
-memory of large pages. Where several processes run a network they are mapped, which is for files
-that are replaced but never changed.
+begin at a page, and of the initial values of variables. They are read, but for those that another
+program has in memory: networks run faster on memory of large pages. Where several processes run
+a network they are mapped, which is for files that are replaced but never changed.
 """
 
 from __future__ import annotations
@@ -23,10 +23,12 @@ import numpy as np
 
 from glow.open_sizes import OpenSignature, OpenTensorInfo, Padding
 from glow.runtime.buffers import aligned_empty
+from glow.runtime.constants import Piece, borrow_ahead
 from glow.runtime.executable import Bytes
 from glow.runtime.file_blocks import (
     Rest,
     checksums,
+    ends_of,
     no_rest,
     read_checked,
     write_pieces,
@@ -34,7 +36,7 @@ from glow.runtime.file_blocks import (
 from glow.runtime.native_function import Argument, NativeProgram, NativeVariable
 from glow.tensor_info import Signature, TensorInfo
 
-MAGIC = b"glowmod3"
+MAGIC = b"glowmod4"
 PREFIX = struct.Struct("<8sQ32s")
 HEAD_SIZE = struct.Struct("<Q")
 
@@ -119,10 +121,13 @@ def _read(descriptor: int) -> StoredModel | None:
     payload = os.pread(descriptor, length, PREFIX.size)
     head, places = _check(prefix, payload, size)
     arrays: list[Bytes] = []
+    pieces, digests = _pieces(head)
     for (start, count), blocks in places:
         array = aligned_empty(count)
-        if not read_checked(descriptor, start, array.data, blocks):
+        lent = borrow_ahead(array, pieces, digests)
+        if not read_checked(descriptor, start, array.data, blocks, pieces, lent):
             return None
+        pieces = digests = ()  # The other array has none.
         arrays.append(array)
     return _stored(head, payload, *arrays)
 
@@ -133,10 +138,12 @@ def _view(data: memoryview) -> StoredModel | None:
     payload = bytes(data[PREFIX.size : PREFIX.size + length])
     head, places = _check(prefix, payload, len(data))
     arrays: list[Bytes] = []
+    cuts = ends_of(_pieces(head)[0])
     for (start, count), blocks in places:
         part = data[start : start + count]
-        if checksums(part) != blocks:
+        if checksums(part, cuts=cuts) != blocks:
             return None
+        cuts = []
         arrays.append(np.frombuffer(part, np.uint8))
     return _stored(head, payload, *arrays)
 
@@ -198,8 +205,7 @@ def _stored(
         tuple(map(_variable, head["variables"])),
         head["table"],
         initial,
-        tuple((start, size) for start, size in head["pieces"]),
-        tuple(map(bytes.fromhex, head["digests"])),
+        *_pieces(head),
     )
     return StoredModel(
         _signature(head),
@@ -208,6 +214,12 @@ def _stored(
         head["files"],
         head["asks"],
     )
+
+
+def _pieces(head: Mapping[str, Any]) -> tuple[Sequence[Piece], Sequence[bytes]]:
+    """The constants that programs share, and their hashes."""
+    pieces = tuple((start, size) for start, size in head["pieces"])
+    return pieces, tuple(map(bytes.fromhex, head["digests"]))
 
 
 def _constants_start(payload_size: int) -> int:
@@ -238,7 +250,7 @@ def _describe(model: StoredModel, rest: Rest) -> dict[str, Any]:
         "writes_inputs": program.writes_inputs,
         "reports": list(program.reports),
         "objects": list(map(len, program.objects)),
-        "blocks": checksums(program.constants.data, rest),
+        "blocks": checksums(program.constants.data, rest, ends_of(program.pieces)),
         "initial": program.initial.nbytes,
         "initial_blocks": checksums(program.initial.data, rest),
         "warnings": list(model.warnings),

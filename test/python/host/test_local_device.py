@@ -15,7 +15,7 @@ from onnx import TensorProto, helper, parser
 
 import glow
 from glow.dialects.errors import GlowError
-from glow.host.devices import local
+from glow.host.devices import compile_process, local
 from glow.host.devices.compile_process import compile_apart
 from glow.host.devices.local import LocalDevice
 from glow.host.devices.specification import DeviceSpecification
@@ -312,3 +312,23 @@ def test_new_sizes_are_compiled_by_another_process(tmp_path, monkeypatch):
     np.testing.assert_allclose(model(rows), np.tanh(rows), rtol=1e-6)
     monkeypatch.setenv("GLOW_MODEL_CACHE_MB", "0")
     assert not compile_apart(model, [(5, 3)])
+
+
+def test_compilers_leave_the_cores_to_others(monkeypatch):
+    tried = []
+    monkeypatch.setattr(
+        compile_process, "_run_as", lambda way, *_: tried.append(way) or way == "idle"
+    )
+    compile_process._run(b"", lambda: True)
+    assert tried == ["idle", "nice"]  # The first has got no core.
+    assert compile_process.core_seconds(os.getpid()) > 0
+    assert compile_process.core_seconds(-1) == float("inf")
+    calls = []
+    monkeypatch.setattr(os, "nice", calls.append)
+    monkeypatch.setattr(
+        os, "sched_setscheduler", lambda _, policy, __: calls.append(policy)
+    )
+    compile_process.leave_cores("nice")
+    assert calls == [compile_process.LOW_PRIORITY]
+    compile_process.leave_cores("idle")
+    assert calls[1:] == [compile_process.LOW_PRIORITY, os.SCHED_IDLE]

@@ -1,6 +1,7 @@
 """Programs of one model for several sizes have equal weights in memory once."""
 
 import gc
+import os
 import pickle
 from concurrent.futures import ThreadPoolExecutor
 
@@ -202,3 +203,31 @@ def test_few_rows_read_the_weights_of_many(target):
     assert widths == {choose_tile(64, 1008, 2048, machine).blocks}
     near = [choose_shared_tile(1, 64, 64, machine), choose_tile(1, 64, 64, machine)]
     assert near[0] == near[1]
+
+
+def test_what_is_there_is_not_read_again(path, tmp_path, monkeypatch):
+    own_folder(tmp_path, monkeypatch)
+    first = glow.compile(path, threads=1)
+    for count in (8, 16):
+        first(rows(count))
+    wait_for_stores()
+    del first
+    gc.collect()
+    read, preadv = [], os.preadv
+
+    def counting(descriptor, buffers, offset):
+        read.append(sum(map(len, buffers)))
+        return preadv(descriptor, buffers, offset)
+
+    monkeypatch.setattr(os, "preadv", counting)
+    again = glow.compile(path, threads=1)
+    x = {count: rows(count) for count in (8, 16)}
+    again(x[8])
+    before = sum(read)
+    assert before >= 2 * WEIGHTS.nbytes
+    again(x[16])
+    assert sum(read) - before < WEIGHTS.nbytes
+    wanted = np.tanh(x[16] @ WEIGHTS) @ WEIGHTS.T
+    np.testing.assert_allclose(again(x[16]), wanted, rtol=1e-4, atol=1e-4)
+    copy = pickle.loads(pickle.dumps(again))
+    np.testing.assert_array_equal(copy(x[16]), again(x[16]))
