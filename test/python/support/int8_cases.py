@@ -1,7 +1,7 @@
 """Int8 convolutions of every kind, and their kernels against NumPy."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,7 @@ from glow.backends.cpu.kernels.convolution.int8_conv2d import (
 )
 from glow.backends.cpu.kernels.convolution.weights import pack_conv_weights
 from glow.backends.cpu.tiling.int8_tile import SIGN
+from glow.lowering.loop_builder.border import BorderClasses
 from glow.lowering.loop_builder.window import Window
 from glow.lowering.target.target import Target
 
@@ -120,9 +121,17 @@ def operands(case: Case, groups: int) -> tuple[Array, Array, Array, Array]:
 
 
 def check_convolution(
-    case: Case, target: Target, run: Run, *, signed: bool = False
+    case: Case,
+    target: Target,
+    run: Run,
+    *,
+    signed: bool = False,
+    borders: bool = False,
 ) -> None:
-    """The sums of random bytes are those of NumPy."""
+    """The sums of random bytes are those of NumPy.
+
+    `borders`: with a bias for each class of places at a border, which counts the padding.
+    """
     lanes, (inputs, outputs) = max(4, target.lanes(32)), case.channels
     spec = Int8Conv2dSpec(
         case.batch,
@@ -138,10 +147,14 @@ def check_convolution(
     )
     x, w, bias, expected = operands(case, case.groups)
     output = np.zeros(spec.output_type.get_shape(), np.int32)
-    bias = to_blocks(bias, lanes).reshape(-1, lanes)
-    if signed:
-        added = SIGN * w.astype(np.int32).sum((1, 2, 3))
-        bias.reshape(-1)[:outputs] += added
+    lower, sums = SIGN if signed else 0, w.astype(np.int32).sum(1)
+    bias = bias + lower * sums.sum((1, 2)).reshape(bias.shape)
+    if borders:
+        inside = BorderClasses(case.window).taps()
+        padding = np.tensordot(~inside, sums, ([1, 2], [1, 2]))[:, :, None, None]
+        bias = bias + (case.zero_point - lower) * padding
+        spec = replace(spec, borders=len(inside))
+    bias = to_blocks(bias.astype(np.int32), lanes).reshape(-1, lanes)
     (sums,) = run(
         build_int8_conv2d("convolution", spec, target),
         [output],

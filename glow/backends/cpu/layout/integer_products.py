@@ -29,6 +29,8 @@ from glow.backends.cpu.tiling.int8_tile import SIGN, WORD
 from glow.dialects import glow
 from glow.dialects.node import NodeOp, shape_of, tensor_type
 from glow.dialects.weights import Array, constant_value
+from glow.lowering.loop_builder.border import BorderClasses
+from glow.lowering.loop_builder.window import Window
 from glow.lowering.lower_quantized.integer_products import has_byte_kernel
 from glow.passes.graph.fold_channel_shuffle import MAX_DENSE_GROUPS, dense_weights
 from glow.passes.rewriting.node_builder import (
@@ -159,7 +161,7 @@ def _blocked(layout: Layout, product: Product, shape: ConvShape) -> SSAValue:
         cpu.Int8Conv2dOp,
         blocks,
         packed,
-        _blocked_bias(layout, product, shape, lowered_by(layout)),
+        _border_bias(layout, product, shape),
         input_channels=shape.input_channels,
         output_channels=shape.output_channels,
         group=shape.group,
@@ -171,6 +173,29 @@ def _blocked(layout: Layout, product: Product, shape: ConvShape) -> SSAValue:
         dilations=shape.dilations,
         **config_attributes(config, layout.lanes),
     )
+
+
+def _border_bias(layout: Layout, product: Product, shape: ConvShape) -> SSAValue:
+    """[classes * O / lanes, lanes]: one for each class of places, where padding counts."""
+    lower, lanes = lowered_by(layout), layout.lanes
+    window = Window(
+        shape.plane, shape.kernel, shape.strides, shape.dilations, shape.pads
+    )
+    classes = BorderClasses(window)
+    is_small = classes.count * product.bias.nbytes <= product.weights.nbytes
+    counts = product.zero_point != lower and layout.packer.tabulates_borders
+    if classes.count == 1 or not (is_small and counts):
+        return _blocked_bias(layout, product, shape, lower)
+    taps = product.weights.astype(np.int64).sum(axis=1)
+    sums = np.tensordot(classes.taps(), taps, ([1, 2], [1, 2]))
+    array = (product.bias + (lower - product.zero_point) * sums).astype(np.int32)
+
+    def make() -> Array:
+        blocks = pack_channels(array[:, :, None, None], lanes)
+        return blocks.reshape(-1, lanes)
+
+    name = f"{name_of(product.op.inputs[1])}.bias"
+    return layout.constant(product.op, ("int8_borders", product.op), name, make)
 
 
 def _blocked_bias(

@@ -46,6 +46,11 @@ class Packer(Protocol):
         ...
 
     @property
+    def tabulates_borders(self) -> bool:
+        """Whether convolutions of bytes that pad with a number have a bias for each border."""
+        ...
+
+    @property
     def reads_signed_bytes(self) -> bool:
         """Whether products of constant bytes read their input as signed ones."""
         ...

@@ -103,6 +103,12 @@ class TargetPacker:
         return self.target.core
 
     @property
+    def tabulates_borders(self) -> bool:
+        """Whether convolutions of bytes that pad with a number have a bias for each border."""
+        is_scalar = self.target.lanes(32) == 1
+        return not self.target.for_size and (self.reads_signed_bytes or is_scalar)
+
+    @property
     def reads_signed_bytes(self) -> bool:
         """Whether products of constant bytes read their input as signed ones."""
         return self.target.byte_dot in SIGNED_DOTS

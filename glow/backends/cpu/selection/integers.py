@@ -59,6 +59,7 @@ def _conv2d(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
         signed_input=attributes.has("signed_input"),
         config=config_of(attributes, ConvConfig),
     )
+    spec = replace(spec, borders=shape_of(bias)[0] // spec.bias_rows)
     spec = checked(op, spec, wrong_conv_config, target)
     buffers = [op.outs[0], image, weights, bias, *epilogue_operands]
     return invoke("int8_conv2d", spec, named_first(build_int8_conv2d), buffers)

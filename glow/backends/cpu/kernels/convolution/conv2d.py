@@ -101,7 +101,8 @@ class Convolution:
         output = stored_type(spec.epilogue, spec.output_type)
         arguments = [output, spec.input_type, weights]
         if spec.has_bias:
-            arguments.append(channels)
+            bias = (spec.bias_rows, spec.lanes)
+            arguments.append(types.memref_type(bias, spec.sums))
         arguments += operand_types(spec.epilogue, spec.output_type, channels)
         arguments += self.table_types()
         function = self.builder.function(name, arguments, self.body)
@@ -197,7 +198,9 @@ class Convolution:
         if self.buffers.bias is None:
             accumulator = b.constant(0.0, types.vector_type(shape, spec.sums))
         else:
-            accumulator = b.broadcast(channel(self.buffers.bias), shape)
+            row = self.bias_row(block, tile)
+            bias = b.transfer_read(self.buffers.bias, (row, 0), shape[1:], (0, 1))
+            accumulator = b.broadcast(bias, shape)
         total = self.accumulate(part, position, tile, accumulator)
         axis = tile_axis(tile)
         for first, pixels in self.finished_together(tile.pixels, part.blocks):
@@ -210,6 +213,10 @@ class Convolution:
                 (axis, 1, 4),
                 channel,
             )
+
+    def bias_row(self, block: Index, tile: Tile) -> Index:
+        """Where the bias of a tile begins, whose first block of channels is given."""
+        return block
 
     def finished_together(self, pixels: int, blocks: int) -> Sequence[tuple[int, int]]:
         """The runs (first, count) of a tile's pixels that the epilogue takes at once."""

@@ -118,6 +118,11 @@ class Conv2dSpec:
         return types.memref_type(shape, self.sums)
 
     @property
+    def bias_rows(self) -> int:
+        """The blocks of the bias."""
+        return self.groups * self.output_blocks
+
+    @property
     def walked(self) -> Window:
         """The plane that tiles cover: one row where pixels are independent."""
         window = self.window

@@ -21,6 +21,7 @@ from glow.backends.cpu.tiling.int8_tile import SIGN, WORD, dot, signed_dot
 from glow.backends.cpu.tiling.tiles import ChannelPart
 from glow.dialects import arith
 from glow.lowering.loop_builder import ir_types as types
+from glow.lowering.loop_builder.border import BorderClasses
 from glow.lowering.loop_builder.builder import Index
 from glow.lowering.loop_builder.kernel import Kernel
 from glow.lowering.loop_builder.window import Range, Tile, outside_taps
@@ -41,6 +42,8 @@ class Int8Conv2dSpec(Conv2dSpec):
     """The byte that pads the input."""
     step: int = WORD
     """The bytes along the depth that are multiplied at once."""
+    borders: int = 1
+    """The classes of places for each of which there is a bias, which counts padding; or 1."""
     signed_input: bool = False
     """Whether the input's bytes are read as signed ones, 128 lower; the bias makes up for it."""
 
@@ -79,6 +82,11 @@ class Int8Conv2dSpec(Conv2dSpec):
         shape = (self.batch, blocks, *self.window.input, self.block_lanes)
         return types.memref_type(shape, self.element)
 
+    @property
+    def bias_rows(self) -> int:
+        """The blocks of the bias, for each class of places."""
+        return self.borders * super().bias_rows
+
     def supported(self) -> bool:
         """Whether groups are whole blocks; lanes past the last channel meet zeros."""
         if self.groups == 1:
@@ -108,6 +116,14 @@ class Int8Convolution(Convolution):
     def product(self) -> Product:
         """What a step does."""
         return signed_dot if self.bytes.signed_input else dot
+
+    def bias_row(self, block: Index, tile: Tile) -> Index:
+        """That of the tile's place, where borders have a bias of their own."""
+        if self.bytes.borders == 1:
+            return block
+        b, outputs = self.builder, self.spec.groups * self.spec.output_blocks
+        place = BorderClasses(self.window).of(b, tile.row, tile.column)
+        return b.add(b.mul(place, outputs), block)
 
     def body(self, arguments: Sequence[SSAValue], low: Index, high: Index) -> None:
         """Computes the work items [low, high)."""
@@ -165,7 +181,8 @@ class Int8Convolution(Convolution):
         """The accumulator after all taps, those in the padding included."""
         b = self.builder
         total = super().accumulate(part, position, tile, accumulator)
-        if self.bytes.zero_point == (SIGN if self.bytes.signed_input else 0):
+        spec = self.bytes
+        if spec.borders > 1 or spec.zero_point == (SIGN if spec.signed_input else 0):
             return total
         for rows, columns in outside_taps(b, tile, self.window.kernel):
             shape = types.shape_of(total)

@@ -132,6 +132,12 @@ def test_convolution_of_signed_bytes_is_exact(name: str) -> None:
     check_convolution(case, TARGETS[name], run_kernel, signed=True)
 
 
+@pytest.mark.parametrize("signed", [False, True])
+@pytest.mark.parametrize("case", sorted(CASES))
+def test_borders_have_a_bias_of_their_own(case: str, signed: bool) -> None:
+    check_convolution(CASES[case], HOST, run_kernel, signed=signed, borders=True)
+
+
 @pytest.mark.parametrize("unsigned", [True, False])
 def test_max_pool_of_bytes(unsigned: bool) -> None:
     """Padding never wins."""
