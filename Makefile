@@ -6,7 +6,7 @@ JOBS ?= 2
 BIN = $(VENV)/bin
 FARM = build/typing/glow
 
-.PHONY: help venv dev demo serve-demo train test bundles bench-bundles conformance fuzz interop ray protocol mutants lint house typing bench clean
+.PHONY: help venv dev demo serve-demo train test bundles bench-bundles conformance fuzz interop ray serving-clients protocol mutants lint house typing bench clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "%-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -68,6 +68,11 @@ interop: $(VENV)/.installed-dev  ## install JAX, and compare random programs of 
 ray: $(VENV)/.installed-dev  ## install Ray, and test devices on clusters of it (a minute)
 	$(BIN)/pip install --quiet -e '.[ray,serve]' 'ray[serve]' httpx
 	$(BIN)/pytest -n 0 test/python/ray_cluster
+
+serving-clients: $(VENV)/.installed-dev  ## install clients of Triton and KServe, and ask a server by them
+	$(BIN)/pip install --quiet 'tritonclient[http,grpc]'
+	$(PYTHON) -m venv build/kserve && build/kserve/bin/pip install --quiet kserve
+	$(BIN)/pytest -n 0 test/python/serving/test_clients.py test/python/serving/test_kserve.py
 
 protocol: $(VENV)/.installed-dev  ## write the messages of the gRPC protocol from its .proto
 	$(BIN)/pip install --quiet grpcio-tools

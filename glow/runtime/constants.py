@@ -200,7 +200,7 @@ def _memory(array: Bytes) -> object:
     """What lives as long as the memory of an array, and may be referred to weakly."""
     owner: object = array
     while (base := getattr(owner, "base", getattr(owner, "obj", None))) is not None:
-        if isinstance(base, bytes):
+        if not type(base).__weakrefoffset__:
             break
         owner = base
     return owner

@@ -15,9 +15,8 @@ TYPES = {
 """The protocol's names, and ONNX's."""
 
 
-@pytest.fixture(scope="module")
-def address(tmp_path_factory):
-    """A server of a network that turns a matrix of each type around."""
+def save_types(folder):
+    """The file of a network that turns a matrix of each type around."""
     nodes, inputs, outputs = [], [], []
     for name, kind in TYPES.items():
         x, y, kind = f"x{name}", f"y{name}", getattr(TensorProto, kind)
@@ -25,8 +24,15 @@ def address(tmp_path_factory):
         outputs.append(helper.make_tensor_value_info(y, kind, [3, 2]))
         nodes.append(helper.make_node("Transpose", [x], [y], perm=[1, 0]))
     graph = helper.make_graph(nodes, "types", inputs, outputs)
-    path = tmp_path_factory.mktemp("models") / "types.onnx"
+    path = folder / "types.onnx"
     save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)]), path)
+    return path
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory):
+    """A server of that network."""
+    path = save_types(tmp_path_factory.mktemp("models"))
     with started(path, "--grpc-port", 0, "--batching", "off") as (_, line):
         yield dict(re.findall(r"(http|grpc)://(\S+)", line))
 
