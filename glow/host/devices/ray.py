@@ -240,8 +240,9 @@ class RayDevice(DeviceManager):
             self._changes.notify_all()
         if was_closed:
             return
-        with suppress(self._errors):
-            self.cluster.ray.kill(self.actor)
+        if self.cluster.ray.is_initialized():  # Else Ray would start a cluster here.
+            with suppress(*self._errors):
+                self.cluster.ray.kill(self.actor)
         self._end_threads()
         self._networks.clear()
         self.cluster.close()

@@ -94,9 +94,10 @@ def load_ray() -> Ray:
         ) from error
 
 
-def ray_errors() -> type[Exception]:
-    """The class of all errors of Ray."""
-    return cast("type[Exception]", import_module("ray.exceptions").RayError)
+def ray_errors() -> tuple[type[Exception], ...]:
+    """What Ray raises, ConnectionError where a client has lost its cluster."""
+    of_ray = cast("type[Exception]", import_module("ray.exceptions").RayError)
+    return of_ray, ConnectionError
 
 
 def on_node(node: str) -> object:

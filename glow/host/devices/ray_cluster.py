@@ -76,5 +76,6 @@ def _connect(ray: Ray, address: str | None) -> None:
         )
     except (OSError, RuntimeError, ValueError) as error:
         raise GlowError(
-            f"no Ray cluster at {address or 'this machine'}: {error}"
+            f"no Ray cluster at {address or 'this machine'}: {error}",
+            hint=address and "one with tokens needs RAY_AUTH_MODE=token here too",
         ) from error
