@@ -246,22 +246,23 @@ def linked(object_code: bytes, undefined: Sequence[str], target: Target) -> byte
     from glow.runtime.native_code import compile_object
 
     lines = [f"define void @{name}() {{ ret void }}" for name in undefined]
+    runtime = compile_object("\n".join(lines), target)
     with tempfile.TemporaryDirectory() as folder:
         files = Path(folder, "bundle.o"), Path(folder, "runtime.o")
-        files[0].write_bytes(object_code)
-        files[1].write_bytes(compile_object("\n".join(lines), target))
-        image = Path(folder, "image")
-        names = [str(file) for file in files]
-        command = [*linker(), *names, "-o", str(image), "-e", "0"]
-        run = subprocess.run(
-            [*command, f"-Ttext={CODE:#x}", "--image-base=0x100000", "-n"],
-            check=False,
-            capture_output=True,
-            text=True,
-        )
-        if run.returncode:
-            raise GlowError(f"the bundle does not link: {run.stderr}")
-        return image.read_bytes()
+        for file, content in zip(files, (object_code, runtime), strict=True):
+            file.write_bytes(content)
+        return _linked_files(files, Path(folder, "image"))
+
+
+def _linked_files(files: Sequence[Path], image: Path) -> bytes:
+    """The executable that the linker makes of objects."""
+    names = [str(file) for file in files]
+    places = ["-e", "0", f"-Ttext={CODE:#x}", f"--image-base={CODE:#x}", "-n"]
+    command = [*linker(), *names, "-o", str(image), *places]
+    run = subprocess.run(command, check=False, capture_output=True, text=True)
+    if run.returncode:
+        raise GlowError(f"the bundle does not link: {run.stderr}")
+    return image.read_bytes()
 
 
 @cache

@@ -58,6 +58,14 @@ func.func @pixels(%x: memref<1x1x14x14x16xf32>, %w: memref<1x3x3x16xf32>, %b: me
 
 // -----
 
+// expected-error @below {{instr.cpu.depthwise_conv2d cannot have tiles of several pixels where it takes them one by one}}
+func.func @one_by_one(%x: memref<1x1x14x14x16xf32>, %w: memref<1x3x3x16xf32>, %b: memref<1x16xf32>, %y: memref<1x1x14x14x16xf32>) {
+  instr.cpu.depthwise_conv2d @out %y, @in %x, @in %w, @in %b config #cpu.depthwise_config<pixels = 2, by_pixel = true> kernel [3, 3] pads [1, 1, 1, 1]
+  func.return
+}
+
+// -----
+
 // expected-error @below {{instr.cpu.depthwise_conv2d cannot have 13 segments: a row has 12 pixels}}
 func.func @segments(%x: memref<1x1x14x14x16xf32>, %w: memref<1x3x3x16xf32>, %b: memref<1x16xf32>, %y: memref<1x1x14x14x16xf32>) {
   instr.cpu.depthwise_conv2d @out %y, @in %x, @in %w, @in %b config #cpu.depthwise_config<pixels = 2, segments = 13> kernel [3, 3] pads [1, 1, 1, 1]

@@ -9,6 +9,7 @@ from conv_testing import convolution
 from numpy.typing import NDArray
 from xdsl.dialects.builtin import i8
 
+from glow.backends.cpu.dialect.config import DepthwiseConfig
 from glow.backends.cpu.kernels.channelwise.int8_depthwise import (
     Int8DepthwiseSpec,
     build_int8_depthwise,
@@ -167,7 +168,8 @@ def check_convolution(
 def check_depthwise(one: Case, target: Target, run: Run) -> None:
     """Each channel with its own filter gives the sums of NumPy."""
     window, lanes, channels = one.window, target.lanes(32), one.channels[0]
-    planes = BlockedPlanes(one.batch, channels, window, lanes, i8)
+    config = DepthwiseConfig(1, by_pixel=True) if target.for_size else None
+    planes = BlockedPlanes(one.batch, channels, window, lanes, i8, config)
     x, w, bias, expected = operands(one, channels)
     output = np.zeros(planes.output_type.get_shape(), np.int32)
     (sums,) = run(

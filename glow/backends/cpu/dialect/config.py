@@ -69,12 +69,14 @@ class ConvConfig:
 @dataclass(frozen=True)
 class DepthwiseConfig:
     """The register tiles of a depthwise convolution: `pixels` of a row, `sides` of a column that
-    reaches the padding; a row is cut into `segments`.
+    reaches the padding; a row is cut into `segments`. `by_pixel`: one loop body takes every
+    pixel, with its taps inside as bounds.
     """
 
     pixels: int
     sides: int = 1
     segments: int = 1
+    by_pixel: bool = False
 
 
 @dataclass(frozen=True)

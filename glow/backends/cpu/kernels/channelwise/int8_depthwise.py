@@ -41,7 +41,8 @@ class Int8DepthwiseSpec:
     def takes_rows(self) -> bool:
         """Whether the taps of a kernel row are neighbours, and few enough for a word."""
         window = self.planes.window
-        return window.kernel[1] <= WORD and window.dilations[1] == 1
+        are_neighbours = window.kernel[1] <= WORD and window.dilations[1] == 1
+        return are_neighbours and not self.planes.by_pixel
 
     @property
     def operations(self) -> int:

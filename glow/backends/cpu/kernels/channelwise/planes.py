@@ -11,6 +11,7 @@ from xdsl.dialects.builtin import MemRefType, f32
 from xdsl.ir import Attribute, SSAValue
 
 from glow.backends.cpu.dialect.config import DepthwiseConfig
+from glow.backends.cpu.tiling.row_tiles import PixelTraversal
 from glow.backends.cpu.tiling.tiles import covering_size
 from glow.lowering.loop_builder import ir_types as types
 from glow.lowering.loop_builder.builder import CarryBody, Index, LoopBuilder
@@ -81,10 +82,15 @@ class BlockedPlanes:
         return types.memref_type(shape, self.element)
 
     @property
+    def by_pixel(self) -> bool:
+        """Whether one loop body takes every pixel."""
+        return self.config is not None and self.config.by_pixel
+
+    @property
     def unrolled(self) -> bool:
         """Whether interior tiles have one copy of the body per tap."""
         rows, columns = self.window.kernel
-        return self.group * rows * columns <= MAX_UNROLLED_TAPS
+        return not self.by_pixel and self.group * rows * columns <= MAX_UNROLLED_TAPS
 
     def tile_size(self, run: int, core: Core) -> int:
         """How many pixels a tile should have to cover a run of that many."""
@@ -102,8 +108,12 @@ class BlockedPlanes:
         free = (core.vector_registers - OTHER_REGISTERS) // 2
         return MAX_PIXELS if self.group == 1 else max(1, min(MAX_PIXELS, free))
 
-    def choose_config(self, core: Core) -> DepthwiseConfig:
-        """The tiles that cover a plane in the fewest cycles."""
+    def choose_config(
+        self, core: Core, *, small_loops: bool = False
+    ) -> DepthwiseConfig:
+        """The tiles that cover a plane in the fewest cycles, or take the least code."""
+        if small_loops:
+            return DepthwiseConfig(1, by_pixel=True)
         (low, high), (top, bottom) = (self.window.interior(axis) for axis in (1, 0))
         pixels, sides = (
             self.tile_size(run, core) for run in (high - low, bottom - top)
@@ -118,8 +128,10 @@ class BlockedPlanes:
         few_sides = self.window.side_columns() <= MAX_UNROLLED_SIDES
         return self.unrolled and few_sides and low < high and segments == 1
 
-    def traversal(self, core: Core) -> PlaneTraversal:
+    def traversal(self, core: Core) -> PlaneTraversal | PixelTraversal:
         """The walk over one output plane."""
+        if self.by_pixel:
+            return PixelTraversal(self.window)
         config = self.config or self.choose_config(core)
         return PlaneTraversal(
             self.window,
@@ -133,6 +145,8 @@ class BlockedPlanes:
     def wrong_config(self) -> str | None:
         """What the window does not allow of the configuration, if so."""
         config = self.config or DepthwiseConfig(1)
+        if config.by_pixel and config != DepthwiseConfig(1, by_pixel=True):
+            return "tiles of several pixels where it takes them one by one"
         (low, high), (top, bottom) = (self.window.interior(axis) for axis in (1, 0))
         for what, size, run in (
             ("pixels of a row", config.pixels, high - low),
