@@ -19,6 +19,7 @@ from onnx import parser
 from places import ROOT
 
 import glow
+from benchmarks.networks import bert
 from glow.tools.glow import make_parser, run_glow
 from glow.tools.glow_opt import run_glow_opt
 
@@ -76,6 +77,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name in ("calibration.npz", "labelled.npz"):
         shutil.copy(DIGITS / "calibration.npz", folder / name)
     shutil.copytree(ROOT / "docs", folder / "docs")
+    onnx.save(bert.build_open(bert.TINY), folder / "encoder.onnx")
     np.save(folder / "cat.npy", np.zeros((1, 1, 8, 8), np.float32))
     run_glow(["compile", model, "--emit=graph", "-o", str(folder / "in.mlir")])
     run_glow_opt(["--lower", model, "-o", str(folder / "lowered.mlir")])
