@@ -42,8 +42,9 @@ house: $(VENV)/.installed-dev  ## print the shape of the tree: folders, circles,
 bundles: $(VENV)/.installed-dev  ## run the bundles of all targets that emulators know here (minutes)
 	GLOW_ALL_TARGETS=1 $(BIN)/pytest -n $(JOBS) test/python/bundles
 
-bench-bundles: $(VENV)/.installed-dev  ## compare bundles with other runtimes, which npm fetches
+bench-bundles: $(VENV)/.installed-dev  ## compare bundles with other runtimes, which npm and git fetch
 	$(BIN)/python -m benchmarks.bundles_web
+	$(BIN)/python -m benchmarks.bundles_arm
 
 conformance: $(VENV)/.installed-dev  ## run ONNX's own backend tests on CPU and interpreter (minutes)
 	$(BIN)/python -m glow.tools.onnx_conformance --jobs $(JOBS)

@@ -1,0 +1,1 @@
+"""Bundles for Arm's microcontrollers beside CMSIS-NN."""
