@@ -18,7 +18,7 @@ from glow.exporters import PROGRAM_FORMATS
 from glow.frontends.mapped_file import files_held
 from glow.options import CompileOptions
 from glow.runtime.atomic_output import atomic_path, check_output_file
-from glow.tools.opt.program_formats import check_form, write_format
+from glow.tools.opt.program_formats import FormatRequest, check_form, write_format
 from glow.tools.program_output import write_program
 from glow.tools.programs import read_program
 from glow.tools.progress import report, step
@@ -65,7 +65,8 @@ def compile_model(
         if phase in PROGRAM_FORMATS:
             assert isinstance(result, ModuleOp)
             stream = open_result(output, files)
-            write_format(result, phase, weights, output, stream, files)
+            request = FormatRequest(phase, weights, options)
+            write_format(result, request, output, stream, files)
         else:
             write_result(result, output, files)
 

@@ -25,7 +25,7 @@ from xdsl.utils.arg_spec import parse_spec
 from xdsl.utils.exceptions import ShrinkException
 from xdsl.utils.target import Target
 
-from glow.backends.backend import backend_names
+from glow.backends.backend import DEFAULT_BACKEND, backend_names
 from glow.diagnostics import diagnose, run_reporting
 from glow.dialects.errors import GlowError, UsageError
 from glow.exporters import PROGRAM_FORMATS
@@ -318,14 +318,20 @@ class GlowOptMain(VerifyDiagnosticsMain):
         Weights inside the text can be large, and go to the output piece by piece.
         """
         target = parse_spec(self.args.target).name
+        if self.args.view_op_graph:
+            from glow.exporters.dot import dot_text
+
+            print(dot_text(prog), file=sys.stderr, end="")
         if target == "onnx":
             self.write_onnx(prog)
             return ""
         if target in PROGRAM_FORMATS:
-            from glow.tools.opt.program_formats import write_format
+            from glow.tools.opt.program_formats import FormatRequest, write_format
 
-            place = self.args.weights, self.output_path
-            write_format(prog, target, *place, self.output, self.open_files)
+            options = CompileOptions(self.args.backend or DEFAULT_BACKEND)
+            request = FormatRequest(target, self.args.weights, options)
+            place = self.output_path, self.output, self.open_files
+            write_format(prog, request, *place)
             return ""
         if target != "mlir":
             return super().output_resulting_program(prog)

@@ -27,7 +27,11 @@ if TYPE_CHECKING:
     from xdsl.ir import Dialect, Operation
     from xdsl.passes import ModulePass
 
-    from glow.backends.bundle_program import BundleProgram, BundleRequest
+    from glow.backends.bundle_program import (
+        BundleProgram,
+        BundleRequest,
+        LoopProgram,
+    )
     from glow.backends.inspection import Inspection
     from glow.backends.pipeline import Pipeline
     from glow.dialects.node import NodeOp
@@ -191,6 +195,12 @@ class Backend(ABC):
         Equal kernels and equal weights are there once.
         """
         raise GlowError(f"backend '{self.name}' makes no bundles")
+
+    def loop_program(
+        self, modules: Mapping[str, ModuleOp], request: BundleRequest
+    ) -> LoopProgram:
+        """The same as loops of upstream's dialects."""
+        raise GlowError(f"backend '{self.name}' makes no loops")
 
     def verify(self, module: ModuleOp) -> None:
         """Raise GlowError for a module with nodes of its own that it cannot take further.

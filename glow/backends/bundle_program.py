@@ -17,6 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+from xdsl.dialects import func
 
 from glow.options import CompileOptions
 
@@ -89,6 +90,17 @@ class BundleFunction:
     largest_weight: Largest = Largest("none", 0)
     largest_buffer: Largest = Largest("none", 0)
     """Of the arena: named by the node that writes it."""
+
+
+@dataclass(frozen=True)
+class LoopProgram:
+    """The same, with its functions as loops: kernels, what they call, and the mains."""
+
+    parts: Sequence[func.FuncOp]
+    functions: Sequence[BundleFunction]
+    constants: Bytes
+    kernels: Sequence[str]
+    alignment: int
 
 
 @dataclass(frozen=True)

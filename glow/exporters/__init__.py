@@ -3,5 +3,12 @@
 WEIGHT_FORMS = RESOURCE, ARGUMENTS, PARAMETERS = ("resource", "arguments", "parameters")
 """Where the weights of a program go; see `glow.exporters.programs.weights`."""
 
-PROGRAM_FORMATS = {"stablehlo": "StableHLO", "linalg": "linalg on tensors"}
-"""The dialects that a graph is written in, by the names that the tools give them."""
+UPSTREAM_LOOPS = "upstream-loops"
+"""Not a dialect of graphs: a compiled network, in dialects of upstream."""
+
+PROGRAM_FORMATS = {
+    "stablehlo": "StableHLO",
+    "linalg": "linalg on tensors",
+    UPSTREAM_LOOPS: "loops with a main function that other programs call",
+}
+"""What graphs are written as, by the names that the tools give them."""

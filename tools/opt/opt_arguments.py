@@ -67,6 +67,7 @@ FLAGS = {
     "--mlir-timing": "print a table of times",
     "--run-reproducer": "run the passes that a reproducer in the input names",
     "--verify-roundtrip": "check that the input reads back as printed, in both forms",
+    "--view-op-graph": "print the result as a picture in Graphviz's language to stderr",
     "--verify-each": "verify after each pass too, and what passes require and ensure",
     "--debug": "print the traceback of an error",
 }

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
+from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
-from typing import IO
+from typing import IO, TYPE_CHECKING
 
 from xdsl.dialects.builtin import ModuleOp
 
 from glow.dialects.errors import UsageError
-from glow.exporters import PARAMETERS, RESOURCE, WEIGHT_FORMS
+from glow.exporters import PARAMETERS, RESOURCE, UPSTREAM_LOOPS, WEIGHT_FORMS
+from glow.options import CompileOptions
+
+if TYPE_CHECKING:
+    from glow.exporters.programs.export import Program
 
 
 def chosen_form(module: ModuleOp, weights: str | None, output: Path | None) -> str:
@@ -40,10 +45,18 @@ def check_form(weights: str) -> None:
         )
 
 
+@dataclass(frozen=True)
+class FormatRequest:
+    """Which format, where weights go, and for which machine what is compiled."""
+
+    name: str
+    weights: str | None = None
+    options: CompileOptions = field(default_factory=CompileOptions)
+
+
 def write_format(
     module: ModuleOp,
-    name: str,
-    weights: str | None,
+    request: FormatRequest,
     output: Path | None,
     stream: IO[str],
     files: ExitStack,
@@ -52,7 +65,25 @@ def write_format(
     from glow.exporters.programs.export import export_program
     from glow.exporters.programs.text import write_program
 
-    form = chosen_form(module, weights, output)
-    target = getattr(import_module(f"glow.exporters.{name}"), name.upper())
-    program = export_program(module, target, form)
+    name = request.name
+    if name == UPSTREAM_LOOPS:
+        program = upstream_program(module, request.options)
+    else:
+        form = chosen_form(module, request.weights, output)
+        target = getattr(import_module(f"glow.exporters.{name}"), name.upper())
+        program = export_program(module, target, form)
     write_program(program, output, stream, files)
+
+
+def upstream_program(module: ModuleOp, options: CompileOptions) -> Program:
+    """A program of any level down to instructions as loops that other tools compile."""
+    from glow.backends.backend import get_backend
+    from glow.backends.bundle_program import BundleRequest
+    from glow.compiler import lower
+    from glow.exporters.upstream_loops import upstream_loops
+
+    backend = get_backend(options.backend)
+    planned = lower(module, backend.pipeline(options).compile_from, options)
+    assert isinstance(planned, ModuleOp)
+    request = BundleRequest(options)
+    return upstream_loops(backend.loop_program({"network": planned}, request))

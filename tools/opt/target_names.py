@@ -8,7 +8,12 @@ from xdsl.utils.target import Target
 
 from glow.exporters import PROGRAM_FORMATS
 
-CLASSES = {"llvm": "LLVMTarget", "asm": "AssemblyTarget", "onnx": "ONNXTarget"}
+CLASSES = {
+    "llvm": "LLVMTarget",
+    "asm": "AssemblyTarget",
+    "onnx": "ONNXTarget",
+    "dot": "DotTarget",
+}
 
 
 def _load(name: str) -> type[Target]:

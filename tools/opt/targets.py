@@ -78,6 +78,18 @@ class ONNXTarget(Target):
         raise GlowError("an ONNX file is written by glow-opt only")
 
 
+@dataclass(frozen=True)
+class DotTarget(Target):
+    """A picture of a program in Graphviz's language."""
+
+    name = "dot"
+
+    def emit(self, ctx: Context, module: ModuleOp, output: IO[str]) -> None:
+        from glow.exporters.dot import dot_text
+
+        output.write(dot_text(module))
+
+
 class ProgramTarget(Target):
     """A graph in the dialect of another compiler, which the tool writes with its weights."""
 

@@ -20,7 +20,11 @@ if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
     from xdsl.ir import Dialect, Operation
 
-    from glow.backends.bundle_program import BundleProgram, BundleRequest
+    from glow.backends.bundle_program import (
+        BundleProgram,
+        BundleRequest,
+        LoopProgram,
+    )
     from glow.backends.cpu.program.kernel_table import KernelTable, Selectors
     from glow.backends.inspection import Inspection
     from glow.backends.pipeline import Pipeline
@@ -162,6 +166,14 @@ class CpuBackend(Backend):
         from glow.backends.cpu.bundle_program import build_bundle_program
 
         return build_bundle_program(modules, request, self.kernel_table())
+
+    def loop_program(
+        self, modules: Mapping[str, ModuleOp], request: BundleRequest
+    ) -> LoopProgram:
+        """Kernels and mains as loops, and the weights behind each other."""
+        from glow.backends.cpu.bundle_program import build_loop_program
+
+        return build_loop_program(modules, request, self.kernel_table())
 
     def verify(self, module: ModuleOp) -> None:
         """Packed layouts mean something for one target only, which has to be there."""

@@ -13,6 +13,7 @@ from glow.backends.bundle_program import (
     BundleProgram,
     BundleRequest,
     Largest,
+    LoopProgram,
     Place,
 )
 from glow.backends.cpu.native_code import function_text
@@ -40,6 +41,17 @@ def build_bundle_program(
     modules: Mapping[str, ModuleOp], request: BundleRequest, table: KernelTable
 ) -> BundleProgram:
     """The functions of planned modules by name; see `Backend.bundle_program`."""
+    program = build_loop_program(modules, request, table)
+    text = function_text(program.parts, Target.from_string(request.options.target))
+    return BundleProgram(
+        text, program.functions, program.constants, program.kernels, program.alignment
+    )
+
+
+def build_loop_program(
+    modules: Mapping[str, ModuleOp], request: BundleRequest, table: KernelTable
+) -> LoopProgram:
+    """The functions of planned modules as loops; see `Backend.loop_program`."""
     target = Target.from_string(request.options.target)
     alignment = max(LEAST_ALIGNMENT, target.vector_bytes)
     pool = ConstantPool(alignment)
@@ -57,9 +69,10 @@ def build_bundle_program(
                 kernels[label] = kernel.build(label, target)
     functions = [function for function, _ in placed]
     functions, mains = with_mains(functions, programs, kernels, request)
-    parts: list[func.FuncOp] = [kernel.function for kernel in kernels.values()]
-    text = function_text([barrier_declaration(), *parts, *mains], target)
-    return BundleProgram(text, functions, pool.content(), list(kernels), alignment)
+    parts = [barrier_declaration(), *(each.function for each in kernels.values())]
+    return LoopProgram(
+        [*parts, *mains], functions, pool.content(), list(kernels), alignment
+    )
 
 
 def placed_program(
