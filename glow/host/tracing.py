@@ -114,9 +114,10 @@ class Span:
 
     __slots__ = ("_event", "_token", "_tracer")
 
-    def __init__(self, tracer: Tracer, event: Event) -> None:
+    def __init__(self, tracer: Tracer, event: Event | None) -> None:
+        """Without an event it is none: nothing is kept, or named as a parent."""
         self._tracer = tracer
-        self._event: Event | None = event
+        self._event = event
         self._token: Token[Span | None] | None = None
 
     @property
@@ -159,7 +160,8 @@ class Span:
 
     def __enter__(self) -> Self:
         """The span, which is the parent of those that begin in the block."""
-        self._token = _current.set(self)
+        if self._event is not None:
+            self._token = _current.set(self)
         return self
 
     def __exit__(
@@ -273,29 +275,6 @@ class Tracer:
             temporary.write_text(text, encoding="utf-8")
 
 
-class _NoSpan(Span):
-    """Nothing."""
-
-    def __init__(self, tracer: Tracer) -> None:
-        self._tracer = tracer
-        self._event = None
-        self._token = None
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        return
-
-    def end(self, **arguments: object) -> None:
-        return
-
-
 class _NoTracer(Tracer):
     """Keeps nothing."""
 
@@ -303,7 +282,7 @@ class _NoTracer(Tracer):
 
     def __init__(self) -> None:
         super().__init__(0)
-        self._nothing = _NoSpan(self)
+        self._nothing = Span(self, None)
 
     def span(
         self,

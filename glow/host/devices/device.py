@@ -11,9 +11,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from threading import Lock
+from threading import Lock, Thread
 from typing import TYPE_CHECKING
 
+from glow.host.request import DeviceMemoryError
 from glow.host.tracing import NO_TRACE
 
 if TYPE_CHECKING:
@@ -186,6 +187,19 @@ class DeviceManager(ABC):
             future = self.run_into(key, inputs, request, memory)
         future.add_done_callback(lambda done: span.end())
         return future
+
+    def check_room(self, key: str, needed: int) -> None:
+        """Raise DeviceMemoryError where a network of so many bytes does not fit."""
+        free = self.memory().free_bytes
+        if free is not None and needed > free:
+            raise DeviceMemoryError(self.name, f"'{key}'", needed, free)
+
+    def start_thread(self, work: Callable[..., None], *arguments: object) -> Thread:
+        """A thread of the device, which does not keep the interpreter from its end."""
+        name = f"glow-{self.name}"
+        thread = Thread(target=work, args=arguments, name=name, daemon=True)
+        thread.start()
+        return thread
 
     def changed(self) -> None:
         """Tell the host that the health has changed."""

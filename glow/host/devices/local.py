@@ -15,7 +15,7 @@ import contextlib
 import os
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import Future
 from queue import SimpleQueue
 from threading import Lock
@@ -133,13 +133,11 @@ class LocalDevice(DeviceManager):
         with self._lock:
             if self._health is Health.DEAD:
                 raise ClosedError(f"device '{self.name}' is closed")
-            free = self.memory().free_bytes
-            if free is not None and needed > free:
-                raise DeviceMemoryError(self.name, f"'{key}'", needed, free)
+            self.check_room(key, needed)
             self._networks[key] = LoadedNetwork(model)
             while len(self._threads) < self.slots:
                 number = len(self._threads)
-                self._threads.append(self._thread(self._work, number))
+                self._threads.append(self.start_thread(self._work, number))
 
     def run(self, key: str, inputs: Sequence[Array], request: Request) -> Outputs:
         """The outputs, in order, as a future; blocks no longer than waking a thread takes."""
@@ -215,12 +213,6 @@ class LocalDevice(DeviceManager):
     def _is_busy(self) -> bool:
         return getattr(self._here, "is_busy", False)
 
-    def _thread(self, work: Callable[..., None], *arguments: int) -> threading.Thread:
-        name = f"glow-{self.name}"
-        thread = threading.Thread(target=work, args=arguments, name=name, daemon=True)
-        thread.start()
-        return thread
-
     def _work(self, number: int) -> None:
         if self._cores:
             os.sched_setaffinity(0, {self._cores[number]})
@@ -252,7 +244,7 @@ class LocalDevice(DeviceManager):
     def _compile_later(self, task: Task) -> None:
         with self._lock:
             if self._compiler is None:
-                self._compiler = self._thread(self._compile)
+                self._compiler = self.start_thread(self._compile)
         task.is_cold = True
         self.release()
         self._cold.put(task)

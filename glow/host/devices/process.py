@@ -12,28 +12,25 @@ elsewhere. One that dies `TRIES` times without an answer is dead.
 
 from __future__ import annotations
 
-import itertools
 import threading
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from glow.compiled_model import CompiledModel
 from glow.dialects.errors import GlowError
-from glow.host.devices.device import DeviceManager, DeviceMemory, Health
+from glow.host.devices.device import Health
 from glow.host.devices.local import check_cores
-from glow.host.devices.memory import model_memory
 from glow.host.devices.model_blob import blob_of
-from glow.host.devices.process_messages import ConnectionLost
-from glow.host.devices.slot_arrays import SlotLayout
-from glow.host.devices.worker_process import (
+from glow.host.devices.process_handle import (
     WORKER,
     Channel,
     DeviceNetworkFile,
     Job,
     WorkerProcess,
 )
-from glow.host.request import ClosedError, DeviceError, DeviceMemoryError, begins
+from glow.host.devices.process_messages import ConnectionLost
+from glow.host.devices.remote import RemoteDevice
+from glow.host.request import DeviceError, begins
 from glow.runtime.memory import memory_bytes
 from glow.runtime.threads.cores import available_cores
 
@@ -50,7 +47,7 @@ PAUSES = (0.0, 0.2, 1.0)
 """How many seconds go by before each of these is started."""
 
 
-class ProcessDevice(DeviceManager):
+class ProcessDevice(RemoteDevice[DeviceNetworkFile]):
     """A process that runs networks."""
 
     def __init__(
@@ -63,26 +60,18 @@ class ProcessDevice(DeviceManager):
         self._cores = specification.cores
         check_cores(self._cores)
         slots = len(self._cores) or available_cores()
-        super().__init__(name, specification.backend, slots)
-        self._limit = specification.memory_bytes or memory_bytes()
+        limit = specification.memory_bytes or memory_bytes()
+        super().__init__(name, specification.backend, slots, limit)
         self._command = command
-        self._networks: dict[str, DeviceNetworkFile] = {}
-        self._numbers = itertools.count(1)
-        self._health = Health.RESTARTING
-        self._reason = ""
-        """Why it is dead."""
         self._failures = 0
         self._worker: WorkerProcess | None = None
         self._idle: list[Channel] = []
         self._waiting: deque[Job] = deque()
         self._running = 0
         self._listeners: list[threading.Thread] = []
-        self._is_closed = False
-        self._changes = threading.Condition()
-        """Guards all of these, and tells when health or the number of requests changes."""
         self._loading = threading.Lock()
         """Held while networks are loaded."""
-        self._starter = self._thread(self._start)
+        self._starter = self.start_thread(self._start)
 
     @property
     def pid(self) -> int | None:
@@ -96,13 +85,8 @@ class ProcessDevice(DeviceManager):
         Raises GlowError where it cannot be stored or loaded, and `DeviceError` where the
         process dies of it.
         """
-        network = DeviceNetworkFile(
-            next(self._numbers), SlotLayout(model.inputs, model.outputs), blob_of(model)
-        )
-        network.memory_bytes = model_memory(model, self.slots)
-        network.has_variables = isinstance(model, CompiledModel) and bool(
-            model.variables
-        )
+        number = next(self._numbers)
+        network = DeviceNetworkFile(number, model, self.slots, blob_of(model))
         while not self._load(key, network):
             pass
 
@@ -113,23 +97,16 @@ class ProcessDevice(DeviceManager):
             with self._loading:
                 if worker is not self._worker:
                     return False
-                self._check_room(key, network)
+                self.check_room(key, network.memory_bytes)
                 worker.load(network)
                 self._networks[key] = network
         except ConnectionLost as lost:
             raise self._lose(worker, str(lost), f" while it loaded '{key}'") from lost
         return True
 
-    def _check_room(self, key: str, network: DeviceNetworkFile) -> None:
-        free, needed = self.memory().free_bytes, network.memory_bytes
-        if free is not None and needed > free:
-            raise DeviceMemoryError(self.name, f"'{key}'", needed, free)
-
     def run(self, key: str, inputs: Sequence[Array], request: Request) -> Outputs:
         """The outputs, in order, as a future; never blocks."""
-        network = self._networks.get(key)
-        if network is None:
-            raise ClosedError(f"device '{self.name}' has no network '{key}'")
+        network = self._network(key)
         job = Job(network, (), request)
         try:
             job.inputs = network.layout.check(inputs)
@@ -162,15 +139,6 @@ class ProcessDevice(DeviceManager):
             worker = self._worker if not network.jobs else None
         if worker is not None:
             worker.unload(network)
-
-    def memory(self) -> DeviceMemory:
-        """What its networks take."""
-        networks = list(self._networks.values())
-        return DeviceMemory(sum(one.memory_bytes for one in networks), self._limit)
-
-    def health(self) -> Health:
-        """Ready, or why not."""
-        return self._health
 
     def close(self) -> None:
         """End the requests in flight, and the process."""
@@ -286,9 +254,7 @@ class ProcessDevice(DeviceManager):
                 self._worker = None
                 self._health = Health.RESTARTING
                 self._idle.clear()
-                for network in self._networks.values():
-                    if network.has_variables:
-                        network.lost = "the values of the network's variables were lost"
+                self._lose_variables()
         reason = (worker.kill() or reason) + when
         error = DeviceError(self.name, reason)
         if not is_first:
@@ -302,7 +268,7 @@ class ProcessDevice(DeviceManager):
         self.changed()
         with self._changes:
             if not self._is_closed:
-                self._starter = self._thread(self._start)
+                self._starter = self.start_thread(self._start)
                 return error
         self._die(reason)
         return error
@@ -356,7 +322,8 @@ class ProcessDevice(DeviceManager):
             worker.close_channels()
             return None
         self._listeners = [
-            self._thread(self._listen, worker, channel) for channel in worker.channels
+            self.start_thread(self._listen, worker, channel)
+            for channel in worker.channels
         ]
         for key, network in loaded.items():
             if key not in self._networks:
@@ -376,11 +343,3 @@ class ProcessDevice(DeviceManager):
             if not job.done():
                 job.set_exception(DeviceError(self.name, reason))
         self.changed()
-
-    def _thread(
-        self, work: Callable[..., None], *arguments: object
-    ) -> threading.Thread:
-        name = f"glow-{self.name}"
-        thread = threading.Thread(target=work, args=arguments, name=name, daemon=True)
-        thread.start()
-        return thread

@@ -11,7 +11,6 @@ that is gone is a dead device, which fails the requests that it had.
 
 from __future__ import annotations
 
-import itertools
 import threading
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -22,10 +21,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from glow.compiled_model import CompiledModel
 from glow.dialects.errors import GlowError, one_line
-from glow.host.devices.device import DeviceManager, DeviceMemory, Health
-from glow.host.devices.memory import model_memory
+from glow.host.devices.device import Health
 from glow.host.devices.process_messages import error_of_frame
 from glow.host.devices.ray_actor import DONE, FAILED, DeviceActor, ModelOrigin
 from glow.host.devices.ray_api import (
@@ -35,8 +32,8 @@ from glow.host.devices.ray_api import (
     ray_errors,
 )
 from glow.host.devices.ray_cluster import RayCluster
-from glow.host.devices.slot_arrays import SlotLayout
-from glow.host.request import ClosedError, DeviceError, DeviceMemoryError, begins
+from glow.host.devices.remote import RemoteDevice, RemoteNetwork
+from glow.host.request import DeviceError, begins
 from glow.host.sources import source_of
 from glow.model_bytes import reader_digest
 
@@ -77,21 +74,16 @@ def ray_devices(specification: DeviceSpecification) -> Sequence[RayDevice]:
     return devices
 
 
-class RayNetwork:
-    """A network of a device."""
+class RayNetwork(RemoteNetwork):
+    """A network of a device, and where its file is in the object store."""
 
     def __init__(self, number: int, model: RunnableModel, device: RayDevice) -> None:
-        self.number = number
-        self.layout = SlotLayout(model.inputs, model.outputs)
-        self.memory_bytes = model_memory(model, device.slots)
-        self.has_variables = isinstance(model, CompiledModel) and bool(model.variables)
+        super().__init__(number, model, device.slots)
         self.object, kind = device.cluster.object_of(model)
         backend = device.backend
         self.origin = ModelOrigin(
             kind, reader_digest(backend), backend, source_of(model)
         )
-        self.lost: str | None = None
-        """Why it cannot run any more."""
 
 
 class RayJob(Future["list[Array]"]):
@@ -127,7 +119,7 @@ class RayJob(Future["list[Array]"]):
             raise
 
 
-class RayDevice(DeviceManager):
+class RayDevice(RemoteDevice[RayNetwork]):
     """A node of a cluster."""
 
     def __init__(
@@ -135,16 +127,11 @@ class RayDevice(DeviceManager):
     ) -> None:
         """`node` is what Ray tells of it; `limit` the bytes that networks may take."""
         resources = node["Resources"]
-        super().__init__(name, "cpu", int(resources["CPU"]))
+        memory = limit or int(resources.get("memory", 0)) or None
+        super().__init__(name, "cpu", int(resources["CPU"]), memory)
         self.cluster = cluster
-        self._limit = limit or int(resources.get("memory", 0)) or None
-        self._networks: dict[str, RayNetwork] = {}
-        self._numbers = itertools.count(1)
-        self._health = Health.RESTARTING
         self._reason = "it is closed"
-        self._is_closed = False
         self._jobs: set[RayJob] = set()
-        self._changes = threading.Condition()
         self._errors = ray_errors()
         self._todo: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
         """What the device's threads do: one can wait for each answer."""
@@ -160,7 +147,7 @@ class RayDevice(DeviceManager):
         kind = cluster.ray.remote(DeviceActor)
         self.actor: Actor = kind.options(**options).remote()
         cluster.open()
-        self._threads = [self._thread(self._work) for _ in range(self.slots + 1)]
+        self._threads = [self.start_thread(self._work) for _ in range(self.slots + 1)]
         self._todo.put(self._begin)
 
     def load(self, key: str, model: RunnableModel) -> None:
@@ -176,9 +163,7 @@ class RayDevice(DeviceManager):
             raise GlowError(
                 f"the cluster does not take '{key}': {_text(error)}"
             ) from error
-        free, needed = self.memory().free_bytes, network.memory_bytes
-        if free is not None and needed > free:
-            raise DeviceMemoryError(self.name, f"'{key}'", needed, free)
+        self.check_room(key, network.memory_bytes)
         try:
             answer = self.cluster.ray.get(self._load(network), timeout=LOAD_SECONDS)
         except self._errors as error:
@@ -195,9 +180,7 @@ class RayDevice(DeviceManager):
 
     def run(self, key: str, inputs: Sequence[Array], request: Request) -> Outputs:
         """The outputs, in order, as a future; never blocks for longer than sending takes."""
-        network = self._networks.get(key)
-        if network is None:
-            raise ClosedError(f"device '{self.name}' has no network '{key}'")
+        network = self._network(key)
         job = RayJob(self, network, inputs, request)
         try:
             job.inputs = network.layout.check(inputs)
@@ -220,15 +203,6 @@ class RayDevice(DeviceManager):
         network = self._networks.pop(key, None)
         if network is not None and self._health is not Health.DEAD:
             self.actor.unload.options(max_task_retries=0).remote(network.number)
-
-    def memory(self) -> DeviceMemory:
-        """What its networks take."""
-        networks = list(self._networks.values())
-        return DeviceMemory(sum(one.memory_bytes for one in networks), self._limit)
-
-    def health(self) -> Health:
-        """Ready, or why not."""
-        return self._health
 
     def close(self) -> None:
         """End the requests in flight, and the actor."""
@@ -332,12 +306,6 @@ class RayDevice(DeviceManager):
         while (task := self._todo.get()) is not None:
             task()
 
-    def _thread(self, work: Callable[[], None]) -> threading.Thread:
-        name = f"glow-{self.name}"
-        thread = threading.Thread(target=work, name=name, daemon=True)
-        thread.start()
-        return thread
-
     def _load(self, network: RayNetwork) -> Ref:
         return self.actor.load.remote(network.number, network.object, network.origin)
 
@@ -370,11 +338,9 @@ class RayDevice(DeviceManager):
         """The actor has gone; where Ray starts it again it will be back."""
         if self._health is Health.DEAD:
             return
-        for network in self._networks.values():
-            if network.has_variables:
-                network.lost = "the values of the network's variables were lost"
+        self._lose_variables()
         self._change(Health.RESTARTING)
-        self._thread(self._begin)  # Those of the device wait for answers.
+        self.start_thread(self._begin)  # Those of the device wait for answers.
 
     def _die(self, reason: str) -> None:
         self._reason = reason

@@ -1,6 +1,6 @@
 """A device process: loads networks, and runs requests for them, a thread a slot.
 
-    python -m glow.host.devices.process_worker '{"control": 3, "slots": [[4, 5]], "cores": []}'
+    python -m glow.host.devices.process_main '{"control": 3, "slots": [[4, 5]], "cores": []}'
 
 `control` and the first of each slot are connections (`process_messages.py`), the second is
 the slot's block of shared memory (`shared_block.py`). It ends when its host does.

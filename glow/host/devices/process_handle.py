@@ -33,9 +33,9 @@ from glow.host.devices.process_messages import (
     receive_text,
     send_frame,
 )
+from glow.host.devices.remote import RemoteNetwork
 from glow.host.devices.shared_block import Array, SharedBlock
 from glow.host.devices.slot_arrays import (
-    SlotLayout,
     Views,
     shapes_as_text,
     shapes_of_text,
@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from glow.dialects.errors import GlowError
     from glow.host.devices.model_blob import ModelBlob
     from glow.host.request import Request
+    from glow.specialized_model import RunnableModel
 
 START_SECONDS = 60.0
 """How long a process may take until it can load networks."""
@@ -55,23 +56,20 @@ END_SECONDS = 5.0
 YOUNG_SECONDS = 10.0
 """A process that dies sooner, and has answered nothing, may die of what it loaded."""
 
-WORKER = (sys.executable, "-P", "-m", "glow.host.devices.process_worker")
+WORKER = (sys.executable, "-P", "-m", "glow.host.devices.process_main")
 
 
-class DeviceNetworkFile:
+class DeviceNetworkFile(RemoteNetwork):
     """A network that a device has: what its processes load, and who runs it."""
 
-    def __init__(self, number: int, layout: SlotLayout, blob: ModelBlob) -> None:
-        self.number = number
-        self.layout = layout
+    def __init__(
+        self, number: int, model: RunnableModel, slots: int, blob: ModelBlob
+    ) -> None:
+        super().__init__(number, model, slots)
         self.blob = blob
-        self.memory_bytes = 0
-        self.has_variables = False
         self.jobs = 0
         """How many requests for it are here."""
         self.is_unloaded = False
-        self.lost: str | None = None
-        """Why it cannot run any more."""
 
 
 class Job(Future[list[Array]]):
