@@ -51,6 +51,7 @@ def filled(name: str, bundle: Bundle, parts: Mapping[str, str] = NO_PARTS) -> st
         "CONSTANTS": f"{bundle.name}_constants" if linked else "weights",
         "LINKED": "1" if linked else "0",
         "TRIPLE": bundle.target.triple,
+        "ARCH": bundle.target.triple.partition("-")[0],
         "ALIGNMENT": str(bundle.alignment),
         "CONSTANTS_BYTES": str(bundle.constants.nbytes),
         "MUTABLES_BYTES": str(max(bundle.mutables_bytes, 1)),

@@ -154,7 +154,10 @@ def test_python_of_open_sizes(
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
 def test_targets_of_make(path: Path) -> None:
-    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    of_bundles = ROOT / "glow" / "bundles" / "example" / "Makefile"
+    makefile = "".join(
+        path.read_text(encoding="utf-8") for path in (ROOT / "Makefile", of_bundles)
+    )
     targets = set(re.findall(r"^([a-z-]+):", makefile, re.MULTILINE))
     page = path.read_text(encoding="utf-8")
     assert set(re.findall(r"(?:^|`)make ([a-z-]+)", page, re.MULTILINE)) <= targets
