@@ -310,10 +310,9 @@ def _as_graph(module: ModuleOp) -> ModuleOp:
 
 def convert_foreign(module: ModuleOp) -> None:
     """Make a graph of a program in the dialect of another project."""
-    if any(op.name.startswith(("stablehlo.", "chlo.")) for op in module.walk()):
-        from glow.frontends.stablehlo import convert_stablehlo_to_glow
+    from glow.frontends.foreign import foreign_passes
 
-        passes = [convert_stablehlo_to_glow.ConvertStablehloToGlowPass()]
+    if passes := foreign_passes(module):
         run_passes(module, passes)
 
 

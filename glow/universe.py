@@ -133,6 +133,12 @@ def get_chlo() -> Dialect:
     return Chlo
 
 
+def get_tosa() -> Dialect:
+    from glow.dialects.tosa import Tosa
+
+    return Tosa
+
+
 SHARED_DIALECTS: dict[str, DialectFactory] = {
     "glow": get_glow,
     "instr": get_instr,
@@ -144,6 +150,7 @@ REPLACED_DIALECTS: dict[str, DialectFactory] = {
     "arith": get_arith,
     "llvm": get_llvm,
     "memref": get_memref,
+    "tosa": get_tosa,
     "vector": get_vector,
 }
 """Corrected versions of xDSL's dialects: for our contexts only, since the entry point

@@ -4,4 +4,8 @@ from __future__ import annotations
 
 from glow.passes.lazy_passes import lazy_passes
 
-PASSES = lazy_passes(__name__, "stablehlo.convert_stablehlo_to_glow")
+PASSES = lazy_passes(
+    __name__,
+    "stablehlo.convert_stablehlo_to_glow",
+    "tosa.convert_tosa_to_glow",
+)

@@ -31,6 +31,8 @@ from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 from xdsl.utils.hints import isa
 
+from glow.dialects.foreign import integers_of
+
 
 def parse_integers(parser: AttrParser) -> list[int]:
     """`[1, 2]`."""
@@ -190,13 +192,6 @@ def _parse_value(parser: AttrParser) -> Attribute:
 def integer_list(values: Sequence[int]) -> ArrayAttr[Attribute]:
     """The list as an attribute."""
     return ArrayAttr([IntegerAttr(value, i64) for value in values])
-
-
-def integers_of(value: Attribute | None) -> list[int]:
-    """The numbers of a list; none of anything else."""
-    if not isa(value, ArrayAttr):
-        return []
-    return [one.value.data for one in value if isinstance(one, IntegerAttr)]
 
 
 def _spelled(value: Attribute) -> str:

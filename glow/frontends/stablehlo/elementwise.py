@@ -15,7 +15,7 @@ from glow.dialects.quant import DequantizeCastOp, QuantizeCastOp
 from glow.dialects.quantized import is_quantized
 from glow.dialects.stablehlo.attributes import Enumeration
 from glow.dialects.weight_table import dtype_of, element_type_of
-from glow.frontends.stablehlo import averages
+from glow.frontends import averages
 from glow.frontends.stablehlo.hlo_builder import (
     Handler,
     Handlers,
@@ -119,7 +119,7 @@ def divide(builder: HloBuilder) -> SSAValue:
 
 def multiply(builder: HloBuilder) -> SSAValue:
     """A product; a sum times one over the number of its terms is a mean."""
-    return averages.scaled_sum(builder) or plain(builder)
+    return averages.scaled_sum(builder, *builder.op.operands) or plain(builder)
 
 
 def _is_integer(value: SSAValue) -> bool:

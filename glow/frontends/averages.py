@@ -10,7 +10,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from glow.dialects import glow
 from glow.dialects.node import shape_of
 from glow.dialects.weight_table import Array
-from glow.frontends.stablehlo.hlo_builder import HloBuilder
+from glow.frontends.graph_builder import GraphBuilder
 from glow.interpreter.convolution import fold_windows
 from glow.passes.rewriting.node_builder import attributes_of
 
@@ -21,7 +21,7 @@ def summed(value: SSAValue) -> Operation | Block:
     return owner.input.owner if isinstance(owner, glow.ReshapeOp) else owner
 
 
-def mean(builder: HloBuilder, value: SSAValue, count: Array) -> SSAValue | None:
+def mean(builder: GraphBuilder, value: SSAValue, count: Array) -> SSAValue | None:
     """The mean, if a value is the sum of so many terms."""
     total = summed(value)
     if not isinstance(total, glow.ReduceSumOp) or total.keepdims is None:
@@ -34,7 +34,7 @@ def mean(builder: HloBuilder, value: SSAValue, count: Array) -> SSAValue | None:
     return builder.reshape(found, shape_of(value))
 
 
-def spread(builder: HloBuilder, value: SSAValue) -> Array | None:
+def spread(builder: GraphBuilder, value: SSAValue) -> Array | None:
     """A constant that is repeated, in the shape that it gets."""
     repeated = value.owner
     if not isinstance(repeated, glow.BroadcastOp):
@@ -47,12 +47,12 @@ def spread(builder: HloBuilder, value: SSAValue) -> Array | None:
     return np.broadcast_to(array.reshape(shape_of(repeated.input)), shape_of(value))
 
 
-def pool(builder: HloBuilder, count: Array | None) -> SSAValue | None:
+def pool(builder: GraphBuilder, count: Array | None) -> SSAValue | None:
     """The average pool, if the dividend is one times the size of its window.
 
     Where the divisors are how many elements each window has inside, padding does not count.
     """
-    scaled = builder.op.operands[0].owner
+    scaled = builder.anchor.operands[0].owner
     if not isinstance(scaled, glow.MulOp) or count is None or not count.size:
         return None
     average, size = scaled.lhs.owner, builder.known(scaled.rhs)
@@ -69,9 +69,9 @@ def pool(builder: HloBuilder, count: Array | None) -> SSAValue | None:
     return builder.create(glow.AvgPool2dOp, [average.input], attributes)
 
 
-def scaled_sum(builder: HloBuilder) -> SSAValue | None:
+def scaled_sum(builder: GraphBuilder, lhs: SSAValue, rhs: SSAValue) -> SSAValue | None:
     """The mean, if a product is of a sum and one over the number of its terms."""
-    for value, other in (builder.op.operands, builder.op.operands[::-1]):
+    for value, other in ((lhs, rhs), (rhs, lhs)):
         factor = builder.known(other)
         if factor is None or not factor.size or factor.dtype.kind != "f":
             continue

@@ -1,0 +1,22 @@
+"""The passes that make graphs of programs in dialects of other projects."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
+
+
+def foreign_passes(module: ModuleOp) -> Sequence[ModulePass]:
+    """What converts a program, by the dialects of its operations; none for one of `glow`."""
+    dialects = {op.name.partition(".")[0] for op in module.walk()}
+    if not dialects.isdisjoint(("stablehlo", "chlo")):
+        from glow.frontends.stablehlo import convert_stablehlo_to_glow
+
+        return [convert_stablehlo_to_glow.ConvertStablehloToGlowPass()]
+    if "tosa" in dialects:
+        from glow.frontends.tosa import convert_tosa_to_glow
+
+        return [convert_tosa_to_glow.ConvertTosaToGlowPass()]
+    return []

@@ -1,0 +1,70 @@
+// RUN: glow-opt --convert-tosa-to-glow --split-input-file %s | filecheck %s
+
+// Both spellings; a bias of zeros is left out, from 0 to the largest float is ReLU.
+// CHECK-LABEL: func.func @layer(
+func.func @layer(%x: tensor<1x4x4x3xf32>, %w: tensor<8x3x3x3xf32>) -> (tensor<1x4x4x8xf32>, tensor<1x2x2x8xf32>) {
+  %b = "tosa.const"() <{values = dense<0.0> : tensor<8xf32>}> : () -> tensor<8xf32>
+  %z = "tosa.const"() <{values = dense<0.0> : tensor<1xf32>}> : () -> tensor<1xf32>
+  %0 = tosa.conv2d %x, %w, %b, %z, %z {acc_type = f32, dilation = array<i64: 1, 1>, pad = array<i64: 1, 1, 1, 1>, stride = array<i64: 1, 1>} : (tensor<1x4x4x3xf32>, tensor<8x3x3x3xf32>, tensor<8xf32>, tensor<1xf32>, tensor<1xf32>) -> tensor<1x4x4x8xf32>
+  %1 = tosa.clamp %0 {max_val = 3.40282347E+38 : f32, min_val = 0.000000e+00 : f32} : (tensor<1x4x4x8xf32>) -> tensor<1x4x4x8xf32>
+  %2 = tosa.max_pool2d %1 kernel([2, 2]) stride([2, 2]) pad([0, 0, 0, 0]) nan_mode<PROPAGATE> : (tensor<1x4x4x8xf32>) -> tensor<1x2x2x8xf32>
+  // CHECK: glow.conv2d %{{.*}}, %{{.*}} pads [1, 1, 1, 1]
+  // CHECK: glow.relu
+  // CHECK: glow.max_pool2d %{{.*}} kernel [2, 2] strides [2, 2]
+  return %1, %2 : tensor<1x4x4x8xf32>, tensor<1x2x2x8xf32>
+}
+
+// -----
+
+// A sum times one over the number of its terms is a mean; shapes are read.
+// CHECK-LABEL: func.func @mean(
+// CHECK: glow.reduce_mean %x axes [1, 2] keepdims : tensor<2x1x1xf32>
+// CHECK-NOT: tosa
+func.func @mean(%x: tensor<2x4x4xf32>) -> tensor<2x1xf32> {
+  %k = "tosa.const"() <{values = dense<0.0625> : tensor<1x1x1xf32>}> : () -> tensor<1x1x1xf32>
+  %s = "tosa.const"() <{values = dense<0> : tensor<1xi8>}> : () -> tensor<1xi8>
+  %d = tosa.const_shape {values = dense<[2, 1]> : tensor<2xindex>} : () -> !tosa.shape<2>
+  %0 = tosa.reduce_sum %x {axis = 1 : i32} : (tensor<2x4x4xf32>) -> tensor<2x1x4xf32>
+  %1 = tosa.reduce_sum %0 {axis = 2 : i32} : (tensor<2x1x4xf32>) -> tensor<2x1x1xf32>
+  %2 = tosa.mul %1, %k, %s : (tensor<2x1x1xf32>, tensor<1x1x1xf32>, tensor<1xi8>) -> tensor<2x1x1xf32>
+  %3 = tosa.reshape %2, %d : (tensor<2x1x1xf32>, !tosa.shape<2>) -> tensor<2x1xf32>
+  return %3 : tensor<2x1xf32>
+}
+
+// -----
+
+// A product and its `rescale` are one product of quantized elements; the weights have the ratios.
+// CHECK-LABEL: func.func @quantized(
+// CHECK: quant.scast %{{.*}} : tensor<1x1x3x3xi8> to tensor<1x1x3x3x!quant.uniform<i8:f32, 1.000000e+00:-3>>
+// CHECK: glow.conv2d
+// CHECK-SAME: !quant.uniform<i8:f32, 1.000000e+00:5>
+func.func @quantized(%x: tensor<1x3x3x1xi8>) -> tensor<1x3x3x2xi8> {
+  %w = "tosa.const"() <{values = dense<[[[[3]]], [[[5]]]]> : tensor<2x1x1x1xi8>}> : () -> tensor<2x1x1x1xi8>
+  %b = "tosa.const"() <{values = dense<[17, 4]> : tensor<2xi32>}> : () -> tensor<2xi32>
+  %xz = "tosa.const"() <{values = dense<-3> : tensor<1xi8>}> : () -> tensor<1xi8>
+  %wz = "tosa.const"() <{values = dense<0> : tensor<1xi8>}> : () -> tensor<1xi8>
+  %zero = "tosa.const"() <{values = dense<0> : tensor<1xi32>}> : () -> tensor<1xi32>
+  %yz = "tosa.const"() <{values = dense<5> : tensor<1xi8>}> : () -> tensor<1xi8>
+  %m = "tosa.const"() <{values = dense<[1100000000, 1500000000]> : tensor<2xi32>}> : () -> tensor<2xi32>
+  %s = "tosa.const"() <{values = dense<[32, 33]> : tensor<2xi8>}> : () -> tensor<2xi8>
+  %0 = tosa.conv2d %x, %w, %b, %xz, %wz {acc_type = i32, dilation = array<i64: 1, 1>, pad = array<i64: 0, 0, 0, 0>, stride = array<i64: 1, 1>} : (tensor<1x3x3x1xi8>, tensor<2x1x1x1xi8>, tensor<2xi32>, tensor<1xi8>, tensor<1xi8>) -> tensor<1x3x3x2xi32>
+  %1 = tosa.rescale %0, %m, %s, %zero, %yz {scale32 = true, rounding_mode = SINGLE_ROUND, per_channel = true, input_unsigned = false, output_unsigned = false} : (tensor<1x3x3x2xi32>, tensor<2xi32>, tensor<2xi8>, tensor<1xi32>, tensor<1xi8>) -> tensor<1x3x3x2xi8>
+  return %1 : tensor<1x3x3x2xi8>
+}
+
+// -----
+
+// Other rescales are exact, in integers of 64 bits.
+// CHECK-LABEL: func.func @exactly(
+// CHECK: glow.convert %x
+// CHECK: glow.mul
+// CHECK: glow.shift_right
+// CHECK: glow.convert %{{.*}}tensor<4xi32>
+func.func @exactly(%x: tensor<4xi8>) -> tensor<4xi32> {
+  %m = "tosa.const"() <{values = dense<1100000000> : tensor<1xi32>}> : () -> tensor<1xi32>
+  %s = "tosa.const"() <{values = dense<20> : tensor<1xi8>}> : () -> tensor<1xi8>
+  %xz = "tosa.const"() <{values = dense<-3> : tensor<1xi8>}> : () -> tensor<1xi8>
+  %zero = "tosa.const"() <{values = dense<0> : tensor<1xi32>}> : () -> tensor<1xi32>
+  %0 = tosa.rescale %x, %m, %s, %xz, %zero rounding_mode<DOUBLE_ROUND> scale32(true) per_channel(false) input_unsigned(false) output_unsigned(false) : (tensor<4xi8>, tensor<1xi32>, tensor<1xi8>, tensor<1xi8>, tensor<1xi32>) -> tensor<4xi32>
+  return %0 : tensor<4xi32>
+}
