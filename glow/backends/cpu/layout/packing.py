@@ -32,7 +32,11 @@ from glow.backends.cpu.kernels.convolution.sparse_conv2d_spec import (
     SparseConv2dSpec,
     choose_channel_lists,
 )
-from glow.backends.cpu.kernels.matmul.matmul import MatmulSpec, pack_matmul_weights
+from glow.backends.cpu.kernels.matmul.matmul import (
+    MatmulSpec,
+    pack_matmul_weights,
+    product_step,
+)
 from glow.backends.cpu.kernels.recurrence.weights import StepShape, pack_recurrence
 from glow.backends.cpu.kernels.strassen.spec import StrassenSpec
 from glow.backends.cpu.kernels.strassen.weights import (
@@ -214,7 +218,13 @@ class TargetPacker:
         depth, columns = weights.shape
         element = _element_of(weights)
         spec = MatmulSpec(
-            rows, columns, depth, has_bias=True, element=element, widens=widens
+            rows,
+            columns,
+            depth,
+            has_bias=True,
+            element=element,
+            widens=widens,
+            step=product_step(depth, self.target),
         )
         config = spec.shared_config(self.target) if self.shares else None
         return replace(spec, config=config)

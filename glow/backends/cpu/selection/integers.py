@@ -24,7 +24,11 @@ from glow.backends.cpu.kernels.matmul.int8_batch_matmul import (
     Int8BatchMatmulSpec,
     build_int8_batch_matmul,
 )
-from glow.backends.cpu.kernels.matmul.matmul import MatmulSpec, build_matmul
+from glow.backends.cpu.kernels.matmul.matmul import (
+    MatmulSpec,
+    build_matmul,
+    product_step,
+)
 from glow.backends.cpu.program.program import Invocation, KernelSelector
 from glow.backends.cpu.selection.common import (
     checked,
@@ -89,6 +93,7 @@ def _matmul(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
         epilogue=epilogue_of(op, epilogue_operands),
         element=i8,
         signed_input=op.attributes_view().has("signed_input"),
+        step=product_step(depth, target),
         config=config_of(op.attributes_view(), MatmulConfig),
     )
     spec = checked(op, spec, MatmulSpec.wrong_config, target)

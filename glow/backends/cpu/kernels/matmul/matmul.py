@@ -25,7 +25,7 @@ from glow.backends.cpu.tiling.accumulation import (
     accumulate,
     widening_product,
 )
-from glow.backends.cpu.tiling.int8_tile import signed_dot
+from glow.backends.cpu.tiling.int8_tile import WORD, dot, signed_dot
 from glow.backends.cpu.tiling.matmul_tile import (
     ColumnGroup,
     ColumnSplit,
@@ -53,6 +53,9 @@ from glow.lowering.target.target import Target
 
 F32_BYTES = 4
 
+SUM_REGISTERS = 3
+"""Of a sum of bytes where numbers are one by one: its own, and those of two words' halves."""
+
 
 @dataclass(frozen=True)
 class MatmulSpec:
@@ -77,6 +80,8 @@ class MatmulSpec:
     element: Attribute = f32
     widens: bool = False
     signed_input: bool = False
+    step: int = WORD
+    """The bytes along the depth that are multiplied at once."""
     config: MatmulConfig | None = None
 
     def __post_init__(self) -> None:
@@ -92,7 +97,11 @@ class MatmulSpec:
 
     @property
     def group(self) -> int:
-        """The elements that are multiplied and added up at once: as many as fit in 32 bits."""
+        """The elements that are multiplied and added up at once: as many as fit in 32 bits, of
+        bytes maybe more.
+        """
+        if self.element == i8:
+            return self.step
         return 2 if self.widens else max(1, 32 // types.bit_width(self.element))
 
     def is_bound_by_reading(self, target: Target) -> bool:
@@ -124,9 +133,14 @@ class MatmulSpec:
 
     def tile(self, target: Target) -> Tile:
         """The register tile, which decides how the weights are packed."""
-        if self.config is None:
-            return choose_tile(self.rows, self.columns, self.steps, target)
-        return Tile(self.config.rows, self.config.blocks)
+        if self.config is not None:
+            return Tile(self.config.rows, self.config.blocks)
+        tile = choose_tile(self.rows, self.columns, self.steps, target)
+        if self.element != i8 or target.lanes(32) > 1:
+            return tile
+        sums = max(1, target.num_vector_registers // SUM_REGISTERS)
+        blocks = min(tile.blocks, sums)
+        return Tile(min(tile.rows, max(1, sums // blocks)), blocks)
 
     def choose_config(self, target: Target) -> MatmulConfig:
         """The best register tile for a target."""
@@ -176,6 +190,11 @@ class MatmulSpec:
         """The size of the packed B in elements."""
         lanes = target.lanes(32)
         return self.depth * -(-self.columns // lanes) * lanes
+
+
+def product_step(depth: int, target: Target) -> int:
+    """The bytes along the depth that a product multiplies at once."""
+    return target.dot_bytes if depth % target.dot_bytes == 0 else WORD
 
 
 def pack_matmul_weights(
@@ -288,11 +307,13 @@ class _PackedProduct:
             prefetch(k)
             return *self._left(row, k, shape), self.b.read(unit, group, k)
 
-        steps, product = self.spec.steps, PRODUCTS[self.spec.group]
-        if self.spec.widens:
+        steps = self.spec.steps
+        if self.spec.element == i8:
+            product = signed_dot if self.spec.signed_input else dot
+        elif self.spec.widens:
             product = widening_product
-        elif self.spec.signed_input:
-            product = signed_dot
+        else:
+            product = PRODUCTS[self.spec.group]
         total = accumulate(
             self.builder, steps, unroll, shape, factors, Sums(product, self.spec.sums)
         )
