@@ -8,7 +8,7 @@ import threading
 from collections.abc import Callable
 from queue import SimpleQueue
 
-from glow.host.devices.compile_process import LOW_PRIORITY
+from glow.runtime.threads.priority import LOW_PRIORITY
 
 Work = Callable[[], None]
 

@@ -22,13 +22,16 @@ from collections.abc import Callable, Sequence
 
 from glow.compilation import StoredSpecializer, wait_for_stores
 from glow.runtime.caches.model_cache import ModelCache
+from glow.runtime.threads.priority import IDLE, NICE
 from glow.specialized_model import SpecializedModel
 
-LOW_PRIORITY = 10
-"""Of what compiles, as `nice` counts."""
-
-IDLE, NICE = "idle", "nice"
-"""The ways to leave the cores to others."""
+START = """
+from glow.runtime.threads.priority import leave_cores
+leave_cores("{way}")
+from {module} import main
+main()
+"""
+"""What the process does: it leaves the cores before it imports the compiler."""
 
 PATIENCE_SECONDS = 1.0
 """After these a process has had cores for a part of the time, or it never will."""
@@ -36,7 +39,10 @@ PATIENCE_SECONDS = 1.0
 STARVED = 0.1
 """Less than this part of the time."""
 
-POLL_SECONDS = 0.05
+PIPE_BYTES = 1 << 16
+"""What a pipe takes although nobody reads it."""
+
+POLL_SECONDS = 0.02
 """Between two looks at whether the program is wanted."""
 
 Shape = tuple[int, ...]
@@ -72,14 +78,14 @@ def compile_apart(
 
 def _run(task: bytes, is_wanted: Callable[[], bool]) -> None:
     """Run the process to its end, as long as somebody waits for it."""
-    if _run_as(IDLE, task, is_wanted):
+    if len(task) > PIPE_BYTES or _run_as(IDLE, task, is_wanted):
         _run_as(NICE, task, is_wanted)
 
 
 def _run_as(way: str, task: bytes, is_wanted: Callable[[], bool]) -> bool:
     """The same, unless it gets no core; whether that is so."""
     child = subprocess.Popen(
-        [sys.executable, "-m", __name__, way],
+        [sys.executable, "-c", START.format(way=way, module=__name__)],
         stdin=subprocess.PIPE,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
@@ -90,8 +96,8 @@ def _run_as(way: str, task: bytes, is_wanted: Callable[[], bool]) -> bool:
             pipe.write(task)
         begin = time.monotonic()
         while is_wanted():
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                child.wait(POLL_SECONDS)
+            time.sleep(POLL_SECONDS)  # `wait` would look much more often.
+            if child.poll() is not None:
                 return False
             waited = time.monotonic() - begin
             if way == IDLE and waited > PATIENCE_SECONDS:
@@ -113,21 +119,8 @@ def core_seconds(process: int) -> float:
         return math.inf
 
 
-def leave_cores(way: str) -> None:
-    """Leave the cores of this process to others, where the system knows how."""
-    with contextlib.suppress(OSError, AttributeError):
-        os.nice(LOW_PRIORITY)
-        if way == IDLE:
-            os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
-
-
 def main() -> None:
     """Compile what standard input tells, and store it."""
-    leave_cores(sys.argv[1])
     specializer, sizes = pickle.load(sys.stdin.buffer)
     specializer.make(sizes, ())
     wait_for_stores()
-
-
-if __name__ == "__main__":
-    main()

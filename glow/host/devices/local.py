@@ -23,13 +23,14 @@ from typing import TYPE_CHECKING
 
 from glow.compiled_model import CompiledModel
 from glow.dialects.errors import GlowError
-from glow.host.devices.compile_process import LOW_PRIORITY, compile_apart
+from glow.host.devices.compile_process import compile_apart
 from glow.host.devices.device import DeviceManager, DeviceMemory, Health
 from glow.host.devices.memory import model_memory
 from glow.host.request import ClosedError, DeviceMemoryError, begins
 from glow.host.tracing import current_span
 from glow.runtime.memory import memory_bytes
 from glow.runtime.threads.cores import available_cores
+from glow.runtime.threads.priority import LOW_PRIORITY
 
 if TYPE_CHECKING:
     from glow.compiled_model import Array

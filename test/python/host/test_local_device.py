@@ -20,6 +20,7 @@ from glow.host.devices.compile_process import compile_apart
 from glow.host.devices.local import LocalDevice
 from glow.host.devices.specification import DeviceSpecification
 from glow.host.request import ClosedError, DeviceMemoryError, Request
+from glow.runtime.threads import priority
 
 NETWORK = """
 <ir_version: 8, opset_import: ["" : 17]>
@@ -324,11 +325,13 @@ def test_compilers_leave_the_cores_to_others(monkeypatch):
     assert compile_process.core_seconds(os.getpid()) > 0
     assert compile_process.core_seconds(-1) == float("inf")
     calls = []
-    monkeypatch.setattr(os, "nice", calls.append)
+    monkeypatch.setattr(os, "setpriority", lambda *given: calls.append(given[2]))
     monkeypatch.setattr(
         os, "sched_setscheduler", lambda _, policy, __: calls.append(policy)
     )
-    compile_process.leave_cores("nice")
-    assert calls == [compile_process.LOW_PRIORITY]
-    compile_process.leave_cores("idle")
-    assert calls[1:] == [compile_process.LOW_PRIORITY, os.SCHED_IDLE]
+    monkeypatch.setattr(os, "getpriority", lambda *_: 3)
+    priority.leave_cores("nice")
+    assert calls == [priority.LOW_PRIORITY]
+    monkeypatch.setattr(os, "getpriority", lambda *_: 15)
+    priority.leave_cores("idle")
+    assert calls[1:] == [15, os.SCHED_IDLE]
