@@ -14,7 +14,7 @@ import sys
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from importlib.metadata import version
-from io import StringIO, TextIOWrapper
+from io import StringIO
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, cast
 
@@ -25,15 +25,15 @@ from xdsl.utils.arg_spec import parse_spec
 from xdsl.utils.exceptions import ShrinkException
 from xdsl.utils.target import Target
 
-from glow.backends.backend import DEFAULT_BACKEND, backend_names
+from glow.backends.backend import backend_names
 from glow.diagnostics import diagnose, run_reporting
 from glow.dialects.errors import GlowError, UsageError
 from glow.exporters import PROGRAM_FORMATS
 from glow.frontends.mapped_file import check_files, files_held
 from glow.options import CompileOptions
 from glow.runtime.atomic_output import atomic_path
+from glow.tools.opt import listings
 from glow.tools.opt.instrumentation import Instrumentation, Selection, Statistics
-from glow.tools.opt.listings import list_dialects, list_passes, list_pipelines
 from glow.tools.opt.memory_limit import with_memory_limit
 from glow.tools.opt.opt_arguments import add_glow_arguments, configure_parser
 from glow.tools.opt.pass_flags import (
@@ -209,11 +209,14 @@ class GlowOptMain(VerifyDiagnosticsMain):
                 file=sys.stderr,
             )
         if self.args.list_passes:
-            list_passes(self.available_passes, PASS_GROUPS)
+            listings.list_passes(self.available_passes, PASS_GROUPS)
         if self.args.show_dialects:
-            list_dialects(self.ctx)
+            listings.list_dialects(self.ctx)
         if self.args.list_pipelines:
-            list_pipelines(self.options_of_pipelines())
+            listings.list_pipelines(self.options_of_pipelines())
+        if self.args.emit_irdl:
+            print(listings.irdl_of(self.ctx, self.args.emit_irdl), end="")
+            return True
         return (
             self.args.list_passes or self.args.list_pipelines or self.args.show_dialects
         )
@@ -319,19 +322,17 @@ class GlowOptMain(VerifyDiagnosticsMain):
         """
         target = parse_spec(self.args.target).name
         if self.args.view_op_graph:
-            from glow.exporters.dot import dot_text
-
-            print(dot_text(prog), file=sys.stderr, end="")
+            listings.view_op_graph(prog)
         if target == "onnx":
-            self.write_onnx(prog)
+            from glow.tools.opt.program_formats import write_onnx
+
+            write_onnx(prog, self.output)
             return ""
         if target in PROGRAM_FORMATS:
             from glow.tools.opt.program_formats import FormatRequest, write_format
 
-            options = CompileOptions(self.args.backend or DEFAULT_BACKEND)
-            request = FormatRequest(target, self.args.weights, options)
-            place = self.output_path, self.output, self.open_files
-            write_format(prog, request, *place)
+            request = FormatRequest.of(target, self.args)
+            write_format(prog, request, self.output_path, self.output, self.open_files)
             return ""
         if target != "mlir":
             return super().output_resulting_program(prog)
@@ -351,14 +352,6 @@ class GlowOptMain(VerifyDiagnosticsMain):
             longest_resource=self.args.elide_resource_strings_if_larger,
         )
         return ""
-
-    def write_onnx(self, module: ModuleOp) -> None:
-        """Write the bytes of an ONNX file to the output, which is open for text."""
-        from glow.exporters.onnx import export_bytes
-
-        content = export_bytes(module)
-        self.output.flush()
-        cast("TextIOWrapper", self.output).buffer.write(content)
 
     def print_mlir(self, module: ModuleOp) -> str:
         """The module as text, printed as the printing options say."""

@@ -7,9 +7,11 @@ import textwrap
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
 from glow.backends.backend import get_backend
+from glow.dialects.errors import UsageError
 from glow.options import CompileOptions
 from glow.universe import get_glow_passes
 
@@ -102,3 +104,22 @@ def list_dialects(context: Context) -> None:
 
 def _dialect_names(context: Context) -> Iterable[str]:
     return sorted(context.registered_dialect_names)
+
+
+def irdl_of(ctx: Context, name: str) -> str:
+    """One of our dialects in IRDL; raises UsageError for another."""
+    from glow.exporters.irdl import irdl_text
+
+    if name not in OWN_DIALECTS:
+        raise UsageError(f"--emit-irdl={name} is none of {', '.join(OWN_DIALECTS)}")
+    return irdl_text(ctx.get_dialect(name))
+
+
+OWN_DIALECTS = ("glow", "instr", "quant", "cpu")
+
+
+def view_op_graph(module: ModuleOp) -> None:
+    """Print a program as a picture to stderr, as mlir-opt does."""
+    from glow.exporters.dot import dot_text
+
+    print(dot_text(module), file=sys.stderr, end="")

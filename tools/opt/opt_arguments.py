@@ -116,6 +116,11 @@ VALUED: Mapping[str, tuple[Callable[[str], object], str, str]] = {
         "BYTES",
         "reorder and compute again before --plan-memory what would take more",
     ),
+    "--emit-irdl": (
+        str,
+        "DIALECT",
+        "print glow, instr, quant or cpu in IRDL, for mlir-opt --irdl-file, and exit",
+    ),
     "--weights": (
         str,
         "FORM",

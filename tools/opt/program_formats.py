@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import argparse
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, cast
 
 from xdsl.dialects.builtin import ModuleOp
 
+from glow.backends.backend import DEFAULT_BACKEND
 from glow.dialects.errors import UsageError
 from glow.exporters import PARAMETERS, RESOURCE, UPSTREAM_LOOPS, WEIGHT_FORMS
 from glow.options import CompileOptions
 
 if TYPE_CHECKING:
+    from io import TextIOWrapper
+
     from glow.exporters.programs.export import Program
 
 
@@ -53,6 +57,12 @@ class FormatRequest:
     weights: str | None = None
     options: CompileOptions = field(default_factory=CompileOptions)
 
+    @classmethod
+    def of(cls, name: str, args: argparse.Namespace) -> FormatRequest:
+        """What a command line of `glow-opt` asks for."""
+        options = CompileOptions(args.backend or DEFAULT_BACKEND)
+        return cls(name, args.weights, options)
+
 
 def write_format(
     module: ModuleOp,
@@ -87,3 +97,12 @@ def upstream_program(module: ModuleOp, options: CompileOptions) -> Program:
     assert isinstance(planned, ModuleOp)
     request = BundleRequest(options)
     return upstream_loops(backend.loop_program({"network": planned}, request))
+
+
+def write_onnx(module: ModuleOp, output: IO[str]) -> None:
+    """Write the bytes of an ONNX file to an output that is open for text."""
+    from glow.exporters.onnx import export_bytes
+
+    content = export_bytes(module)
+    output.flush()
+    cast("TextIOWrapper", output).buffer.write(content)
