@@ -42,7 +42,8 @@ house: $(VENV)/.installed-dev  ## print the shape of the tree: folders, circles,
 bundles: $(VENV)/.installed-dev  ## run the bundles of all targets that emulators know here (minutes)
 	GLOW_ALL_TARGETS=1 $(BIN)/pytest -n $(JOBS) test/python/bundles
 
-bench-bundles: $(VENV)/.installed-dev  ## compare bundles with other runtimes, which npm and git fetch
+bench-bundles: $(VENV)/.installed-dev  ## print sizes of bundles, and compare them with runtimes that npm and git fetch
+	$(BIN)/python -m benchmarks.bundles
 	$(BIN)/python -m benchmarks.bundles_web
 	$(BIN)/python -m benchmarks.bundles_arm
 
