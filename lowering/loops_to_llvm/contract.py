@@ -26,7 +26,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.exceptions import DiagnosticException
 
 from glow.dialects import vector
-from glow.lowering.loops_to_llvm.builder import FLOAT, NO_OVERFLOW
+from glow.lowering.loops_to_llvm.builder import NO_OVERFLOW
 from glow.lowering.loops_to_llvm.contract_operands import (
     DotProduct,
     Narrow,
@@ -40,6 +40,7 @@ from glow.lowering.loops_to_llvm.function_lowering import (
     Rule,
     entry,
 )
+from glow.lowering.loops_to_llvm.fused import fused
 from glow.lowering.loops_to_llvm.layout import (
     element_of,
     integer_width,
@@ -71,6 +72,7 @@ def contract(low: FunctionLowering, op: vector.ContractOp) -> None:
     elif dot is None or by_lane:
         dot = (
             dot_product(low, lhs, rhs)
+            or relaxed_dot_product(low, lhs, rhs)
             or (None if by_lane else mve_product(low, lhs, rhs))
             or widened_dot_product(low, lhs, rhs)
             or multiply_add(low, lhs, rhs)
@@ -175,6 +177,39 @@ def instruction(low: FunctionLowering, lhs: Narrow, rhs: Narrow) -> str | None:
     return None
 
 
+RELAXED_DOT = "llvm.wasm.relaxed.dot.i8x16.i7x16.add.signed"
+LOW_BITS, HIGH_BIT = 0x7F, 7
+
+
+def relaxed_dot_product(
+    low: FunctionLowering, lhs: Narrow, rhs: Narrow
+) -> DotProduct | None:
+    """Returns the contraction of bytes on WebAssembly with relaxed vectors.
+
+    Its dot products are exact where one factor has 7 bits. So the low bits of unsigned bytes are
+    multiplied, then the highest ones, whose sum counts 128 times.
+    """
+    native = native_bytes(low, lhs, rhs)
+    are_bytes = all(integer_width(o.layout.element) == 8 for o in (lhs, rhs))
+    mixed = (lhs.extension, rhs.extension) == (xllvm.ZExtOp, xllvm.SExtOp)
+    relaxed = low.target.byte_dot == "relaxed-simd"
+    if not (relaxed and native and are_bytes and mixed):
+        return None
+    builder = low.builder
+
+    def native_dot(acc: SSAValue, left: SSAValue, weights: SSAValue) -> SSAValue:
+        bits, place = (builder.number(n, left.type) for n in (LOW_BITS, HIGH_BIT))
+        lower = builder.emit(xllvm.AndOp, (left, bits), left.type)
+        highest = builder.emit(xllvm.LShrOp, (left, place), left.type)
+        acc = builder.intrinsic(RELAXED_DOT, (weights, lower, acc), acc.type)
+        zero, shift = (builder.number(n, acc.type) for n in (0, HIGH_BIT))
+        rest = builder.intrinsic(RELAXED_DOT, (weights, highest, zero), acc.type)
+        scaled = builder.emit(xllvm.ShlOp, (rest, shift), acc.type, NO_OVERFLOW)
+        return builder.add(acc, scaled)
+
+    return in_pieces(low, native, native_dot)
+
+
 PAIR_PRODUCTS = {
     ("x86_64", 16): "llvm.x86.sse2.pmadd.wd",
     ("x86_64", 32): "llvm.x86.avx2.pmadd.wd",
@@ -262,13 +297,10 @@ def multiply_accumulate(
     low: FunctionLowering, acc: SSAValue, lhs: SSAValue, rhs: SSAValue
 ) -> SSAValue:
     """Returns `acc + lhs * rhs`, fused for floats where the target can."""
-    builder, type_ = low.builder, acc.type
-    if integer_width(element_of(type_)):
+    builder = low.builder
+    if integer_width(element_of(acc.type)):
         return builder.add(acc, builder.multiply(lhs, rhs))
-    if low.target.fma_instruction:
-        return builder.overloaded("llvm.fma", (lhs, rhs, acc))
-    scaled = builder.emit(xllvm.FMulOp, (lhs, rhs), type_, FLOAT)
-    return builder.emit(xllvm.FAddOp, (scaled, acc), type_, FLOAT)
+    return fused(low, (lhs, rhs, acc))
 
 
 RULES: dict[type[Operation], Rule] = dict([entry(vector.ContractOp, contract)])

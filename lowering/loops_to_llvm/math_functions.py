@@ -27,7 +27,6 @@ from glow.lowering.loops_to_llvm.function_lowering import (
     entry,
 )
 from glow.lowering.loops_to_llvm.layout import boolean_like, element_of, lanes_of
-from glow.lowering.loops_to_llvm.vectors import fma
 
 WHOLE: dict[Attribute, float] = {f32: 2.0**23, f64: 2.0**52}
 """From here on floats have no fraction."""
@@ -178,7 +177,6 @@ RULES: dict[type[Operation], Rule] = {
     **{op_class: library_call(name) for op_class, name in LIBRARY.items()},
     **dict(
         [
-            entry(math.FmaOp, fma),
             entry(math.RsqrtOp, reciprocal_root),
             entry(math.RoundEvenOp, round_even),
         ]

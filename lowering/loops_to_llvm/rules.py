@@ -13,6 +13,7 @@ from glow.lowering.loops_to_llvm import (
     control_flow,
     conversions,
     elements,
+    fused,
     math_functions,
     memory,
     vectors,
@@ -26,6 +27,7 @@ OWN: Mapping[type[Operation], Rule] = {
     **vectors.RULES,
     **elements.RULES,
     **contract.RULES,
+    **fused.RULES,
     **math_functions.RULES,
     **control_flow.RULES,
 }

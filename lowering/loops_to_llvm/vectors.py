@@ -285,13 +285,6 @@ def bitcast(low: FunctionLowering, op: vector.BitcastOp) -> None:
     low.set_registers(op.result, results)
 
 
-def fma(low: FunctionLowering, op: Operation) -> None:
-    overloaded, flags = low.builder.overloaded, flags_of(op)
-    operands = zip(*map(low.registers, op.operands), strict=True)
-    registers = [overloaded("llvm.fma", group, flags) for group in operands]
-    low.set_registers(op.results[0], registers)
-
-
 # Reduction ---------------------------------------------------------------------------
 
 Combine = Callable[[FunctionLowering, Operation, SSAValue, SSAValue], SSAValue]
@@ -380,7 +373,6 @@ RULES: dict[type[Operation], Rule] = dict(
         entry(vector.InsertOp, insert),
         entry(vector.ShuffleOp, shuffle),
         entry(vector.BitcastOp, bitcast),
-        entry(vector.FMAOp, fma),
         entry(vector.ReductionOp, reduction),
     ]
 )

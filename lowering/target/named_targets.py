@@ -183,6 +183,17 @@ NAMED_TARGETS: Mapping[str, NamedTarget] = {
         round_conversion=False,
         fma_instruction=False,
     ),
+    "wasm-relaxed-simd": NamedTarget(
+        "WebAssembly whose multiply-adds may round once or twice",
+        WASM,
+        "mvp",
+        "generic-wasm-simd",
+        "+bulk-memory,+mutable-globals,+nontrapping-fptoint,+sign-ext,+simd128,"
+        "+relaxed-simd",
+        index_bits=32,
+        byte_dot="relaxed-simd",
+        round_conversion=False,
+    ),
 }
 """By the name that users write."""
 

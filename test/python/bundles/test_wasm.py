@@ -27,7 +27,7 @@ BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 BROWSER = next(filter(None, map(shutil.which, BROWSERS)), None)
 
 FLOAT, INT8 = "float", "int8"
-TARGETS = ("wasm", "wasm-simd")
+TARGETS = ("wasm", "wasm-simd", "wasm-relaxed-simd")
 
 
 @pytest.fixture(scope="module")
