@@ -43,12 +43,12 @@ def build_bundle(
     planned = backend.pipeline(options).compile_from
     if Target.from_string(options.target).is_wasm:
         check_wasm_settings(settings)
-    samples: list[Sample] = []
-    stored: dict[tuple[str, str], Quantization] = {}
-    for name, module in modules.items():
-        samples.append(sample_of(module, options))
-        found = lower_watching(module, planned, options)
-        stored |= {(name, place): numbers for place, numbers in found.items()}
+    samples = [sample_of(module, options) for module in modules.values()]
+    stored = {
+        (name, place): numbers
+        for name, module in modules.items()
+        for place, numbers in lower_watching(module, planned, options).items()
+    }
     request = BundleRequest(options, settings.threads, settings.debug_callbacks)
     program = backend.bundle_program(modules, request)
     bundle = bundle_of(program, options, settings)

@@ -144,3 +144,13 @@ class ObjectSymbols:
 
     def _text(self, start: int) -> str:
         return self.data[start : self.data.index(b"\0", start)].decode()
+
+
+def linked_weights(code: bytes, name: str, size: int) -> bytes:
+    """The weights that an object of a bundle holds."""
+    symbols = ObjectSymbols(code)
+    for symbol in symbols.symbols:
+        if symbol.name == f"{name}_constants":
+            section = symbols.sections[symbol.section]
+            return symbols.content(section)[symbol.value : symbol.value + size]
+    return b""

@@ -118,14 +118,17 @@ class Entry:
         results = tuple(self.run(given).values())
         return results[0] if len(results) == 1 else results
 
+    def _check_names(self, inputs: Mapping[str, Array]) -> None:
+        unknown = inputs.keys() - {info.name for info in self.inputs}
+        if unknown:
+            raise GlowError(f"the network has no input '{min(unknown)}'")
+
     def run(self, inputs: Mapping[str, Array]) -> dict[str, Array]:
         """The outputs by name; raises GlowError for inputs that do not fit."""
         bundle, entry = self._bundle, self._entry
         mutables = _aligned(int(cast(int, entry["mutables_bytes"])), bundle.alignment)
         activations = _aligned(bundle.activations_bytes, bundle.alignment)
-        unknown = inputs.keys() - {info.name for info in self.inputs}
-        if unknown:
-            raise GlowError(f"the network has no input '{min(unknown)}'")
+        self._check_names(inputs)
         for info, place in zip(self.inputs, _rows(entry["inputs"]), strict=True):
             _view(mutables, info, place)[...] = _checked(info, inputs)
         code = bundle.code.call(
@@ -263,10 +266,7 @@ def _constants(folder: Path, manifest: Mapping[str, object], code: Code) -> Byte
     if manifest["weights"] == "linked":
         content = _linked_constants(folder, name, size, code)
     else:
-        path = folder / f"{name}.weights.bin"
-        if not path.is_file():
-            raise GlowError(f"{path} is missing")
-        content = path.read_bytes()
+        content = _read_weights(folder / f"{name}.weights.bin")
     checksums = cast("Mapping[str, object]", manifest["checksums"])
     if len(content) != size or zlib.crc32(content) != checksums["constants_crc32"]:
         raise GlowError(
@@ -278,9 +278,15 @@ def _constants(folder: Path, manifest: Mapping[str, object], code: Code) -> Byte
     return constants
 
 
+def _read_weights(path: Path) -> bytes:
+    if not path.is_file():
+        raise GlowError(f"{path} is missing")
+    return path.read_bytes()
+
+
 def _linked_constants(folder: Path, name: str, size: int, code: Code) -> bytes:
     """The weights in the code of a bundle."""
-    from glow.bundles.weights_file import linked_weights
+    from glow.bundles.elf import linked_weights
 
     find = getattr(code, "linked_constants", None)
     if find is not None:

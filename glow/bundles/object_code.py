@@ -11,7 +11,7 @@ compiled once. None of them changes a result, as no operation permits that.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from glow.backends.bundle_program import BundleProgram
@@ -75,14 +75,22 @@ def bundle_object(
     module.name = settings.name
     keep_inside(module, settings, entries(program, settings))
     optimize(module, machine, optimization_level(settings, target))
+    found = emitted(module, machine, target)
+    check_undefined(found.content, target, settings)
+    if target.is_wasm:  # Whose labels have no names.
+        return found
+    return found._replace(content=with_prefixed_symbols(found.content, settings.name))
+
+
+def emitted(
+    module: llvm.ModuleRef, machine: llvm.TargetMachine, target: Target
+) -> ObjectCode:
+    """The object of a module, with the stack that its functions take together."""
     with frames_told() as frames:
         code = emit_object(module, machine)
-    check_undefined(code, target, settings)
     calls = call_graph(map(str, module.functions))
     is_alone = not symbols_of(code).undefined
     stack_bytes = stack_bound(calls, frames, target, calls_runtime=not is_alone)
-    if not target.is_wasm:  # Whose labels have no names.
-        code = with_prefixed_symbols(code, settings.name)
     return ObjectCode(code, stack_bytes)
 
 
@@ -109,25 +117,12 @@ def bundle_text(
     program: BundleProgram, settings: BundleSettings, target: Target, checksum: int
 ) -> str:
     """The LLVM IR of everything."""
-    machine = Machine(target.index_bits, program.alignment)
-    names = entry_names(program, settings)
-    size = program.constants.nbytes
-    texts = [check_text(settings.name, size, checksum, machine)]
-    if settings.weights == "linked":
-        content = program.constants.tobytes()
-        texts.append(constants_text(settings.name, content, program.alignment))
-    if settings.threads:
-        texts.append(barrier_text(machine))
-    if settings.debug_callbacks:
-        texts.append(callbacks_text(settings.name, program.functions, machine))
-    for function in program.functions:
-        entry = names[function.name]
-        texts.append(entry_text(entry, function, machine))
-        if settings.threads:
-            texts.append(slice_text(entry, function, machine))
-        if settings.api == "dynamic":
-            texts.append(config_text(entry, function, program))
-    own = "\n".join(texts)
+    own = "\n".join(
+        [
+            *shared_texts(program, settings, target, checksum),
+            *entry_texts(program, settings, target),
+        ]
+    )
     return "\n".join(
         [
             f'source_filename = "{settings.name}"',
@@ -135,6 +130,36 @@ def bundle_text(
             own,
         ]
     )
+
+
+def shared_texts(
+    program: BundleProgram, settings: BundleSettings, target: Target, checksum: int
+) -> Iterator[str]:
+    """What all networks have in common."""
+    machine = Machine(target.index_bits, program.alignment)
+    yield check_text(settings.name, program.constants.nbytes, checksum, machine)
+    if settings.weights == "linked":
+        content = program.constants.tobytes()
+        yield constants_text(settings.name, content, program.alignment)
+    if settings.threads:
+        yield barrier_text(machine)
+    if settings.debug_callbacks:
+        yield callbacks_text(settings.name, program.functions, machine)
+
+
+def entry_texts(
+    program: BundleProgram, settings: BundleSettings, target: Target
+) -> Iterator[str]:
+    """The entries of each network, and its description."""
+    machine = Machine(target.index_bits, program.alignment)
+    names = entry_names(program, settings)
+    for function in program.functions:
+        entry = names[function.name]
+        yield entry_text(entry, function, machine)
+        if settings.threads:
+            yield slice_text(entry, function, machine)
+        if settings.api == "dynamic":
+            yield config_text(entry, function, program)
 
 
 def without_defined(text: str, other: str) -> str:

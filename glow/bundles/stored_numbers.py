@@ -23,9 +23,8 @@ def quantizations(module: ModuleOp) -> dict[str, Quantization]:
     found: dict[str, Quantization] = {}
     for info, value in zip(signature.inputs, function.body.block.args, strict=True):
         users = [use.operation for use in value.uses]
-        casts = [user for user in users if isinstance(user, CastOp)]
-        if len(casts) == len(users) == 1:
-            found |= dict(_parameters(info.name, casts[0].results[0]))
+        if len(users) == 1 and isinstance(users[0], CastOp):
+            found |= dict(_parameters(info.name, users[0].results[0]))
     last = function.body.block.last_op
     assert isinstance(last, ReturnOp)
     for info, value in zip(signature.outputs, last.arguments, strict=True):

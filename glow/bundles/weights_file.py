@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from glow.backends.bundle_program import Bytes
-from glow.bundles.elf import ObjectSymbols
 
 BYTES_A_LINE = 20
 
@@ -17,13 +16,3 @@ def weights_text(constants: Bytes) -> str:
         for start in range(0, len(content), BYTES_A_LINE)
     )
     return "\n".join(lines) + "\n"
-
-
-def linked_weights(code: bytes, name: str, size: int) -> bytes:
-    """The weights that an object of a bundle holds."""
-    symbols = ObjectSymbols(code)
-    for symbol in symbols.symbols:
-        if symbol.name == f"{name}_constants":
-            section = symbols.sections[symbol.section]
-            return symbols.content(section)[symbol.value : symbol.value + size]
-    return b""

@@ -331,6 +331,11 @@ def test_wrong_bundles_and_inputs_are_refused(tmp_path):
     for message, call in wrong.items():
         with pytest.raises(glow.GlowError, match=message):
             call()
+
+
+@needs_x86
+def test_wrong_weights_are_refused(tmp_path):
+    folder = written(bundle_of("digits"), tmp_path / "out")
     weights = folder / "digits.weights.bin"
     content = weights.read_bytes()
     for foreign in (content[:-1], content[1:] + content[:1], b""):
