@@ -5,8 +5,8 @@
 They connect and say nothing, announce a gigabyte and send it slowly or all of it, close half of a
 connection in the middle of a body, send headers without an end, ask again and again and read no
 answer, and send bytes that are no HTTP; much of that over gRPC too (`grpc_faults.py`).
-Meanwhile one client asks for results. Printed are its requests, the slowest, and how the memory
-of the server grew.
+Meanwhile two clients ask for results, one by each protocol. Printed are their requests, the
+slowest, and how the memory of the server grew.
 """
 
 from __future__ import annotations
@@ -23,10 +23,14 @@ import threading
 import time
 import urllib.request
 from contextlib import ExitStack, contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from urllib.parse import urlsplit
 
+import grpc
 from grpc_faults import GrpcFaults
+
+from glow.serving.messages import SERVICE, message_class
 
 ROOT = Path(__file__).parents[3]
 MODEL = ROOT / "examples" / "digits" / "mlp.onnx"
@@ -152,9 +156,9 @@ class Faults:
 class GoodClient(threading.Thread):
     """Asks for results, one after the other."""
 
-    def __init__(self, address):
+    def __init__(self, ask):
         super().__init__()
-        self.url = f"{address.scheme}://{address.netloc}{INFER}"
+        self.ask = ask
         self.seconds, self.faults = [], []
         self.ended = threading.Event()
 
@@ -163,9 +167,8 @@ class GoodClient(threading.Thread):
         while not self.ended.wait(0.005):
             start = time.perf_counter()
             try:
-                with urllib.request.urlopen(self.url, REQUEST, timeout=20) as answer:
-                    found = json.load(answer)["outputs"]
-            except OSError as error:
+                found = self.ask()
+            except (OSError, grpc.RpcError) as error:
                 self.faults.append(str(error))
                 continue
             self.seconds.append(time.perf_counter() - start)
@@ -174,12 +177,33 @@ class GoodClient(threading.Thread):
                 self.faults.append("another result")
 
 
+def ask_http(address):
+    """Results over HTTP, a connection for each request."""
+    url = f"{address.scheme}://{address.netloc}{INFER}"
+    with urllib.request.urlopen(url, REQUEST, timeout=20) as answer:
+        return json.load(answer)["outputs"]
+
+
+def ask_grpc(channel):
+    """Results over gRPC, one connection for all requests."""
+    message = message_class("ModelInferRequest")(
+        model_name="mlp",
+        inputs=[{"name": "image", "datatype": "FP32", "shape": ENTRY["shape"]}],
+        raw_input_contents=[bytes(256)],
+    )
+    infer = channel.unary_unary(f"/{SERVICE}/ModelInfer")
+    return infer(message.SerializeToString(), timeout=20)
+
+
 def run_faults(connections, seconds, *, is_long=True):
-    """What a well-behaved client saw, and the server's growth in bytes; faults raise."""
+    """How long well-behaved clients waited, and the server's growth in bytes; faults raise."""
     with server() as (pid, address, rpc), ExitStack() as stack:
-        faults, good = Faults(address, seed=1), GoodClient(address)
-        other = GrpcFaults(rpc)
-        good.start()
+        faults, other = Faults(address, seed=1), GrpcFaults(rpc)
+        channel = stack.enter_context(grpc.insecure_channel("{}:{}".format(*rpc)))
+        good = [GoodClient(partial(ask_http, address))]
+        good.append(GoodClient(partial(ask_grpc, channel)))
+        for client in good:
+            client.start()
         try:
             before = peak_bytes(pid)
             faults.idle(stack, connections)
@@ -198,13 +222,15 @@ def run_faults(connections, seconds, *, is_long=True):
                 assert faults.garbage(), "an answer holds a traceback"
                 assert other.garbage(faults.random), "an answer holds a traceback"
         finally:
-            good.ended.set()
-            good.join()
+            for client in good:
+                client.ended.set()
+                client.join()
         growth = peak_bytes(pid) - before
-    assert not good.faults, good.faults[:3]
-    assert good.seconds, "no request of the well-behaved client ended"
+    for client in good:
+        assert not client.faults, client.faults[:3]
+        assert client.seconds, "no request of a well-behaved client ended"
     assert growth < MOST_GROWTH, f"the server grew by {growth >> 20} MiB"
-    return good.seconds, growth
+    return [one for client in good for one in client.seconds], growth
 
 
 def main():
@@ -220,7 +246,7 @@ def main():
         f"{connections} connections of HTTP that say nothing, a quarter as many of gRPC"
     )
     seconds, growth = run_faults(connections, args.seconds)
-    print(f"{len(seconds)} requests of the well-behaved client, none failed")
+    print(f"{len(seconds)} requests of two well-behaved clients, none failed")
     print(f"slowest {max(seconds) * 1e3:.0f} ms; the server grew by {growth >> 20} MiB")
 
 
