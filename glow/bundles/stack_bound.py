@@ -23,6 +23,9 @@ from glow.lowering.target.target import Target
 RUNTIME_BYTES = 64
 """Of a function of the compiler's runtime, which calls no others of its kind."""
 
+FLOAT_GAP = 4
+"""What Arm's code may leave free before the float registers that it saves, which are aligned."""
+
 DEFINE = re.compile(r"^define [^\n]*@\"?([\w.$]+)\"?\(", re.MULTILINE)
 CALL = re.compile(r"\bcall\b[^\n]*?@\"?([\w.$]+)\"?\(")
 FRAME = re.compile(r"stack frame size \((\d+)\) exceeds limit \(0\) in function '(.+)'")
@@ -72,6 +75,7 @@ def stack_bound(
 ) -> int:
     """The bytes that the deepest path of a call graph takes; no function calls itself."""
     library = RUNTIME_BYTES if calls_runtime else 0
+    gap = FLOAT_GAP if target.triple.endswith("eabihf") else 0
     pushed = target.index_bits // 8 if target.triple.startswith("x86_64") else 0
     alignment = target.vector_bytes if pushed else 0
     depths: dict[str, int] = {}
@@ -81,7 +85,7 @@ def stack_bound(
             return library
         if name not in depths:
             frame = frames.get(name, 0)
-            frame += pushed + (alignment if frame else 0)
+            frame += pushed + (alignment + gap if frame else 0)
             below = max(map(depth, calls[name]), default=0)
             depths[name] = frame + max(below, library)
         return depths[name]

@@ -11,6 +11,7 @@ from places import ROOT
 
 from glow.bundles.elf import ObjectSymbols
 from glow.bundles.stack_bound import (
+    FLOAT_GAP,
     RUNTIME_BYTES,
     call_graph,
     frames_told,
@@ -91,7 +92,8 @@ def test_the_deepest_path_counts(capfd: pytest.CaptureFixture[str]) -> None:
     calls = call_graph(text + "}" for text in IR.split("\n}\n"))
     assert calls["top"] == {"leaf", "middle"}
     bound = stack_bound(calls, frames, M4, calls_runtime=False)
-    assert bound == frames["top"] + frames["middle"] + frames["leaf"]
+    path = [frames[name] + FLOAT_GAP for name in ("top", "middle", "leaf")]
+    assert bound == sum(path)
     more = stack_bound(calls, frames, M4, calls_runtime=True)
     assert more == bound + RUNTIME_BYTES
 
