@@ -9,6 +9,7 @@ UPSTREAM_LOOPS = "upstream-loops"
 PROGRAM_FORMATS = {
     "stablehlo": "StableHLO",
     "linalg": "linalg on tensors",
+    "tosa": "TOSA 1.0",
     UPSTREAM_LOOPS: "loops with a main function that other programs call",
 }
 """What graphs are written as, by the names that the tools give them."""

@@ -54,7 +54,7 @@ class ParameterAttr(ParametrizedAttribute):
 class Weights:
     """Collects the weights of a program, each under a name of its own."""
 
-    def __init__(self, form: str, entry: Block, constant: str) -> None:
+    def __init__(self, form: str, entry: Block, constant: tuple[str, str]) -> None:
         self.form = form
         self.arrays: dict[str, Array] = {}
         self.globals: list[Operation] = []
@@ -77,7 +77,8 @@ class Weights:
     def _load(self, name: str, held: TensorType[Attribute]) -> Operation:
         if self.form == RESOURCE:
             resource = DenseResourceAttr.from_params(name, held)
-            return operation(self._constant, (), [held], {"value": resource})
+            name, value = self._constant
+            return operation(name, (), [held], {value: resource})
         properties: dict[str, Attribute] = {
             "sym_name": StringAttr(name),
             "sym_visibility": StringAttr("private"),

@@ -24,11 +24,14 @@ class ProgramWriter:
     """Appends operations to blocks, and remembers what each value became."""
 
     CONSTANT: ClassVar[str]
-    """The dialect's operation of constants, which has a `value`."""
+    """The dialect's operation of constants."""
+
+    VALUE: ClassVar[str] = "value"
+    """The attribute that it has the value in."""
 
     def __init__(self, weights: str) -> None:
         self.entry = self.block = Block()
-        self.weights = Weights(weights, self.entry, self.CONSTANT)
+        self.weights = Weights(weights, self.entry, (self.CONSTANT, self.VALUE))
         self._values: dict[SSAValue, SSAValue] = {}
 
     # Values
@@ -109,7 +112,7 @@ class ProgramWriter:
     def constant(self, array: Array) -> SSAValue:
         """A constant that is spelled in the text."""
         held = tensor_type(array.shape, element_type_of(array.dtype))
-        return self.emit(self.CONSTANT, [], [held], {"value": spelled(array)})
+        return self.emit(self.CONSTANT, [], [held], {self.VALUE: spelled(array)})
 
     def finish(self) -> Block:
         """The entry block, which reads the weights first."""

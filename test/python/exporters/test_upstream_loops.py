@@ -47,7 +47,7 @@ CHECK = """
 
 def documented_commands():
     """The commands that compile and run loops, as lists of words."""
-    section = DOCUMENT.read_text().partition("### Loops")[2]
+    section = DOCUMENT.read_text().partition("### Loops")[2].partition("\n### ")[0]
     (block,) = re.findall(r"```sh\n(.*?)```", section, re.S)
     return [shlex.split(line) for line in block.strip().split("\n")]
 
