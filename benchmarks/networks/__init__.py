@@ -13,14 +13,23 @@ from functools import partial
 
 from onnx import ModelProto
 
-from benchmarks.networks import bert, light, lstm, mobilenet_v2, quantized
+from benchmarks.networks import (
+    bert,
+    grouped,
+    light,
+    lstm,
+    mobilenet_v2,
+    pre_norm,
+    quantized,
+    temporal,
+)
 from benchmarks.networks.inputs import make_inputs
 from benchmarks.networks.reference import evaluate_reference, reference_of
 
 __all__ = [
     "BATCHED_NETWORKS", "LARGE_NETWORKS", "NETWORKS", "OPERATOR_NETWORKS",
-    "QUANTIZED_NETWORKS", "TINY_NETWORKS", "TRANSFORMER_NETWORKS",
-    "evaluate_reference", "make_inputs", "reference_of",
+    "QUANTIZED_NETWORKS", "TINY_NETWORKS", "TINY_WIDER_NETWORKS", "TRANSFORMER_NETWORKS",
+    "WIDER_NETWORKS", "evaluate_reference", "make_inputs", "reference_of",
 ]  # fmt: skip
 
 NETWORKS: dict[str, Callable[[], ModelProto]] = {
@@ -39,6 +48,17 @@ BATCHED_NETWORKS: dict[str, Callable[[], ModelProto]] = {
     "resnet50_batch8": partial(light.build_batch, "resnet50", 8)
 }
 """Networks that take several images at once."""
+
+WIDER_NETWORKS: dict[str, Callable[[], ModelProto]] = {
+    "regnet": partial(grouped.build, grouped.REGNET),
+    "resnext": partial(grouped.build, grouped.RESNEXT),
+    "vit": pre_norm.build_vit,
+    "whisper_encoder": pre_norm.build_whisper,
+    "gpt2_prefill": pre_norm.build_gpt2,
+    "tcn": temporal.build_tcn,
+    "wavenet": temporal.build_wavenet,
+}
+"""Kinds of networks that the tables of docs/performance.md lack."""
 
 CONVOLUTIONAL = ("resnet50", "squeezenet", "densenet121", "mobilenet_v2")
 TRANSFORMERS = ("bert_base", "minilm")
@@ -76,3 +96,12 @@ TINY_NETWORKS: dict[str, Callable[[], ModelProto]] = {
     "lstm": partial(lstm.build, lstm.TINY),
 }
 """The same graphs small enough for a test; the model-zoo graphs cannot shrink."""
+
+TINY_WIDER_NETWORKS: dict[str, Callable[[], ModelProto]] = {
+    "regnet": partial(grouped.build, grouped.TINY),
+    "vit": partial(pre_norm.build_vit, pre_norm.TINY_VIT),
+    "gpt2_prefill": partial(pre_norm.build_gpt2, pre_norm.TINY_GPT2),
+    "tcn": partial(temporal.build_tcn, temporal.TINY_TCN),
+    "wavenet": partial(temporal.build_wavenet, temporal.TINY_WAVENET),
+}
+"""Those of `WIDER_NETWORKS` small enough for a test."""

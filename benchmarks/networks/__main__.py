@@ -8,9 +8,9 @@ import argparse
 import sys
 from pathlib import Path
 
-from benchmarks.networks import NETWORKS, QUANTIZED_NETWORKS
+from benchmarks.networks import NETWORKS, QUANTIZED_NETWORKS, WIDER_NETWORKS
 
-KNOWN = {**NETWORKS, **QUANTIZED_NETWORKS}
+KNOWN = {**NETWORKS, **WIDER_NETWORKS, **QUANTIZED_NETWORKS}
 
 
 def main() -> int:

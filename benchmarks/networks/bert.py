@@ -13,14 +13,8 @@ import numpy as np
 from onnx import ModelProto, TensorProto
 
 from benchmarks.networks.builder import GraphBuilder
-from benchmarks.networks.weights import (
-    Shape,
-    Weights,
-    lecun,
-    near_one,
-    near_zero,
-    normal,
-)
+from benchmarks.networks.layers import gelu, layer_norm, linear
+from benchmarks.networks.weights import Shape, Weights, normal
 
 
 @dataclass(frozen=True)
@@ -106,7 +100,7 @@ def _embed(
     value = graph.node("Gather", "embedding.words", words, ids, axis=0)
     value = graph.node("Add", "embedding.segment", value, segment)
     value = graph.node("Add", "embedding.position", value, positions)
-    return _layer_norm(graph, size, "embedding.norm", value)
+    return layer_norm(graph, size.hidden, "embedding.norm", value)
 
 
 def _embedding(name: str, shape: Shape) -> Weights:
@@ -119,14 +113,12 @@ def _layer(
     """Returns one encoder layer, normalised after each residual sum."""
     attended = _attention(graph, size, f"{name}.attention", value, mask)
     value = graph.node("Add", f"{name}.attention.sum", attended, value)
-    value = _layer_norm(graph, size, f"{name}.attention.norm", value)
+    value = layer_norm(graph, size.hidden, f"{name}.attention.norm", value)
     widths = size.hidden, size.feed_forward
-    inner = _gelu(
-        graph, f"{name}.gelu", _linear(graph, f"{name}.inner", value, *widths)
-    )
-    outer = _linear(graph, f"{name}.outer", inner, *reversed(widths))
+    inner = gelu(graph, f"{name}.gelu", linear(graph, f"{name}.inner", value, *widths))
+    outer = linear(graph, f"{name}.outer", inner, *reversed(widths))
     value = graph.node("Add", f"{name}.sum", outer, value)
-    return _layer_norm(graph, size, f"{name}.norm", value)
+    return layer_norm(graph, size.hidden, f"{name}.norm", value)
 
 
 def _attention(
@@ -145,49 +137,13 @@ def _attention(
     context = graph.node("MatMul", f"{name}.context", shares, values)
     context = graph.node("Transpose", f"{name}.swap", context, perm=[0, 2, 1, 3])
     merged = graph.node("Reshape", f"{name}.merged", context, "merge_heads")
-    return _linear(graph, f"{name}.output", merged, size.hidden, size.hidden)
+    return linear(graph, f"{name}.output", merged, size.hidden, size.hidden)
 
 
 def _heads(
     graph: GraphBuilder, size: Encoder, name: str, value: str, permutation: list[int]
 ) -> str:
     """Returns a projection `[1, sequence, heads, head]`, transposed."""
-    value = _linear(graph, name, value, size.hidden, size.hidden)
+    value = linear(graph, name, value, size.hidden, size.hidden)
     value = graph.node("Reshape", f"{name}.split", value, "split_heads")
     return graph.node("Transpose", f"{name}.transposed", value, perm=permutation)
-
-
-def _linear(
-    graph: GraphBuilder, name: str, value: str, inputs: int, outputs: int
-) -> str:
-    weight = graph.weight(f"{name}.weight", lecun, inputs, outputs)
-    bias = graph.weight(f"{name}.bias", near_zero, outputs)
-    return graph.node(
-        "Add",
-        f"{name}.biased",
-        bias,
-        graph.node("MatMul", f"{name}.product", value, weight),
-    )
-
-
-def _gelu(graph: GraphBuilder, name: str, value: str) -> str:
-    """Returns x / 2 * (1 + erf(x / sqrt(2))), in the exporters' order."""
-    scaled = graph.node(
-        "Div", f"{name}.scaled", value, graph.scalar(f"{name}.root", sqrt(2))
-    )
-    error = graph.node("Erf", f"{name}.erf", scaled)
-    shifted = graph.node(
-        "Add", f"{name}.shifted", error, graph.scalar(f"{name}.one", 1.0)
-    )
-    product = graph.node("Mul", f"{name}.product", value, shifted)
-    return graph.node(
-        "Mul", f"{name}.halved", product, graph.scalar(f"{name}.half", 0.5)
-    )
-
-
-def _layer_norm(graph: GraphBuilder, size: Encoder, name: str, value: str) -> str:
-    scale = graph.weight(f"{name}.scale", near_one, size.hidden)
-    bias = graph.weight(f"{name}.bias", near_zero, size.hidden)
-    return graph.node(
-        "LayerNormalization", name, value, scale, bias, axis=-1, epsilon=1e-12
-    )

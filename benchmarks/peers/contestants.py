@@ -11,9 +11,15 @@ from benchmarks.networks import (
     OPERATOR_NETWORKS,
     QUANTIZED_NETWORKS,
     TRANSFORMER_NETWORKS,
+    WIDER_NETWORKS,
 )
 
-KNOWN = {**NETWORKS, **BATCHED_NETWORKS, **QUANTIZED_NETWORKS}
+KNOWN = {
+    **NETWORKS,
+    **WIDER_NETWORKS,
+    **BATCHED_NETWORKS,
+    **QUANTIZED_NETWORKS,
+}
 PEERS = {
     "ort": "onnxruntime",
     "openvino": "openvino",

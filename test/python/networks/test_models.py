@@ -11,10 +11,12 @@ from onnx import ModelProto, TensorProto, helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
 from onnxruntime_testing import onnxruntime_outputs
 
+import glow
 from benchmarks.networks import (
     LARGE_NETWORKS,
     NETWORKS,
     TINY_NETWORKS,
+    TINY_WIDER_NETWORKS,
     evaluate_reference,
     make_inputs,
 )
@@ -64,14 +66,28 @@ def test_softmax_is_neither_flat_nor_one_hot(name: str) -> None:
     assert 2 / shares.size < shares.max() < 0.5
 
 
-@pytest.mark.parametrize("name", TINY_NETWORKS)
+TINY = {**TINY_NETWORKS, **TINY_WIDER_NETWORKS}
+
+
+@pytest.mark.parametrize("name", TINY)
 def test_tiny_network_is_valid_and_alive(name: str) -> None:
-    model = TINY_NETWORKS[name]()
+    model = TINY[name]()
     onnx.checker.check_model(model, full_check=True)
-    assert model.ByteSize() < 200_000
+    assert model.ByteSize() < 300_000
     for output in evaluate_reference(model, make_inputs(model)):
         assert np.isfinite(output).all()
         assert output.std() > 0.01
+
+
+@pytest.mark.parametrize("name", TINY_WIDER_NETWORKS)
+def test_other_kinds_agree_with_the_reference(name: str) -> None:
+    model = TINY_WIDER_NETWORKS[name]()
+    inputs = make_inputs(model)
+    expected = evaluate_reference(model, inputs)
+    for found, right in zip(
+        glow.compile(model).run(inputs).values(), expected, strict=True
+    ):
+        np.testing.assert_allclose(found, right, rtol=1e-4, atol=1e-5)
 
 
 @pytest.mark.parametrize("build", [*TINY_NETWORKS.values(), NETWORKS["squeezenet"]])
