@@ -6,6 +6,8 @@ import ctypes
 import json
 import os
 import platform
+import subprocess
+import tempfile
 import zlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -29,6 +31,7 @@ ERRORS = {
     2: "a region is not aligned",
     3: "an index among the inputs is outside of its axis",
 }
+LINK_SECONDS = 60
 ARCHITECTURES = {"amd64": "x86_64", "arm64": "aarch64"}
 """Of machines that the system calls otherwise than LLVM."""
 
@@ -70,19 +73,32 @@ class SharedLibrary:
 
 
 def _linked(folder: Path, name: str, *, is_shared: bool) -> SharedLibrary | Image:
-    """What has the functions of a bundle; raises GlowError where it cannot be linked."""
-    if is_shared:
-        try:
-            return SharedLibrary(folder / f"{name}.so")
-        except OSError as error:
-            raise GlowError(f"{folder}: {error}") from error
+    """What has the functions of a bundle; raises GlowError where it cannot be linked.
+
+    Our linker knows x86-64; elsewhere it is the system's.
+    """
     try:
-        return Image([(folder / f"{name}.o").read_bytes()], process_address)
-    except (UnsupportedObjectError, LookupError, OSError) as error:
+        if is_shared:
+            return SharedLibrary(folder / f"{name}.so")
+        code = folder / f"{name}.o"
+        try:
+            return Image([code.read_bytes()], process_address)
+        except UnsupportedObjectError:
+            return _linked_by_compiler(code)
+    except (LookupError, OSError, subprocess.SubprocessError) as error:
         raise GlowError(
             f"{folder}: the object cannot be linked here: {error}",
             hint="glow compile --shared makes a library that every system loads",
         ) from error
+
+
+def _linked_by_compiler(code: Path) -> SharedLibrary:
+    """An object as the library that the C compiler of the system makes of it."""
+    with tempfile.TemporaryDirectory() as folder:
+        library = Path(folder) / f"{code.stem}.so"
+        command = ["cc", "-shared", "-o", library, code.resolve()]
+        subprocess.run(command, check=True, capture_output=True, timeout=LINK_SECONDS)
+        return SharedLibrary(library)
 
 
 def process_address(name: str) -> int | None:

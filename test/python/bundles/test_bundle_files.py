@@ -26,8 +26,7 @@ from glow.dialects.errors import GlowError, UsageError
 from glow.options import CompileOptions
 from glow.tools.glow import run_glow
 
-DIGITS = ROOT / "examples" / "digits"
-MLP = DIGITS / "mlp.onnx"
+MLP = ROOT / "examples" / "digits" / "mlp.onnx"
 
 needs_cc = pytest.mark.skipif(
     shutil.which("cc") is None or not NATIVE_TARGETS, reason="no C compiler"
@@ -36,7 +35,7 @@ needs_cc = pytest.mark.skipif(
 
 def is_ours(name: str) -> bool:
     """Mapping symbols of Arm say what is code."""
-    return name.startswith(("digits", "$"))
+    return name.startswith(("mlp", "$"))
 
 
 @pytest.mark.parametrize(
@@ -48,13 +47,13 @@ def is_ours(name: str) -> bool:
     ],
 )
 def test_objects_define_names_of_the_bundle_only(target, settings):
-    bundle = bundle_of("digits", target, **settings)
+    bundle = bundle_of("mlp", target, **settings)
     file = ObjectSymbols(bundle.object_code)
     assert [one.name for one in file.defined if not is_ours(one.name)] == []
     public = {one.name for one in file.defined if one.is_global}
-    expected = {"digits", "digits_check"}
+    expected = {"mlp", "mlp_check"}
     if settings.get("threads"):
-        expected |= {"digits_slice", "digits_config", "digits_constants"}
+        expected |= {"mlp_slice", "mlp_config", "mlp_constants"}
     assert public == expected
     others = [name for name in file.undefined if not name.startswith("__")]
     assert set(others) <= {"memcpy", "memset"}
@@ -64,9 +63,9 @@ def test_objects_define_names_of_the_bundle_only(target, settings):
 
 
 def test_linked_weights_have_a_section_of_their_own():
-    bundle = bundle_of("digits", "neon", api="dynamic", threads=True, weights="linked")
+    bundle = bundle_of("mlp", "neon", api="dynamic", threads=True, weights="linked")
     file = ObjectSymbols(bundle.object_code)
-    (section,) = [one for one in file.sections if one.name == ".rodata.digits"]
+    (section,) = [one for one in file.sections if one.name == ".rodata.mlp"]
     assert section.alignment >= bundle.alignment
     assert file.content(section) == bundle.constants.tobytes()
     files = bundle_files(bundle)
@@ -74,10 +73,10 @@ def test_linked_weights_have_a_section_of_their_own():
 
 
 def test_weights_are_bytes_and_text():
-    bundle = bundle_of("digits", "neon")
+    bundle = bundle_of("mlp", "neon")
     files = bundle_files(bundle)
-    assert files["digits.weights.bin"] == bundle.constants.tobytes()
-    lines = files["digits.weights.txt"].decode().splitlines()
+    assert files["mlp.weights.bin"] == bundle.constants.tobytes()
+    lines = files["mlp.weights.txt"].decode().splitlines()
     assert all(re.fullmatch(r"(0X[0-9A-F]{2}, ?){1,20}", line) for line in lines)
     numbers = [
         int(word, 16) for word in "".join(lines).replace(" ", "").split(",")[:-1]
@@ -86,14 +85,14 @@ def test_weights_are_bytes_and_text():
 
 
 def test_the_manifest_says_what_the_header_says():
-    bundle = bundle_of("digits", "neon")
+    bundle = bundle_of("mlp", "neon")
     files = bundle_files(bundle)
-    manifest = json.loads(files["digits.json"])
+    manifest = json.loads(files["mlp.json"])
     header = dict(
-        re.findall(r"^#define DIGITS_(\w+) (.*)$", files["digits.h"].decode(), re.M)
+        re.findall(r"^#define MLP_(\w+) (.*)$", files["mlp.h"].decode(), re.M)
     )
     (entry,) = manifest["entries"]
-    assert entry["symbol"] == "digits"
+    assert entry["symbol"] == "mlp"
     for place in (*entry["inputs"], *entry["outputs"]):
         prefix = place["macro"]
         assert header[f"{prefix}_OFFSET"] == f"{place['offset']}u"
@@ -149,7 +148,7 @@ def test_headers_say_what_stored_integers_stand_for(tmp_path):
 )
 def test_the_example_runs(settings, tmp_path):
     """With every warning of C99 and C++ an error; and it finds wrong weights and outputs."""
-    folder = written(bundle_of("digits", **settings), tmp_path / "out")
+    folder = written(bundle_of("mlp", **settings), tmp_path / "out")
     strict = "-std=gnu99 -Wall -Wextra -Werror"
 
     def make(*more):
@@ -161,25 +160,25 @@ def test_the_example_runs(settings, tmp_path):
     for language in ("c", "c++"):
         standard = {"c": "c99", "c++": "c++11"}[language]
         flags = ["-pedantic", "-Wall", "-Werror", "-fsyntax-only", "-x", language]
-        command = ["cc", f"-std={standard}", *flags, folder / "digits.h"]
+        command = ["cc", f"-std={standard}", *flags, folder / "mlp.h"]
         subprocess.run(command, check=True)
-    sample = folder / "digits.sample.h"
+    sample = folder / "mlp.sample.h"
     text = sample.read_text()
-    at = text.index("0x", text.index("sample_logits[]")) + 3 * len("0x00, ")
+    at = text.index("0x", text.index("sample_layer_5_linear[]")) + 3 * len("0x00, ")
     sample.write_text(text[:at] + "0xFF" + text[at + 4 :])
     done = make()
     assert done.returncode != 0
     assert "output 1 is wrong" in done.stdout
     if not settings:
-        (folder / "digits.weights.bin").write_bytes(bytes(79040))
+        (folder / "mlp.weights.bin").write_bytes(bytes(79040))
         assert make().stdout == "error 1\n"
 
 
 @pytest.mark.skipif(shutil.which("rustc") is None, reason="no Rust")
 def test_the_rust_module_compiles(tmp_path):
-    folder = written(bundle_of("digits", weights="linked"), tmp_path / "out")
+    folder = written(bundle_of("mlp", weights="linked"), tmp_path / "out")
     flags = ["--crate-type=lib", "--emit=metadata", "--edition=2021", "-Dwarnings"]
-    source = "#![no_std]\n" + "pub mod digits;\n"
+    source = "#![no_std]\n" + "pub mod mlp;\n"
     (folder / "lib.rs").write_text(source)
     subprocess.run(["rustc", *flags, "lib.rs"], cwd=folder, check=True)
 
@@ -216,9 +215,9 @@ def test_two_builds_have_the_same_bytes(tmp_path):
 
 @needs_cc
 def test_a_shared_library_is_loaded(tmp_path):
-    bundle = bundle_of("digits", shared=True)
+    bundle = bundle_of("mlp", shared=True)
     folder = written(bundle, tmp_path / "out")
-    (folder / "digits.o").unlink()
+    (folder / "mlp.o").unlink()
     (sample,) = bundle.samples
     found = glow.load(folder)(sample.inputs[0])
     np.testing.assert_array_equal(found, sample.outputs[0])
@@ -285,7 +284,7 @@ def test_folders_of_others_are_left_alone(tmp_path):
 
 
 def test_a_failed_write_leaves_nothing(tmp_path, monkeypatch):
-    files = bundle_files(bundle_of("digits", "neon"))
+    files = bundle_files(bundle_of("mlp", "neon"))
     written_bytes, write = [], type(tmp_path).write_bytes
 
     def full(path, content):
