@@ -33,6 +33,8 @@ HERE = Path(__file__).parent
 REPOSITORY = Path("build", "cmsis_nn")
 TARGETS = ("cortex-m3", "cortex-m4", "cortex-m7", "cortex-m33", "cortex-m55")
 NETWORKS = ("digits", "keyword_spotting", "anomaly_detector")
+PLAIN = "x86-64-v3"
+"""A target whose layouts leave the shapes of layers as they are."""
 CLOCK = "shift=5"
 """Nanoseconds of an instruction, as a power of two: the boards' timers are about as fast."""
 SECONDS = 300
@@ -81,7 +83,7 @@ def counted(name: str, target: str, gcc: Sequence[str], folder: Path) -> Count:
     out = folder / "out"
     command += [f"--quantize={profile}", "--name=network", "-o", str(out)]
     run_glow(command)
-    layers = layers_of(path, target, str(profile))
+    layers = layers_of(path, str(profile))
     program = built(out, layers, gcc)
     board = ["-M", BOARDS[target].machine, "-icount", CLOCK, "-display", "none"]
     quiet = ["-monitor", "none", "-serial", "none"]
@@ -127,9 +129,9 @@ def built(folder: Path, layers: Sequence[Layer], gcc: Sequence[str]) -> Path:
     return program
 
 
-def layers_of(path: Path, target: str, profile: str) -> list[Layer]:
-    """The convolutions and matrix products of bytes that a network becomes."""
-    options = CompileOptions(target=target, quantize=profile)
+def layers_of(path: Path, profile: str) -> list[Layer]:
+    """The convolutions and matrix products of bytes of a network, as it has them itself."""
+    options = CompileOptions(target=PLAIN, quantize=profile)
     module = load(str(path), options, None)
     run_phases(module, "lowered", options)
     return [layer_of(op) for op in module.walk() if isinstance(op, PRODUCTS)]

@@ -71,6 +71,13 @@ class Target:
         return self.vector_bytes if self.byte_dot == "mve" else WORD
 
     @property
+    def dots_each_lane(self) -> bool:
+        """Whether a dot product of bytes can have factors of its own in each lane, by words
+        or by pairs, without shuffles that take longer than the products.
+        """
+        return self.triple.startswith(("x86_64", "amd64", "wasm"))
+
+    @property
     def num_vector_registers(self) -> int:
         """How many of them there are."""
         return self.core.vector_registers

@@ -46,6 +46,11 @@ class Packer(Protocol):
         ...
 
     @property
+    def merges_columns(self) -> bool:
+        """Whether a first layer of bytes takes the columns of its kernel as channels."""
+        ...
+
+    @property
     def tabulates_borders(self) -> bool:
         """Whether convolutions of bytes that pad with a number have a bias for each border."""
         ...

@@ -107,6 +107,11 @@ class TargetPacker:
         return self.target.core
 
     @property
+    def merges_columns(self) -> bool:
+        """Whether a first layer of bytes takes the columns of its kernel as channels."""
+        return not self.target.dots_each_lane
+
+    @property
     def tabulates_borders(self) -> bool:
         """Whether convolutions of bytes that pad with a number have a bias for each border."""
         is_scalar = self.target.lanes(32) == 1

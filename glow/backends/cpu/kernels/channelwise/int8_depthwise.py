@@ -69,14 +69,14 @@ def build_int8_depthwise(name: str, spec: Int8DepthwiseSpec, target: Target) -> 
     def body(buffers: Sequence[SSAValue], low: Index, high: Index) -> None:
         output, source, weights, bias, *epilogue_operands = buffers
 
-        rows = b.alloca(
-            types.memref_type((planes.window.kernel[0], planes.lanes, WORD), i8)
-        )
+        shape = (planes.window.kernel[0], planes.lanes, WORD)
+        dots = target.dots_each_lane
+        held = b.alloca(types.memref_type(shape, i8)) if dots else None
+        rows = held if spec.takes_rows else None
 
         def begin_chunk(block: Index) -> Callable[[PlaneTile], None]:
             filters = _Filters(b, planes, weights, block)
-            has_rows = spec.takes_rows
-            if has_rows:
+            if rows is not None:
                 filters.store_rows(rows)
 
             def finish(tile: PlaneTile, total: SSAValue) -> None:
@@ -92,13 +92,13 @@ def build_int8_depthwise(name: str, spec: Int8DepthwiseSpec, target: Target) -> 
                 finish(tile, total)
 
             def tile(tile: PlaneTile) -> None:
-                if not (has_rows and tile.is_interior):
+                if rows is None or not tile.is_interior:
                     by_taps(tile)
                     return
-                last = planes.window.interior(0)[1] - 1
+                last, kept = planes.window.interior(0)[1] - 1, rows
                 b.if_(
                     b.compare("slt", tile.tile.row, last),
-                    lambda: finish(tile, filters.by_rows(tile, source, rows, bias)),
+                    lambda: finish(tile, filters.by_rows(tile, source, kept, bias)),
                     lambda: by_taps(tile),
                 )
 
