@@ -64,7 +64,8 @@ def bundle_of(
     code, stack_bytes = bundle_object(program, settings, target, checksum)
     kernels = kernel_bytes(code, program, settings)
     if target.is_wasm:
-        code = linked_module(code, sorted(entries(program, settings)))
+        exports = sorted(entries(program, settings))
+        code = linked_module(code, exports, stack_bytes)
     return Bundle(
         settings,
         target,

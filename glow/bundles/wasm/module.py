@@ -1,8 +1,8 @@
 """From a WebAssembly object to the module that engines load.
 
 The module imports nothing. It exports its memory, `NAME` and `NAME_check`, and where free memory
-begins (`__heap_base`), where callers place the three regions of a bundle. The stack comes first,
-so that a call that needs more traps instead of writing into data.
+begins (`__heap_base`), where callers place the three regions of a bundle. The stack has what the
+code needs; it comes first, so that more would trap instead of being written into data.
 """
 
 from __future__ import annotations
@@ -19,8 +19,7 @@ from glow.bundles.bundle import BundleSettings
 from glow.dialects.errors import GlowError
 
 LINKER = "wasm-ld"
-STACK_BYTES = 65536
-"""A page: kernels keep tiles of some kilobytes there."""
+LEAST_STACK, STACK_ALIGNMENT = 1024, 16
 
 
 REFUSED = {
@@ -55,13 +54,14 @@ def linker_command() -> list[str]:
     return [found]
 
 
-def linked_module(code: bytes, exports: Iterable[str]) -> bytes:
+def linked_module(code: bytes, exports: Iterable[str], stack_bytes: int) -> bytes:
     """The module of an object, with some symbols as exports."""
+    stack = max(LEAST_STACK, stack_bytes + -stack_bytes % STACK_ALIGNMENT)
     with tempfile.TemporaryDirectory() as folder:
         source, output = Path(folder, "bundle.o"), Path(folder, "bundle.wasm")
         source.write_bytes(code)
         options = ["--no-entry", "--gc-sections", "--strip-all", "--stack-first"]
-        options += ["-z", f"stack-size={STACK_BYTES}"]
+        options += ["-z", f"stack-size={stack}"]
         options += [f"--export={name}" for name in ("__heap_base", *exports)]
         command = [*linker_command(), *options, str(source), "-o", str(output)]
         done = subprocess.run(command, capture_output=True, text=True, check=False)

@@ -97,3 +97,16 @@ def test_the_page_lists_all_options_and_errors():
     rows = [PAGE.index(f"`--{name}") for name in ("target", "name", "quantize")]
     assert all(before < after for before, after in pairwise(rows))
     assert re.search(r"glow\.load\(folder, emulate=True\)", PAGE)
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="node is missing")
+def test_the_javascript_runs(tmp_path):
+    pytest.importorskip("ziglang")
+    out = tmp_path / "web"
+    command = ["compile", str(DIGITS), "--emit=bundle", "--target=wasm-simd"]
+    run_glow([*command, "-o", str(out)])
+    (out / "page.mjs").write_text(block("js"))
+    command = ["node", out / "page.mjs"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    digit = glow.compile(DIGITS)(np.full((1, 1, 8, 8), 0.5, np.float32)).argmax()
+    assert done.stdout == f"[ 1, 10 ] {digit}\n"
