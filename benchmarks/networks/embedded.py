@@ -61,10 +61,8 @@ def keyword_spotting() -> ModelProto:
         graph, "stem", value, (CHANNELS, 1, 10, 4), pads=[4, 1, 5, 1], strides=[2, 2]
     )
     for block in range(BLOCKS):
-        shape = CHANNELS, 1, 3, 3
-        value = _convolution(
-            graph, f"depthwise{block}", value, shape, pads=[1] * 4, group=CHANNELS
-        )
+        name, window = f"depthwise{block}", {"pads": [1] * 4, "group": CHANNELS}
+        value = _convolution(graph, name, value, (CHANNELS, 1, 3, 3), **window)
         shape = CHANNELS, CHANNELS, 1, 1
         value = _convolution(graph, f"pointwise{block}", value, shape)
     value = graph.node("GlobalAveragePool", "pool", value)

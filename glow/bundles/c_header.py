@@ -150,22 +150,26 @@ void @NAME@_after(uint32_t call, const char *kernel, uint32_t buffers, uint32_t 
 
 
 def _functions(bundle: Bundle) -> Iterator[str]:
-    name, settings = bundle.name, bundle.settings
-    if settings.weights == "linked":
+    name = bundle.name
+    if bundle.settings.weights == "linked":
         yield f"/* The weights, in the section .rodata.{name}. */"
         yield f"extern const uint8_t {name}_constants[{max(bundle.constants.nbytes, 1)}];"
         yield ""
     yield f"/* {name.upper()}_OK if these are the weights of the code. */"
     yield f"int {name}_check(const uint8_t *constants, size_t size);"
     yield ""
-    if settings.debug_callbacks:
+    if bundle.settings.debug_callbacks:
         yield filled(CALLBACKS, {"@NAME@": name})
+    yield from _entries(bundle)
+    yield ""
+
+
+def _entries(bundle: Bundle) -> Iterator[str]:
     yield "/* Reads inputs in the mutables and writes outputs there. All state is in the"
     yield "   arguments: threads may call it with regions of their own. 0, or an error of"
-    yield f"   {name}_error. */"
+    yield f"   {bundle.name}_error. */"
     for entry in map(bundle.entry, bundle.functions):
         yield f"int {entry}{ENTRY});"
-        if settings.threads:
+        if bundle.settings.threads:
             yield "/* What one of the threads does of it; barrier waits for all of them. */"
             yield f"int {entry}_slice{ENTRY}{SLICE});"
-    yield ""

@@ -12,6 +12,7 @@ from glow.bundles.bundle import places
 
 MUTABLE = 1
 SYMBOL = "{ ptr, i64, i64, i8 }"
+CONFIG = "{ i64, i64, i64, i64, i64, ptr }"
 
 
 def config_text(entry: str, function: BundleFunction, program: BundleProgram) -> str:
@@ -27,14 +28,10 @@ def config_text(entry: str, function: BundleFunction, program: BundleProgram) ->
     )
     numbers = ", ".join(f"i64 {size}" for size in sizes)
     table = f"@{function.name}_symbols"
-    return "\n".join(
-        [
-            *(name for name, _ in symbols),
-            f"{table} = internal constant [{len(symbols)} x {SYMBOL}] [{rows}]",
-            f"@{entry}_config = constant {{ i64, i64, i64, i64, i64, ptr }} "
-            f"{{ {numbers}, ptr {table} }}",
-        ]
-    )
+    lines = [name for name, _ in symbols]
+    lines.append(f"{table} = internal constant [{len(symbols)} x {SYMBOL}] [{rows}]")
+    lines.append(f"@{entry}_config = constant {CONFIG} {{ {numbers}, ptr {table} }}")
+    return "\n".join(lines)
 
 
 def _symbol(function: BundleFunction, number: int, place: Place) -> tuple[str, str]:

@@ -20,8 +20,7 @@ def with_prefixed_symbols(code: bytes, prefix: str) -> bytes:
     tables = [each for each in file.sections if each.kind == SYMBOL_TABLE]
     if len(tables) != 1:
         return code
-    (table,) = tables
-    # Names of sections may be in the same table, so that it stays, with ours behind it.
+    (table,) = tables  # Which names of sections may be in, too.
     names = bytearray(file.content(file.sections[table.link]))
     entry_bytes = 24 if file.is_wide else 16
     for number, symbol in enumerate(file.symbols):

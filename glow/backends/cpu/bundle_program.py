@@ -124,17 +124,11 @@ def bundle_function(
     name: str, source: func.FuncOp, program: Program, reports_offset: int
 ) -> BundleFunction:
     """Where the arguments of a program are, as its function of instructions names them."""
-    signature = signature_of(source)
-    infos = (*signature.inputs, *signature.outputs)
-    places = [
-        Place(info.name, argument.offset, info.shape, info.dtype)
-        for info, argument in zip(infos, program.arguments, strict=True)
-    ]
-    count = len(signature.inputs)
+    inputs, outputs = places_of(source, program)
     return BundleFunction(
         name,
-        places[:count],
-        places[count:],
+        inputs,
+        outputs,
         program.sizes["mutables"],
         program.sizes["activations"],
         program.reports,
@@ -142,6 +136,20 @@ def bundle_function(
         largest_weight=largest_of(weight_sizes(source)),
         largest_buffer=largest_of(buffer_sizes(source)),
     )
+
+
+def places_of(
+    source: func.FuncOp, program: Program
+) -> tuple[Sequence[Place], Sequence[Place]]:
+    """The inputs and the outputs."""
+    signature = signature_of(source)
+    infos = (*signature.inputs, *signature.outputs)
+    places = [
+        Place(info.name, argument.offset, info.shape, info.dtype)
+        for info, argument in zip(infos, program.arguments, strict=True)
+    ]
+    count = len(signature.inputs)
+    return places[:count], places[count:]
 
 
 def largest_of(sizes: Iterable[Largest]) -> Largest:

@@ -1,10 +1,7 @@
 """Bundles of this machine compute what the JIT computes, and write nowhere else."""
 
 import ctypes
-import json
 import shutil
-import subprocess
-import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from ctypes import CFUNCTYPE, c_uint32, c_void_p
@@ -28,12 +25,10 @@ from xdsl.parser import Parser
 
 import glow
 from benchmarks.networks import embedded
-from glow.bundles import loader
 from glow.bundles.build import build_bundle
 from glow.bundles.bundle import BAD_INDEX, BAD_WEIGHTS, OK, UNALIGNED, BundleSettings
 from glow.compiler import load
 from glow.options import CompileOptions
-from glow.runtime.linking.elf import UnsupportedObjectError
 from glow.universe import new_context
 
 CASES = [
@@ -112,7 +107,7 @@ def test_calls_do_not_disturb_each_other():
             assert native.call(regions) == OK
         return get(function.outputs[0], regions[1].content)
 
-    alone = [run(image) for image in images]
+    alone = list(map(run, images))
     with ThreadPoolExecutor(len(images)) as pool:
         together = list(pool.map(run, images))
     np.testing.assert_array_equal(alone, together)
@@ -295,97 +290,6 @@ def test_several_networks_share_kernels_weights_and_the_arena():
     ]
 
 
-LOADING = """
-import json, sys
-import numpy as np
-import glow
-
-bundle = glow.load(sys.argv[1])
-image = np.load(sys.argv[2])
-np.save(sys.argv[3], bundle(image))
-heavy = [name for name in sys.modules if name.partition(".")[0] in ("xdsl", "llvmlite", "onnx")]
-print(json.dumps(heavy))
-"""
-
-
-@needs_x86
-@pytest.mark.parametrize("weights", ["file", "linked"])
-def test_bundles_load_with_numpy_alone(weights, tmp_path):
-    """In a process that has neither xDSL nor llvmlite, nor ONNX."""
-    bundle = bundle_of("mlp", weights=weights)
-    (sample,) = bundle.samples
-    folder = written(bundle, tmp_path / "out")
-    assert (folder / "mlp.weights.bin").exists() == (weights == "file")
-    np.save(tmp_path / "image.npy", sample.inputs[0])
-    done = subprocess.run(
-        [
-            sys.executable,
-            "-c",
-            LOADING,
-            folder,
-            tmp_path / "image.npy",
-            tmp_path / "y.npy",
-        ],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert json.loads(done.stdout) == []
-    np.testing.assert_array_equal(np.load(tmp_path / "y.npy"), sample.outputs[0])
-
-
-@needs_x86
-def test_a_loaded_bundle_is_called_like_a_model(tmp_path):
-    bundle = bundle_of("mlp")
-    (sample,) = bundle.samples
-    loaded = glow.load(written(bundle, tmp_path / "out"))
-    assert [str(info) for info in loaded.inputs] == ["image: float32[1, 1, 8, 8]"]
-    assert [str(info) for info in loaded.outputs] == ["layer.5.linear: float32[1, 10]"]
-    by_name = loaded.run({"image": sample.inputs[0]})
-    np.testing.assert_array_equal(
-        by_name["layer.5.linear"], loaded(image=sample.inputs[0])
-    )
-
-
-@needs_x86
-def test_wrong_bundles_and_inputs_are_refused(tmp_path):
-    bundle = bundle_of("mlp")
-    (sample,) = bundle.samples
-    folder = written(bundle, tmp_path / "out")
-    loaded = glow.load(folder)
-    (image,) = sample.inputs
-    wrong = {
-        "takes 1 inputs, not 2": lambda: loaded(image, image),
-        "missing input 'image'": loaded,
-        "no input 'x'": lambda: loaded(x=image),
-        "must be float32": lambda: loaded(image[0]),
-        "not float64": lambda: loaded(image.astype(np.float64)),
-        "is not a folder": lambda: glow.load(tmp_path / "nothing"),
-        "has no bundle": lambda: glow.load(tmp_path),
-    }
-    for message, call in wrong.items():
-        with pytest.raises(glow.GlowError, match=message):
-            call()
-
-
-@needs_x86
-@needs_cc
-def test_objects_that_our_linker_does_not_know_are_linked_by_the_compiler(
-    tmp_path, monkeypatch
-):
-    def refuse(*_):
-        raise UnsupportedObjectError("not an object for x86-64")
-
-    monkeypatch.setattr(loader, "Image", refuse)
-    bundle = bundle_of("mlp")
-    (sample,) = bundle.samples
-    folder = written(bundle, tmp_path / "out")
-    np.testing.assert_array_equal(glow.load(folder)(*sample.inputs), sample.outputs[0])
-    monkeypatch.setenv("PATH", "")
-    with pytest.raises(glow.GlowError, match="cannot be linked here"):
-        glow.load(folder)
-
-
 @needs_x86
 def test_networks_with_variables_are_refused():
     options = CompileOptions()
@@ -400,20 +304,3 @@ func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
     module = Parser(new_context(), text).parse_module()
     with pytest.raises(glow.GlowError, match="no variables, and the network has 'sum'"):
         build_bundle({"net": module}, options, BundleSettings("net"))
-
-
-@needs_x86
-def test_wrong_weights_are_refused(tmp_path):
-    folder = written(bundle_of("mlp"), tmp_path / "out")
-    weights = folder / "mlp.weights.bin"
-    content = weights.read_bytes()
-    for foreign in (content[:-1], content[1:] + content[:1], b""):
-        weights.write_bytes(foreign)
-        with pytest.raises(glow.GlowError, match="is not the file of weights"):
-            glow.load(folder)
-    weights.unlink()
-    with pytest.raises(glow.GlowError, match=r"mlp.weights.bin is missing"):
-        glow.load(folder)
-    other = written(bundle_of("mlp", "neon"), tmp_path / "neon")
-    with pytest.raises(glow.GlowError, match=r"is for neon \(aarch64\)"):
-        glow.load(other)
