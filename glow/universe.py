@@ -133,6 +133,12 @@ def get_chlo() -> Dialect:
     return Chlo
 
 
+def get_linalg() -> Dialect:
+    from glow.dialects.linalg import Linalg
+
+    return Linalg
+
+
 def get_tosa() -> Dialect:
     from glow.dialects.tosa import Tosa
 
@@ -148,6 +154,7 @@ SHARED_DIALECTS: dict[str, DialectFactory] = {
 
 REPLACED_DIALECTS: dict[str, DialectFactory] = {
     "arith": get_arith,
+    "linalg": get_linalg,
     "llvm": get_llvm,
     "memref": get_memref,
     "tosa": get_tosa,

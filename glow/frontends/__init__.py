@@ -6,6 +6,7 @@ from glow.passes.lazy_passes import lazy_passes
 
 PASSES = lazy_passes(
     __name__,
+    "linalg.convert_linalg_to_glow",
     "stablehlo.convert_stablehlo_to_glow",
     "tosa.convert_tosa_to_glow",
 )

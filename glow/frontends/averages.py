@@ -47,12 +47,14 @@ def spread(builder: GraphBuilder, value: SSAValue) -> Array | None:
     return np.broadcast_to(array.reshape(shape_of(repeated.input)), shape_of(value))
 
 
-def pool(builder: GraphBuilder, count: Array | None) -> SSAValue | None:
+def pool(
+    builder: GraphBuilder, dividend: SSAValue, count: Array | None
+) -> SSAValue | None:
     """The average pool, if the dividend is one times the size of its window.
 
     Where the divisors are how many elements each window has inside, padding does not count.
     """
-    scaled = builder.anchor.operands[0].owner
+    scaled = dividend.owner
     if not isinstance(scaled, glow.MulOp) or count is None or not count.size:
         return None
     average, size = scaled.lhs.owner, builder.known(scaled.rhs)

@@ -19,4 +19,8 @@ def foreign_passes(module: ModuleOp) -> Sequence[ModulePass]:
         from glow.frontends.tosa import convert_tosa_to_glow
 
         return [convert_tosa_to_glow.ConvertTosaToGlowPass()]
+    if "linalg" in dialects:
+        from glow.frontends.linalg import convert_linalg_to_glow
+
+        return [convert_linalg_to_glow.ConvertLinalgToGlowPass()]
     return []

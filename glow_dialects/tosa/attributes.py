@@ -8,27 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.dialects.builtin import IntAttr, StringAttr
+from xdsl.dialects.builtin import IntAttr
 from xdsl.ir import Attribute, ParametrizedAttribute, TypeAttribute
 from xdsl.irdl import irdl_attr_definition
 from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 
-
-class Word(ParametrizedAttribute):
-    """One word out of a few."""
-
-    word: StringAttr
-
-    @classmethod
-    def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
-        """`<SINGLE_ROUND>`."""
-        with parser.in_angle_brackets():
-            return [StringAttr(parser.parse_identifier())]
-
-    def print_parameters(self, printer: Printer) -> None:
-        """`<SINGLE_ROUND>`."""
-        printer.print_string(f"<{self.word.data}>")
+from glow.dialects.foreign.words import Word
 
 
 @irdl_attr_definition

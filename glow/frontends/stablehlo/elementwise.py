@@ -107,11 +107,11 @@ def divide(builder: HloBuilder) -> SSAValue:
         return integer_quotient(builder)
     count = builder.known(rhs)
     if count is None or not count.size:
-        return averages.pool(builder, averages.spread(builder, rhs)) or (
+        return averages.pool(builder, lhs, averages.spread(builder, rhs)) or (
             local_response_norm(builder) or plain(builder)
         )
     return (
-        averages.pool(builder, count)
+        averages.pool(builder, lhs, count)
         or averages.mean(builder, lhs, count)
         or plain(builder)
     )

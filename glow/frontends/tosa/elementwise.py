@@ -85,13 +85,25 @@ def multiply(builder: TosaBuilder) -> SSAValue:
     shift = builder.numbers(rest[0], "the shift")[0] if rest else 0
     if shift == 0:
         mean = averages.scaled_sum(builder, lhs, rhs)
-        return mean or builder.node(glow.MulOp, lhs, rhs)
+        return mean or _quotient(builder) or builder.node(glow.MulOp, lhs, rhs)
     wide = [builder.convert(one, i64) for one in (lhs, rhs)]
     product = builder.node(glow.MulOp, *wide)
     half = builder.number(1 << (shift - 1), product)
     total = builder.node(glow.AddOp, product, half)
     shifted = builder.node(glow.ShiftRightOp, total, builder.number(shift, total))
     return builder.convert(shifted, builder.result.element_type)
+
+
+def _quotient(builder: TosaBuilder) -> SSAValue | None:
+    """A product with a reciprocal: TOSA has no division of floats."""
+    lhs, rhs = builder.op.operands[:2]
+    for value, inverse in ((lhs, rhs), (rhs, lhs)):
+        owner = inverse.owner
+        if isinstance(owner, glow.DivOp) and inverse.has_one_use():
+            one = builder.known(owner.lhs)
+            if one is not None and (one == 1).all():
+                return builder.node(glow.DivOp, value, owner.rhs)
+    return None
 
 
 def negate(builder: TosaBuilder) -> SSAValue:

@@ -13,9 +13,9 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import SSAValue
 
 from glow.dialects.errors import GlowError
+from glow.dialects.foreign.words import Word
 from glow.dialects.node import element_of
 from glow.dialects.tosa import TosaOp
-from glow.dialects.tosa.attributes import Word
 from glow.dialects.weight_table import dtype_of
 from glow.frontends.graph_builder import GraphBuilder
 

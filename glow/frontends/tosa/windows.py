@@ -146,9 +146,10 @@ def matmul(builder: TosaBuilder) -> SSAValue:
     lhs, rhs = builder.op.operands[:2]
     shape = builder.result.get_shape()
     if dtype_of(element_of(lhs)).kind == "f":
-        if shape[0] == 1:
-            rhs = builder.reshape(rhs, shape_of(rhs)[1:])
-        return builder.node(glow.MatmulOp, lhs, rhs)
+        if shape[0] > 1:
+            return builder.node(glow.MatmulOp, lhs, rhs)
+        lhs, rhs = (builder.reshape(one, shape_of(one)[1:]) for one in (lhs, rhs))
+        return builder.reshape(builder.node(glow.MatmulOp, lhs, rhs), shape)
     points = zero_points(builder, lhs, rhs, 2)
     return builder.node(glow.MatmulIntegerOp, lhs, rhs, *points)
 

@@ -1,0 +1,233 @@
+"""Operations that move elements, constants, and named element-wise operations."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+from xdsl.dialects import tensor
+from xdsl.dialects.builtin import (
+    DenseIntOrFPElementsAttr,
+    DenseResourceAttr,
+    TensorType,
+    i1,
+)
+from xdsl.ir import SSAValue
+from xdsl.utils.hints import isa
+
+from glow.dialects import arith, glow
+from glow.dialects.errors import GlowError
+from glow.dialects.node import NodeOp
+from glow.dialects.weight_table import dtype_of
+from glow.dialects.weights import dense_to_numpy
+from glow.frontends.linalg.linalg_builder import Handlers, LinalgBuilder
+
+NODES: Mapping[str, type[NodeOp]] = {
+    "abs": glow.AbsOp,
+    "add": glow.AddOp,
+    "ceil": glow.CeilOp,
+    "div": glow.DivOp,
+    "erf": glow.ErfOp,
+    "exp": glow.ExpOp,
+    "floor": glow.FloorOp,
+    "log": glow.LogOp,
+    "max": glow.MaxOp,
+    "min": glow.MinOp,
+    "mul": glow.MulOp,
+    "negf": glow.NegOp,
+    "powf": glow.PowOp,
+    "rsqrt": glow.RsqrtOp,
+    "select": glow.SelectOp,
+    "sqrt": glow.SqrtOp,
+    "sub": glow.SubOp,
+    "tanh": glow.TanhOp,
+}
+
+
+def named(builder: LinalgBuilder) -> SSAValue:
+    """A node with the operation's operands."""
+    return builder.node(NODES[builder.op.name.partition(".")[2]], *builder.ins)
+
+
+def square(builder: LinalgBuilder) -> SSAValue:
+    """`x * x`."""
+    return builder.node(glow.MulOp, builder.ins[0], builder.ins[0])
+
+
+def reciprocal(builder: LinalgBuilder) -> SSAValue:
+    """1 / x."""
+    (value,) = builder.ins
+    return builder.node(glow.DivOp, builder.number(1, value), value)
+
+
+def copy(builder: LinalgBuilder) -> SSAValue:
+    """The operand."""
+    return builder.convert(builder.ins[0], builder.result.element_type)
+
+
+def softmax(builder: LinalgBuilder) -> SSAValue:
+    """Softmax along a dimension."""
+    axis = builder.op.integer("dimension")
+    return builder.node(glow.SoftmaxOp, builder.ins[0], axis=axis)
+
+
+def fill(builder: LinalgBuilder) -> SSAValue:
+    """One number everywhere."""
+    number, result = builder.scalar(builder.ins[0]), builder.result
+    return _filled(builder, number, result)
+
+
+def _filled(builder: LinalgBuilder, number: float, result: TensorType) -> SSAValue:
+    dtype = dtype_of(result.element_type)
+    if result.element_type == i1:
+        return builder.put(np.full(result.get_shape(), bool(number)))
+    array = np.broadcast_to(np.array(number, dtype), result.get_shape())
+    return builder.put(array)
+
+
+def transpose(builder: LinalgBuilder) -> SSAValue:
+    """The axes in another order."""
+    return builder.transpose(builder.ins[0], builder.op.integers("permutation"))
+
+
+def broadcast(builder: LinalgBuilder) -> SSAValue:
+    """Repeated along added dimensions."""
+    (value,), shape = builder.ins, builder.result.get_shape()
+    added = builder.op.integers("dimensions", ())
+    sizes = [1 if at in added else size for at, size in enumerate(shape)]
+    return builder.spread(builder.reshape(value, sizes), shape)
+
+
+def constant(builder: LinalgBuilder) -> SSAValue:
+    """A constant, in the weight table if it is not small."""
+    op = builder.anchor
+    assert isinstance(op, arith.ConstantOp)
+    if isinstance(op.value, DenseResourceAttr):
+        key = op.value.resource_handle.data
+        raise GlowError(f"the resource '{key}' is missing from the text")
+    if not isa(op.value, DenseIntOrFPElementsAttr):
+        raise GlowError("a constant that is no dense tensor")
+    array = dense_to_numpy(op.value)
+    is_splat = bool(op.value.data.data) and op.value.is_splat()
+    if is_splat and array.dtype != np.bool_ and array.size > 1:
+        array = np.broadcast_to(array.flat[0], array.shape)
+    return builder.put(array, op.result.name_hint or "constant")
+
+
+def reshape(builder: LinalgBuilder) -> SSAValue:
+    """The elements in order under another shape."""
+    return builder.reshape(builder.anchor.operands[0], builder.result.get_shape())
+
+
+def cast(builder: LinalgBuilder) -> SSAValue:
+    """The same sizes, more or less of them known."""
+    (value,) = builder.anchor.operands
+    if value.type != builder.result:
+        raise GlowError(f"a cast of {value.type} to {builder.result}")
+    return value
+
+
+def concatenate(builder: LinalgBuilder) -> SSAValue:
+    """The operands one behind the other along an axis."""
+    op, operands = builder.anchor, list(builder.anchor.operands)
+    assert isinstance(op, tensor.ConcatOp)
+    if len(operands) == 1:
+        return operands[0]
+    return builder.node(glow.ConcatOp, *operands, axis=op.dim.value.data)
+
+
+def splat(builder: LinalgBuilder) -> SSAValue:
+    """One number everywhere."""
+    number = builder.scalar(builder.anchor.operands[0])
+    return _filled(builder, number, builder.result)
+
+
+def from_elements(builder: LinalgBuilder) -> SSAValue:
+    """Numbers that are known."""
+    numbers = [builder.scalar(one) for one in builder.anchor.operands]
+    result = builder.result
+    array = np.array(numbers, dtype_of(result.element_type))
+    return builder.put(array.reshape(result.get_shape()))
+
+
+def static(op: tensor.ExtractSliceOp | tensor.InsertSliceOp) -> list[list[int]]:
+    """Offsets, sizes and strides; GlowError where one is computed."""
+    found: list[list[int]] = []
+    for values in (op.static_offsets, op.static_sizes, op.static_strides):
+        numbers = [int(one) for one in values.get_values()]
+        if any(number < -(1 << 62) for number in numbers):
+            raise GlowError("a slice at computed places")
+        found.append(numbers)
+    return found
+
+
+def extract_slice(builder: LinalgBuilder) -> SSAValue:
+    """Every stride-th element from the offsets on; axes of size 1 may be dropped."""
+    op = builder.anchor
+    assert isinstance(op, tensor.ExtractSliceOp)
+    starts, sizes, steps = static(op)
+    value = builder.slice(op.source, starts, sizes, steps)
+    return builder.reshape(value, builder.result.get_shape())
+
+
+def insert_slice(builder: LinalgBuilder) -> SSAValue:
+    """The destination with the source at its place: chosen by where that is."""
+    op = builder.anchor
+    assert isinstance(op, tensor.InsertSliceOp)
+    starts, sizes, steps = static(op)
+    shape = builder.result.get_shape()
+    if set(steps) - {1}:
+        raise GlowError("an insertion with strides")
+    ends = [
+        full - start - size
+        for full, start, size in zip(shape, starts, sizes, strict=True)
+    ]
+    value = builder.pad(builder.reshape(op.source, sizes), starts, ends)
+    if isinstance(op.dest.owner, tensor.EmptyOp) or not any((*starts, *ends)):
+        return value
+    known = builder.known(op.dest)
+    if known is not None and not known.any():
+        return value
+    mask = np.zeros(shape, np.bool_)
+    mask[tuple(slice(at, at + n) for at, n in zip(starts, sizes, strict=True))] = True
+    return builder.node(glow.SelectOp, builder.put(mask), value, op.dest)
+
+
+def pad(builder: LinalgBuilder) -> SSAValue:
+    """A border of one number, which the body yields."""
+    op = builder.anchor
+    assert isinstance(op, tensor.PadOp)
+    low, high = (
+        [int(one) for one in values.get_values()]
+        for values in (op.static_low, op.static_high)
+    )
+    if any(number < -(1 << 62) for number in (*low, *high)):
+        raise GlowError("a border of computed sizes")
+    last = op.region.block.last_op
+    if last is None or len(last.operands) != 1:
+        raise GlowError("a border of computed numbers")
+    number = builder.scalar(last.operands[0])
+    return builder.pad(op.source, low, high, number)
+
+
+HANDLERS: Handlers = {
+    **{f"linalg.{name}": named for name in NODES},
+    "arith.constant": constant,
+    "linalg.broadcast": broadcast,
+    "linalg.copy": copy,
+    "linalg.fill": fill,
+    "linalg.reciprocal": reciprocal,
+    "linalg.softmax": softmax,
+    "linalg.square": square,
+    "linalg.transpose": transpose,
+    "tensor.cast": cast,
+    "tensor.collapse_shape": reshape,
+    "tensor.concat": concatenate,
+    "tensor.expand_shape": reshape,
+    "tensor.extract_slice": extract_slice,
+    "tensor.from_elements": from_elements,
+    "tensor.insert_slice": insert_slice,
+    "tensor.pad": pad,
+    "tensor.reshape": reshape,
+    "tensor.splat": splat,
+}
