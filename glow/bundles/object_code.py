@@ -26,6 +26,7 @@ from glow.bundles.entry_code import (
     entry_text,
     slice_text,
 )
+from glow.bundles.merge_kernels import merge_kernels
 from glow.bundles.object_format import symbols_of
 from glow.bundles.stack_bound import (
     call_graph,
@@ -123,10 +124,12 @@ def bundle_text(
             *entry_texts(program, settings, target),
         ]
     )
+    is_small = settings.optimize == "size"
+    kernels = merge_kernels(program.text) if is_small else program.text
     return "\n".join(
         [
             f'source_filename = "{settings.name}"',
-            without_defined(program.text, own),
+            without_defined(kernels, own),
             own,
         ]
     )
