@@ -62,10 +62,8 @@ class BucketedModel(SpecializedModel):
         if isinstance(outputs, Mapping):
             outputs = [outputs[info.name] for info in self.outputs]
         for info, result, array in zip(self.outputs, results, outputs, strict=True):
-            check_array(
-                "output", TensorInfo(info.name, result.shape, info.dtype), array
-            )
-            array[...] = result
+            wanted = TensorInfo(info.name, result.shape, info.dtype)
+            check_array("output", wanted, array)[...] = result
 
     def warm(self, shapes: Iterable[InputShapes]) -> None:
         """Compile the programs of the buckets that calls of these shapes need."""

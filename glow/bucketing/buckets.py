@@ -30,6 +30,7 @@ from glow.dialects.weights import stored_value
 from glow.open_sizes import (
     UNNAMED,
     Buckets,
+    Cut,
     InputShapes,
     OpenModelError,
     OpenSignature,
@@ -47,6 +48,9 @@ TRIED_SIZES = (2, 16, 64, 224)
 
 SIZED = ("sizes", "value")
 """Properties that hold sizes or contents, which are compared by themselves."""
+
+Cuts = tuple[tuple[int, int], ...]
+"""Numbers of outputs, and axes of them."""
 
 Import = Callable[[InputShapes], ModuleOp]
 """The graph of a model for shapes of its inputs."""
@@ -103,14 +107,15 @@ def find_padding(
         if len(found) > 1:
             raise GlowError(f"results depend on '{name}' in another way for each size")
         cuts |= {place: name for place in found.pop()}
-    outputs = len(signature.outputs)
-    listed = [
-        tuple(
-            (axis, name) for (number, axis), name in sorted(cuts.items()) if number == n
-        )
-        for n in range(outputs)
-    ]
+    listed = (_of_output(cuts, number) for number in range(len(signature.outputs)))
     return Padding({name: tuple(some) for name, some in buckets.items()}, tuple(listed))
+
+
+def _of_output(cuts: Mapping[tuple[int, int], str], number: int) -> Cut:
+    """What is cut off an output."""
+    return tuple(
+        (axis, name) for (n, axis), name in sorted(cuts.items()) if n == number
+    )
 
 
 def _check_names(signature: OpenSignature, buckets: Buckets) -> None:
@@ -172,16 +177,25 @@ def _cuts(
     pair: tuple[int, int],
     name: str,
     imported: Import,
-) -> tuple[tuple[int, int], ...]:
+) -> Cuts:
     """The outputs and axes that hold a size, which one of a pair pads to the other."""
-    long = imported(_shapes(signature, {**sizes, name: pair[1]}))
+
+    def of(size: int) -> ModuleOp:
+        return imported(_shapes(signature, {**sizes, name: size}))
+
+    long = of(pair[1])
     try:
-        short = imported(_shapes(signature, {**sizes, name: pair[0]}))
+        short = of(pair[0])
     except GlowError:  # A size that is too small for the network.
         pair = pair[1] - 1, pair[1]
-        short = imported(_shapes(signature, {**sizes, name: pair[0]}))
+        short = of(pair[0])
+    return _named(name, lambda: check_pair(short, long, pair))
+
+
+def _named(name: str, check: Callable[[], Cuts]) -> Cuts:
+    """The cuts that a check finds; its errors tell the name of the size."""
     try:
-        return check_pair(short, long, pair)
+        return check()
     except GlowError as error:
         error.location = None
         hint = error.hint or "without buckets each size has a program of its own"
@@ -189,9 +203,7 @@ def _cuts(
         raise GlowError(message, node=error.node, hint=hint) from None
 
 
-def check_pair(
-    short: ModuleOp, long: ModuleOp, pair: tuple[int, int]
-) -> tuple[tuple[int, int], ...]:
+def check_pair(short: ModuleOp, long: ModuleOp, pair: tuple[int, int]) -> Cuts:
     """The outputs and axes that are cut after padding; GlowError where results change.
 
     The modules are those of one model for a size and a larger one.
@@ -203,12 +215,8 @@ def check_pair(
         if is_static_tensor(second):
             _check_shape(first, second, found.get(second, PaddedValue()), pair)
     last = functions[1].body.block.last_op
-    assert last is not None
-    cuts = [
-        (number, axis)
-        for number, value in enumerate(last.operands)
-        for axis in found[value].axes
-    ]
+    outputs = enumerate(last.operands if last else ())
+    cuts = ((number, axis) for number, value in outputs for axis in found[value].axes)
     return tuple(sorted(cuts))
 
 

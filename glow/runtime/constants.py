@@ -131,22 +131,27 @@ def shared_segment(
 
     `digests` are the hashes of the pieces, where they are known.
     """
+    segment = _as_noted(array, pieces)
+    if segment is None:
+        if len(digests) != len(pieces):
+            digests = [_digest(array[start : start + size]) for start, size in pieces]
+        segment = Segment(array, pieces, digests)
+    before = set(segment.lenders)
+    _borrow(segment)
+    _remember(segment)
+    for number in segment.lenders.keys() - before:
+        _give_back(array, *pieces[number])
+    return segment
+
+
+def _as_noted(array: Bytes, pieces: Sequence[Piece]) -> Segment | None:
+    """The segment of an array that has borrowed before."""
     with _lock:
         earlier = _borrowers.get(array.ctypes.data)
-    lenders: dict[int, tuple[Segment, int]] = {}
-    if earlier is not None and earlier.memory() is _memory(array):
-        assert list(earlier.pieces) == list(pieces)
-        digests, lenders = earlier.digests, dict(earlier.lenders)
-    elif len(digests) != len(pieces):
-        digests = [_digest(array[start : start + size]) for start, size in pieces]
-    segment = Segment(array, pieces, digests, lenders)
-    before = set(lenders)
-    _borrow(segment)
-    if segment.lenders:
-        _remember(segment)
-    for number in segment.lenders.keys() - before:
-        _give_back(segment.array, *pieces[number])
-    return segment
+    if earlier is None or earlier.memory() is not _memory(array):
+        return None
+    assert list(earlier.pieces) == list(pieces)
+    return Segment(array, pieces, earlier.digests, dict(earlier.lenders))
 
 
 def borrow_ahead(
@@ -160,8 +165,7 @@ def borrow_ahead(
             owner = found and found.segment()
             if found is not None and owner is not None:
                 segment.lenders[number] = (owner, found.number)
-    if segment.lenders:
-        _remember(segment)
+    _remember(segment)
     return [pieces[number] for number in segment.lenders]
 
 
@@ -183,7 +187,9 @@ def _borrow(segment: Segment) -> None:
 
 
 def _remember(segment: Segment) -> None:
-    """Note what an array has borrowed, until its memory goes."""
+    """Note what an array has borrowed, if anything, until its memory goes."""
+    if not segment.lenders:
+        return
     address, memory = segment.array.ctypes.data, _memory(segment.array)
 
     def forget(gone: weakref.ref[object]) -> None:

@@ -114,18 +114,16 @@ def _gather(op: NodeOp, operands: Values) -> Values:
     """By indices that are padded with ones that are inside, or of the first element only."""
     source, indices = operands
     axis = op.attributes_view().int("axis")
-    shape = shape_of(op.inputs[0])
+    extent = shape_of(op.inputs[0])[axis]
     added = len(shape_of(op.inputs[1])) - 1
     if axis in source.axes and not _is_first(op, source.axes[axis]):
         raise refusal(op, axis, "looks up elements of")
-    for place, one in indices.behind.items():
-        if not (-shape[axis] <= one.low and one.high < shape[axis]):
+    added_range = indices.outside
+    for place in indices.axes:
+        if not (-extent <= added_range.low and added_range.high < extent):
             raise refusal(op, place, "may look up what is not there, by indices along")
-    places = {
-        other: other + (added if other > axis else 0)
-        for other in source.axes
-        if other != axis
-    }
+    others = [other for other in source.axes if other != axis]
+    places = {other: other + added * (other > axis) for other in others}
     table, index = source.moved(places), indices.shifted(axis)
     axes = {**table.axes, **index.axes}
     behind = {place: table.at(place) for place in axes}

@@ -101,16 +101,20 @@ def reshaped_axes(
     found: dict[int, tuple[int, PaddedAxis]] = {}
     for axis, padded in axes.items():
         stride = prod(source[axis + 1 :]) * padded.inner
-        for place, size in enumerate(target):
-            step = prod(target[place + 1 :])
-            inner, rest = divmod(stride, step) if step else (0, 1)
-            if rest or size == 1 or not inner or size % (inner * padded.size):
-                continue
-            outer = size // (inner * padded.size)
-            taken = [where for where, _ in found.values()]
-            if place not in taken:
-                found[axis] = place, PaddedAxis(padded.size, outer, inner)
-                break
-        else:
+        place = _place_of(padded.size, stride, target)
+        if place is None or place[0] in [taken for taken, _ in found.values()]:
             return axis
+        found[axis] = place
     return found
+
+
+def _place_of(
+    size: int, stride: int, target: tuple[int, ...]
+) -> tuple[int, PaddedAxis] | None:
+    """The axis of a shape that has all of an axis of some size and stride."""
+    for place, extent in enumerate(target):
+        step = prod(target[place + 1 :])
+        inner, rest = divmod(stride, step) if step else (0, 1)
+        if not rest and inner and extent > 1 and extent % (inner * size) == 0:
+            return place, PaddedAxis(size, extent // (inner * size), inner)
+    return None
