@@ -280,15 +280,22 @@ def load(
     Raises OpenModelError where sizes or values that it needs are not among the options.
     """
     options = options or CompileOptions()
+    module = None
     if isinstance(model, ModuleOp):
-        _check_no_inputs(options)
-        return _as_graph(clone_module(model))
-    if isinstance(model, str | os.PathLike) and os.fspath(model).endswith(".mlir"):
-        _check_no_inputs(options)
+        module = clone_module(model)
+    elif isinstance(model, str | os.PathLike) and os.fspath(model).endswith(".mlir"):
         from glow.frontends.mlir import read_mlir
         from glow.universe import new_context
 
-        return _as_graph(read_mlir(model, new_context(), notes))
+        module = read_mlir(model, new_context(), notes)
+    if module is not None:
+        from glow.frontends.foreign import onnx_model_of
+
+        if (found := onnx_model_of(module)) is None:
+            options.check_no_inputs()
+            return _as_graph(module)
+        model = found
+    assert not isinstance(model, ModuleOp)
     from glow.frontends.onnx import import_model
 
     return import_model(
@@ -314,15 +321,6 @@ def convert_foreign(module: ModuleOp) -> None:
 
     if passes := foreign_passes(module):
         run_passes(module, passes)
-
-
-def _check_no_inputs(options: CompileOptions) -> None:
-    """Raise GlowError for sizes and values of a program, whose shapes are static."""
-    for name in ("input_shapes", "input_values"):
-        if getattr(options, name):
-            raise GlowError(
-                f"{name} is for ONNX models; a program of MLIR has its shapes"
-            )
 
 
 @collection_paused()

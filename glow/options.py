@@ -96,6 +96,14 @@ class CompileOptions:
         growth = check_weight_growth(self.weight_growth)
         object.__setattr__(self, "weight_growth", growth)
 
+    def check_no_inputs(self) -> None:
+        """Raise GlowError for sizes and values of a program, whose shapes are static."""
+        for name in ("input_shapes", "input_values"):
+            if getattr(self, name):
+                raise GlowError(
+                    f"{name} is for ONNX models; a program of MLIR has its shapes"
+                )
+
     def for_shapes(self, shapes: InputShapes) -> CompileOptions:
         """The options of one of several programs, that for inputs of some shapes."""
         return replace(self, input_shapes=shapes, buckets=None, shares_constants=True)

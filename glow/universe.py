@@ -139,6 +139,12 @@ def get_linalg() -> Dialect:
     return Linalg
 
 
+def get_torch() -> Dialect:
+    from glow.dialects.torch import Torch
+
+    return Torch
+
+
 def get_tosa() -> Dialect:
     from glow.dialects.tosa import Tosa
 
@@ -166,6 +172,7 @@ refuses a second dialect of one name."""
 FOREIGN_DIALECTS: dict[str, DialectFactory] = {
     "chlo": get_chlo,
     "stablehlo": get_stablehlo,
+    "torch": get_torch,
 }
 """Those of other projects that programs are imported from: for our contexts only, since
 another package may bring them to xDSL's own tools."""

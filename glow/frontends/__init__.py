@@ -8,5 +8,6 @@ PASSES = lazy_passes(
     __name__,
     "linalg.convert_linalg_to_glow",
     "stablehlo.convert_stablehlo_to_glow",
+    "torch.convert_torch_onnx_to_glow",
     "tosa.convert_tosa_to_glow",
 )
