@@ -14,10 +14,10 @@ from glow.backends.bundle_program import BundleProgram, BundleRequest
 from glow.backends.pipeline import GRAPH
 from glow.bundles.bundle import Bundle, BundleSettings, Quantization, Sample
 from glow.bundles.object_code import bundle_object, entries
-from glow.bundles.object_format import symbols_of
 from glow.bundles.shared_library import shared_library
 from glow.bundles.stored_numbers import quantizations
 from glow.bundles.wasm.module import check_wasm_settings, linked_module
+from glow.bundles.wasm.object_file import symbols_of
 from glow.compiler import compile_module, run_phases
 from glow.dialects.weights import clone_module
 from glow.lowering.target.program_target import split_name

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from glow.backends.bundle_program import Largest
 from glow.bundles.bundle import Bundle
-from glow.bundles.object_format import symbols_of
+from glow.bundles.wasm.object_file import symbols_of
 from glow.dialects.errors import GlowError
 
 

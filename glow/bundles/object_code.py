@@ -27,7 +27,6 @@ from glow.bundles.entry_code import (
     slice_text,
 )
 from glow.bundles.merge_kernels import merge_kernels
-from glow.bundles.object_format import symbols_of
 from glow.bundles.stack_bound import (
     call_graph,
     frames_told,
@@ -35,7 +34,7 @@ from glow.bundles.stack_bound import (
     with_frame_warnings,
 )
 from glow.bundles.symbol_names import with_prefixed_symbols
-from glow.bundles.wasm.object_file import LINKER_SYMBOLS
+from glow.bundles.wasm.object_file import LINKER_SYMBOLS, symbols_of
 from glow.dialects.errors import GlowError
 from glow.lowering.target.llvm_library import llvm
 from glow.lowering.target.target import Target

@@ -9,7 +9,7 @@ from typing import cast
 
 from glow.bundles.elf import ObjectSymbols
 from glow.bundles.loader import read_manifest
-from glow.bundles.object_format import symbols_of
+from glow.bundles.wasm.object_file import symbols_of
 
 
 @dataclass(frozen=True)

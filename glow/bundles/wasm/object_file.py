@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from glow.bundles.elf import ObjectFormatError
+from glow.bundles.elf import ObjectFormatError, ObjectSymbols
 
 MAGIC = b"\0asm"
 HEADER_BYTES = 8
@@ -183,3 +183,8 @@ def _skip_import(reader: Reader, kind: int) -> None:
     else:  # Globals and tags: two numbers.
         reader.byte()
         reader.byte()
+
+
+def symbols_of(code: bytes) -> ObjectSymbols | WasmSymbols:
+    """What is in an object of either format; raises ObjectFormatError for other bytes."""
+    return WasmSymbols(code) if code[:4] == MAGIC else ObjectSymbols(code)
