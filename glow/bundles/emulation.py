@@ -28,8 +28,8 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from glow.bundles.elf import ObjectSymbols
-from glow.bundles.emulated_machines import Machine, machine_of
-from glow.bundles.emulated_runtime import memory_change, routine
+from glow.bundles.emulated.machines import Machine, machine_of
+from glow.bundles.emulated.runtime import memory_change, routine
 from glow.dialects.errors import GlowError
 from glow.lowering.target.target import Target
 
@@ -53,7 +53,7 @@ class Outcome:
 
     status: int
     instructions: int
-    """Without those of the compiler's runtime (`emulated_runtime`)."""
+    """Without those of the compiler's runtime (`emulated.runtime`)."""
     stack_bytes: int
     runtime_calls: int
 

@@ -15,7 +15,7 @@ from places import ROOT
 
 import glow
 from glow.bundles.elf import ObjectSymbols
-from glow.bundles.emulated_runtime import ROUTINES, memory_change
+from glow.bundles.emulated.runtime import ROUTINES, memory_change
 from glow.dialects.errors import GlowError
 from glow.quantization import for_target
 from glow.tools.glow import run_glow

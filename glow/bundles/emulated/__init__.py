@@ -1,0 +1,1 @@
+"""What the emulator of bundles knows of CPUs and of compilers' runtimes."""
