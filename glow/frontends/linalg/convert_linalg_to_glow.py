@@ -63,6 +63,9 @@ class ConvertLinalgToGlowPass(ModulePass):
         for function in op.ops:
             if isinstance(function, FuncOp) and function.body.blocks:
                 _erase_scalars(function.body.block)
+        for one in list(op.ops):
+            if one.name == "ml_program.global":
+                erase(one)
         fold_broadcasts(op)
         fold_biases(op)
         erase_dead_nodes(op)

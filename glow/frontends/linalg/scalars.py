@@ -18,6 +18,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 from xdsl.dialects.builtin import IndexType, IntegerAttr, i1, i64
+from xdsl.dialects.tensor import ExtractOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from glow.dialects import arith, glow
@@ -171,6 +172,8 @@ class Body:
         if isinstance(op, arith.ConstantOp):
             return self._outside(op.result)
         name, builder = op.name, self.builder
+        if isinstance(op, ExtractOp):
+            return extract(self, op)
         operands = [self.value(one) for one in op.operands]
         if name in ("arith.cmpf", "arith.cmpi"):
             return self._compare(op, *operands)
@@ -244,6 +247,32 @@ class Body:
         if predicate(compared) not in ("ugt", "uge") or not (is_same and is_zero):
             return None
         return self.builder.node(glow.ReluOp, self.value(value))
+
+
+def extract(body: Body, op: ExtractOp) -> SSAValue:
+    """Elements of a tensor at computed places; rows of it, where only the first is computed."""
+    builder, table = body.builder, op.tensor
+    places = [body.value(one) for one in op.indices]
+    if not places:
+        return table
+    rank, behind = len(body.shape), len(places) - 1
+    extents = shape_of(table)[1:]
+    is_row = all(
+        isinstance(one.owner, IndexOp)
+        and one.owner.integer("dim", 0) == rank - behind + number
+        for number, one in enumerate(op.indices[1:])
+    )
+    first = shape_of(places[0])
+    if is_row and list(extents) == list(body.shape[rank - behind :]):
+        if not behind or (len(first) == rank and set(first[rank - behind :]) <= {1}):
+            rows = builder.reshape(places[0], first[: len(first) - behind])
+            return builder.node(glow.GatherOp, table, rows, axis=0)
+    columns = [builder.spread(one, body.shape) for one in places]
+    parts = [builder.reshape(one, [*body.shape, 1]) for one in columns]
+    indices = (
+        parts[0] if len(parts) == 1 else builder.node(glow.ConcatOp, *parts, axis=rank)
+    )
+    return builder.node(glow.GatherNDOp, table, indices)
 
 
 def evaluate(

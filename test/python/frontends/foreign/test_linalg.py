@@ -51,6 +51,10 @@ CASES = {
         (floats(1, 4, 4, 2), floats(1, 1, 2, 3)),
         lambda a, w: np.pad(a, ((0, 0), (1, 1), (0, 0), (0, 0)))[..., None] * w[0, 0],
     ),
+    "embedding": (
+        (np.array([[0, 4, 2], [3, 3, 1]]), floats(5, 4)),
+        lambda x, table: (table[x], table[x, 2]),
+    ),
 }
 
 
