@@ -12,7 +12,7 @@ that reports give them.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -99,7 +99,7 @@ class LoopProgram:
     parts: Sequence[func.FuncOp]
     functions: Sequence[BundleFunction]
     constants: Bytes
-    kernels: Sequence[str]
+    kernels: Mapping[str, str]
     alignment: int
 
 
@@ -112,7 +112,7 @@ class BundleProgram:
     functions: Sequence[BundleFunction]
     constants: Bytes
     """The weights of all networks, in the order in which kernels read them."""
-    kernels: Sequence[str]
-    """The names of the kernels."""
+    kernels: Mapping[str, str]
+    """The names of the kernels, each with a node that calls it (empty where unknown)."""
     alignment: int
     """Of the three regions, in bytes."""

@@ -76,7 +76,14 @@ def bundle_object(
     keep_inside(module, settings, entries(program, settings))
     optimize(module, machine, optimization_level(settings, target))
     found = emitted(module, machine, target)
-    check_undefined(found.content, target, settings)
+    missing = missing_functions(found.content, target, settings)
+    if missing:
+        raise GlowError(
+            f"the code for {target.cpu} calls {', '.join(missing)}, which bundles do not "
+            "have",
+            node=node_that_calls(missing[0], module, program, settings),
+            hint="an operator of the network has no code for this target",
+        )
     if target.is_wasm:  # Whose labels have no names.
         return found
     return found._replace(content=with_prefixed_symbols(found.content, settings.name))
@@ -230,20 +237,28 @@ def optimize(module: llvm.ModuleRef, machine: llvm.TargetMachine, level: int) ->
             passes.run(module, builder)
 
 
-def check_undefined(code: bytes, target: Target, settings: BundleSettings) -> None:
-    """Raise GlowError for an object that calls what the target does not have."""
+def missing_functions(
+    code: bytes, target: Target, settings: BundleSettings
+) -> list[str]:
+    """What an object calls and the target does not have."""
     allowed = {*C_LIBRARY, *(f"{settings.name}_{each}" for each in CALLBACKS)}
     if target.is_wasm:  # Modules are linked with nothing but what the linker has.
         allowed = set(LINKER_SYMBOLS)
-    missing = [
+    return [
         name
         for name in symbols_of(code).undefined
         if name not in allowed
         and (target.is_wasm or not name.startswith(COMPILER_RUNTIME))
     ]
-    if missing:
-        raise GlowError(
-            f"the code for {target.cpu} calls {', '.join(missing)}, which bundles do not "
-            "have",
-            hint="an operator of the network has no code for this target",
-        )
+
+
+def node_that_calls(
+    name: str, module: llvm.ModuleRef, program: BundleProgram, settings: BundleSettings
+) -> str | None:
+    """The node whose kernel calls a function, perhaps as LLVM's own operation (`llvm.sin.f32`)."""
+    called = re.compile(rf"@(llvm\.({name}|{name.removesuffix('f')})\.|{name}\()")
+    for function in module.functions:
+        if not function.is_declaration and called.search(str(function)):
+            kernel = function.name.removeprefix(f"{settings.name}_")
+            return program.kernels.get(kernel) or None
+    return None

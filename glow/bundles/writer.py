@@ -11,14 +11,17 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
+from glow.backends.bundle_program import Bytes
 from glow.bundles.bundle import Bundle
 from glow.bundles.c_header import c_header
 from glow.bundles.example.files import example_files
 from glow.bundles.manifest import manifest_text
 from glow.bundles.rust_module import rust_module
-from glow.bundles.weights_file import weights_text
 from glow.dialects.errors import GlowError
 from glow.runtime.atomic_output import check_output_folder
+
+BYTES_A_LINE = 20
+"""Of weights as text, as Glow writes them."""
 
 
 def bundle_files(bundle: Bundle) -> Mapping[str, bytes]:
@@ -37,6 +40,17 @@ def bundle_files(bundle: Bundle) -> Mapping[str, bytes]:
     if bundle.library is not None:
         files[f"{name}.so"] = bundle.library
     return {**files, **{name: text.encode() for name, text in texts.items()}}
+
+
+def weights_text(constants: Bytes) -> str:
+    """The bytes as Glow writes them, 20 on a line: `0X3F, 0X80, ...,`."""
+    spelled = [f"0X{byte:02X}," for byte in range(256)]
+    content = constants.tobytes()
+    lines = (
+        " ".join(map(spelled.__getitem__, content[start : start + BYTES_A_LINE]))
+        for start in range(0, len(content), BYTES_A_LINE)
+    )
+    return "\n".join(lines) + "\n"
 
 
 def check_bundle_folder(folder: Path, name: str) -> None:

@@ -71,8 +71,17 @@ def build_loop_program(
     functions, mains = with_mains(functions, programs, kernels, request)
     parts = [barrier_declaration(), *(each.function for each in kernels.values())]
     return LoopProgram(
-        [*parts, *mains], functions, pool.content(), list(kernels), alignment
+        [*parts, *mains], functions, pool.content(), nodes_of(programs), alignment
     )
+
+
+def nodes_of(programs: Mapping[str, Program]) -> Mapping[str, str]:
+    """The kernels of programs, each with the first node that calls it."""
+    nodes: dict[str, str] = {}
+    for program in programs.values():
+        for call in program.calls():
+            nodes.setdefault(call.kernel.name, call.node)
+    return nodes
 
 
 def placed_program(

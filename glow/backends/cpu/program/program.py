@@ -103,6 +103,8 @@ class KernelCall:
     """Whether one other instruction reads what this one alone writes, and nobody else does."""
     notes_error: bool = False
     """Whether the last binding is the byte of an error."""
+    node: str = field(default="", compare=False)
+    """That the call is for, as people know it."""
 
     def conflicting(self, other: KernelCall) -> Iterator[tuple[int, int]]:
         """The operands of both, by number, because of which the order of the calls matters."""

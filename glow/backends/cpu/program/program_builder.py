@@ -173,7 +173,10 @@ class ProgramBuilder:
             self.next_report += 1
             self.reports.append((self.node, invocation.report))
         kernel, writes = invocation.kernel, invocation.writes
-        return KernelCall(kernel, bindings, writes, notes_error=bool(invocation.report))
+        notes_error = bool(invocation.report)
+        return KernelCall(
+            kernel, bindings, writes, notes_error=notes_error, node=self.node
+        )
 
     def _binding(self, buffer: SSAValue | Row, loop: int) -> BufferBinding:
         """Where a buffer is, or the row that trip number `loop` has."""
