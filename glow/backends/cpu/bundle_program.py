@@ -42,7 +42,9 @@ def build_bundle_program(
 ) -> BundleProgram:
     """The functions of planned modules by name; see `Backend.bundle_program`."""
     program = build_loop_program(modules, request, table)
-    text = function_text(program.parts, Target.from_string(request.options.target))
+    text = function_text(
+        list(program.parts), Target.from_string(request.options.target)
+    )
     return BundleProgram(
         text, program.functions, program.constants, program.kernels, program.alignment
     )
