@@ -31,6 +31,16 @@ from glow.dialects.locations import read_location
 from glow.frontends.mlir_metadata import MetadataParser
 from glow.frontends.mlir_strings import check_strings
 
+CONVERTERS = {
+    "mhlo": "mlir-hlo-opt --hlo-legalize-to-stablehlo",
+    "onnx": "onnx-mlir, or compile the .onnx file itself",
+    "tf": "tf-opt --tf-to-stablehlo-pipeline",
+    "tfl": "tosa-opt --tfl-to-tosa-pipeline",
+    "torch": "torch-mlir, to StableHLO, TOSA or linalg",
+    "vhlo": "stablehlo-opt --vhlo-legalize-to-stablehlo",
+}
+"""Dialects of programs that are not read, and what makes others of them."""
+
 
 class LocatingParser(MetadataParser):
     """The MLIR parser with a `file:line:col` location for each operation."""
@@ -104,7 +114,9 @@ class LocatingParser(MetadataParser):
         except ParseError as error:
             position = self.lexer.input.content.rfind(name, 0, self.pos)
             known = (operation.name for operation in self.ctx.loaded_ops)
-            message = f"unknown operation '{name}'{did_you_mean(name, known)}"
+            tool = CONVERTERS.get(name.partition(".")[0])
+            other = f"; convert the program with {tool}" if tool else ""
+            message = f"unknown operation '{name}'{other or did_you_mean(name, known)}"
             span = Span(position, position + len(name), self.lexer.input)
             raise ParseError(span, message) from error
 

@@ -42,6 +42,7 @@ from glow.frontends.stablehlo import (
     movement,
     products,
     reductions,
+    special,
 )
 from glow.frontends.stablehlo.hlo_builder import HloBuilder, LoopIndices
 from glow.passes.rewriting.node_builder import erase_dead_nodes
@@ -52,6 +53,7 @@ HANDLERS = {
     **movement.HANDLERS,
     **products.HANDLERS,
     **reductions.HANDLERS,
+    **special.HANDLERS,
 }
 
 NAMED = {"stablehlo.composite": "name", "stablehlo.custom_call": "call_target_name"}

@@ -211,6 +211,19 @@ def small_functions():
     return network, [floats(3, 5), np.arange(-4, 11, dtype=np.int32).reshape(3, 5)]
 
 
+def special_functions():
+    """Angles in all quadrants with zeros of both signs, and the inverse of erf."""
+    infinity = np.inf
+    y = [0.0, -0.0, 0.0, -0.0, 1, -1, 2, -3, infinity, -infinity, 1e-30, 5, 0.3]
+    x = [0.0, 0.0, -0.0, -0.0, 0, 0, -3, -4, infinity, -infinity, -1e30, 1e-20, -0.7]
+    inside = [0, 0.1, -0.5, 0.9, 0.9999, 0.25, 0.25, 0.3, -0.99, -0.2, 0.7, 0.8, 0.95]
+
+    def network(y, x, inside):
+        return lax.atan2(y, x), lax.erf_inv(inside)
+
+    return network, [np.array(one, np.float32) for one in (y, x, inside)]
+
+
 NETWORKS = (
     residual,
     inverted_residual,
@@ -222,6 +235,7 @@ NETWORKS = (
     positions,
     loops,
     small_functions,
+    special_functions,
 )
 
 
