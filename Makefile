@@ -62,8 +62,10 @@ fuzz: $(VENV)/.installed-dev  ## run passes, native code and quantization on tho
 	$(BIN)/python test/fuzz/serving/codec_checks.py
 	$(BIN)/python test/fuzz/serving/serving_faults.py
 
-interop: $(VENV)/.installed-dev  ## install JAX, and compare random programs of it (minutes)
-	$(BIN)/pip install --quiet jax
+interop: $(VENV)/.installed-dev  ## install JAX and IREE, compare programs of both, write their table (minutes)
+	$(BIN)/pip install --quiet jax iree-base-compiler iree-base-runtime
+	$(BIN)/pytest -n 0 test/interop
+	$(BIN)/python test/interop/table.py --write
 	$(BIN)/pytest -n 0 test/python/frontends/stablehlo/test_jax.py
 	$(BIN)/python test/fuzz/stablehlo/operations.py
 

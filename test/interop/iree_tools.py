@@ -4,7 +4,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import numpy as np
-from iree import compiler, runtime
 
 FLAGS = (
     "--iree-hal-target-backends=llvm-cpu",
@@ -16,6 +15,8 @@ SCOPE = "model"
 
 def compiled(program, input_type="auto"):
     """The module that IREE makes of the file of a program."""
+    from iree import compiler
+
     return compiler.compile_file(
         str(program), input_type=input_type, extra_args=[*FLAGS]
     )
@@ -23,6 +24,8 @@ def compiled(program, input_type="auto"):
 
 def run_compiled(binary, arrays, weights=None):
     """What the main function of a module returns; `weights` is a file of parameters."""
+    from iree import runtime
+
     instance = runtime.VmInstance()
     device = runtime.get_device("local-sync")
     modules = [runtime.create_hal_module(instance, device)]

@@ -53,6 +53,10 @@ class Format(Generic[W]):
     """What writes a node that has a scalar body, and no handler."""
     keeps: Callable[[NodeOp], bool] = lambda op: True
     """Whether the handler of a node takes it as it is."""
+    quantized: Mapping[type[Operation], Handler[W]] = field(
+        default_factory=dict[type[Operation], "Handler[W]"]
+    )
+    """What writes nodes on quantized elements; without any they are lowered before."""
 
     def is_legal(self, op: NodeOp) -> bool:
         """Whether a node is not made of others."""
@@ -65,9 +69,12 @@ class Format(Generic[W]):
 
     def handler(self, op: Operation) -> Handler[W]:
         """What writes a node; raises CannotExport where nothing does."""
-        if type(op) in self.handlers:
-            return self.handlers[type(op)]
-        if has_scalar_body(op):
+        handlers = self.handlers
+        if isinstance(op, NodeOp) and op.is_quantized:
+            handlers = self.quantized
+        if type(op) in handlers:
+            return handlers[type(op)]
+        if handlers is self.handlers and has_scalar_body(op):
             return self.elementwise
         raise CannotExport
 
@@ -133,9 +140,12 @@ def prepared(module: ModuleOp, target: Format[W]) -> ModuleOp:
     """A copy of a graph, of nodes that the format has words for, as far as there are any."""
     copy = clone_module(module)
     inline_parts(copy)
-    lower_quantized(copy)
+    if not target.quantized:
+        lower_quantized(copy)
     for op in list(copy.walk()):
-        if isinstance(op, glow.Conv2dOp) and op.activation is not None:
+        if not isinstance(op, glow.Conv2dOp) or op.is_quantized:
+            continue
+        if op.activation is not None:
             _part_activation(op)
     lower_nodes(copy, target)
     erase_dead_nodes(copy)
@@ -169,7 +179,7 @@ def write_operation(writer: W, target: Format[W], op: Operation) -> None:
         target.controls[type(op)](
             writer, op, lambda block: write_block(writer, target, block)
         )
-    elif isinstance(op, NodeOp) and not op.is_quantized:
+    elif isinstance(op, NodeOp):
         inputs = [writer.value(value) for value in op.inputs]
         made = target.handler(op)(writer, op, inputs)
         values = [made] if not isinstance(made, Sequence) else made

@@ -6,6 +6,7 @@
 | `elementwise.py` | nodes that compute each element by itself                   |
 | `products.py`    | convolutions and pools on images with channels last, matmul |
 | `movement.py`    | nodes that move elements, reductions, lookups               |
+| `quantized.py`   | nodes on quantized elements: bytes, and rescaled sums       |
 
 Source: the TOSA 1.0 specification (mlplatform.org/tosa).
 """
@@ -15,7 +16,7 @@ from __future__ import annotations
 from glow.dialects import glow
 from glow.dialects.node import NodeOp, shape_of
 from glow.exporters.programs import Format
-from glow.exporters.tosa import elementwise, movement, products
+from glow.exporters.tosa import elementwise, movement, products, quantized
 from glow.exporters.tosa.tosa_writer import TosaWriter
 
 
@@ -36,7 +37,8 @@ TOSA = Format(
     "TOSA",
     TosaWriter,
     {**elementwise.HANDLERS, **products.HANDLERS, **movement.HANDLERS},
-    {},
+    quantized.CASTS,
     elementwise.refuse,
     keeps,
+    quantized.QUANTIZED,
 )

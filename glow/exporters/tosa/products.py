@@ -30,8 +30,24 @@ def fitted(
     return cut, [pads[0], max(ends[0], 0), pads[1], max(ends[1], 0)]
 
 
-def convolution(writer: TosaWriter, op: NodeOp, inputs: Sequence[SSAValue]) -> SSAValue:
-    """Channels by themselves have an operation of their own."""
+def _convolution(
+    writer: TosaWriter, op: NodeOp, inputs: Sequence[SSAValue]
+) -> SSAValue:
+    element = element_of(inputs[0])
+    return writer.transpose(convolution(writer, op, inputs, (0, 0), element), FIRST)
+
+
+def convolution(
+    writer: TosaWriter,
+    op: NodeOp,
+    inputs: Sequence[SSAValue],
+    zeros: Sequence[int],
+    total: Attribute,
+) -> SSAValue:
+    """Sums [N, H, W, C] of elements less their zero points.
+
+    Channels by themselves have an operation of their own.
+    """
     view, (value, weights, *bias) = op.attributes_view(), inputs
     outputs, _, *kernel = shape_of(weights)
     strides, dilations = view.ints("strides"), view.ints("dilations")
@@ -55,17 +71,16 @@ def convolution(writer: TosaWriter, op: NodeOp, inputs: Sequence[SSAValue]) -> S
         name, order = "depthwise_conv2d", [2, 3, 0, 1]
         weights = writer.reshape(weights, [channels, outputs // channels, *kernel])
     filters = writer.transpose(weights, order)
-    addend = bias[0] if bias else writer.splat(0, [outputs], element)
+    addend = bias[0] if bias else writer.splat(0, [outputs], total)
     properties: dict[str, Attribute] = {
         "pad": ints_attr(*pads),
         "stride": ints_attr(*strides),
         "dilation": ints_attr(*dilations),
-        "acc_type": element,
+        "acc_type": total,
     }
-    zeros = [writer.zero_point(element) for _ in range(2)]
-    to = tensor_type([result[0], *result[2:], outputs], element)
-    made = writer.op(name, image, filters, addend, *zeros, to=to, **properties)
-    return writer.transpose(made, FIRST)
+    points = [writer.one(zero, element) for zero in zeros]
+    to = tensor_type([result[0], *result[2:], outputs], total)
+    return writer.op(name, image, filters, addend, *points, to=to, **properties)
 
 
 def _pool(
@@ -133,7 +148,7 @@ def _turned(writer: TosaWriter, value: SSAValue, turned: bool) -> SSAValue:
 
 
 HANDLERS: Mapping[type[Operation], Handler[TosaWriter]] = {
-    glow.Conv2dOp: convolution,
+    glow.Conv2dOp: _convolution,
     glow.MaxPool2dOp: max_pool,
     glow.AvgPool2dOp: average_pool,
     glow.MatmulOp: matmul,

@@ -21,6 +21,7 @@ from xdsl.ir import Attribute, SSAValue
 
 from glow.dialects.glow.elementwise import broadcast_shape
 from glow.dialects.node import element_of, shape_of, tensor_type
+from glow.dialects.quantized import is_quantized, stored_type
 from glow.dialects.weights import numpy_to_dense
 from glow.exporters.failures import CannotExport
 from glow.exporters.programs.writer import ProgramWriter, type_like
@@ -50,6 +51,12 @@ class TosaWriter(ProgramWriter):
         if any(isinstance(one, TensorType) and 0 in one.get_shape() for one in tensors):
             raise CannotExport("of a tensor without elements")
         return self.emit(f"tosa.{name}", operands, types, properties)
+
+    def type_of(self, kind: Attribute) -> Attribute:
+        """Quantized elements as the integers that are stored."""
+        if isinstance(kind, TensorType) and is_quantized(kind):
+            return stored_type(kind)
+        return kind
 
     # Constants
 
@@ -167,12 +174,17 @@ class TosaWriter(ProgramWriter):
             value = self.op(f"reduce_{name}", value, to=to, axis=integer(axis))
         return value
 
-    def product(self, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
-        """[B, M, K] x [B, K, N]."""
-        element = element_of(lhs)
-        sizes = [*shape_of(lhs)[:2], shape_of(rhs)[2]]
-        zeros = [self.zero_point(element), self.zero_point(element)]
-        return self.op("matmul", lhs, rhs, *zeros, to=type_like(lhs, sizes))
+    def product(
+        self,
+        lhs: SSAValue,
+        rhs: SSAValue,
+        zeros: Sequence[int] = (0, 0),
+        total: Attribute | None = None,
+    ) -> SSAValue:
+        """[B, M, K] x [B, K, N], of elements less their zero points."""
+        points = [self.one(zero, element_of(lhs)) for zero in zeros]
+        to = type_like(lhs, [*shape_of(lhs)[:2], shape_of(rhs)[2]], total)
+        return self.op("matmul", lhs, rhs, *points, to=to)
 
 
 def collapsed(shape: Sequence[int]) -> int:
