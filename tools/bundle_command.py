@@ -8,8 +8,6 @@ from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from xdsl.dialects.builtin import ModuleOp
-
 from glow.bundles.bundle import APIS, OPTIMIZATIONS, WEIGHTS, BundleSettings
 from glow.dialects.errors import UsageError
 from glow.dialects.numerics import NUMERICS
@@ -21,6 +19,8 @@ from glow.tools.progress import step
 from glow.tools.quantization_commands import at_least
 
 if TYPE_CHECKING:
+    from xdsl.dialects.builtin import ModuleOp
+
     from glow.bundles.bundle import Bundle
 
 BUNDLE = "bundle"
