@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, opt_prop_def, traits_def
+from xdsl.parser import Parser
 from xdsl.traits import IsTerminator
 
 from glow.dialects.foreign import ForeignOp
@@ -28,7 +29,11 @@ class YieldOp(ForeignOp):
 
     name = "linalg.yield"
     traits = traits_def(IsTerminator())
-    parse = classmethod(syntax.parse_yield)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> YieldOp:
+        """`linalg.yield %a, %b : f32, i64`."""
+        return syntax.parse_yield(cls, parser)
 
 
 @irdl_op_definition
@@ -37,7 +42,11 @@ class IndexOp(ForeignOp):
 
     name = "linalg.index"
     dim = opt_prop_def(Attribute)
-    parse = classmethod(syntax.parse_index)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> IndexOp:
+        """`linalg.index 1 : index`."""
+        return syntax.parse_index(cls, parser)
 
 
 CONVOLUTIONS = """

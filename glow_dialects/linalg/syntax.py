@@ -89,7 +89,7 @@ def _parse_operands(parser: Parser, keyword: str) -> list[SSAValue]:
     parser.parse_punctuation(":")
     types = parser.parse_comma_separated_list(parser.Delimiter.NONE, parser.parse_type)
     parser.parse_punctuation(")")
-    return parser.resolve_operands(operands, types, place)
+    return [*parser.resolve_operands(operands, types, place)]
 
 
 def _parse_body(parser: Parser) -> Region | None:

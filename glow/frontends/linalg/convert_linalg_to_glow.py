@@ -19,7 +19,7 @@ from xdsl.context import Context
 from xdsl.dialects import tensor
 from xdsl.dialects.builtin import ModuleOp, TensorType
 from xdsl.dialects.func import FuncOp, ReturnOp
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from glow.dialects import arith
@@ -60,12 +60,7 @@ class ConvertLinalgToGlowPass(ModulePass):
                 conversion.convert_block(function.body.block)
                 name_results(function)
         conversion.raise_if_any()
-        for function in op.ops:
-            if isinstance(function, FuncOp) and function.body.blocks:
-                _erase_scalars(function.body.block)
-        for one in list(op.ops):
-            if one.name == "ml_program.global":
-                erase(one)
+        _erase_rest(op)
         fold_broadcasts(op)
         fold_biases(op)
         erase_dead_nodes(op)
@@ -89,9 +84,10 @@ class LinalgConversion(Conversion):
         return builder, [values] if isinstance(values, SSAValue) else values
 
 
-def _erase_scalars(block: Block) -> None:
-    """Take out the constants and empty tensors that nothing reads any more."""
-    for op in reversed(list(block.ops)):
+def _erase_rest(module: ModuleOp) -> None:
+    """Take out the constants, empty tensors and seeds that nothing reads any more."""
+    for op in reversed(list(module.walk())):
         is_read = any(result.uses for result in op.results)
-        if isinstance(op, arith.ConstantOp | tensor.EmptyOp) and not is_read:
+        is_scalar = isinstance(op, arith.ConstantOp | tensor.EmptyOp) and not is_read
+        if is_scalar or op.name == "ml_program.global":
             erase(op)

@@ -17,7 +17,14 @@ from xdsl.ir.affine import (
 from glow.dialects.errors import GlowError
 from glow.frontends.linalg.iteration import Generic, body_of, combined
 from glow.frontends.linalg.linalg_builder import LinalgBuilder
-from glow.frontends.linalg.products import Axes, begin, contract, convolve
+from glow.frontends.linalg.products import (
+    Axes,
+    axis_letters,
+    begin,
+    contract,
+    convolve,
+    is_axes,
+)
 from glow.frontends.linalg.scalars import CASTS
 
 PRODUCTS = ("arith.mulf", "arith.muli")
@@ -36,8 +43,8 @@ def sum_of_products(builder: LinalgBuilder, what: Generic) -> SSAValue | None:
     if {first, second} != {block.args[0], block.args[1]}:
         return None
     operands = (builder.ins[0], builder.ins[1])
-    if all(_is_axes(access) for access in what.maps):
-        names = [_letters(access) for access in what.maps]
+    if all(is_axes(access) for access in what.maps):
+        names = [axis_letters(access) for access in what.maps]
         known = set(names[0]) | set(names[1])
         alone = (set(names[0]) ^ set(names[1])) - set(names[2])
         if (
@@ -57,29 +64,15 @@ def _origin(value: SSAValue) -> SSAValue:
     return value
 
 
-def _is_axes(access: AffineMap) -> bool:
-    return all(isinstance(one, AffineDimExpr) for one in access.results)
-
-
-def _letters(access: AffineMap) -> str:
-    return "".join(
-        chr(ord("A") + one.position)
-        for one in access.results
-        if isinstance(one, AffineDimExpr)
-    )
-
-
 def _convolution(
     builder: LinalgBuilder, what: Generic, operands: tuple[SSAValue, SSAValue]
 ) -> SSAValue | None:
     """A convolution in the order that its maps say; None where they are of none."""
     value, kernel, result = what.maps
-    if _is_axes(value):
+    if is_axes(value):
         return None
     steps = [_step(one) for one in value.results]
-    if any(step is None for step in steps) or not (
-        _is_axes(kernel) and _is_axes(result)
-    ):
+    if any(step is None for step in steps) or not (is_axes(kernel) and is_axes(result)):
         return None
     names: dict[int, str] = {}
     strides: list[int] = []

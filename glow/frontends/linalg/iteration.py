@@ -11,6 +11,7 @@ from xdsl.ir.affine import (
     AffineDimExpr,
     AffineMap,
 )
+from xdsl.utils.hints import isa
 
 from glow.dialects.errors import GlowError
 from glow.dialects.foreign.words import Word
@@ -49,7 +50,7 @@ class Generic:
             op.properties.get("indexing_maps"),
             op.properties.get("iterator_types"),
         )
-        if not isinstance(maps, ArrayAttr) or not isinstance(kinds, ArrayAttr):
+        if not isa(maps, ArrayAttr) or not isa(kinds, ArrayAttr):
             raise GlowError("a generic without maps or iterators")
         accesses = [one.data for one in maps if isinstance(one, AffineMapAttr)]
         words = [_word(kind) for kind in kinds]

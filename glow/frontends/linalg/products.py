@@ -12,7 +12,8 @@ from math import prod
 
 from xdsl.dialects.builtin import AffineMapAttr, ArrayAttr, i8
 from xdsl.ir import SSAValue
-from xdsl.ir.affine import AffineDimExpr
+from xdsl.ir.affine import AffineDimExpr, AffineMap
+from xdsl.utils.hints import isa
 
 from glow.dialects import glow
 from glow.dialects.errors import GlowError
@@ -47,23 +48,29 @@ SPATIAL = "dhw"
 def letters_of(op: LinalgOp) -> list[str] | None:
     """One string of letters for each operand, from its maps; None where they are no axes."""
     maps = op.properties.get("indexing_maps")
-    if not isinstance(maps, ArrayAttr):
+    if not isa(maps, ArrayAttr):
         return None
     found: list[str] = []
     for one in maps:
-        if not isinstance(one, AffineMapAttr):
+        access = one.data if isinstance(one, AffineMapAttr) else None
+        if access is None or not is_axes(access):
             return None
-        expressions = one.data.results
-        if not all(isinstance(e, AffineDimExpr) for e in expressions):
-            return None
-        found.append(
-            "".join(
-                chr(ord("A") + e.position)
-                for e in expressions
-                if isinstance(e, AffineDimExpr)
-            )
-        )
+        found.append(axis_letters(access))
     return found
+
+
+def is_axes(access: AffineMap) -> bool:
+    """Whether a map says a dimension for each axis."""
+    return all(isinstance(one, AffineDimExpr) for one in access.results)
+
+
+def axis_letters(access: AffineMap) -> str:
+    """A letter for each axis: `A` is the first dimension."""
+    return "".join(
+        chr(ord("A") + one.position)
+        for one in access.results
+        if isinstance(one, AffineDimExpr)
+    )
 
 
 def product(builder: LinalgBuilder) -> SSAValue:

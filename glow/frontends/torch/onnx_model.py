@@ -255,7 +255,7 @@ def attribute(name: str, value: Attribute) -> AttributeProto:
         made.type, made.f = AttributeProto.FLOAT, value.value.data
     elif isinstance(value, StringAttr):
         made.type, made.s = AttributeProto.STRING, value.data.encode()
-    elif isinstance(value, DenseIntOrFPElementsAttr | DenseResourceAttr):
+    elif isinstance(value, DenseResourceAttr) or isa(value, DenseIntOrFPElementsAttr):
         made.type = AttributeProto.TENSOR
         made.t.CopyFrom(tensor(_array(value)))
     elif isinstance(value, DenseArrayBase):

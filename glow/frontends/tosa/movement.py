@@ -151,7 +151,7 @@ def reduce(builder: TosaBuilder) -> SSAValue:
     before = value.owner
     if isinstance(before, glow.ReduceOp) and type(before) is node and before.keepdims:
         value = before.input
-        axes = sorted({*axes, *map(int, before.axes.get_values())})
+        axes = sorted({*axes, *before.attributes_view().ints("axes")})
     return builder.node(node, value, axes=axes, keepdims=True)
 
 

@@ -16,10 +16,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import cast
 
 import numpy as np
+import numpy.typing as npt
 from xdsl.dialects.builtin import TensorType, i64
-from xdsl.ir import SSAValue
+from xdsl.ir import Attribute, SSAValue
 
 from glow.dialects import glow
 from glow.dialects.errors import GlowError
@@ -62,16 +64,15 @@ def as_quantized(
     if array is not None:
         held = np.ascontiguousarray(array).reshape(array.shape)
         return builder.quantized_constant(held, element.data, "weights")
-    cast = StorageCastOp.create(operands=[value], result_types=[wanted])
-    return builder.insert(cast).results[0]
+    made = StorageCastOp.create(operands=[value], result_types=[wanted])
+    return builder.insert(made).results[0]
 
 
 def as_stored(builder: TosaBuilder, value: SSAValue) -> SSAValue:
     """The integers of quantized elements."""
-    assert isinstance(value.type, TensorType)
-    target = stored_type(value.type)
-    cast = StorageCastOp.create(operands=[value], result_types=[target])
-    return builder.insert(cast).results[0]
+    target = stored_type(cast("TensorType[Attribute]", value.type))
+    made = StorageCastOp.create(operands=[value], result_types=[target])
+    return builder.insert(made).results[0]
 
 
 @dataclass(frozen=True)
@@ -123,7 +124,9 @@ def _exactly(builder: TosaBuilder, how: Rescale) -> SSAValue:
     return saturated(builder, result)
 
 
-def _first_half(builder: TosaBuilder, value: SSAValue, shifts: Array) -> SSAValue:
+def _first_half(
+    builder: TosaBuilder, value: SSAValue, shifts: npt.NDArray[np.int64]
+) -> SSAValue:
     """What DOUBLE_ROUND adds before long shifts, with the sign of the value."""
     more = np.where(shifts > FIRST_HALF, np.int64(1) << 30, np.int64(0))
     up, down = _numbers(builder, more), _numbers(builder, -more)
