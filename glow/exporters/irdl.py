@@ -22,6 +22,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from io import StringIO
+from typing import cast
 
 from xdsl.dialects.builtin import (
     DenseArrayBase,
@@ -149,7 +150,7 @@ class OperationText:
         if isinstance(constraint, BaseAttr):
             base = BASES.get(constraint.attr)
         elif isinstance(constraint, ParamAttrConstraint):
-            base = BASES.get(constraint.base_attr)
+            base = BASES.get(cast("type[Attribute]", constraint.base_attr))
         else:
             base = None
         return ANY if base is None else f'irdl.base "{base}"'
@@ -158,9 +159,9 @@ class OperationText:
 def element(constraint: object) -> AttrConstraint | None:
     """The constraint of each value of a range."""
     if isinstance(constraint, RangeLengthConstraint):
-        return element(constraint.constraint)
+        return element(cast("RangeLengthConstraint[Attribute]", constraint).constraint)
     if isinstance(constraint, RangeOf):
-        return constraint.constr
+        return cast("RangeOf[Attribute]", constraint).constr
     return None
 
 

@@ -40,13 +40,12 @@ def write_scalar_body(
         results = emit_node(ScalarBuilder(scalars), op, scalars.args)
         for own, value in zip(scalars.args, x, strict=False):
             own.replace_all_uses_with(value)
-        results = [
-            x[result.index] if result in scalars.args else result for result in results
-        ]
+        places = dict[SSAValue, SSAValue](zip(scalars.args, x, strict=False))
+        chosen = [places.get(result, result) for result in results]
         for one in list(scalars.ops):
             one.detach()
             f.block.add_op(one)
-        return results
+        return chosen
 
     return writer.generic(inputs, starts, maps, (), body)
 

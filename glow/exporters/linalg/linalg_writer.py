@@ -12,7 +12,7 @@ A structured operation is a block that computes one element from those that maps
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import ClassVar, TypeAlias
+from typing import ClassVar, TypeAlias, cast
 
 import numpy as np
 from xdsl.dialects.builtin import (
@@ -36,7 +36,7 @@ from glow.dialects.node import element_of, shape_of, tensor_type
 from glow.dialects.weight_table import Array
 from glow.exporters.programs.operations import operation
 from glow.exporters.programs.writer import ProgramWriter
-from glow.passes.rewriting.scalar_builder import ScalarBuilder
+from glow.passes.rewriting.scalar_builder import ScalarBuilder, as_integer
 
 Body: TypeAlias = "Callable[[ScalarBuilder, Sequence[SSAValue]], Sequence[SSAValue]]"
 """Appends what is done to one element; returns the new elements."""
@@ -48,9 +48,11 @@ DYNAMIC = -(2**63)
 def signless(kind: Attribute) -> Attribute:
     """A type without the sign of integers."""
     if isinstance(kind, TensorType):
-        return tensor_type(kind.get_shape(), signless(kind.element_type))
-    if isinstance(kind, IntegerType) and kind.signedness.data != Signedness.SIGNLESS:
-        return IntegerType(kind.width.data)
+        tensor = cast("TensorType[Attribute]", kind)
+        return tensor_type(tensor.get_shape(), signless(tensor.element_type))
+    integer = as_integer(kind)
+    if integer is not None and integer.signedness.data != Signedness.SIGNLESS:
+        return IntegerType(integer.width.data)
     return kind
 
 
@@ -345,13 +347,14 @@ def drop_signs(block: Block) -> None:
                 result._type = kind  # pyright: ignore[reportPrivateUsage]
         value = op.properties.get("value")
         if isinstance(value, IntegerAttr):
-            op.properties["value"] = signed_number(value)
+            number = cast("IntegerAttr[IntegerType]", value)
+            op.properties["value"] = signed_number(number)
 
 
-def signed_number(value: IntegerAttr) -> Attribute:
+def signed_number(value: IntegerAttr[IntegerType]) -> Attribute:
     """A number whose type has no sign."""
-    kind = signless(value.type)
-    if kind == value.type or not isinstance(kind, IntegerType):
+    kind = as_integer(signless(value.type))
+    if kind is None or kind == value.type:
         return value
     width, number = kind.width.data, value.value.data
     wrapped = number - (1 << width) if number >> (width - 1) else number

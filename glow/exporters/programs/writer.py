@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import ClassVar, TypeAlias, TypeVar
+from typing import ClassVar, TypeAlias, TypeVar, cast
 
 import numpy as np
-from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, TensorType, i1
+from xdsl.dialects.builtin import (
+    AnyDenseElement,
+    DenseIntOrFPElementsAttr,
+    TensorType,
+    i1,
+)
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from glow.dialects.node import NodeOp, element_of, shape_of, tensor_type
@@ -78,7 +83,7 @@ class ProgramWriter:
         return op.results[0]
 
     @contextmanager
-    def inside(self, block: Block) -> Iterator[Block]:
+    def inside(self, block: Block) -> Generator[Block]:
         """Append to another block."""
         outer, self.block = self.block, block
         try:
@@ -130,7 +135,9 @@ def spelled(array: Array) -> DenseIntOrFPElementsAttr:
     if array.size and not any(array.strides) and array.ndim:
         one = numpy_to_dense(array.reshape(-1)[:1].copy())
         held = tensor_type(array.shape, element_type_of(array.dtype))
-        return DenseIntOrFPElementsAttr(held, one.data)
+        return DenseIntOrFPElementsAttr(
+            cast("TensorType[AnyDenseElement]", held), one.data
+        )
     return numpy_to_dense(array)
 
 
@@ -149,6 +156,11 @@ def type_like(
         shape_of(value) if shape is None else shape,
         element_of(value) if element is None else element,
     )
+
+
+def result_type(op: NodeOp) -> TensorType[Attribute]:
+    """The type of a node's first result."""
+    return cast("TensorType[Attribute]", op.results[0].type)
 
 
 W = TypeVar("W", bound=ProgramWriter)

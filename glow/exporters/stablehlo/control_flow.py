@@ -11,23 +11,16 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TypeAlias
 
 from xdsl.dialects import arith, scf, tensor
-from xdsl.dialects.builtin import TensorType
-from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.ir import Block, Operation, Region, SSAValue
 
 from glow.dialects import arith as own_arith
-from glow.dialects.node import tensor_type
 from glow.exporters.failures import CannotExport
 from glow.exporters.programs.operations import operation
 from glow.exporters.programs.writer import Control
 from glow.exporters.stablehlo.hlo_writer import HloWriter
-from glow.exporters.stablehlo.scalars import plain, write_scalar
+from glow.exporters.stablehlo.scalars import write_scalar
 
 WriteBlock: TypeAlias = Callable[[Block], None]
-
-
-def _type_of(value: SSAValue) -> Attribute:
-    kind = value.type
-    return kind if isinstance(kind, TensorType) else tensor_type((), plain(kind))
 
 
 def _end(writer: HloWriter, values: Sequence[SSAValue]) -> None:

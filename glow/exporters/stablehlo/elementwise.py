@@ -14,7 +14,7 @@ from glow.dialects.node import NodeOp, element_of
 from glow.dialects.weight_table import dtype_of
 from glow.dialects.weights import stored_value
 from glow.exporters.failures import CannotExport
-from glow.exporters.programs.writer import Handler
+from glow.exporters.programs.writer import Handler, result_type, type_like
 from glow.exporters.stablehlo.hlo_writer import HloWriter
 
 HloHandler: TypeAlias = Callable[
@@ -34,9 +34,12 @@ def binary(name: str) -> HloHandler:
 
 def comparison(direction: str) -> HloHandler:
     """Whether two values that broadcast compare so."""
-    return lambda writer, op, inputs: writer.compare(
-        direction, *writer.together(*inputs)
-    )
+
+    def write(writer: HloWriter, op: NodeOp, inputs: Sequence[SSAValue]) -> SSAValue:
+        lhs, rhs = writer.together(*inputs)
+        return writer.compare(direction, lhs, rhs)
+
+    return write
 
 
 def _has_no_zero(op: NodeOp) -> bool:
@@ -72,7 +75,7 @@ def _clip(writer: HloWriter, op: NodeOp, inputs: Sequence[SSAValue]) -> SSAValue
         info = np.iinfo(dtype_of(element).str)
         low, high = (min(max(one, info.min), info.max) for one in (low, high))
     bounds = [writer.scalar(one, element) for one in (low, high)]
-    return writer.op("clamp", bounds[0], value, bounds[1], to=op.results[0].type)
+    return writer.op("clamp", bounds[0], value, bounds[1], to=type_like(value))
 
 
 def _reciprocal(writer: HloWriter, op: NodeOp, inputs: Sequence[SSAValue]) -> SSAValue:
@@ -103,7 +106,7 @@ def _shift_right(writer: HloWriter, op: NodeOp, inputs: Sequence[SSAValue]) -> S
 
 
 def _bitcast(writer: HloWriter, op: NodeOp, inputs: Sequence[SSAValue]) -> SSAValue:
-    return writer.op("bitcast_convert", inputs[0], to=op.results[0].type)
+    return writer.op("bitcast_convert", inputs[0], to=result_type(op))
 
 
 HANDLERS: Mapping[type[Operation], Handler[HloWriter]] = {

@@ -12,9 +12,8 @@ from glow.dialects.node import NodeOp, element_of, shape_of
 from glow.dialects.stablehlo.attributes import ScatterAttr
 from glow.dialects.weight_table import dtype_of
 from glow.dialects.weights import stored_value
-from glow.exporters.programs.writer import Handler
+from glow.exporters.programs.writer import Handler, result_type
 from glow.exporters.stablehlo.hlo_writer import HloWriter
-from glow.exporters.stablehlo.products import result_type
 
 
 def counted_from_front(
@@ -23,9 +22,11 @@ def counted_from_front(
     """Indices of an axis without those that are negative; `source` is what they were."""
     array = stored_value(source)
     if array is not None:
-        if (array >= 0).all():
+        is_negative = np.less(array, 0)
+        if not is_negative.any():
             return indices
-        return writer.array(np.where(array < 0, array + extent, array), "indices")
+        moved = np.add(array, extent).astype(array.dtype)
+        return writer.array(np.where(is_negative, moved, array), "indices")
     if dtype_of(element_of(indices)).kind == "u":
         return indices
     is_negative = writer.compare("LT", indices, writer.number(0, indices))

@@ -3,22 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import cast
 
-from xdsl.dialects.builtin import TensorType
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Operation, SSAValue
 
 from glow.dialects import glow
 from glow.dialects.attributes import ints_attr
 from glow.dialects.glow.elementwise import broadcast_shape
 from glow.dialects.node import NodeOp, shape_of
-from glow.exporters.programs.writer import Handler
+from glow.exporters.programs.writer import Handler, result_type
 from glow.exporters.stablehlo.hlo_writer import HloWriter
-
-
-def result_type(op: NodeOp) -> TensorType[Attribute]:
-    """The type of a node's first result."""
-    return cast("TensorType[Attribute]", op.results[0].type)
 
 
 def with_bias(
@@ -41,7 +34,7 @@ def convolution(writer: HloWriter, op: NodeOp, inputs: Sequence[SSAValue]) -> SS
     }
     padding = list(zip(pads[:axes], pads[axes:], strict=True))
     result = writer.convolution(
-        *inputs[:2], result_type(op), window, padding, view.int("group")
+        inputs[0], inputs[1], result_type(op), window, padding, view.int("group")
     )
     return with_bias(writer, result, inputs)
 

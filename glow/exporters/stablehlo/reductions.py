@@ -14,10 +14,9 @@ from glow.dialects.node import NodeOp, element_of, shape_of, tensor_type
 from glow.dialects.weight_table import dtype_of
 from glow.exporters.programs.operations import operation
 from glow.exporters.programs.reductions import neutral, reach_of
-from glow.exporters.programs.writer import Handler
+from glow.exporters.programs.writer import Handler, result_type
 from glow.exporters.stablehlo.elementwise import HloHandler
 from glow.exporters.stablehlo.hlo_writer import HloWriter, integer
-from glow.exporters.stablehlo.products import result_type
 from glow.interpreter.convolution import fold_windows
 
 
@@ -205,10 +204,11 @@ def _in_order(writer: HloWriter, element: Attribute, *, smallest: bool) -> Regio
     scalars = [tensor_type((), one) for one in (element, element, i64, i64)]
     block = Block(arg_types=scalars)
     with writer.inside(block):
-        pair = block.args[:2]
+        first, second = block.args[:2]
         if not isinstance(element, IntegerType):
-            pair = [_canonical(writer, value) for value in pair]
-        before = writer.compare("LT" if smallest else "GT", *pair, "TOTALORDER")
+            first, second = _canonical(writer, first), _canonical(writer, second)
+        order = "LT" if smallest else "GT"
+        before = writer.compare(order, first, second, "TOTALORDER")
         writer.append(operation("stablehlo.return", [before]))
     return Region(block)
 

@@ -31,7 +31,7 @@ from glow.exporters.failures import CannotExport
 from glow.exporters.programs.writer import type_like
 from glow.exporters.stablehlo.hlo_writer import HloWriter
 from glow.passes.rewriting.scalar_bodies import emit_node
-from glow.passes.rewriting.scalar_builder import ScalarBuilder
+from glow.passes.rewriting.scalar_builder import ScalarBuilder, as_integer
 
 Values: TypeAlias = "list[SSAValue]"
 Scalar: TypeAlias = "Callable[[HloWriter, Operation, Values], SSAValue]"
@@ -154,9 +154,10 @@ def plain(scalar: Attribute) -> Attribute:
 
 def with_sign(element: Attribute, sign: Signedness) -> Attribute:
     """An integer type of the same width."""
-    if not isinstance(element, IntegerType) or element == i1:
+    integer = as_integer(element)
+    if integer is None or element == i1:
         return element
-    return IntegerType(element.width.data, sign)
+    return IntegerType(integer.width.data, sign)
 
 
 def as_type(writer: HloWriter, value: SSAValue, element: Attribute) -> SSAValue:
@@ -200,16 +201,16 @@ def _converted_unsigned(writer: HloWriter, op: Operation, values: Values) -> SSA
 
 
 def _compared_floats(writer: HloWriter, op: Operation, values: Values) -> SSAValue:
-    number = predicate(op)
+    number, (lhs, rhs) = predicate(op), values
     if number in FLOAT_ORDER:
-        return writer.compare(FLOAT_ORDER[number], *values)
+        return writer.compare(FLOAT_ORDER[number], lhs, rhs)
     if number in UNORDERED and number != 6:
-        return writer.op("not", writer.compare(UNORDERED[number], *values))
+        return writer.op("not", writer.compare(UNORDERED[number], lhs, rhs))
     are_numbers = writer.op(
         "and", *(writer.compare("EQ", value, value) for value in values)
     )
     if number == 6:
-        return writer.op("and", are_numbers, writer.compare("NE", *values))
+        return writer.op("and", are_numbers, writer.compare("NE", lhs, rhs))
     return are_numbers if number == 7 else writer.op("not", are_numbers)
 
 
@@ -219,7 +220,8 @@ def _compared_integers(writer: HloWriter, op: Operation, values: Values) -> SSAV
         values, number = [as_unsigned(writer, value) for value in values], number - 4
     elif number > 1:
         values = [as_signless(writer, value) for value in values]
-    return writer.compare(INTEGER_ORDER[number], *values)
+    lhs, rhs = values
+    return writer.compare(INTEGER_ORDER[number], lhs, rhs)
 
 
 def predicate(op: Operation) -> int:

@@ -14,6 +14,7 @@ from glow.dialects.node import NodeOp, element_of, shape_of
 from glow.exporters.failures import CannotExport
 from glow.exporters.programs.writer import Handler, type_like
 from glow.exporters.tosa.tosa_writer import TosaWriter
+from glow.passes.rewriting.scalar_builder import as_integer
 
 TosaHandler: TypeAlias = Callable[[TosaWriter, NodeOp, Sequence[SSAValue]], SSAValue]
 
@@ -28,7 +29,9 @@ def binary(name: str) -> TosaHandler:
     return lambda writer, op, inputs: writer.binary(name, *inputs)
 
 
-def comparison(name: str, *, swapped: bool = False, opposite: bool = False):
+def comparison(
+    name: str, *, swapped: bool = False, opposite: bool = False
+) -> TosaHandler:
     """A comparison, of exchanged operands, or the opposite of one."""
 
     def write(writer: TosaWriter, op: NodeOp, inputs: Sequence[SSAValue]) -> SSAValue:
@@ -87,7 +90,7 @@ def _select(writer: TosaWriter, op: NodeOp, inputs: Sequence[SSAValue]) -> SSAVa
 def _convert(writer: TosaWriter, op: NodeOp, inputs: Sequence[SSAValue]) -> SSAValue:
     """Floats are cut before they are rounded to integers."""
     (value,), element = inputs, element_of(op.results[0])
-    is_integer = isinstance(element, IntegerType) and element != i1
+    is_integer = as_integer(element) is not None and element != i1
     if is_integer and not isinstance(element_of(value), IntegerType):
         zero = writer.one(0, element_of(value), len(shape_of(value)))
         down, up = writer.op("floor", value), writer.op("ceil", value)

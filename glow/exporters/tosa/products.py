@@ -138,7 +138,7 @@ def matmul(writer: TosaWriter, op: NodeOp, inputs: Sequence[SSAValue]) -> SSAVal
         own = [*[1] * (len(batch) + 2 - len(shape_of(value))), *shape_of(value)]
         value = writer.tile(writer.reshape(value, own), [*batch, *matrix])
         operands.append(writer.reshape(value, [prod(batch), *matrix]))
-    return writer.reshape(writer.product(*operands), result)
+    return writer.reshape(writer.product(operands[0], operands[1]), result)
 
 
 def _turned(writer: TosaWriter, value: SSAValue, turned: bool) -> SSAValue:

@@ -59,8 +59,8 @@ def in_units(
     number = writer.cast(value, f32)
     if zero:
         number = writer.binary("sub", number, writer.one(zero, f32, rank))
-    factors = np.array(scales, np.float32).reshape(*[1] * (rank - 1), len(scales))
-    if (factors == 1).all():
+    factors = np.array(scales, np.float32).reshape(*[1] * (rank - 1), -1)
+    if np.equal(factors, 1).all():
         return number
     return writer.binary("mul", number, writer.array(factors, "scales"))
 
@@ -82,15 +82,15 @@ def clamped(writer: TosaWriter, value: SSAValue, low: int, high: int) -> SSAValu
     return writer.op("clamp", value, min_val=bounds[0], max_val=bounds[1])
 
 
-def scale(data: Quantization) -> np.float32:
+def scale(data: Quantization) -> Array:
     """The scale of a tensor, in the precision that all scales are multiplied in."""
-    return np.float32(data.scales[0])
+    return np.array(data.scales[:1], np.float32)
 
 
 def product_scales(op: NodeOp) -> Array:
     """What sums of products are multiplied with."""
     value, weights = (data_of(one) for one in op.inputs[:2])
-    sums = scale(value) * np.array(weights.scales, np.float32)
+    sums = np.multiply(scale(value), np.array(weights.scales, np.float32))
     return np.divide(sums, scale(data_of(op.results[0])))
 
 
@@ -113,7 +113,7 @@ def _fully_connected(
     if op.attributes_view().has("activation") or len(shape_of(inputs[0])) != 2:
         raise CannotExport("with an activation, or of more axes")
     operands = [writer.reshape(one, [1, *shape_of(one)]) for one in inputs[:2]]
-    sums = writer.product(*operands, zeros, i32)
+    sums = writer.product(operands[0], operands[1], zeros, i32)
     if len(inputs) > 2:
         sums = writer.binary("add", sums, inputs[2])
     units = in_units(writer, sums, 0, product_scales(op))
@@ -127,8 +127,8 @@ def _rescale(writer: TosaWriter, op: NodeOp, inputs: Sequence[SSAValue]) -> SSAV
     own, result = data_of(op.inputs[0]), data_of(op.results[0])
     if (own.scales, own.zero_points) == (result.scales, result.zero_points):
         return inputs[0]
-    factor = scale(own) / scale(result)
-    units = in_units(writer, inputs[0], zero_point(own), [factor])
+    factor = np.divide(scale(own), scale(result))
+    units = in_units(writer, inputs[0], zero_point(own), factor)
     return finished(writer, units, result)
 
 
@@ -153,8 +153,8 @@ def _add(writer: TosaWriter, op: NodeOp, inputs: Sequence[SSAValue]) -> SSAValue
     result = data_of(op.results[0])
     terms: list[SSAValue] = []
     for value, own in zip(inputs, map(data_of, op.inputs), strict=True):
-        factor = scale(own) / scale(result)
-        terms.append(in_units(writer, value, zero_point(own), [factor]))
+        factor = np.divide(scale(own), scale(result))
+        terms.append(in_units(writer, value, zero_point(own), factor))
     return finished(writer, writer.binary("add", *terms), result)
 
 
@@ -169,8 +169,9 @@ def _average_pool(
         raise CannotExport("of less than a whole plane")
     numbers = in_units(writer, value, zero_point(own), [1.0])
     total = writer.reduce("sum", numbers, [2, 3])
-    factor = scale(own) / (scale(result) * np.float32(math.prod(kernel)))
-    return finished(writer, in_units(writer, total, 0, [factor]), result)
+    count = np.float32(math.prod(kernel))
+    factor = np.divide(scale(own), np.multiply(scale(result), count))
+    return finished(writer, in_units(writer, total, 0, factor), result)
 
 
 QUANTIZED: Mapping[type[Operation], Handler[TosaWriter]] = {

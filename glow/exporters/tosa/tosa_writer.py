@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
-from typing import ClassVar
+from typing import ClassVar, cast
 
 import numpy as np
 from xdsl.dialects.builtin import (
     DenseArrayBase,
+    DenseIntOrFPElementsAttr,
     IndexType,
     IntegerAttr,
     IntegerType,
+    ShapedType,
     TensorType,
     UnregisteredAttr,
     i8,
@@ -47,16 +49,16 @@ class TosaWriter(ProgramWriter):
     ) -> SSAValue:
         """An operation whose result has the type of the first operand, or another."""
         types = [operands[0].type if to is None else to]
-        tensors = [*types, *(operand.type for operand in operands)]
-        if any(isinstance(one, TensorType) and 0 in one.get_shape() for one in tensors):
+        kinds = [*types, *(operand.type for operand in operands)]
+        if any(isinstance(one, ShapedType) and 0 in one.get_shape() for one in kinds):
             raise CannotExport("of a tensor without elements")
         return self.emit(f"tosa.{name}", operands, types, properties)
 
     def type_of(self, kind: Attribute) -> Attribute:
         """Quantized elements as the integers that are stored."""
-        if isinstance(kind, TensorType) and is_quantized(kind):
-            return stored_type(kind)
-        return kind
+        if not is_quantized(kind):
+            return kind
+        return stored_type(cast("TensorType[Attribute]", kind))
 
     # Constants
 
@@ -66,7 +68,8 @@ class TosaWriter(ProgramWriter):
         kind = UnregisteredAttr.with_name_and_type("tosa.shape", True)
         held = kind("tosa.shape", True, False, str(count))
         values = numpy_to_dense(np.array(sizes, np.int64))
-        index = type(values)(tensor_type([count], IndexType()), values.data)
+        held_type = cast("TensorType[IndexType]", tensor_type([count], IndexType()))
+        index = DenseIntOrFPElementsAttr(held_type, values.data)
         return self.emit("tosa.const_shape", [], [held], {"values": index})
 
     def one(self, number: float, element: Attribute, rank: int = 1) -> SSAValue:

@@ -7,15 +7,11 @@ becomes
 
 from __future__ import annotations
 
-from typing import TypeVar
-
 from xdsl.ir import SSAValue
 
 from glow.dialects import glow
-from glow.dialects.node import shape_of
+from glow.dialects.node import NodeOp, shape_of
 from glow.frontends.stablehlo.hlo_builder import HloBuilder
-
-Node = TypeVar("Node", bound=glow.MulOp | glow.AddOp | glow.PowOp)
 
 
 def local_response_norm(builder: HloBuilder) -> SSAValue | None:
@@ -42,16 +38,16 @@ def local_response_norm(builder: HloBuilder) -> SSAValue | None:
 
 
 def _with_number(
-    builder: HloBuilder, value: SSAValue, node: type[Node]
+    builder: HloBuilder, value: SSAValue, node: type[NodeOp]
 ) -> tuple[SSAValue, float] | None:
     """The other operand of a node that has a number as its second."""
     owner = value.owner
     if not isinstance(owner, node):
         return None
-    array = builder.known(owner.rhs)
+    array = builder.known(owner.operands[1])
     if array is None or not array.size or (array != array.flat[0]).any():
         return None
-    return owner.lhs, float(array.flat[0].item())
+    return owner.operands[0], float(array.flat[0].item())
 
 
 def _channels_summed(
@@ -79,7 +75,7 @@ def _channels_summed(
     if not is_window or not isinstance(moved, glow.TransposeOp):
         return None
     squares = moved.input.owner
-    is_square = isinstance(squares, glow.MulOp) and squares.lhs == squares.rhs == value
+    is_square = isinstance(squares, glow.MulOp) and set(squares.operands) == {value}
     order = moved.attributes_view().ints("permutation")
     return size if is_square and order[-1] == 1 else None
 
