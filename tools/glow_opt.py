@@ -215,7 +215,8 @@ class GlowOptMain(VerifyDiagnosticsMain):
         if self.args.list_pipelines:
             listings.list_pipelines(self.options_of_pipelines())
         if self.args.emit_irdl:
-            print(listings.irdl_of(self.ctx, self.args.emit_irdl), end="")
+            text = listings.irdl_of(self.ctx, self.args.emit_irdl)
+            listings.write(text, self.args.output_file)
             return True
         return (
             self.args.list_passes or self.args.list_pipelines or self.args.show_dialects

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import textwrap
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -123,3 +124,15 @@ def view_op_graph(module: ModuleOp) -> None:
     from glow.exporters.dot import dot_text
 
     print(dot_text(module), file=sys.stderr, end="")
+
+
+def write(text: str, file: str | None) -> None:
+    """Write a listing to a file, or to the standard output without one."""
+    if file is None or file == "-":
+        print(text, end="")
+        return
+    try:
+        Path(file).write_text(text, encoding="utf-8")
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise UsageError(f"cannot write '{file}': {reason.lower()}") from error
