@@ -3,5 +3,7 @@
 import sys
 from pathlib import Path
 
-TESTS = Path(__file__).parents[1] / "python"
-sys.path[:0] = [str(Path(__file__).parent), str(TESTS), str(TESTS / "support")]
+ROOT = Path(__file__).parents[2]
+TESTS = ROOT / "test" / "python"
+FOLDERS = (Path(__file__).parent, TESTS, TESTS / "support", ROOT)
+sys.path[:0] = [str(folder) for folder in FOLDERS]
