@@ -20,7 +20,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack, cast
 
 from glow.backends.backend import DEFAULT_BACKEND, Backend, get_backend
-from glow.bucketing.bucketed_model import open_model
 from glow.compiled_model import CompiledModel
 from glow.dialects.errors import GlowError
 from glow.dialects.numerics import WEIGHT_GROWTH
@@ -173,6 +172,8 @@ def compile_known(model: Model, options: CompileOptions) -> RunnableModel:
             return _loaded(stored, options)
         signature = stored.signature
     specializer = StoredSpecializer(ModelSource(cast("OnnxModel", model)), options)
+    from glow.bucketing.bucketed_model import open_model
+
     return open_model(signature, specializer, options.specializations)
 
 

@@ -27,7 +27,6 @@ from xdsl.passes import PassPipeline
 
 from glow.backends.backend import backends_in, get_backend, loaded_backends
 from glow.backends.pipeline import GRAPH, INSTR, LOOPS, LOWERED, Passes
-from glow.bucketing.bucketed_model import check_no_buckets, open_model
 from glow.compiled_model import CompiledModel
 from glow.dialects.errors import GlowError
 from glow.dialects.locations import place_of
@@ -38,7 +37,7 @@ from glow.frontends.mapped_file import check_files
 from glow.garbage_collection import collection_paused
 from glow.lowering.target.program_target import check_target
 from glow.model_source import ModelSource
-from glow.open_sizes import OpenModelError
+from glow.open_sizes import OpenModelError, check_no_buckets
 from glow.options import CompileOptions, OptionKeywords
 from glow.passes.graph.partition.inline_parts import inline_parts
 from glow.passes.rewriting.trace import pass_clock
@@ -116,6 +115,8 @@ def compile_model(
 
         specializer = ModelSpecializer(ModelSource(model), options)
         signature = with_padding(error.signature, options, partial(load, model))
+        from glow.bucketing.bucketed_model import open_model
+
         return open_model(signature, specializer, options.specializations)
     check_no_buckets(options.buckets)
     return compile_module(module, options)

@@ -30,12 +30,23 @@ Buckets = Mapping[str, Sequence[int]]
 """The sizes that calls are padded to, by the name of an open size."""
 
 
-class InputOptions(TypedDict, total=False):
-    """What a user tells of the inputs, as keyword arguments."""
+class ImportOptions(TypedDict, total=False):
+    """What a user fixes of the inputs, as keyword arguments."""
 
     input_shapes: InputShapes | None
     input_values: InputValues | None
+
+
+class InputOptions(ImportOptions, total=False):
+    """What a user tells of the inputs, as keyword arguments."""
+
     buckets: Buckets | None
+
+
+def check_no_buckets(buckets: Buckets | None) -> None:
+    """Raise GlowError for buckets of a model without open sizes."""
+    for name in buckets or ():
+        raise GlowError(f"no open size is named '{name}': the model has none")
 
 
 @dataclass(frozen=True)

@@ -45,7 +45,7 @@ from glow.tools.opt.pass_flags import (
 from glow.tools.opt.reproducer import copy_of, pipeline_of, write_reproducer
 from glow.tools.opt.target_names import OWN_TARGETS
 from glow.tools.opt.verify_diagnostics import VerifyDiagnosticsMain
-from glow.tools.shape_options import input_options, refuse_for_text
+from glow.tools.shape_options import import_options, refuse_for_text
 from glow.tools.target_options import target_of, with_backend, with_target
 from glow.universe import PASS_GROUPS, RENAMED_PASSES, register_dialects
 
@@ -167,7 +167,8 @@ class GlowOptMain(VerifyDiagnosticsMain):
         """The module of an ONNX model; external data is found beside the file."""
         from glow.frontends.onnx import import_model
 
-        return import_model(self.input_path or chunk.read(), **input_options(self.args))
+        model = self.input_path or chunk.read()
+        return import_model(model, **import_options(self.args))
 
     def prepare_input(self) -> tuple[list[tuple[IO[bytes], int]], str]:
         _, _, extension = (self.args.input_file or "").rpartition(".")

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from glow.open_sizes import InputOptions, InputShapes
+    from glow.open_sizes import ImportOptions, InputOptions, InputShapes
 
     Array = npt.NDArray[np.generic]
 
@@ -48,9 +48,14 @@ def add_bucket_option(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def import_options(args: argparse.Namespace) -> ImportOptions:
+    """What the options fix; UsageError for what is no shape or number."""
+    return {"input_shapes": _shapes(args), "input_values": _values(args)}
+
+
 def input_options(args: argparse.Namespace) -> InputOptions:
     """What the options give; UsageError for what is no shape or number."""
-    found: InputOptions = {"input_shapes": _shapes(args), "input_values": _values(args)}
+    found: InputOptions = {**import_options(args)}
     buckets: list[str] = getattr(args, "buckets", [])
     return {**found, "buckets": _buckets(buckets)} if buckets else found
 

@@ -14,7 +14,6 @@ import numpy as np
 from glow.compiled_model import Array, CompiledModel, check_array
 from glow.dialects.errors import GlowError
 from glow.open_sizes import (
-    Buckets,
     InputShapes,
     OpenSignature,
     Padding,
@@ -136,9 +135,3 @@ def open_model(
     """A model with open sizes, with buckets or without."""
     kind = SpecializedModel if signature.padding is None else BucketedModel
     return kind(signature, specializer, limit)
-
-
-def check_no_buckets(buckets: Buckets | None) -> None:
-    """Raise GlowError for buckets of a model without open sizes."""
-    for name in buckets or ():
-        raise GlowError(f"no open size is named '{name}': the model has none")

@@ -19,7 +19,6 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation, SSAValue
 
-from glow.bucketing.bucketed_model import check_no_buckets
 from glow.dialects import glow
 from glow.dialects.attributes import ints_attr
 from glow.dialects.errors import GlowError
@@ -35,6 +34,7 @@ from glow.open_sizes import (
     OpenModelError,
     OpenSignature,
     Padding,
+    check_no_buckets,
     filled_shapes,
     padded_shapes,
 )

@@ -14,7 +14,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
 
 from glow.dialects.glow import AddOp, Conv2dOp, Conv3dOp
-from glow.dialects.node import shape_of
+from glow.dialects.node import NodeOp, shape_of
 from glow.passes.rewriting.node_builder import NodeBuilder, attributes_of
 
 
@@ -22,10 +22,11 @@ def fold_biases(module: ModuleOp) -> None:
     """Let convolutions add what has one number a channel."""
     for op in list(module.walk()):
         if isinstance(op, AddOp):
-            _ = _fold(op, op.lhs, op.rhs) or _fold(op, op.rhs, op.lhs)
+            lhs, rhs = op.inputs
+            _ = _fold(op, lhs, rhs) or _fold(op, rhs, lhs)
 
 
-def _fold(op: AddOp, product: SSAValue, addend: SSAValue) -> bool:
+def _fold(op: NodeOp, product: SSAValue, addend: SSAValue) -> bool:
     """Whether an addend was one number a channel of a convolution, and is its bias now."""
     node = product.owner
     if not isinstance(node, Conv2dOp | Conv3dOp) or node.bias is not None:

@@ -22,7 +22,7 @@ from xdsl.dialects.builtin import (
     i16,
     i32,
 )
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, SSAValue
 from xdsl.utils.exceptions import DiagnosticException
 
 from glow.dialects import vector
@@ -35,11 +35,7 @@ from glow.lowering.loops_to_llvm.contract_operands import (
     join_balanced,
     narrow_operand,
 )
-from glow.lowering.loops_to_llvm.function_lowering import (
-    FunctionLowering,
-    Rule,
-    entry,
-)
+from glow.lowering.loops_to_llvm.function_lowering import FunctionLowering
 from glow.lowering.loops_to_llvm.fused import fused
 from glow.lowering.loops_to_llvm.layout import (
     element_of,
@@ -301,6 +297,3 @@ def multiply_accumulate(
     if integer_width(element_of(acc.type)):
         return builder.add(acc, builder.multiply(lhs, rhs))
     return fused(low, (lhs, rhs, acc))
-
-
-RULES: dict[type[Operation], Rule] = dict([entry(vector.ContractOp, contract)])

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from xdsl.dialects.arith import Arith
 from xdsl.ir import Operation
 
+from glow.dialects import vector
 from glow.lowering.loops_to_llvm import (
     arithmetic,
-    contract,
     control_flow,
     conversions,
     elements,
@@ -18,7 +18,15 @@ from glow.lowering.loops_to_llvm import (
     memory,
     vectors,
 )
-from glow.lowering.loops_to_llvm.function_lowering import Rule
+from glow.lowering.loops_to_llvm.function_lowering import FunctionLowering, Rule, entry
+
+
+def _contract(low: FunctionLowering, op: vector.ContractOp) -> None:
+    """Loaded by networks with products of narrow elements, as each target has its own ways."""
+    from glow.lowering.loops_to_llvm.contract import contract
+
+    contract(low, op)
+
 
 OWN: Mapping[type[Operation], Rule] = {
     **arithmetic.RULES,
@@ -26,7 +34,7 @@ OWN: Mapping[type[Operation], Rule] = {
     **memory.RULES,
     **vectors.RULES,
     **elements.RULES,
-    **contract.RULES,
+    **dict([entry(vector.ContractOp, _contract)]),
     **fused.RULES,
     **math_functions.RULES,
     **control_flow.RULES,

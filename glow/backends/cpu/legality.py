@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from xdsl.dialects.builtin import IntegerType, f32
 
-from glow.backends.cpu.kernels.attention.limits import fits_stack
 from glow.backends.cpu.program.kernel_table import Selectors
 from glow.dialects import glow
 from glow.dialects.instr import find_instruction
@@ -48,6 +47,8 @@ def _has_attention_kernel(op: glow.AttentionOp) -> bool:
 
     Transposing them takes some queries to pay.
     """
+    from glow.backends.cpu.kernels.attention.limits import fits_stack
+
     *batch, length, _ = shape_of(op.queries)
     *key_batch, count, size = shape_of(op.keys)
     *value_batch, _, width = shape_of(op.values)

@@ -7,7 +7,7 @@
 // CHECK: "stablehlo.constant"() <{value = dense<"0x000080FF"> : tensor<f32>}> : () -> tensor<f32>
 // CHECK: "stablehlo.add"(%x, %x) : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x3xf32>
 // CHECK: "stablehlo.convert"(%x) : (tensor<2x3xf32>) -> tensor<2x3xi32>
-// CHECK: "stablehlo.compare"(%x, %{{.*}}) <{comparison_direction = #stablehlo.comparison_direction<LT>, compare_type = #stablehlo.comparison_type<FLOAT>}>
+// CHECK: "stablehlo.compare"(%x, %{{.*}}) <{comparison_direction = #stablehlo<comparison_direction LT>, compare_type = #stablehlo<comparison_type FLOAT>}>
 // CHECK: "stablehlo.select"
 // CHECK: "stablehlo.transpose"(%x) <{permutation = array<i64: 1, 0>}>
 // CHECK: "stablehlo.slice"(%x) <{start_indices = array<i64: 0, 0>, limit_indices = array<i64: 2, 3>, strides = array<i64: 1, 2>}>

@@ -34,7 +34,11 @@ def test_boards_run_bundles(target: str, tmp_path: Path) -> None:
     weights = "linked" if target == "cortex-m4" else "file"
     folder = files_of(tmp_path / "out", target, f"--weights={weights}")
     run = subprocess.run(
-        ["make", "run"], cwd=folder, check=False, capture_output=True, timeout=60
+        ["make", "--no-print-directory", "run"],
+        cwd=folder,
+        check=False,
+        capture_output=True,
+        timeout=60,
     )
     assert run.returncode == 0, run.stderr.decode()
     assert run.stdout.decode().split("\n")[-2:] == ["OK", ""]

@@ -154,7 +154,8 @@ def test_the_example_runs(settings, tmp_path):
     strict = "-std=gnu99 -Wall -Wextra -Werror"
 
     def make(*more):
-        command = ["make", "-s", "-B", "run", f"CFLAGS={strict}", *more]
+        options = ["-sB", "--no-print-directory", f"CFLAGS={strict}"]
+        command = ["make", *options, "run", *more]
         return subprocess.run(command, cwd=folder, capture_output=True, text=True)
 
     done = make()

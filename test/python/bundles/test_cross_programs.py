@@ -73,7 +73,10 @@ def test_programs_in_user_emulation(
     compiler = f"{sys.executable} -m ziglang cc -target {architecture}-linux-musl"
     settings = [f"CC={compiler}", "CFLAGS=-O1 -static", f"RUN={command}"]
     run = subprocess.run(
-        ["make", "run", *settings], cwd=folder, check=False, capture_output=True
+        ["make", "--no-print-directory", "run", *settings],
+        cwd=folder,
+        check=False,
+        capture_output=True,
     )
     assert run.returncode == 0, run.stderr.decode()
     assert run.stdout.decode().split("\n")[-2:] == ["OK", ""]

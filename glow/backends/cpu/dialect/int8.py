@@ -114,7 +114,7 @@ class Int8Conv2dOp(WeightedInt8Op, Int8WindowOp):
         outputs = blocks(attributes.int("output_channels"), lanes)
         rows = bias.get_shape()[0]
         fail_unless(
-            rows > 0 == rows % outputs and bias.element_type == i32,
+            rows > 0 == rows % max(outputs, 1) and bias.element_type == i32,
             f"the bias must have {outputs} blocks of i32, not {bias}",
         )
         height, width = window_shape(plane, attributes.ints("kernel"), attributes)
