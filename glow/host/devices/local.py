@@ -17,6 +17,7 @@ import threading
 import time
 from collections.abc import Sequence
 from concurrent.futures import Future
+from math import inf
 from queue import SimpleQueue
 from threading import Lock
 from typing import TYPE_CHECKING
@@ -41,14 +42,21 @@ if TYPE_CHECKING:
 QUICK_SECONDS = 50e-6
 """A network that takes less is done sooner than another thread is awake."""
 
+RISE = 1.1
+"""By how much a slow call raises what the next is expected to take: it may have waited for a core
+or for Python's lock, as it does where other threads are busy, so one alone says little."""
+
+MOST_SHAPES = 256
+"""Of inputs, whose times are known."""
+
 
 class LoadedNetwork:
     """A network of a device."""
 
     def __init__(self, model: RunnableModel) -> None:
         self.model = model
-        self.seconds = 1.0
-        """What a call takes: the mean of some, at first more than it should be."""
+        self._seconds: dict[tuple[tuple[int, ...], ...], float] = {}
+        """What calls take, by the shapes of inputs where these are open."""
 
     def run(
         self, inputs: Sequence[Array], threads: int | None, memory: Sequence[Array]
@@ -58,9 +66,21 @@ class LoadedNetwork:
             return self.model.run_in_order(inputs, threads, memory)
         return self.model.run_in_order(inputs, threads)
 
-    def note(self, seconds: float) -> None:
+    def note(self, inputs: Sequence[Array], seconds: float) -> None:
         """Note what a call took."""
-        self.seconds += (seconds - self.seconds) / 4
+        key = self._key(inputs)
+        if len(self._seconds) >= MOST_SHAPES:
+            self._seconds.clear()
+        self._seconds[key] = min(seconds, RISE * self._seconds.get(key, inf))
+
+    def seconds(self, inputs: Sequence[Array]) -> float:
+        """What a call is expected to take; infinity where nothing is known."""
+        return self._seconds.get(self._key(inputs), inf)
+
+    def _key(self, inputs: Sequence[Array]) -> tuple[tuple[int, ...], ...]:
+        if isinstance(self.model, CompiledModel):
+            return ()
+        return tuple([array.shape for array in inputs])
 
     def is_ready(self, inputs: Sequence[Array]) -> bool:
         """Whether it runs without a compiler."""
@@ -158,7 +178,7 @@ class LocalDevice(DeviceManager):
         task = Task(self, network, inputs, request, outputs)
         if not network.is_ready(inputs) and not request.is_cancelled:
             self._compile_later(task)
-        elif self._is_quick(network):
+        elif self._is_quick(network, inputs):
             self._run_here(task)
         else:
             self._tasks.put(task)
@@ -205,11 +225,11 @@ class LocalDevice(DeviceManager):
             _join(thread)
         self._networks.clear()
 
-    def _is_quick(self, network: LoadedNetwork) -> bool:
+    def _is_quick(self, network: LoadedNetwork, inputs: Sequence[Array]) -> bool:
         """Whether a network runs in the thread that asks, rather than in one that wakes."""
         if self._cores or self._is_busy():
             return False
-        return network.seconds < QUICK_SECONDS
+        return network.seconds(inputs) < QUICK_SECONDS
 
     def _is_busy(self) -> bool:
         return getattr(self._here, "is_busy", False)
@@ -237,7 +257,7 @@ class LocalDevice(DeviceManager):
         except BaseException as error:
             task.set_exception(error)
             return
-        task.network.note(time.perf_counter() - begin)
+        task.network.note(task.inputs, time.perf_counter() - begin)
         task.set_result(outputs)
 
     # What is compiled first

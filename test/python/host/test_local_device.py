@@ -6,6 +6,8 @@ import asyncio
 import os
 import threading
 from concurrent.futures import CancelledError
+from math import inf
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -102,10 +104,31 @@ def test_who_waits_helps_and_quick_networks_need_no_thread(cpu):
     task.help()
     task.help()  # Only the first has an effect.
     assert task.done()
-    cpu._networks["m"].seconds = 0.0
+    cpu._networks["m"].note([ONE], 0.0)
     assert begin(cpu).done()
     assert model.function.callers == [here, here]
     cpu._threads = []
+
+
+def test_one_slow_call_says_little():
+    network = local.LoadedNetwork(recorded())
+    assert network.seconds([ONE]) == inf
+    network.note([ONE], 20e-6)
+    network.note([ONE], 1.0)  # It has waited for a core.
+    assert network.seconds([ONE]) == pytest.approx(22e-6)
+    for _ in range(20):
+        network.note([ONE], 1.0)
+    assert network.seconds([ONE]) > local.QUICK_SECONDS
+
+
+def test_times_are_known_by_shapes():
+    network = local.LoadedNetwork(SimpleNamespace())
+    network.note([np.zeros((1, 2))], 1e-6)
+    assert network.seconds([np.zeros((1, 2))]) == 1e-6
+    assert network.seconds([np.zeros((8, 2))]) == inf
+    for size in range(local.MOST_SHAPES):
+        network.note([np.zeros(size)], 1.0)
+    assert network.seconds([np.zeros((1, 2))]) == inf
 
 
 def test_cancelled_and_expired_tasks_are_not_run(cpu):
