@@ -72,6 +72,14 @@ def onnxruntime_server(model: Path, threads: int, workers: int) -> Iterator[Port
 
 
 @contextmanager
+def echo_server() -> Iterator[int]:
+    """The port of a gRPC server that answers with what it is sent."""
+    command = [sys.executable, "-m", "benchmarks.servers.echo"]
+    with _child(command, stdout=subprocess.PIPE, cwd=ROOT) as child:
+        yield int(_first_line(child))
+
+
+@contextmanager
 def mlserver(model: Path, folder: Path, workers: int) -> Iterator[Ports]:
     """MLServer with processes that run ONNX Runtime on a thread each."""
     if not (ENVIRONMENT / ".ready").exists():
