@@ -100,8 +100,22 @@ def did_you_mean(name: str, candidates: Iterable[str]) -> str:
     return f"; did you mean '{near[0]}'?" if near else ""
 
 
-def run_reporting(tool: str, work: Callable[[], int | None], *, debug: bool) -> int:
-    """The exit code of `work`, whose failure becomes one line on stderr."""
+def first_line(error: BaseException, tool: str) -> str:
+    """What all tools print of an error, and most of them print no more."""
+    return diagnose(error).text(tool)
+
+
+def run_reporting(
+    tool: str,
+    work: Callable[[], int | None],
+    *,
+    debug: bool,
+    describe: Callable[[BaseException, str], str] = first_line,
+) -> int:
+    """The exit code of `work`, whose failure becomes one line on stderr.
+
+    `describe` says more than the line.
+    """
     _replace_closed_streams()
     try:
         try:
@@ -119,7 +133,7 @@ def run_reporting(tool: str, work: Callable[[], int | None], *, debug: bool) -> 
     except BaseException as error:  # xDSL's errors of arguments are no Exception.
         if debug:
             traceback.print_exc()
-        print(diagnose(error).text(tool), file=sys.stderr)
+        print(describe(error, tool), file=sys.stderr)
         return exit_code(error)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 from xdsl.utils.exceptions import VerifyException
@@ -43,8 +45,25 @@ def _undominated(operation: Operation, number: int) -> str:
     return f"operand {number}{name} is used where it is not defined"
 
 
+def invalid_operations(module: ModuleOp) -> Iterator[tuple[Operation, str]]:
+    """The operations that are wrong by themselves, and why, as `verify_module` finds them."""
+    from glow.dialects.glow.state import wrong_state
+
+    if wrong := undominated_use(module):
+        yield wrong[0], _undominated(*wrong)
+    if wrong_variable := wrong_state(module):
+        yield wrong_variable
+    for operation in module.walk():
+        try:
+            operation.verify(verify_nested_ops=False)
+        except Exception as error:
+            if not _is_complaint(error):
+                raise
+            yield operation, one_line(str(error))
+
+
 def _locate(module: ModuleOp, error: Exception, when: str) -> GlowError:
-    culprit = _first_invalid(module)
+    culprit = next(invalid_operations(module), None)
     if culprit is None:
         return GlowError(f"{one_line(str(error))}{_suffix(when)}")
     return _at(*culprit, when)
@@ -60,15 +79,3 @@ def _at(operation: Operation, message: str, when: str) -> GlowError:
 
 def _suffix(when: str) -> str:
     return f" ({when})" if when else ""
-
-
-def _first_invalid(module: ModuleOp) -> tuple[Operation, str] | None:
-    """The innermost operation that does not verify by itself, and why."""
-    for operation in module.walk(reverse=False):
-        try:
-            operation.verify(verify_nested_ops=False)
-        except Exception as error:
-            if not _is_complaint(error):
-                raise
-            return operation, one_line(str(error))
-    return None

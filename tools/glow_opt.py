@@ -11,7 +11,7 @@ from __future__ import annotations
 import argparse
 import inspect
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from importlib.metadata import version
 from io import StringIO
@@ -25,15 +25,16 @@ from xdsl.utils.arg_spec import parse_spec
 from xdsl.utils.exceptions import ShrinkException
 from xdsl.utils.target import Target
 
-from glow.backends.backend import backend_names
 from glow.diagnostics import diagnose, run_reporting
 from glow.dialects.errors import GlowError, UsageError
 from glow.exporters import PROGRAM_FORMATS
+from glow.frontends.bytecode import refuse_bytecode_file
 from glow.frontends.mapped_file import check_files, files_held
-from glow.options import CompileOptions
 from glow.runtime.atomic_output import atomic_path
 from glow.tools.opt import listings
 from glow.tools.opt.instrumentation import Instrumentation, Selection, Statistics
+from glow.tools.opt.listing_main import ListingMain
+from glow.tools.opt.long_options import spelled_long
 from glow.tools.opt.memory_limit import with_memory_limit
 from glow.tools.opt.opt_arguments import add_glow_arguments, configure_parser
 from glow.tools.opt.pass_flags import (
@@ -44,7 +45,6 @@ from glow.tools.opt.pass_flags import (
 )
 from glow.tools.opt.reproducer import copy_of, pipeline_of, write_reproducer
 from glow.tools.opt.target_names import OWN_TARGETS
-from glow.tools.opt.verify_diagnostics import VerifyDiagnosticsMain
 from glow.tools.shape_options import import_options, refuse_for_text
 from glow.tools.target_options import target_of, with_backend, with_target
 from glow.universe import PASS_GROUPS, RENAMED_PASSES, register_dialects
@@ -56,8 +56,11 @@ TOOL = "glow-opt"
 PICTURES = (".html", ".svg")
 
 
-class GlowOptMain(VerifyDiagnosticsMain):
+class GlowOptMain(ListingMain):
     """The driver: registration, arguments, pipeline, input and output."""
+
+    sources: dict[str, bytes]
+    """Texts that are in no file, for those who draw errors."""
 
     version_format = f"{TOOL} {version('glow-xdsl')} (xdsl {{xdsl_version}})"
 
@@ -98,6 +101,7 @@ class GlowOptMain(VerifyDiagnosticsMain):
             verify_borders=not args.disable_verify,
             print_module=self.print_mlir,
             print_failures=args.print_ir_after_failure,
+            print_invalid=args.print_op_on_diagnostic,
             folder=args.print_ir_tree_dir,
         )
         if args.graph_diff is not None and args.graph_diff.suffix not in PICTURES:
@@ -147,6 +151,8 @@ class GlowOptMain(VerifyDiagnosticsMain):
 
         refuse_for_text(self.args)
         text = chunk.read()
+        if self.input_path is None:
+            self.sources[self.get_input_name()] = b"\n" * self.chunk_line + text
         if self.args.run_reproducer:
             pipeline = pipeline_of(
                 text.decode("utf-8", "replace"), self.get_input_name()
@@ -173,6 +179,8 @@ class GlowOptMain(VerifyDiagnosticsMain):
     def prepare_input(self) -> tuple[list[tuple[IO[bytes], int]], str]:
         _, _, extension = (self.args.input_file or "").rpartition(".")
         known = self.available_frontends
+        if self.input_path is not None:
+            refuse_bytecode_file(self.input_path)
         if self.args.input_file not in (None, "-") and not self.args.frontend:
             if extension not in known:
                 raise GlowError(
@@ -199,36 +207,6 @@ class GlowOptMain(VerifyDiagnosticsMain):
                 self.run_verifying_diagnostics()
             else:
                 super().run()
-
-    def show_information(self) -> bool:
-        """Print what the listing options ask for; whether that was all."""
-        if self.args.dump_pass_pipeline:
-            passes = ",".join(map(str, self.pipeline.passes))
-            print(
-                f"Pass Manager with {len(self.pipeline.passes)} passes:\n"
-                f"builtin.module({passes})",
-                file=sys.stderr,
-            )
-        if self.args.list_passes:
-            listings.list_passes(self.available_passes, PASS_GROUPS)
-        if self.args.show_dialects:
-            listings.list_dialects(self.ctx)
-        if self.args.list_pipelines:
-            listings.list_pipelines(self.options_of_pipelines())
-        if self.args.emit_irdl:
-            text = listings.irdl_of(self.ctx, self.args.emit_irdl)
-            listings.write(text, self.args.output_file)
-            return True
-        return (
-            self.args.list_passes or self.args.list_pipelines or self.args.show_dialects
-        )
-
-    def options_of_pipelines(self) -> list[CompileOptions]:
-        """What pipelines are listed for: the backend that is named, or each."""
-        args = self.args
-        names = [args.backend] if args.backend else backend_names()
-        limit, target = args.memory_limit, target_of(args)
-        return [CompileOptions(name, target, memory_limit=limit) for name in names]
 
     def apply_passes(self, prog: ModuleOp) -> None:
         instrumentation = self.instrumentation
@@ -376,24 +354,45 @@ class GlowOptMain(VerifyDiagnosticsMain):
 def pass_failure(name: str, error: Exception) -> GlowError:
     """The failure of pass `name`, as one line that names it."""
     diagnosis = diagnose(error)
-    return GlowError(f"{name}: {diagnosis.message}", location=diagnosis.location)
+    failure = GlowError(f"{name}: {diagnosis.message}", location=diagnosis.location)
+    for note in getattr(error, "__notes__", ()):
+        failure.add_note(note)
+    return failure
 
 
 @files_held()
-def run_glow_opt(arguments: Sequence[str]) -> None:
-    """Run the tool on a command line (without the program's name)."""
+def run_glow_opt(
+    arguments: Sequence[str], sources: dict[str, bytes] | None = None
+) -> None:
+    """Run the tool on a command line (without the program's name).
+
+    `sources` takes the texts of inputs that are no files.
+    """
     names = {*Universe.get_multiverse().all_passes, *PASS_GROUPS, *RENAMED_PASSES}
-    GlowOptMain(args=fold_pipeline(arguments, names)).run()
+    tool = GlowOptMain(args=fold_pipeline(spelled_long(arguments), names))
+    tool.sources = {} if sources is None else sources
+    tool.run()
 
 
 def main() -> None:
     """The entry point of the console script."""
     arguments = sys.argv[1:]
+    sources: dict[str, bytes] = {}
     sys.exit(
         run_reporting(
-            TOOL, lambda: run_glow_opt(arguments), debug="--debug" in arguments
+            TOOL,
+            lambda: run_glow_opt(arguments, sources),
+            debug="--debug" in arguments,
+            describe=lambda error, tool: drawn_error(error, tool, sources),
         )
     )
+
+
+def drawn_error(error: BaseException, tool: str, sources: Mapping[str, bytes]) -> str:
+    """What is printed of an error, drawn; drawing needs what `--help` need not wait for."""
+    from glow.tools.opt.drawn_errors import drawn
+
+    return drawn(error, tool, sources)
 
 
 if __name__ == "__main__":

@@ -41,6 +41,7 @@ class Conversion(ABC):
 
     def __init__(self) -> None:
         self.failures: list[str] = []
+        self.notes: list[str] = []
         self.budget = Budget(FOLDED_BYTES)
 
     @abstractmethod
@@ -75,6 +76,7 @@ class Conversion(ABC):
         """Note an operation that cannot be converted."""
         line = " ".join(reason.split())
         self.failures.append(f"'{op.name}' at {place_of(op)} ({line})")
+        self.notes.append(f"{place_of(op)}: note: '{op.name}': {line}")
 
     def _fold(self, builder: GraphBuilder) -> None:
         """Compute the new nodes on small constants, which later conversions look at."""
@@ -90,7 +92,10 @@ class Conversion(ABC):
         what = "operation is" if count == 1 else "operations are"
         listed = "; ".join(self.failures[:MOST_LISTED])
         rest = f"; and {count - MOST_LISTED} more" if count > MOST_LISTED else ""
-        raise GlowError(f"{count} {what} not converted: {listed}{rest}")
+        error = GlowError(f"{count} {what} not converted: {listed}{rest}")
+        for note in self.notes[:MOST_LISTED]:
+            error.add_note(note)
+        raise error
 
 
 def _is_small(node: NodeOp) -> bool:

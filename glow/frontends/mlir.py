@@ -10,6 +10,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.utils.exceptions import ParseError
 
 from glow.dialects.errors import GlowError, one_line
+from glow.frontends.bytecode import refuse_bytecode
 from glow.frontends.inline_weights import take_resources
 from glow.frontends.mlir_parser import LocatingParser
 from glow.frontends.notes import ImportNotes
@@ -34,17 +35,8 @@ def parse_text(
     return module
 
 
-BYTECODE = b"ML\xefR"
-"""What a file of MLIR's bytecode begins with."""
-
-
 def _decode(text: bytes, name: str) -> str:
-    if text.startswith(BYTECODE):
-        raise GlowError(
-            "MLIR bytecode, not text",
-            location=name,
-            hint=f"make text of it with mlir-opt {Path(name).name} -o program.mlir",
-        )
+    refuse_bytecode(text, name)
     try:
         return text.decode("utf-8")
     except UnicodeDecodeError as error:

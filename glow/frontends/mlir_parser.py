@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from collections.abc import Sequence
 from typing import NoReturn
 
 from xdsl.context import Context
@@ -27,19 +28,37 @@ from xdsl.utils.exceptions import ParseError
 from xdsl.utils.lexer import Span
 
 from glow.diagnostics import did_you_mean
-from glow.dialects.locations import read_location
+from glow.dialects.locations import place_of, read_location
 from glow.frontends.mlir_metadata import MetadataParser
 from glow.frontends.mlir_strings import check_strings
 
+_IREE = "iree-compile --compile-to=input, from the program that IREE was given"
+_ONNX_MLIR = (
+    "onnx-mlir-opt --convert-onnx-to-stablehlo, or compile the .onnx file itself"
+)
+_TF = "tf-opt --tf-to-stablehlo-pipeline"
 CONVERTERS = {
+    **dict.fromkeys(("flow", "hal", "iree_input", "stream", "util", "vm"), _IREE),
+    **dict.fromkeys(("krnl", "onnx"), _ONNX_MLIR),
+    **dict.fromkeys(
+        ("tf", "tf_device", "tf_executor", "tf_saved_model", "tf_type"), _TF
+    ),
     "mhlo": "mlir-hlo-opt --hlo-legalize-to-stablehlo",
-    "onnx": "onnx-mlir, or compile the .onnx file itself",
-    "tf": "tf-opt --tf-to-stablehlo-pipeline",
-    "tfl": "tosa-opt --tfl-to-tosa-pipeline",
+    "tcp": "torch-mlir, to StableHLO, TOSA or linalg",
+    "tfl": "tf-opt --tfl-to-tosa-pipeline, or the .tflite file with "
+    "tosa-converter-for-tflite",
     "torch": "torch-mlir, to StableHLO, TOSA or linalg",
     "vhlo": "stablehlo-opt --vhlo-legalize-to-stablehlo",
 }
 """Dialects of programs that are not read, and what makes others of them."""
+
+_UNREGISTERED = re.compile(r"'(\w+)\.[\w.]+' is not registered")
+
+
+def converter_of(dialect: str) -> str:
+    """What to do with a program in a dialect that is not read; nothing where none is known."""
+    tool = CONVERTERS.get(dialect)
+    return f"; convert the program with {tool}" if tool else ""
 
 
 class LocatingParser(MetadataParser):
@@ -61,6 +80,8 @@ class LocatingParser(MetadataParser):
         except ParseError as error:
             if error.msg.startswith("values used but not defined"):
                 self._raise_undefined()
+            if unknown := _UNREGISTERED.match(error.msg):
+                error.msg += converter_of(unknown[1])
             raise
         except RecursionError:
             self.raise_error("the text nests too deeply")
@@ -114,19 +135,39 @@ class LocatingParser(MetadataParser):
         except ParseError as error:
             position = self.lexer.input.content.rfind(name, 0, self.pos)
             known = (operation.name for operation in self.ctx.loaded_ops)
-            tool = CONVERTERS.get(name.partition(".")[0])
-            other = f"; convert the program with {tool}" if tool else ""
-            message = f"unknown operation '{name}'{other or did_you_mean(name, known)}"
+            other = converter_of(name.partition(".")[0]) or did_you_mean(name, known)
+            message = f"unknown operation '{name}'{other}"
             span = Span(position, position + len(name), self.lexer.input)
             raise ParseError(span, message) from error
 
     def resolve_operand(
         self, operand: UnresolvedOperand, type: AttributeInvT
     ) -> SSAValue[AttributeInvT]:
-        value = super().resolve_operand(operand, type)
+        try:
+            value = super().resolve_operand(operand, type)
+        except ParseError as error:
+            self._note_definition(error, operand.operand_name, "prior use here")
+            raise
         if operand.operand_name in self.forward_ssa_references:
             self._first_uses.setdefault(operand.operand_name, operand.span)
         return value
+
+    def _register_ssa_definition(
+        self, name: str, values: Sequence[SSAValue], span: Span
+    ) -> None:
+        try:
+            super()._register_ssa_definition(name, values, span)
+        except ParseError as error:
+            self._note_definition(error, name, "previously defined here")
+            raise
+
+    def _note_definition(self, error: ParseError, name: str, text: str) -> None:
+        """Add where the operation stands that defines a value, as mlir-opt does."""
+        for value in self.ssa_values.get(name, ())[:1]:
+            owner = value.owner
+            place = place_of(owner) if isinstance(owner, Operation) else None
+            if place is not None:
+                error.add_note(f"{place}: note: {text}")
 
     def _raise_undefined(self) -> None:
         """Raise at the first use of a value that is never defined, if it is known."""

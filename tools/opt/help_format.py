@@ -75,6 +75,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
         "disable_verify",
         "verify_diagnostics",
         "parsing_diagnostics",
+        "print_op_on_diagnostic",
     ),
     "other": ("help", "version", "shrink"),
 }

@@ -10,13 +10,15 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
-from glow.verification import verify_module
+from glow.dialects.errors import GlowError
+from glow.verification import invalid_operations, verify_module
 
 if TYPE_CHECKING:
     from glow.tools.opt.pattern_statistics import PatternWatch
@@ -56,6 +58,15 @@ def check_conditions(
         check_ensures(previous, module)
     if following is not None:
         check_requires(following, module)
+
+
+def note_operation(error: GlowError, module: ModuleOp) -> None:
+    """Add the operation that does not verify to an error, as mlir-opt does."""
+    # A printer has the nodes, for which `--help` need not wait.
+    from glow.tools.opt.operation_text import operation_line
+
+    for operation, _ in islice(invalid_operations(module), 1):
+        error.add_note(f"note: see current operation: {operation_line(operation)}")
 
 
 @dataclass
@@ -100,6 +111,8 @@ class Instrumentation:
     """Print after a pass only if it changed the module."""
     print_failures: bool = False
     """Print the module as a pass left it that failed."""
+    print_invalid: bool = True
+    """Tell in a note which operation does not verify."""
     folder: Path | None = None
     """Where printed modules go instead of stderr, a file each."""
     statistics: Statistics | None = None
@@ -159,8 +172,14 @@ class Instrumentation:
         at_border = previous is None or following is None
         if self.verify_each:
             check_conditions(previous, module, following)
-        if self.verify_borders and (at_border or self.verify_each):
+        if not self.verify_borders or not (at_border or self.verify_each):
+            return
+        try:
             verify_module(module, f"after pass {previous.name}" if previous else "")
+        except GlowError as error:
+            if self.print_invalid:
+                note_operation(error, module)
+            raise
 
     def failed(self, module: ModuleOp) -> None:
         """Print what the pass that runs has made so far, if wanted."""

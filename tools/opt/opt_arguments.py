@@ -73,6 +73,11 @@ FLAGS = {
 }
 """The options of mlir-opt without a value that xdsl-opt lacks."""
 
+ON_BY_DEFAULT = {
+    "--mlir-print-op-on-diagnostic": "print the operation that does not verify as a note",
+}
+"""Options without a value that hold unless they are `=false`."""
+
 ALIASES = {"--show-dialects": ("--list-dialects",)}
 
 PASS_NAMES = {
@@ -177,6 +182,14 @@ def add_glow_arguments(parser: argparse.ArgumentParser) -> None:
         names = (option, *ALIASES.get(option, ()))
         parser.add_argument(
             *names, dest=destination(option), action="store_true", help=text
+        )
+    for option, text in ON_BY_DEFAULT.items():
+        parser.add_argument(
+            option,
+            dest=destination(option),
+            action=argparse.BooleanOptionalAction,
+            default=True,
+            help=text,
         )
     for option, text in PASS_NAMES.items():
         place = destination(option)
