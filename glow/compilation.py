@@ -42,11 +42,7 @@ from glow.runtime.caches.model_file import StoredModel
 from glow.runtime.file_blocks import WORKERS, Rest, file_digest, no_rest
 from glow.runtime.threads.switch_interval import frequent_switches
 from glow.sequence_model import with_sequences
-from glow.specialized_model import (
-    Answers,
-    Program,
-    RunnableModel,
-)
+from glow.specialized_model import Answers, Program, RunnableModel
 from glow.tensor_info import Signature
 
 if TYPE_CHECKING:
@@ -64,7 +60,6 @@ cores would wait for the one that is taken."""
 
 _hurry = threading.Event()
 _stores: list[threading.Thread] = []
-
 
 Content = tuple[Path | None, str]
 """A model's file, if it is one, and the hash of its content."""
@@ -97,9 +92,10 @@ class Source:
 def compile(
     model: Model,
     *,
-    backend: str = DEFAULT_BACKEND,
+    backend: str | Sequence[str] = DEFAULT_BACKEND,
     target: str = HOST,
     target_core: str | os.PathLike[str] | None = None,
+    device: str | None = None,
     threads: int | None = None,
     input_shapes: InputShapes | None = None,
     input_values: InputValues | None = None,
@@ -120,10 +116,11 @@ def compile(
     `SpecializedModel`, which compiles at its calls and keeps so many `specializations`.
     `buckets` are the only sizes that it compiles for (`{"length": [16, 32]}`): others are
     padded with zeros to the next, and results cut, where that does not change them.
-    `target_core` is a file with figures of the target's core (`glow calibrate`).
-    `threads` is the number of threads of a call, by default one a core; results do not
-    depend on it. `numerics` is `exact`, `default` or `fast` (`glow.dialects.numerics`).
-    `quantize` is a profile (`glow.profile`) or its file; `quantization` has the choices.
+    Of several backends (`["npu", "cpu"]`) the first that runs a node takes it; `device` is one
+    of `glow devices`. `target_core` is a file with figures of the core (`glow calibrate`).
+    `threads` are those of a call, by default one a core, and change no result. `numerics`
+    is `exact`, `default` or `fast` (`glow.dialects.numerics`). `quantize` is a profile
+    (`glow.profile`) or its file; `quantization` has the choices.
     `precision` is what products multiply: `f32`, `bf16` where that is faster, or `fp16`.
     `memory_limit` is the most bytes that the values between nodes may take: the order of
     work and values computed twice make room, or the error names the node that needs most.
@@ -132,9 +129,10 @@ def compile(
     GlowError with one clear line for anything wrong with the model.
     """
     options = CompileOptions(
-        backend=backend,
+        backend=cast(str, backend),
         target=target,
         target_core=target_core,
+        device=device,
         threads=threads,
         input_shapes=input_shapes,
         input_values=input_values,

@@ -126,6 +126,8 @@ def compile_module(module: ModuleOp, options: CompileOptions) -> CompiledModel:
     """A runnable model of a module of any level, which is changed."""
     backend = get_backend(options.backend)
     last = backend.pipeline(options).compile_from
+    if options.device is not None:
+        backend.find_device(options.device)
     if level_of(module) == LOOPS:
         raise GlowError(
             "a program of the level loops has no weights, and cannot run by itself",

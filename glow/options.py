@@ -8,7 +8,7 @@ models, a backend. Nothing of xDSL is imported, so that a known model starts wit
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from operator import index
 from typing import TYPE_CHECKING, Any, TypedDict, cast
@@ -44,6 +44,9 @@ class CompileOptions:
     """The machine, by a name that the backend knows."""
     target_core: str | os.PathLike[str] | None = None
     """A file with figures of its core (`glow calibrate`), which stand before the table's."""
+    device: str | None = None
+    """On which device of the backend it runs, by name, number or words of its description; None
+    for the first that can be used. Code alone is made without a device."""
     threads: int | None = None
     """Those of a call, by default one a core; results do not depend on it."""
     input_shapes: InputShapes | None = None
@@ -74,8 +77,10 @@ class CompileOptions:
     """Whether programs of the same weights, for other sizes, have them in common."""
 
     def __post_init__(self) -> None:
-        _check_name("backend", self.backend)
+        object.__setattr__(self, "backend", backend_text(self.backend))
         _check_name("target", self.target)
+        if self.device is not None:
+            _check_name("device", self.device)
         object.__setattr__(self, "target", _with_core(self.target, self.target_core))
         _check_count("threads", self.threads)
         _check_names("input_shapes", "shapes", self.input_shapes)
@@ -125,6 +130,7 @@ class OptionKeywords(TypedDict, total=False):
     backend: str
     target: str
     target_core: str | os.PathLike[str] | None
+    device: str | None
     threads: int | None
     input_shapes: InputShapes | None
     input_values: InputValues | None
@@ -136,6 +142,15 @@ class OptionKeywords(TypedDict, total=False):
     precision: str
     memory_limit: int | None
     weight_growth: float
+
+
+def backend_text(backend: object) -> str:
+    """The name of a backend, or those of several with commas; raises GlowError for others."""
+    if isinstance(backend, list | tuple):
+        names = cast("Sequence[object]", backend)
+        return ",".join(backend_text(name) for name in names)
+    _check_name("backend", backend)
+    return cast(str, backend)
 
 
 def _check_name(option: str, value: object) -> None:

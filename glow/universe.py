@@ -7,9 +7,12 @@ as fast as without us.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING, TypeVar
+from importlib.metadata import entry_points
+from typing import TYPE_CHECKING, TypeVar, cast
 
 from xdsl.context import Context
 from xdsl.dialects import get_all_dialects
@@ -25,6 +28,7 @@ from glow.backends.backend import (
     all_backends,
     get_backend,
     loaded_backends,
+    reject_backend,
 )
 from glow.dialects.errors import GlowError
 from glow.frontends import PASSES as FRONTEND_PASSES
@@ -81,12 +85,13 @@ def get_glow() -> Dialect:
     return Glow
 
 
-def get_instr(backends: Callable[[], Sequence[Backend]] = all_backends) -> Dialect:
+def get_instr(backends: Callable[[], Sequence[Backend]] | None = None) -> Dialect:
     """Instructions on memory, those of the backends' nodes among them."""
     from glow.dialects.glow import NODES
     from glow.dialects.instr import instr_dialect
 
-    own = [factory() for factory in backend_dialects(backends()).values()]
+    chosen = installed_backends() if backends is None else backends()
+    own = [factory() for factory in backend_dialects(chosen).values()]
     nodes = [node for dialect in own for node in dialect.operations]
     return instr_dialect([*NODES, *nodes])
 
@@ -204,6 +209,25 @@ def _own(
     return own
 
 
+SHARED_PASSES: dict[str, PassFactory] = (
+    FRONTEND_PASSES
+    | GRAPH_PASSES
+    | PADDING_PASSES
+    | PARTITION_PASSES
+    | QUANTIZATION_PASSES
+    | INSTR_PASSES
+    | LOWERING_PASSES
+    | LLVM_PASSES
+)
+"""Those of no backend."""
+
+
+def backend_passes(backends: Sequence[Backend]) -> dict[str, PassFactory]:
+    """The passes of backends; raises GlowError where a name is taken."""
+    tables = {one.name: one.passes() for one in backends}
+    return _own(tables, {**get_all_passes(), **SHARED_PASSES}, "pass")
+
+
 GLOW_DIALECTS: dict[str, DialectFactory] = {
     **SHARED_DIALECTS,
     **backend_dialects([get_backend(name) for name in OWN]),
@@ -215,26 +239,55 @@ def get_glow_passes(
     backends: Callable[[], Sequence[Backend]] = loaded_backends,
 ) -> dict[str, PassFactory]:
     """The factories of all passes by name, those of backends among them."""
-    shared = (
-        FRONTEND_PASSES
-        | GRAPH_PASSES
-        | PADDING_PASSES
-        | PARTITION_PASSES
-        | QUANTIZATION_PASSES
-        | INSTR_PASSES
-        | LOWERING_PASSES
-        | LLVM_PASSES
-    )
-    tables = {one.name: one.passes() for one in backends()}
-    return shared | _own(tables, {**get_all_passes(), **shared}, "pass")
+    return SHARED_PASSES | backend_passes(backends())
+
+
+def installed_backends() -> list[Backend]:
+    """Ours and those of all packages, but for those whose names are taken.
+
+    A warning names each of these, and those that cannot be loaded.
+    """
+    fitting = [get_backend(name) for name in OWN]
+    for one in all_backends()[len(OWN) :]:
+        try:
+            backend_dialects([*fitting, one])
+            backend_passes([*fitting, one])
+            fitting.append(one)
+        except GlowError as error:
+            warnings.warn(error.one_line(), RuntimeWarning, stacklevel=2)
+            reject_backend(one.name, error)
+    return fitting
+
+
+def other_universes() -> list[Universe]:
+    """Those of other packages that can be loaded."""
+    points = entry_points(group="xdsl.universe")
+    others = [point for point in points if not point.value.startswith("glow.universe:")]
+    found: list[Universe] = []
+    for point in others:
+        with suppress(Exception):  # Which xDSL will tell of.
+            found.append(cast(Universe, point.load()))
+    return found
 
 
 def __getattr__(name: str) -> Universe:
-    """`GLOW_UNIVERSE`, what xDSL's own tools know: made when one of them asks."""
+    """`GLOW_UNIVERSE`, what xDSL's own tools know: made when one of them asks.
+
+    A package may give its dialects and passes to xDSL itself: then they are not ours.
+    """
     if name != "GLOW_UNIVERSE":
         raise AttributeError(name)
-    dialects = {**SHARED_DIALECTS, **backend_dialects(all_backends())}
-    return Universe(all_dialects=dialects, all_passes=get_glow_passes(all_backends))
+    backends = installed_backends()
+    dialects, passes = backend_dialects(backends), backend_passes(backends)
+    for other in other_universes():
+        dialects = {
+            n: each for n, each in dialects.items() if n not in other.all_dialects
+        }
+        passes = {n: each for n, each in passes.items() if n not in other.all_passes}
+    return Universe(
+        all_dialects={**SHARED_DIALECTS, **dialects},
+        all_passes={**SHARED_PASSES, **passes},
+    )
 
 
 def register_dialects(context: Context) -> None:

@@ -27,13 +27,24 @@ def add_compile_options(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         default=DEFAULT_BACKEND,
         help=f"who compiles and runs the network ({DEFAULT_BACKEND}); interpreter, or one "
-        "that another package brings",
+        "that another package brings; of several, as in npu,cpu, the first that runs a node "
+        "takes it",
     )
     add_target_name(parser)
     add_target_options(parser)
     add_shape_options(parser)
     add_bucket_option(parser)
     add_numbers_options(parser)
+
+
+def add_device_option(parser: argparse.ArgumentParser) -> None:
+    """Declare on which device of its backend a network runs."""
+    parser.add_argument(
+        "--device",
+        metavar="NAME|N",
+        help="on which device of the backend (the first): a line of glow devices, by its "
+        "name, its number or words of its description",
+    )
 
 
 def add_numbers_options(parser: argparse.ArgumentParser) -> None:
@@ -74,6 +85,7 @@ def compile_options(args: argparse.Namespace) -> CompileOptions:
     return CompileOptions(
         backend=args.backend,
         target=target_of(args),
+        device=getattr(args, "device", None),
         threads=getattr(args, "threads", None),
         **input_options(args),
         numerics=args.numerics,

@@ -19,7 +19,11 @@ from glow.tools.bundle_command import (
     refuse_settings,
     take_weight_form,
 )
-from glow.tools.compile_options import add_compile_options, compile_options
+from glow.tools.compile_options import (
+    add_compile_options,
+    add_device_option,
+    compile_options,
+)
 from glow.tools.quantization_commands import (
     add_quantize_report_command,
     add_tune_quantization_command,
@@ -154,6 +158,7 @@ def add_run_command(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--seed", type=at_least(0), default=0, help="of random inputs (0)"
     )
+    add_device_option(parser)
     parser.add_argument(
         "--profile",
         action="store_true",
@@ -210,6 +215,7 @@ def add_report_command(parser: argparse.ArgumentParser) -> None:
 def add_devices_command(parser: argparse.ArgumentParser) -> None:
     """Declare `glow devices`."""
     parser.add_argument("--backend", metavar="NAME", help="of one backend (all)")
+    parser.add_argument("--json", action="store_true", help="print JSON, not a table")
     parser.add_argument(
         "devices",
         nargs="*",
@@ -224,9 +230,11 @@ def devices_command(args: argparse.Namespace) -> None:
     from glow.tools.devices_command import list_devices, list_host_devices
 
     if args.devices:
+        if args.json or args.backend:
+            raise UsageError("--json and --backend are for the devices of backends")
         list_host_devices(args.devices)
     else:
-        list_devices(args.backend)
+        list_devices(args.backend, as_json=args.json)
 
 
 def add_size_command(parser: argparse.ArgumentParser) -> None:

@@ -13,10 +13,12 @@ from __future__ import annotations
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
+from glow.backends.device import NO_DEVICE
+from glow.backends.device import Device as Device
+from glow.backends.device import find_device as _find_device
 from glow.dialects.errors import GlowError
 from glow.sources import package_digest
 
@@ -52,31 +54,21 @@ GROUP = "glow.backends"
 
 DEFAULT_BACKEND = "cpu"
 
+EARLIER_NAMES = {"keeps": "is_legal", "supports": "refuses"}
+"""Of methods that classes of packages may still define."""
+
 
 class CompiledFunction(Protocol):
     """Native (or interpreted) code of one network.
 
     It may have more, of which `CompiledModel` makes use: `run_into(inputs, outputs)`, which
-    writes into arrays without copies, and the text `details` for people to read.
+    writes into arrays without copies, and the text `details` for people to read. One on a
+    device with memory of its own has what `glow.backends.device.DeviceFunction` says.
     """
 
     def run(self, inputs: Sequence[Array]) -> list[Array]:
         """The outputs for inputs of the right shapes and dtypes; thread-safe."""
         ...
-
-
-@dataclass(frozen=True)
-class Device:
-    """A processor that networks run on."""
-
-    name: str
-    """Among all devices of all backends: `cpu:0`."""
-    kind: str
-    """What it is: `cpu`, `gpu`..."""
-    memory_bytes: int | None
-    """What networks may take; None where the system does not tell."""
-    description: str = ""
-    """For people: the model, and its cores."""
 
 
 class Backend(ABC):
@@ -92,12 +84,13 @@ class Backend(ABC):
     are its own."""
 
     def __init_subclass__(cls) -> None:
-        """Let a class answer by the earlier name of `is_legal`, which was `keeps`."""
+        """Let a class answer by earlier names of methods."""
         super().__init_subclass__()
-        if "keeps" in cls.__dict__ and "is_legal" not in cls.__dict__:
-            message = f"{cls.__name__}.keeps is now is_legal"
-            warnings.warn(message, FutureWarning, stacklevel=2)
-            cls.is_legal = cls.__dict__["keeps"]
+        for earlier, now in EARLIER_NAMES.items():
+            if earlier in cls.__dict__ and now not in cls.__dict__:
+                message = f"{cls.__name__}.{earlier} is now {now}"
+                warnings.warn(message, FutureWarning, stacklevel=2)
+                setattr(cls, now, cls.__dict__[earlier])
 
     def version(self) -> str:
         """What differs where its code does: caches know by it what they hold.
@@ -134,11 +127,12 @@ class Backend(ABC):
     def is_legal(self, op: NodeOp) -> bool:
         """Whether `lower-nodes` leaves this node as it is."""
 
-    def supports(self, op: NodeOp) -> str | None:
+    def refuses(self, op: NodeOp) -> str | None:
         """Why it does not run a node of an optimized graph, lowered or not; None if it does.
 
-        It is asked by who divides a network between devices, so that a node that it refuses
-        runs elsewhere. By default it runs all but the nodes of other backends.
+        A node that it refuses runs on the next backend of a list (`--backend=npu,cpu`), or
+        on another device of a divided network. By default it runs all but the nodes of other
+        backends.
         """
         dialect = op.name.partition(".")[0]
         if dialect != "glow" and dialect not in self.dialects():
@@ -230,8 +224,19 @@ class Backend(ABC):
         raise GlowError(f"backend '{self.name}' stores no programs")
 
     def devices(self) -> Sequence[Device]:
-        """What it can run on here, with the memory that there is; none where it is missing."""
+        """What it runs on here, with the memory that there is; those with a problem too."""
         return ()
+
+    def why_no_device(self) -> str:
+        """What is missing where there is no device: a driver, a library."""
+        return NO_DEVICE
+
+    def find_device(self, wanted: str | None) -> Device:
+        """The device of `CompileOptions.device`, by default the first that can be used.
+
+        Raises GlowError, which lists those there are or says why there is none.
+        """
+        return _find_device(self.name, self.devices(), wanted, self.why_no_device())
 
     def inspection(self) -> Inspection:
         """What tools show of its kernels; raises GlowError for a backend that tells nothing."""
@@ -244,13 +249,22 @@ OWN = {
 }
 
 _loaded: dict[str, Backend] = {}
+_rejected: dict[str, GlowError] = {}
 
 
 def get_backend(name: str) -> Backend:
     """The backend of that name; raises GlowError listing those there are."""
+    if name in _rejected:
+        raise _rejected[name]
     if name not in _loaded:
         _loaded[name] = _load(name)
     return _loaded[name]
+
+
+def reject_backend(name: str, error: GlowError) -> None:
+    """Let go of a backend that others cannot live with; whoever asks for it gets the error."""
+    _rejected[name] = error
+    _loaded.pop(name, None)
 
 
 def loaded_backends() -> list[Backend]:
@@ -260,9 +274,18 @@ def loaded_backends() -> list[Backend]:
 
 
 def all_backends() -> list[Backend]:
-    """Ours and those of all packages that are installed."""
-    for name in _installed():
-        get_backend(name)
+    """Ours and those of all packages that are installed and can be loaded.
+
+    A warning names each of the others, which nothing but a call for it needs.
+    """
+    for name, points in _installed().items():
+        if (problem := _clash(name, points)) is None:
+            try:
+                get_backend(name)
+            except GlowError as error:
+                problem = error
+        if problem is not None:
+            warnings.warn(problem.one_line(), RuntimeWarning, stacklevel=2)
     return loaded_backends()
 
 
@@ -285,23 +308,25 @@ def backend_names() -> list[str]:
     return sorted({*OWN, *_installed()})
 
 
-def _installed() -> Mapping[str, EntryPoint]:
-    """The entry points of other packages by the name of the backend."""
+def _installed() -> Mapping[str, Sequence[EntryPoint]]:
+    """The entry points of other packages by the name of the backend: one, if all is well."""
     from importlib.metadata import entry_points
 
-    found: dict[str, EntryPoint] = {}
+    found: dict[str, list[EntryPoint]] = {}
     for point in entry_points(group=GROUP):
-        other = "Glow itself" if point.name in OWN else None
-        if point.name in found:
-            other = _described(found[point.name])
-        if other is not None:
-            raise GlowError(
-                f"two packages have a backend '{point.name}': {other} and "
-                f"{_described(point)}",
-                hint="uninstall one of them",
-            )
-        found[point.name] = point
+        found.setdefault(point.name, []).append(point)
     return found
+
+
+def _clash(name: str, points: Sequence[EntryPoint]) -> GlowError | None:
+    """What is wrong with a name that several have; None where one has it."""
+    owners = ["Glow itself"] * (name in OWN) + list(map(_described, points))
+    if len(owners) < 2:
+        return None
+    return GlowError(
+        f"two packages have a backend '{name}': {owners[0]} and {owners[1]}",
+        hint="uninstall one of them",
+    )
 
 
 def _described(point: EntryPoint) -> str:
@@ -313,11 +338,13 @@ def _load(name: str) -> Backend:
     if name in OWN:
         module, class_name = OWN[name]
         return getattr(import_module(module), class_name)()
-    found = _installed()
-    if name not in found:
+    points = _installed().get(name, ())
+    if not points:
         known = ", ".join(backend_names())
         raise GlowError(f"unknown backend '{name}'", hint=f"there are {known}")
-    return _load_point(found[name])
+    if (clash := _clash(name, points)) is not None:
+        raise clash
+    return _load_point(points[0])
 
 
 def _load_point(point: EntryPoint) -> Backend:

@@ -16,3 +16,12 @@
 
 // RUN: not glow devices 'cpu+2' 2>&1 | filecheck %s --check-prefix=WRONG
 // WRONG: glow: error: 'cpu+2' is no device; for example cpu, cpu:2GiB, process*2
+
+// RUN: glow devices --backend=cpu --json | filecheck %s --check-prefix=JSON
+// JSON:      "backend": "cpu"
+// JSON-NEXT: "problem": null
+// JSON:      "name": "cpu:0"
+// JSON:      "memory_bytes": {{[0-9]+}}
+
+// RUN: not glow run %p/../../docs/small.mlir --device=5 2>&1 | filecheck %s --check-prefix=DEVICE
+// DEVICE: glow: error: unknown device '5'; there are cpu:0 (

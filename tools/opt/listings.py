@@ -14,7 +14,7 @@ from xdsl.passes import ModulePass
 from glow.backends.backend import get_backend
 from glow.dialects.errors import UsageError
 from glow.options import CompileOptions
-from glow.universe import get_glow_passes
+from glow.universe import get_glow_passes, installed_backends
 
 NAME_WIDTH = 34
 LISTING_WIDTH = 80
@@ -26,7 +26,7 @@ PassGroups = Mapping[str, Callable[[], Sequence[ModulePass]]]
 
 def list_passes(passes: PassFactories, groups: PassGroups) -> None:
     """Print all passes with their one-line summaries: groups, ours, xDSL's."""
-    ours = get_glow_passes()
+    ours = get_glow_passes(installed_backends)
     print("groups of passes:")
     for name, members in groups.items():
         names = ", ".join(one.name for one in members())

@@ -2,7 +2,7 @@
 
     --partition='devices=npu,cpu strategy=heterogeneous unsupported=npu=glow.softmax'
 
-Whether a backend runs a node it says itself (`Backend.supports`); `unsupported` names more
+Whether a backend runs a node it says itself (`Backend.refuses`); `unsupported` names more
 operations that a kind of device should not get. Of several devices of one backend, a node is on
 the first that has memory left: constants of all nodes there, and what lives between them.
 """

@@ -21,6 +21,6 @@ def unsupported_reason(
     for op in chain.from_iterable(op.walk() for op in unit.ops):
         if op.name in refused:
             return "it is among those that are refused"
-        if isinstance(op, NodeOp) and (reason := asked.supports(op)) is not None:
+        if isinstance(op, NodeOp) and (reason := asked.refuses(op)) is not None:
             return reason
     return None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -15,15 +15,16 @@ from xdsl.transforms.dead_code_elimination import DeadCodeElimination
 import glow
 from glow import GlowError, compilation
 from glow.backends import backend as backends
-from glow.backends.backend import Device, backend_names, get_backend
+from glow.backends.backend import backend_names, get_backend
 from glow.backends.cpu import CpuBackend
+from glow.backends.device import Device, find_device
 from glow.compiler import load, lower_to
 from glow.dialects import glow as glow_dialect
 from glow.dialects.node import NodeOp
 from glow.lowering.target.program_target import ATTRIBUTE
 from glow.passes.rewriting.contract import VALUES, preserved_by
 from glow.runtime.memory import memory_bytes
-from glow.tools.devices_command import rows
+from glow.tools.devices_command import BackendDevices
 
 SMALL = ROOT / "docs" / "small.mlir"
 IMAGE = np.ones((1, 3, 4, 4), np.float32)
@@ -133,23 +134,80 @@ def test_devices(name: str) -> None:
 
 
 def test_rows_of_devices() -> None:
-    assert [*rows("gpu", [])] == ["gpu: no device here"]
-    (row,) = rows("gpu", [Device("gpu:1", "gpu", None)])
+    (row,) = BackendDevices("gpu", [], "no driver").rows()
+    assert row.split(maxsplit=1) == ["gpu", "cannot be used: no driver"]
+    (row,) = BackendDevices("gpu", [Device("gpu:1", "gpu", None)]).rows()
     assert row.split() == ["gpu:1", "gpu", "?"]
+    broken = Device("gpu:0", "gpu", 1 << 30, "X1", problem="its driver is old")
+    (row,) = BackendDevices("gpu", [broken]).rows()
+    assert row.endswith("1,024 MB  cannot be used: its driver is old")
+
+
+GPUS = [
+    Device("gpu:0", "gpu", None, "Maker X1", problem="its driver is old"),
+    Device("gpu:1", "gpu", None, "Maker X2"),
+    Device("gpu:2", "gpu", None, "Other 3"),
+]
+
+
+@pytest.mark.parametrize(
+    ("wanted", "found"),
+    [
+        (None, "gpu:1"),
+        ("gpu:2", "gpu:2"),
+        ("2", "gpu:2"),
+        ("x2", "gpu:1"),
+        ("maker", "gpu:1"),
+    ],
+)
+def test_a_device_is_found(wanted: str | None, found: str) -> None:
+    assert find_device("gpu", GPUS, wanted, "").name == found
+
+
+@pytest.mark.parametrize(
+    ("devices", "wanted", "message"),
+    [
+        (GPUS, "0", "device 'gpu:0' cannot be used: its driver is old"),
+        (GPUS, "3", "unknown device '3'"),
+        (GPUS, "gpu:3", r"unknown device 'gpu:3'; there are gpu:0 \(Maker X1\), gpu:1"),
+        ([], None, "backend 'gpu' has no device: no driver"),
+    ],
+)
+def test_a_device_that_is_not_there(
+    devices: Sequence[Device], wanted: str | None, message: str
+) -> None:
+    with pytest.raises(GlowError, match=message):
+        find_device("gpu", devices, wanted, "no driver")
+
+
+def test_a_model_runs_on_a_device_that_is_there() -> None:
+    assert glow.compile(SMALL, device="cpu:0")(IMAGE).shape == (1, 16, 4, 4)
+    with pytest.raises(GlowError, match=r"unknown device '7'; there are cpu:0 \("):
+        glow.compile(SMALL, device="7")
+    with pytest.raises(GlowError, match="device must be a name, not 0"):
+        glow.compile(SMALL, device=0)  # pyright: ignore
 
 
 def test_earlier_names_work() -> None:
-    """`keeps` of a backend is its `is_legal`; that of a pass what it `preserves`."""
-    with pytest.warns(FutureWarning, match=r"Earlier\.keeps is now is_legal"):
+    """Those of methods of a backend, and what a pass `preserves`, which was `keeps`."""
+    with pytest.warns(
+        FutureWarning, match=r"Earlier\.(keeps|supports) is now "
+    ) as caught:
 
         class Earlier(OtherBackend):
             def keeps(self, op: NodeOp) -> bool:
                 return False
 
+            def supports(self, op: NodeOp) -> str | None:
+                return "never"
+
     class EarlierPass(DeadCodeElimination):
         name = "earlier"
         keeps = VALUES
 
-    assert not Earlier().is_legal(glow_dialect.ReluOp.__new__(glow_dialect.ReluOp))
+    relu = glow_dialect.ReluOp.__new__(glow_dialect.ReluOp)
+    assert len(caught) == 2
+    assert not Earlier().is_legal(relu)
+    assert Earlier().refuses(relu) == "never"
     with pytest.warns(FutureWarning, match=r"EarlierPass\.keeps is now preserves"):
         assert preserved_by(EarlierPass()) == VALUES

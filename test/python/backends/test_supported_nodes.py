@@ -24,10 +24,10 @@ class PickyBackend(CpuBackend):
 
     name = "picky"
 
-    def supports(self, op: NodeOp) -> str | None:
+    def refuses(self, op: NodeOp) -> str | None:
         if isinstance(op, glow.AvgPool2dOp):
             return "pools are missing"
-        return super().supports(op)
+        return super().refuses(op)
 
 
 @pytest.fixture(autouse=True)
@@ -56,13 +56,13 @@ def test_our_backends_run_what_is_lowered_for_them() -> None:
     module = load(DIGITS)
     nodes = [op for op in module.walk() if isinstance(op, NodeOp)]
     for name in ("cpu", "interpreter"):
-        assert not [op for op in nodes if get_backend(name).supports(op)]
+        assert not [op for op in nodes if get_backend(name).refuses(op)]
     lowered = lower_to(module, LOWERED)
     of_the_cpu = [op for op in lowered.walk() if op.name.startswith("cpu.")]
     assert of_the_cpu
     for op in of_the_cpu:
-        assert get_backend("cpu").supports(op) is None
-        assert "none of the nodes" in get_backend("interpreter").supports(op)
+        assert get_backend("cpu").refuses(op) is None
+        assert "none of the nodes" in get_backend("interpreter").refuses(op)
 
 
 def test_a_node_without_a_kernel_is_not_supported(
@@ -77,6 +77,6 @@ def test_a_node_without_a_kernel_is_not_supported(
     module = parse_text(new_context(), text.encode(), "neg")
     (op,) = (op for op in module.walk() if isinstance(op, glow.NegOp))
     cpu = get_backend("cpu")
-    assert cpu.supports(op) is None
+    assert cpu.refuses(op) is None
     monkeypatch.setattr(CpuBackend, "is_legal", lambda self, op: False)
-    assert cpu.supports(op) == "there is no kernel for it"
+    assert cpu.refuses(op) == "there is no kernel for it"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -9,10 +10,16 @@ from pathlib import Path
 
 import pytest
 from places import ROOT
+from xdsl.universe import Universe
 
+import glow
 from glow.backends import backend as backends
 from glow.dialects.errors import GlowError
+from glow.tools.glow import run_glow
 from glow.tools.glow_opt import run_glow_opt
+from glow.universe import new_context
+
+SMALL = ROOT / "docs" / "small.mlir"
 
 DERIVED = """
 from glow.backends.cpu import CpuBackend
@@ -46,6 +53,7 @@ def install(site: Path, package: str, source: str, backend: str = "bad") -> None
 def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder of packages; what is loaded from it is forgotten."""
     monkeypatch.setattr(backends, "_loaded", {})
+    monkeypatch.setattr(backends, "_rejected", {})
     monkeypatch.syspath_prepend(tmp_path)
     return tmp_path
 
@@ -84,13 +92,17 @@ WRONG = {
 
 
 @pytest.mark.parametrize("package", WRONG)
-def test_error_says_what_is_wrong(package: str, site: Path) -> None:
+def test_a_warning_says_what_is_wrong(
+    package: str, site: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What asks for no backend by name works without the wrong one."""
     source, message = WRONG[package]
     install(site, package, source)
-    with pytest.raises(GlowError, match=message) as caught:
+    with pytest.warns(RuntimeWarning, match=message) as caught:
         run_glow_opt(["--list-passes"])
-    assert "'bad'" in str(caught.value)
-    assert "\n" not in str(caught.value)
+    assert "'bad'" in str(caught[0].message)
+    assert "\n" not in str(caught[0].message)
+    assert "--lower-nodes" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("package", [name for name in WRONG if "-" not in name])
@@ -100,6 +112,19 @@ def test_error_names_the_package(package: str, site: Path) -> None:
         backends.get_backend("bad")
 
 
+def test_a_name_of_others_is_an_error_where_the_backend_is_asked_for(
+    site: Path,
+) -> None:
+    source, message = WRONG["dialect-cpu"]
+    install(site, "dialect-cpu", source)
+    with (
+        pytest.raises(GlowError, match=message),
+        pytest.warns(RuntimeWarning, match=message),
+    ):
+        glow.compile(SMALL, backend="bad")
+    assert glow.compile(SMALL).backend == "cpu"
+
+
 def test_packages_with_one_name(site: Path) -> None:
     for package in ("first", "second"):
         install(site, package, derived())
@@ -107,13 +132,43 @@ def test_packages_with_one_name(site: Path) -> None:
         backends.get_backend("bad")
     assert "first:B of first" in str(caught.value)
     assert "second:B of second" in str(caught.value)
+    with pytest.warns(RuntimeWarning, match="first:B of first and second:B of second"):
+        assert [one.name for one in backends.all_backends()] == [*backends.OWN]
 
 
 def test_name_of_ours(site: Path) -> None:
     install(site, "impostor", derived(), backend="cpu")
     assert type(backends.get_backend("cpu")).__module__ == "glow.backends.cpu"
-    with pytest.raises(GlowError, match="Glow itself and impostor:B of impostor"):
+    with pytest.warns(RuntimeWarning, match="Glow itself and impostor:B of impostor"):
         backends.all_backends()
+
+
+def test_devices_say_what_cannot_be_loaded(
+    site: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    install(site, "needs-more", WRONG["needs-more"][0])
+    run_glow(["devices"])
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in lines] == ["bad", "cpu:0", "interpreter:0"]
+    assert "cannot be used: backend 'bad' (needs_more:B of needs-more)" in lines[0]
+    assert "No module named 'no_such_module'" in lines[0]
+    run_glow(["devices", "--json"])
+    found = json.loads(capsys.readouterr().out)
+    assert "no_such_module" in found[0]["problem"]
+    assert found[0]["devices"] == []
+    assert found[1]["problem"] is None
+
+
+def test_a_package_may_tell_xdsl_itself(site: Path) -> None:
+    """Its dialect stands in a universe of its own, too, which xDSL's tools read."""
+    universe = "\nfrom xdsl.universe import Universe\nMINE = Dialect('mine', [], [])\n"
+    universe += "U = Universe(all_dialects={'mine': lambda: MINE})\n"
+    source = derived(dialects="'mine': lambda: MINE") + universe
+    install(site, "both", source)
+    points = site / "both-1.dist-info" / "entry_points.txt"
+    points.write_text(points.read_text() + "[xdsl.universe]\nboth = both:U\n")
+    assert "mine" in Universe.get_multiverse().all_dialects
+    assert "mine" in new_context().registered_dialect_names
 
 
 def test_good_one_is_loaded(site: Path) -> None:
@@ -123,26 +178,33 @@ def test_good_one_is_loaded(site: Path) -> None:
     assert backends.loaded_backends()[-1].name == "bad"
 
 
-@pytest.mark.parametrize(
-    ("program", "arguments"),
-    [
-        ("glow_opt", ["--list-passes"]),
-        ("glow", ["run", "--backend=bad", str(ROOT / "docs" / "small.mlir")]),
-    ],
-)
-def test_program_ends_in_one_line(
-    program: str, arguments: list[str], tmp_path: Path
-) -> None:
-    install(tmp_path, "raises", WRONG["raises"][0])
-    code = f"import sys; from glow.tools.start import {program}; sys.exit({program}())"
-    result = subprocess.run(
-        [sys.executable, "-c", code, *arguments],
-        env={**os.environ, "PYTHONPATH": str(tmp_path)},
-        capture_output=True,
-        text=True,
-    )
+def test_program_ends_in_one_line(tmp_path: Path) -> None:
+    result = run_program(tmp_path, "glow", "run", "--backend=bad", str(SMALL))
     assert result.returncode == 1
     assert "RuntimeError: no driver" in result.stderr
     errors = [line for line in result.stderr.splitlines() if "error" in line.lower()]
     assert len(errors) == 1
     assert "Traceback" not in result.stderr
+
+
+def test_other_backends_work_on(tmp_path: Path) -> None:
+    result = run_program(tmp_path, "glow_opt", str(SMALL))
+    assert result.returncode == 0
+    (warning,) = result.stderr.splitlines()
+    assert warning.startswith("warning: backend 'bad' (raises:B of raises) cannot")
+    assert warning.endswith("RuntimeError: no driver")
+    assert "glow.conv2d" in result.stdout
+
+
+def run_program(
+    site: Path, program: str, *arguments: str
+) -> subprocess.CompletedProcess[str]:
+    """Run a console script where the package `raises` is installed."""
+    install(site, "raises", WRONG["raises"][0])
+    code = f"import sys; from glow.tools.start import {program}; sys.exit({program}())"
+    return subprocess.run(
+        [sys.executable, "-c", code, *arguments],
+        env={**os.environ, "PYTHONPATH": str(site)},
+        capture_output=True,
+        text=True,
+    )

@@ -80,6 +80,7 @@ OTHERS: dict[str, Any] = {
     "backend": "interpreter",
     "target": "avx2",
     "target_core": SMALL,
+    "device": "cpu:0",
     "input_shapes": {"x": (1, 3)},
     "input_values": {"k": 5},
     "buckets": {"N": (4,)},
