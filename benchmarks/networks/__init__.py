@@ -19,9 +19,12 @@ from benchmarks.networks import (
     light,
     lstm,
     mobilenet_v2,
+    perceptron,
     pre_norm,
     quantized,
+    relative,
     temporal,
+    windows,
 )
 from benchmarks.networks.inputs import make_inputs
 from benchmarks.networks.reference import evaluate_reference, reference_of
@@ -55,8 +58,13 @@ WIDER_NETWORKS: dict[str, Callable[[], ModelProto]] = {
     "vit": pre_norm.build_vit,
     "whisper_encoder": pre_norm.build_whisper,
     "gpt2_prefill": pre_norm.build_gpt2,
+    "gpt2_decode": pre_norm.build_gpt2_decode,
+    "swin": windows.build,
+    "t5_encoder": relative.build,
     "tcn": temporal.build_tcn,
     "wavenet": temporal.build_wavenet,
+    "text_cnn": temporal.build_text,
+    "mlp_batch256": perceptron.build,
 }
 """Kinds of networks that the tables of docs/performance.md lack."""
 
@@ -101,7 +109,12 @@ TINY_WIDER_NETWORKS: dict[str, Callable[[], ModelProto]] = {
     "regnet": partial(grouped.build, grouped.TINY),
     "vit": partial(pre_norm.build_vit, pre_norm.TINY_VIT),
     "gpt2_prefill": partial(pre_norm.build_gpt2, pre_norm.TINY_GPT2),
+    "gpt2_decode": partial(pre_norm.build_gpt2_decode, pre_norm.TINY_DECODE),
+    "swin": partial(windows.build, windows.TINY),
+    "t5_encoder": partial(relative.build, relative.TINY),
     "tcn": partial(temporal.build_tcn, temporal.TINY_TCN),
     "wavenet": partial(temporal.build_wavenet, temporal.TINY_WAVENET),
+    "text_cnn": partial(temporal.build_text, temporal.TINY_TEXT, words=30),
+    "mlp_batch256": partial(perceptron.build, perceptron.TINY),
 }
 """Those of `WIDER_NETWORKS` small enough for a test."""

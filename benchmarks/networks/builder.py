@@ -66,6 +66,13 @@ class GraphBuilder:
         self._append(op_type, name, operands, [name], attributes)
         return name
 
+    def product(
+        self, name: str, value: str, fill: Fill, inputs: int, outputs: int
+    ) -> str:
+        """Append a product with a weight `[inputs, outputs]`; returns the result."""
+        weight = self.weight(f"{name}.weight", fill, inputs, outputs)
+        return self.node("MatMul", name, value, weight)
+
     def results(
         self,
         op_type: str,

@@ -33,8 +33,10 @@ class Transformer:
 VIT = Transformer("vit", 384, 12, 6, 197)
 WHISPER = Transformer("whisper_encoder", 512, 6, 8, 1500, inputs=80)
 GPT2 = Transformer("gpt2_prefill", 768, 6, 12, 128, inputs=50257)
+GPT2_DECODE = Transformer("gpt2_decode", 768, 6, 12, 512, inputs=50257)
 TINY_VIT = Transformer("vit_tiny", 24, 2, 3, 10)
 TINY_GPT2 = Transformer("gpt2_tiny", 16, 2, 2, 9, inputs=30)
+TINY_DECODE = Transformer("gpt2_decode_tiny", 16, 2, 2, 9, inputs=30)
 PATCH = 16
 CLASSES = 1000
 
@@ -89,6 +91,23 @@ def build_gpt2(size: Transformer = GPT2) -> ModelProto:
     return graph.model()
 
 
+def build_gpt2_decode(size: Transformer = GPT2_DECODE) -> ModelProto:
+    """Returns a network from one id, and keys and values of the words before it, to its state.
+
+    It returns the keys and values with those of the word, too: `length` counts it.
+    """
+    graph = GraphBuilder(size.name)
+    ids = graph.input("ids", TensorProto.INT64, (1, 1))
+    words = graph.weight("words", _embedding, size.inputs, size.hidden)
+    value = graph.node("Gather", "words.taken", words, ids, axis=0)
+    place = graph.weight("position", _embedding, 1, 1, size.hidden)
+    value = _layers(
+        graph, size, graph.node("Add", "positioned", value, place), past=True
+    )
+    graph.output(value, (1, 1, size.hidden))
+    return graph.model()
+
+
 def _embedding(name: str, shape: Shape) -> Weights:
     return normal(name, shape, 0.02)
 
@@ -98,15 +117,21 @@ def _positioned(graph: GraphBuilder, size: Transformer, value: str) -> str:
     return graph.node("Add", "positioned", value, positions)
 
 
-def _layers(graph: GraphBuilder, size: Transformer, value: str, mask: str = "") -> str:
-    """Returns all layers, and a last normalisation."""
-    head = size.hidden // size.heads
-    graph.stored("split_heads", [1, size.length, size.heads, head])
-    graph.stored("merge_heads", [1, size.length, size.hidden])
+def _layers(
+    graph: GraphBuilder,
+    size: Transformer,
+    value: str,
+    mask: str = "",
+    past: bool = False,
+) -> str:
+    """Returns all layers, and a last normalisation; one word where the others are past."""
+    head, words = size.hidden // size.heads, 1 if past else size.length
+    graph.stored("split_heads", [1, words, size.heads, head])
+    graph.stored("merge_heads", [1, words, size.hidden])
     for number in range(size.layers):
         name = f"layer{number}"
         normal_ = layer_norm(graph, size.hidden, f"{name}.norm1", value, 1e-5)
-        branch = _attention(graph, size, f"{name}.attention", normal_, mask)
+        branch = _attention(graph, size, f"{name}.attention", normal_, mask, past)
         value = graph.node("Add", f"{name}.sum1", value, branch)
         normal_ = layer_norm(graph, size.hidden, f"{name}.norm2", value, 1e-5)
         widths = size.hidden, 4 * size.hidden
@@ -117,8 +142,23 @@ def _layers(graph: GraphBuilder, size: Transformer, value: str, mask: str = "") 
     return layer_norm(graph, size.hidden, "norm", value, 1e-5)
 
 
+def _with_past(graph: GraphBuilder, size: Transformer, name: str, value: str) -> str:
+    """Returns keys or values of the words before, an input, and this one's: an output."""
+    head = size.hidden // size.heads
+    shape = (1, size.heads, size.length - 1, head)
+    before = graph.input(f"{name}.past", TensorProto.FLOAT, shape)
+    value = graph.node("Concat", f"{name}.present", before, value, axis=2)
+    graph.output(value, (1, size.heads, size.length, head))
+    return value
+
+
 def _attention(
-    graph: GraphBuilder, size: Transformer, name: str, value: str, mask: str
+    graph: GraphBuilder,
+    size: Transformer,
+    name: str,
+    value: str,
+    mask: str,
+    past: bool,
 ) -> str:
     """Returns attention of heads, merged and projected."""
     root = graph.scalar(f"{name}.root", (size.hidden / size.heads) ** -0.25)
@@ -126,6 +166,9 @@ def _attention(
         _heads(graph, size, f"{name}.{kind}", value)
         for kind in ("query", "key", "value")
     )
+    if past:
+        keys = _with_past(graph, size, f"{name}.key", keys)
+        values = _with_past(graph, size, f"{name}.value", values)
     keys = graph.node("Transpose", f"{name}.turned", keys, perm=[0, 1, 3, 2])
     query = graph.node("Mul", f"{name}.query.scaled", query, root)
     keys = graph.node("Mul", f"{name}.key.scaled", keys, root)
