@@ -42,6 +42,8 @@ def windows(padded: Array, attributes: Attributes, kernel: tuple[int, int]) -> A
 
 def pad_plane(image: Array, pads: tuple[int, ...], value: float) -> Array:
     """`image` with [top, left, bottom, right] borders of `value` on axes 2 and 3."""
+    if not any(pads):
+        return image
     top, left, bottom, right = pads
     widths = [(0, 0), (0, 0), (top, bottom), (left, right)]
     widths += [(0, 0)] * (image.ndim - 4)
@@ -55,15 +57,31 @@ def convolve(
     outputs, per_group, *kernel = weights.shape
     padded = pad_plane(exact(image), attributes.ints("pads"), 0)
     taps = windows(padded, attributes, (kernel[0], kernel[1]))
-    batch, _, height, width = taps.shape[:4]
-    taps = taps.reshape(batch, group, per_group, height, width, *kernel)
-    columns = taps.transpose(0, 1, 2, 5, 6, 3, 4).reshape(
-        batch, group, math.prod(weights.shape[1:]), height * width
-    )
-    matrix = exact(weights).reshape(group, outputs // group, -1)
-    result = (matrix @ columns).reshape(batch, outputs, height, width)
+    is_depthwise = per_group == 1 and outputs == group
+    multiply = _depthwise if is_depthwise else _multiply_columns
+    result = multiply(taps, exact(weights), group)
     if bias is not None:
         result = result + exact(bias)[:, None, None]
+    return result
+
+
+def _multiply_columns(taps: Array, weights: Array, group: int) -> Array:
+    """Windows [N, C, OH, OW, kh, kw] as columns, times weights [O, C / group, kh, kw]."""
+    batch, _, *plane = taps.shape[:4]
+    outputs, per_group, *kernel = weights.shape
+    taps = taps.reshape(batch, group, per_group, *plane, *kernel)
+    columns = taps.transpose(0, 1, 2, 5, 6, 3, 4).reshape(
+        batch, group, math.prod(weights.shape[1:]), math.prod(plane)
+    )
+    matrix = weights.reshape(group, outputs // group, -1)
+    return (matrix @ columns).reshape(batch, outputs, *plane)
+
+
+def _depthwise(taps: Array, weights: Array, group: int) -> Array:
+    """Windows [N, C, OH, OW, kh, kw] times weights [C, 1, kh, kw], tap by tap."""
+    result = np.zeros(taps.shape[:4], taps.dtype)
+    for row, column in np.ndindex(*weights.shape[2:]):
+        result += taps[..., row, column] * weights[:, :, row, column][..., None]
     return result
 
 

@@ -85,7 +85,7 @@ def cast_weights(
     assert weights is not None
     rounded = round_kernels if isinstance(op, glow.Conv2dOp) else quantize
     builder, stored = NodeBuilder(op), rounded(weights, data)
-    if options.bias_correction and profile is not None:
+    if options.bias_correction and profile is not None and knows_means(profile):
         error = dequantize(stored, data) - weights.astype(np.float64)
         correct_bias(op, builder, error, profile)
     if options.bias == "int8":
@@ -107,6 +107,11 @@ def round_bias(op: NodeOp, builder: NodeBuilder, options: QuantizationOptions) -
     holder.operands[index] = builder.constant(rounded, name)
 
 
+def knows_means(profile: ValueProfile) -> bool:
+    """Whether enough was seen of a value for the means of its channels."""
+    return profile.channel_mean is not None and profile.batches >= MIN_BATCHES
+
+
 def correct_bias(
     op: NodeOp, builder: NodeBuilder, error: np.ndarray, profile: ValueProfile
 ) -> None:
@@ -115,7 +120,7 @@ def correct_bias(
     Source: Nagel et al., Data-Free Quantization (2019), section 4.2, with means of data.
     """
     mean, place = profile.channel_mean, bias_place(op)
-    if place is None or mean is None or profile.batches < MIN_BATCHES:
+    if place is None or mean is None:
         return
     holder, index = place
     bias = constant_value(holder.operands[index])

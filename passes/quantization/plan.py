@@ -39,7 +39,6 @@ from glow.passes.quantization.profiling.ranges import (
     Ranges,
     listed,
     synthetic_profile,
-    warn_synthetic,
 )
 from glow.passes.quantization.profiling.schema import Schema
 from glow.passes.quantization.selection import (
@@ -150,8 +149,7 @@ def plan_quantization(
     if not values:
         return None
     if profile is None:
-        warn_synthetic()
-        profile = synthetic_profile(_module_of(function))
+        profile = synthetic_profile(_module_of(function), options.calibration)
     Ranges(profile, value_names(function), options.calibration).require(values)
     names, profile = even_out_channels(function, profile, options)
     chosen = choose_nodes(function, options)

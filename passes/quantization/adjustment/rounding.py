@@ -10,6 +10,8 @@ Source: Guo et al., SQuant (2022), the kernel-wise part.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 import numpy.typing as npt
 
@@ -17,6 +19,7 @@ from glow.dialects.quant import Quantization
 from glow.interpreter.integer_arithmetic import quantize
 
 Floats = npt.NDArray[np.float64]
+Indices = npt.NDArray[np.intp]
 Array = npt.NDArray[np.generic]
 
 
@@ -36,12 +39,30 @@ def _scales(data: Quantization) -> Floats:
 
 
 def balance_errors(exact: Floats, stored: Floats, limits: tuple[int, int]) -> Floats:
-    """Whole numbers whose sum along the last axis is that of the exact ones, rounded."""
-    errors = stored - exact
-    excess = errors.sum(axis=-1, keepdims=True)
-    moved = stored - np.sign(excess)
+    """Whole numbers whose sum along the last axis is that of the exact ones, rounded.
+
+    Of each kernel those move by one that are nearest to a tie, as many as its sum is off.
+    """
+    balanced = stored.reshape(-1, stored.shape[-1]).copy()
+    errors = balanced - exact.reshape(balanced.shape)
+    excess = errors.sum(axis=-1)
+    steps = np.rint(np.abs(excess))
+    rows = np.flatnonzero(steps)
+    signs = np.sign(excess[rows])[:, None]
+    moved = balanced[rows] - signs
     inside = (moved >= limits[0]) & (moved <= limits[1])
-    eager = np.where(inside, errors * np.sign(excess), 0.0)
-    order = np.argsort(-eager, axis=-1, kind="stable")
-    rank = np.argsort(order, axis=-1, kind="stable")
-    return np.where((rank < np.rint(np.abs(excess))) & (eager > 0), moved, stored)
+    eager = np.where(inside, errors[rows] * signs, 0.0)
+    for kernels, taps in _eagerest(eager, steps[rows]):
+        balanced[rows[kernels], taps] = moved[kernels, taps]
+    return balanced.reshape(stored.shape)
+
+
+def _eagerest(eager: Floats, steps: Floats) -> Iterator[tuple[Indices, Indices]]:
+    """The taps with the largest positive numbers of each row, as many as it has steps."""
+    for step in range(int(steps.max(initial=0))):
+        kernels = np.flatnonzero(steps > step)
+        taps = eager[kernels].argmax(axis=-1)
+        moves = eager[kernels, taps] > 0
+        kernels, taps = kernels[moves], taps[moves]
+        yield kernels, taps
+        eager[kernels, taps] = 0.0

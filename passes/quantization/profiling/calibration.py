@@ -17,6 +17,7 @@ from glow.passes.quantization.profiling.value_profile import ValueProfile
 Range = tuple[float, float]
 Floats = npt.NDArray[np.float64]
 
+MIN_MAX = "minmax"
 PERCENTILE = 0.9999
 MSE_STEPS = 64
 KL_SMOOTHING = 1e-4
@@ -102,7 +103,7 @@ def entropy(profile: ValueProfile, bits: int) -> Range:
 
 
 METHODS: dict[str, Callable[[ValueProfile, int], Range]] = {
-    "minmax": min_max,
+    MIN_MAX: min_max,
     "mse": least_squares,
     "percentile": percentile,
     "entropy": entropy,

@@ -28,13 +28,18 @@ class Profile(ProfileData):
         Raises GlowError for NaN and infinity, naming value and batch.
         """
         for name, array in arrays.items():
-            if array.size == 0:
-                continue
-            if not np.isfinite(array).all():
-                kind = "NaN" if np.isnan(array).any() else "infinity"
-                raise GlowError(f"{kind} in value '{name}' in batch {self.batches}")
-            self.values.setdefault(name, ValueProfile()).add(array)
+            self.observe(name, array)
         self.batches += 1
+
+    def observe(self, name: str, array: Array, *, ranges_only: bool = False) -> None:
+        """Take one value of a batch that is not complete yet into account, or just its range."""
+        if array.size == 0:
+            return
+        if not np.isfinite(array).all():
+            kind = "NaN" if np.isnan(array).any() else "infinity"
+            raise GlowError(f"{kind} in value '{name}' in batch {self.batches}")
+        profile = self.values.setdefault(name, ValueProfile())
+        profile.add(array, ranges_only=ranges_only)
 
     def merge(self, other: Profile) -> None:
         """Take everything into account that another profile saw.

@@ -3,32 +3,45 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Block, Operation, SSAValue
 
 from glow.dialects import glow
 from glow.dialects.errors import GlowError
 from glow.dialects.glow.integer_forms import MOVEMENT
-from glow.dialects.node import element_of, shape_of
+from glow.dialects.node import NodeOp, element_of, shape_of
 from glow.dialects.weight_table import Array, dtype_of
 from glow.dialects.weights import clone_module
-from glow.passes.quantization.profiling.calibration import Range, calibrated_range
+from glow.interpreter import FUNCTIONS, evaluate_node
+from glow.passes.graph.fold_constants import steps_of
+from glow.passes.quantization.profiling.calibration import (
+    MIN_MAX,
+    Range,
+    calibrated_range,
+)
 from glow.passes.quantization.profiling.instrument_profile import (
     expose_profiles,
     functions_of,
     instrument_profile,
+    value_names,
 )
 from glow.passes.quantization.profiling.profile import Profile
 from glow.passes.quantization.profiling.schema import PRECISIONS
 from glow.passes.quantization.profiling.value_profile import ValueProfile
 
-SYNTHETIC_BATCHES = 4
+MOST_BATCHES = 4
+"""Of random inputs: more tell little more of ranges."""
+
+SYNTHETIC_STEPS = 1 << 29
+"""Of the interpreter, for all batches but the first: some tenths of a second."""
+
 SEED = 0
 MAX_LISTED = 5
+MADE = "make a profile with glow profile"
 PROFILE_HINT = "profile this network with glow profile"
 
 
@@ -44,31 +57,81 @@ def synthetic_inputs(function: FuncOp, generator: np.random.Generator) -> list[A
     return arrays
 
 
-def synthetic_profile(module: ModuleOp) -> Profile:
-    """The profile of a module's only function on seeded random inputs (interpreted)."""
+def synthetic_batches(function: FuncOp) -> int:
+    """How many random inputs a network is observed on: few where one takes long.
+
+    Its values have many elements each then.
+    """
+    steps = sum(steps_of(op) for op in function.walk() if isinstance(op, NodeOp))
+    return max(1, min(MOST_BATCHES, SYNTHETIC_STEPS // max(steps, 1)))
+
+
+def synthetic_profile(module: ModuleOp, calibration: str) -> Profile:
+    """The profile of a module's only function on seeded random inputs (interpreted).
+
+    It has what a calibration reads: of min-max no histograms. Warns of the random inputs.
+    """
+    (function,) = functions_of(module)
+    batches = synthetic_batches(function)
+    numbers = f"{batches} random input{'s' if batches > 1 else ''} (seed {SEED})"
+    missing = "no profile and no ranges in the program"
+    warnings.warn(f"{missing}: calibrating on {numbers}; {MADE}", stacklevel=2)
+    generator = np.random.default_rng(SEED)
+    profile = Profile()
+    for _ in range(batches):
+        inputs = synthetic_inputs(function, generator)
+        for name, array in observed_values(module, function, inputs):
+            profile.observe(name, array, ranges_only=calibration == MIN_MAX)
+        profile.batches += 1
+    return profile
+
+
+def observed_values(
+    module: ModuleOp, function: FuncOp, inputs: Sequence[Array]
+) -> Iterator[tuple[str, Array]]:
+    """The float values of a function by name, each while it is there.
+
+    Nodes one after the other need no interpreter of modules, which takes long to import.
+    """
+    names = value_names(function)
+    if all(type(op) in FUNCTIONS for op in [*function.body.block.ops][:-1]):
+        for value, array in _computed_values(function.body.block, inputs):
+            if value in names:
+                yield names[value], array
+        return
+    yield from _interpreted(module, inputs)
+
+
+def _interpreted(
+    module: ModuleOp, inputs: Sequence[Array]
+) -> Iterator[tuple[str, Array]]:
+    """The same of a function with branches, loops or calls."""
     from glow.interpreter import run
 
     copy = clone_module(module)
     instrument_profile(copy)
     (function,) = functions_of(copy)
     names = expose_profiles(function)
-    generator = np.random.default_rng(SEED)
-    profile = Profile()
-    for _ in range(SYNTHETIC_BATCHES):
-        inputs = synthetic_inputs(function, generator)
-        arrays = run(copy, inputs, function.sym_name.data)
-        profile.add(dict(zip(names, arrays, strict=True)))
-    return profile
+    yield from zip(names, run(copy, inputs, function.sym_name.data), strict=True)
 
 
-def warn_synthetic() -> None:
-    """Say that the ranges come from random inputs."""
-    warnings.warn(
-        "no profile and no ranges in the program: calibrating on "
-        f"{SYNTHETIC_BATCHES} random inputs (seed {SEED}); make a profile with "
-        "glow profile",
-        stacklevel=2,
-    )
+def _computed_values(
+    block: Block, inputs: Sequence[Array]
+) -> Iterator[tuple[SSAValue, Array]]:
+    """The arguments and results of nodes, which are let go when nobody reads them any more."""
+    values: dict[SSAValue, Array] = {}
+    values.update(zip(block.args, inputs, strict=True))
+    yield from list(values.items())
+    places = {op: number for number, op in enumerate(block.ops)}
+    for op, place in places.items():
+        if not isinstance(op, NodeOp):
+            return
+        results = evaluate_node(op, [values[value] for value in op.operands])
+        values.update(zip(op.results, results, strict=True))
+        yield from zip(op.results, results, strict=True)
+        for value in (*op.operands, *op.results):
+            if all(places[use.operation] <= place for use in value.uses):
+                values.pop(value, None)
 
 
 def listed(names: Sequence[str]) -> str:

@@ -63,21 +63,19 @@ class ValueProfile:
     precision: str | None = None
     """The precision that was found to be needed, instead of the one that is asked for."""
 
-    def add(self, array: Array) -> None:
-        """Take another batch into account; the numbers must be finite."""
-        low, high = float(array.min()), float(array.max())
-        self._widen(low, high)
-        found = bins_of(array.reshape(-1), (self.low, self.high))
-        self.histogram += np.bincount(found, minlength=BINS)
+    def add(self, array: Array, *, ranges_only: bool = False) -> None:
+        """Take another batch into account, or just its ranges; the numbers must be finite."""
         axis = channel_axis(array.ndim)
+        others = tuple(index for index in range(array.ndim) if index != axis)
+        low, high = array.min(axis=others), array.max(axis=others)
+        self._widen(float(low.min()), float(high.max()))
+        if not ranges_only:
+            found = bins_of(array.reshape(-1), (self.low, self.high))
+            self.histogram += np.bincount(found, minlength=BINS)
         if axis is not None:
-            others = tuple(index for index in range(array.ndim) if index != axis)
-            self._add_channels(
-                array.min(axis=others).astype(np.float64),
-                array.max(axis=others).astype(np.float64),
-                array.mean(axis=others, dtype=np.float64),
-                1,
-            )
+            mean = None if ranges_only else array.mean(axis=others, dtype=np.float64)
+            channels = low.astype(np.float64), high.astype(np.float64)
+            self._add_channels(*channels, mean, 1)
         self.batches += 1
 
     def merge(self, other: ValueProfile) -> None:
@@ -116,7 +114,7 @@ class ValueProfile:
         self.low, self.high = limits
 
     def _add_channels(
-        self, low: Floats, high: Floats, mean: Floats, batches: int
+        self, low: Floats, high: Floats, mean: Floats | None, batches: int
     ) -> None:
         """Take ranges and means by channel over some batches into account.
 
@@ -124,16 +122,18 @@ class ValueProfile:
         """
         if self.batches == 0:
             self.channel_low, self.channel_high = low.copy(), high.copy()
-            self.channel_mean = mean.copy()
+            self.channel_mean = None if mean is None else mean.copy()
             return
         if self.channel_low is None or self.channel_high is None:
             return
         if self.channel_low.shape != low.shape:
             self.channel_low = self.channel_high = self.channel_mean = None
             return
-        assert self.channel_mean is not None
         self.channel_low = np.minimum(self.channel_low, low)
         self.channel_high = np.maximum(self.channel_high, high)
+        if mean is None or self.channel_mean is None:
+            self.channel_mean = None
+            return
         share = batches / (self.batches + batches)
         self.channel_mean += (mean - self.channel_mean) * share
 
