@@ -44,6 +44,7 @@ from glow.runtime.threads.switch_interval import frequent_switches
 from glow.sequence_model import with_sequences
 from glow.specialized_model import Answers, Program, RunnableModel
 from glow.tensor_info import Signature
+from glow.tuning import choices
 
 if TYPE_CHECKING:
     from glow.compiler import Model
@@ -354,6 +355,7 @@ def _described(options: CompileOptions) -> dict[str, object]:
     """What the key of an entry is made of; a profile is given by the name of its file."""
     version = get_backend(options.backend).version()
     parts = {**options.that_change_code(), "version": version}
+    parts["tuning"] = choices.refresh()
     quantize = options.quantize
     return {**parts, "quantize": Path(quantize)} if isinstance(quantize, str) else parts
 

@@ -24,6 +24,7 @@ from glow.tools.compile_options import (
     add_device_option,
     compile_options,
 )
+from glow.tools.machine.tune_command import add_tune_command
 from glow.tools.quantization_commands import (
     add_quantize_report_command,
     add_tune_quantization_command,
@@ -74,6 +75,9 @@ def make_parser() -> argparse.ArgumentParser:
     )
     add_calibrate_command(
         commands.add_parser("calibrate", help="measure the figures of this core")
+    )
+    add_tune_command(
+        commands.add_parser("tune", help="search faster configurations of kernels")
     )
     add_size_command(
         commands.add_parser("size", help="show what a bundle takes of flash and RAM")
@@ -267,7 +271,7 @@ def add_calibrate_command(parser: argparse.ArgumentParser) -> None:
 
 def calibrate_command(args: argparse.Namespace) -> None:
     """Run `glow calibrate`."""
-    from glow.tools.calibrate_command import calibrate
+    from glow.tools.machine.calibrate_command import calibrate
 
     calibrate(args.output)
 

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from glow.dialects.weight_table import Array
     from glow.options import CompileOptions
     from glow.runtime.native_function import NativeProgram
+    from glow.tuning.search import Subject
 
 DialectFactory: TypeAlias = "Callable[[], Dialect]"
 PassFactory: TypeAlias = "Callable[[], type[ModulePass]]"
@@ -241,6 +242,12 @@ class Backend(ABC):
     def inspection(self) -> Inspection:
         """What tools show of its kernels; raises GlowError for a backend that tells nothing."""
         raise GlowError(f"backend '{self.name}' does not tell about its kernels")
+
+    def subject(
+        self, model: Any, options: CompileOptions, inputs: Mapping[str, Array]
+    ) -> Subject:
+        """A model, as `glow.compile` takes it, as `glow tune` searches it."""
+        raise GlowError(f"backend '{self.name}' has nothing to tune")
 
 
 OWN = {

@@ -2,7 +2,8 @@
 
 The folders here are those of the tree, for what is tested; `support/` holds what tests
 share. Names of files are unique, so that `pytest -k` and `test/mutants` find them by it.
-Nothing is taken from the cache of models but by its own tests: others change the compiler.
+Nothing is taken from the cache of models, or from what was tuned, but by their own tests: others
+change the compiler.
 """
 
 import os
@@ -19,3 +20,4 @@ sys.path[:0] = [
     ),
 ]
 os.environ["GLOW_MODEL_CACHE_MB"] = "0"
+os.environ["GLOW_TUNING"] = "off"

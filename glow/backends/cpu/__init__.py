@@ -28,9 +28,12 @@ if TYPE_CHECKING:
     from glow.backends.cpu.program.kernel_table import KernelTable, Selectors
     from glow.backends.inspection import Inspection
     from glow.backends.pipeline import Pipeline
+    from glow.compiler import Model
     from glow.dialects.node import NodeOp
+    from glow.dialects.weight_table import Array
     from glow.options import CompileOptions
     from glow.runtime.native_function import NativeProgram
+    from glow.tuning.search import Subject
 
 
 def get_cpu() -> Dialect:
@@ -216,3 +219,11 @@ class CpuBackend(Backend):
         from glow.backends.cpu.report.inspection import CpuInspection
 
         return CpuInspection(self.kernel_table())
+
+    def subject(
+        self, model: Model, options: CompileOptions, inputs: Mapping[str, Array]
+    ) -> Subject:
+        """Its kernels, each alone or in the network, on this machine."""
+        from glow.backends.cpu.tuning.subject import CpuSubject
+
+        return CpuSubject(model, options, inputs)

@@ -66,6 +66,9 @@ KNOWN = {
     "the lines of caches, 64 bytes on all cores, or less": """
         ALIGNMENT BARRIER_BYTES
     """,
+    "how a search measures: candidates, runs, how long each takes": """
+        BLOCK_SECONDS COLD_SHARE CUTS MOST NETWORKS PROFILED_RUNS
+    """,
     "the operating system: pages, threads, files, time slices": """
         LOW_PRIORITY
         ABANDONED_SECONDS CYCLES_BEFORE_PARKING CYCLES_BEFORE_YIELDING DIGEST_BYTES

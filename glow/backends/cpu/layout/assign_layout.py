@@ -48,6 +48,7 @@ from glow.lowering.lower_nodes import spatial_convolution
 from glow.lowering.target.program_target import settle_target
 from glow.passes.rewriting.contract import VALUES
 from glow.passes.rewriting.node_builder import erase_dead_nodes
+from glow.tuning import choices
 
 
 def conv_transpose(layout: Layout, op: Operation) -> None:
@@ -120,6 +121,7 @@ class AssignLayoutPass(ModulePass):
         """Run the pass on a module."""
         check_weight_growth(self.weight_growth)
         target = settle_target(op, self.target)
+        choices.refresh()
         # Other algorithms take more code, weights and memory than direct sums.
         numerics = "exact" if target.for_size else self.numerics
         packer = packer_of(op, target, numerics, self.shares)

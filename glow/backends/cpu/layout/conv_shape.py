@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import cast
 
 import numpy as np
@@ -22,6 +22,7 @@ from glow.backends.cpu.kernels.winograd.spec import (
     choose_winograd_tiling,
     scratch_sizes,
 )
+from glow.backends.cpu.tuning.choose import choose, choose_level
 from glow.dialects.attributes import Attributes
 from glow.dialects.bounded_cache import bounded_cache
 from glow.lowering.target.target import Target
@@ -142,3 +143,18 @@ def choose_winograd_tile(
     return WinogradChoice(
         spec.tile, scratch, spec.packed_weights, tiling.config, cycles, saved
     )
+
+
+def tuned_winograd_tile(
+    shape: ConvShape, target: Target, numerics: str = "default"
+) -> WinogradChoice | None:
+    """The same, unless tuning found better blocks, or direct sums faster."""
+    choice = choose_winograd_tile(shape, target, numerics)
+    if choice is None or not choose_level("winograd", (shape,), choice.tile, target):
+        return None
+    spec = winograd_spec(shape, choice.tile, target.lanes(32))
+    config = choose(spec, target)
+    if config == choice.config:
+        return choice
+    tiling = choose_winograd_tiling(replace(spec, config=config), target)
+    return replace(choice, config=config, scratch=scratch_sizes(tiling))

@@ -25,7 +25,6 @@ from glow.backends.cpu.dialect.config import (
 )
 from glow.backends.cpu.dialect.matmul import STRASSEN_LEVELS
 from glow.backends.cpu.kernels.convolution.conv2d import Conv2dSpec, pack_conv_weights
-from glow.backends.cpu.kernels.convolution.conv2d_config import choose_conv_config
 from glow.backends.cpu.kernels.convolution.int8_conv2d import Int8Conv2dSpec
 from glow.backends.cpu.kernels.convolution.sparse_conv2d_spec import (
     ChannelLists,
@@ -51,10 +50,11 @@ from glow.backends.cpu.kernels.winograd.weights import (
 from glow.backends.cpu.layout.conv_shape import (
     ConvShape,
     WinogradChoice,
-    choose_winograd_tile,
+    tuned_winograd_tile,
     winograd_spec,
 )
 from glow.backends.cpu.layout.packer import Packer as Packer
+from glow.backends.cpu.tuning.choose import choose, choose_level
 from glow.dialects import glow
 from glow.dialects.weight_table import Array, DeferredArray, dtype_of
 from glow.lowering.loop_builder.window import Window
@@ -137,7 +137,7 @@ class TargetPacker:
 
     def conv2d_config(self, shape: ConvShape, element: Attribute = f32) -> ConvConfig:
         """The register tiles and the order of a convolution."""
-        return choose_conv_config(self._conv2d_spec(shape, element), self.target)
+        return choose(self._conv2d_spec(shape, element), self.target)
 
     def sparse_config(self, shape: ConvShape, lists: ChannelLists) -> ConvConfig:
         """Those of one that reads only the channels of lists."""
@@ -151,7 +151,7 @@ class TargetPacker:
             tile_blocks=lists.blocks,
             entries=lists.entries,
         )
-        return choose_conv_config(spec, self.target)
+        return choose(spec, self.target)
 
     def int8_conv2d(
         self,
@@ -172,7 +172,7 @@ class TargetPacker:
     def int8_conv2d_config(self, shape: ConvShape, block_lanes: int) -> ConvConfig:
         """The register tiles and the order of a convolution of bytes."""
         spec = self._int8_conv2d_spec(shape, block_lanes)
-        return choose_conv_config(spec, self.target)
+        return choose(spec, self.target)
 
     @property
     def dot_bytes(self) -> int:
@@ -215,7 +215,7 @@ class TargetPacker:
         self, weights: Array, rows: int, *, widens: bool = False
     ) -> MatmulConfig:
         """The register tile of a product, whose weights may be stored as bf16."""
-        return self._matmul_spec(weights, rows, widens).choose_config(self.target)
+        return choose(self._matmul_spec(weights, rows, widens), self.target)
 
     def _matmul_spec(
         self, weights: Array, rows: int, widens: bool = False
@@ -231,8 +231,8 @@ class TargetPacker:
             widens=widens,
             step=product_step(depth, self.target),
         )
-        config = spec.shared_config(self.target) if self.shares else None
-        return replace(spec, config=config)
+        wanted = MatmulSpec.shared_config if self.shares else choose
+        return replace(spec, config=wanted(spec, self.target))
 
     def choose_channel_lists(
         self, weights: Array, shape: ConvShape
@@ -243,7 +243,7 @@ class TargetPacker:
 
     def choose_winograd(self, shape: ConvShape) -> WinogradChoice | None:
         """The fastest tile of a convolution; None where a direct one is faster."""
-        return choose_winograd_tile(shape, self.target, self.numerics)
+        return tuned_winograd_tile(shape, self.target, self.numerics)
 
     def winograd(
         self, weights: Array, shape: ConvShape, tile: int, config: WinogradConfig | None
@@ -311,7 +311,7 @@ class TargetPacker:
         self, weights: Array, rows: int, gates: int
     ) -> RecurrenceConfig:
         """The register tile of a recurrent step."""
-        return self._step_shape(weights, rows, gates).choose_config(self.target)
+        return choose(self._step_shape(weights, rows, gates), self.target)
 
     def _step_shape(self, weights: Array, rows: int, gates: int) -> StepShape:
         units, columns = weights.shape
@@ -322,10 +322,10 @@ class TargetPacker:
         """The levels of Strassen's product; 0 where the direct one is faster."""
         most = {"exact": 0, "default": 1, "fast": 2}[self.numerics]
         for levels in range(most, 0, -1):
-            if StrassenSpec(rows, columns, depth, levels=levels).is_profitable(
-                self.target
-            ):
-                return levels
+            spec = StrassenSpec(rows, columns, depth, levels=levels)
+            if spec.is_profitable(self.target):
+                shape = rows, columns, depth
+                return choose_level("strassen", shape, levels, self.target)
         return 0
 
     def strassen(
@@ -341,7 +341,7 @@ class TargetPacker:
 
     def strassen_config(self, weights: Array, rows: int) -> StrassenConfig:
         """The register tile and the blocks of rows of Strassen's products."""
-        return self._strassen_spec(weights, rows).choose_config(self.target)
+        return choose(self._strassen_spec(weights, rows), self.target)
 
     def _strassen_spec(self, weights: Array, rows: int) -> StrassenSpec:
         depth, columns = weights.shape

@@ -23,59 +23,50 @@ from xdsl.passes import ModulePass
 
 from glow.backends.cpu import dialect as cpu
 from glow.backends.cpu.dialect.config import config_attributes
+from glow.backends.cpu.tuning.choose import choose
 from glow.dialects.node import NodeOp, shape_of
 from glow.lowering.target.program_target import settle_target
-from glow.lowering.target.target import Target
 from glow.passes.rewriting.contract import VALUES
+from glow.tuning import choices
 
-Choose = Callable[[NodeOp, Target], object]
-"""Takes a node and gives the configuration of its kernel, whose module it loads."""
+SpecOf = Callable[[NodeOp], object]
+"""The specification of a node's kernel, whose module it loads."""
 
 
-def _planes(op: NodeOp, target: Target) -> object:
+def _planes(op: NodeOp) -> object:
     from glow.backends.cpu.selection.convolution import group_size, planes_of
 
     image, weights = op.inputs[:2]
-    planes = planes_of(op.attributes_view(), image, group_size(weights))
-    # With pairs of bytes, tiles are a twentieth faster.
-    is_plain = target.prefers_small_loops and target.byte_dot == "none"
-    small_loops = target.for_size or is_plain
-    return planes.choose_config(target.core, small_loops=small_loops)
+    return planes_of(op.attributes_view(), image, group_size(weights))
 
 
-def _plain(op: NodeOp, target: Target) -> object:
-    from glow.backends.cpu.kernels.convolution.direct_conv import choose_plain_config
+def _plain(op: NodeOp) -> object:
     from glow.backends.cpu.selection.convolution import plain_conv_spec
 
     image, weights = op.inputs[:2]
-    return choose_plain_config(
-        plain_conv_spec(op.attributes_view(), image, weights), target
-    )
+    return plain_conv_spec(op.attributes_view(), image, weights)
 
 
-def _batch_matmul(op: NodeOp, target: Target) -> object:
+def _batch_matmul(op: NodeOp) -> object:
     from glow.backends.cpu.selection.matmul import batch_matmul_spec
 
-    spec = batch_matmul_spec(op.attributes_view(), op.results[0], *op.inputs[:2])
-    return spec.choose_config(target)
+    return batch_matmul_spec(op.attributes_view(), op.results[0], *op.inputs[:2])
 
 
-def _int8_batch_matmul(op: NodeOp, target: Target) -> object:
+def _int8_batch_matmul(op: NodeOp) -> object:
     from glow.backends.cpu.selection.integers import int8_batch_matmul_spec
 
     lhs, rhs = op.inputs[:2]
-    spec = int8_batch_matmul_spec(op.attributes_view(), op.results[0], lhs, rhs)
-    return spec.choose_config(target)
+    return int8_batch_matmul_spec(op.attributes_view(), op.results[0], lhs, rhs)
 
 
-def _attention(op: NodeOp, target: Target) -> object:
+def _attention(op: NodeOp) -> object:
     from glow.backends.cpu.selection.matmul import attention_spec
 
-    spec = attention_spec(op.attributes_view(), op.results[0], op.inputs)
-    return spec.choose_config(target)
+    return attention_spec(op.attributes_view(), op.results[0], op.inputs)
 
 
-CHOICES: Mapping[type[Operation], Choose] = {
+SPECS: Mapping[type[Operation], SpecOf] = {
     cpu.DepthwiseConv2dOp: _planes,
     cpu.GroupedConv2dOp: _planes,
     cpu.Int8DepthwiseConv2dOp: _planes,
@@ -102,9 +93,14 @@ class ChooseConfigsPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Run the pass on a module."""
         target = settle_target(op, self.target)
+        choices.refresh()
         for node in op.walk():
-            choose = CHOICES.get(type(node))
-            if choose is None or not _has_elements(node) or "config" in node.properties:
+            spec_of = SPECS.get(type(node))
+            if (
+                spec_of is None
+                or not _has_elements(node)
+                or "config" in node.properties
+            ):
                 continue
             assert isinstance(node, NodeOp)
-            node.properties |= config_attributes(choose(node, target))
+            node.properties |= config_attributes(choose(spec_of(node), target))

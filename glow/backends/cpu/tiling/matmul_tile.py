@@ -72,7 +72,9 @@ def choose_tile(rows: int, columns: int, depth: int, target: Target) -> Tile:
         for blocks in range(1, min(most, total) + 1)
         for height in range(1, min(rows, tallest(blocks, target)) + 1)
     ]
-    return min(tiles, key=lambda tile: _cycles(tile, rows, total, depth, target.core))
+    return min(
+        tiles, key=lambda tile: product_cycles(tile, rows, total, depth, target.core)
+    )
 
 
 @bounded_cache
@@ -91,11 +93,13 @@ def choose_shared_tile(rows: int, columns: int, depth: int, target: Target) -> T
     read = weights / target.core.far_bytes_per_cycle if is_far else 0.0
 
     def cycles(tile: Tile) -> float:
-        return max(read, _cycles(tile, rows, total, depth, target.core))
+        return max(read, product_cycles(tile, rows, total, depth, target.core))
 
     heights = range(1, min(rows, tallest(blocks, target)) + 1)
     tiles = [Tile(height, blocks) for height in heights]
-    shared = min(tiles, key=lambda t: _cycles(t, rows, total, depth, target.core))
+    shared = min(
+        tiles, key=lambda t: product_cycles(t, rows, total, depth, target.core)
+    )
     return shared if cycles(shared) <= SHARED_LOSS * cycles(best) else best
 
 
@@ -118,7 +122,8 @@ def wrong_tile(tile: Tile, rows: int, target: Target) -> str | None:
     )
 
 
-def _cycles(tile: Tile, rows: int, total: int, depth: int, core: Core) -> float:
+def product_cycles(tile: Tile, rows: int, total: int, depth: int, core: Core) -> float:
+    """The estimated cycles of a product whose columns are `total` registers."""
     groups, rest = divmod(total, tile.blocks)
     row_tiles = -(-rows // tile.rows)
     cycles = groups * _tile_cycles(tile, tile.blocks, depth, core)

@@ -1,0 +1,312 @@
+"""Which configurations a kernel could have: a generator a family, in one table.
+
+`candidates(spec, target)` begins with the one that the cost model chooses; the others follow in
+the model's order where it has one. All of them fit the target and add up terms in one order, so
+that results are the same bits: tiles of products whose sums are cut otherwise are left out.
+
+To add a knob: a field of the configuration (`dialect/config.py`), which the builder reads and
+`wrong_config` bounds, and its values here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import islice
+from typing import Any
+
+from glow.backends.cpu.dialect.config import (
+    AttentionConfig,
+    ConvConfig,
+    DepthwiseConfig,
+    MatmulConfig,
+    PlainConvConfig,
+    RecurrenceConfig,
+    StrassenConfig,
+    WinogradConfig,
+)
+from glow.backends.cpu.kernels.attention.spec import AttentionSpec
+from glow.backends.cpu.kernels.channelwise.planes import MAX_PIXELS, BlockedPlanes
+from glow.backends.cpu.kernels.convolution.conv2d_config import conv_tiling
+from glow.backends.cpu.kernels.convolution.conv2d_order import ORDERS
+from glow.backends.cpu.kernels.convolution.conv2d_spec import PIXELS, Conv2dSpec
+from glow.backends.cpu.kernels.convolution.direct_conv import DirectConvSpec, PixelTile
+from glow.backends.cpu.kernels.convolution.int8_conv2d import Int8Conv2dSpec
+from glow.backends.cpu.kernels.matmul.batch_matmul_spec import BatchMatmulSpec
+from glow.backends.cpu.kernels.matmul.int8_batch_matmul import Int8BatchMatmulSpec
+from glow.backends.cpu.kernels.matmul.matmul import MatmulSpec
+from glow.backends.cpu.kernels.recurrence.weights import StepShape
+from glow.backends.cpu.kernels.strassen.spec import StrassenSpec
+from glow.backends.cpu.kernels.winograd.spec import (
+    WinogradSpec,
+    choose_winograd_tiling,
+    winograd_tiling,
+)
+from glow.backends.cpu.tiling.matmul_tile import (
+    MAX_BLOCKS,
+    MAX_BLOCKS_OF_VECTOR,
+    Tile,
+    product_cycles,
+    tallest,
+)
+from glow.backends.cpu.tiling.tiles import MAX_BLOCKS as MAX_CONV_BLOCKS
+from glow.backends.cpu.tiling.tiles import TileModel, channel_parts
+from glow.backends.cpu.tuning.choose import (
+    FAMILIES,
+    AlgorithmSpec,
+    LevelConfig,
+    wrong_config,
+)
+from glow.lowering.loop_builder import ir_types as types
+from glow.lowering.loop_builder.window import Window, row_segments
+from glow.lowering.target.target import Target
+
+MOST = 200
+"""The candidates of one kernel."""
+
+CUTS = 4
+"""In how many ways a run of pixels is cut into tiles of equal size, for each width of them."""
+
+SEGMENTS = (1, 2, 4)
+
+
+def candidates(spec: Any, target: Target) -> list[Any]:
+    """The configurations that a kernel could have, the model's own choice first."""
+    bare = replace(spec, config=None)
+    first = FAMILIES[type(spec).__name__].model(bare, target)
+    others = GENERATORS[type(spec)](bare, target, first)
+    fitting = (
+        config
+        for config in dict.fromkeys(others)
+        if config != first and wrong_config(bare, config, target) is None
+    )
+    return [first, *islice(fitting, MOST - 1)]
+
+
+def equal_cuts(run: int, most: int) -> list[int]:
+    """The sizes up to `most` of tiles that cover a run in equal parts, in few of them first."""
+    if run < 1:
+        return [1]
+    least = -(-run // max(1, min(run, most)))
+    return list(dict.fromkeys(-(-run // count) for count in range(least, least + CUTS)))
+
+
+def _conv2d(
+    spec: Conv2dSpec, target: Target, first: ConvConfig
+) -> Iterator[ConvConfig]:
+    """Tiles of rows with and without their borders, then other orders of the best of them."""
+    if first.order == PIXELS or first.images:
+        return
+    model = spec.model(target)
+    tiles = sorted(_conv_tiles(spec, model), key=lambda tile: tile[0])
+    for order in (first.order, *(o for o in ORDERS if o not in (first.order, PIXELS))):
+        for _, tile in tiles if order == first.order else tiles[:CUTS]:
+            config = replace(tile, order=order)
+            yield replace(config, segments=_conv_segments(spec, config))
+    for segments in SEGMENTS:
+        yield replace(first, segments=segments)
+
+
+def _conv_tiles(
+    spec: Conv2dSpec, model: TileModel
+) -> Iterator[tuple[float, ConvConfig]]:
+    """Register tiles with the cycles that the model says."""
+    window, total = spec.walked, spec.output_blocks
+    (low, high), (top, bottom) = (window.interior(axis) for axis in (1, 0))
+    for blocks in range(1, min(MAX_CONV_BLOCKS, total) + 1):
+        parts = channel_parts(total, blocks)
+        for whole in (False, True):
+            row = window.output[1] if whole else high - low
+            sides = () if whole or not window.side_columns() else parts
+            for size in equal_cuts(row, model.max_pixels(blocks)):
+                pixels = (size, *(model.pixels(row, part.blocks) for part in parts[1:]))
+                side = tuple(model.pixels(bottom - top, part.blocks) for part in sides)
+                config = ConvConfig(parts[0].blocks, pixels, side, whole)
+                runs = conv_tiling(replace(spec, config=config), model.target).runs
+                yield (
+                    sum(
+                        part.tiles
+                        * count
+                        * model.cover_cycles(length, pixels[number], part.blocks)
+                        for number, part in enumerate(parts)
+                        for count, length in runs
+                        if length
+                    ),
+                    config,
+                )
+
+
+def _conv_segments(spec: Conv2dSpec, config: ConvConfig) -> int:
+    planes = spec.batch
+    if config.order != "shared_rows":
+        planes *= spec.groups * len(range(0, spec.output_blocks, config.blocks))
+    return row_segments(spec.walked, lambda _: config.pixels[0], planes)
+
+
+def _plain(
+    spec: DirectConvSpec, target: Target, first: PlainConvConfig
+) -> Iterator[PlainConvConfig]:
+    lanes = target.lanes(types.bit_width(spec.element))
+    for channels in range(1, spec.group_outputs + 1):
+        for vectors in (1, 2, 4, 8):
+            tile = PixelTile(channels, vectors, lanes)
+            planes = max(1, spec.out_channels // channels) * spec.batch
+            segments = row_segments(spec.walked, tile.pixels, planes)
+            yield PlainConvConfig(channels, vectors, segments)
+
+
+def _planes(
+    spec: BlockedPlanes, target: Target, first: DepthwiseConfig
+) -> Iterator[DepthwiseConfig]:
+    """All sizes of tiles; a size of side columns is the model's or the row's."""
+    if first.by_pixel:
+        return
+    for segments in dict.fromkeys((first.segments, *SEGMENTS)):
+        for pixels in range(MAX_PIXELS, 0, -1):
+            for sides in dict.fromkeys(
+                (first.sides, min(pixels, _height(spec.window)))
+            ):
+                yield DepthwiseConfig(pixels, sides, segments)
+
+
+def _height(window: Window) -> int:
+    top, bottom = window.interior(0)
+    return max(1, bottom - top)
+
+
+def _winograd(
+    spec: WinogradSpec, target: Target, first: WinogradConfig
+) -> Iterator[WinogradConfig]:
+    """Blocks of rows, or segments of one, that go through all phases; or phases one by one."""
+    rows, across = spec.tile_rows, spec.tiles_across
+    heights = sorted({1, 2, 3, 4, rows // 4, rows // 2} & set(range(1, rows)))
+    cuts = [(height, 1, True) for height in heights]
+    cuts += [(1, count, True) for count in (2, 3, 4) if across // count > 1]
+    for height, segments, fused in (*cuts, (rows, 1, False)):
+        usual = winograd_tiling(spec, target, height, segments, fused=fused)
+        for blocks in range(1, min(MAX_CONV_BLOCKS, spec.output_blocks) + 1):
+            parts = channel_parts(spec.output_blocks, blocks)
+            pixels = tuple(usual.model.pixels(usual.tiles, p.blocks) for p in parts)
+            config = replace(usual.config, blocks=parts[0].blocks, pixels=pixels)
+            tiling = choose_winograd_tiling(replace(spec, config=config), target)
+            if not fused or tiling.fits():
+                yield config
+
+
+def tiles_like(
+    first: Tile, sizes: tuple[int, int, int], target: Target, *, exact: bool = False
+) -> list[Tile]:
+    """The tiles of a [rows, columns, depth] product, those with the fewest cycles first.
+
+    Terms are added up in the order of the first; in any where sums are `exact`.
+    """
+    rows, columns, depth = sizes
+    core, total = target.core, -(-columns // target.lanes(32))
+    most = MAX_BLOCKS_OF_VECTOR if rows == 1 else MAX_BLOCKS
+    tiles = [
+        Tile(height, blocks)
+        for blocks in range(1, min(most, total) + 1)
+        for height in range(1, min(rows, tallest(blocks, target)) + 1)
+    ]
+    tiles = [t for t in tiles if exact or t.unroll(core) == first.unroll(core)]
+    return sorted(tiles, key=lambda t: product_cycles(t, rows, total, depth, core))
+
+
+def _matmul(
+    spec: MatmulSpec, target: Target, first: MatmulConfig
+) -> Iterator[MatmulConfig]:
+    if target.lanes(32) == 1:
+        return
+    tile = Tile(first.rows, first.blocks)
+    sizes = (spec.rows, spec.columns, spec.steps)
+    for each in tiles_like(tile, sizes, target, exact=spec.sums != types.f32):
+        yield MatmulConfig(each.rows, each.blocks)
+
+
+def _int8_batch_matmul(
+    spec: Int8BatchMatmulSpec, target: Target, first: MatmulConfig
+) -> Iterator[MatmulConfig]:
+    tile = Tile(first.rows, first.blocks)
+    sizes = (spec.rows, spec.columns, spec.steps)
+    for each in tiles_like(tile, sizes, target, exact=True):
+        yield MatmulConfig(each.rows, each.blocks)
+
+
+def _batch_matmul(spec: BatchMatmulSpec, target: Target, first: Any) -> Iterator[Any]:
+    """Another form adds up in another order, and the `dot` form has few tiles."""
+    if first.form == "dot":
+        return
+    sizes = (spec.rows, spec.columns, spec.depth)
+    for each in tiles_like(Tile(first.rows, first.blocks), sizes, target):
+        yield replace(first, rows=each.rows, blocks=each.blocks)
+
+
+def _attention(
+    spec: AttentionSpec, target: Target, first: AttentionConfig
+) -> Iterator[AttentionConfig]:
+    """Tiles of scores by those of values: the model's with others of each."""
+    keys = first.key_block or spec.keys
+    score, value = (
+        Tile(first.score_rows, first.score_blocks),
+        Tile(first.value_rows, first.value_blocks),
+    )
+    for height in dict.fromkeys((first.rows, -(-first.rows // 2))):
+        scores = tiles_like(score, (height, keys, spec.depth), target)
+        values = tiles_like(value, (height, spec.columns, keys), target)
+        pairs = [(s, v) for v in values[:1] for s in scores]
+        pairs += [(s, v) for s in scores[:1] for v in values]
+        for s, v in pairs:
+            tiles = (s.rows, s.blocks, v.rows, v.blocks)
+            yield AttentionConfig(height, *tiles, first.key_block)
+
+
+def _strassen(
+    spec: StrassenSpec, target: Target, first: StrassenConfig
+) -> Iterator[StrassenConfig]:
+    leaf = spec.leaf
+    sizes = (leaf.rows, leaf.columns, leaf.steps)
+    for each in tiles_like(Tile(first.rows, first.blocks), sizes, target):
+        tiles = -(-leaf.rows // each.rows)
+        for row_blocks in dict.fromkeys((first.row_blocks, 1, 2, 4, tiles)):
+            yield StrassenConfig(each.rows, each.blocks, row_blocks)
+
+
+def _recurrence(
+    spec: StepShape, target: Target, first: RecurrenceConfig
+) -> Iterator[RecurrenceConfig]:
+    def order_of(config: RecurrenceConfig) -> int:
+        return replace(spec, config=config).unroll(target, config.rows)
+
+    whole = spec.whole_blocks(target)
+    for blocks in (count for count in range(1, 5) if whole % count == 0):
+        for rows in range(min(spec.rows, 8), 0, -1):
+            for alternates in (first.alternates, not first.alternates):
+                config = RecurrenceConfig(rows, blocks, alternates)
+                if order_of(config) == order_of(first):
+                    yield config
+
+
+def _levels(
+    spec: AlgorithmSpec, target: Target, first: LevelConfig
+) -> Sequence[LevelConfig]:
+    return [LevelConfig(0)]
+
+
+Generator = Callable[[Any, Target, Any], Iterator[Any] | Sequence[Any]]
+"""Takes a specification, a target and the model's choice."""
+
+GENERATORS: Mapping[type, Generator] = {
+    Conv2dSpec: _conv2d,
+    Int8Conv2dSpec: _conv2d,
+    DirectConvSpec: _plain,
+    BlockedPlanes: _planes,
+    WinogradSpec: _winograd,
+    MatmulSpec: _matmul,
+    BatchMatmulSpec: _batch_matmul,
+    Int8BatchMatmulSpec: _int8_batch_matmul,
+    AttentionSpec: _attention,
+    StrassenSpec: _strassen,
+    StepShape: _recurrence,
+    AlgorithmSpec: _levels,
+}
+"""By the kind of a specification. Those of convolutions that skip channels have one tile."""

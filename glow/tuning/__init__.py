@@ -1,0 +1,1 @@
+"""Choices that were measured: records of kernels, and the search for better ones."""

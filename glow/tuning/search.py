@@ -1,0 +1,271 @@
+"""The search: kernels alone by successive halving, then what is kept in whole networks.
+
+    for each kernel, those first that may gain most:
+        all candidates, 3 turns; the faster half, 6; ... until one is left
+    the network with all winners against the network as it is, in alternating runs:
+        kept if it is faster by more than its noise, else half of the winners, ...
+
+Nothing here knows a kernel: what is tuned answers as a `Subject`.
+"""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from glow.tuning.measure import Times
+
+FIRST_TURNS = 3
+FEWEST_TURNS, MOST_TURNS = 3, 12
+LEAST_GAIN = 0.01
+"""Of a kernel alone: less is not worth a place in its network."""
+NETWORK_GAIN = 0.003
+"""Of a network, beyond its noise."""
+NOISES = 2.0
+"""How many standard errors a gain must be larger than."""
+PAIRS, MOST_PAIRS = 20, 80
+"""Alternating runs that judge a choice."""
+MEDIAN_ERROR = 1.2533 * 1.4826
+"""The standard error of a median of normal noise, over its median deviation and the root of how
+many numbers there are."""
+KERNEL_SHARE = 0.6
+"""Of the budget, for kernels alone."""
+
+Configs = Mapping[str, Any]
+"""Configurations by the key of a kernel."""
+
+
+@dataclass(frozen=True)
+class Tunable:
+    """A kernel that can be configured."""
+
+    key: str
+    family: str
+    spec: str
+    """All that the configuration depends on."""
+    text: str
+    """For people: family and sizes."""
+    share: float
+    """Of the network's time, the present configuration's."""
+    configs: Sequence[Any]
+    """The candidates, the present one first, the others in the order of the model."""
+    alone: bool = True
+    """Whether it can run without its network."""
+
+
+class Subject(Protocol):
+    """A network whose kernels are tuned."""
+
+    @property
+    def kernels(self) -> Sequence[Tunable]:
+        """What can be configured."""
+        ...
+
+    def measure(
+        self, kernel: Tunable, configs: Sequence[Any], turns: int
+    ) -> list[Times]:
+        """The times of a kernel alone in some configurations."""
+        ...
+
+    def score(self, times: Times) -> float:
+        """The seconds that count of a kernel's times, as its operands are in the network."""
+        ...
+
+    def network(self, configs: Configs) -> Callable[[], float]:
+        """A run of the network with those configurations, which gives its seconds."""
+        ...
+
+
+@dataclass
+class Budget:
+    """Seconds that may be spent."""
+
+    seconds: float
+    clock: Callable[[], float] = time.monotonic
+    began: float = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.began = self.clock()
+
+    @property
+    def spent(self) -> float:
+        """The seconds since the beginning."""
+        return self.clock() - self.began
+
+    def has(self, share: float = 1.0) -> bool:
+        """Whether less than a share of it is spent."""
+        return self.spent < share * self.seconds
+
+
+@dataclass
+class Found:
+    """What is known of one kernel: the times of candidates, and the best of them."""
+
+    kernel: Tunable
+    times: list[tuple[Any, Times]] = field(default_factory=list[tuple[Any, Times]])
+    best: Any = None
+    gain: float = 0.0
+    """The share of its own time that the best one saves."""
+
+    @property
+    def saved(self) -> float:
+        """The share of the network's time."""
+        return self.kernel.share * self.gain
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """How a network compares with another one in alternating runs."""
+
+    ratio: float
+    """Its time over the other's: the median of pairs."""
+    noise: float
+    """The standard error of that."""
+
+    @property
+    def is_faster(self) -> bool:
+        """Whether it is faster by more than its noise."""
+        return self.ratio < 1 - max(NETWORK_GAIN, NOISES * self.noise)
+
+
+def halve(kernel: Tunable, subject: Subject, budget: Budget, most: int) -> Found:
+    """The best of a kernel's first `most` candidates; it keeps its own unless one is faster.
+
+    The present configuration stays in the race, so that the last rounds compare with it.
+    """
+    found, turns = Found(kernel), FIRST_TURNS
+    racing = list(kernel.configs[:most])
+    present = racing[0]
+    while len(racing) > 1:
+        times = subject.measure(kernel, racing, turns)
+        found.times += zip(racing, times, strict=True)
+        scores = {number: subject.score(each) for number, each in enumerate(times)}
+        order = sorted(scores, key=scores.__getitem__)
+        found.best = racing[order[0]]
+        found.gain = 1 - scores[order[0]] / scores[0]
+        last = len(racing) <= 2 and turns >= MOST_TURNS
+        if last or not budget.has():
+            break
+        kept = [racing[number] for number in order[: max(1, len(racing) // 2)]]
+        racing = [present, *(config for config in kept if config != present)]
+        turns = min(2 * turns, MOST_TURNS)
+    if found.gain < LEAST_GAIN:
+        found.best, found.gain = present, 0.0
+    return found
+
+
+def compare(other: Callable[[], float], mine: Callable[[], float]) -> Verdict:
+    """My time over the other's, in alternating runs: more of them where noise hides a gain."""
+    other()
+    mine()
+    ratios: list[float] = []
+    while True:
+        for number in range(PAIRS):
+            if number % 2:
+                first, second = other(), mine()
+            else:
+                second, first = mine(), other()
+            ratios.append(second / first)
+        verdict = judge(ratios)
+        hidden = verdict.ratio < 1 - NETWORK_GAIN and not verdict.is_faster
+        if not hidden or len(ratios) >= MOST_PAIRS:
+            return verdict
+
+
+def judge(ratios: Sequence[float]) -> Verdict:
+    """The median of ratios, and its standard error from the median deviation."""
+    middle = statistics.median(ratios)
+    spread = statistics.median(abs(ratio - middle) for ratio in ratios)
+    return Verdict(middle, MEDIAN_ERROR * spread / len(ratios) ** 0.5)
+
+
+@dataclass
+class Tuned:
+    """What a search found."""
+
+    found: list[Found] = field(default_factory=list[Found])
+    kept: dict[str, Any] = field(default_factory=dict[str, Any])
+    """The configurations that make the network faster, by the key of the kernel."""
+    ratio: float = 1.0
+    """The network's time with them over its time without."""
+    interrupted: bool = False
+
+
+@dataclass
+class Search:
+    """One search within a budget; `tell` gets lines about its progress."""
+
+    subject: Subject
+    budget: Budget
+    tell: Callable[[str], None]
+    note: Callable[[Found], None]
+    """Gets the times of each kernel at once, so that an interruption loses none."""
+    keep: Callable[[dict[str, Any], float], None]
+    """Gets what was kept, and the ratio of the network's times."""
+    most_candidates: int = 24
+    done: Mapping[str, Found] = field(default_factory=dict[str, Found])
+    """Kernels that were measured before (`--resume`)."""
+    tuned: Tuned = field(default_factory=Tuned)
+
+    def run(self) -> Tuned:
+        """Search until the budget is spent or nothing is left; Ctrl-C ends it early."""
+        try:
+            self._kernels()
+            self._network()
+        except KeyboardInterrupt:
+            self.tuned.interrupted = True
+        return self.tuned
+
+    def _kernels(self) -> None:
+        alone = [kernel for kernel in self.subject.kernels if kernel.alone]
+        order = sorted(alone, key=lambda kernel: -kernel.share)
+        for number, kernel in enumerate(order, 1):
+            found = self.done.get(kernel.key)
+            if found is None:
+                if not self.budget.has(KERNEL_SHARE):
+                    self.tell(f"{len(order) - number + 1} kernels are left")
+                    return
+                found = halve(kernel, self.subject, self.budget, self.most_candidates)
+                self.note(found)
+            self.tuned.found.append(found)
+            self.tell(
+                f"{number:3}/{len(order)} {kernel.share:6.1%} {found.gain:6.1%} "
+                f"{kernel.text}"
+            )
+
+    def _network(self) -> None:
+        """Keep what makes the network faster, then single choices that need it to judge."""
+        winners = [found for found in self.tuned.found if found.gain > 0]
+        winners.sort(key=lambda found: -found.saved)
+        while winners:
+            trial = {found.kernel.key: found.best for found in winners}
+            if self._try(trial, f"{len(winners)} kernels"):
+                break
+            winners = winners[: len(winners) // 2]
+        for kernel in self.subject.kernels:
+            if not kernel.alone:
+                for config in kernel.configs[1:]:
+                    self._try({kernel.key: config}, kernel.text)
+
+    def _try(self, configs: dict[str, Any], what: str) -> bool:
+        """Keep some configurations if the network is faster with them."""
+        if not self.budget.has():
+            return False
+        tuned = self.tuned
+        verdict = compare(
+            self.subject.network(tuned.kept),
+            self.subject.network({**tuned.kept, **configs}),
+        )
+        word = "kept" if verdict.is_faster else "not kept"
+        self.tell(
+            f"network {1 - verdict.ratio:+6.1%} of its time, noise {verdict.noise:.1%}: "
+            f"{word}: {what}"
+        )
+        if verdict.is_faster:
+            tuned.kept |= configs
+            tuned.ratio *= verdict.ratio
+            self.keep(configs, verdict.ratio)
+        return verdict.is_faster

@@ -1,0 +1,182 @@
+"""Configurations come from the program, from what was tuned, or from the cost model."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from kernel_families import make_inputs, network
+
+import glow
+from glow.backends.cpu.dialect.config import CONFIGS, MatmulConfig, PanelsAttr
+from glow.backends.cpu.kernels.matmul.matmul import MatmulSpec
+from glow.backends.cpu.tuning.candidates import GENERATORS, candidates
+from glow.backends.cpu.tuning.choose import (
+    FAMILIES,
+    AlgorithmSpec,
+    choose,
+    choose_level,
+    config_from,
+    spec_text,
+)
+from glow.compilation import find_source
+from glow.compiler import load, lower_to
+from glow.lowering.target.target import PRESETS, host_target
+from glow.options import CompileOptions
+from glow.tuning import choices
+from glow.tuning.choices import CHOSEN, refresh, tuning_file
+from glow.tuning.records import (
+    VERSION,
+    Record,
+    append_records,
+    kernel_key,
+    target_key,
+)
+
+TARGET = PRESETS["avx512"]
+SPEC = MatmulSpec(128, 384, 1536, has_bias=True)
+OWN, OTHER = {"rows": 8, "blocks": 3}, {"rows": 4, "blocks": 2}
+
+
+@pytest.fixture
+def chosen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where choices of this test stand."""
+    monkeypatch.setenv("GLOW_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setenv("GLOW_TUNING", "on")
+    yield tuning_file(CHOSEN)
+    monkeypatch.undo()
+    refresh()
+
+
+def keep(
+    path: Path, spec: Any, config: dict[str, object], target: Any = TARGET
+) -> None:
+    text = spec_text(spec)
+    key, kind = kernel_key(text), type(spec).__name__
+    line = Record(VERSION, target_key(target), key, kind, text, config, gain=0.1)
+    append_records(path, [line])
+    refresh()
+
+
+def test_the_model_chooses_where_nothing_was_tuned(chosen: Path) -> None:
+    assert refresh() == ""
+    assert asdict(choose(SPEC, TARGET)) == OWN
+
+
+def test_the_last_choice_of_this_target_wins(chosen: Path) -> None:
+    keep(chosen, SPEC, {"rows": 2, "blocks": 2})
+    keep(chosen, SPEC, OTHER)
+    keep(chosen, SPEC, {"rows": 1, "blocks": 1}, PRESETS["avx2"])
+    assert asdict(choose(SPEC, TARGET)) == OTHER
+    other_rows = replace(SPEC, rows=64)
+    assert choose(other_rows, TARGET) == other_rows.choose_config(TARGET)
+
+
+def test_the_program_wins(chosen: Path) -> None:
+    keep(chosen, SPEC, OTHER)
+    said = MatmulConfig(1, 1)
+    assert choose(replace(SPEC, config=said), TARGET) is said
+
+
+def test_tuning_can_be_switched_off(
+    chosen: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    keep(chosen, SPEC, OTHER)
+    monkeypatch.setenv("GLOW_TUNING", "off")
+    assert refresh() == ""
+    assert asdict(choose(SPEC, TARGET)) == OWN
+
+
+@pytest.mark.parametrize(
+    ("config", "what"),
+    [
+        ({"rows": 40, "blocks": 3}, "a tile of 40 rows .* allow 1 to 8 rows"),
+        ({"rows": 0, "blocks": 3}, "the fields"),
+        ({"rows": "4", "blocks": 3}, "the fields"),
+        ({"rows": 4}, "the fields"),
+        ({"rows": 4, "blocks": 3, "tiles": 1}, "the fields"),
+    ],
+)
+def test_a_choice_that_does_not_fit_is_ignored_at_its_line(
+    chosen: Path, config: dict[str, object], what: str
+) -> None:
+    keep(chosen, SPEC, config)
+    with pytest.warns(UserWarning, match=rf"chosen\.jsonl:1: .*{what}.*; ignored"):
+        assert asdict(choose(SPEC, TARGET)) == OWN
+
+
+def test_an_algorithm_is_taken_away_but_never_added(chosen: Path) -> None:
+    shape = (128, 768, 768)
+    assert choose_level("strassen", shape, 1, TARGET) == 1
+    keep(chosen, AlgorithmSpec("strassen", shape, 1), {"level": 0})
+    assert choose_level("strassen", shape, 1, TARGET) == 0
+    assert choose_level("strassen", shape, 0, TARGET) == 0
+
+
+def test_keys_of_models_cover_the_choices(
+    chosen: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GLOW_MODEL_CACHE_MB", "10")
+    model = tmp_path / "model.onnx"
+    model.write_bytes(b"any")
+
+    def key() -> str:
+        source = find_source(model, CompileOptions())
+        assert source is not None
+        return source.key
+
+    before = key()
+    keep(chosen, SPEC, OTHER)
+    after = key()
+    assert before != after
+    keep(chosen, SPEC, OWN)
+    assert key() not in (before, after)
+    chosen.unlink()
+    assert key() == before
+
+
+def test_families_are_those_of_the_dialect() -> None:
+    known = {attribute.KIND for attribute in CONFIGS if attribute is not PanelsAttr}
+    kinds = {family.config for family in FAMILIES.values()}
+    assert known <= kinds
+    names = {kind.__name__ for kind in GENERATORS}
+    assert FAMILIES.keys() - names == {"SparseConv2dSpec"}
+    assert names <= FAMILIES.keys()
+
+
+@pytest.fixture(scope="module")
+def specs() -> list[Any]:
+    """What compiling a network with each family asks for."""
+    found: dict[str, Any] = {}
+    with choices.watching(lambda spec, _: found.setdefault(spec_text(spec), spec)):
+        lower_to(load(network()), "lowered")
+    return list(found.values())
+
+
+def test_configurations_survive_json(specs: list[Any]) -> None:
+    for spec in specs:
+        for config in candidates(spec, host_target())[:3]:
+            fields = json.loads(json.dumps(asdict(config)))
+            assert config_from(type(config), fields) == config
+
+
+def test_other_candidates_give_the_same_bits(specs: list[Any]) -> None:
+    """One candidate of each kernel: its weights are packed for it, too."""
+    configs = {}
+    for spec in specs:
+        every = candidates(spec, host_target())
+        if not isinstance(spec, AlgorithmSpec) and len(every) > 1:
+            configs[kernel_key(spec_text(spec))] = asdict(every[len(every) // 2])
+    assert len(configs) >= 8
+    inputs, asked = make_inputs(), []
+    expected = glow.compile(network()).run(inputs)
+    with choices.using(configs), choices.watching(lambda *both: asked.append(both)):
+        result = glow.compile(network()).run(inputs)
+    by_key = {kernel_key(spec_text(spec)): asdict(config) for spec, config in asked}
+    assert configs.items() <= by_key.items()
+    for name, array in expected.items():
+        np.testing.assert_array_equal(result[name], array, err_msg=name)

@@ -1,0 +1,95 @@
+"""Records of tuning: what is written is read, and nothing else is taken for it."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from glow.dialects.errors import GlowError
+from glow.lowering.target.target import PRESETS
+from glow.tuning.records import (
+    VERSION,
+    Record,
+    append_records,
+    kernel_key,
+    merge_records,
+    read_records,
+    target_key,
+)
+
+TARGET = PRESETS["avx2"]
+KEY = target_key(TARGET)
+
+
+def record(number: int, **changes: object) -> Record:
+    spec = f"MatmulSpec(rows={number})"
+    usual = Record(
+        VERSION, KEY, kernel_key(spec), "MatmulSpec", spec, {"rows": 4}, 1e-5, 2e-5
+    )
+    return replace(usual, **changes)
+
+
+def test_records_are_read_as_written(tmp_path: Path) -> None:
+    path = tmp_path / "tuning" / "measured.jsonl"
+    first, second = record(1), record(2, config={"rows": 2, "blocks": 3}, gain=0.1)
+    append_records(path, [first])
+    append_records(path, [second, replace(first, warm=3e-5)])
+    records = read_records(path, TARGET)
+    assert records.of(first.kernel) == [(1, first), (3, replace(first, warm=3e-5))]
+    assert records.of(second.kernel) == [(2, second)]
+    assert records.of(kernel_key("other")) == []
+
+
+def test_a_missing_file_has_no_records(tmp_path: Path) -> None:
+    assert read_records(tmp_path / "none.jsonl", TARGET).lines == {}
+
+
+def test_damaged_lines_are_skipped_with_one_warning(tmp_path: Path) -> None:
+    path = tmp_path / "measured.jsonl"
+    good = record(1)
+    whole = good.line()
+    cut = whole[:-20]
+    strange = whole.replace(b'"family"', b'"what"')
+    path.write_bytes(b"\n".join([b"no json", whole[:-1], b"", b"{}", cut]))
+    append_records(path, [good])  # Behind a line that was never finished.
+    path.write_bytes(path.read_bytes() + strange)
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        records = read_records(path, TARGET)
+        assert [number for number, _ in records.of(good.kernel)] == [2, 6]
+        records.of(good.kernel)
+    assert "measured.jsonl:1: no record of tuning" in str(told[0].message)
+    assert len(told) == 1
+    assert {1, 4, 5, 7} == set(records.damaged)
+
+
+def test_other_versions_and_targets_are_counted(tmp_path: Path) -> None:
+    path = tmp_path / "measured.jsonl"
+    other = target_key(PRESETS["avx512"])
+    older = [record(n, version="0.0.1-1") for n in range(3)]
+    append_records(path, [record(1), record(1, target=other), *older])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        records = read_records(path, TARGET)
+    assert (records.other_versions, records.other_targets) == (3, 1)
+    assert len(records.of(record(1).kernel)) == 1
+
+
+def test_files_are_merged_without_repetition(tmp_path: Path) -> None:
+    measured, chosen, other = (tmp_path / f"{n}.jsonl" for n in ("m", "c", "other"))
+    append_records(measured, [record(1)])
+    append_records(other, [record(1), record(2), record(2), record(3, gain=0.05)])
+    other.write_bytes(other.read_bytes() + b"damaged\n")
+    merged = merge_records(measured, chosen, [other])
+    assert (merged.added, merged.known, merged.damaged) == (2, 2, 1)
+    assert len(measured.read_bytes().splitlines()) == 2
+    assert read_records(chosen, TARGET).of(record(3).kernel)
+    assert merge_records(measured, chosen, [other]).added == 0
+
+
+def test_a_missing_file_is_not_merged(tmp_path: Path) -> None:
+    with pytest.raises(GlowError, match=r"none\.jsonl: no file with records"):
+        merge_records(tmp_path / "m", tmp_path / "c", [tmp_path / "none.jsonl"])

@@ -1,0 +1,166 @@
+"""The search on simulated machines: it finds what was planted, and keeps nothing that lies."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pytest
+
+from glow.tuning.measure import Meter, Times
+from glow.tuning.search import Budget, Found, Search, Tunable, judge
+
+KERNELS = 6
+CANDIDATES = 24
+
+
+@dataclass
+class Clock:
+    """Seconds that pass only when something is measured."""
+
+    now: float = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@dataclass
+class Machine:
+    """Kernels whose candidates take known times, with noise; the order of the model is random."""
+
+    noise: float
+    clock: Clock
+    in_network: float = 1.0
+    """How much of a kernel's gain its network has; negative: it loses."""
+    interrupt_after: int = 10**9
+    seed: int = 0
+    measured: int = 0
+    random: np.random.Generator = field(init=False)
+    times: dict[str, np.ndarray] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.random = np.random.default_rng(self.seed)
+        self.times = {
+            f"{k:016x}": self.random.uniform(1.0, 2.0, CANDIDATES) * (k + 1)
+            for k in range(KERNELS)
+        }
+        for times in self.times.values():
+            times[self.random.integers(1, CANDIDATES)] = 0.7 * times.min()
+        total = sum(times[0] for times in self.times.values())
+        self.kernels: Sequence[Tunable] = [
+            Tunable(key, "K", key, key, times[0] / total, range(CANDIDATES))
+            for key, times in self.times.items()
+        ]
+
+    def measure(
+        self, kernel: Tunable, configs: Sequence[Any], turns: int
+    ) -> list[Times]:
+        self.measured += 1
+        if self.measured > self.interrupt_after:
+            raise KeyboardInterrupt
+        self.clock.now += 0.1 * len(configs)
+        found = []
+        for config in configs:
+            factors = 1 + self.noise * self.random.standard_normal(turns)
+            seconds = self.times[kernel.key][config] * float(np.median(factors))
+            found.append(Times(seconds, 2 * seconds))
+        return found
+
+    def score(self, times: Times) -> float:
+        return times.weighted(0.5)
+
+    def network(self, configs: Mapping[str, Any]) -> Callable[[], float]:
+        def run() -> float:
+            self.clock.now += 0.01
+            seconds = 0.0
+            for key, times in self.times.items():
+                gain = times[0] - times[configs.get(key, 0)]
+                seconds += times[0] - self.in_network * gain
+            return seconds * (1 + self.noise * self.random.standard_normal())
+
+        return run
+
+
+def search(machine: Machine, seconds: float = 1e6, **more: Any) -> Search:
+    notes: list[Found] = []
+    return Search(
+        machine,
+        Budget(seconds, machine.clock),
+        lambda line: None,
+        notes.append,
+        lambda configs, ratio: None,
+        **more,
+    )
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_planted_best_is_found_and_kept(seed: int) -> None:
+    machine = Machine(0.02, Clock(), seed=seed)
+    tuned = search(machine).run()
+    best = {key: int(times.argmin()) for key, times in machine.times.items()}
+    assert tuned.kept == best
+    assert tuned.ratio < 0.8
+
+
+def test_nothing_is_kept_that_the_network_does_not_show() -> None:
+    tuned = search(Machine(0.02, Clock(), in_network=-0.05)).run()
+    assert tuned.found
+    assert any(found.gain > 0 for found in tuned.found)
+    assert tuned.kept == {}
+
+
+def test_noise_is_no_gain() -> None:
+    """Equal candidates win alone by luck, fifty times; their network tells."""
+    for seed in range(5):
+        machine = Machine(0.03, Clock(), seed=seed)
+        for times in machine.times.values():
+            times[:] = times[0]
+        assert search(machine).run().ratio > 0.98
+
+
+def test_a_budget_is_kept_and_spent_where_it_pays_first() -> None:
+    machine = Machine(0.02, Clock())
+    tuned = search(machine, seconds=20.0).run()
+    assert 0 < len(tuned.found) < KERNELS
+    assert machine.clock.now < 30
+    shares = sorted((kernel.share for kernel in machine.kernels), reverse=True)
+    assert [found.kernel.share for found in tuned.found] == shares[: len(tuned.found)]
+
+
+def test_an_interrupted_search_keeps_what_there_is() -> None:
+    machine = Machine(0.02, Clock(), interrupt_after=12)
+    tuned = search(machine).run()
+    assert tuned.interrupted
+    assert tuned.found
+
+
+def test_a_resumed_search_measures_no_kernel_again() -> None:
+    machine = Machine(0.0, Clock())
+    done = {found.kernel.key: found for found in search(machine).run().found}
+    again = Machine(0.0, Clock(), interrupt_after=0)
+    tuned = search(again, done=done).run()
+    assert not tuned.interrupted
+    assert tuned.kept
+
+
+def test_a_verdict_needs_more_than_its_noise() -> None:
+    assert judge([0.97, 0.98, 0.96, 0.97] * 10).is_faster
+    assert not judge([0.8, 1.3, 0.7, 1.2, 0.96] * 4).is_faster
+    assert not judge([0.999] * 20).is_faster
+
+
+def test_measured_times_are_those_of_calls() -> None:
+    calls = [0, 0]
+
+    def trial(number: int) -> Callable[[], None]:
+        def run() -> None:
+            calls[number] += 1
+            sum(range(1000 * (1 + 20 * number)))
+
+        return run
+
+    short, long = Meter(1 << 12).measure([trial(0), trial(1)], 3)
+    assert min(calls) >= 3 * 2
+    assert min(short.warm, short.cold, long.warm, long.cold) > 0

@@ -1,0 +1,246 @@
+"""`glow tune`: measures the kernels of a network in other configurations, and keeps the faster."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from glow.dialects.errors import UsageError
+from glow.tools.compile_options import add_compile_options, compile_options
+from glow.tools.quantization_commands import at_least
+
+if TYPE_CHECKING:
+    from glow.options import CompileOptions
+    from glow.tuning.measure import Times
+    from glow.tuning.records import Record, Records
+    from glow.tuning.search import Found, Subject, Tunable, Tuned
+
+BUDGET = 120.0
+MOST = 24
+UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0}
+
+
+def seconds(text: str) -> float:
+    """The seconds of `90`, `90s`, `2m` or `1h`, more than none."""
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)([smh]?)", text)
+    if match is None:
+        raise argparse.ArgumentTypeError(f"expected a time such as 120s, not '{text}'")
+    number = float(match[1]) * UNITS[match[2]]
+    if not 0 < number < float("inf"):
+        raise argparse.ArgumentTypeError(f"a budget of {text} measures nothing")
+    return number
+
+
+def add_tune_command(parser: argparse.ArgumentParser) -> None:
+    """Declare `glow tune`."""
+    parser.add_argument("model", type=Path, nargs="?", help=".onnx or .mlir file")
+    parser.add_argument(
+        "--budget",
+        type=seconds,
+        default=BUDGET,
+        metavar="TIME",
+        help=f"how long to search: 90s, 2m ({BUDGET:g}s)",
+    )
+    parser.add_argument(
+        "--threads", type=at_least(1), help="threads of the network (all cores)"
+    )
+    parser.add_argument(
+        "--input",
+        action="append",
+        default=[],
+        metavar="NAME=FILE.npy",
+        help="value of an input (may be repeated); inputs without one are random",
+    )
+    parser.add_argument(
+        "--most",
+        type=at_least(2),
+        default=MOST,
+        metavar="N",
+        help=f"candidates of a kernel, by the order of the cost model ({MOST})",
+    )
+    parser.add_argument(
+        "--resume",
+        action="store_true",
+        help="go on where an earlier search of these kernels ended",
+    )
+    parser.add_argument(
+        "--merge",
+        type=Path,
+        action="append",
+        default=[],
+        metavar="FILE.jsonl",
+        help="add the records of a file (may be repeated)",
+    )
+    add_compile_options(parser)
+    parser.set_defaults(work=tune_command)
+
+
+def tune_command(args: argparse.Namespace) -> None:
+    """Run `glow tune`."""
+    files = cast("list[Path]", args.merge)
+    if args.model is None and not files:
+        raise UsageError("glow tune takes a model, or --merge FILE.jsonl")
+    if files:
+        merge(files)
+    if args.model is not None:
+        settings = Settings(args.input, args.budget, args.most, args.resume)
+        tune(cast(Path, args.model), compile_options(args), settings)
+
+
+def merge(files: Sequence[Path]) -> None:
+    """Add the records of files to those of the cache folder."""
+    from glow.tuning.choices import CHOSEN, MEASURED, tuning_file
+    from glow.tuning.records import merge_records
+
+    found = merge_records(tuning_file(MEASURED), tuning_file(CHOSEN), files)
+    print(f"{found.added} records added, {found.known} known, {found.damaged} damaged")
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What a search is told besides the options of the compilation."""
+
+    inputs: Sequence[str]
+    budget: float
+    most: int
+    resume: bool
+
+
+def tune(path: Path, options: CompileOptions, settings: Settings) -> None:
+    """Search, print what was found, and keep what makes the network faster."""
+    from glow.lowering.target.target_names import runnable_target
+    from glow.tools.programs import check_program
+    from glow.tuning.choices import MEASURED, refresh, tuning_file
+    from glow.tuning.records import read_records
+    from glow.tuning.search import Budget, Search
+
+    check_program(path)
+    refresh()
+    budget = Budget(settings.budget)
+    target = runnable_target(options.target)
+    records = read_records(tuning_file(MEASURED), target)
+    if ignored := records.other_versions + records.other_targets:
+        print(f"{ignored} records are of another version or target")
+    subject = subject_of(path, options, settings.inputs)
+    store = Store(subject, target)
+    done = dict(known(subject, records)) if settings.resume else {}
+    search = Search(subject, budget, print, store.note, store.keep, settings.most, done)
+    print_result(search.run(), budget.spent)
+
+
+def subject_of(path: Path, options: CompileOptions, inputs: Sequence[str]) -> Subject:
+    """The network with a value for each input."""
+    from glow.backends.backend import get_backend
+    from glow.tools.run_command import (
+        check_closed,
+        compile_program,
+        complete_inputs,
+        read_array,
+        split_inputs,
+        with_sizes,
+    )
+
+    arrays = {name: read_array(file) for name, file in split_inputs(inputs).items()}
+    chosen = with_sizes(path, options, arrays)
+    model = compile_program(path, chosen)
+    check_closed(model)
+    values = complete_inputs(model.inputs, arrays, 0)
+    return get_backend(options.backend).subject(path, chosen, values)
+
+
+class Store:
+    """Writes what a search finds into the cache folder, as soon as it is known."""
+
+    def __init__(self, subject: Subject, target: Any) -> None:
+        self._kernels = {kernel.key: kernel for kernel in subject.kernels}
+        self._target = target
+
+    def note(self, found: Found) -> None:
+        """The last times of each candidate."""
+        from glow.tuning.choices import MEASURED, tuning_file
+        from glow.tuning.records import append_records
+
+        last = dict(found.times)
+        lines = [
+            self._record(found.kernel, each, times) for each, times in last.items()
+        ]
+        append_records(tuning_file(MEASURED), lines)
+
+    def keep(self, configs: dict[str, Any], ratio: float) -> None:
+        """Configurations that make the network faster."""
+        from glow.tuning.choices import CHOSEN, tuning_file
+        from glow.tuning.records import append_records
+
+        lines = [
+            self._record(self._kernels[key], config, gain=round(1 - ratio, 4))
+            for key, config in configs.items()
+        ]
+        append_records(tuning_file(CHOSEN), lines)
+
+    def _record(
+        self,
+        kernel: Tunable,
+        config: Any,
+        times: Times | None = None,
+        gain: float | None = None,
+    ) -> Record:
+        from glow.tuning.records import VERSION, Record, target_key
+
+        return Record(
+            VERSION,
+            target_key(self._target),
+            kernel.key,
+            kernel.family,
+            kernel.spec,
+            asdict(config),
+            None if times is None else float(f"{times.warm:.4g}"),
+            None if times is None else float(f"{times.cold:.4g}"),
+            gain,
+        )
+
+
+def known(subject: Subject, records: Records) -> Iterator[tuple[str, Found]]:
+    """What records say of a network's kernels that were measured before."""
+    from glow.tuning.measure import Times
+    from glow.tuning.search import Found
+
+    for kernel in subject.kernels:
+        by_fields = {_text(asdict(config)): config for config in kernel.configs}
+        last: dict[Any, Times] = {}
+        for _, record in records.of(kernel.key):
+            config = by_fields.get(_text(record.config))
+            if config is not None and record.warm and record.cold:
+                last[config] = Times(record.warm, record.cold)
+        present = kernel.configs[0]
+        if present in last and len(last) > 1:
+            scores = {config: subject.score(times) for config, times in last.items()}
+            best = min(scores, key=scores.__getitem__)
+            gain = 1 - scores[best] / scores[present]
+            yield kernel.key, Found(kernel, list(last.items()), best, gain)
+
+
+def _text(fields: Mapping[str, object]) -> str:
+    """Text that is the same for fields from JSON."""
+    import json
+
+    return json.dumps(fields, sort_keys=True)
+
+
+def print_result(tuned: Tuned, spent: float) -> None:
+    """Say what is kept."""
+    from glow.tuning.choices import CHOSEN, tuning_file
+
+    if tuned.interrupted:
+        print("interrupted: what was found until now is kept")
+    measured = len(tuned.found)
+    if not tuned.kept:
+        print(f"{measured} kernels in {spent:.0f} s: nothing makes the network faster")
+        return
+    print(
+        f"{measured} kernels in {spent:.0f} s: {len(tuned.kept)} choices kept in "
+        f"{tuning_file(CHOSEN)}, the network takes {tuned.ratio:.3f} of its time"
+    )
