@@ -74,7 +74,8 @@ def bundle_object(
     module = parse(text, target, machine)
     module.name = settings.name
     keep_inside(module, settings, entries(program, settings))
-    optimize(module, machine, optimization_level(settings, target))
+    level = optimization_level(settings, target)
+    optimize(module, machine, level, unroll=unrolls_loops(level, target))
     found = emitted(module, machine, target)
     missing = missing_functions(found.content, target, settings)
     if missing:
@@ -227,11 +228,22 @@ def optimization_level(settings: BundleSettings, target: Target) -> int:
     return WIDE_LEVEL if target.vector_bytes >= WIDE_BYTES else SPEED_LEVEL
 
 
-def optimize(module: llvm.ModuleRef, machine: llvm.TargetMachine, level: int) -> None:
+def unrolls_loops(level: int, target: Target) -> bool:
+    """Whether LLVM may unroll loops.
+
+    Engines of WebAssembly schedule code as it comes: the sums and weights of several taps at once
+    leave their registers, in twice the code.
+    """
+    return level == SPEED_LEVEL and not target.is_wasm
+
+
+def optimize(
+    module: llvm.ModuleRef, machine: llvm.TargetMachine, level: int, *, unroll: bool
+) -> None:
     """Run LLVM's passes; kernels are vectors already."""
     tuning = llvm.create_pipeline_tuning_options(speed_level=level)
     tuning.loop_vectorization = tuning.slp_vectorization = False
-    tuning.loop_unrolling = level == SPEED_LEVEL
+    tuning.loop_unrolling = unroll
     with llvm.create_pass_builder(machine, tuning) as builder:
         with builder.getModulePassManager() as passes:
             passes.run(module, builder)

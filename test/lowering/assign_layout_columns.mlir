@@ -1,4 +1,5 @@
 // RUN: glow-opt --assign-layout='target=cortex-m4' --dce %s | filecheck %s
+// RUN: glow-opt --assign-layout='target=wasm-simd' --dce %s | filecheck %s
 // RUN: glow-opt --assign-layout='target=avx512' --dce %s | filecheck %s --check-prefix=WIDE
 
 // The columns of a kernel become channels of a first layer: shifted copies of the image.
