@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from operator import index
 from pickle import PickleBuffer
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Protocol, SupportsIndex, TypeGuard, cast
+from typing import TYPE_CHECKING, Any, Protocol, SupportsIndex, TypeGuard, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -135,12 +135,12 @@ class CompiledModel:
 
         Raises GlowError for a missing or unknown input, a wrong shape or dtype.
         """
-        results = self.function.run(self._arrange(arrays, named))
+        results = self._run(self._arrange(arrays, named))
         return results[0] if len(results) == 1 else tuple(results)
 
     def run(self, inputs: Mapping[str, Array]) -> dict[str, Array]:
         """The outputs by name for inputs by name; names may hold any character."""
-        results = self.function.run(self._arrange((), inputs))
+        results = self._run(self._arrange((), inputs))
         names = [info.name for info in self.outputs]
         return dict(zip(names, results, strict=True))
 
@@ -158,7 +158,7 @@ class CompiledModel:
         """
         arrays = self._arrange(inputs, {})
         if self._limited is None:
-            return self.function.run(arrays)
+            return self._run(arrays)
         if self._bytes < IN_PLACE_BYTES:
             return self._limited.run(arrays, threads)
         taken = [np.require(array, None, ["C", "A"]) for array in arrays]
@@ -191,8 +191,18 @@ class CompiledModel:
         if self._run_into is not None:
             self._run_into(takes, gives)
             return
-        for array, result in zip(gives, self.function.run(takes), strict=True):
+        for array, result in zip(gives, self._run(takes), strict=True):
             array[...] = result
+
+    def _run(self, arrays: Sequence[Array]) -> list[Array]:
+        """The outputs for inputs that fit; GlowError names a backend whose outputs do not."""
+        results = self.function.run(arrays)
+        if self._limited is not None or _are_exactly(cast(Any, results), self._outputs):
+            return results
+        wrong = output_error(self.backend, self.outputs, results)
+        if wrong is not None:
+            raise wrong
+        return results
 
     def _arrange(
         self, arrays: Sequence[Array], named: Mapping[str, Array]
@@ -223,6 +233,40 @@ def arranged(
     if missing:
         raise GlowError(f"missing input '{missing[0]}'")
     return values
+
+
+class Shaped(Protocol):
+    """An array, wherever it is."""
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The size of each axis."""
+        ...
+
+    @property
+    def dtype(self) -> np.dtype[np.generic]:
+        """What the elements are."""
+        ...
+
+
+def output_error(
+    backend: str, expected: Sequence[TensorInfo], found: Sequence[Shaped]
+) -> GlowError | None:
+    """What is wrong with the outputs that a backend's function gave; None if nothing is."""
+    who = f"backend '{backend}'" if backend else "the backend"
+    if len(found) != len(expected):
+        return GlowError(f"{who} gave {len(found)} outputs, not {len(expected)}")
+    for info, array in zip(expected, found, strict=True):
+        shape, dtype = getattr(array, "shape", None), getattr(array, "dtype", None)
+        if shape is None or dtype is None:
+            kind = type(array).__name__
+            return GlowError(f"{who} gave output '{info.name}' as {kind}, no array")
+        if tuple(shape) != info.shape or dtype != info.dtype:
+            return GlowError(
+                f"{who} gave output '{info.name}' as {dtype}{list(shape)}, which is "
+                f"{info.dtype}{list(info.shape)}"
+            )
+    return None
 
 
 def _are_exactly(

@@ -26,11 +26,17 @@ from xdsl.dialects.func import FuncOp
 from xdsl.passes import PassPipeline
 
 from glow.backends.backend import backends_in, get_backend, loaded_backends
-from glow.backends.pipeline import GRAPH, INSTR, LOOPS, LOWERED, Passes
+from glow.backends.pipeline import (
+    GRAPH,
+    INSTR,
+    LOOPS,
+    LOWERED,
+    Passes,
+    check_level,
+)
 from glow.compiled_model import CompiledModel
 from glow.dialects.errors import GlowError
 from glow.dialects.locations import place_of
-from glow.dialects.numerics import WEIGHT_GROWTH
 from glow.dialects.quantized import any_quantized, is_quantized
 from glow.dialects.weights import clone_module
 from glow.frontends.mapped_file import check_files
@@ -40,6 +46,7 @@ from glow.model_source import ModelSource
 from glow.open_sizes import OpenModelError, check_no_buckets
 from glow.options import CompileOptions, OptionKeywords
 from glow.passes.graph.partition.inline_parts import inline_parts
+from glow.passes.graph.partition.support import check_taken
 from glow.passes.rewriting.trace import pass_clock
 from glow.precision import apply_precision
 from glow.runtime.memory import check_memory
@@ -60,9 +67,6 @@ if TYPE_CHECKING:
 
 Watch: TypeAlias = Callable[[str], None]
 """Is told each phase that a module has behind it, that of its level first."""
-
-LEVELS = (GRAPH, LOWERED, INSTR, LOOPS)
-"""What `level_of` recognizes, from high to low."""
 
 
 def lower_to(
@@ -163,6 +167,7 @@ def run_phases(
             _optimize(module, phase.passes, options)
             apply_precision(module, backend, options)
             _check_values(module)
+            check_taken(module, backend)
         else:
             run_passes(module, phase.passes)
         watch(phase.name)
@@ -199,24 +204,6 @@ def check_interfaces(module: ModuleOp) -> None:
                     hint="cast from floats and to floats inside, with quant.qcast and "
                     "quant.dcast",
                 )
-
-
-def check_level(level: str | None, options: CompileOptions) -> None:
-    """Raise GlowError for options that are for what a program has behind it."""
-    graph = {
-        "quantize": options.quantize is not False,
-        "precision": options.precision != "f32",
-        "numerics": options.numerics != "default",
-        "weight_growth": options.weight_growth != WEIGHT_GROWTH,
-    }
-    asked = {**graph, "memory_limit": options.memory_limit is not None}
-    first_without = {**dict.fromkeys(graph, LOWERED), "memory_limit": INSTR}
-    for name, first in first_without.items():
-        if asked[name] and level in LEVELS[LEVELS.index(first) :]:
-            raise GlowError(
-                f"{name} comes too late for a program of the level {level}",
-                hint="it is for the network that the program was made from",
-            )
 
 
 def _optimize(module: ModuleOp, passes: Passes, options: CompileOptions) -> None:

@@ -29,3 +29,7 @@ DEVICES = "glow.devices"
 
 PADDED_AXES = "glow.padded_axes"
 """Of arguments, results and constants: the axes that are longer than what a call has."""
+
+BACKEND = "glow.backend"
+"""Of a node: the backend that it is assigned to (`assign-backends`), which is printed as
+`backend "npu"`."""

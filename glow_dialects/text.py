@@ -21,6 +21,7 @@ from xdsl.dialects.builtin import (
     DenseArrayBase,
     FloatAttr,
     IntegerAttr,
+    StringAttr,
     UnitAttr,
     f32,
 )
@@ -43,6 +44,7 @@ from glow.dialects.float_text import (
     float_literal,
     parse_float_attr,
 )
+from glow.dialects.function_attributes import BACKEND
 
 Kind = set[type[Attribute]]
 
@@ -176,11 +178,23 @@ def resolve_defined(parser: Parser, unresolved: UnresolvedOperand) -> SSAValue:
 # -- extra attributes and regions
 
 
+def print_attributes(
+    printer: Printer, op: Operation, *, has_keyword: bool = False
+) -> None:
+    """Print the extra attributes, that of a backend as `backend "npu"`."""
+    attributes = op.attributes
+    if BACKEND in attributes:
+        printer.print_string(" backend ")
+        printer.print_attribute(attributes[BACKEND])
+        attributes = {n: each for n, each in attributes.items() if n != BACKEND}
+    printer.print_op_attributes(attributes, print_keyword=has_keyword)
+
+
 def print_attributes_and_regions(
     printer: Printer, op: Operation, definition: OpDef
 ) -> None:
     """Print what `parse_attributes` and `parse_regions` read."""
-    printer.print_op_attributes(op.attributes, print_keyword=bool(definition.regions))
+    print_attributes(printer, op, has_keyword=bool(definition.regions))
     for region in op.regions:
         printer.print_string(" ")
         printer.print_region(region, print_entry_block_args=True)
@@ -188,10 +202,13 @@ def print_attributes_and_regions(
 
 def parse_attributes(parser: Parser, definition: OpDef) -> dict[str, Attribute]:
     """Parse the extra attributes; a keyword sets them apart where a region follows."""
+    assigned: dict[str, Attribute] = {}
+    if parser.parse_optional_keyword("backend") is not None:
+        assigned[BACKEND] = StringAttr(parser.parse_str_literal())
     if not definition.regions:
-        return parser.parse_optional_attr_dict()
+        return assigned | parser.parse_optional_attr_dict()
     attributes = parser.parse_optional_attr_dict_with_keyword()
-    return {} if attributes is None else dict(attributes.data)
+    return assigned if attributes is None else assigned | dict(attributes.data)
 
 
 def parse_regions(parser: Parser, definition: OpDef) -> list[Region]:

@@ -13,6 +13,7 @@ from __future__ import annotations
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
@@ -255,17 +256,31 @@ OWN = {
     "interpreter": ("glow.backends.interpreter", "InterpreterBackend"),
 }
 
+FALLBACK = ("glow.backends.fallback", "FallbackBackend")
+"""Several backends, which are asked in their order."""
+
 _loaded: dict[str, Backend] = {}
 _rejected: dict[str, GlowError] = {}
 
 
 def get_backend(name: str) -> Backend:
-    """The backend of that name; raises GlowError listing those there are."""
+    """The backend of that name; raises GlowError listing those there are.
+
+    `npu,cpu` are both as one: a node runs on the first that takes it.
+    """
+    if "," in name:
+        return _fallback(name)
     if name in _rejected:
         raise _rejected[name]
     if name not in _loaded:
         _loaded[name] = _load(name)
     return _loaded[name]
+
+
+@cache
+def _fallback(name: str) -> Backend:
+    module, class_name = FALLBACK
+    return getattr(import_module(module), class_name)(name)
 
 
 def reject_backend(name: str, error: GlowError) -> None:

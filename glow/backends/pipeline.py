@@ -23,6 +23,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, TypeAlias
 
 from glow.dialects.errors import GlowError
+from glow.dialects.numerics import WEIGHT_GROWTH
 
 if TYPE_CHECKING:
     from xdsl.passes import ModulePass
@@ -34,6 +35,9 @@ Passes: TypeAlias = "Sequence[ModulePass]"
 GRAPH, LOWERED, INSTR, LOOPS = "graph", "lowered", "instr", "loops"
 """The levels that the compiler recognizes in a program that comes from outside: optimized
 nodes, a backend's choice of nodes, instructions on planned memory, functions of loops."""
+
+LEVELS = (GRAPH, LOWERED, INSTR, LOOPS)
+"""These from high to low."""
 
 
 def no_passes() -> Passes:
@@ -133,3 +137,21 @@ def instr_phase(options: CompileOptions) -> Phase:
         return instr_passes(options.memory_limit)
 
     return Phase(INSTR, "instructions on one planned arena", make)
+
+
+def check_level(level: str | None, options: CompileOptions) -> None:
+    """Raise GlowError for options that are for what a program has behind it."""
+    graph = {
+        "quantize": options.quantize is not False,
+        "precision": options.precision != "f32",
+        "numerics": options.numerics != "default",
+        "weight_growth": options.weight_growth != WEIGHT_GROWTH,
+    }
+    asked = {**graph, "memory_limit": options.memory_limit is not None}
+    first_without = {**dict.fromkeys(graph, LOWERED), "memory_limit": INSTR}
+    for name, first in first_without.items():
+        if asked[name] and level in LEVELS[LEVELS.index(first) :]:
+            raise GlowError(
+                f"{name} comes too late for a program of the level {level}",
+                hint="it is for the network that the program was made from",
+            )

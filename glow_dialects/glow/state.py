@@ -46,7 +46,11 @@ from glow.dialects.errors import fail_unless
 from glow.dialects.node import GlowOp
 from glow.dialects.quantized import is_quantized
 from glow.dialects.tensor_types import is_static_tensor
-from glow.dialects.text import parse_defined_operand
+from glow.dialects.text import (
+    parse_attributes,
+    parse_defined_operand,
+    print_attributes,
+)
 
 
 class StateOp(GlowOp):
@@ -76,7 +80,7 @@ class VariableBase(StateOp):
         if (value := self.properties.get("value")) is not None:
             printer.print_string(" initial ")
             printer.print_attribute(value)
-        printer.print_op_attributes(self.attributes)
+        print_attributes(printer, self)
         self.print_type(printer)
 
     def print_type(self, printer: Printer) -> None:
@@ -90,7 +94,7 @@ class VariableBase(StateOp):
         properties: dict[str, Attribute] = {"variable": parse_name(parser)}
         if parser.parse_optional_keyword("initial") is not None:
             properties["value"] = _parse_value(parser)
-        attributes = parser.parse_optional_attr_dict()
+        attributes = parse_attributes(parser, cls.get_irdl_definition())
         return cls.create(
             result_types=[cls.parse_type(parser, properties.get("value"))],
             properties=properties,
@@ -222,7 +226,7 @@ class SaveOp(StateOp):
         printer.print_ssa_value(self.input)
         printer.print_string(", ")
         printer.print_attribute(self.variable)
-        printer.print_op_attributes(self.attributes)
+        print_attributes(printer, self)
 
     @classmethod
     def parse(cls, parser: Parser) -> Self:
@@ -230,7 +234,7 @@ class SaveOp(StateOp):
         value = parse_defined_operand(parser)
         parser.parse_punctuation(",")
         variable = parse_name(parser)
-        attributes = parser.parse_optional_attr_dict()
+        attributes = parse_attributes(parser, cls.get_irdl_definition())
         op = cls.create(operands=[value], properties={"variable": variable})
         op.attributes.update(attributes)
         return op

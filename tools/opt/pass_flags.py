@@ -74,14 +74,14 @@ def _pipeline_piece(
 
 
 def normalize_options(text: str) -> str:
-    """The options `k=v k2=a,b` with values quoted where xDSL's parser needs it."""
+    """The options `k=v k2=a,b flag` with values quoted where xDSL's parser needs it."""
     return " ".join(_normalize_option(match) for match in _OPTION.finditer(text))
 
 
 def _normalize_option(match: re.Match[str]) -> str:
     name, value = match[1], match[2]
-    if value is None:
-        return name
+    if value is None:  # Of a list, each is a word of its own; see `POSITIONAL`.
+        return name.replace(",", " ")
     if value.startswith('"'):
         return f"{name}={value}"
     return f"{name}={','.join(map(_quoted, value.strip(chr(39)).split(',')))}"
@@ -183,8 +183,26 @@ def make_pass(
     kind = passes[spec.name]()
     names = {field.name for field in dataclasses.fields(kind)}
     given = {n: (v,) for n, v in (defaults or {}).items() if n in names}
-    spec = ArgSpec(spec.name, {**given, **spec.parameters})
+    spec = ArgSpec(spec.name, {**given, **_named(kind, spec.parameters)})
     return from_spec(kind, spec, "pass")
+
+
+POSITIONAL = "positional"
+"""What a pass calls the option that words without a name are the values of:
+`--assign-backends=npu,cpu` is `--assign-backends='backends=npu,cpu'`."""
+
+
+def _named(
+    kind: type[ModulePass], parameters: Mapping[str, ParameterListType]
+) -> dict[str, ParameterListType]:
+    """Parameters with those without a value under the name of the positional option."""
+    option: str | None = getattr(kind, POSITIONAL, None)
+    names = {field.name for field in dataclasses.fields(kind)}
+    words = [n for n, values in parameters.items() if not values and n not in names]
+    if option is None or not words:
+        return {**parameters}
+    rest = {n: values for n, values in parameters.items() if n not in words}
+    return {**rest, option: tuple(words)}
 
 
 KINDS: dict[str, tuple[type, str]] = {

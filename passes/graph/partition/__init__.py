@@ -11,9 +11,11 @@
 | `problem.py`          | what a strategy chooses from                                  |
 | `cost.py`, `memory_use.py`, `support.py` | what nodes take, and who runs them         |
 | `cut_order.py`        | stretches of an order, one a device                           |
-| `refine.py`, `crossing.py` | moves that shrink the bytes that cross                   |
+| `refine.py`           | moves that shrink the bytes that cross                        |
 | `parts.py`            | the parts that a choice of devices gives, without a circle    |
 | `outline.py`          | writes the functions                                          |
+| `assign_backends.py`  | the first of several backends that takes a node               |
+| `outline_parts.py`    | the parts of nodes that are assigned                          |
 | `calls.py`            | reads a `main` of calls                                       |
 | `inline_parts.py`     | the way back: one function again                              |
 | `verify_partition.py` | what holds of a divided network                               |
@@ -24,6 +26,11 @@ from __future__ import annotations
 from glow.passes.lazy_passes import lazy_passes
 
 PASSES = lazy_passes(
-    "glow.passes.graph.partition", "inline_parts", "partition", "verify_partition"
+    "glow.passes.graph.partition",
+    "assign_backends",
+    "inline_parts",
+    "outline_parts",
+    "partition",
+    "verify_partition",
 )
 """Pass name to factory."""

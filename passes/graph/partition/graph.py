@@ -292,6 +292,19 @@ def _block_of(value: SSAValue) -> Block | None:
     return owner.parent if isinstance(owner, Operation) else owner
 
 
+def crossing_bytes(graph: UnitGraph, labels: Sequence[int]) -> int:
+    """The bytes that cross between units of different labels."""
+    return sum(flow_bytes(flow, labels) for flow in graph.flows)
+
+
+def flow_bytes(flow: Flow, labels: Sequence[int]) -> int:
+    """The bytes of a value times the other labels that read it; of a network's input none."""
+    if flow.source is None:
+        return 0
+    readers = {labels[reader] for reader in flow.readers}
+    return flow.nbytes * len(readers - {labels[flow.source]})
+
+
 def unit_name(op: Operation) -> str:
     """The name of the network's node, else of its result, else of the operation."""
     hint = op.results[0].name_hint if op.results else None

@@ -13,7 +13,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from glow.dialects.errors import GlowError
-from glow.passes.graph.partition.crossing import crossing_bytes
 from glow.passes.graph.partition.cut_order import (
     PLACES,
     Bounds,
@@ -23,6 +22,7 @@ from glow.passes.graph.partition.cut_order import (
     fill,
     orders,
 )
+from glow.passes.graph.partition.graph import crossing_bytes
 from glow.passes.graph.partition.memory_use import MemoryUse
 from glow.passes.graph.partition.problem import Problem, too_large
 from glow.passes.graph.partition.refine import is_within, refine

@@ -54,19 +54,25 @@ from glow.passes.graph.partition.parts import Part
 
 
 def outline(
-    module: ModuleOp, graph: UnitGraph, parts: Sequence[Part], devices: Sequence[str]
+    module: ModuleOp,
+    graph: UnitGraph,
+    parts: Sequence[Part],
+    devices: Sequence[str],
+    suffixes: Sequence[str] = (),
 ) -> list[func.FuncOp]:
     """Replace the function of a graph by its parts and calls; returns the parts' functions.
 
-    `devices` has the names that the numbers in `parts` stand for. Raises GlowError where an
-    output has the name of another value.
+    `devices` has the names that the numbers in `parts` stand for; with `suffixes` functions
+    are named by them: `part0_npu`. Raises GlowError where an output has the name of another
+    value.
     """
     names = _Names(graph)
     borders = _borders(graph, parts or [Part(0, ())])
     functions: list[func.FuncOp] = []
     used = {op.sym_name.data for op in module.ops if isinstance(op, func.FuncOp)}
     for number, border in enumerate(borders):
-        name = unused_name(f"part{number}", used)
+        suffix = f"_{suffixes[border.device]}" if suffixes else ""
+        name = unused_name(f"part{number}{suffix}", used)
         used.add(name)
         function = _function(name, border, names)
         function.location = graph.function.location

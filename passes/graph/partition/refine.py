@@ -18,8 +18,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from math import inf, isinf
 
-from glow.passes.graph.partition.crossing import flow_bytes
 from glow.passes.graph.partition.cut_order import TRANSFER_BYTES_PER_SECOND, Bounds
+from glow.passes.graph.partition.graph import flow_bytes
 from glow.passes.graph.partition.memory_use import MemoryUse
 from glow.passes.graph.partition.problem import Problem
 

@@ -1,17 +1,24 @@
-"""Whether a backend runs a unit, asked once for each operation."""
+"""Whether a backend runs a unit, asked once for each operation; and what none runs."""
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import chain
 
-from glow.backends.backend import get_backend
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
+
+from glow.backends.backend import DEFAULT_BACKEND, Backend, get_backend
+from glow.dialects.errors import GlowError
 from glow.dialects.node import NodeOp
-from glow.passes.graph.partition.graph import Unit
+from glow.passes.graph.partition.graph import COPIED, Unit, unit_name
+
+Refusal = tuple[Operation, Sequence[str | None]]
+"""An operation, and why each of several backends does not take it."""
 
 
 def unsupported_reason(
-    unit: Unit, backend: str, refused: Collection[str]
+    unit: Unit, backend: str, refused: Collection[str] = ()
 ) -> str | None:
     """Why a backend does not run a unit, with the nodes in its regions; None if it does.
 
@@ -21,6 +28,48 @@ def unsupported_reason(
     for op in chain.from_iterable(op.walk() for op in unit.ops):
         if op.name in refused:
             return "it is among those that are refused"
-        if isinstance(op, NodeOp) and (reason := asked.refuses(op)) is not None:
-            return reason
+        if isinstance(op, NodeOp) and not isinstance(op, COPIED):
+            if (reason := asked.refuses(op)) is not None:
+                return reason
     return None
+
+
+def check_taken(module: ModuleOp, backend: Backend) -> None:
+    """Raise GlowError for nodes that a backend does not take: all of them, with reasons.
+
+    Constants are everybody's.
+    """
+    found: list[Refusal] = []
+    for op in module.walk():
+        if isinstance(op, NodeOp) and not isinstance(op, COPIED):
+            if (reason := backend.refuses(op)) is not None:
+                found.append((op, [reason]))
+    if found:
+        raise refused_error([backend.name], found)
+
+
+def refused_error(backends: Sequence[str], refusals: Sequence[Refusal]) -> GlowError:
+    """The error for nodes that no backend takes, those with one reason listed together."""
+    count = f"{len(refusals)} node{'s' * (len(refusals) != 1)}"
+    listed = "; ".join(_by_reason(backends, refusals))
+    hint = f"name another backend behind {'it' if len(backends) == 1 else 'them'}"
+    if DEFAULT_BACKEND not in backends:
+        hint = f"name a fallback: --backend={','.join([*backends, DEFAULT_BACKEND])}"
+    if len(backends) == 1:
+        message = f"backend '{backends[0]}' does not take {count}: {listed}"
+    else:
+        message = f"none of the backends {', '.join(backends)} takes {count}: {listed}"
+    return GlowError(message, hint=hint)
+
+
+def _by_reason(backends: Sequence[str], refusals: Iterable[Refusal]) -> Iterator[str]:
+    """`glow.tanh at 'a', 'b' (there is no kernel for it)`, for each kind and reason."""
+    nodes: dict[tuple[str, str], list[str]] = {}
+    for op, reasons in refusals:
+        told = [str(reason) for reason in reasons]
+        if len(backends) > 1:
+            pairs = zip(backends, told, strict=True)
+            told = [f"{backend}: {reason}" for backend, reason in pairs]
+        nodes.setdefault((op.name, "; ".join(told)), []).append(f"'{unit_name(op)}'")
+    for (name, reason), names in nodes.items():
+        yield f"{name} at {', '.join(names)} ({reason})"

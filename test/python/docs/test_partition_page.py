@@ -19,12 +19,24 @@ PAGE = (ROOT / "docs" / "partition.md").read_text(encoding="utf-8")
 def test_divided_text_is_what_the_pass_prints(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    before, after = blocks(PAGE, "mlir")
+    before, after, _ = blocks(PAGE, "mlir")
     path = tmp_path / "before.mlir"
     path.write_text(before, encoding="utf-8")
     (options,) = re.findall(r"`--partition='(.*)'` this", PAGE)
     run_glow_opt([f"--partition={options}", str(path)])
     assert capsys.readouterr().out.strip() == after.strip()
+
+
+def test_assigned_text_is_what_the_pass_prints(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before, _, lines = blocks(PAGE, "mlir")
+    path = tmp_path / "before.mlir"
+    path.write_text(before, encoding="utf-8")
+    (options,) = re.findall(r"`--assign-backends='(.*)'`", PAGE)
+    run_glow_opt([f"--assign-backends={options}", str(path)])
+    printed = [line.strip() for line in capsys.readouterr().out.splitlines()]
+    assert [line for line in printed if " backend " in line] == lines.splitlines()
 
 
 def test_python(

@@ -7,10 +7,9 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from glow.passes.graph.partition.crossing import crossing_bytes
 from glow.passes.graph.partition.cut_order import Bounds
 from glow.passes.graph.partition.devices import PartitionDevice
-from glow.passes.graph.partition.graph import Flow
+from glow.passes.graph.partition.graph import Flow, crossing_bytes
 from glow.passes.graph.partition.memory_use import MemoryUse
 from glow.passes.graph.partition.problem import Problem
 from glow.passes.graph.partition.refine import is_within

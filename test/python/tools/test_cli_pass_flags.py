@@ -2,8 +2,15 @@
 
 import pytest
 
-from glow.dialects.errors import GlowError
-from glow.tools.opt.pass_flags import fold_pipeline, normalize_options, unwrap_pipeline
+from glow.dialects.errors import GlowError, UsageError
+from glow.passes.graph.partition.assign_backends import AssignBackendsPass
+from glow.tools.opt.pass_flags import (
+    fold_pipeline,
+    normalize_options,
+    parse_passes,
+    unwrap_pipeline,
+)
+from glow.universe import get_glow_passes
 
 PASSES = {"cse", "dce", "lower", "plan-memory"}
 
@@ -56,6 +63,7 @@ def test_unwrap_refuses(text: str) -> None:
     [
         ("a=1  b=2", "a=1 b=2"),
         ("a", "a"),
+        ("a,b c=1", "a b c=1"),
         ("a=1,2,x.y", 'a=1,2,"x.y"'),
         ("a='x y'", 'a="x y"'),
         ('a="x y" b', 'a="x y" b'),
@@ -65,3 +73,17 @@ def test_unwrap_refuses(text: str) -> None:
 )
 def test_normalize_options(options: str, normalized: str) -> None:
     assert normalize_options(options) == normalized
+
+
+def test_words_without_a_name_are_values_of_the_positional_option() -> None:
+    known = get_glow_passes()
+    for text in (
+        "assign-backends{npu cpu}",
+        "assign-backends{backends=npu,cpu}",
+        "assign-backends{npu cpu unsupported=x}",
+    ):
+        (one,) = parse_passes(text, known, {})
+        assert isinstance(one, AssignBackendsPass)
+        assert one.backends == ("npu", "cpu")
+    with pytest.raises(UsageError, match="unknown option 'npu' of pass 'partition'"):
+        parse_passes("partition{npu}", known, {})

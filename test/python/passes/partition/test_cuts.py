@@ -7,8 +7,8 @@ from unit_graphs import RandomGraph, best_bytes, memory_of, random_problem
 
 from glow.dialects.errors import GlowError
 from glow.passes.graph.partition.balance import balance_devices
-from glow.passes.graph.partition.crossing import crossing_bytes
 from glow.passes.graph.partition.cut_order import Bounds, orders, smallest_bound
+from glow.passes.graph.partition.graph import crossing_bytes
 from glow.passes.graph.partition.memory import fill_within, memory_devices, smallest_cut
 from glow.passes.graph.partition.parts import form_parts
 from glow.passes.graph.partition.pipeline import pipeline_devices
