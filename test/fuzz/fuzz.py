@@ -6,6 +6,7 @@ Runtime; `control-models` have branches and loops.
 `folded-nodes` compares what the importer computes of constants with what it computes
 later, an example of an operator a seed; `gradients` compares those of nodes with
 differences; `states` are programs with variables; `partitions` divides graphs;
+`configs` are kernels in other configurations;
 `mutated-texts` are programs that work or fail in one line, and `mutated-models` are ONNX files
 that do. Each failure is printed with its seed,
 which repeats it: `--kinds quantized --first SEED --count 1`.
@@ -30,6 +31,7 @@ from gradient_checks import (
     check_gradient_graph,
     check_native_gradient,
 )
+from kernels.config_checks import check_configs
 from model_mutations import check_model_mutation
 from native_checks import check_products, check_quantized
 from onnx_checks import check_float_model, check_quantized_model
@@ -54,6 +56,7 @@ KINDS: dict[str, tuple[Check, int]] = {
     "native-gradients": (check_native_gradient, 4),
     "states": (check_state, 1),
     "partitions": (check_partition, 2),
+    "configs": (check_configs, 4),
     "mutated-texts": (check_mutation, 1),
     "mutated-models": (check_model_mutation, 1),
 }

@@ -274,8 +274,10 @@ def _strassen(
 def _recurrence(
     spec: StepShape, target: Target, first: RecurrenceConfig
 ) -> Iterator[RecurrenceConfig]:
-    def order_of(config: RecurrenceConfig) -> int:
-        return replace(spec, config=config).unroll(target, config.rows)
+    def order_of(config: RecurrenceConfig) -> set[int]:
+        configured = replace(spec, config=config)
+        heights = {config.rows, spec.rows % config.rows or config.rows}
+        return {configured.unroll(target, height) for height in heights}
 
     whole = spec.whole_blocks(target)
     for blocks in (count for count in range(1, 5) if whole % count == 0):
