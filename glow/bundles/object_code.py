@@ -27,6 +27,7 @@ from glow.bundles.entry_code import (
     slice_text,
 )
 from glow.bundles.merge_kernels import merge_kernels
+from glow.bundles.soft_floats import with_soft_floats
 from glow.bundles.stack_bound import (
     call_graph,
     frames_told,
@@ -69,7 +70,8 @@ def bundle_object(
     program: BundleProgram, settings: BundleSettings, target: Target, checksum: int
 ) -> ObjectCode:
     """The object of a bundle's program, whose constants have a checksum."""
-    text = with_frame_warnings(bundle_text(program, settings, target, checksum))
+    text = bundle_text(program, settings, target, checksum)
+    text = with_frame_warnings(with_soft_floats(text, target))
     machine = bundle_machine(target, settings)
     module = parse(text, target, machine)
     module.name = settings.name

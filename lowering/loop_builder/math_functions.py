@@ -20,16 +20,14 @@ Sources: exp and log are Cephes' `expf` and `logf`; tanh and erf are the rationa
 approximations of Eigen and XLA.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from xdsl.dialects import math
 from xdsl.dialects.builtin import f32, i32
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import SSAValue
 
 from glow.dialects import arith
 from glow.lowering.loop_builder.value_builder import ValueBuilder
-
-Expansion = Callable[[ValueBuilder, SSAValue], SSAValue]
 
 _INFINITY = float("inf")
 _LOG2_E = 1.4426950408889634
@@ -136,7 +134,7 @@ def _binary_exponent(
     return shifted, n, builder.fma(n, builder.like(-_LN2_LOW, x), r)
 
 
-def _exp_minus_one(builder: ValueBuilder, r: SSAValue) -> SSAValue:
+def exp_minus_one(builder: ValueBuilder, r: SSAValue) -> SSAValue:
     """e^r - 1 for |r| <= ln2 / 2."""
     return builder.fma(horner(builder, r, _EXP), builder.mulf(r, r), r)
 
@@ -160,7 +158,7 @@ def exp2(builder: ValueBuilder, x: SSAValue) -> SSAValue:
 
 def _scaled_exp(builder: ValueBuilder, shifted: SSAValue, r: SSAValue) -> SSAValue:
     """e^r 2^n with the low bits of n from `shifted`; garbage where that overflows."""
-    mantissa = builder.addf(_exp_minus_one(builder, r), builder.like(1.0, r))
+    mantissa = builder.addf(exp_minus_one(builder, r), builder.like(1.0, r))
     bits = builder.bitcast(shifted, i32)
     exponent = builder.binary_integer(arith.ShLIOp, bits, builder.like(23, bits))
     scaled = builder.binary_integer(
@@ -187,7 +185,7 @@ def _limited(
 def exp_nonpositive(builder: ValueBuilder, x: SSAValue) -> SSAValue:
     """e^x for x <= 0 (softmax): no test for overflow; NaN gives NaN."""
     shifted, _, r = _binary_exponent(builder, x)
-    mantissa = builder.addf(_exp_minus_one(builder, r), builder.like(1.0, r))
+    mantissa = builder.addf(exp_minus_one(builder, r), builder.like(1.0, r))
     bits = builder.bitcast(shifted, i32)
     bias = builder.like(127 - _ROUNDING_BITS, bits)
     exponent = builder.binary_integer(arith.AddiOp, bits, bias)
@@ -210,7 +208,7 @@ def expm1(builder: ValueBuilder, x: SSAValue) -> SSAValue:
     power = builder.binary_integer(arith.ShLIOp, exponent, builder.like(23, bits))
     half = builder.bitcast(power, f32)
     offset = builder.subf(half, builder.like(0.5, half))
-    result = builder.fma(half, _exp_minus_one(builder, r), offset)
+    result = builder.fma(half, exp_minus_one(builder, r), offset)
     return builder.addf(result, result)
 
 
@@ -371,18 +369,3 @@ def power_of_positive(builder: ValueBuilder, x: SSAValue, exponent: float) -> SS
             result = builder.mulf(result, factor)
         return result if exponent >= 0 else builder.divf(builder.like(1.0, x), result)
     return exp(builder, builder.mulf(log(builder, x), builder.like(exponent, x)))
-
-
-EXPANSIONS: dict[type[Operation], Expansion] = {
-    math.ExpOp: exp,
-    math.Exp2Op: exp2,
-    math.ExpM1Op: expm1,
-    math.LogOp: log,
-    math.Log1pOp: log1p,
-    math.Log2Op: log2,
-    math.Log10Op: log10,
-    math.TanhOp: tanh,
-    math.ErfOp: erf,
-    math.RsqrtOp: rsqrt,
-}
-"""The expansion of each math operation on f32; others stay for the lowering (libm)."""

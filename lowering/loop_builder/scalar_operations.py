@@ -8,6 +8,7 @@ divisions cannot trap, and conversions to integers saturate.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from math import inf
 
 from xdsl.dialects import math
@@ -30,6 +31,7 @@ from glow.dialects.small_types import is_small, small_bits
 from glow.lowering.loop_builder import ir_types as types
 from glow.lowering.loop_builder import math_functions
 from glow.lowering.loop_builder.builder import Index, LoopBuilder
+from glow.lowering.loop_builder.math_expansions import BINARY_EXPANSIONS, EXPANSIONS
 from glow.lowering.loop_builder.multiply_high import (
     WORD,
     upper_half_factors,
@@ -94,13 +96,16 @@ Special = Callable[[LoopBuilder, Operation, Sequence[SSAValue]], SSAValue | None
 def _expand(
     builder: LoopBuilder, operation: Operation, operands: Sequence[SSAValue]
 ) -> SSAValue | None:
-    expansion = math_functions.EXPANSIONS[type(operation)]
+    if len(operands) == 1:
+        expansion = partial(EXPANSIONS[type(operation)], builder)
+    else:
+        expansion = partial(BINARY_EXPANSIONS[type(operation)], builder)
     element = types.element_of(operands[0])
     if element == f32:
-        return expansion(builder, operands[0])
+        return expansion(*operands)
     if isinstance(element, BFloat16Type | Float16Type):
-        wide = builder.cast(arith.ExtFOp, operands[0], f32)
-        return builder.cast(arith.TruncFOp, expansion(builder, wide), element)
+        wide = [builder.cast(arith.ExtFOp, operand, f32) for operand in operands]
+        return builder.cast(arith.TruncFOp, expansion(*wide), element)
     return None
 
 
@@ -108,9 +113,11 @@ def _power(
     builder: LoopBuilder, operation: Operation, operands: Sequence[SSAValue]
 ) -> SSAValue | None:
     exponent = constant_value(operation.operands[1])
-    if exponent is None:
-        return None
-    return math_functions.power_by_constant(builder, operands[0], exponent)
+    if exponent is not None:
+        product = math_functions.power_by_constant(builder, operands[0], exponent)
+        if product is not None:
+            return product
+    return _expand(builder, operation, operands)
 
 
 def _fma(
@@ -292,7 +299,7 @@ _DIVISIONS = (
 )
 
 _SPECIAL: Mapping[type[Operation], Special] = {
-    **dict.fromkeys(math_functions.EXPANSIONS, _expand),
+    **dict.fromkeys((*EXPANSIONS, *BINARY_EXPANSIONS), _expand),
     math.PowFOp: _power,
     math.FmaOp: _fma,
     math.IPowIOp: _integer_power,

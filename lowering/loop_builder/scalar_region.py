@@ -19,9 +19,9 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from glow.dialects import arith
 from glow.dialects.small_types import is_small
 from glow.lowering.loop_builder import ir_types as types
-from glow.lowering.loop_builder import math_functions
 from glow.lowering.loop_builder.builder import LoopBuilder
 from glow.lowering.loop_builder.epilogue import OperandLayout
+from glow.lowering.loop_builder.math_expansions import EXPANSIONS
 from glow.lowering.loop_builder.scalar_operations import instantiate_operation
 from glow.lowering.loop_builder.value_builder import ValueBuilder
 from glow.lowering.target.target import PRESETS
@@ -161,7 +161,7 @@ class RegionEpilogue:
     def is_long(self) -> bool:
         """Whether it has many operations, or a function, which is written out."""
         operations = list(self.region.block.ops)
-        expanded = any(type(op) in math_functions.EXPANSIONS for op in operations)
+        expanded = any(type(op) in EXPANSIONS for op in operations)
         return expanded or len(operations) > LONG_EPILOGUE
 
     def apply(

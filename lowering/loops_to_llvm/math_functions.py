@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 from xdsl.dialects import llvm as xllvm
 from xdsl.dialects import math
-from xdsl.dialects.builtin import Float64Type, f32, f64, i1
+from xdsl.dialects.builtin import Float64Type, VectorType, f32, f64, i1
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from glow.dialects import llvm
@@ -26,12 +26,17 @@ from glow.lowering.loops_to_llvm.function_lowering import (
     Rule,
     entry,
 )
-from glow.lowering.loops_to_llvm.layout import boolean_like, element_of, lanes_of
+from glow.lowering.loops_to_llvm.layout import (
+    boolean_like,
+    element_of,
+    is_vector,
+    lanes_of,
+)
 
 WHOLE: dict[Attribute, float] = {f32: 2.0**23, f64: 2.0**52}
 """From here on floats have no fraction."""
 
-ORDERED_LESS = 4
+ORDERED_GREATER, ORDERED_LESS = 2, 4
 
 INTRINSICS: dict[type[Operation], str] = {
     math.AbsFOp: "llvm.fabs",
@@ -39,14 +44,12 @@ INTRINSICS: dict[type[Operation], str] = {
     math.AsinOp: "llvm.asin",
     math.AtanOp: "llvm.atan",
     math.Atan2Op: "llvm.atan2",
-    math.CeilOp: "llvm.ceil",
     math.CopySignOp: "llvm.copysign",
     math.CosOp: "llvm.cos",
     math.CoshOp: "llvm.cosh",
     math.CtPopOp: "llvm.ctpop",
     math.ExpOp: "llvm.exp",
     math.Exp2Op: "llvm.exp2",
-    math.FloorOp: "llvm.floor",
     math.LogOp: "llvm.log",
     math.Log2Op: "llvm.log2",
     math.Log10Op: "llvm.log10",
@@ -144,18 +147,61 @@ def reciprocal_root(low: FunctionLowering, op: Operation) -> None:
     low.set_registers(op.results[0], registers)
 
 
-def round_even(low: FunctionLowering, op: math.RoundEvenOp) -> None:
-    """To the nearest integer, of two the even one.
+def rounding(name: str, predicate: int = 0, step: float = 0.0) -> Rule:
+    """The rule that rounds to integers, also where the CPU has no instruction for it.
 
-    Without an instruction LLVM calls `roundevenf`. A sum with 2^23 of the number's sign has no
-    bits left for a fraction, so that adding rounds; larger numbers have none to lose.
+    LLVM would call `roundevenf`, `floorf` and `ceilf`. A sum with 2^23 of the number's sign has no
+    bits left for a fraction, so that adding rounds to the nearest even integer; larger numbers
+    have none to lose. `floor` and `ceil` go a step back where that is beyond the number.
     """
-    if low.target.round_instruction or low.layout(op.result).element not in WHOLE:
-        intrinsic("llvm.roundeven")(low, op)
-        return
-    low.set_registers(
-        op.result, [_rounded(low, each) for each in low.registers(op.operand)]
+
+    def rounded(low: FunctionLowering, value: SSAValue) -> SSAValue:
+        near = _rounded(low, value)
+        return _stepped(low, near, value, predicate, step) if step else near
+
+    def rule(low: FunctionLowering, op: Operation) -> None:
+        if low.target.round_instruction:
+            intrinsic(name)(low, op)
+            return
+        values = low.registers(op.operands[0])
+        low.set_registers(
+            op.results[0], [_as_single(low, value, rounded) for value in values]
+        )
+
+    return rule
+
+
+def _as_single(
+    low: FunctionLowering,
+    value: SSAValue,
+    function: Callable[[FunctionLowering, SSAValue], SSAValue],
+) -> SSAValue:
+    """The result of a function, which narrower floats go to as f32."""
+    if element_of(value.type) in WHOLE:
+        return function(low, value)
+    type_ = value.type
+    single = VectorType(f32, type_.get_shape()) if is_vector(type_) else f32
+    wide = low.builder.emit(xllvm.FPExtOp, (value,), single)
+    return low.builder.emit(xllvm.FPTruncOp, (function(low, wide),), value.type)
+
+
+def _stepped(
+    low: FunctionLowering,
+    near: SSAValue,
+    value: SSAValue,
+    predicate: int,
+    step: float,
+) -> SSAValue:
+    """The nearest integer, moved by a step where it compares so with the number."""
+    builder, type_ = low.builder, value.type
+    one = builder.number(step, type_)
+    moved = builder.emit(xllvm.FAddOp, (near, one), type_, FLOAT)
+    properties = {**predicate_properties(predicate), **FLOAT}
+    is_beyond = builder.emit(
+        llvm.FCmpOp, (near, value), boolean_like(type_), properties
     )
+    found = builder.select(is_beyond, moved, near)
+    return builder.overloaded("llvm.copysign", (found, value))  # Of zeros.
 
 
 def _rounded(low: FunctionLowering, value: SSAValue) -> SSAValue:
@@ -175,10 +221,8 @@ RULES: dict[type[Operation], Rule] = {
     **{op_class: intrinsic(name) for op_class, name in INTRINSICS.items()},
     **{op_class: flagged(name) for op_class, name in FLAGGED_INTRINSICS.items()},
     **{op_class: library_call(name) for op_class, name in LIBRARY.items()},
-    **dict(
-        [
-            entry(math.RsqrtOp, reciprocal_root),
-            entry(math.RoundEvenOp, round_even),
-        ]
-    ),
+    **dict([entry(math.RsqrtOp, reciprocal_root)]),
+    math.RoundEvenOp: rounding("llvm.roundeven"),
+    math.FloorOp: rounding("llvm.floor", ORDERED_GREATER, -1.0),
+    math.CeilOp: rounding("llvm.ceil", ORDERED_LESS, 1.0),
 }

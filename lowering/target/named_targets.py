@@ -28,6 +28,7 @@ class NamedTarget:
     round_instruction: bool = True
     round_conversion: bool = True
     fma_instruction: bool = True
+    float_instructions: bool = True
 
 
 LINUX_X86 = "x86_64-unknown-linux-gnu"
@@ -105,6 +106,7 @@ NAMED_TARGETS: Mapping[str, NamedTarget] = {
         round_conversion=False,
         round_instruction=False,
         fma_instruction=False,
+        float_instructions=False,
     ),
     "cortex-m0plus": NamedTarget(
         "Arm Cortex-M0+ and Cortex-M0",
@@ -115,6 +117,7 @@ NAMED_TARGETS: Mapping[str, NamedTarget] = {
         round_conversion=False,
         round_instruction=False,
         fma_instruction=False,
+        float_instructions=False,
     ),
     "cortex-m3": NamedTarget(
         "Arm Cortex-M3",
@@ -125,6 +128,7 @@ NAMED_TARGETS: Mapping[str, NamedTarget] = {
         round_conversion=False,
         round_instruction=False,
         fma_instruction=False,
+        float_instructions=False,
     ),
     "cortex-m4": NamedTarget(
         "Arm Cortex-M4 with floats",

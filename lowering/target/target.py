@@ -39,13 +39,14 @@ class Target:
     index_bits: int = 64
     """The width of addresses and trip counts."""
     byte_dot: str = "none"
-    """What adds up products of bytes in one instruction: `vnni`, `dotprod` (signed with
-    signed), `i8mm` (unsigned with signed too), `smlad` (two 16-bit products), `mve`,
-    `relaxed-simd`, or `none`."""
+    """What adds up products of bytes: `vnni`, `dotprod` (signed with signed), `i8mm` (unsigned
+    with signed too), `smlad` (two 16-bit products), `mve`, `relaxed-simd`, or `none`."""
     round_instruction: bool = True
     """Whether a float is rounded to the nearest even integer without a call."""
     round_conversion: bool = True
     """Whether a float becomes the nearest integer without a call."""
+    float_instructions: bool = True
+    """Whether the CPU adds floats by itself; else the compiler's runtime does."""
     abi: str = ""
     """LLVM's name of the calling convention, where the triple does not say it."""
     for_size: bool = False
@@ -270,6 +271,7 @@ def named_target(name: str) -> Target:
         byte_dot=row.byte_dot,
         round_instruction=row.round_instruction,
         round_conversion=row.round_conversion,
+        float_instructions=row.float_instructions,
         abi=row.abi,
     )
 

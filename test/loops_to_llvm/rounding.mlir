@@ -27,3 +27,20 @@ func.func @nearest(%x: memref<4xf32>, %y: memref<4xi32>) {
   vector.store %i, %y[%c0] : memref<4xi32>, vector<4xi32>
   func.return
 }
+
+// Downwards it is the nearest integer, less one where that is above the number.
+// SUMS-LABEL:    llvm.func @downwards
+// SUMS:          %[[NEAR:[0-9]+]] = llvm.select
+// SUMS-NEXT:     %[[BELOW:[0-9]+]] = llvm.fadd %[[NEAR]]
+// SUMS-NEXT:     llvm.fcmp "ogt" %[[NEAR]]
+// SUMS-NEXT:     llvm.select {{.*}}, %[[BELOW]], %[[NEAR]]
+// SUMS-NEXT:     "llvm.copysign.v4f32"
+// ROUND-LABEL:   llvm.func @downwards
+// ROUND:         "llvm.floor.v4f32"
+func.func @downwards(%x: memref<4xf32>) {
+  %c0 = arith.constant 0 : index
+  %v = vector.load %x[%c0] : memref<4xf32>, vector<4xf32>
+  %r = math.floor %v : vector<4xf32>
+  vector.store %r, %x[%c0] : memref<4xf32>, vector<4xf32>
+  func.return
+}

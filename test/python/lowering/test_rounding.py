@@ -16,7 +16,7 @@ from glow.runtime.testing import compile_function
 COUNT = 4096
 
 
-def kernel(element: str) -> str:
+def kernel(element: str, function: str) -> str:
     return f"""
     func.func @f(%y: memref<{COUNT}x{element}>, %x: memref<{COUNT}x{element}>) {{
       %c0 = arith.constant 0 : index
@@ -24,15 +24,19 @@ def kernel(element: str) -> str:
       %end = arith.constant {COUNT} : index
       scf.for %i = %c0 to %end step %step {{
         %v = vector.load %x[%i] : memref<{COUNT}x{element}>, vector<8x{element}>
-        %r = math.roundeven %v : vector<8x{element}>
+        %r = math.{function} %v : vector<8x{element}>
         vector.store %r, %y[%i] : memref<{COUNT}x{element}>, vector<8x{element}>
       }}
       func.return
     }}"""
 
 
+FUNCTIONS = {"roundeven": np.rint, "floor": np.floor, "ceil": np.ceil}
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_sums_round_as_the_instruction(dtype: type[np.floating]) -> None:
+def test_sums_round_as_the_instruction(dtype: type[np.floating], function: str) -> None:
     """Ties, numbers near 2^23 and 2^52, infinities and zeros with their signs."""
     random = np.random.default_rng(0)
     bits = np.finfo(dtype).nmant
@@ -46,10 +50,10 @@ def test_sums_round_as_the_instruction(dtype: type[np.floating]) -> None:
     y = np.zeros_like(x)
     target = replace(host_target(), round_instruction=False)
     element = {np.float32: "f32", np.float64: "f64"}[dtype]
-    compiled = compile_function(parse_loops(kernel(element)), target=target)
-    assert "roundeven" not in compiled.text
+    compiled = compile_function(parse_loops(kernel(element, function)), target=target)
+    assert f"llvm.{function}" not in compiled.text
     compiled(y, x)
-    assert y.tobytes() == np.rint(x).tobytes()
+    assert y.tobytes() == FUNCTIONS[function](x).tobytes()
 
 
 @pytest.mark.parametrize(

@@ -18,9 +18,9 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from glow.backends.cpu.dialect.fused_rows import RowSumOp
 from glow.backends.cpu.kernels.elementwise.kernel import loaded, stored
 from glow.lowering.loop_builder import ir_types as types
-from glow.lowering.loop_builder import math_functions
 from glow.lowering.loop_builder.builder import Index, LoopBuilder
 from glow.lowering.loop_builder.kernel import Kernel
+from glow.lowering.loop_builder.math_expansions import EXPANSIONS
 from glow.lowering.loop_builder.scalar_operations import instantiate_operation
 from glow.lowering.loop_builder.scalar_region import ScalarRegion
 from glow.lowering.loop_builder.vector_row import Segment, reduce_vector, segments
@@ -96,7 +96,7 @@ class _Stages:
         again: dict[SSAValue, int] = {}
         for number, values in enumerate(self.passes):
             for value in self._needed(values):
-                if type(value.owner) not in math_functions.EXPANSIONS:
+                if type(value.owner) not in EXPANSIONS:
                     continue
                 if value in found:
                     again[value] = found[value]

@@ -46,6 +46,18 @@ EDGES = np.array(
 SMALL = (10.0 ** np.linspace(-30, 0, 5001)).astype(np.float32)
 POSITIVE = np.exp(np.linspace(-103, 88.7, 100_001)).astype(np.float32)
 MIDDLE = np.linspace(-12, 12, 100_001).astype(np.float32)
+ANGLES = np.concatenate(
+    [
+        np.linspace(-30, 30, 100_001),
+        np.arange(1, 50_001) * np.pi / 2,
+        *(sign * np.exp(np.linspace(-80, 88.7, 20_001)) for sign in (1, -1)),
+        [16367173 * 2.0**72],  # The float next to a multiple of pi/2.
+    ]
+).astype(np.float32)
+UNIT = np.concatenate(
+    [np.linspace(-1, 1, 100_001), 1 - 10.0 ** np.linspace(-7, 0, 999)]
+)
+UNIT = np.append(UNIT.astype(np.float32), SMALL)
 EXPONENTS = np.linspace(-87.3, 88.7, 100_001).astype(np.float32)
 
 
@@ -77,6 +89,12 @@ MATH = {
     "log10": (of_operation(math.Log10Op), np.log10, POSITIVE, 3),
     "tanh": (of_operation(math.TanhOp), np.tanh, np.append(MIDDLE, SMALL), 5),
     "erf": (of_operation(math.ErfOp), erf64, np.append(MIDDLE, SMALL), 6),
+    "sin": (of_operation(math.SinOp), np.sin, ANGLES, 3),
+    "cos": (of_operation(math.CosOp), np.cos, ANGLES, 3),
+    "tan": (of_operation(math.TanOp), np.tan, ANGLES, 4),
+    "asin": (of_operation(math.AsinOp), np.arcsin, UNIT, 3),
+    "acos": (of_operation(math.AcosOp), np.arccos, UNIT, 3),
+    "atan": (of_operation(math.AtanOp), np.arctan, ANGLES, 3),
     "rsqrt": (of_operation(math.RsqrtOp), lambda x: 1 / np.sqrt(x), POSITIVE, 1.5),
     "sigmoid": (unary_region(activations.sigmoid), sigmoid64, MIDDLE, 3),
     "softplus": (unary_region(activations.softplus), softplus64, MIDDLE, 3),
@@ -146,6 +164,45 @@ def test_general_pow_of_negative_bases() -> None:
     region = ScalarRegion.trace(lambda b, x, y: b.binary(math.PowFOp, x, y), [f32, f32])
     x, y = normal(999) * 3, np.round(normal(999) * 3)
     np.testing.assert_allclose(apply_region(region, x, y), np.power(x, y), rtol=1e-6)
+
+
+def of_two(operation: type) -> ScalarRegion:
+    return ScalarRegion.trace(lambda b, x, y: b.binary(operation, x, y), [f32, f32])
+
+
+def pairs(seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """All floats with all others, and the edges with each other."""
+    bits = np.random.default_rng(seed).integers(0, 2**32, (2, 50_000), np.uint64)
+    x, y = bits.astype(np.uint32).view(np.float32)
+    edges = np.array([0.5, 2.0, 3.0, -1.5, 2.0**24, 8388609, 3.4e38, -1e-40])
+    edges = np.append(EDGES, edges.astype(np.float32))
+    repeated = np.repeat(edges, len(edges)), np.tile(edges, len(edges))
+    return np.append(x, repeated[0]), np.append(y, repeated[1])
+
+
+def test_remainders_are_exact() -> None:
+    x, y = pairs(1)
+    found = apply_region(of_two(arith.RemfOp), x, y)
+    with np.errstate(all="ignore"):
+        expected = np.fmod(x, y)
+    np.testing.assert_array_equal(found, expected)
+    known = ~np.isnan(expected)
+    np.testing.assert_array_equal(np.signbit(found)[known], np.signbit(expected)[known])
+
+
+def test_powers_of_all_numbers() -> None:
+    x, y = pairs(2)
+    usual = np.random.default_rng(3).uniform(0.01, 90, (2, 50_000)).astype(np.float32)
+    x, y = np.append(x, usual[0]), np.append(y, usual[1] / 4)
+    found = apply_region(of_two(math.PowFOp), x, y)
+    with np.errstate(all="ignore"):
+        exact = np.power(x.astype(np.float64), y.astype(np.float64))
+        expected = exact.astype(np.float32)
+    finite = np.isfinite(expected)
+    assert ulps(found[finite], exact[finite]) <= 8
+    np.testing.assert_array_equal(found[~finite], expected[~finite])
+    zeros = expected == 0
+    np.testing.assert_array_equal(np.signbit(found[zeros]), np.signbit(expected[zeros]))
 
 
 @pytest.mark.parametrize("exponent", [0.75, 0.5, 0.25, 1.0, 2.75, -0.75, 0.6, -1.3])
