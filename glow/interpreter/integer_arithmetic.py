@@ -22,6 +22,7 @@ Floats = npt.NDArray[np.float32]
 Integers = npt.NDArray[np.int64]
 
 FACTOR_BITS = 31
+NARROW_BITS = 16
 MAX_SHIFT = 62
 
 
@@ -44,10 +45,15 @@ def zero_points_of(data: Quantization, rank: int = 0) -> Integers:
 
 
 def saturate(values: Array, zero_points: Array | int, data: Quantization) -> Array:
-    """Whole numbers plus zero point, clamped to the stored range; NaN is the smallest."""
+    """Whole numbers plus zero point, clamped to the stored range; NaN is the smallest.
+
+    float32 holds all sums inside of the range of narrow types, and rounds none into it.
+    """
     low, high = data.limits
-    shifted = np.asarray(values, np.float64) + zero_points
-    clamped = np.fmin(np.fmax(shifted, low), high)
+    is_narrow = values.dtype == np.float32 and data.bits <= NARROW_BITS
+    dtype = np.float32 if is_narrow else np.float64
+    shifted = np.asarray(values, dtype) + np.asarray(zero_points, dtype)
+    clamped = np.fmin(np.fmax(shifted, dtype(low)), dtype(high))
     return clamped.astype(dtype_of(storage_of(data)))
 
 

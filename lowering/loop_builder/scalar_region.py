@@ -86,6 +86,10 @@ class ScalarRegion:
     @cached_property
     def key(self) -> str:
         """The region as canonical text, independent of names and locations."""
+        return self.text()
+
+    def text(self, *, constants: bool = True) -> str:
+        """The region as canonical text, with what its constants are or without."""
         numbers: dict[SSAValue, int] = {}
         for argument in self.block.args:
             numbers[argument] = len(numbers)
@@ -97,10 +101,8 @@ class ScalarRegion:
         lines = [", ".join(map(str, taken))]
         for operation in self.block.ops:
             operands = ", ".join(str(numbers[value]) for value in operation.operands)
-            properties = ", ".join(
-                f"{name} = {_attribute_text(attribute)}"
-                for name, attribute in sorted(operation.properties.items())
-            )
+            is_shown = constants or not isinstance(operation, arith.ConstantOp)
+            properties = _properties_text(operation) if is_shown else ""
             name = "yield" if operation is self.block.last_op else operation.name
             result_types = ", ".join(map(str, operation.result_types))
             lines.append(f"{name}({operands}) {{{properties}}} : {result_types}")
@@ -179,6 +181,13 @@ class _YieldOp(Operation):
     """Ends a traced block; wrapped blocks may end in any operation with operands."""
 
     name = "scalar.yield"
+
+
+def _properties_text(operation: Operation) -> str:
+    return ", ".join(
+        f"{name} = {_attribute_text(attribute)}"
+        for name, attribute in sorted(operation.properties.items())
+    )
 
 
 def _attribute_text(attribute: Attribute) -> str:

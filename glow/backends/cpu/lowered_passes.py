@@ -19,6 +19,7 @@ from glow.backends.cpu.passes.fuse_epilogue import FuseEpiloguePass
 from glow.backends.cpu.passes.fuse_pool import FusePoolPass
 from glow.backends.cpu.passes.fuse_rows import FuseRowsPass
 from glow.backends.cpu.passes.promote_types import PromoteTypesPass
+from glow.backends.cpu.passes.share_kernels import ShareKernelsPass
 from glow.backends.cpu.passes.split_batch import SplitBatchPass
 from glow.lowering.eliminate_empty_tensors import EliminateEmptyTensorsPass
 from glow.lowering.lower_nodes.lower_nodes import LowerNodesPass
@@ -61,6 +62,7 @@ def lowered_passes(options: CompileOptions) -> list[ModulePass]:
         FuseRowsPass(),
         AbsorbTransposesPass(),
         ChooseConfigsPass(target),
+        ShareKernelsPass(target),
         DeadCodeElimination(),
         FreeUnusedWeightsPass(),
         VerifyLoweredPass(backend),

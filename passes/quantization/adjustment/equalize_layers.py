@@ -88,34 +88,38 @@ def array_of(value: SSAValue) -> Floats:
     return array.astype(np.float64)
 
 
-def made_ranges(weights: Floats) -> Floats:
-    """The largest weight that makes each channel."""
-    return np.abs(weights).max(axis=(1, 2, 3))
+def peaks_of(weights: Floats) -> Floats:
+    """The largest weight of each kernel, [outputs, inputs]: what ranges are made of."""
+    kernels = np.abs(weights).reshape(*weights.shape[:2], -1)
+    return kernels[..., 0] if kernels.shape[2] == 1 else kernels.max(axis=-1)
 
 
-def read_ranges(weights: Floats, group: int) -> Floats:
+def read_ranges(peaks: Floats, group: int) -> Floats:
     """The largest weight that reads each channel."""
-    axes = (0, 2, 3) if group == 1 else (1, 2, 3)
-    return np.abs(weights).max(axis=axes)
+    return peaks.max(axis=0 if group == 1 else 1)
 
 
-def balance(pair: Pair, weights: dict[Operation, Floats]) -> None:
-    """Even out the weights on both sides of a pair."""
-    made = made_ranges(weights[pair.first])
-    read = read_ranges(weights[pair.second], group_of(pair.second))
+def balance(pair: Pair, peaks: dict[Operation, Floats]) -> None:
+    """Even out the weights on both sides of a pair, of which the peaks are known."""
+    made = peaks[pair.first].max(axis=1)
+    read = read_ranges(peaks[pair.second], group_of(pair.second))
     alive = (made > SMALLEST_RANGE) & (read > SMALLEST_RANGE)
     ratio = np.sqrt(np.where(alive, made, 1.0) / np.where(alive, read, 1.0))
     factors = np.clip(ratio, *FACTOR_LIMITS)
     pair.factors = pair.factors * factors
-    weights[pair.first] = weights[pair.first] / factors[:, None, None, None]
-    shape = (1, -1, 1, 1) if group_of(pair.second) == 1 else (-1, 1, 1, 1)
-    weights[pair.second] = weights[pair.second] * factors.reshape(shape)
+    peaks[pair.first] = peaks[pair.first] / factors[:, None]
+    peaks[pair.second] = peaks[pair.second] * _reading(pair, factors)
+
+
+def _reading(pair: Pair, factors: Floats) -> Floats:
+    """The factors along the channels that the second convolution of a pair reads."""
+    return factors[None, :] if group_of(pair.second) == 1 else factors[:, None]
 
 
 def disparity(pair: Pair, profile: ValueProfile | None) -> float:
     """How much the channels between two convolutions differ in range."""
     if profile is None or profile.channel_high is None or profile.channel_low is None:
-        ranges = made_ranges(array_of(pair.first.weights))
+        ranges = peaks_of(array_of(pair.first.weights)).max(axis=1)
     else:
         ranges = np.maximum(profile.channel_high, -profile.channel_low)
     ranges = ranges[ranges > SMALLEST_RANGE]
@@ -189,9 +193,13 @@ def equalize_chain(chain: list[Pair]) -> None:
     """Balance the pairs of a chain in turn, since they share convolutions."""
     nodes = dict.fromkeys(op for pair in chain for op in (pair.first, pair.second))
     weights: dict[Operation, Floats] = {op: array_of(op.weights) for op in nodes}
+    peaks = {op: peaks_of(array) for op, array in weights.items()}
     for _ in range(SWEEPS):
         for pair in chain:
-            balance(pair, weights)
+            balance(pair, peaks)
+    for pair in chain:
+        weights[pair.first] /= pair.factors[:, None, None, None]
+        weights[pair.second] *= _reading(pair, pair.factors)[:, :, None, None]
     rewrite(chain, weights)
 
 

@@ -25,12 +25,12 @@ Array = npt.NDArray[np.generic]
 
 def round_kernels(weights: Array, data: Quantization) -> Array:
     """The stored integers of a convolution's [outputs, inputs, height, width]."""
-    nearest = quantize(weights, data)
-    rows = (*weights.shape[:2], -1)
-    exact = weights.astype(np.float64) / _scales(data)
-    stored = nearest.astype(np.float64).reshape(rows)
-    balanced = balance_errors(exact.reshape(rows), stored, data.limits)
-    return balanced.reshape(weights.shape).astype(nearest.dtype)
+    stored = quantize(weights, data)
+    errors = stored - weights.astype(np.float64) / _scales(data)
+    taps = errors[0, 0].size
+    kernels = stored.reshape(-1, taps)
+    balance_errors(kernels, errors.reshape(kernels.shape), data.limits)
+    return stored
 
 
 def _scales(data: Quantization) -> Floats:
@@ -38,23 +38,20 @@ def _scales(data: Quantization) -> Floats:
     return np.array(data.scales).reshape(-1, 1, 1, 1)
 
 
-def balance_errors(exact: Floats, stored: Floats, limits: tuple[int, int]) -> Floats:
-    """Whole numbers whose sum along the last axis is that of the exact ones, rounded.
+def balance_errors(stored: Array, errors: Floats, limits: tuple[int, int]) -> None:
+    """Make the sum of each row of whole numbers that of the exact ones, rounded.
 
-    Of each kernel those move by one that are nearest to a tie, as many as its sum is off.
+    Those that are nearest to a tie move by one, as many as the sum of their errors is off.
     """
-    balanced = stored.reshape(-1, stored.shape[-1]).copy()
-    errors = balanced - exact.reshape(balanced.shape)
-    excess = errors.sum(axis=-1)
+    excess = errors[:, 0] if errors.shape[1] == 1 else errors.sum(axis=-1)
     steps = np.rint(np.abs(excess))
     rows = np.flatnonzero(steps)
     signs = np.sign(excess[rows])[:, None]
-    moved = balanced[rows] - signs
+    moved = stored[rows] - signs
     inside = (moved >= limits[0]) & (moved <= limits[1])
     eager = np.where(inside, errors[rows] * signs, 0.0)
     for kernels, taps in _eagerest(eager, steps[rows]):
-        balanced[rows[kernels], taps] = moved[kernels, taps]
-    return balanced.reshape(stored.shape)
+        stored[rows[kernels], taps] = moved[kernels, taps].astype(stored.dtype)
 
 
 def _eagerest(eager: Floats, steps: Floats) -> Iterator[tuple[Indices, Indices]]:

@@ -45,6 +45,11 @@ from glow.dialects.node import shape_of
 from glow.lowering.target.target import Target
 
 
+def padding_of(attributes: Attributes) -> int:
+    """The byte that pads the input; 0 where none does, so that kernels are shared."""
+    return attributes.int("zero_point") if any(attributes.ints("pads")) else 0
+
+
 def _conv2d(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
     image, weights, bias, *epilogue_operands = op.ins
     attributes, shape = op.attributes_view(), shape_of(image)
@@ -58,7 +63,7 @@ def _conv2d(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
         has_bias=True,
         epilogue=epilogue_of(op, epilogue_operands),
         block_lanes=shape[4],
-        zero_point=attributes.int("zero_point"),
+        zero_point=padding_of(attributes),
         step=min(target.dot_bytes, shape[4]),
         signed_input=attributes.has("signed_input"),
         config=config_of(attributes, ConvConfig),
@@ -74,7 +79,7 @@ def _depthwise(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
     attributes = op.attributes_view()
     spec = Int8DepthwiseSpec(
         replace(planes_of(attributes, image), element=i8),
-        attributes.int("zero_point"),
+        padding_of(attributes),
         epilogue_of(op, epilogue_operands),
     )
     spec = checked(op, spec, lambda spec, _: spec.planes.wrong_config(), target)
