@@ -24,6 +24,7 @@ from places import TESTS
 
 ROOT = TESTS.parent
 EXAMPLE = ROOT / "examples" / "backend"
+TOY = ROOT / "examples" / "toy"
 PAGE = (ROOT / "docs" / "add-a-backend.md").read_text(encoding="utf-8")
 
 FILE = re.compile(r"^`([\w./]+)`:\n\n```\w+\n(.*?)^```$", re.DOTALL | re.MULTILINE)
@@ -32,7 +33,7 @@ COMMANDS = re.compile(
 )
 """Command lines, and the text behind them: what the last one prints, in part."""
 
-INSTALL = "pip install ."
+INSTALL = ("pip install .", "pip install ./toy")
 MOST_LINES = 200
 SUFFIXES = (".py", ".toml", ".mlir")
 
@@ -71,7 +72,7 @@ class Installed:
 
 @pytest.fixture(scope="module")
 def package(tmp_path_factory: pytest.TempPathFactory) -> Installed:
-    """The files on the page, installed by its command.
+    """The files on the page, installed as its commands do.
 
     The environment has pip ask no network, and install into a folder beside the project.
     """
@@ -94,17 +95,19 @@ def package(tmp_path_factory: pytest.TempPathFactory) -> Installed:
         "GLOW_MODEL_CACHE_MB": "100",
     }
     installed = Installed(base / "glow-npu", environment)
-    result = installed.run(*INSTALL.split())
+    result = installed.run("pip", "install", ".", "./toy")
     assert result.returncode == 0, result.stdout
     return installed
 
 
-def test_page_has_the_files_of_the_example() -> None:
-    assert dict(FILE.findall(PAGE)) == files_of(EXAMPLE)
+def test_page_has_the_files_of_the_examples() -> None:
+    toy = {f"toy/{name}": text for name, text in files_of(TOY).items()}
+    assert dict(FILE.findall(PAGE)) == {**files_of(EXAMPLE), **toy}
 
 
-def test_example_is_small() -> None:
-    files = files_of(EXAMPLE).items()
+@pytest.mark.parametrize("folder", [EXAMPLE, TOY])
+def test_example_is_small(folder: Path) -> None:
+    files = files_of(folder).items()
     sources = [text for name, text in files if name.endswith(".py")]
     assert 0 < sum(len(text.splitlines()) for text in sources) < MOST_LINES
 
@@ -120,7 +123,7 @@ def test_commands_print_what_the_page_shows(package: Installed) -> None:
     for lines, shown in blocks:
         output = ""
         for line in lines.splitlines():
-            if line == INSTALL:
+            if line in INSTALL:
                 continue  # Which the fixture has done.
             result = package.run(*shlex.split(line))
             assert result.returncode == 0, f"{line}: {result.stdout}"
