@@ -34,13 +34,10 @@ FORMAT = 1
 
 VERSION = f"{__version__}-{FORMAT}"
 
-TARGET_DIGITS, KERNEL_DIGITS = 12, 16
+TARGET_DIGITS, KERNEL_DIGITS = 12, 16  # As in `_HEAD`.
 
-_LINE = re.compile(
-    rb'^\{"version":"([\w.+-]+)","target":"([0-9a-f]{%d})","kernel":"([0-9a-f]{%d})",.*\}$'
-    % (TARGET_DIGITS, KERNEL_DIGITS),
-    re.MULTILINE,
-)
+_HEAD = rb'^\{"version":"%b","target":"%b","kernel":"([0-9a-f]{16})",.*\}$'
+_LINE = re.compile(_HEAD % (rb"([\w.+-]+)", rb"([0-9a-f]{12})"))
 
 Fields = Mapping[str, object]
 """A configuration's fields by name."""
@@ -89,10 +86,9 @@ class Records:
     """The records of one version and target; those of a kernel are read when asked for."""
 
     path: Path
-    lines: dict[str, list[tuple[int, bytes]]] = field(
-        default_factory=lambda: defaultdict(list)
-    )
-    """Numbered lines by kernel, in the order of the file."""
+    content: bytes = b""
+    starts: dict[bytes, list[int]] = field(default_factory=lambda: defaultdict(list))
+    """Where the lines of a kernel begin, in the order of the file."""
     damaged: list[int] = field(default_factory=list[int])
     """The numbers of lines that are no records."""
     other_versions: int = 0
@@ -102,8 +98,10 @@ class Records:
     def of(self, kernel: str) -> list[tuple[int, Record]]:
         """The records of a kernel with the numbers of their lines, the oldest first."""
         found: list[tuple[int, Record]] = []
-        for number, line in self.lines.get(kernel, ()):
-            record = _record(line)
+        for start in self.starts.get(kernel.encode(), ()):
+            number = self.content.count(b"\n", 0, start) + 1
+            end = self.content.find(b"\n", start)
+            record = _record(self.content[start : None if end < 0 else end])
             if record is None:
                 self.damaged.append(number)
             else:
@@ -144,32 +142,29 @@ def read_records(path: Path, target: Target | str, base: Path | None = None) -> 
 
 def records_in(content: bytes, path: Path, wanted: str) -> Records:
     """The records for a target in the content of a file."""
-    records = Records(path)
-    version, key = VERSION.encode(), wanted.encode()
-    number = end = 0
-    for match in _LINE.finditer(content):
-        start = match.start()
-        if start != end:
-            between = content[end:start].split(b"\n")[:-1]
-            number = _count_damaged(records, number, between)
-        number, end = number + 1, match.end() + 1
-        if match[1] != version:
-            records.other_versions += 1
-        elif match[2] != key:
-            records.other_targets += 1
-        else:
-            records.lines[match[3].decode()].append((number, match[0]))
-    _count_damaged(records, number, content[end:].split(b"\n"))
+    records = Records(path, content)
+    head = _HEAD % (re.escape(VERSION.encode()), wanted.encode())
+    count = 0
+    for match in re.finditer(head, content, re.MULTILINE):
+        records.starts[match[1]].append(match.start())
+        count += 1
+    if count < content.count(b"\n") + (content[-1:] not in (b"", b"\n")):
+        _count_others(records, wanted)
     records.warn()
     return records
 
 
-def _count_damaged(records: Records, number: int, lines: Sequence[bytes]) -> int:
-    """Note lines that are no records; the number of the last one."""
-    records.damaged += [
-        number + place for place, line in enumerate(lines, 1) if line.strip()
-    ]
-    return number + len(lines)
+def _count_others(records: Records, wanted: str) -> None:
+    """Count what is of another version or target, and note what is no record."""
+    ours = VERSION.encode(), wanted.encode()
+    for number, line in enumerate(records.content.split(b"\n"), 1):
+        match = _LINE.match(line)
+        if match is None:
+            records.damaged += [number] if line.strip() else []
+        elif match[1] != ours[0]:
+            records.other_versions += 1
+        elif match[2] != ours[1]:
+            records.other_targets += 1
 
 
 def _content(path: Path, base: Path | None) -> bytes:

@@ -13,7 +13,7 @@ from __future__ import annotations
 import statistics
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 from glow.tuning.measure import Times
@@ -54,6 +54,8 @@ class Tunable:
     """The candidates, the present one first, the others in the order of the model."""
     alone: bool = True
     """Whether it can run without its network."""
+    changes: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    """Fields that its network has to judge, whatever the others are."""
 
 
 class Subject(Protocol):
@@ -248,6 +250,9 @@ class Search:
         for kernel in self.subject.kernels:
             if not kernel.alone:
                 for config in kernel.configs[1:]:
+                    kept = self.tuned.kept.get(kernel.key)
+                    if kept is not None and kernel.changes:
+                        config = replace(kept, **kernel.changes)
                     self._try({kernel.key: config}, kernel.text)
 
     def _try(self, configs: dict[str, Any], what: str) -> bool:

@@ -39,3 +39,11 @@ func.func @zero(%x: memref<20x8xf32>, %w: memref<384xf32>, %b: memref<40xf32>, %
   instr.cpu.matmul @out %y, @in %x, @in %w, @in %b config #cpu.matmul_config<rows = 0, blocks = 2> panels #cpu.panels<blocks = 3, lanes = 16>
   func.return
 }
+
+// -----
+
+// expected-error @below {{instr.cpu.matmul cannot have the cut panels: there are auto, rows, columns}}
+func.func @cut(%x: memref<20x8xf32>, %w: memref<384xf32>, %b: memref<40xf32>, %y: memref<20x40xf32>) {
+  instr.cpu.matmul @out %y, @in %x, @in %w, @in %b config #cpu.matmul_config<rows = 4, blocks = 3, cut = panels> panels #cpu.panels<blocks = 3, lanes = 16>
+  func.return
+}

@@ -208,7 +208,7 @@ def known(subject: Subject, records: Records) -> Iterator[tuple[str, Found]]:
     from glow.tuning.measure import Times
     from glow.tuning.search import Found
 
-    for kernel in subject.kernels:
+    for kernel in (one for one in subject.kernels if one.alone):
         by_fields = {_text(asdict(config)): config for config in kernel.configs}
         last: dict[Any, Times] = {}
         for _, record in records.of(kernel.key):

@@ -39,7 +39,8 @@ from glow.tuning.records import (
 
 TARGET = PRESETS["avx512"]
 SPEC = MatmulSpec(128, 384, 1536, has_bias=True)
-OWN, OTHER = {"rows": 8, "blocks": 3}, {"rows": 4, "blocks": 2}
+OWN = {"rows": 8, "blocks": 3, "cut": "auto"}
+OTHER = {"rows": 4, "blocks": 2, "cut": "rows"}
 
 
 @pytest.fixture

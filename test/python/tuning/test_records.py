@@ -44,7 +44,7 @@ def test_records_are_read_as_written(tmp_path: Path) -> None:
 
 
 def test_a_missing_file_has_no_records(tmp_path: Path) -> None:
-    assert read_records(tmp_path / "none.jsonl", TARGET).lines == {}
+    assert read_records(tmp_path / "none.jsonl", TARGET).starts == {}
 
 
 def test_damaged_lines_are_skipped_with_one_warning(tmp_path: Path) -> None:

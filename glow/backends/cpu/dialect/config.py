@@ -36,12 +36,21 @@ class Panels:
     by_block: bool = False
 
 
+CUTS = ("auto", "rows", "columns")
+"""What threads share of a product."""
+
+
 @dataclass(frozen=True)
 class MatmulConfig:
-    """The register tile of a product: rows times blocks of one register of columns each."""
+    """The register tile of a product: rows times blocks of one register of columns each.
+
+    `cut`: what threads share, tiles of `rows` or of `columns`; `auto` is what the machine model
+    says of the kernel with its epilogue.
+    """
 
     rows: int
     blocks: int
+    cut: str = "auto"
 
 
 @dataclass(frozen=True)
@@ -137,11 +146,12 @@ class WinogradConfig:
 
 @dataclass(frozen=True)
 class StrassenConfig:
-    """The register tile of the products of parts, and the blocks that their rows are cut into."""
+    """The register tile of the products of parts, the blocks of their rows, and the `cut`."""
 
     rows: int
     blocks: int
     row_blocks: int = 1
+    cut: str = "auto"
 
 
 @dataclass(frozen=True)

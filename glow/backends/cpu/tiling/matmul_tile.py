@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from xdsl.dialects.builtin import MemRefType, f32
 from xdsl.ir import Attribute, SSAValue
 
+from glow.backends.cpu.dialect.config import CUTS
 from glow.dialects.bounded_cache import bounded_cache
 from glow.lowering.loop_builder import ir_types as types
 from glow.lowering.loop_builder.builder import Index, LoopBuilder
@@ -120,6 +121,11 @@ def wrong_tile(tile: Tile, rows: int, target: Target) -> str | None:
         f"{target.num_vector_registers} registers and {rows} rows of the product "
         f"allow 1 to {most} rows"
     )
+
+
+def wrong_cut(cut: str) -> str | None:
+    """What is wrong with what threads share, if anything."""
+    return None if cut in CUTS else f"the cut {cut}: there are {', '.join(CUTS)}"
 
 
 def product_cycles(tile: Tile, rows: int, total: int, depth: int, core: Core) -> float:

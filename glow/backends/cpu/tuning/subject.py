@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import time
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
+from glow.backends.cpu.kernels.matmul.matmul import MatmulSpec
+from glow.backends.cpu.kernels.strassen.spec import StrassenSpec
 from glow.backends.cpu.report.kernel_profile import (
     KernelProfile,
     TracedModel,
@@ -86,7 +88,29 @@ class CpuSubject:
                         has_kernel(spec),
                     )
                 )
-        return [kernel for kernel in found if kernel.share or not kernel.alone]
+        found = [kernel for kernel in found if kernel.share or not kernel.alone]
+        if self._profile.threads > 1:
+            found += sorted(self._cuts(shares), key=lambda kernel: -kernel.share)
+        return found
+
+    def _cuts(self, shares: Mapping[str, float]) -> Iterator[Tunable]:
+        """The other way in which threads may share a product."""
+        for key, spec in self._specs.items():
+            if isinstance(spec, MatmulSpec | StrassenSpec) and shares[key]:
+                own = self._present[key]
+                by_rows = replace(spec, config=own).is_cut_by_rows(self._target)
+                cut = "columns" if by_rows else "rows"
+                other = replace(own, cut=cut)
+                yield Tunable(
+                    key,
+                    type(spec).__name__,
+                    spec_text(spec),
+                    f"cut by {cut}: {_text(spec)}",
+                    shares[key],
+                    [own, other],
+                    alone=False,
+                    changes={"cut": cut},
+                )
 
     def measure(
         self, kernel: Tunable, configs: Sequence[Any], turns: int

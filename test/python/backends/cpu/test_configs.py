@@ -27,6 +27,8 @@ def smallest(config: object, *, packed: bool) -> object:
             changes[part.name] = ROWS // 2
         elif part.name == "key_block":
             changes[part.name] = 64
+        elif part.name == "cut":
+            changes[part.name] = "rows"
         elif part.name == "order":
             changes[part.name] = "channels"
         elif type(value) is int and part.name not in ("block_rows", "segments"):

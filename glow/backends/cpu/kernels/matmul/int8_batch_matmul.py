@@ -109,6 +109,8 @@ class Int8BatchMatmulSpec(DynamicBatchMatmul):
             return (
                 f"tiles of {tile.blocks} blocks: panels on the stack allow 1 to {most}"
             )
+        if self.config is not None and self.config.cut != "auto":
+            return f"the cut {self.config.cut}: threads share matrices"
         return wrong_tile(tile, self.rows, target)
 
 

@@ -36,6 +36,7 @@ from glow.backends.cpu.tiling.matmul_tile import (
     choose_shared_tile,
     choose_tile,
     flat,
+    wrong_cut,
     wrong_tile,
 )
 from glow.backends.cpu.tiling.tile_store import (
@@ -154,7 +155,8 @@ class MatmulSpec:
 
     def wrong_config(self, target: Target) -> str | None:
         """What the target or the product does not allow of the configuration, if so."""
-        return wrong_tile(self.tile(target), self.rows, target)
+        wrong = wrong_tile(self.tile(target), self.rows, target)
+        return wrong or (wrong_cut(self.config.cut) if self.config else None)
 
     def split(self, target: Target) -> ColumnSplit:
         """How the columns are cut into tiles."""
@@ -166,6 +168,8 @@ class MatmulSpec:
 
     def is_cut_by_rows(self, target: Target) -> bool:
         """Whether work items are tiles of rows."""
+        if self.config is not None and self.config.cut != "auto":
+            return self.config.cut == "rows"
         read = self.depth * types.byte_width(self.element)
         weight_bytes = read * self.columns // (2 if self.widens else 1)
         written = self.columns * types.byte_width(

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from glow.backends.cpu.dialect.config import MatmulConfig, StrassenConfig
 from glow.backends.cpu.kernels.matmul.matmul import MatmulSpec
 from glow.backends.cpu.reference.strassen import PRODUCTS
+from glow.backends.cpu.tiling.matmul_tile import wrong_cut
 from glow.backends.cpu.tiling.tile_store import TileEpilogue
 from glow.lowering.loop_builder.epilogue import Epilogue
 from glow.lowering.loop_builder.work_items import prefers_rows
@@ -116,6 +117,8 @@ class StrassenSpec:
 
     def is_cut_by_rows(self, target: Target) -> bool:
         """Whether work items are tiles of rows."""
+        if self.config is not None and self.config.cut != "auto":
+            return self.config.cut == "rows"
         sums = self.products * self.leaf.rows * self.leaf.depth
         activations = sums + self.rows * (self.depth + self.columns)
         return prefers_rows(
@@ -145,6 +148,8 @@ class StrassenSpec:
         """What the target or the product does not allow of the configuration, if so."""
         wrong = self.leaf.wrong_config(target)
         if wrong is not None or self.config is None:
+            return wrong
+        if (wrong := wrong_cut(self.config.cut)) is not None:
             return wrong
         tiles, blocks = self.tiles(target), self.config.row_blocks
         least = -(-tiles // SCRATCH_TILES[self.levels])
