@@ -6,7 +6,7 @@ JOBS ?= 2
 BIN = $(VENV)/bin
 FARM = build/typing/glow
 
-.PHONY: help venv dev demo serve-demo train test bundles bench-bundles conformance fuzz interop ray serving-clients protocol mutants lint house typing bench clean
+.PHONY: help venv dev demo serve-demo train test bundles bench-bundles conformance backend-package fuzz interop ray serving-clients protocol mutants lint house typing bench clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "%-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -49,6 +49,9 @@ bench-bundles: $(VENV)/.installed-dev  ## print sizes of bundles, and compare th
 
 conformance: $(VENV)/.installed-dev  ## run ONNX's own backend tests on CPU and interpreter (minutes)
 	$(BIN)/python -m glow.tools.onnx_conformance --jobs $(JOBS)
+
+backend-package: $(VENV)/.installed-dev  ## run ResNet-50 through the wheel of a backend's package in a fresh environment (a minute)
+	GLOW_FRESH_ENVIRONMENT=1 $(BIN)/pytest -n 0 test/python/backends/test_fresh_environment.py
 
 fuzz: $(VENV)/.installed-dev  ## run passes, native code and quantization on thousands of random graphs (minutes)
 	$(BIN)/python test/fuzz/fuzz.py --jobs $(JOBS)

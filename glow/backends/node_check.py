@@ -9,7 +9,7 @@ native code of a node follow from its class and one NumPy function, and this com
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp, TensorType, f32
@@ -78,7 +78,7 @@ def _module(
         for one in operands
     ]
     block = Block(arg_types=types)
-    made = node.build_node(block.args, **attributes)
+    made = node.build_node(block.args, **cast("dict[str, Any]", attributes))
     block.add_ops([made, ReturnOp(*made.results)])
     return ModuleOp([FuncOp("main", (types, made.result_types), Region(block))])
 
