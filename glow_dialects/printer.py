@@ -11,8 +11,9 @@ attributes takes the generic form, since xDSL's custom form leaves them out.
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from io import StringIO
-from typing import cast
+from typing import TypeAlias, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -21,7 +22,10 @@ from xdsl.dialects.builtin import (
     DenseArrayBase,
     DenseIntOrFPElementsAttr,
     FusedLoc,
+    MemRefType,
     ModuleOp,
+    TensorType,
+    VectorType,
     f4E2M1FN,
 )
 from xdsl.dialects.func import FuncOp
@@ -42,13 +46,46 @@ UNSIGNED = {
 }
 
 
+Classes: TypeAlias = tuple[type[Attribute], ...]
+SHAPED: Classes = (TensorType, MemRefType, VectorType)
+SPELLED_HERE: Classes = (DenseIntOrFPElementsAttr, DenseArrayBase, FusedLoc)
+
+
+@dataclass(eq=False, repr=False)
 class TextPrinter(Printer):
     """See the module's docstring."""
+
+    _type_texts: dict[int, tuple[Attribute, str]] = field(
+        default_factory=dict[int, tuple[Attribute, str]], init=False
+    )
+    """What types are printed as, by their `id`; an object that is kept has one for good."""
+
+    def print_string(self, text: str, *, indent: int | None = None) -> None:
+        if self.stream is None or "\n" in text:
+            return super().print_string(text, indent=indent)
+        self._current_column += len(text)
+        self.stream.write(text)
+
+    def _print_type(self, shaped: Attribute) -> None:
+        """Print a type of many letters; of an object that came before they are known."""
+        known = self._type_texts.get(id(shaped))
+        if known is None:
+            stream, self.stream = self.stream, StringIO()
+            super().print_attribute(shaped)
+            known = (shaped, self.stream.getvalue())
+            self._type_texts[id(shaped)] = known
+            self.stream = stream
+            self._current_column -= len(known[1])
+        self.print_string(known[1])
 
     def print_float(self, value: float, type: AnyFloat) -> None:
         self.print_string(float_literal(value, type))
 
     def print_attribute(self, attribute: Attribute) -> None:
+        if isinstance(attribute, SHAPED):
+            return self._print_type(attribute)
+        if not isinstance(attribute, SPELLED_HERE):
+            return super().print_attribute(attribute)
         if isa(attribute, DenseIntOrFPElementsAttr):
             if has_patterns(attribute) or has_mixed_zeros(attribute):
                 return self._print_bytes(attribute)

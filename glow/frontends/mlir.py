@@ -15,6 +15,7 @@ from glow.frontends.inline_weights import take_resources
 from glow.frontends.mlir_parser import LocatingParser
 from glow.frontends.notes import ImportNotes
 from glow.frontends.sidecar import attach_sidecar
+from glow.garbage_collection import collection_paused
 from glow.verification import verify_module
 
 
@@ -30,7 +31,8 @@ def parse_text(
     if isinstance(text, bytes):
         text = _decode(text, name)
     parser = LocatingParser(context, text, name, line_offset=line_offset)
-    module = parser.parse_module(implicit_module)
+    with collection_paused():
+        module = parser.parse_module(implicit_module)
     take_resources(module, parser.resource_keys)
     return module
 

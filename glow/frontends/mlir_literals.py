@@ -22,12 +22,12 @@ from xdsl.dialects.builtin import (
     RankedStructure,
 )
 from xdsl.ir import TypeAttribute
-from xdsl.parser import Parser
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.lexer import Span
 from xdsl.utils.mlir_lexer import MLIRTokenKind, StringLiteral
 
 from glow.dialects.float_text import bits_of_literal, hex_literal, parse_float_attr
+from glow.frontends.mlir_types import TypeParser
 
 MAX_DENSE_ELEMENTS = 2**28
 """xDSL stores every element of a dense constant, of `dense<0> : tensor<...>` too: a
@@ -47,7 +47,7 @@ class _Pattern(int):
         return 0.0
 
 
-class LiteralParser(Parser):
+class LiteralParser(TypeParser):
     """xDSL's parser with the numbers of the module's docstring."""
 
     _literals: list[Span] | None = None
