@@ -168,7 +168,7 @@ def _replace_closed_streams() -> None:
 def _flush_output() -> None:
     """Raise GlowError where what was printed cannot be written."""
     try:
-        if sys.stdout is not None:
+        if sys.stdout is not None and not sys.stdout.closed:
             sys.stdout.flush()
     except BrokenPipeError:
         raise

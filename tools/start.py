@@ -20,6 +20,11 @@ def glow_opt() -> NoReturn:
     _start("glow.tools.glow_opt")
 
 
+def glow_lsp() -> NoReturn:
+    """Run `glow-lsp`."""
+    _start("glow.tools.lsp.command")
+
+
 def glow_reduce() -> NoReturn:
     """Run `glow-reduce`."""
     _start("glow.tools.glow_reduce")

@@ -72,6 +72,7 @@ def test_wheel_has_the_entry_points(wheel: zipfile.ZipFile) -> None:
     sections = wheel.read(path).decode().strip().split("\n\n")
     assert (
         "[console_scripts]\nglow = glow.tools.start:glow\n"
+        "glow-lsp = glow.tools.start:glow_lsp\n"
         "glow-opt = glow.tools.start:glow_opt\nglow-reduce = glow.tools.start:glow_reduce"
     ) in sections
     assert "[xdsl.universe]\nglow = glow.universe:GLOW_UNIVERSE" in sections

@@ -1,0 +1,1 @@
+"""The language server: what an editor asks of a text."""
