@@ -173,6 +173,10 @@ def depth_of(module: str, depths: Mapping[str, int]) -> float:
     return depths.get(module, float("nan"))
 
 
+DERIVED = {"glow.backends.opencl": "glow.backends.cpu"}
+"""Backends of ours that are made of another one."""
+
+
 def edges_into_backends(edges: Iterable[Edge]) -> list[Edge]:
     """Imports from the folder of a backend by what is outside of it."""
     found: list[Edge] = []
@@ -180,7 +184,8 @@ def edges_into_backends(edges: Iterable[Edge]) -> list[Edge]:
         parts = target.split(".")[:3]
         inside = parts[:2] == ["glow", "backends"] and len(parts) == 3
         folder = ROOT.joinpath(*parts).is_dir()
-        if inside and folder and origin.split(".")[:3] != parts:
+        own = ".".join(origin.split(".")[:3])
+        if inside and folder and ".".join(parts) not in (own, DERIVED.get(own)):
             found.append((origin, target))
     return sorted(found)
 

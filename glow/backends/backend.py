@@ -254,6 +254,7 @@ class Backend(ABC):
 OWN = {
     "cpu": ("glow.backends.cpu", "CpuBackend"),
     "interpreter": ("glow.backends.interpreter", "InterpreterBackend"),
+    "opencl": ("glow.backends.opencl", "OpenClBackend"),
 }
 
 FALLBACK = ("glow.backends.fallback", "FallbackBackend")

@@ -9,7 +9,7 @@ import pytest
 from places import TESTS
 from xdsl.universe import Universe
 
-from glow.backends.backend import loaded_backends
+from glow.backends.backend import Backend, loaded_backends
 from glow.tools.opt.listings import summary
 from glow.universe import (
     FOREIGN_DIALECTS,
@@ -75,7 +75,7 @@ def test_no_pass_is_registered_twice() -> None:
         PADDING_PASSES,
         PARTITION_PASSES,
         QUANTIZATION_PASSES,
-        *(backend.passes() for backend in loaded_backends()),
+        *(one.passes() for one in loaded_backends() if type(one).__base__ is Backend),
     )
     assert sum(map(len, tables)) == len(PASSES)
 

@@ -1,0 +1,1 @@
+"""Benchmarks of backends for devices other than the CPU."""

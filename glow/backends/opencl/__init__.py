@@ -1,0 +1,78 @@
+"""The OpenCL backend: the CPU's kernels as OpenCL C, a work item a slice of each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from glow.backends.backend import CompiledFunction
+from glow.backends.cpu import CpuBackend
+from glow.backends.device import Device
+
+if TYPE_CHECKING:
+    from xdsl.dialects.builtin import ModuleOp
+
+    from glow.backends.pipeline import Pipeline
+    from glow.options import CompileOptions
+    from glow.runtime.native_function import NativeProgram
+
+OPENCL_C = "opencl-c"
+
+
+class OpenClBackend(CpuBackend):
+    """Runs networks on the devices of OpenCL drivers.
+
+    Layouts, fusion, kernels and the plan of the memory are the CPU's.
+    """
+
+    name = "opencl"
+    caches_models = False
+
+    def pipeline(self, options: CompileOptions) -> Pipeline:
+        """The CPU's to loops, then the text of the kernels."""
+        from glow.backends.pipeline import LOOPS, Phase, Pipeline
+
+        pipeline = super().pipeline(options)
+        phases = list(pipeline.phases)[: pipeline.names.index(LOOPS) + 1]
+        text = Phase(OPENCL_C, "OpenCL C text of the kernels", is_export=True)
+        return Pipeline([*phases, text], pipeline.compile_from)
+
+    def compile(self, module: ModuleOp, options: CompileOptions) -> CompiledFunction:
+        """The main function of a module on a device."""
+        from glow.lowering.target.target import Target
+
+        device = self.find_device(options.device)
+        # Which imports pyopencl: behind the line that says that it is missing.
+        from glow.backends.opencl.build import build_function
+
+        target = Target.from_string(options.target)
+        number = int(device.number)
+        return build_function(module, target, self.kernel_table(), number)
+
+    def export(
+        self, module: ModuleOp, phase: str, options: CompileOptions
+    ) -> str | bytes:
+        """The kernels of a program of loops as OpenCL C; needs no device."""
+        from glow.backends.opencl.sources import module_text
+        from glow.lowering.target.target import Target
+
+        return module_text(module, Target.from_string(options.target))
+
+    def prepare(self) -> None:
+        """Nothing: the driver compiles."""
+
+    def stored_program(self, function: CompiledFunction) -> NativeProgram | None:
+        """None: drivers keep what they compile themselves."""
+        return None
+
+    def devices(self) -> Sequence[Device]:
+        """Those of all drivers, in their order."""
+        from glow.backends.opencl.drivers import listed_devices
+
+        return listed_devices(self.name)
+
+    def why_no_device(self) -> str:
+        """Neither a driver nor the library for them comes with Glow."""
+        from glow.backends.opencl.drivers import what_is_missing
+
+        return what_is_missing()

@@ -1,0 +1,161 @@
+"""A network on an OpenCL device: three buffers, kernels, and a queue in order."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from threading import Lock
+from types import MappingProxyType
+
+import numpy as np
+import pyopencl as cl
+
+from glow.backends.cpu.program.program import MemorySpace, Program
+from glow.backends.opencl.drivers import described
+from glow.backends.opencl.launches import Call, Entry, Launcher, first_line, launch_all
+from glow.backends.opencl.sources import KernelSource
+from glow.dialects.errors import GlowError
+from glow.dialects.weight_table import Array
+from glow.lowering.opencl_c.emit import ENTRY
+from glow.runtime.executable import Bytes
+from glow.runtime.native_function import Argument, NativeVariable
+
+OPTIONS = ("-cl-std=CL1.2", "-cl-fp32-correctly-rounded-divide-sqrt", "-w")
+"""Numbers are those of IEEE 754, as on the CPU; `-w`: warnings are nothing for users."""
+
+SMALLEST_BUFFER = 64
+GIB = 1 << 30
+
+
+def check_device_memory(device: cl.Device, sizes: Mapping[MemorySpace, int]) -> None:
+    """Raise GlowError where spaces are larger than a device's memory or its largest buffer."""
+    total, there_is = sum(sizes.values()), device.global_mem_size
+    if total > there_is:
+        raise GlowError(
+            f"the network needs {total / GIB:.1f} GiB of memory, and device "
+            f"'{device.name}' has {there_is / GIB:.1f}"
+        )
+    largest, limit = max(sizes.values()), device.max_mem_alloc_size
+    if largest > limit:
+        raise GlowError(
+            f"the network needs a buffer of {largest / GIB:.1f} GiB, and those of device "
+            f"'{device.name}' have {limit / GIB:.1f} at most"
+        )
+
+
+def built_program(context: cl.Context, name: str, text: str) -> cl.Program:
+    """What a driver makes of a kernel; raises GlowError for one that it rejects."""
+    try:
+        return cl.Program(context, text).build(OPTIONS)
+    except cl.Error as error:
+        raise GlowError(
+            f"the driver rejects kernel '{name}': {first_line(error)}",
+            hint="--debug prints its log",
+        ) from error
+
+
+class OpenClFunction:
+    """A program on a device; calls take turns."""
+
+    def __init__(
+        self,
+        device: cl.Device,
+        program: Program,
+        sources: Mapping[str, KernelSource],
+        constants: Bytes,
+        arguments: Sequence[Argument],
+        variables: Sequence[NativeVariable],
+    ) -> None:
+        self.input_count = 0
+        self._device = device
+        self._arguments = arguments
+        self._reports = program.reports
+        self._reports_offset = program.reports_offset
+        self._sizes = dict(program.sizes)
+        self._lock = Lock()
+        context = cl.Context([device])
+        self._queue = cl.CommandQueue(context)
+        flags = cl.mem_flags
+        self._spaces: dict[MemorySpace, cl.Buffer] = {
+            space: cl.Buffer(context, flags.READ_WRITE, max(size, SMALLEST_BUFFER))
+            for space, size in program.sizes.items()
+        }
+        self._upload("constants", 0, constants)
+        entries = {
+            name: Entry(
+                built_program(context, name, source.text),
+                name + ENTRY,
+                source.work_items,
+            )
+            for name, source in sources.items()
+        }
+        self._launches = Launcher(entries, self._spaces).steps(program.steps)
+        self._clear_reports()
+        self._variables = variables
+        self.variables: Mapping[str, Array] = MappingProxyType(
+            {v.name: np.zeros(v.place.shape, v.place.dtype) for v in variables}
+        )
+        """What calls keep: on the host between them."""
+
+    @property
+    def details(self) -> str:
+        """What it runs on and what it takes, in a few words."""
+        return (
+            f"device {described(self._device)}, arena {self._sizes['activations']} bytes, "
+            f"weights {self._sizes['constants']} bytes"
+        )
+
+    def run(self, inputs: Sequence[Array]) -> list[Array]:
+        """The outputs for inputs of the right shapes and dtypes."""
+        with self._lock:
+            places = self._arguments[: self.input_count]
+            for place, array in zip(places, inputs, strict=True):
+                self._upload("mutables", place.offset, np.asarray(array, place.dtype))
+            for variable in self._variables:
+                array = self.variables[variable.name]
+                self._upload("mutables", variable.place.offset, array)
+            launch_all(self._launches, Call(self._queue, self._spaces))
+            results = [self._download(p) for p in self._arguments[self.input_count :]]
+            for variable in self._variables:
+                found = self._download(variable.place)
+                np.copyto(self.variables[variable.name], found)
+            self._queue.finish()
+            self._raise_report()
+            return results
+
+    def run_queue(self) -> None:
+        """Runs the kernels once more on the inputs of the last call, as measurements do."""
+        with self._lock:
+            launch_all(self._launches, Call(self._queue, self._spaces))
+            self._queue.finish()
+
+    def _upload(self, space: MemorySpace, offset: int, array: Array) -> None:
+        """Copies an array to a place of a space."""
+        data = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+        if data.size:
+            cl.enqueue_copy(self._queue, self._spaces[space], data, dst_offset=offset)
+
+    def _download(self, place: Argument) -> Array:
+        """The array at a place of the mutables, when all before is done."""
+        data = np.empty(place.size, np.uint8)
+        if data.size:
+            mutables = self._spaces["mutables"]
+            cl.enqueue_copy(self._queue, data, mutables, src_offset=place.offset)
+        return data.view(place.dtype).reshape(place.shape)
+
+    def _clear_reports(self) -> None:
+        """No error is noted."""
+        size = len(self._reports)
+        self._upload("mutables", self._reports_offset, np.zeros(size, np.uint8))
+
+    def _raise_report(self) -> None:
+        """Raise GlowError for the first error that a kernel noted, and forget them all."""
+        if not self._reports:
+            return
+        place = Argument(
+            self._reports_offset, (len(self._reports),), np.dtype(np.uint8)
+        )
+        noted = self._download(place)
+        if noted.any():
+            self._clear_reports()
+            node, error = self._reports[int(noted.argmax())]
+            raise GlowError(error, node=node)

@@ -1,0 +1,64 @@
+"""The kernels of a program as OpenCL C.
+
+Texts are kept on disk by what they are made from, as objects of the CPU are; what a driver makes
+of them, the driver keeps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from xdsl.dialects.builtin import IndexType, ModuleOp
+from xdsl.dialects.func import FuncOp
+
+from glow.backends.cpu.program.program import KernelRequest, Program
+from glow.lowering.opencl_c.emit import program_text
+from glow.lowering.target.target import Target
+from glow.runtime.caches.object_cache import ObjectCache, cache_key
+
+INDEX = IndexType()
+
+
+@dataclass(frozen=True)
+class KernelSource:
+    """A kernel as text, and how many work items it has."""
+
+    text: str
+    work_items: int
+
+
+def kernel_source(
+    request: KernelRequest, version: str, target: Target, cache: ObjectCache
+) -> KernelSource:
+    """The text of a kernel, from the cache where it is known."""
+    content = f"opencl-c {version}{request.name} {request.spec!r}"
+    key = cache_key(content, target)
+    if (entry := cache.load(key)) is not None:
+        text, work_items = (blob.decode() for blob in entry)
+        return KernelSource(text, int(work_items))
+    kernel = request.build(request.name, target)
+    source = KernelSource(program_text([kernel.function], target), kernel.work_items)
+    cache.store_all({key: [source.text.encode(), str(source.work_items).encode()]})
+    return source
+
+
+def kernel_sources(program: Program, target: Target) -> Mapping[str, KernelSource]:
+    """The texts of a program's kernels by name."""
+    cache = ObjectCache()
+    return {
+        name: kernel_source(request, program.version, target, cache)
+        for name, request in program.requests().items()
+    }
+
+
+def is_kernel(function: FuncOp) -> bool:
+    """Whether a function has work items: what it takes ends in their bounds."""
+    types = list(function.function_type.inputs)
+    return bool(function.body.blocks) and types[-2:] == [INDEX, INDEX]
+
+
+def module_text(module: ModuleOp, target: Target) -> str:
+    """The kernels of a program of loops: all but `main`, which the host is."""
+    functions = (op for op in module.ops if isinstance(op, FuncOp))
+    return program_text(list(filter(is_kernel, functions)), target)

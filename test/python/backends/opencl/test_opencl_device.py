@@ -1,0 +1,119 @@
+"""Kernels on an OpenCL device compute what the interpreter does.
+
+Without a device (`pip install pyopencl pocl-binary-distribution`) these tests are skipped. This
+is a slice; `make test-opencl` runs ONNX's tests of all operators, and whole networks.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from control_flow_programs import KEPT
+from differential import random_array
+from onnx import ModelProto, TensorProto, helper, numpy_helper
+from opencl_testing import check_against_interpreter, needs_device
+from places import ROOT
+from xdsl.dialects.builtin import ModuleOp
+
+import glow
+from glow import GlowError
+from glow.backends.opencl import sources
+from glow.frontends.mlir import parse_text
+from glow.universe import new_context
+
+pytestmark = needs_device
+
+DIGITS = ROOT / "examples" / "digits"
+
+
+def load_text(text: str) -> ModuleOp:
+    return parse_text(new_context(), text, "network.mlir")
+
+
+GATHER = """
+func.func @main(%table: tensor<4x8xf32>, %i: tensor<2xi64>) -> tensor<2x8xf32> {
+  %0 = glow.gather %table, %i axis 0 : tensor<2x8xf32>
+  func.return %0 : tensor<2x8xf32>
+}
+"""
+
+SMALL = """
+func.func @main(%x: tensor<2x8xf32>) -> tensor<2x8xf32> {
+  %0 = glow.neg %x : tensor<2x8xf32>
+  func.return %0 : tensor<2x8xf32>
+}
+"""
+
+
+def test_a_network_of_convolutions() -> None:
+    check_against_interpreter(DIGITS / "digits.onnx", calls=2)
+
+
+def integer_products() -> ModelProto:
+    """A convolution and a product of bytes."""
+    generator = np.random.default_rng(1)
+    kernel = generator.integers(-128, 128, (16, 8, 3, 3)).astype(np.int8)
+    matrix = generator.integers(-128, 128, (33, 20)).astype(np.int8)
+    nodes = [
+        helper.make_node("ConvInteger", ["x", "k"], ["y"], pads=[1, 1, 1, 1]),
+        helper.make_node("MatMulInteger", ["a", "m"], ["b"]),
+    ]
+    byte, word = TensorProto.UINT8, TensorProto.INT32
+    graph = helper.make_graph(
+        nodes,
+        "bytes",
+        [
+            helper.make_tensor_value_info("x", byte, [1, 8, 6, 6]),
+            helper.make_tensor_value_info("a", byte, [5, 33]),
+        ],
+        [
+            helper.make_tensor_value_info("y", word, [1, 16, 6, 6]),
+            helper.make_tensor_value_info("b", word, [5, 20]),
+        ],
+        [numpy_helper.from_array(kernel, "k"), numpy_helper.from_array(matrix, "m")],
+    )
+    opset = helper.make_opsetid("", 17)
+    return helper.make_model(graph, opset_imports=[opset], ir_version=8)
+
+
+def test_whole_numbers_are_equal_bit_for_bit() -> None:
+    generator = np.random.default_rng(0)
+    image = generator.integers(0, 256, (1, 8, 6, 6)).astype(np.uint8)
+    rows = generator.integers(0, 256, (5, 33)).astype(np.uint8)
+    model = integer_products()
+    found = glow.compile(model, backend="opencl")(image, rows)
+    wanted = glow.compile(model, backend="interpreter")(image, rows)
+    for result, want in zip(found, wanted, strict=True):
+        np.testing.assert_array_equal(result, want)
+
+
+def test_branches_and_what_calls_keep() -> None:
+    device = glow.compile(load_text(KEPT), backend="opencl")
+    wanted = glow.compile(load_text(KEPT), backend="interpreter")
+    for go in (1.0, -1.0, 2.0):
+        inputs = (np.array([0, 3]), np.array([go], np.float32))
+        for result, want in zip(device(*inputs), wanted(*inputs), strict=True):
+            np.testing.assert_allclose(result, want, rtol=1e-5)
+    np.testing.assert_array_equal(device.variables["calls/n"], [3])
+
+
+def test_an_index_outside_of_its_axis_is_an_error_of_its_call() -> None:
+    device = glow.compile(load_text(GATHER), backend="opencl")
+    table = random_array((4, 8))
+    with pytest.raises(GlowError, match="outside"):
+        device(table, np.array([0, 9]))
+    np.testing.assert_array_equal(device(table, np.array([3, 0])), table[[3, 0]])
+
+
+def test_a_kernel_that_the_driver_rejects(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sources, "program_text", lambda *_: "not a kernel")
+    monkeypatch.setattr(sources.ObjectCache, "load", lambda *_: None)
+    monkeypatch.setattr(sources.ObjectCache, "store_all", lambda *_: None)
+    with pytest.raises(GlowError, match="rejects kernel 'elementwise_") as caught:
+        glow.compile(load_text(SMALL), backend="opencl")
+    assert "error:" in str(caught.value.__cause__)
+
+
+def test_an_unknown_device_is_one_line() -> None:
+    with pytest.raises(GlowError, match=r"unknown device 'x'; there are opencl:0 \("):
+        glow.compile(DIGITS / "mlp.onnx", backend="opencl", device="x")
