@@ -19,7 +19,9 @@ from xdsl.dialect_interfaces.op_asm import OpAsmDialectInterface
 from xdsl.dialects.builtin import (
     BytesAttr,
     DenseIntOrFPElementsAttr,
+    FusedLoc,
     LocationAttr,
+    NoneAttr,
 )
 from xdsl.ir import Attribute
 
@@ -60,10 +62,22 @@ class MetadataParser(LiteralParser):
             self.attribute_aliases[name] = self.parse_attribute()
             self._early_aliases.add(name)
             self._resume_from(back)
-        location = super()._parse_location()
+        is_fused = self.parse_optional_keyword("fused") is not None
+        location = self._parse_fused() if is_fused else super()._parse_location()
         if self.parse_optional_keyword("to") is not None:
             self._skip_end_of_range()
         return location
+
+    def _parse_fused(self) -> FusedLoc:
+        """Parse `<metadata>[location, ...]`, of which xDSL knows no metadata."""
+        metadata: Attribute = NoneAttr()
+        if self.parse_optional_punctuation("<") is not None:
+            metadata = self.parse_attribute()
+            self.parse_punctuation(">")
+        parts = self.parse_comma_separated_list(
+            self.Delimiter.SQUARE, self._parse_location
+        )
+        return FusedLoc(tuple(parts), metadata)
 
     def _skip_end_of_range(self) -> None:
         """Pass over the end of `"a.py":14:8 to :32`, or of one that ends on another line."""

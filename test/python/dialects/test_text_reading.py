@@ -56,6 +56,11 @@ def test_aliases_of_locations_may_follow_their_uses() -> None:
     assert '%x: f32 loc("x")' in text
 
 
+def test_fused_locations_may_have_metadata() -> None:
+    text = ALIASES.replace("fused[", 'fused<{k = "m"}>[')
+    assert 'loc(fused<{k = "m"}>["top", "net.py":7:2])' in stable(text)
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
