@@ -51,6 +51,14 @@ class Place:
 
 
 @dataclass(frozen=True)
+class StatePlace(Place):
+    """Where a variable lies, whose value a call leaves to the next one."""
+
+    initial: int | None = None
+    """Where in the constants its first value is; None for zeros."""
+
+
+@dataclass(frozen=True)
 class DebugCall:
     """A kernel call that a main tells of: it calls `name` before and after.
 
@@ -90,6 +98,7 @@ class BundleFunction:
     largest_weight: Largest = Largest("none", 0)
     largest_buffer: Largest = Largest("none", 0)
     """Of the arena: named by the node that writes it."""
+    variables: Sequence[StatePlace] = ()
 
 
 @dataclass(frozen=True)

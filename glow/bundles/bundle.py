@@ -137,5 +137,5 @@ def entry_name(bundle: str, functions: Sequence[str], function: str) -> str:
 
 
 def places(function: BundleFunction) -> Sequence[Place]:
-    """Inputs, then outputs."""
-    return [*function.inputs, *function.outputs]
+    """Inputs, then outputs, then variables."""
+    return [*function.inputs, *function.outputs, *function.variables]

@@ -28,7 +28,7 @@ GLOW_STRUCTS = """\
 #ifndef GLOW_BUNDLE_CONFIG
 #define GLOW_BUNDLE_CONFIG
 typedef struct SymbolTableEntry {
-  const char *name; /* of an input or output */
+  const char *name; /* of an input, output or variable */
   uint64_t offset;  /* in the mutables */
   uint64_t size;    /* its elements */
   char kind;        /* 1: mutable */
@@ -111,7 +111,8 @@ def _place(prefix: str, each: NamedPlace, bundle: Bundle) -> Iterator[str]:
     place = each.place
     shape = ", ".join(map(str, place.shape))
     of = f" of {each.function.name}" if len(bundle.functions) > 1 else ""
-    yield f"/* The {each.kind} '{comment(place.name)}'{of}, in the mutables. */"
+    kept = ", which calls keep" if each.kind == "variable" else ""
+    yield f"/* The {each.kind} '{comment(place.name)}'{of}, in the mutables{kept}. */"
     yield f"#define {prefix}_OFFSET {place.offset}u"
     yield f"#define {prefix}_BYTES {place.nbytes}u"
     yield f"#define {prefix}_TYPE {ELEMENT_TYPES[place.dtype.name]}"
@@ -165,6 +166,10 @@ def _functions(bundle: Bundle) -> Iterator[str]:
 
 
 def _entries(bundle: Bundle) -> Iterator[str]:
+    for function in bundle.functions:
+        if function.variables:
+            yield "/* Gives variables, in the mutables, their first values: call it once before. */"
+            yield f"int {bundle.entry(function)}_reset{ENTRY});"
     yield "/* Reads inputs in the mutables and writes outputs there. All state is in the"
     yield "   arguments: threads may call it with regions of their own. 0, or an error of"
     yield f"   {bundle.name}_error. */"

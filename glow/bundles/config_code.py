@@ -35,7 +35,7 @@ def config_text(entry: str, function: BundleFunction, program: BundleProgram) ->
 
 
 def _symbol(function: BundleFunction, number: int, place: Place) -> tuple[str, str]:
-    """The name of an input or output as a constant, and its row in the table."""
+    """The name of an input, output or variable as a constant, and its row in the table."""
     name = place.name.encode()
     text = "".join(f"\\{byte:02X}" for byte in name)
     label = f"@{function.name}_symbol{number}"

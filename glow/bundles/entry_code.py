@@ -2,6 +2,7 @@
 
     int NAME(const uint8_t *constants, uint8_t *mutables, uint8_t *activations)
     int NAME_check(const uint8_t *constants, size_t size)
+    int NAME_reset(const uint8_t *constants, uint8_t *mutables, uint8_t *activations)
     int NAME_slice(..., uint32_t thread, uint32_t threads, void (*barrier)(void *), void *)
 
 All state is in the arguments. An entry tests the alignment of the three regions, clears the
@@ -70,6 +71,46 @@ def slice_text(name: str, function: BundleFunction, machine: Machine) -> str:
             *wait,
             *_result(function),
             "}",
+        ]
+    )
+
+
+def reset_text(name: str, function: BundleFunction, machine: Machine) -> str:
+    """The function that gives variables their first values: from the constants, or zeros."""
+    lines, index = list[str](), machine.index
+    for number, each in enumerate(function.variables):
+        place = f"%variable{number}"
+        lines.append(
+            f"  {place} = getelementptr i8, ptr %mutables, {index} {each.offset}"
+        )
+        rest = f"{index} {each.nbytes}, i1 false)"
+        if each.initial is None:
+            zeros = f"call void @llvm.memset.p0.{index}(ptr {place}, i8 0, {rest}"
+            lines.append(f"  {zeros}")
+            continue
+        value = f"%value{number}"
+        lines += [
+            f"  {value} = getelementptr i8, ptr %constants, {index} {each.initial}",
+            f"  call void @llvm.memcpy.p0.p0.{index}(ptr {place}, ptr {value}, {rest}",
+        ]
+    return "\n".join(
+        [
+            f"define i32 @{name}_reset({REGIONS}) nounwind {{",
+            *_alignment_test(machine),
+            *lines,
+            "  ret i32 0",
+            "}",
+        ]
+    )
+
+
+def reset_declarations(machine: Machine) -> str:
+    """What `reset_text` calls."""
+    index = machine.index
+    return "\n".join(
+        [
+            f"declare void @llvm.memset.p0.{index}(ptr, i8, {index}, i1)",
+            f"declare void @llvm.memcpy.p0.p0.{index}(ptr, ptr, {index}, i1)",
         ]
     )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from glow.backends.bundle_program import Largest
-from glow.bundles.bundle import Bundle
+from glow.bundles.bundle import Bundle, places
 from glow.bundles.wasm.object_file import symbols_of
 from glow.dialects.errors import GlowError
 
@@ -35,7 +35,7 @@ def check_limits(bundle: Bundle, flash: int | None, ram: int | None) -> None:
         io = [
             Largest(place.name, place.nbytes)
             for function in functions
-            for place in (*function.inputs, *function.outputs)
+            for place in places(function)
         ]
         buffer = _most([*buffers, *io])
         _check("ram", used, ram, f"buffer is of '{buffer.name}'", buffer)

@@ -8,6 +8,7 @@ import os
 import platform
 import subprocess
 import tempfile
+import threading
 import zlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -114,6 +115,8 @@ class Entry:
 
     y = entry(x)                  # an array, or a tuple where there are several
     ys = entry.run({"x": x})      # a dictionary by output name
+
+    Variables keep their values between calls, which wait for each other then.
     """
 
     def __init__(self, bundle: LoadedBundle, description: Mapping[str, object]) -> None:
@@ -122,6 +125,35 @@ class Entry:
         self.name = str(description["name"])
         self.inputs = _infos(description["inputs"])
         self.outputs = _infos(description["outputs"])
+        self.variables: Mapping[str, Array] = {}
+        """The values of the variables, which may be written to."""
+        self._kept: Bytes | None = None
+        self._lock = threading.Lock()
+        places = _rows(description.get("variables", ()))
+        if places:
+            self._kept = self._mutables()
+            self.reset()
+            self.variables = {
+                info.name: _view(self._kept, info, place)
+                for info, place in zip(_infos(places), places, strict=True)
+            }
+
+    def _mutables(self) -> Bytes:
+        size = int(cast(int, self._entry["mutables_bytes"]))
+        return _aligned(size, self._bundle.alignment)
+
+    def reset(self) -> None:
+        """Give variables their first values."""
+        if self._kept is not None:
+            with self._lock:
+                self._call(f"{self._entry['symbol']}_reset", self._kept)
+
+    def _call(self, symbol: str, mutables: Bytes) -> None:
+        bundle = self._bundle
+        activations = _aligned(bundle.activations_bytes, bundle.alignment)
+        code = bundle.code.call(symbol, bundle.constants, mutables, activations)
+        if code:
+            raise GlowError(ERRORS.get(code, f"the bundle returned {code}"))
 
     def __call__(self, *arrays: Array, **named: Array) -> Array | tuple[Array, ...]:
         """The output, or the outputs as a tuple."""
@@ -141,17 +173,17 @@ class Entry:
 
     def run(self, inputs: Mapping[str, Array]) -> dict[str, Array]:
         """The outputs by name; raises GlowError for inputs that do not fit."""
-        bundle, entry = self._bundle, self._entry
-        mutables = _aligned(int(cast(int, entry["mutables_bytes"])), bundle.alignment)
-        activations = _aligned(bundle.activations_bytes, bundle.alignment)
         self._check_names(inputs)
+        if self._kept is None:
+            return self._run(inputs, self._mutables())
+        with self._lock:
+            return self._run(inputs, self._kept)
+
+    def _run(self, inputs: Mapping[str, Array], mutables: Bytes) -> dict[str, Array]:
+        entry = self._entry
         for info, place in zip(self.inputs, _rows(entry["inputs"]), strict=True):
             _view(mutables, info, place)[...] = _checked(info, inputs)
-        code = bundle.code.call(
-            str(entry["symbol"]), bundle.constants, mutables, activations
-        )
-        if code:
-            raise GlowError(ERRORS.get(code, f"the bundle returned {code}"))
+        self._call(str(entry["symbol"]), mutables)
         return {
             info.name: _view(mutables, info, place).copy()
             for info, place in zip(self.outputs, _rows(entry["outputs"]), strict=True)

@@ -68,6 +68,7 @@ def _entry(
         "activations_bytes": function.activations_bytes,
         "inputs": _places(bundle, function, "input", named),
         "outputs": _places(bundle, function, "output", named),
+        "variables": _places(bundle, function, "variable", named),
         "errors": [
             {"offset": start + number, "node": node, "error": error}
             for number, (node, error) in enumerate(function.reports)

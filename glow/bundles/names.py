@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from glow.backends.bundle_program import BundleFunction, Place
-from glow.bundles.bundle import Bundle, places
+from glow.bundles.bundle import Bundle
 from glow.dialects.errors import GlowError
 
 IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -33,8 +33,11 @@ RUST_KEYWORDS = frozenset(
 TAKEN = ("main", "memcpy", "memset")
 """Functions that a program or its C library has."""
 
-OWN_PARTS = ("CONSTANTS", "MUTABLES", "ACTIVATIONS", "STACK", "CHECK", "SLICE")
+OWN_PARTS = ("CONSTANTS", "MUTABLES", "ACTIVATIONS", "STACK", "CHECK", "SLICE", "RESET")
 """What an input must not be called in a header: regions and functions."""
+
+OWN_SYMBOLS = ("check", "constants", "error", "before", "after")
+"""What a network must not be called, as `NAME_check` is the function of a bundle."""
 
 
 def check_name(name: str) -> str:
@@ -61,24 +64,28 @@ def default_name(stem: str) -> str:
 
 @dataclass(frozen=True)
 class NamedPlace:
-    """An input or output with its name in a header: `IMAGE`, or `DETECT_IMAGE` of several
-    networks.
+    """An input, output or variable with its name in a header: `IMAGE`, or `DETECT_IMAGE` of
+    several networks.
     """
 
     part: str
     kind: str
-    """`input` or `output`."""
+    """`input`, `output` or `variable`."""
     function: BundleFunction
     place: Place
 
 
 def named_places(bundle: Bundle) -> Iterator[NamedPlace]:
-    """All inputs and outputs, in order; equal names are numbered."""
+    """All inputs, outputs and variables, in order; equal names are numbered."""
     several, taken = len(bundle.functions) > 1, set[str](OWN_PARTS)
     for function in bundle.functions:
         prefix = f"{function.name.upper()}_" if several else ""
-        for number, place in enumerate(places(function)):
-            kind = "input" if number < len(function.inputs) else "output"
+        found = [
+            *(("input", place) for place in function.inputs),
+            *(("output", place) for place in function.outputs),
+            *(("variable", place) for place in function.variables),
+        ]
+        for number, (kind, place) in enumerate(found):
             name = prefix + (_upper(place.name) or f"{kind.upper()}{number}")
             name = _unused(name, taken)
             taken.add(name)
@@ -99,6 +106,7 @@ def _unused(name: str, taken: set[str]) -> str:
 def function_names(stems: Sequence[str]) -> Sequence[str]:
     """A name for each network of a bundle, from the names of their files."""
     names: list[str] = []
+    reserved = OWN_SYMBOLS if len(stems) > 1 else ()
     for stem in stems:
-        names.append(_unused(default_name(stem), set(names)))
+        names.append(_unused(default_name(stem), {*names, *reserved}))
     return names

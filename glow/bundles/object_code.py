@@ -11,10 +11,10 @@ compiled once. None of them changes a result, as no operation permits that.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from glow.backends.bundle_program import BundleProgram
+from glow.backends.bundle_program import BundleFunction, BundleProgram
 from glow.bundles.bundle import BundleSettings, entry_name
 from glow.bundles.config_code import config_text
 from glow.bundles.debug_code import CALLBACKS, callbacks_text
@@ -24,6 +24,8 @@ from glow.bundles.entry_code import (
     check_text,
     constants_text,
     entry_text,
+    reset_declarations,
+    reset_text,
     slice_text,
 )
 from glow.bundles.merge_kernels import merge_kernels
@@ -111,10 +113,17 @@ def entries(program: BundleProgram, settings: BundleSettings) -> set[str]:
         found |= {f"{name}_config" for name in found}
     if settings.threads:
         found |= {f"{name}_slice" for name in entry_names(program, settings).values()}
+    names = entry_names(program, settings)
+    found |= {f"{names[each.name]}_reset" for each in stateful(program)}
     found.add(f"{settings.name}_check")
     if settings.weights == "linked":
         found.add(f"{settings.name}_constants")
     return found
+
+
+def stateful(program: BundleProgram) -> Sequence[BundleFunction]:
+    """The networks with variables."""
+    return [each for each in program.functions if each.variables]
 
 
 def entry_names(program: BundleProgram, settings: BundleSettings) -> Mapping[str, str]:
@@ -155,6 +164,8 @@ def shared_texts(
         yield constants_text(settings.name, content, program.alignment)
     if settings.threads:
         yield barrier_text(machine)
+    if stateful(program):
+        yield reset_declarations(machine)
     if settings.debug_callbacks:
         yield callbacks_text(settings.name, program.functions, machine)
 
@@ -168,6 +179,8 @@ def entry_texts(
     for function in program.functions:
         entry = names[function.name]
         yield entry_text(entry, function, machine)
+        if function.variables:
+            yield reset_text(entry, function, machine)
         if settings.threads:
             yield slice_text(entry, function, machine)
         if settings.api == "dynamic":

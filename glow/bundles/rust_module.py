@@ -29,7 +29,7 @@ def rust_module(bundle: Bundle) -> str:
     lines = [
         f"//! {bundle.name}: networks compiled for {bundle.target_name} by glow "
         f"{__version__}. Needs no standard library.",
-        "#![allow(dead_code)]",
+        "#![allow(dead_code, unused_comparisons)]",
         "",
         *_sizes(bundle),
         "",
@@ -113,7 +113,7 @@ pub fn constants() -> &'static [u8] {
 }"""
 
 ENTRY = """
-/// Reads inputs in the mutables and writes outputs there.
+/// @WHAT@
 pub fn @NAME@(
     constants: &[u8],
     mutables: &mut [u8],
@@ -138,10 +138,15 @@ def _functions(bundle: Bundle) -> Iterator[str]:
     for function in bundle.functions:
         values = {
             "@NAME@": bundle.entry(function),
+            "@WHAT@": "Reads inputs in the mutables and writes outputs there.",
             "@MUTABLES@": str(function.mutables_bytes),
             "@ACTIVATIONS@": str(function.activations_bytes),
         }
         yield filled(ENTRY, values)
+        if function.variables:
+            what = "Gives variables, in the mutables, their first values: call it once before."
+            name = f"{bundle.entry(function)}_reset"
+            yield filled(ENTRY, {**values, "@NAME@": name, "@WHAT@": what})
 
 
 def _foreign(bundle: Bundle) -> Iterator[str]:
@@ -155,8 +160,9 @@ def _foreign(bundle: Bundle) -> Iterator[str]:
     yield "    fn check_weights(constants: *const u8, size: usize) -> i32;"
     for function in bundle.functions:
         entry = bundle.entry(function)
-        yield f'    #[link_name = "{entry}"]'
-        yield f"    fn {entry}_entry({REGIONS}) -> i32;"
+        for symbol in [entry, f"{entry}_reset"][: 2 if function.variables else 1]:
+            yield f'    #[link_name = "{symbol}"]'
+            yield f"    fn {symbol}_entry({REGIONS}) -> i32;"
     yield "}"
 
 

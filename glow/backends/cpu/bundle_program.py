@@ -15,6 +15,7 @@ from glow.backends.bundle_program import (
     Largest,
     LoopProgram,
     Place,
+    StatePlace,
 )
 from glow.backends.cpu.native_code import function_text
 from glow.backends.cpu.passes.instr_to_loops import build_program
@@ -26,8 +27,10 @@ from glow.backends.cpu.program.main_function import MainBuilder
 from glow.backends.cpu.program.program import Program
 from glow.backends.cpu.program.serial_main import SerialMainBuilder
 from glow.dialects import instr
-from glow.dialects.errors import GlowError
+from glow.dialects.glow.state import variables_of
 from glow.dialects.locations import node_name
+from glow.dialects.node import element_of, shape_of
+from glow.dialects.weight_table import dtype_of
 from glow.lowering.loop_builder.kernel import Kernel
 from glow.lowering.target.target import Target
 from glow.passes.instr.buffers import byte_size, root_of
@@ -92,14 +95,26 @@ def placed_program(
     """A planned module as a program whose weights are in a pool."""
     source = main_function(module)
     program = build_program(source, target, table)
-    if program.variables:
-        raise GlowError(
-            "a bundle has no variables, and the network has "
-            f"'{program.variables[0].name}'",
-            hint="make it an input and an output",
-        )
     program, reports = with_fixed_places(program, pool, pool.alignment)
-    return bundle_function(name, source, program, reports), program
+    function = bundle_function(name, source, program, reports)
+    return replace(function, variables=state_places(source, program, pool)), program
+
+
+def state_places(
+    source: func.FuncOp, program: Program, pool: ConstantPool
+) -> Sequence[StatePlace]:
+    """The variables of a program, with their first values among the weights."""
+    values = {name: op.results[0] for name, op in variables_of(source).items()}
+    return [
+        StatePlace(
+            variable.name,
+            variable.binding.offset,
+            tuple(shape_of(values[variable.name])),
+            dtype_of(element_of(values[variable.name])),
+            None if variable.value is None else pool.add(variable.value),
+        )
+        for variable in program.variables
+    ]
 
 
 def with_mains(

@@ -63,7 +63,8 @@ def filled(name: str, bundle: Bundle, parts: Mapping[str, str] = NO_PARTS) -> st
 
 def sample_header(bundle: Bundle) -> str:
     """Inputs, what comes out for them, and a table of both, in C."""
-    places, count = named_places(bundle), 0
+    places = (each for each in named_places(bundle) if each.kind != "variable")
+    count = 0
     arrays: list[str] = []
     rows: list[str] = []
     entries: list[str] = []
@@ -78,7 +79,8 @@ def sample_header(bundle: Bundle) -> str:
                 f"{_kind(array)}}},"
             )
         entry, first, count = bundle.entry(function), count, count + len(found)
-        entries.append(f'  {{{entry}, "{function.name}", {first}, {count}}},')
+        reset = f"{entry}_reset" if function.variables else "0"
+        entries.append(f'  {{{entry}, {reset}, "{function.name}", {first}, {count}}},')
     lists = {"ARRAYS": arrays, "ROWS": rows, "ENTRIES": entries}
     parts = {key: "\n".join(lines) for key, lines in lists.items()}
     return filled("sample.h", bundle, parts)

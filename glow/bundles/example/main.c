@@ -63,7 +63,9 @@ int main(void) {
     for (int i = sample_entries[n].first; i < sample_entries[n].end; i++)
       if (!sample_arrays[i].is_output)
         memcpy(mutables + sample_arrays[i].offset, sample_arrays[i].bytes, sample_arrays[i].size);
-    error = sample_entries[n].run(@CONSTANTS@, mutables, activations);
+    if (sample_entries[n].reset)
+      error = sample_entries[n].reset(@CONSTANTS@, mutables, activations);
+    if (!error) error = sample_entries[n].run(@CONSTANTS@, mutables, activations);
     for (int i = sample_entries[n].first; !error && i < sample_entries[n].end; i++)
       if (sample_arrays[i].is_output && !is_right(&sample_arrays[i])) {
         printf("%s: output %d is wrong\n", sample_entries[n].name, i);

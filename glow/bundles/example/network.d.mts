@@ -17,6 +17,9 @@ export interface Network<Inputs, Outputs> {
   outputs: Place[];
   /** The arrays in the network's memory, on which `compute` runs. */
   views: Inputs & Outputs;
+  /** The values of variables, which calls keep. */
+  variables: Record<string, ArrayBufferView>;
+  reset(): void;
   compute(): void;
   run(inputs: Inputs): Outputs;
 }

@@ -39,19 +39,24 @@ async function readFile(name) {
 
 /** One network of the bundle. */
 class Network {
-  constructor(entry, call, memory, mutables) {
+  constructor(entry, call, reset, memory, mutables) {
     this.name = entry.name;
     /** Of each: name, dtype, shape, and scale and zero_point of quantized numbers. */
     this.inputs = entry.inputs;
     this.outputs = entry.outputs;
     this.call = call;
-    /** The arrays of inputs and outputs by name. */
-    this.views = {};
-    for (const place of [...entry.inputs, ...entry.outputs]) {
+    const viewsOf = (places) => Object.fromEntries(places.map((place) => {
       const size = place.shape.reduce((product, extent) => product * extent, 1);
       const type = ARRAYS[place.dtype];
-      this.views[place.name] = new type(memory.buffer, mutables + place.offset, size);
-    }
+      return [place.name, new type(memory.buffer, mutables + place.offset, size)];
+    }));
+    /** The arrays of inputs and outputs by name. */
+    this.views = viewsOf([...entry.inputs, ...entry.outputs]);
+    /** Those of variables, which keep their values between calls. */
+    this.variables = viewsOf(entry.variables);
+    /** Gives variables their first values. */
+    this.reset = reset;
+    this.reset();
   }
 
   /** Runs on `views`. */
@@ -99,19 +104,21 @@ export async function loadAll({ module, weights } = {}) {
   if (!(module instanceof WebAssembly.Module)) module = await WebAssembly.compile(module);
   const { exports } = await WebAssembly.instantiate(module);
   const { memory } = exports;
-  const sizes = [linked ? 0 : weights.length, info.mutables_bytes, info.activations_bytes];
+  const mutables = info.entries.map((entry) => entry.mutables_bytes);
+  const sizes = [linked ? 0 : weights.length, info.activations_bytes, ...mutables];
   const regions = layout(exports.__heap_base.value, sizes, info.alignment);
-  const [, mutables, activations, end] = regions;
+  const [first, activations, ...places] = regions, end = places.at(-1);
   const missing = Math.ceil((end - memory.buffer.byteLength) / PAGE);
   if (missing > 0) memory.grow(missing);
-  const constants = linked ? exports.@NAME@_constants.value : regions[0];
+  const constants = linked ? exports.@NAME@_constants.value : first;
   if (!linked) new Uint8Array(memory.buffer).set(weights, constants);
   const size = linked ? info.constants_bytes : weights.length;
   const error = exports.@NAME@_check(constants, size);
   if (error) throw new Error(`@NAME@: ${ERRORS[error]}`);
-  return Object.fromEntries(info.entries.map((entry) => {
-    const call = () => exports[entry.symbol](constants, mutables, activations);
-    return [entry.name, new Network(entry, call, memory, mutables)];
+  return Object.fromEntries(info.entries.map((entry, k) => {
+    const run = (name) => exports[name]?.(constants, places[k], activations) ?? 0;
+    const call = () => run(entry.symbol), reset = () => run(`${entry.symbol}_reset`);
+    return [entry.name, new Network(entry, call, reset, memory, places[k])];
   }));
 }
 

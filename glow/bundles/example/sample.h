@@ -12,6 +12,7 @@ static const struct sample_array {
 
 static const struct {
   int (*run)(const uint8_t *, uint8_t *, uint8_t *);
+  int (*reset)(const uint8_t *, uint8_t *, uint8_t *); /* of networks with variables */
   const char *name;
   int first, end; /* of the arrays */
 } sample_entries[] = {

@@ -21,7 +21,6 @@ from bundle_testing import (
     written,
 )
 from onnx import TensorProto, helper
-from xdsl.parser import Parser
 
 import glow
 from benchmarks.networks import embedded
@@ -29,7 +28,6 @@ from glow.bundles.build import build_bundle
 from glow.bundles.bundle import BAD_INDEX, BAD_WEIGHTS, OK, UNALIGNED, BundleSettings
 from glow.compiler import load
 from glow.options import CompileOptions
-from glow.universe import new_context
 
 CASES = [
     (network, target, quantized)
@@ -288,19 +286,3 @@ def test_several_networks_share_kernels_weights_and_the_arena():
         "net_second",
         "net_other",
     ]
-
-
-@needs_x86
-def test_networks_with_variables_are_refused():
-    options = CompileOptions()
-    text = """
-func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
-  %sum = glow.variable @sum : tensor<4xf32>
-  %next = glow.add %sum, %x : tensor<4xf32>
-  glow.save %next, @sum
-  func.return %next : tensor<4xf32>
-}
-"""
-    module = Parser(new_context(), text).parse_module()
-    with pytest.raises(glow.GlowError, match="no variables, and the network has 'sum'"):
-        build_bundle({"net": module}, options, BundleSettings("net"))

@@ -76,14 +76,15 @@ def with_fixed_places(
 ) -> tuple[Program, int]:
     """The program with its weights in a pool, and its arguments behind each other.
 
-    Variables stay where they are, at the beginning; the bytes for errors stand behind the
-    arguments, from the second result on.
+    Variables are at the beginning; the bytes for errors stand behind the arguments, from the
+    second result on.
     """
     constants = {offset: pool.add(array) for offset, array in program.constants}
-    mutables, position = {0: 0}, program.table_offset
-    for argument in program.arguments:
-        mutables[argument.offset] = position
-        position = round_up(position + argument.size, alignment)
+    mutables, position = {0: 0}, 0
+    states = [variable.binding for variable in program.variables]
+    for each in (*states, *program.arguments):
+        mutables[each.offset] = position
+        position = round_up(position + each.size, alignment)
     if program.reports:
         mutables[program.reports_offset] = position
     move = Move({"constants": constants, "mutables": mutables, "activations": {0: 0}})
@@ -97,6 +98,9 @@ def with_fixed_places(
         steps=rebound(program.steps, move),
         constants=[],
         arguments=[move(argument) for argument in program.arguments],
+        variables=[
+            replace(each, binding=move(each.binding)) for each in program.variables
+        ],
         sizes=sizes,
         has_fixed_arguments=True,
     )
