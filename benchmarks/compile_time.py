@@ -1,12 +1,15 @@
 """Prints how long a compilation without a cache takes, and which part of it the passes are.
 
 python benchmarks/compile_time.py resnet50.onnx bert_base.onnx
+python benchmarks/compile_time.py --int8 resnet50.onnx
 python benchmarks/compile_time.py --nodes 1000,4000,16000
 
 Each compilation is in a process of its own with an empty cache. `graph` are the passes on the
 network's graph (the optimizer in the narrow sense), `lowering` those from there to the
 backend's nodes, `memory` those on instructions and buffers; the rest is imports, reading,
 kernels, and code generation, which runs beside the others where there is more than one core.
+
+With `--int8` networks are compiled in 8 bits too, calibrated on random inputs, beside f32.
 
 With `--nodes` the networks are synthetic, of that many nodes (`benchmarks/networks/scaling.py`):
 a compiler whose every step is linear takes the same time for each node of all sizes.
@@ -30,7 +33,7 @@ start = time.perf_counter()
 import glow
 from glow.passes.rewriting.trace import listening
 with listening() as trace:
-    glow.compile(sys.argv[1], threads=int(sys.argv[2]))
+    glow.compile(sys.argv[1], threads=int(sys.argv[2]), quantize=sys.argv[3] == "int8")
 total = time.perf_counter() - start
 print(json.dumps({"total": total, "passes": trace.seconds, "cpu": time.process_time()}))
 """
@@ -55,11 +58,15 @@ class Times:
         return sum(self.phases.values()) / self.total
 
 
-def measure(model: Path, threads: int) -> Times:
-    """Returns the times of a model; raises CompileError where it does not compile."""
+def measure(model: Path, threads: int, precision: str = "f32") -> Times:
+    """Returns the times of a model; raises CompileError where it does not compile.
+
+    `int8`: quantized while it is compiled.
+    """
     with tempfile.TemporaryDirectory() as cache:
         environment = {**os.environ, "GLOW_CACHE_DIR": cache}
-        command = [sys.executable, "-c", COMPILE, str(model), str(threads)]
+        arguments = [str(model), str(threads), precision]
+        command = [sys.executable, "-W", "ignore", "-c", COMPILE, *arguments]
         done = subprocess.run(
             command, capture_output=True, text=True, env=environment, check=False
         )
@@ -123,13 +130,21 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="compile_time", description=__doc__)
     parser.add_argument("models", type=Path, nargs="*", help="ONNX files")
     parser.add_argument("--nodes", default="", metavar="N,M", help="synthetic networks")
+    parser.add_argument("--int8", action="store_true", help="in 8 bits too")
     parser.add_argument("--threads", type=int, default=2)
     arguments = parser.parse_args()
     counts = [int(count) for count in arguments.nodes.split(",") if count]
     with tempfile.TemporaryDirectory() as name:
         models = [*arguments.models, *synthetic(counts, Path(name))]
         try:
-            rows = [(path.stem, measure(path, arguments.threads)) for path in models]
+            rows = [
+                (
+                    f"{path.stem}, {precision}",
+                    measure(path, arguments.threads, precision),
+                )
+                for path in models
+                for precision in ("f32", "int8")[: 1 + arguments.int8]
+            ]
         except CompileError as error:
             print(f"compile_time: {error}", file=sys.stderr)
             return 1

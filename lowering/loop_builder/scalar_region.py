@@ -8,7 +8,7 @@ another way.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -88,8 +88,8 @@ class ScalarRegion:
         """The region as canonical text, independent of names and locations."""
         return self.text()
 
-    def text(self, *, constants: bool = True) -> str:
-        """The region as canonical text, with what its constants are or without."""
+    def text(self, without: Container[Operation] = ()) -> str:
+        """The region as canonical text, without what some constants are."""
         numbers: dict[SSAValue, int] = {}
         for argument in self.block.args:
             numbers[argument] = len(numbers)
@@ -101,8 +101,7 @@ class ScalarRegion:
         lines = [", ".join(map(str, taken))]
         for operation in self.block.ops:
             operands = ", ".join(str(numbers[value]) for value in operation.operands)
-            is_shown = constants or not isinstance(operation, arith.ConstantOp)
-            properties = _properties_text(operation) if is_shown else ""
+            properties = "" if operation in without else _properties_text(operation)
             name = "yield" if operation is self.block.last_op else operation.name
             result_types = ", ".join(map(str, operation.result_types))
             lines.append(f"{name}({operands}) {{{properties}}} : {result_types}")

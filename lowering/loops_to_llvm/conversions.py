@@ -30,6 +30,7 @@ from glow.lowering.loops_to_llvm.narrowing import (
     low_bytes,
     narrows_by_saturation,
     rounded_by_sum,
+    rounds,
     rounds_by_sum,
 )
 from glow.lowering.type_guards import is_vector
@@ -127,8 +128,7 @@ def float_to_signed(low: FunctionLowering, op: arith.FPToSIOp) -> None:
         numbers = [rounded_by_sum(low, r) for r in low.registers(owner.operand)]
         low.set_registers(op.result, numbers)
         return
-    is_word = low.layout(op.result).element == i32 and low.target.round_conversion
-    if not (isinstance(owner, math.RoundEvenOp) and is_word):
+    if not (isinstance(owner, math.RoundEvenOp) and rounds(low, op)):
         conversion(llvm.FPToSIOp)(low, op)
         return
     registers: list[SSAValue] = []

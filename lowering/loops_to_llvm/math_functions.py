@@ -32,6 +32,7 @@ from glow.lowering.loops_to_llvm.layout import (
     is_vector,
     lanes_of,
 )
+from glow.lowering.loops_to_llvm.narrowing import rounds
 
 WHOLE: dict[Attribute, float] = {f32: 2.0**23, f64: 2.0**52}
 """From here on floats have no fraction."""
@@ -160,6 +161,10 @@ def rounding(name: str, predicate: int = 0, step: float = 0.0) -> Rule:
         return _stepped(low, near, value, predicate, step) if step else near
 
     def rule(low: FunctionLowering, op: Operation) -> None:
+        if isinstance(op, math.RoundEvenOp) and all(
+            rounds(low, use.operation) for use in op.result.uses
+        ):
+            return
         if low.target.round_instruction:
             intrinsic(name)(low, op)
             return

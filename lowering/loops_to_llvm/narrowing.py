@@ -97,6 +97,15 @@ def rounds_by_sum(low: FunctionLowering, op: arith.FPToSIOp) -> bool:
     )
 
 
+def rounds(low: FunctionLowering, op: Operation) -> bool:
+    """Whether an operation is a conversion that rounds to the nearest by itself."""
+    return (
+        isinstance(op, arith.FPToSIOp)
+        and low.target.round_conversion
+        and low.layout(op.result).element == i32
+    )
+
+
 def narrows_by_saturation(low: FunctionLowering, op: Operation) -> bool:
     """Whether the words of an operation become bytes that WebAssembly narrows."""
     before, after = low.layout(op.operands[0]), low.layout(op.results[0])

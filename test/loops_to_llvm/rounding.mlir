@@ -14,6 +14,7 @@
 // SUMS-NEXT:     llvm.select
 // SUMS-NEXT:     llvm.fptosi
 // NEAREST-LABEL: llvm.func @nearest
+// NEAREST-NOT:   roundeven
 // NEAREST:       "llvm.lrint.v4i32.v4f32"
 // NEAREST-NOT:   fptosi
 // ROUND-LABEL:   llvm.func @nearest
