@@ -57,5 +57,5 @@ def kind(device: cl.Device) -> str:
 def described(device: cl.Device) -> str:
     """The model, its units and its driver."""
     units = device.max_compute_units
-    words = f"{device.name.strip()}, {units} unit{'s' * (units != 1)}"
-    return f"{words}, {device.platform.name.strip()}"
+    driver = device.platform.version.partition("  ")[0].strip()
+    return f"{device.name.strip()}, {units} unit{'s' * (units != 1)}, {driver}"
