@@ -250,6 +250,10 @@ class Backend(ABC):
         """A model, as `glow.compile` takes it, as `glow tune` searches it."""
         raise GlowError(f"backend '{self.name}' has nothing to tune")
 
+    def tuning_features(self) -> Sequence[str]:
+        """The names of what a learned model sees of its kernels."""
+        raise GlowError(f"backend '{self.name}' has nothing to tune")
+
 
 OWN = {
     "cpu": ("glow.backends.cpu", "CpuBackend"),

@@ -1,9 +1,10 @@
 """The choices that tuning kept, which every compilation asks before the cost models.
 
-They stand in `tuning/chosen.jsonl` in the cache folder, the last one for a kernel first. A
-compilation looks once whether there is a file (one call of `stat`), and reads it if it has
-changed. Within `using` other choices hold: the search compiles networks so. `GLOW_TUNING=off`
-compiles by the models alone, for code that is the same everywhere.
+They stand in `tuning/chosen.jsonl` in the cache folder, the last one for a kernel first, and
+beside it `model.npz`, what was learned of all kernels. A compilation looks once whether there is
+such a folder (one call of `stat`), and reads what has changed in it. Within `using` other choices
+hold: the search compiles networks so. `GLOW_TUNING=off` compiles by the cost models alone, for
+code that is the same everywhere.
 """
 
 from __future__ import annotations
@@ -21,10 +22,11 @@ from glow.runtime.caches.cache_folder import default_directory, open_private
 
 if TYPE_CHECKING:
     from glow.lowering.target.target import Target
+    from glow.tuning.model import Trees
     from glow.tuning.records import Fields, Records
 
 FOLDER = "tuning"
-CHOSEN, MEASURED = "chosen.jsonl", "measured.jsonl"
+CHOSEN, MEASURED, MODEL = "chosen.jsonl", "measured.jsonl", "model.npz"
 SWITCH = "GLOW_TUNING"
 
 Watch = Callable[[object, object], None]
@@ -69,51 +71,78 @@ class Tried:
 
     configs: Mapping[str, Fields]
 
-    digest = "tried"
-
     def find(self, kernel: str, target: Target) -> tuple[Fields, str] | None:
         """The configuration for a kernel."""
         config = self.configs.get(kernel)
         return None if config is None else (config, "the search")
 
 
-_State = tuple[Path, int, int]
+_State = tuple[tuple[Path, int, int] | None, ...]
 
 _tried: ContextVar[Tried | None] = ContextVar("tried", default=None)
 _watch: ContextVar[Watch | None] = ContextVar("watch", default=None)
-_file: tuple[_State | None, Choices | None] = (None, None)
+
+
+@dataclass(frozen=True)
+class _Read:
+    """What was read of the folder, and in which state it was."""
+
+    state: _State = ()
+    chosen: Choices | None = None
+    trees: Trees | None = None
+    digest: str = ""
+
+
+_last = _Read()
 
 
 def refresh() -> str:
     """Look whether choices have changed; text that differs where they do, empty for none."""
-    global _file
-    path = tuning_file(CHOSEN)
+    global _last
+    folder = default_directory() / FOLDER
+    if not folder.is_dir() or os.environ.get(SWITCH) == "off":
+        _last = _Read()
+        return ""
+    state = tuple(_state(folder / name) for name in (CHOSEN, MODEL))
+    if _last.state != state:
+        _last = _read(folder, state)
+    return _last.digest
+
+
+def _state(path: Path) -> tuple[Path, int, int] | None:
     try:
         status = os.stat(path)
     except OSError:
-        _file = (None, None)
-        return ""
-    if os.environ.get(SWITCH) == "off":
-        _file = (None, None)
-        return ""
-    state = (path, status.st_mtime_ns, status.st_size)
-    if _file[0] != state:
-        _file = (state, _read(path))
-    choices = _file[1]
-    return "" if choices is None else choices.digest
-
-
-def _read(path: Path) -> Choices | None:
-    try:
-        with open(open_private(path, path.parent.parent), "rb") as file:
-            return Choices(path, file.read())
-    except OSError:
         return None
+    return path, status.st_mtime_ns, status.st_size
+
+
+def _read(folder: Path, state: _State) -> _Read:
+    base, chosen, trees, digests = folder.parent, None, None, list[str]()
+    if state[0] is not None:
+        with contextlib.suppress(OSError):
+            path = folder / CHOSEN
+            with open(open_private(path, base), "rb") as file:
+                chosen = Choices(path, file.read())
+            digests.append(chosen.digest)
+    if state[1] is not None:
+        from glow.tuning.model import read_trees
+
+        found = read_trees(folder / MODEL, base)
+        if found is not None:
+            trees, digest = found
+            digests.append(digest)
+    return _Read(state, chosen, trees, " ".join(digests))
+
+
+def learned() -> Trees | None:
+    """The learned model, as `refresh` found it; none while other choices are tried."""
+    return None if _tried.get() else _last.trees
 
 
 def current() -> Choices | Tried | None:
     """The choices that hold, as `refresh` found them."""
-    return _tried.get() or _file[1]
+    return _tried.get() or _last.chosen
 
 
 @contextlib.contextmanager

@@ -18,7 +18,7 @@ import os
 import re
 import warnings
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cache
 from pathlib import Path
@@ -61,6 +61,10 @@ class Record:
     cold: float | None = None
     gain: float | None = None
     """Of a choice: the share of its network's time that is saved with all kept with it."""
+    peak: float | None = None
+    """The seconds that its multiply-adds take at the peak of a core."""
+    features: list[float] | None = field(default=None, hash=False)
+    """What a learned model sees of it."""
 
     def line(self) -> bytes:
         """The record as it is stored."""
@@ -108,6 +112,12 @@ class Records:
                 found.append((number, record))
         self.warn()
         return found
+
+    def all(self) -> Iterator[Record]:
+        """All records of this version and target, the oldest of each kernel first."""
+        for kernel in list(self.starts):
+            for _, record in self.of(kernel.decode()):
+                yield record
 
     def warn(self) -> None:
         """Warn of damaged lines, once."""

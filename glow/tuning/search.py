@@ -72,6 +72,10 @@ class Subject(Protocol):
         """The times of a kernel alone in some configurations."""
         ...
 
+    def described(self, kernel: Tunable, config: Any) -> tuple[float, list[float]]:
+        """The seconds of a kernel at the core's peak, and what a learned model sees of it."""
+        ...
+
     def score(self, times: Times) -> float:
         """The seconds that count of a kernel's times, as its operands are in the network."""
         ...

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -14,8 +14,8 @@ from glow.tools.compile_options import add_compile_options, compile_options
 from glow.tools.quantization_commands import at_least
 
 if TYPE_CHECKING:
+    from glow.lowering.target.target import Target
     from glow.options import CompileOptions
-    from glow.tuning.measure import Times
     from glow.tuning.records import Record, Records
     from glow.tuning.search import Found, Subject, Tunable, Tuned
 
@@ -68,6 +68,12 @@ def add_tune_command(parser: argparse.ArgumentParser) -> None:
         help="go on where an earlier search of these kernels ended",
     )
     parser.add_argument(
+        "--fit",
+        action="store_true",
+        help="fit a model of this machine's kernels to all records (needs "
+        "glow-xdsl[tune]), which compilations ask for kernels that were not tuned",
+    )
+    parser.add_argument(
         "--merge",
         type=Path,
         action="append",
@@ -82,13 +88,38 @@ def add_tune_command(parser: argparse.ArgumentParser) -> None:
 def tune_command(args: argparse.Namespace) -> None:
     """Run `glow tune`."""
     files = cast("list[Path]", args.merge)
-    if args.model is None and not files:
-        raise UsageError("glow tune takes a model, or --merge FILE.jsonl")
+    if args.model is None and not files and not args.fit:
+        raise UsageError("glow tune takes a model, --merge FILE.jsonl, or --fit")
     if files:
         merge(files)
     if args.model is not None:
         settings = Settings(args.input, args.budget, args.most, args.resume)
         tune(cast(Path, args.model), compile_options(args), settings)
+    if args.fit:
+        from glow.lowering.target.target_names import runnable_target
+
+        fit_model(args.backend, runnable_target(compile_options(args).target))
+
+
+def fit_model(backend: str, target: Target) -> None:
+    """Fit a model to the records of a target, and say what it is worth."""
+    from glow.backends.backend import get_backend
+    from glow.tuning.choices import MEASURED, MODEL, tuning_file
+    from glow.tuning.fit import fit, samples_of
+    from glow.tuning.records import read_records
+
+    names = get_backend(backend).tuning_features()
+    records = read_records(tuning_file(MEASURED), target)
+    trees, worth = fit(samples_of(records.all(), len(names)), names)
+    print(f"{'family':20}{'kernels':>8}{'regret':>8}{'learned':>8}")
+    for family, each in worth.items():
+        word = "used" if each.is_better else "not used"
+        print(
+            f"{family:20}{each.kernels:8}{each.chosen:8.3f}{each.learned:8.3f}  {word}"
+        )
+    path = tuning_file(MODEL)
+    trees.save(path, path.parent.parent)
+    print(f"wrote {path}")
 
 
 def merge(files: Sequence[Path]) -> None:
@@ -120,7 +151,6 @@ def tune(path: Path, options: CompileOptions, settings: Settings) -> None:
 
     check_program(path)
     refresh()
-    budget = Budget(settings.budget)
     target = runnable_target(options.target)
     records = read_records(tuning_file(MEASURED), target)
     if ignored := records.other_versions + records.other_targets:
@@ -128,6 +158,7 @@ def tune(path: Path, options: CompileOptions, settings: Settings) -> None:
     subject = subject_of(path, options, settings.inputs)
     store = Store(subject, target)
     done = dict(known(subject, records)) if settings.resume else {}
+    budget = Budget(settings.budget)  # Of the search, not of what it starts from.
     search = Search(subject, budget, print, store.note, store.keep, settings.most, done)
     print_result(search.run(), budget.spent)
 
@@ -156,6 +187,7 @@ class Store:
     """Writes what a search finds into the cache folder, as soon as it is known."""
 
     def __init__(self, subject: Subject, target: Any) -> None:
+        self._subject = subject
         self._kernels = {kernel.key: kernel for kernel in subject.kernels}
         self._target = target
 
@@ -164,10 +196,18 @@ class Store:
         from glow.tuning.choices import MEASURED, tuning_file
         from glow.tuning.records import append_records
 
-        last = dict(found.times)
-        lines = [
-            self._record(found.kernel, each, times) for each, times in last.items()
-        ]
+        lines: list[Record] = []
+        for config, times in dict(found.times).items():
+            peak, features = self._subject.described(found.kernel, config)
+            lines.append(
+                replace(
+                    self._record(found.kernel, config),
+                    warm=float(f"{times.warm:.4g}"),
+                    cold=float(f"{times.cold:.4g}"),
+                    peak=float(f"{peak:.4g}"),
+                    features=features,
+                )
+            )
         append_records(tuning_file(MEASURED), lines)
 
     def keep(self, configs: dict[str, Any], ratio: float) -> None:
@@ -175,32 +215,18 @@ class Store:
         from glow.tuning.choices import CHOSEN, tuning_file
         from glow.tuning.records import append_records
 
+        gain = round(1 - ratio, 4)
         lines = [
-            self._record(self._kernels[key], config, gain=round(1 - ratio, 4))
+            replace(self._record(self._kernels[key], config), gain=gain)
             for key, config in configs.items()
         ]
         append_records(tuning_file(CHOSEN), lines)
 
-    def _record(
-        self,
-        kernel: Tunable,
-        config: Any,
-        times: Times | None = None,
-        gain: float | None = None,
-    ) -> Record:
+    def _record(self, kernel: Tunable, config: Any) -> Record:
         from glow.tuning.records import VERSION, Record, target_key
 
-        return Record(
-            VERSION,
-            target_key(self._target),
-            kernel.key,
-            kernel.family,
-            kernel.spec,
-            asdict(config),
-            None if times is None else float(f"{times.warm:.4g}"),
-            None if times is None else float(f"{times.cold:.4g}"),
-            gain,
-        )
+        key, fields = target_key(self._target), asdict(config)
+        return Record(VERSION, key, kernel.key, kernel.family, kernel.spec, fields)
 
 
 def known(subject: Subject, records: Records) -> Iterator[tuple[str, Found]]:

@@ -227,3 +227,9 @@ class CpuBackend(Backend):
         from glow.backends.cpu.tuning.subject import CpuSubject
 
         return CpuSubject(model, options, inputs)
+
+    def tuning_features(self) -> Sequence[str]:
+        """Sizes, tiles, remainders, bytes, and what a core does in a cycle."""
+        from glow.backends.cpu.tuning.features import FEATURES
+
+        return tuple(FEATURES)

@@ -68,7 +68,7 @@ KNOWN = {
         ALIGNMENT BARRIER_BYTES
     """,
     "how a search measures: candidates, runs, how long each takes": """
-        BLOCK_SECONDS COLD_SHARE CUTS MOST NETWORKS PROFILED_RUNS
+        BLOCK_SECONDS COLD_SHARE CUTS MOST MOST_LEARNED NETWORKS PROFILED_RUNS
     """,
     "the operating system: pages, threads, files, time slices": """
         LOW_PRIORITY

@@ -55,7 +55,7 @@ def test_a_search_writes_records_and_resumes(
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ([], "takes a model, or --merge"),
+        ([], "takes a model, --merge FILE.jsonl, or --fit"),
         (["m.onnx", "--budget", "0"], "a budget of 0 measures nothing"),
         (["m.onnx", "--budget", "0s"], "a budget of 0s measures nothing"),
         (["m.onnx", "--budget", "-5"], "budget"),
@@ -74,6 +74,11 @@ def test_models_and_files_that_are_missing(tmp_path: Path) -> None:
         run_glow(["tune", str(tmp_path / "none.onnx")])
     with pytest.raises(GlowError, match="no file with records"):
         run_glow(["tune", "--merge", str(tmp_path / "none.jsonl")])
+
+
+def test_a_model_needs_records(model: Path) -> None:
+    with pytest.raises(GlowError, match="records of 0 kernels: a model needs 5"):
+        run_glow(["tune", "--fit"])
 
 
 def test_a_backend_without_kernels_has_nothing_to_tune(model: Path) -> None:

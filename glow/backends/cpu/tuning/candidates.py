@@ -51,7 +51,7 @@ from glow.backends.cpu.tiling.matmul_tile import (
 )
 from glow.backends.cpu.tiling.tiles import MAX_BLOCKS as MAX_CONV_BLOCKS
 from glow.backends.cpu.tiling.tiles import TileModel, channel_parts
-from glow.backends.cpu.tuning.choose import (
+from glow.backends.cpu.tuning.families import (
     FAMILIES,
     AlgorithmSpec,
     LevelConfig,

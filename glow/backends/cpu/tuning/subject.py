@@ -17,7 +17,8 @@ from glow.backends.cpu.report.kernel_profile import (
     spec_of,
 )
 from glow.backends.cpu.tuning.candidates import GENERATORS, candidates
-from glow.backends.cpu.tuning.choose import AlgorithmSpec, spec_text
+from glow.backends.cpu.tuning.families import AlgorithmSpec, spec_text
+from glow.backends.cpu.tuning.features import features, peak_seconds
 from glow.backends.cpu.tuning.kernels import build_trial, has_kernel
 from glow.compiler import compile_model
 from glow.dialects.errors import GlowError
@@ -127,6 +128,12 @@ class CpuSubject:
         trials = [self._trials[kernel.key, config] for config in configs]
         return self._meter.measure(trials, turns)
 
+    def described(self, kernel: Tunable, config: Any) -> tuple[float, list[float]]:
+        """The seconds at the core's peak, and the features of a configuration."""
+        spec = self._specs[kernel.key]
+        peak = peak_seconds(spec, self._target)
+        return peak, features(spec, config, self._target)
+
     def score(self, times: Times) -> float:
         """The seconds of a call as it is in the network."""
         bytes_ = sum(
@@ -196,7 +203,7 @@ recurrent steps."""
 def _text(spec: Any) -> str:
     """The family and sizes, as in tables of kernels."""
     if isinstance(spec, AlgorithmSpec):
-        sizes = " ".join(map(shape_text, spec.shape)) or spec.shape
-        return f"no {spec.algorithm} {sizes}"
+        sizes = [shape_text(part) or str(part) for part in spec.shape]
+        return f"no {spec.algorithm} {' '.join(sizes)}"
     name = type(spec).__name__.removesuffix("Spec")
     return f"{name} {shape_text(spec)}"
