@@ -21,6 +21,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import onnxruntime
 from onnx import ModelProto, TensorProto, helper
+from xdsl.ir import Operation
 
 import glow
 from benchmarks.networks import NETWORKS
@@ -28,7 +29,6 @@ from glow.backends import backend as backends
 from glow.backends.cpu import CpuBackend
 from glow.compiled_model import CompiledModel
 from glow.dialects.glow import AbsOp
-from glow.dialects.node import NodeOp
 
 CALLS = 1000
 ROUNDS = 200
@@ -64,7 +64,7 @@ class NoBackend(CpuBackend):
     def version(self) -> str:
         return self.name
 
-    def refuses(self, op: NodeOp) -> str | None:
+    def refuses(self, op: Operation) -> str | None:
         return "it takes nothing"
 
 
@@ -73,7 +73,7 @@ class AbsBackend(NoBackend):
 
     name = "abs"
 
-    def refuses(self, op: NodeOp) -> str | None:
+    def refuses(self, op: Operation) -> str | None:
         return None if isinstance(op, AbsOp) else "it is no glow.abs"
 
 

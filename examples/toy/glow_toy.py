@@ -118,7 +118,7 @@ class ToyBackend(Backend):
         """Its node alone."""
         return isinstance(op, DenseOp)
 
-    def refuses(self, op: NodeOp) -> str | None:
+    def refuses(self, op: Operation) -> str | None:
         """All but dense layers: other backends get the rest."""
         if isinstance(op, DenseOp):
             return None

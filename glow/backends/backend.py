@@ -56,6 +56,9 @@ GROUP = "glow.backends"
 
 DEFAULT_BACKEND = "cpu"
 
+SHARED_NODES = ("glow", "quant", "scf")
+"""The dialects of what a backend may refuse, beside its own."""
+
 EARLIER_NAMES = {"keeps": "is_legal", "supports": "refuses"}
 """Of methods that classes of packages may still define."""
 
@@ -129,15 +132,16 @@ class Backend(ABC):
     def is_legal(self, op: NodeOp) -> bool:
         """Whether `lower-nodes` leaves this node as it is."""
 
-    def refuses(self, op: NodeOp) -> str | None:
+    def refuses(self, op: Operation) -> str | None:
         """Why it does not run a node of an optimized graph, lowered or not; None if it does.
 
         A node that it refuses runs on the next backend of a list (`--backend=npu,cpu`), or
-        on another device of a divided network. By default it runs all but the nodes of other
-        backends.
+        on another device of a divided network. It is asked about casts of quantized values
+        (`quant`) and about loops and branches (`scf`) too. By default it runs all but the
+        nodes of other backends.
         """
         dialect = op.name.partition(".")[0]
-        if dialect != "glow" and dialect not in self.dialects():
+        if dialect not in SHARED_NODES and dialect not in self.dialects():
             return f"it is none of the nodes of backend '{self.name}'"
         return None
 

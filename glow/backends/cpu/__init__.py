@@ -90,13 +90,16 @@ class CpuBackend(Backend):
 
         return is_legal(op, self.selectors())
 
-    def refuses(self, op: NodeOp) -> str | None:
+    def refuses(self, op: Operation) -> str | None:
         """What is legal, has a lowering, computes on quantized elements or names memory."""
         from glow.dialects.instr import find_instruction
+        from glow.dialects.node import NodeOp
         from glow.lowering.lower_nodes.lower_nodes import LOWERINGS
 
         if (other := super().refuses(op)) is not None:
             return other
+        if not isinstance(op, NodeOp):  # Casts, and the control flow around nodes.
+            return None
         is_lowered = op.is_quantized or type(op) in LOWERINGS
         if is_lowered or find_instruction(type(op)) is None or self.is_legal(op):
             return None

@@ -60,19 +60,14 @@ class FallbackBackend(Backend):
         """What is legal for any."""
         return any(one.is_legal(op) for one in self.members)
 
-    def refuses(self, op: NodeOp) -> str | None:
+    def refuses(self, op: Operation) -> str | None:
         """Nothing: what none takes is told where the graph is divided."""
         return None
 
     def taker(self, op: Operation) -> Backend:
         """The first that takes a node."""
-        from glow.dialects.node import NodeOp
-
-        if isinstance(op, NodeOp):
-            for one in self.members:
-                if one.refuses(op) is None:
-                    return one
-        return self.last
+        takers = (one for one in self.members if one.refuses(op) is None)
+        return next(takers, self.last)
 
     def prefers_f32(self, op: Operation, options: CompileOptions) -> bool:
         """As the one has it that takes the product."""

@@ -7,6 +7,7 @@ from itertools import chain
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
+from xdsl.traits import IsTerminator
 
 from glow.backends.backend import DEFAULT_BACKEND, Backend, get_backend
 from glow.dialects.errors import GlowError
@@ -28,22 +29,26 @@ def unsupported_reason(
     for op in chain.from_iterable(op.walk() for op in unit.ops):
         if op.name in refused:
             return "it is among those that are refused"
-        if isinstance(op, NodeOp) and not isinstance(op, COPIED):
-            if (reason := asked.refuses(op)) is not None:
-                return reason
+        if is_asked_about(op) and (reason := asked.refuses(op)) is not None:
+            return reason
     return None
 
 
-def check_taken(module: ModuleOp, backend: Backend) -> None:
-    """Raise GlowError for nodes that a backend does not take: all of them, with reasons.
+def is_asked_about(op: Operation) -> bool:
+    """Whether somebody may refuse an operation: a node, a cast, a loop or branch.
 
-    Constants are everybody's.
+    Constants are everybody's, and scalar code is its node's.
     """
+    is_node = isinstance(op, NodeOp) or op.name.partition(".")[0] in ("quant", "scf")
+    return is_node and not isinstance(op, COPIED) and not op.has_trait(IsTerminator)
+
+
+def check_taken(module: ModuleOp, backend: Backend) -> None:
+    """Raise GlowError for nodes that a backend does not take: all of them, with reasons."""
     found: list[Refusal] = []
     for op in module.walk():
-        if isinstance(op, NodeOp) and not isinstance(op, COPIED):
-            if (reason := backend.refuses(op)) is not None:
-                found.append((op, [reason]))
+        if is_asked_about(op) and (reason := backend.refuses(op)) is not None:
+            found.append((op, [reason]))
     if found:
         raise refused_error([backend.name], found)
 

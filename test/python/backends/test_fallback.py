@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from places import ROOT
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
 
 import glow
 from glow import compilation
@@ -25,7 +26,6 @@ from glow.backends.pipeline import Pipeline
 from glow.compiler import lower_to
 from glow.dialects import glow as nodes
 from glow.dialects.errors import GlowError
-from glow.dialects.node import NodeOp
 from glow.frontends.mlir import parse_text
 from glow.options import CompileOptions
 from glow.passes.graph.fuse_activation import FuseActivationPass
@@ -67,7 +67,7 @@ class ProductsBackend(InterpreterBackend):
 
     name = "products"
 
-    def refuses(self, op: NodeOp) -> str | None:
+    def refuses(self, op: Operation) -> str | None:
         if isinstance(op, nodes.MatmulOp | nodes.FullyConnectedOp | nodes.Conv2dOp):
             has_activation = "activation" in op.properties
             return "it has an activation" if has_activation else None
@@ -91,7 +91,7 @@ class NothingBackend(ProductsBackend):
 
     name = "nothing"
 
-    def refuses(self, op: NodeOp) -> str | None:
+    def refuses(self, op: Operation) -> str | None:
         return "it takes nothing"
 
 

@@ -2,6 +2,7 @@
 
 import pytest
 from places import ROOT
+from xdsl.ir import Operation
 
 from glow.backends import backend as backends
 from glow.backends.backend import get_backend
@@ -24,7 +25,7 @@ class PickyBackend(CpuBackend):
 
     name = "picky"
 
-    def refuses(self, op: NodeOp) -> str | None:
+    def refuses(self, op: Operation) -> str | None:
         if isinstance(op, glow.AvgPool2dOp):
             return "pools are missing"
         return super().refuses(op)
