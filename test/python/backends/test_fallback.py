@@ -29,6 +29,7 @@ from glow.dialects.errors import GlowError
 from glow.frontends.mlir import parse_text
 from glow.options import CompileOptions
 from glow.passes.graph.fuse_activation import FuseActivationPass
+from glow.passes.graph.partition.assign_backends import assign_backends
 from glow.tools.glow import run_glow
 from glow.universe import new_context
 
@@ -204,6 +205,38 @@ def test_graph_passes_are_those_of_the_first() -> None:
     text = CHAIN.replace("glow.softmax %b axis 1", "glow.relu %b")
     assert len(parts_of(graph(text), "products,cpu")) == 3
     assert parts_of(graph(text), "cpu,products") == ["part0_cpu"]
+
+
+BETWEEN = """
+func.func @main(%x: tensor<2x4xf32>) -> tensor<2x4xf32> {
+  %0 = arith.constant 0 : index
+  %1 = arith.constant 1 : index
+  %w = glow.constant dense<0.25> : tensor<4x4xf32>
+  %a = glow.matmul %x, %w : tensor<2x4xf32>
+  %q = quant.qcast %a : tensor<2x4xf32> to tensor<2x4x!quant.uniform<i8:f32, 0.5>>
+  %d = quant.dcast %q : tensor<2x4x!quant.uniform<i8:f32, 0.5>> to tensor<2x4xf32>
+  %r = scf.for %i = %0 to %1 step %1 iter_args(%s = %d) -> (tensor<2x4xf32>) {
+    %n = glow.matmul %s, %w : tensor<2x4xf32>
+    scf.yield %n : tensor<2x4xf32>
+  }
+  func.return %r : tensor<2x4xf32>
+}
+"""
+
+
+def test_casts_and_loops_are_asked_about() -> None:
+    """They are no products, though there is nothing but a product in the loop."""
+    module = graph(BETWEEN)
+    assign_backends(module, ["products", "cpu"])
+    text = str(module)
+    assert text.count('backend "products"') == 1
+    assert text.count('glow.backend = "cpu"') == 3
+
+
+def test_a_graph_is_printed_for_any_backend() -> None:
+    lower_to(graph(CHAIN), "graph", backend="products")
+    with pytest.raises(GlowError, match=r"take 1 node: glow\.softmax at 's'"):
+        lower_to(graph(CHAIN), "lowered", backend="products")
 
 
 def test_what_takes_nothing_costs_nothing() -> None:
