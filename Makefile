@@ -46,6 +46,8 @@ bench-bundles: $(VENV)/.installed-dev  ## print sizes of bundles, and compare th
 	$(BIN)/python -m benchmarks.bundles
 	$(BIN)/python -m benchmarks.bundles_web
 	$(BIN)/python -m benchmarks.bundles_arm
+	$(BIN)/pip install --quiet tflite-micro
+	$(BIN)/python -m benchmarks.bundles_tflite
 
 conformance: $(VENV)/.installed-dev  ## run ONNX's own backend tests on CPU and interpreter (minutes)
 	$(BIN)/python -m glow.tools.onnx_conformance --jobs $(JOBS)

@@ -1,0 +1,1 @@
+"""Bundles for Cortex-M4 beside TensorFlow Lite Micro."""
