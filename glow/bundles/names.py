@@ -28,10 +28,36 @@ CPP_KEYWORDS = frozenset(
 RUST_KEYWORDS = frozenset(
     "abstract as async await become box crate dyn final fn impl in let loop macro match mod "
     "move mut override priv pub ref self Self super trait type typeof unsafe unsized use "
-    "virtual where yield".split()
+    "virtual where yield gen".split()
 )
-TAKEN = ("main", "memcpy", "memset")
-"""Functions that a program or its C library has."""
+C_FUNCTIONS = frozenset(
+    "abort abs atexit atof atoi atol bsearch calloc div exit free getenv labs malloc qsort rand "
+    "realloc srand strtod strtol strtoul system memchr memcmp memcpy memmove memset strcat "
+    "strchr strcmp strcpy strlen strncmp strncpy strrchr strstr strtok fclose fflush fgetc "
+    "fgets fopen fprintf fputc fputs fread fscanf fseek ftell fwrite getc getchar perror printf "
+    "putc putchar puts remove rename rewind scanf snprintf sprintf sscanf vprintf clock ctime "
+    "difftime mktime time isalnum isalpha isdigit islower isspace isupper tolower toupper "
+    "raise signal close link open read select sleep write index y0 y1 yn j0 j1 jn gamma".split()
+)
+MATH_FUNCTIONS = frozenset(
+    name + suffix
+    for name in (
+        "acos acosh asin asinh atan atan2 atanh cbrt ceil cos cosh erf erfc exp exp2 expm1 fabs "
+        "floor fma fmax fmin fmod frexp hypot ldexp lgamma log log10 log1p log2 modf pow "
+        "remainder rint round roundeven sin sinh sqrt tan tanh tgamma trunc".split()
+    )
+    for suffix in ("", "f", "l")
+)
+OWN_NAMES = (
+    "main activations check constants is_right mutables number result sample_arrays "
+    "sample_entries tolerance weights NULL size_t".split()
+)
+"""What the example and the headers call something of their own."""
+
+TAKEN = {*C_FUNCTIONS, *MATH_FUNCTIONS, *OWN_NAMES, *(
+    f"{sign}int{bits}_t" for sign in ("", "u") for bits in (8, 16, 32, 64)
+)}  # fmt: skip
+"""Names that a program has already."""
 
 OWN_PARTS = ("CONSTANTS", "MUTABLES", "ACTIVATIONS", "STACK", "CHECK", "SLICE", "RESET")
 """What an input must not be called in a header: regions and functions."""
@@ -50,7 +76,9 @@ def check_name(name: str) -> str:
     if name in keywords:
         raise GlowError(f"--name: '{name}' is a keyword of C, C++ or Rust")
     if name in TAKEN or name.startswith("_"):
-        raise GlowError(f"--name: '{name}' is a name of the C library or the compiler")
+        raise GlowError(
+            f"--name: '{name}' is a name of the C library, the compiler or the example"
+        )
     return name
 
 

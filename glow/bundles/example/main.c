@@ -1,5 +1,4 @@
 /* Runs the sample of @NAME@ and compares what comes out with what is expected. */
-#include <math.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>

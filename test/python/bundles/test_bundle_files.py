@@ -7,11 +7,12 @@ import shutil
 import subprocess
 import sys
 import zlib
+from importlib.util import find_spec
 
 import numpy as np
 import onnx
 import pytest
-from bundle_testing import NATIVE_TARGETS, bundle_of, written
+from bundle_testing import ALL, NATIVE_TARGETS, bundle_of, written
 from onnx import TensorProto, helper, numpy_helper
 from places import ROOT
 from xdsl.parser import Parser
@@ -186,35 +187,76 @@ def test_the_rust_module_compiles(tmp_path):
     subprocess.run(["rustc", *flags, "lib.rs"], cwd=folder, check=True)
 
 
+BUILDS = {
+    "one": ["mlp.onnx", "--target=avx2", "--api=dynamic"],
+    "several": [
+        "mlp.onnx",
+        "other.onnx",
+        "--threads",
+        "--weights=linked",
+        "--name=net",
+    ],
+    "library": ["mlp.onnx", "--shared", "--optimize=size"],
+    "module": ["mlp.onnx", "--target=wasm-simd", "--quantize=mlp.yaml"],
+}
+if not ALL:
+    del BUILDS["module"]
 BUILDING = """
-import sys
+import os, sys
 from glow.tools.glow import run_glow
-from glow.universe import new_context
-run_glow(["compile", *sys.argv[1:]])
+os.sched_setaffinity(0, list(os.sched_getaffinity(0))[:1])
+for line in sys.stdin:
+    run_glow(line.split())
 """
 
 
+def builds(folder):
+    """Command lines that build bundles in a folder, of models there."""
+    folder.mkdir(parents=True)
+    for name in ("mlp.onnx", "other.onnx"):
+        shutil.copy(MLP, folder / name)
+    if "module" in BUILDS:
+        data = ["--data", str(MLP.with_name("calibration.npz")), "--batches", "1"]
+        profile = ["-o", str(folder / "mlp.yaml")]
+        yield ["profile", str(folder / "mlp.onnx"), *data, *profile]
+    for name, options in BUILDS.items():
+        if name == "library" and not NATIVE_TARGETS:
+            continue
+        if name == "module" and find_spec("ziglang") is None:
+            continue
+        placed = [
+            option.replace("mlp.yaml", str(folder / "mlp.yaml"))
+            if option.startswith("-")
+            else str(folder / option)
+            for option in options
+        ]
+        yield ["compile", *placed, "--emit=bundle", "-o", str(folder / name)]
+
+
+def content(folder):
+    return {
+        str(path.relative_to(folder)): path.read_bytes()
+        for path in folder.rglob("*")
+        if path.is_file()
+    }
+
+
 def test_two_builds_have_the_same_bytes(tmp_path):
-    """Whatever the folder, the seed of hashes and the number of cores."""
-    found = []
-    for number, seed in enumerate(("1", "77")):
-        folder = tmp_path / f"build{number}" / "deep"[: 4 * number] / "out"
-        model = tmp_path / f"m{number}" / "mlp.onnx"
-        model.parent.mkdir()
-        shutil.copy(MLP, model)
-        core = f"import os; os.sched_setaffinity(0, list(os.sched_getaffinity(0))[:{1 + number}])"
-        subprocess.run(
-            [
-                *(sys.executable, "-c", core + BUILDING, model, "--emit=bundle"),
-                *("-o", folder, "--target=avx2", "--api=dynamic"),
-            ],
-            env={**os.environ, "PYTHONHASHSEED": seed},
-            check=True,
-            capture_output=True,
-        )
-        found.append({path.name: path.read_bytes() for path in folder.iterdir()})
-    assert found[0].keys() == found[1].keys()
-    assert {name for name in found[0] if found[0][name] != found[1][name]} == set()
+    """Whatever the folder, the seed of hashes, the number of cores, and earlier builds."""
+    first, second = tmp_path / "first", tmp_path / "deep" / "er"
+    for command in builds(first):
+        run_glow(command)
+    subprocess.run(
+        [sys.executable, "-c", BUILDING],
+        input="".join(" ".join(command) + "\n" for command in builds(second)),
+        env={**os.environ, "PYTHONHASHSEED": "77"},
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    one, other = content(first), content(second)
+    assert one.keys() == other.keys()
+    assert {name for name in one if one[name] != other[name]} == set()
 
 
 @needs_cc
@@ -228,17 +270,26 @@ def test_a_shared_library_is_loaded(tmp_path):
 
 
 def test_names_are_made_of_file_names():
-    names = ["resnet-50.v2", "7zip", "class", "main", "Ünet", "___"]
+    names = ["resnet-50.v2", "7zip", "class", "main", "Ünet", "___", "log", "weights"]
     found = [default_name(name) for name in names]
     expected = ["resnet_50_v2", "network_7zip", "network_class", "main_network", "net"]
-    assert found == [*expected, "network"]
+    assert found == [*expected, "network", "log_network", "weights_network"]
     assert function_names(["a", "a", "b"]) == ["a", "a_2", "b"]
+    # `NAME_check` is a function of a bundle of several networks.
+    assert function_names(["check", "constants", "slice"]) == [
+        "check_network",
+        "constants_network",
+        "slice",
+    ]
+    assert function_names(["error", "before"]) == ["error_2", "before_2"]
 
 
 REFUSED = {
     "no C identifier": ["--name=4you"],
     "a keyword": ["--name=class"],
     "is a name of the C library": ["--name=memcpy"],
+    "is a keyword of C, C++ or Rust": ["--name=gen"],
+    "'weights' is a name of": ["--name=weights"],
     "unknown target 'cortex-m44'; did you mean 'cortex-m4'": ["--target=cortex-m44"],
     "bytes of ram, and there are 16: the largest buffer": ["--ram=16"],
     "bytes of flash, and there are 16: the largest weight": ["--flash=16"],

@@ -1,4 +1,4 @@
-"""Networks with variables: their values lie in the mutables, and calls keep them."""
+"""Networks with variables, which lie in the mutables, and with branches and loops."""
 
 from __future__ import annotations
 
@@ -10,12 +10,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 from bundle_testing import NATIVE_TARGETS, written
+from control_flow_programs import programs
+from differential import assert_close
 from xdsl.parser import Parser
 
 import glow
 from glow.bundles.build import build_bundle
 from glow.bundles.bundle import Bundle, BundleSettings
 from glow.bundles.sizes import bundle_sizes
+from glow.compiler import compile_module
 from glow.options import CompileOptions
 from glow.universe import new_context
 
@@ -127,3 +130,27 @@ def test_programs_see_variables(tmp_path: Path) -> None:
         flags = ["--crate-type=lib", "--emit=metadata", "--edition=2021", "-Dwarnings"]
         (folder / "lib.rs").write_text("#![no_std]\npub mod net;\n")
         subprocess.run(["rustc", *flags, "lib.rs"], cwd=folder, check=True)
+
+
+@pytest.mark.parametrize("name", ["counted", "while", "kept"])
+def test_branches_and_loops(name: str, tmp_path: Path) -> None:
+    """Trip counts and conditions that are data, on a machine of 32 bits."""
+    pytest.importorskip("unicorn")
+    pytest.importorskip("ziglang")
+    text, cases = programs()[name]
+
+    def parsed():
+        return Parser(new_context(), text).parse_module()
+
+    reference = compile_module(parsed(), CompileOptions(backend="interpreter"))
+    options = CompileOptions(target="cortex-m4")
+    bundle = build_bundle({"net": parsed()}, options, BundleSettings("net"))
+    loaded = glow.load(written(bundle, tmp_path / "out"), emulate=True)
+    for inputs in cases:
+        found = loaded.run(
+            dict(zip([i.name for i in loaded.inputs], inputs, strict=True))
+        )
+        for one, other in zip(
+            found.values(), reference.function.run(inputs), strict=True
+        ):
+            assert_close(one, other, 1e-5)
