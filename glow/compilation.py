@@ -23,6 +23,7 @@ from glow.backends.backend import DEFAULT_BACKEND, Backend, get_backend
 from glow.compiled_model import CompiledModel
 from glow.dialects.errors import GlowError
 from glow.dialects.numerics import WEIGHT_GROWTH
+from glow.frontends.kinds import TEXT, kind_of
 from glow.frontends.mapped_file import files_held
 from glow.frontends.model_folders import ModelFolders
 from glow.frontends.notes import ImportNotes
@@ -78,7 +79,7 @@ class Source:
         """A file of weights beside the model; raises GlowError where it may not be read."""
         if self.path is None:
             raise GlowError(f"the folder of '{name}' is unknown")
-        if self.path.suffix == ".mlir":
+        if kind_of(self.path) == TEXT:
             return self.path.parent / name
         return ModelFolders.of(self.path).find(name)
 
@@ -346,8 +347,8 @@ def _content(model: object) -> Content:
 
 
 def _digest(path: Path, workers: int = WORKERS, rest: Rest = no_rest) -> str:
-    """The hash of a model's file; the suffix says how its bytes are read."""
-    kind = ".mlir" if path.suffix == ".mlir" else ""
+    """The hash of a model's file, and how its bytes are read."""
+    kind = TEXT if kind_of(path) == TEXT else ""
     return file_digest(path, workers, rest) + kind
 
 

@@ -39,6 +39,7 @@ from glow.dialects.errors import GlowError
 from glow.dialects.locations import place_of
 from glow.dialects.quantized import any_quantized, is_quantized
 from glow.dialects.weights import clone_module
+from glow.frontends.kinds import is_text
 from glow.frontends.mapped_file import check_files
 from glow.garbage_collection import collection_paused
 from glow.lowering.target.program_target import check_target
@@ -274,7 +275,7 @@ def load(
     module = None
     if isinstance(model, ModuleOp):
         module = clone_module(model)
-    elif isinstance(model, str | os.PathLike) and os.fspath(model).endswith(".mlir"):
+    elif is_text(model):
         from glow.frontends.mlir import read_mlir
         from glow.universe import new_context
 

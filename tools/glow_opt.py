@@ -28,7 +28,7 @@ from xdsl.utils.target import Target
 from glow.diagnostics import diagnose, run_reporting
 from glow.dialects.errors import GlowError, UsageError
 from glow.exporters import PROGRAM_FORMATS
-from glow.frontends.bytecode import refuse_bytecode_file
+from glow.frontends.kinds import kind_of
 from glow.frontends.mapped_file import check_files, files_held
 from glow.runtime.atomic_output import atomic_path
 from glow.tools.opt import listings
@@ -177,17 +177,16 @@ class GlowOptMain(ListingMain):
         return import_model(model, **import_options(self.args))
 
     def prepare_input(self) -> tuple[list[tuple[IO[bytes], int]], str]:
-        _, _, extension = (self.args.input_file or "").rpartition(".")
-        known = self.available_frontends
-        if self.input_path is not None:
-            refuse_bytecode_file(self.input_path)
-        if self.args.input_file not in (None, "-") and not self.args.frontend:
-            if extension not in known:
+        file = self.args.input_file
+        if file not in (None, "-") and not self.args.frontend:
+            kind = kind_of(file)
+            if kind is None:
                 raise GlowError(
-                    f"{self.args.input_file}: unknown kind of file; glow-opt reads "
-                    f"{', '.join(f'.{name}' for name in known)}",
+                    f"{file}: unknown kind of file; glow-opt reads "
+                    f"{', '.join(f'.{name}' for name in self.available_frontends)}",
                     hint="name the kind with -f",
                 )
+            self.args.frontend = kind[1:]
         return super().prepare_input()
 
     def parse_chunk(

@@ -7,20 +7,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from glow.dialects.errors import GlowError
-from glow.frontends.bytecode import refuse_bytecode_file
+from glow.frontends.kinds import SUFFIXES, kind_of
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
 
     from glow.options import CompileOptions
 
-SUFFIXES = (".onnx", ".mlir")
-
 
 def check_program(path: Path) -> None:
     """Raise one line unless `path` is a file of a kind that `glow` reads."""
-    refuse_bytecode_file(path)
-    if path.suffix not in SUFFIXES:
+    if kind_of(path) is None:
         raise GlowError(
             f"{path}: unknown kind of file; glow reads {' and '.join(SUFFIXES)}"
         )

@@ -10,8 +10,8 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.utils.exceptions import ParseError
 
 from glow.dialects.errors import GlowError, one_line
-from glow.frontends.bytecode import refuse_bytecode
 from glow.frontends.inline_weights import take_resources
+from glow.frontends.kinds import refuse_bytecode
 from glow.frontends.mlir_parser import LocatingParser
 from glow.frontends.notes import ImportNotes
 from glow.frontends.sidecar import attach_sidecar

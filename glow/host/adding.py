@@ -15,6 +15,7 @@ from glow.backends.backend import DEFAULT_BACKEND
 from glow.compilation import compile, find_source
 from glow.compiled_model import CompiledModel
 from glow.dialects.errors import GlowError
+from glow.frontends.kinds import is_text
 from glow.host.batch_table import (
     BatchTable,
     TableCache,
@@ -269,10 +270,9 @@ def measure_within(
 def divided_text(sources: Sources) -> str | os.PathLike[str] | ModuleOp:
     """The text or module that a model is; raises GlowError for another one."""
     model = sources.model
-    is_file = isinstance(model, str | os.PathLike)
-    if is_file and os.fspath(model).endswith(".mlir"):
+    if is_text(model):
         return model
-    if not is_file and hasattr(model, "walk"):
+    if hasattr(model, "walk"):
         return cast("ModuleOp", model)
     raise GlowError(
         f"'{sources.name}' is no text that is divided",

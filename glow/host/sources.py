@@ -7,6 +7,8 @@ import weakref
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
+from glow.frontends.kinds import TEXT, kind_of
+
 if TYPE_CHECKING:
     from glow.compiler import Model
     from glow.options import OptionKeywords
@@ -29,6 +31,6 @@ def source_of(model: RunnableModel) -> tuple[Model, OptionKeywords] | None:
     if found is None or isinstance(found[0], bytes):
         return found
     path = Path(os.fspath(cast(str, found[0])))
-    if path.suffix == ".onnx":
+    if kind_of(path) != TEXT:
         return path.read_bytes(), found[1]
     return path.resolve(), found[1]

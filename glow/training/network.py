@@ -29,6 +29,7 @@ from glow.dialects.function_attributes import INPUT_NAMES
 from glow.dialects.glow.state import VariableOp
 from glow.dialects.weight_table import Array
 from glow.dialects.weights import weights_of
+from glow.frontends.kinds import is_text
 from glow.frontends.onnx.graph import sanitized
 from glow.options import CompileOptions
 from glow.passes.graph.convert_constants_to_variables import convert
@@ -56,7 +57,7 @@ class Network:
         """Raises GlowError for what is no network."""
         self.proto: onnx.ModelProto | None = None
         self.module: ModuleOp | None = None
-        if isinstance(model, ModuleOp) or _is_text(model):
+        if isinstance(model, ModuleOp) or is_text(model):
             self.module = load(model)
             if level_of(self.module) is not None:
                 raise GlowError(
@@ -88,10 +89,6 @@ class Network:
             remove_dropouts(main_function(module))
         check_batch(main_function(module), batch_size)
         return module
-
-
-def _is_text(model: Model) -> bool:
-    return isinstance(model, str | os.PathLike) and os.fspath(model).endswith(".mlir")
 
 
 def read_proto(model: Model) -> onnx.ModelProto:

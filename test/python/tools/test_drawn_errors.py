@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from glow.dialects.errors import GlowError
-from glow.frontends.bytecode import refuse_bytecode
+from glow.frontends.kinds import refuse_bytecode
 from glow.tools.glow import run_glow
 from glow.tools.glow_opt import run_glow_opt
 from glow.tools.opt.drawn_errors import drawn, excerpt
