@@ -103,3 +103,52 @@ func.func @causal(%q: tensor<1x2x2x8xf32>, %k: tensor<1x2x2x8xf32>, %v: tensor<1
   %y = glow.matmul %p, %v : tensor<1x2x2x6xf32>
   func.return %y : tensor<1x2x2x6xf32>
 }
+
+// Weights that are 0 where they are NaN.
+// CHECK-LABEL: func.func @guarded(
+// CHECK: %[[Y:.*]] = glow.attention %q, %k, %v, %m : tensor<1x2x4x6xf32>
+// CHECK-NEXT: %[[ZERO:.*]] = glow.splat 0.000000e+00 : tensor<f32>
+// CHECK-NEXT: %[[NAN:.*]] = glow.is_nan %[[Y]] : tensor<1x2x4x6xi1>
+// CHECK-NEXT: %y = glow.select %[[NAN]], %[[ZERO]], %[[Y]] : tensor<1x2x4x6xf32>
+// CHECK-NEXT: func.return %y : tensor<1x2x4x6xf32>
+func.func @guarded(%q: tensor<1x2x4x8xf32>, %k: tensor<1x2x5x8xf32>, %v: tensor<1x2x5x6xf32>, %m: tensor<4x5xf32>) -> tensor<1x2x4x6xf32> {
+  %zero = glow.splat 0.0 : tensor<f32>
+  %s = glow.matmul %q, %k transpose_rhs : tensor<1x2x4x5xf32>
+  %a = glow.add %s, %m : tensor<1x2x4x5xf32>
+  %p = glow.softmax %a axis 3 : tensor<1x2x4x5xf32>
+  %n = glow.is_nan %p : tensor<1x2x4x5xi1>
+  %w = glow.select %n, %zero, %p : tensor<1x2x4x5xf32>
+  %y = glow.matmul %w, %v : tensor<1x2x4x6xf32>
+  func.return %y : tensor<1x2x4x6xf32>
+}
+
+// A bias for each head, and a mask for each window, two of each of three images.
+// CHECK-LABEL: func.func @windows(
+// CHECK: %[[WIDE:.*]] = glow.broadcast %m : tensor<3x2x1x4x4xf32>
+// CHECK-NEXT: %[[MASK:.*]] = glow.reshape %[[WIDE]] : tensor<6x1x4x4xf32>
+// CHECK-NEXT: %[[SUM:.*]] = glow.add %b, %[[MASK]] : tensor<6x5x4x4xf32>
+// CHECK-NEXT: %y = glow.attention %q, %k, %v, %[[SUM]] : tensor<6x5x4x7xf32>
+// CHECK-NEXT: func.return %y : tensor<6x5x4x7xf32>
+func.func @windows(%q: tensor<6x5x4x8xf32>, %k: tensor<6x5x4x8xf32>, %v: tensor<6x5x4x7xf32>, %b: tensor<1x5x4x4xf32>, %m: tensor<2x1x4x4xf32>) -> tensor<6x5x4x7xf32> {
+  %s = glow.matmul %q, %k transpose_rhs : tensor<6x5x4x4xf32>
+  %a = glow.add %s, %b : tensor<6x5x4x4xf32>
+  %r = glow.reshape %a : tensor<3x2x5x4x4xf32>
+  %c = glow.add %r, %m : tensor<3x2x5x4x4xf32>
+  %t = glow.reshape %c : tensor<6x5x4x4xf32>
+  %p = glow.softmax %t axis 3 : tensor<6x5x4x4xf32>
+  %y = glow.matmul %p, %v : tensor<6x5x4x7xf32>
+  func.return %y : tensor<6x5x4x7xf32>
+}
+
+// A mask that repeats along a part of an axis has no shape of its own there.
+// CHECK-LABEL: func.func @parted(
+// CHECK-NOT: glow.attention
+func.func @parted(%q: tensor<2x3x4x8xf32>, %k: tensor<2x3x4x8xf32>, %v: tensor<2x3x4x7xf32>, %m: tensor<3x1x4x4xf32>) -> tensor<2x3x4x7xf32> {
+  %s = glow.matmul %q, %k transpose_rhs : tensor<2x3x4x4xf32>
+  %r = glow.reshape %s : tensor<3x2x4x4xf32>
+  %c = glow.add %r, %m : tensor<3x2x4x4xf32>
+  %t = glow.reshape %c : tensor<2x3x4x4xf32>
+  %p = glow.softmax %t axis 3 : tensor<2x3x4x4xf32>
+  %y = glow.matmul %p, %v : tensor<2x3x4x7xf32>
+  func.return %y : tensor<2x3x4x7xf32>
+}

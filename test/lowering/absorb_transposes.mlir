@@ -38,3 +38,16 @@ func.func @columns(%x: tensor<2x32x12x64xf32>, %s: tensor<2x12x32x128xf32>) -> t
   %r = glow.transpose %c permutation [0, 3, 1, 2] : tensor<2x128x12x64xf32>
   func.return %r : tensor<2x128x12x64xf32>
 }
+
+// What is 0 where it is NaN is stored so, as its reader wants it.
+// CHECK-LABEL: func.func @guarded_attention(
+// CHECK: cpu.attention %q, %k, %k query_axes [0, 1, 2, 3] key_axes [0, 1, 3, 2] value_axes [0, 1, 2, 3] result_axes [0, 2, 1, 3] scale 1.250000e-01 zero_nans : tensor<1x128x12x64xf32>
+// CHECK-NEXT: func.return
+func.func @guarded_attention(%q: tensor<1x12x128x64xf32>, %k: tensor<1x12x128x64xf32>) -> tensor<1x128x12x64xf32> {
+  %zero = glow.splat 0.0 : tensor<f32>
+  %c = glow.attention %q, %k, %k scale 0.125 : tensor<1x12x128x64xf32>
+  %n = glow.is_nan %c : tensor<1x12x128x64xi1>
+  %g = glow.select %n, %zero, %c : tensor<1x12x128x64xf32>
+  %r = glow.transpose %g permutation [0, 2, 1, 3] : tensor<1x128x12x64xf32>
+  func.return %r : tensor<1x128x12x64xf32>
+}

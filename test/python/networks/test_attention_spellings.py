@@ -99,12 +99,56 @@ def bias(net: Network) -> str:
     return net.node("Add", scaled_queries(net), numbers.astype(np.float32))
 
 
+def windows(net: Network) -> str:
+    """A bias for each pair of words, and a mask by window under an axis of its own."""
+    biased = bias(net)
+    rng = np.random.default_rng(2)
+    mask = np.where(rng.random((1, 1, 1, WORDS, WORDS)) < 0.3, -100.0, 0.0)
+    apart = net.node("Reshape", biased, np.array([1, 1, HEADS, WORDS, WORDS]))
+    masked = net.node("Add", apart, mask.astype(np.float32))
+    return net.node("Reshape", masked, np.array([-1, HEADS, WORDS, WORDS]))
+
+
+def relative(net: Network) -> str:
+    """Relative places taken from a table, for all heads, and unscaled products."""
+    rng = np.random.default_rng(3)
+    table = rng.standard_normal((4, HEADS)).astype(np.float32)
+    places = net.node("Gather", table, rng.integers(0, 4, (WORDS, WORDS)), axis=0)
+    turned = net.node("Transpose", places, perm=[2, 0, 1])
+    biases = net.node("Unsqueeze", turned, np.array([0]))
+    products = net.node("MatMul", net.heads("q"), net.heads("k", (0, 2, 3, 1)))
+    return net.node("Add", products, biases)
+
+
+def causal_and_padded(net: Network) -> str:
+    """A constant of GPT-2, then a number for each key."""
+    keys = np.zeros((1, 1, 1, WORDS), np.float32)
+    keys[..., -2:] = LOWEST
+    masked = net.node("Where", CAUSAL, divided_scores(net), np.float32(LOWEST))
+    return net.node("Add", masked, keys)
+
+
+def computed_causal(net: Network) -> str:
+    """Places are compared in the graph."""
+    places = net.node("Range", np.int64(0), np.int64(WORDS), np.int64(1))
+    rows = net.node("Unsqueeze", places, np.array([1]))
+    later = net.node("Less", rows, places)
+    return net.node("Where", later, np.float32(LOWEST), roots(net))
+
+
 def selected(net: Network) -> str:
     return net.node("Where", CAUSAL, divided_scores(net), np.float32(-1e9))
 
 
 def filled(net: Network) -> str:
     return net.node("Where", ~CAUSAL, np.float32(LOWEST), scaled_keys(net))
+
+
+def hidden_rows(net: Network) -> str:
+    """Some queries see no key at all."""
+    mask = np.where(CAUSAL, np.float32(0), np.float32(-np.inf))
+    mask[:, :, :2] = -np.inf
+    return net.node("Add", scaled_queries(net), mask)
 
 
 @pytest.mark.parametrize(
@@ -119,12 +163,28 @@ def filled(net: Network) -> str:
         bias,
         selected,
         filled,
+        windows,
+        relative,
+        causal_and_padded,
+        computed_causal,
     ],
 )
 def test_one_kernel(scores):
     net = Network()
     shares = net.node("Softmax", scores(net), axis=-1)
-    model = net.model(net.node("MatMul", shares, net.heads("v")))
+    check_one_kernel(net.model(net.node("MatMul", shares, net.heads("v"))))
+
+
+@pytest.mark.parametrize("scores", [scaled_queries, hidden_rows])
+def test_nan_guard(scores):
+    """Weights that are 0 where they are NaN, as PyTorch's exporter writes them."""
+    net = Network()
+    shares = net.node("Softmax", scores(net), axis=-1)
+    shares = net.node("Where", net.node("IsNaN", shares), np.float32(0), shares)
+    check_one_kernel(net.model(net.node("MatMul", shares, net.heads("v"))))
+
+
+def check_one_kernel(model):
     rng = np.random.default_rng(1)
     shape = (1, WORDS, HEADS * DEPTH)
     inputs = {name: rng.standard_normal(shape, np.float32) for name in "qkv"}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import DenseArrayBase, FloatAttr, TensorType
+from xdsl.dialects.builtin import DenseArrayBase, FloatAttr, TensorType, UnitAttr
 from xdsl.irdl import (
     irdl_op_definition,
     operand_def,
@@ -26,7 +26,8 @@ class AttentionOp(NodeOp):
     Axis i of the queries [..., L, E] is axis `query_axes[i]` of their tensor, the same for
     the keys, which are [..., E, S], and the values [..., S, D]; axis i of the result is axis
     `result_axes[i]` of [..., L, D]. The mask has the rank of the scores [..., L, S], and 1
-    where it repeats.
+    where it repeats. `zero_nans`: what is NaN is stored as 0, as for queries without any key
+    that the mask lets through.
     """
 
     name = "cpu.attention"
@@ -40,6 +41,7 @@ class AttentionOp(NodeOp):
     value_axes = prop_def(DenseArrayBase)
     result_axes = prop_def(DenseArrayBase)
     scale = prop_def(FloatAttr, default_value=float_attr(1.0))
+    zero_nans = opt_prop_def(UnitAttr)
     config = opt_prop_def(AttentionConfigAttr)
 
     @classmethod

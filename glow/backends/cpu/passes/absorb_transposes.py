@@ -30,6 +30,7 @@ from glow.dialects import glow
 from glow.dialects.node import shape_of
 from glow.passes.quantization.casts import tensor_of
 from glow.passes.rewriting.contract import VALUES
+from glow.passes.rewriting.matching import number_of
 from glow.passes.rewriting.node_builder import (
     NodeBuilder,
     NodeRewrite,
@@ -174,7 +175,8 @@ def absorb_into_attention(op: Operation) -> None:
     keys, key_axes = stored_operand(op, op.keys, True)
     values, value_axes = stored_operand(op, op.values, False, rows=True)
     rank = len(shape_of(op.result))
-    stored, result_axes = stored_result(op.result, list(range(rank)))
+    guarded = guarded_result(op.result)
+    stored, result_axes = stored_result(guarded or op.result, list(range(rank)))
     assert isinstance(stored.owner, Operation)
     builder = NodeBuilder(stored.owner)
     operands = [queries, keys, values]
@@ -190,10 +192,24 @@ def absorb_into_attention(op: Operation) -> None:
         value_axes=value_axes,
         result_axes=result_axes,
         scale=op.attributes_view().float("scale"),
+        **({} if guarded is None else {"zero_nans": True}),
     )
     assert isinstance(result.owner, Operation)
     result.owner.location = op.location
     builder.replace(result)
+
+
+def guarded_result(value: SSAValue) -> SSAValue | None:
+    """The select that is all that is made of a value: 0 where it is NaN."""
+    readers = [use.operation for use in value.uses]
+    choices = [one for one in readers if isinstance(one, glow.SelectOp)]
+    tests = [one for one in readers if isinstance(one, glow.IsNanOp)]
+    if len(readers) != len(choices) + len(tests) or not len(choices) == len(tests) == 1:
+        return None
+    condition, zero, other = choices[0].inputs
+    is_guard = condition is tests[0].result and other is value
+    only = is_guard and condition.has_one_use() and number_of(zero) == 0
+    return choices[0].result if only else None
 
 
 ABSORPTIONS: Mapping[type[Operation], NodeRewrite] = {

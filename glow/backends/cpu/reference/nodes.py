@@ -34,11 +34,7 @@ from glow.interpreter.convolution import convolve
 from glow.interpreter.dynamic_quantization import per_row_quantize, row_range
 from glow.interpreter.evaluation import evaluate_region
 from glow.interpreter.integer_arithmetic import wrapped
-from glow.interpreter.normalization import (
-    local_response_norm,
-    normalized,
-    softmax,
-)
+from glow.interpreter.normalization import local_response_norm, normalized, softmax
 from glow.interpreter.scalar_functions import Function, element_dtype, result_dtype
 
 Packing: TypeAlias = Callable[[Attributes, tuple[int, ...], Array], Array]
@@ -304,6 +300,8 @@ def run_cpu_attention(
     scores = (left @ right) * attributes.float("scale")
     shares = softmax(scores if mask is None else scores + exact(mask), -1)
     total = (shares @ shared).transpose(attributes.ints("result_axes"))
+    if attributes.has("zero_nans"):
+        total[np.isnan(total)] = 0.0
     return apply_epilogue(op, total, ())
 
 

@@ -246,6 +246,7 @@ def attention_spec(
         permuted_strides(shape_of(output), stored),
         mask_strides,
         attributes.float("scale"),
+        attributes.has("zero_nans"),
         config_of(attributes, AttentionConfig),
     )
 

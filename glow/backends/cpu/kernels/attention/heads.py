@@ -86,6 +86,14 @@ class Heads:
         for matrix in tensors:
             matrix.move_to(coordinates)
 
+    def store(self, total: SSAValue, row: Index, columns: Columns) -> None:
+        """Stores results of some queries."""
+        builder = self.builder
+        if self.spec.zero_nans:
+            is_nan = builder.cmpf("uno", total, total)
+            total = builder.select(is_nan, builder.like(0.0, total), total)
+        self.result.write_columns(total, row, columns)
+
     def each_group(
         self, split: ColumnSplit, body: Callable[[Index, ColumnGroup], None]
     ) -> None:

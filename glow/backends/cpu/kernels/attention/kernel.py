@@ -46,7 +46,7 @@ class _ShortHeads(Heads):
             total = self.builder.mulf(
                 total, self.block.softmax.inverse_sums(row, shape)
             )
-            self.result.write_columns(total, self.builder.add(first, row), columns)
+            self.store(total, self.builder.add(first, row), columns)
 
         self.block.multiply(write)
 

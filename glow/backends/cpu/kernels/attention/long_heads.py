@@ -121,7 +121,7 @@ class LongHeads(Heads):
                     factor = self.online.inverse_sums(there, (1, *columns.shape))
                     kept = self.sums.read_columns(builder.add(last, there), 1, columns)
                     kept = builder.mulf(kept, factor)
-                    self.result.write_columns(kept, builder.add(first, number), columns)
+                    self.store(kept, builder.add(first, number), columns)
 
             self.each_group(self.value_split, lambda _, group: divide(group))
 

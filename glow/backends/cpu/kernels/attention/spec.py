@@ -43,6 +43,8 @@ class AttentionSpec:
     result_strides: Strides
     mask_strides: Strides | None = None
     scale: float = 1.0
+    zero_nans: bool = False
+    """Whether what is NaN is stored as 0."""
     config: AttentionConfig | None = None
     """Chosen before; else the best one for the target."""
 
