@@ -173,7 +173,10 @@ def depth_of(module: str, depths: Mapping[str, int]) -> float:
     return depths.get(module, float("nan"))
 
 
-DERIVED = {"glow.backends.opencl": "glow.backends.cpu"}
+DERIVED = {
+    "glow.backends.cuda": "glow.backends.cpu",
+    "glow.backends.opencl": "glow.backends.cpu",
+}
 """Backends of ours that are made of another one."""
 
 

@@ -261,6 +261,7 @@ class Backend(ABC):
 
 OWN = {
     "cpu": ("glow.backends.cpu", "CpuBackend"),
+    "cuda": ("glow.backends.cuda", "CudaBackend"),
     "interpreter": ("glow.backends.interpreter", "InterpreterBackend"),
     "opencl": ("glow.backends.opencl", "OpenClBackend"),
 }

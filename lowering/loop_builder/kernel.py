@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from xdsl.dialects.builtin import IndexType
 from xdsl.dialects.func import FuncOp
 
 
@@ -23,3 +24,10 @@ class Kernel:
     def runs_of(self, buffer: int) -> int:
         """The runs of a buffer."""
         return self.runs[buffer] if buffer < len(self.runs) else 0
+
+
+def is_kernel(function: FuncOp) -> bool:
+    """Whether a function has work items: what it takes ends in their bounds."""
+    bounds = list(function.function_type.inputs)[-2:]
+    is_bound = all(isinstance(type_, IndexType) for type_ in bounds)
+    return bool(function.body.blocks) and len(bounds) == 2 and is_bound

@@ -201,6 +201,31 @@ NAMED_TARGETS: Mapping[str, NamedTarget] = {
 }
 """By the name that users write."""
 
+GPU_TRIPLE = "nvptx64-nvidia-cuda"
+PTX_VERSION = "+ptx78"
+"""Of CUDA 11.8, the first that knows all GPUs of the table."""
+
+GPUS: Mapping[str, NamedTarget] = {
+    name: NamedTarget(
+        f"NVIDIA {family}",
+        GPU_TRIPLE,
+        name,
+        "generic-sse",  # Vectors of 16 bytes: the most that a thread loads at once.
+        PTX_VERSION,
+        round_conversion=False,
+    )
+    for name, family in {
+        "sm_75": "Turing",
+        "sm_80": "Ampere (A100)",
+        "sm_86": "Ampere",
+        "sm_89": "Ada",
+        "sm_90": "Hopper (H100)",
+    }.items()
+}
+"""By NVIDIA's names of compute capabilities; `--backend=cuda` makes PTX for them."""
+
+ROWS = {**NAMED_TARGETS, **GPUS}
+
 
 CPUS = {
     **dict.fromkeys(("x86-64", "x86-64-v2"), "scalar"),

@@ -18,7 +18,7 @@ from glow.dialects.errors import GlowError
 from glow.lowering.target.cache_sizes import cache_sizes
 from glow.lowering.target.core import Core
 from glow.lowering.target.cores import CORE_OF_CPU, CORES
-from glow.lowering.target.named_targets import CPUS, NAMED_TARGETS, WITHOUT_VNNI
+from glow.lowering.target.named_targets import CPUS, ROWS, WITHOUT_VNNI
 
 WORD = 4
 """The bytes whose products are added up in a lane."""
@@ -245,7 +245,7 @@ def base_target(name: str) -> Target:
         return host_target()
     if name in PRESETS:
         return PRESETS[name]
-    if name in NAMED_TARGETS:
+    if name in ROWS:
         return named_target(name)
     triple, is_triple, cpu = name.partition(TRIPLE_END)
     if is_triple:
@@ -260,7 +260,7 @@ def base_target(name: str) -> Target:
 
 def named_target(name: str) -> Target:
     """Returns the target of a row of the table."""
-    row = NAMED_TARGETS[name]
+    row = ROWS[name]
     return Target(
         triple=row.triple,
         cpu=row.cpu,
@@ -281,7 +281,7 @@ def target_of_triple(triple: str, cpu: str) -> Target:
 
     Raises GlowError for an architecture, or a CPU of it, that has no name here.
     """
-    names = [cpu] if cpu else list(NAMED_TARGETS)
+    names = [cpu] if cpu else list(ROWS)
     candidates = [base_target(name) for name in names]
     fitting = [one for one in candidates if is_architecture(one, triple)]
     if not fitting:
@@ -310,7 +310,7 @@ def is_architecture(target: Target, triple: str) -> bool:
 
 def near_targets(name: str) -> str:
     """What to write instead of an unknown name."""
-    known = ["host", *PRESETS, *NAMED_TARGETS, *CPUS]
+    known = ["host", *PRESETS, *ROWS, *CPUS]
     near = list(dict.fromkeys(get_close_matches(name, known, 3)))
     listed = "glow compile --list-targets lists them"
     if not near:

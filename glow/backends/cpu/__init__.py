@@ -154,10 +154,13 @@ class CpuBackend(Backend):
         """LLVM IR, assembly or an object file of a program of loops."""
         from glow.lowering.llvm_text.emit import emit_module
         from glow.lowering.loops_to_llvm.convert_loops_to_llvm import lower_module
+        from glow.lowering.target.named_targets import GPUS
         from glow.lowering.target.target import Target
         from glow.runtime.native_code import assembly, compile_object
 
         machine = Target.from_string(options.target)
+        if options.target in GPUS:
+            raise GlowError(f"{options.target} is a GPU", hint="--backend=cuda")
         text = emit_module(lower_module(module, machine).ops, machine)
         if phase == "llvm":
             return text

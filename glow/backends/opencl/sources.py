@@ -9,15 +9,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from xdsl.dialects.builtin import IndexType, ModuleOp
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 
 from glow.backends.cpu.program.program import KernelRequest, Program
+from glow.lowering.loop_builder.kernel import is_kernel
 from glow.lowering.opencl_c.emit import program_text
 from glow.lowering.target.target import Target
 from glow.runtime.caches.object_cache import ObjectCache, cache_key
-
-INDEX = IndexType()
 
 
 @dataclass(frozen=True)
@@ -50,12 +49,6 @@ def kernel_sources(program: Program, target: Target) -> Mapping[str, KernelSourc
         name: kernel_source(request, program.version, target, cache)
         for name, request in program.requests().items()
     }
-
-
-def is_kernel(function: FuncOp) -> bool:
-    """Whether a function has work items: what it takes ends in their bounds."""
-    types = list(function.function_type.inputs)
-    return bool(function.body.blocks) and types[-2:] == [INDEX, INDEX]
 
 
 def module_text(module: ModuleOp, target: Target) -> str:

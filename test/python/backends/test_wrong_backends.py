@@ -149,7 +149,7 @@ def test_devices_say_what_cannot_be_loaded(
     install(site, "needs-more", WRONG["needs-more"][0])
     run_glow(["devices"])
     lines = capsys.readouterr().out.splitlines()
-    assert [line.split()[0] for line in lines[:3]] == ["bad", "cpu:0", "interpreter:0"]
+    assert [line.split()[0] for line in lines[:2]] == ["bad", "cpu:0"]
     assert "cannot be used: backend 'bad' (needs_more:B of needs-more)" in lines[0]
     assert "No module named 'no_such_module'" in lines[0]
     run_glow(["devices", "--json"])

@@ -1,0 +1,93 @@
+"""The CUDA backend: the CPU's kernels as PTX, a thread a slice of each.
+
+It writes code, for any GPU of the table and without one; nothing of it is run yet.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from glow.backends.backend import CompiledFunction
+from glow.backends.cpu import CpuBackend
+from glow.backends.device import Device
+from glow.dialects.errors import GlowError
+
+if TYPE_CHECKING:
+    from xdsl.dialects.builtin import ModuleOp
+
+    from glow.backends.pipeline import Pipeline
+    from glow.options import CompileOptions
+    from glow.runtime.native_function import NativeProgram
+
+PTX = "ptx"
+WRITES_ONLY = "it writes PTX (glow compile --emit=ptx), and runs nothing yet"
+
+
+ANY = "sm_80"
+"""Without a target; newer GPUs run its code, too."""
+
+
+def gpu_of(options: CompileOptions) -> str:
+    """The target, where it is not said to be this machine."""
+    return ANY if options.target == "host" else options.target
+
+
+class CudaBackend(CpuBackend):
+    """Writes kernels for NVIDIA's GPUs.
+
+    Layouts, fusion, kernels and the plan of the memory are the CPU's.
+    """
+
+    name = "cuda"
+    caches_models = False
+
+    def pipeline(self, options: CompileOptions) -> Pipeline:
+        """The CPU's to loops, then the assembly of the kernels.
+
+        Raises GlowError for a target that is no GPU.
+        """
+        from glow.backends.cpu.pipeline import cpu_pipeline
+        from glow.backends.pipeline import LOOPS, Phase, Pipeline
+        from glow.lowering.target.named_targets import GPUS
+
+        target = gpu_of(options)
+        if target not in GPUS:
+            raise GlowError(
+                f"'{target}' is no target of backend 'cuda'",
+                hint=f"--target is one of {', '.join(GPUS)}",
+            )
+        pipeline = cpu_pipeline(replace(options, target=target))
+        phases = list(pipeline.phases)[: pipeline.names.index(LOOPS) + 1]
+        text = Phase(PTX, "assembly of the kernels", is_export=True)
+        return Pipeline([*phases, text], pipeline.compile_from)
+
+    def compile(self, module: ModuleOp, options: CompileOptions) -> CompiledFunction:
+        """Raises GlowError: nothing is run yet."""
+        self.find_device(options.device)
+        raise GlowError(f"backend '{self.name}': {WRITES_ONLY}")
+
+    def export(
+        self, module: ModuleOp, phase: str, options: CompileOptions
+    ) -> str | bytes:
+        """The kernels of a program of loops as PTX; needs no device."""
+        from glow.backends.cuda.ptx import module_ptx
+        from glow.lowering.target.target import Target
+
+        return module_ptx(module, Target.from_string(gpu_of(options)))
+
+    def prepare(self) -> None:
+        """Nothing: no code is run."""
+
+    def stored_program(self, function: CompiledFunction) -> NativeProgram | None:
+        """None: there are no functions."""
+        return None
+
+    def devices(self) -> Sequence[Device]:
+        """None yet."""
+        return ()
+
+    def why_no_device(self) -> str:
+        """Code is all that there is."""
+        return WRITES_ONLY

@@ -1,0 +1,105 @@
+"""The kernels of a program as PTX: thread i of the grid runs f(buffers, i, i + 1).
+
+    .visible .entry relu_1f_entry(.param .u64 b0, .param .u64 o0, ..., .param .u64 items)
+
+A buffer is an address and an offset; threads behind the last item do nothing, so that blocks
+may have any size. LLVM's passes put the kernel into its entry and find out that memory is global.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp
+
+from glow.dialects.errors import GlowError
+from glow.dialects.memref import PrefetchOp
+from glow.lowering.llvm_text.emit import emit_functions
+from glow.lowering.loop_builder.kernel import is_kernel
+from glow.lowering.loops_to_llvm.convert_loops_to_llvm import lower_functions
+from glow.lowering.target.llvm_library import llvm
+from glow.lowering.target.target import Target
+from glow.lowering.type_guards import is_memref
+from glow.runtime.native_code import parse, target_machine
+
+ENTRY = "_entry"
+
+REGISTERS = ("tid", "ctaid", "ntid")
+DECLARATIONS = "".join(
+    f"declare i32 @llvm.nvvm.read.ptx.sreg.{name}.x()\n" for name in REGISTERS
+)
+
+ITEM = """\
+  %thread = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+  %block = call i32 @llvm.nvvm.read.ptx.sreg.ctaid.x()
+  %size = call i32 @llvm.nvvm.read.ptx.sreg.ntid.x()
+  %first = mul i32 %block, %size
+  %number = add i32 %first, %thread
+  %item = zext i32 %number to i64
+  %is_item = icmp ult i64 %item, %items
+"""
+
+KNOWN = frozenset(
+    "llvm.abs llvm.ceil llvm.copysign llvm.ctlz llvm.ctpop llvm.cttz llvm.fabs llvm.floor "
+    "llvm.fma llvm.maximum llvm.maxnum llvm.minimum llvm.minnum llvm.roundeven llvm.smax "
+    "llvm.smin llvm.sqrt llvm.trunc llvm.umax llvm.umin".split()
+)
+"""Intrinsics that PTX has code for; LLVM ends the process at others."""
+
+
+def entry_text(function: FuncOp) -> str:
+    """The LLVM IR of the entry of a kernel."""
+    name = function.sym_name.data
+    buffers = list(filter(is_memref, function.function_type.inputs))
+    numbers = range(len(buffers))
+    parameters = "".join(f"ptr %b{k}, i64 %o{k}, " for k in numbers)
+    places = "".join(
+        f"  %p{k} = getelementptr i8, ptr %b{k}, i64 %o{k}\n" for k in numbers
+    )
+    arguments = "".join(f"ptr %p{k}, " for k in numbers)
+    return (
+        f"define ptx_kernel void @{name}{ENTRY}({parameters}i64 %items) {{\n{ITEM}"
+        f"  br i1 %is_item, label %work, label %end\nwork:\n{places}"
+        f"  %behind = add i64 %item, 1\n"
+        f"  call void @{name}({arguments}i64 %item, i64 %behind)\n"
+        f"  br label %end\nend:\n  ret void\n}}\n"
+    )
+
+
+def unknown_functions(text: str) -> Iterator[str]:
+    """What LLVM IR declares and PTX has no code for."""
+    for name in re.findall(r"^declare .*? @([\w.]+)\(", text, re.MULTILINE):
+        if re.sub(r"(\.v?\d*(bf|f|i)\d+)+$", "", name) not in KNOWN:
+            yield name
+
+
+def kernels_text(kernels: list[FuncOp], target: Target) -> str:
+    """The LLVM IR of kernels and their entries, without hints to caches that GPUs have not.
+
+    Raises GlowError for a function that is called and not there.
+    """
+    for kernel in kernels:
+        for op in [op for op in kernel.walk() if isinstance(op, PrefetchOp)]:
+            op.detach()
+            op.erase()
+    text = emit_functions(lower_functions(kernels, target), target)
+    for name in unknown_functions(text):
+        raise GlowError(f"PTX has no function '{name}', which a kernel calls")
+    for kernel in kernels:
+        name = kernel.sym_name.data
+        text = text.replace(f"define void @{name}(", f"define internal void @{name}(")
+    return "\n".join([DECLARATIONS, text, *map(entry_text, kernels)])
+
+
+def module_ptx(module: ModuleOp, target: Target) -> str:
+    """The kernels of a program of loops, all but `main`, as PTX of a GPU."""
+    functions = (op for op in module.ops if isinstance(op, FuncOp))
+    text = kernels_text(list(filter(is_kernel, functions)), target)
+    machine = target_machine(target)
+    parsed = parse(text, target, machine)
+    options = llvm.create_pipeline_tuning_options(speed_level=2)
+    passes = llvm.create_pass_builder(machine, options)
+    passes.getModulePassManager().run(parsed, passes)
+    return machine.emit_assembly(parsed)

@@ -1,0 +1,98 @@
+"""Kernels as PTX: an entry each, in which LLVM has put the kernel; errors of one line.
+
+Where `ptxas` is installed (`pip install nvidia-cuda-nvcc`), it assembles them.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sysconfig
+from pathlib import Path
+
+import pytest
+from places import ROOT
+from xdsl.dialects.builtin import ModuleOp
+
+import glow
+from glow import GlowError
+from glow.backends.cuda.ptx import module_ptx
+from glow.compiler import load, lower
+from glow.frontends.mlir import parse_text
+from glow.lowering.target.target import Target
+from glow.options import CompileOptions
+from glow.universe import new_context
+
+MLP = ROOT / "examples" / "digits" / "mlp.onnx"
+
+KERNEL = """
+func.func @f(%x: memref<64xf32>, %y: memref<64xf32>, %lo: index, %hi: index) {{
+  %c1 = arith.constant 1 : index
+  scf.for %i = %lo to %hi step %c1 {{
+    memref.prefetch %x[%i], read, locality<3>, data : memref<64xf32>
+    %0 = memref.load %x[%i] : memref<64xf32>
+    %1 = {operation} %0 : f32
+    memref.store %1, %y[%i] : memref<64xf32>
+  }}
+  func.return
+}}
+"""
+
+
+def kernel(operation: str) -> ModuleOp:
+    return parse_text(new_context(), KERNEL.format(operation=operation), "kernel.mlir")
+
+
+def network(target: str) -> str:
+    text = lower(load(MLP), "ptx", CompileOptions("cuda", target))
+    assert isinstance(text, str)
+    return text
+
+
+def ptxas() -> str | None:
+    """The assembler of a toolkit, or of the package of PyPI."""
+    folder = Path(sysconfig.get_path("purelib")) / "nvidia"
+    found = next(folder.glob("*/bin/ptxas"), None)
+    return shutil.which("ptxas") or (None if found is None else str(found))
+
+
+def test_a_thread_runs_a_work_item() -> None:
+    text = module_ptx(kernel("math.sqrt"), Target.from_string("sm_90"))
+    assert ".target sm_90" in text
+    assert re.findall(r"\.visible \.entry (\w+)", text) == ["f_entry"]
+    assert ".func" not in text
+    for instruction in ("%ctaid.x", "ld.global", "sqrt.rn.f32", "st.global"):
+        assert instruction in text
+
+
+def test_a_function_that_ptx_has_not_is_one_line() -> None:
+    with pytest.raises(GlowError, match=r"no function 'llvm.tan.f32', which a kernel"):
+        module_ptx(kernel("math.tan"), Target.from_string("sm_90"))
+
+
+def test_the_kernels_of_a_network_assemble(tmp_path: Path) -> None:
+    text = network("sm_80")
+    assert text.count(".visible .entry ") == text.count("_entry(") > 1
+    assembler = ptxas()
+    if assembler is None:
+        pytest.skip("ptxas is not installed")
+    file = tmp_path / "kernels.ptx"
+    file.write_text(text)
+    command = [assembler, "-v", "-arch=sm_80", str(file), "-o", str(tmp_path / "k")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    spills = re.findall(r"(\d+) bytes spill stores", done.stderr)
+    assert set(spills) == {"0"}
+
+
+def test_a_target_that_is_no_gpu_is_one_line() -> None:
+    with pytest.raises(GlowError) as caught:
+        network("avx2")
+    line = "'avx2' is no target of backend 'cuda'; --target is one of sm_75, sm_80"
+    assert caught.value.one_line().startswith(line)
+
+
+def test_nothing_is_run_yet() -> None:
+    with pytest.raises(GlowError, match="backend 'cuda' has no device: it writes PTX"):
+        glow.compile(MLP, backend="cuda")
