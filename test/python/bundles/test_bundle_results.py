@@ -11,6 +11,7 @@ import onnx
 import pytest
 from bundle_testing import (
     ALL,
+    MODELS,
     NATIVE_TARGETS,
     NETWORKS,
     Guarded,
@@ -23,7 +24,6 @@ from bundle_testing import (
 from onnx import TensorProto, helper
 
 import glow
-from benchmarks.networks import embedded
 from glow.bundles.build import build_bundle
 from glow.bundles.bundle import BAD_INDEX, BAD_WEIGHTS, OK, UNALIGNED, BundleSettings
 from glow.compiler import load
@@ -255,17 +255,18 @@ def test_callbacks_see_each_kernel_before_and_after():
 def test_several_networks_share_kernels_weights_and_the_arena():
     """Two networks of the same layers and weights take no more than one of them."""
     options = CompileOptions()
-    one = bundle_of("digits")
+    one = bundle_of("mlp")
     names = ("first", "second", "other")
-    models = ("digits", "digits", "anomaly_detector")
+    models = ("mlp", "mlp", "anomaly_detector")
     modules = {
-        name: load(embedded.NETWORKS[model](), options)
+        name: load(MODELS[model](), options)
         for name, model in zip(names, models, strict=True)
     }
     bundle = build_bundle(modules, options, BundleSettings("net"))
     other = bundle_of("anomaly_detector")
     assert bundle.constants.nbytes == one.constants.nbytes + other.constants.nbytes
-    assert bundle.activations_bytes == one.activations_bytes
+    largest = max(one.activations_bytes, other.activations_bytes)
+    assert bundle.activations_bytes == largest
     assert set(bundle.kernel_bytes.values()) <= {
         *one.kernel_bytes.values(),
         *other.kernel_bytes.values(),

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from bundle_testing import written
+from bundle_testing import ALL, written
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.parser import Parser
 
@@ -58,7 +58,10 @@ def expected() -> list[np.ndarray]:
     return list(model.function.run([X, Y]))
 
 
-@pytest.mark.parametrize("target", ["cortex-m4", "riscv32", "wasm-simd", "neon"])
+TARGETS = ["riscv32", "wasm-simd", *(["cortex-m4", "neon", "riscv64"] if ALL else [])]
+
+
+@pytest.mark.parametrize("target", TARGETS)
 def test_functions_have_code_on_every_target(
     target: str, expected: list[np.ndarray], tmp_path: Path
 ) -> None:
@@ -75,7 +78,7 @@ def test_functions_have_code_on_every_target(
             )
 
 
-@pytest.mark.parametrize("element", ["f16", "bf16"])
+@pytest.mark.parametrize("element", ["f16", "bf16"] if ALL else ["bf16"])
 def test_halves_take_no_function_of_the_c_library(element: str) -> None:
     options, settings = CompileOptions(target="cortex-m3"), BundleSettings("net")
     bundle = build_bundle({"net": network(OF_HALVES, element, 5)}, options, settings)
