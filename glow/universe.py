@@ -8,8 +8,7 @@ as fast as without us.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Collection, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import partial
 from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, TypeVar, cast
@@ -18,7 +17,7 @@ from xdsl.context import Context
 from xdsl.dialects import get_all_dialects
 from xdsl.ir import Dialect
 from xdsl.transforms import get_all_passes
-from xdsl.universe import Universe
+from xdsl.universe import XDSL_UNIVERSE, Universe
 
 from glow.backends.backend import (
     OWN,
@@ -30,7 +29,7 @@ from glow.backends.backend import (
     loaded_backends,
     reject_backend,
 )
-from glow.dialects.errors import GlowError
+from glow.dialects.errors import GlowError, one_line
 from glow.frontends import PASSES as FRONTEND_PASSES
 from glow.lowering import PASSES as LOWERING_PASSES
 from glow.lowering.loops_to_llvm import PASSES as LLVM_PASSES
@@ -254,32 +253,68 @@ def installed_backends() -> list[Backend]:
             backend_passes([*fitting, one])
             fitting.append(one)
         except GlowError as error:
-            warnings.warn(error.one_line(), RuntimeWarning, stacklevel=2)
+            _warn(error.one_line())
             reject_backend(one.name, error)
     return fitting
 
 
-def other_universes() -> list[Universe]:
-    """Those of other packages that can be loaded."""
-    points = entry_points(group="xdsl.universe")
-    others = [point for point in points if not point.value.startswith("glow.universe:")]
-    found: list[Universe] = []
-    for point in others:
-        with suppress(Exception):  # Which xDSL will tell of.
-            found.append(cast(Universe, point.load()))
+def other_universes() -> Iterator[tuple[str, Universe]]:
+    """Those of other packages, with whose they are; a warning names each that fails."""
+    for point in entry_points(group="xdsl.universe"):
+        if point.value.startswith("glow.universe:"):
+            continue
+        owner = f"'{point.name}' of {point.dist.name if point.dist else point.value}"
+        try:
+            one = cast(object, point.load())
+        except Exception as error:
+            reason = one_line(f"{type(error).__name__}: {error}")
+            _warn(f"xdsl.universe {owner} cannot be loaded: {reason}")
+            continue
+        if isinstance(one, Universe):
+            yield owner, one
+        else:
+            _warn(f"xdsl.universe {owner} is no xdsl.universe.Universe")
+
+
+def installed_universe() -> Universe:
+    """What all packages give to xDSL, but for names that others have."""
+    others = [XDSL_UNIVERSE]
+    for owner, one in other_universes():
+        if one is XDSL_UNIVERSE:
+            continue
+        tables = [(one.all_dialects, each.all_dialects) for each in others]
+        tables += [(one.all_passes, each.all_passes) for each in others]
+        taken = sorted(n for own, theirs in tables for n in own if n in theirs)
+        if taken:
+            _warn(f"xdsl.universe {owner} has '{taken[0]}', which another one has")
+        else:
+            others.append(one)
+    others.append(_own_universe(others))
+    found = Universe()
+    for one in others:
+        found.all_dialects |= one.all_dialects
+        found.all_passes |= one.all_passes
+        found.all_targets |= one.all_targets
     return found
 
 
-def __getattr__(name: str) -> Universe:
-    """`GLOW_UNIVERSE`, what xDSL's own tools know: made when one of them asks.
+def _warn(message: str) -> None:
+    """Tell of a package, once however often all are looked for."""
+    warnings.warn(message, RuntimeWarning, stacklevel=1)
 
-    A package may give its dialects and passes to xDSL itself: then they are not ours.
-    """
+
+def __getattr__(name: str) -> Universe:
+    """`GLOW_UNIVERSE`, what xDSL's own tools know: made when one of them asks."""
     if name != "GLOW_UNIVERSE":
         raise AttributeError(name)
+    return _own_universe([one for _, one in other_universes()])
+
+
+def _own_universe(others: Sequence[Universe]) -> Universe:
+    """That of this package and of backends, without what a package gives to xDSL itself."""
     backends = installed_backends()
     dialects, passes = backend_dialects(backends), backend_passes(backends)
-    for other in other_universes():
+    for other in others:
         dialects = {
             n: each for n, each in dialects.items() if n not in other.all_dialects
         }
@@ -290,12 +325,12 @@ def __getattr__(name: str) -> Universe:
     )
 
 
-def register_dialects(context: Context) -> None:
+def register_dialects(context: Context, universe: Universe | None = None) -> None:
     """Register xDSL's and our dialects in `context`, with our corrections.
 
-    Those of all backends that are installed are among them.
+    Those of all packages are among them: of a `universe` that is known already.
     """
-    installed = Universe.get_multiverse().all_dialects
+    installed = (universe or installed_universe()).all_dialects
     dialects = {**installed, **REPLACED_DIALECTS, **FOREIGN_DIALECTS}
     for name, factory in dialects.items():
         context.register_dialect(name, factory)

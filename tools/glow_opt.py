@@ -20,7 +20,6 @@ from typing import IO, TYPE_CHECKING, cast
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import PassPipeline
-from xdsl.universe import Universe
 from xdsl.utils.arg_spec import parse_spec
 from xdsl.utils.exceptions import ShrinkException
 from xdsl.utils.target import Target
@@ -44,10 +43,9 @@ from glow.tools.opt.pass_flags import (
     unwrap_pipeline,
 )
 from glow.tools.opt.reproducer import copy_of, pipeline_of, write_reproducer
-from glow.tools.opt.target_names import OWN_TARGETS
 from glow.tools.shape_options import import_options, refuse_for_text
 from glow.tools.target_options import target_of, with_backend, with_target
-from glow.universe import PASS_GROUPS, RENAMED_PASSES, register_dialects
+from glow.universe import PASS_GROUPS, RENAMED_PASSES, installed_universe
 
 if TYPE_CHECKING:
     from glow.tools.report.graph import Graph
@@ -66,17 +64,10 @@ class GlowOptMain(ListingMain):
 
     # Registration
 
-    def register_all_dialects(self) -> None:
-        register_dialects(self.ctx)
-
     def register_all_frontends(self) -> None:
         super().register_all_frontends()
         self.available_frontends["mlir"] = self.read_mlir
         self.available_frontends["onnx"] = self.read_onnx
-
-    def register_all_targets(self) -> None:
-        super().register_all_targets()
-        self.available_targets.update(OWN_TARGETS)
 
     def register_all_arguments(self, arg_parser: argparse.ArgumentParser) -> None:
         super().register_all_arguments(arg_parser)
@@ -367,7 +358,7 @@ def run_glow_opt(
 
     `sources` takes the texts of inputs that are no files.
     """
-    names = {*Universe.get_multiverse().all_passes, *PASS_GROUPS, *RENAMED_PASSES}
+    names = {*installed_universe().all_passes, *PASS_GROUPS, *RENAMED_PASSES}
     tool = GlowOptMain(args=fold_pipeline(spelled_long(arguments), names))
     tool.sources = {} if sources is None else sources
     tool.run()

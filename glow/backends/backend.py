@@ -311,13 +311,15 @@ def all_backends() -> list[Backend]:
     A warning names each of the others, which nothing but a call for it needs.
     """
     for name, points in _installed().items():
+        if name in _rejected:  # Somebody has told of it.
+            continue
         if (problem := _clash(name, points)) is None:
             try:
                 get_backend(name)
             except GlowError as error:
                 problem = error
         if problem is not None:
-            warnings.warn(problem.one_line(), RuntimeWarning, stacklevel=2)
+            warnings.warn(problem.one_line(), RuntimeWarning, stacklevel=1)
     return loaded_backends()
 
 

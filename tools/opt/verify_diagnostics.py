@@ -9,14 +9,14 @@ from io import BytesIO
 from typing import IO
 
 from xdsl.utils.exceptions import DiagnosticException, ParseError
-from xdsl.xdsl_opt_main import xDSLOptMain
 
 from glow.diagnostics import Diagnosis, diagnose
 from glow.dialects.errors import GlowError
 from glow.tools.opt.expected_diagnostics import Expectation, compare, parse_expectations
+from glow.tools.opt.registration import RegisteringMain
 
 
-class VerifyDiagnosticsMain(xDSLOptMain):
+class VerifyDiagnosticsMain(RegisteringMain):
     """The driver of a run whose errors are what it is about."""
 
     chunk_line: int = 0

@@ -9,9 +9,10 @@
     %b = glow.softmax %a axis 1 backend "cpu" : tensor<4x4xf32>
 
 A backend says itself what it does not take (`Backend.refuses`), and `unsupported=npu=glow.relu`
-names more that one should not get. A node with regions, and nodes that must stay together (reads
-and saves of a variable), have one backend. `outline-parts` makes functions of what is assigned;
-both are what `glow run --backend=npu,cpu` does.
+names more that one should not get. What is assigned already stays where that backend takes it. A
+node with regions, and nodes that must stay together (reads and saves of a variable), have one
+backend. `outline-parts` makes functions of what is assigned; both are what
+`glow run --backend=npu,cpu` does.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from xdsl.dialects.builtin import ModuleOp, StringAttr
 from glow.dialects.errors import GlowError
 from glow.dialects.function_attributes import BACKEND
 from glow.passes.graph.partition.divide import function_to_divide
-from glow.passes.graph.partition.graph import UnitGraph
+from glow.passes.graph.partition.graph import Unit, UnitGraph
 from glow.passes.graph.partition.options import parse_unsupported
 from glow.passes.graph.partition.problem import Refused
 from glow.passes.graph.partition.support import refused_error, unsupported_reason
@@ -49,17 +50,23 @@ def assign_backends(
     refused: dict[int, list[str | None]] = {}
     for number, unit in enumerate(graph.units):
         reasons: list[str | None] = []
-        for backend in backends:
+        first = [name for name in backends if _is_assigned(unit, name)]
+        for backend in [*first, *backends]:
             reasons.append(unsupported_reason(unit, backend, more.get(backend, ())))
             if reasons[-1] is None:
                 for op in unit.ops:
                     op.attributes[BACKEND] = StringAttr(backend)
                 break
         else:
-            refused[number] = reasons
+            refused[number] = reasons[len(first) :]
     if refused:
         found = [(graph.units[n].ops[0], reasons) for n, reasons in refused.items()]
         raise refused_error(backends, found)
+
+
+def _is_assigned(unit: Unit, backend: str) -> bool:
+    """Whether a unit has a backend already, by hand or by this pass."""
+    return all(op.attributes.get(BACKEND) == StringAttr(backend) for op in unit.ops)
 
 
 @dataclass(frozen=True)

@@ -54,3 +54,17 @@ func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
   %y = glow.add %s, %x : tensor<4xf32>
   func.return %y : tensor<4xf32>
 }
+
+// -----
+
+// What is assigned already stays, unless that backend is none of these or does not take the node.
+
+// CHECK:      %a = glow.neg %x backend "interpreter"
+// CHECK-NEXT: %b = glow.exp %a backend "cpu"
+// CHECK-NEXT: %c = glow.tanh %b backend "interpreter"
+func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %a = glow.neg %x backend "interpreter" : tensor<4xf32>
+  %b = glow.exp %a backend "npu" : tensor<4xf32>
+  %c = glow.tanh %b backend "cpu" : tensor<4xf32>
+  func.return %c : tensor<4xf32>
+}

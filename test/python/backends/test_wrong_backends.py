@@ -196,6 +196,31 @@ def test_other_backends_work_on(tmp_path: Path) -> None:
     assert "glow.conv2d" in result.stdout
 
 
+UNIVERSES = {
+    "raises": (
+        "raise RuntimeError('no\\ndialect')",
+        "cannot be loaded: RuntimeError: no dialect",
+    ),
+    "nothing": ("U = 1", "is no xdsl.universe.Universe"),
+    "taken": (
+        "from xdsl.universe import Universe\nU = Universe(all_dialects={'arith': None})",
+        "has 'arith', which another one has",
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", UNIVERSES)
+def test_a_wrong_universe_is_a_warning(kind: str, site: Path) -> None:
+    source, message = UNIVERSES[kind]
+    install(site, f"wrong-{kind}", source)
+    points = site / f"wrong_{kind}-1.dist-info" / "entry_points.txt"
+    points.write_text(f"[xdsl.universe]\nmine = wrong_{kind}:U\n")
+    with pytest.warns(RuntimeWarning) as caught:
+        assert {"glow", "arith"} <= new_context().registered_dialect_names
+    texts = [str(each.message) for each in caught]
+    assert texts == [f"xdsl.universe 'mine' of wrong-{kind} {message}"]
+
+
 def run_program(
     site: Path, program: str, *arguments: str
 ) -> subprocess.CompletedProcess[str]:
