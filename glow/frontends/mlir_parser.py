@@ -25,6 +25,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, AttributeInvT, Operation, SSAValue
 from xdsl.parser import UnresolvedOperand
 from xdsl.utils.exceptions import ParseError
+from xdsl.utils.hints import isa
 from xdsl.utils.lexer import Span
 
 from glow.diagnostics import did_you_mean
@@ -100,8 +101,10 @@ class LocatingParser(MetadataParser):
         operation.location = (
             read_location(operation.location, place) if is_stated else place
         )
-        if isinstance(operation, FuncOp) and not operation.body.blocks:
-            self._add_argument_attributes(operation, start)
+        if isinstance(operation, FuncOp):
+            if not operation.body.blocks:
+                self._add_argument_attributes(operation, start)
+            _drop_empty_attributes(operation)
         return operation
 
     def _add_argument_attributes(self, function: FuncOp, start: int) -> None:
@@ -186,3 +189,12 @@ class LocatingParser(MetadataParser):
         message = str(error) or type(error).__name__
         span = Span(position, position + 1, self.lexer.input)
         raise ParseError(span, message) from error
+
+
+def _drop_empty_attributes(function: FuncOp) -> None:
+    """Take `res_attrs = [{}]` for no attributes, as the custom form does."""
+    for name in ("arg_attrs", "res_attrs"):
+        attributes = function.properties.get(name)
+        if isa(attributes, ArrayAttr[DictionaryAttr]):
+            if not any(one.data for one in attributes):
+                del function.properties[name]

@@ -56,6 +56,16 @@ def test_aliases_of_locations_may_follow_their_uses() -> None:
     assert '%x: f32 loc("x")' in text
 
 
+def test_functions_without_attributes_have_none() -> None:
+    text = (
+        '"func.func"() <{arg_attrs = [{}], function_type = (i32) -> i32, res_attrs = '
+        '[{}], sym_name = "f", sym_visibility = "private"}> ({ ^bb0(%x : i32): '
+        '"func.return"(%x) : (i32) -> () }) : () -> ()'
+    )
+    assert "@f(%x: i32" in stable(text)
+    assert ") -> i32 {" in stable(text)
+
+
 def test_fused_locations_may_have_metadata() -> None:
     text = ALIASES.replace("fused[", 'fused<{k = "m"}>[')
     assert 'loc(fused<{k = "m"}>["top", "net.py":7:2])' in stable(text)
