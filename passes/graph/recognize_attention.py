@@ -32,6 +32,7 @@ from glow.dialects.glow.elementwise import broadcast_shape
 from glow.dialects.node import NodeOp, element_of, shape_of
 from glow.dialects.weights import constant_value
 from glow.passes.graph.fold_scale import factor_of
+from glow.passes.graph.shared_heads import share_heads
 from glow.passes.rewriting.contract import NODES, VALUES
 from glow.passes.rewriting.fitted_masks import Shape, fitted_shapes
 from glow.passes.rewriting.matching import number_of
@@ -299,9 +300,9 @@ def _are_of_one_float(*values: SSAValue) -> bool:
 
 
 class RecognizeAttentionPass(RewritePass):
-    """Find attention in its parts."""
+    """Find attention in its parts; heads that share keys are one (`shared_heads.py`)."""
 
     name = "recognize-attention"
     requires = ensures = (NODES,)
     preserves = VALUES
-    rewrites = {glow.MatmulOp: (attention,)}
+    rewrites = {glow.MatmulOp: (attention,), glow.AttentionOp: (share_heads,)}

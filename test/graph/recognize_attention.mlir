@@ -152,3 +152,34 @@ func.func @parted(%q: tensor<2x3x4x8xf32>, %k: tensor<2x3x4x8xf32>, %v: tensor<2
   %y = glow.matmul %p, %v : tensor<2x3x4x7xf32>
   func.return %y : tensor<2x3x4x7xf32>
 }
+
+// Four heads read the keys and values of each of two: their queries are rows of one.
+// CHECK-LABEL: func.func @shared_heads(
+// CHECK-NOT: glow.broadcast %k
+// CHECK: %[[Q:.*]] = glow.reshape %q : tensor<1x2x12x8xf32>
+// CHECK: %[[Y:.*]] = glow.attention %[[Q]], %{{.*}}, %{{.*}}, %m : tensor<1x2x12x6xf32>
+// CHECK-NEXT: %y = glow.reshape %[[Y]] : tensor<1x8x3x6xf32>
+// CHECK-NEXT: func.return %y : tensor<1x8x3x6xf32>
+func.func @shared_heads(%q: tensor<1x8x3x8xf32>, %k: tensor<1x2x1x9x8xf32>, %v: tensor<1x2x1x9x6xf32>, %m: tensor<1x1x1x9xf32>) -> tensor<1x8x3x6xf32> {
+  %0 = glow.broadcast %k : tensor<1x2x4x9x8xf32>
+  %1 = glow.reshape %0 : tensor<1x8x9x8xf32>
+  %2 = glow.broadcast %v : tensor<1x2x4x9x6xf32>
+  %3 = glow.reshape %2 : tensor<1x8x9x6xf32>
+  %y = glow.attention %q, %1, %3, %m : tensor<1x8x3x6xf32>
+  func.return %y : tensor<1x8x3x6xf32>
+}
+
+// A number for each pair of queries and keys is repeated; those of heads are as they lie.
+// CHECK-LABEL: func.func @shared_heads_masks(
+// CHECK: %[[WIDE:.*]] = glow.broadcast %{{.*}} : tensor<1x1x4x3x9xf32>
+// CHECK-NEXT: %[[M:.*]] = glow.reshape %[[WIDE]] : tensor<1x1x12x9xf32>
+// CHECK: glow.attention %{{.*}}, %{{.*}}, %{{.*}}, %[[M]] : tensor<1x2x12x8xf32>
+// CHECK: %[[N:.*]] = glow.reshape %n : tensor<1x2x12x9xf32>
+// CHECK: glow.attention %{{.*}}, %{{.*}}, %{{.*}}, %[[N]] : tensor<1x2x12x8xf32>
+func.func @shared_heads_masks(%q: tensor<1x8x3x8xf32>, %k: tensor<1x2x1x9x8xf32>, %m: tensor<3x9xf32>, %n: tensor<1x8x3x9xf32>) -> (tensor<1x8x3x8xf32>, tensor<1x8x3x8xf32>) {
+  %0 = glow.broadcast %k : tensor<1x2x4x9x8xf32>
+  %1 = glow.reshape %0 : tensor<1x8x9x8xf32>
+  %y = glow.attention %q, %1, %1, %m : tensor<1x8x3x8xf32>
+  %z = glow.attention %q, %1, %1, %n : tensor<1x8x3x8xf32>
+  func.return %y, %z : tensor<1x8x3x8xf32>, tensor<1x8x3x8xf32>
+}

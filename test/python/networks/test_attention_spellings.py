@@ -175,6 +175,30 @@ def test_one_kernel(scores):
     check_one_kernel(net.model(net.node("MatMul", shares, net.heads("v"))))
 
 
+@pytest.mark.parametrize("mask", [None, CAUSAL])
+@pytest.mark.parametrize("kind", ["Expand", "Tile"])
+def test_shared_heads(kind, mask):
+    """Two heads read the same keys and values, as `repeat_kv` of Hugging Face has it."""
+    net = Network()
+
+    def repeat(name: str) -> str:
+        part = net.node("Slice", name, *(np.array([n]) for n in (0, DEPTH, 2)))
+        apart = net.node("Reshape", part, np.array([1, WORDS, 1, DEPTH]))
+        heads = net.node("Transpose", apart, perm=[0, 2, 1, 3])
+        one = net.node("Unsqueeze", heads, np.array([2]))
+        times = [1, 1, HEADS, WORDS, DEPTH] if kind == "Expand" else [1, 1, HEADS, 1, 1]
+        wide = net.node(kind, one, np.array(times))
+        return net.node("Reshape", wide, np.array([1, HEADS, WORDS, DEPTH]))
+
+    keys = net.node("Transpose", repeat("k"), perm=[0, 1, 3, 2])
+    scores = net.node("MatMul", net.heads("q"), keys)
+    if mask is not None:
+        scores = net.node("Where", mask, scores, np.float32(LOWEST))
+    shares = net.node("Softmax", scores, axis=-1)
+    model = net.model(net.node("MatMul", shares, repeat("v")))
+    check_one_kernel(model, "glow.slice", "glow.transpose")
+
+
 @pytest.mark.parametrize("scores", [scaled_queries, hidden_rows])
 def test_nan_guard(scores):
     """Weights that are 0 where they are NaN, as PyTorch's exporter writes them."""
@@ -184,7 +208,7 @@ def test_nan_guard(scores):
     check_one_kernel(net.model(net.node("MatMul", shares, net.heads("v"))))
 
 
-def check_one_kernel(model):
+def check_one_kernel(model, *others):
     rng = np.random.default_rng(1)
     shape = (1, WORDS, HEADS * DEPTH)
     inputs = {name: rng.standard_normal(shape, np.float32) for name in "qkv"}
@@ -193,13 +217,18 @@ def check_one_kernel(model):
     compiled = glow.compile(model)
 
     np.testing.assert_allclose(compiled(**inputs), expected, rtol=1e-5, atol=1e-6)
-    module = load(model.SerializeToString())
-    lower_to(module, "lowered")
-    kinds = [op.name for op in main_function(module).body.ops]
+    kinds = lowered_kinds(model)
     assert "cpu.attention" in kinds
-    assert set(kinds) <= {
+    assert kinds <= {
         "cpu.attention",
         "glow.constant",
         "glow.reshape",
         "func.return",
+        *others,
     }
+
+
+def lowered_kinds(model) -> set[str]:
+    module = load(model.SerializeToString())
+    lower_to(module, "lowered")
+    return {op.name for op in main_function(module).body.ops}
