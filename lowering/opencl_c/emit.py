@@ -6,12 +6,13 @@ becomes
 
     static void relu_1f(__global float *x, __global float *y, long lo, long hi) { ... }
 
-    __kernel void relu_1f_entry(__global uchar *b0, long o0, __global uchar *b1, long o1) {
-      long item = get_global_id(0);
-      relu_1f((__global float *)(b0 + o0), (__global float *)(b1 + o1), item, item + 1);
+    __kernel void relu_1f_entry(__global uchar *b0, long o0, ..., long items) {
+      long part = get_global_id(0), parts = get_global_size(0);
+      relu_1f((__global float *)(b0 + o0), ..., part * items / parts, (part + 1) * items / parts);
     }
 
-A buffer is an offset into a memory space. Multiply-adds are those that the kernel says.
+With as many parts as items, part i is item i. A buffer is an offset into a memory space.
+Multiply-adds are those that the kernel says.
 """
 
 from __future__ import annotations
@@ -31,6 +32,9 @@ from glow.lowering.type_guards import is_memref
 
 ENTRY = "_entry"
 """Behind the name of a kernel: what a device starts."""
+
+BOUNDS = ("part * items / parts", "(part + 1) * items / parts")
+"""The work items of one of the parts that the device runs."""
 
 HEAD = """\
 #pragma OPENCL FP_CONTRACT OFF
@@ -100,7 +104,7 @@ def entry_text(out: FunctionPrinter, function: func.FuncOp) -> str:
         f"({out.pointer_type(type_)})(b{k} + o{k})" for k, type_ in enumerate(types)
     ]
     return (
-        f"__kernel void {name}{ENTRY}({', '.join(parameters)}) {{\n"
-        "  long item = get_global_id(0);\n"
-        f"  {name}({', '.join([*arguments, 'item', 'item + 1'])});\n}}\n"
+        f"__kernel void {name}{ENTRY}({', '.join([*parameters, 'long items'])}) {{\n"
+        "  long part = get_global_id(0), parts = get_global_size(0);\n"
+        f"  {name}({', '.join([*arguments, *BOUNDS])});\n}}\n"
     )

@@ -1,6 +1,6 @@
 // RUN: glow compile %s --backend=opencl --emit=opencl-c | filecheck %s
 
-// A kernel f(buffers, lo, hi) and its entry: item i of the device runs f(buffers, i, i + 1).
+// A kernel f(buffers, lo, hi) and its entry, of which each part of the grid runs some items.
 // Rows are vectors, carried values variables, bounds that are known whole numbers.
 
 // CHECK:      #pragma OPENCL FP_CONTRACT OFF
@@ -22,9 +22,9 @@
 // CHECK-NEXT:     vstore16(v2[1], 0, p1_y + 32 * v1 + 16);
 // CHECK-NEXT:   }
 // CHECK-NEXT: }
-// CHECK:      __kernel void sums_entry(__global uchar *b0, long o0, __global uchar *b1, long o1) {
-// CHECK-NEXT:   long item = get_global_id(0);
-// CHECK-NEXT:   sums((__global float *)(b0 + o0), (__global float *)(b1 + o1), item, item + 1);
+// CHECK:      __kernel void sums_entry(__global uchar *b0, long o0, __global uchar *b1, long o1, long items) {
+// CHECK-NEXT:   long part = get_global_id(0), parts = get_global_size(0);
+// CHECK-NEXT:   sums((__global float *)(b0 + o0), (__global float *)(b1 + o1), part * items / parts, (part + 1) * items / parts);
 // CHECK-NEXT: }
 func.func @sums(%x: memref<4x16x16xf32> {llvm.noalias}, %y: memref<4x2x16xf32>, %lo: index, %hi: index) {
   %c0 = arith.constant 0 : index

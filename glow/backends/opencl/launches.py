@@ -28,9 +28,9 @@ from glow.dialects.errors import GlowError
 
 Spaces: TypeAlias = Mapping[MemorySpace, cl.Buffer]
 
-ONE_ITEM = (1,)
-"""The work items of a group. A kernel has few, each of which is much work: drivers that choose
-put all of them into one group, which is one core."""
+ONE_PART = (1,)
+"""The parts of a group. A kernel has few, each of which is much work: drivers that choose put all
+of them into one group, which is one core."""
 
 
 class Entry(NamedTuple):
@@ -39,6 +39,8 @@ class Entry(NamedTuple):
     program: cl.Program
     name: str
     work_items: int
+    parts: int
+    """Into which the items are cut, each of which runs on a core of its own."""
 
 
 class Call:
@@ -106,13 +108,14 @@ class Launcher:
             kernel.set_arg(2 * number + 1, np.int64(binding.offset))
             if binding.dynamic_offset:
                 moving.append((2 * number + 1, binding))
-        size, name = (entry.work_items,), step.kernel.name
+        kernel.set_arg(2 * len(step.bindings), np.int64(entry.work_items))
+        size, name = (entry.parts,), step.kernel.name
 
         def launch(call: Call) -> None:
             for number, binding in moving:
                 kernel.set_arg(number, np.int64(call.offset(binding)))
             try:
-                cl.enqueue_nd_range_kernel(call.queue, kernel, size, ONE_ITEM)
+                cl.enqueue_nd_range_kernel(call.queue, kernel, size, ONE_PART)
             except cl.Error as error:
                 raise GlowError(
                     f"the device does not run kernel '{name}': {first_line(error)}",

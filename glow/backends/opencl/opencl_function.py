@@ -53,6 +53,16 @@ def built_program(context: cl.Context, name: str, text: str) -> cl.Program:
         ) from error
 
 
+def parts_of(device: cl.Device, work_items: int) -> int:
+    """Into how many parts a device's cores share the items of a kernel.
+
+    A CPU has one each: a kernel prepares what all items of a part need. Others have an item each.
+    """
+    if device.type & cl.device_type.CPU:
+        return max(1, min(work_items, device.max_compute_units))
+    return work_items
+
+
 class OpenClFunction:
     """A program on a device; calls take turns."""
 
@@ -85,6 +95,7 @@ class OpenClFunction:
                 built_program(context, name, source.text),
                 name + ENTRY,
                 source.work_items,
+                parts_of(device, source.work_items),
             )
             for name, source in sources.items()
         }
