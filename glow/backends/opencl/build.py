@@ -47,5 +47,6 @@ def build_function(
     variables = native_variables(function, program)
     built = OpenClFunction(device, program, sources, constants, arguments, variables)
     built.input_count = input_count(function)
+    built.device = f"{table.backend}:{number}"
     fill_variables(program, built.variables)
     return built

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from threading import Lock
 from types import MappingProxyType
+from typing import TypeVar
 
 import numpy as np
 import pyopencl as cl
 
 from glow.backends.cpu.program.program import MemorySpace, Program
+from glow.backends.device import Buffer
+from glow.backends.opencl.device_array import DeviceArray, context_of
 from glow.backends.opencl.drivers import described
 from glow.backends.opencl.launches import Call, Entry, Launcher, first_line, launch_all
 from glow.backends.opencl.sources import KernelSource
@@ -18,6 +21,8 @@ from glow.dialects.weight_table import Array
 from glow.lowering.opencl_c.emit import ENTRY
 from glow.runtime.executable import Bytes
 from glow.runtime.native_function import Argument, NativeVariable
+
+Result = TypeVar("Result")
 
 OPTIONS = ("-cl-std=CL1.2", "-cl-fp32-correctly-rounded-divide-sqrt", "-w")
 """Numbers are those of IEEE 754, as on the CPU; `-w`: warnings are nothing for users."""
@@ -76,13 +81,15 @@ class OpenClFunction:
         variables: Sequence[NativeVariable],
     ) -> None:
         self.input_count = 0
+        self.device = ""
+        """The name of the device, that of the backend's list."""
         self._device = device
         self._arguments = arguments
         self._reports = program.reports
         self._reports_offset = program.reports_offset
         self._sizes = dict(program.sizes)
         self._lock = Lock()
-        context = cl.Context([device])
+        context = context_of(device)
         self._queue = cl.CommandQueue(context)
         flags = cl.mem_flags
         self._spaces: dict[MemorySpace, cl.Buffer] = {
@@ -117,15 +124,30 @@ class OpenClFunction:
 
     def run(self, inputs: Sequence[Array]) -> list[Array]:
         """The outputs for inputs of the right shapes and dtypes."""
+        return self._run(inputs, self._download)
+
+    def run_buffers(self, inputs: Sequence[Array | Buffer]) -> list[DeviceArray]:
+        """The same in the device's memory, of inputs there or in the host's."""
+        return self._run(inputs, self._kept)
+
+    def _run(
+        self, inputs: Sequence[Array | Buffer], taken: Callable[[Argument], Result]
+    ) -> list[Result]:
+        """What is taken of each output's place."""
         with self._lock:
             places = self._arguments[: self.input_count]
-            for place, array in zip(places, inputs, strict=True):
-                self._upload("mutables", place.offset, np.asarray(array, place.dtype))
+            for place, value in zip(places, inputs, strict=True):
+                if isinstance(value, DeviceArray) and value.device == self.device:
+                    self._copy(value, place)
+                else:
+                    held = value.read() if isinstance(value, Buffer) else value
+                    array = np.asarray(held, place.dtype)
+                    self._upload("mutables", place.offset, array)
             for variable in self._variables:
                 array = self.variables[variable.name]
                 self._upload("mutables", variable.place.offset, array)
             launch_all(self._launches, Call(self._queue, self._spaces))
-            results = [self._download(p) for p in self._arguments[self.input_count :]]
+            results = [taken(place) for place in self._arguments[self.input_count :]]
             for variable in self._variables:
                 found = self._download(variable.place)
                 np.copyto(self.variables[variable.name], found)
@@ -152,6 +174,32 @@ class OpenClFunction:
             mutables = self._spaces["mutables"]
             cl.enqueue_copy(self._queue, data, mutables, src_offset=place.offset)
         return data.view(place.dtype).reshape(place.shape)
+
+    def _copy(self, value: DeviceArray, place: Argument) -> None:
+        """Copies an array on the device to a place of the mutables."""
+        if place.size:
+            cl.enqueue_copy(
+                self._queue,
+                self._spaces["mutables"],
+                value.memory,
+                byte_count=place.size,
+                dst_offset=place.offset,
+            )
+
+    def _kept(self, place: Argument) -> DeviceArray:
+        """What is at a place of the mutables, which the next call writes, elsewhere."""
+        size = max(place.size, SMALLEST_BUFFER)
+        flags = cl.mem_flags.READ_WRITE
+        memory = cl.Buffer(context_of(self._device), flags, size)
+        if place.size:
+            cl.enqueue_copy(
+                self._queue,
+                memory,
+                self._spaces["mutables"],
+                byte_count=place.size,
+                src_offset=place.offset,
+            )
+        return DeviceArray(self.device, place.shape, place.dtype, memory, self._queue)
 
     def _clear_reports(self) -> None:
         """No error is noted."""

@@ -14,14 +14,18 @@ from onnx import ModelProto, TensorProto, helper, numpy_helper
 from opencl_testing import check_against_interpreter, needs_device
 from places import ROOT
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
 
 import glow
 from glow import GlowError
-from glow.backends.opencl import sources
+from glow.backends import backend as backends
+from glow.backends.opencl import OpenClBackend, sources
+from glow.dialects.glow import MatmulOp
 from glow.frontends.mlir import parse_text
 from glow.universe import new_context
 
 pytestmark = needs_device
+DeviceArray = pytest.importorskip("glow.backends.opencl.device_array").DeviceArray
 
 DIGITS = ROOT / "examples" / "digits"
 
@@ -117,3 +121,44 @@ def test_a_kernel_that_the_driver_rejects(monkeypatch: pytest.MonkeyPatch) -> No
 def test_an_unknown_device_is_one_line() -> None:
     with pytest.raises(GlowError, match=r"unknown device 'x'; there are opencl:0 \("):
         glow.compile(DIGITS / "mlp.onnx", backend="opencl", device="x")
+
+
+class ProductsBackend(OpenClBackend):
+    """Products alone, on the same devices."""
+
+    name = "products"
+
+    def version(self) -> str:
+        return self.name
+
+    def refuses(self, op: Operation) -> str | None:
+        return None if isinstance(op, MatmulOp) else "it is no product"
+
+
+CROSSING = """
+func.func @main(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
+  %a = glow.matmul %x, %x : tensor<4x4xf32>
+  %s = glow.softmax %a axis 1 : tensor<4x4xf32>
+  %c = glow.matmul %s, %a : tensor<4x4xf32>
+  func.return %c : tensor<4x4xf32>
+}
+"""
+
+
+def test_parts_on_a_device_hand_over_its_memory(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The second product reads what the first one gave; the CPU has a copy."""
+    monkeypatch.setitem(backends._loaded, "products", ProductsBackend())
+    backends._fallback.cache_clear()
+    read, copied = DeviceArray.read, []
+    monkeypatch.setattr(
+        DeviceArray, "read", lambda self: [copied.append(self.shape), read(self)][1]
+    )
+    model = glow.compile(load_text(CROSSING), backend="products,cpu")
+    x = random_array((4, 4))
+    expected = glow.compile(load_text(CROSSING), backend="interpreter")(x)
+    for _ in range(2):
+        np.testing.assert_allclose(model(x), expected, 1e-5, 1e-6)
+    assert len(copied) == 4, "of each call what the CPU reads, and the output"
+    assert model.function._models[0].function.device == "products:0"  # pyright: ignore
