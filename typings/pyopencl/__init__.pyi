@@ -76,6 +76,7 @@ def enqueue_copy(
     dest: Buffer | npt.NDArray[Any],
     src: Buffer | npt.NDArray[Any],
     *,
+    byte_count: int = ...,
     dst_offset: int = ...,
     src_offset: int = ...,
     is_blocking: bool = ...,
