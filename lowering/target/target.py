@@ -76,7 +76,7 @@ class Target:
         """Whether a dot product of bytes can have factors of its own in each lane, by words
         or by pairs, without shuffles that take longer than the products.
         """
-        return self.triple.startswith(("x86_64", "amd64", "wasm"))
+        return self.triple.startswith(("x86_64", "amd64"))
 
     @property
     def num_vector_registers(self) -> int:

@@ -109,7 +109,7 @@ class TargetPacker:
     @property
     def merges_columns(self) -> bool:
         """Whether a first layer of bytes takes the columns of its kernel as channels."""
-        return self.target.is_wasm or not self.target.dots_each_lane
+        return not self.target.dots_each_lane
 
     @property
     def tabulates_borders(self) -> bool:
