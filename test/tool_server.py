@@ -78,7 +78,16 @@ def preload() -> None:
         import_module(tool)
     for found in walk_packages(glow.__path__, "glow."):
         if not found.name.startswith(DRIVERS):
-            import_module(found.name)
+            import_if_possible(found.name)
+
+
+def import_if_possible(name: str) -> None:
+    """Import a module of ours, unless it needs an optional library that is absent."""
+    try:
+        import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name is None or error.name.partition(".")[0] == "glow":
+            raise
 
 
 def serve(folder: Path) -> None:
