@@ -3,15 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from importlib import import_module
 
 from xdsl.dialects import math
 from xdsl.ir import Operation, SSAValue
 
 from glow.dialects import arith
-from glow.lowering.loop_builder import math_functions, trigonometry
+from glow.lowering.loop_builder import math_functions
 from glow.lowering.loop_builder.builder import LoopBuilder
-from glow.lowering.loop_builder.power import power
-from glow.lowering.loop_builder.remainder import remainder
+
+
+def _seldom(module: str, name: str) -> Callable[..., SSAValue]:
+    """A function of a module that few networks need, which loads it when it is called."""
+
+    def expand(builder: LoopBuilder, *operands: SSAValue) -> SSAValue:
+        found = getattr(import_module(f"glow.lowering.loop_builder.{module}"), name)
+        return found(builder, *operands)
+
+    return expand
+
 
 EXPANSIONS: Mapping[type[Operation], Callable[[LoopBuilder, SSAValue], SSAValue]] = {
     math.ExpOp: math_functions.exp,
@@ -24,19 +34,19 @@ EXPANSIONS: Mapping[type[Operation], Callable[[LoopBuilder, SSAValue], SSAValue]
     math.TanhOp: math_functions.tanh,
     math.ErfOp: math_functions.erf,
     math.RsqrtOp: math_functions.rsqrt,
-    math.SinOp: trigonometry.sin,
-    math.CosOp: trigonometry.cos,
-    math.TanOp: trigonometry.tan,
-    math.AsinOp: trigonometry.asin,
-    math.AcosOp: trigonometry.acos,
-    math.AtanOp: trigonometry.atan,
+    math.SinOp: _seldom("trigonometry", "sin"),
+    math.CosOp: _seldom("trigonometry", "cos"),
+    math.TanOp: _seldom("trigonometry", "tan"),
+    math.AsinOp: _seldom("trigonometry", "asin"),
+    math.AcosOp: _seldom("trigonometry", "acos"),
+    math.AtanOp: _seldom("trigonometry", "atan"),
 }
 """Of one operand; others stay for the lowering (libm)."""
 
 BINARY_EXPANSIONS: Mapping[
     type[Operation], Callable[[LoopBuilder, SSAValue, SSAValue], SSAValue]
 ] = {
-    math.PowFOp: power,
-    arith.RemfOp: remainder,
+    math.PowFOp: _seldom("power", "power"),
+    arith.RemfOp: _seldom("remainder", "remainder"),
 }
 """Of two operands."""

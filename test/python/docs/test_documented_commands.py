@@ -116,7 +116,8 @@ def test_commands_are_found() -> None:
         action.choices for action in make_parser()._actions if action.dest == "command"
     )
     assert subcommands is not None
-    for name in subcommands.keys() - {"serve"}:  # `test_serving_page.py` runs it.
+    # `test_serving_page.py` and `test_tune_command.py` run those that end late, or never.
+    for name in subcommands.keys() - {"serve", "tune"}:
         assert f"glow {name} " in named
 
 
