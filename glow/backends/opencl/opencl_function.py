@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
 from threading import Lock
 from types import MappingProxyType
 from typing import TypeVar
@@ -89,23 +90,24 @@ class OpenClFunction:
         self._reports_offset = program.reports_offset
         self._sizes = dict(program.sizes)
         self._lock = Lock()
-        context = context_of(device)
-        self._queue = cl.CommandQueue(context)
-        flags = cl.mem_flags
-        self._spaces: dict[MemorySpace, cl.Buffer] = {
-            space: cl.Buffer(context, flags.READ_WRITE, max(size, SMALLEST_BUFFER))
-            for space, size in program.sizes.items()
-        }
-        self._upload("constants", 0, constants)
-        entries = {
-            name: Entry(
-                built_program(context, name, source.text),
-                name + ENTRY,
-                source.work_items,
-                parts_of(device, source.work_items),
-            )
-            for name, source in sources.items()
-        }
+        with self._driver():
+            context = context_of(device)
+            self._queue = cl.CommandQueue(context)
+            flags = cl.mem_flags
+            self._spaces: dict[MemorySpace, cl.Buffer] = {
+                space: cl.Buffer(context, flags.READ_WRITE, max(size, SMALLEST_BUFFER))
+                for space, size in program.sizes.items()
+            }
+            self._upload("constants", 0, constants)
+            entries = {
+                name: Entry(
+                    built_program(context, name, source.text),
+                    name + ENTRY,
+                    source.work_items,
+                    parts_of(device, source.work_items),
+                )
+                for name, source in sources.items()
+            }
         self._launches = Launcher(entries, self._spaces).steps(program.steps)
         self._clear_reports()
         self._variables = variables
@@ -123,7 +125,10 @@ class OpenClFunction:
         )
 
     def run(self, inputs: Sequence[Array]) -> list[Array]:
-        """The outputs for inputs of the right shapes and dtypes."""
+        """The outputs for inputs of the right shapes and dtypes.
+
+        Raises GlowError where the device stops, and for errors of the inputs' data.
+        """
         return self._run(inputs, self._download)
 
     def run_buffers(self, inputs: Sequence[Array | Buffer]) -> list[DeviceArray]:
@@ -134,7 +139,7 @@ class OpenClFunction:
         self, inputs: Sequence[Array | Buffer], taken: Callable[[Argument], Result]
     ) -> list[Result]:
         """What is taken of each output's place."""
-        with self._lock:
+        with self._lock, self._driver():
             places = self._arguments[: self.input_count]
             for place, value in zip(places, inputs, strict=True):
                 if isinstance(value, DeviceArray) and value.device == self.device:
@@ -157,9 +162,19 @@ class OpenClFunction:
 
     def run_queue(self) -> None:
         """Runs the kernels once more on the inputs of the last call, as measurements do."""
-        with self._lock:
+        with self._lock, self._driver():
             launch_all(self._launches, Call(self._queue, self._spaces))
             self._queue.finish()
+
+    @contextmanager
+    def _driver(self) -> Generator[None]:
+        """Tells an error of the driver in a line."""
+        try:
+            yield
+        except cl.Error as error:
+            name = self._device.name.strip()
+            message = f"device '{name}' stopped: {first_line(error)}"
+            raise GlowError(message, hint="--debug prints all of it") from error
 
     def _upload(self, space: MemorySpace, offset: int, array: Array) -> None:
         """Copies an array to a place of a space."""

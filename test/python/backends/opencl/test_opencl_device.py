@@ -162,3 +162,22 @@ def test_parts_on_a_device_hand_over_its_memory(
         np.testing.assert_allclose(model(x), expected, 1e-5, 1e-6)
     assert len(copied) == 4, "of each call what the CPU reads, and the output"
     assert model.function._models[0].function.device == "products:0"  # pyright: ignore
+
+
+def test_a_device_that_stops_is_one_line_and_comes_back(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    import pyopencl
+
+    def lost(*_: object, **__: object) -> None:
+        raise pyopencl.RuntimeError("clEnqueueNDRangeKernel failed: DEVICE_LOST")
+
+    model, x = glow.compile(load_text(SMALL), backend="opencl"), random_array((2, 8))
+    with monkeypatch.context() as patch:
+        patch.setattr(pyopencl, "enqueue_nd_range_kernel", lost)
+        with pytest.raises(GlowError, match=r"does not run kernel 'elementwise_.*LOST"):
+            model(x)
+        patch.setattr(pyopencl, "enqueue_copy", lost)
+        with pytest.raises(GlowError, match=r"device '.*' stopped: .*DEVICE_LOST"):
+            model(x)
+    np.testing.assert_array_equal(model(x), -x)
