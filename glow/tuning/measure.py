@@ -2,8 +2,9 @@
 
 Candidates run in turns (ABAB), so that a clock rate that falls falls for all of them. In each
 turn a candidate runs once after its operands were evicted from the nearer caches (cold), then as
-often as a millisecond allows (warm). A turn in which this thread waited for its core, as wall
-time beyond processor time tells, does not count. Medians, never the best.
+often as a millisecond allows (warm). Times are those of the processor. A turn in which this thread
+waited for its core, as wall time beyond that tells, does not count: another process had the caches.
+Medians, never the best.
 """
 
 from __future__ import annotations
@@ -87,15 +88,14 @@ class Meter:
 
     def _turn(self, trial: Trial, sample: _Samples) -> None:
         self._other += 1  # Nothing of the operands stays in the nearer caches.
-        used, start = time.thread_time(), time.perf_counter()
+        start, began = time.perf_counter(), time.thread_time()
         trial()
-        middle = time.perf_counter()
+        middle = time.thread_time()
         for _ in range(sample.calls):
             trial()
-        end = time.perf_counter()
-        used = time.thread_time() - used
-        cold, warm = middle - start, (end - middle) / sample.calls
-        if end - start > CROWDED * used + SLACK_SECONDS:
+        end, ended = time.perf_counter(), time.thread_time()
+        cold, warm = middle - began, (ended - middle) / sample.calls
+        if end - start > CROWDED * (ended - began) + SLACK_SECONDS:
             sample.disturbed.append((warm, cold))
         else:
             sample.warm.append(warm)
