@@ -32,6 +32,7 @@ PASSES = lazy_passes(
     "recognize_attention",
     "recognize_gelu",
     "recognize_normalizations",
+    "recognize_recurrence",
     "recompute",
     "shrink_convolutions",
     "sink_reshapes",

@@ -20,6 +20,7 @@ from glow.passes.graph.fuse_activation import FuseActivationPass
 from glow.passes.graph.hoist_pool import HoistPoolPass
 from glow.passes.graph.merge_weights import MergeWeightsPass
 from glow.passes.graph.optimize_graph import OptimizeGraphPass
+from glow.passes.graph.recognize_recurrence import RecognizeRecurrencePass
 from glow.passes.graph.verify_graph import VerifyGraphPass
 
 
@@ -27,6 +28,7 @@ def graph_passes(numerics: str = "default") -> list[ModulePass]:
     """The passes in order; `numerics` says how exact results must be."""
     return [
         CanonicalizePass(),
+        RecognizeRecurrencePass(),
         MergeWeightsPass(),
         FoldConstantsPass(),
         ConvertGemmPass(),
