@@ -74,7 +74,7 @@ interop: $(VENV)/.installed-dev  ## install JAX and IREE, compare programs of bo
 	$(BIN)/pip install --quiet jax iree-base-compiler iree-base-runtime
 	$(BIN)/pytest -n 0 test/interop
 	$(BIN)/python test/interop/table.py --write
-	$(BIN)/pytest -n 0 test/python/frontends/stablehlo/test_jax.py
+	$(BIN)/pytest -n 0 test/python/frontends/stablehlo/test_jax.py test/python/frontends/stablehlo/test_recurrence.py
 	$(BIN)/python test/fuzz/stablehlo/operations.py
 
 ray: $(VENV)/.installed-dev  ## install Ray, and test devices on clusters of it (a minute)

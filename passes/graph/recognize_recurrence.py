@@ -117,7 +117,7 @@ class LayerBuilder(NodeBuilder):
         sequence = self.create(cell.op_class, operands, attributes)
         layer = sequence.owner
         assert isinstance(layer, Operation)
-        values = list(body.op.results)
+        values = list[SSAValue](body.op.results)
         for state, last in zip(cell.states, layer.results[1:], strict=True):
             values[state] = self.reshape(last, shape_of(values[state]))
         for stack in body.stacks:
@@ -136,7 +136,9 @@ class LayerBuilder(NodeBuilder):
             width = shape_of(value)[-1]
             for op in sequence.path:
                 if isinstance(op, glow.TransposeOp):
-                    value = self.transpose(value, list(op.permutation.get_values()))
+                    value = self.transpose(
+                        value, op.attributes_view().ints("permutation")
+                    )
                 else:
                     rows = shape_of(op.results[0])[:-1]
                     value = self.reshape(value, (*rows, width))

@@ -1,7 +1,7 @@
 // RUN: glow-opt --recognize-recurrence --fold-constants --canonicalize %s | filecheck %s
 
 // CHECK-LABEL: func.func @rnn(
-// CHECK: %all, %{{.*}} = glow.rnn %x, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}} activation "relu"
+// CHECK: glow.rnn %x, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}} activation "relu"
 // CHECK-NOT: scf.for
 func.func @rnn(%x: tensor<5x2x3xf32>, %first: tensor<2x1xf32>) -> (tensor<2x1xf32>, tensor<5x2x1xf32>) {
   %w = glow.constant dense<[[1.0], [2.0], [-1.0]]> : tensor<3x1xf32>

@@ -17,15 +17,16 @@ from xdsl.ir import Operation
 
 from glow.dialects import glow
 from glow.dialects.attributes import AttributeValue
-from glow.dialects.weights import Array
 from glow.passes.graph.recurrence.expressions import (
     Affine,
     Apply,
     Expression,
+    Numbers,
     Sequence,
     State,
     evaluate,
     leaves,
+    sigmoid,
 )
 from glow.passes.graph.recurrence.loop import LoopBody
 
@@ -79,8 +80,8 @@ def _lstm(found: Mapping[int, Expression], hidden: int, cell: int) -> Cell | Non
     c, h = (evaluate(found[one], numbers) for one in (cell, hidden))
     for order in permutations(sums):
         i, o, f, g = (numbers[one] for one in order)
-        expected = _sigmoid(f) * numbers[State(cell)] + _sigmoid(i) * np.tanh(g)
-        if _same(c, expected) and _same(h, _sigmoid(o) * np.tanh(expected)):
+        expected = sigmoid(f) * numbers[State(cell)] + sigmoid(i) * np.tanh(g)
+        if _same(c, expected) and _same(h, sigmoid(o) * np.tanh(expected)):
             gates = tuple(Gate(one) for one in order)
             return Cell(glow.LstmOp, gates, (hidden, cell))
     return None
@@ -137,7 +138,7 @@ def _resets_before(
         is_reset = (
             {*leaves(reset[0])} == {r, own}
             and not _has(reset[0], glow.ReluOp)
-            and _same(evaluate(reset[0], inner), _sigmoid(inner[r]) * inner[own])
+            and _same(evaluate(reset[0], inner), sigmoid(inner[r]) * inner[own])
         )
         expected = _updated(sign * numbers[z], np.tanh(numbers[n]), numbers[own])
         if is_reset and _reads(z, own) and _reads(r, own) and _same(found, expected):
@@ -154,7 +155,7 @@ def _resets_after(hidden: Expression, sums: list[Affine], own: State) -> Iterato
     found = evaluate(hidden, numbers)
     for order, sign in product(permutations(sums), (1, -1)):
         z, r, of_input, of_hidden = order
-        new = np.tanh(numbers[of_input] + _sigmoid(numbers[r]) * numbers[of_hidden])
+        new = np.tanh(numbers[of_input] + sigmoid(numbers[r]) * numbers[of_hidden])
         is_split = _reads(of_input, None) and all(
             source == own for source, _ in of_hidden.products
         )
@@ -169,8 +170,8 @@ def _resets_after(hidden: Expression, sums: list[Affine], own: State) -> Iterato
             yield Cell(glow.GruOp, gates, (own.index,), {"linear_before_reset": True})
 
 
-def _updated(z: Array, new: Array, hidden: Array) -> Array:
-    return (1 - _sigmoid(z)) * new + _sigmoid(z) * hidden
+def _updated(z: Numbers, new: Numbers, hidden: Numbers) -> Numbers:
+    return (1 - sigmoid(z)) * new + sigmoid(z) * hidden
 
 
 def _sums(*expressions: Expression) -> list[Affine]:
@@ -194,21 +195,17 @@ def _has(expression: Expression, op_class: type[Operation]) -> bool:
     )
 
 
-def _random(names: Iterable[Expression]) -> dict[Expression, Array]:
+def _random(names: Iterable[Expression]) -> dict[Expression, Numbers]:
     """Numbers for leaves, the same ones in every run."""
     generator = np.random.default_rng(17)
     return {name: generator.standard_normal(PLACES) for name in names}
 
 
-def _same(found: Array, expected: Array) -> bool:
+def _same(found: Numbers, expected: Numbers) -> bool:
     return bool(np.allclose(found, expected, rtol=TOLERANCE, atol=TOLERANCE))
 
 
-def _sigmoid(x: Array) -> Array:
-    return 1 / (1 + np.exp(-x))
-
-
-ACTIVATIONS: Mapping[str, Callable[[Array], Array]] = {
+ACTIVATIONS: Mapping[str, Callable[[Numbers], Numbers]] = {
     "tanh": np.tanh,
-    "sigmoid": _sigmoid,
+    "sigmoid": sigmoid,
 }

@@ -10,10 +10,10 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 from xdsl.ir import Operation, SSAValue
 
 from glow.dialects import glow
-from glow.dialects.weights import Array
 
 
 @dataclass(frozen=True)
@@ -69,13 +69,21 @@ class Apply:
 
 Expression = Number | State | Sequence | Affine | Apply
 
-FUNCTIONS: Mapping[type[Operation], Callable[..., Array]] = {
+Numbers = NDArray[np.float64]
+
+
+def sigmoid(x: Numbers) -> Numbers:
+    """The logistic function."""
+    return 1 / (1 + np.exp(-x))
+
+
+FUNCTIONS: Mapping[type[Operation], Callable[..., Numbers]] = {
     glow.AddOp: np.add,
     glow.DivOp: np.divide,
     glow.ExpOp: np.exp,
     glow.MulOp: np.multiply,
     glow.NegOp: np.negative,
-    glow.SigmoidOp: lambda x: 1 / (1 + np.exp(-x)),
+    glow.SigmoidOp: sigmoid,
     glow.SubOp: np.subtract,
     glow.TanhOp: np.tanh,
 }
@@ -123,11 +131,11 @@ def leaves(expression: Expression) -> Iterator[Expression]:
         yield expression
 
 
-def evaluate(expression: Expression, numbers: Mapping[Expression, Array]) -> Array:
+def evaluate(expression: Expression, numbers: Mapping[Expression, Numbers]) -> Numbers:
     """An expression where leaves have these numbers, f64."""
     match expression:
         case Number(value):
-            return np.float64(value)
+            return np.asarray(value)
         case Apply(op_class, operands):
             found = [evaluate(operand, numbers) for operand in operands]
             return FUNCTIONS[op_class](*found)

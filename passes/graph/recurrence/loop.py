@@ -185,9 +185,11 @@ class LoopBody:
                 return Affine(products, self._biases(factors, start, size))
             case glow.DynamicSliceOp():
                 return self._projected(self._element(op), (start, size))
-            case glow.ReluOp(input=x):
-                return Apply(glow.ReluOp, (self.read(x, start, size),))
-            case glow.MaxOp() if 0 in map(number_of, op.operands):
+            case glow.ReluOp():
+                return Apply(glow.ReluOp, (self.read(op.inputs[0], start, size),))
+            case NodeOp() if isinstance(op, glow.MaxOp) and 0 in map(
+                number_of, op.operands
+            ):
                 x = op.operands[number_of(op.operands[0]) == 0]
                 return Apply(glow.ReluOp, (self.read(x, start, size),))
             case _ if type(op) in FUNCTIONS:
@@ -300,7 +302,7 @@ def _keeps_columns(op: glow.ReshapeOp) -> bool:
 
 
 def _keeps_last(op: glow.TransposeOp) -> bool:
-    permutation = op.permutation.get_values()
+    permutation = op.attributes_view().ints("permutation")
     return permutation[-1] == len(permutation) - 1
 
 
@@ -323,14 +325,13 @@ def _trips(op: scf.ForOp) -> tuple[int, int]:
 
 def _only_last(op: glow.SliceOp) -> int:
     """Where a slice of columns begins."""
-    starts, sizes, steps = (
-        list(one.get_values()) for one in (op.starts, op.sizes, op.steps)
-    )
+    attributes = op.attributes_view()
+    starts, sizes, steps = map(attributes.ints, ("starts", "sizes", "steps"))
     if set(steps) != {1} or any(starts[:-1]):
         raise UnknownError
-    if tuple(sizes[:-1]) != shape_of(op.input)[:-1]:
+    if sizes[:-1] != shape_of(op.input)[:-1]:
         raise UnknownError
-    return int(starts[-1])
+    return starts[-1]
 
 
 def _piece(op: glow.ConcatOp, start: int, size: int) -> tuple[SSAValue, int]:
