@@ -24,7 +24,7 @@
 // RUN: not glow run %s --backend=gpu 2>&1 | filecheck %s --check-prefix=UNKNOWN
 // RUN: not glow compile %s --backend=gpu 2>&1 | filecheck %s --check-prefix=UNKNOWN
 // RUN: not glow report %s --backend=gpu 2>&1 | filecheck %s --check-prefix=UNKNOWN
-// UNKNOWN: error: unknown backend 'gpu'; there are cpu, interpreter
+// UNKNOWN: error: unknown backend 'gpu'; there are cpu, 
 
 // RUN: not glow-opt %s --backend=cpu --cse 2>&1 | filecheck %s --check-prefix=NOBODY
 // NOBODY: error: --backend is for passes that ask one, of which none runs

@@ -9,7 +9,7 @@
 // CHECK: error: assign-backends: backend 'cpu' does not take 3 nodes: glow.tanh at 'a', 'c' (it is among those that are refused); glow.abs at 'b' (it is among those that are refused); name another backend behind it
 // TWO: error: assign-backends: none of the backends cpu, interpreter takes 1 node: glow.abs at 'b' (cpu: it is among those that are refused; interpreter: it is among those that are refused); name another backend behind them
 // NONE: error: assign-backends: backends are missing; such as --assign-backends=npu,cpu
-// UNKNOWN: error: assign-backends: unknown backend 'tpu'; there are cpu, interpreter
+// UNKNOWN: error: assign-backends: unknown backend 'tpu'; there are cpu, 
 // TWICE: error: assign-backends: the network is divided already; --inline-parts makes it one again
 func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
   %a = glow.tanh %x : tensor<4xf32>

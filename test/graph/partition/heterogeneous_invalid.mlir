@@ -10,7 +10,7 @@
 // CHECK: error: partition: device 'cpu:0' does not run glow.tanh: it is among those that are refused (at node 'b')
 // MEMORY: error: partition: the network does not fit devices 'cpu:0', 'interpreter:0': with this node a part takes 32 bytes, 12 bytes more than there are (20 bytes on 'cpu:0') (at node 'a'); give more devices or more memory
 // KIND: error: partition: there is no device of the kind 'npu' to refuse for
-// BACKEND: error: partition: unknown backend 'tpu'; there are cpu, interpreter
+// BACKEND: error: partition: unknown backend 'tpu'; there are cpu, 
 // UNIT: error: partition: the memory of device 'cpu:2Gib' is no number of bytes; such as cpu:2GiB
 // NONE: error: partition: a division needs devices; such as devices=cpu:2GiB,interpreter
 // STRATEGY: error: partition: unknown strategy 'best'; one of heterogeneous, memory, balance, pipeline, user
