@@ -10,7 +10,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import partial
-from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, TypeVar, cast
 
 from xdsl.context import Context
@@ -260,6 +259,8 @@ def installed_backends() -> list[Backend]:
 
 def other_universes() -> Iterator[tuple[str, Universe]]:
     """Those of other packages, with whose they are; a warning names each that fails."""
+    from importlib.metadata import entry_points
+
     for point in entry_points(group="xdsl.universe"):
         if point.value.startswith("glow.universe:"):
             continue
