@@ -1,6 +1,6 @@
 """Times bundles for WebAssembly and onnxruntime-web in one run of Node, on one thread.
 
-    python -m benchmarks.bundles_web [--rounds 40] [--networks digits ...] [--no-peer]
+    python -m benchmarks.bundles_web [--rounds 400] [--networks digits ...] [--no-peer]
 
 Prints a table: microseconds of a call (the least of all rounds, which take turns), what a bundle
 takes of the peer's time, int8 of our own f32, and the bytes of the module. npm fetches the peer
@@ -35,8 +35,8 @@ NETWORKS = ("digits", "keyword_spotting", "mobilenet_v2_quarter", "anomaly_detec
 def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.bundles_web")
-    parser.add_argument("--rounds", type=int, default=40)
-    parser.add_argument("--seconds", type=float, default=0.02, help="of a turn")
+    parser.add_argument("--rounds", type=int, default=400)
+    parser.add_argument("--seconds", type=float, default=0.001, help="of a turn")
     parser.add_argument("--networks", nargs="+", choices=NETWORKS, default=NETWORKS)
     parser.add_argument("--target", default=TARGET)
     parser.add_argument("--no-peer", action="store_true")
