@@ -1,7 +1,7 @@
 // RUN: glow-opt --list-pipelines | filecheck %s --check-prefix=ALL
 // ALL:      backend cpu:
 // ALL:        graph: typed nodes, optimized
-// ALL-NEXT:     --canonicalize --merge-weights
+// ALL-NEXT:     --canonicalize {{.*}}--merge-weights
 // ALL:        instr: {{.*}} (compiled from here)
 // ALL:        obj: an object file of the target
 // ALL:      backend interpreter:
