@@ -347,7 +347,7 @@ def _arg_max_pool(op: instr.InstructionOp, target: Target) -> Sequence[Invocatio
 def _pack(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
     batch, channels, height, width = shape_of(op.ins[0])
     lanes = op.attributes_view().int("lanes")
-    element = _float_element(op.ins[0])
+    element = stored_element(op.ins[0])
     spec = PackSpec(batch, channels, (height, width), lanes, element)
     return invoke("pack", spec, named_first(build_pack), [op.outs[0], op.ins[0]])
 
@@ -355,7 +355,7 @@ def _pack(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
 def _unpack(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
     batch, channels, height, width = shape_of(op.outs[0])
     lanes = shape_of(op.ins[0])[4]
-    element = _float_element(op.ins[0])
+    element = stored_element(op.ins[0])
     spec = PackSpec(batch, channels, (height, width), lanes, element)
     return invoke("unpack", spec, named_first(build_unpack), [op.outs[0], op.ins[0]])
 

@@ -9,8 +9,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import prod
 
-from xdsl.dialects.builtin import AnyFloat, MemRefType, f32
-from xdsl.ir import SSAValue
+from xdsl.dialects.builtin import MemRefType, f32
+from xdsl.ir import Attribute, SSAValue
 
 from glow.lowering.loop_builder import ir_types as types
 from glow.lowering.loop_builder.builder import Index, LoopBuilder
@@ -27,7 +27,7 @@ class PackSpec:
     channels: int
     plane: tuple[int, int]
     lanes: int = 16
-    element: AnyFloat = f32
+    element: Attribute = f32
 
     @property
     def blocks(self) -> int:
