@@ -126,8 +126,16 @@ class Core:
 
     @cached_property
     def chains(self) -> int:
-        """The sums that have to be under way for multiply-adds to begin in every cycle."""
-        return max(1, round(self.fma_latency * self.fma_per_cycle))
+        """The sums that have to be under way for multiply-adds to begin in every cycle.
+
+        Where registers cannot hold so many, as functions of a runtime take long, half of the
+        registers do: others would wait on the stack.
+        """
+        wanted, registers = (
+            round(self.fma_latency * self.fma_per_cycle),
+            round(self.vector_registers),
+        )
+        return max(1, wanted if wanted <= registers else registers // 2)
 
     @cached_property
     def sustained_l2_bytes_per_cycle(self) -> float:

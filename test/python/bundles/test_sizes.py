@@ -7,6 +7,7 @@ import os
 from pathlib import Path
 
 import pytest
+from bundle_testing import bundle_of
 from places import ROOT
 
 from glow.bundles.elf import ObjectSymbols
@@ -103,3 +104,11 @@ def test_calls_push_the_place_to_return_to() -> None:
     calls = {"top": frozenset({"leaf"}), "leaf": frozenset[str]()}
     bound = stack_bound(calls, {"leaf": 32}, host, calls_runtime=False)
     assert bound == 8 + (32 + 8 + host.vector_bytes)
+
+
+@pytest.mark.parametrize("target", ["cortex-m3", "riscv32"])
+def test_products_keep_their_sums_in_registers(target: str) -> None:
+    """On cores without vectors, too: the stack of a microcontroller is small."""
+    bundle = bundle_of("mlp", target, quantized=True, optimize="size")
+    assert bundle.stack_bytes is not None
+    assert bundle.stack_bytes <= 512
