@@ -11,27 +11,104 @@ Exporters spell it as five nodes, in several orders:
     %5 = glow.gelu %x
 
 The product is taken apart into its factors, so that their order does not matter.
+
+torch-mlir and XLA spell `erf` out as a quotient of polynomials of a clipped x, which is found by
+its values: where it is the error function but for the rounding of f32, it becomes `glow.erf`.
 """
 
 from __future__ import annotations
 
-from math import sqrt
+from collections.abc import Callable, Mapping
+from math import erf, sqrt
 
-from xdsl.ir import SSAValue
+import numpy as np
+from numpy.typing import NDArray
+from xdsl.ir import Operation, SSAValue
 
 from glow.dialects import glow
 from glow.dialects.node import NodeOp
+from glow.dialects.weights import constant_value
 from glow.passes.rewriting.contract import VALUES
 from glow.passes.rewriting.matching import (
+    TOLERANCE,
     beside_number,
     factors_of,
     is_number,
+    number_of,
     operand_of,
     take,
     take_number,
 )
 from glow.passes.rewriting.node_builder import NodeBuilder
 from glow.passes.rewriting.patterns import RewritePass
+
+Numbers = NDArray[np.float64]
+
+BOUND = 4.0
+"""Where single precision says 1; quotients of polynomials clip their arguments there."""
+
+PLACES = np.linspace(-6, 6, 97)
+ERROR = 1e-6
+
+ARITHMETIC: Mapping[type[Operation], Callable[..., Numbers]] = {
+    glow.AddOp: np.add,
+    glow.DivOp: np.divide,
+    glow.MulOp: np.multiply,
+    glow.SubOp: np.subtract,
+}
+
+
+def recognize_erf(op: NodeOp, builder: NodeBuilder) -> SSAValue | None:
+    """The error function for a quotient of polynomials of a clipped value."""
+    if _bounds(op) != (-1.0, 1.0):
+        return None
+    clipped = _clipped_argument(op.inputs[0])
+    if clipped is None or clipped.type != op.results[0].type:
+        return None
+    argument = clipped.owner
+    assert isinstance(argument, glow.ClipOp)
+    numbers: dict[SSAValue, Numbers] = {clipped: np.clip(PLACES, -BOUND, BOUND)}
+    found = _values(op.inputs[0], numbers)
+    expected = [erf(place) for place in PLACES]
+    if found is None or not np.allclose(np.clip(found, -1, 1), expected, 0, ERROR):
+        return None
+    return builder.node(glow.ErfOp, argument.operands[0])
+
+
+def _bounds(op: Operation) -> tuple[float, float] | None:
+    if not isinstance(op, glow.ClipOp):
+        return None
+    attributes = op.attributes_view()
+    return attributes.float("low"), attributes.float("high")
+
+
+def _clipped_argument(value: SSAValue) -> SSAValue | None:
+    """What a quotient's numerator is a multiple of, clipped to where `erf` changes."""
+    quotient = value.owner
+    if not isinstance(quotient, glow.DivOp):
+        return None
+    for factor in factors_of(quotient.operands[0]):
+        owner = factor.owner
+        if isinstance(owner, Operation) and _bounds(owner) == (-BOUND, BOUND):
+            return factor
+    return None
+
+
+def _values(value: SSAValue, numbers: dict[SSAValue, Numbers]) -> Numbers | None:
+    """The values of a polynomial, or quotient, of what has numbers already."""
+    if value in numbers:
+        return numbers[value]
+    number, owner = number_of(value), value.owner
+    if number is not None:
+        return np.full_like(PLACES, number)
+    if type(owner) not in ARITHMETIC:
+        return None
+    assert isinstance(owner, NodeOp)
+    operands = [_values(operand, numbers) for operand in owner.inputs]
+    if any(operand is None for operand in operands):
+        return None
+    numbers[value] = ARITHMETIC[type(owner)](*operands)
+    return numbers[value]
 
 
 def error_function_argument(value: SSAValue) -> SSAValue | None:
@@ -43,7 +120,18 @@ def error_function_argument(value: SSAValue) -> SSAValue | None:
     owner = scaled.owner
     if isinstance(owner, glow.DivOp) and is_number(owner.operands[1], sqrt(2)):
         return owner.operands[0]
+    if isinstance(owner, glow.MulOp) and _is_filled(owner.operands[1], 1 / sqrt(2)):
+        return owner.operands[0]
     return beside_number(scaled, glow.MulOp, 1 / sqrt(2))
+
+
+def _is_filled(value: SSAValue, expected: float) -> bool:
+    """Whether a constant holds one number, maybe many times (as a folded `rsqrt 2`)."""
+    owner = value.owner
+    array = constant_value(value) if isinstance(owner, glow.ConstantOp) else None
+    return array is not None and bool(
+        np.allclose(array, expected, rtol=TOLERANCE, atol=0)
+    )
 
 
 def recognize_gelu(op: NodeOp, builder: NodeBuilder) -> SSAValue | None:
@@ -66,4 +154,4 @@ class RecognizeGeluPass(RewritePass):
 
     name = "recognize-gelu"
     preserves = VALUES
-    rewrites = {glow.MulOp: (recognize_gelu,)}
+    rewrites = {glow.ClipOp: (recognize_erf,), glow.MulOp: (recognize_gelu,)}

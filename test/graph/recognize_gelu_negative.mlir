@@ -105,3 +105,16 @@ func.func @other_tanh_gate(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) 
   %9 = glow.mul %x, %8 : tensor<4xf32>
   func.return %7, %9 : tensor<4xf32>, tensor<4xf32>
 }
+
+// A quotient between the same bounds that is another function.
+// CHECK-LABEL: func.func @other_quotient(
+// CHECK-NOT: glow.erf
+func.func @other_quotient(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %one = glow.splat 1.0 : tensor<f32>
+  %c = glow.clip %x low -4.0 high 4.0 : tensor<4xf32>
+  %z = glow.mul %c, %c : tensor<4xf32>
+  %0 = glow.add %z, %one : tensor<4xf32>
+  %1 = glow.div %c, %0 : tensor<4xf32>
+  %y = glow.clip %1 low -1.0 high 1.0 : tensor<4xf32>
+  func.return %y : tensor<4xf32>
+}
