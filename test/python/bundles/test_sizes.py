@@ -20,7 +20,8 @@ from glow.bundles.stack_bound import (
     with_frame_warnings,
 )
 from glow.dialects.errors import GlowError
-from glow.lowering.target.target import Target
+from glow.lowering.target.target import SIZE, Target
+from glow.lowering.target.target_names import with_feature
 from glow.runtime.native_code import compile_object
 from glow.tools.glow import run_glow
 
@@ -106,9 +107,13 @@ def test_calls_push_the_place_to_return_to() -> None:
     assert bound == 8 + (32 + 8 + host.vector_bytes)
 
 
-@pytest.mark.parametrize("target", ["cortex-m3", "riscv32"])
-def test_products_keep_their_sums_in_registers(target: str) -> None:
-    """On cores without vectors, too: the stack of a microcontroller is small."""
-    bundle = bundle_of("mlp", target, quantized=True, optimize="size")
+@pytest.mark.parametrize(
+    ("network", "target"),
+    [("mlp", "cortex-m3"), ("mlp", "riscv32"), ("keyword_spotting", "cortex-m55")],
+)
+def test_sums_are_kept_in_registers(network: str, target: str) -> None:
+    """On cores of few or narrow ones, too: the stack of a microcontroller is small."""
+    small = with_feature(target, SIZE)
+    bundle = bundle_of(network, small, quantized=True, optimize="size")
     assert bundle.stack_bytes is not None
     assert bundle.stack_bytes <= 512

@@ -159,7 +159,10 @@ def build_global_average_pool(
 def _sum_rows(b: LoopBuilder, source: SSAValue, block: Index) -> SSAValue:
     """The sum [lanes] over the pixels of source[block]."""
     _, pixels, lanes = types.shape_of(source)
-    width = min(PIXELS_AT_ONCE, pixels)
+    registers = b.target.num_vector_registers
+    # Where sums would fill all registers, half of them are for what is added.
+    most = PIXELS_AT_ONCE if registers > PIXELS_AT_ONCE else registers // 2
+    width = min(most, pixels)
     whole = pixels - pixels % width
     shape = (width, lanes)
 
