@@ -6,13 +6,14 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from math import prod
 
-from xdsl.dialects.builtin import TensorType
+from xdsl.dialects.builtin import AnyFloat, TensorType
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
 from glow.dialects.errors import GlowError
+from glow.dialects.glow import BroadcastOp
 from glow.dialects.locations import place_of
-from glow.dialects.node import NodeOp, shape_of
+from glow.dialects.node import NodeOp, element_of, shape_of
 from glow.frontends.graph_builder import GraphBuilder
 from glow.passes.graph.fold_constants import Budget, fold
 
@@ -99,7 +100,12 @@ class Conversion(ABC):
 
 
 def _is_small(node: NodeOp) -> bool:
-    """Whether a node has tensors of a few elements only."""
+    """Whether a node has tensors of a few elements only.
+
+    Numbers that are repeated stay so: what reads them broadcasts by itself (`fold_broadcasts`).
+    """
+    if isinstance(node, BroadcastOp) and isinstance(element_of(node.result), AnyFloat):
+        return False
     values = (*node.inputs, *node.results)
     return all(
         isinstance(one.type, TensorType) and prod(shape_of(one)) <= FOLDED_SIZE

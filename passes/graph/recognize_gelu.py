@@ -19,7 +19,7 @@ its values: where it is the error function but for the rounding of f32, it becom
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from math import erf, sqrt
+from math import erf, isclose, sqrt
 
 import numpy as np
 from numpy.typing import NDArray
@@ -112,26 +112,42 @@ def _values(value: SSAValue, numbers: dict[SSAValue, Numbers]) -> Numbers | None
 
 
 def error_function_argument(value: SSAValue) -> SSAValue | None:
-    """x of `1 + erf(x / sqrt 2)`."""
-    erf = beside_number(value, glow.AddOp, 1.0)
-    scaled = operand_of(erf, glow.ErfOp) if erf is not None else None
+    """x of `1 + erf(x / sqrt 2)`, or of `1 - erf(-x / sqrt 2)`, as JAX spells it."""
+    error, sign = beside_number(value, glow.AddOp, 1.0), 1
+    owner = value.owner
+    if isinstance(owner, glow.SubOp) and is_number(owner.operands[0], 1.0):
+        error, sign = owner.operands[1], -1
+    scaled = operand_of(error, glow.ErfOp) if error is not None else None
     if scaled is None:
         return None
-    owner = scaled.owner
-    if isinstance(owner, glow.DivOp) and is_number(owner.operands[1], sqrt(2)):
-        return owner.operands[0]
-    if isinstance(owner, glow.MulOp) and _is_filled(owner.operands[1], 1 / sqrt(2)):
-        return owner.operands[0]
-    return beside_number(scaled, glow.MulOp, 1 / sqrt(2))
+    x, factor = _without_factors(scaled)
+    is_root = isclose(sign * factor, 1 / sqrt(2), rel_tol=TOLERANCE)
+    return x if is_root and x.type == scaled.type else None
 
 
-def _is_filled(value: SSAValue, expected: float) -> bool:
-    """Whether a constant holds one number, maybe many times (as a folded `rsqrt 2`)."""
-    owner = value.owner
-    array = constant_value(value) if isinstance(owner, glow.ConstantOp) else None
-    return array is not None and bool(
-        np.allclose(array, expected, rtol=TOLERANCE, atol=0)
-    )
+def _without_factors(value: SSAValue) -> tuple[SSAValue, float]:
+    """x and c of a value `c x`."""
+    op = value.owner
+    if isinstance(op, glow.NegOp):
+        x, factor = _without_factors(op.operands[0])
+        return x, -factor
+    if isinstance(op, glow.MulOp | glow.DivOp):
+        for index in (1, 0) if isinstance(op, glow.MulOp) else (1,):
+            number = _repeated_number(op.operands[index])
+            if number:
+                x, factor = _without_factors(op.operands[1 - index])
+                is_product = isinstance(op, glow.MulOp)
+                return x, factor * number if is_product else factor / number
+    return value, 1.0
+
+
+def _repeated_number(value: SSAValue) -> float | None:
+    """What a constant holds, maybe many times (as a folded `rsqrt 2`)."""
+    number = number_of(value)
+    array = constant_value(value) if isinstance(value.owner, glow.ConstantOp) else None
+    if number is None and array is not None and (array == array.flat[0]).all():
+        return float(array.flat[0])
+    return number
 
 
 def recognize_gelu(op: NodeOp, builder: NodeBuilder) -> SSAValue | None:

@@ -81,3 +81,18 @@ func.func @quotient_of_polynomials(%x: tensor<4xf32>) -> tensor<4xf32> {
   %y = glow.mul %h, %23 : tensor<4xf32>
   func.return %y : tensor<4xf32>
 }
+
+// CHECK-LABEL: func.func @as_jax_spells_it(
+// CHECK-NEXT: %y = glow.gelu %x : tensor<4xf32>
+func.func @as_jax_spells_it(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %root = glow.splat 0.707106769 : tensor<f32>
+  %half = glow.splat 0.5 : tensor<f32>
+  %one = glow.splat 1.0 : tensor<f32>
+  %h = glow.mul %half, %x : tensor<4xf32>
+  %0 = glow.neg %x : tensor<4xf32>
+  %1 = glow.mul %0, %root : tensor<4xf32>
+  %2 = glow.erf %1 : tensor<4xf32>
+  %3 = glow.sub %one, %2 : tensor<4xf32>
+  %y = glow.mul %h, %3 : tensor<4xf32>
+  func.return %y : tensor<4xf32>
+}
