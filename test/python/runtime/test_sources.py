@@ -164,7 +164,7 @@ def test_other_packages_have_a_digest(module: str, tmp_path: Path) -> None:
 
 def test_backends_of_ours_have_no_version_of_their_own() -> None:
     """The keys of caches have the hash of our sources already."""
-    assert [backend.version() for backend in loaded_backends()] == ["", ""]
+    assert not any(backend.version() for backend in loaded_backends())
 
 
 IMPORTS = """
