@@ -8,8 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from glow.backends.cpu.kernels.convolution.conv2d_config import choose_conv_config
-from glow.backends.cpu.kernels.convolution.conv2d_spec import Conv2dSpec
 from glow.backends.cpu.kernels.matmul.matmul import MatmulSpec
 from glow.backends.cpu.kernels.winograd.cost import choose_winograd
 from glow.backends.cpu.kernels.winograd.spec import WinogradSpec
@@ -17,7 +15,6 @@ from glow.backends.cpu.program.call_order import serial_bytes
 from glow.backends.cpu.tiling.matmul_tile import Tile
 from glow.compiler import load, lower_to
 from glow.dialects.errors import GlowError
-from glow.lowering.loop_builder.window import Window
 from glow.lowering.target.core import FIGURES, Core, Figure, like, make_core
 from glow.lowering.target.cores import CORE_OF_CPU, CORES
 from glow.lowering.target.named_targets import CPUS
@@ -182,16 +179,3 @@ def test_targets_differ_by_their_cores() -> None:
     other = target.with_core(l3_bytes=1)
     assert other != target
     assert replace(other, core=target.core) == target
-
-
-def test_rates_of_caches_decide_what_a_convolution_reads_again() -> None:
-    """Weights beyond the first cache for each tile of pixels, or the input for each of channels."""
-    zen5 = Target.from_string("znver5")
-    spec = Conv2dSpec(1, 256, 64, Window((56, 56), (1, 1)))
-    assert choose_conv_config(spec, zen5).order == "shared_rows"
-    slow = zen5.with_core(l3_bytes_per_cycle=0.5)
-    assert choose_conv_config(spec, slow).order == "rows"
-    small = replace(spec, in_channels=64)
-    assert choose_conv_config(small, zen5).order == "rows"
-    one_tile = replace(spec, in_channels=512, out_channels=32)
-    assert choose_conv_config(one_tile, zen5).order == "rows"

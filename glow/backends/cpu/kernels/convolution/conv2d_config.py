@@ -1,11 +1,10 @@
 """The configuration of a blocked convolution: its register tiles, order and segments of rows.
 
 Big weights stay in the L2 if all lines pass by them before the next channels; small ones
-stay there anyway, and then the input line is what should, unless reading them from there again for
-each tile of pixels takes longer than reading the input again for each tile of channels. Threads
-share lines where they can: each then reads of the input only what it wrote itself. For big weights
-that means that each reads all of them, so these are shared by channels instead where they are
-larger than what threads would read of each other.
+stay there anyway, and then the input line is what should. Threads share lines where they can: each
+then reads of the input only what it wrote itself. For big weights that means that each reads all
+of them, so these are shared by channels instead where they are larger than what threads would
+read of each other.
 """
 
 from __future__ import annotations
@@ -174,11 +173,9 @@ def _with_order(spec: Conv2dSpec, tiling: ConvTiling, target: Target) -> ConvCon
         return replace(config, order=order, segments=segments)
 
     weight_bytes = spec.packed_weights * types.byte_width(spec.element)
-    shared = cut("shared_rows", spec.batch)
     if weight_bytes <= target.l2_bytes // 2:
-        if _rereads_weights(spec, tiling, target):
-            return shared
         return cut("rows", spec.groups * spec.batch * tiles)
+    shared = cut("shared_rows", spec.batch)
     both = prod(spec.input_type.get_shape()) + prod(spec.output_type.get_shape())
     items = ConvOrder(spec, replace(tiling, config=shared)).work_items
     activations = both * types.byte_width(spec.element)
@@ -187,28 +184,6 @@ def _with_order(spec: Conv2dSpec, tiling: ConvTiling, target: Target) -> ConvCon
     ):
         return shared
     return cut("channels", spec.groups * spec.batch * tiles)
-
-
-def _rereads_weights(spec: Conv2dSpec, tiling: ConvTiling, target: Target) -> bool:
-    """Whether weights of the L2 are read for each tile of pixels, and that takes longer than to
-    read the input for each tile of channels.
-    """
-    core, item = target.core, types.byte_width(spec.element)
-    weight_bytes = spec.packed_weights * item
-    input_bytes = prod(spec.input_type.get_shape()) * item
-    dense = spec.groups == 1 and spec.FETCHES_AT_STEPS and not tiling.config.images
-    if not dense or target.prefers_small_loops or weight_bytes <= core.l1_bytes // 2:
-        return False
-    size = tiling.config.pixels[0]
-    pixel_tiles = sum(count * -(-length // size) for count, length in tiling.runs)
-    weights = (
-        spec.batch * pixel_tiles * weight_bytes / core.sustained_l2_bytes_per_cycle
-    )
-    rate = core.sustained_l2_bytes_per_cycle
-    if input_bytes > core.l2_bytes // 2:
-        rate = core.l3_bytes_per_cycle if core.l3_bytes else core.far_bytes_per_cycle
-    channel_tiles = sum(part.tiles for part in tiling.parts)
-    return channel_tiles > 1 and (channel_tiles - 1) * input_bytes / rate < weights
 
 
 def wrong_conv_config(spec: Conv2dSpec, target: Target) -> str | None:
