@@ -153,15 +153,18 @@ class Repository:
         """The outputs that a request asks for."""
         if self.is_draining:
             raise ServingError(UNAVAILABLE, "the server is shutting down", 1)
-        number, version = self._find(request.model, request.version)
-        inputs = checked(request, version)
-        for name in request.outputs:
-            if name not in version.outputs:
-                raise ServingError(
-                    BAD_REQUEST, _unknown("output", name, version.outputs)
-                )
-        version.running += 1
+        with (
+            self._lock
+        ):  # From here on a version that is replaced waits for its requests.
+            number, version = self._find(request.model, request.version)
+            version.running += 1
         try:
+            inputs = checked(request, version)
+            for name in request.outputs:
+                if name not in version.outputs:
+                    raise ServingError(
+                        BAD_REQUEST, _unknown("output", name, version.outputs)
+                    )
             results = await self.host.run_async(
                 version.key,
                 inputs,
@@ -182,6 +185,7 @@ class Repository:
         """Load all versions of a model, those that are loaded already anew."""
         self._look_for_files()
         files = self._known(name)
+        self.attach(asyncio.get_running_loop())
         await asyncio.to_thread(self.load_now, name)
         old = [v for v in self._loaded.get(name, {}) if v not in files.versions]
         for version in old:
@@ -218,7 +222,9 @@ class Repository:
     def _later(self, version: Version) -> None:
         """Let a version go when nothing runs on it, wherever there is a loop."""
         loop = self._loop
-        if loop is None or not version.running:
+        with self._lock:
+            is_idle = not version.running
+        if loop is None or is_idle:
             self.host.remove(version.key)
         else:
             asyncio.run_coroutine_threadsafe(self._let_go(version), loop)

@@ -10,6 +10,7 @@ from onnx import TensorProto, helper
 from starlette.requests import Request
 
 import glow
+from glow.serving import repository
 from glow.serving.app import make_app
 from glow.serving.body import Bodies, Limits
 from glow.serving.folders import models_in, named_models
@@ -265,6 +266,32 @@ def test_repository(tmp_path):
         assert unload.status_code == 200
         assert infer(app, document, path=path).status_code == 404
         assert list(host.models()) == []
+
+
+def test_a_reload_waits_for_requests_that_have_begun(served, monkeypatch):
+    """It comes between the look for a version and the request to the host."""
+    holder, app = served
+    reloads, plain = [holder], repository.checked
+
+    def checked(request, version):
+        while reloads:
+            reloads.pop().load_now("double")
+        return plain(request, version)
+
+    async def run():
+        holder.attach(asyncio.get_running_loop())
+        transport = httpx.ASGITransport(app, raise_app_exceptions=False)
+        async with httpx.AsyncClient(
+            transport=transport, base_url="http://t"
+        ) as client:
+            document = {"inputs": [tensor([[1, 2, 3]])]}
+            path = "/v2/models/double/infer"
+            first = await client.post(path, json=document)
+            return first, await client.post(path, json=document)
+
+    monkeypatch.setattr(repository, "checked", checked)
+    assert [response.status_code for response in asyncio.run(run())] == [200, 200]
+    assert not reloads
 
 
 def test_reload_loses_no_request(served):
