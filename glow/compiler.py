@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, TypeAlias, Unpack
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import MemRefType, ModuleOp, TensorType
-from xdsl.dialects.func import FuncOp
+from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.passes import PassPipeline
 
 from glow.backends.backend import backends_in, get_backend, loaded_backends
@@ -34,6 +34,7 @@ from glow.backends.pipeline import (
     Passes,
     check_level,
 )
+from glow.backends.refusals import check_taken
 from glow.compiled_model import CompiledModel
 from glow.dialects.errors import GlowError
 from glow.dialects.locations import place_of
@@ -46,8 +47,6 @@ from glow.lowering.target.program_target import check_target
 from glow.model_source import ModelSource
 from glow.open_sizes import OpenModelError, check_no_buckets
 from glow.options import CompileOptions, OptionKeywords
-from glow.passes.graph.partition.inline_parts import inline_parts
-from glow.passes.graph.partition.support import check_taken
 from glow.passes.rewriting.trace import pass_clock
 from glow.precision import apply_precision
 from glow.runtime.memory import check_memory
@@ -154,7 +153,7 @@ def run_phases(
     pipeline = backend.pipeline(options)
     level = level_of(module)
     if level in (None, LOWERED):
-        inline_parts(module)  # Of a module that nobody has loaded.
+        _inline_parts(module)  # Of a module that nobody has loaded.
     check_level(level, options)
     if options.memory_limit is not None and INSTR not in pipeline.names:
         raise GlowError("a memory limit needs a backend that plans memory, such as cpu")
@@ -173,6 +172,14 @@ def run_phases(
         else:
             run_passes(module, phase.passes)
         watch(phase.name)
+
+
+def _inline_parts(module: ModuleOp) -> None:
+    """Make one graph of a network that is divided into functions."""
+    if any(isinstance(op, CallOp) for op in module.walk()):
+        from glow.passes.graph.partition.inline_parts import inline_parts
+
+        inline_parts(module)
 
 
 def check_program(module: ModuleOp, level: str | None, options: CompileOptions) -> None:
@@ -303,7 +310,7 @@ def _as_graph(module: ModuleOp) -> ModuleOp:
     """A module as one graph: of `glow`, with the parts of a divided network inlined."""
     convert_foreign(module)
     if level_of(module) in (None, LOWERED):
-        inline_parts(module)
+        _inline_parts(module)
     return module
 
 

@@ -19,7 +19,6 @@ from glow.dialects import glow
 from glow.dialects.glow.training.loss import class_axis
 from glow.dialects.glow.training.terms import terms
 from glow.dialects.node import shape_of
-from glow.passes.rewriting.class_labels import ClassLabels
 from glow.passes.rewriting.node_builder import NodeBuilder
 from glow.passes.rewriting.tensor_builder import Tensors
 
@@ -49,6 +48,8 @@ def element_loss(op: Operation) -> None:
 
 def class_losses(op: glow.ClassLossOp, logarithms: SSAValue, smoothing: float) -> None:
     """Replace a loss of classes, given the logarithms of their probabilities."""
+    from glow.passes.rewriting.class_labels import ClassLabels
+
     builder = NodeBuilder(op)
     formula, labels = Tensors(builder), ClassLabels(builder, op)
 

@@ -13,15 +13,15 @@ from glow.dialects import glow
 from glow.dialects.glow.training.layers import counter_grid
 from glow.dialects.glow.training.terms import Term
 from glow.dialects.node import shape_of, tensor_type
-from glow.passes.rewriting.batch_statistics import batch_statistics
 from glow.passes.rewriting.node_builder import NodeBuilder, element_type
-from glow.passes.rewriting.philox import Words, philox
 from glow.passes.rewriting.scalar_builder import ScalarBuilder, convert
 from glow.passes.rewriting.tensor_builder import Tensors
 
 
 def batch_norm_training(op: Operation) -> None:
     """(x - mean) * (scale / deviation) + bias, and the moving averages."""
+    from glow.passes.rewriting.batch_statistics import batch_statistics
+
     assert isinstance(op, glow.BatchNormTrainingOp)
     builder = NodeBuilder(op)
     formula, batch = Tensors(builder), batch_statistics(builder, op)
@@ -45,6 +45,8 @@ def batch_norm_training(op: Operation) -> None:
 
 def _uniform_body(stream: int) -> Block:
     """Four random numbers of a counter (row plus column), a key and a call's number."""
+    from glow.passes.rewriting.philox import Words, philox
+
     block = Block(arg_types=[i64] * 4)
     builder = ScalarBuilder(block)
     words, (row, column, key, call) = Words(builder), block.args

@@ -32,7 +32,6 @@ from glow.lowering.lower_nodes.legality import NONE
 from glow.lowering.lower_quantized import arithmetic, dynamic, products
 from glow.lowering.lower_quantized.unsigned import make_unsigned
 from glow.passes.quantization.casts import tensor_of
-from glow.passes.quantization.integer.fold_storage_casts import cancel_storage_casts
 from glow.passes.rewriting.node_builder import erase, erase_dead_nodes, name_of
 
 Lowering = Callable[[Operation], None]
@@ -113,6 +112,10 @@ def lower_quantized(
         rewrite = rewrites.get(type(op))
         if rewrite is None or not rewrite(op):
             lower(op)
+    from glow.passes.quantization.integer.fold_storage_casts import (
+        cancel_storage_casts,
+    )
+
     store_constants(module)
     cancel_storage_casts(module)
     erase_dead_nodes(module)

@@ -32,12 +32,12 @@ from glow.dialects.glow.elementwise import broadcast_shape
 from glow.dialects.node import NodeOp, element_of, shape_of
 from glow.dialects.weights import constant_value
 from glow.passes.graph.fold_scale import factor_of
-from glow.passes.graph.shared_heads import share_heads
 from glow.passes.rewriting.contract import NODES, VALUES
-from glow.passes.rewriting.fitted_masks import Shape, fitted_shapes
 from glow.passes.rewriting.matching import number_of
 from glow.passes.rewriting.node_builder import NodeBuilder, attributes_of, like
 from glow.passes.rewriting.patterns import RewritePass
+
+Shape = tuple[int, ...]
 
 VANISHING = -1e30
 """A score that is added to such a number does not change it."""
@@ -163,6 +163,8 @@ def _with(
     """The scores with what a node adds, a mask of a shape; None where that fits not."""
     outside = shape_of(op.results[0])
     if outside != scores.shape:
+        from glow.passes.rewriting.fitted_masks import fitted_shapes
+
         fitted = fitted_shapes(shape, outside, scores.shape)
         if fitted is None:
             return None
@@ -297,6 +299,13 @@ def _are_of_one_float(*values: SSAValue) -> bool:
     return len(elements) == 1 and isinstance(
         elements.pop(), Float16Type | BFloat16Type | Float32Type
     )
+
+
+def share_heads(op: NodeOp, builder: NodeBuilder) -> SSAValue | None:
+    """Attention without repeated keys, if it has some (`shared_heads.py`)."""
+    from glow.passes.graph import shared_heads
+
+    return shared_heads.share_heads(op, builder)
 
 
 class RecognizeAttentionPass(RewritePass):

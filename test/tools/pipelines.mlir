@@ -1,7 +1,7 @@
 // RUN: glow-opt --list-pipelines | filecheck %s --check-prefix=ALL
 // ALL:      backend cpu:
 // ALL:        graph: typed nodes, optimized
-// ALL-NEXT:     --canonicalize {{.*}}--merge-weights
+// ALL-NEXT:     --canonicalize --recognize-recurrence --merge-weights
 // ALL:        instr: {{.*}} (compiled from here)
 // ALL:        obj: an object file of the target
 // ALL:      backend interpreter:
@@ -24,7 +24,7 @@
 // RUN: not glow run %s --backend=gpu 2>&1 | filecheck %s --check-prefix=UNKNOWN
 // RUN: not glow compile %s --backend=gpu 2>&1 | filecheck %s --check-prefix=UNKNOWN
 // RUN: not glow report %s --backend=gpu 2>&1 | filecheck %s --check-prefix=UNKNOWN
-// UNKNOWN: error: unknown backend 'gpu'; there are cpu, 
+// UNKNOWN: error: unknown backend 'gpu'; there are cpu, cuda, interpreter, {{(.*, )?}}opencl
 
 // RUN: not glow-opt %s --backend=cpu --cse 2>&1 | filecheck %s --check-prefix=NOBODY
 // NOBODY: error: --backend is for passes that ask one, of which none runs

@@ -24,13 +24,14 @@ from typing import ClassVar
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 
+from glow.backends.refusals import refused_error
 from glow.dialects.errors import GlowError
 from glow.dialects.function_attributes import BACKEND
 from glow.passes.graph.partition.divide import function_to_divide
 from glow.passes.graph.partition.graph import Unit, UnitGraph
 from glow.passes.graph.partition.options import parse_unsupported
 from glow.passes.graph.partition.problem import Refused
-from glow.passes.graph.partition.support import refused_error, unsupported_reason
+from glow.passes.graph.partition.support import unsupported_reason
 from glow.passes.rewriting.contract import GraphPass
 from glow.passes.rewriting.node_builder import erase_dead_nodes
 

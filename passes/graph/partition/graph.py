@@ -16,12 +16,12 @@ from heapq import heapify, heappop, heappush
 from math import prod
 from typing import cast
 
-from xdsl.dialects import arith
 from xdsl.dialects.builtin import ArrayAttr, StringAttr, TensorType
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.utils.hints import isa
 
+from glow.backends.refusals import COPIED, unit_name
 from glow.dialects import glow
 from glow.dialects.errors import GlowError
 from glow.dialects.function_attributes import INPUT_NAMES, OUTPUT_NAMES
@@ -33,9 +33,6 @@ from glow.dialects.quantized import (
     parameters_of,
 )
 from glow.dialects.weight_table import dtype_of
-
-COPIED = (glow.ConstantOp, glow.SplatOp, arith.ConstantOp)
-"""What each part that reads it has a copy of."""
 
 SMALLEST_CROSSING_BITS = 8
 """Quantized values cross as stored integers; fewer bits stay on their device."""
@@ -303,12 +300,6 @@ def flow_bytes(flow: Flow, labels: Sequence[int]) -> int:
         return 0
     readers = {labels[reader] for reader in flow.readers}
     return flow.nbytes * len(readers - {labels[flow.source]})
-
-
-def unit_name(op: Operation) -> str:
-    """The name of the network's node, else of its result, else of the operation."""
-    hint = op.results[0].name_hint if op.results else None
-    return node_name(op) or hint or op.name
 
 
 def names_of(op: Operation) -> set[str]:

@@ -37,18 +37,17 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr, TensorType
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 
+from glow.backends.refusals import COPIED, unit_name
 from glow.dialects.errors import GlowError
 from glow.dialects.function_attributes import DEVICE, INPUT_NAMES, OUTPUT_NAMES
 from glow.dialects.quant import StorageCastOp
 from glow.dialects.quantized import is_quantized, stored_type
 from glow.dialects.text import unused_name
 from glow.passes.graph.partition.graph import (
-    COPIED,
     UnitGraph,
     input_names,
     output_names,
     read_values,
-    unit_name,
 )
 from glow.passes.graph.partition.parts import Part
 

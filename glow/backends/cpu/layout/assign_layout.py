@@ -31,7 +31,6 @@ from glow.backends.cpu.layout import (
     recurrent,
     rows,
 )
-from glow.backends.cpu.layout.conv_transpose import turned_convolution, turned_shape
 from glow.backends.cpu.layout.layout import Layout
 from glow.backends.cpu.layout.packing import Packer, packer_of
 from glow.backends.cpu.layout.propagation import propagate
@@ -53,6 +52,8 @@ from glow.tuning import choices
 
 def conv_transpose(layout: Layout, op: Operation) -> None:
     """A transposed convolution with computed weights, or what it is lowered to."""
+    from glow.backends.cpu.layout.conv_transpose import turned_convolution, turned_shape
+
     assert isinstance(op, glow.ConvTranspose2dOp)
     shape = turned_shape(op, layout.lanes)
     if shape is not None:

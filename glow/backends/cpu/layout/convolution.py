@@ -30,11 +30,6 @@ from glow.backends.cpu.kernels.convolution.sparse_conv2d_spec import ChannelList
 from glow.backends.cpu.layout.conv_shape import ConvShape, Pair, WinogradChoice
 from glow.backends.cpu.layout.layout import Layout, blocked_source, constant_key, is_f32
 from glow.backends.cpu.layout.packing import pack_channels
-from glow.backends.cpu.layout.weight_gradient import (
-    find_weight_gradient,
-    weight_gradient,
-    weight_gradient_shape,
-)
 from glow.dialects import glow
 from glow.dialects.half import is_half
 from glow.dialects.node import NodeOp, shape_of, tensor_type
@@ -92,6 +87,19 @@ def is_dense(shape: ConvShape, lanes: int) -> bool:
     return 1 < shape.group <= MAX_DENSE_GROUPS and is_blocked(whole, lanes)
 
 
+def _weight_gradient(layout: Layout, op: glow.Conv2dOp) -> bool:
+    """Replace the gradient of another convolution's weights; whether it was one."""
+    from glow.backends.cpu.layout import weight_gradient as gradient
+
+    found = gradient.find_weight_gradient(op)
+    if found is None or not is_f32(op.input, op.weights):
+        return False
+    shape = gradient.weight_gradient_shape(op, found)
+    if is_known := is_depthwise(shape) or is_blocked(shape, layout.lanes):
+        gradient.weight_gradient(layout, op, found, shape)
+    return is_known
+
+
 def conv2d(layout: Layout, op: Operation) -> None:
     """Replace a convolution by the node of its kind."""
     assert isinstance(op, glow.Conv2dOp)
@@ -101,12 +109,8 @@ def conv2d(layout: Layout, op: Operation) -> None:
     weights = constant_value(op.weights)
     half = is_half(element_type(op.input))
     computed = weights is None
-    found = find_weight_gradient(op) if computed else None
-    if found is not None and is_f32(op.input, op.weights):
-        of_weights = weight_gradient_shape(op, found)
-        if is_depthwise(of_weights) or is_blocked(of_weights, layout.lanes):
-            weight_gradient(layout, op, found, of_weights)
-            return
+    if computed and _weight_gradient(layout, op):
+        return
     if not (is_f32(op.input, op.weights, op.bias) or (half and not computed)):
         _plain(layout, op)
     elif weights is not None and (choice := layout.winograd.get(op)) is not None:

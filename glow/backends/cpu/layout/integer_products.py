@@ -24,12 +24,6 @@ from glow.backends.cpu.layout.conv_shape import ConvShape
 from glow.backends.cpu.layout.convolution import conv_shape, is_depthwise
 from glow.backends.cpu.layout.int8_products import int8_matmul
 from glow.backends.cpu.layout.layout import Layout, blocked_source, constant_key
-from glow.backends.cpu.layout.merged_columns import (
-    merged_image,
-    merged_shape,
-    merged_weights,
-    saves_steps,
-)
 from glow.backends.cpu.layout.packing import pack_channels
 from glow.backends.cpu.tiling.int8_tile import SIGN, WORD
 from glow.dialects import glow
@@ -152,9 +146,11 @@ def _blocked(layout: Layout, product: Product, shape: ConvShape) -> SSAValue:
     key = (constant_key(op.inputs[1]), shape)
     word = layout.packer.dot_bytes
     if _merges_columns(layout, image, shape):
-        image = merged_image(builder, image, shape, product.zero_point)
-        product = replace(product, weights=merged_weights(product.weights))
-        shape = merged_shape(shape)
+        from glow.backends.cpu.layout import merged_columns as merged
+
+        image = merged.merged_image(builder, image, shape, product.zero_point)
+        product = replace(product, weights=merged.merged_weights(product.weights))
+        shape = merged.merged_shape(shape)
     if shape.input_channels <= word and blocked_source(image) is None:
         blocks = builder.node(cpu.PackOp, image, lanes=word)
     else:
@@ -187,8 +183,11 @@ def _blocked(layout: Layout, product: Product, shape: ConvShape) -> SSAValue:
 
 def _merges_columns(layout: Layout, image: SSAValue, shape: ConvShape) -> bool:
     """Whether the columns of a kernel become channels of a plain image."""
-    word, is_plain = layout.packer.dot_bytes, blocked_source(image) is None
-    return layout.packer.merges_columns and is_plain and saves_steps(shape, word)
+    if not layout.packer.merges_columns or blocked_source(image) is not None:
+        return False
+    from glow.backends.cpu.layout.merged_columns import saves_steps
+
+    return saves_steps(shape, layout.packer.dot_bytes)
 
 
 def _border_bias(layout: Layout, product: Product, shape: ConvShape) -> SSAValue:

@@ -18,7 +18,6 @@ from xdsl.ir import Operation, SSAValue
 from glow.backends.cpu import dialect as cpu
 from glow.backends.cpu.dialect.config import config_attributes
 from glow.backends.cpu.layout.layout import Layout, constant_key, is_f32
-from glow.backends.cpu.layout.weight_norms import are_even
 from glow.dialects import glow
 from glow.dialects.half import is_half
 from glow.dialects.node import NodeOp, shape_of, tensor_type
@@ -43,8 +42,10 @@ def _packed_product(
     rows = prod(shape_of(lhs)[:-1])
     depth, columns = array.shape
     levels = 0 if half else layout.packer.strassen_levels(rows, columns, depth)
-    if levels and not are_even(array):
-        levels = 0
+    if levels:
+        from glow.backends.cpu.layout.weight_norms import are_even
+
+        levels = levels if are_even(array) else 0
     pack = layout.packer.strassen if levels else layout.packer.matmul
     if not half and layout.packer.halves_matmul(rows, columns, depth):
         pack = layout.packer.halved_matmul

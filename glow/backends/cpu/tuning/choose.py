@@ -16,18 +16,11 @@ from __future__ import annotations
 import warnings
 from typing import TYPE_CHECKING, Any
 
-from glow.backends.cpu.tuning.families import (
-    FAMILIES,
-    AlgorithmSpec,
-    Family,
-    config_from,
-    spec_text,
-    wrong_config,
-)
 from glow.lowering.target.target import Target
 from glow.tuning import choices
 
 if TYPE_CHECKING:
+    from glow.backends.cpu.tuning.families import Family
     from glow.tuning.model import Trees
 
 MOST_LEARNED = 24
@@ -42,6 +35,8 @@ def choose(spec: Any, target: Target) -> Any:
     """The configuration of a kernel, of the class that its family has."""
     if spec.config is not None:
         return spec.config
+    from glow.backends.cpu.tuning.families import FAMILIES
+
     family = FAMILIES[type(spec).__name__]
     config = _tuned(spec, target, family)
     if config is None:
@@ -63,6 +58,8 @@ def choose_level(
     """
     if not level:
         return 0
+    from glow.backends.cpu.tuning.families import AlgorithmSpec
+
     return choose(AlgorithmSpec(algorithm, shape, level), target).level
 
 
@@ -71,6 +68,7 @@ def _tuned(spec: Any, target: Target, family: Family) -> object | None:
     chosen = choices.current()
     if chosen is None:
         return None
+    from glow.backends.cpu.tuning.families import config_from, spec_text, wrong_config
     from glow.tuning.records import kernel_key
 
     found = chosen.find(kernel_key(spec_text(spec)), target)
