@@ -81,7 +81,7 @@ def list_host_devices(texts: Sequence[str]) -> None:
     """Print the devices that a host would have: `process*2`, `ray://head:10001`."""
     from contextlib import ExitStack, closing
 
-    from glow.host.devices.specification import open_devices
+    from glow.host.devices.opening import open_devices
 
     with ExitStack() as stack:
         for device in open_devices(texts):

@@ -21,7 +21,7 @@ from glow.dialects.errors import GlowError
 from glow.host.adding import Adding, AddKeywords
 from glow.host.background import Background
 from glow.host.devices.device import Health
-from glow.host.devices.specification import open_devices
+from glow.host.devices.opening import open_devices
 from glow.host.inputs import in_order
 from glow.host.provisioner import Provisioner
 from glow.host.request import ClosedError, UnknownModelError, new_request

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from concurrent.futures import Future
 
     from glow.compiled_model import Array
-    from glow.host.tracing import SpanContext
+    from glow.host.trace_events import SpanContext
 
     Outputs = Future[list[Array]]
     """The outputs of a network, in order, as they will be."""

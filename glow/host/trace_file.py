@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from glow.host.tracing import Event
+    from glow.host.trace_events import Event
 
     Fields = dict[str, object]
 

@@ -20,7 +20,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
-from glow.host.tracing import parse_traceparent
+from glow.host.trace_events import parse_traceparent
 from glow.serving.datatypes import name_of
 from glow.serving.json_codec import (
     DecodedRequest,

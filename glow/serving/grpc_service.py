@@ -16,7 +16,7 @@ import grpc
 import grpc.aio
 from google.protobuf.message import Message
 
-from glow.host.tracing import parse_traceparent
+from glow.host.trace_events import parse_traceparent
 from glow.serving.app import EXTENSIONS
 from glow.serving.datatypes import name_of
 from glow.serving.grpc_codec import encode, inference, parse

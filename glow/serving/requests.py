@@ -18,7 +18,7 @@ from glow.host.request import (
 )
 
 if TYPE_CHECKING:
-    from glow.host.tracing import SpanContext
+    from glow.host.trace_events import SpanContext
 
 
 @dataclass(slots=True)

@@ -13,7 +13,8 @@ from places import ROOT
 
 import glow
 from glow.host.request import DeviceError
-from glow.host.tracing import SpanContext, Tracer
+from glow.host.trace_events import SpanContext
+from glow.host.tracing import Tracer
 from glow.tools.glow import run_glow
 from glow.tools.glow_opt import run_glow_opt
 

@@ -22,7 +22,8 @@ from glow.host.request import (
     QueueFullError,
     UnknownModelError,
 )
-from glow.host.tracing import SpanContext, Tracer
+from glow.host.trace_events import SpanContext
+from glow.host.tracing import Tracer
 
 
 @pytest.fixture

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from glow.dialects.errors import GlowError
+from glow.host.devices.opening import open_devices
 from glow.host.devices.specification import (
     DeviceSpecification,
-    open_devices,
     parse_bytes,
     parse_specifications,
 )

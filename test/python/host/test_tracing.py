@@ -5,14 +5,9 @@ from collections import defaultdict
 
 import pytest
 
+from glow.host.trace_events import SpanContext, parse_traceparent
 from glow.host.trace_file import tracks_of
-from glow.host.tracing import (
-    NO_TRACE,
-    SpanContext,
-    Tracer,
-    current_span,
-    parse_traceparent,
-)
+from glow.host.tracing import NO_TRACE, Tracer, current_span
 
 TRACE, SPAN = "4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7"
 
