@@ -118,6 +118,18 @@ def get_memref() -> Dialect:
     return MemRef
 
 
+def get_gpu() -> Dialect:
+    from glow.dialects.gpu import Gpu
+
+    return Gpu
+
+
+def get_nvgpu() -> Dialect:
+    from glow.dialects.gpu import NvGpu
+
+    return NvGpu
+
+
 def get_vector() -> Dialect:
     from glow.dialects.vector import Vector
 
@@ -163,6 +175,7 @@ SHARED_DIALECTS: dict[str, DialectFactory] = {
 
 REPLACED_DIALECTS: dict[str, DialectFactory] = {
     "arith": get_arith,
+    "gpu": get_gpu,
     "linalg": get_linalg,
     "llvm": get_llvm,
     "memref": get_memref,
@@ -174,6 +187,7 @@ refuses a second dialect of one name."""
 
 FOREIGN_DIALECTS: dict[str, DialectFactory] = {
     "chlo": get_chlo,
+    "nvgpu": get_nvgpu,
     "stablehlo": get_stablehlo,
     "torch": get_torch,
 }

@@ -1,0 +1,128 @@
+"""A block of threads while it runs: values, shared memory, which threads are active."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from math import prod
+from typing import Any, cast
+
+import numpy as np
+from xdsl.dialects.builtin import DenseArrayBase, IntegerType
+from xdsl.ir import Block, Operation, Region, SSAValue
+
+from glow.dialects.errors import GlowError
+from glow.dialects.gpu import gpu
+from glow.interpreter.arrays import Array
+from glow.interpreter.gpu.memory import (
+    Access,
+    Memory,
+    Report,
+    count,
+    misalignment,
+    read_problem,
+    write_problem,
+)
+
+Rule = Callable[["ThreadBlock", Any], Any]
+"""Runs an operation: its one result, or the list of its results."""
+
+
+class ThreadBlock:
+    """A block of a kernel while it runs."""
+
+    def __init__(
+        self,
+        kernel: gpu.FuncOp,
+        number: Sequence[int],
+        rules: Mapping[type[Operation], Rule],
+        report: Report,
+    ) -> None:
+        self.kernel, self.number = kernel, number
+        self.rules, self.report = rules, report
+        self.size = sizes_of(kernel.known_block_size)
+        self.threads = prod(self.size)
+        self.active = np.ones(self.threads, np.bool_)
+        self.values: dict[SSAValue, Any] = {}
+        self.shared: dict[str, Memory] = {}
+        self.begun: list[tuple[Access, Array]] = []
+        self.groups: list[list[tuple[Access, Array]]] = []
+        self.op: Operation = kernel
+
+    def fail(self, text: str) -> GlowError:
+        """An error at the operation that runs."""
+        number = list(self.kernel.walk()).index(self.op)
+        where = f"@{self.kernel.sym_name.data}, operation {number}, {self.op.name}"
+        return GlowError(f"{where}: {text}")
+
+    def touch(self, access: Access, is_write: bool = False) -> Access:
+        """Check an access, note who it is, and count what it costs."""
+        problem = misalignment(access)
+        if problem is None and access.memory.is_shared:
+            problem = (write_problem if is_write else read_problem)(access)
+        if problem is not None:
+            raise self.fail(problem)
+        count(self.report, access, self.threads)
+        return access
+
+    def run(self, block: Block) -> list[Any]:
+        """What the last operation of a block hands on."""
+        for op in block.ops:
+            self.op = op
+            if type(op) not in self.rules:
+                raise self.fail("is no operation of kernels that is simulated")
+            rule = self.rules[type(op)]
+            result = rule(self, op)
+            results = cast(
+                "list[Any]", result if isinstance(result, list) else [result]
+            )
+            if op.results:
+                self.values.update(zip(op.results, results, strict=True))
+        last = block.last_op
+        return [] if last is None else [self.values[value] for value in last.operands]
+
+    def region(self, region: Region, active: Array) -> list[Any]:
+        """What a region hands on that some threads run."""
+        outer, self.active = self.active, active
+        results = self.run(region.blocks[0])
+        self.active = outer
+        return results
+
+    def together(self, by: int) -> None:
+        """Raise GlowError unless each `by` threads run this, or none of them."""
+        groups = self.active.reshape(-1, min(by, self.threads))
+        if (groups.any(1) != groups.all(1)).any():
+            raise self.fail("is in divergent code, where some threads do not run it")
+
+    def places(
+        self,
+        memory: Memory,
+        indices: Sequence[SSAValue],
+        spans: Sequence[int],
+        active: Array,
+    ) -> tuple[Array, Array]:
+        """The active threads, and the first element of what each touches along the axes."""
+        threads = np.flatnonzero(active)
+        first = np.zeros(threads.size, np.int64)
+        for axis, (index, span) in enumerate(zip(indices, spans, strict=True)):
+            position = np.broadcast_to(self.values[index], self.threads)[threads]
+            outside = (position < 0) | (position + span > memory.shape[axis])
+            if outside.any():
+                raise self.fail(
+                    f"index {position[outside][0]} of axis {axis}, {span} elements, is outside "
+                    f"of {memory.type} (thread {threads[outside][0]} of block {self.number})"
+                )
+            first += position * memory.strides[axis]
+        return threads, first
+
+    def row(
+        self, memory: Memory, indices: Sequence[SSAValue], width: int, active: Array
+    ) -> Access:
+        """The access of elements in a row by some threads."""
+        spans = [*(1,) * (len(memory.shape) - 1), width]
+        threads, first = self.places(memory, indices, spans, active)
+        return Access(memory, threads, first[:, None] + np.arange(width), width)
+
+
+def sizes_of(attribute: DenseArrayBase[IntegerType] | None) -> tuple[int, ...]:
+    """The extents of a block or a grid."""
+    return (1, 1, 1) if attribute is None else tuple(map(int, attribute.iter_values()))
