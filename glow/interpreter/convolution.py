@@ -6,7 +6,7 @@ Sums accumulate in float64 and are rounded once, after bias and absorbed activat
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import reduce
 
 import numpy as np
@@ -163,14 +163,16 @@ def run_avg_pool2d(op: GlowOp, image: Array) -> Array:
     nothing gives 0.
     """
     attributes = op.attributes_view()
-    counted = float(attributes.has("count_include_pad"))
     total = fold_windows(exact(image), attributes, (0, 0), np.add)
-    ones = np.ones((1, 1, *image.shape[2:4]))
-    count = fold_windows(ones, attributes, (counted, 0), np.add)
-    count = np.maximum(count, 1).reshape(
-        1, 1, *count.shape[2:4], *[1] * (image.ndim - 4)
-    )
-    return total / count
+    counts = window_counts(attributes, image.shape[2:4])
+    return total / counts.reshape(*counts.shape, *[1] * (image.ndim - 4))
+
+
+def window_counts(attributes: Attributes, plane: Sequence[int]) -> Array:
+    """How many elements each window of an average counts, at least 1: [1, 1, OH, OW]."""
+    counted = float(attributes.has("count_include_pad"))
+    counts = fold_windows(np.ones((1, 1, *plane)), attributes, (counted, 0), np.add)
+    return np.maximum(counts, 1)
 
 
 NODES: dict[type[Operation], Function] = {

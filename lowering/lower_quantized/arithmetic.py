@@ -14,7 +14,7 @@ from glow.dialects.quant import DequantizeCastOp, Quantization, QuantizeCastOp
 from glow.dialects.quantized import is_quantized, parameters_of, stored_type
 from glow.dialects.weights import stored_value
 from glow.interpreter.arrays import Array
-from glow.interpreter.convolution import fold_windows
+from glow.interpreter.convolution import window_counts
 from glow.interpreter.integer_arithmetic import quantize, scales_of
 from glow.lowering.lower_quantized.parts import Bounds, Parts, scale_of, whole_bits
 from glow.passes.quantization.casts import tensor_of
@@ -141,15 +141,6 @@ def mean_of(op: Operation, parts: Parts, total: SSAValue, count: Array) -> None:
     parts.replace(parts.finish(parts.rescaled(total, units), data))
 
 
-def window_counts(op: NodeOp) -> Array:
-    """How many elements each window of an average counts, [1, 1, OH, OW]."""
-    attributes = op.attributes_view()
-    ones = np.ones((1, 1, *shape_of(op.inputs[0])[2:4]))
-    counted = float(attributes.has("count_include_pad"))
-    counts = np.maximum(fold_windows(ones, attributes, (counted, 0), np.add), 1)
-    return counts.reshape(-1)[:1] if np.all(counts == counts.flat[0]) else counts
-
-
 def sum_type(value: SSAValue, count: Array) -> Attribute:
     """The float type that holds sums of so many stored values, and whose mean of them
     times their number is off by less than a half.
@@ -161,7 +152,10 @@ def sum_type(value: SSAValue, count: Array) -> Attribute:
 def average_pool(op: Operation) -> None:
     """The mean times the count is the sum, after rounding."""
     assert isinstance(op, glow.AvgPool2dOp)
-    parts, counts = Parts(op), window_counts(op)
+    parts = Parts(op)
+    counts = window_counts(op.attributes_view(), shape_of(op.input)[2:4])
+    if np.all(counts == counts.flat[0]):
+        counts = counts.reshape(-1)[:1]
     element = sum_type(op.input, np.max(counts))
     mean = parts.node(
         glow.AvgPool2dOp, parts.centred(op.input, element), **attributes_of(op)

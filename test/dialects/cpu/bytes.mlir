@@ -25,3 +25,19 @@ func.func @computed(%x: tensor<2x3x4xui8>, %y: tensor<1x5x4xi8>, %p: tensor<2xi3
   %0 = cpu.int8_batch_matmul %x, %y, %p lhs_axes [0, 1, 2] rhs_axes [0, 2, 1] result_axes [1, 0, 2] plain_lhs plain_rhs : tensor<3x2x5xi32>
   func.return %0 : tensor<3x2x5xi32>
 }
+
+// CHECK-LABEL: func.func @sums(
+// CHECK-NEXT: %0 = cpu.int8_sum_pool2d %x zero_point 3 kernel [2, 2] strides [2, 2] ceil_mode : tensor<1x1x3x3x16xi32>
+// CHECK-NEXT: %{{.*}} = cpu.int8_sum_pool2d %x, %s kernel [5, 5] {
+// CHECK: } : tensor<1x1x1x1x16xui8>
+func.func @sums(%x: tensor<1x1x5x5x16xui8>, %s: tensor<1x1x1x1x16xf32>) -> (tensor<1x1x3x3x16xi32>, tensor<1x1x1x1x16xui8>) {
+  %0 = cpu.int8_sum_pool2d %x zero_point 3 kernel [2, 2] strides [2, 2] ceil_mode : tensor<1x1x3x3x16xi32>
+  %1 = cpu.int8_sum_pool2d %x, %s kernel [5, 5] {
+  ^bb0(%sum: i32, %scale: f32):
+    %f = arith.sitofp %sum : i32 to f32
+    %m = arith.mulf %f, %scale : f32
+    %i = arith.fptoui %m : f32 to ui8
+    glow.yield %i
+  } : tensor<1x1x1x1x16xui8>
+  func.return %0, %1 : tensor<1x1x3x3x16xi32>, tensor<1x1x1x1x16xui8>
+}

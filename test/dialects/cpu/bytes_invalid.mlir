@@ -33,3 +33,19 @@ func.func @channel(%x: tensor<3x4xui8>, %y: tensor<4x5xi8>, %p: tensor<2xi32>, %
   } : tensor<3x5xi32>
   func.return
 }
+
+// -----
+
+func.func @sums_of_words(%x: tensor<1x1x4x4x16xi16>) {
+  // expected-error @+1 {{the input must be bytes, not tensor<1x1x4x4x16xi16>}}
+  %0 = cpu.int8_sum_pool2d %x kernel [4, 4] : tensor<1x1x1x1x16xi32>
+  func.return
+}
+
+// -----
+
+func.func @sums_of_planes(%x: tensor<1x16x4x4xui8>) {
+  // expected-error @+1 {{the input must have rank 5, not 4}}
+  %0 = cpu.int8_sum_pool2d %x kernel [4, 4] : tensor<1x16x1x1xi32>
+  func.return
+}

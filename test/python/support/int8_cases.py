@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from conv_testing import convolution
+from conv_testing import convolution, taps
 from numpy.typing import NDArray
 from xdsl.dialects.builtin import i8
 
@@ -13,6 +13,10 @@ from glow.backends.cpu.dialect.config import DepthwiseConfig
 from glow.backends.cpu.kernels.channelwise.int8_depthwise import (
     Int8DepthwiseSpec,
     build_int8_depthwise,
+)
+from glow.backends.cpu.kernels.channelwise.int8_sum_pool import (
+    Int8SumPoolSpec,
+    build_int8_sum_pool,
 )
 from glow.backends.cpu.kernels.channelwise.planes import BlockedPlanes
 from glow.backends.cpu.kernels.convolution.int8_conv2d import (
@@ -106,6 +110,16 @@ DEPTHWISE = {
 }
 
 
+POOLS = {
+    "global": Case((33, 33), Window((7, 5), (7, 5)), batch=2, zero_point=3),
+    "few pixels": Case((4, 4), Window((1, 2), (1, 2))),
+    "beyond the padding": Case(
+        (20, 20), Window((6, 9), (3, 3), (2, 2), output_size=(3, 5)), zero_point=128
+    ),
+    **{name: DEPTHWISE[name] for name in ("interior", "strided", "large", "dilated")},
+}
+
+
 def operands(case: Case, groups: int) -> tuple[Array, Array, Array, Array]:
     """Random input, weights and bias, and the sums as the kernel defines them."""
     (inputs, outputs), random = case.channels, np.random.default_rng(0)
@@ -185,3 +199,26 @@ def check_depthwise(one: Case, target: Target, run: Run) -> None:
         target,
     )
     np.testing.assert_array_equal(to_plain(sums, channels), expected)
+
+
+def check_sum_pool(
+    case: Case, target: Target, run: Run, *, unsigned: bool = True
+) -> None:
+    """The sums of windows less the zero points are those of NumPy."""
+    window, lanes, channels = case.window, target.lanes(32), case.channels[0]
+    config = DepthwiseConfig(1, by_pixel=True) if target.for_size else None
+    planes = BlockedPlanes(case.batch, channels, window, lanes, i8, config)
+    dtype = np.uint8 if unsigned else np.int8
+    limits, random = np.iinfo(dtype), np.random.default_rng(0)
+    shape = (case.batch, channels, *window.input)
+    x: Array = random.integers(limits.min, limits.max + 1, shape).astype(dtype)
+    spec = Int8SumPoolSpec(planes, case.zero_point, unsigned)
+    (found,) = run(
+        build_int8_sum_pool("sums", spec, target),
+        [np.zeros(planes.output_type.get_shape(), np.int32)],
+        [to_blocks(x, lanes)],
+        target,
+    )
+    centred = x.astype(np.int32) - case.zero_point
+    expected = taps(centred, window, 0).sum(axis=(0, 1))
+    np.testing.assert_array_equal(to_plain(found, channels), expected)

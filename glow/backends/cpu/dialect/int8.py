@@ -41,7 +41,7 @@ from glow.backends.cpu.dialect.config import (
 from glow.backends.cpu.dialect.convolution import BlockedWindowOp
 from glow.backends.cpu.dialect.epilogue import ConvertingOp, OperandKind
 from glow.backends.cpu.dialect.matmul import ProductOp, permuted
-from glow.dialects.attributes import Attributes, int_attr
+from glow.dialects.attributes import Attributes, int_attr, ints_attr
 from glow.dialects.glow.convolution import check_rank, check_window, window_shape
 from glow.dialects.glow.elementwise import broadcast_shape
 from glow.dialects.node import Types, fail_unless, public_nodes, tensor_type
@@ -64,12 +64,16 @@ class WeightedInt8Op(Int8Op):
 
 
 def _check_bytes(image: TensorType[Attribute], weights: TensorType[Attribute]) -> None:
-    for tensor, what in ((image, "input"), (weights, "weights")):
-        element = tensor.element_type
-        fail_unless(
-            isinstance(element, IntegerType) and element.bitwidth == 8,
-            f"the {what} must be bytes, not {tensor}",
-        )
+    _check_byte(image, "input")
+    _check_byte(weights, "weights")
+
+
+def _check_byte(tensor: TensorType[Attribute], what: str) -> None:
+    element = tensor.element_type
+    fail_unless(
+        isinstance(element, IntegerType) and element.bitwidth == 8,
+        f"the {what} must be bytes, not {tensor}",
+    )
 
 
 class Int8WindowOp(Int8Op, BlockedWindowOp):
@@ -146,6 +150,39 @@ class Int8DepthwiseConv2dOp(Int8WindowOp):
             f"the weights must have shape {(block, *kernel, lanes)}, not {weights}",
         )
         height, width = window_shape(plane, kernel, attributes)
+        return [tensor_type((batch, block, height, width, lanes), i32)]
+
+
+@irdl_op_definition
+class Int8SumPool2dOp(Int8Op):
+    """The sums of each window's bytes less the zero point, on blocked tensors.
+
+    input [N, C / lanes, H, W, lanes] of bytes -> [N, C / lanes, OH, OW, lanes]. Padding counts
+    nothing. An average pool of quantized values is these sums, requantized by the epilogue.
+
+    %0 = cpu.int8_sum_pool2d %x zero_point 3 kernel [7, 7] : tensor<1x4x1x1x16xi32>
+    """
+
+    name = "cpu.int8_sum_pool2d"
+    input = operand_def(TensorType)
+    zero_point = prop_def(IntegerAttr.constr(i64), default_value=int_attr(0))
+    kernel = prop_def(DenseArrayBase)
+    strides = prop_def(DenseArrayBase, default_value=ints_attr(1, 1))
+    pads = prop_def(DenseArrayBase, default_value=ints_attr(0, 0, 0, 0))
+    dilations = prop_def(DenseArrayBase, default_value=ints_attr(1, 1))
+    ceil_mode = opt_prop_def(UnitAttr)
+
+    @classmethod
+    def infer(cls, operands: Types, attributes: Attributes) -> Types:
+        """The blocked sums of as many channels."""
+        (image,) = operands[:1]
+        check_window(attributes)
+        check_rank(image, 5, "the input")
+        _check_byte(image, "input")
+        batch, block, *plane, lanes = image.get_shape()
+        height, width = window_shape(
+            plane, attributes.ints("kernel"), attributes, attributes.has("ceil_mode")
+        )
         return [tensor_type((batch, block, height, width, lanes), i32)]
 
 

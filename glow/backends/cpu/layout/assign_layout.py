@@ -26,6 +26,7 @@ from xdsl.passes import ModulePass
 
 from glow.backends.cpu.layout import (
     convolution,
+    integer_pools,
     integer_products,
     products,
     recurrent,
@@ -78,6 +79,7 @@ CONVERSIONS: dict[type[Operation], Callable[[Layout, Operation], None]] = {
     **dict.fromkeys((glow.LstmOp, glow.GruOp, glow.RnnOp), recurrent.recurrent),
     glow.Conv2dIntegerOp: integer_products.conv2d_integer,
     glow.MatmulIntegerOp: integer_products.matmul_integer,
+    glow.AvgPool2dOp: integer_pools.average_pool,
     glow.SoftmaxOp: rows.softmax,
     glow.LayerNormOp: rows.layer_norm,
 }

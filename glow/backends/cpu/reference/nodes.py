@@ -20,6 +20,7 @@ from glow.backends.cpu import dialect as cpu
 from glow.backends.cpu.dialect.matmul import STRASSEN_LEVELS
 from glow.backends.cpu.reference.blocks import from_blocks, to_blocks
 from glow.backends.cpu.reference.embedding import embedding_lookup
+from glow.backends.cpu.reference.epilogue import apply_epilogue
 from glow.backends.cpu.reference.fused_rows import run_fused_rows
 from glow.backends.cpu.reference.integers import convolve_bytes, lowered_by
 from glow.backends.cpu.reference.recurrence import Plain, run_recurrence
@@ -29,13 +30,11 @@ from glow.dialects import glow, instr
 from glow.dialects.attributes import Attributes, ints_attr
 from glow.dialects.errors import GlowError
 from glow.dialects.node import GlowOp
-from glow.interpreter.arrays import Array, DType, exact
-from glow.interpreter.convolution import convolve
+from glow.interpreter.arrays import Array, exact
+from glow.interpreter.convolution import convolve, fold_windows
 from glow.interpreter.dynamic_quantization import per_row_quantize, row_range
-from glow.interpreter.evaluation import evaluate_region
-from glow.interpreter.integer_arithmetic import wrapped
 from glow.interpreter.normalization import local_response_norm, normalized, softmax
-from glow.interpreter.scalar_functions import Function, element_dtype, result_dtype
+from glow.interpreter.scalar_functions import Function
 
 Packing: TypeAlias = Callable[[Attributes, tuple[int, ...], Array], Array]
 """`packing(attributes, input_shape, weights)`: the flat array that a node reads, of plain
@@ -99,22 +98,6 @@ def unpacked(
     plain = np.empty(size, packed.dtype)
     plain[order[order > 0] - 1] = packed[order > 0]
     return plain.reshape(shape)
-
-
-def apply_epilogue(
-    op: Operation, total: Array, epilogue_operands: tuple[Array, ...]
-) -> Array:
-    """The rounded sums with the node's epilogue applied."""
-    if not op.regions or not op.regions[0].blocks:
-        return rounded(total, result_dtype(op))
-    block = op.regions[0].block
-    sums = rounded(total, element_dtype(block.args[0].type))
-    return evaluate_region(block, (sums, *epilogue_operands))[0]
-
-
-def rounded(total: Array, dtype: DType) -> Array:
-    """The sums as that type; those of bytes are exact modulo 2^32."""
-    return wrapped(total) if dtype == np.int32 else total.astype(dtype)
 
 
 def run_conv2d(
@@ -231,6 +214,14 @@ def run_depthwise_conv2d(
         plain.shape[0],
     )
     return apply_epilogue(op, to_blocks(total, bias.shape[1]), epilogue_operands)
+
+
+def run_int8_sum_pool2d(op: GlowOp, image: Array, *epilogue_operands: Array) -> Array:
+    """`cpu.int8_sum_pool2d`, padding lanes included."""
+    attributes = op.attributes_view()
+    centred = exact(image) - attributes.int("zero_point")
+    total = fold_windows(centred, attributes, (0, 0), np.add)
+    return apply_epilogue(op, total, epilogue_operands)
 
 
 def run_grouped_conv2d(
@@ -393,6 +384,7 @@ def cpu_functions(
             cpu.Int8Conv2dOp, partial(run_conv2d, sums=convolve_bytes)
         ),
         cpu.Int8DepthwiseConv2dOp: partial(run_depthwise_conv2d, sums=convolve_bytes),
+        cpu.Int8SumPool2dOp: run_int8_sum_pool2d,
         cpu.Int8MatmulOp: with_plain(cpu.Int8MatmulOp, run_matmul),
         cpu.Int8BatchMatmulOp: run_int8_batch_matmul,
     }

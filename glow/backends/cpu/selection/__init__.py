@@ -52,6 +52,7 @@ THEMES: Mapping[str, Sequence[type[Operation]]] = {
     "integers": (
         cpu.Int8Conv2dOp,
         cpu.Int8DepthwiseConv2dOp,
+        cpu.Int8SumPool2dOp,
         cpu.Int8MatmulOp,
         cpu.Int8BatchMatmulOp,
     ),

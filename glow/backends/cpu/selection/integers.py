@@ -15,6 +15,11 @@ from glow.backends.cpu.kernels.channelwise.int8_depthwise import (
     Int8DepthwiseSpec,
     build_int8_depthwise,
 )
+from glow.backends.cpu.kernels.channelwise.int8_sum_pool import (
+    Int8SumPoolSpec,
+    build_int8_sum_pool,
+)
+from glow.backends.cpu.kernels.channelwise.planes import BlockedPlanes
 from glow.backends.cpu.kernels.convolution.conv2d_config import wrong_conv_config
 from glow.backends.cpu.kernels.convolution.int8_conv2d import (
     Int8Conv2dSpec,
@@ -87,6 +92,25 @@ def _depthwise(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
     return invoke("int8_depthwise", spec, named_first(build_int8_depthwise), buffers)
 
 
+def _sum_pool(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
+    image, *epilogue_operands = op.ins
+    attributes = op.attributes_view()
+    batch, blocks, *plane, lanes = shape_of(image)
+    kernel, extents = attributes.ints("kernel"), shape_of(op.outs[0])[2:4]
+    window = window_of(attributes, kernel, plane, extents)
+    planes = BlockedPlanes(batch, blocks * lanes, window, lanes, i8)
+    small_loops = target.prefers_small_loops
+    config = planes.choose_config(target.core, small_loops=small_loops)
+    spec = Int8SumPoolSpec(
+        replace(planes, config=config),
+        attributes.int("zero_point"),
+        is_unsigned(image),
+        epilogue_of(op, epilogue_operands),
+    )
+    buffers = [op.outs[0], image, *epilogue_operands]
+    return invoke("int8_sum_pool", spec, named_first(build_int8_sum_pool), buffers)
+
+
 def _matmul(op: instr.InstructionOp, target: Target) -> Sequence[Invocation]:
     lhs, weights, bias, *epilogue_operands = op.ins
     *rows, depth = shape_of(lhs)
@@ -141,6 +165,7 @@ def _batch_matmul(op: instr.InstructionOp, target: Target) -> Sequence[Invocatio
 SELECTORS: Mapping[type[Operation], KernelSelector] = {
     cpu.Int8Conv2dOp: _conv2d,
     cpu.Int8DepthwiseConv2dOp: _depthwise,
+    cpu.Int8SumPool2dOp: _sum_pool,
     cpu.Int8MatmulOp: _matmul,
     cpu.Int8BatchMatmulOp: _batch_matmul,
 }

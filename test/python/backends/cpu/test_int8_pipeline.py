@@ -35,7 +35,7 @@ class Layer:
     group: int = 1
     batch: int = 1
     signed: bool = False
-    pool: bool = False
+    pool: str = ""
 
 
 SAME = (1, 1, 1, 1)
@@ -52,7 +52,9 @@ LAYERS = {
     "signed depthwise": Layer(
         16, 16, (6, 6), (5, 5), pads=(2, 2, 2, 2), group=16, signed=True
     ),
-    "pooled": Layer(16, 33, (8, 8), (3, 3), pads=SAME, pool=True, batch=2),
+    "largest": Layer(16, 33, (8, 8), (3, 3), pads=SAME, pool="MaxPool", batch=2),
+    "averages": Layer(16, 18, (7, 6), pool="QLinearAveragePool", signed=True),
+    "mean": Layer(4, 20, (5, 3), pool="QLinearGlobalAveragePool", batch=2),
 }
 
 
@@ -112,17 +114,24 @@ class Network:
         )
         return result, target
 
+    def pool(self, value: str, source: list[str]) -> tuple[str, list[str]]:
+        """A pool, if the layer has one, and its parameters."""
+        kind, window = self.layer.pool, {"kernel_shape": (3, 3), "pads": SAME}
+        if kind in ("", "MaxPool"):
+            pooled = self.node(kind, value, strides=(2, 2), **window) if kind else value
+            return pooled, source
+        target, attributes = self.parameters(0.03), {} if "Global" in kind else window
+        operands = (value, *source, *target)
+        return self.node(kind, *operands, domain="com.microsoft", **attributes), target
+
     def model(self) -> ModelProto:
-        """Layer, maximum pool, another convolution, their sum, as floats."""
+        """Layer, pool, another convolution, their sum, as floats."""
         layer = self.layer
         source = self.parameters(0.03)
         value = self.node("QuantizeLinear", "x", *source)
         channels = layer.outputs, layer.inputs
         first, of_first = self.convolution(value, source, channels, layer)
-        if layer.pool:
-            first = self.node(
-                "MaxPool", first, kernel_shape=(3, 3), strides=(2, 2), pads=SAME
-            )
+        first, of_first = self.pool(first, of_first)
         plain = Layer(layer.outputs, layer.outputs, (0, 0))
         channels = layer.outputs, layer.outputs
         second, of_second = self.convolution(first, of_first, channels, plain)

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from math import prod
 from typing import Literal
 
-from xdsl.dialects.builtin import f64, i64
-from xdsl.ir import SSAValue
+from xdsl.dialects.builtin import f64, i32, i64
+from xdsl.ir import Attribute, SSAValue
 
 from glow.backends.cpu.kernels.channelwise.planes import (
     BlockedPlanes,
@@ -146,8 +146,7 @@ def build_global_average_pool(
         source = b.reinterpret(buffers[1], (blocks, pixels, lanes))
 
         def plane(block: Index) -> None:
-            total = _sum_rows(b, source, block)
-            mean = _quotient(b, total, pixels)
+            mean = _quotient(b, sum_rows(b, source, block), pixels)
             b.vector_store(mean, target_rows, block, 0)
 
         b.loop(low, high, 1, plane)
@@ -156,25 +155,43 @@ def build_global_average_pool(
     return Kernel(function, blocks)
 
 
-def _sum_rows(b: LoopBuilder, source: SSAValue, block: Index) -> SSAValue:
-    """The sum [lanes] over the pixels of source[block]."""
+def sum_rows(
+    b: LoopBuilder,
+    source: SSAValue,
+    block: Index,
+    widen: Callable[[SSAValue], SSAValue] | None = None,
+) -> SSAValue:
+    """The sum [lanes] over the pixels of source[block]; of bytes, which `widen` makes i32."""
     _, pixels, lanes = types.shape_of(source)
-    registers = b.target.num_vector_registers
-    # Where sums would fill all registers, half of them are for what is added.
-    most = PIXELS_AT_ONCE if registers > PIXELS_AT_ONCE else registers // 2
-    width = min(most, pixels)
+    element = types.element_of(source) if widen is None else i32
+    width = min(_rows_at_once(b.target, element), pixels)
     whole = pixels - pixels % width
     shape = (width, lanes)
 
+    def wide(pixels: SSAValue) -> SSAValue:
+        return pixels if widen is None else widen(pixels)
+
     def step(pixel: Index, values: Sequence[SSAValue]) -> Sequence[SSAValue]:
         rows = b.transfer_read(source, (block, pixel, 0), shape, (1, 2))
-        return [b.addf(values[0], rows)]
+        return [b.add_values(values[0], wide(rows))]
 
-    zero = b.constant(0.0, types.vector_type(shape, types.element_of(source)))
+    zero = b.constant(0, types.vector_type(shape, element))
     (sums,) = b.carry(0, whole, width, [zero], step)
     parts = [b.extract(sums, k) for k in range(width)]
-    parts += [b.vector_load(lanes, source, block, k, 0) for k in range(whole, pixels)]
+    parts += [
+        wide(b.vector_load(lanes, source, block, k, 0)) for k in range(whole, pixels)
+    ]
     while len(parts) > 1:
-        pairs = [b.addf(x, y) for x, y in zip(parts[::2], parts[1::2], strict=False)]
-        parts = pairs + parts[2 * len(pairs) :]
+        pairs = zip(parts[::2], parts[1::2], strict=False)
+        added = [b.add_values(x, y) for x, y in pairs]
+        parts = added + parts[2 * len(added) :]
     return parts[0]
+
+
+def _rows_at_once(target: Target, element: Attribute) -> int:
+    """How many pixels are added at once; integers need no more sums than one."""
+    if element == i32 and target.prefers_small_loops:
+        return 1
+    registers = target.num_vector_registers
+    # Where sums would fill all registers, half of them are for what is added.
+    return PIXELS_AT_ONCE if registers > PIXELS_AT_ONCE else registers // 2

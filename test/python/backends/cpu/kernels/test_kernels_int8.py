@@ -9,10 +9,12 @@ from conv_testing import taps
 from int8_cases import (
     CASES,
     DEPTHWISE,
+    POOLS,
     SAME,
     Array,
     check_convolution,
     check_depthwise,
+    check_sum_pool,
     to_blocks,
     to_plain,
 )
@@ -152,3 +154,15 @@ def test_max_pool_of_bytes(unsigned: bool) -> None:
     (found,) = run_kernel(kernel, [output], [to_blocks(x, lanes)])
     expected = taps(x, window, limits.min).max(axis=(0, 1))
     np.testing.assert_array_equal(to_plain(found, 20), expected)
+
+
+@pytest.mark.parametrize("unsigned", [True, False])
+@pytest.mark.parametrize("case", sorted(POOLS))
+def test_sum_pool_is_exact(case: str, unsigned: bool) -> None:
+    check_sum_pool(POOLS[case], HOST, run_kernel, unsigned=unsigned)
+
+
+@pytest.mark.parametrize("name", sorted(TARGETS))
+def test_sum_pool_of_targets(name: str) -> None:
+    check_sum_pool(POOLS["global"], TARGETS[name], run_kernel)
+    check_sum_pool(POOLS["beyond the padding"], TARGETS[name], run_kernel)

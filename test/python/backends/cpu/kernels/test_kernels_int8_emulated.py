@@ -3,7 +3,14 @@
 import numpy as np
 import pytest
 from emulated_kernels import run_emulated
-from int8_cases import CASES, DEPTHWISE, check_convolution, check_depthwise
+from int8_cases import (
+    CASES,
+    DEPTHWISE,
+    POOLS,
+    check_convolution,
+    check_depthwise,
+    check_sum_pool,
+)
 from xdsl.dialects.builtin import i8
 
 from glow.backends.cpu.kernels.matmul.matmul import (
@@ -30,6 +37,11 @@ def test_convolution_is_exact(name: str, case: str) -> None:
 @pytest.mark.parametrize("name", TARGETS)
 def test_depthwise_convolution_is_exact(name: str, case: str) -> None:
     check_depthwise(DEPTHWISE[case], Target.from_string(name), run_emulated)
+
+
+@pytest.mark.parametrize("name", TARGETS)
+def test_sum_pool_is_exact(name: str) -> None:
+    check_sum_pool(POOLS["global"], Target.from_string(name), run_emulated)
 
 
 @pytest.mark.parametrize("shape", [(1, 10, 32), (3, 7, 8), (5, 17, 36), (1, 1, 4)])
