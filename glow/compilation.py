@@ -356,7 +356,7 @@ def _described(options: CompileOptions) -> dict[str, object]:
     """What the key of an entry is made of; a profile is given by the name of its file."""
     version = get_backend(options.backend).version()
     parts = {**options.that_change_code(), "version": version}
-    parts["tuning"] = choices.refresh()
+    parts["tuning"] = choices.measured()
     quantize = options.quantize
     return {**parts, "quantize": Path(quantize)} if isinstance(quantize, str) else parts
 

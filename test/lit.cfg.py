@@ -32,6 +32,8 @@ folders = [str(tools), str(scripts), os.environ.get("PATH", "")]
 config.environment["PATH"] = os.pathsep.join(folders)
 # A cache of its own: a test neither sees nor leaves compiled objects elsewhere.
 config.environment["GLOW_CACHE_DIR"] = str(root.parent / "build" / "lit" / "cache")
+# Nor is anything chosen by what was measured on this machine.
+config.environment["GLOW_TUNING"] = "off"
 
 generic = "--mlir-print-op-generic"
 config.substitutions += [

@@ -264,7 +264,7 @@ def add_calibrate_command(parser: argparse.ArgumentParser) -> None:
         "--output",
         type=Path,
         metavar="FILE.json",
-        help="where they go (core.json in the cache folder)",
+        help="where they go (core.json in the cache folder, and what counts is used from then on)",
     )
     parser.set_defaults(work=calibrate_command)
 

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from glow.runtime.caches.cache_folder import default_directory, open_private
+from glow.runtime.caches.calibration import SWITCH, calibration
 
 if TYPE_CHECKING:
     from glow.lowering.target.target import Target
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
 
 FOLDER = "tuning"
 CHOSEN, MEASURED, MODEL = "chosen.jsonl", "measured.jsonl", "model.npz"
-SWITCH = "GLOW_TUNING"
 
 Watch = Callable[[object, object], None]
 """Is told the specification of a kernel and the configuration that it gets."""
@@ -107,6 +107,11 @@ def refresh() -> str:
     if _last.state != state:
         _last = _read(folder, state)
     return _last.digest
+
+
+def measured() -> str:
+    """Text that differs where compilations do: by choices, or by figures of this machine."""
+    return "\n".join(filter(None, (refresh(), calibration())))
 
 
 def _state(path: Path) -> tuple[Path, int, int] | None:

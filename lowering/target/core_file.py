@@ -32,7 +32,21 @@ def core_text(cpu: str, core: Core, figures: Mapping[str, float]) -> str:
 
 def core_of_file(path: str, core: Core) -> Core:
     """A core with the figures of a file; raises GlowError for a file that has none for it."""
-    parts = _read(path)
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+    except OSError as error:
+        raise GlowError(f"{path}: {error.strerror}") from error
+    except ValueError as error:
+        raise GlowError(f"{path} has no figures of a core: {error}") from error
+    found = core_of_text(text, path, core)
+    if found is core:
+        raise GlowError(f"{path}: there are no figures")
+    return found
+
+
+def core_of_text(text: str, path: str, core: Core) -> Core:
+    """The same for the content of a file; the core itself where there are no figures."""
+    parts = _read(text, path)
     if parts.get("family") != core.family:
         raise GlowError(
             f"{path}: the figures are of {parts.get('family')!r}, the target is of "
@@ -40,8 +54,10 @@ def core_of_file(path: str, core: Core) -> Core:
             hint="glow calibrate measures the machine that it runs on",
         )
     figures = parts.get("figures")
-    if not isinstance(figures, dict) or not figures:
+    if not isinstance(figures, dict):
         raise GlowError(f"{path}: there are no figures")
+    if not figures:
+        return core
     known = {
         name: _figure(path, name, value)
         for name, value in cast("dict[str, object]", figures).items()
@@ -50,11 +66,9 @@ def core_of_file(path: str, core: Core) -> Core:
     return replace(core, family=f"{core.family}-{digest}", **known)
 
 
-def _read(path: str) -> Mapping[str, Any]:
+def _read(text: str, path: str) -> Mapping[str, Any]:
     try:
-        parts: object = json.loads(Path(path).read_text(encoding="utf-8"))
-    except OSError as error:
-        raise GlowError(f"{path}: {error.strerror}") from error
+        parts: object = json.loads(text)
     except ValueError as error:
         raise GlowError(f"{path} has no figures of a core: {error}") from error
     if not isinstance(parts, dict):

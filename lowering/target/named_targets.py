@@ -252,3 +252,14 @@ def target_lines() -> list[str]:
         f"{name:{width}}  {row.summary} ({row.triple}, {row.cpu})"
         for name, row in NAMED_TARGETS.items()
     ]
+
+
+def whole_triple(triple: str) -> str:
+    """A triple with its vendor, which `thumbv7em-none-eabi` leaves out.
+
+    LLVM reads `none` as the vendor there, and forgets the ABI.
+    """
+    architecture, *rest = triple.split("-")
+    if len(rest) == 2 and rest[0] == "none":
+        rest.insert(0, "unknown")
+    return "-".join([architecture, *rest])

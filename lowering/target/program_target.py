@@ -32,7 +32,7 @@ from glow.dialects.errors import GlowError
 from glow.dialects.glow.target import TargetAttr, wrong_entries
 from glow.lowering.target.cores import CORES
 from glow.lowering.target.named_targets import CPUS, NAMED_TARGETS
-from glow.lowering.target.target import FEATURE, Target
+from glow.lowering.target.target import FEATURE, HOST, UNCALIBRATED, Target
 
 ATTRIBUTE = "glow.target"
 
@@ -61,7 +61,7 @@ class ProgramTarget:
         }
         base, changes = split_name(name)
         return ProgramTarget(
-            (target.cpu if base == "host" else base) + changes,
+            (target.cpu if base in (HOST, UNCALIBRATED) else base) + changes,
             target.triple.split("-")[0],
             target.core.family,
             target.vector_bytes,
@@ -120,7 +120,8 @@ class ProgramTarget:
         for name in (
             self.name,
             f"host{split_name(self.name)[1]}",
-            "host",
+            HOST,
+            UNCALIBRATED,
             *NAMED_TARGETS,
             *CPUS,
         ):

@@ -18,7 +18,8 @@ from glow.dialects.errors import GlowError
 from glow.lowering.target.cache_sizes import cache_sizes
 from glow.lowering.target.core import Core
 from glow.lowering.target.cores import CORE_OF_CPU, CORES
-from glow.lowering.target.named_targets import CPUS, ROWS, WITHOUT_VNNI
+from glow.lowering.target.named_targets import CPUS, ROWS, WITHOUT_VNNI, whole_triple
+from glow.runtime.caches.calibration import calibrated
 
 WORD = 4
 """The bytes whose products are added up in a lane."""
@@ -55,6 +56,8 @@ class Target:
     """The bytes that weights and code may take (flash); None for no limit."""
     ram_budget: int | None = None
     """The bytes that the arena, inputs and outputs and the stack may take."""
+    by_tables: bool = False
+    """Whether nothing that was measured on this machine counts: code is the same on all."""
 
     @property
     def is_wasm(self) -> bool:
@@ -120,13 +123,15 @@ class Target:
         `NAMED_TARGETS`, a CPU as LLVM calls it, or a triple and a CPU
         (`thumbv7em-none-eabi:cortex-m4`); then features to add and remove:
         `host_without-avx512f`, `haswell_with-avxvnni`. Or one of these as a feature of the
-        CPU backend, `cpu{features=avx2}`. Figures of a file stand before those of the core's
+        CPU backend, `cpu{features=avx2}`. `host,uncalibrated` goes by tables alone, not by
+        what was measured on this machine. Figures of a file stand before those of the core's
         table behind an `@`: `host@core.json`. Raises GlowError for an unknown name.
         """
         match = re.fullmatch(r"cpu(?:\{features=(\S+)\})?|(\S+)", text.strip())
         name = (match.group(1) or match.group(2) or "host") if match else text
         name, _, file = name.partition("@")
-        target = base_target(re.split(FEATURE, name)[0])
+        base = re.split(FEATURE, name)[0]
+        target = host_target() if base == HOST and file else base_target(base)
         changes = re.findall(FEATURE, name)
         check_features(target, [feature for _, feature in changes])
         target = target.changed({feature: sign == "with" for sign, feature in changes})
@@ -185,6 +190,9 @@ class Target:
         }
 
 
+HOST, UNCALIBRATED = "host", "host,uncalibrated"
+"""This machine, by what was measured of it, and without."""
+
 SIZE = "size"
 """The feature that is no machine's: code is to be small."""
 
@@ -241,8 +249,10 @@ PRESETS = {
 
 def base_target(name: str) -> Target:
     """Returns the host, a preset, a named target or a CPU; GlowError for another name."""
-    if name == "host":
-        return host_target()
+    if name == HOST:
+        return replace(host_target(), core=calibrated(host_target().core))
+    if name == UNCALIBRATED:
+        return replace(host_target(), by_tables=True)
     if name in PRESETS:
         return PRESETS[name]
     if name in ROWS:
@@ -292,17 +302,6 @@ def target_of_triple(triple: str, cpu: str) -> Target:
     return replace(fitting[0], triple=whole_triple(triple))
 
 
-def whole_triple(triple: str) -> str:
-    """A triple with its vendor, which `thumbv7em-none-eabi` leaves out.
-
-    LLVM reads `none` as the vendor there, and forgets the ABI.
-    """
-    architecture, *rest = triple.split("-")
-    if len(rest) == 2 and rest[0] == "none":
-        rest.insert(0, "unknown")
-    return "-".join([architecture, *rest])
-
-
 def is_architecture(target: Target, triple: str) -> bool:
     """Whether a triple is of a target's architecture."""
     return target.triple.split("-")[0] == triple.split("-")[0]
@@ -310,7 +309,7 @@ def is_architecture(target: Target, triple: str) -> bool:
 
 def near_targets(name: str) -> str:
     """What to write instead of an unknown name."""
-    known = ["host", *PRESETS, *ROWS, *CPUS]
+    known = [HOST, UNCALIBRATED, *PRESETS, *ROWS, *CPUS]
     near = list(dict.fromkeys(get_close_matches(name, known, 3)))
     listed = "glow compile --list-targets lists them"
     if not near:

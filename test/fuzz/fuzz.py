@@ -103,7 +103,11 @@ def main() -> int:
     options = parser.parse_args()
     end, wrong = options.first + options.count, 0
     with tempfile.TemporaryDirectory() as folder:
-        os.environ |= {"GLOW_CACHE_DIR": folder, "GLOW_MODEL_CACHE_MB": "0"}
+        os.environ |= {
+            "GLOW_CACHE_DIR": folder,
+            "GLOW_MODEL_CACHE_MB": "0",
+            "GLOW_TUNING": "off",
+        }
         for kind in options.kinds:
             seeds = range(options.first, end, KINDS[kind][1])
             wrong += run_kind(kind, seeds, options.jobs)

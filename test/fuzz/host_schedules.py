@@ -11,7 +11,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 sys.path[:0] = [str(ROOT), str(ROOT / "test/python/support")]
-os.environ["GLOW_MODEL_CACHE_MB"] = "0"
+os.environ |= {"GLOW_MODEL_CACHE_MB": "0", "GLOW_TUNING": "off"}
 
 
 def main(count: int = 2000, first: int = 0) -> None:

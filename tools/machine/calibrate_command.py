@@ -7,9 +7,14 @@ from pathlib import Path
 
 from glow.lowering.target.core import Core
 from glow.lowering.target.core_file import core_text
-from glow.lowering.target.target import host_target
+from glow.lowering.target.target import Target, host_target
 from glow.runtime.atomic_output import atomic_path
 from glow.runtime.caches.cache_folder import OWNER_ONLY, default_directory
+from glow.runtime.caches.calibration import (
+    calibration_file,
+    settled,
+    store_calibration,
+)
 from glow.runtime.calibration.figures import measured_figures
 
 FILE = "core.json"
@@ -29,6 +34,18 @@ def calibrate(output: Path | None) -> None:
     with atomic_path(path) as temporary:
         temporary.write_text(core_text(target.cpu, target.core, figures), "utf-8")
     print(f"wrote {path}; --target-core={path} compiles by these figures")
+    if output is None:
+        _keep(target, figures)
+
+
+def _keep(target: Target, figures: Mapping[str, float]) -> None:
+    """Store what compilations for this machine go by."""
+    kept, place = settled(figures, target.core), calibration_file()
+    if place is None:
+        return
+    store_calibration(place, core_text(target.cpu, target.core, kept))
+    listed = ", ".join(f"{name} {_text(value)}" for name, value in kept.items())
+    print(f"compilations for this machine go by {listed or 'the table'}")
 
 
 def rows(figures: Mapping[str, float], core: Core) -> Iterator[str]:

@@ -195,10 +195,16 @@ class CpuBackend(Backend):
             )
 
     def prepare(self) -> None:
-        """LLVM is loaded, and generates the pool of threads."""
+        """LLVM is loaded, and generates the pool of threads; the machine is measured once."""
+        from glow.runtime.caches.calibration import calibration_file
         from glow.runtime.threads.thread_pool import thread_pool
 
         thread_pool()
+        path = calibration_file()
+        if path is not None and not path.exists():
+            from glow.runtime.calibration.background import calibrate_later
+
+            calibrate_later(path)
 
     def stored_program(self, function: CompiledFunction) -> NativeProgram | None:
         """Objects, packed weights, and the values that variables have."""

@@ -73,6 +73,9 @@ KNOWN = {
     "how a search measures: candidates, runs, how long each takes": """
         BLOCK_SECONDS COLD_SHARE CUTS MOST MOST_LEARNED NETWORKS PROFILED_RUNS
     """,
+    "how measured figures are told from noise": """
+        IMPOSSIBLE NOISE
+    """,
     "the operating system: pages, threads, files, time slices": """
         LOW_PRIORITY
         ABANDONED_SECONDS CYCLES_BEFORE_PARKING CYCLES_BEFORE_YIELDING DIGEST_BYTES

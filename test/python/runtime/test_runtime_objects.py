@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-import glow.runtime.caches.machine as machine_module
 import glow.runtime.caches.runtime_objects as runtime_objects
 from glow.lowering.target.target import Target, host_target
+from glow.runtime.caches import calibration
 from glow.runtime.caches.machine import machine
 from glow.runtime.native_code import compile_object
 
@@ -70,9 +70,9 @@ def test_machine_without_its_description(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     described = machine()
-    monkeypatch.setattr(machine_module, "PROCESSORS", str(tmp_path / "missing"))
+    monkeypatch.setattr(calibration, "PROCESSORS", str(tmp_path / "missing"))
     assert machine.__wrapped__() == repr(host_target())
-    monkeypatch.setattr(machine_module, "PROCESSORS", str(tmp_path / "processors"))
+    monkeypatch.setattr(calibration, "PROCESSORS", str(tmp_path / "processors"))
     (tmp_path / "processors").write_text(
         "processor : 0\nflags : a b\ncpu MHz : 1\n\nflags : c\n"
     )

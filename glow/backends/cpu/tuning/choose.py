@@ -38,11 +38,15 @@ def choose(spec: Any, target: Target) -> Any:
     from glow.backends.cpu.tuning.families import FAMILIES
 
     family = FAMILIES[type(spec).__name__]
-    config = _tuned(spec, target, family)
+    config = None if target.by_tables else _tuned(spec, target, family)
     if config is None:
         config = family.model(spec, target)
         trees = choices.learned()
-        if trees is not None and type(spec).__name__ in trees.families:
+        if (
+            trees is not None
+            and not target.by_tables
+            and type(spec).__name__ in trees.families
+        ):
             config = _learned(spec, config, target, trees)
     choices.tell(spec, config)
     return config

@@ -1,0 +1,5 @@
+"""`python -m glow.runtime.calibration`: measures this machine for the cache folder."""
+
+from glow.runtime.calibration.background import measure_here
+
+measure_here()
