@@ -2,4 +2,5 @@
 
 from glow.runtime.calibration.background import measure_here
 
-measure_here()
+if __name__ == "__main__":
+    measure_here()
