@@ -181,12 +181,13 @@ def integers(
             return
         layout = out.layout(op.results[0])
         element = layout.element
-        texts: list[str] = []
+
+        def text(lanes: int, group: Sequence[str]) -> str:
+            parts = [cast_(element, lanes, operand) for operand in group]
+            return stored(element, lanes, template.format(*parts))
+
         operands = zip(*map(out.registers, op.operands), strict=True)
-        for lanes, group in zip(layout.lanes, operands, strict=True):
-            parts = [cast_(element, lanes, text) for text in group]
-            texts.append(stored(element, lanes, template.format(*parts)))
-        out.define(op.results[0], texts)
+        out.define(op.results[0], map(text, layout.lanes, operands))
 
     return rule
 
@@ -198,7 +199,7 @@ def plain(template: str) -> Callable[[FunctionPrinter, Operation], None]:
         if fold_index(out, op):
             return
         groups = zip(*map(out.registers, op.operands), strict=True)
-        out.define(op.results[0], [template.format(*group) for group in groups])
+        out.define(op.results[0], (template.format(*group) for group in groups))
 
     return rule
 
@@ -209,12 +210,13 @@ def floats(template: str) -> Callable[[FunctionPrinter, Operation], None]:
     def rule(out: FunctionPrinter, op: Operation) -> None:
         layout = out.layout(op.results[0])
         element = layout.element
-        texts: list[str] = []
+
+        def text(lanes: int, group: Sequence[str]) -> str:
+            parts = [widened(out, element, lanes, operand) for operand in group]
+            return narrowed(out, element, lanes, template.format(*parts))
+
         operands = zip(*map(out.registers, op.operands), strict=True)
-        for lanes, group in zip(layout.lanes, operands, strict=True):
-            parts = [widened(out, element, lanes, text) for text in group]
-            texts.append(narrowed(out, element, lanes, template.format(*parts)))
-        out.define(op.results[0], texts)
+        out.define(op.results[0], map(text, layout.lanes, operands))
 
     return rule
 

@@ -178,13 +178,18 @@ class FunctionPrinter:
             columns.append([f"{name}[{k}]" for k in rows] if is_array else [name])
         return [column[row] for row in range(layout.rows) for column in columns]
 
-    def define(self, value: SSAValue, texts: Sequence[str]) -> None:
-        """Prints the expressions of a result's registers."""
+    def define(self, value: SSAValue, texts: Iterable[str]) -> None:
+        """Prints the expressions of a result's registers.
+
+        Each is asked for when the one before is printed, so that what is loaded for it
+        stands beside it.
+        """
         layout = self.layout(value)
-        if len(texts) == 1:
+        if len(layout.lanes) == 1:
+            (text,) = texts
             name = self.new_name()
             lanes = layout.chunks[0][1]
-            self.line(f"const {type_name(layout.element, lanes)} {name} = {texts[0]};")
+            self.line(f"const {type_name(layout.element, lanes)} {name} = {text};")
             names = [name]
         else:
             names = self.declare(layout)

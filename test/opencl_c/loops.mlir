@@ -10,10 +10,10 @@
 // CHECK-NEXT:     v2[0] = ((float16)(0.0f));
 // CHECK-NEXT:     v2[1] = ((float16)(0.0f));
 // CHECK-NEXT:     for (long v3 = 0; v3 < 8; v3 += 2) {
-// CHECK-NEXT:       const float16 v4_0 = vload16(0, p0_x + 256 * v1 + 16 * v3);
-// CHECK-NEXT:       const float16 v4_1 = vload16(0, p0_x + 256 * v1 + 16 * v3 + 16);
 // CHECK-NEXT:       float16 v5[2];
+// CHECK-NEXT:       const float16 v4_0 = vload16(0, p0_x + 256 * v1 + 16 * v3);
 // CHECK-NEXT:       v5[0] = fma(v4_0, ((float16)(0.5f)), v2[0]);
+// CHECK-NEXT:       const float16 v4_1 = vload16(0, p0_x + 256 * v1 + 16 * v3 + 16);
 // CHECK-NEXT:       v5[1] = fma(v4_1, ((float16)(0.5f)), v2[1]);
 // CHECK-NEXT:       v2[0] = v5[0];
 // CHECK-NEXT:       v2[1] = v5[1];

@@ -26,9 +26,12 @@ func.func @lanes(%x: memref<8xf32>, %lo: index, %hi: index) {
 // A row of one element for each row of the accumulator, read where it is needed; a column
 // of memory is read lane by lane.
 // CHECK-LABEL: static void columns(
+// CHECK-NEXT:    float4 v3[2];
 // CHECK-NEXT:    const float4 v2_0 = (float4)(p0_x[0]);
 // CHECK-NEXT:    const float4 v1 = vload4(0, p0_x + 8);
+// CHECK-NEXT:    v3[0] = v2_0 * v1;
 // CHECK-NEXT:    const float4 v2_1 = (float4)(p0_x[4]);
+// CHECK-NEXT:    v3[1] = v2_1 * v1;
 // CHECK:         const float4 v4 = (float4)(p0_x[1], p0_x[5], p0_x[9], p0_x[13]);
 // CHECK:         p0_x[0] = (v4).s0;
 // CHECK-NEXT:    p0_x[4] = (v4).s1;
