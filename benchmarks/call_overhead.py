@@ -25,6 +25,7 @@ from xdsl.ir import Operation
 
 import glow
 from benchmarks.networks import NETWORKS
+from benchmarks.rounds import fastest
 from glow.backends import backend as backends
 from glow.backends.cpu import CpuBackend
 from glow.compiled_model import CompiledModel
@@ -105,17 +106,6 @@ def inputs_of(model: CompiledModel) -> Sequence[np.ndarray]:
     ]
 
 
-def least(functions: Sequence[Callable[[], object]], rounds: int) -> list[float]:
-    """The least seconds of each, which run in turns."""
-    found = [float("inf")] * len(functions)
-    for _ in range(rounds):
-        for number, function in enumerate(functions):
-            started = time.perf_counter()
-            function()
-            found[number] = min(found[number], time.perf_counter() - started)
-    return found
-
-
 def compiled(data: bytes, backend: str) -> CompiledModel:
     """A network on one thread."""
     model = glow.compile(data, backend=backend, threads=1)
@@ -128,7 +118,7 @@ def compare(name: str) -> None:
     data = NETWORKS[name]().SerializeToString()
     alone, behind = compiled(data, "cpu"), compiled(data, "none,cpu")
     inputs = inputs_of(alone)
-    one, other = least(
+    one, other = fastest(
         [lambda: alone(*inputs), lambda: behind(*inputs)], NETWORK_ROUNDS
     )
     print(f"{name:<16}{1e3 * one:9.2f} ms{1e3 * other:9.2f} ms{other / one:8.3f}")
@@ -144,7 +134,7 @@ def measure_fallback(names: Sequence[str]) -> None:
     data = chain().SerializeToString()
     whole, parts = compiled(data, "cpu"), compiled(data, "abs,cpu")
     x = np.ones((1, SIZE), np.float32)
-    one, other = least([lambda: whole(x), lambda: parts(x)], CALLS)
+    one, other = fastest([lambda: whole(x), lambda: parts(x)], CALLS)
     print(f"a border: {1e6 * (other - one) / (NODES - 1):.1f} us")
 
 

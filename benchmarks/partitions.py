@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import argparse
 import sys
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -29,6 +28,7 @@ import numpy as np
 from xdsl.dialects.builtin import ModuleOp
 
 from benchmarks.networks import NETWORKS, make_inputs
+from benchmarks.rounds import fastest
 from glow.backends.backend import get_backend
 from glow.backends.pipeline import GRAPH
 from glow.compiled_model import Array
@@ -184,17 +184,6 @@ def run_parts(
         calls.append(partial(model.run, taken))
         values |= model.run(taken)
     return values, calls
-
-
-def fastest(calls: Sequence[Call], rounds: int) -> list[float]:
-    """The least seconds of each call; they take turns, so that a busy machine slows all."""
-    least = [float("inf")] * len(calls)
-    for _ in range(rounds):
-        for number, call in enumerate(calls):
-            started = time.perf_counter()
-            call()
-            least[number] = min(least[number], time.perf_counter() - started)
-    return least
 
 
 def shares(seconds: Sequence[float]) -> list[float]:

@@ -37,6 +37,17 @@ def add_compile_options(parser: argparse.ArgumentParser) -> None:
     add_numbers_options(parser)
 
 
+def add_input_option(parser: argparse.ArgumentParser) -> None:
+    """Declare the values that a network runs on."""
+    parser.add_argument(
+        "--input",
+        action="append",
+        default=[],
+        metavar="NAME=FILE.npy",
+        help="value of an input (may be repeated); inputs without one are random",
+    )
+
+
 def add_device_option(parser: argparse.ArgumentParser) -> None:
     """Declare on which device of its backend a network runs."""
     parser.add_argument(

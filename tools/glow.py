@@ -22,6 +22,7 @@ from glow.tools.bundle_command import (
 from glow.tools.compile_options import (
     add_compile_options,
     add_device_option,
+    add_input_option,
     compile_options,
 )
 from glow.tools.machine.tune_command import add_tune_command
@@ -143,13 +144,7 @@ def add_compile_command(parser: argparse.ArgumentParser) -> None:
 def add_run_command(parser: argparse.ArgumentParser) -> None:
     """Declare `glow run`."""
     parser.add_argument("model", type=Path, help=".onnx or .mlir file")
-    parser.add_argument(
-        "--input",
-        action="append",
-        default=[],
-        metavar="NAME=FILE.npy",
-        help="value of an input (may be repeated); inputs without one are random",
-    )
+    add_input_option(parser)
     parser.add_argument(
         "--output", type=Path, metavar="FOLDER", help="write each output as NAME.npy"
     )

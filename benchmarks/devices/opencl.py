@@ -13,10 +13,11 @@ import argparse
 import os
 import sys
 import time
-from collections.abc import Callable
 
 import numpy as np
 from onnx import ModelProto, TensorProto, helper, numpy_helper
+
+from benchmarks.rounds import fastest
 
 SIZE = 1024
 MATMUL = "matmul"
@@ -34,19 +35,6 @@ def matmul() -> ModelProto:
     graph = helper.make_graph([node], "", [x], [y], [stored])
     opset = helper.make_opsetid("", 20)
     return helper.make_model(graph, opset_imports=[opset], ir_version=10)
-
-
-def least_seconds(
-    calls: dict[str, Callable[[], object]], rounds: int
-) -> dict[str, float]:
-    """The least time of each call, which take turns."""
-    least = dict.fromkeys(calls, float("inf"))
-    for _ in range(rounds):
-        for name, call in calls.items():
-            started = time.perf_counter()
-            call()
-            least[name] = min(least[name], time.perf_counter() - started)
-    return least
 
 
 def compare(name: str, cores: int, rounds: int) -> None:
@@ -72,7 +60,7 @@ def compare(name: str, cores: int, rounds: int) -> None:
         calls["queue"] = device.function.run_queue
     for call in calls.values():  # Drivers compile for the size of the groups then.
         call()
-    least = least_seconds(calls, rounds)
+    least = dict(zip(calls, fastest([*calls.values()], rounds), strict=True))
     print(f"{name}, {cores} core{'s' * (cores != 1)}; compiled in {compiled:.1f} s")
     for which, seconds in least.items():
         rate = f"{2e-9 * SIZE**3 / seconds:8.1f} GFLOP/s" if name == MATMUL else ""

@@ -25,7 +25,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from glow.dialects import arith, llvm
 from glow.dialects.attributes import is_splat
 from glow.dialects.bounded_cache import bounded_cache
-from glow.lowering.loops_to_llvm.affine import AffineForm
+from glow.lowering.loops_to_llvm.affine import AffineForm, fold_index
 from glow.lowering.loops_to_llvm.builder import (
     NO_FLAGS,
     NO_OVERFLOW,
@@ -46,11 +46,6 @@ from glow.lowering.loops_to_llvm.sign_flips import SIGN, is_lazy_flip
 from glow.lowering.type_guards import is_vector
 
 Maker = Callable[[SSAValue], SSAValue]
-
-
-def is_index(op: Operation) -> bool:
-    """Whether the op's first result is an index."""
-    return isinstance(op.results[0].type, IndexType)
 
 
 @bounded_cache
@@ -105,58 +100,7 @@ def vector_constant(
     return registers
 
 
-# Index arithmetic --------------------------------------------------------------------
-
-
-def add(low: FunctionLowering, op: arith.AddiOp) -> None:
-    if is_index(op):
-        total = low.index(op.lhs).plus(low.index(op.rhs))
-        low.indices[op.result] = total
-    else:
-        element_wise(xllvm.AddOp, NO_OVERFLOW)(low, op)
-
-
-def subtract(low: FunctionLowering, op: arith.SubiOp) -> None:
-    if is_index(op):
-        difference = low.index(op.lhs).plus(low.index(op.rhs), -1)
-        low.indices[op.result] = difference
-    else:
-        element_wise(xllvm.SubOp, NO_OVERFLOW)(low, op)
-
-
-def multiply(low: FunctionLowering, op: arith.MuliOp) -> None:
-    if not is_index(op):
-        element_wise(xllvm.MulOp, NO_OVERFLOW)(low, op)
-        return
-    lhs, rhs = low.index(op.lhs), low.index(op.rhs)
-    if lhs.is_constant:
-        low.indices[op.result] = rhs.times(lhs.constant)
-    elif rhs.is_constant:
-        low.indices[op.result] = lhs.times(rhs.constant)
-    else:
-        product = low.builder.multiply(low.materialize(lhs), low.materialize(rhs))
-        low.set_opaque_index(op.result, product)
-
-
-FOLDS: dict[type[Operation], Callable[[int, int], int]] = {
-    arith.MinSIOp: min,
-    arith.MaxSIOp: max,
-    arith.AndIOp: lambda lhs, rhs: lhs & rhs,
-    arith.OrIOp: lambda lhs, rhs: lhs | rhs,
-}
-"""Index ops that fold on constants, so that the loops that they bound stay static."""
-
-
-def fold_index(low: FunctionLowering, op: Operation) -> bool:
-    """Records a constant result where op and operands allow; tells whether it did."""
-    fold = FOLDS.get(type(op))
-    if fold is None or not is_index(op):
-        return False
-    lhs, rhs = (low.index(operand) for operand in op.operands)
-    if not (lhs.is_constant and rhs.is_constant):
-        return False
-    low.indices[op.results[0]] = AffineForm(fold(lhs.constant, rhs.constant))
-    return True
+# Rounding divisions ------------------------------------------------------------------
 
 
 def floor_divide(low: FunctionLowering, op: arith.FloorDivSIOp) -> None:
@@ -323,9 +267,9 @@ def select(low: FunctionLowering, op: Operation) -> None:
 RULES: dict[type[Operation], Rule] = dict(
     [
         entry(arith.ConstantOp, constant),
-        entry(arith.AddiOp, add),
-        entry(arith.SubiOp, subtract),
-        entry(arith.MuliOp, multiply),
+        entry(arith.AddiOp, element_wise(xllvm.AddOp, NO_OVERFLOW)),
+        entry(arith.SubiOp, element_wise(xllvm.SubOp, NO_OVERFLOW)),
+        entry(arith.MuliOp, element_wise(xllvm.MulOp, NO_OVERFLOW)),
         entry(arith.FloorDivSIOp, floor_divide),
         entry(arith.CeilDivSIOp, ceil_divide),
         entry(arith.CeilDivUIOp, ceil_divide_unsigned),

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeVar, cast
 
+from xdsl.dialects.arith import Arith
 from xdsl.dialects.builtin import IndexType, IntegerType
 from xdsl.dialects.llvm import LLVMFunctionType
 from xdsl.ir import Attribute, Block, Operation, SSAValue
@@ -31,13 +32,28 @@ from glow.lowering.type_guards import is_memref
 Registers = Sequence[SSAValue]
 Rule = Callable[["FunctionLowering", Operation], None]
 OpT = TypeVar("OpT", bound=Operation)
+WalkT = TypeVar("WalkT")
 
 
 def entry(
-    op_class: type[OpT], rule: Callable[[FunctionLowering, OpT], None]
-) -> tuple[type[Operation], Rule]:
+    op_class: type[OpT], rule: Callable[[WalkT, OpT], None]
+) -> tuple[type[Operation], Callable[[WalkT, Operation], None]]:
     """Returns one line of a rule table; ties the rule's op type to the key."""
-    return op_class, cast(Rule, rule)
+    return op_class, cast("Callable[[WalkT, Operation], None]", rule)
+
+
+RuleT = TypeVar("RuleT")
+
+
+def with_upstream(
+    own: Mapping[type[Operation], RuleT],
+) -> Mapping[type[Operation], RuleT]:
+    """Returns a rule table for xDSL's own `arith` classes too: its rewrites make them
+    where ours are loaded.
+    """
+    by_name = {op_class.name: rule for op_class, rule in own.items()}
+    upstream = {op: by_name[op.name] for op in Arith.operations if op.name in by_name}
+    return {**upstream, **own}
 
 
 class Memory(NamedTuple):
@@ -84,7 +100,7 @@ class FunctionLowering:
         self.indices: dict[SSAValue, AffineForm] = {}
         self.memories: dict[SSAValue, Memory] = {}
         self.vectors: dict[SSAValue, Registers] = {}
-        self.pending: list[tuple[SSAValue, LazyRegisters]] = []
+        self.pending: list[tuple[SSAValue, LazyRegisters[SSAValue]]] = []
         self.lowered: set[Operation] = set()
         self.externals: dict[str, Attribute] = {}
 

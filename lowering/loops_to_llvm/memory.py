@@ -24,7 +24,7 @@ from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr
 from xdsl.utils.exceptions import DiagnosticException
 
 from glow.dialects.memref import PrefetchOp
-from glow.lowering.loops_to_llvm.affine import AffineForm
+from glow.lowering.loops_to_llvm.affine import AffineForm, IndexWalk
 from glow.lowering.loops_to_llvm.function_lowering import (
     Address,
     FunctionLowering,
@@ -51,7 +51,7 @@ from glow.lowering.type_guards import is_memref
 
 
 def mixed(
-    low: FunctionLowering,
+    walk: IndexWalk,
     static: DenseArrayBase[IntegerType],
     dynamic: Sequence[SSAValue],
 ) -> Iterator[AffineForm]:
@@ -59,7 +59,7 @@ def mixed(
     values = iter(dynamic)
     for number in static.iter_values():
         if number == DYNAMIC_INDEX:
-            yield low.index(next(values))
+            yield walk.index(next(values))
         else:
             yield AffineForm(int(number))
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from xdsl.dialects.arith import Arith
 from xdsl.ir import Operation
 
 from glow.dialects import vector
@@ -18,7 +17,12 @@ from glow.lowering.loops_to_llvm import (
     memory,
     vectors,
 )
-from glow.lowering.loops_to_llvm.function_lowering import FunctionLowering, Rule, entry
+from glow.lowering.loops_to_llvm.function_lowering import (
+    FunctionLowering,
+    Rule,
+    entry,
+    with_upstream,
+)
 
 
 def _contract(low: FunctionLowering, op: vector.ContractOp) -> None:
@@ -40,13 +44,4 @@ OWN: Mapping[type[Operation], Rule] = {
     **control_flow.RULES,
 }
 
-BY_NAME = {op_class.name: rule for op_class, rule in OWN.items()}
-
-UPSTREAM: Mapping[type[Operation], Rule] = {
-    op_class: BY_NAME[op_class.name]
-    for op_class in Arith.operations
-    if op_class.name in BY_NAME
-}
-"""xDSL's own `arith` classes too: its rewrites make them where ours are loaded."""
-
-RULES: Mapping[type[Operation], Rule] = {**UPSTREAM, **OWN}
+RULES: Mapping[type[Operation], Rule] = with_upstream(OWN)

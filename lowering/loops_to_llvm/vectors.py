@@ -89,7 +89,7 @@ def broadcast(low: FunctionLowering, op: vector.BroadcastOp) -> None:
         low.set_registers(result, splats(low, low.scalar(source), layout))
         return
     before = low.layout(source)
-    rows = stretched_rows(before, layout)
+    rows = stretched_rows(before.shape, layout.shape)
     if before.width == layout.width:
         pieces = len(layout.chunks)
         positions = [row * pieces + k for row in rows for k in range(pieces)]
@@ -108,13 +108,15 @@ def splats(
     return [row[type_] for type_ in layout.types]
 
 
-def stretched_rows(before: RegisterLayout, after: RegisterLayout) -> list[int]:
-    """Returns for each row of the result the source row that it repeats."""
-    missing = len(after.shape) - len(before.shape)
-    shape = (1,) * missing + before.shape
+def stretched_rows(before: tuple[int, ...], after: tuple[int, ...]) -> list[int]:
+    """Returns for each row of a broadcast's result the source row that it repeats.
+
+    Shapes are those of rows: without the last dimension.
+    """
+    shape = (1,) * (len(after) - len(before)) + before
     ranges = [
         [k * step if have > 1 else 0 for k in range(extent)]
-        for extent, have, step in zip(after.shape, shape, row_major(shape), strict=True)
+        for extent, have, step in zip(after, shape, row_major(shape), strict=True)
     ]
     return [sum(parts) for parts in product(*ranges)]
 

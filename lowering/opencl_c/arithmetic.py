@@ -22,8 +22,8 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from glow.dialects import arith
 from glow.dialects.attributes import is_splat
-from glow.lowering.loops_to_llvm.affine import AffineForm
-from glow.lowering.loops_to_llvm.arithmetic import FOLDS, is_index
+from glow.lowering.loops_to_llvm.affine import AffineForm, fold_index
+from glow.lowering.loops_to_llvm.function_lowering import entry
 from glow.lowering.opencl_c.c_types import (
     is_boolean,
     is_narrow_float,
@@ -35,11 +35,7 @@ from glow.lowering.opencl_c.c_types import (
     type_name,
     unsigned,
 )
-from glow.lowering.opencl_c.function_printer import (
-    FunctionPrinter,
-    Rule,
-    entry,
-)
+from glow.lowering.opencl_c.function_printer import FunctionPrinter, Rule
 
 # Narrow floats -----------------------------------------------------------------------
 
@@ -119,48 +115,6 @@ def is_constant(value: SSAValue) -> bool:
     return attribute.value.data == attribute.value.data
 
 
-# Index arithmetic --------------------------------------------------------------------
-
-
-def add(out: FunctionPrinter, op: arith.AddiOp) -> None:
-    if is_index(op):
-        out.indices[op.result] = out.index(op.lhs).plus(out.index(op.rhs))
-    else:
-        SUM(out, op)
-
-
-def subtract(out: FunctionPrinter, op: arith.SubiOp) -> None:
-    if is_index(op):
-        out.indices[op.result] = out.index(op.lhs).plus(out.index(op.rhs), -1)
-    else:
-        DIFFERENCE(out, op)
-
-
-def multiply(out: FunctionPrinter, op: arith.MuliOp) -> None:
-    if not is_index(op):
-        PRODUCT(out, op)
-        return
-    lhs, rhs = out.index(op.lhs), out.index(op.rhs)
-    if lhs.is_constant:
-        out.indices[op.result] = rhs.times(lhs.constant)
-    elif rhs.is_constant:
-        out.indices[op.result] = lhs.times(rhs.constant)
-    else:
-        PRODUCT(out, op)
-
-
-def fold_index(out: FunctionPrinter, op: Operation) -> bool:
-    """Records a constant result where op and operands allow; tells whether it did."""
-    fold = FOLDS.get(type(op))
-    if fold is None or not is_index(op):
-        return False
-    lhs, rhs = (out.index(operand) for operand in op.operands)
-    if not (lhs.is_constant and rhs.is_constant):
-        return False
-    out.indices[op.results[0]] = AffineForm(fold(lhs.constant, rhs.constant))
-    return True
-
-
 # Element-wise ------------------------------------------------------------------------
 
 Cast = Callable[[Attribute, int, str], str]
@@ -179,15 +133,13 @@ def integers(
     def rule(out: FunctionPrinter, op: Operation) -> None:
         if fold_index(out, op):
             return
-        layout = out.layout(op.results[0])
-        element = layout.element
+        element = out.layout(op.results[0]).element
 
         def text(lanes: int, group: Sequence[str]) -> str:
             parts = [cast_(element, lanes, operand) for operand in group]
             return stored(element, lanes, template.format(*parts))
 
-        operands = zip(*map(out.registers, op.operands), strict=True)
-        out.define(op.results[0], map(text, layout.lanes, operands))
+        out.define(op.results[0], (text(*each) for each in out.groups(op)))
 
     return rule
 
@@ -208,15 +160,13 @@ def floats(template: str) -> Callable[[FunctionPrinter, Operation], None]:
     """The rule of a float operation."""
 
     def rule(out: FunctionPrinter, op: Operation) -> None:
-        layout = out.layout(op.results[0])
-        element = layout.element
+        element = out.layout(op.results[0]).element
 
         def text(lanes: int, group: Sequence[str]) -> str:
             parts = [widened(out, element, lanes, operand) for operand in group]
             return narrowed(out, element, lanes, template.format(*parts))
 
-        operands = zip(*map(out.registers, op.operands), strict=True)
-        out.define(op.results[0], map(text, layout.lanes, operands))
+        out.define(op.results[0], (text(*each) for each in out.groups(op)))
 
     return rule
 
@@ -227,10 +177,6 @@ def without_overflow(element: Attribute, lanes: int, text: str) -> str:
     return f"(uint){text}" if is_small else text
 
 
-SUM, DIFFERENCE = plain("{0} + {1}"), plain("{0} - {1}")
-PRODUCT = integers("{0} * {1}", without_overflow)
-
-
 def extremum(comparison: str) -> Callable[[FunctionPrinter, Operation], None]:
     """The rule of `maximumf` or `minimumf`: NaN if an operand is NaN.
 
@@ -239,12 +185,10 @@ def extremum(comparison: str) -> Callable[[FunctionPrinter, Operation], None]:
     """
 
     def rule(out: FunctionPrinter, op: Operation) -> None:
-        layout = out.layout(op.results[0])
-        element = layout.element
+        element = out.layout(op.results[0]).element
         second_is_number = is_constant(op.operands[1])
         texts: list[str] = []
-        operands = zip(*map(out.registers, op.operands), strict=True)
-        for lanes, (lhs, rhs) in zip(layout.lanes, operands, strict=True):
+        for lanes, (lhs, rhs) in out.groups(op):
             a, b = (widened(out, element, lanes, text) for text in (lhs, rhs))
             test = f"{a} {comparison} {b}"
             if not second_is_number:
@@ -259,9 +203,9 @@ def extremum(comparison: str) -> Callable[[FunctionPrinter, Operation], None]:
 RULES: dict[type[Operation], Rule] = dict(
     [
         entry(arith.ConstantOp, constant),
-        entry(arith.AddiOp, add),
-        entry(arith.SubiOp, subtract),
-        entry(arith.MuliOp, multiply),
+        entry(arith.AddiOp, plain("{0} + {1}")),
+        entry(arith.SubiOp, plain("{0} - {1}")),
+        entry(arith.MuliOp, integers("{0} * {1}", without_overflow)),
         entry(arith.DivSIOp, integers("{0} / {1}", signed)),
         entry(arith.DivUIOp, integers("{0} / {1}", unsigned)),
         entry(arith.RemSIOp, integers("{0} % {1}", signed)),

@@ -11,6 +11,7 @@ from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import Attribute, Operation
 
 from glow.dialects import arith
+from glow.lowering.loops_to_llvm.function_lowering import entry
 from glow.lowering.opencl_c.arithmetic import as_it_is, widened
 from glow.lowering.opencl_c.c_types import (
     BITS,
@@ -23,12 +24,7 @@ from glow.lowering.opencl_c.c_types import (
     unsigned,
     vector_name,
 )
-from glow.lowering.opencl_c.function_printer import (
-    FunctionPrinter,
-    Memory,
-    Rule,
-    entry,
-)
+from glow.lowering.opencl_c.function_printer import FunctionPrinter, Memory, Rule
 from glow.lowering.type_guards import is_memref
 
 INTEGER_TESTS = ("==", "!=", "<", "<=", ">", ">=", "<", "<=", ">", ">=")
@@ -44,13 +40,11 @@ def as_mask(scalar: str, lanes: int, text: str) -> str:
 
 def compare_integers(out: FunctionPrinter, op: Operation) -> None:
     predicate = cast("IntegerAttr", op.properties["predicate"]).value.data
-    layout = out.layout(op.operands[0])
-    element, texts = layout.element, list[str]()
+    element, texts = out.layout(op.operands[0]).element, list[str]()
     cast_ = unsigned if predicate >= FIRST_UNSIGNED else signed
     if is_boolean(element):
         cast_ = as_it_is
-    operands = zip(*map(out.registers, op.operands), strict=True)
-    for lanes, group in zip(layout.lanes, operands, strict=True):
+    for lanes, group in out.groups(op):
         lhs, rhs = (cast_(element, lanes, text) for text in group)
         test = f"{lhs} {INTEGER_TESTS[predicate]} {rhs}"
         texts.append(as_mask(scalar_name(element), lanes, test))
@@ -79,11 +73,9 @@ FLOAT_TESTS = {
 def compare_floats(out: FunctionPrinter, op: Operation) -> None:
     number = cast("IntegerAttr", op.properties["predicate"]).value.data
     template = FLOAT_TESTS[arith.CMPF_COMPARISON_OPERATIONS[number]]
-    layout = out.layout(op.operands[0])
-    element, texts = layout.element, list[str]()
+    element, texts = out.layout(op.operands[0]).element, list[str]()
     scalar = "float" if is_narrow_float(element) else scalar_name(element)
-    operands = zip(*map(out.registers, op.operands), strict=True)
-    for lanes, group in zip(layout.lanes, operands, strict=True):
+    for lanes, group in out.groups(op):
         parts = [widened(out, element, lanes, text) for text in group]
         texts.append(as_mask(scalar, lanes, template.format(*parts)))
     out.define(op.results[0], texts)
@@ -149,10 +141,8 @@ def divide_rounding(out: FunctionPrinter, op: Operation, sign: str, test: str) -
     """The quotient is corrected by one where the remainder is not zero and the signs of
     the operands differ, or agree. Comparisons are -1 in lanes of vectors.
     """
-    layout, texts = out.layout(op.results[0]), list[str]()
-    element = layout.element
-    operands = zip(*map(out.registers, op.operands), strict=True)
-    for lanes, group in zip(layout.lanes, operands, strict=True):
+    element, texts = out.layout(op.results[0]).element, list[str]()
+    for lanes, group in out.groups(op):
         a, b = (signed(element, lanes, text) for text in group)
         wrong = f"(({a} % {b} != 0) & (({a} ^ {b}) {test} 0))"
         step = sign if lanes == 1 else {"-": "+", "+": "-"}[sign]
@@ -161,10 +151,8 @@ def divide_rounding(out: FunctionPrinter, op: Operation, sign: str, test: str) -
 
 
 def ceil_divide_unsigned(out: FunctionPrinter, op: Operation) -> None:
-    layout, texts = out.layout(op.results[0]), list[str]()
-    element = layout.element
-    operands = zip(*map(out.registers, op.operands), strict=True)
-    for lanes, group in zip(layout.lanes, operands, strict=True):
+    element, texts = out.layout(op.results[0]).element, list[str]()
+    for lanes, group in out.groups(op):
         a, b = (unsigned(element, lanes, text) for text in group)
         texts.append(stored(element, lanes, f"{a} / {b} + ({a} % {b} != 0 ? 1 : 0)"))
     out.define(op.results[0], texts)

@@ -15,9 +15,10 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from glow.dialects import vector
 from glow.lowering.loops_to_llvm.contract import has_lane_form, verify_form
 from glow.lowering.loops_to_llvm.contract_operands import iterators_of
+from glow.lowering.loops_to_llvm.function_lowering import entry
 from glow.lowering.loops_to_llvm.layout import integer_width, row_major
 from glow.lowering.opencl_c.c_types import type_name
-from glow.lowering.opencl_c.function_printer import FunctionPrinter, Rule, entry
+from glow.lowering.opencl_c.function_printer import FunctionPrinter, Rule
 from glow.lowering.opencl_c.vectors import Lane, compose, lanes_of_row
 
 

@@ -12,12 +12,9 @@ from xdsl.dialects import func, scf
 from xdsl.dialects.builtin import IndexType
 from xdsl.ir import Operation, Region, SSAValue
 
+from glow.lowering.loops_to_llvm.function_lowering import entry
 from glow.lowering.opencl_c.c_types import type_name
-from glow.lowering.opencl_c.function_printer import (
-    FunctionPrinter,
-    Rule,
-    entry,
-)
+from glow.lowering.opencl_c.function_printer import FunctionPrinter, Rule
 from glow.lowering.type_guards import is_memref
 
 

@@ -8,6 +8,7 @@ from xdsl.dialects.builtin import Float64Type, IndexType
 from xdsl.ir import Attribute, Operation
 
 from glow.dialects import arith
+from glow.lowering.loops_to_llvm.function_lowering import entry
 from glow.lowering.opencl_c.arithmetic import narrowed, widened
 from glow.lowering.opencl_c.c_types import (
     SIGNED,
@@ -19,7 +20,7 @@ from glow.lowering.opencl_c.c_types import (
     type_name,
     vector_name,
 )
-from glow.lowering.opencl_c.function_printer import FunctionPrinter, Rule, entry
+from glow.lowering.opencl_c.function_printer import FunctionPrinter, Rule
 
 Convert = Callable[[FunctionPrinter, Attribute, Attribute, int, str], str]
 """From an element type to another: of a register of so many lanes."""

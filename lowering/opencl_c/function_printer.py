@@ -7,15 +7,23 @@ names of C variables or constants. Views, broadcasts and extracted rows print no
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from collections.abc import (
+    Callable,
+    Generator,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from contextlib import contextmanager
-from typing import NamedTuple, TypeVar, cast
+from typing import NamedTuple
 
 from xdsl.dialects.builtin import IndexType, MemRefType
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.utils.exceptions import DiagnosticException
 
 from glow.lowering.loops_to_llvm.affine import ZERO, AffineForm, variable
+from glow.lowering.loops_to_llvm.lazy import LazyRegisters
 from glow.lowering.opencl_c.c_types import (
     RegisterLayout,
     element_strides,
@@ -23,21 +31,12 @@ from glow.lowering.opencl_c.c_types import (
     memory_name,
     type_name,
 )
-from glow.lowering.opencl_c.lazy import LazyRegisters
 from glow.lowering.type_guards import is_memref
 
 GLOBAL, PRIVATE = "__global", "__private"
 
 Registers = Sequence[str]
 Rule = Callable[["FunctionPrinter", Operation], None]
-OpT = TypeVar("OpT", bound=Operation)
-
-
-def entry(
-    op_class: type[OpT], rule: Callable[[FunctionPrinter, OpT], None]
-) -> tuple[type[Operation], Rule]:
-    """One line of a rule table; ties the rule's op type to the key."""
-    return op_class, cast(Rule, rule)
 
 
 class Memory(NamedTuple):
@@ -82,7 +81,7 @@ class FunctionPrinter:
         """Of indices that are variables."""
         self.memories: dict[SSAValue, Memory] = {}
         self.vectors: dict[SSAValue, Registers] = {}
-        self.pending: list[tuple[SSAValue, LazyRegisters]] = []
+        self.pending: list[tuple[SSAValue, LazyRegisters[str]]] = []
         self.printed: set[Operation] = set()
 
     # Lines ---------------------------------------------------------------------
@@ -149,6 +148,13 @@ class FunctionPrinter:
         form = self.indices[value]
         text = f"{form.constant}l" if form.is_constant else self.index_text(value)
         return (text,)
+
+    def groups(self, op: Operation) -> Iterator[tuple[int, tuple[str, ...]]]:
+        """The registers of the operands of an element-wise op, side by side, with lanes."""
+        lanes = self.layout(op.operands[0]).lanes
+        return zip(
+            lanes, zip(*map(self.registers, op.operands), strict=True), strict=True
+        )
 
     def scalar(self, value: SSAValue) -> str:
         """The one register of a scalar."""
@@ -298,5 +304,5 @@ class FunctionPrinter:
         """
         for value, lazy in self.pending:
             if any(use.operation not in self.printed for use in value.uses):
-                list(lazy)
+                lazy.load_all()
         self.pending.clear()

@@ -5,9 +5,10 @@ from __future__ import annotations
 from xdsl.dialects import math, vector
 from xdsl.ir import Operation
 
+from glow.lowering.loops_to_llvm.function_lowering import entry
 from glow.lowering.opencl_c.arithmetic import floats, integers, plain
 from glow.lowering.opencl_c.c_types import scalar_literal, signed, type_name
-from glow.lowering.opencl_c.function_printer import FunctionPrinter, Rule, entry
+from glow.lowering.opencl_c.function_printer import FunctionPrinter, Rule
 
 UNARY: dict[type[Operation], str] = {
     math.AbsFOp: "fabs",

@@ -6,18 +6,23 @@ their element, which is all that `vload` and `vstore` ask for.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import product
 from math import prod
 
 from xdsl.dialects import memref, vector
-from xdsl.dialects.builtin import DenseArrayBase, IndexType, IntegerType, MemRefType
-from xdsl.dialects.utils import DYNAMIC_INDEX
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.dialects.builtin import IndexType
+from xdsl.ir import Operation, SSAValue
 
 from glow.dialects.memref import PrefetchOp
 from glow.lowering.loops_to_llvm.affine import AffineForm
-from glow.lowering.loops_to_llvm.memory import Permutation, permutation
+from glow.lowering.loops_to_llvm.function_lowering import entry
+from glow.lowering.loops_to_llvm.memory import (
+    Permutation,
+    mixed,
+    permutation,
+    result_type,
+)
 from glow.lowering.opencl_c.c_types import (
     RegisterLayout,
     element_strides,
@@ -31,32 +36,9 @@ from glow.lowering.opencl_c.function_printer import (
     FunctionPrinter,
     Memory,
     Rule,
-    entry,
 )
-from glow.lowering.type_guards import is_memref
 
 # Views -------------------------------------------------------------------------------
-
-
-def mixed(
-    out: FunctionPrinter,
-    static: DenseArrayBase[IntegerType],
-    dynamic: Sequence[SSAValue],
-) -> Iterator[AffineForm]:
-    """The forms of a list of static numbers with dynamic values in between."""
-    values = iter(dynamic)
-    for number in static.iter_values():
-        if number == DYNAMIC_INDEX:
-            yield out.index(next(values))
-        else:
-            yield AffineForm(int(number))
-
-
-def result_type(op: Operation) -> MemRefType[Attribute]:
-    """The memref type of an op's result."""
-    type_ = op.results[0].type
-    assert is_memref(type_)
-    return type_
 
 
 def subview(out: FunctionPrinter, op: memref.SubviewOp) -> None:

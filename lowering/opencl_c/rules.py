@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from xdsl.dialects.arith import Arith
 from xdsl.ir import Operation
 
+from glow.lowering.loops_to_llvm.function_lowering import with_upstream
 from glow.lowering.opencl_c import (
     arithmetic,
     comparisons,
@@ -30,10 +30,4 @@ OWN: Mapping[type[Operation], Rule] = {
     **control_flow.RULES,
 }
 
-BY_NAME = {op_class.name: rule for op_class, rule in OWN.items()}
-
-RULES: Mapping[type[Operation], Rule] = {
-    **{op: BY_NAME[op.name] for op in Arith.operations if op.name in BY_NAME},
-    **OWN,
-}
-"""xDSL's own `arith` classes too: its rewrites make them where ours are loaded."""
+RULES: Mapping[type[Operation], Rule] = with_upstream(OWN)

@@ -7,7 +7,7 @@ are swizzles: `v1.s0123`, or `(float8)(v1.s0246, v2.s0246)` out of several regis
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from itertools import groupby, product
+from itertools import groupby
 
 from xdsl.dialects import vector
 from xdsl.dialects.utils import DYNAMIC_INDEX
@@ -15,8 +15,10 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.exceptions import DiagnosticException
 
 from glow.dialects.vector import FromElementsOp, ToElementsOp
+from glow.lowering.loops_to_llvm.function_lowering import entry
 from glow.lowering.loops_to_llvm.layout import row_major
-from glow.lowering.loops_to_llvm.vectors import static_positions
+from glow.lowering.loops_to_llvm.lazy import pick
+from glow.lowering.loops_to_llvm.vectors import static_positions, stretched_rows
 from glow.lowering.opencl_c.arithmetic import narrowed, widened
 from glow.lowering.opencl_c.c_types import (
     RegisterLayout,
@@ -26,13 +28,7 @@ from glow.lowering.opencl_c.c_types import (
     type_name,
     unsigned,
 )
-from glow.lowering.opencl_c.function_printer import (
-    FunctionPrinter,
-    Registers,
-    Rule,
-    entry,
-)
-from glow.lowering.opencl_c.lazy import pick
+from glow.lowering.opencl_c.function_printer import FunctionPrinter, Registers, Rule
 from glow.lowering.type_guards import is_vector
 
 Lane = tuple[str, int, int]
@@ -107,7 +103,7 @@ def broadcast(out: FunctionPrinter, op: vector.BroadcastOp) -> None:
         define_once(out, result, lambda size: splat(layout, scalar, size))
         return
     before = out.layout(source)
-    rows = stretched_rows(before, layout)
+    rows = stretched_rows(before.shape, layout.shape)
     registers = out.registers(source)
     if before.width == layout.width:
         pieces = len(layout.chunks)
@@ -123,17 +119,6 @@ def broadcast(out: FunctionPrinter, op: vector.BroadcastOp) -> None:
 
     slots = [kept[row] * pieces + k for row in rows for k in range(pieces)]
     out.define_lazily(result, spread, slots)
-
-
-def stretched_rows(before: RegisterLayout, after: RegisterLayout) -> list[int]:
-    """For each row of a broadcast's result the row of its source."""
-    missing = len(after.shape) - len(before.shape)
-    shape = (1,) * missing + before.shape
-    ranges = [
-        [k * step if have > 1 else 0 for k in range(extent)]
-        for extent, have, step in zip(after.shape, shape, row_major(shape), strict=True)
-    ]
-    return [sum(parts) for parts in product(*ranges)]
 
 
 def splat(layout: RegisterLayout, scalar: str, size: int) -> str:

@@ -10,7 +10,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from glow.dialects.errors import UsageError
-from glow.tools.compile_options import add_compile_options, compile_options
+from glow.tools.compile_options import (
+    add_compile_options,
+    add_input_option,
+    compile_options,
+)
 from glow.tools.quantization_commands import at_least
 
 if TYPE_CHECKING:
@@ -48,13 +52,7 @@ def add_tune_command(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--threads", type=at_least(1), help="threads of the network (all cores)"
     )
-    parser.add_argument(
-        "--input",
-        action="append",
-        default=[],
-        metavar="NAME=FILE.npy",
-        help="value of an input (may be repeated); inputs without one are random",
-    )
+    add_input_option(parser)
     parser.add_argument(
         "--most",
         type=at_least(2),

@@ -10,7 +10,8 @@ from glow.options import CompileOptions
 
 sys.path.insert(0, str(ROOT))
 from benchmarks import partitions
-from benchmarks.partitions import Row, fastest, measure
+from benchmarks.partitions import Row, measure
+from benchmarks.rounds import fastest
 
 EXACT = CompileOptions(threads=1, numerics="exact")
 
