@@ -93,6 +93,16 @@ def fused_multiply_add(run: ThreadBlock, op: vector.FMAOp) -> Array:
     return (a * b + c).astype(element_dtype(op.results[0].type))
 
 
+def shuffle_rows(run: ThreadBlock, op: vector.ShuffleOp) -> Array:
+    both = np.concatenate([run.values[value] for value in op.operands], axis=1)
+    return both[:, list(op.mask.iter_values())]
+
+
+def bitcast(run: ThreadBlock, op: vector.BitcastOp) -> Array:
+    source: Array = run.values[op.operands[0]]
+    return np.ascontiguousarray(source).view(element_dtype(op.results[0].type))
+
+
 def shuffle(run: ThreadBlock, op: gpu.ShuffleOp) -> list[Array]:
     run.together(WARP)
     value, offset = run.values[op.value], run.values[op.offset]
@@ -149,6 +159,11 @@ def get_global(run: ThreadBlock, op: memref.GetGlobalOp) -> Memory:
         data = garbage((prod(shape_of(type_)),), element_dtype(type_))
         run.shared[name] = Memory(type_, data, is_shared=True)
     return run.shared[name]
+
+
+def reinterpret(run: ThreadBlock, op: memref.ReinterpretCastOp) -> Memory:
+    """A dense buffer under another shape."""
+    return run.values[op.source].reshaped(op.result.type)
 
 
 def vector_shape(type_: Attribute) -> tuple[int, ...]:
@@ -210,7 +225,9 @@ RULES: dict[type[Operation], Rule] = {
     gpu.ShuffleOp: shuffle, gpu.ReturnOp: nothing, scf.YieldOp: nothing,
     scf.ForOp: for_loop, scf.IfOp: condition,
     vector.BroadcastOp: broadcast, vector.ExtractOp: extract, vector.InsertOp: insert,
-    vector.FMAOp: fused_multiply_add, memref.GetGlobalOp: get_global,
+    vector.FMAOp: fused_multiply_add, vector.ShuffleOp: shuffle_rows,
+    vector.BitcastOp: bitcast, memref.ReinterpretCastOp: reinterpret,
+    memref.GetGlobalOp: get_global,
     memref.LoadOp: load, vector.LoadOp: load, vector.TransferReadOp: load,
     memref.StoreOp: store, vector.StoreOp: store, vector.TransferWriteOp: store,
 }  # fmt: skip

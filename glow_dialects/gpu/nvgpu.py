@@ -167,12 +167,30 @@ class AsyncCopyOp(IRDLOperation):
 
 @irdl_op_definition
 class CreateGroupOp(IRDLOperation):
-    """Makes one group of the copies that the thread began since the last one."""
+    """Makes one group of the copies that the thread began since the last one.
+
+    Without tokens the text has braces, as a parser takes a name on the next line for one.
+    """
 
     name = "nvgpu.device_async_create_group"
     tokens = var_operand_def(TokenType)
     group = result_def(TokenType())
-    assembly_format = "$tokens attr-dict"
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" " if self.tokens else " {}")
+        printer.print_list(self.tokens, printer.print_ssa_value)
+        printer.print_op_attributes(self.attributes)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> CreateGroupOp:
+        tokens = parser.parse_optional_undelimited_comma_separated_list(
+            parser.parse_optional_unresolved_operand, parser.parse_unresolved_operand
+        )
+        attributes = parser.parse_optional_attr_dict()
+        resolved = [parser.resolve_operand(one, TokenType()) for one in tokens or ()]
+        return cls.create(
+            operands=resolved, result_types=[TokenType()], attributes=attributes
+        )
 
 
 @irdl_op_definition

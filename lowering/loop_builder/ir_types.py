@@ -259,6 +259,12 @@ def int64_array(values: tuple[int, ...]) -> DenseArrayBase:
 
 
 @bounded_cache
+def integers(values: tuple[int, ...]) -> ArrayAttr[IntegerAttr]:
+    """An array of i64 attributes."""
+    return ArrayAttr([IntegerAttr(value, i64) for value in values])
+
+
+@bounded_cache
 def segments(*sizes: int) -> DenseArrayBase:
     """The operandSegmentSizes of an operation."""
     return DenseArrayBase.from_list(i32, sizes)

@@ -6,6 +6,7 @@ bank; one to global memory moves whole sectors.
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import dataclass
 from math import prod
 from typing import NamedTuple
@@ -40,16 +41,28 @@ class Memory:
     ) -> None:
         self.type, self.data, self.is_shared = type_, data, is_shared
         self.shape = shape_of(type_)
-        self.strides = [prod(self.shape[axis + 1 :]) for axis in range(len(self.shape))]
+        self.strides = row_major(self.shape)
         self.element_bytes = data.dtype.itemsize
         self.pending = np.zeros(data.size if is_shared else 0, np.bool_)
         self.writer = np.full(self.pending.size, NOBODY)
         self.reader = self.writer.copy()
 
+    def reshaped(self, type_: MemRefType[Attribute]) -> Memory:
+        """The same elements under another shape."""
+        other = copy(self)
+        other.type, other.shape = type_, shape_of(type_)
+        other.strides = row_major(other.shape)
+        return other
+
     def forget(self) -> None:
         """A barrier: what was before cannot race with what comes."""
         self.writer.fill(NOBODY)
         self.reader.fill(NOBODY)
+
+
+def row_major(shape: tuple[int, ...]) -> list[int]:
+    """The steps from element to element along each axis."""
+    return [prod(shape[axis + 1 :]) for axis in range(len(shape))]
 
 
 class Access(NamedTuple):

@@ -20,6 +20,8 @@ module attributes {gpu.container_module} {
       %u = nvgpu.device_async_copy %x[%c0, %c0], %tile[%c0, %c0], 4, %c0 : memref<64x64xf16> to memref<64x32xf16, 3 : i64>
       // CHECK: %g = nvgpu.device_async_create_group %t, %u
       %g = nvgpu.device_async_create_group %t, %u
+      // CHECK: %none = nvgpu.device_async_create_group {}
+      %none = nvgpu.device_async_create_group {}
       // CHECK: nvgpu.device_async_wait %g {numGroups = 1 : i32}
       nvgpu.device_async_wait %g {numGroups = 1 : i32}
       // CHECK: nvgpu.device_async_wait %g

@@ -246,7 +246,7 @@ gpu.module @kernels {{
       %1 = nvgpu.device_async_copy %w[%row, %c0], %b[%row, %c0], 8
         : memref<16x8xf16> to memref<16x8xf16, 3>
     }}
-    %2 = nvgpu.device_async_create_group
+    %2 = nvgpu.device_async_create_group {{}}
     nvgpu.device_async_wait %2 {{numGroups = 0 : i32}}
     gpu.barrier
     %3 = nvgpu.ldmatrix %a[%row, %column] {{numTiles = 4 : i32, transpose = false}}

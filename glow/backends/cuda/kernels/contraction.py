@@ -1,0 +1,105 @@
+"""Matmuls, batched matmuls and convolutions for many threads.
+
+A block has a tile of the results. Tiles of both factors come to shared memory by asynchronous
+copies, some stages ahead of the products:
+
+    copy stages 0 to s - 2
+    for each tile of the depth:
+      wait for its copies; barrier          all have arrived, and nobody reads the stage before
+      copy the tile s - 1 ahead into the stage before
+      multiply and add from shared memory
+    each thread stores its sums through the epilogue
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects.gpu import DimensionEnum
+from xdsl.ir import SSAValue
+
+from glow.backends.cuda.kernels.contraction_spec import ContractionSpec, Factor
+from glow.backends.cuda.kernels.fma_tile import FmaTile
+from glow.backends.cuda.kernels.gpu_builder import GpuBuilder, GpuKernel
+from glow.backends.cuda.kernels.results import ResultStore
+from glow.backends.cuda.kernels.shared_tile import Reader, SharedTile, TileShape
+from glow.backends.cuda.kernels.tensor_core_tile import TensorCoreTile
+from glow.lowering.loop_builder import ir_types as types
+from glow.lowering.loop_builder.index_builder import Index
+from glow.lowering.target.target import Target
+
+
+def reader_of(spec: ContractionSpec, factor: Factor) -> Reader:
+    """What reads the tiles of a factor: `ldmatrix` transposes 16 bits alone."""
+    if not spec.has_tensor_cores:
+        return "threads"
+    size = types.byte_width(spec.element)
+    return "matrices" if factor.is_depth_contiguous or size == 2 else "words"
+
+
+class Contraction:
+    """The body of the kernel."""
+
+    def __init__(
+        self, b: GpuBuilder, spec: ContractionSpec, buffers: Sequence[SSAValue]
+    ) -> None:
+        self.b, self.spec, self.buffers = b, spec, buffers
+        tile = spec.tile
+        self.n = b.mul(b.block(DimensionEnum.X), tile.columns)
+        self.m = b.mul(b.block(DimensionEnum.Y), tile.rows)
+        self.batch = b.block(DimensionEnum.Z) if spec.batch > 1 else 0
+        self.tiles = [
+            SharedTile(b, spec, TileShape(factor, extent, tile.depth, reader), name)
+            for name, factor, extent in (
+                ("a", spec.a, tile.rows),
+                ("b", spec.b, tile.columns),
+            )
+            if (reader := reader_of(spec, factor))
+        ]
+        kind = TensorCoreTile if spec.has_tensor_cores else FmaTile
+        self.sums = kind(b, spec, *self.tiles)
+
+    def fill(self, number: Index, stage: Index) -> None:
+        """Begins to copy the tiles of both factors."""
+        depth = self.b.mul(number, self.spec.tile.depth)
+        for tile, source, outer in zip(
+            self.tiles, self.buffers[1:3], (self.m, self.n), strict=True
+        ):
+            tile.fill(source, (self.batch, outer, depth), stage)
+
+    def build(self) -> None:
+        """Writes the kernel."""
+        b, spec, stages = self.b, self.spec, self.spec.tile.stages
+        count = -(-spec.k // spec.tile.depth)
+        groups: list[SSAValue] = []
+        for number in range(stages - 1):
+            if number < count:
+                self.fill(number, number)
+            groups.append(b.copy_group())
+
+        def step(number: Index, carried: Sequence[SSAValue]) -> Sequence[SSAValue]:
+            group, *sums = carried
+            b.wait(group, stages - 2)
+            b.barrier()
+            ahead = b.add(number, stages - 1)
+            stage = b.remainder(ahead, stages)
+            b.if_(b.compare("slt", ahead, count), lambda: self.fill(ahead, stage))
+            group = b.copy_group()
+            return [group, *self.sums.step(b.remainder(number, stages), sums)]
+
+        _, *sums = b.carry(0, count, 1, [groups[-1], *self.sums.zeros()], step)
+        store = ResultStore(b, spec, self.buffers)
+        for piece in self.sums.pieces(self.m, self.n, sums):
+            store.store(self.batch, piece)
+
+
+def build_contraction(spec: ContractionSpec, target: Target, name: str) -> GpuKernel:
+    """The kernel of a contraction."""
+    b = GpuBuilder(target)
+    return b.kernel(
+        name,
+        spec.buffers,
+        spec.tile.threads,
+        spec.grid,
+        lambda buffers: Contraction(b, spec, buffers).build(),
+    )

@@ -1,0 +1,192 @@
+"""Builds kernels for many threads: loops, and upstream's `gpu` and `nvgpu`.
+
+What the threads of a block share stands beside the kernel in its `gpu.module`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from xdsl.dialects import memref
+from xdsl.dialects.builtin import (
+    BoolAttr,
+    IndexType,
+    IntegerAttr,
+    MemRefType,
+    StringAttr,
+    SymbolRefAttr,
+    UnitAttr,
+    i32,
+    i64,
+)
+from xdsl.dialects.gpu import DimensionAttr, DimensionEnum
+from xdsl.ir import Attribute, Block, Region, SSAValue
+
+from glow.dialects import arith
+from glow.dialects.gpu import gpu, nvgpu
+from glow.lowering.loop_builder import ir_types as types
+from glow.lowering.loop_builder.builder import LoopBuilder
+from glow.lowering.loop_builder.index_builder import Condition, Index
+
+WARP = nvgpu.WARP
+TILE_BYTES = 16
+"""The bytes of a row of a matrix that `ldmatrix` loads, and of the widest access."""
+
+ThreadBody = Callable[[Sequence[SSAValue]], None]
+"""A kernel's body: takes the buffers."""
+
+AXES = {axis: DimensionAttr(axis) for axis in DimensionEnum}
+
+
+@dataclass(frozen=True)
+class GpuKernel:
+    """A kernel with the shared memory that it uses; the function says block and grid."""
+
+    module: gpu.ModuleOp
+    function: gpu.FuncOp
+    shared_bytes: int
+
+
+class GpuBuilder(LoopBuilder):
+    """Builds one kernel at a time."""
+
+    def kernel(
+        self,
+        name: str,
+        buffers: Sequence[Attribute],
+        threads: int,
+        grid: Sequence[int],
+        body: ThreadBody,
+    ) -> GpuKernel:
+        """A kernel of such buffers for blocks of so many threads."""
+        self._entry, self._constants, self.name = Block(), {}, name
+        self.globals: list[memref.GlobalOp] = []
+        self._block = block = Block(arg_types=buffers)
+        body(block.args)
+        self.create(gpu.ReturnOp, ())
+        first = block.first_op
+        assert first is not None
+        for operation in list(self._entry.ops):
+            operation.detach()
+            block.insert_op_before(operation, first)
+        function = gpu.FuncOp(name, Region(block), (threads, 1, 1), grid)
+        shared = sum(_size_of(op.type) for op in self.globals)
+        module = gpu.ModuleOp(f"{name}_module", [*self.globals, function])
+        return GpuKernel(module, function, shared)
+
+    def thread(self) -> SSAValue:
+        """The number of the thread in its block."""
+        return self._place(gpu.ThreadIdOp, DimensionEnum.X)
+
+    def block(self, axis: DimensionEnum) -> SSAValue:
+        """The number of the block along an axis of the grid."""
+        return self._place(gpu.BlockIdOp, axis)
+
+    def _place(self, operation: type[gpu.PlaceOp], axis: DimensionEnum) -> SSAValue:
+        return self.value(operation, (), types.INDEX, {"dimension": AXES[axis]})
+
+    def barrier(self) -> None:
+        """Waits for all threads of the block."""
+        self.create(gpu.BarrierOp, ())
+
+    def xor(self, a: Index, b: Index) -> Index:
+        """The exclusive or of two positions."""
+        if isinstance(a, int) and isinstance(b, int):
+            return a ^ b
+        if b == 0:
+            return a
+        return self.value(arith.XOrIOp, (self.index(a), self.index(b)), types.INDEX)
+
+    # ---- shared memory
+
+    def shared(self, name: str, shape: tuple[int, ...], element: Attribute) -> SSAValue:
+        """Memory that the threads of a block share."""
+        symbol, type_ = f"{self.name}_{name}", shared_type(shape, element)
+        self.globals.append(
+            memref.GlobalOp.get(
+                StringAttr(symbol), type_, UnitAttr(), alignment=IntegerAttr(128, i64)
+            )
+        )
+        properties = {"name": SymbolRefAttr(symbol)}
+        return self.hoisted(memref.GetGlobalOp, type_, properties)
+
+    def shared_view(self, source: SSAValue, shape: tuple[int, ...]) -> SSAValue:
+        """Shared memory under another shape."""
+        properties = {
+            "static_offsets": types.int64_array((0,)),
+            "static_sizes": types.int64_array(shape),
+            "static_strides": types.int64_array(types.row_major_strides(shape)),
+            "operandSegmentSizes": types.segments(1, 0, 0, 0),
+        }
+        type_ = shared_type(shape, types.element_of(source))
+        return self.hoisted(memref.ReinterpretCastOp, type_, properties, (source,))
+
+    def copy_async(
+        self,
+        source: SSAValue,
+        indices: Sequence[Index],
+        target: SSAValue,
+        place: Sequence[Index],
+        width: int,
+        valid: Condition,
+    ) -> None:
+        """Begins a copy of `width` elements to shared memory; zeros where it is not valid."""
+        if valid is False:
+            raise ValueError("a copy of nothing")
+        count = (
+            [] if valid is True else [self.index(self.select_index(valid, width, 0))]
+        )
+        operands = [target, *map(self.index, place), source, *map(self.index, indices)]
+        properties: dict[str, Attribute] = {
+            "dstElements": IntegerAttr(width, IndexType()),
+            "operandSegmentSizes": types.segments(
+                1, len(place), 1, len(indices), len(count)
+            ),
+        }
+        if width * types.byte_width(types.element_of(source)) == TILE_BYTES:
+            properties["bypassL1"] = UnitAttr()
+        token = (nvgpu.TokenType(),)
+        self.create(nvgpu.AsyncCopyOp, (*operands, *count), token, properties)
+
+    def copy_group(self) -> SSAValue:
+        """The copies that were begun since the last group."""
+        return self.value(nvgpu.CreateGroupOp, (), nvgpu.TokenType())
+
+    def wait(self, group: SSAValue, pending: int) -> None:
+        """Waits until at most so many groups have not arrived."""
+        properties = {"numGroups": IntegerAttr(pending, i32)}
+        self.create(nvgpu.WaitOp, (group,), (), properties)
+
+    # ---- tensor cores
+
+    def load_matrices(
+        self, source: SSAValue, place: Sequence[Index], count: int, transpose: bool
+    ) -> SSAValue:
+        """`count` matrices of 8 rows of 16 bytes: vector<count x elements of 4 bytes>."""
+        element = types.element_of(source)
+        properties = {
+            "transpose": BoolAttr.from_bool(transpose),
+            "numTiles": IntegerAttr(count, i32),
+        }
+        type_ = types.vector_type((count, 4 // types.byte_width(element)), element)
+        operands = (source, *map(self.index, place))
+        return self.value(nvgpu.LdMatrixOp, operands, type_, properties)
+
+    def multiply_matrices(self, a: SSAValue, b: SSAValue, c: SSAValue) -> SSAValue:
+        """A b + c of fragments, on tensor cores."""
+        properties: dict[str, Attribute] = {
+            "mmaShape": types.integers((16, 8, 8 * types.shape_of(a)[1]))
+        }
+        if types.byte_width(types.element_of(a)) == 4:
+            properties["tf32Enabled"] = UnitAttr()
+        return self.value(nvgpu.MmaSyncOp, (a, b, c), c.type, properties)
+
+
+def shared_type(shape: tuple[int, ...], element: Attribute) -> MemRefType[Attribute]:
+    """The type of memory that the threads of a block share."""
+    return MemRefType(element, shape, memory_space=nvgpu.SHARED)
+
+
+def _size_of(type_: MemRefType[Attribute]) -> int:
+    return type_.element_count() * types.byte_width(type_.element_type)

@@ -1,0 +1,138 @@
+"""A tile of a factor in shared memory: how threads copy it there, and where its elements are.
+
+Rows run along what is contiguous in the buffer. Chunks of 16 bytes of a row change places by
+the row (a swizzle), so that lanes that read one column of eight rows meet in no bank:
+
+    row 0   chunks 0 1 2 3      row 2   chunks 1 0 3 2
+    row 1   chunks 0 1 2 3      row 3   chunks 1 0 3 2    (rows of 64 bytes)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from xdsl.ir import SSAValue
+
+from glow.backends.cuda.kernels.contraction_spec import (
+    ContractionSpec,
+    Factor,
+    tile_row_elements,
+)
+from glow.backends.cuda.kernels.gpu_builder import GpuBuilder
+from glow.lowering.loop_builder import ir_types as types
+from glow.lowering.loop_builder.index_builder import Condition, Index
+
+BANK_CHUNKS = 8
+"""The chunks of 16 bytes that all banks hold."""
+
+Reader = Literal["matrices", "words", "threads"]
+"""What reads a tile: `ldmatrix`, which takes 16 bytes of each of eight rows; lanes of tensor
+cores, which take words of four rows of the depth; or threads, which take one position of the depth
+at a time."""
+
+
+@dataclass(frozen=True)
+class TileShape:
+    """The tile of a factor: `extent` positions of m or n, `depth` of k."""
+
+    factor: Factor
+    extent: int
+    depth: int
+    reader: Reader
+
+    @property
+    def rows(self) -> int:
+        """The rows in shared memory."""
+        return self.extent if self.factor.is_depth_contiguous else self.depth
+
+    @property
+    def columns(self) -> int:
+        """The elements of a row."""
+        return self.depth if self.factor.is_depth_contiguous else self.extent
+
+    @property
+    def chunk(self) -> int:
+        """The elements that keep together."""
+        return tile_row_elements(self.factor.type.element_type)
+
+    def swizzle(self, b: GpuBuilder, row: Index) -> Index:
+        """What the columns of a row are xored with."""
+        if not self.factor.is_depth_contiguous and self.reader != "matrices":
+            spread = 0 if self.reader == "threads" else 2 * self.chunk
+            return b.mul(b.remainder(row, 4), spread)
+        chunks = self.columns // self.chunk
+        row = b.floordiv(row, max(1, BANK_CHUNKS // chunks))
+        return b.mul(b.remainder(row, min(chunks, BANK_CHUNKS)), self.chunk)
+
+
+class SharedTile:
+    """The tiles of a factor in all stages: memref<stages x rows x columns>."""
+
+    def __init__(
+        self, b: GpuBuilder, spec: ContractionSpec, shape: TileShape, name: str
+    ):
+        self.b, self.spec, self.shape, self.stages = b, spec, shape, spec.tile.stages
+        element = shape.factor.type.element_type
+        sizes = (self.stages, shape.rows, shape.columns)
+        self.memory = b.shared(name, sizes, element)
+
+    def place(self, stage: Index, row: Index, column: Index) -> list[Index]:
+        """The indices of an element, or of the first of a chunk."""
+        return [stage, row, self.b.xor(column, self.shape.swizzle(self.b, row))]
+
+    def fill(self, source: SSAValue, origins: Sequence[Index], stage: Index) -> None:
+        """Copies the tile at (batch, m or n, k) into a stage, zeros beyond the extents."""
+        b, shape = self.b, self.shape
+        width = min(shape.factor.width, shape.columns)
+        chunks = shape.columns // width
+        threads = self.spec.tile.threads
+        for first in range(0, shape.rows * chunks, threads):
+            number = b.add(b.thread(), first)
+            row, chunk = b.unflatten(number, (shape.rows, chunks))
+            column = b.mul(chunk, width)
+
+            def copy(row: Index = row, column: Index = column) -> None:
+                self.copy(source, origins, (stage, row, column), width)
+
+            count = shape.rows * chunks - first
+            b.if_(count >= threads or b.compare("ult", b.thread(), count), copy)
+
+    def copy(
+        self,
+        source: SSAValue,
+        origins: Sequence[Index],
+        target: tuple[Index, Index, Index],
+        width: int,
+    ) -> None:
+        """Copies `width` elements to a place of the tile."""
+        b, factor = self.b, self.shape.factor
+        stage, row, column = target
+        batch, outer, depth = origins
+        steps = (row, column) if factor.is_depth_contiguous else (column, row)
+        outer, depth = b.add(outer, steps[0]), b.add(depth, steps[1])
+        valid: Condition = True
+        for position, extent, tile in (
+            (outer, self.extent, self.shape.extent),
+            (depth, self.spec.k, self.shape.depth),
+        ):
+            if extent % tile:
+                valid = b.both(valid, b.compare("slt", position, extent))
+        place = factor.locate(b, batch, outer, depth)
+        valid = b.both(valid, place.valid)
+        at = self.place(stage, row, column)
+        element = types.element_of(source)
+        if width * types.byte_width(element) >= 4:
+            b.copy_async(source, place.indices, self.memory, at, width, valid)
+            return
+        safe = [b.select_index(valid, index, 0) for index in place.indices]
+        value = b.load(source, *safe)
+        if not isinstance(valid, bool):
+            value = b.select(valid, value, b.constant(0, element))
+        b.store(value, self.memory, *at)
+
+    @property
+    def extent(self) -> int:
+        """How many positions of m or n there are."""
+        return self.spec.m if self.shape.factor is self.spec.a else self.spec.n

@@ -1,0 +1,119 @@
+"""Products for many threads compute what the interpreter computes, in the simulator.
+
+Mutants: a kernel without one of its barriers, waits or swizzles is found.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+from contraction_cases import (
+    TARGET,
+    Case,
+    conv_case,
+    error_of,
+    matmul_case,
+    random_case,
+)
+from upstream import ABSENT, find_mlir_opt, mlir_opt_each
+from xdsl.dialects.builtin import ModuleOp, i8
+from xdsl.ir import Operation
+
+from glow import GlowError
+from glow.backends.cuda.kernels.contraction import build_contraction
+from glow.backends.cuda.kernels.contraction_spec import (
+    ContractionSpec,
+    GpuTile,
+    MatrixFactor,
+    MatrixResult,
+)
+from glow.dialects.arith import XOrIOp
+from glow.dialects.gpu import gpu, nvgpu
+from glow.interpreter.simt import run_kernel
+
+
+@pytest.mark.parametrize("number", range(20))
+def test_a_random_product_is_the_interpreters(number: int) -> None:
+    case = random_case(number)
+    result, report = case.simulate()
+    assert error_of(case, result) < case.tolerance
+    assert report.bank_conflicts == 0
+
+
+def test_bytes_are_multiplied_exactly() -> None:
+    m, n, k = 35, 21, 72
+    a, b = MatrixFactor(1, m, k, True, i8), MatrixFactor(1, n, k, True, i8)
+    tile = GpuTile(32, 32, 32, (2, 1))
+    spec = ContractionSpec(1, m, n, k, a, b, MatrixResult(1, m, n), tile)
+    random = np.random.default_rng(0)
+    x, y = (random.integers(-128, 128, (1, e, k)).astype(np.int8) for e in (m, n))
+    result = np.zeros((1, m, n), np.int32)
+    kernel = build_contraction(spec, TARGET, "bytes")
+    report = run_kernel(kernel.function, [result, x, y])
+    assert np.array_equal(result[0], x[0].astype(np.int32) @ y[0].astype(np.int32).T)
+    assert report.bank_conflicts == 0
+
+
+MUTATED = {
+    "threads": lambda: matmul_case(50, "none"),
+    "threads, columns": lambda: matmul_case(55, "none"),
+    "words": lambda: matmul_case(41, "none"),
+    "matrices": lambda: matmul_case(28, "none"),
+    "matrices, columns": lambda: matmul_case(58, "none"),
+    "image": lambda: conv_case(32, "none"),
+}
+"""A kernel of each way to read tiles, some tiles deep."""
+
+
+def removed(kind: type[Operation], case: Case) -> Iterator[gpu.FuncOp]:
+    """The kernel of a case without one operation of a kind, for each of them."""
+    count = sum(isinstance(op, kind) for op in case.kernel.function.walk())
+    for number in range(count):
+        kernel = case.kernel.module.clone()
+        (function,) = (op for op in kernel.walk() if isinstance(op, gpu.FuncOp))
+        found = [op for op in function.walk() if isinstance(op, kind)][number]
+        found.detach()
+        found.erase()
+        yield function
+
+
+@pytest.mark.parametrize("kind", [gpu.BarrierOp, nvgpu.WaitOp])
+@pytest.mark.parametrize("name", MUTATED)
+def test_a_missing_barrier_or_wait_is_found(name: str, kind: type[Operation]) -> None:
+    case = MUTATED[name]()
+    mutants = list(removed(kind, case))
+    assert mutants
+    for function in mutants:
+        with pytest.raises(GlowError, match=r"race: |nobody waited"):
+            run_kernel(function, case.buffers())
+
+
+@pytest.mark.parametrize("name", ["threads", "words", "matrices", "matrices, columns"])
+def test_a_missing_swizzle_is_found(name: str) -> None:
+    case = MUTATED[name]()
+    whole, report = case.simulate()
+    kernel = case.kernel.module.clone()
+    (function,) = (op for op in kernel.walk() if isinstance(op, gpu.FuncOp))
+    swizzles = [op for op in function.walk() if isinstance(op, XOrIOp)]
+    for op in swizzles:
+        op.result.replace_all_uses_with(op.lhs)
+        op.detach()
+        op.erase()
+    buffers = case.buffers()
+    without = run_kernel(function, buffers)
+    assert np.array_equal(buffers[0], whole)
+    assert swizzles
+    assert without.bank_conflicts > report.bank_conflicts == 0
+
+
+@pytest.mark.skipif(find_mlir_opt() is None, reason=ABSENT)
+def test_upstream_reads_kernels() -> None:
+    texts = [
+        str(ModuleOp([random_case(number).kernel.module.clone()])) + "\n"
+        for number in range(6)
+    ]
+    for printed in mlir_opt_each(texts):
+        assert "nvgpu.device_async_wait" in printed
+        assert "kernel attributes" in printed
