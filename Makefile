@@ -76,6 +76,7 @@ interop: $(VENV)/.installed-dev  ## install JAX and IREE, compare programs of bo
 	$(BIN)/python test/interop/table.py --write
 	$(BIN)/pytest -n 0 test/python/frontends/stablehlo/test_jax.py test/python/frontends/stablehlo/test_recurrence.py
 	$(BIN)/python test/fuzz/stablehlo/operations.py
+	$(BIN)/python test/interop/levels.py
 
 ray: $(VENV)/.installed-dev  ## install Ray, and test devices on clusters of it (a minute)
 	$(BIN)/pip install --quiet -e '.[ray,serve]' 'ray[serve]' httpx

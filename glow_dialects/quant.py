@@ -6,6 +6,11 @@ A quantized element stands for `(stored - zero_point) * scale`:
     !quant.uniform<i8<-127:127>:f32:1, {0.5, 0.25}>  one for each index of axis 1
     %q = quant.qcast %x : tensor<4xf32> to tensor<4x!quant.uniform<i8:f32, 0.5:3>>
 
+Upstream's integers have no sign. `glow.scast` is the cast of unsigned ones:
+
+    %s = quant.scast %q : tensor<4x!quant.uniform<i8:f32, 0.5:3>> to tensor<4xi8>
+    %s = glow.scast %q : tensor<4x!quant.uniform<u8:f32, 0.5:3>> to tensor<4xui8>
+
 See https://mlir.llvm.org/docs/Dialects/QuantDialect/.
 """
 
@@ -13,17 +18,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 from xdsl.dialects.builtin import (
     BFloat16Type,
     Float16Type,
     Float32Type,
     Float64Type,
+    IntegerType,
     MemRefType,
+    Signedness,
     TensorType,
     f32,
 )
-from xdsl.ir import Attribute, Data, Dialect, TypeAttribute
+from xdsl.ir import Attribute, Data, Dialect, SSAValue, TypeAttribute
 from xdsl.irdl import (
     IRDLOperation,
     irdl_attr_definition,
@@ -263,15 +271,19 @@ class DequantizeCastOp(CastOp):
         _verify_quantized(source, target)
 
 
-@irdl_op_definition
 class StorageCastOp(CastOp):
     """Quantized elements as their stored integers, or back."""
 
-    name = "quant.scast"
+    IS_UNSIGNED: ClassVar[bool]
 
     def verify_(self) -> None:
-        """One side is quantized."""
+        """One side is quantized, the integers of the other fit the operation."""
         source, target = self.verify_same_shape()
+        if has_unsigned([source, target]) != self.IS_UNSIGNED:
+            other = QuantStorageCastOp if self.IS_UNSIGNED else UnsignedStorageCastOp
+            raise VerifyException(
+                f"{self.name} does not connect {source} and {target}; {other.name} does"
+            )
         if (quantization_of(source) is None) == (quantization_of(target) is None):
             raise VerifyException(
                 f"scast connects quantized and stored elements, not {source} and "
@@ -279,8 +291,45 @@ class StorageCastOp(CastOp):
             )
 
 
+@irdl_op_definition
+class QuantStorageCastOp(StorageCastOp):
+    """That of integers without a sign, the only ones that it has upstream."""
+
+    name = "quant.scast"
+    IS_UNSIGNED: ClassVar[bool] = False
+
+
+@irdl_op_definition
+class UnsignedStorageCastOp(StorageCastOp):
+    """That of unsigned integers, which are ONNX's bytes."""
+
+    name = "glow.scast"
+    IS_UNSIGNED: ClassVar[bool] = True
+
+
+def has_unsigned(tensors: Sequence[TensorType[Attribute]]) -> bool:
+    """Whether any of the types has unsigned integers."""
+    elements = [tensor.element_type for tensor in tensors]
+    return any(
+        isa(element, IntegerType) and element.signedness.data is Signedness.UNSIGNED
+        for element in elements
+    )
+
+
+def storage_cast(value: SSAValue, target: TensorType[Attribute]) -> StorageCastOp:
+    """A cast of a quantized value to stored integers, or back."""
+    assert isa(value.type, TensorType)
+    cast = storage_cast_of(value.type, target)
+    return cast.create(operands=[value], result_types=[target])
+
+
+def storage_cast_of(*tensors: TensorType[Attribute]) -> type[StorageCastOp]:
+    """The operation that casts between quantized elements and integers of those types."""
+    return UnsignedStorageCastOp if has_unsigned(tensors) else QuantStorageCastOp
+
+
 Quant = Dialect(
     "quant",
-    [QuantizeCastOp, DequantizeCastOp, StorageCastOp],
+    [QuantizeCastOp, DequantizeCastOp, QuantStorageCastOp],
     [UniformQuantizedType],
 )

@@ -13,6 +13,7 @@ from glow.backends.backend import DEFAULT_BACKEND, Backend
 from glow.dialects import glow
 from glow.dialects.errors import GlowError
 from glow.dialects.node import NodeOp, node_name
+from glow.dialects.quant import CastOp
 
 COPIED = (glow.ConstantOp, glow.SplatOp, arith.ConstantOp)
 """What each part of a divided network that reads it has a copy of."""
@@ -26,7 +27,7 @@ def is_asked_about(op: Operation) -> bool:
 
     Constants are everybody's, and scalar code is its node's.
     """
-    is_node = isinstance(op, NodeOp) or op.name.partition(".")[0] in ("quant", "scf")
+    is_node = isinstance(op, NodeOp | CastOp) or op.name.startswith("scf.")
     return is_node and not isinstance(op, COPIED) and not op.has_trait(IsTerminator)
 
 

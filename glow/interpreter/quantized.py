@@ -71,7 +71,7 @@ def run_dequantize(op: Operation, x: Array) -> Array:
 
 
 def run_storage(op: Operation, x: Array) -> Array:
-    """`quant.scast`: the arrays are the stored values already."""
+    """`quant.scast` and `glow.scast`: the arrays are the stored values already."""
     return x
 
 
@@ -303,7 +303,8 @@ def run_gather(op: GlowOp, x: Array, indices: Array) -> Array:
 NODES: dict[type[Operation], Function] = {
     quant.QuantizeCastOp: run_quantize,
     quant.DequantizeCastOp: run_dequantize,
-    quant.StorageCastOp: run_storage,
+    quant.QuantStorageCastOp: run_storage,
+    quant.UnsignedStorageCastOp: run_storage,
     glow.QuantizationProfileOp: run_profile,
     glow.RescaleOp: run_rescale,
     glow.LookupTableOp: run_lookup_table,

@@ -21,6 +21,7 @@ from xdsl.dialects.builtin import (
     DenseIntOrFPElementsAttr,
     FloatAttr,
     IntegerAttr,
+    UnrealizedConversionCastOp,
 )
 from xdsl.ir import Attribute, Operation
 from xdsl.utils.type import get_element_type_or_self
@@ -242,6 +243,7 @@ ARITH: dict[type[Operation], Function] = {
     arith.SIToFPOp: run_convert_signed,
     arith.IndexCastOp: run_convert_signed,
     arith.BitcastOp: run_bitcast,
+    UnrealizedConversionCastOp: run_bitcast,
 }
 
 MATH: dict[type[Operation], Function] = {

@@ -94,6 +94,7 @@ from glow.dialects.glow.training.loss import *
 from glow.dialects.glow.training.optimizers import *
 from glow.dialects.node import DataParallel as DataParallel
 from glow.dialects.node import NodeOp, nodes_of
+from glow.dialects.quant import UnsignedStorageCastOp
 from glow.dialects.simplification import Patterns, register_patterns
 from glow.dialects.weight_table import WeightsAttr
 
@@ -138,6 +139,13 @@ register_patterns("glow", _patterns)
 
 Glow = Dialect(
     "glow",
-    [*NODES, *QUANTIZATION_NODES, QuantizationProfileOp, *state.OPS, YieldOp],
+    [
+        *NODES,
+        *QUANTIZATION_NODES,
+        QuantizationProfileOp,
+        UnsignedStorageCastOp,
+        *state.OPS,
+        YieldOp,
+    ],
     [TargetAttr, WeightsAttr],
 )

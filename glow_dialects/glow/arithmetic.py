@@ -75,7 +75,16 @@ def _compare(predicate: str) -> ScalarBody:
 
 
 def _power(f: Scalars, x: Operands, _: Attributes) -> SSAValue:
-    return f.binary("math.ipowi" if is_integer(x[0].type) else "math.powf", *x)
+    if not is_integer(x[0].type):
+        return f.binary("math.powf", *x)
+    if x[0].type == i1 or not is_unsigned(x[0].type):
+        return f.binary("math.ipowi", *x)
+    # Half of an exponent has no sign, whatever it is taken for.
+    base, exponent = x
+    one, zero = f.number(1, base), f.number(0, base)
+    root = f.binary("math.ipowi", base, f.binary("arith.shrui", exponent, one))
+    odd = f.compare("ne", f.binary("arith.andi", exponent, one), zero)
+    return f.mul(f.mul(root, root), f.select(odd, base, one))
 
 
 def _fmod(f: Scalars, x: Operands, _: Attributes) -> SSAValue:

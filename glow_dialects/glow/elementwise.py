@@ -37,6 +37,7 @@ from xdsl.traits import Commutative
 from xdsl.utils.exceptions import VerifyException
 
 from glow.dialects.attributes import Attributes, float_attr
+from glow.dialects.bounded_cache import bounded_cache
 from glow.dialects.node import (
     DataParallel,
     NodeOp,
@@ -99,6 +100,14 @@ def is_unsigned(element_type: Attribute) -> bool:
         return False
     integer = cast("IntegerType[int, Signedness]", element_type)
     return integer.signedness.data is Signedness.UNSIGNED or integer.width.data == 1
+
+
+@bounded_cache
+def signless(scalar: Attribute) -> Attribute:
+    """The scalar type that `arith` takes: integers have no sign."""
+    if not isinstance(scalar, IntegerType):
+        return scalar
+    return IntegerType(cast("IntegerType[int, Signedness]", scalar).width.data)
 
 
 def check_numbers(cls: type[NodeOp], operand: TensorType[Attribute]) -> None:

@@ -18,6 +18,7 @@ from xdsl.dialects.builtin import (
     Float16Type,
     FloatAttr,
     IntegerAttr,
+    UnrealizedConversionCastOp,
     f32,
     i1,
     i8,
@@ -37,6 +38,11 @@ from glow.lowering.loop_builder.multiply_high import (
     upper_half_factors,
     upper_halves,
 )
+
+
+def is_cast_of_sign(operation: Operation) -> bool:
+    """Whether an operation is nothing in kernels, where numbers have no sign."""
+    return isinstance(operation, UnrealizedConversionCastOp)
 
 
 def _widened(scalar: Attribute, shape: tuple[int, ...]) -> Attribute:
@@ -239,6 +245,13 @@ def _unpacked(builder: LoopBuilder, operation: Operation, value: SSAValue) -> SS
     return builder.binary_integer(right, shifted, unused)
 
 
+def _same(
+    builder: LoopBuilder, operation: Operation, operands: Sequence[SSAValue]
+) -> SSAValue:
+    """A cast of the sign, which numbers do not have in kernels."""
+    return operands[0]
+
+
 def _bitcast(
     builder: LoopBuilder, operation: Operation, operands: Sequence[SSAValue]
 ) -> SSAValue | None:
@@ -304,6 +317,7 @@ _SPECIAL: Mapping[type[Operation], Special] = {
     math.FmaOp: _fma,
     math.IPowIOp: _integer_power,
     arith.BitcastOp: _bitcast,
+    UnrealizedConversionCastOp: _same,
     arith.FPToSIOp: _truncate,
     arith.FPToUIOp: _truncate,
     **dict.fromkeys((arith.ExtSIOp, arith.ExtUIOp, arith.TruncIOp), _resize),

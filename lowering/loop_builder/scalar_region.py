@@ -22,7 +22,10 @@ from glow.lowering.loop_builder import ir_types as types
 from glow.lowering.loop_builder.builder import LoopBuilder
 from glow.lowering.loop_builder.epilogue import OperandLayout
 from glow.lowering.loop_builder.math_expansions import EXPANSIONS
-from glow.lowering.loop_builder.scalar_operations import instantiate_operation
+from glow.lowering.loop_builder.scalar_operations import (
+    instantiate_operation,
+    is_cast_of_sign,
+)
 from glow.lowering.loop_builder.value_builder import ValueBuilder
 from glow.lowering.target.target import PRESETS
 
@@ -161,7 +164,7 @@ class RegionEpilogue:
     @property
     def is_long(self) -> bool:
         """Whether it has many operations, or a function, which is written out."""
-        operations = list(self.region.block.ops)
+        operations = [op for op in self.region.block.ops if not is_cast_of_sign(op)]
         expanded = any(type(op) in EXPANSIONS for op in operations)
         return expanded or len(operations) > LONG_EPILOGUE
 

@@ -10,7 +10,7 @@ from xdsl.ir import Attribute, SSAValue
 
 from glow.dialects import glow
 from glow.dialects.node import shape_of, tensor_type
-from glow.dialects.quant import Quantization, StorageCastOp
+from glow.dialects.quant import Quantization, StorageCastOp, storage_cast
 from glow.dialects.quantized import (
     parameters_of,
     quantized_type,
@@ -54,14 +54,12 @@ class Parts(NodeBuilder):
     def stored(self, value: SSAValue) -> SSAValue:
         """The stored integers of a quantized value."""
         target = stored_type(tensor_of(value))
-        cast = StorageCastOp.create(operands=[value], result_types=[target])
-        return self.insert(cast).results[0]
+        return self.insert(storage_cast(value, target)).results[0]
 
     def quantized(self, stored: SSAValue, data: Quantization) -> SSAValue:
         """Stored integers as a quantized value."""
         target = quantized_type(tensor_of(stored), data)
-        cast = StorageCastOp.create(operands=[stored], result_types=[target])
-        return self.insert(cast).results[0]
+        return self.insert(storage_cast(stored, target)).results[0]
 
     def centred(self, value: SSAValue, element: Attribute = f32) -> SSAValue:
         """Stored values less their zero points, which floats hold exactly."""

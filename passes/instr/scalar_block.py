@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from xdsl.ir import Attribute, Block, SSAValue
 
-from glow.dialects import glow, instr
+from glow.dialects import instr
 from glow.dialects.node import element_of
 from glow.passes.rewriting.scalar_bodies import inline_body
 from glow.passes.rewriting.scalar_builder import CASTS, SCALAR_BODIES, ScalarBuilder
@@ -38,6 +38,6 @@ def emit_instruction(
 def scalar_block(op: instr.InstructionOp) -> Block:
     """The block of a data-parallel instruction: one argument for each `@in`."""
     block = Block(arg_types=[element_type(value) for value in op.ins])
-    results = emit_instruction(ScalarBuilder(block), op, block.args)
-    block.add_op(glow.YieldOp(operands=[list(results)]))
+    builder = ScalarBuilder(block)
+    builder.yield_(*emit_instruction(builder, op, block.args))
     return block

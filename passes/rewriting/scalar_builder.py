@@ -1,7 +1,13 @@
 """Writes scalar `arith` operations by what they mean: one method for all element types.
 
 `add` of two values is `arith.addf`, `arith.addi` or, of booleans, `arith.ori`; `convert` takes
-a value from any element type to any other.
+a value from any element type to any other. `arith` is on integers without signs: those of
+unsigned elements are cast at its border, where bits stay what they are.
+
+    %a = builtin.unrealized_conversion_cast %x : ui8 to i8
+    %b = builtin.unrealized_conversion_cast %y : ui8 to i8
+    %c = arith.maxui %a, %b : i8
+    %z = builtin.unrealized_conversion_cast %c : i8 to ui8
 """
 
 from __future__ import annotations
@@ -17,6 +23,7 @@ from xdsl.dialects.builtin import (
     IntegerAttr,
     IntegerType,
     Signedness,
+    UnrealizedConversionCastOp,
     f32,
     i1,
 )
@@ -34,13 +41,12 @@ from glow.dialects.glow import (
     elementwise,
     scalar_attr,
 )
+from glow.dialects.glow.elementwise import signless
 from glow.dialects.glow.formulas import ScalarBody
 from glow.dialects.node import NodeOp
 from glow.dialects.small_types import is_small
 from glow.dialects.weight_table import dtype_of
 from glow.passes.rewriting.small_elements import narrow, wide_type, widen
-
-SIGNLESS = Signedness.SIGNLESS
 
 Integer: TypeAlias = "IntegerType[int, Signedness]"
 
@@ -56,23 +62,44 @@ class ScalarBuilder:
 
     def __init__(self, block: Block) -> None:
         self.block = block
+        self.casts: list[Operation] = []
+        """Between integers with a sign and without."""
 
     def append(self, op: Operation) -> SSAValue:
         """The result of an operation, which ends the block now."""
         self.block.add_op(op)
         return op.results[0]
 
+    def in_type(self, x: SSAValue, scalar: Attribute) -> SSAValue:
+        """An integer as one of another sign, with the same bits."""
+        if x.type == scalar:
+            return x
+        if isinstance(x.owner, UnrealizedConversionCastOp):
+            (before,) = x.owner.operands
+            if before.type == scalar:
+                return before
+        op = UnrealizedConversionCastOp.create(operands=[x], result_types=[scalar])
+        self.casts.append(op)
+        return self.append(op)
+
+    def bits(self, x: SSAValue) -> SSAValue:
+        """A scalar as `arith` takes it: an integer without a sign."""
+        return self.in_type(x, signless(x.type))
+
     def unary(self, operation: str | type[Operation], x: SSAValue) -> SSAValue:
         """An operation of one operand that keeps its type."""
         op_class = OPERATIONS[operation] if isinstance(operation, str) else operation
-        return self.append(op_class.create(operands=[x], result_types=[x.type]))
+        bits = self.bits(x)
+        op = op_class.create(operands=[bits], result_types=[bits.type])
+        return self.in_type(self.append(op), x.type)
 
     def binary(
         self, operation: str | type[Operation], x: SSAValue, y: SSAValue
     ) -> SSAValue:
         """An operation of two operands that keeps their type."""
         op_class = OPERATIONS[operation] if isinstance(operation, str) else operation
-        return self.append(op_class(x, y))  # pyright: ignore[reportCallIssue]
+        op = op_class(self.bits(x), self.bits(y))  # pyright: ignore[reportCallIssue]
+        return self.in_type(self.append(op), x.type)
 
     def apply(self, node: type[NodeOp], *operands: SSAValue) -> SSAValue:
         """What an element-wise node without attributes does to one element."""
@@ -88,17 +115,14 @@ class ScalarBuilder:
         return self.number_attr(scalar_attr(value, scalar))
 
     def number_attr(self, value: Attribute) -> SSAValue:
-        """The constant of an attribute; `arith` has unsigned ones by their bits alone."""
-        scalar = bare = cast("IntegerAttr | FloatAttr", value).type
-        if isa(scalar, IntegerType) and scalar.signedness.data is not SIGNLESS:
+        """The constant of an attribute."""
+        scalar = cast("IntegerAttr | FloatAttr", value).type
+        bare = signless(scalar)
+        if bare != scalar:
             assert isa(value, IntegerAttr)
-            bare = IntegerType(scalar.width.data)
-            value = IntegerAttr(value.value.data, bare)
+            value = IntegerAttr(value.value.data, cast(Integer, bare))
         op = arith.ConstantOp.create(properties={"value": value}, result_types=[bare])
-        number = self.append(op)
-        return (
-            number if bare == scalar else self.append(arith.BitcastOp(number, scalar))
-        )
+        return self.in_type(self.append(op), scalar)
 
     def add(self, x: SSAValue, y: SSAValue) -> SSAValue:
         """x + y; of booleans whether either holds."""
@@ -132,7 +156,8 @@ class ScalarBuilder:
         """An `i1`: `eq`, `ne`, `lt` or `le`; comparisons with NaN are false, `ne` true."""
         if is_integer(x):
             sign = "" if predicate in ("eq", "ne") else "u" if is_unsigned(x) else "s"
-            return self.append(arith.CmpiOp(x, y, sign + predicate))
+            bits = self.bits(x), self.bits(y)
+            return self.append(arith.CmpiOp(*bits, sign + predicate))
         order = "u" if predicate == "ne" else "o"
         return self.append(arith.CmpfOp(x, y, order + predicate))
 
@@ -149,8 +174,12 @@ class ScalarBuilder:
         return x
 
     def yield_(self, *values: SSAValue) -> None:
-        """End the block with the values of one element."""
+        """End the block with the values of one element; casts that nobody needs go."""
         self.block.add_op(YieldOp.create(operands=values))
+        for op in reversed(self.casts):
+            if not op.results[0].uses:
+                self.block.erase_op(op)
+        self.casts.clear()
 
 
 def as_integer(scalar: Attribute) -> Integer | None:
@@ -197,18 +226,29 @@ def convert(
     if target == i1:
         return builder.compare("ne", x, builder.number(0, x))
     source_integer, target_integer = as_integer(x.type), as_integer(target)
-    if source_integer is not None and target_integer is not None:
-        narrower = target_integer.width.data < source_integer.width.data
-        extend = arith.ExtUIOp if is_unsigned(x) else arith.ExtSIOp
-        return builder.append((arith.TruncIOp if narrower else extend)(x, target))
     if target_integer is not None:
+        if source_integer is not None:
+            return _resize_integer(builder, x, source_integer, target_integer)
         unsigned = target_integer.signedness.data is Signedness.UNSIGNED
         truncate = arith.FPToUIOp if unsigned else arith.FPToSIOp
-        return builder.append(truncate(x, target))
+        whole = builder.append(truncate(x, signless(target)))
+        return builder.in_type(whole, target)
     if source_integer is not None:
         to_float = arith.UIToFPOp if is_unsigned(x) else arith.SIToFPOp
-        return builder.append(to_float(x, target))
+        return builder.append(to_float(builder.bits(x), target))
     return _resize_float(builder, x, target)
+
+
+def _resize_integer(
+    builder: ScalarBuilder, x: SSAValue, source: Integer, target: Integer
+) -> SSAValue:
+    if source.width == target.width:
+        return builder.in_type(builder.bits(x), target)
+    narrower = target.width.data < source.width.data
+    extend = arith.ExtUIOp if is_unsigned(x) else arith.ExtSIOp
+    resize = arith.TruncIOp if narrower else extend
+    resized = builder.append(resize(builder.bits(x), signless(target)))
+    return builder.in_type(resized, target)
 
 
 def _convert_node(
@@ -222,7 +262,8 @@ def _bitcast_node(
 ) -> SSAValue:
     if as_integer(x.type) is not None and as_integer(target) is not None:
         return convert(builder, x, target)
-    return builder.append(arith.BitcastOp(x, target))
+    same = builder.append(arith.BitcastOp(builder.bits(x), signless(target)))
+    return builder.in_type(same, target)
 
 
 Cast = Callable[[ScalarBuilder, SSAValue, Attribute, Attributes], SSAValue]

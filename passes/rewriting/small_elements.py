@@ -24,7 +24,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from glow.dialects import arith
-from glow.dialects.glow.elementwise import is_unsigned
+from glow.dialects.glow.elementwise import is_unsigned, signless
 from glow.dialects.small_types import is_small_float
 
 FRACTION_BITS, BIAS = 23, 127
@@ -38,6 +38,8 @@ class Scalars(Protocol):
     """What is needed of a `ScalarBuilder`."""
 
     def append(self, op: Operation) -> SSAValue: ...
+    def in_type(self, x: SSAValue, scalar: Attribute) -> SSAValue: ...
+    def bits(self, x: SSAValue) -> SSAValue: ...
     def binary(
         self, operation: str | type[Operation], x: SSAValue, y: SSAValue
     ) -> SSAValue: ...
@@ -59,7 +61,7 @@ def widen(f: Scalars, x: SSAValue) -> SSAValue:
     element = x.type
     if not is_small_float(element):
         extend = arith.ExtUIOp if is_unsigned(element) else arith.ExtSIOp
-        return f.append(extend(x, i32))
+        return f.append(extend(f.bits(x), i32))
     semantics = element.SEMANTICS
     code = f.append(arith.BitcastOp(x, IntegerType(semantics.bitwidth)))
     bits = f.append(arith.ExtUIOp(code, i32))
@@ -119,7 +121,8 @@ def _widen_float(f: Scalars, bits: SSAValue, semantics: FloatSemantics) -> SSAVa
 def narrow(f: Scalars, x: SSAValue, target: Attribute, round_mode: str) -> SSAValue:
     """An f32 or i32 as an element of storage; integers keep their low bits."""
     if not is_small_float(target):
-        return f.append(arith.TruncIOp(x, target))
+        low = f.append(arith.TruncIOp(x, signless(target)))
+        return f.in_type(low, target)
     bits = f.append(arith.BitcastOp(x, i32))
     semantics = target.SEMANTICS
     if semantics.has_sign:

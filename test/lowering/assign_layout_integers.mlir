@@ -30,7 +30,8 @@ func.func @convolution(%x: tensor<1x16x4x4xui8>, %r: tensor<1x16x4x4xui8>) -> te
 // CHECK: } : tensor<1x1x4x4x16xui8>
 // CHECK: cpu.int8_conv2d %{{.*}}, %{{.*}}, %{{.*}}, %[[A]] input_channels 16
 // CHECK-NEXT: ^bb0(%{{.*}}: i32, %[[E:.*]]: ui8):
-// CHECK: arith.uitofp %[[E]] : ui8 to f32
+// CHECK: %[[BITS:.*]] = builtin.unrealized_conversion_cast %[[E]] : ui8 to i8
+// CHECK-NEXT: arith.uitofp %[[BITS]] : i8 to f32
 func.func @residual(%x: tensor<1x16x4x4xui8>) -> tensor<1x16x4x4xf32> {
   %w = glow.constant dense<1> : tensor<16x16x1x1xi8>
   %z = glow.constant dense<0> : tensor<ui8>

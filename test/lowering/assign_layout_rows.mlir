@@ -10,7 +10,7 @@
 func.func @both(%x: tensor<3x8xf32>, %s: tensor<8xf32>, %b: tensor<8xf32>) -> (tensor<3x8xui8>, tensor<3x8xf32>) {
   %0 = glow.layer_norm %x, %s, %b axis 1 : tensor<3x8xf32>
   %1 = quant.qcast %0 : tensor<3x8xf32> to tensor<3x8x!quant.uniform<u8:f32, 0.5:3>>
-  %2 = quant.scast %1 : tensor<3x8x!quant.uniform<u8:f32, 0.5:3>> to tensor<3x8xui8>
+  %2 = glow.scast %1 : tensor<3x8x!quant.uniform<u8:f32, 0.5:3>> to tensor<3x8xui8>
   %3 = glow.add %x, %0 : tensor<3x8xf32>
   func.return %2, %3 : tensor<3x8xui8>, tensor<3x8xf32>
 }
@@ -26,7 +26,7 @@ func.func @migrated(%x: tensor<3x2xf32>, %s: tensor<2xf32>, %b: tensor<2xf32>) -
   %0 = glow.layer_norm %x, %s, %b axis 1 : tensor<3x2xf32>
   %1 = glow.mul %0, %r : tensor<3x2xf32>
   %2 = quant.qcast %1 : tensor<3x2xf32> to tensor<3x2x!quant.uniform<u8:f32, 0.5:3>>
-  %3 = quant.scast %2 : tensor<3x2x!quant.uniform<u8:f32, 0.5:3>> to tensor<3x2xui8>
+  %3 = glow.scast %2 : tensor<3x2x!quant.uniform<u8:f32, 0.5:3>> to tensor<3x2xui8>
   func.return %3 : tensor<3x2xui8>
 }
 
@@ -36,7 +36,7 @@ func.func @migrated(%x: tensor<3x2xf32>, %s: tensor<2xf32>, %b: tensor<2xf32>) -
 func.func @softmax(%x: tensor<3x8xf32>) -> tensor<3x8xui8> {
   %0 = glow.softmax %x axis 1 : tensor<3x8xf32>
   %1 = quant.qcast %0 : tensor<3x8xf32> to tensor<3x8x!quant.uniform<u8:f32, 0.004>>
-  %2 = quant.scast %1 : tensor<3x8x!quant.uniform<u8:f32, 0.004>> to tensor<3x8xui8>
+  %2 = glow.scast %1 : tensor<3x8x!quant.uniform<u8:f32, 0.004>> to tensor<3x8xui8>
   func.return %2 : tensor<3x8xui8>
 }
 
@@ -48,10 +48,10 @@ func.func @softmax(%x: tensor<3x8xf32>) -> tensor<3x8xui8> {
 func.func @plain(%x: tensor<3x8xf32>, %s: tensor<8xf32>, %b: tensor<8xf32>) -> (tensor<3x8xui8>, tensor<3x8xui8>, tensor<3x8xf32>, tensor<3x8xf32>) {
   %0 = glow.softmax %x axis 0 : tensor<3x8xf32>
   %1 = quant.qcast %0 : tensor<3x8xf32> to tensor<3x8x!quant.uniform<u8:f32, 0.004>>
-  %2 = quant.scast %1 : tensor<3x8x!quant.uniform<u8:f32, 0.004>> to tensor<3x8xui8>
+  %2 = glow.scast %1 : tensor<3x8x!quant.uniform<u8:f32, 0.004>> to tensor<3x8xui8>
   %3 = glow.softmax %x axis 1 : tensor<3x8xf32>
   %4 = quant.qcast %3 : tensor<3x8xf32> to tensor<3x8x!quant.uniform<u8:f32, 0.004>>
-  %5 = quant.scast %4 : tensor<3x8x!quant.uniform<u8:f32, 0.004>> to tensor<3x8xui8>
+  %5 = glow.scast %4 : tensor<3x8x!quant.uniform<u8:f32, 0.004>> to tensor<3x8xui8>
   %6 = glow.layer_norm %x, %s, %b axis 1 : tensor<3x8xf32>
   func.return %2, %5, %3, %6 : tensor<3x8xui8>, tensor<3x8xui8>, tensor<3x8xf32>, tensor<3x8xf32>
 }

@@ -9,7 +9,7 @@ func.func @not_clamped(%x: tensor<4xf32>) -> tensor<4x!quant.uniform<u8:f32, 0.2
   %r = glow.round %x : tensor<4xf32>
   %w = glow.convert %r : tensor<4xi32>
   %i = glow.convert %w : tensor<4xui8>
-  %q = quant.scast %i : tensor<4xui8> to tensor<4x!quant.uniform<u8:f32, 0.5>>
+  %q = glow.scast %i : tensor<4xui8> to tensor<4x!quant.uniform<u8:f32, 0.5>>
   %s = glow.relu %q : tensor<4x!quant.uniform<u8:f32, 0.25>>
   func.return %s : tensor<4x!quant.uniform<u8:f32, 0.25>>
 }

@@ -28,7 +28,8 @@ func.func @numbers(%x: tensor<1x1x4x4x16xui8>) -> tensor<1x1x4x4x16xui8> {
     %5 = arith.constant 255.0 : f32
     %6 = arith.minimumf %4, %5 : f32
     %7 = arith.fptosi %6 : f32 to i32
-    %8 = arith.trunci %7 : i32 to ui8
+    %bits8 = arith.trunci %7 : i32 to i8
+    %8 = builtin.unrealized_conversion_cast %bits8 : i8 to ui8
     glow.yield %8
   } : tensor<1x1x4x4x16xui8>
   %9 = cpu.int8_conv2d %0, %w, %b, %s input_channels 16 output_channels 16 kernel [1, 1] {
@@ -40,7 +41,8 @@ func.func @numbers(%x: tensor<1x1x4x4x16xui8>) -> tensor<1x1x4x4x16xui8> {
     %5 = arith.constant 255.0 : f32
     %6 = arith.minimumf %4, %5 : f32
     %7 = arith.fptosi %6 : f32 to i32
-    %8 = arith.trunci %7 : i32 to ui8
+    %bits8 = arith.trunci %7 : i32 to i8
+    %8 = builtin.unrealized_conversion_cast %bits8 : i8 to ui8
     glow.yield %8
   } : tensor<1x1x4x4x16xui8>
   func.return %9 : tensor<1x1x4x4x16xui8>
@@ -58,7 +60,8 @@ func.func @bounds(%x: tensor<1x4xui8>) -> (tensor<1x16xui8>, tensor<1x16xui8>) {
     %3 = arith.minimumf %1, %2 : f32
     %4 = math.roundeven %3 : f32
     %5 = arith.fptosi %4 : f32 to i32
-    %6 = arith.trunci %5 : i32 to ui8
+    %bits6 = arith.trunci %5 : i32 to i8
+    %6 = builtin.unrealized_conversion_cast %bits6 : i8 to ui8
     glow.yield %6
   } : tensor<1x16xui8>
   %7 = cpu.int8_matmul %x, %w, %b {
@@ -68,7 +71,8 @@ func.func @bounds(%x: tensor<1x4xui8>) -> (tensor<1x16xui8>, tensor<1x16xui8>) {
     %3 = arith.minimumf %1, %2 : f32
     %4 = math.roundeven %3 : f32
     %5 = arith.fptosi %4 : f32 to i32
-    %6 = arith.trunci %5 : i32 to ui8
+    %bits6 = arith.trunci %5 : i32 to i8
+    %6 = builtin.unrealized_conversion_cast %bits6 : i8 to ui8
     glow.yield %6
   } : tensor<1x16xui8>
   func.return %0, %7 : tensor<1x16xui8>, tensor<1x16xui8>

@@ -24,6 +24,7 @@ from xdsl.dialects.builtin import (
     IntegerType,
     Signedness,
     TensorType,
+    UnrealizedConversionCastOp,
     i32,
     i64,
 )
@@ -131,12 +132,13 @@ class LinalgWriter(ProgramWriter):
     ) -> SSAValue:
         """Two elements combined by what their types with a sign choose."""
         block = Block(arg_types=[element, element])
-        combine(ScalarBuilder(block), *block.args)
+        result = combine(ScalarBuilder(block), *block.args)
         for own, value in zip(block.args, values, strict=True):
             own.replace_all_uses_with(value)
-        (op,) = block.ops
-        op.detach()
-        return f.append(op)
+        for op in list(block.ops):
+            op.detach()
+            f.append(op)
+        return result
 
     def maps(self, maps: Sequence[AffineMap]) -> dict[str, Attribute]:
         """The maps of a named operation, which says them too."""
@@ -161,8 +163,8 @@ class LinalgWriter(ProgramWriter):
         block = Block(arg_types=elements)
         with self.inside(block):
             results = write(ScalarBuilder(block), block.args)
-            drop_signs(block)
             self.append(operation("linalg.yield", results))
+            drop_signs(block)
         return Region(block)
 
     def generic(
@@ -340,7 +342,11 @@ def without_sign(array: Array) -> Array:
 
 def drop_signs(block: Block) -> None:
     """Make all types of a block signless: its operations say what signs mean."""
-    for op in block.ops:
+    for op in list(block.ops):
+        if isinstance(op, UnrealizedConversionCastOp):
+            op.results[0].replace_all_uses_with(op.operands[0])
+            block.erase_op(op)
+            continue
         for result in op.results:
             kind = signless(result.type)
             if kind != result.type:

@@ -164,6 +164,11 @@ def as_type(writer: HloWriter, value: SSAValue, element: Attribute) -> SSAValue:
     """The same bits in another type."""
     if element_of(value) == element:
         return value
+    owner = value.owner
+    if isinstance(owner, Operation) and owner.name == "stablehlo.bitcast_convert":
+        (before,) = owner.operands
+        if element_of(before) == element:
+            return before
     return writer.op("bitcast_convert", value, to=type_like(value, element=element))
 
 
@@ -257,8 +262,11 @@ OTHERS: Mapping[str, Scalar] = {
     "arith.cmpf": _compared_floats,
     "arith.cmpi": _compared_integers,
     "arith.select": lambda writer, op, values: writer.select(*values),
-    "arith.bitcast": lambda writer, op, values: as_type(
-        writer, values[0], plain(op.results[0].type)
+    **dict.fromkeys(
+        ("arith.bitcast", "builtin.unrealized_conversion_cast"),
+        lambda writer, op, values: as_type(
+            writer, values[0], plain(op.results[0].type)
+        ),
     ),
     "math.fma": _fused,
     "math.copysign": _sign_copied,

@@ -29,8 +29,8 @@ from glow.dialects.glow import AddOp, Conv2dIntegerOp, TransposeOp
 from glow.dialects.node import element_of, shape_of, tensor_type
 from glow.dialects.quant import (
     Quantization,
-    StorageCastOp,
     UniformQuantizedType,
+    storage_cast,
 )
 from glow.dialects.quantized import stored_type
 from glow.dialects.weight_table import Array, dtype_of
@@ -64,15 +64,13 @@ def as_quantized(
     if array is not None:
         held = np.ascontiguousarray(array).reshape(array.shape)
         return builder.quantized_constant(held, element.data, "weights")
-    made = StorageCastOp.create(operands=[value], result_types=[wanted])
-    return builder.insert(made).results[0]
+    return builder.insert(storage_cast(value, wanted)).results[0]
 
 
 def as_stored(builder: TosaBuilder, value: SSAValue) -> SSAValue:
     """The integers of quantized elements."""
     target = stored_type(cast("TensorType[Attribute]", value.type))
-    made = StorageCastOp.create(operands=[value], result_types=[target])
-    return builder.insert(made).results[0]
+    return builder.insert(storage_cast(value, target)).results[0]
 
 
 @dataclass(frozen=True)

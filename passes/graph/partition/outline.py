@@ -40,7 +40,7 @@ from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 from glow.backends.refusals import COPIED, unit_name
 from glow.dialects.errors import GlowError
 from glow.dialects.function_attributes import DEVICE, INPUT_NAMES, OUTPUT_NAMES
-from glow.dialects.quant import StorageCastOp
+from glow.dialects.quant import storage_cast
 from glow.dialects.quantized import is_quantized, stored_type
 from glow.dialects.text import unused_name
 from glow.passes.graph.partition.graph import (
@@ -210,7 +210,7 @@ def _storage_cast(block: Block, value: SSAValue, wanted: Attribute) -> SSAValue:
     """A value as its stored integers, or back; itself if it has that type."""
     if value.type == wanted:
         return value
-    converted = StorageCastOp.create(operands=[value], result_types=[wanted])
+    converted = storage_cast(value, cast("TensorType[Attribute]", wanted))
     block.add_op(converted)
     return converted.result
 

@@ -1,9 +1,9 @@
-"""Casts between quantized elements and their integers cancel (`quant.scast`).
+"""Casts between quantized elements and their integers cancel (`quant.scast`, `glow.scast`).
 
 ONNX moves and pools the integers; so do we, under their quantized type.
 
-    %1 = quant.scast %0 : tensor<4x!a> to tensor<4xui8>
-    %2 = quant.scast %1 : tensor<4xui8> to tensor<4x!a>       is %0
+    %1 = glow.scast %0 : tensor<4x!a> to tensor<4xui8>
+    %2 = glow.scast %1 : tensor<4xui8> to tensor<4x!a>       is %0
     %3 = glow.reshape %1                                      is a cast of the reshaped %0
 """
 
@@ -16,7 +16,7 @@ from xdsl.passes import ModulePass
 
 from glow.dialects import glow
 from glow.dialects.node import NodeOp
-from glow.dialects.quant import StorageCastOp
+from glow.dialects.quant import StorageCastOp, storage_cast
 from glow.dialects.quantized import quantized_type, stored_type
 from glow.passes.quantization.casts import element, tensor_of
 from glow.passes.rewriting.node_builder import NodeBuilder, attributes_of, erase
@@ -59,15 +59,9 @@ def sink(op: NodeOp) -> bool:
     builder = NodeBuilder(op)
     kinds = [quantized_type(tensor_of(op.results[0]), data)]
     moved = builder.create(type(op), found, attributes_of(op), types=kinds)
-    builder.replace(storage_cast(builder, moved))
+    stored = storage_cast(moved, stored_type(tensor_of(moved)))
+    builder.replace(builder.insert(stored).results[0])
     return True
-
-
-def storage_cast(builder: NodeBuilder, value: SSAValue) -> SSAValue:
-    """The stored integers of a quantized value."""
-    target = stored_type(tensor_of(value))
-    cast = StorageCastOp.create(operands=[value], result_types=[target])
-    return builder.insert(cast).results[0]
 
 
 def fold(op: Operation) -> bool:

@@ -12,8 +12,9 @@ func.func @bytes(%x: tensor<1x1x4x4x16xui8>, %w: tensor<256xi8>, %d: tensor<1x3x
   ^bb0(%sum: i32, %scale: f32):
     %f = arith.sitofp %sum : i32 to f32
     %m = arith.mulf %f, %scale : f32
-    %i = arith.fptoui %m : f32 to ui8
-    glow.yield %i
+    %i = arith.fptoui %m : f32 to i8
+    %u = builtin.unrealized_conversion_cast %i : i8 to ui8
+    glow.yield %u
   } : tensor<1x1x4x4x16xui8>
   %1 = cpu.int8_depthwise_conv2d %0, %d, %b kernel [3, 3] : tensor<1x1x2x2x16xi32>
   func.return %1 : tensor<1x1x2x2x16xi32>
@@ -36,7 +37,8 @@ func.func @sums(%x: tensor<1x1x5x5x16xui8>, %s: tensor<1x1x1x1x16xf32>) -> (tens
   ^bb0(%sum: i32, %scale: f32):
     %f = arith.sitofp %sum : i32 to f32
     %m = arith.mulf %f, %scale : f32
-    %i = arith.fptoui %m : f32 to ui8
+    %b = arith.fptoui %m : f32 to i8
+    %i = builtin.unrealized_conversion_cast %b : i8 to ui8
     glow.yield %i
   } : tensor<1x1x1x1x16xui8>
   func.return %0, %1 : tensor<1x1x3x3x16xi32>, tensor<1x1x1x1x16xui8>

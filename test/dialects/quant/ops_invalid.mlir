@@ -67,3 +67,11 @@ func.func @storage_cast(%x: tensor<4xi8>) {
   %q = quant.scast %x : tensor<4xi8> to tensor<4xi8>
   func.return
 }
+
+// -----
+
+func.func @unsigned(%x: tensor<4x!quant.uniform<u8:f32, 0.5>>) {
+  // expected-error @below {{quant.scast does not connect tensor<4x!quant.uniform<u8:f32, 5.000000e-01>> and tensor<4xui8>; glow.scast does}}
+  %s = quant.scast %x : tensor<4x!quant.uniform<u8:f32, 0.5>> to tensor<4xui8>
+  func.return
+}

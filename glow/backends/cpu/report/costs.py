@@ -23,7 +23,7 @@ from glow.dialects.node import shape_of
 from glow.lowering.target.target import Target
 from glow.passes.rewriting.regions import trip_count
 
-SILENT = ("arith.constant", "glow.yield")
+SILENT = ("arith.constant", "builtin.unrealized_conversion_cast", "glow.yield")
 """What a scalar region holds besides its operations."""
 
 

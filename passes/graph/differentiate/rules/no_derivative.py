@@ -9,6 +9,7 @@ from __future__ import annotations
 from xdsl.ir import Operation
 
 from glow.dialects import glow
+from glow.dialects.quant import UnsignedStorageCastOp
 
 NO_DERIVATIVE: frozenset[type[Operation]] = frozenset(
     {
@@ -43,6 +44,7 @@ NO_DERIVATIVE: frozenset[type[Operation]] = frozenset(
         glow.SelectBoxesOp,
         # integers that stand for numbers; training sees `glow.fake_quantize`
         *glow.QUANTIZATION_NODES,
+        UnsignedStorageCastOp,
         # what ends a step, and what observes
         glow.SaveOp,
         glow.SgdOp,

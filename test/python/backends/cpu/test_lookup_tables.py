@@ -36,12 +36,13 @@ def test_every_number(function: str, source: str, target: str) -> None:
         )
     )
     stored, result = (f"tensor<{len(x)}x{TYPES[name]}>" for name in (source, target))
+    casts = ("glow" if TYPES[name][0] == "u" else "quant" for name in (source, target))
     text = f"""func.func @main(%x: {stored}) -> {result} {{
-      %0 = quant.scast %x : {stored} to {first}
+      %0 = {next(casts)}.scast %x : {stored} to {first}
       %1 = quant.dcast %0 : {first} to {floats}
       %2 = glow.{function} %1 : {floats}
       %3 = quant.qcast %2 : {floats} to {last}
-      %4 = quant.scast %3 : {last} to {result}
+      %4 = {next(casts)}.scast %3 : {last} to {result}
       func.return %4 : {result}
     }}"""
     module = Parser(context(), text).parse_module()

@@ -24,13 +24,13 @@ func.func @main(%x: tensor<{n}x{k}xf32>, %s: tensor<{k}xf32>, %b: tensor<{k}xf32
   %d = glow.mul %y, %half : tensor<{n}x{k}xf32>
   %q = quant.qcast %{value} : tensor<{n}x{k}xf32> to tensor<{n}x{k}x!y>
   %r = glow.neg %y : tensor<{n}x{k}xf32>
-  %i = quant.scast %q : tensor<{n}x{k}x!y> to tensor<{n}x{k}x{stored}>
+  %i = {dialect}.scast %q : tensor<{n}x{k}x!y> to tensor<{n}x{k}x{stored}>
   func.return %i, %r : tensor<{n}x{k}x{stored}>, tensor<{n}x{k}xf32>
 }}
 """
 
-PLAIN = {"value": "y", "quantized": "u8", "stored": "ui8"}
-DIVIDED = {"value": "d", "quantized": "i8", "stored": "i8"}
+PLAIN = {"value": "y", "quantized": "u8", "stored": "ui8", "dialect": "glow"}
+DIVIDED = {"value": "d", "quantized": "i8", "stored": "i8", "dialect": "quant"}
 """As SmoothQuant leaves it."""
 
 SOFTMAX = """
@@ -38,7 +38,7 @@ SOFTMAX = """
 func.func @main(%x: tensor<{n}x{k}xf32>) -> tensor<{n}x{k}x{stored}> {{
   %y = glow.softmax %x axis 1 : tensor<{n}x{k}xf32>
   %q = quant.qcast %y : tensor<{n}x{k}xf32> to tensor<{n}x{k}x!y>
-  %i = quant.scast %q : tensor<{n}x{k}x!y> to tensor<{n}x{k}x{stored}>
+  %i = glow.scast %q : tensor<{n}x{k}x!y> to tensor<{n}x{k}x{stored}>
   func.return %i : tensor<{n}x{k}x{stored}>
 }}
 """

@@ -31,8 +31,8 @@ from glow.dialects.quant import (
     DequantizeCastOp,
     Quantization,
     QuantizeCastOp,
-    StorageCastOp,
     UniformQuantizedType,
+    storage_cast_of,
 )
 from glow.dialects.quantized import stored_type
 from glow.dialects.weight_table import Array, dtype_of
@@ -132,13 +132,13 @@ def stored(node: OnnxNode, value: Operand, data: Quantization) -> SSAValue:
         )
     if isinstance(value, Constant):
         return node.graph.quantized_constant(value, target)
-    return node.graph.cast(StorageCastOp, value, target)
+    return node.graph.cast(storage_cast_of(stored_type(target)), value, target)
 
 
 def integers(node: OnnxNode, value: SSAValue) -> SSAValue:
     """Quantized elements as plain integers."""
     target = stored_type(cast(Tensor, value.type))
-    return node.graph.cast(StorageCastOp, value, target)
+    return node.graph.cast(storage_cast_of(target), value, target)
 
 
 def emit(

@@ -1,0 +1,50 @@
+"""Every level of whole networks through mlir-opt, which must read it.
+
+Dialects of our own are unregistered ones; of the loops level it knows all operations.
+`python test/interop/levels.py` takes all networks, or those whose names it is given; the small
+ones are in `test/python/dialects/test_upstream.py`.
+"""
+
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+SUPPORT = ROOT / "test" / "python" / "support"
+sys.path[:0] = [str(ROOT), str(SUPPORT), str(SUPPORT.parent)]
+
+from all_networks import chosen  # noqa: E402
+from upstream import ABSENT, find_mlir_opt, mlir_opt  # noqa: E402
+
+from glow.compiler import load, lower_to  # noqa: E402
+from glow.dialects.printer import mlir_text  # noqa: E402
+
+LEVELS = ("graph", "lowered", "instr", "loops")
+
+
+def main():
+    """Check networks; 1 if one is refused."""
+    if find_mlir_opt() is None:
+        sys.exit(ABSENT)
+    failures = [
+        name for name, build in chosen(sys.argv[1:]).items() if check(name, build)
+    ]
+    return 1 if failures else 0
+
+
+def check(name, build):
+    """What upstream says to the levels of a network, None if it reads all."""
+    module = load(build())
+    for level in LEVELS:
+        lower_to(module, level)
+        options = () if level == "loops" else ("--allow-unregistered-dialect",)
+        try:
+            mlir_opt(mlir_text(module, generic=True), *options)
+        except AssertionError as error:
+            print(f"{name}: mlir-opt refuses {level}: {str(error)[:300]}", flush=True)
+            return error
+    print(f"{name}: mlir-opt reads {', '.join(LEVELS)}", flush=True)
+    return None
+
+
+if __name__ == "__main__":
+    sys.exit(main())
