@@ -139,7 +139,13 @@ def compile_module(module: ModuleOp, options: CompileOptions) -> CompiledModel:
         )
     signature = signature_of(main_function(module))
     check_memory({"inputs and outputs": signature.nbytes})
-    run_phases(module, last, options)
+
+    def watch(phase: str) -> None:
+        nonlocal signature
+        if phase == GRAPH:  # Which may have made integers of inputs and outputs.
+            signature = signature_of(main_function(module))
+
+    run_phases(module, last, options, watch)
     function = backend.compile(module, options)
     check_files()
     return CompiledModel(signature, function, options.backend)
@@ -343,8 +349,7 @@ def compile_step(
         input_values=options.input_values or {},
         notes=notes,
     )
-    compiled = step.module and compile_module(step.module, options)
-    return Program(compiled, step.asks)
+    return Program(step.module and compile_module(step.module, options), step.asks)
 
 
 class ModelSpecializer:
@@ -352,7 +357,7 @@ class ModelSpecializer:
 
     def __init__(self, source: ModelSource, options: CompileOptions) -> None:
         self.source = source
-        self.options = options
+        self.options = options.for_open_sizes()
 
     def make(self, shapes: Mapping[str, tuple[int, ...]], answers: Answers) -> Program:
         """The program behind those that have asked for the answers; raises GlowError."""

@@ -113,6 +113,20 @@ class CompileOptions:
         """The options of one of several programs, that for inputs of some shapes."""
         return replace(self, input_shapes=shapes, buckets=None, shares_constants=True)
 
+    def for_open_sizes(self) -> CompileOptions:
+        """The options of a model with open sizes; raises GlowError for integer inputs.
+
+        It takes what its file says before any program of it is quantized.
+        """
+        text = self.quantize if isinstance(self.quantize, str) else ""
+        chosen = getattr(self.quantization, "interface", "float")
+        if chosen == "integer" or "interface=integer" in text.split():
+            raise GlowError(
+                "interface=integer needs inputs of known sizes",
+                hint="give input_shapes",
+            )
+        return self
+
     def that_change_code(self) -> dict[str, object]:
         """All but counts of threads and specializations: equal ones give one program."""
         parts = {

@@ -4,7 +4,7 @@
 
 Prints a table in bytes: code is without weights and without the C library's start-up, RAM is
 activations, inputs and outputs, and of ours the stack too. Networks are the same layers with the
-same weights; ours reads and writes floats, which it rounds itself, the peer's bytes. Needs
+same weights, and read and write bytes. Needs
 `pip install tflite-micro` for TensorFlow's schema, gcc-arm-none-eabi,
 libnewlib-arm-none-eabi and qemu-system-arm; git fetches the sources into `build/`.
 """
@@ -70,7 +70,8 @@ def bundle(name: str, folder: Path) -> Taken:
     onnx.save(model, path)
     embedded.profile_of(model).save(str(profile))
     options = ["--optimize=size", "--name=network", f"--target={CPU}"]
-    command = ["compile", str(path), "--emit=bundle", f"--quantize={profile}"]
+    quantize = f"--quantize=profile={profile} interface=integer"
+    command = ["compile", str(path), "--emit=bundle", quantize]
     run_glow([*command, *options, "-o", str(out)])
     sizes = bundle_sizes(out)
     ram = sizes.activations + sizes.inputs_and_outputs + (sizes.stack or 0)

@@ -15,6 +15,7 @@ EMBEDDINGS = {"float": 0, "int8": 8, "int4": 4}
 FIDELITIES = ("strict", "fused")
 REQUANTIZE = ("auto", "float", "fixed")
 BIASES = ("int32", "int8")
+INTERFACES = ("float", "integer")
 
 
 def check_choice(what: str, value: str, choices: tuple[str, ...]) -> None:
@@ -55,6 +56,8 @@ class QuantizationOptions:
     attention: str = "float"
     """float or int8 products of two activations, such as queries times keys; int8 where
     activations are static."""
+    interface: str = "float"
+    """float inputs and outputs, or the stored integer of those that are quantized."""
     keep: tuple[str, ...] = ()
     """Nodes that stay float: names of nodes or values, or kinds such as `matmul`."""
 
@@ -66,4 +69,5 @@ class QuantizationOptions:
         check_choice("embeddings", self.embeddings, tuple(EMBEDDINGS))
         check_choice("fidelity", self.fidelity, FIDELITIES)
         check_choice("bias", self.bias, BIASES)
+        check_choice("interface", self.interface, INTERFACES)
         check_choice("requantize", self.requantize, REQUANTIZE)

@@ -42,6 +42,7 @@ from glow.passes.quantization.profiling.ranges import (
 )
 from glow.passes.quantization.profiling.schema import Schema
 from glow.passes.quantization.selection import (
+    activations,
     check_keep,
     is_computed_product,
     is_constant,
@@ -60,7 +61,7 @@ class QuantizationPlan:
     """What of a function is quantized, and how."""
 
     nodes: Mapping[Operation, None]
-    """The nodes that compute on integers, in program order."""
+    """What reads integers, in program order: nodes that compute on them, and a return."""
     activations: Mapping[SSAValue, Quantization]
     """The computed values that those nodes read as integers."""
     constants: Mapping[Operation, Mapping[int, Quantization]]
@@ -144,7 +145,7 @@ def plan_quantization(
 
     Channels are evened out before. Raises GlowError where the profile is another network's.
     """
-    chosen = choose_nodes(function, options)
+    chosen = readers_of(function, options)
     values = quantized_values(chosen, fused=options.fidelity == "fused")
     if not values:
         return None
@@ -152,14 +153,30 @@ def plan_quantization(
         profile = synthetic_profile(_module_of(function), options.calibration)
     Ranges(profile, value_names(function), options.calibration).require(values)
     names, profile = even_out_channels(function, profile, options)
-    chosen = choose_nodes(function, options)
+    chosen = readers_of(function, options)
     ranges = Ranges(profile, names, options.calibration)
     return QuantizationPlan(
         chosen,
         activation_parameters(chosen, ranges, options),
-        {op: constant_parameters(op, options) for op in chosen},
+        {op: constant_parameters(op, options) for op in chosen if is_node(op)},
         ranges,
     )
+
+
+def readers_of(function: FuncOp, options: QuantizationOptions) -> dict[Operation, None]:
+    """The nodes to quantize; and the return, where integers leave and such nodes made them."""
+    chosen = choose_nodes(function, options)
+    last = function.body.block.last_op
+    assert last is not None
+    made = [value.owner in chosen for value in activations(last)]
+    if options.interface == "integer" and made and all(made):
+        chosen[last] = None
+    return chosen
+
+
+def is_node(op: Operation) -> bool:
+    """Whether something that reads integers computes."""
+    return isinstance(op, NodeOp)
 
 
 def _module_of(function: FuncOp) -> ModuleOp:

@@ -29,6 +29,7 @@ from glow.passes.quantization.integer.fold_storage_casts import fold_storage_cas
 from glow.passes.quantization.integer.form_dynamic_products import form_dynamic_products
 from glow.passes.quantization.integer.form_integer_nodes import form_integer_nodes
 from glow.passes.quantization.integer.fuse_sums import fuse_sums
+from glow.passes.quantization.integer.integer_interface import integer_interface
 from glow.passes.quantization.integer.simplify_bounds import simplify_bounds
 from glow.passes.quantization.options import QuantizationOptions
 from glow.passes.quantization.plan import (
@@ -95,6 +96,8 @@ def quantize_module(
     if not has_ranges:
         simplify_bounds(module)
         fold_rescale(module)
+    if options.interface == "integer":
+        integer_interface(module)
     FreeUnusedWeightsPass().apply(Context(), module)
 
 
@@ -118,6 +121,7 @@ class InsertCastsPass(ModulePass):
     fidelity: str = "strict"
     embeddings: str = "float"
     attention: str = "float"
+    interface: str = "float"
     keep: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:

@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
+from onnx import TensorProto, helper
 from xdsl.dialects.builtin import ModuleOp
 
 import glow
 from glow import GlowError, Profile, QuantizationOptions
 from glow.compiler import context, lower_to
-from glow.dialects.quant import quantization_of
+from glow.dialects.quant import StorageCastOp, quantization_of
 from glow.dialects.weights import clone_module
 from glow.frontends.mlir import parse_text
 from glow.interpreter import run
@@ -194,3 +195,42 @@ def test_quantize_takes_no_numbers(graph: ModuleOp) -> None:
     choice: Any = 3
     with pytest.raises(GlowError, match="quantize is a profile, its file or True"):
         glow.compile(graph, quantize=choice)
+
+
+LINEAR = """
+func.func @main(%x: tensor<3x4xf32>) -> tensor<3x2xf32> attributes {glow.input_names = ["x"]} {
+  %w = glow.constant dense<[[0.5, 1.0], [0.25, -1.0], [2.0, 0.1], [-1.5, 0.7]]> : tensor<4x2xf32>
+  %y = glow.fully_connected %x, %w : tensor<3x2xf32>
+  func.return %y : tensor<3x2xf32>
+}
+"""
+
+
+def test_integers_in_and_out() -> None:
+    """Callers quantize as the casts inside would have."""
+    graph = parse_text(context(), LINEAR, "linear.mlir")
+    x = np.random.default_rng(0).standard_normal((3, 4)).astype(np.float32)
+    profile = glow.profile(graph, [x], backend="interpreter")
+    module = quantized(graph, profile, interface="integer")
+    casts = [op for op in module.walk() if isinstance(op, StorageCastOp)]
+    given = quantization_of(casts[0].results[0].type)
+    taken = quantization_of(casts[-1].input.type)
+    assert given
+    assert taken
+    stored = np.rint(x / given.scales[0]) + given.zero_points[0]
+    stored = stored.clip(*given.limits).astype(np.uint8)
+    options = QuantizationOptions(interface="integer")
+    (expected,) = run(module, [stored])
+    found = glow.compile(graph, quantize=profile, quantization=options)(stored)
+    np.testing.assert_array_equal(found, expected)
+    floats = (found.astype(np.float32) - taken.zero_points[0]) * taken.scales[0]
+    (exact,) = run(graph, [x])
+    np.testing.assert_allclose(floats, exact, atol=3 * taken.scales[0])
+
+
+def test_integers_need_known_sizes() -> None:
+    info = [helper.make_tensor_value_info(n, TensorProto.FLOAT, ["N"]) for n in "xy"]
+    nodes = [helper.make_node("Relu", ["x"], ["y"])]
+    model = helper.make_model(helper.make_graph(nodes, "open", info[:1], info[1:]))
+    with pytest.raises(GlowError, match="needs inputs of known sizes"):
+        glow.compile(model, quantize="interface=integer")
