@@ -58,8 +58,8 @@ backend-package: $(VENV)/.installed-dev  ## run ResNet-50 through the wheel of a
 fuzz: $(VENV)/.installed-dev  ## run passes, native code and quantization on thousands of random graphs (minutes)
 	$(BIN)/python test/fuzz/fuzz.py --jobs $(JOBS)
 	$(BIN)/python test/fuzz/fuzz.py --jobs $(JOBS) --kinds mutated-models --first 2000 --count 3000
-	PYTHONPATH=$(CURDIR) $(BIN)/python test/python/support/printed_programs.py
-	PYTHONPATH=$(CURDIR) $(BIN)/python test/python/support/network_texts.py
+	PYTHONPATH=$(CURDIR):$(CURDIR)/test/python $(BIN)/python test/python/support/programs/printed_programs.py
+	PYTHONPATH=$(CURDIR):$(CURDIR)/test/python $(BIN)/python test/python/support/programs/network_texts.py
 	$(BIN)/python test/fuzz/training_threads.py
 	$(BIN)/python benchmarks/partitions.py resnet50 bert_base --rounds 1
 	$(BIN)/python test/fuzz/host_schedules.py

@@ -25,7 +25,6 @@ ALIKE = {
     "glow/frontends/onnx/operators": "the handlers of a theme of operators a file",
     "glow_dialects/glow": "the nodes of a theme a file",
     "passes/graph": "a pass a file",
-    "test/python/support": "what the tests of one thing share, a file each",
 }
 """Folders that may hold more files than the bound, since these are alike; and what they are."""
 PUBLIC = {"glow/compilation.py:compile": "the options of users, by keyword"}

@@ -10,11 +10,11 @@ from pathlib import Path
 
 root = Path(config.test_source_root or __file__).resolve()
 root = root if root.is_dir() else root.parent
-sys.path[:0] = [str(root), str(root / "python" / "support")]
+sys.path[:0] = [str(root), str(root / "python")]
 
 import tool_server  # noqa: E402
-from upstream import find_mlir_opt, mlir_translate_of  # noqa: E402
-from validated_format import ValidatedTest  # noqa: E402
+from support.programs.upstream import find_mlir_opt, mlir_translate_of  # noqa: E402
+from support.programs.validated_format import ValidatedTest  # noqa: E402
 
 config.name = "glow"
 # After its RUN lines, the passes of each test must keep the results of its programs.

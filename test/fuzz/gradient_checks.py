@@ -7,11 +7,11 @@ from pathlib import Path
 
 from checks import Wrong
 
-sys.path.append(str(Path(__file__).parents[1] / "python/support"))
+sys.path.append(str(Path(__file__).parents[1] / "python"))
 
-from gradient_cases import CASES, check_case, gradient_example
 from gradient_graphs import gradient_graph
-from gradients import Kink, check_gradients, check_native
+from support.training.gradient_cases import CASES, check_case, gradient_example
+from support.training.gradients import Kink, check_gradients, check_native
 
 NAMES = tuple(CASES)
 

@@ -10,13 +10,13 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-sys.path[:0] = [str(ROOT), str(ROOT / "test/python/support")]
+sys.path[:0] = [str(ROOT), str(ROOT / "test/python")]
 os.environ |= {"GLOW_MODEL_CACHE_MB": "0", "GLOW_TUNING": "off"}
 
 
 def main(count: int = 2000, first: int = 0) -> None:
     """Run schedules; the first that fails raises, and its seed is told."""
-    from host_schedules import run_schedule
+    from support.runtime.host_schedules import run_schedule
 
     from glow.host.devices import local
 

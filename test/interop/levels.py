@@ -9,11 +9,10 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-SUPPORT = ROOT / "test" / "python" / "support"
-sys.path[:0] = [str(ROOT), str(SUPPORT), str(SUPPORT.parent)]
+sys.path[:0] = [str(ROOT), str(ROOT / "test" / "python")]
 
-from all_networks import chosen  # noqa: E402
-from upstream import ABSENT, find_mlir_opt, mlir_opt  # noqa: E402
+from support.programs.all_networks import chosen  # noqa: E402
+from support.programs.upstream import ABSENT, find_mlir_opt, mlir_opt  # noqa: E402
 
 from glow.compiler import load, lower_to  # noqa: E402
 from glow.dialects.printer import mlir_text  # noqa: E402

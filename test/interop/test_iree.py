@@ -6,7 +6,7 @@ from io import StringIO
 import numpy as np
 import pytest
 from iree_tools import run_program
-from node_examples import nodes_under_test
+from support.nodes.node_examples import nodes_under_test
 
 from benchmarks.networks import TINY_NETWORKS, make_inputs
 from glow.compiler import load, lower_to

@@ -1,7 +1,8 @@
 """Lets the tests import what is not installed: helpers, tools, `benchmarks`, `examples`.
 
 The folders here are those of the tree, for what is tested; `support/` holds what tests
-share. Names of files are unique, so that `pytest -k` and `test/mutants` find them by it.
+share, by what it is for (`from support.nodes.differential import ...`). Names of files are unique,
+so that `pytest -k` and `test/mutants` find them by it.
 Nothing is taken from the cache of models, or from what was tuned, but by their own tests: others
 change the compiler.
 """
@@ -16,7 +17,7 @@ sys.path[:0] = [
     str(TESTS.parent),
     *(
         str(TESTS / folder)
-        for folder in ("python/support", "fuzz", "fuzz/serving", "mutants", ".")
+        for folder in ("python", "fuzz", "fuzz/serving", "mutants", ".")
     ),
 ]
 os.environ["GLOW_MODEL_CACHE_MB"] = "0"

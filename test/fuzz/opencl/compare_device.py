@@ -18,10 +18,10 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[3]
-sys.path[:0] = [str(ROOT), str(ROOT / "test" / "python" / "support")]
+sys.path[:0] = [str(ROOT), str(ROOT / "test" / "python")]
 
-from all_networks import CHEAP, chosen  # noqa: E402
-from opencl_testing import check_against_interpreter  # noqa: E402
+from support.programs.all_networks import CHEAP, chosen  # noqa: E402
+from support.runtime.opencl_testing import check_against_interpreter  # noqa: E402
 
 from glow.backends.backend import get_backend  # noqa: E402
 from glow.tools.conformance.cases import node_cases  # noqa: E402

@@ -1,8 +1,8 @@
 """Draws the same numbers in each test of a backend, whichever tests ran before it."""
 
-import kernel_testing
 import numpy as np
 import pytest
+from support.kernels import kernel_testing
 
 
 @pytest.fixture(autouse=True)

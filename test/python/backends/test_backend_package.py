@@ -19,8 +19,8 @@ import numpy as np
 import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
-from onnxruntime_testing import onnxruntime_outputs
 from places import TESTS
+from support.onnx_models.onnxruntime_testing import onnxruntime_outputs
 
 ROOT = TESTS.parent
 EXAMPLE = ROOT / "examples" / "backend"

@@ -12,9 +12,9 @@ from importlib.util import find_spec
 import numpy as np
 import onnx
 import pytest
-from bundle_testing import ALL, NATIVE_TARGETS, bundle_of, written
 from onnx import TensorProto, helper, numpy_helper
 from places import ROOT
+from support.runtime.bundle_testing import ALL, NATIVE_TARGETS, bundle_of, written
 from xdsl.parser import Parser
 
 import glow

@@ -7,7 +7,7 @@ import sys
 
 import numpy as np
 import pytest
-from bundle_testing import (
+from support.runtime.bundle_testing import (
     NATIVE_TARGETS,
     bundle_of,
     written,

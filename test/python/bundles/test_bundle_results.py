@@ -9,7 +9,8 @@ from ctypes import CFUNCTYPE, c_uint32, c_void_p
 import numpy as np
 import onnx
 import pytest
-from bundle_testing import (
+from onnx import TensorProto, helper
+from support.runtime.bundle_testing import (
     ALL,
     MODELS,
     NATIVE_TARGETS,
@@ -21,7 +22,6 @@ from bundle_testing import (
     put,
     written,
 )
-from onnx import TensorProto, helper
 
 import glow
 from glow.bundles.build import build_bundle

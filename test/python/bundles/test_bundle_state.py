@@ -9,9 +9,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from bundle_testing import NATIVE_TARGETS, written
-from control_flow_programs import programs
-from differential import assert_close
+from support.nodes.differential import assert_close
+from support.programs.control_flow_programs import programs
+from support.runtime.bundle_testing import NATIVE_TARGETS, written
 from xdsl.parser import Parser
 
 import glow

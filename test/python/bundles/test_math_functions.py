@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from bundle_testing import ALL, written
+from support.runtime.bundle_testing import ALL, written
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.parser import Parser
 

@@ -7,8 +7,8 @@ import os
 from pathlib import Path
 
 import pytest
-from bundle_testing import bundle_of
 from places import ROOT
+from support.runtime.bundle_testing import bundle_of
 
 from glow.bundles.elf import ObjectSymbols
 from glow.bundles.stack_bound import (

@@ -8,7 +8,8 @@ from pathlib import Path
 import numpy as np
 import onnx
 import pytest
-from level_texts import (
+from places import ROOT
+from support.programs.level_texts import (
     HOST,
     LEVELS,
     OTHER_TARGETS,
@@ -17,7 +18,6 @@ from level_texts import (
     read_in_fresh_process,
     write_levels,
 )
-from places import ROOT
 
 import glow
 from benchmarks.networks import TINY_NETWORKS, make_inputs

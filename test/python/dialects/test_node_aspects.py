@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 
 import pytest
-from node_aspects import check_aspects, lacks
 from places import ROOT
+from support.nodes.node_aspects import check_aspects, lacks
 from xdsl.irdl import irdl_op_definition
 
 from glow.dialects import glow

@@ -11,7 +11,7 @@ from typing import Any, cast
 
 import numpy as np
 import pytest
-from upstream import ABSENT, find_mlir_opt, mlir_opt
+from support.programs.upstream import ABSENT, find_mlir_opt, mlir_opt
 from xdsl.dialects.builtin import (
     AnyFloat,
     BytesAttr,

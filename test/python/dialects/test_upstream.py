@@ -9,12 +9,12 @@ from io import StringIO
 
 import numpy as np
 import pytest
-from control_flow_programs import programs
-from kernel_examples import KERNELS
-from kernel_testing import TARGET, Array, guarded
-from loops_testing import sample
 from places import TESTS
-from upstream import (
+from support.kernels.kernel_examples import KERNELS
+from support.kernels.kernel_testing import TARGET, Array, guarded
+from support.programs.control_flow_programs import programs
+from support.programs.loops_testing import sample
+from support.programs.upstream import (
     ABSENT,
     SEPARATOR,
     find_mlir_opt,

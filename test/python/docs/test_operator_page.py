@@ -48,7 +48,7 @@ def edited(text: str, side: str, anchor: str, block: str) -> str:
 
 def run(program: str, tree: Path) -> subprocess.CompletedProcess[str]:
     """Run a program of the page on the copy."""
-    path = os.pathsep.join(map(str, (tree, tree / "test/python/support")))
+    path = os.pathsep.join(map(str, (tree, tree / "test/python")))
     return subprocess.run(
         [sys.executable, "-c", program],
         cwd=tree,
@@ -97,7 +97,7 @@ def test_a_node_without_its_lowering_is_told_by_the_tests(tree: Path) -> None:
         "from glow.lowering.lower_nodes import lower_nodes\n"
         "from glow.dialects import glow\n"
         "del lower_nodes.LOWERINGS[glow.GlobalLpPoolOp]\n"
-        "from node_examples import nodes_under_test\nnodes_under_test()"
+        "from support.nodes.node_examples import nodes_under_test\nnodes_under_test()"
     )
     last = run(program, tree).stderr.splitlines()[-1]
     assert "glow.global_lp_pool has neither a lowering nor a kernel" in last

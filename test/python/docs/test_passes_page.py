@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from places import ROOT
-from validation import all_passes, commands, passes_of
+from support.programs.validation import all_passes, commands, passes_of
 
 PAGE = ROOT / "docs" / "passes.md"
 PASS_NAME = re.compile(r"`([a-z]+(?:-[a-z0-9]+)*)`")

@@ -5,9 +5,9 @@ import subprocess
 from collections import Counter
 
 import pytest
-from node_examples import nodes_under_test
+from support.nodes.node_examples import nodes_under_test
+from support.programs.upstream import ABSENT, find_mlir_opt
 from test_exported_programs import OF_LOOPS, WITHOUT_FORM, text_of
-from upstream import ABSENT, find_mlir_opt
 
 from benchmarks.networks import TINY_NETWORKS
 from glow.compiler import load, lower_to

@@ -3,7 +3,7 @@
 import subprocess
 
 import pytest
-from upstream import ABSENT, find_mlir_opt
+from support.programs.upstream import ABSENT, find_mlir_opt
 
 from glow.exporters.irdl import irdl_text
 from glow.tools.glow_opt import run_glow_opt

@@ -7,9 +7,9 @@ import onnx
 import onnx.parser
 import onnxruntime
 import pytest
-from node_examples import nodes_under_test
 from onnx import checker
 from onnxruntime.capi import onnxruntime_pybind11_state as errors
+from support.nodes.node_examples import nodes_under_test
 
 import glow
 from benchmarks.networks import TINY_NETWORKS, make_inputs

@@ -6,7 +6,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from upstream import ABSENT, find_mlir_opt
+from support.programs.upstream import ABSENT, find_mlir_opt
 
 from glow.tools.glow import run_glow
 

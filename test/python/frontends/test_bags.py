@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from onnx import ModelProto, TensorProto, helper, numpy_helper
-from pipelines import run_text
+from support.programs.pipelines import run_text
 
 import glow
 from glow import QuantizationOptions

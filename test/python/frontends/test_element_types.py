@@ -4,7 +4,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 from onnx import TensorProto, helper
-from operator_testing import check_operator
+from support.onnx_models.operator_testing import check_operator
 
 import glow
 from glow.dialects.errors import GlowError

@@ -6,7 +6,7 @@ import threading
 import numpy as np
 import pytest
 from onnx import TensorProto, helper
-from onnx_testing import error_of, make_model, node, random
+from support.onnx_models.onnx_testing import error_of, make_model, node, random
 
 import glow
 from glow.dialects.errors import GlowError

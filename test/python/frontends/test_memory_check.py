@@ -4,7 +4,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from onnx_testing import check_with_runtime, make_model, node, random
+from support.onnx_models.onnx_testing import (
+    check_with_runtime,
+    make_model,
+    node,
+    random,
+)
 
 from glow.compiler import compile
 from glow.dialects.errors import GlowError

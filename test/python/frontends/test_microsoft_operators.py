@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from operator_testing import check_operator, model_of
+from support.onnx_models.operator_testing import check_operator, model_of
 
 import glow
 from glow.dialects.errors import GlowError

@@ -9,8 +9,8 @@ import numpy as np
 import onnx.parser
 import onnxruntime
 import pytest
-from differential import Array, assert_all_close, random_array
 from onnx import AttributeProto, ModelProto
+from support.nodes.differential import Array, assert_all_close, random_array
 
 import glow
 from glow.dialects.errors import GlowError

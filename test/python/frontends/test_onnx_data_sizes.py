@@ -3,7 +3,7 @@
 import numpy as np
 import onnxruntime
 import pytest
-from onnx_testing import random
+from support.onnx_models.onnx_testing import random
 from test_onnx_indexing import model_of
 
 import glow

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from onnx_testing import error_of, names_of, random
+from support.onnx_models.onnx_testing import error_of, names_of, random
 from test_onnx_indexing import model_of
 
 import glow

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from onnx import TensorProto, helper
-from onnx_testing import error_of, make_model, node, random
+from support.onnx_models.onnx_testing import error_of, make_model, node, random
 
 
 def test_all_unsupported_operators_are_listed():

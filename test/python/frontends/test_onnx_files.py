@@ -12,7 +12,7 @@ import onnxruntime
 import pytest
 from onnx import TensorProto
 from onnx.external_data_helper import convert_model_to_external_data
-from onnx_testing import error_of, make_model, node, random
+from support.onnx_models.onnx_testing import error_of, make_model, node, random
 
 import glow
 from glow import compiler

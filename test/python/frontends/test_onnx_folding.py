@@ -5,7 +5,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from onnx import TensorProto, helper
-from onnx_testing import (
+from support.onnx_models.onnx_testing import (
     check_with_runtime,
     error_of,
     make_model,

@@ -4,7 +4,13 @@ from itertools import product
 
 import numpy as np
 import pytest
-from onnx_testing import check_with_runtime, make_model, names_of, node, random
+from support.onnx_models.onnx_testing import (
+    check_with_runtime,
+    make_model,
+    names_of,
+    node,
+    random,
+)
 
 from glow.frontends.onnx import import_model
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from onnx import AttributeProto, TensorProto, helper, numpy_helper
-from onnx_testing import (
+from support.onnx_models.onnx_testing import (
     FLOAT,
     check,
     check_with_runtime,

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from onnx import helper, numpy_helper
-from onnx_testing import check_with_runtime, error_of, random
+from support.onnx_models.onnx_testing import check_with_runtime, error_of, random
 
 import glow
 from glow.dialects.errors import GlowError

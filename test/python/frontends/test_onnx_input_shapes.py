@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from onnx_testing import (
+from support.onnx_models.onnx_testing import (
     check_with_runtime,
     error_of,
     main_of,

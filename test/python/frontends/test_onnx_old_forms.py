@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from onnx import helper, numpy_helper
-from onnx_testing import error_of, make_model, node
+from support.onnx_models.onnx_testing import error_of, make_model, node
 
 import glow
 from glow.diagnostics import GlowError

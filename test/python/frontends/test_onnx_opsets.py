@@ -14,7 +14,7 @@ import numpy as np
 import onnxruntime
 import pytest
 from onnx import ModelProto, defs, helper, numpy_helper
-from onnx_forms import (
+from support.onnx_models.onnx_forms import (
     along_axes,
     bounds,
     elementwise,
@@ -24,8 +24,8 @@ from onnx_forms import (
     reductions,
     shapes,
 )
-from onnx_rows import OPSETS, Row
-from onnx_spatial_forms import (
+from support.onnx_models.onnx_rows import OPSETS, Row
+from support.onnx_models.onnx_spatial_forms import (
     integer_products,
     normalizations,
     pools,

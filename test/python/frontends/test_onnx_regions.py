@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import onnxruntime
 import pytest
-from onnx_testing import make_model, node, random
+from support.onnx_models.onnx_testing import make_model, node, random
 
 import glow
 

@@ -9,8 +9,8 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import onnx.parser
 import pytest
-from differential import random_array
 from onnx import ModelProto
+from support.nodes.differential import random_array
 
 import glow
 from glow.dialects.errors import GlowError

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from onnx_testing import check_with_runtime, random
+from support.onnx_models.onnx_testing import check_with_runtime, random
 from test_onnx_indexing import model_of
 
 import glow

@@ -4,7 +4,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 from onnx.reference import ReferenceEvaluator
-from operator_testing import check_operator, model_of
+from support.onnx_models.operator_testing import check_operator, model_of
 
 import glow
 from glow.dialects.errors import GlowError

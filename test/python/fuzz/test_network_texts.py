@@ -8,8 +8,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from all_networks import ALL, CHEAP, chosen
-from network_texts import check_texts
+from support.programs.all_networks import ALL, CHEAP, chosen
+from support.programs.network_texts import check_texts
 from text_mutations import Unclear, check_mutation, check_text
 
 

@@ -7,7 +7,7 @@ from itertools import accumulate, chain, cycle, islice
 from types import SimpleNamespace
 
 import pytest
-from host_testing import ONE, PAYING, Table, open_doubling
+from support.runtime.host_testing import ONE, PAYING, Table, open_doubling
 
 from glow.host import batch_table, batching
 from glow.host.batch_table import Backlog, BatchTable, TableCache, measure_table

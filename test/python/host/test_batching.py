@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from host_testing import (
+from onnx import parser
+from support.runtime.host_testing import (
     COSTLY,
     ONE,
     PAYING,
@@ -14,7 +15,6 @@ from host_testing import (
     open_doubling,
     rows,
 )
-from onnx import parser
 
 import glow
 from glow.host.batch_table import BatchTable, measure_table

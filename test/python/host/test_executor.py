@@ -8,8 +8,8 @@ from threading import Thread
 
 import numpy as np
 import pytest
-from support.divided_testing import Graph, Storm, random_graph
-from support.host_testing import FLOAT, FakeDevice
+from support.runtime.divided_testing import Graph, Storm, random_graph
+from support.runtime.host_testing import FLOAT, FakeDevice
 
 from glow.dialects.errors import GlowError
 from glow.host.devices.local import LocalDevice

@@ -11,7 +11,7 @@ from concurrent.futures import CancelledError, Future, wait
 
 import numpy as np
 import pytest
-from host_testing import ONE, FakeDevice, doubling, rows
+from support.runtime.host_testing import ONE, FakeDevice, doubling, rows
 
 import glow
 from glow.dialects.errors import GlowError

@@ -11,9 +11,9 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from host_schedules import run_schedule
-from host_testing import ONE, doubling, open_doubling, rows
 from onnx import TensorProto, helper, parser
+from support.runtime.host_schedules import run_schedule
+from support.runtime.host_testing import ONE, doubling, open_doubling, rows
 
 import glow
 from glow.dialects.errors import GlowError

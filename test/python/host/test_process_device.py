@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from host_testing import doubling, open_doubling
+from support.runtime.host_testing import doubling, open_doubling
 
 import glow
 from glow.dialects.errors import GlowError

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
-from differential import Array, random_array
-from interpreter_testing import parse
+from support.nodes.differential import Array, random_array
+from support.nodes.interpreter_testing import parse
 from xdsl.interpreter import OpCounter
 
 from glow.dialects.errors import GlowError

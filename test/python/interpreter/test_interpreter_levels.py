@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from differential import Example, assert_all_close
-from node_examples import nodes_under_test
-from pipelines import run_text
+from support.nodes.differential import Example, assert_all_close
+from support.nodes.node_examples import nodes_under_test
+from support.programs.pipelines import run_text
 
 from benchmarks.networks import TINY_NETWORKS, make_inputs
 from glow.backends.cpu.layout.packed_weights import packings_of

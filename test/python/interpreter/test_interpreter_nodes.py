@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from differential import Example, assert_all_close
-from expectations import expected
-from node_examples import nodes_under_test
+from support.nodes.differential import Example, assert_all_close
+from support.nodes.expectations import expected
+from support.nodes.node_examples import nodes_under_test
 
 from glow.backends.cpu import dialect as cpu
 from glow.backends.cpu.reference.nodes import cpu_functions

@@ -7,8 +7,8 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from differential import Array, random_array
-from interpreter_testing import parse
+from support.nodes.differential import Array, random_array
+from support.nodes.interpreter_testing import parse
 
 from glow.interpreter import run
 

@@ -6,7 +6,7 @@ import re
 
 import numpy as np
 import pytest
-from loops_testing import parse_loops, sample
+from support.programs.loops_testing import parse_loops, sample
 from xdsl.dialects import llvm
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.parser import Parser

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from loops_testing import DTYPES, execute, parse_loops, sample
+from support.programs.loops_testing import DTYPES, execute, parse_loops, sample
 
 from glow.runtime.testing import run_function
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ml_dtypes
 import numpy as np
 import pytest
-from loops_testing import parse_loops
+from support.programs.loops_testing import parse_loops
 
 from glow.lowering.target.target import Target
 from glow.runtime.testing import compile_function

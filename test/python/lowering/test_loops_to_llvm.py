@@ -6,7 +6,14 @@ import math
 
 import numpy as np
 import pytest
-from loops_testing import DTYPES, SIZES, element_wise, execute, parse_loops, sample
+from support.programs.loops_testing import (
+    DTYPES,
+    SIZES,
+    element_wise,
+    execute,
+    parse_loops,
+    sample,
+)
 from xdsl.parser import Parser
 from xdsl.utils.exceptions import DiagnosticException
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from loops_testing import parse_loops
+from support.programs.loops_testing import parse_loops
 
 from glow.lowering.target.target import host_target
 from glow.passes.quantization.options import QuantizationOptions

@@ -13,15 +13,16 @@ import subprocess
 import sys
 from pathlib import Path
 
-from code_digests import CASES
-from places import ROOT
+from places import ROOT, TESTS
+from support.programs.code_digests import CASES
 
-SCRIPT = ROOT / "test" / "python" / "support" / "code_digests.py"
+SCRIPT = ROOT / "test" / "python" / "support" / "programs" / "code_digests.py"
+PATHS = os.pathsep.join(map(str, (ROOT, TESTS / "python")))
 
 
 def code_of_process(file: Path, seed: int, *flags: str) -> dict[str, str]:
     """The LLVM IR of the networks as a new Python makes it."""
-    environment = os.environ | {"PYTHONHASHSEED": str(seed), "PYTHONPATH": str(ROOT)}
+    environment = os.environ | {"PYTHONHASHSEED": str(seed), "PYTHONPATH": PATHS}
     command = [sys.executable, "-W", "ignore", str(SCRIPT), str(file), *flags]
     subprocess.run(command, check=True, env=environment)
     return json.loads(file.read_text(encoding="utf-8"))

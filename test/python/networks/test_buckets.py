@@ -5,8 +5,8 @@ import pickle
 import numpy as np
 import onnx
 import pytest
-from model_cache_testing import own_folder
 from onnx import parser
+from support.runtime.model_cache_testing import own_folder
 
 import glow
 from benchmarks.networks import bert

@@ -9,7 +9,7 @@ import onnx
 import pytest
 from onnx import ModelProto, TensorProto, helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
-from onnxruntime_testing import onnxruntime_outputs
+from support.onnx_models.onnxruntime_testing import onnxruntime_outputs
 
 import glow
 from benchmarks.networks import (

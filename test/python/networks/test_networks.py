@@ -6,9 +6,9 @@ import zlib
 
 import numpy as np
 import pytest
-from differential import assert_close
-from onnxruntime_testing import onnxruntime_outputs
-from pipelines import passes_of
+from support.nodes.differential import assert_close
+from support.onnx_models.onnxruntime_testing import onnxruntime_outputs
+from support.programs.pipelines import passes_of
 
 import glow
 from benchmarks.networks import NETWORKS, TINY_NETWORKS, make_inputs, weights

@@ -7,8 +7,8 @@ import warnings
 
 import numpy as np
 import pytest
-from model_cache_testing import own_folder
 from onnx import parser
+from support.runtime.model_cache_testing import own_folder
 
 import glow
 from glow import compiler

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from control_flow_programs import programs
-from differential import Array, assert_all_close, random_array
+from support.nodes.differential import Array, assert_all_close, random_array
+from support.programs.control_flow_programs import programs
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.transforms.canonicalize import CanonicalizePass
 

@@ -6,8 +6,8 @@ import random
 from collections.abc import Sequence
 
 import pytest
-from differential import Array, assert_all_close, random_array
-from node_examples import LOOP
+from support.nodes.differential import Array, assert_all_close, random_array
+from support.nodes.node_examples import LOOP
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp

@@ -20,7 +20,7 @@ from pathlib import Path
 import pytest
 
 pytest.importorskip("ray", reason="Ray is an extra")
-import ray_driver
+from support.runtime import ray_driver
 
 NETWORK = """
 func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {

@@ -11,7 +11,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from model_cache_testing import X, expected, network, own_folder, run, save
+from support.runtime.model_cache_testing import (
+    X,
+    expected,
+    network,
+    own_folder,
+    run,
+    save,
+)
 
 import glow
 from glow.compilation import wait_for_stores

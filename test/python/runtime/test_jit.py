@@ -6,7 +6,7 @@ from itertools import repeat
 
 import numpy as np
 import pytest
-from loops_testing import parse_loops
+from support.programs.loops_testing import parse_loops
 
 from glow.dialects.errors import GlowError
 from glow.lowering.llvm_text.emit import emit_functions

@@ -7,7 +7,7 @@ import sys
 
 import numpy as np
 import pytest
-from model_cache_testing import X, expected, network, own_folder, save
+from support.runtime.model_cache_testing import X, expected, network, own_folder, save
 
 import glow
 from glow.compilation import wait_for_stores

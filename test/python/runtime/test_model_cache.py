@@ -10,8 +10,16 @@ from typing import Any
 import numpy as np
 import onnx
 import pytest
-from model_cache_testing import WEIGHTS, X, expected, network, own_folder, run, save
 from safetensors.numpy import save_file
+from support.runtime.model_cache_testing import (
+    WEIGHTS,
+    X,
+    expected,
+    network,
+    own_folder,
+    run,
+    save,
+)
 
 import glow
 from glow import compiler

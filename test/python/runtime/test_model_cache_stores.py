@@ -11,8 +11,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from model_cache_testing import WEIGHTS, X, expected, network, own_folder, save
 from onnx import TensorProto, helper, numpy_helper
+from support.runtime.model_cache_testing import (
+    WEIGHTS,
+    X,
+    expected,
+    network,
+    own_folder,
+    save,
+)
 
 import glow
 from glow import compilation

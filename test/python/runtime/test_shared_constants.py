@@ -7,8 +7,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
-from model_cache_testing import own_folder
 from onnx import TensorProto, helper, numpy_helper
+from support.runtime.model_cache_testing import own_folder
 
 import glow
 from glow.backends.cpu.tiling.matmul_tile import choose_shared_tile, choose_tile

@@ -10,7 +10,7 @@ from unittest.mock import patch
 
 import numpy as np
 import pytest
-from model_cache_testing import own_folder
+from support.runtime.model_cache_testing import own_folder
 
 import glow
 from glow.backends.cpu.program import main_function

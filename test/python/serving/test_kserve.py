@@ -9,7 +9,7 @@ from test_clients import save_types
 from test_serve_command import started
 
 PYTHON = ROOT / "build" / "kserve" / "bin" / "python"
-CLIENT = ROOT / "test" / "python" / "support" / "kserve_client.py"
+CLIENT = ROOT / "test" / "python" / "support" / "runtime" / "kserve_client.py"
 
 
 @pytest.mark.skipif(not PYTHON.exists(), reason="make serving-clients installs KServe")

@@ -6,7 +6,7 @@ import signal
 
 import numpy as np
 import pytest
-from trained_networks import mlp, samples
+from support.training.trained_networks import mlp, samples
 
 import glow
 from glow.diagnostics import run_reporting

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from trained_networks import mlp, samples
+from support.training.trained_networks import mlp, samples
 
 import glow
 from glow.dialects.errors import GlowError

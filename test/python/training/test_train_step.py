@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import onnx
 import pytest
-from trained_networks import cnn, mlp, samples
+from support.training.trained_networks import cnn, mlp, samples
 
 import glow
 from glow.dialects.errors import GlowError

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from kernel_families import make_inputs, network
+from support.kernels.kernel_families import make_inputs, network
 
 import glow
 from glow.backends.cpu.dialect.config import CONFIGS, MatmulConfig, PanelsAttr

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from kernel_testing import TARGET, normal, relative_error
+from support.kernels.kernel_testing import TARGET, normal, relative_error
 from xdsl.dialects.builtin import ModuleOp
 
 import glow

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from kernel_testing import normal, relative_error
+from support.kernels.kernel_testing import normal, relative_error
 
 import glow
 from glow.backends.cpu import dialect as cpu

@@ -7,7 +7,7 @@ from dataclasses import fields, replace
 
 import numpy as np
 import pytest
-from kernel_families import EXACT, ROWS, make_inputs, network
+from support.kernels.kernel_families import EXACT, ROWS, make_inputs, network
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 

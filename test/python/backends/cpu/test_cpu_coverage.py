@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from differential import assert_all_close, example, random_array
+from support.nodes.differential import assert_all_close, example, random_array
 
 from glow.backends.cpu import dialect as cpu
 from glow.backends.cpu.passes.absorb_transposes import ABSORPTIONS

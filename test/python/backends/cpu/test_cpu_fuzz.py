@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from differential import assert_all_close
-from kernel_testing import guarded
-from random_nodes import random_example, tolerance
+from support.kernels.kernel_testing import guarded
+from support.nodes.differential import assert_all_close
+from support.nodes.random_nodes import random_example, tolerance
 from xdsl.utils.exceptions import VerifyException
 
 from glow.backends.cpu import native_function

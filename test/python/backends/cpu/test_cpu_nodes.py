@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from differential import INDEXED, Example, assert_all_close
-from node_examples import nodes_under_test
-from random_nodes import tolerance
+from support.nodes.differential import INDEXED, Example, assert_all_close
+from support.nodes.node_examples import nodes_under_test
+from support.nodes.random_nodes import tolerance
 from xdsl.dialects.builtin import IndexType
 
 from glow.compiler import compile

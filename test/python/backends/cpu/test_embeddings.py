@@ -6,8 +6,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from kernel_testing import RANDOM, TARGET, run_kernel
 from onnx import ModelProto, TensorProto, helper, numpy_helper
+from support.kernels.kernel_testing import RANDOM, TARGET, run_kernel
 
 import glow
 from glow import QuantizationOptions

@@ -7,8 +7,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from conv_testing import TARGET, AddScaleRelu, assert_close, convolution, random
-from kernel_testing import run_kernel
+from support.kernels.conv_testing import (
+    TARGET,
+    AddScaleRelu,
+    assert_close,
+    convolution,
+    random,
+)
+from support.kernels.kernel_testing import run_kernel
 from xdsl.dialects.builtin import ModuleOp
 
 from glow.backends.cpu.kernels.channelwise.depthwise import (

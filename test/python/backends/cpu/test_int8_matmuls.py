@@ -10,7 +10,7 @@ import numpy.typing as npt
 import onnx
 import pytest
 from onnx import ModelProto, helper, numpy_helper
-from quantized_models import check, scalar
+from support.onnx_models.quantized_models import check, scalar
 
 import glow
 from glow.backends.cpu import dialect as cpu

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 from onnx import ModelProto, NodeProto, TensorProto, helper, numpy_helper
-from pipelines import passes_of
+from support.programs.pipelines import passes_of
 
 import glow
 from glow.compiler import load, run_passes

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from differential import Array, assert_close, random_array
-from interpreter_testing import parse
+from support.nodes.differential import Array, assert_close, random_array
+from support.nodes.interpreter_testing import parse
 
 from glow.backends.cpu import dialect as cpu
 from glow.backends.cpu.reference.nodes import Packing, cpu_functions

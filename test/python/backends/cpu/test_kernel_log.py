@@ -8,8 +8,8 @@ from pathlib import Path
 
 import onnx
 import pytest
-from pipelines import run_text
 from places import ROOT
+from support.programs.pipelines import run_text
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAttr
 
 from benchmarks.networks import NETWORKS, TINY_NETWORKS

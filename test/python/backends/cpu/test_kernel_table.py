@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
-from pipelines import run_text
+from support.programs.pipelines import run_text
 from xdsl.dialects.builtin import ModuleOp, f32
 from xdsl.utils.test_value import create_ssa_value
 

@@ -6,7 +6,7 @@ from functools import cache
 
 import numpy as np
 import pytest
-from kernel_testing import relative_error
+from support.kernels.kernel_testing import relative_error
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.parser import Parser
 

@@ -6,7 +6,7 @@ from importlib import import_module
 
 import numpy as np
 import pytest
-from interpreter_testing import parse
+from support.nodes.interpreter_testing import parse
 from xdsl.dialects.builtin import ModuleOp
 
 from benchmarks.adversarial import BUDGET

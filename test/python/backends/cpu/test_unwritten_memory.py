@@ -12,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from onnx import ModelProto, TensorProto
-from stack_poison import SEES_FLAGS, reads_denormals
+from support.kernels.stack_poison import SEES_FLAGS, reads_denormals
 
 import glow
 from benchmarks.networks import TINY_NETWORKS, bert, make_inputs

@@ -17,7 +17,7 @@ from contraction_cases import (
     matmul_case,
     random_case,
 )
-from upstream import ABSENT, find_mlir_opt, mlir_opt_each
+from support.programs.upstream import ABSENT, find_mlir_opt, mlir_opt_each
 from xdsl.dialects.builtin import ModuleOp, i8
 from xdsl.ir import Operation
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from control_flow_programs import KEPT
-from differential import random_array
 from onnx import ModelProto, TensorProto, helper, numpy_helper
-from opencl_testing import check_against_interpreter, needs_device
 from places import ROOT
+from support.nodes.differential import random_array
+from support.programs.control_flow_programs import KEPT
+from support.runtime.opencl_testing import check_against_interpreter, needs_device
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 

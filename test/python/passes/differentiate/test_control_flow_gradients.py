@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from differential import assert_close, random_array
-from gradients import check_gradients
+from support.nodes.differential import assert_close, random_array
+from support.training.gradients import check_gradients
 
 import glow
 from glow.dialects.errors import GlowError

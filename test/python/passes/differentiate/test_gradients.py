@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from gradient_cases import CASES, check_case, gradient_example
 from gradient_checks import check_gradient_graph
-from gradients import check_native
+from support.training.gradient_cases import CASES, check_case, gradient_example
+from support.training.gradients import check_native
 
 SEEDS = 2
 

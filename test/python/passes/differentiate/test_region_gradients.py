@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from differential import Example, random_array
-from gradients import check_example, check_gradients
+from support.nodes.differential import Example, random_array
+from support.training.gradients import check_example, check_gradients
 
 from glow.dialects import glow
 from glow.frontends.mlir import parse_text

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from gradients import check_gradients
+from support.training.gradients import check_gradients
 
 from glow.frontends.mlir import parse_text
 from glow.passes.graph.differentiate.differentiate import DifferentiatePass

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from differential import example, random_array
-from gradients import check_example
-from training_examples import class_loss_examples, layer_examples, loss_examples
+from support.nodes.differential import example, random_array
+from support.training.gradients import check_example
+from support.training.training_examples import (
+    class_loss_examples,
+    layer_examples,
+    loss_examples,
+)
 
 from glow.dialects import glow
 from glow.dialects.errors import GlowError

@@ -3,7 +3,12 @@
 from math import inf
 
 import pytest
-from unit_graphs import RandomGraph, best_bytes, memory_of, random_problem
+from support.runtime.unit_graphs import (
+    RandomGraph,
+    best_bytes,
+    memory_of,
+    random_problem,
+)
 
 from glow.dialects.errors import GlowError
 from glow.passes.graph.partition.balance import balance_devices

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from all_networks import CHEAP
-from differential import assert_close
 from places import ROOT
-from printed_programs import differing
+from support.nodes.differential import assert_close
+from support.programs.all_networks import CHEAP
+from support.programs.printed_programs import differing
 
 import glow
 from glow.compiler import load

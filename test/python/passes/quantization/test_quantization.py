@@ -18,8 +18,8 @@ from onnxruntime.quantization import (
     quantize_static,
 )
 from onnxruntime.quantization.shape_inference import quant_pre_process
-from pipelines import passes_of, run_text
 from places import ROOT
+from support.programs.pipelines import passes_of, run_text
 from xdsl.dialects.builtin import ModuleOp
 
 import glow

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
-from quantized_models import model_of
+from support.onnx_models.quantized_models import model_of
 
 import glow
 from benchmarks.quantization_accuracy import Row, digit_networks, digit_rows

@@ -11,7 +11,7 @@ import numpy.typing as npt
 import onnx
 import pytest
 from onnx import ModelProto
-from quantized_models import (
+from support.onnx_models.quantized_models import (
     CONTRIB,
     SCALE,
     Array,

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import validation
 from places import TESTS
+from support.programs import validation
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.passes import ModulePass

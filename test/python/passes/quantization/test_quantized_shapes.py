@@ -14,7 +14,14 @@ from typing import Any
 import numpy as np
 import pytest
 from onnx import ModelProto, helper, numpy_helper
-from quantized_models import CONTRIB, Array, model_of, ours_and_theirs, scalar, whole
+from support.onnx_models.quantized_models import (
+    CONTRIB,
+    Array,
+    model_of,
+    ours_and_theirs,
+    scalar,
+    whole,
+)
 
 import glow
 

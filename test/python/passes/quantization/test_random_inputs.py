@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from interpreter_testing import parse
+from support.nodes.interpreter_testing import parse
 
 from glow.dialects.errors import GlowError
 from glow.interpreter import run

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from trained_networks import recurrent
+from support.training.trained_networks import recurrent
 
 import glow
 from benchmarks.networks import mobilenet_v2, trained
@@ -20,7 +20,7 @@ from glow.training.options import StepOptions
 from glow.training.program import StepBuilder
 
 torch = pytest.importorskip("torch")
-import torch_onnx  # noqa: E402
+from support.training import torch_onnx  # noqa: E402
 
 LARGEST = 1e-5
 """The largest difference, of the largest gradient."""

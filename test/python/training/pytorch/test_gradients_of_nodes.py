@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 import onnx.parser
 import pytest
-from differential import random_array
+from support.nodes.differential import random_array
 
 import glow
 from glow.frontends.mlir import parse_text

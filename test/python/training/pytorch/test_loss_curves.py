@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from places import ROOT
-from trained_networks import recurrent
+from support.training.trained_networks import recurrent
 
 import glow
 from benchmarks.networks import trained
 
 torch = pytest.importorskip("torch")
-import torch_onnx  # noqa: E402
+from support.training import torch_onnx  # noqa: E402
 
 OPTIMIZERS = {
     "sgd": (

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from training_examples import class_loss_examples, layer_examples, loss_examples
+from support.training.training_examples import (
+    class_loss_examples,
+    layer_examples,
+    loss_examples,
+)
 
 from glow.dialects import glow
 from glow.interpreter import run

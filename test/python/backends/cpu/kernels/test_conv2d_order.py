@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from conv_testing import (
+from support.kernels.conv_testing import (
     LANES,
     SAME,
     TARGET,

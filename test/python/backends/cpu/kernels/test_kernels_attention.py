@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from kernel_testing import TARGET, normal, relative_error, run_kernel
+from support.kernels.kernel_testing import TARGET, normal, relative_error, run_kernel
 
 import glow
 from glow.backends.cpu import dialect as cpu

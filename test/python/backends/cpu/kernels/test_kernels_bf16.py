@@ -5,8 +5,8 @@ from __future__ import annotations
 import ml_dtypes
 import numpy as np
 import pytest
-from conv_testing import convolution, to_blocks, to_plain
-from kernel_testing import TARGET, normal, relative_error, run_kernel
+from support.kernels.conv_testing import convolution, to_blocks, to_plain
+from support.kernels.kernel_testing import TARGET, normal, relative_error, run_kernel
 from xdsl.dialects.builtin import bf16, f32
 
 from glow.backends.cpu.kernels.convolution.conv2d import (

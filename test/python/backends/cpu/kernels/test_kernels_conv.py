@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from conv_testing import (
+from support.kernels.conv_testing import (
     LANES,
     SAME,
     TARGET,
@@ -24,7 +24,7 @@ from conv_testing import (
     to_blocks,
     to_plain,
 )
-from kernel_testing import run_kernel
+from support.kernels.kernel_testing import run_kernel
 from xdsl.context import Context
 from xdsl.dialects.builtin import Builtin, ModuleOp, f64
 from xdsl.dialects.func import Func

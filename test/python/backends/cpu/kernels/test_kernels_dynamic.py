@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from kernel_testing import TARGET, normal, run_kernel
+from support.kernels.kernel_testing import TARGET, normal, run_kernel
 
 from glow.backends.cpu.kernels.quantization.per_row_quantize import (
     PerRowQuantizeSpec,

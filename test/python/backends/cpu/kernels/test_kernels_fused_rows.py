@@ -6,7 +6,7 @@ from functools import partial
 
 import numpy as np
 import pytest
-from kernel_testing import TARGET, normal, relative_error, run_kernel
+from support.kernels.kernel_testing import TARGET, normal, relative_error, run_kernel
 from xdsl.dialects import math
 from xdsl.dialects.builtin import f32, i1
 

@@ -4,8 +4,8 @@
 """
 
 import numpy as np
-from indexing_kernels import INDEXING
-from kernel_testing import RANDOM, normal, run_kernel
+from support.kernels.indexing_kernels import INDEXING
+from support.kernels.kernel_testing import RANDOM, normal, run_kernel
 
 ERRORS = np.zeros(1, np.int8)
 

@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from conv_testing import taps
-from int8_cases import (
+from support.kernels.conv_testing import taps
+from support.kernels.int8_cases import (
     CASES,
     DEPTHWISE,
     POOLS,
@@ -18,7 +18,7 @@ from int8_cases import (
     to_blocks,
     to_plain,
 )
-from kernel_testing import run_kernel
+from support.kernels.kernel_testing import run_kernel
 from xdsl.dialects.builtin import i8, i32
 from xdsl.ir import SSAValue
 

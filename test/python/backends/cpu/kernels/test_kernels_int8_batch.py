@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
-from kernel_testing import run_kernel
+from support.kernels.kernel_testing import run_kernel
 from test_kernels_int8 import TARGETS
 
 from glow.backends.cpu.kernels.matmul.int8_batch_matmul import (

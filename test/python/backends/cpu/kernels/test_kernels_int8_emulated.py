@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from emulated_kernels import run_emulated
-from int8_cases import (
+from support.kernels.emulated_kernels import run_emulated
+from support.kernels.int8_cases import (
     CASES,
     DEPTHWISE,
     POOLS,

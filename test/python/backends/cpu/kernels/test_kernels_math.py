@@ -8,7 +8,7 @@ from math import erf
 
 import numpy as np
 import pytest
-from kernel_testing import TARGET, normal, run_kernel, ulps
+from support.kernels.kernel_testing import TARGET, normal, run_kernel, ulps
 from xdsl.dialects import math
 from xdsl.dialects.builtin import f32, f64, i1, i8, i32, i64
 

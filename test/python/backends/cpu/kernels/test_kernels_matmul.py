@@ -7,7 +7,7 @@ from math import erf
 
 import numpy as np
 import pytest
-from kernel_testing import (
+from support.kernels.kernel_testing import (
     TARGET,
     normal,
     relative_error,

@@ -6,7 +6,7 @@ from itertools import permutations
 
 import numpy as np
 import pytest
-from kernel_testing import RANDOM, TARGET, normal, run_kernel
+from support.kernels.kernel_testing import RANDOM, TARGET, normal, run_kernel
 from xdsl.dialects.builtin import f32, f64, i8, i16, i32, i64
 from xdsl.parser import Parser
 

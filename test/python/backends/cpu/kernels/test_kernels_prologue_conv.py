@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from conv_testing import (
+from support.kernels.conv_testing import (
     LANES,
     TARGET,
     AddScaleRelu,
@@ -17,7 +17,7 @@ from conv_testing import (
     to_blocks,
     to_plain,
 )
-from kernel_testing import run_kernel
+from support.kernels.kernel_testing import run_kernel
 from xdsl.dialects.builtin import ModuleOp, f32
 from xdsl.dialects.func import FuncOp
 from xdsl.parser import Parser

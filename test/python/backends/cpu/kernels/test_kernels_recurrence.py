@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from kernel_testing import TARGET, normal, relative_error, run_kernel
+from support.kernels.kernel_testing import TARGET, normal, relative_error, run_kernel
 from xdsl.dialects.builtin import f32
 
 from glow.backends.cpu.kernels.recurrence.kernel import RecurrenceSpec, build_recurrence

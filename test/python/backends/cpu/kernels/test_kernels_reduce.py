@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from kernel_testing import TARGET, normal, relative_error, run_kernel
+from support.kernels.kernel_testing import TARGET, normal, relative_error, run_kernel
 from xdsl.dialects.builtin import i32, i64
 
 from glow.backends.cpu.kernels.reduction.arg_reduce import (

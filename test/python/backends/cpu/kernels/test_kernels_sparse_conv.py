@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from conv_testing import (
+from support.kernels.conv_testing import (
     LANES,
     SAME,
     TARGET,

@@ -6,7 +6,7 @@ from functools import lru_cache
 
 import numpy as np
 import pytest
-from kernel_testing import TARGET, normal, relative_error, run_kernel
+from support.kernels.kernel_testing import TARGET, normal, relative_error, run_kernel
 from xdsl.dialects.builtin import ModuleOp, f32
 
 import glow

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from conv_testing import (
+from support.kernels.conv_testing import (
     LANES,
     SAME,
     TARGET,

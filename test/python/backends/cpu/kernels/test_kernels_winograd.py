@@ -8,9 +8,16 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from conv_testing import LANES, TARGET, random, to_blocks, to_plain
-from kernel_testing import guarded, relative_error, run_kernel
-from winograd_testing import ERROR, AddRelu, Array, convolution, inputs_of, weights_of
+from support.kernels.conv_testing import LANES, TARGET, random, to_blocks, to_plain
+from support.kernels.kernel_testing import guarded, relative_error, run_kernel
+from support.kernels.winograd_testing import (
+    ERROR,
+    AddRelu,
+    Array,
+    convolution,
+    inputs_of,
+    weights_of,
+)
 from xdsl.context import Context
 from xdsl.dialects.builtin import Builtin, ModuleOp, f64
 from xdsl.dialects.func import Func

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from conv_testing import LANES, TARGET, to_blocks, to_plain
-from kernel_testing import normal, run_kernel
-from winograd_testing import AddRelu, convolution, inputs_of, weights_of
+from support.kernels.conv_testing import LANES, TARGET, to_blocks, to_plain
+from support.kernels.kernel_testing import normal, run_kernel
+from support.kernels.winograd_testing import AddRelu, convolution, inputs_of, weights_of
 
 from glow.backends.cpu.kernels.convolution.conv2d import pack_channels
 from glow.backends.cpu.kernels.winograd.bounds import channel_factors

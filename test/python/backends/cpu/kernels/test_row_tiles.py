@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from conv_testing import (
+from support.kernels.conv_testing import (
     LANES,
     TARGET,
     assert_close,

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from interpreter_testing import parse
+from support.nodes.interpreter_testing import parse
 
 import glow
 from glow.compiler import lower_to

@@ -5,8 +5,8 @@ from itertools import product
 
 import numpy as np
 import pytest
-from conv_testing import TARGET
-from winograd_testing import WIDE, AddRelu, weights_of
+from support.kernels.conv_testing import TARGET
+from support.kernels.winograd_testing import WIDE, AddRelu, weights_of
 
 from glow.backends.cpu.kernels.winograd.cost import (
     choose_winograd,
