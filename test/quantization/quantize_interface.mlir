@@ -3,9 +3,9 @@
 // The caller has the casts.
 // CHECK-LABEL: func.func @main(%x: tensor<2x2xui8>) -> tensor<2x3xui8>
 // CHECK-NOT: quant.qcast
-// CHECK: %[[X:.*]] = quant.scast %x : tensor<2x2xui8> to tensor<2x2x!quant.uniform<u8:f32,
+// CHECK: %[[X:.*]] = glow.scast %x : tensor<2x2xui8> to tensor<2x2x!quant.uniform<u8:f32,
 // CHECK: %[[Y:.*]] = glow.fully_connected %[[X]], %{{.*}} : tensor<2x3x!quant.uniform<u8:f32,
-// CHECK: %[[S:.*]] = quant.scast %[[Y]] : tensor<2x3x!quant.uniform<u8:f32, {{.*}} to tensor<2x3xui8>
+// CHECK: %[[S:.*]] = glow.scast %[[Y]] : tensor<2x3x!quant.uniform<u8:f32, {{.*}} to tensor<2x3xui8>
 // CHECK: func.return %[[S]] : tensor<2x3xui8>
 func.func @main(%x: tensor<2x2xf32>) -> tensor<2x3xf32> {
   %m = glow.constant dense<[[0.5, 1.0, 2.0], [0.25, -1.0, 0.5]]> : tensor<2x3xf32>

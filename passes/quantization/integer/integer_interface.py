@@ -7,9 +7,9 @@
       func.return %2 : tensor<1x4xf32>
   becomes
     func.func @main(%x: tensor<1x4xui8>) -> tensor<1x4xui8> {
-      %0 = quant.scast %x : tensor<1x4xui8> to tensor<1x4x!quant.uniform<u8:f32, 0.5:3>>
+      %0 = glow.scast %x : tensor<1x4xui8> to tensor<1x4x!quant.uniform<u8:f32, 0.5:3>>
       ...
-      %2 = quant.scast %1 : tensor<1x4x!quant.uniform<u8:f32, 0.25>> to tensor<1x4xui8>
+      %2 = glow.scast %1 : tensor<1x4x!quant.uniform<u8:f32, 0.25>> to tensor<1x4xui8>
       func.return %2 : tensor<1x4xui8>
 
 The caller quantizes, or has bytes anyway, as cameras do; a float takes four times the memory.
@@ -19,9 +19,9 @@ from __future__ import annotations
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp, ReturnOp
-from xdsl.ir import BlockArgument, SSAValue
+from xdsl.ir import BlockArgument
 
-from glow.dialects.quant import StorageCastOp
+from glow.dialects.quant import storage_cast
 from glow.dialects.quantized import parameters_of, quantized_type, stored_type
 from glow.passes.quantization.casts import (
     common_target,
@@ -53,8 +53,7 @@ def take_stored(argument: BlockArgument) -> None:
     assert first is not None
     new = argument.block.insert_arg(stored_type(target), argument.index)
     new.name_hint = argument.name_hint
-    cast = StorageCastOp.create(operands=[new], result_types=[target])
-    NodeBuilder(first).insert(cast)
+    cast = NodeBuilder(first).insert(storage_cast(new, target))
     replace_casts(argument, cast.results[0])
     argument.block.erase_arg(argument)
 
@@ -66,11 +65,5 @@ def give_stored(function: FuncOp) -> None:
     for index, value in enumerate(last.arguments):
         source = dequantized(value)
         if source is not None and parameters_of(source.type).axis is None:
-            last.operands[index] = stored(NodeBuilder(last), source)
-
-
-def stored(builder: NodeBuilder, value: SSAValue) -> SSAValue:
-    """The stored integers of a quantized value."""
-    types = [stored_type(tensor_of(value))]
-    cast = StorageCastOp.create(operands=[value], result_types=types)
-    return builder.insert(cast).results[0]
+            cast = storage_cast(source, stored_type(tensor_of(source)))
+            last.operands[index] = NodeBuilder(last).insert(cast).results[0]
