@@ -83,6 +83,13 @@ class SelectOp(IRDLOperation):
 
 
 @irdl_op_definition
+class AddrSpaceCastOp(GenericCastOp):
+    """`%q = llvm.addrspacecast %p : !llvm.ptr<3> to !llvm.ptr`"""
+
+    name = "llvm.addrspacecast"
+
+
+@irdl_op_definition
 class FCmpOp(IRDLOperation):
     """`%c = llvm.fcmp "ogt" %a, %b : vector<16xf32>`"""
 
@@ -158,6 +165,7 @@ NEW: dict[str, type[Operation]] = {
         UIToFPOp,
         FPToSIOp,
         FPToUIOp,
+        AddrSpaceCastOp,
     )
 }
 KEPT = [op for op in upstream.LLVM.operations if op.name not in NEW]

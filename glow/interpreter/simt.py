@@ -31,6 +31,7 @@ from xdsl.ir.affine import AffineDimExpr
 from glow.dialects.gpu import gpu
 from glow.dialects.gpu.nvgpu import WARP
 from glow.dialects.tensor_types import shape_of
+from glow.dialects.vector import FromElementsOp, ToElementsOp
 from glow.interpreter.arrays import Array, garbage
 from glow.interpreter.gpu import tensor_cores
 from glow.interpreter.gpu.block import Rule, ThreadBlock, sizes_of
@@ -96,6 +97,16 @@ def fused_multiply_add(run: ThreadBlock, op: vector.FMAOp) -> Array:
 def shuffle_rows(run: ThreadBlock, op: vector.ShuffleOp) -> Array:
     both = np.concatenate([run.values[value] for value in op.operands], axis=1)
     return both[:, list(op.mask.iter_values())]
+
+
+def to_elements(run: ThreadBlock, op: ToElementsOp) -> list[Array]:
+    source: Array = run.values[op.source]
+    return list(source.reshape(len(source), -1).T)
+
+
+def from_elements(run: ThreadBlock, op: FromElementsOp) -> Array:
+    elements = np.stack([run.values[value] for value in op.elements], axis=1)
+    return elements.reshape(-1, *vector_shape(op.dest.type))
 
 
 def bitcast(run: ThreadBlock, op: vector.BitcastOp) -> Array:
@@ -226,7 +237,8 @@ RULES: dict[type[Operation], Rule] = {
     scf.ForOp: for_loop, scf.IfOp: condition,
     vector.BroadcastOp: broadcast, vector.ExtractOp: extract, vector.InsertOp: insert,
     vector.FMAOp: fused_multiply_add, vector.ShuffleOp: shuffle_rows,
-    vector.BitcastOp: bitcast, memref.ReinterpretCastOp: reinterpret,
+    ToElementsOp: to_elements, FromElementsOp: from_elements, vector.BitcastOp: bitcast,
+     memref.ReinterpretCastOp: reinterpret,
     memref.GetGlobalOp: get_global,
     memref.LoadOp: load, vector.LoadOp: load, vector.TransferReadOp: load,
     memref.StoreOp: store, vector.StoreOp: store, vector.TransferWriteOp: store,

@@ -163,6 +163,15 @@ def store(out: FunctionPrinter, op: xllvm.StoreOp) -> None:
     out.line(f"store {atomic_keyword(op)}{operands}{access_suffix(op)}")
 
 
+def symbol(out: FunctionPrinter, op: xllvm.AddressOfOp) -> None:
+    out.names[op.result] = f"@{op.global_name.string_value()}"
+
+
+def part(out: FunctionPrinter, op: xllvm.ExtractValueOp) -> None:
+    numbers = ", ".join(map(str, op.position.iter_values()))
+    out.result(op, f"extractvalue {out.typed(op.container)}, {numbers}")
+
+
 def stack_buffer(out: FunctionPrinter, op: xllvm.AllocaOp) -> None:
     alignment = "" if op.alignment is None else f", align {op.alignment.value.data}"
     text = f"alloca {type_name(op.elem_type)}, {out.typed(op.size)}{alignment}"
@@ -264,6 +273,7 @@ PRINTERS: dict[type[Operation], Printer] = {
     xllvm.ZExtOp: cast_printer("zext"),
     xllvm.SExtOp: cast_printer("sext"),
     xllvm.BitcastOp: cast_printer("bitcast"),
+    llvm.AddrSpaceCastOp: cast_printer("addrspacecast"),
     xllvm.FPExtOp: cast_printer("fpext"),
     xllvm.FPTruncOp: cast_printer("fptrunc"),
     xllvm.SIToFPOp: cast_printer("sitofp"),
@@ -282,6 +292,8 @@ PRINTERS: dict[type[Operation], Printer] = {
             entry(xllvm.ICmpOp, integer_comparison),
             entry(llvm.FCmpOp, float_comparison),
             entry(xllvm.GEPOp, address),
+            entry(xllvm.AddressOfOp, symbol),
+            entry(xllvm.ExtractValueOp, part),
             entry(xllvm.LoadOp, load),
             entry(xllvm.StoreOp, store),
             entry(xllvm.AllocaOp, stack_buffer),

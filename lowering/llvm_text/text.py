@@ -13,9 +13,15 @@ from xdsl.dialects.builtin import (
     Float32Type,
     Float64Type,
     FloatAttr,
+    IntAttr,
     IntegerAttr,
 )
-from xdsl.dialects.llvm import LLVMArrayType, LLVMPointerType, LLVMVoidType
+from xdsl.dialects.llvm import (
+    LLVMArrayType,
+    LLVMPointerType,
+    LLVMStructType,
+    LLVMVoidType,
+)
 from xdsl.ir import Attribute
 from xdsl.utils.exceptions import DiagnosticException
 
@@ -28,7 +34,6 @@ SIMPLE_TYPES: dict[type[Attribute], str] = {
     BFloat16Type: "bfloat",
     Float32Type: "float",
     Float64Type: "double",
-    LLVMPointerType: "ptr",
     LLVMVoidType: "void",
 }
 
@@ -40,6 +45,11 @@ def type_name(type_: Attribute) -> str:
         return f"i{type_.width.data}"
     if is_vector(type_) and len(type_.get_shape()) == 1:
         return f"<{type_.get_shape()[0]} x {type_name(type_.element_type)}>"
+    if isinstance(type_, LLVMPointerType):
+        space = type_.addr_space
+        return f"ptr addrspace({space.data})" if isinstance(space, IntAttr) else "ptr"
+    if isinstance(type_, LLVMStructType):
+        return f"{{ {', '.join(map(type_name, type_.types))} }}"
     if isinstance(type_, LLVMArrayType):
         return f"[{type_.size.data} x {type_name(type_.type)}]"
     name = SIMPLE_TYPES.get(type(type_))

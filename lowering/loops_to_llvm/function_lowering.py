@@ -120,6 +120,10 @@ class FunctionLowering:
         """Returns the register layout of a type."""
         return layout_of(type_, self.lanes, self.index_type)
 
+    def alignment(self, layout: RegisterLayout, type_: Attribute) -> int:
+        """Returns the alignment in memory of a register of a layout: that of an element."""
+        return layout.element_bytes
+
     def index(self, value: SSAValue) -> AffineForm:
         """Returns the affine form of an index value."""
         return self.indices[value]

@@ -198,7 +198,7 @@ def contiguous_read(
     strides: tuple[int, ...],
 ) -> Registers:
     """Returns rows that are contiguous in memory, or one element repeated."""
-    builder, alignment = low.builder, layout.element_bytes
+    builder = low.builder
     pointer, distance = address
     places = [
         (row + (first * strides[-1] if strides else 0), type_)
@@ -209,10 +209,12 @@ def contiguous_read(
 
     def load_row(slot: int) -> SSAValue:
         offset, type_ = places[slot]
+        alignment = low.alignment(layout, type_)
         return builder.load(pointer, distance + offset, type_, alignment)
 
     def load_repeated(slot: int) -> SSAValue:
         offset, type_ = places[slot]
+        alignment = layout.element_bytes
         element = builder.load(pointer, distance + offset, layout.element, alignment)
         return builder.splat(element, type_)
 
@@ -287,7 +289,8 @@ def contiguous_write(
     ]
     for register, place in zip(registers, places, strict=True):
         distance = address.distance + place
-        low.builder.store(register, address.pointer, distance, layout.element_bytes)
+        alignment = low.alignment(layout, register.type)
+        low.builder.store(register, address.pointer, distance, alignment)
 
 
 def scattered_write(

@@ -9,11 +9,13 @@ may have any size. LLVM's passes put the kernel into its entry and find out that
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 
+from glow.backends.cuda.gpu_to_llvm import kernels_llvm
+from glow.backends.cuda.kernels.gpu_builder import GpuKernel
 from glow.dialects.errors import GlowError
 from glow.dialects.memref import PrefetchOp
 from glow.lowering.llvm_text.emit import emit_functions
@@ -93,13 +95,22 @@ def kernels_text(kernels: list[FuncOp], target: Target) -> str:
     return "\n".join([DECLARATIONS, text, *map(entry_text, kernels)])
 
 
-def module_ptx(module: ModuleOp, target: Target) -> str:
-    """The kernels of a program of loops, all but `main`, as PTX of a GPU."""
-    functions = (op for op in module.ops if isinstance(op, FuncOp))
-    text = kernels_text(list(filter(is_kernel, functions)), target)
+def assembly(text: str, target: Target) -> str:
+    """The PTX of LLVM IR, after LLVM's passes."""
     machine = target_machine(target)
     parsed = parse(text, target, machine)
     options = llvm.create_pipeline_tuning_options(speed_level=2)
     passes = llvm.create_pass_builder(machine, options)
     passes.getModulePassManager().run(parsed, passes)
     return machine.emit_assembly(parsed)
+
+
+def module_ptx(module: ModuleOp, target: Target) -> str:
+    """The kernels of a program of loops, all but `main`, as PTX of a GPU."""
+    functions = (op for op in module.ops if isinstance(op, FuncOp))
+    return assembly(kernels_text(list(filter(is_kernel, functions)), target), target)
+
+
+def gpu_kernels_ptx(kernels: Sequence[GpuKernel], target: Target) -> str:
+    """Kernels for many threads as PTX of a GPU, an entry each."""
+    return assembly(kernels_llvm(kernels, target), target)

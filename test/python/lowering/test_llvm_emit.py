@@ -33,8 +33,8 @@ def parse_llvm(body: str, arguments: str = "") -> ModuleOp:
         ('"llvm.inline_asm"() {asm_string = "", constraints = ""} : () -> ()', "inline_asm"),
         ("%v = llvm.add %x, %x {odd} : i64", "unknown attribute odd on llvm.add"),
         ("%c = llvm.mlir.constant(0 : i128) : i128", None),
-        ("%u = llvm.mlir.undef : !llvm.struct<(i32)>\n"
-         "%v = llvm.extractvalue %u[0] : !llvm.struct<(i32)>", "extractvalue"),
+        ("%u = llvm.mlir.undef : !llvm.struct<(i64)>\n"
+         "%v = llvm.insertvalue %x, %u[0] : !llvm.struct<(i64)>", "insertvalue"),
     ],
 )  # fmt: skip
 def test_unknown(body: str, message: str | None) -> None:

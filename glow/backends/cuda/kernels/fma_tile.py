@@ -1,107 +1,105 @@
 """Results of a block by fused multiply-adds: each thread has a tile of them in registers.
 
-The 32 threads of a warp stand in 4 rows of 8. Thread (y, x) has rows y, y + Y, ..., where Y is
-how many threads there are in a column, and four columns in a row of every 4 X; where the second
-factor's depth is contiguous, columns x, x + X, ... So no two lanes of a warp meet in a bank.
+The 32 threads of a warp stand in 4 rows of 8. Of a factor whose depth is contiguous thread i of I
+has positions i, i + I, ..., and loads four steps of each at once; else it has four positions in a
+row of every 4 I, and loads these at once. So lanes of a warp meet in no bank.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from xdsl.dialects.builtin import f32
 from xdsl.ir import SSAValue
 
 from glow.backends.cuda.kernels.contraction_spec import ContractionSpec
 from glow.backends.cuda.kernels.gpu_builder import WARP, GpuBuilder
 from glow.backends.cuda.kernels.results import Piece
 from glow.backends.cuda.kernels.shared_tile import SharedTile
+from glow.lowering.loop_builder import ir_types as types
 from glow.lowering.loop_builder.index_builder import Index
 
 WARP_ROWS, WARP_COLUMNS, LANES = 4, 8, 4
 
 
 class FmaTile:
-    """The sums of a thread: one vector<rows x columns / 4 x 4>."""
+    """The sums of a thread: vector<columns / 4 x 4> of each of its rows."""
 
     def __init__(
         self, b: GpuBuilder, spec: ContractionSpec, a: SharedTile, other: SharedTile
     ) -> None:
-        self.b, self.spec, self.a, self.other = b, spec, a, other
+        self.b, self.spec = b, spec
         tile = spec.tile
-        self.height, self.width = (
-            WARP_ROWS * tile.warps[0],
-            WARP_COLUMNS * tile.warps[1],
-        )
-        self.shape = (
-            tile.rows // self.height,
-            tile.columns // self.width // LANES,
-            LANES,
-        )
+        height, width = WARP_ROWS * tile.warps[0], WARP_COLUMNS * tile.warps[1]
         warp, lane = b.unflatten(b.thread(), (tile.threads // WARP, WARP))
         warp_row, warp_column = b.unflatten(warp, tile.warps)
         row, column = b.unflatten(lane, (WARP_ROWS, WARP_COLUMNS))
-        self.y = b.add(b.mul(warp_row, WARP_ROWS), row)
-        self.x = b.add(b.mul(warp_column, WARP_COLUMNS), column)
+        y = b.add(b.mul(warp_row, WARP_ROWS), row)
+        x = b.add(b.mul(warp_column, WARP_COLUMNS), column)
+        self.rows = ThreadPositions(b, a, y, height, tile.rows // height)
+        self.columns = ThreadPositions(b, other, x, width, tile.columns // width)
 
     def zeros(self) -> list[SSAValue]:
         """The sums before the first step."""
-        return [self.b.broadcast(self.b.constant(0, f32), self.shape)]
+        shape = types.vector_type(self.columns.shape)
+        return [self.b.constant(0, shape)] * self.rows.count
 
     def step(self, stage: Index, sums: Sequence[SSAValue]) -> list[SSAValue]:
         """The sums after the tiles of a stage."""
-        (total,) = sums
-        for k in range(self.spec.tile.depth):
-            row = self.b.broadcast(self.read_row(stage, k), self.shape)
-            total = self.b.fma(self.read_column(stage, k), row, total)
-        return [total]
-
-    def depth_column(self, tile: SharedTile, position: Index, k: int) -> Index:
-        """Where step k of a row is, whose chunks are swizzled as those of `position`."""
-        chunk = tile.shape.chunk
-        first = self.b.xor(k - k % chunk, tile.shape.swizzle(self.b, position))
-        return self.b.add(first, k % chunk)
-
-    def read_column(self, stage: Index, k: int) -> SSAValue:
-        """The first factor at step k, for all columns alike."""
-        rows, stages = self.shape[0], self.spec.tile.stages
-        memory, depth = self.a.memory, self.spec.tile.depth
-        if self.a.shape.factor.is_depth_contiguous:
-            view = self.b.shared_view(memory, (stages, rows, self.height, depth))
-            place = [stage, 0, self.y, self.depth_column(self.a, self.y, k)]
-            return self.b.transfer_read(view, place, self.shape, (1, None, None))
-        view = self.b.shared_view(memory, (stages, depth, rows, self.height))
-        return self.b.transfer_read(
-            view, [stage, k, 0, self.y], self.shape, (2, None, None)
-        )
-
-    def read_row(self, stage: Index, k: int) -> SSAValue:
-        """The second factor at step k: vector<columns / 4 x 4>."""
-        stages, depth, groups = (
-            self.spec.tile.stages,
-            self.spec.tile.depth,
-            self.shape[1],
-        )
-        memory, shape = self.other.memory, self.shape[1:]
-        if self.other.shape.factor.is_depth_contiguous:
-            split = (stages, groups, LANES, self.width, depth)
-            column = self.depth_column(self.other, self.x, k)
-            view = self.b.shared_view(memory, split)
-            return self.b.transfer_read(
-                view, [stage, 0, 0, self.x, column], shape, (1, 2)
-            )
-        view = self.b.shared_view(memory, (stages, depth, groups, LANES * self.width))
-        first = self.b.mul(self.x, LANES)
-        return self.b.transfer_read(view, [stage, k, 0, first], shape, (2, 3))
+        b, totals = self.b, list(sums)
+        for k in range(0, self.spec.tile.depth, LANES):
+            left, right = self.rows.read(stage, k), self.columns.read(stage, k)
+            for column, row in zip(left, right, strict=True):
+                for i, total in enumerate(totals):
+                    factor = b.extract(column, *divmod(i, LANES))
+                    totals[i] = b.fma(
+                        b.broadcast(factor, self.columns.shape), row, total
+                    )
+        return totals
 
     def pieces(self, m: Index, n: Index, sums: Sequence[SSAValue]) -> Iterator[Piece]:
         """The results of a thread, for a tile at (m, n)."""
-        b, (rows, groups, _) = self.b, self.shape
-        strided = self.other.shape.factor.is_depth_contiguous
-        first = b.add(n, self.x if strided else b.mul(self.x, LANES))
-        for i in range(rows):
-            row = b.add(m, b.add(self.y, i * self.height))
-            for j in range(groups):
-                column = b.add(first, j * LANES * self.width)
-                value = b.extract(sums[0], i, j)
-                yield Piece(value, row, column, self.width if strided else 1)
+        b, columns = self.b, self.columns
+        for i, total in enumerate(sums):
+            row = b.add(m, self.rows.position(i))
+            for j in range(0, columns.count, LANES):
+                at = b.add(n, columns.position(j))
+                yield Piece(b.extract(total, j // LANES), row, at, columns.step)
+
+
+class ThreadPositions:
+    """The positions of m or n that a thread has: `count`, number `own` of `threads`."""
+
+    def __init__(
+        self, b: GpuBuilder, tile: SharedTile, own: Index, threads: int, count: int
+    ) -> None:
+        self.b, self.tile, self.own = b, tile, own
+        self.threads, self.count = threads, count
+        self.shape = (count // LANES, LANES)
+        self.is_strided = tile.shape.factor.is_depth_contiguous
+        self.step = threads if self.is_strided else 1
+
+    def position(self, number: int) -> Index:
+        """A position from the first of the tile."""
+        b = self.b
+        if self.is_strided:
+            return b.add(self.own, number * self.threads)
+        group, lane = divmod(number, LANES)
+        return b.add(b.mul(self.own, LANES), group * LANES * self.threads + lane)
+
+    def read(self, stage: Index, k: int) -> list[SSAValue]:
+        """The factor at four steps from k on: vector<count / 4 x 4> each."""
+        b, shape, memory = self.b, self.tile.shape, self.tile.memory
+        stages, depth = self.tile.stages, shape.depth
+        if not self.is_strided:
+            sizes = (stages, depth, self.shape[0], LANES * self.threads)
+            view, first = b.shared_view(memory, sizes), b.mul(self.own, LANES)
+            return [
+                b.transfer_read(view, [stage, k + step, 0, first], self.shape, (2, 3))
+                for step in range(LANES)
+            ]
+        view = b.shared_view(memory, (stages, self.count, self.threads, depth))
+        chunk = b.xor(k, shape.swizzle(b, self.own))
+        size = (self.count, LANES)
+        rows = b.transfer_read(view, [stage, 0, self.own, chunk], size, (1, 3))
+        elements = b.elements(rows)
+        return [b.vector_of(elements[step::LANES], self.shape) for step in range(LANES)]

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from math import prod
 
 from xdsl.dialects import memref
 from xdsl.dialects.builtin import (
@@ -25,6 +26,7 @@ from xdsl.ir import Attribute, Block, Region, SSAValue
 
 from glow.dialects import arith
 from glow.dialects.gpu import gpu, nvgpu
+from glow.dialects.vector import FromElementsOp, ToElementsOp
 from glow.lowering.loop_builder import ir_types as types
 from glow.lowering.loop_builder.builder import LoopBuilder
 from glow.lowering.loop_builder.index_builder import Condition, Index
@@ -97,6 +99,15 @@ class GpuBuilder(LoopBuilder):
         if b == 0:
             return a
         return self.value(arith.XOrIOp, (self.index(a), self.index(b)), types.INDEX)
+
+    def elements(self, a: SSAValue) -> Sequence[SSAValue]:
+        """The elements of a vector, row by row."""
+        count = prod(types.shape_of(a))
+        return self.create(ToElementsOp, (a,), [types.element_of(a)] * count).results
+
+    def vector_of(self, a: Sequence[SSAValue], shape: tuple[int, ...]) -> SSAValue:
+        """The vector of such elements, row by row."""
+        return self.value(FromElementsOp, a, types.vector_type(shape, a[0].type))
 
     # ---- shared memory
 

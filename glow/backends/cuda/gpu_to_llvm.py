@@ -1,0 +1,303 @@
+"""Kernels of `gpu` and `nvgpu` as LLVM IR for NVPTX.
+
+    gpu.func @f(%x: memref<4xf32>) kernel -> ptx_kernel void @f(ptr addrspace(1) %b0, i64 %o0)
+
+What the loops level has is lowered as for CPUs, by its table; one table more lowers the rest to
+intrinsics. A fragment vector<4x2xf16> is four registers <2 x half>, an index 32 bits, a vector as
+aligned as it is long.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+
+from xdsl.dialects import llvm as xllvm
+from xdsl.dialects import memref
+from xdsl.dialects.builtin import (
+    DenseArrayBase,
+    IntAttr,
+    SymbolRefAttr,
+    VectorType,
+    bf16,
+    f16,
+    f32,
+    i1,
+    i8,
+    i32,
+    i64,
+)
+from xdsl.dialects.llvm import LLVMFunctionType, LLVMPointerType, LLVMStructType
+from xdsl.ir import Attribute, Operation, Region, SSAValue
+
+from glow.backends.cuda.kernels.gpu_builder import GpuKernel
+from glow.dialects import llvm
+from glow.dialects.gpu import gpu, nvgpu
+from glow.lowering.llvm_text.emit import emit_functions
+from glow.lowering.loop_builder.ir_types import memref_of
+from glow.lowering.loops_to_llvm.convert_loops_to_llvm import lower_function_body
+from glow.lowering.loops_to_llvm.function_lowering import (
+    Address,
+    FunctionLowering,
+    Memory,
+    Rule,
+    entry,
+)
+from glow.lowering.loops_to_llvm.layout import (
+    POINTER,
+    RegisterLayout,
+    byte_strides,
+    element_bytes,
+    element_of,
+)
+from glow.lowering.loops_to_llvm.rules import RULES as LOOP_RULES
+from glow.lowering.target.target import Target
+from glow.lowering.type_guards import is_vector
+
+GLOBAL, SHARED = (LLVMPointerType(IntAttr(space)) for space in (1, 3))
+WIDEST = 16
+FULL_WARP = -1
+NO_REGISTERS = RegisterLayout((), 0, (), i32, 0, (), ())
+
+
+class KernelLowering(FunctionLowering):
+    """Lowers a kernel: vectors are as aligned as they are long, tokens are nothing."""
+
+    def alignment(self, layout: RegisterLayout, type_: Attribute) -> int:
+        """Returns the alignment in memory of a register of a layout."""
+        size = layout.element_bytes
+        if is_vector(type_):
+            size *= type_.get_shape()[0]
+        return min(size & -size, WIDEST)
+
+    def layout_of(self, type_: Attribute) -> RegisterLayout:
+        """Returns the register layout of a type."""
+        if isinstance(type_, nvgpu.TokenType):
+            return NO_REGISTERS
+        return super().layout_of(type_)
+
+    def cast(self, address: Address, space: LLVMPointerType) -> SSAValue:
+        """Returns a pointer into a memory space."""
+        pointer = self.builder.offset_constant(*address)
+        return self.builder.emit(llvm.AddrSpaceCastOp, (pointer,), space)
+
+    def parts(
+        self, name: str, operands: Sequence[SSAValue], type_: Attribute, count: int
+    ) -> list[SSAValue]:
+        """Returns the parts of an intrinsic's result, a structure of one type."""
+        struct = LLVMStructType.from_type_list([type_] * count)
+        result = self.builder.intrinsic(name, operands, struct)
+        return [
+            self.builder.emit(
+                xllvm.ExtractValueOp,
+                (result,),
+                type_,
+                {"position": DenseArrayBase.from_list(i64, [number])},
+            )
+            for number in range(count)
+        ]
+
+
+def place(low: FunctionLowering, op: gpu.PlaceOp, *, register: str) -> None:
+    """The number of a thread or of a block."""
+    name = f"llvm.nvvm.read.ptx.sreg.{register}.{op.dimension.data}"
+    low.set_registers(op.result, [low.builder.intrinsic(name, (), i32)])
+
+
+def barrier(low: FunctionLowering, op: gpu.BarrierOp) -> None:
+    low.load_pending()
+    number = low.builder.number(0, i32)
+    low.builder.intrinsic_call("llvm.nvvm.barrier.cta.sync.aligned.all", [number])
+
+
+def function_return(low: FunctionLowering, op: gpu.ReturnOp) -> None:
+    low.load_pending()
+    low.builder.emit_no_result(xllvm.ReturnOp, ())
+
+
+SHUFFLES = {
+    "xor": ("bfly", 31),
+    "down": ("down", 31),
+    "idx": ("idx", 31),
+    "up": ("up", 0),
+}
+"""PTX's name of a shuffle, and its operand c for whole warps."""
+
+
+def shuffle(low: FunctionLowering, op: gpu.ShuffleOp) -> None:
+    mode, clamp = SHUFFLES[str(op.mode.data)]
+    letter = "f32" if op.value.type == f32 else "i32"
+    numbers = [low.builder.number(number, i32) for number in (FULL_WARP, clamp)]
+    operands = (numbers[0], low.scalar(op.value), low.scalar(op.offset), numbers[1])
+    result = low.builder.intrinsic(
+        f"llvm.nvvm.shfl.sync.{mode}.{letter}", operands, op.value.type
+    )
+    low.set_registers(op.shuffled, [result])
+    low.set_registers(op.valid, [low.builder.number(1, i1)])
+
+
+def get_global(low: FunctionLowering, op: memref.GetGlobalOp) -> None:
+    """Shared memory, by a pointer that says nothing of its space: LLVM finds it again."""
+    properties = {"global_name": SymbolRefAttr(op.name_.string_value())}
+    builder = low.builder
+    symbol = builder.emit_in_prologue(xllvm.AddressOfOp, (), SHARED, properties)
+    pointer = builder.emit_in_prologue(llvm.AddrSpaceCastOp, (symbol,), POINTER)
+    low.memories[op.memref] = Memory(pointer, byte_strides(op.memref.type))
+
+
+def bytes_of(op: nvgpu.AsyncCopyOp) -> int:
+    """Returns the bytes of an element that is copied."""
+    return element_bytes(memref_of(op.src).element_type)
+
+
+def begin_copy(low: FunctionLowering, op: nvgpu.AsyncCopyOp) -> None:
+    assert isinstance(low, KernelLowering)
+    low.load_pending()
+    size = op.dst_elements.value.data * bytes_of(op)
+    target = low.cast(low.address(low.memories[op.dst], op.dst_indices), SHARED)
+    source = low.cast(low.address(low.memories[op.src], op.src_indices), GLOBAL)
+    cache = "ca" if op.bypass_l1 is None else "cg"
+    name = f"llvm.nvvm.cp.async.{cache}.shared.global.{size}"
+    operands = [target, source]
+    if op.src_elements is not None:
+        form = low.index(op.src_elements)
+        bytes_ = form.times(bytes_of(op))
+        operands.append(low.materialize(bytes_))
+        name += ".s"
+    low.builder.intrinsic_call(name, operands)
+    low.set_registers(op.token, ())
+
+
+def create_group(low: FunctionLowering, op: nvgpu.CreateGroupOp) -> None:
+    low.load_pending()
+    low.builder.intrinsic_call("llvm.nvvm.cp.async.commit.group", ())
+    low.set_registers(op.group, ())
+
+
+def wait(low: FunctionLowering, op: nvgpu.WaitOp) -> None:
+    low.load_pending()
+    pending = 0 if op.num_groups is None else op.num_groups.value.data
+    number = low.builder.number(pending, i32)
+    low.builder.intrinsic_call("llvm.nvvm.cp.async.wait.group", [number])
+
+
+def load_matrix(low: FunctionLowering, op: nvgpu.LdMatrixOp) -> None:
+    assert isinstance(low, KernelLowering)
+    address = low.cast(low.address(low.memories[op.src], op.indices), SHARED)
+    count, transposed = op.num_tiles.value.data, op.transpose.value.data
+    name = (
+        f"llvm.nvvm.ldmatrix.sync.aligned.m8n8.x{count}{'.trans' * transposed}.b16.p3"
+    )
+    words = low.parts(name, [address], i32, count)
+    types = low.layout(op.res).types
+    pairs = zip(words, types, strict=True)
+    low.set_registers(
+        op.res, [low.builder.emit(xllvm.BitcastOp, (word,), t) for word, t in pairs]
+    )
+
+
+PRODUCTS: Mapping[Attribute, tuple[str, Attribute]] = {
+    f16: ("m16n8k16.row.col.f32.f32", VectorType(f16, [2])),
+    bf16: ("m16n8k16.row.col.bf16", i32),
+    f32: ("m16n8k8.row.col.tf32", i32),
+    i8: ("m16n8k32.row.col.s8", i32),
+}
+"""LLVM's name of a product of fragments, and the type of a register of a factor."""
+
+
+def multiply_matrices(low: FunctionLowering, op: nvgpu.MmaSyncOp) -> None:
+    assert isinstance(low, KernelLowering)
+    builder = low.builder
+    name, register = PRODUCTS[element_of(op.a.type)]
+    factors = [*low.registers(op.a), *low.registers(op.b)]
+    words = [
+        value
+        if value.type == register
+        else builder.emit(xllvm.BitcastOp, (value,), register)
+        for value in factors
+    ]
+    rows = low.registers(op.c)
+    sums = [builder.extract(row, lane) for row in rows for lane in range(2)]
+    element = element_of(op.c.type)
+    results = low.parts(f"llvm.nvvm.mma.{name}", [*words, *sums], element, 4)
+    totals: list[SSAValue] = []
+    for number, row in enumerate(rows):
+        total = builder.insert(results[2 * number], builder.poison(row.type), 0)
+        totals.append(builder.insert(results[2 * number + 1], total, 1))
+    low.set_registers(op.res, totals)
+
+
+RULES: Mapping[type[Operation], Rule] = {
+    **LOOP_RULES,
+    **dict(
+        [
+            entry(gpu.ThreadIdOp, partial(place, register="tid")),
+            entry(gpu.BlockIdOp, partial(place, register="ctaid")),
+            entry(gpu.BarrierOp, barrier),
+            entry(gpu.ShuffleOp, shuffle),
+            entry(gpu.ReturnOp, function_return),
+            entry(memref.GetGlobalOp, get_global),
+            entry(nvgpu.AsyncCopyOp, begin_copy),
+            entry(nvgpu.CreateGroupOp, create_group),
+            entry(nvgpu.WaitOp, wait),
+            entry(nvgpu.LdMatrixOp, load_matrix),
+            entry(nvgpu.MmaSyncOp, multiply_matrices),
+        ]
+    ),
+}
+
+
+def lower_kernel(kernel: gpu.FuncOp, target: Target) -> xllvm.FuncOp:
+    """Returns a kernel as a function of pointers, whose indices have 32 bits."""
+    low = KernelLowering(RULES, replace(target, index_bits=32))
+    lower_function_body(low, kernel.body.block)
+    inputs = [POINTER] * len(kernel.body.block.args)
+    return xllvm.FuncOp(
+        f"{kernel.sym_name.data}_body",
+        LLVMFunctionType(inputs, xllvm.LLVMVoidType()),
+        linkage=xllvm.LinkageAttr("internal"),
+        body=Region(low.blocks),
+    )
+
+
+def shared_text(kernel: GpuKernel) -> str:
+    """The shared memory of a kernel."""
+    return "".join(
+        f"@{op.sym_name.data} = internal addrspace(3) global "
+        f"[{op.type.element_count() * element_bytes(op.type.element_type)} x i8] "
+        "poison, align 128\n"
+        for op in kernel.module.body.block.ops
+        if isinstance(op, memref.GlobalOp)
+    )
+
+
+def entry_text(kernel: GpuKernel) -> str:
+    """The entry of a kernel: a buffer is an address and an offset."""
+    name = kernel.function.sym_name.data
+    count = len(kernel.function.body.block.args)
+    parameters = ", ".join(
+        f"ptr addrspace(1) noalias align 16 %b{k}, i64 %o{k}" for k in range(count)
+    )
+    places = "".join(
+        f"  %p{k} = getelementptr i8, ptr addrspace(1) %b{k}, i64 %o{k}\n"
+        f"  %g{k} = addrspacecast ptr addrspace(1) %p{k} to ptr\n"
+        for k in range(count)
+    )
+    arguments = ", ".join(f"ptr %g{k}" for k in range(count))
+    size = kernel.function.known_block_size
+    assert size is not None
+    threads = ",".join(str(extent) for extent in size.iter_values())
+    return (
+        f"define ptx_kernel void @{name}({parameters}) "
+        f'"nvvm.maxntid"="{threads}" {{\n{places}'
+        f"  call void @{name}_body({arguments})\n  ret void\n}}\n"
+    )
+
+
+def kernels_llvm(kernels: Sequence[GpuKernel], target: Target) -> str:
+    """The LLVM IR of kernels with their shared memory and entries."""
+    functions = [lower_kernel(kernel.function, target) for kernel in kernels]
+    text = emit_functions(functions, target)
+    head = "".join(map(shared_text, kernels))
+    return "\n".join([head, text, *map(entry_text, kernels)])
