@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from glow.dialects.weight_table import Array
     from glow.options import CompileOptions
     from glow.runtime.native_function import NativeProgram
-    from glow.tuning.search import Subject
+    from glow.tuning.search import Job, Subject
 
 DialectFactory: TypeAlias = "Callable[[], Dialect]"
 PassFactory: TypeAlias = "Callable[[], type[ModulePass]]"
@@ -248,10 +248,8 @@ class Backend(ABC):
         """What tools show of its kernels; raises GlowError for a backend that tells nothing."""
         raise GlowError(f"backend '{self.name}' does not tell about its kernels")
 
-    def subject(
-        self, model: Any, options: CompileOptions, inputs: Mapping[str, Array]
-    ) -> Subject:
-        """A model, as `glow.compile` takes it, as `glow tune` searches it."""
+    def subject(self, job: Job) -> Subject:
+        """A network as `glow tune` searches it: here, or on a board."""
         raise GlowError(f"backend '{self.name}' has nothing to tune")
 
     def tuning_features(self) -> Sequence[str]:

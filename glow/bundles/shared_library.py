@@ -25,11 +25,15 @@ SECONDS = 300
 
 def shared_library(code: bytes, settings: BundleSettings, target: Target) -> bytes:
     """The library `NAME.so`; raises GlowError where nothing can link it."""
+    return linked(code, settings.name, target)
+
+
+def linked(code: bytes, name: str, target: Target) -> bytes:
+    """The library of an object, under a name; raises GlowError where nothing can link it."""
     if "linux" not in target.triple:
         raise GlowError(
             f"--shared: {target.cpu} has no shared libraries", hint="link the object"
         )
-    name = settings.name
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / f"{name}.o").write_bytes(code)
         output = ("-o", f"{name}.so", f"{name}.o")

@@ -5,16 +5,17 @@ turn a candidate runs once after its operands were evicted from the nearer cache
 often as a millisecond allows (warm). Times are those of the processor. A turn in which this thread
 waited for its core, as wall time beyond that tells, does not count: another process had the caches.
 Medians, never the best.
+
+Boards measure by the same code (`remote/`): it needs Python's library, no more.
 """
 
 from __future__ import annotations
 
+import ctypes
 import statistics
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-
-import numpy as np
 
 WARM_SECONDS = 0.001
 MOST_CALLS = 200
@@ -61,7 +62,8 @@ class Meter:
     """Measures candidates on a machine whose caches up to the second hold `cache_bytes`."""
 
     def __init__(self, cache_bytes: int) -> None:
-        self._other = np.zeros(2 * cache_bytes // 8 + 1)
+        self._bytes = cache_bytes
+        self._other = ctypes.create_string_buffer(2 * cache_bytes)
 
     def measure(self, trials: Sequence[Trial], turns: int) -> list[Times]:
         """The times of each, from so many turns."""
@@ -86,8 +88,13 @@ class Meter:
         seconds = max(time.perf_counter() - start, 1e-7)
         return int(min(MOST_CALLS, max(1, WARM_SECONDS / seconds)))
 
+    def _evict(self) -> None:
+        """Leave nothing of the operands in the nearer caches."""
+        place = ctypes.addressof(self._other)
+        ctypes.memmove(place, place + self._bytes, self._bytes)
+
     def _turn(self, trial: Trial, sample: _Samples) -> None:
-        self._other += 1  # Nothing of the operands stays in the nearer caches.
+        self._evict()
         start, began = time.perf_counter(), time.thread_time()
         trial()
         middle = time.thread_time()

@@ -14,9 +14,15 @@ import statistics
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from math import isfinite
+from typing import TYPE_CHECKING, Any, Protocol
 
 from glow.tuning.measure import Times
+
+if TYPE_CHECKING:
+    from glow.dialects.weight_table import Array
+    from glow.options import CompileOptions
+    from glow.tuning.remote.board import Bench
 
 FIRST_TURNS = 3
 FEWEST_TURNS, MOST_TURNS = 3, 12
@@ -56,6 +62,17 @@ class Tunable:
     """Whether it can run without its network."""
     changes: Mapping[str, Any] = field(default_factory=dict[str, Any])
     """Fields that its network has to judge, whatever the others are."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """A network that is tuned: a model as `glow.compile` takes it, with values for its inputs."""
+
+    model: Any
+    options: CompileOptions
+    inputs: Mapping[str, Array]
+    bench: Bench | None = None
+    """Where it is measured, if not here."""
 
 
 class Subject(Protocol):
@@ -147,7 +164,12 @@ def halve(kernel: Tunable, subject: Subject, budget: Budget, most: int) -> Found
     present = racing[0]
     while len(racing) > 1:
         times = subject.measure(kernel, racing, turns)
-        found.times += zip(racing, times, strict=True)
+        pairs = zip(racing, times, strict=True)
+        found.times += [(config, each) for config, each in pairs if isfinite(each.warm)]
+        if not isfinite(
+            times[0].warm
+        ):  # Lost on a board: there is nothing to compare with.
+            break
         scores = {number: subject.score(each) for number, each in enumerate(times)}
         order = sorted(scores, key=scores.__getitem__)
         found.best = racing[order[0]]

@@ -20,7 +20,9 @@ from glow.tools.quantization_commands import at_least
 if TYPE_CHECKING:
     from glow.lowering.target.target import Target
     from glow.options import CompileOptions
+    from glow.tensor_info import TensorInfo
     from glow.tuning.records import Record, Records
+    from glow.tuning.remote.board import Bench
     from glow.tuning.search import Found, Subject, Tunable, Tuned
 
 BUDGET = 120.0
@@ -66,6 +68,12 @@ def add_tune_command(parser: argparse.ArgumentParser) -> None:
         help="go on where an earlier search of these kernels ended",
     )
     parser.add_argument(
+        "--remote",
+        metavar="ssh://BOARD",
+        help="build here for the target, measure there by one thread: a machine with "
+        "Python that ssh reaches without asking",
+    )
+    parser.add_argument(
         "--fit",
         action="store_true",
         help="fit a model of this machine's kernels to all records (needs "
@@ -92,7 +100,13 @@ def tune_command(args: argparse.Namespace) -> None:
         merge(files)
     if args.model is not None:
         settings = Settings(args.input, args.budget, args.most, args.resume)
-        tune(cast(Path, args.model), compile_options(args), settings)
+        options = compile_options(args)
+        if args.remote is None:
+            tune(cast(Path, args.model), options, settings)
+        else:
+            tune_board(args.remote, cast(Path, args.model), options, settings)
+    elif args.remote is not None:
+        raise UsageError("--remote measures a model")
     if args.fit:
         from glow.lowering.target.target_names import runnable_target
 
@@ -139,8 +153,29 @@ class Settings:
     resume: bool
 
 
-def tune(path: Path, options: CompileOptions, settings: Settings) -> None:
+def tune_board(
+    address: str, path: Path, options: CompileOptions, settings: Settings
+) -> None:
+    """The same on a board."""
+    from glow.tools.machine.bench import bench_at
+
+    if options.threads not in (None, 1):
+        raise UsageError("--remote measures one thread")
+    bench = bench_at(address)
+    try:
+        tune(path, replace(options, threads=1), settings, bench)
+    finally:
+        bench.board.close()
+
+
+def tune(
+    path: Path,
+    options: CompileOptions,
+    settings: Settings,
+    bench: Bench | None = None,
+) -> None:
     """Search, print what was found, and keep what makes the network faster."""
+    from glow.lowering.target.target import Target
     from glow.lowering.target.target_names import runnable_target
     from glow.tools.programs import check_program
     from glow.tuning.choices import MEASURED, refresh, tuning_file
@@ -149,11 +184,14 @@ def tune(path: Path, options: CompileOptions, settings: Settings) -> None:
 
     check_program(path)
     refresh()
-    target = runnable_target(options.target)
+    named = Target.from_string if bench is not None else runnable_target
+    target = named(options.target)
+    if target.by_tables:
+        raise UsageError(f"'{options.target}' goes by no record, and cannot be tuned")
     records = read_records(tuning_file(MEASURED), target)
     if ignored := records.other_versions + records.other_targets:
         print(f"{ignored} records are of another version or target")
-    subject = subject_of(path, options, settings.inputs)
+    subject = subject_of(path, options, settings.inputs, bench)
     store = Store(subject, target)
     done = dict(known(subject, records)) if settings.resume else {}
     budget = Budget(settings.budget)  # Of the search, not of what it starts from.
@@ -161,24 +199,39 @@ def tune(path: Path, options: CompileOptions, settings: Settings) -> None:
     print_result(search.run(), budget.spent)
 
 
-def subject_of(path: Path, options: CompileOptions, inputs: Sequence[str]) -> Subject:
+def subject_of(
+    path: Path, options: CompileOptions, inputs: Sequence[str], bench: Bench | None
+) -> Subject:
     """The network with a value for each input."""
     from glow.backends.backend import get_backend
     from glow.tools.run_command import (
-        check_closed,
-        compile_program,
         complete_inputs,
         read_array,
         split_inputs,
         with_sizes,
     )
+    from glow.tuning.search import Job
 
     arrays = {name: read_array(file) for name, file in split_inputs(inputs).items()}
-    chosen = with_sizes(path, options, arrays)
-    model = compile_program(path, chosen)
+    # For a board nothing is compiled here: open sizes are given by --input-shape.
+    chosen = options if bench is not None else with_sizes(path, options, arrays)
+    values = complete_inputs(inputs_of(path, chosen, bench), arrays, 0)
+    return get_backend(options.backend).subject(Job(path, chosen, values, bench))
+
+
+def inputs_of(
+    path: Path, options: CompileOptions, bench: Bench | None
+) -> Sequence[TensorInfo]:
+    """The inputs of a network; of one for a board nothing is compiled for this machine."""
+    from glow.compiler import load
+    from glow.signature import main_function, signature_of
+    from glow.tools.run_command import check_closed, compile_program
+
+    if bench is not None:
+        return signature_of(main_function(load(path, options))).inputs
+    model = compile_program(path, options)
     check_closed(model)
-    values = complete_inputs(model.inputs, arrays, 0)
-    return get_backend(options.backend).subject(path, chosen, values)
+    return cast("Sequence[TensorInfo]", model.inputs)
 
 
 class Store:

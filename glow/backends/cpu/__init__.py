@@ -28,12 +28,10 @@ if TYPE_CHECKING:
     from glow.backends.cpu.program.kernel_table import KernelTable, Selectors
     from glow.backends.inspection import Inspection
     from glow.backends.pipeline import Pipeline
-    from glow.compiler import Model
     from glow.dialects.node import NodeOp
-    from glow.dialects.weight_table import Array
     from glow.options import CompileOptions
     from glow.runtime.native_function import NativeProgram
-    from glow.tuning.search import Subject
+    from glow.tuning.search import Job, Subject
 
 
 def get_cpu() -> Dialect:
@@ -232,13 +230,15 @@ class CpuBackend(Backend):
 
         return CpuInspection(self.kernel_table())
 
-    def subject(
-        self, model: Model, options: CompileOptions, inputs: Mapping[str, Array]
-    ) -> Subject:
-        """Its kernels, each alone or in the network, on this machine."""
+    def subject(self, job: Job) -> Subject:
+        """Its kernels, each alone or in the network, on this machine or on a board."""
+        if job.bench is not None:
+            from glow.backends.cpu.tuning.board_subject import BoardSubject
+
+            return BoardSubject(job, job.bench)
         from glow.backends.cpu.tuning.subject import CpuSubject
 
-        return CpuSubject(model, options, inputs)
+        return CpuSubject(job)
 
     def tuning_features(self) -> Sequence[str]:
         """Sizes, tiles, remainders, bytes, and what a core does in a cycle."""

@@ -38,7 +38,7 @@ def choose(spec: Any, target: Target) -> Any:
     from glow.backends.cpu.tuning.families import FAMILIES
 
     family = FAMILIES[type(spec).__name__]
-    config = None if target.by_tables else _tuned(spec, target, family)
+    config = _tuned(spec, target, family)
     if config is None:
         config = family.model(spec, target)
         trees = choices.learned()
@@ -70,7 +70,8 @@ def choose_level(
 def _tuned(spec: Any, target: Target, family: Family) -> object | None:
     """What tuning kept for a kernel; None without, or where it does not fit."""
     chosen = choices.current()
-    if chosen is None:
+    kept = isinstance(chosen, choices.Choices)
+    if chosen is None or (kept and target.by_tables):
         return None
     from glow.backends.cpu.tuning.families import config_from, spec_text, wrong_config
     from glow.tuning.records import kernel_key

@@ -112,11 +112,16 @@ def build_trial(spec: Any, target: Target) -> Trial:
     return Trial(run, [code, buffers])
 
 
+def memory_bytes(kind: MemRefType) -> int:
+    """The bytes of memory of a type, a few at least."""
+    return max(64, prod(kind.get_shape()) * types.byte_width(kind.element_type))
+
+
 def filled(kind: MemRefType) -> npt.NDArray[np.uint8]:
     """Aligned memory of a type: small floats, or zeros of other elements."""
-    count = prod(kind.get_shape())
-    memory = aligned_zeros(max(64, count * types.byte_width(kind.element_type)))
+    memory = aligned_zeros(memory_bytes(kind))
     if isinstance(kind.element_type, Float32Type):
+        count = prod(kind.get_shape())
         values = np.random.default_rng(0).standard_normal(count, np.float32)
         memory[: values.nbytes].view(np.float32)[:] = values / 10
     return memory

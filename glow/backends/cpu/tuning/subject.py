@@ -22,16 +22,15 @@ from glow.backends.cpu.tuning.features import features, peak_seconds
 from glow.backends.cpu.tuning.kernels import build_trial, has_kernel
 from glow.compiler import compile_model
 from glow.dialects.errors import GlowError
-from glow.dialects.weight_table import Array
+from glow.lowering.target.target import Target
 from glow.lowering.target.target_names import runnable_target
-from glow.options import CompileOptions
 from glow.tuning import choices
 from glow.tuning.measure import Meter, Times
 from glow.tuning.records import kernel_key
-from glow.tuning.search import Tunable
+from glow.tuning.search import Job, Tunable
 
 if TYPE_CHECKING:
-    from glow.compiler import Model
+    pass
 
 PROFILED_RUNS = 10
 COLD_SHARE = 0.5
@@ -43,78 +42,96 @@ NETWORKS = 2
 """The compiled networks that are kept: the best one so far, and the one that is tried."""
 
 
+class KernelSpace:
+    """The kernels of a network that can be configured, with what they have now."""
+
+    def __init__(self, target: Target) -> None:
+        self.target = target
+        self.specs: dict[str, Any] = {}
+        self.present: dict[str, Any] = {}
+        self.operations: defaultdict[str, float] = defaultdict(float)
+        """Seconds at the peak of a core, of all kernels with that specification."""
+
+    def note(self, spec: object, config: object) -> None:
+        """Take notice of a kernel and its configuration."""
+        if type(spec) in GENERATORS:
+            key = kernel_key(spec_text(spec))
+            self.specs[key], self.present[key] = spec, config
+            self.operations[key] += peak_seconds(spec, self.target)
+
+    def tunables(
+        self, shares: Mapping[str, float], *, has_threads: bool
+    ) -> list[Tunable]:
+        """Those that others than the present configuration fit, with their share of the time."""
+        found: list[Tunable] = []
+        for key, spec in self.specs.items():
+            own = self.present[key]
+            others = [each for each in candidates(spec, self.target) if each != own]
+            if others:
+                found.append(self._tunable(key, shares[key], [own, *others]))
+        found = [kernel for kernel in found if kernel.share or not kernel.alone]
+        if has_threads:
+            found += sorted(self._cuts(shares), key=lambda kernel: -kernel.share)
+        return found
+
+    def _tunable(self, key: str, share: float, configs: Sequence[Any]) -> Tunable:
+        spec = self.specs[key]
+        family, text = type(spec).__name__, spec_text(spec)
+        alone = has_kernel(spec)
+        return Tunable(key, family, text, _text(spec), share, configs, alone)
+
+    def _cuts(self, shares: Mapping[str, float]) -> Iterator[Tunable]:
+        """The other way in which threads may share a product."""
+        for key, spec in self.specs.items():
+            if isinstance(spec, MatmulSpec | StrassenSpec) and shares[key]:
+                own = self.present[key]
+                by_rows = replace(spec, config=own).is_cut_by_rows(self.target)
+                cut = "columns" if by_rows else "rows"
+                yield replace(
+                    self._tunable(key, shares[key], [own, replace(own, cut=cut)]),
+                    text=f"cut by {cut}: {_text(spec)}",
+                    alone=False,
+                    changes={"cut": cut},
+                )
+
+    def configured(self, kernel: Tunable, config: Any) -> Any:
+        """The specification of a kernel with one of its candidates."""
+        return replace(self.specs[kernel.key], config=config)
+
+    def described(self, kernel: Tunable, config: Any) -> tuple[float, list[float]]:
+        """The seconds at the core's peak, and the features of a configuration."""
+        spec = self.specs[kernel.key]
+        return peak_seconds(spec, self.target), features(spec, config, self.target)
+
+    def fields(self, configs: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The fields of all configurations; those that nothing is said of are the present ones."""
+        wanted = {**self.present, **configs}
+        return {key: asdict(config) for key, config in wanted.items()}
+
+
 class CpuSubject:
     """A model's network on this machine; raises GlowError for one with open sizes."""
 
-    def __init__(
-        self, model: Model, options: CompileOptions, inputs: Mapping[str, Array]
-    ) -> None:
-        self._model, self._options, self._inputs = model, options, inputs
-        self._target = runnable_target(options.target)
-        self._meter = Meter(self._target.l2_bytes)
-        self._specs: dict[str, Any] = {}
-        self._present: dict[str, Any] = {}
+    def __init__(self, job: Job) -> None:
+        self._job = job
+        self._space = KernelSpace(runnable_target(job.options.target))
+        self._meter = Meter(self._space.target.l2_bytes)
         self._trials: dict[tuple[str, Any], Callable[[], None]] = {}
         self._networks: dict[str, Callable[[], float]] = {}
-        with choices.watching(self._note):
-            self._profile = _profile(model, options, inputs)
-        self._kernels = self._tunables()
+        with choices.watching(self._space.note):
+            self._profile = _profile(job)
         # A single thread is this one, and what others do meanwhile is not its time.
         is_single = self._profile.threads == 1
+        self._kernels = self._space.tunables(
+            _shares(self._profile), has_threads=not is_single
+        )
         self._clock = time.thread_time if is_single else time.perf_counter
         self._runs = max(1, round(BLOCK_SECONDS / max(self._profile.seconds, 1e-6)))
-
-    def _note(self, spec: object, config: object) -> None:
-        if type(spec) in GENERATORS:
-            key = kernel_key(spec_text(spec))
-            self._specs[key], self._present[key] = spec, config
 
     @property
     def kernels(self) -> Sequence[Tunable]:
         """Those of the network's kernels that can be configured, in its order."""
         return self._kernels
-
-    def _tunables(self) -> Sequence[Tunable]:
-        shares = _shares(self._profile)
-        found: list[Tunable] = []
-        for key, spec in self._specs.items():
-            own = self._present[key]
-            others = [each for each in candidates(spec, self._target) if each != own]
-            if others:
-                found.append(
-                    Tunable(
-                        key,
-                        type(spec).__name__,
-                        spec_text(spec),
-                        _text(spec),
-                        shares[key],
-                        [own, *others],
-                        has_kernel(spec),
-                    )
-                )
-        found = [kernel for kernel in found if kernel.share or not kernel.alone]
-        if self._profile.threads > 1:
-            found += sorted(self._cuts(shares), key=lambda kernel: -kernel.share)
-        return found
-
-    def _cuts(self, shares: Mapping[str, float]) -> Iterator[Tunable]:
-        """The other way in which threads may share a product."""
-        for key, spec in self._specs.items():
-            if isinstance(spec, MatmulSpec | StrassenSpec) and shares[key]:
-                own = self._present[key]
-                by_rows = replace(spec, config=own).is_cut_by_rows(self._target)
-                cut = "columns" if by_rows else "rows"
-                other = replace(own, cut=cut)
-                yield Tunable(
-                    key,
-                    type(spec).__name__,
-                    spec_text(spec),
-                    f"cut by {cut}: {_text(spec)}",
-                    shares[key],
-                    [own, other],
-                    alone=False,
-                    changes={"cut": cut},
-                )
 
     def measure(
         self, kernel: Tunable, configs: Sequence[Any], turns: int
@@ -125,39 +142,36 @@ class CpuSubject:
         }
         for config in configs:
             if (kernel.key, config) not in self._trials:
-                spec = replace(self._specs[kernel.key], config=config)
-                trial = build_trial(spec, self._target)
+                spec = self._space.configured(kernel, config)
+                trial = build_trial(spec, self._space.target)
                 self._trials[kernel.key, config] = trial
         trials = [self._trials[kernel.key, config] for config in configs]
         return self._meter.measure(trials, turns)
 
     def described(self, kernel: Tunable, config: Any) -> tuple[float, list[float]]:
         """The seconds at the core's peak, and the features of a configuration."""
-        spec = self._specs[kernel.key]
-        peak = peak_seconds(spec, self._target)
-        return peak, features(spec, config, self._target)
+        return self._space.described(kernel, config)
 
     def score(self, times: Times) -> float:
         """The seconds of a call as it is in the network."""
         bytes_ = sum(
             binding.size for call in self._profile.calls for binding in call.bindings
         )
-        is_large = bytes_ > self._target.l2_bytes
+        is_large = bytes_ > self._space.target.l2_bytes
         return times.weighted(COLD_SHARE if is_large else 0.0)
 
     def network(self, configs: Mapping[str, Any]) -> Callable[[], float]:
         """A run of the network; what it says nothing of stays as it is."""
-        wanted = {**self._present, **configs}
-        fields = {key: asdict(config) for key, config in wanted.items()}
+        fields = self._space.fields(configs)
         name = repr(sorted(fields.items()))
         if name not in self._networks:
             with choices.using(fields):
-                model = compile_model(self._model, self._options)
+                model = compile_model(self._job.model, self._job.options)
 
             def run() -> float:
                 start = self._clock()
                 for _ in range(self._runs):
-                    model.run(self._inputs)
+                    model.run(self._job.inputs)
                 return (self._clock() - start) / self._runs
 
             while len(self._networks) >= NETWORKS:
@@ -168,11 +182,9 @@ class CpuSubject:
         return self._networks[name]
 
 
-def _profile(
-    model: Model, options: CompileOptions, inputs: Mapping[str, Array]
-) -> KernelProfile:
-    traced = TracedModel(model, options)
-    profile = traced.profile(inputs, PROFILED_RUNS)
+def _profile(job: Job) -> KernelProfile:
+    traced = TracedModel(job.model, job.options)
+    profile = traced.profile(job.inputs, PROFILED_RUNS)
     if not profile.calls:
         raise GlowError("the network has no kernels to tune")
     return profile
