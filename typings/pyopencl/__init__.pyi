@@ -25,6 +25,7 @@ class Device:
     max_compute_units: int
     global_mem_size: int
     max_mem_alloc_size: int
+    extensions: str
     int_ptr: int
 
 class device_type:
@@ -38,6 +39,7 @@ class mem_flags(IntFlag):
     COPY_HOST_PTR = ...
 
 class Context:
+    devices: Sequence[Device]
     def __init__(self, devices: Sequence[Device]) -> None: ...
 
 class CommandQueue:

@@ -48,8 +48,19 @@ def check_device_memory(device: cl.Device, sizes: Mapping[MemorySpace, int]) -> 
         )
 
 
+def check_doubles(device: cl.Device, name: str, text: str) -> None:
+    """Raise GlowError for a kernel with doubles where a device has none."""
+    if "double" in text and "cl_khr_fp64" not in device.extensions:
+        raise GlowError(
+            f"kernel '{name}' computes in f64, which device '{device.name.strip()}' has "
+            "not (cl_khr_fp64)"
+        )
+
+
 def built_program(context: cl.Context, name: str, text: str) -> cl.Program:
     """What a driver makes of a kernel; raises GlowError for one that it rejects."""
+    for device in context.devices:
+        check_doubles(device, name, text)
     try:
         return cl.Program(context, text).build(OPTIONS)
     except cl.Error as error:

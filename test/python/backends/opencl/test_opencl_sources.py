@@ -108,3 +108,11 @@ def test_a_network_larger_than_the_device() -> None:
     sizes["activations"] = 2 << 30
     with pytest.raises(GlowError, match=r"needs 4.0 GiB of memory.*'tiny' has 3.0"):
         function.check_device_memory(small, sizes)
+
+
+def test_a_device_without_doubles() -> None:
+    function = pytest.importorskip("glow.backends.opencl.opencl_function")
+    device = SimpleNamespace(name="tiny ", extensions="cl_khr_fp16 cl_khr_3d_writes")
+    function.check_doubles(device, "sum", "const float4 v1 = vload4(0, p0);")
+    with pytest.raises(GlowError, match="'sum' computes in f64, which device 'tiny'"):
+        function.check_doubles(device, "sum", "const double4 v1 = vload4(0, p0);")
