@@ -1,15 +1,19 @@
-"""PoCL on CPUs that are newer than its LLVM.
+"""PoCL 3.0 on CPUs that are newer than its LLVM.
 
-PoCL 3.0, which PyPI has, is built with LLVM 14. On a CPU that this does not know by name it asks
-its compiler for the CPU `generic`, which x86 has not, and rejects every program. The name is a
-field of the device, which PoCL shows to nobody; here it is found and replaced by that of
-a CPU with the same vectors. Memory is read through a file, where a wrong address is an error.
+PyPI has no newer PoCL than 3.0, built with LLVM 14. On an x86 CPU that this does not know it takes
+`generic` for the CPU's name, which its compiler rejects: `unknown target CPU 'generic'`. No option
+of programs and no variable of the environment gives another name (`POCL_EXTRA_BUILD_FLAGS` may
+hold what programs may, and no more), so that the name is replaced in PoCL's record of the device.
+That is done for the one build whose record is known, where its string of versions says that it
+took `generic`, and the record holds both this name and the triple before it where they are
+expected; everything else is left as it is. Memory is read through a file, where a wrong address
+is an error.
 """
 
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Iterator
+import sys
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
@@ -17,9 +21,14 @@ from typing import TYPE_CHECKING, BinaryIO
 if TYPE_CHECKING:
     import pyopencl as cl
 
-UNKNOWN = b"generic\0"
-FIELD, DEVICE_BYTES = 8, 4096
-PAGE = 4096
+PLATFORM = "OpenCL 3.0 PoCL 3.0-rc2  Linux, Release, RELOC, LLVM 14.0.6, "
+"""How the version of the platform of the known build begins: that of PyPI."""
+
+TRIPLE, UNKNOWN = b"x86_64-unknown-linux-gnu\0", b"generic\0"
+TRIPLE_OFFSET, NAME_OFFSET = 632, 640
+"""Where this build's record has the pointers to these texts."""
+
+POINTER = 8
 
 STAND_IN = {64: "skylake-avx512", 32: "haswell"}
 """CPUs that LLVM 14 knows, by the bytes of their vectors."""
@@ -34,27 +43,44 @@ def _name(vector_bytes: int) -> ctypes.Array[ctypes.c_char] | None:
     return None if name is None else ctypes.create_string_buffer(name.encode())
 
 
-def name_cpu(device: cl.Device) -> None:
-    """Gives PoCL's device the name of a CPU that its compiler knows, where it has none."""
+def name_cpu(device: cl.Device) -> bool:
+    """Gives PoCL's device the name of a CPU that its compiler knows, where it has none.
+
+    Returns whether it did.
+    """
+    if not (is_known_build(device) and took_generic(device) and MEMORY.exists()):
+        return False
     from glow.lowering.target.target import host_target
 
-    if "Portable Computing Language" not in device.platform.name or not MEMORY.exists():
-        return
-    target = host_target()
-    name = _name(target.vector_bytes) if target.triple.startswith("x86_64") else None
-    if name is None:
-        return
+    name, record = _name(host_target().vector_bytes), device.int_ptr
     with MEMORY.open("rb", buffering=0) as memory:
-        for address in _fields_with(memory, device.int_ptr, UNKNOWN):
-            ctypes.c_void_p.from_address(address).value = ctypes.addressof(name)
+        is_known = (
+            text_of(memory, record + TRIPLE_OFFSET, len(TRIPLE)) == TRIPLE
+            and text_of(memory, record + NAME_OFFSET, len(UNKNOWN)) == UNKNOWN
+        )
+    if name is None or not is_known:
+        return False
+    field = ctypes.c_void_p.from_address(record + NAME_OFFSET)
+    field.value = ctypes.addressof(name)
+    return True
 
 
-def _fields_with(memory: BinaryIO, start: int, text: bytes) -> Iterator[int]:
-    """The addresses of the pointers to a text among the fields of an object."""
-    for address in range(start, start + DEVICE_BYTES, FIELD):
-        pointer = int.from_bytes(_bytes_at(memory, address, FIELD), "little")
-        if pointer > PAGE and _bytes_at(memory, pointer, len(text)) == text:
-            yield address
+def is_known_build(device: cl.Device) -> bool:
+    """Whether a device is of the build of PoCL whose record is known."""
+    return device.platform.version.startswith(PLATFORM) and sys.maxsize > 1 << 32
+
+
+def took_generic(device: cl.Device) -> bool:
+    """Whether PoCL did not know the CPU: its device's version ends with triple and CPU."""
+    return device.version.strip().endswith(
+        f"-{TRIPLE[:-1].decode()}-{UNKNOWN[:-1].decode()}"
+    )
+
+
+def text_of(memory: BinaryIO, address: int, size: int) -> bytes:
+    """The bytes that the pointer at an address points to; none where there is no memory."""
+    pointer = int.from_bytes(_bytes_at(memory, address, POINTER), sys.byteorder)
+    return _bytes_at(memory, pointer, size)
 
 
 def _bytes_at(memory: BinaryIO, address: int, size: int) -> bytes:
