@@ -281,7 +281,7 @@ def other_universes() -> Iterator[tuple[str, Universe]]:
         owner = f"'{point.name}' of {point.dist.name if point.dist else point.value}"
         try:
             one = cast(object, point.load())
-        except Exception as error:
+        except Exception as error:  # Whatever another package raises.
             reason = one_line(f"{type(error).__name__}: {error}")
             _warn(f"xdsl.universe {owner} cannot be loaded: {reason}")
             continue

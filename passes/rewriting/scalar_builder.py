@@ -49,6 +49,8 @@ from glow.dialects.weight_table import dtype_of
 from glow.passes.rewriting.small_elements import narrow, wide_type, widen
 
 Integer: TypeAlias = "IntegerType[int, Signedness]"
+OfTwo: TypeAlias = Callable[[SSAValue, SSAValue], Operation]
+"""How operations of two operands are made of them."""
 
 
 OPERATIONS: Mapping[str, type[Operation]] = {
@@ -98,7 +100,7 @@ class ScalarBuilder:
     ) -> SSAValue:
         """An operation of two operands that keeps their type."""
         op_class = OPERATIONS[operation] if isinstance(operation, str) else operation
-        op = op_class(self.bits(x), self.bits(y))  # pyright: ignore[reportCallIssue]
+        op = cast(OfTwo, op_class)(self.bits(x), self.bits(y))
         return self.in_type(self.append(op), x.type)
 
     def apply(self, node: type[NodeOp], *operands: SSAValue) -> SSAValue:

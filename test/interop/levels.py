@@ -8,14 +8,14 @@ ones are in `test/python/dialects/test_upstream.py`.
 import sys
 from pathlib import Path
 
-ROOT = Path(__file__).parents[2]
-sys.path[:0] = [str(ROOT), str(ROOT / "test" / "python")]
+sys.path.insert(0, str(Path(__file__).parents[1] / "python"))
+sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from support.programs.all_networks import chosen  # noqa: E402
-from support.programs.upstream import ABSENT, find_mlir_opt, mlir_opt  # noqa: E402
+from support.programs.all_networks import chosen
+from support.programs.upstream import ABSENT, find_mlir_opt, mlir_opt
 
-from glow.compiler import load, lower_to  # noqa: E402
-from glow.dialects.printer import mlir_text  # noqa: E402
+from glow.compiler import load, lower_to
+from glow.dialects.printer import mlir_text
 
 LEVELS = ("graph", "lowered", "instr", "loops")
 

@@ -16,23 +16,23 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
-ROOT = Path(__file__).parents[2]
-sys.path[:0] = [str(ROOT), str(Path(__file__).parent)]
+sys.path.insert(0, str(Path(__file__).parent))
+sys.path.insert(0, str(Path(__file__).parents[2]))
 
-import glow  # noqa: E402
-from benchmarks.networks import (  # noqa: E402
+import glow
+from benchmarks.networks import (
     NETWORKS,
     QUANTIZED_NETWORKS,
     TINY_NETWORKS,
     make_inputs,
 )
-from glow.compiler import load, lower_to  # noqa: E402
-from glow.exporters import PARAMETERS  # noqa: E402
-from glow.exporters.programs import export_program  # noqa: E402
-from glow.exporters.programs.text import write_program  # noqa: E402
-from glow.frontends.sidecar import sidecar_of  # noqa: E402
+from glow.compiler import load, lower_to
+from glow.exporters import PARAMETERS
+from glow.exporters.programs import export_program
+from glow.exporters.programs.text import write_program
+from glow.frontends.sidecar import sidecar_of
 
-PAGE = ROOT / "docs" / "interop.md"
+PAGE = Path(__file__).parents[2] / "docs" / "interop.md"
 BEGIN, END = "<!-- interop table -->", "<!-- end of the table -->"
 
 CONVOLUTIONAL = (

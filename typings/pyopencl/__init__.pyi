@@ -20,6 +20,7 @@ class Platform:
 class Device:
     name: str
     vendor: str
+    version: str
     platform: Platform
     type: int
     max_compute_units: int

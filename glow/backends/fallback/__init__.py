@@ -41,16 +41,13 @@ class FallbackBackend(Backend):
             raise GlowError(f"backend '{twice}' is named twice in '{name}'")
         self.name = name
         self.members = list(map(get_backend, names))
+        # What the last one takes alone may be kept where it keeps models.
+        self.caches_models = self.last.caches_models
 
     @property
     def last(self) -> Backend:
         """That which takes what is left over."""
         return self.members[-1]
-
-    @property
-    def caches_models(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """Whether what the last one takes alone may be kept."""
-        return self.last.caches_models
 
     def version(self) -> str:
         """Those of all."""

@@ -110,7 +110,9 @@ class ForgetStep:
 def device_of(model: CompiledModel) -> str | None:
     """The device whose buffers a model's function takes and gives; None for arrays."""
     function = model.function
-    return function.device if hasattr(function, "run_buffers") else None  # pyright: ignore
+    if not hasattr(function, "run_buffers"):
+        return None
+    return cast(DeviceFunction, function).device
 
 
 class Wiring:

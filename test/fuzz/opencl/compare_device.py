@@ -5,6 +5,7 @@ bring. A test that the CPU does not pass (`test/onnx_conformance.txt`) is left o
 nothing is compared, which is no success.
 
     python test/fuzz/opencl/compare_device.py --every 10        # each tenth test of an operator
+    python test/fuzz/opencl/compare_device.py --every 6 --first 5   # the last of six slices
     python test/fuzz/opencl/compare_device.py resnet50 --every 0  # this network alone
 """
 
@@ -17,17 +18,17 @@ import warnings
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[3]
-sys.path[:0] = [str(ROOT), str(ROOT / "test" / "python")]
+sys.path.insert(0, str(Path(__file__).parents[2] / "python"))
+sys.path.insert(0, str(Path(__file__).parents[3]))
 
-from support.programs.all_networks import CHEAP, chosen  # noqa: E402
-from support.runtime.opencl_testing import check_against_interpreter  # noqa: E402
+from support.programs.all_networks import CHEAP, chosen
+from support.runtime.opencl_testing import check_against_interpreter
 
-from glow.backends.backend import get_backend  # noqa: E402
-from glow.tools.conformance.cases import node_cases  # noqa: E402
-from glow.tools.conformance.outcomes import run_case  # noqa: E402
+from glow.backends.backend import get_backend
+from glow.tools.conformance.cases import node_cases
+from glow.tools.conformance.outcomes import run_case
 
-RECORD = ROOT / "test" / "onnx_conformance.txt"
+RECORD = Path(__file__).parents[2] / "onnx_conformance.txt"
 
 
 def failed_networks(names: Sequence[str]) -> Iterator[str]:
@@ -39,11 +40,11 @@ def failed_networks(names: Sequence[str]) -> Iterator[str]:
             yield f"{name}: {type(error).__name__}: {' '.join(str(error).split())[:200]}"
 
 
-def failed_operators(every: int) -> Iterator[str]:
-    """The tests that the CPU passes and the device does not."""
+def failed_operators(every: int, first: int) -> Iterator[str]:
+    """The tests that the CPU passes and the device does not, each so many from one on."""
     known = {line.partition(": ")[0] for line in RECORD.read_text().splitlines()}
     for number, case in enumerate(node_cases()):
-        if every and number % every == 0 and f"cpu {case.key}" not in known:
+        if every and number % every == first and f"cpu {case.key}" not in known:
             outcome = run_case(case, "opencl")
             if outcome.kind != "passed":
                 yield f"{outcome.key}: {outcome.kind}: {outcome.reason}"
@@ -59,6 +60,9 @@ def main() -> int:
         default=1,
         help="each so many tests of operators; 0 for none",
     )
+    parser.add_argument(
+        "--first", type=int, default=0, help="the first of them, below --every"
+    )
     args = parser.parse_args()
     backend = get_backend("opencl")
     if not backend.devices():
@@ -68,7 +72,7 @@ def main() -> int:
     begin, failed = time.monotonic(), 0
     for line in (
         *failed_networks(args.networks or list(CHEAP)),
-        *failed_operators(args.every),
+        *failed_operators(args.every, args.first),
     ):
         print(line, flush=True)
         failed += 1

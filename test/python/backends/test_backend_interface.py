@@ -51,7 +51,7 @@ class OtherBackend(CpuBackend):
 
     def load_program(self, *arguments: object) -> backends.CompiledFunction:
         self.asked.append("load_program")
-        return super().load_program(*arguments)  # pyright: ignore
+        return super().load_program(*arguments)
 
 
 @pytest.fixture
@@ -111,7 +111,7 @@ def test_pickles_name_their_backend(
 def test_what_no_backend_keeps_is_not_pickled() -> None:
     with pytest.raises(GlowError, match="InterpretedFunction runs cannot be pickled"):
         pickle.dumps(glow.compile(SMALL, backend="interpreter"))
-    program = glow.compile(SMALL).function.program  # pyright: ignore
+    program = glow.compile(SMALL).function.program
     with pytest.raises(GlowError, match="backend 'interpreter' stores no programs"):
         get_backend("interpreter").load_program(program, 1)
 
@@ -185,7 +185,7 @@ def test_a_model_runs_on_a_device_that_is_there() -> None:
     with pytest.raises(GlowError, match=r"unknown device '7'; there are cpu:0 \("):
         glow.compile(SMALL, device="7")
     with pytest.raises(GlowError, match="device must be a name, not 0"):
-        glow.compile(SMALL, device=0)  # pyright: ignore
+        glow.compile(SMALL, device=0)
 
 
 def test_earlier_names_work() -> None:

@@ -178,7 +178,7 @@ def loaded(monkeypatch: pytest.MonkeyPatch) -> None:
 def parts_of(module: ModuleOp, backend: str) -> list[str]:
     """The names of the functions that a graph is divided into."""
     lower_to(module, "parts", backend=backend)
-    return [op.sym_name.data for op in module.ops][:-1]  # pyright: ignore
+    return [op.sym_name.data for op in module.ops][:-1]
 
 
 def test_a_network_runs_on_the_first_that_takes_a_node() -> None:
@@ -242,7 +242,7 @@ def test_a_graph_is_printed_for_any_backend() -> None:
 def test_what_takes_nothing_costs_nothing() -> None:
     """The function is the one that the CPU has alone."""
     plain, model = glow.compile(SMALL), glow.compile(SMALL, backend="nothing,cpu")
-    assert type(model.function) is type(plain.function)  # pyright: ignore
+    assert type(model.function) is type(plain.function)
     image = np.random.default_rng(0).random((1, 3, 4, 4), np.float32)
     np.testing.assert_array_equal(model(image), plain(image))
     again = pickle.loads(pickle.dumps(model))
@@ -345,8 +345,8 @@ def test_variables_live_in_their_part() -> None:
     model = glow.compile(graph(STATE), backend="products,cpu")
     np.testing.assert_allclose(model(X), X @ X, rtol=1e-5, atol=1e-6)
     np.testing.assert_allclose(model(X), 2 * (X @ X), rtol=1e-5, atol=1e-6)
-    assert [*model.variables] == ["v"]  # pyright: ignore
-    assert model.variables["v"].any()  # pyright: ignore
+    assert [*model.variables] == ["v"]
+    assert model.variables["v"].any()
 
 
 def test_a_network_without_nodes_runs() -> None:

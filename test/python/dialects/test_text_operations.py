@@ -176,7 +176,7 @@ def random_dense(
         data = b"".join(each.to_bytes(size, "little") for each in bits)
         return DenseIntOrFPElementsAttr(value.type, BytesAttr(data))
     numbers = [random_integer(random, element) for _ in range(count)]
-    return DenseIntOrFPElementsAttr.from_list(value.type, numbers)  # pyright: ignore
+    return DenseIntOrFPElementsAttr.from_list(value.type, numbers)
 
 
 def module_with(op: Operation, random: np.random.Generator) -> ModuleOp:

@@ -59,7 +59,7 @@ WRONG = {
     core_text("", ZEN5, {"l2_bytes": 1.5}): "l2_bytes must be a whole number, not 1.5",
     core_text(
         "", ZEN5, {"l2_bytes": "1"}
-    ): "l2_bytes must be a number above 0, not '1'",  # pyright: ignore
+    ): "l2_bytes must be a number above 0, not '1'",
 }
 
 
@@ -82,7 +82,7 @@ def test_files_for_other_cores_or_of_nobody_are_refused(tmp_path: Path) -> None:
     with pytest.raises(GlowError, match=r"missing\.json: No such file"):
         target_name("znver5", None, str(tmp_path / "missing.json"))
     with pytest.raises(GlowError, match="target_core is a file, not int"):
-        CompileOptions(target_core=1)  # pyright: ignore
+        CompileOptions(target_core=1)
 
 
 def test_known_models_are_those_of_the_same_figures(tmp_path: Path) -> None:

@@ -65,11 +65,11 @@ def test_content_of_the_arena_does_not_matter(name: str, numerics: str) -> None:
     inputs = [make_inputs(network)[info.name] for info in model.inputs]
     results: dict[float, tuple[bytes, bool]] = {}
     for number in (0.0, np.nan, 1e-40):
-        buffers = function._take_buffers()  # pyright: ignore[reportPrivateUsage]
+        buffers = function._take_buffers()
         fill(buffers.activations, number)
         for view in buffers.outputs:
             view.fill(number)
-        function._idle.append(buffers)  # pyright: ignore[reportPrivateUsage]
+        function._idle.append(buffers)
         outputs: list[np.ndarray] = []
         found = reads_denormals(lambda into=outputs: into.extend(function.run(inputs)))
         results[number] = b"".join(array.tobytes() for array in outputs), found
