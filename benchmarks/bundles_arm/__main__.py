@@ -130,7 +130,7 @@ def built(folder: Path, layers: Sequence[Layer], gcc: Sequence[str]) -> Path:
 
 
 def layers_of(path: Path, profile: str) -> list[Layer]:
-    """The convolutions and matrix products of bytes of a network, as it has them itself."""
+    """The int8 convolutions and matmuls of a network, as it has them itself."""
     options = CompileOptions(target=PLAIN, quantize=profile)
     module = load(str(path), options, None)
     run_phases(module, "lowered", options)

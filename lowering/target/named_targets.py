@@ -62,7 +62,7 @@ NAMED_TARGETS: Mapping[str, NamedTarget] = {
         "any AArch64 CPU", LINUX_ARM, "generic", "generic-neon", "+neon"
     ),
     "neon-dotprod": NamedTarget(
-        "AArch64 with dot products of bytes (Armv8.2)",
+        "AArch64 with int8 dot products (Armv8.2)",
         LINUX_ARM,
         "generic",
         "generic-neon",

@@ -22,7 +22,7 @@ from glow.lowering.target.named_targets import CPUS, ROWS, WITHOUT_VNNI, whole_t
 from glow.runtime.caches.calibration import calibrated
 
 WORD = 4
-"""The bytes whose products are added up in a lane."""
+"""The int8 products that an int8 dot product accumulates in a lane."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Target:
     index_bits: int = 64
     """The width of addresses and trip counts."""
     byte_dot: str = "none"
-    """What adds up products of bytes: `vnni`, `dotprod` (signed with signed), `i8mm` (unsigned
+    """The int8 dot product: `vnni`, `dotprod` (signed with signed), `i8mm` (unsigned
     with signed too), `smlad` (two 16-bit products), `mve`, `relaxed-simd`, or `none`."""
     round_instruction: bool = True
     """Whether a float is rounded to the nearest even integer without a call."""
@@ -71,12 +71,12 @@ class Target:
 
     @property
     def dot_bytes(self) -> int:
-        """The bytes along the depth that one dot product adds up: a word, or a vector."""
+        """The bytes along the depth that one dot product accumulates: a word, or a vector."""
         return self.vector_bytes if self.byte_dot == "mve" else WORD
 
     @property
     def dots_each_lane(self) -> bool:
-        """Whether a dot product of bytes can have factors of its own in each lane, by words
+        """Whether an int8 dot product can have factors of its own in each lane, by words
         or by pairs, without shuffles that take longer than the products.
         """
         return self.triple.startswith(("x86_64", "amd64"))
@@ -340,7 +340,7 @@ def same_architecture(one: Target, other: Target) -> bool:
 
 
 def byte_dot_of(has: Mapping[str, bool], target: Target) -> str:
-    """Returns the dot products of bytes that features allow a machine of a target."""
+    """Returns the int8 dot product that features allow a machine of a target."""
     if target.triple.startswith(("aarch64", "arm64")):
         return next((name for name in ("i8mm", "dotprod") if has.get(name)), "none")
     if not target.triple.startswith("x86_64"):

@@ -1,4 +1,4 @@
-"""Sums of products of bytes."""
+"""Quantized convolutions and matmuls, as int8 kernels accumulate them."""
 
 from __future__ import annotations
 

@@ -6,7 +6,7 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from glow.backends.cpu.kernels.matmul.matmul import MatmulSpec
 from glow.backends.cpu.kernels.strassen.spec import StrassenSpec
@@ -29,12 +29,9 @@ from glow.tuning.measure import Meter, Times
 from glow.tuning.records import kernel_key
 from glow.tuning.search import Job, Tunable
 
-if TYPE_CHECKING:
-    pass
-
 PROFILED_RUNS = 10
 COLD_SHARE = 0.5
-"""Of a kernel's operands in a network that exceeds the nearer caches: weights come from afar,
+"""Of a kernel's operands in a network that exceeds the nearer caches: weights come from DRAM,
 inputs were just written."""
 BLOCK_SECONDS = 0.003
 """What networks take that alternate: several runs of a small one."""

@@ -54,7 +54,7 @@ def test_a_network_of_convolutions() -> None:
 
 
 def integer_products() -> ModelProto:
-    """A convolution and a product of bytes."""
+    """A quantized convolution and a quantized matmul."""
     generator = np.random.default_rng(1)
     kernel = generator.integers(-128, 128, (16, 8, 3, 3)).astype(np.int8)
     matrix = generator.integers(-128, 128, (33, 20)).astype(np.int8)
