@@ -21,6 +21,7 @@ from glow.backends.cpu.passes.fuse_rows import FuseRowsPass
 from glow.backends.cpu.passes.promote_types import PromoteTypesPass
 from glow.backends.cpu.passes.share_kernels import ShareKernelsPass
 from glow.backends.cpu.passes.split_batch import SplitBatchPass
+from glow.backends.cpu.passes.split_channels import SplitChannelsPass
 from glow.lowering.eliminate_empty_tensors import EliminateEmptyTensorsPass
 from glow.lowering.lower_nodes.lower_nodes import LowerNodesPass
 from glow.lowering.lower_quantized.lower_quantized import LowerQuantizedPass
@@ -43,6 +44,7 @@ def lowered_passes(options: CompileOptions) -> list[ModulePass]:
     backend, target = options.backend, options.target
     return [
         EliminateEmptyTensorsPass(),
+        SplitChannelsPass(target),
         LowerQuantizedPass(backend),
         PromoteTypesPass(target),
         RecognizeAttentionPass(),

@@ -17,6 +17,7 @@ PASSES = {
         "passes.instr_to_loops",
         "passes.share_kernels",
         "passes.split_batch",
+        "passes.split_channels",
         "passes.fp16_storage",
         "passes.promote_types",
     ),
