@@ -21,6 +21,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cache
+from math import isfinite
 from pathlib import Path
 from typing import Any, cast
 
@@ -137,7 +138,25 @@ def _record(line: bytes) -> Record | None:
         record = Record(**fields)
     except (ValueError, TypeError):
         return None
-    return record if isinstance(record.config, dict) else None
+    return record if _is_whole(record) else None
+
+
+def _is_whole(record: Record) -> bool:
+    """Whether all fields have their types: other lines were written by nobody here."""
+    texts = (record.version, record.target, record.kernel, record.family, record.spec)
+    numbers = (record.warm, record.cold, record.gain, record.peak)
+    features: object = record.features or []
+    return (
+        isinstance(record.config, dict)
+        and all(isinstance(text, str) for text in texts)
+        and all(number is None or _is_number(number) for number in numbers)
+        and isinstance(features, list)
+        and all(map(_is_number, cast("list[object]", features)))
+    )
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and isfinite(value)
 
 
 def read_records(path: Path, target: Target | str, base: Path | None = None) -> Records:

@@ -2,56 +2,56 @@
 
 // What a configuration says has to fit the target, the plane and the packed weights.
 
-// expected-error @below {{instr.cpu.conv2d cannot have a tile of 15 pixels and 2 blocks: the target's 32 registers and 12 pixels of a row allow 1 to 12 pixels}}
 func.func @pixels(%x: memref<1x1x14x14x16xf32>, %w: memref<6912xf32>, %b: memref<3x16xf32>, %y: memref<1x3x14x14x16xf32>) {
+  // expected-error @below {{instr.cpu.conv2d cannot have a tile of 15 pixels and 2 blocks: the target's 32 registers and 12 pixels of a row allow 1 to 12 pixels}}
   instr.cpu.conv2d @out %y, @in %x, @in %w, @in %b input_channels 16 output_channels 48 config #cpu.conv_config<blocks = 2, pixels = [15, 14], sides = [12, 12]> panels #cpu.panels<blocks = 2, lanes = 16> kernel [3, 3] pads [1, 1, 1, 1]
   func.return
 }
 
 // -----
 
-// expected-error @below {{the target's 32 registers and 14 pixels of a row allow 1 to 14 pixels}}
 func.func @registers(%x: memref<1x1x14x14x16xf32>, %w: memref<6912xf32>, %b: memref<3x16xf32>, %y: memref<1x3x14x14x16xf32>) {
+  // expected-error @below {{the target's 32 registers and 14 pixels of a row allow 1 to 14 pixels}}
   instr.cpu.conv2d @out %y, @in %x, @in %w, @in %b input_channels 16 output_channels 48 config #cpu.conv_config<blocks = 2, pixels = [15, 12], whole_rows = true> panels #cpu.panels<blocks = 2, lanes = 16> kernel [3, 3] pads [1, 1, 1, 1]
   func.return
 }
 
 // -----
 
-// expected-error @below {{instr.cpu.conv2d cannot have a tile of 13 pixels and 2 blocks: the target's 32 registers and 12 pixels of a column at a border allow 1 to 12 pixels}}
 func.func @sides(%x: memref<1x1x14x14x16xf32>, %w: memref<6912xf32>, %b: memref<3x16xf32>, %y: memref<1x3x14x14x16xf32>) {
+  // expected-error @below {{instr.cpu.conv2d cannot have a tile of 13 pixels and 2 blocks: the target's 32 registers and 12 pixels of a column at a border allow 1 to 12 pixels}}
   instr.cpu.conv2d @out %y, @in %x, @in %w, @in %b input_channels 16 output_channels 48 config #cpu.conv_config<blocks = 2, pixels = [12, 12], sides = [13, 12]> panels #cpu.panels<blocks = 2, lanes = 16> kernel [3, 3] pads [1, 1, 1, 1]
   func.return
 }
 
 // -----
 
-// expected-error @below {{instr.cpu.conv2d cannot have 1 sizes of tiles of a row: 3 blocks of channels in tiles of 2 want 2}}
 func.func @parts(%x: memref<1x1x14x14x16xf32>, %w: memref<6912xf32>, %b: memref<3x16xf32>, %y: memref<1x3x14x14x16xf32>) {
+  // expected-error @below {{instr.cpu.conv2d cannot have 1 sizes of tiles of a row: 3 blocks of channels in tiles of 2 want 2}}
   instr.cpu.conv2d @out %y, @in %x, @in %w, @in %b input_channels 16 output_channels 48 config #cpu.conv_config<blocks = 2, pixels = [12], sides = [12, 12]> panels #cpu.panels<blocks = 2, lanes = 16> kernel [3, 3] pads [1, 1, 1, 1]
   func.return
 }
 
 // -----
 
-// expected-error @below {{instr.cpu.conv2d cannot have the order columns: there are rows, channels, shared_rows}}
 func.func @order(%x: memref<1x1x14x14x16xf32>, %w: memref<6912xf32>, %b: memref<3x16xf32>, %y: memref<1x3x14x14x16xf32>) {
+  // expected-error @below {{instr.cpu.conv2d cannot have the order columns: there are rows, channels, shared_rows}}
   instr.cpu.conv2d @out %y, @in %x, @in %w, @in %b input_channels 16 output_channels 48 config #cpu.conv_config<blocks = 2, pixels = [12, 12], sides = [12, 12], order = columns> panels #cpu.panels<blocks = 2, lanes = 16> kernel [3, 3] pads [1, 1, 1, 1]
   func.return
 }
 
 // -----
 
-// expected-error @below {{instr.cpu.conv2d cannot have 13 segments: a row has 12 pixels}}
 func.func @segments(%x: memref<1x1x14x14x16xf32>, %w: memref<6912xf32>, %b: memref<3x16xf32>, %y: memref<1x3x14x14x16xf32>) {
+  // expected-error @below {{instr.cpu.conv2d cannot have 13 segments: a row has 12 pixels}}
   instr.cpu.conv2d @out %y, @in %x, @in %w, @in %b input_channels 16 output_channels 48 config #cpu.conv_config<blocks = 2, pixels = [12, 12], sides = [12, 12], segments = 13> panels #cpu.panels<blocks = 2, lanes = 16> kernel [3, 3] pads [1, 1, 1, 1]
   func.return
 }
 
 // -----
 
-// expected-error @below {{instr.cpu.conv2d cannot have panels of 8 lanes: a register of the target has 16}}
 func.func @lanes(%x: memref<1x1x14x14x16xf32>, %w: memref<6912xf32>, %b: memref<3x16xf32>, %y: memref<1x3x14x14x16xf32>) {
+  // expected-error @below {{instr.cpu.conv2d cannot have panels of 8 lanes: a register of the target has 16}}
   instr.cpu.conv2d @out %y, @in %x, @in %w, @in %b input_channels 16 output_channels 48 config #cpu.conv_config<blocks = 2, pixels = [12, 12], sides = [12, 12]> panels #cpu.panels<blocks = 2, lanes = 8> kernel [3, 3] pads [1, 1, 1, 1]
   func.return
 }
@@ -74,16 +74,16 @@ func.func @zero(%x: memref<1x1x14x14x16xf32>, %w: memref<6912xf32>, %b: memref<3
 
 // -----
 
-// expected-error @below {{instr.cpu.conv2d cannot have whole rows in tiles of 4 pixels: a row has no border, or more than two tiles reach it}}
 func.func @whole(%x: memref<1x1x14x14x16xf32>, %w: memref<512xf32>, %b: memref<2x16xf32>, %y: memref<1x2x14x14x16xf32>) {
+  // expected-error @below {{instr.cpu.conv2d cannot have whole rows in tiles of 4 pixels: a row has no border, or more than two tiles reach it}}
   instr.cpu.conv2d @out %y, @in %x, @in %w, @in %b input_channels 16 output_channels 32 config #cpu.conv_config<blocks = 2, pixels = [4], whole_rows = true> panels #cpu.panels<blocks = 2, lanes = 16> kernel [1, 1]
   func.return
 }
 
 // -----
 
-// expected-error @below {{instr.cpu.sparse_conv2d cannot have tiles of 2 blocks: its lists are for 1}}
 func.func @lists(%t: memref<35xi32>, %x: memref<1x1x4x4x16xf32>, %w: memref<512xf32>, %b: memref<2x16xf32>, %y: memref<1x2x4x4x16xf32>) {
+  // expected-error @below {{instr.cpu.sparse_conv2d cannot have tiles of 2 blocks: its lists are for 1}}
   instr.cpu.sparse_conv2d @out %y, @in %t, @in %x, @in %w, @in %b input_channels 16 output_channels 32 tile_blocks 1 entries [32] config #cpu.conv_config<blocks = 2, pixels = [4]> panels #cpu.panels<blocks = 2, lanes = 16> kernel [1, 1]
   func.return
 }

@@ -2,16 +2,16 @@
 
 // What a configuration says has to fit the target, the product and the packed weights.
 
-// expected-error @below {{instr.cpu.matmul cannot have a tile of 40 rows and 3 blocks: the target's 32 registers and 20 rows of the product allow 1 to 8 rows}}
 func.func @rows(%x: memref<20x8xf32>, %w: memref<384xf32>, %b: memref<40xf32>, %y: memref<20x40xf32>) {
+  // expected-error @below {{instr.cpu.matmul cannot have a tile of 40 rows and 3 blocks: the target's 32 registers and 20 rows of the product allow 1 to 8 rows}}
   instr.cpu.matmul @out %y, @in %x, @in %w, @in %b config #cpu.matmul_config<rows = 40, blocks = 3> panels #cpu.panels<blocks = 3, lanes = 16>
   func.return
 }
 
 // -----
 
-// expected-error @below {{instr.cpu.matmul cannot have panels of 8 lanes: a register of the target has 16}}
 func.func @lanes(%x: memref<20x8xf32>, %w: memref<384xf32>, %b: memref<40xf32>, %y: memref<20x40xf32>) {
+  // expected-error @below {{instr.cpu.matmul cannot have panels of 8 lanes: a register of the target has 16}}
   instr.cpu.matmul @out %y, @in %x, @in %w, @in %b config #cpu.matmul_config<rows = 4, blocks = 3> panels #cpu.panels<blocks = 3, lanes = 8>
   func.return
 }
@@ -42,8 +42,8 @@ func.func @zero(%x: memref<20x8xf32>, %w: memref<384xf32>, %b: memref<40xf32>, %
 
 // -----
 
-// expected-error @below {{instr.cpu.matmul cannot have the cut panels: there are auto, rows, columns}}
 func.func @cut(%x: memref<20x8xf32>, %w: memref<384xf32>, %b: memref<40xf32>, %y: memref<20x40xf32>) {
+  // expected-error @below {{instr.cpu.matmul cannot have the cut panels: there are auto, rows, columns}}
   instr.cpu.matmul @out %y, @in %x, @in %w, @in %b config #cpu.matmul_config<rows = 4, blocks = 3, cut = panels> panels #cpu.panels<blocks = 3, lanes = 16>
   func.return
 }

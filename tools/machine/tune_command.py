@@ -130,6 +130,10 @@ def fit_model(backend: str, target: Target) -> None:
             f"{family:20}{each.kernels:8}{each.chosen:8.3f}{each.learned:8.3f}  {word}"
         )
     path = tuning_file(MODEL)
+    if not trees.families:
+        path.unlink(missing_ok=True)
+        print("the cost models choose as well: nothing is learned of this machine")
+        return
     trees.save(path, path.parent.parent)
     print(f"wrote {path}")
 

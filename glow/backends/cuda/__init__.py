@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from glow.backends.backend import CompiledFunction
+from glow.backends.backend import Backend, CompiledFunction
 from glow.backends.cpu import CpuBackend
 from glow.backends.device import Device
 from glow.dialects.errors import GlowError
@@ -42,6 +42,10 @@ class CudaBackend(CpuBackend):
 
     name = "cuda"
     caches_models = False
+
+    # Kernels of this machine are not those of a device.
+    subject = Backend.subject
+    tuning_features = Backend.tuning_features
 
     def pipeline(self, options: CompileOptions) -> Pipeline:
         """The CPU's to loops, then the assembly of the kernels.

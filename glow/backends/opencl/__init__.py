@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from glow.backends.backend import CompiledFunction
+from glow.backends.backend import Backend, CompiledFunction
 from glow.backends.cpu import CpuBackend
 from glow.backends.device import Device
 
@@ -27,6 +27,10 @@ class OpenClBackend(CpuBackend):
 
     name = "opencl"
     caches_models = False
+
+    # Kernels of this machine are not those of a device.
+    subject = Backend.subject
+    tuning_features = Backend.tuning_features
 
     def pipeline(self, options: CompileOptions) -> Pipeline:
         """The CPU's to loops, then the text of the kernels."""

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import warnings
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
@@ -93,3 +95,17 @@ def test_files_are_merged_without_repetition(tmp_path: Path) -> None:
 def test_a_missing_file_is_not_merged(tmp_path: Path) -> None:
     with pytest.raises(GlowError, match=r"none\.jsonl: no file with records"):
         merge_records(tmp_path / "m", tmp_path / "c", [tmp_path / "none.jsonl"])
+
+
+def test_searches_at_the_same_time_write_whole_lines(tmp_path: Path) -> None:
+    """Each opens the file anew, as two processes do, and adds many lines at once."""
+    path = tmp_path / "tuning" / "measured.jsonl"
+    batches = [[record(n, target=KEY) for n in range(s, s + 300)] for s in range(8)]
+    with ThreadPoolExecutor(4) as writers:
+        list(writers.map(lambda batch: append_records(path, batch), batches))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        records = read_records(path, TARGET)
+    assert records.damaged == []
+    written = Counter(one.kernel for batch in batches for one in batch)
+    assert {kernel: len(records.of(kernel)) for kernel in written} == written

@@ -10,9 +10,12 @@ import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
+from glow.backends.backend import get_backend
 from glow.dialects.errors import GlowError, UsageError
+from glow.options import CompileOptions
 from glow.tools.glow import run_glow
 from glow.tuning.choices import MEASURED, tuning_file
+from glow.tuning.search import Job
 
 
 @pytest.fixture
@@ -81,9 +84,10 @@ def test_a_model_needs_records(model: Path) -> None:
         run_glow(["tune", "--fit"])
 
 
-def test_a_backend_without_kernels_has_nothing_to_tune(model: Path) -> None:
-    with pytest.raises(GlowError, match="'interpreter' has nothing to tune"):
-        run_glow(["tune", str(model), "--backend", "interpreter"])
+@pytest.mark.parametrize("backend", ["interpreter", "opencl", "cuda"])
+def test_backends_without_kernels_of_this_machine(model: Path, backend: str) -> None:
+    with pytest.raises(GlowError, match=f"'{backend}' has nothing to tune"):
+        get_backend(backend).subject(Job(model, CompileOptions(), {}))
 
 
 def test_records_of_others_are_merged(
@@ -92,7 +96,14 @@ def test_records_of_others_are_merged(
     other = tmp_path / "other.jsonl"
     head = '{"version":"0.1.0-1","target":"0123456789ab","kernel":"0123456789abcdef",'
     body = '"family":"MatmulSpec","spec":"MatmulSpec()","config":{"rows":4},"warm":1.0}'
-    other.write_text(f"{head}{body}\nbroken\n")
+    wrong = [body.replace("1.0", each) for each in ('"1"', "NaN", "[]")]
+    wrong += [
+        body.replace('{"rows":4}', "[]"),
+        body.replace('"MatmulSpec",', "1,"),
+        "}",
+    ]
+    lines = [head + each for each in (body, *wrong)]
+    other.write_text("\n".join([*lines, "broken", "", ""]))
     run_glow(["tune", "--merge", str(other)])
-    assert "1 records added, 0 known, 1 damaged" in capsys.readouterr().out
+    assert "1 records added, 0 known, 7 damaged" in capsys.readouterr().out
     assert tuning_file(MEASURED).read_text() == f"{head}{body}\n"

@@ -16,6 +16,7 @@ from glow.backends.cpu.dialect.config import panels_of
 from glow.backends.cpu.program.program import Invocation, KernelRequest
 from glow.dialects import instr
 from glow.dialects.errors import GlowError
+from glow.dialects.locations import place_of
 from glow.dialects.node import element_of, node_name, shape_of
 from glow.dialects.small_types import is_small, small_bits
 from glow.dialects.weights import dense_to_numpy, weights_of
@@ -122,7 +123,8 @@ def checked(
     if panels is not None and panels.lanes not in (lanes, max(lanes, target.dot_bytes)):
         wrong = f"panels of {panels.lanes} lanes: a register of the target has {lanes}"
     if wrong is not None:
-        raise GlowError(f"{op.name} cannot have {wrong}", node=node_name(op))
+        message = f"{op.name} cannot have {wrong}"
+        raise GlowError(message, node=node_name(op), location=place_of(op))
     return spec
 
 
