@@ -98,7 +98,7 @@ def modular(function: Callable[..., Array]) -> Function:
     """Arithmetic modulo the integers' width, that of `i1` included."""
 
     def run(op: Operation, *operands: Array) -> Array:
-        if result_dtype(op).kind != "b":
+        if np.asarray(operands[0]).dtype.kind != "b":
             return function(*operands)
         bits = function(*(np.asarray(operand, np.uint8) for operand in operands))
         return np.bitwise_and(bits, 1).astype(np.bool_)

@@ -28,6 +28,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Operation
 from xdsl.ir.affine import AffineDimExpr
 
+from glow.dialects.bounded_cache import bounded_cache
 from glow.dialects.gpu import gpu
 from glow.dialects.gpu.nvgpu import WARP
 from glow.dialects.tensor_types import shape_of
@@ -41,8 +42,13 @@ from glow.interpreter.scalar_functions import SCALARS, Function, element_dtype
 # Values -----------------------------------------------------------------------------------
 
 
+dtype_of_type = bounded_cache(element_dtype)
+
+
 def padded(array: Array, rank: int) -> Array:
     """The array with axes of extent 1 behind that of the threads."""
+    if array.ndim == rank:
+        return array
     ones = (1,) * (rank - array.ndim)
     return array.reshape(*array.shape[:1], *ones, *array.shape[1:])
 
@@ -51,9 +57,8 @@ def compute(run: ThreadBlock, op: Operation, function: Function) -> Array:
     """Arithmetic, element by element."""
     operands: list[Array] = [run.values[value] for value in op.operands]
     rank = max((operand.ndim for operand in operands), default=0)
-    with np.errstate(all="ignore"):
-        result = function(op, *(padded(operand, rank) for operand in operands))
-    result = np.asarray(result).astype(element_dtype(op.results[0].type), copy=False)
+    result = function(op, *(padded(operand, rank) for operand in operands))
+    result = np.asarray(result).astype(dtype_of_type(op.results[0].type), copy=False)
     return result if operands else result.reshape(1, *vector_shape(op.results[0].type))
 
 
@@ -264,7 +269,8 @@ def run_kernel(kernel: gpu.FuncOp, buffers: Sequence[Array]) -> Report:
     for z, y, x in product(*(range(extent) for extent in reversed(grid))):
         run = ThreadBlock(kernel, (x, y, z), RULES, report)
         run.values.update(zip(kernel.body.block.args, memories, strict=True))
-        run.run(kernel.body.block)
+        with np.errstate(all="ignore"):
+            run.run(kernel.body.block)
         if any(memory.pending.any() for memory in run.shared.values()):
             raise run.fail("ends, and nobody waited for a copy")
     return report

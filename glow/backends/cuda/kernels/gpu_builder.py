@@ -18,6 +18,7 @@ from xdsl.dialects.builtin import (
     StringAttr,
     SymbolRefAttr,
     UnitAttr,
+    i1,
     i32,
     i64,
 )
@@ -91,6 +92,15 @@ class GpuBuilder(LoopBuilder):
     def barrier(self) -> None:
         """Waits for all threads of the block."""
         self.create(gpu.BarrierOp, ())
+
+    def exchange(self, value: SSAValue, offset: int) -> SSAValue:
+        """The value of the lane whose number differs from one's own in the bits of `offset`."""
+        numbers = [self.constant(number, i32) for number in (offset, WARP)]
+        properties = {"mode": gpu.ShuffleModeAttr(gpu.ShuffleMode.Xor)}
+        results = (value.type, i1)
+        return self.create(
+            gpu.ShuffleOp, (value, *numbers), results, properties
+        ).results[0]
 
     def xor(self, a: Index, b: Index) -> Index:
         """The exclusive or of two positions."""

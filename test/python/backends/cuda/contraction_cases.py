@@ -199,7 +199,7 @@ def matmul_case(number: int, finish_name: str) -> Case:
     random = np.random.default_rng(number)
     element, precision, tolerance = FORMATS[number % len(FORMATS)]
     batch = int(random.integers(1, 3))
-    m, n, k = (int(x) for x in random.integers(1, 50, 3))
+    m, n, k = (int(x) for x in random.integers(1, 42, 3))
     is_k_last = [bool(x) for x in random.integers(0, 2, 2)]
     a = MatrixFactor(batch, m, k, is_k_last[0], element)
     b = MatrixFactor(batch, n, k, is_k_last[1], element)
@@ -221,14 +221,14 @@ def conv_case(number: int, finish_name: str) -> Case:
     """A random convolution, of groups, strides, dilations and pads."""
     random = np.random.default_rng(number)
     element, precision, tolerance = FORMATS[number % len(FORMATS)]
-    images, groups, channels = (int(x) for x in random.integers(1, 4, 3))
+    images, groups, channels = (int(x) for x in random.integers(1, (3, 3, 4)))
     rows, is_pointwise = int(random.integers(3, 40)), number % 4 == 3
     kernel, strides, dilations = (
         (1, 1) if is_pointwise else tuple(int(x) for x in random.integers(1, 4, 2))
         for _ in range(3)
     )
     pads = (0, 0) if is_pointwise else tuple(int(x) for x in random.integers(0, 3, 2))
-    size = tuple(int(x) for x in random.integers(7, 10, 2))
+    size = tuple(int(x) for x in random.integers(5, 8, 2))
     if is_pointwise:
         channels, size = 4 * channels, (4, 8)
     reach = [(k - 1) * d for k, d in zip(kernel, dilations, strict=True)]

@@ -1,0 +1,117 @@
+"""Element-wise work, broadcasts and views for many threads.
+
+Thread i has results 4 i to 4 i + 3 where these lie in a row of every operand, and else result i:
+neighbours read what lies side by side. Axes that all operands go through alike are one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+
+from xdsl.dialects.builtin import MemRefType
+from xdsl.dialects.gpu import DimensionEnum
+from xdsl.ir import Attribute, SSAValue
+
+from glow.backends.cuda.kernels.gpu_builder import GpuBuilder, GpuKernel
+from glow.lowering.loop_builder import ir_types as types
+from glow.lowering.loop_builder.index_builder import Index
+from glow.lowering.loop_builder.scalar_region import ScalarRegion
+from glow.lowering.target.target import Target
+
+THREADS, VECTOR = 128, 4
+
+
+@dataclass(frozen=True)
+class StridedOperand:
+    """A buffer of `size` elements, and the steps in it along each axis of the result.
+
+    0 repeats an element; a transposed operand has the steps of its axes in another order.
+    """
+
+    size: int
+    strides: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class ElementwiseSpec:
+    """A region on operands; the results are dense. Arguments: result, operands, all flat."""
+
+    shape: tuple[int, ...]
+    region: ScalarRegion
+    operands: tuple[StridedOperand, ...]
+
+    @property
+    def buffers(self) -> list[MemRefType[Attribute]]:
+        """The types of the arguments."""
+        (stored,) = self.region.result_types
+        sizes = [(prod(self.shape),), *((operand.size,) for operand in self.operands)]
+        elements = [stored, *self.region.input_types]
+        pairs = zip(sizes, elements, strict=True)
+        return [types.memref_type(size, element) for size, element in pairs]
+
+
+def merge_axes(
+    shape: Sequence[int], strides: Sequence[Sequence[int]]
+) -> tuple[list[int], list[list[int]]]:
+    """Shape and strides of the fewest axes that go through the same places."""
+    extents: list[int] = []
+    steps: list[list[int]] = []
+    for axis, extent in enumerate(shape):
+        here = [stride[axis] for stride in strides]
+        if extent == 1:
+            continue
+        if extents and steps[-1] == [extent * step for step in here]:
+            extents[-1], steps[-1] = extents[-1] * extent, here
+        else:
+            extents.append(extent)
+            steps.append(here)
+    if not extents:
+        return [1], [[0] for _ in strides]
+    return extents, [list(each) for each in zip(*steps, strict=True)] or [[]]
+
+
+def vector_width(extents: Sequence[int], strides: Sequence[Sequence[int]]) -> int:
+    """The results of a thread: four where operands are aligned vectors, or repeat."""
+    aligned = all(
+        each[-1] == 0 or (each[-1] == 1 and all(s % VECTOR == 0 for s in each[:-1]))
+        for each in strides
+        if each
+    )
+    return VECTOR if aligned and extents[-1] % VECTOR == 0 else 1
+
+
+def build_elementwise(spec: ElementwiseSpec, target: Target, name: str) -> GpuKernel:
+    """The kernel of element-wise work."""
+    b = GpuBuilder(target)
+    extents, strides = merge_axes(spec.shape, [each.strides for each in spec.operands])
+    width, total = vector_width(extents, strides), prod(extents)
+
+    def read(
+        buffer: SSAValue, steps: Sequence[int], place: Sequence[Index]
+    ) -> SSAValue:
+        at: Index = 0
+        for step, position in zip(steps, place, strict=True):
+            at = b.add(at, b.mul(position, step))
+        if width > 1 and steps[-1] == 0:
+            return b.broadcast(b.load(buffer, at), (width,))
+        return b.vector_load(width, buffer, at)
+
+    def body(buffers: Sequence[SSAValue]) -> None:
+        number = b.add(b.mul(b.block(DimensionEnum.X), THREADS), b.thread())
+        first = b.mul(number, width)
+        place = b.unflatten(first, extents)
+
+        def results() -> None:
+            values = [
+                read(*each, place) for each in zip(buffers[1:], strides, strict=True)
+            ]
+            (result,) = spec.region.instantiate_at(b, values, (width,))
+            b.vector_store(result, buffers[0], first)
+
+        whole = total % (THREADS * width) == 0
+        b.if_(whole or b.compare("slt", first, total), results)
+
+    grid = (-(-total // (THREADS * width)), 1, 1)
+    return b.kernel(name, spec.buffers, THREADS, grid, body)
