@@ -9,12 +9,12 @@ from collections.abc import Iterator
 
 import numpy as np
 import pytest
-from contraction_cases import (
+from support.gpu.contraction_cases import (
     TARGET,
     Case,
     conv_case,
     error_of,
-    matmul_case,
+    fixed_matmul,
     random_case,
 )
 from support.programs.upstream import ABSENT, find_mlir_opt, mlir_opt_each
@@ -57,11 +57,11 @@ def test_bytes_are_multiplied_exactly() -> None:
 
 
 MUTATED = {
-    "threads": lambda: matmul_case(50, "none"),
-    "threads, columns": lambda: matmul_case(55, "none"),
-    "words": lambda: matmul_case(41, "none"),
-    "matrices": lambda: matmul_case(28, "none"),
-    "matrices, columns": lambda: matmul_case(58, "none"),
+    "threads": lambda: fixed_matmul(0, (1, 33, 32, 35), (True, True)),
+    "threads, columns": lambda: fixed_matmul(0, (2, 32, 36, 36), (False, False)),
+    "words": lambda: fixed_matmul(1, (1, 40, 24, 40), (True, False)),
+    "matrices": lambda: fixed_matmul(3, (1, 30, 33, 72), (True, True)),
+    "matrices, columns": lambda: fixed_matmul(4, (1, 24, 40, 66), (False, False)),
     "image": lambda: conv_case(32, "none"),
 }
 """A kernel of each way to read tiles, some tiles deep."""

@@ -9,8 +9,8 @@ import re
 from pathlib import Path
 
 import pytest
-from assembler import assemble
-from contraction_cases import random_case
+from support.gpu.assembler import assemble
+from support.gpu.contraction_cases import random_case
 from xdsl.dialects.builtin import bf16, f16, f32, i8
 from xdsl.ir import Attribute
 

@@ -9,8 +9,8 @@ import re
 from pathlib import Path
 
 import pytest
-from assembler import assemble
 from places import ROOT
+from support.gpu.assembler import assemble
 from xdsl.dialects.builtin import ModuleOp
 
 import glow

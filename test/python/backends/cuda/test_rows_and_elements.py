@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from assembler import assemble
+from support.gpu.assembler import assemble
 from xdsl.dialects import math
 from xdsl.dialects.builtin import f32
 from xdsl.ir import Operation

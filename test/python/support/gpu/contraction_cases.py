@@ -197,10 +197,21 @@ def tile_of(random, element: Attribute) -> GpuTile:
 def matmul_case(number: int, finish_name: str) -> Case:
     """A random matmul or batched matmul."""
     random = np.random.default_rng(number)
+    sizes = tuple(int(x) for x in random.integers(1, (3, 42, 42, 42)))
+    is_k_last = tuple(bool(x) for x in random.integers(0, 2, 2))
+    return fixed_matmul(number, sizes, is_k_last, finish_name)
+
+
+def fixed_matmul(
+    number: int,
+    sizes: tuple[int, ...],
+    is_k_last: tuple[bool, ...],
+    finish_name: str = "none",
+) -> Case:
+    """A matmul of sizes batch, m, n, k in the format of a number."""
+    random = np.random.default_rng(number)
     element, precision, tolerance = FORMATS[number % len(FORMATS)]
-    batch = int(random.integers(1, 3))
-    m, n, k = (int(x) for x in random.integers(1, 42, 3))
-    is_k_last = [bool(x) for x in random.integers(0, 2, 2)]
+    batch, m, n, k = sizes
     a = MatrixFactor(batch, m, k, is_k_last[0], element)
     b = MatrixFactor(batch, n, k, is_k_last[1], element)
     finish = FINISHES[finish_name]
