@@ -35,6 +35,9 @@ FORMAT = 1
 
 VERSION = f"{__version__}-{FORMAT}"
 
+TEXTS = ("version", "target", "kernel", "family", "spec")
+"""Fields of records; others are numbers, lists of them, and the configuration."""
+
 TARGET_DIGITS, KERNEL_DIGITS = 12, 16  # As in `_HEAD`.
 
 _HEAD = rb'^\{"version":"%b","target":"%b","kernel":"([0-9a-f]{16})",.*\}$'
@@ -138,21 +141,18 @@ def _record(line: bytes) -> Record | None:
         record = Record(**fields)
     except (ValueError, TypeError):
         return None
-    return record if _is_whole(record) else None
+    return record if all(_fits(*item) for item in fields.items()) else None
 
 
-def _is_whole(record: Record) -> bool:
-    """Whether all fields have their types: other lines were written by nobody here."""
-    texts = (record.version, record.target, record.kernel, record.family, record.spec)
-    numbers = (record.warm, record.cold, record.gain, record.peak)
-    features: object = record.features or []
-    return (
-        isinstance(record.config, dict)
-        and all(isinstance(text, str) for text in texts)
-        and all(number is None or _is_number(number) for number in numbers)
-        and isinstance(features, list)
-        and all(map(_is_number, cast("list[object]", features)))
-    )
+def _fits(name: str, value: object) -> bool:
+    """Whether a field has its type: other lines were written by nobody here."""
+    if name in TEXTS:
+        return isinstance(value, str)
+    if name == "config":
+        return isinstance(value, dict)
+    if name == "features" and isinstance(value, list):
+        return all(map(_is_number, cast("list[object]", value)))
+    return _is_number(value)
 
 
 def _is_number(value: object) -> bool:
