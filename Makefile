@@ -6,7 +6,7 @@ JOBS ?= 2
 BIN = $(VENV)/bin
 FARM = build/typing/glow
 
-.PHONY: help venv dev demo serve-demo train test bundles bench-bundles conformance backend-package fuzz test-opencl interop ray serving-clients protocol mutants lint house typing bench clean
+.PHONY: help venv dev demo serve-demo train test bundles bench-bundles conformance backend-package fuzz test-opencl test-gpu interop ray serving-clients protocol mutants lint house typing bench clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "%-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -69,6 +69,9 @@ fuzz: $(VENV)/.installed-dev  ## run passes, native code and quantization on tho
 
 test-opencl: $(VENV)/.installed-dev  ## run operators and small networks on an OpenCL device (an hour)
 	$(BIN)/python test/fuzz/opencl/compare_device.py
+
+test-gpu: $(VENV)/.installed-dev  ## compare kernels for many threads on an NVIDIA GPU (minutes)
+	$(BIN)/python test/fuzz/cuda/compare_gpu.py
 
 interop: $(VENV)/.installed-dev  ## install JAX and IREE, compare programs of both, write their table (minutes)
 	$(BIN)/pip install --quiet jax iree-base-compiler iree-base-runtime

@@ -1,0 +1,205 @@
+"""NVIDIA's driver through ctypes: `libcuda.so.1` is all that running takes.
+
+One context a device, one stream in order. A failure is a GlowError of one line with the driver's
+words; where there is no driver, or one that is too old, `problem` says so.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+from collections.abc import Callable, Sequence
+from ctypes import byref, c_char, c_int, c_size_t, c_uint, c_ulonglong, c_void_p
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any
+
+from glow.dialects.errors import GlowError
+from glow.dialects.weight_table import Array
+
+NAMES = ("nvcuda.dll",) if sys.platform == "win32" else ("libcuda.so.1",)
+NO_DRIVER = f"there is no {NAMES[0]}, which NVIDIA's driver brings"
+NEEDED_VERSION = 11080
+"""Of CUDA, the first whose driver reads the PTX that is written."""
+
+CAPABILITY = (75, 76)
+"""The attributes of a device that are its compute capability, major and minor."""
+JIT_ERROR_LOG, JIT_ERROR_LOG_BYTES = 5, 6
+LOG_BYTES = 4096
+NAME_BYTES = 256
+NON_BLOCKING = 1
+
+
+@cache
+def driver_library() -> Any | None:
+    """The driver's library, None where there is none."""
+    for name in NAMES:
+        try:
+            return ctypes.CDLL(name)
+        except OSError:
+            continue
+    return None
+
+
+def words_of(version: int) -> str:
+    """A version of CUDA as people write it: 11.8."""
+    return f"{version // 1000}.{version % 1000 // 10}"
+
+
+class CudaDriver:
+    """The functions of a driver, with their results checked."""
+
+    def __init__(self, library: Any) -> None:
+        """Raises GlowError for a driver that does not start, or is too old."""
+        self.library = library
+        self.call("cuInit", 0)
+        version = c_int()
+        self.call("cuDriverGetVersion", byref(version))
+        if version.value < NEEDED_VERSION:
+            raise GlowError(
+                f"the driver is of CUDA {words_of(version.value)}, and the kernels' PTX needs "
+                f"{words_of(NEEDED_VERSION)}"
+            )
+
+    def call(self, name: str, *arguments: object) -> None:
+        """Calls a function; raises GlowError with the driver's words if it fails."""
+        status: int = getattr(self.library, name)(*arguments)
+        if status:
+            raise GlowError(f"{name} fails: {self.message(status)}")
+
+    def message(self, status: int) -> str:
+        """What the driver says of an error."""
+        text = ctypes.c_char_p()
+        self.library.cuGetErrorString(status, byref(text))
+        return text.value.decode() if text.value else f"error {status}"
+
+    def count(self) -> int:
+        """How many devices there are."""
+        count = c_int()
+        self.call("cuDeviceGetCount", byref(count))
+        return count.value
+
+    def facts(self, number: int) -> CudaFacts:
+        """What is known of a device."""
+        handle, name, size = c_int(), (c_char * NAME_BYTES)(), c_size_t()
+        self.call("cuDeviceGet", byref(handle), number)
+        self.call("cuDeviceGetName", name, NAME_BYTES, handle)
+        self.call("cuDeviceTotalMem_v2", byref(size), handle)
+        parts: list[str] = []
+        for attribute in CAPABILITY:
+            value = c_int()
+            self.call("cuDeviceGetAttribute", byref(value), attribute, handle)
+            parts.append(str(value.value))
+        gpu = f"sm_{''.join(parts)}"
+        return CudaFacts(number, handle.value, name.value.decode(), size.value, gpu)
+
+
+@dataclass(frozen=True)
+class CudaFacts:
+    """A device as the driver describes it."""
+
+    number: int
+    handle: int
+    name: str
+    memory_bytes: int
+    gpu: str
+    """As NVIDIA names the compute capability: `sm_90`."""
+
+
+@dataclass
+class CudaDevice:
+    """A device to work with: its context is that of all functions here.
+
+    Its methods may be called by any thread, one at a time.
+    """
+
+    driver: CudaDriver
+    facts: CudaFacts
+    context: c_void_p = field(default_factory=c_void_p)
+    stream: c_void_p = field(default_factory=c_void_p)
+
+    def __post_init__(self) -> None:
+        handle = c_int(self.facts.handle)
+        self.driver.call("cuDevicePrimaryCtxRetain", byref(self.context), handle)
+        self.enter()
+        self.driver.call("cuStreamCreate", byref(self.stream), NON_BLOCKING)
+
+    def enter(self) -> None:
+        """Makes the context that of this thread."""
+        self.driver.call("cuCtxSetCurrent", self.context)
+
+    def allocate(self, size: int) -> int:
+        """The address of new memory."""
+        address = c_ulonglong()
+        self.driver.call("cuMemAlloc_v2", byref(address), c_size_t(size))
+        return address.value
+
+    def free(self, address: int) -> None:
+        """Gives memory back."""
+        self.driver.call("cuMemFree_v2", c_ulonglong(address))
+
+    def upload(self, address: int, data: Array) -> None:
+        """Copies a dense array to the device, behind all work before."""
+        if data.nbytes:
+            place, size = c_void_p(data.ctypes.data), c_size_t(data.nbytes)
+            target = c_ulonglong(address)
+            self.driver.call("cuMemcpyHtoDAsync_v2", target, place, size, self.stream)
+            self.synchronize()
+
+    def download(self, address: int, data: Array) -> None:
+        """Fills a dense array from the device, when all work before is done."""
+        if data.nbytes:
+            place, size = c_void_p(data.ctypes.data), c_size_t(data.nbytes)
+            source = c_ulonglong(address)
+            self.driver.call("cuMemcpyDtoHAsync_v2", place, source, size, self.stream)
+        self.synchronize()
+
+    def synchronize(self) -> None:
+        """Waits for all work."""
+        self.driver.call("cuStreamSynchronize", self.stream)
+
+    def load(self, ptx: str) -> c_void_p:
+        """The module of an assembly; raises GlowError with the first line of the driver's log."""
+        module, log = c_void_p(), (c_char * LOG_BYTES)()
+        options = (c_int * 2)(JIT_ERROR_LOG, JIT_ERROR_LOG_BYTES)
+        values = (c_void_p * 2)(ctypes.addressof(log), LOG_BYTES)
+        text = ctypes.c_char_p(ptx.encode())
+        try:
+            self.driver.call(
+                "cuModuleLoadDataEx", byref(module), text, 2, options, values
+            )
+        except GlowError as error:
+            said = log.value.decode(errors="replace").strip().partition("\n")[0]
+            raise GlowError(
+                f"the driver rejects kernels: {said or error.message}"
+            ) from error
+        return module
+
+    def function(self, module: c_void_p, name: str) -> c_void_p:
+        """A kernel of a module."""
+        found = c_void_p()
+        self.driver.call("cuModuleGetFunction", byref(found), module, name.encode())
+        return found
+
+    def launch(
+        self,
+        function: c_void_p,
+        grid: Sequence[int],
+        block: Sequence[int],
+        numbers: Sequence[int],
+    ) -> None:
+        """Runs a kernel behind all work before; its parameters have 64 bits each."""
+        values = [c_ulonglong(number) for number in numbers]
+        pointers = (c_void_p * len(values))(*map(ctypes.addressof, values))
+        sizes = [c_uint(extent) for extent in (*grid, *block)]
+        self.driver.call(
+            "cuLaunchKernel", function, *sizes, c_uint(0), self.stream, pointers, None
+        )
+
+
+def open_driver(library: Callable[[], Any | None] = driver_library) -> CudaDriver:
+    """The driver; raises GlowError where there is none that can be used."""
+    found = library()
+    if found is None:
+        raise GlowError(NO_DRIVER)
+    return CudaDriver(found)

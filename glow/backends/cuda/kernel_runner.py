@@ -1,0 +1,52 @@
+"""Runs single kernels for many threads on arrays of the host: for tests and measurements."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from glow.backends.cuda.driver import CudaDevice
+from glow.backends.cuda.kernels.gpu_builder import GpuKernel
+from glow.backends.cuda.ptx import gpu_kernels_ptx
+from glow.dialects.errors import GlowError
+from glow.dialects.weight_table import Array
+from glow.lowering.target.named_targets import GPUS
+from glow.lowering.target.target import Target
+
+
+def gpu_target(gpu: str) -> Target:
+    """The target of a device: its own name, or that of the newest that is older."""
+    number = int(gpu.removeprefix("sm_"))
+    older = [name for name in GPUS if int(name.removeprefix("sm_")) <= number]
+    if not older:
+        raise GlowError(f"'{gpu}' is older than {', '.join(GPUS)}")
+    return Target.from_string(
+        max(older, key=lambda name: int(name.removeprefix("sm_")))
+    )
+
+
+def run_on_device(
+    device: CudaDevice, kernel: GpuKernel, buffers: Sequence[Array]
+) -> None:
+    """Runs a kernel on copies of buffers, and fills the first with what it wrote.
+
+    Raises GlowError, which names the kernel, where the device stops.
+    """
+    function = kernel.function
+    name = function.sym_name.data
+    device.enter()
+    module = device.load(gpu_kernels_ptx([kernel], gpu_target(device.facts.gpu)))
+    addresses: list[int] = []
+    sizes = [function.known_grid_size, function.known_block_size]
+    grid, block = (list(size.iter_values()) for size in sizes if size is not None)
+    try:
+        for buffer in buffers:
+            addresses.append(device.allocate(max(buffer.nbytes, 1)))
+            device.upload(addresses[-1], buffer)
+        numbers = [number for address in addresses for number in (address, 0)]
+        device.launch(device.function(module, name), grid, block, numbers)
+        device.download(addresses[0], buffers[0])
+    except GlowError as error:
+        raise GlowError(f"kernel '{name}': {error.message}") from error
+    finally:
+        for address in addresses:
+            device.free(address)

@@ -1,0 +1,154 @@
+"""A driver of CUDA in the host's memory: kernels run in the simulator, or are functions.
+
+It has what `glow.backends.cuda.driver` calls, under the names and with the arguments of
+`libcuda.so.1`; addresses are the host's. Failures can be ordered.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from glow.backends.cuda.kernels.gpu_builder import GpuKernel
+from glow.dialects.weight_table import dtype_of
+from glow.interpreter.simt import run_kernel
+
+Launched = Callable[[Sequence[int], Sequence[int], Sequence[int]], None]
+"""What a kernel does: takes grid, block and parameters."""
+
+MESSAGES = {
+    2: b"out of memory",
+    218: b"a PTX JIT compilation failed",
+    700: b"an illegal address",
+}
+
+
+def view(address: int, shape: Sequence[int], dtype: np.dtype) -> np.ndarray:
+    """The host's memory at an address."""
+    size = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
+    block = (ctypes.c_char * size).from_address(address)
+    return np.frombuffer(block, dtype).reshape(shape)
+
+
+def simulated(kernel: GpuKernel) -> Launched:
+    """A kernel in the simulator."""
+
+    def launch(
+        grid: Sequence[int], block: Sequence[int], numbers: Sequence[int]
+    ) -> None:
+        function = kernel.function
+        assert list(grid) == list(function.known_grid_size.iter_values())
+        assert list(block) == list(function.known_block_size.iter_values())
+        addresses = [sum(numbers[k : k + 2]) for k in range(0, len(numbers), 2)]
+        types = [argument.type for argument in function.body.block.args]
+        buffers = [
+            view(address, type_.get_shape(), dtype_of(type_.element_type))
+            for address, type_ in zip(addresses, types, strict=True)
+        ]
+        run_kernel(function, buffers)
+
+    return launch
+
+
+@dataclass
+class FakeCuda:
+    """The library; `failures` are the results of functions that do not give 0."""
+
+    kernels: dict[str, Launched]
+    version: int = 12040
+    gpu: tuple[int, int] = (9, 0)
+    failures: dict[str, int] = field(default_factory=dict)
+    log: bytes = b"ptxas fatal: Unresolved extern function\nmore"
+    calls: list[str] = field(default_factory=list)
+    memory: dict[int, np.ndarray] = field(default_factory=dict)
+    handles: list[str] = field(default_factory=list)
+
+    def __getattribute__(self, name: str):
+        found = object.__getattribute__(self, name)
+        if not name.startswith("cu") or name == "cuGetErrorString":
+            return found
+
+        def call(*arguments):
+            self.calls.append(name)
+            if name in self.failures:
+                self.failed(name, *arguments)
+                return self.failures[name]
+            return found(*arguments) or 0
+
+        return call
+
+    def failed(self, name: str, *arguments) -> None:
+        """What a function that fails leaves behind."""
+        if name == "cuModuleLoadDataEx":
+            log = (ctypes.c_char * arguments[4][1]).from_address(arguments[4][0])
+            log.value = self.log
+
+    def cuInit(self, flags):
+        assert flags == 0
+
+    def cuGetErrorString(self, status, text):
+        text._obj.value = MESSAGES.get(status)
+        return 0
+
+    def cuDriverGetVersion(self, version):
+        version._obj.value = self.version
+
+    def cuDeviceGetCount(self, count):
+        count._obj.value = 1
+
+    def cuDeviceGet(self, handle, number):
+        handle._obj.value = number
+
+    def cuDeviceGetName(self, name, size, handle):
+        name.value = b"Simulated GPU"
+
+    def cuDeviceTotalMem_v2(self, size, handle):
+        size._obj.value = 1 << 30
+
+    def cuDeviceGetAttribute(self, value, attribute, handle):
+        value._obj.value = self.gpu[attribute - 75]
+
+    def cuDevicePrimaryCtxRetain(self, context, handle):
+        context._obj.value = 1
+
+    def cuCtxSetCurrent(self, context):
+        assert context.value == 1
+
+    def cuStreamCreate(self, stream, flags):
+        stream._obj.value = 2
+
+    def cuStreamSynchronize(self, stream):
+        assert stream.value == 2
+
+    def cuMemAlloc_v2(self, address, size):
+        """Memory that is not aligned beyond what is asked of a driver: 256 bytes."""
+        raw = np.full(size.value + 256, 0xAB, np.uint8)
+        address._obj.value = place = raw.ctypes.data + -raw.ctypes.data % 256
+        self.memory[place] = raw
+
+    def cuMemFree_v2(self, address):
+        del self.memory[address.value]
+
+    def cuMemcpyHtoDAsync_v2(self, target, source, size, stream):
+        ctypes.memmove(target.value, source.value, size.value)
+
+    def cuMemcpyDtoHAsync_v2(self, target, source, size, stream):
+        ctypes.memmove(target.value, source.value, size.value)
+
+    def cuModuleLoadDataEx(self, module, text, count, options, values):
+        assert text.value.lstrip().startswith(b"//")
+        module._obj.value = 3
+
+    def cuModuleGetFunction(self, function, module, name):
+        self.handles.append(name.decode())
+        function._obj.value = len(self.handles)
+
+    def cuLaunchKernel(self, function, *rest):
+        *sizes, _shared, _stream, pointers, _extra = rest
+        extents = [size.value for size in sizes]
+        numbers = [ctypes.c_ulonglong.from_address(place).value for place in pointers]
+        kernel = self.kernels[self.handles[function.value - 1]]
+        kernel(extents[:3], extents[3:], numbers)
