@@ -57,7 +57,7 @@ def calibrate_later(path: Path) -> None:
     with contextlib.suppress(OSError, RuntimeError):
         if _mark(path):
             child = _spawn(program)
-            threading.Thread(target=os.waitpid, args=(child, 0), daemon=True).start()
+            threading.Thread(target=_wait_for, args=(child,), daemon=True).start()
 
 
 def _spawn(program: str) -> int:
@@ -73,6 +73,12 @@ def _spawn(program: str) -> int:
         setsid=True,
         scheduler=(os.SCHED_IDLE, os.sched_param(0)),
     )
+
+
+def _wait_for(child: int) -> None:
+    """Let no ended process stand in lists, unless the program takes care of all its own."""
+    with contextlib.suppress(ChildProcessError):
+        os.waitpid(child, 0)
 
 
 def _mark(path: Path) -> bool:

@@ -95,7 +95,7 @@ def test_the_first_compilation_begins_to_measure(
     monkeypatch.setattr(background, "available_cores", lambda: 2)
     monkeypatch.setattr(background, "memory_bytes", lambda: 1 << 40)
     monkeypatch.setattr(sys, "executable", "/usr/bin/python3")
-    monkeypatch.setattr(background.os, "waitpid", lambda *_: None)
+    monkeypatch.setattr(background, "_wait_for", lambda child: None)
     later = background.calibrate_later.__wrapped__
     monkeypatch.setattr(sys, "executable", "/usr/bin/editor")
     later(path)
