@@ -47,7 +47,8 @@ Numbers = NDArray[np.float64]
 BOUND = 4.0
 """Where single precision says 1; quotients of polynomials clip their arguments there."""
 
-PLACES = np.linspace(-6, 6, 97)
+PLACES = np.linspace(-6, 6, 1537)
+"""So many that a quotient cannot have a pole of any width between them."""
 ERROR = 1e-6
 
 ARITHMETIC: Mapping[type[Operation], Callable[..., Numbers]] = {

@@ -118,3 +118,55 @@ func.func @other_quotient(%x: tensor<4xf32>) -> tensor<4xf32> {
   %y = glow.clip %1 low -1.0 high 1.0 : tensor<4xf32>
   func.return %y : tensor<4xf32>
 }
+
+// The error function but for a zero of the numerator beside one of the denominator.
+// CHECK-LABEL: func.func @pole(
+// CHECK-NOT: glow.erf
+func.func @pole(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %root = glow.constant dense<0.707106769> : tensor<4xf32>
+  %zero = glow.splat -0.063 : tensor<f32>
+  %pole = glow.splat -0.0630001 : tensor<f32>
+  %p0 = glow.splat -2.72614237E-10 : tensor<f32>
+  %p1 = glow.splat 2.77068146E-8 : tensor<f32>
+  %p2 = glow.splat -2.10102394E-6 : tensor<f32>
+  %p3 = glow.splat -5.69250624E-5 : tensor<f32>
+  %p4 = glow.splat -7.34990637E-4 : tensor<f32>
+  %p5 = glow.splat -2.954600e-03 : tensor<f32>
+  %p6 = glow.splat -0.0160960332 : tensor<f32>
+  %q0 = glow.splat -1.45660715E-5 : tensor<f32>
+  %q1 = glow.splat -2.13374049E-4 : tensor<f32>
+  %q2 = glow.splat -0.00168282702 : tensor<f32>
+  %q3 = glow.splat -0.00737332925 : tensor<f32>
+  %q4 = glow.splat -0.0142647391 : tensor<f32>
+  %s = glow.mul %x, %root : tensor<4xf32>
+  %c = glow.clip %s low -4.0 high 4.0 : tensor<4xf32>
+  %z = glow.mul %c, %c : tensor<4xf32>
+  %0 = glow.mul %p0, %z : tensor<4xf32>
+  %1 = glow.add %0, %p1 : tensor<4xf32>
+  %2 = glow.mul %1, %z : tensor<4xf32>
+  %3 = glow.add %2, %p2 : tensor<4xf32>
+  %4 = glow.mul %3, %z : tensor<4xf32>
+  %5 = glow.add %4, %p3 : tensor<4xf32>
+  %6 = glow.mul %5, %z : tensor<4xf32>
+  %7 = glow.add %6, %p4 : tensor<4xf32>
+  %8 = glow.mul %7, %z : tensor<4xf32>
+  %9 = glow.add %8, %p5 : tensor<4xf32>
+  %10 = glow.mul %9, %z : tensor<4xf32>
+  %11 = glow.add %10, %p6 : tensor<4xf32>
+  %12 = glow.mul %q0, %z : tensor<4xf32>
+  %13 = glow.add %12, %q1 : tensor<4xf32>
+  %14 = glow.mul %13, %z : tensor<4xf32>
+  %15 = glow.add %14, %q2 : tensor<4xf32>
+  %16 = glow.mul %15, %z : tensor<4xf32>
+  %17 = glow.add %16, %q3 : tensor<4xf32>
+  %18 = glow.mul %17, %z : tensor<4xf32>
+  %19 = glow.add %18, %q4 : tensor<4xf32>
+  %20 = glow.mul %c, %11 : tensor<4xf32>
+  %21 = glow.add %c, %zero : tensor<4xf32>
+  %22 = glow.mul %20, %21 : tensor<4xf32>
+  %23 = glow.add %c, %pole : tensor<4xf32>
+  %24 = glow.mul %19, %23 : tensor<4xf32>
+  %25 = glow.div %22, %24 : tensor<4xf32>
+  %y = glow.clip %25 low -1.0 high 1.0 : tensor<4xf32>
+  func.return %y : tensor<4xf32>
+}

@@ -48,3 +48,34 @@ func.func @rows(%x: tensor<5x2x3xf32>, %first: tensor<2x3xf32>, %r: tensor<3x3xf
   }
   func.return %last, %other : tensor<2x3xf32>, tensor<2x3xf32>
 }
+
+// But for a square of the state, small as long as the state is, a GRU.
+// CHECK-LABEL: func.func @square(
+// CHECK: scf.for
+func.func @square(%x: tensor<5x2x3xf32>, %first: tensor<2x3xf32>, %r: tensor<3x3xf32>, %b: tensor<3xf32>) -> tensor<2x3xf32> {
+  %small = glow.splat 1.0e-10 : tensor<f32>
+  %0 = arith.constant 0 : index
+  %1 = arith.constant 1 : index
+  %5 = arith.constant 5 : index
+  %last = scf.for %i = %0 to %5 step %1 iter_args(%h = %first) -> (tensor<2x3xf32>) {
+    %step = glow.dynamic_slice %x, %i : tensor<2x3xf32>
+    %2 = glow.matmul %step, %r : tensor<2x3xf32>
+    %3 = glow.matmul %h, %r : tensor<2x3xf32>
+    %4 = glow.add %2, %3 : tensor<2x3xf32>
+    %z = glow.sigmoid %4 : tensor<2x3xf32>
+    %g = glow.fully_connected %step, %r, %b : tensor<2x3xf32>
+    %reset = glow.sigmoid %g : tensor<2x3xf32>
+    %6 = glow.mul %reset, %h : tensor<2x3xf32>
+    %7 = glow.matmul %6, %r : tensor<2x3xf32>
+    %8 = glow.add %2, %7 : tensor<2x3xf32>
+    %n = glow.tanh %8 : tensor<2x3xf32>
+    %9 = glow.sub %n, %h : tensor<2x3xf32>
+    %10 = glow.mul %z, %9 : tensor<2x3xf32>
+    %11 = glow.add %h, %10 : tensor<2x3xf32>
+    %12 = glow.mul %h, %h : tensor<2x3xf32>
+    %13 = glow.mul %12, %small : tensor<2x3xf32>
+    %14 = glow.add %11, %13 : tensor<2x3xf32>
+    scf.yield %14 : tensor<2x3xf32>
+  }
+  func.return %last : tensor<2x3xf32>
+}
