@@ -20,10 +20,11 @@ from benchmarks.networks import NETWORKS, make_inputs
 from glow.backends.cpu.tuning.subject import CpuSubject
 from glow.diagnostics import run_reporting
 from glow.options import CompileOptions
-from glow.tuning.search import Budget, Found, Subject, halve
+from glow.tuning.search import Budget, Found, Job, Subject, halve
 
 FIRST = 5
 CLOSE = 1.02
+FINAL_TURNS = 24
 HEAD = (
     f"{'network':16} {'kernels':>7} {'tried':>6} {'share':>6} {'regret':>7} {'first 5':>7}"
     "  worst"
@@ -67,14 +68,15 @@ class Regret:
 
 
 def is_early(found: Found, subject: Subject) -> bool:
-    """Whether one of the first candidates is close to the best, in the first round."""
-    first_round: dict[object, float] = {}
-    for config, times in found.times:
-        first_round.setdefault(config, subject.score(times))
-    if not first_round:
+    """Whether one of the first candidates is close to the best, in turns of their own."""
+    last = {config: subject.score(times) for config, times in found.times}
+    first, best = list(last)[:FIRST], sorted(last, key=last.__getitem__)[:FIRST]
+    both = list(dict.fromkeys([*first, *best]))
+    if len(both) <= len(first):
         return True
-    early = min(first_round[config] for config in list(first_round)[:FIRST])
-    return early <= CLOSE * min(first_round.values())
+    times = subject.measure(found.kernel, both, FINAL_TURNS)
+    scores = [subject.score(each) for each in times]
+    return min(scores[: len(first)]) <= CLOSE * min(scores)
 
 
 def kernels_of(subject: Subject, most: int, least: float) -> Iterator[Found]:
@@ -98,7 +100,7 @@ def main() -> int:
     for name in arguments.networks:
         model = NETWORKS[name]()
         options = CompileOptions(threads=1)
-        subject = CpuSubject(model, options, make_inputs(model))
+        subject = CpuSubject(Job(model, options, make_inputs(model)))
         found: list[Found] = []
         for one in kernels_of(subject, arguments.most, arguments.least):
             found.append(one)
