@@ -3,7 +3,9 @@
     for each kernel, those first that may gain most:
         all candidates, 3 turns; the faster half, 6; ... until one is left
     the network with all winners against the network as it is, in alternating runs:
-        kept if it is faster by more than its noise, else half of the winners, ...
+        kept if it is faster by more than its noise, else each half of the winners, ...
+    the network with all that was kept against what it was, once more: who picks the lucky ones of
+        many comparisons has to ask again
 
 Nothing here knows a kernel: what is tuned answers as a `Subject`.
 """
@@ -243,6 +245,7 @@ class Search:
         try:
             self._kernels()
             self._network()
+            self._confirm()
         except KeyboardInterrupt:
             self.tuned.interrupted = True
         return self.tuned
@@ -267,12 +270,7 @@ class Search:
     def _network(self) -> None:
         """Keep what makes the network faster, then single choices that need it to judge."""
         winners = [found for found in self.tuned.found if found.gain > 0]
-        winners.sort(key=lambda found: -found.saved)
-        while winners:
-            trial = {found.kernel.key: found.best for found in winners}
-            if self._try(trial, f"{len(winners)} kernels"):
-                break
-            winners = winners[: len(winners) // 2]
+        self._winners(sorted(winners, key=lambda found: -found.saved))
         for kernel in self.subject.kernels:
             if not kernel.alone:
                 for config in kernel.configs[1:]:
@@ -280,6 +278,31 @@ class Search:
                     if kept is not None and kernel.changes:
                         config = replace(kept, **kernel.changes)
                     self._try({kernel.key: config}, kernel.text)
+
+    def _winners(self, winners: Sequence[Found]) -> None:
+        """Keep all of some winners, or of each half those that make the network faster."""
+        trial = {found.kernel.key: found.best for found in winners}
+        if not trial or self._try(trial, f"{len(winners)} kernels"):
+            return
+        if len(winners) > 1:
+            half = len(winners) // 2
+            self._winners(winners[:half])
+            self._winners(winners[half:])
+
+    def _confirm(self) -> None:
+        """Compare what was kept with what there was, and forget it unless it is faster."""
+        tuned = self.tuned
+        if not tuned.kept:
+            return
+        verdict = compare(self.subject.network({}), self.subject.network(tuned.kept))
+        tuned.ratio = verdict.ratio
+        self.tell(
+            f"network {1 - verdict.ratio:+6.1%} of its time with all that is kept"
+        )
+        if verdict.ratio >= 1:
+            present = {one.key: one.configs[0] for one in self.subject.kernels}
+            self.keep({key: present[key] for key in tuned.kept}, 1.0)
+            tuned.kept, tuned.ratio = {}, 1.0
 
     def _try(self, configs: dict[str, Any], what: str) -> bool:
         """Keep some configurations if the network is faster with them."""
