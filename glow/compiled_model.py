@@ -12,15 +12,13 @@ import numpy as np
 import numpy.typing as npt
 
 from glow.dialects.errors import GlowError
+from glow.runtime.buffers import IN_PLACE_BYTES
 from glow.tensor_info import Signature, TensorInfo
 
 if TYPE_CHECKING:
     from glow.backends.backend import CompiledFunction
 
 Array = npt.NDArray[np.generic]
-
-IN_PLACE_BYTES = 1 << 16
-"""Inputs and outputs of fewer bytes are copied sooner than their addresses are found."""
 
 NO_VARIABLES: Mapping[str, Array] = MappingProxyType({})
 
@@ -159,12 +157,10 @@ class CompiledModel:
         arrays = self._arrange(inputs, {})
         if self._limited is None:
             return self._run(arrays)
-        if self._bytes < IN_PLACE_BYTES:
+        if not memory or self._bytes < IN_PLACE_BYTES:
             return self._limited.run(arrays, threads)
         taken = [np.require(array, None, ["C", "A"]) for array in arrays]
-        results: list[Array] = list(memory)
-        if not results:
-            results = [np.empty(*output) for output in self._outputs]
+        results = list(memory)
         self._limited.run_into(taken, results, threads)
         return results
 

@@ -7,8 +7,8 @@ A request is one object (`Run`), which the callbacks of devices move on: no thre
 it. A part that is ready waits in the queue of its device (`parts/device_queue.py`). So requests
 follow each other through the devices as through a pipeline; `limit` bounds how many are in
 flight. A value is let go of when the last part that reads it has begun, and its memory serves
-later requests (`parts/array_pool.py`); parts on one device, and devices of one process, hand over
-arrays as they are. Section 6 of the paper calls this the Executor.
+later requests (`glow/runtime/array_pool.py`); parts on one device, and devices of one process,
+hand over arrays as they are. Section 6 of the paper calls this the Executor.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from glow.compiled_model import IN_PLACE_BYTES
 from glow.dialects.errors import GlowError
 from glow.host.devices.device import Health
 from glow.host.devices.memory import model_memory
-from glow.host.parts.array_pool import ArrayPool
 from glow.host.parts.partitioned_run import Run
 from glow.host.parts.placed_part import Wiring
 from glow.host.request import ClosedError
+from glow.runtime.array_pool import ArrayPool
+from glow.runtime.buffers import IN_PLACE_BYTES
 
 if TYPE_CHECKING:
     from glow.compiled_model import Array

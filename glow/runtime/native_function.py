@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import struct
 from collections import deque
 from collections.abc import Mapping, Sequence
@@ -15,7 +14,9 @@ import numpy as np
 import numpy.typing as npt
 
 from glow.dialects.errors import GlowError
-from glow.runtime.buffers import aligned_empty
+from glow.runtime.argument_addresses import address_of, argument_addresses
+from glow.runtime.array_pool import ArrayPool
+from glow.runtime.buffers import IN_PLACE_BYTES, aligned_empty
 from glow.runtime.constants import Piece, shared_segment
 from glow.runtime.executable import Bytes, Executable
 from glow.runtime.threads.cores import available_cores
@@ -24,6 +25,10 @@ from glow.runtime.threads.thread_pool import thread_pool
 Array = npt.NDArray[np.generic]
 
 NO_VARIABLES: Mapping[str, Array] = MappingProxyType({})
+
+RESULTS_KEPT = 2
+"""Memory for the results of so many calls is kept: a caller has the last ones while the next ones
+are written."""
 
 
 @dataclass(frozen=True)
@@ -176,6 +181,9 @@ class NativeFunction:
         self._quiet = bytes(len(program.reports))
         """The reports of a call without an error."""
         self._idle: deque[Buffers] = deque()
+        size = sum(a.size for a in (*program.inputs, *program.outputs))
+        self._is_in_place = size >= IN_PLACE_BYTES and not program.writes_inputs
+        self._results = ArrayPool(RESULTS_KEPT * len(program.outputs))
 
     @property
     def variables(self) -> Mapping[str, Array]:
@@ -208,8 +216,12 @@ class NativeFunction:
     def run(self, inputs: Sequence[Array], threads: int | None = None) -> list[Array]:
         """The outputs for inputs of the right shapes and dtypes.
 
-        `threads` is the most that this call takes, where that is less than others do.
+        Large ones stay where they are: inputs are read there, and outputs are written where
+        earlier ones were that nobody has any more. `threads` is the most that this call takes,
+        where that is less than others do.
         """
+        if self._is_in_place:
+            return self._run_in_place(inputs, threads)
         buffers = self._take_buffers()
         if buffers.places is not self._own_places:
             self._place(buffers, self._own_places)
@@ -218,6 +230,17 @@ class NativeFunction:
         self._call(buffers, threads)
         results = [view.copy() for view in buffers.outputs]
         self._give_back(buffers)
+        return results
+
+    def _run_in_place(
+        self, inputs: Sequence[Array], threads: int | None
+    ) -> list[Array]:
+        """The outputs, in memory of their own; inputs are copied only where they must be."""
+        taken = [np.require(array, None, ["C", "A"]) for array in inputs]
+        take = self._results.take
+        results = [take(each.shape, each.dtype) for each in self.program.outputs]
+        arrays = (*taken, *results)
+        self._run_at(list(map(address_of, arrays)), arrays, threads)
         return results
 
     def run_into(
@@ -288,6 +311,7 @@ class StatefulFunction(NativeFunction):
         variables = tuple(replace(each, initial=None) for each in program.variables)
         rest = replace(program, variables=variables, initial=aligned_empty(0))
         super().__init__(rest, threads)
+        self._is_in_place = False  # An input may be the memory of a variable.
         self._lock = Lock()
         self._buffers = Buffers(rest, self._executable, self._distances)
         mutables = self._buffers.mutables
@@ -360,41 +384,3 @@ def native_function(program: NativeProgram, threads: int | None) -> NativeFuncti
     """Native code ready to run, with variables if the program has some."""
     kind = StatefulFunction if program.variables else NativeFunction
     return kind(program, threads)
-
-
-def argument_addresses(inputs: Sequence[Array], outputs: Sequence[Array]) -> list[int]:
-    """Where the arrays' memory is; raises GlowError as `run_into` says."""
-    for number, array in enumerate(inputs):
-        if not (array.flags.c_contiguous and array.flags.aligned):
-            raise GlowError(f"input {number} must be contiguous and aligned")
-    for number, array in enumerate(outputs):
-        if not array.flags.carray:
-            raise GlowError(f"output {number} must be contiguous, aligned and writable")
-    arrays = [*inputs, *outputs]
-    addresses = list(map(address_of, arrays))
-    check_apart(addresses, arrays, len(inputs))
-    return addresses
-
-
-def address_of(array: Array) -> int:
-    """Where a contiguous array's memory is, ten times faster than NumPy tells it."""
-    try:
-        return ctypes.addressof(ctypes.c_char.from_buffer(array.data))
-    except (TypeError, ValueError):  # Read-only, empty, or of a dtype without buffers.
-        return array.ctypes.data
-
-
-def check_apart(addresses: Sequence[int], arrays: Sequence[Array], first: int) -> None:
-    """Raise GlowError where an array from number `first` on shares memory with another."""
-    spans = [
-        (start, start + a.nbytes) for start, a in zip(addresses, arrays, strict=True)
-    ]
-    for number in range(first, len(spans)):
-        start, end = spans[number]
-        for other in range(number):
-            if start < spans[other][1] and spans[other][0] < end:
-                kind, count = ("input", 0) if other < first else ("output", first)
-                raise GlowError(
-                    f"output {number - first} must not share memory with {kind} "
-                    f"{other - count}"
-                )

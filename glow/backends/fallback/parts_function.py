@@ -18,7 +18,7 @@ import numpy as np
 
 from glow.backends.device import Buffer, DeviceFunction
 from glow.compiled_model import NO_VARIABLES, Array, CompiledModel, output_error
-from glow.host.parts.array_pool import ArrayPool
+from glow.runtime.array_pool import ArrayPool
 
 if TYPE_CHECKING:
     from glow.host.partition_plan import PartitionPlan

@@ -100,6 +100,24 @@ def test_inputs_in_order_may_be_scattered_or_read_only():
         np.testing.assert_array_equal(model.run_in_order([a])[0], a + a)
 
 
+def test_results_keep_their_memory_while_anybody_has_a_part_of_it():
+    source = """
+    <ir_version: 8, opset_import: ["" : 17]>
+    net (float[128, 128] a) => (float[128, 128] b) { b = Add(a, a) }
+    """
+    model = glow.compile(parser.parse_model(source), threads=1)
+    a = np.arange(128 * 128, dtype=np.float32).reshape(128, 128)
+    last_row = model(a)[-1:]
+    results = [model(number * a) for number in range(4)]
+    addresses = {result.ctypes.data for result in results}
+    for number, result in enumerate(results):
+        np.testing.assert_array_equal(result, 2 * number * a)
+    np.testing.assert_array_equal(last_row, 2 * a[-1:])
+    del results, result
+    assert model(a).ctypes.data in addresses
+    np.testing.assert_array_equal(last_row, 2 * a[-1:])
+
+
 # -- run_into
 
 
