@@ -1,6 +1,7 @@
 """The CUDA backend: the CPU's kernels as PTX, a thread a slice of each.
 
-It writes code, for any GPU of the table and without one; nothing of it is run yet.
+It writes code for any GPU of the table and without one, and runs it by the driver. `kernels` has
+those for many threads.
 """
 
 from __future__ import annotations
@@ -22,9 +23,6 @@ if TYPE_CHECKING:
     from glow.runtime.native_function import NativeProgram
 
 PTX = "ptx"
-WRITES_ONLY = "it writes PTX (glow compile --emit=ptx), and runs nothing yet"
-
-
 ANY = "sm_80"
 """Without a target; newer GPUs run its code, too."""
 
@@ -68,9 +66,13 @@ class CudaBackend(CpuBackend):
         return Pipeline([*phases, text], pipeline.compile_from)
 
     def compile(self, module: ModuleOp, options: CompileOptions) -> CompiledFunction:
-        """Raises GlowError: nothing is run yet."""
-        self.find_device(options.device)
-        raise GlowError(f"backend '{self.name}': {WRITES_ONLY}")
+        """The main function of a module on a device."""
+        device = self.find_device(options.device)
+        from glow.backends.cuda.build import build_function
+        from glow.lowering.target.target import Target
+
+        target = Target.from_string(gpu_of(options))
+        return build_function(module, target, self.kernel_table(), int(device.number))
 
     def export(
         self, module: ModuleOp, phase: str, options: CompileOptions
@@ -82,16 +84,37 @@ class CudaBackend(CpuBackend):
         return module_ptx(module, Target.from_string(gpu_of(options)))
 
     def prepare(self) -> None:
-        """Nothing: no code is run."""
+        """Nothing: the driver assembles."""
 
     def stored_program(self, function: CompiledFunction) -> NativeProgram | None:
-        """None: there are no functions."""
+        """None: the driver keeps what it assembles itself."""
         return None
 
     def devices(self) -> Sequence[Device]:
-        """None yet."""
-        return ()
+        """Those of the driver, none where there is no driver that can be used."""
+        from glow.backends.cuda.driver import open_driver
+
+        try:
+            driver = open_driver()
+            found = [driver.facts(number) for number in range(driver.count())]
+        except GlowError:
+            return ()
+        return [
+            Device(
+                f"{self.name}:{facts.number}",
+                "gpu",
+                facts.memory_bytes,
+                f"{facts.name}, {facts.gpu}",
+            )
+            for facts in found
+        ]
 
     def why_no_device(self) -> str:
-        """Code is all that there is."""
-        return WRITES_ONLY
+        """What the driver says, or that there is none."""
+        from glow.backends.cuda.driver import open_driver
+
+        try:
+            open_driver().count()
+        except GlowError as error:
+            return error.message
+        return "the driver has no device"

@@ -28,6 +28,8 @@ JIT_ERROR_LOG, JIT_ERROR_LOG_BYTES = 5, 6
 LOG_BYTES = 4096
 NAME_BYTES = 256
 NON_BLOCKING = 1
+OWN_THREAD = 1
+"""Launches of other threads are not captured."""
 
 
 @cache
@@ -154,6 +156,22 @@ class CudaDevice:
             self.driver.call("cuMemcpyDtoHAsync_v2", place, source, size, self.stream)
         self.synchronize()
 
+    def capture(self, body: Callable[[], None]) -> c_void_p:
+        """The graph of the launches of a body, which are not run."""
+        graph, executable = c_void_p(), c_void_p()
+        self.driver.call("cuStreamBeginCapture_v2", self.stream, OWN_THREAD)
+        try:
+            body()
+        finally:
+            self.driver.call("cuStreamEndCapture", self.stream, byref(graph))
+        flags = c_ulonglong(0)
+        self.driver.call("cuGraphInstantiateWithFlags", byref(executable), graph, flags)
+        return executable
+
+    def replay(self, graph: c_void_p) -> None:
+        """Runs a graph behind all work before."""
+        self.driver.call("cuGraphLaunch", graph, self.stream)
+
     def synchronize(self) -> None:
         """Waits for all work."""
         self.driver.call("cuStreamSynchronize", self.stream)
@@ -197,9 +215,9 @@ class CudaDevice:
         )
 
 
-def open_driver(library: Callable[[], Any | None] = driver_library) -> CudaDriver:
+def open_driver() -> CudaDriver:
     """The driver; raises GlowError where there is none that can be used."""
-    found = library()
+    found = driver_library()
     if found is None:
         raise GlowError(NO_DRIVER)
     return CudaDriver(found)

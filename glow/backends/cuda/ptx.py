@@ -10,10 +10,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 
+from glow.backends.cpu.program.program import KernelRequest, Program
 from glow.backends.cuda.gpu_to_llvm import kernels_llvm
 from glow.backends.cuda.kernels.gpu_builder import GpuKernel
 from glow.dialects.errors import GlowError
@@ -24,6 +26,7 @@ from glow.lowering.loops_to_llvm.convert_loops_to_llvm import lower_functions
 from glow.lowering.target.llvm_library import llvm
 from glow.lowering.target.target import Target
 from glow.lowering.type_guards import is_memref
+from glow.runtime.caches.object_cache import ObjectCache, cache_key
 from glow.runtime.native_code import parse, target_machine
 
 ENTRY = "_entry"
@@ -114,3 +117,34 @@ def module_ptx(module: ModuleOp, target: Target) -> str:
 def gpu_kernels_ptx(kernels: Sequence[GpuKernel], target: Target) -> str:
     """Kernels for many threads as PTX of a GPU, an entry each."""
     return assembly(kernels_llvm(kernels, target), target)
+
+
+@dataclass(frozen=True)
+class KernelAssembly:
+    """A kernel as PTX, and how many work items it has."""
+
+    text: str
+    work_items: int
+
+
+def kernel_assembly(
+    request: KernelRequest, version: str, target: Target, cache: ObjectCache
+) -> KernelAssembly:
+    """The PTX of a kernel, from the cache on disk where it is known."""
+    key = cache_key(f"ptx {version}{request.name} {request.spec!r}", target)
+    if (entry := cache.load(key)) is not None:
+        text, work_items = (blob.decode() for blob in entry)
+        return KernelAssembly(text, int(work_items))
+    kernel = request.build(request.name, target)
+    text = assembly(kernels_text([kernel.function], target), target)
+    cache.store_all({key: [text.encode(), str(kernel.work_items).encode()]})
+    return KernelAssembly(text, kernel.work_items)
+
+
+def kernel_assemblies(program: Program, target: Target) -> dict[str, KernelAssembly]:
+    """The PTX of a program's kernels by name."""
+    cache = ObjectCache()
+    return {
+        name: kernel_assembly(request, program.version, target, cache)
+        for name, request in program.requests().items()
+    }

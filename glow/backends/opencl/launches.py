@@ -1,29 +1,16 @@
-"""The steps of a program on a command queue: kernels are put into it, loops run on the host.
-
-Numbers that decide (conditions, bounds of loops) are read from the device when all before them
-is done. A step is a function of the state of a call; a table says which makes it.
-"""
+"""Kernels of a program on a command queue."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple, TypeAlias, cast
+from collections.abc import Mapping
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 import pyopencl as cl
 
-from glow.backends.cpu.program.program import (
-    Branch,
-    BufferBinding,
-    Guard,
-    KernelCall,
-    Load,
-    Loaded,
-    Loop,
-    MemorySpace,
-    Step,
-    While,
-)
+from glow.backends.cpu.program.device_steps import Call, Launch, Launcher
+from glow.backends.cpu.program.program import BufferBinding, KernelCall, MemorySpace
 from glow.dialects.errors import GlowError
 
 Spaces: TypeAlias = Mapping[MemorySpace, cl.Buffer]
@@ -43,23 +30,15 @@ class Entry(NamedTuple):
     """Into which the items are cut, each of which runs on a core of its own."""
 
 
-class Call:
-    """What the steps of one call share: loop indices and numbers that were read."""
+class QueueCall(Call):
+    """A call on a command queue."""
 
     def __init__(self, queue: cl.CommandQueue, spaces: Spaces) -> None:
+        super().__init__()
         self.queue = queue
         self.spaces = spaces
-        self.indices: dict[int, int] = {}
-        self.loaded: dict[int, int] = {}
 
-    def offset(self, binding: BufferBinding) -> int:
-        """Where a buffer is now."""
-        moved = (self.indices[loop] * size for loop, size in binding.dynamic_offset)
-        return binding.offset + sum(moved)
-
-    def read(
-        self, binding: BufferBinding
-    ) -> np.ndarray[tuple[int], np.dtype[np.uint8]]:
+    def read(self, binding: BufferBinding) -> npt.NDArray[np.uint8]:
         """The bytes of a buffer, when all before is done."""
         found = np.empty(binding.size, np.uint8)
         place = self.offset(binding)
@@ -72,34 +51,16 @@ class Call:
         )
         return found
 
-    def number(self, bound: int | Loaded) -> int:
-        """A bound of a loop."""
-        return bound if isinstance(bound, int) else self.loaded[bound.number]
 
-
-Launch: TypeAlias = Callable[[Call], None]
-
-
-def launch_all(launches: Sequence[Launch], call: Call) -> None:
-    """Steps in order."""
-    for launch in launches:
-        launch(call)
-
-
-class Launcher:
-    """Makes the functions of steps."""
+class QueueLauncher(Launcher):
+    """Makes the functions of steps on a command queue."""
 
     def __init__(self, entries: Mapping[str, Entry], spaces: Spaces) -> None:
         self.entries = entries
         self.spaces = spaces
 
-    def steps(self, steps: Sequence[Step]) -> Sequence[Launch]:
-        """The functions of steps, in order."""
-        return [LAUNCHES[type(step)](self, step) for step in steps]
-
-    def kernel_call(self, step: Step) -> Launch:
+    def kernel(self, step: KernelCall) -> Launch:
         """A kernel, whose arguments are set once but for offsets that move."""
-        assert isinstance(step, KernelCall)
         entry = self.entries[step.kernel.name]
         kernel = cl.Kernel(entry.program, entry.name)
         moving: list[tuple[int, BufferBinding]] = []
@@ -112,6 +73,7 @@ class Launcher:
         size, name = (entry.parts,), step.kernel.name
 
         def launch(call: Call) -> None:
+            assert isinstance(call, QueueCall)
             for number, binding in moving:
                 kernel.set_arg(number, np.int64(call.offset(binding)))
             try:
@@ -124,80 +86,7 @@ class Launcher:
 
         return launch
 
-    def load(self, step: Step) -> Launch:
-        """A number that decides."""
-        assert isinstance(step, Load)
-
-        def launch(call: Call) -> None:
-            data = call.read(step.binding).tobytes()
-            call.loaded[step.number] = int.from_bytes(data, "little", signed=True)
-
-        return launch
-
-    def loop(self, step: Step) -> Launch:
-        """A loop of the host; where bounds are data, within the axes of its buffers."""
-        assert isinstance(step, Loop)
-        body = self.steps(step.body)
-
-        def launch(call: Call) -> None:
-            lower, upper = call.number(step.lower), call.number(step.upper)
-            if step.within is not None:
-                lower, upper = max(lower, step.within[0]), min(upper, step.within[1])
-            for index in range(lower, upper, step.step):
-                call.indices[step.number] = index
-                launch_all(body, call)
-
-        return launch
-
-    def branch(self, step: Step) -> Launch:
-        """One of two lists of steps."""
-        assert isinstance(step, Branch)
-        then, otherwise = self.steps(step.then), self.steps(step.otherwise)
-
-        def launch(call: Call) -> None:
-            holds = call.loaded[step.condition.number]
-            launch_all(then if holds else otherwise, call)
-
-        return launch
-
-    def while_loop(self, step: Step) -> Launch:
-        """Steps that find a condition, and those that run while it holds."""
-        assert isinstance(step, While)
-        before, body = self.steps(step.before), self.steps(step.body)
-
-        def launch(call: Call) -> None:
-            launch_all(before, call)
-            while call.loaded[step.condition.number]:
-                launch_all(body, call)
-                launch_all(before, call)
-
-        return launch
-
-    def guard(self, step: Step) -> Launch:
-        """Steps that are left out where an error was noted."""
-        assert isinstance(step, Guard)
-        body = self.steps(step.body)
-
-        def launch(call: Call) -> None:
-            if not call.read(step.reports).any():
-                launch_all(body, call)
-
-        return launch
-
 
 def first_line(error: Exception) -> str:
     """What a driver says, in a line."""
     return str(error).strip().partition("\n")[0]
-
-
-LAUNCHES = cast(
-    "Mapping[type[Step], Callable[[Launcher, Step], Launch]]",
-    {
-        KernelCall: Launcher.kernel_call,
-        Load: Launcher.load,
-        Loop: Launcher.loop,
-        Branch: Launcher.branch,
-        While: Launcher.while_loop,
-        Guard: Launcher.guard,
-    },
-)

@@ -11,11 +11,12 @@ from typing import TypeVar
 import numpy as np
 import pyopencl as cl
 
+from glow.backends.cpu.program.device_steps import launch_all
 from glow.backends.cpu.program.program import MemorySpace, Program
 from glow.backends.device import Buffer
 from glow.backends.opencl.device_array import DeviceArray, context_of
 from glow.backends.opencl.drivers import described
-from glow.backends.opencl.launches import Call, Entry, Launcher, first_line, launch_all
+from glow.backends.opencl.launches import Entry, QueueCall, QueueLauncher, first_line
 from glow.backends.opencl.sources import KernelSource
 from glow.dialects.errors import GlowError
 from glow.dialects.weight_table import Array
@@ -119,7 +120,7 @@ class OpenClFunction:
                 )
                 for name, source in sources.items()
             }
-        self._launches = Launcher(entries, self._spaces).steps(program.steps)
+        self._launches = QueueLauncher(entries, self._spaces).steps(program.steps)
         self._clear_reports()
         self._variables = variables
         self.variables: Mapping[str, Array] = MappingProxyType(
@@ -162,7 +163,7 @@ class OpenClFunction:
             for variable in self._variables:
                 array = self.variables[variable.name]
                 self._upload("mutables", variable.place.offset, array)
-            launch_all(self._launches, Call(self._queue, self._spaces))
+            launch_all(self._launches, QueueCall(self._queue, self._spaces))
             results = [taken(place) for place in self._arguments[self.input_count :]]
             for variable in self._variables:
                 found = self._download(variable.place)
@@ -174,7 +175,7 @@ class OpenClFunction:
     def run_queue(self) -> None:
         """Runs the kernels once more on the inputs of the last call, as measurements do."""
         with self._lock, self._driver():
-            launch_all(self._launches, Call(self._queue, self._spaces))
+            launch_all(self._launches, QueueCall(self._queue, self._spaces))
             self._queue.finish()
 
     @contextmanager

@@ -2,13 +2,29 @@
 
 from __future__ import annotations
 
-import pytest
-from support.gpu.contraction_cases import Case, error_of, fixed_matmul
-from support.gpu.fake_cuda import FakeCuda, simulated
+from collections.abc import Sequence
+from pathlib import Path
 
+import numpy as np
+import pytest
+from places import ROOT
+from support.gpu.contraction_cases import Case, error_of, fixed_matmul
+from support.gpu.fake_cuda import FakeCuda, Launched, simulated, view
+from xdsl.dialects.builtin import MemRefType
+from xdsl.dialects.func import FuncOp
+
+import glow
 from glow import GlowError
+from glow.backends.cuda import driver
 from glow.backends.cuda.driver import CudaDevice, CudaDriver, open_driver
 from glow.backends.cuda.kernel_runner import gpu_target, run_on_device
+from glow.compiler import load, lower
+from glow.dialects.weight_table import dtype_of
+from glow.lowering.loop_builder.kernel import is_kernel
+from glow.options import CompileOptions
+from glow.runtime.testing import compile_function
+
+MLP = ROOT / "examples" / "digits" / "mlp.onnx"
 
 
 @pytest.fixture(scope="module")
@@ -18,8 +34,8 @@ def case() -> Case:
 
 def device_of(case: Case, **facts: object) -> tuple[FakeCuda, CudaDevice]:
     library = FakeCuda({"contraction": simulated(case.kernel)}, **facts)
-    driver = CudaDriver(library)
-    return library, CudaDevice(driver, driver.facts(0))
+    opened = CudaDriver(library)
+    return library, CudaDevice(opened, opened.facts(0))
 
 
 def test_a_kernel_runs_on_copies_of_its_buffers(case: Case) -> None:
@@ -70,14 +86,95 @@ def test_a_failure_is_one_line(case: Case, name: str) -> None:
     assert library.memory == {}
 
 
-def test_a_driver_that_is_missing_or_too_old_is_one_line() -> None:
+def test_a_driver_that_is_missing_or_too_old_is_one_line(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(driver, "driver_library", lambda: None)
     with pytest.raises(
         GlowError, match=r"there is no .*, which NVIDIA's driver brings"
     ):
-        open_driver(lambda: None)
+        open_driver()
     with pytest.raises(
         GlowError, match=r"is of CUDA 11\.4, and the kernels' PTX needs 11\.8"
     ):
         CudaDriver(FakeCuda({}, version=11040))
     with pytest.raises(GlowError, match="cuInit fails: error 100"):
         CudaDriver(FakeCuda({}, failures={"cuInit": 100}))
+
+
+def host_functions(path: Path) -> dict[str, Launched]:
+    """The kernels of a network, compiled for this machine."""
+    module = lower(load(path), "loops", CompileOptions("cuda", "sm_80"))
+    kernels = [op for op in module.ops if isinstance(op, FuncOp) and is_kernel(op)]
+    return {f"{op.sym_name.data}_entry": on_host(op) for op in kernels}
+
+
+def on_host(function: FuncOp) -> Launched:
+    """A kernel of loops, whose items the threads of a grid share."""
+    types = [t for t in function.function_type.inputs if isinstance(t, MemRefType)]
+    compiled = compile_function(function)
+
+    def launch(
+        grid: Sequence[int], block: Sequence[int], numbers: Sequence[int]
+    ) -> None:
+        *places, items = numbers
+        assert grid[0] * block[0] >= items > (grid[0] - 1) * block[0]
+        buffers = [
+            view(base + offset, type_.get_shape(), dtype_of(type_.element_type))
+            for base, offset, type_ in zip(
+                places[::2], places[1::2], types, strict=True
+            )
+        ]
+        compiled(*buffers, 0, items)
+
+    return launch
+
+
+@pytest.fixture(scope="module")
+def digits() -> dict[str, Launched]:
+    return host_functions(MLP)
+
+
+def test_a_network_runs_as_a_graph(
+    monkeypatch: pytest.MonkeyPatch, digits: dict[str, Launched]
+) -> None:
+    """Weights are uploaded once, launches are captured once."""
+    library = FakeCuda(digits)
+    monkeypatch.setattr(driver, "driver_library", lambda: library)
+    model = glow.compile(MLP, backend="cuda", device="Simulated")
+    assert "Simulated GPU (sm_90)" in repr(model)
+    before = len(library.calls)
+    x = np.random.default_rng(0).random(model.inputs[0].shape, np.float32)
+    expected = glow.compile(MLP, backend="interpreter")(x)
+    for _ in range(2):
+        np.testing.assert_allclose(model(x), expected, 1e-4, 1e-6)
+    calls = library.calls[before:]
+    assert calls.count("cuStreamBeginCapture_v2") == 1
+    assert calls.count("cuGraphLaunch") == 2
+    assert calls.count("cuLaunchKernel") == len(library.captured) > 1
+    assert calls.count("cuMemcpyHtoDAsync_v2") == 2
+
+
+def test_what_a_device_cannot_run_is_one_line(
+    monkeypatch: pytest.MonkeyPatch, digits: dict[str, Launched]
+) -> None:
+    library = FakeCuda(digits, gpu=(8, 0))
+    monkeypatch.setattr(driver, "driver_library", lambda: library)
+    with pytest.raises(GlowError, match="is sm_80, which does not run code for sm_90"):
+        glow.compile(MLP, backend="cuda", target="sm_90")
+    library.memory_bytes = 1000
+    with pytest.raises(
+        GlowError, match=r"needs 0\.0 GiB of memory, and device 'Simulated"
+    ):
+        glow.compile(MLP, backend="cuda")
+    library.memory_bytes = 1 << 30
+    library.failures["cuModuleLoadDataEx"] = 218
+    with pytest.raises(
+        GlowError, match=r"kernel '.*': the driver rejects kernels: ptxas"
+    ):
+        glow.compile(MLP, backend="cuda")
+    del library.failures["cuModuleLoadDataEx"]
+    model = glow.compile(MLP, backend="cuda")
+    library.failures["cuGraphLaunch"] = 700
+    with pytest.raises(GlowError, match="cuGraphLaunch fails: an illegal address"):
+        model(np.zeros(model.inputs[0].shape, np.float32))

@@ -13,7 +13,6 @@ from places import ROOT
 from support.gpu.assembler import assemble
 from xdsl.dialects.builtin import ModuleOp
 
-import glow
 from glow import GlowError
 from glow.backends.cuda.ptx import module_ptx
 from glow.compiler import load, lower
@@ -73,8 +72,3 @@ def test_a_target_that_is_no_gpu_is_one_line() -> None:
         network("avx2")
     line = "'avx2' is no target of backend 'cuda'; --target is one of sm_75, sm_80"
     assert caught.value.one_line().startswith(line)
-
-
-def test_nothing_is_run_yet() -> None:
-    with pytest.raises(GlowError, match="backend 'cuda' has no device: it writes PTX"):
-        glow.compile(MLP, backend="cuda")

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 
@@ -65,6 +66,9 @@ class FakeCuda:
     calls: list[str] = field(default_factory=list)
     memory: dict[int, np.ndarray] = field(default_factory=dict)
     handles: list[str] = field(default_factory=list)
+    memory_bytes: int = 1 << 30
+    captured: list[Callable[[], None]] = field(default_factory=list)
+    is_capturing: bool = False
 
     def __getattribute__(self, name: str):
         found = object.__getattribute__(self, name)
@@ -106,7 +110,7 @@ class FakeCuda:
         name.value = b"Simulated GPU"
 
     def cuDeviceTotalMem_v2(self, size, handle):
-        size._obj.value = 1 << 30
+        size._obj.value = self.memory_bytes
 
     def cuDeviceGetAttribute(self, value, attribute, handle):
         value._obj.value = self.gpu[attribute - 75]
@@ -151,4 +155,23 @@ class FakeCuda:
         extents = [size.value for size in sizes]
         numbers = [ctypes.c_ulonglong.from_address(place).value for place in pointers]
         kernel = self.kernels[self.handles[function.value - 1]]
-        kernel(extents[:3], extents[3:], numbers)
+        launch = partial(kernel, extents[:3], extents[3:], numbers)
+        if self.is_capturing:
+            self.captured.append(launch)
+        else:
+            launch()
+
+    def cuStreamBeginCapture_v2(self, stream, mode):
+        self.is_capturing = True
+
+    def cuStreamEndCapture(self, stream, graph):
+        self.is_capturing = False
+        graph._obj.value = 4
+
+    def cuGraphInstantiateWithFlags(self, executable, graph, flags):
+        executable._obj.value = 5
+
+    def cuGraphLaunch(self, executable, stream):
+        assert executable.value == 5
+        for launch in self.captured:
+            launch()
