@@ -31,6 +31,9 @@ ALIGNMENT = 4096
 FLOATS = 4096
 """As many different small numbers are in a buffer."""
 
+Memory = dict[tuple[int, str, int], tuple[object, int]]
+"""Buffers with their addresses, by place, kind and size: candidates share them."""
+
 
 def filled(kind: str, size: int, stream: BinaryIO) -> tuple[object, int]:
     """Memory, and the aligned address of `size` bytes in it."""
@@ -47,15 +50,20 @@ def filled(kind: str, size: int, stream: BinaryIO) -> tuple[object, int]:
     return memory, address
 
 
-def loaded(request: Mapping[str, Any], stream: BinaryIO) -> Trial:
-    """A call of all that a request says, one behind the other."""
+def loaded(request: Mapping[str, Any], stream: BinaryIO, memory: Memory) -> Trial:
+    """A call of all that a request says, one behind the other; equal buffers are shared."""
     libraries: list[ctypes.CDLL] = []
     for size in request["libraries"]:
         with tempfile.NamedTemporaryFile(suffix=".so") as file:
             file.write(stream.read(size))
             file.flush()
             libraries.append(ctypes.CDLL(file.name))
-    buffers = [filled(kind, size, stream) for kind, size in request["buffers"]]
+    buffers: list[tuple[object, int]] = []
+    for place, (kind, size) in enumerate(request["buffers"]):
+        key = (place, kind, size)
+        if kind == "content" or key not in memory:
+            memory[key] = filled(kind, size, stream)
+        buffers.append(memory[key])
     calls: list[tuple[Callable[..., object], list[int]]] = []
     wanted: Sequence[tuple[int, str, Sequence[int], Sequence[int]]] = request["calls"]
     for library, symbol, places, integers in wanted:
@@ -79,15 +87,17 @@ class Runner:
         self._make_meter = meter
         self._meters: dict[int, Meter] = {}
         self._trials: dict[str, Trial] = {}
+        self._memory: Memory = {}
 
     def answer(self, request: Mapping[str, Any]) -> Mapping[str, object]:
         """What a request asks for."""
         if "load" in request:
-            self._trials[request["load"]] = loaded(request, self._stream)
+            self._trials[request["load"]] = loaded(request, self._stream, self._memory)
         elif "measure" in request:
             return {"times": self._times(request)}
         else:
             self._trials.clear()
+            self._memory.clear()
         return {}
 
     def _times(self, request: Mapping[str, Any]) -> Sequence[Sequence[float]]:

@@ -60,6 +60,9 @@ from glow.runtime.testing import CompiledFunction
 
 NAME = "kernel"
 
+Memory: TypeAlias = dict[str, npt.NDArray[np.uint8]]
+"""Buffers by their names."""
+
 Parts: TypeAlias = Iterator[tuple[Kernel, Sequence[str]]]
 """The kernels that run one behind the other, with the names of their buffers."""
 
@@ -82,11 +85,16 @@ def has_kernel(spec: object) -> bool:
     return type(spec) in BUILDERS
 
 
-def build_trial(spec: Any, target: Target) -> Trial:
-    """The kernel of a configured specification, ready to run."""
-    buffers: dict[str, npt.NDArray[np.uint8]] = {}
+def build_trial(spec: Any, target: Target, buffers: Memory | None = None) -> Trial:
+    """The kernel of a configured specification, ready to run.
+
+    Candidates of one kernel that are given the same `buffers` run on the same memory: where it
+    lies makes a difference of 5 %, which would be noise of each candidate.
+    """
+    buffers = {} if buffers is None else buffers
     calls: list[tuple[Callable[..., None], list[int]]] = []
     code: list[CompiledFunction] = []
+    used: list[npt.NDArray[np.uint8]] = []
     for kernel, names in BUILDERS[type(spec)](spec, target):
         function = CompiledFunction(kernel.function, NAME, target)
         inputs = kernel.function.function_type.inputs
@@ -94,8 +102,9 @@ def build_trial(spec: Any, target: Target) -> Trial:
         arguments: list[int] = []
         for number, kind in enumerate(memory):
             name = names[number] if number < len(names) else f"extra{number}"
-            if name not in buffers:
+            if name not in buffers or len(buffers[name]) < memory_bytes(kind):
                 buffers[name] = filled(kind)
+            used.append(buffers[name])
             arguments.append(buffers[name].ctypes.data)
         kinds = [ctypes.c_void_p] * len(memory) + [ctypes.c_int64] * 2
         call = ctypes.CFUNCTYPE(None, *kinds)(function.address)
@@ -108,8 +117,8 @@ def build_trial(spec: Any, target: Target) -> Trial:
 
     if len(calls) == 1:
         call, arguments = calls[0]
-        return Trial(partial(call, *arguments), [code, buffers])
-    return Trial(run, [code, buffers])
+        return Trial(partial(call, *arguments), [code, used])
+    return Trial(run, [code, used])
 
 
 def memory_bytes(kind: MemRefType) -> int:

@@ -19,7 +19,7 @@ from glow.backends.cpu.report.kernel_profile import (
 from glow.backends.cpu.tuning.candidates import GENERATORS, candidates
 from glow.backends.cpu.tuning.families import AlgorithmSpec, spec_text
 from glow.backends.cpu.tuning.features import features, peak_seconds
-from glow.backends.cpu.tuning.kernels import build_trial, has_kernel
+from glow.backends.cpu.tuning.kernels import Memory, build_trial, has_kernel
 from glow.compiler import compile_model
 from glow.dialects.errors import GlowError
 from glow.lowering.target.target import Target
@@ -113,7 +113,9 @@ class CpuSubject:
         self._job = job
         self._space = KernelSpace(runnable_target(job.options.target))
         self._meter = Meter(self._space.target.l2_bytes)
-        self._trials: dict[tuple[str, Any], Callable[[], None]] = {}
+        self._kernel = ""
+        self._trials: dict[Any, Callable[[], None]] = {}
+        self._memory: Memory = {}
         self._networks: dict[str, Callable[[], float]] = {}
         with choices.watching(self._space.note):
             self._profile = _profile(job)
@@ -134,15 +136,14 @@ class CpuSubject:
         self, kernel: Tunable, configs: Sequence[Any], turns: int
     ) -> list[Times]:
         """The times of a kernel alone; code of another kernel is forgotten."""
-        self._trials = {
-            key: trial for key, trial in self._trials.items() if key[0] == kernel.key
-        }
+        if kernel.key != self._kernel:
+            self._kernel, self._trials, self._memory = kernel.key, {}, {}
         for config in configs:
-            if (kernel.key, config) not in self._trials:
+            if config not in self._trials:
                 spec = self._space.configured(kernel, config)
-                trial = build_trial(spec, self._space.target)
-                self._trials[kernel.key, config] = trial
-        trials = [self._trials[kernel.key, config] for config in configs]
+                trial = build_trial(spec, self._space.target, self._memory)
+                self._trials[config] = trial
+        trials = [self._trials[config] for config in configs]
         return self._meter.measure(trials, turns)
 
     def described(self, kernel: Tunable, config: Any) -> tuple[float, list[float]]:
