@@ -32,6 +32,8 @@ from glow.lowering.loops_to_llvm.narrowing import (
     rounded_by_sum,
     rounds,
     rounds_by_sum,
+    saturated_byte,
+    saturated_bytes,
 )
 from glow.lowering.type_guards import is_vector
 
@@ -142,10 +144,12 @@ def float_to_signed(low: FunctionLowering, op: arith.FPToSIOp) -> None:
 
 def truncate_integer(low: FunctionLowering, op: arith.TruncIOp) -> None:
     """Keeps the low bits."""
-    if narrows_by_saturation(low, op):
-        low.set_registers(op.result, low_bytes(low, list(low.registers(op.input))))
-    else:
+    if not narrows_by_saturation(low, op):
         conversion(xllvm.TruncOp)(low, op)
+    elif (byte := saturated_byte(low, op)) is not None:
+        low.set_registers(op.result, saturated_bytes(low, byte))
+    else:
+        low.set_registers(op.result, low_bytes(low, low.registers(op.input)))
 
 
 RULES: dict[type[Operation], Rule] = dict(

@@ -10,16 +10,22 @@ saturate too, which takes seven instructions on x86-64:
     %number  = arith.fptosi %whole : f32 to i32           %number = sub %bits, 0x4B400000
 
 On WebAssembly the low bytes of four registers become one by its instructions that narrow with
-saturation, each number being masked first: a shuffle of bytes takes more.
+saturation, each number being masked first: a shuffle of bytes takes more. Where the constants are
+the bounds of a byte, saturation clamps, and nothing is masked. The sum's bits stand in the order of
+floats for positive ones, infinity too, so that only its sign need be kept from below.
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
 
 from xdsl.dialects import llvm as xllvm
 from xdsl.dialects import math
 from xdsl.dialects.builtin import (
     DenseIntOrFPElementsAttr,
     FloatAttr,
+    IntegerAttr,
     f32,
     i8,
     i16,
@@ -27,10 +33,10 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Operation, SSAValue
 
-from glow.dialects import arith
-from glow.lowering.loops_to_llvm.builder import FLOAT
+from glow.dialects import arith, llvm
+from glow.lowering.loops_to_llvm.builder import FLOAT, predicate_properties
 from glow.lowering.loops_to_llvm.function_lowering import FunctionLowering
-from glow.lowering.loops_to_llvm.layout import lanes_of, register_type
+from glow.lowering.loops_to_llvm.layout import boolean_like, lanes_of, register_type
 
 ROUNDER = 1.5 * 2**23
 """Floats near it are whole, on both sides."""
@@ -40,6 +46,8 @@ LIMIT = 2.0**22
 
 BELOW, ABOVE = ("olt", "ult"), ("ogt", "ugt")
 PREDICATES = arith.CMPF_COMPARISON_OPERATIONS
+
+LESS = {**predicate_properties(PREDICATES.index("olt")), **FLOAT}
 
 LANES, BYTES = 4, 16
 MASK = 0xFF
@@ -60,17 +68,69 @@ def is_clamped(value: SSAValue) -> bool:
     return low and high
 
 
+class Byte(NamedTuple):
+    """A float that becomes an unsigned byte, once `offset` is added."""
+
+    number: SSAValue
+    """Before it is clamped."""
+    offset: int
+
+
+def saturated_byte(low: FunctionLowering, op: arith.TruncIOp) -> Byte | None:
+    """The float that an operation clamps to the bounds of a byte, rounds and cuts off."""
+    whole, offset = op.input.owner, 0
+    if isinstance(whole, arith.AddiOp):
+        constant = _constant(whole.rhs)
+        if not isinstance(constant, int):
+            return None
+        whole, offset = whole.lhs.owner, constant
+    if not isinstance(whole, arith.FPToSIOp) or not rounds_by_sum(low, whole):
+        return None
+    rounded = whole.input.owner
+    assert isinstance(rounded, math.RoundEvenOp)
+    value, bounds = rounded.operand, {"olt": -offset, "ogt": MASK - offset}
+    while bounds:
+        select = value.owner
+        if not isinstance(select, arith.SelectOp):
+            return None
+        test = select.cond.owner
+        assert isinstance(test, arith.CmpfOp)
+        predicate = PREDICATES[test.predicate.value.data]
+        if bounds.pop(predicate, None) != _constant(select.lhs):
+            return None
+        value = select.rhs
+    return Byte(value, offset)
+
+
+def saturated_bytes(low: FunctionLowering, byte: Byte) -> list[SSAValue]:
+    """Returns the bytes of registers of four floats, as registers of four bytes."""
+    builder, words = low.builder, register_type(i32, LANES)
+    numbers: list[SSAValue] = []
+    for register in low.registers(byte.number):
+        type_ = register.type
+        rounder = builder.number(ROUNDER, type_)
+        moved = builder.emit(xllvm.FAddOp, (register, rounder), type_, FLOAT)
+        least = builder.number(ROUNDER - byte.offset, type_)
+        is_less = builder.emit(llvm.FCmpOp, (moved, least), boolean_like(type_), LESS)
+        moved = builder.select(is_less, least, moved)
+        bits = builder.emit(xllvm.BitcastOp, (moved,), words)
+        numbers.append(
+            builder.add(bits, builder.number(byte.offset - ROUNDER_BITS, words))
+        )
+    return _narrowed(low, numbers, "signed")
+
+
 def _constant(value: SSAValue) -> float | None:
-    """The float in all lanes of a constant."""
+    """The number in all lanes of a constant."""
     owner = value.owner
     if not isinstance(owner, arith.ConstantOp):
         return None
     data = owner.value
-    if isinstance(data, FloatAttr):
+    if isinstance(data, FloatAttr | IntegerAttr):
         return data.value.data
     if isinstance(data, DenseIntOrFPElementsAttr) and data.is_splat():
         number = data.get_values()[0]
-        return number if isinstance(number, float) else None
+        return number if isinstance(number, float | int) else None
     return None
 
 
@@ -117,12 +177,23 @@ def narrows_by_saturation(low: FunctionLowering, op: Operation) -> bool:
     )
 
 
-def low_bytes(low: FunctionLowering, registers: list[SSAValue]) -> list[SSAValue]:
+def low_bytes(low: FunctionLowering, registers: Sequence[SSAValue]) -> list[SSAValue]:
     """Returns the low bytes of registers of four words, as registers of four bytes."""
+    mask = low.builder.number(MASK, registers[0].type)
+    masked = [
+        low.builder.emit(xllvm.AndOp, (each, mask), each.type) for each in registers
+    ]
+    return _narrowed(low, masked, "unsigned")
+
+
+def _narrowed(
+    low: FunctionLowering, registers: Sequence[SSAValue], words: str
+) -> list[SSAValue]:
+    """The bytes of registers of four words, which saturate; signed as words, or unsigned."""
     found: list[SSAValue] = []
     for first in range(0, len(registers), LANES):
-        group = registers[first : first + LANES]
-        joined = _joined(low, group)
+        group = list(registers[first : first + LANES])
+        joined = _joined(low, group, f"llvm.wasm.narrow.{words}.v8i16.v4i32")
         poison = low.builder.poison(joined.type)
         for part in range(len(group)):
             mask = tuple(range(part * LANES, (part + 1) * LANES))
@@ -130,15 +201,12 @@ def low_bytes(low: FunctionLowering, registers: list[SSAValue]) -> list[SSAValue
     return found
 
 
-def _joined(low: FunctionLowering, group: list[SSAValue]) -> SSAValue:
-    """The low bytes of up to four registers as one register."""
-    builder, words = low.builder, group[0].type
-    mask = builder.number(MASK, words)
-    masked = [builder.emit(xllvm.AndOp, (each, mask), words) for each in group]
-    masked += masked[:1] * (LANES - len(masked))
+def _joined(low: FunctionLowering, group: list[SSAValue], narrow: str) -> SSAValue:
+    """The bytes of up to four registers as one register."""
+    builder = low.builder
+    whole = group + group[:1] * (LANES - len(group))
     halves = [
-        builder.intrinsic("llvm.wasm.narrow.unsigned.v8i16.v4i32", pair, _HALVES)
-        for pair in (masked[:2], masked[2:])
+        builder.intrinsic(narrow, pair, _HALVES) for pair in (whole[:2], whole[2:])
     ]
     return builder.intrinsic("llvm.wasm.narrow.unsigned.v16i8.v8i16", halves, _BYTES)
 

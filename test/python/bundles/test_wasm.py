@@ -66,11 +66,12 @@ def test_floats_differ_by_rounding_only(build, image, target) -> None:
 
 @pytest.mark.parametrize("target", TARGETS)
 def test_int8_is_equal_bit_for_bit(build, profile, image, target) -> None:
-    expected = glow.compile(embedded.digits(), quantize=glow.Profile.load(profile))(
-        image
-    )
-    given = glow.load(build(target, INT8), emulate=True)(image)
-    np.testing.assert_array_equal(given, expected)
+    network = glow.compile(embedded.digits(), quantize=glow.Profile.load(profile))
+    bundle = glow.load(build(target, INT8), emulate=True)
+    extreme = image.copy()
+    extreme.flat[:8] = [np.inf, -np.inf, np.nan, 3e38, -3e38, 3e5, -3e5, -0.0]
+    for each in (image, extreme):
+        np.testing.assert_array_equal(bundle(each), network(each))
 
 
 def test_modules_import_nothing_and_have_no_calls_of_libm(build) -> None:
